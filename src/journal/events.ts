@@ -1,0 +1,163 @@
+import type { Json, Plan } from "../plan/plan.ts";
+
+/** Version of the event shapes below; stored with every event. */
+export const EVENT_VERSION = 1;
+
+/** An error of the service or of our own, as the journal keeps it: no URLs, no secrets. */
+export interface JournalError {
+  readonly code: string;
+  readonly message: string;
+  readonly retryable: boolean;
+  /** Field-level reasons, e.g. `expired`. */
+  readonly reasons?: readonly string[];
+}
+
+/** How a price was found. */
+export type PriceBasis = "quoted" | "provisional" | "unquotable";
+
+export interface OutputFacts {
+  readonly index: number;
+  readonly status: "COMPLETED" | "FAILED" | "EXPIRED";
+  readonly assetId: string | null;
+  readonly voiceId: string | null;
+  readonly contentType: string | null;
+  readonly width: number | null;
+  readonly height: number | null;
+  readonly durationMs: number | null;
+  readonly fps: number | null;
+  readonly error: JournalError | null;
+}
+
+export interface RunLimits {
+  readonly total: number;
+  readonly perModel: { readonly [model: string]: number };
+  readonly perModality: { readonly [modality: string]: number };
+}
+
+/** Why a run does not go on by itself. */
+export type PauseReason = "funds" | "budget" | "approval" | "stopped" | "drift" | "unresolved";
+
+export type StepEnd = "succeeded" | "partial" | "failed" | "skipped" | "cancelled";
+export type RunEnd = "succeeded" | "partial" | "failed" | "cancelled";
+
+/**
+ * Everything that can happen to a run: the one union that journal, fold, CLI, dashboard and logs share. `step` is a
+ * step path, `attempt` counts from 1, money is micro-dollars, instants are epoch milliseconds.
+ */
+export type RunEvent =
+  | {
+      readonly type: "run.planned";
+      readonly plan: Plan;
+      readonly input: Json;
+      readonly baseUrl: string;
+      readonly keyId: string;
+      /** Random; makes idempotency keys of two runs differ. */
+      readonly nonce: string;
+      readonly budgetMicros: number | null;
+      readonly maxUnquotedMicros: number | null;
+      readonly limits: RunLimits;
+      /** Total of the quote when the run was made; null when a step had no price. */
+      readonly quoteMicros: number | null;
+      /** Folder that named files go to. */
+      readonly outDir: string;
+      /** Where the pipeline came from, for `resume`; null when it was given as a value. */
+      readonly source: { readonly file: string; readonly exportName: string } | null;
+    }
+  | { readonly type: "lease.taken"; readonly epoch: number; readonly holder: string }
+  | { readonly type: "run.started" }
+  | {
+      readonly type: "run.paused";
+      readonly reason: PauseReason;
+      readonly message: string;
+      /** Set for `funds`. */
+      readonly fundingUrl?: string;
+      readonly requiredMicros?: number | null;
+      readonly balanceMicros?: number | null;
+    }
+  | { readonly type: "run.resumed" }
+  | { readonly type: "run.finished"; readonly status: RunEnd; readonly message: string | null }
+  | { readonly type: "step.started"; readonly step: string }
+  | { readonly type: "step.finished"; readonly step: string; readonly status: StepEnd; readonly reason: string | null }
+  | {
+      readonly type: "upload.stored";
+      readonly step: string;
+      readonly sha256: string;
+      readonly sizeBytes: number;
+      readonly contentType: string;
+    }
+  | {
+      readonly type: "job.quoted";
+      readonly step: string;
+      readonly attempt: number;
+      readonly costMicros: number | null;
+      readonly basis: PriceBasis;
+    }
+  | {
+      readonly type: "job.submit.intended";
+      readonly step: string;
+      readonly attempt: number;
+      readonly key: string;
+      readonly model: string;
+      /** The resolved input; an upload stands as `{source: "upload", sha256}`, never as its URL. */
+      readonly input: Json;
+      readonly holdMicros: number;
+    }
+  | { readonly type: "job.submit.unknown"; readonly step: string; readonly attempt: number; readonly message: string }
+  | {
+      readonly type: "job.submit.refused";
+      readonly step: string;
+      readonly attempt: number;
+      readonly error: JournalError;
+    }
+  /** The wallet could not fund the submit: hold released, attempt and key kept. */
+  | { readonly type: "job.submit.unfunded"; readonly step: string; readonly attempt: number }
+  | { readonly type: "job.unresolved"; readonly step: string; readonly attempt: number; readonly message: string }
+  | { readonly type: "job.adopted"; readonly step: string; readonly attempt: number; readonly jobId: string | null }
+  | {
+      readonly type: "job.submitted";
+      readonly step: string;
+      readonly attempt: number;
+      readonly jobId: string;
+      readonly model: string;
+      readonly replayed: boolean;
+    }
+  | { readonly type: "job.started"; readonly step: string; readonly attempt: number }
+  | {
+      readonly type: "job.completed";
+      readonly step: string;
+      readonly attempt: number;
+      readonly outputs: readonly OutputFacts[];
+    }
+  | { readonly type: "job.failed"; readonly step: string; readonly attempt: number; readonly error: JournalError }
+  | { readonly type: "job.settled"; readonly step: string; readonly attempt: number; readonly costMicros: number }
+  | {
+      readonly type: "output.downloaded";
+      readonly step: string;
+      readonly attempt: number;
+      readonly index: number;
+      readonly sha256: string;
+      readonly sizeBytes: number;
+      readonly contentType: string;
+    }
+  | { readonly type: "output.expired"; readonly step: string; readonly attempt: number; readonly index: number }
+  /** A returned output became a named file; `file` is relative to the run's outDir. */
+  | {
+      readonly type: "file.placed";
+      readonly name: string;
+      readonly step: string;
+      readonly index: number;
+      readonly file: string;
+    };
+
+export type RunEventType = RunEvent["type"];
+
+/** An event as the journal holds it. */
+export interface StoredEvent {
+  readonly runId: string;
+  /** Counts from 1 within the run, without gaps. */
+  readonly seq: number;
+  /** Epoch milliseconds. */
+  readonly at: number;
+  readonly version: number;
+  readonly event: RunEvent;
+}

@@ -1,0 +1,150 @@
+import type { Json } from "../plan/plan.ts";
+import type { RunEvent, StoredEvent } from "./events.ts";
+
+/** Who holds a run. On one host a dead holder is recognised by boot id, pid and process start, and replaced at once. */
+export interface LeaseHolder {
+  readonly host: string;
+  readonly bootId: string;
+  readonly pid: number;
+  /** When the process started, as the operating system says it (opaque). */
+  readonly processStart: string;
+  /** Distinguishes two engines in one process. */
+  readonly instance: string;
+}
+
+export interface Lease {
+  readonly runId: string;
+  /** Rises with every holder; a commit under an older epoch is refused. */
+  readonly epoch: number;
+  /** Epoch milliseconds after which a frozen holder may be replaced. */
+  readonly expiresAt: number;
+}
+
+export type LeaseOutcome =
+  | { readonly taken: true; readonly lease: Lease }
+  | { readonly taken: false; readonly heldBy: LeaseHolder; readonly expiresAt: number };
+
+/** Money reserved before a submit, and what became of it. */
+export type LedgerChange =
+  | { readonly type: "hold"; readonly step: string; readonly attempt: number; readonly amountMicros: number }
+  | { readonly type: "settle"; readonly step: string; readonly attempt: number; readonly costMicros: number }
+  | { readonly type: "release"; readonly step: string; readonly attempt: number };
+
+export interface LedgerTotals {
+  /** Sum of holds not yet settled or released. */
+  readonly heldMicros: number;
+  readonly settledMicros: number;
+}
+
+/** What others want of a run; anyone may write it, only the driver consumes it. */
+export type InboxMessage =
+  | { readonly type: "stop" }
+  | { readonly type: "approve"; readonly step: string; readonly pick?: number }
+  | { readonly type: "reject"; readonly step: string }
+  | { readonly type: "adopt"; readonly step: string; readonly jobId: string | null }
+  | { readonly type: "webhook"; readonly jobId: string };
+
+export interface InboxEntry {
+  readonly id: number;
+  readonly at: number;
+  readonly message: InboxMessage;
+}
+
+/** One transaction of the run's only writer. */
+export interface Commit {
+  readonly lease: Lease;
+  /** Sequence number of the last event that the writer has seen; anything else refuses the commit. */
+  readonly afterSeq: number;
+  /** Epoch milliseconds written on the events. */
+  readonly at: number;
+  readonly events: readonly RunEvent[];
+  readonly ledger?: readonly LedgerChange[];
+  /** Ids of inbox entries that these events consumed. */
+  readonly inbox?: readonly number[];
+  /** State after the events, so that a wake need not fold from the start. */
+  readonly snapshot?: FoldSnapshot;
+  /** True: give the lease back in the same transaction, refused (`inbox` in the outcome) when the inbox holds entries not consumed here. */
+  readonly park?: boolean;
+}
+
+export type CommitOutcome =
+  | { readonly committed: true; readonly lastSeq: number; readonly lease: Lease | null }
+  /** Another holder took over: stop, write nothing more. */
+  | { readonly committed: false; readonly reason: "fenced" }
+  /** Only for `park`: somebody wrote to the inbox meanwhile; nothing was committed. */
+  | { readonly committed: false; readonly reason: "inbox" };
+
+export interface FoldSnapshot {
+  readonly foldVersion: number;
+  readonly seq: number;
+  readonly state: Json;
+}
+
+export interface RunRow {
+  readonly runId: string;
+  readonly pipeline: string;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  readonly lastSeq: number;
+  /** Status as the last commit left it (see `RunStatus`). */
+  readonly status: string;
+}
+
+/** A presigned handle of uploaded bytes; lives in a table of its own that expires, never in events. */
+export interface UploadHandleRow {
+  readonly sha256: string;
+  readonly account: string;
+  readonly url: string;
+  readonly contentType: string;
+  /** Epoch milliseconds. */
+  readonly expiresAt: number;
+}
+
+export interface Progress {
+  readonly step: string;
+  readonly fraction: number | null;
+  /** Epoch milliseconds, as the service estimates. */
+  readonly estimatedCompletionAt: number | null;
+}
+
+/**
+ * The journal: append-only events of every run, with the ledger, the inbox and the lease beside them so that one
+ * transaction can hold all four. Implementations pass one contract suite.
+ */
+export interface JournalStore {
+  /** Creates the run with its first event at seq 1; throws `RunExistsError` when the id is taken. */
+  createRun(runId: string, first: RunEvent & { readonly type: "run.planned" }, at: number): Promise<void>;
+  run(runId: string): Promise<RunRow | null>;
+  /** Newest first. */
+  runs(options?: { readonly limit?: number; readonly before?: number }): Promise<readonly RunRow[]>;
+  /** Events after `afterSeq` (default 0), in order. */
+  read(
+    runId: string,
+    options?: { readonly afterSeq?: number; readonly limit?: number },
+  ): Promise<readonly StoredEvent[]>;
+  snapshot(runId: string): Promise<FoldSnapshot | null>;
+
+  /** Takes the run if it is free, expired, or its holder is dead (`isDead`). Appends `lease.taken`. */
+  takeLease(
+    runId: string,
+    holder: LeaseHolder,
+    options: { readonly at: number; readonly ttlMs: number; readonly isDead: (holder: LeaseHolder) => boolean },
+  ): Promise<LeaseOutcome>;
+  /** False when the lease was lost. */
+  renewLease(lease: Lease, options: { readonly at: number; readonly ttlMs: number }): Promise<boolean>;
+  releaseLease(lease: Lease): Promise<void>;
+  commit(commit: Commit & { readonly status: string }): Promise<CommitOutcome>;
+
+  send(runId: string, message: InboxMessage, at: number): Promise<number>;
+  inbox(runId: string): Promise<readonly InboxEntry[]>;
+
+  ledger(runId: string): Promise<LedgerTotals>;
+  /** Totals over every run of the account on this store. */
+  accountLedger(account: string): Promise<LedgerTotals>;
+
+  handle(sha256: string, account: string): Promise<UploadHandleRow | null>;
+  putHandle(row: UploadHandleRow): Promise<void>;
+  setProgress(runId: string, progress: Progress): Promise<void>;
+  progress(runId: string): Promise<readonly Progress[]>;
+  close(): Promise<void>;
+}
