@@ -1,0 +1,289 @@
+import { ShowrunnerError } from "../errors.ts";
+import { next, type TransitionTable, tables } from "../lifecycle/index.ts";
+import type { OutputFacts, StoredEvent } from "./events.ts";
+import type {
+  AttemptState,
+  JobPhase,
+  MoneyPhase,
+  OutputPhase,
+  OutputState,
+  RunPlanned,
+  RunState,
+  RunStatus,
+  StepState,
+  StepStatus,
+} from "./state.ts";
+
+/** Version of {@link RunState}; a stored snapshot of another version is not used. */
+export const FOLD_VERSION = 1;
+
+/** The journal holds an event that its charts do not allow there: it was damaged, or written by something else. */
+export class IllegalEventError extends ShowrunnerError {
+  readonly code = "JOURNAL_ILLEGAL_EVENT";
+  constructor(runId: string, seq: number, event: string, from: string) {
+    super(
+      `Run ${runId}, event ${seq}: ${event} cannot happen in state ${from}. The journal was damaged or written by another program; restore it from a copy.`,
+    );
+  }
+}
+
+/** The state of a run from its events, from the first on. */
+export function fold(events: Iterable<StoredEvent>): RunState | null {
+  let state: RunState | null = null;
+  for (const stored of events) {
+    if (state !== null) apply(state, stored);
+    else if (stored.event.type === "run.planned") state = newRun(stored.runId, stored.event, stored.at, stored.seq);
+    else throw new IllegalEventError(stored.runId, stored.seq, stored.event.type, "(nothing)");
+  }
+  return state;
+}
+
+export function newRun(runId: string, planned: RunPlanned, at: number, seq = 1): RunState {
+  const steps: { [path: string]: StepState } = {};
+  for (const { path } of planned.plan.steps) {
+    steps[path] = {
+      path,
+      status: "waiting",
+      reason: null,
+      startedAt: null,
+      finishedAt: null,
+      attempts: [],
+      upload: null,
+    };
+  }
+  return {
+    runId,
+    seq,
+    epoch: 0,
+    planned,
+    status: "planned",
+    message: null,
+    pause: null,
+    createdAt: at,
+    startedAt: null,
+    finishedAt: null,
+    steps,
+    spentMicros: 0,
+    heldMicros: 0,
+    files: [],
+  };
+}
+
+/** Folds one more event into the state, in place; the state belongs to the caller alone. */
+export function apply(state: RunState, stored: StoredEvent): void {
+  const { event, at } = stored;
+  const illegal = (from: string) => new IllegalEventError(state.runId, stored.seq, event.type, from);
+  const move = (table: TransitionTable, from: string, type: string): string => {
+    const to = next(table, from, type);
+    if (to === null) throw illegal(from);
+    return to;
+  };
+  const moveRun = (type: string) => {
+    state.status = move(tables.run, state.status, type) as RunStatus;
+  };
+  const stepOf = (path: string): StepState => {
+    const step = state.steps[path];
+    if (step === undefined) throw illegal(`(no step ${path})`);
+    return step;
+  };
+  const moveStep = (step: StepState, type: string) => {
+    step.status = move(tables.step, step.status, type) as StepStatus;
+  };
+  const attemptOf = (path: string, n: number): AttemptState => {
+    const attempt = stepOf(path).attempts[n - 1];
+    if (attempt === undefined) throw illegal(`(no attempt ${n} of ${path})`);
+    return attempt;
+  };
+  const moveJob = (attempt: AttemptState, type: string) => {
+    const held = attempt.money === "held" ? attempt.holdMicros : 0;
+    const [money, phase] = move(tables.job, `${attempt.money}|${attempt.phase}`, type).split("|");
+    attempt.money = money as MoneyPhase;
+    attempt.phase = phase as JobPhase;
+    state.heldMicros += (attempt.money === "held" ? attempt.holdMicros : 0) - held;
+  };
+  const moveOutput = (output: OutputState, type: string) => {
+    output.phase = move(tables.output, output.phase, type) as OutputPhase;
+  };
+
+  switch (event.type) {
+    case "run.planned":
+      throw illegal(state.status);
+    case "lease.taken":
+      state.epoch = event.epoch;
+      break;
+    case "run.started":
+      moveRun(event.type);
+      state.startedAt = at;
+      break;
+    case "run.paused":
+      moveRun(event.type);
+      state.pause = {
+        reason: event.reason,
+        message: event.message,
+        fundingUrl: event.fundingUrl ?? null,
+        requiredMicros: event.requiredMicros ?? null,
+        balanceMicros: event.balanceMicros ?? null,
+      };
+      break;
+    case "run.resumed":
+      moveRun(event.type);
+      state.pause = null;
+      break;
+    case "run.finished":
+      moveRun(`run.${event.status}`);
+      state.pause = null;
+      state.message = event.message;
+      state.finishedAt = at;
+      break;
+    case "step.started": {
+      const step = stepOf(event.step);
+      moveStep(step, event.type);
+      step.startedAt = at;
+      break;
+    }
+    case "step.finished": {
+      const step = stepOf(event.step);
+      moveStep(step, `step.${event.status}`);
+      step.reason = event.reason;
+      step.finishedAt = at;
+      break;
+    }
+    case "upload.stored":
+      stepOf(event.step).upload = {
+        sha256: event.sha256,
+        sizeBytes: event.sizeBytes,
+        contentType: event.contentType,
+      };
+      break;
+    case "job.quoted": {
+      const step = stepOf(event.step);
+      if (event.attempt === step.attempts.length + 1) step.attempts.push(newAttempt(event.attempt));
+      const attempt = attemptOf(event.step, event.attempt);
+      moveJob(attempt, event.type);
+      attempt.quote = { costMicros: event.costMicros, basis: event.basis };
+      break;
+    }
+    case "job.submit.intended": {
+      const attempt = attemptOf(event.step, event.attempt);
+      attempt.holdMicros = event.holdMicros;
+      moveJob(attempt, event.type);
+      attempt.key = event.key;
+      attempt.model = event.model;
+      attempt.input = event.input;
+      attempt.intendedAt = at;
+      break;
+    }
+    case "job.submit.unknown":
+    case "job.submit.unfunded":
+      moveJob(attemptOf(event.step, event.attempt), event.type);
+      break;
+    case "job.submit.refused": {
+      const attempt = attemptOf(event.step, event.attempt);
+      moveJob(attempt, event.type);
+      attempt.error = event.error;
+      break;
+    }
+    case "job.unresolved": {
+      moveJob(attemptOf(event.step, event.attempt), event.type);
+      const step = stepOf(event.step);
+      moveStep(step, event.type);
+      step.reason = event.message;
+      break;
+    }
+    case "job.adopted": {
+      const attempt = attemptOf(event.step, event.attempt);
+      const type = event.jobId === null ? "job.lost" : "job.adopted";
+      moveJob(attempt, type);
+      const step = stepOf(event.step);
+      moveStep(step, type);
+      step.reason = null;
+      attempt.jobId = event.jobId;
+      break;
+    }
+    case "job.submitted": {
+      const attempt = attemptOf(event.step, event.attempt);
+      moveJob(attempt, event.type);
+      attempt.jobId = event.jobId;
+      attempt.model = event.model;
+      attempt.submittedAt = at;
+      break;
+    }
+    case "job.started":
+      moveJob(attemptOf(event.step, event.attempt), event.type);
+      break;
+    case "job.completed": {
+      const attempt = attemptOf(event.step, event.attempt);
+      moveJob(attempt, event.type);
+      attempt.completedAt = at;
+      attempt.outputs = event.outputs.map((facts) => {
+        const output: OutputState = { ...facts, phase: "pending", copy: null };
+        moveOutput(output, outputEvent(facts));
+        return output;
+      });
+      break;
+    }
+    case "job.failed": {
+      const attempt = attemptOf(event.step, event.attempt);
+      moveJob(attempt, event.type);
+      attempt.completedAt = at;
+      attempt.error = event.error;
+      break;
+    }
+    case "job.settled": {
+      const attempt = attemptOf(event.step, event.attempt);
+      moveJob(attempt, event.type);
+      state.spentMicros += event.costMicros - (attempt.costMicros ?? 0);
+      attempt.costMicros = event.costMicros;
+      break;
+    }
+    case "output.downloaded":
+    case "output.expired": {
+      const output = attemptOf(event.step, event.attempt).outputs[event.index];
+      if (output === undefined) throw illegal(`(no output ${event.index} of ${event.step})`);
+      moveOutput(output, event.type);
+      if (event.type === "output.downloaded") {
+        output.copy = { sha256: event.sha256, sizeBytes: event.sizeBytes, contentType: event.contentType };
+      }
+      break;
+    }
+    case "file.placed":
+      state.files.push({ name: event.name, step: event.step, index: event.index, file: event.file });
+      break;
+    default:
+      event satisfies never;
+  }
+  state.seq = stored.seq;
+}
+
+function newAttempt(n: number): AttemptState {
+  return {
+    n,
+    phase: "planned",
+    money: "none",
+    quote: null,
+    key: null,
+    model: null,
+    input: null,
+    holdMicros: 0,
+    costMicros: null,
+    jobId: null,
+    error: null,
+    intendedAt: null,
+    submittedAt: null,
+    completedAt: null,
+    outputs: [],
+  };
+}
+
+function outputEvent(facts: OutputFacts): string {
+  switch (facts.status) {
+    case "COMPLETED":
+      return "output.available";
+    case "FAILED":
+      return "output.failed";
+    case "EXPIRED":
+      return "output.expired";
+    default:
+      return facts.status satisfies never;
+  }
+}

@@ -1,0 +1,19 @@
+import { jobMachine } from "./job.ts";
+import { outputMachine } from "./output.ts";
+import { runMachine } from "./run.ts";
+import { stepMachine } from "./step.ts";
+import { compileTable } from "./table.ts";
+
+export { jobMachine } from "./job.ts";
+export { outputMachine } from "./output.ts";
+export { runMachine } from "./run.ts";
+export { stepMachine } from "./step.ts";
+export { next, stateName, type TransitionTable } from "./table.ts";
+
+/** The four charts as look-up tables; the fold walks these. */
+export const tables = {
+  run: compileTable(runMachine),
+  step: compileTable(stepMachine),
+  job: compileTable(jobMachine),
+  output: compileTable(outputMachine),
+} as const;

@@ -1,0 +1,97 @@
+import { or, setup, stateIn } from "xstate";
+
+/**
+ * One attempt of a paid job. Two regions run beside each other: what the job does, and what became of the money that
+ * was reserved for it. A cost that comes late keeps the hold, not the result.
+ *
+ * ```
+ * phase: planned → priced → submitting(sent ⇄ unknown) → inQueue → inProgress → completed | failed
+ *                              ├→ refused | unfunded→priced | unresolved → inQueue (adopted) | lost
+ * money: none → held → settled | released
+ * ```
+ */
+export const jobMachine = setup({
+  types: {
+    events: {} as
+      | { type: "job.quoted" }
+      | { type: "job.submit.intended" }
+      | { type: "job.submit.unknown" }
+      | { type: "job.submit.refused" }
+      | { type: "job.submit.unfunded" }
+      | { type: "job.submitted" }
+      | { type: "job.started" }
+      | { type: "job.completed" }
+      | { type: "job.failed" }
+      | { type: "job.settled" }
+      | { type: "job.unresolved" }
+      | { type: "job.adopted" }
+      | { type: "job.lost" },
+  },
+  guards: {
+    isPriced: stateIn({ phase: "priced" }),
+    isSubmitting: stateIn({ phase: "submitting" }),
+    isUnresolved: stateIn({ phase: "unresolved" }),
+    // A charge is only ever learnt of a job that the service acknowledged.
+    isAcknowledged: or([
+      stateIn({ phase: "inQueue" }),
+      stateIn({ phase: "inProgress" }),
+      stateIn({ phase: "completed" }),
+      stateIn({ phase: "failed" }),
+    ]),
+  },
+}).createMachine({
+  id: "job",
+  type: "parallel",
+  states: {
+    phase: {
+      initial: "planned",
+      states: {
+        planned: { on: { "job.quoted": "priced" } },
+        priced: { on: { "job.quoted": "priced", "job.submit.intended": "submitting" } },
+        submitting: {
+          initial: "sent",
+          on: {
+            "job.submitted": "inQueue",
+            "job.submit.refused": "refused",
+            "job.submit.unfunded": "priced",
+            "job.unresolved": "unresolved",
+          },
+          states: {
+            sent: { on: { "job.submit.unknown": "unknown" } },
+            unknown: { on: { "job.submit.unknown": "unknown" } },
+          },
+        },
+        inQueue: {
+          on: {
+            "job.started": "inProgress",
+            "job.completed": "completed",
+            "job.failed": "failed",
+            "job.unresolved": "unresolved",
+          },
+        },
+        inProgress: { on: { "job.completed": "completed", "job.failed": "failed", "job.unresolved": "unresolved" } },
+        unresolved: { on: { "job.adopted": "inQueue", "job.lost": "lost" } },
+        completed: { type: "final" },
+        failed: { type: "final" },
+        refused: { type: "final" },
+        lost: { type: "final" },
+      },
+    },
+    money: {
+      initial: "none",
+      states: {
+        none: { on: { "job.submit.intended": { target: "held", guard: "isPriced" } } },
+        held: {
+          on: {
+            "job.settled": { target: "settled", guard: "isAcknowledged" },
+            "job.submit.refused": { target: "released", guard: "isSubmitting" },
+            "job.submit.unfunded": { target: "none", guard: "isSubmitting" },
+            "job.lost": { target: "released", guard: "isUnresolved" },
+          },
+        },
+        settled: { on: { "job.settled": "settled" } },
+        released: { type: "final" },
+      },
+    },
+  },
+});

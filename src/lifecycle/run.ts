@@ -1,0 +1,44 @@
+import { setup } from "xstate";
+
+/**
+ * A run.
+ *
+ * ```
+ * planned → running ⇄ paused → succeeded | partial | failed | cancelled
+ * ```
+ *
+ * Why it is paused (funds, budget, approval, stopped, drift, unresolved) is data of the pause: a paused run whose
+ * reason changes stays paused.
+ */
+export const runMachine = setup({
+  types: {
+    events: {} as
+      | { type: "run.started" }
+      | { type: "run.paused" }
+      | { type: "run.resumed" }
+      | { type: "run.succeeded" }
+      | { type: "run.partial" }
+      | { type: "run.failed" }
+      | { type: "run.cancelled" },
+  },
+}).createMachine({
+  id: "run",
+  initial: "planned",
+  states: {
+    planned: { on: { "run.started": "running", "run.cancelled": "cancelled" } },
+    running: {
+      on: {
+        "run.paused": "paused",
+        "run.succeeded": "succeeded",
+        "run.partial": "partial",
+        "run.failed": "failed",
+        "run.cancelled": "cancelled",
+      },
+    },
+    paused: { on: { "run.paused": "paused", "run.resumed": "running", "run.cancelled": "cancelled" } },
+    succeeded: { type: "final" },
+    partial: { type: "final" },
+    failed: { type: "final" },
+    cancelled: { type: "final" },
+  },
+});

@@ -1,0 +1,48 @@
+import { type AnyStateMachine, initialTransition, type StateValue, transition } from "xstate";
+
+/** A machine flattened to look-ups: state name → event type → next state name. */
+export interface TransitionTable {
+  readonly initial: string;
+  readonly states: ReadonlyMap<string, ReadonlyMap<string, string>>;
+  /** State names in which nothing can happen any more. */
+  readonly finals: ReadonlySet<string>;
+}
+
+/** Name of a state value: `submitting.sent`; regions of a parallel machine are joined by `|` in alphabetical order. */
+export function stateName(value: StateValue): string {
+  if (typeof value === "string") return value;
+  const regions = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+  if (regions.length === 1) {
+    const [parent, child] = regions[0]!;
+    return `${parent}.${stateName(child!)}`;
+  }
+  return regions.map(([, child]) => stateName(child!)).join("|");
+}
+
+/** Explores a machine once, from its initial state, and keeps every reachable transition. */
+export function compileTable(machine: AnyStateMachine): TransitionTable {
+  const [first] = initialTransition(machine);
+  const states = new Map<string, Map<string, string>>();
+  const finals = new Set<string>();
+  const open = [first];
+  while (open.length > 0) {
+    const snapshot = open.pop()!;
+    const name = stateName(snapshot.value);
+    if (states.has(name)) continue;
+    const row = new Map<string, string>();
+    states.set(name, row);
+    for (const type of machine.events) {
+      if (!snapshot.can({ type })) continue;
+      const [next] = transition(machine, snapshot, { type });
+      row.set(type, stateName(next.value));
+      open.push(next);
+    }
+    if (row.size === 0) finals.add(name);
+  }
+  return { initial: stateName(first.value), states, finals };
+}
+
+/** The next state, or null when the chart has no such move. */
+export function next(table: TransitionTable, state: string, event: string): string | null {
+  return table.states.get(state)?.get(event) ?? null;
+}
