@@ -1,0 +1,52 @@
+/** A timer that was set and may be taken back. Cancelling twice, or after it fired, does nothing. */
+export interface Timer {
+  cancel(): void;
+}
+
+/**
+ * Time as a port. Everything in the client that waits or reads the time does so through one of these, so that tests
+ * hold time by hand and a process that is closing knows every timer it owns.
+ */
+export interface Clock {
+  /** Milliseconds since the Unix epoch. */
+  now(): number;
+  /**
+   * Calls `fire` once after `delayMs` milliseconds. A `background` timer does not keep the process alive; use it for
+   * upkeep that nobody waits for.
+   */
+  setTimer(delayMs: number, fire: () => void, options?: { readonly background?: boolean }): Timer;
+}
+
+/** Longest delay that one platform timer can take; a longer one fires at once, so it is cut in pieces. */
+const longestTimerMs = 2_147_483_647;
+
+/** The machine's own clock. */
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  setTimer(delayMs, fire, options) {
+    let handle: NodeJS.Timeout;
+    const arm = (leftMs: number) => {
+      const pieceMs = Math.min(Math.max(leftMs, 0), longestTimerMs);
+      handle = setTimeout(() => (leftMs > pieceMs ? arm(leftMs - pieceMs) : fire()), pieceMs);
+      if (options?.background) handle.unref();
+    };
+    arm(delayMs);
+    return { cancel: () => clearTimeout(handle) };
+  },
+};
+
+/** Resolves after `delayMs`, or rejects with the signal's reason as soon as it aborts. */
+export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted) return reject(signal.reason);
+    const onAbort = () => {
+      timer.cancel();
+      reject(signal?.reason);
+    };
+    const timer = clock.setTimer(delayMs, () => {
+      signal?.removeEventListener("abort", onAbort);
+      resolve();
+    });
+    signal?.addEventListener("abort", onAbort, { once: true });
+  });
+}

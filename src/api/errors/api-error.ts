@@ -1,0 +1,105 @@
+import { ShowrunnerError } from "../../errors.ts";
+
+/** The codes that the description lists. A service may send others; they arrive as plain strings. */
+export const serviceErrorCodes = [
+  "UNKNOWN",
+  "INVALID_ARGUMENT",
+  "NOT_FOUND",
+  "GONE",
+  "ALREADY_EXISTS",
+  "ALREADY_IN_PROGRESS",
+  "UNAUTHORIZED",
+  "PERMISSION_DENIED",
+  "INSUFFICIENT_BALANCE",
+  "MODERATION_FAILED",
+  "FAILED_PRECONDITION",
+  "CANCELLED",
+  "DEADLINE_EXCEEDED",
+  "RESOURCE_EXHAUSTED",
+  "UNAVAILABLE",
+  "INTERNAL",
+] as const;
+
+export type KnownServiceErrorCode = (typeof serviceErrorCodes)[number];
+export type ServiceErrorCode = KnownServiceErrorCode | (string & {});
+
+/** One field-level problem of a validation failure. */
+export interface ErrorDetail {
+  /** Dotted path with list positions in brackets, such as `input.images[0]`. */
+  readonly field: string;
+  readonly message: string;
+  /** required, enum, type, minimum, expired and others; null when the service gave none. */
+  readonly reason: string | null;
+  readonly allowed: readonly string[] | null;
+}
+
+/** Why the wallet refused. Amounts in micro-dollars. */
+export interface BillingRefusal {
+  readonly balanceMicros: number;
+  /** Null when the request could not be priced before it was refused. */
+  readonly requiredMicros: number | null;
+  readonly currency: string;
+  /** Where a person adds funds. */
+  readonly fundingUrl: string;
+  /** `card_declined` or a reason that this version does not know. */
+  readonly reason: string | null;
+}
+
+/** The error object of the service, with absent fields filled by their defaults. */
+export interface ServiceError {
+  readonly code: ServiceErrorCode;
+  /** Fixed per condition and made for people; match on `code`. */
+  readonly message: string;
+  readonly retryable: boolean;
+  /** Milliseconds to wait before the same request may succeed, or null. */
+  readonly retryAfterMs: number | null;
+  readonly param: string | null;
+  readonly details: readonly ErrorDetail[] | null;
+  /** Successor of a retired model. */
+  readonly replacedBy: string | null;
+  readonly billing: BillingRefusal | null;
+}
+
+export interface ApiErrorContext {
+  readonly method: string;
+  readonly path: string;
+  readonly status: number;
+  /** False when the answer carried no error envelope; such a body may come from a proxy and not from the service. */
+  readonly envelope: boolean;
+  readonly traceId: string | null;
+}
+
+/**
+ * The service answered with an error. Thrown for every answer outside 2xx once the retries that the request allows are
+ * used up. Not thrown when no answer came (`ConnectionError`, `TimeoutError`), nor for a submit that may have been
+ * accepted (`UnknownOutcomeError`).
+ */
+export class ApiError extends ShowrunnerError implements ServiceError {
+  readonly code: ServiceErrorCode;
+  readonly status: number;
+  readonly retryable: boolean;
+  readonly retryAfterMs: number | null;
+  readonly param: string | null;
+  readonly details: readonly ErrorDetail[] | null;
+  readonly replacedBy: string | null;
+  readonly billing: BillingRefusal | null;
+  readonly traceId: string | null;
+  readonly envelope: boolean;
+  /** The service's own words, without the request around them. */
+  readonly serviceMessage: string;
+
+  constructor(error: ServiceError, context: ApiErrorContext) {
+    super(`${context.method} ${context.path} answered ${context.status} ${error.code}: ${error.message}`);
+    this.code = error.code;
+    this.serviceMessage = error.message;
+    this.status = context.status;
+    this.retryable = error.retryable;
+    this.retryAfterMs = error.retryAfterMs;
+    this.param = error.param;
+    this.details = error.details;
+    this.replacedBy = error.replacedBy;
+    this.billing = error.billing;
+    this.traceId = context.traceId;
+    this.envelope = context.envelope;
+  }
+}

@@ -1,0 +1,110 @@
+import { sleep } from "../clock.ts";
+import { DownloadError } from "../errors/download-error.ts";
+import type { HttpContext } from "../http/call.ts";
+import { backoffMs } from "../http/retry.ts";
+import { readJob } from "../jobs.ts";
+import { redactUrl } from "../redact.ts";
+import { fetchPiece } from "./fetch-piece.ts";
+import { openPart } from "./part-file.ts";
+
+/** What to fetch. With the job named, a lapsed URL is replaced by a fresh one; `url` spares the first read of the job. */
+export type DownloadSource =
+  | string
+  | { readonly jobId: string; readonly outputIndex: number; readonly url?: string | null | undefined };
+
+export interface DownloadOptions {
+  readonly signal?: AbortSignal | undefined;
+  /** Milliseconds without a byte after which a connection counts as dead. Default 30 000. */
+  readonly idleMs?: number | undefined;
+  readonly priority?: number | undefined;
+}
+
+export interface Downloaded {
+  readonly path: string;
+  /** Lowercase hex of the bytes written. */
+  readonly sha256: string;
+  readonly sizeBytes: number;
+  readonly contentType: string | null;
+}
+
+/** Fetches that bring no byte, one after the other, before the download gives up. */
+const maxFruitless = 6;
+/** Fresh URLs asked for in one download. */
+const maxRenewals = 3;
+
+/**
+ * Fetches an output's bytes to `toPath`: written beside it, resumed with Range after a break, checked for length, hashed,
+ * synced and then renamed into place, so that the path never shows half a file. The credential is never sent along.
+ */
+export async function download(
+  context: HttpContext,
+  source: DownloadSource,
+  toPath: string,
+  options: DownloadOptions = {},
+): Promise<Downloaded> {
+  const ref = typeof source === "string" ? null : source;
+  let url = typeof source === "string" ? source : (source.url ?? (await freshUrl(context, source, options)));
+  let renewals = 0;
+  const part = await openPart(toPath);
+  try {
+    for (let fruitless = 1; ; ) {
+      const before = part.sizeBytes;
+      const piece = await fetchPiece(context, url, part, options);
+      if (piece.kind === "whole") {
+        const { sha256, sizeBytes } = await part.commit();
+        return { path: toPath, sha256, sizeBytes, contentType: piece.contentType };
+      }
+      if (piece.kind === "lapsed") {
+        if (ref === null || renewals++ >= maxRenewals) throw lapsed(url, piece.status);
+        url = await freshUrl(context, ref, options);
+        continue;
+      }
+      if (piece.kind === "refused") throw refused(url, piece.status);
+      fruitless = part.sizeBytes > before ? 1 : fruitless + 1;
+      if (fruitless > maxFruitless) throw incomplete(url, piece.cause);
+      await sleep(
+        context.clock,
+        backoffMs(context.retry, fruitless, piece.retryAfterMs, context.random()),
+        options.signal,
+      );
+    }
+  } finally {
+    await part.discard();
+  }
+}
+
+async function freshUrl(
+  context: HttpContext,
+  ref: Exclude<DownloadSource, string>,
+  options: DownloadOptions,
+): Promise<string> {
+  const job = await readJob(context, ref.jobId, { signal: options.signal, priority: options.priority });
+  const found = job.outputs[ref.outputIndex];
+  if (found?.url) return new URL(found.url, context.base.origin).href;
+  const what =
+    found === undefined
+      ? `has no output ${ref.outputIndex}`
+      : `has output ${ref.outputIndex} as ${found.status} without a URL`;
+  throw new DownloadError(`${ref.jobId} ${what}; there is nothing to download.`, {
+    reason: found?.status === "EXPIRED" ? "expired" : "no-url",
+  });
+}
+
+function lapsed(url: string, status: number): DownloadError {
+  const message = `${redactUrl(url)} answered ${status}: the URL lapsed or the bytes are gone. Name the job and output instead, so that a fresh URL can be asked for.`;
+  return new DownloadError(message, { reason: "expired", status });
+}
+
+function refused(url: string, status: number): DownloadError {
+  return new DownloadError(`${redactUrl(url)} answered ${status}, which no repetition will change.`, {
+    reason: "refused",
+    status,
+  });
+}
+
+function incomplete(url: string, cause: unknown): DownloadError {
+  return new DownloadError(`${redactUrl(url)} broke off ${maxFruitless} times in a row without a further byte.`, {
+    reason: "incomplete",
+    cause,
+  });
+}

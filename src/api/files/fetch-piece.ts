@@ -1,0 +1,100 @@
+import type { IncomingHttpHeaders } from "node:http";
+import { request } from "undici";
+import type { HttpContext } from "../http/call.ts";
+import { startDeadline } from "../http/deadline.ts";
+import { headerNumber, headerText, retryAfterHeaderMs } from "../http/headers.ts";
+import type { PartFile } from "./part-file.ts";
+
+export type Piece =
+  | { readonly kind: "whole"; readonly contentType: string | null }
+  /** The URL is no longer good: 401, 403, 404 or 410. */
+  | { readonly kind: "lapsed"; readonly status: number }
+  | { readonly kind: "refused"; readonly status: number }
+  | { readonly kind: "broken"; readonly cause: unknown; readonly retryAfterMs: number | null };
+
+/** Fetches what the part still lacks, in one request. Throws only the caller's abort and failures of the disk. */
+export async function fetchPiece(
+  context: HttpContext,
+  url: string,
+  part: PartFile,
+  options: { readonly signal?: AbortSignal | undefined; readonly idleMs?: number | undefined },
+): Promise<Piece> {
+  const deadline = startDeadline(context.clock, options.idleMs ?? 30_000, options.signal);
+  try {
+    const offset = part.sizeBytes;
+    const answer = await request(url, {
+      dispatcher: context.transport.streams,
+      headers: { "user-agent": "showrunner", ...(offset > 0 ? { range: `bytes=${offset}-` } : {}) },
+      signal: deadline.signal,
+    });
+    const { statusCode: status, headers, body } = answer;
+    if (status !== 200 && status !== 206) {
+      body.on("error", () => {}).destroy();
+      return await unusable(context, status, headers, part);
+    }
+    const plan = bodyPlan(status, headers, offset);
+    if (plan === null) {
+      body.on("error", () => {}).destroy();
+      await part.restart();
+      return { kind: "broken", cause: new Error("the range sent is not the range asked for"), retryAfterMs: null };
+    }
+    if (plan.restart) await part.restart();
+    for await (const chunk of body as AsyncIterable<Buffer>) {
+      deadline.extend();
+      await part.append(chunk);
+    }
+    if (plan.totalBytes !== null && part.sizeBytes !== plan.totalBytes) {
+      if (part.sizeBytes > plan.totalBytes) await part.restart();
+      return {
+        kind: "broken",
+        cause: new Error(`got ${part.sizeBytes} of ${plan.totalBytes} bytes`),
+        retryAfterMs: null,
+      };
+    }
+    return { kind: "whole", contentType: headerText(headers, "content-type") };
+  } catch (cause) {
+    if (options.signal?.aborted) throw options.signal.reason;
+    if (isDiskFailure(cause)) throw cause;
+    return { kind: "broken", cause, retryAfterMs: null };
+  } finally {
+    deadline.release();
+  }
+}
+
+async function unusable(
+  context: HttpContext,
+  status: number,
+  headers: IncomingHttpHeaders,
+  part: PartFile,
+): Promise<Piece> {
+  if (status === 401 || status === 403 || status === 404 || status === 410) return { kind: "lapsed", status };
+  if (status === 416) {
+    await part.restart();
+    return { kind: "broken", cause: new Error("the range was not satisfiable"), retryAfterMs: null };
+  }
+  if (status === 408 || status === 429 || status >= 500) {
+    return {
+      kind: "broken",
+      cause: new Error(`answered ${status}`),
+      retryAfterMs: retryAfterHeaderMs(headers, context.clock),
+    };
+  }
+  return { kind: "refused", status };
+}
+
+/** Where the body's bytes belong and how many there must be in the end; null for a range nobody asked for. */
+function bodyPlan(
+  status: number,
+  headers: IncomingHttpHeaders,
+  offset: number,
+): { readonly restart: boolean; readonly totalBytes: number | null } | null {
+  if (status === 200) return { restart: offset > 0, totalBytes: headerNumber(headers, "content-length") };
+  const range = /^bytes (\d+)-(\d+)\/(\d+|\*)$/.exec(headerText(headers, "content-range") ?? "");
+  if (range === null || Number(range[1]) !== offset) return null;
+  return { restart: false, totalBytes: range[3] === "*" ? Number(range[2]) + 1 : Number(range[3]) };
+}
+
+function isDiskFailure(cause: unknown): boolean {
+  const code = (cause as { readonly code?: unknown } | null)?.code;
+  return code === "ENOSPC" || code === "EDQUOT" || code === "EROFS" || code === "EACCES" || code === "EIO";
+}

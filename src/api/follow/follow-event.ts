@@ -1,0 +1,35 @@
+import type { StatusClass } from "../job-status.ts";
+import type { JobResult, JobStatusView, LogEvent } from "../wire/job.ts";
+
+export type FollowStrategyName = "stream" | "poll" | "webhook";
+
+/** What following a job tells. The last event is always `settled`. */
+export type FollowEvent =
+  | { readonly type: "status"; readonly status: JobStatusView }
+  | { readonly type: "log"; readonly log: LogEvent }
+  /** `auto` left a strategy that did not work and goes on with another. */
+  | {
+      readonly type: "switched";
+      readonly from: FollowStrategyName;
+      readonly to: FollowStrategyName;
+      readonly reason: string;
+    }
+  /**
+   * The truth, read from the job itself. `outcome` is `unrecognised` for a final status that this version does not
+   * know: treat it as a failure that needs a look.
+   */
+  | { readonly type: "settled"; readonly job: JobResult; readonly outcome: Exclude<StatusClass, "open"> };
+
+export interface FollowOptions {
+  /** Default `auto`: webhook where a receiver feeds the client, else stream, else poll. */
+  readonly strategy?: "auto" | FollowStrategyName | undefined;
+  readonly signal?: AbortSignal | undefined;
+  /** Higher goes first at the pacer. Default 0. */
+  readonly priority?: number | undefined;
+  /** The ack's estimate, ISO-8601; spares the first polls. */
+  readonly estimatedCompletionAt?: string | null | undefined;
+  /** The model, so that past durations of its jobs can stand in for an absent estimate. */
+  readonly model?: string | undefined;
+  /** Called with every event before it is yielded. */
+  readonly onUpdate?: ((event: FollowEvent) => void) | undefined;
+}

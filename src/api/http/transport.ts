@@ -1,0 +1,52 @@
+import { Agent, type Dispatcher } from "undici";
+
+/** What one request did to the network, set by the transport as it happens. */
+export interface SendMark {
+  /** True once a connection was there and the request began to leave this machine. */
+  sent: boolean;
+}
+
+/** The connections of one client: short requests and long ones (streams, downloads) do not share a pool. */
+export interface Transport {
+  readonly requests: Dispatcher;
+  readonly streams: Dispatcher;
+  close(): Promise<void>;
+}
+
+/** Marks the moment a request is handed to a connected socket; only before it is a failure certainly harmless. */
+const markSent: Dispatcher.DispatcherComposeInterceptor = (dispatch) => (options, handler) => {
+  const mark = (options as { readonly opaque?: unknown }).opaque as SendMark | undefined;
+  const begin = handler.onRequestStart?.bind(handler);
+  handler.onRequestStart = (controller, context) => {
+    if (mark) mark.sent = true;
+    begin?.(controller, context);
+  };
+  return dispatch(options, handler);
+};
+
+/** Time limits are kept by the client's clock, so undici's own are off save for connecting. */
+const agentOptions: Agent.Options = {
+  allowH2: false,
+  pipelining: 1,
+  keepAliveTimeout: 4_000,
+  headersTimeout: 0,
+  bodyTimeout: 0,
+  connect: { timeout: 10_000 },
+};
+
+/** Own agents over HTTP/1.1 with keep-alive; a dispatcher that the caller gives is used as it is and never closed. */
+export function createTransport(given?: Dispatcher): Transport {
+  if (given) {
+    const composed = given.compose(markSent);
+    return { requests: composed, streams: composed, close: async () => {} };
+  }
+  const requests = new Agent(agentOptions);
+  const streams = new Agent(agentOptions);
+  return {
+    requests: requests.compose(markSent),
+    streams: streams.compose(markSent),
+    close: async () => {
+      await Promise.all([requests.destroy(), streams.destroy()]);
+    },
+  };
+}

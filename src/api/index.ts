@@ -1,0 +1,62 @@
+// Make a client.
+
+export type { KeysApi, NewKey, TokensApi, UsageQuery } from "./account.ts";
+// Look at the catalog and its prices.
+export type { ModelQuery } from "./catalog.ts";
+export type { ChatCompletion, ChatRequest } from "./chat.ts";
+export { type Client, createClient } from "./client.ts";
+export { type Clock, systemClock, type Timer } from "./clock.ts";
+export type { DrainSettings, DrainsApi } from "./drain-endpoints.ts";
+// Errors.
+export {
+  ApiError,
+  type BillingRefusal,
+  type ErrorDetail,
+  type ServiceError,
+  type ServiceErrorCode,
+} from "./errors/api-error.ts";
+export { ConnectionError } from "./errors/connection-error.ts";
+export { DownloadError } from "./errors/download-error.ts";
+export { MalformedResponseError } from "./errors/malformed-response-error.ts";
+export { OptionError } from "./errors/option-error.ts";
+export { TimeoutError } from "./errors/timeout-error.ts";
+export { UnknownOutcomeError } from "./errors/unknown-outcome-error.ts";
+export { UploadError } from "./errors/upload-error.ts";
+export type { EstimateRequest } from "./estimate.ts";
+export type { Downloaded, DownloadOptions, DownloadSource } from "./files/download.ts";
+// Submit.
+export type { UploadOptions, UploadSource } from "./files/upload.ts";
+// Follow.
+export type { FollowEvent, FollowOptions, FollowStrategyName } from "./follow/follow-event.ts";
+export type { CallOptions } from "./http/call.ts";
+export type { RetryOptions } from "./http/retry.ts";
+export { classifyStatus, isTerminal, type StatusClass } from "./job-status.ts";
+export type { PageQuery, StatusOptions } from "./jobs.ts";
+export type { Logger } from "./logger.ts";
+export { formatMicros, toMicros } from "./money.ts";
+export type { ClientOptions } from "./options.ts";
+export type { PaceOptions, PaceSnapshot, RequestClass } from "./pace/pacer.ts";
+// Lists, money, access, webhooks, drains, chat.
+export type { Listing } from "./paging.ts";
+export { redactUrl } from "./redact.ts";
+export type { StreamFrame } from "./stream/frame.ts";
+export type { StreamOptions } from "./stream/stream.ts";
+export type { SubmitOptions, SubmitRequest } from "./submit.ts";
+export type { WebhooksApi } from "./webhook-endpoints.ts";
+export type { ApiKey, CreatedKey, EphemeralToken, Scope } from "./wire/access.ts";
+export type { Balance, UploadHandle, Usage } from "./wire/account.ts";
+export type { Estimate, Model, ModelSummary, Voice } from "./wire/catalog.ts";
+export type { LogDrain } from "./wire/drain.ts";
+// Take the results.
+export type {
+  JobResult,
+  JobStatus,
+  JobStatusView,
+  JobSummary,
+  LogEvent,
+  Output,
+  OutputStatus,
+  SubmitAck,
+} from "./wire/job.ts";
+export type { Page } from "./wire/page.ts";
+export type { DefaultWebhook, Delivery, DeliveryStatus, Redelivery, WebhookTest } from "./wire/webhook.ts";

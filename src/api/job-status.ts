@@ -1,0 +1,40 @@
+import type { JobResult, JobStatus } from "./wire/job.ts";
+
+/** Where a status stands in a job's life. `unrecognised` is for members that this version does not know. */
+export type StatusClass = "open" | "completed" | "failed" | "unrecognised";
+
+export function classifyStatus(status: JobStatus): StatusClass {
+  switch (status) {
+    case "IN_QUEUE":
+    case "IN_PROGRESS":
+      return "open";
+    case "COMPLETED":
+      return "completed";
+    case "FAILED":
+      return "failed";
+    default:
+      return "unrecognised";
+  }
+}
+
+const soundsFinal = /CANCEL|EXPIRE|ABORT|TIMED_?OUT|REJECT|ERROR|FAIL|DELETE|DONE|SUCCE|COMPLET|FINISH|REFUND|BLOCK/;
+
+/** True when no later status can come: for unknown names by the sound of the word, since waiting for ever is worse. */
+export function isTerminal(status: JobStatus): boolean {
+  const kind = classifyStatus(status);
+  return (
+    kind === "completed" || kind === "failed" || (kind === "unrecognised" && soundsFinal.test(status.toUpperCase()))
+  );
+}
+
+/** The same for a whole result, where a completion instant or an error also tells the end. */
+export function isSettled(job: JobResult): boolean {
+  if (isTerminal(job.status)) return true;
+  return classifyStatus(job.status) === "unrecognised" && (job.completedAt !== null || job.error !== null);
+}
+
+/** Order of statuses in a job's life; a job never moves to a lower one. */
+export function statusRank(status: JobStatus): number {
+  if (status === "IN_QUEUE") return 0;
+  return isTerminal(status) ? 2 : 1;
+}

@@ -1,0 +1,77 @@
+import type { Dispatcher } from "undici";
+import { type BaseUrl, parseBaseUrl } from "./base-url.ts";
+import { type Clock, systemClock } from "./clock.ts";
+import { OptionError } from "./errors/option-error.ts";
+import { defaultRetryPolicy, type RetryOptions, type RetryPolicy } from "./http/retry.ts";
+import { type Logger, silentLogger } from "./logger.ts";
+import type { PaceOptions } from "./pace/pacer.ts";
+
+export interface ClientOptions {
+  /** The service's v3 address, with or without a trailing slash. */
+  readonly baseUrl: string;
+  /** `<key_id>:<secret>`, or an ephemeral token. A browser must only ever hold a token. */
+  readonly apiKey: string;
+  /** Form of the Authorization header: `Bearer …` or `Key …`. A token needs `bearer`. Default `bearer`. */
+  readonly credentialForm?: "bearer" | "key" | undefined;
+  /** The deployment's name in its `X-<Brand>-…` headers. Default: taken from the headers found. */
+  readonly brand?: string | undefined;
+  /** An undici dispatcher to send through, such as a proxy agent. It is not closed with the client. Default: own agents. */
+  readonly dispatcher?: Dispatcher | undefined;
+  /** Milliseconds for one send to be answered whole. Default 60 000. */
+  readonly timeoutMs?: number | undefined;
+  readonly retry?: RetryOptions | undefined;
+  readonly pace?: PaceOptions | undefined;
+  /** Default: the machine's own clock. */
+  readonly clock?: Clock | undefined;
+  /** A number from 0 to below 1, for jitter. Default `Math.random`. */
+  readonly random?: (() => number) | undefined;
+  /** Default: silent. Secrets and the queries of presigned URLs never reach it. */
+  readonly logger?: Logger | undefined;
+}
+
+export interface Settings {
+  readonly base: BaseUrl;
+  readonly authorization: string;
+  readonly keyId: string;
+  readonly brand: string | null;
+  readonly timeoutMs: number;
+  readonly retry: RetryPolicy;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly logger: Logger;
+}
+
+/** The options with every default filled in; throws OptionError for what cannot work. */
+export function settingsOf(options: ClientOptions): Settings {
+  const apiKey = options.apiKey?.trim() ?? "";
+  if (apiKey === "" || /[^\x21-\x7e]/.test(apiKey)) {
+    throw new OptionError("apiKey must be <key_id>:<secret> or a token, without spaces or line breaks.");
+  }
+  const isKey = apiKey.includes(":");
+  const form = options.credentialForm ?? "bearer";
+  if (form === "key" && !isKey) {
+    throw new OptionError(
+      'credentialForm "key" needs an apiKey of the form <key_id>:<secret>; a token is sent as "bearer".',
+    );
+  }
+  return {
+    base: parseBaseUrl(options.baseUrl),
+    authorization: `${form === "key" ? "Key" : "Bearer"} ${apiKey}`,
+    keyId: isKey ? apiKey.slice(0, apiKey.indexOf(":")) : "token",
+    brand: options.brand ?? null,
+    timeoutMs: options.timeoutMs ?? 60_000,
+    retry: retryPolicy(options.retry),
+    clock: options.clock ?? systemClock,
+    random: options.random ?? Math.random,
+    logger: options.logger ?? silentLogger,
+  };
+}
+
+function retryPolicy(given: RetryOptions = {}): RetryPolicy {
+  return {
+    maxAttempts: given.maxAttempts ?? defaultRetryPolicy.maxAttempts,
+    baseDelayMs: given.baseDelayMs ?? defaultRetryPolicy.baseDelayMs,
+    maxDelayMs: given.maxDelayMs ?? defaultRetryPolicy.maxDelayMs,
+    maxElapsedMs: given.maxElapsedMs ?? defaultRetryPolicy.maxElapsedMs,
+  };
+}

@@ -1,0 +1,33 @@
+import type { Page } from "./wire/page.ts";
+
+/** A list of the service: one page at a time, or every item across all pages with `for await`. */
+export interface Listing<T> extends AsyncIterable<T> {
+  /** The page that the query names, the first one without a cursor. */
+  page(): Promise<Page<T>>;
+  /** Every page, one after the other. */
+  pages(): AsyncIterable<Page<T>>;
+}
+
+export function listing<T>(
+  read: (cursor: string | null) => Promise<Page<T>>,
+  cursor: string | null = null,
+): Listing<T> {
+  async function* pages(): AsyncGenerator<Page<T>, void> {
+    const seen = new Set<string>();
+    for (let next = cursor; ; ) {
+      const page = await read(next);
+      yield page;
+      next = page.nextCursor;
+      // A service that hands out a cursor twice would be listed for ever.
+      if (next === null || seen.has(next)) return;
+      seen.add(next);
+    }
+  }
+  return {
+    page: () => read(cursor),
+    pages,
+    async *[Symbol.asyncIterator]() {
+      for await (const page of pages()) yield* page.data;
+    },
+  };
+}

@@ -1,0 +1,161 @@
+import { sleep } from "../clock.ts";
+import { ConnectionError } from "../errors/connection-error.ts";
+import { answerError } from "../http/answer-error.ts";
+import type { HttpContext } from "../http/call.ts";
+import { lostError } from "../http/lost-error.ts";
+import { type OpenedStream, openStream, readStream } from "./connection.ts";
+import { readFrame, type StreamFrame } from "./frame.ts";
+import { createFrameFilter, type FrameFilter } from "./frame-filter.ts";
+
+export interface StreamOptions {
+  /** Resume after this frame id, from an earlier stream of the same job. */
+  readonly lastEventId?: string | null | undefined;
+  readonly signal?: AbortSignal | undefined;
+  readonly priority?: number | undefined;
+  /** Milliseconds of complete silence after which the connection is made anew. Default 60 000. */
+  readonly idleMs?: number | undefined;
+  /** Connections in a row that brought nothing before the stream gives up. Default 5. */
+  readonly maxFruitless?: number | undefined;
+}
+
+/** Delay before a connection is made again, unless the service named one: the base of a full-jitter backoff. */
+const reconnectMs = 1_000;
+const maxReconnectMs = 30_000;
+/** A connection that lived this long was of use even when it told nothing new. */
+const usefulLifeMs = 5_000;
+
+interface StreamState {
+  lastEventId: string | null;
+  retryMs: number | null;
+  fruitless: number;
+  readonly filter: FrameFilter;
+}
+
+/**
+ * Every frame of a job until done. Reconnects and resumes by itself after cuts, drains and silence; a frame that was
+ * seen before is not repeated. Throws ApiError when the service refuses, ConnectionError when it cannot be reached.
+ */
+export async function* streamJob(
+  context: HttpContext,
+  jobId: string,
+  options: StreamOptions = {},
+): AsyncGenerator<StreamFrame, void> {
+  const state: StreamState = {
+    lastEventId: options.lastEventId ?? null,
+    retryMs: null,
+    fruitless: 0,
+    filter: createFrameFilter(),
+  };
+  for (;;) {
+    options.signal?.throwIfAborted();
+    const openedAt = context.clock.now();
+    const before = state.fruitless++;
+    const ended = yield* oneConnection(context, jobId, options, state);
+    if (ended === "done") return;
+    if (ended === "drained" || context.clock.now() - openedAt >= usefulLifeMs)
+      state.fruitless = Math.min(state.fruitless, before);
+    if (state.fruitless >= (options.maxFruitless ?? 5)) throw gaveUp(jobId, state.fruitless);
+    await sleep(context.clock, reconnectDelayMs(state, context.random()), options.signal);
+  }
+}
+
+/** One connection's frames. Returns how it ended; throws only what no reconnection can mend. */
+async function* oneConnection(
+  context: HttpContext,
+  jobId: string,
+  options: StreamOptions,
+  state: StreamState,
+): AsyncGenerator<StreamFrame, "done" | "drained" | "cut"> {
+  const opened = await openStream(context, {
+    jobId,
+    lastEventId: state.lastEventId,
+    signal: options.signal,
+    priority: options.priority ?? 0,
+    idleMs: options.idleMs ?? 60_000,
+  });
+  if (opened.kind === "aborted") throw opened.reason;
+  if (opened.kind === "lost") {
+    context.logger.debug({ jobId, sent: opened.sent }, "stream could not be opened");
+    if (state.fruitless >= (options.maxFruitless ?? 5)) throw lostError(opened, describe(context, jobId, options));
+    return "cut";
+  }
+  if (opened.status !== 200) return await refused(context, jobId, opened, state, options);
+  let drained = false;
+  try {
+    for await (const piece of readStream(opened)) {
+      if (piece.kind === "retry") {
+        state.retryMs = piece.delayMs;
+        drained = true;
+        continue;
+      }
+      const frame = readFrame(piece.message);
+      if (frame === null) continue;
+      if (frame.type !== "done" && frame.id) state.lastEventId = frame.id;
+      if (state.filter.accepts(frame)) {
+        state.fruitless = 0;
+        yield frame;
+      }
+      if (frame.type === "done") return "done";
+    }
+  } catch (cause) {
+    options.signal?.throwIfAborted();
+    context.logger.debug({ jobId, cause: String(cause) }, "stream was cut");
+    return endOf(state.filter, "cut");
+  }
+  return endOf(state.filter, drained ? "drained" : "cut");
+}
+
+/** After the terminal status only done was missing, and that says nothing more. */
+function endOf(filter: FrameFilter, otherwise: "drained" | "cut"): "done" | "drained" | "cut" {
+  return filter.terminal ? "done" : otherwise;
+}
+
+async function refused(
+  context: HttpContext,
+  jobId: string,
+  opened: Extract<OpenedStream, { kind: "answer" }>,
+  state: StreamState,
+  options: StreamOptions,
+): Promise<"cut" | "drained"> {
+  const text = await readText(opened).catch(() => "");
+  const error = answerError({ ...opened, text }, describe(context, jobId, options), context.clock);
+  if (opened.status === 429) return "drained";
+  if (!error.retryable || state.fruitless >= (options.maxFruitless ?? 5)) throw error;
+  state.retryMs = error.retryAfterMs;
+  return "cut";
+}
+
+async function readText(opened: Extract<OpenedStream, { kind: "answer" }>): Promise<string> {
+  let text = "";
+  try {
+    for await (const chunk of opened.body) {
+      text += chunk;
+      if (text.length > 1_000_000) break;
+    }
+  } finally {
+    opened.release();
+    opened.body.destroy();
+  }
+  return text;
+}
+
+function describe(context: HttpContext, jobId: string, options: StreamOptions) {
+  return {
+    method: "GET",
+    path: `/jobs/${jobId}/stream`,
+    origin: context.base.origin,
+    timeoutMs: options.idleMs ?? 60_000,
+  };
+}
+
+function reconnectDelayMs(state: StreamState, chance: number): number {
+  const stepMs = state.retryMs ?? Math.min(maxReconnectMs, reconnectMs * 2 ** Math.max(0, state.fruitless - 1));
+  return Math.min(maxReconnectMs, stepMs / 2 + (chance * stepMs) / 2);
+}
+
+function gaveUp(jobId: string, connections: number): ConnectionError {
+  return new ConnectionError(
+    `the stream of ${jobId} broke off ${connections} times in a row without anything new; follow the job by polling`,
+    { sent: true },
+  );
+}

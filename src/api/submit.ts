@@ -1,0 +1,134 @@
+import { resolveServicePath, segment } from "./base-url.ts";
+import { sleep } from "./clock.ts";
+import { ApiError } from "./errors/api-error.ts";
+import { MalformedResponseError } from "./errors/malformed-response-error.ts";
+import { UnknownOutcomeError } from "./errors/unknown-outcome-error.ts";
+import { parseJson } from "./http/answer-error.ts";
+import { type ApiRequest, type CallOptions, decode, errorOf, type HttpContext, successOf, send } from "./http/call.ts";
+import type { Exchange } from "./http/exchange.ts";
+import { headerText } from "./http/headers.ts";
+import { backoffMs } from "./http/retry.ts";
+import { type SubmitAck, submitAck } from "./wire/job.ts";
+
+export interface SubmitRequest {
+  /** Public model id. */
+  readonly model: string;
+  readonly input: Readonly<Record<string, unknown>>;
+  /** Makes the submit safe to repeat: the service answers a known key with the original ack. */
+  readonly idempotencyKey?: string | undefined;
+  /** Where this job's terminal event goes, in place of the account's default. */
+  readonly webhook?: string | undefined;
+}
+
+export interface SubmitOptions extends CallOptions {
+  /** An earlier send of this key may have made the job. Then only an ack settles the submit. Default false. */
+  readonly mayExist?: boolean | undefined;
+}
+
+type Judgement =
+  | { readonly kind: "ack"; readonly ack: SubmitAck }
+  | {
+      readonly kind: "again";
+      readonly unknown: boolean;
+      readonly error: Error;
+      readonly retryAfterMs: number | null;
+      readonly limited: boolean;
+    }
+  | { readonly kind: "refused"; readonly error: Error };
+
+/**
+ * Submits one job. With a key it is sent again, bounded, after lost answers, 408, 429 and 5xx; without one it is sent
+ * once. Throws ApiError for a refusal that certainly made no job, ConnectionError or TimeoutError with `sent: false`
+ * when nothing left this machine, and UnknownOutcomeError in every case between.
+ */
+export async function submit(
+  context: HttpContext,
+  asked: SubmitRequest,
+  options: SubmitOptions = {},
+): Promise<SubmitAck> {
+  const request = requestOf(asked);
+  const startedAt = context.clock.now();
+  const key = asked.idempotencyKey ?? null;
+  let unknown = options.mayExist ?? false;
+  const giveUp = (cause: unknown) =>
+    unknown ? new UnknownOutcomeError({ model: asked.model, idempotencyKey: key, cause }) : cause;
+
+  for (let failures = 1; ; ) {
+    const result = await send(context, request, options).catch(
+      (reason: unknown): Exchange => ({ kind: "aborted", sent: false, reason }),
+    );
+    if (result.kind === "aborted") {
+      unknown ||= result.sent;
+      throw giveUp(result.reason);
+    }
+    const judged = judge(context, request, options, result);
+    if (judged.kind === "ack") return judged.ack;
+    if (judged.kind === "refused") throw giveUp(judged.error);
+    unknown ||= judged.unknown;
+    const outOfTime = context.clock.now() - startedAt >= context.retry.maxElapsedMs;
+    if (key === null || outOfTime || failures >= context.retry.maxAttempts) throw giveUp(judged.error);
+    // The pacer holds the next send back until the limit allows it; waiting here as well would be waiting twice.
+    if (judged.limited) continue;
+    const waitMs = backoffMs(context.retry, failures++, judged.retryAfterMs, context.random());
+    context.logger.warn({ model: asked.model, unknown, waitMs }, "submit not settled, sending it again with its key");
+    await sleep(context.clock, waitMs, options.signal).catch((reason: unknown) => {
+      throw giveUp(reason);
+    });
+  }
+}
+
+function requestOf(asked: SubmitRequest): ApiRequest {
+  return {
+    method: "POST",
+    path: `/models/${segment(asked.model)}`,
+    json: { input: asked.input, idempotency_key: asked.idempotencyKey, webhook: asked.webhook },
+    requestClass: "submit",
+    repeat: asked.idempotencyKey === undefined ? "never" : "always",
+    priority: 10,
+  };
+}
+
+/** Says what one send of a submit means: an ack, something to send again, or a refusal. */
+function judge(
+  context: HttpContext,
+  request: ApiRequest,
+  options: CallOptions,
+  result: Exclude<Exchange, { kind: "aborted" }>,
+): Judgement {
+  const answer = successOf(result);
+  if (answer) return judgeSuccess(context, request, answer);
+  const error = errorOf(context, request, options, result);
+  if (!(error instanceof ApiError)) {
+    return { kind: "again", unknown: error.sent, error, retryAfterMs: null, limited: false };
+  }
+  const { status, retryAfterMs, envelope } = error;
+  if (status !== 408 && status !== 429 && status < 500) return { kind: "refused", error };
+  const unknown = status === 408 || (status >= 500 && !envelope);
+  return { kind: "again", unknown, error, retryAfterMs, limited: status === 429 };
+}
+
+/** A success that cannot be read still means that a job may exist. */
+function judgeSuccess(
+  context: HttpContext,
+  request: ApiRequest,
+  answer: Extract<Exchange, { kind: "answer" }>,
+): Judgement {
+  try {
+    const wire = decode(submitAck, parseJson(answer.text), request);
+    const resultPath = wire.result_url ?? headerText(answer.headers, "location");
+    const jobPath = `${context.base.href}/jobs/${segment(wire.job_id)}`;
+    const ack: SubmitAck = {
+      jobId: wire.job_id,
+      model: wire.model,
+      status: wire.status,
+      statusUrl: (wire.status_url && resolveServicePath(context.base, wire.status_url)) || `${jobPath}/status`,
+      resultUrl: (resultPath && resolveServicePath(context.base, resultPath)) || jobPath,
+      estimatedCompletionAt: wire.estimated_completion_at,
+      replayed: headerText(answer.headers, "x-idempotent-replayed")?.toLowerCase() === "true",
+    };
+    return { kind: "ack", ack };
+  } catch (error) {
+    if (!(error instanceof MalformedResponseError)) throw error;
+    return { kind: "again", unknown: true, error, retryAfterMs: null, limited: false };
+  }
+}

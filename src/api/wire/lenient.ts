@@ -1,0 +1,30 @@
+import { z } from "zod";
+import { toMicros } from "../money.ts";
+
+/** A field that only describes: absent, null or of an unexpected type all read as null. */
+export const optional = <T extends z.ZodType>(schema: T) =>
+  schema
+    .nullish()
+    .transform((value) => value ?? null)
+    .catch(null);
+
+/** A field with a default that also stands in for null. */
+export const withDefault = <T extends z.ZodType>(schema: T, fallback: z.output<T>) =>
+  schema.nullish().transform((value): z.output<T> => value ?? fallback);
+
+/** A list that may be absent. */
+export const listOf = <T extends z.ZodType>(item: T) => withDefault(z.array(item), []);
+
+/** A decimal amount of dollars as micro-dollars. Wrong amounts are errors: money is never guessed. */
+export const micros = z.union([z.number(), z.string()]).transform((amount, context) => {
+  const value = toMicros(amount);
+  if (value !== null) return value;
+  context.issues.push({ code: "custom", message: "not an amount of money", input: amount });
+  return z.NEVER;
+});
+
+export const optionalMicros = micros.nullish().transform((value) => value ?? null);
+export const currency = withDefault(z.string(), "USD");
+export const text = optional(z.string());
+export const integer = optional(z.number());
+export const record = optional(z.record(z.string(), z.unknown()));
