@@ -1,0 +1,64 @@
+/**
+ * Everything that must hold before a change is kept, cheapest first; CI runs this file unchanged. Stops at the first
+ * step that fails and shows its output. `--full` adds long random searches to the tests.
+ */
+import { spawn } from "node:child_process";
+import { join } from "node:path";
+import { styleText } from "node:util";
+
+interface Step {
+  readonly name: string;
+  readonly command: string;
+  readonly args: readonly string[];
+  /** True for the long steps: their output is shown as it comes. */
+  readonly live?: boolean;
+}
+
+const root = join(import.meta.dirname, "..");
+const full = process.argv.includes("--full");
+const bin = (name: string) => join(root, "node_modules", ".bin", name);
+
+const steps: readonly Step[] = [
+  { name: "format and lint", command: bin("biome"), args: ["ci", "."] },
+  { name: "types", command: bin("tsc"), args: ["--noEmit"] },
+  { name: "unused files, exports and dependencies", command: bin("knip"), args: [] },
+  { name: "build", command: process.execPath, args: ["scripts/build.ts"] },
+  { name: "package contents", command: bin("publint"), args: ["--strict"] },
+  { name: "package types", command: bin("attw"), args: ["--pack", ".", "--profile", "esm-only"] },
+  { name: "tests, type tests and code in the docs", command: bin("vitest"), args: ["run"], live: true },
+];
+
+for (const [index, step] of steps.entries()) {
+  const started = performance.now();
+  console.log(styleText("bold", `[${index + 1}/${steps.length}] ${step.name}`));
+  const status = await perform(step);
+  const seconds = ((performance.now() - started) / 1000).toFixed(1);
+  if (status !== 0) {
+    console.error(styleText("red", `failed after ${seconds} s: ${step.name}`));
+    console.error(`run it alone: npx ${[step.command.split("/").pop(), ...step.args].join(" ")}`);
+    process.exit(1);
+  }
+  console.log(styleText("green", `      passed in ${seconds} s`));
+}
+
+/** Runs one step; the output of a quiet one is shown only when it failed. */
+function perform(step: Step): Promise<number> {
+  const { promise, resolve } = Promise.withResolvers<number>();
+  const child = spawn(step.command, step.args, {
+    cwd: root,
+    env: { ...process.env, ...(full && { SHOWRUNNER_TEST_RUNS: "1000" }) },
+    stdio: ["ignore", step.live ? "inherit" : "pipe", step.live ? "inherit" : "pipe"],
+  });
+  const output: Buffer[] = [];
+  child.stdout?.on("data", (chunk: Buffer) => output.push(chunk));
+  child.stderr?.on("data", (chunk: Buffer) => output.push(chunk));
+  child.on("error", (error) => {
+    console.error(error.message);
+    resolve(1);
+  });
+  child.on("close", (code) => {
+    if (code !== 0) process.stderr.write(Buffer.concat(output));
+    resolve(code ?? 1);
+  });
+  return promise;
+}

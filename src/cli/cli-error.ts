@@ -1,0 +1,33 @@
+import { ExitCode } from "./exit-code.ts";
+
+/** Codes of errors that the command line itself finds. */
+export type CliErrorCode =
+  | "USAGE"
+  | "PIPELINE_FILE_MISSING"
+  | "PIPELINE_FILE_INVALID"
+  | "PIPELINE_FILE_FAILED"
+  | "PIPELINE_NOT_FOUND"
+  | "INPUT_INVALID"
+  | "BUDGET_NEEDED"
+  | "PORT_IN_USE"
+  | "NOT_CONFIRMED";
+
+/** An expected failure of a command: what was wrong, and the command to type next. */
+export class CliError extends Error {
+  override readonly name = "CliError";
+  readonly code: CliErrorCode;
+  /** What to type or do next. */
+  readonly next: string;
+  readonly exitCode: ExitCode;
+
+  constructor(
+    code: CliErrorCode,
+    message: string,
+    options: { readonly next: string; readonly exitCode?: ExitCode; readonly cause?: unknown },
+  ) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.code = code;
+    this.next = options.next;
+    this.exitCode = options.exitCode ?? ExitCode.refused;
+  }
+}

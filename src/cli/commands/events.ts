@@ -1,0 +1,33 @@
+import type { StoredEvent } from "../../index.ts";
+import { type Context, type ServiceFlags, withShowrunner } from "../context.ts";
+import { ExitCode } from "../exit-code.ts";
+import { eventLine } from "../live/lines.ts";
+
+export interface EventFlags extends ServiceFlags {
+  readonly follow?: boolean;
+  readonly json?: boolean;
+}
+
+/** `showrunner events`: what the journal holds of a run; with `--follow`, also what comes, until the run rests. */
+export async function events(context: Context, runId: string, flags: EventFlags): Promise<ExitCode> {
+  const { io, talk } = context;
+  return withShowrunner(flags, async (show) => {
+    const stored = show.events(runId, { follow: flags.follow === true, signal: io.interrupt });
+    if (flags.json && !flags.follow) {
+      const all: StoredEvent[] = [];
+      for await (const event of stored) all.push(event);
+      talk.printJson(all);
+      return ExitCode.done;
+    }
+    for await (const event of stored) {
+      if (flags.json) talk.print(JSON.stringify(event));
+      else talk.print(line(event));
+    }
+    return io.interrupt.aborted ? ExitCode.interrupted : ExitCode.done;
+  });
+}
+
+function line({ seq, at, event }: StoredEvent): string {
+  const time = new Date(at).toISOString().slice(11, 23);
+  return `${String(seq).padStart(5)}  ${time}  ${event.type.padEnd(22)}  ${eventLine(event) ?? ("step" in event ? event.step : "")}`.trimEnd();
+}

@@ -1,0 +1,68 @@
+import type { RunHandle, RunResult } from "../../index.ts";
+import type { Context } from "../context.ts";
+import { ExitCode } from "../exit-code.ts";
+import { watchRun } from "../live/watch.ts";
+import { listOutputs } from "../report/outputs.ts";
+import { visible } from "../text/escape.ts";
+
+export interface FollowOptions {
+  readonly json?: boolean | undefined;
+  /** Last event known before: older ones print no line. */
+  readonly afterSeq?: number;
+}
+
+const exitCodes: Readonly<Record<RunResult["status"], ExitCode>> = {
+  succeeded: ExitCode.done,
+  partial: ExitCode.unfinished,
+  paused: ExitCode.unfinished,
+  failed: ExitCode.failed,
+  cancelled: ExitCode.failed,
+};
+
+/** Shows a run to its end or pause. The first interrupt stops it in good order; the exit code says what became of it. */
+export async function followRun(handle: RunHandle, context: Context, options: FollowOptions): Promise<ExitCode> {
+  const { io, talk } = context;
+  const onInterrupt = () => {
+    talk.say("\nStopping: waiting for submits on their way to be answered. Ctrl-C again leaves at once.");
+    handle.stop().catch((error: unknown) => talk.say(`stop failed: ${visible(String(error))}`));
+  };
+  if (io.interrupt.aborted) onInterrupt();
+  io.interrupt.addEventListener("abort", onInterrupt, { once: true });
+  try {
+    await watchRun(handle.events(), io, talk, options.afterSeq === undefined ? {} : { afterSeq: options.afterSeq });
+    const result = await handle.result();
+    if (options.json) talk.printJson(document(result));
+    else for (const { name, value } of listOutputs(result.outputs)) talk.print(`${visible(name)}\t${visible(value)}`);
+    sayEnd(result, context);
+    return io.interrupt.aborted && result.status === "paused" ? ExitCode.interrupted : exitCodes[result.status];
+  } finally {
+    io.interrupt.removeEventListener("abort", onInterrupt);
+  }
+}
+
+function document(result: RunResult): unknown {
+  return { ...result.report, pause: result.pause, still_running: result.stillRunning, returned: result.outputs };
+}
+
+function sayEnd(result: RunResult, { talk }: Context): void {
+  const colour = (
+    { succeeded: "green", failed: "red", cancelled: "red", partial: "yellow", paused: "yellow" } as const
+  )[result.status];
+  const budget = result.report.budget === null ? "" : ` of a budget of $${result.report.budget}`;
+  talk.say(
+    `${talk.paint(["bold", colour], result.status)}: run ${visible(result.id)} cost $${result.cost.usd}${budget}`,
+  );
+  for (const step of result.report.steps) {
+    if (step.reason && step.status !== "succeeded")
+      talk.say(`  ${visible(step.path)} ${step.status}: ${visible(step.reason)}`);
+  }
+  for (const { step, jobId } of result.stillRunning) {
+    talk.say(`  ${visible(step)} still renders at the service as ${visible(jobId)} (paid; resume collects it)`);
+  }
+  if (result.pause) {
+    talk.say(`  ${result.pause.reason}: ${visible(result.pause.message)}`);
+    if (result.pause.fundingUrl) talk.say(`  Add funds: ${visible(result.pause.fundingUrl)}`);
+  }
+  const next = ["paused", "partial"].includes(result.status) ? "resume" : "show";
+  talk.say(`Next: showrunner ${next} ${visible(result.id)}`);
+}

@@ -1,0 +1,32 @@
+import { CliError } from "../cli-error.ts";
+import { type Context, type ServiceFlags, sayWhere, withShowrunner } from "../context.ts";
+import type { ExitCode } from "../exit-code.ts";
+import { parseDuration } from "../text/duration.ts";
+import { visible } from "../text/escape.ts";
+import { followRun } from "./follow.ts";
+
+export interface ResumeFlags extends ServiceFlags {
+  readonly waitForFunds?: string;
+  readonly json?: boolean;
+}
+
+/** `showrunner resume`: goes on where the journal ends; paid jobs are collected, never made again. */
+export async function resume(context: Context, runId: string, flags: ResumeFlags): Promise<ExitCode> {
+  const waitForFundsMs = waitFor(flags.waitForFunds);
+  return withShowrunner(flags, async (show) => {
+    sayWhere(show, context);
+    const known = (await show.runs()).find((row) => row.runId === runId);
+    const handle = await show.resume(runId, waitForFundsMs === null ? {} : { waitForFundsMs });
+    context.talk.say(`Run ${visible(handle.id)}`);
+    return followRun(handle, context, { json: flags.json, afterSeq: known?.lastSeq ?? 0 });
+  });
+}
+
+function waitFor(text: string | undefined): number | null {
+  if (text === undefined) return null;
+  const ms = parseDuration(text);
+  if (ms !== null) return ms;
+  throw new CliError("USAGE", `--wait-for-funds ${visible(text)} is no duration`, {
+    next: "write it as --wait-for-funds 10m or 90s",
+  });
+}

@@ -1,0 +1,72 @@
+import type { Quote, RunOptions, Showrunner } from "../../index.ts";
+import { CliError } from "../cli-error.ts";
+import { type Context, type ServiceFlags, sayWhere, withShowrunner } from "../context.ts";
+import type { ExitCode } from "../exit-code.ts";
+import { checkAmount } from "../input/amount.ts";
+import { parseConcurrency } from "../input/concurrency.ts";
+import { readInput } from "../input/read-input.ts";
+import { loadPipeline } from "../load/pipeline-file.ts";
+import { priceTable } from "../report/price-table.ts";
+import { dollars } from "../text/money.ts";
+import { followRun } from "./follow.ts";
+import { reportProblems } from "./plan.ts";
+
+export interface RunFlags extends ServiceFlags {
+  readonly input?: string;
+  readonly i?: readonly string[];
+  readonly id?: string;
+  readonly budget?: string;
+  readonly out?: string;
+  readonly concurrency?: string;
+  readonly maxUnquoted?: string;
+  readonly json?: boolean;
+}
+
+/** `showrunner run`: prices the plan, makes sure that somebody agreed to the price, runs it and shows how it goes. */
+export async function run(context: Context, spec: string, flags: RunFlags): Promise<ExitCode> {
+  const { io, talk } = context;
+  const loaded = await loadPipeline(spec, io.cwd);
+  const input = await readInput({ input: flags.input, assignments: flags.i }, io.cwd);
+  const options = runOptions(flags, loaded);
+  return withShowrunner(flags, async (show) => {
+    sayWhere(show, context);
+    const quote = await show.quote(loaded.pipeline, input, {
+      ...(flags.maxUnquoted !== undefined && { maxUnquoted: flags.maxUnquoted }),
+    });
+    if (!quote.ok) return reportProblems(quote.problems, context, flags);
+    talk.say(`\n${priceTable(quote, io.stderr.columns)}\n`);
+    const budget = flags.budget ?? (await agreedPrice(show, quote, context, spec));
+    const handle = await show.run(loaded.pipeline, input, { ...options, ...(budget !== null && { budget }) });
+    talk.say(`Run ${handle.id}`);
+    return followRun(handle, context, { json: flags.json });
+  });
+}
+
+function runOptions(flags: RunFlags, loaded: { readonly file: string; readonly exportName: string }): RunOptions {
+  checkAmount("--budget", flags.budget);
+  checkAmount("--max-unquoted", flags.maxUnquoted);
+  return {
+    source: { file: loaded.file, exportName: loaded.exportName },
+    ...(flags.id !== undefined && { id: flags.id }),
+    ...(flags.out !== undefined && { outDir: flags.out }),
+    ...(flags.maxUnquoted !== undefined && { maxUnquoted: flags.maxUnquoted }),
+    ...(flags.concurrency !== undefined && { concurrency: parseConcurrency(flags.concurrency) }),
+  };
+}
+
+/** Real money needs a cap or a yes: the price agreed to on the terminal becomes the budget. Null at the local service. */
+async function agreedPrice(show: Showrunner, quote: Quote, { io }: Context, spec: string): Promise<string | null> {
+  if (show.service.kind === "local") return null;
+  const most = quote.totalMicros.max ?? quote.totalMicros.min;
+  const amount = dollars(most).slice(1);
+  if (io.ask === null || quote.totalMicros.max === null) {
+    throw new CliError("BUDGET_NEEDED", `This spends real money at ${show.service.baseUrl}: say how much at most`, {
+      next: `showrunner run ${spec} --budget ${amount} …`,
+    });
+  }
+  const answer = await io.ask(`Start, spending at most $${amount}? [y/N] `);
+  if (/^y(es)?$/i.test(answer.trim())) return amount;
+  throw new CliError("NOT_CONFIRMED", "Not started; nothing was spent", {
+    next: `showrunner run ${spec} --budget ${amount} …`,
+  });
+}

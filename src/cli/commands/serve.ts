@@ -1,0 +1,109 @@
+import { resolve } from "node:path";
+import type { LocalServiceOptions } from "../../local-service/index.ts";
+import { CliError } from "../cli-error.ts";
+import type { Context } from "../context.ts";
+import { ExitCode } from "../exit-code.ts";
+import { checkAmount } from "../input/amount.ts";
+import { parseDuration } from "../text/duration.ts";
+import { visible } from "../text/escape.ts";
+import { parseDollars } from "../text/money.ts";
+
+export interface ServeFlags {
+  readonly port: string;
+  readonly host: string;
+  readonly data: string;
+  readonly balance: string;
+  readonly key?: string;
+  readonly rateLimit?: string;
+  readonly maxRunning?: string;
+  readonly speed?: string;
+  readonly retention?: string;
+  readonly brand?: string;
+  readonly json?: boolean;
+}
+
+/** `showrunner serve`: the local service until Ctrl-C; prints what a client needs to reach it. */
+export async function serve(context: Context, flags: ServeFlags): Promise<ExitCode> {
+  const { io, talk } = context;
+  const options = serviceOptions(flags, io.cwd);
+  const service = await start(options, flags);
+  if (flags.json) talk.printJson({ base_url: service.baseUrl, api_key: service.apiKey });
+  else {
+    talk.print(`export SHOWRUNNER_BASE_URL=${service.baseUrl}`);
+    talk.print(`export SHOWRUNNER_API_KEY=${service.apiKey}`);
+  }
+  talk.say(`Local service on ${service.baseUrl}; state in ${visible(flags.data)}. Play money only. Ctrl-C ends it.`);
+  await untilInterrupted(io.interrupt);
+  talk.say("Closing; accepted jobs go on at the next start.");
+  await service.close();
+  return ExitCode.done;
+}
+
+async function start(options: LocalServiceOptions, flags: ServeFlags) {
+  const { startLocalService } = await import("../../local-service/index.ts");
+  try {
+    return await startLocalService(options);
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code !== "EADDRINUSE") throw cause;
+    throw new CliError("PORT_IN_USE", `port ${flags.port} on ${visible(flags.host)} is in use`, {
+      next: "showrunner serve --port 0   (takes a free one)",
+      cause,
+    });
+  }
+}
+
+function serviceOptions(flags: ServeFlags, cwd: string): LocalServiceOptions {
+  checkAmount("--balance", flags.balance);
+  return {
+    port: count("--port", flags.port, 65_535),
+    host: flags.host,
+    dataDir: resolve(cwd, flags.data),
+    balanceMicros: parseDollars(flags.balance) ?? 0,
+    ...(flags.key !== undefined && { apiKey: credential(flags.key) }),
+    ...(flags.rateLimit !== undefined && { rateLimit: rateLimit(flags.rateLimit) }),
+    ...(flags.maxRunning !== undefined && { maxRunning: count("--max-running", flags.maxRunning, 1000) }),
+    ...(flags.speed !== undefined && { speed: factor(flags.speed) }),
+    ...(flags.retention !== undefined && { retentionMs: span(flags.retention) }),
+    ...(flags.brand !== undefined && { brand: flags.brand }),
+  };
+}
+
+function count(flag: string, text: string, most: number): number {
+  const number = Number(text);
+  if (/^\d+$/.test(text) && number <= most) return number;
+  throw usage(`${flag} ${visible(text)} is no number from 0 to ${most}`, `write it as ${flag} 8787`);
+}
+
+function factor(text: string): number {
+  const number = Number(text);
+  if (text.trim() !== "" && Number.isFinite(number) && number > 0) return number;
+  throw usage(`--speed ${visible(text)} is no factor above 0`, "write it as --speed 20");
+}
+
+function span(text: string): number {
+  const ms = parseDuration(text);
+  if (ms !== null && ms > 0) return ms;
+  throw usage(`--retention ${visible(text)} is no duration`, "write it as --retention 48h");
+}
+
+function credential(text: string): string {
+  if (/^[\x21-\x39\x3b-\x7e]+:[\x21-\x7e]+$/.test(text)) return text;
+  throw usage("--key is no credential", "write it as --key my-key:my-secret");
+}
+
+function rateLimit(text: string): { readonly requests: number; readonly windowMs: number } {
+  const [, requests, seconds] = /^([1-9]\d*)\/([1-9]\d*)$/.exec(text) ?? [];
+  if (requests && seconds) return { requests: Number(requests), windowMs: Number(seconds) * 1000 };
+  throw usage(`--rate-limit ${visible(text)} is no limit`, "write requests and seconds: --rate-limit 600/60");
+}
+
+function usage(message: string, next: string): CliError {
+  return new CliError("USAGE", message, { next });
+}
+
+function untilInterrupted(signal: AbortSignal): Promise<void> {
+  return new Promise((done) => {
+    if (signal.aborted) done();
+    else signal.addEventListener("abort", () => done(), { once: true });
+  });
+}

@@ -1,0 +1,15 @@
+import { type Context, type ServiceFlags, withShowrunner } from "../context.ts";
+import { ExitCode } from "../exit-code.ts";
+import { visible } from "../text/escape.ts";
+
+/** `showrunner stop`: asks a run, in whichever process it lives, to make no further job. */
+export async function stop(context: Context, runId: string, flags: ServiceFlags): Promise<ExitCode> {
+  return withShowrunner(flags, async (show) => {
+    await show.stop(runId);
+    context.talk.say(
+      `Asked run ${visible(runId)} to stop: it submits nothing more. Jobs already paid for go on at the service.`,
+    );
+    context.talk.say(`Next: showrunner resume ${visible(runId)}`);
+    return ExitCode.done;
+  });
+}

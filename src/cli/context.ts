@@ -1,0 +1,42 @@
+import type { OpenOptions, Showrunner } from "../index.ts";
+import type { Io } from "./io.ts";
+import type { Talk } from "./talk.ts";
+
+/** What every command gets. */
+export interface Context {
+  readonly io: Io;
+  readonly talk: Talk;
+}
+
+/** Flags of every command that looks at a journal or a service. */
+export interface ServiceFlags {
+  readonly local?: boolean | undefined;
+  readonly baseUrl?: string | undefined;
+  readonly journal?: string | undefined;
+}
+
+/** Opens the journal and the service that flags and environment name, does the work, and closes them in any case. */
+export async function withShowrunner<T>(flags: ServiceFlags, work: (show: Showrunner) => Promise<T>): Promise<T> {
+  const { openShowrunner } = await import("../index.ts");
+  const options: OpenOptions = {
+    ...(flags.local && { local: true }),
+    ...(flags.baseUrl !== undefined && { baseUrl: flags.baseUrl }),
+    ...(flags.journal !== undefined && { journal: flags.journal }),
+  };
+  const show = await openShowrunner(options);
+  try {
+    return await work(show);
+  } finally {
+    await show.close();
+  }
+}
+
+/** Says where jobs go; loudly when it is this machine, so that nobody takes its media for the real thing. */
+export function sayWhere(show: Showrunner, { talk }: Context): void {
+  if (show.service.kind === "hosted") {
+    talk.say(`Service: ${show.service.baseUrl}`);
+    return;
+  }
+  const badge = talk.paint(["bold", "yellow"], "LOCAL SERVICE");
+  talk.say(`${badge} ${show.service.baseUrl}: media are drawn on this machine, play money only.`);
+}

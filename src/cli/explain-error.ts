@@ -1,0 +1,62 @@
+import type { Problem } from "../index.ts";
+import { CliError } from "./cli-error.ts";
+import { ExitCode } from "./exit-code.ts";
+import { problemList } from "./report/problem-list.ts";
+import { visibleLines } from "./text/escape.ts";
+
+export interface Explanation {
+  readonly message: string;
+  /** The command to type next. */
+  readonly next: string;
+  readonly exitCode: ExitCode;
+}
+
+type Advice = readonly [exitCode: ExitCode, next: string];
+
+/** What to do about the errors that a library call throws; those not named here failed for good (exit 1). */
+const advice: Readonly<Record<string, Advice>> = {
+  PLAN_PROBLEMS: [ExitCode.refused, "correct them and try again; `showrunner plan` checks without spending"],
+  OVER_BUDGET: [ExitCode.refused, "give a larger --budget, or ask for less; `showrunner plan` shows the prices"],
+  RUN_EXISTS: [ExitCode.refused, "showrunner resume {run}   (or choose another --id)"],
+  RUN_UNKNOWN: [ExitCode.refused, "showrunner runs   (--journal FILE names another journal)"],
+  RUN_BUSY: [ExitCode.failed, "showrunner events {run} --follow   (another process is running it)"],
+  ACCOUNT_MISMATCH: [
+    ExitCode.refused,
+    "set SHOWRUNNER_BASE_URL and SHOWRUNNER_API_KEY to those the run was started with",
+  ],
+  INVALID_OPTION: [ExitCode.refused, "showrunner doctor"],
+  UNAUTHORIZED: [ExitCode.failed, "check SHOWRUNNER_API_KEY (<key_id>:<secret>), then: showrunner doctor"],
+  INSUFFICIENT_BALANCE: [ExitCode.unfinished, "showrunner balance"],
+  CONNECTION_FAILED: [ExitCode.failed, "check SHOWRUNNER_BASE_URL and the network, then: showrunner doctor"],
+};
+
+/** Any thrown value as message, next command and exit code. */
+export function explainError(error: unknown, env: Readonly<Record<string, string | undefined>> = {}): Explanation {
+  if (error instanceof CliError) return { message: error.message, next: error.next, exitCode: error.exitCode };
+  if (!(error instanceof Error)) return bug(String(error));
+  const { code, problems, runId } = error as Error & { code?: unknown; problems?: readonly Problem[]; runId?: string };
+  if (typeof code !== "string" || !isOurs(error))
+    return bug(error.message, env.SHOWRUNNER_DEBUG ? error.stack : undefined);
+  const isFile = code.startsWith("JOURNAL_");
+  const [exitCode, next] = advice[code] ?? (isFile ? journalAdvice : ([ExitCode.failed, "showrunner doctor"] as const));
+  const list = problems ? `\n${problemList(problems)}` : "";
+  return { message: visibleLines(error.message) + list, next: next.replace("{run}", runId ?? "<run-id>"), exitCode };
+}
+
+const journalAdvice: Advice = [ExitCode.refused, "name another journal: --journal FILE, or SHOWRUNNER_JOURNAL"];
+
+/** Errors of the library are recognised by shape: importing its base class would load the library for `--help`. */
+function isOurs(error: Error): boolean {
+  for (let type: unknown = error.constructor; typeof type === "function"; type = Object.getPrototypeOf(type)) {
+    if (type.name === "ShowrunnerError" || type.name === "LocalServiceError") return true;
+  }
+  return false;
+}
+
+function bug(message: string, stack?: string): Explanation {
+  return {
+    message: `unexpected: ${visibleLines(stack ?? message)}`,
+    next: "set SHOWRUNNER_DEBUG=1 for the stack; if it is not your pipeline's, please report it",
+    exitCode: ExitCode.failed,
+  };
+}

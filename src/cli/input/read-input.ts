@@ -1,0 +1,94 @@
+import { readFile } from "node:fs/promises";
+import { resolve } from "node:path";
+import { CliError } from "../cli-error.ts";
+import { visible } from "../text/escape.ts";
+import { parseJson } from "./json-position.ts";
+
+export interface InputFlags {
+  /** `--input`: JSON, or `@file`. */
+  readonly input?: string | undefined;
+  /** `-i`, repeated: `key=text` or `key:=json`; dots reach into objects. Applied over `--input`, in order. */
+  readonly assignments?: readonly string[] | undefined;
+}
+
+/** The pipeline input that the flags spell; an empty object when there are none. */
+export async function readInput(flags: InputFlags, cwd: string): Promise<unknown> {
+  const base = flags.input === undefined ? {} : await readJson(flags.input, cwd);
+  if (!flags.assignments?.length) return base;
+  if (typeof base !== "object" || base === null || Array.isArray(base)) {
+    throw wrong("-i sets fields of an object, but --input is no object", "leave out -i, or give --input an object");
+  }
+  const result: Record<string, unknown> = structuredClone(base) as Record<string, unknown>;
+  for (const assignment of flags.assignments) assign(result, assignment);
+  return result;
+}
+
+async function readJson(flag: string, cwd: string): Promise<unknown> {
+  const file = flag.startsWith("@") ? resolve(cwd, flag.slice(1)) : null;
+  const text = file === null ? flag : await readText(file);
+  return parsed(text, file === null ? "--input" : visible(file));
+}
+
+async function readText(file: string): Promise<string> {
+  try {
+    return (await readFile(file, "utf8")).replace(/^\uFEFF/, "");
+  } catch (cause) {
+    const reason = (cause as NodeJS.ErrnoException).code === "ENOENT" ? "does not exist" : "cannot be read";
+    throw wrong(`input file ${visible(file)} ${reason}`, "check the path after --input @", cause);
+  }
+}
+
+function parsed(text: string, where: string): unknown {
+  const outcome = parseJson(text);
+  if ("value" in outcome) return outcome.value;
+  const { line, column, message } = outcome.mistake;
+  throw wrong(
+    `${where} is not valid JSON at line ${line}, column ${column}: ${visible(message)}\n${pointer(text, line, column)}`,
+    `quote JSON for the shell: --input '{"key": "value"}', or put it in a file: --input @input.json`,
+  );
+}
+
+/** Characters shown on either side of a mistake. */
+const around = 50;
+
+/** The part of the line around the mistake, with a caret under it. */
+function pointer(text: string, line: number, column: number): string {
+  const whole = text.split("\n")[line - 1] ?? "";
+  const from = Math.max(0, column - 1 - around);
+  const before = visible(whole.slice(from, column - 1));
+  return `  ${before}${visible(whole.slice(column - 1, column - 1 + around))}\n  ${" ".repeat(before.length)}^`;
+}
+
+function assign(target: Record<string, unknown>, assignment: string): void {
+  const found = /^([^=:]+?)(:?=)([\s\S]*)$/.exec(assignment);
+  const [, path = "", sign, text = ""] = found ?? [];
+  if (!found) {
+    throw wrong(
+      `-i ${visible(assignment)} is no assignment`,
+      'write -i key=text or -i key:=json, e.g. -i look="a sailor" -i takes:=3',
+    );
+  }
+  const value = sign === ":=" ? parsed(text, `-i ${visible(path)}`) : text;
+  const keys = path.split(".");
+  const last = keys.pop() ?? "";
+  let place = target;
+  for (const key of keys) place = childObject(place, key, path);
+  Object.defineProperty(place, last, { value, enumerable: true, writable: true, configurable: true });
+}
+
+function childObject(place: Record<string, unknown>, key: string, path: string): Record<string, unknown> {
+  const existing = Object.hasOwn(place, key) ? place[key] : undefined;
+  if (existing === undefined) {
+    const created: Record<string, unknown> = {};
+    Object.defineProperty(place, key, { value: created, enumerable: true, writable: true, configurable: true });
+    return created;
+  }
+  if (typeof existing !== "object" || existing === null) {
+    throw wrong(`-i ${visible(path)} reaches into ${visible(key)}, which is no object`, "set the whole value with :=");
+  }
+  return existing as Record<string, unknown>;
+}
+
+function wrong(message: string, next: string, cause?: unknown): CliError {
+  return new CliError("INPUT_INVALID", message, { next, cause });
+}

@@ -1,0 +1,22 @@
+/** Where text goes: a stream of the process, or a list in a test. */
+export interface TextOutput {
+  write(text: string): unknown;
+  readonly isTTY?: boolean;
+  /** Width in characters; absent when it is no terminal. */
+  readonly columns?: number;
+  readonly rows?: number;
+}
+
+/** Everything the command line takes from the process that runs it. */
+export interface Io {
+  /** Data: what another program would read. */
+  readonly stdout: TextOutput;
+  /** Talk and progress: what a person reads. */
+  readonly stderr: TextOutput;
+  /** One line typed by a person, or null when nobody can answer. */
+  readonly ask: ((question: string) => Promise<string>) | null;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly cwd: string;
+  /** Aborted by the first Ctrl-C or SIGTERM; a second one ends the process. */
+  readonly interrupt: AbortSignal;
+}

@@ -1,0 +1,46 @@
+import type { RunEvent } from "../../index.ts";
+import { visible } from "../text/escape.ts";
+import { dollars } from "../text/money.ts";
+
+/** The line that an event deserves where nothing can be redrawn; null for events that say nothing to a person. */
+export function eventLine(event: RunEvent): string | null {
+  const said = describe(event);
+  return said === null ? null : "step" in event ? `${visible(event.step)}: ${said}` : said;
+}
+
+function describe(event: RunEvent): string | null {
+  switch (event.type) {
+    case "run.paused":
+      return `paused (${event.reason}): ${visible(event.message)}`;
+    case "run.finished":
+      return `run ${event.status}${event.message ? `: ${visible(event.message)}` : ""}`;
+    case "step.finished":
+      return `${event.status}${event.reason ? `: ${visible(event.reason)}` : ""}`;
+    case "upload.stored":
+      return `uploaded ${visible(event.contentType)}, ${event.sizeBytes} bytes`;
+    case "job.submit.unknown":
+      return `no answer to the submit, asking again with the same key: ${visible(event.message)}`;
+    case "job.submit.refused":
+      return `refused: ${visible(event.error.message)}`;
+    case "job.submit.unfunded":
+      return "the wallet cannot fund this job; nothing was charged";
+    case "job.unresolved":
+      return `needs a decision: ${visible(event.message)}`;
+    case "job.submitted":
+      return `job ${visible(event.jobId)} on ${visible(event.model)}`;
+    case "job.started":
+      return "rendering";
+    case "job.failed":
+      return `job failed: ${visible(event.error.message)}`;
+    case "job.settled":
+      return `cost ${dollars(event.costMicros)}`;
+    case "output.downloaded":
+      return `downloaded ${visible(event.contentType)}, ${event.sizeBytes} bytes`;
+    case "output.expired":
+      return `output ${event.index} expired at the service`;
+    case "file.placed":
+      return `${visible(event.name)} is ${visible(event.file)}`;
+    default:
+      return null;
+  }
+}

@@ -1,0 +1,104 @@
+import { stat } from "node:fs/promises";
+import { extname, relative, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import type { Pipeline } from "../../index.ts";
+import { CliError } from "../cli-error.ts";
+import { visible } from "../text/escape.ts";
+import { loadFailure } from "./load-failure.ts";
+import { shareOwnModules } from "./same-instance.ts";
+
+export interface LoadedPipeline {
+  readonly pipeline: Pipeline;
+  /** Absolute. */
+  readonly file: string;
+  readonly exportName: string;
+}
+
+const endings = [".ts", ".mts", ".cts", ".js", ".mjs", ".cjs"];
+
+/** Loads the pipeline that `<file>[#export]` names. Throws {@link CliError} for everything that can be wrong with it. */
+export async function loadPipeline(spec: string, cwd: string): Promise<LoadedPipeline> {
+  const { file, exportName } = await locate(spec, cwd);
+  shareOwnModules();
+  const { isPipeline } = await import("../../index.ts");
+  const exports = await importFile(file, cwd);
+  const pipelines = Object.entries(exports).filter((entry): entry is [string, Pipeline] => isPipeline(entry[1]));
+  const [name, pipeline] = choose(pipelines, exportName, { exports, shown: visible(relative(cwd, file) || file) });
+  return { pipeline, file, exportName: name };
+}
+
+/** A `#` may be part of the file's own name; the whole is tried first. */
+async function locate(spec: string, cwd: string): Promise<{ file: string; exportName: string | null }> {
+  const whole = resolve(cwd, spec);
+  const hash = spec.lastIndexOf("#");
+  if (hash <= 0 || (await kindOf(whole)) === "file") return { file: await existing(whole, cwd), exportName: null };
+  return { file: await existing(resolve(cwd, spec.slice(0, hash)), cwd), exportName: spec.slice(hash + 1) };
+}
+
+async function existing(file: string, cwd: string): Promise<string> {
+  const kind = await kindOf(file);
+  const shown = visible(relative(cwd, file) || file);
+  if (kind === "missing") {
+    throw new CliError("PIPELINE_FILE_MISSING", `pipeline file ${shown} does not exist`, {
+      next: "check the path; a pipeline file is given as path/to/file.ts or path/to/file.ts#export",
+    });
+  }
+  if (kind !== "file" || !endings.includes(extname(file))) {
+    throw new CliError("PIPELINE_FILE_INVALID", `${shown} is no pipeline file`, {
+      next: `give a file that ends in ${endings.join(", ")}`,
+    });
+  }
+  return file;
+}
+
+async function kindOf(path: string): Promise<"file" | "missing" | "other"> {
+  const found = await stat(path).catch(() => null);
+  if (found === null) return "missing";
+  return found.isFile() ? "file" : "other";
+}
+
+async function importFile(file: string, cwd: string): Promise<Record<string, unknown>> {
+  try {
+    return (await import(pathToFileURL(file).href)) as Record<string, unknown>;
+  } catch (cause) {
+    throw loadFailure(cause, file, cwd);
+  }
+}
+
+function choose(
+  pipelines: readonly [string, Pipeline][],
+  wanted: string | null,
+  about: { readonly exports: Record<string, unknown>; readonly shown: string },
+): [string, Pipeline] {
+  const { exports, shown } = about;
+  const found = pipelines.find(([name]) => name === (wanted ?? "default"));
+  if (found) return found;
+  const names = pipelines.map(([name]) => visible(name));
+  if (wanted !== null) {
+    throw notFound(
+      `${shown} has no pipeline named ${visible(wanted)}`,
+      names.length > 0 ? choices(shown, names) : example,
+    );
+  }
+  const [only] = pipelines;
+  if (only && pipelines.length === 1) return only;
+  if (only) throw notFound(`${shown} exports several pipelines: ${names.join(", ")}`, choices(shown, names));
+  throw notFound(`${shown} exports no pipeline; it exports ${listed(exports)}`, example);
+}
+
+const example = 'export one: export default pipeline("name", { input, build })';
+
+function choices(shown: string, names: readonly string[]): string {
+  return `name one: ${names.map((name) => `${shown}#${name}`).join(" or ")}`;
+}
+
+function listed(exports: Record<string, unknown>): string {
+  const all = Object.entries(exports).map(
+    ([name, value]) => `${visible(name)} (${value === null ? "null" : typeof value})`,
+  );
+  return all.length > 0 ? all.join(", ") : "nothing";
+}
+
+function notFound(message: string, next: string): CliError {
+  return new CliError("PIPELINE_NOT_FOUND", message, { next });
+}

@@ -1,0 +1,33 @@
+import { registerHooks } from "node:module";
+
+/** Our own modules as they run now: sources under `src`, or what was built from them. */
+const extension = import.meta.url.endsWith(".ts") ? "ts" : "js";
+const ours: Readonly<Record<string, string>> = {
+  showrunner: new URL(`../../index.${extension}`, import.meta.url).href,
+  "showrunner/client": new URL(`../../api/index.${extension}`, import.meta.url).href,
+  "showrunner/local-service": new URL(`../../local-service/index.${extension}`, import.meta.url).href,
+};
+
+let installed = false;
+
+/**
+ * Makes `import "showrunner"` in a pipeline file mean the very modules that this process runs, whatever is or is not in
+ * the file's `node_modules`: two copies would not know each other's pipelines. A pipeline file that stands outside any
+ * project may also use our `zod`.
+ */
+export function shareOwnModules(): void {
+  if (installed) return;
+  installed = true;
+  registerHooks({
+    resolve(specifier, context, nextResolve) {
+      const url = ours[specifier];
+      if (url !== undefined) return { url, shortCircuit: true };
+      if (specifier !== "zod") return nextResolve(specifier, context);
+      try {
+        return nextResolve(specifier, context);
+      } catch {
+        return nextResolve(specifier, { ...context, parentURL: import.meta.url });
+      }
+    },
+  });
+}

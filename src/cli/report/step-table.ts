@@ -1,0 +1,36 @@
+import type { RunReport } from "../../index.ts";
+import { duration } from "../text/duration.ts";
+import { visible } from "../text/escape.ts";
+import { type Column, table } from "../text/table.ts";
+
+type Step = RunReport["steps"][number];
+
+const columns: readonly Column<Step>[] = [
+  { title: "step", value: (step) => visible(step.path), flexible: true },
+  { title: "status", value: (step) => step.status },
+  { title: "job", value: (step) => visible(step.attempts.at(-1)?.job_id ?? "–"), flexible: true },
+  { title: "cost", value: cost, align: "right" },
+  { title: "time", value: time, align: "right" },
+  { title: "result", value: result, flexible: true },
+];
+
+function cost(step: Step): string {
+  const costs = step.attempts.map((attempt) => attempt.cost).filter((one) => one !== null);
+  return costs.length > 0 ? costs.map((one) => `$${one}`).join(" + ") : "–";
+}
+
+function time(step: Step): string {
+  if (step.startedAt === null || step.finishedAt === null) return "–";
+  return duration(new Date(step.finishedAt).getTime() - new Date(step.startedAt).getTime());
+}
+
+function result(step: Step): string {
+  const outputs = step.outputs.map((output) => output.file ?? output.voice_id ?? output.asset_id ?? output.status);
+  if (outputs.length > 0) return visible(outputs.join(", "));
+  return visible(step.reason ?? "");
+}
+
+/** The steps of a run with job, cost, time and result. */
+export function stepTable(report: RunReport, width?: number): string {
+  return table(report.steps, columns, width);
+}

@@ -1,0 +1,33 @@
+import { styleText } from "node:util";
+import type { Io, TextOutput } from "./io.ts";
+import { withoutControl } from "./text/escape.ts";
+
+type Style = Parameters<typeof styleText>[0];
+
+/** What a command says: data on one side, talk on the other, both free of control characters. */
+export interface Talk {
+  /** A line of data on stdout. */
+  print(text: string): void;
+  /** One JSON document on stdout. */
+  printJson(document: unknown): void;
+  /** A line for a person on stderr. */
+  say(text: string): void;
+  /** Colour for `say`, where the terminal has it and NO_COLOR is not set. */
+  paint(style: Style, text: string): string;
+}
+
+export function createTalk(io: Io): Talk {
+  const colour = hasColour(io.stderr, io.env);
+  return {
+    print: (text) => io.stdout.write(`${withoutControl(text)}\n`),
+    printJson: (document) => io.stdout.write(`${withoutControl(JSON.stringify(document, null, 2))}\n`),
+    say: (text) => io.stderr.write(`${withoutControl(text)}\n`),
+    paint: (style, text) => (colour ? styleText(style, text, { validateStream: false }) : text),
+  };
+}
+
+function hasColour(output: TextOutput, env: Io["env"]): boolean {
+  if (env.NO_COLOR) return false;
+  if (env.FORCE_COLOR) return env.FORCE_COLOR !== "0";
+  return output.isTTY === true && env.TERM !== "dumb";
+}

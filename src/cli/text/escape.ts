@@ -1,0 +1,31 @@
+/**
+ * Text from outside made safe to show: control characters, escape sequences and marks that reorder text become visible
+ * codes, so that a prompt or a file name can neither move the cursor nor hide anything.
+ */
+export function visible(text: string): string {
+  return text.replace(/[\p{Cc}\u2028\u2029\u202A-\u202E\u2066-\u2069\u200E\u200F]/gu, code);
+}
+
+/** As {@link visible}, for text of several lines whose line breaks are ours. */
+export function visibleLines(text: string): string {
+  return text.split(/\r?\n/).map(visible).join("\n");
+}
+
+/** Last net before the terminal: lets only colours, line breaks and tabs of our own through. */
+export function withoutControl(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: finding control characters is the purpose
+  return text.replace(/\u001b\[[0-9;]*m|[\n\t]|\p{Cc}/gu, (found) =>
+    /^\p{Cc}$/u.test(found) && !/[\n\t]/.test(found) ? code(found) : found,
+  );
+}
+
+function code(character: string): string {
+  const named: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };
+  return named[character] ?? `\\u${character.codePointAt(0)?.toString(16).padStart(4, "0")}`;
+}
+
+/** At most `width` characters, the end replaced by an ellipsis. */
+export function shorten(text: string, width: number): string {
+  const characters = [...text];
+  return characters.length <= width ? text : `${characters.slice(0, Math.max(0, width - 1)).join("")}…`;
+}

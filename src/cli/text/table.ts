@@ -1,0 +1,50 @@
+import { shorten } from "./escape.ts";
+
+export interface Column<Row> {
+  readonly title: string;
+  readonly value: (row: Row) => string;
+  readonly align?: "right";
+  /** True: shortened when the terminal is narrow. */
+  readonly flexible?: boolean;
+}
+
+const gap = "  ";
+
+/**
+ * Rows under bold-free titles, columns as wide as their longest cell. When `width` is given and too small, flexible
+ * columns give way first. Cells must be safe text without line breaks.
+ */
+export function table<Row>(rows: readonly Row[], columns: readonly Column<Row>[], width?: number): string {
+  const cells = [
+    columns.map((column) => column.title),
+    ...rows.map((row) => columns.map((column) => column.value(row))),
+  ];
+  const widths = columns.map((_, at) => Math.max(...cells.map((row) => length(row[at] ?? ""))));
+  if (width !== undefined) squeeze(widths, columns, width);
+  return cells.map((row) => line(row, widths, columns)).join("\n");
+}
+
+function squeeze(widths: number[], columns: readonly Column<never>[], width: number): void {
+  const total = () => widths.reduce((sum, one) => sum + one, 0) + gap.length * (widths.length - 1);
+  while (total() > width) {
+    const flexible = widths.map((one, at) => (columns[at]?.flexible && one > 6 ? one : 0));
+    const widest = Math.max(...flexible);
+    if (widest === 0) return;
+    widths[flexible.indexOf(widest)] = Math.max(6, widest - (total() - width));
+  }
+}
+
+function line(row: readonly string[], widths: readonly number[], columns: readonly Column<never>[]): string {
+  return row
+    .map((cell, at) => {
+      const text = shorten(cell, widths[at] ?? 0);
+      const space = " ".repeat(Math.max(0, (widths[at] ?? 0) - length(text)));
+      return columns[at]?.align === "right" ? space + text : text + space;
+    })
+    .join(gap)
+    .trimEnd();
+}
+
+function length(text: string): number {
+  return [...text].length;
+}

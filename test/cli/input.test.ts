@@ -1,0 +1,95 @@
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { parseConcurrency } from "../../src/cli/input/concurrency.ts";
+import { parseJson } from "../../src/cli/input/json-position.ts";
+import { readInput } from "../../src/cli/input/read-input.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "showrunner-input-"));
+
+describe("--input and -i", () => {
+  test("no flag gives an empty object", async () => {
+    expect(await readInput({}, folder)).toEqual({});
+  });
+
+  test("a file is read relative to the working directory", async () => {
+    writeFileSync(join(folder, "in.json"), '\uFEFF{"look": "a sailor"}');
+    expect(await readInput({ input: "@in.json" }, folder)).toEqual({ look: "a sailor" });
+  });
+
+  test("assignments lie over the input: text with =, JSON with :=, dots into objects", async () => {
+    const assignments = ["look=a = b", "takes:=3", "voice.name=ann", "voice.tags:=[1]"];
+    expect(await readInput({ input: '{"look": "x", "keep": true}', assignments }, folder)).toEqual({
+      look: "a = b",
+      keep: true,
+      takes: 3,
+      voice: { name: "ann", tags: [1] },
+    });
+  });
+
+  test("a value may hold line breaks", async () => {
+    expect(await readInput({ assignments: ["script=one\ntwo"] }, folder)).toEqual({ script: "one\ntwo" });
+  });
+
+  test("an assignment to __proto__ sets a field and nothing else", async () => {
+    const input = await readInput({ assignments: ["__proto__.polluted=yes"] }, folder);
+    expect(Object.hasOwn(input as object, "__proto__")).toBe(true);
+    expect(({} as { polluted?: string }).polluted).toBeUndefined();
+  });
+
+  test.each([
+    ['{"a":1,}', "line 1, column 8"],
+    ['{"a": nope}', "line 1, column 8"],
+    ['{\n  "a": 1\n  "b": 2\n}', "line 3, column 3"],
+    ["", "line 1, column 1"],
+    ['{"a": "open', "line 1, column 12"],
+  ])("bad JSON %j names the place: %s", async (input, place) => {
+    await expect(readInput({ input }, folder)).rejects.toThrow(place);
+  });
+
+  test("bad JSON in a file names the file, and the mistake stands above a caret", async () => {
+    writeFileSync(join(folder, "bad.json"), '{"look": x}');
+    await expect(readInput({ input: "@bad.json" }, folder)).rejects.toThrow(
+      /bad\.json is not.*\n {2}\{"look": x\}\n {11}\^/,
+    );
+  });
+
+  test.each([
+    [{ input: "@none.json" }, "does not exist"],
+    [{ assignments: ["look"] }, "is no assignment"],
+    [{ assignments: ["a:={"] }, "-i a is not valid JSON"],
+    [{ input: "[1]", assignments: ["a=b"] }, "--input is no object"],
+    [{ assignments: ["a=b", "a.c=d"] }, "which is no object"],
+  ])("%j is refused: %s", async (flags, message) => {
+    await expect(readInput(flags, folder)).rejects.toMatchObject({
+      code: "INPUT_INVALID",
+      message: expect.stringContaining(message),
+      next: expect.any(String),
+    });
+  });
+
+  test("the named place is where the text stops being JSON", () => {
+    fc.assert(
+      fc.property(fc.json(), fc.nat(), (json, seed) => {
+        const at = seed % (json.length + 1);
+        const outcome = parseJson(`${json.slice(0, at)}@${json.slice(at)}`);
+        if ("value" in outcome) return; // inside a string anything goes
+        expect(outcome.mistake.line).toBe(1);
+        expect(outcome.mistake.column).toBeLessThanOrEqual(at + 1);
+      }),
+    );
+  });
+});
+
+describe("--concurrency", () => {
+  test("is a number, or limits by name", () => {
+    expect(parseConcurrency("8")).toBe(8);
+    expect(parseConcurrency("total=8,video=2")).toEqual({ total: 8, video: 2 });
+  });
+
+  test.each(["", "0", "video", "video=0", "-1", "1.5"])("%j is refused", (text) => {
+    expect(() => parseConcurrency(text)).toThrow("is no limit");
+  });
+});

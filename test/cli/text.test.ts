@@ -1,0 +1,93 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { duration, parseDuration } from "../../src/cli/text/duration.ts";
+import { shorten, visible, withoutControl } from "../../src/cli/text/escape.ts";
+import { dollars, parseDollars } from "../../src/cli/text/money.ts";
+import { table } from "../../src/cli/text/table.ts";
+
+const esc = "\u001b";
+
+describe("text from outside", () => {
+  test("shows escape sequences, line breaks and reordering marks as codes", () => {
+    expect(visible(`a${esc}[2Jb\nc\u202Ed\u0007`)).toBe("a\\u001b[2Jb\\nc\\u202ed\\u0007");
+  });
+
+  test("keeps letters of every script, emoji and accents", () => {
+    expect(visible("näive 東京 🎬 עברית")).toBe("näive 東京 🎬 עברית");
+  });
+
+  test("never lets a control character through, whatever it is given", () => {
+    fc.assert(fc.property(fc.string({ unit: "binary" }), (text) => !/\p{Cc}/u.test(visible(text))));
+  });
+
+  test("the last net lets colours and line breaks of our own through, and nothing else", () => {
+    expect(withoutControl(`${esc}[31mred${esc}[39m\n${esc}]0;title\u0007`)).toBe(
+      `${esc}[31mred${esc}[39m\n\\u001b]0;title\\u0007`,
+    );
+  });
+
+  test("a text too long ends in an ellipsis and fits", () => {
+    expect(shorten("abcdef", 4)).toBe("abc…");
+    expect(shorten("abcd", 4)).toBe("abcd");
+  });
+});
+
+describe("money", () => {
+  test.each([
+    [0, "$0.00"],
+    [290_000, "$0.29"],
+    [1_500, "$0.0015"],
+    [12_000_000, "$12.00"],
+    [-50_000, "-$0.05"],
+  ])("%i micro-dollars read %s", (micros, text) => expect(dollars(micros)).toBe(text));
+
+  test("what is shown is read back to the same amount", () => {
+    fc.assert(fc.property(fc.nat(10 ** 12), (micros) => parseDollars(dollars(micros)) === micros));
+  });
+
+  test.each(["", "five", "1.2345678", "-1", "1e3", "1,50", "NaN"])("%j is no amount", (text) =>
+    expect(parseDollars(text)).toBeNull(),
+  );
+});
+
+describe("durations", () => {
+  test.each([
+    ["90s", 90_000],
+    ["10m", 600_000],
+    ["1h30m", 5_400_000],
+    ["250ms", 250],
+    ["1.5s", 1500],
+  ])("%s is %i ms", (text, ms) => expect(parseDuration(text)).toBe(ms));
+
+  test.each(["", "10", "10 m", "m", "-5s"])("%j is none", (text) => expect(parseDuration(text)).toBeNull());
+
+  test.each([
+    [840, "840 ms"],
+    [2100, "2.1 s"],
+    [185_000, "3 min 05 s"],
+    [7_800_000, "2 h 10 min"],
+  ])("%i ms reads %s", (ms, text) => expect(duration(ms)).toBe(text));
+});
+
+describe("tables", () => {
+  const rows = [
+    { name: "speech", cost: "$0.02" },
+    { name: "a-very-long-step-name", cost: "$10.00" },
+  ];
+  const columns = [
+    { title: "step", value: (row: (typeof rows)[0]) => row.name, flexible: true },
+    { title: "cost", value: (row: (typeof rows)[0]) => row.cost, align: "right" as const },
+  ];
+
+  test("columns are as wide as their longest cell", () => {
+    expect(table(rows, columns)).toBe(
+      ["step                     cost", "speech                  $0.02", "a-very-long-step-name  $10.00"].join("\n"),
+    );
+  });
+
+  test("a narrow terminal shortens flexible columns only", () => {
+    const lines = table(rows, columns, 18).split("\n");
+    expect(lines.every((line) => line.length <= 18)).toBe(true);
+    expect(lines[2]).toBe("a-very-lo…  $10.00");
+  });
+});
