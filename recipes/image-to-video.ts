@@ -1,0 +1,28 @@
+import { pipeline } from "showrunner";
+import { z } from "zod";
+import { models } from "./models.ts";
+
+/** Draws a scene, then sets it in motion: the video starts on exactly the picture that was drawn. */
+export default pipeline("image-to-video", {
+  input: z.object({
+    scene: z
+      .string()
+      .min(1)
+      .default("A paper boat carrying a small lit lantern on a dark lake at dusk, mist between the pines behind it"),
+    motion: z
+      .string()
+      .min(1)
+      .default("The boat drifts slowly to the right, its lantern flickers, ripples spread, water laps softly"),
+  }),
+  build({ input, job }) {
+    const picture = job("picture", models.image, { prompt: input.scene, aspect_ratio: "16:9" });
+    const video = job("video", models.video, {
+      start_image: picture,
+      prompt: input.motion,
+      aspect_ratio: "16:9",
+      resolution: "720p",
+      duration_ms: 3000,
+    });
+    return { picture, video };
+  },
+});

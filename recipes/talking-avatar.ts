@@ -1,0 +1,29 @@
+import { join } from "node:path";
+import { file, pipeline } from "showrunner";
+import { z } from "zod";
+import { models } from "./models.ts";
+
+/** A voice sample becomes a voice, the voice says the script, and a face drawn for the part says it to the camera. */
+export default pipeline("talking-avatar", {
+  input: z.object({
+    script: z.string().min(1).default("Good evening. Tonight the harbour lights come on by themselves."),
+    look: z
+      .string()
+      .min(1)
+      .default("Portrait of a retired lighthouse keeper in a navy pullover, kind eyes, plain background, front view"),
+    sample: file("audio").default(join(import.meta.dirname, "assets", "voice-sample.wav")),
+  }),
+  build({ input, job, upload }) {
+    const voice = job("voice", models.voiceClone, { audio: upload("sample", input.sample), name: "keeper" });
+    const speech = job("speech", models.speech, { text: input.script, voice_id: voice });
+    const face = job("face", models.image, { prompt: input.look, aspect_ratio: "9:16" });
+    const video = job("video", models.avatar, {
+      start_image: face,
+      audio: speech,
+      prompt: "speaks calmly to the camera and nods at the end",
+      aspect_ratio: "9:16",
+      resolution: "720p",
+    });
+    return { speech, video };
+  },
+});

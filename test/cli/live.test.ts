@@ -1,0 +1,181 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { eventLine } from "../../src/cli/live/lines.ts";
+import { applyUpdate, emptyView, type RunView, spentOf } from "../../src/cli/live/run-view.ts";
+import { renderTree } from "../../src/cli/live/tree.ts";
+import { watchRun } from "../../src/cli/live/watch.ts";
+import { createTalk } from "../../src/cli/talk.ts";
+import type { RunEvent } from "../../src/journal/events.ts";
+import type { PlanStep } from "../../src/plan/plan.ts";
+import { fakeIo } from "./support/fake-io.ts";
+
+const upload: PlanStep = {
+  kind: "upload",
+  path: "sample",
+  needs: [],
+  fingerprint: "f1_a",
+  yields: "audio",
+  file: { path: "/x/sample.wav", sha256: "00", sizeBytes: 10, contentType: "audio/wav" },
+};
+
+function job(path: string, needs: readonly string[] = []): PlanStep {
+  return {
+    kind: "job",
+    path,
+    needs,
+    fingerprint: "f1_b",
+    model: "some-model",
+    input: {},
+    yields: "image",
+    outputs: 1,
+    policy: { attempts: 1, maxCostMicros: null, keep: true },
+  };
+}
+
+function planned(steps: readonly PlanStep[]): RunEvent {
+  return {
+    type: "run.planned",
+    plan: { version: 1, pipeline: "portrait", steps, returns: {} },
+    input: {},
+    baseUrl: "http://127.0.0.1:1/v3",
+    keyId: "k",
+    nonce: "n",
+    budgetMicros: 1_000_000,
+    maxUnquotedMicros: null,
+    limits: { total: 8, perModel: {}, perModality: {} },
+    quoteMicros: 300_000,
+    outDir: "/out",
+    source: null,
+  };
+}
+
+const submitted: RunEvent[] = [
+  { type: "run.started" },
+  { type: "step.started", step: "face" },
+  {
+    type: "job.submit.intended",
+    step: "face",
+    attempt: 1,
+    key: "sr1_x",
+    model: "some-model",
+    input: {},
+    holdMicros: 250_000,
+  },
+  { type: "job.submitted", step: "face", attempt: 1, jobId: "job_1", model: "some-model", replayed: false },
+  { type: "job.started", step: "face", attempt: 1 },
+];
+
+const ended: RunEvent[] = [
+  { type: "job.completed", step: "face", attempt: 1, outputs: [] },
+  { type: "job.settled", step: "face", attempt: 1, costMicros: 240_000 },
+  { type: "step.finished", step: "face", status: "succeeded", reason: null },
+];
+
+const steps = [upload, job("face", ["sample"]), job("video", ["face"])];
+
+function viewAfter(events: readonly RunEvent[]): RunView {
+  return events.reduce(
+    (view, event, at) => applyUpdate(view, { runId: "r", seq: at + 1, at: 1000 * at, version: 1, event }),
+    emptyView,
+  );
+}
+
+describe("the view of a run", () => {
+  test("a step goes from waiting through rendering to done, with its cost", () => {
+    const rendering = viewAfter([planned(steps), ...submitted]);
+    expect(rendering.steps.get("face")).toMatchObject({ phase: "rendering", jobId: "job_1", priceMicros: 250_000 });
+    expect(rendering.steps.get("video")?.phase).toBe("waiting");
+    const done = viewAfter([planned(steps), ...submitted, ...ended]);
+    expect(done.steps.get("face")).toMatchObject({ phase: "done", costMicros: 240_000 });
+  });
+
+  test("money is held from the submit and spent from the settlement", () => {
+    expect(spentOf(viewAfter([planned(steps), ...submitted]))).toEqual({ spentMicros: 0, heldMicros: 250_000 });
+    expect(spentOf(viewAfter([planned(steps), ...submitted, ...ended]))).toEqual({
+      spentMicros: 240_000,
+      heldMicros: 0,
+    });
+  });
+
+  test("progress moves the step it names and ignores unknown ones", () => {
+    const view = viewAfter([planned(steps), ...submitted]);
+    const moved = applyUpdate(view, { type: "progress", step: "face", fraction: 0.5, estimatedCompletionAt: null });
+    expect(moved.steps.get("face")?.fraction).toBe(0.5);
+    expect(applyUpdate(view, { type: "progress", step: "none", fraction: 1, estimatedCompletionAt: null })).toBe(view);
+  });
+});
+
+describe("the tree", () => {
+  const plain = { now: 10_000, width: 80, height: 24, paint: (_style: unknown, text: string) => text };
+
+  test("shows each step under what it needs, its phase, price and the sums", () => {
+    const view = applyUpdate(viewAfter([planned(steps), ...submitted]), {
+      type: "progress",
+      step: "face",
+      fraction: 0.5,
+      estimatedCompletionAt: 14_000,
+    });
+    expect(renderTree(view, plain)).toBe(
+      [
+        "· sample     waiting",
+        "◐   face     ██████░░░░░░  50 %  about 4.0 s left  ($0.25)",
+        "·     video  waiting",
+        "  running  0/3 steps  spent $0.00 of $1.00  held $0.25  10.0 s",
+      ].join("\n"),
+    );
+  });
+
+  test("fits every width and height", () => {
+    const many = Array.from({ length: 40 }, (_, at) =>
+      job(`step-${at}-with-a-long-name`, at > 0 ? [`step-${at - 1}-with-a-long-name`] : []),
+    );
+    const view = viewAfter([planned([job("face"), ...many]), ...submitted]);
+    fc.assert(
+      fc.property(fc.integer({ min: 20, max: 200 }), fc.integer({ min: 5, max: 60 }), (width, height) => {
+        const lines = renderTree(view, { ...plain, width, height }).split("\n");
+        expect(lines.length).toBeLessThan(height);
+        expect(Math.max(...lines.map((line) => [...line].length))).toBeLessThanOrEqual(width);
+      }),
+    );
+  });
+
+  test("when not every step fits, those that do something stay in sight", () => {
+    const many = Array.from({ length: 40 }, (_, at) => job(`idle-${at}`));
+    const tree = renderTree(viewAfter([planned([...many, job("face")]), ...submitted]), { ...plain, height: 10 });
+    expect(tree).toContain("face");
+    expect(tree).toContain("… and 35 more");
+  });
+});
+
+describe("plain lines", () => {
+  test("an error's text cannot move the cursor", () => {
+    const error = { code: "UNKNOWN", message: "bad\u001b[2J\nprompt", retryable: false };
+    expect(eventLine({ type: "job.failed", step: "face", attempt: 1, error })).toBe(
+      "face: job failed: bad\\u001b[2J\\nprompt",
+    );
+  });
+
+  test("without a terminal, a run prints one line an event, and no old news", async () => {
+    const { io, stderr } = fakeIo();
+    const all = [planned(steps), ...submitted, ...ended];
+    async function* updates() {
+      for (const [at, event] of all.entries()) yield { runId: "r", seq: at + 1, at, version: 1, event };
+    }
+    const view = await watchRun(updates(), io, createTalk(io), { afterSeq: 4 });
+    expect(stderr()).toBe("face: job job_1 on some-model\nface: rendering\nface: cost $0.24\nface: succeeded\n");
+    expect(view.steps.get("face")?.phase).toBe("done");
+  });
+});
+
+describe("colour", () => {
+  test.each([
+    [{ isTTY: true }, {}, true],
+    [{ isTTY: true }, { NO_COLOR: "1" }, false],
+    [{ isTTY: true }, { TERM: "dumb" }, false],
+    [{ isTTY: false }, {}, false],
+    [{ isTTY: false }, { FORCE_COLOR: "1" }, true],
+  ])("with %j and %j: %s", (terminal, env, coloured) => {
+    const { io } = fakeIo({ terminal, env });
+    expect(createTalk(io).paint("red", "x") !== "x").toBe(coloured);
+  });
+});
