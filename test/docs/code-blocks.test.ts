@@ -1,0 +1,98 @@
+import { spawnSync } from "node:child_process";
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { afterAll, describe, expect, test } from "vitest";
+import { blocksOf, type CodeBlock, codeBlocks, root } from "./support/code-blocks.ts";
+
+const blocks = codeBlocks();
+const typescript = blocks.filter(({ language }) => language === "ts");
+const folder = makeFolder();
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+describe("code in the docs", () => {
+  test("is found", () => {
+    expect(typescript.length).toBeGreaterThan(0);
+  });
+
+  test("has the right types", () => {
+    copyFileSync(join(root, "recipes/models.ts"), join(folder, "models.ts"));
+    for (const block of typescript) writeFileSync(join(folder, fileName(block)), block.code);
+    writeFileSync(
+      join(folder, "tsconfig.json"),
+      JSON.stringify({
+        extends: join(root, "tsconfig.json"),
+        compilerOptions: { noUnusedLocals: false, paths: ownPaths() },
+        include: ["./*.ts"],
+        exclude: [],
+      }),
+    );
+    const tsc = spawnSync(join(root, "node_modules/.bin/tsc"), ["-p", folder, "--noEmit", "--pretty", "false"], {
+      encoding: "utf8",
+    });
+    const ours = tsc.stdout
+      .split("\n")
+      .filter((line) => line.includes(folder.split("/").pop()!) || /^\S+__L\d+/.test(line));
+    expect(ours, "file name is document__Lline").toEqual([]);
+  });
+
+  test.each(
+    typescript
+      .filter(({ marks }) => marks.includes("run"))
+      .map((block) => [`${block.document}:${block.line}`, block] as const),
+  )("%s runs as it stands", (_name, block) => {
+    const file = join(folder, `run-${fileName(block)}`);
+    writeFileSync(file, block.code);
+    const { SHOWRUNNER_BASE_URL: _url, SHOWRUNNER_API_KEY: _key, SHOWRUNNER_JOURNAL: _journal, ...env } = process.env;
+    const hook = join(root, "test/docs/support/own-package.ts");
+    const { status, stderr } = spawnSync(process.execPath, ["--import", hook, file], {
+      cwd: folder,
+      encoding: "utf8",
+      env,
+    });
+    expect({ status, stderr: status === 0 ? "" : stderr }).toEqual({ status: 0, stderr: "" });
+  });
+
+  test("links to files of this repository lead somewhere", () => {
+    const documents = [...new Set(["README.md", "CHANGELOG.md", ...blocks.map(({ document }) => document)])];
+    const broken = documents.flatMap((document) => {
+      const text = readFileSync(join(root, document), "utf8").replace(/^```[\s\S]*?^```/gm, "");
+      return [...text.matchAll(/\]\(([^)#\s]+)[^)]*\)/g)]
+        .map((match) => match[1] ?? "")
+        .filter((target) => !/^[a-z]+:/.test(target) && !existsSync(join(root, dirname(document), target)))
+        .map((target) => `${document} → ${target}`);
+    });
+    expect(broken).toEqual([]);
+  });
+});
+
+describe("the test itself", () => {
+  test("reads fences with language, marks and line, and joins what continues", () => {
+    const text = "one\n```ts\nconst a = 1;\n```\n\n```sh\nls\n```\n```ts continues run\na;\n```\n";
+    expect(blocksOf("x.md", text).map(({ line, language, marks, code }) => [line, language, marks, code])).toEqual([
+      [2, "ts", [], "const a = 1;\n"],
+      [6, "sh", [], "ls\n"],
+      [9, "ts", ["continues", "run"], "const a = 1;\n\na;\n"],
+    ]);
+  });
+});
+
+function fileName({ document, line }: CodeBlock): string {
+  return `${document.replace(/\W+/g, "-")}__L${line}.ts`;
+}
+
+/** A folder inside the project, so that imports find our dependencies. */
+function makeFolder(): string {
+  const parent = join(root, ".showrunner");
+  mkdirSync(parent, { recursive: true });
+  return mkdtempSync(join(parent, "docs-"));
+}
+
+function ownPaths(): Record<string, string[]> {
+  const { compilerOptions } = JSON.parse(readFileSync(join(root, "tsconfig.json"), "utf8")) as {
+    readonly compilerOptions: { readonly paths: Record<string, string[]> };
+  };
+  return Object.fromEntries(
+    Object.entries(compilerOptions.paths).map(([name, files]) => [name, files.map((file) => join(root, file))]),
+  );
+}

@@ -1,0 +1,17 @@
+import { registerHooks } from "node:module";
+
+/** Loaded with `--import`: lets examples import the package by its name, as its users do. */
+const entries: Readonly<Record<string, string>> = {
+  showrunner: "../../../src/index.ts",
+  "showrunner/client": "../../../src/api/index.ts",
+  "showrunner/local-service": "../../../src/local-service/index.ts",
+};
+
+registerHooks({
+  resolve(specifier, context, nextResolve) {
+    const entry = entries[specifier];
+    return entry === undefined
+      ? nextResolve(specifier, context)
+      : { url: new URL(entry, import.meta.url).href, shortCircuit: true };
+  },
+});
