@@ -4,7 +4,7 @@ import { ApiError } from "./errors/api-error.ts";
 import { MalformedResponseError } from "./errors/malformed-response-error.ts";
 import { UnknownOutcomeError } from "./errors/unknown-outcome-error.ts";
 import { parseJson } from "./http/answer-error.ts";
-import { type ApiRequest, type CallOptions, decode, errorOf, type HttpContext, successOf, send } from "./http/call.ts";
+import { type ApiRequest, type CallOptions, decode, errorOf, type HttpContext, send, successOf } from "./http/call.ts";
 import type { Exchange } from "./http/exchange.ts";
 import { headerText } from "./http/headers.ts";
 import { backoffMs } from "./http/retry.ts";

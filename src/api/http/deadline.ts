@@ -18,7 +18,8 @@ export function startDeadline(clock: Clock, timeoutMs: number, parent?: AbortSig
     controller.abort(new Error(`nothing came within ${timeoutMs} ms`));
   };
   const follow = () => controller.abort(parent?.reason);
-  const arm = () => (Number.isFinite(timeoutMs) ? clock.setTimer(timeoutMs, expire) : null);
+  // The socket it guards keeps the process alive; the timer need not.
+  const arm = () => (Number.isFinite(timeoutMs) ? clock.setTimer(timeoutMs, expire, { background: true }) : null);
   let timer = arm();
   if (parent?.aborted) follow();
   else parent?.addEventListener("abort", follow, { once: true });

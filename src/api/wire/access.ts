@@ -62,16 +62,14 @@ const keyOf = (wire: z.output<z.ZodObject<typeof keyFields>>) => ({
   expiresAt: wire.expires_at,
 });
 
-export const apiKey = z
-  .object({ ...keyFields, status: text, revoked_at: text, last_used_at: text })
-  .transform(
-    (wire): ApiKey => ({
-      ...keyOf(wire),
-      status: wire.status,
-      revokedAt: wire.revoked_at,
-      lastUsedAt: wire.last_used_at,
-    }),
-  );
+export const apiKey = z.object({ ...keyFields, status: text, revoked_at: text, last_used_at: text }).transform(
+  (wire): ApiKey => ({
+    ...keyOf(wire),
+    status: wire.status,
+    revokedAt: wire.revoked_at,
+    lastUsedAt: wire.last_used_at,
+  }),
+);
 
 export const createdKey = z
   .object({ ...keyFields, credential: z.string(), previous_secret_expires_at: text })

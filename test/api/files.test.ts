@@ -1,0 +1,153 @@
+import { createHash } from "node:crypto";
+import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { clientSetup } from "../support/client-setup.ts";
+import { failure, hangUp, jobBody, json, outputItem } from "../support/fake-service.ts";
+
+const setUp = clientSetup();
+const bytes = Buffer.from(Array.from({ length: 50_000 }, (_, index) => (index * 31) % 251));
+const sha256 = createHash("sha256").update(bytes).digest("hex");
+
+let folder = "";
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "showrunner-files-"));
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+test("a download lands whole, hashed and without a trace of its making", async () => {
+  const { client, service } = await setUp([
+    (_request, response) => {
+      response.writeHead(200, { "content-type": "image/png", "content-length": bytes.length }).end(bytes);
+    },
+  ]);
+  const target = join(folder, "deep", "a.png");
+  const result = await client.download(`${service.origin}/asset?signature=secret`, target);
+  expect(result).toEqual({ path: target, sha256, sizeBytes: bytes.length, contentType: "image/png" });
+  expect(await readFile(target)).toEqual(bytes);
+  expect(await readdir(join(folder, "deep"))).toEqual(["a.png"]);
+  expect(service.seen[0]!.headers.authorization).toBeUndefined();
+});
+
+test("a download that breaks off resumes with Range where it stopped", async () => {
+  let cutAt = 20_000;
+  const { client, service } = await setUp([
+    (request, response) => {
+      const from = Number(/bytes=(\d+)-/.exec(request.headers.range ?? "")?.[1] ?? 0);
+      response.writeHead(from > 0 ? 206 : 200, {
+        "content-length": bytes.length - from,
+        ...(from > 0 ? { "content-range": `bytes ${from}-${bytes.length - 1}/${bytes.length}` } : {}),
+      });
+      if (cutAt >= bytes.length) return void response.end(bytes.subarray(from));
+      response.write(bytes.subarray(from, cutAt), () => setImmediate(() => response.destroy()));
+      cutAt += 20_000;
+    },
+  ]);
+  const result = await client.download(`${service.origin}/asset`, join(folder, "a"));
+  expect(result.sha256).toBe(sha256);
+  expect(service.seen.length).toBeGreaterThan(1);
+});
+
+test("a server that ignores Range is read from the start again", async () => {
+  let first = true;
+  const { client, service } = await setUp([
+    (_request, response) => {
+      response.writeHead(200, { "content-length": bytes.length });
+      if (!first) return void response.end(bytes);
+      first = false;
+      response.write(bytes.subarray(0, 10_000), () => setImmediate(() => response.destroy()));
+    },
+  ]);
+  const result = await client.download(`${service.origin}/asset`, join(folder, "a"));
+  expect(result).toMatchObject({ sha256, sizeBytes: bytes.length });
+});
+
+test("a lapsed URL is replaced by a fresh one from the job", async () => {
+  const service: { origin: string } = { origin: "" };
+  const { client, service: made } = await setUp([
+    failure(403, "PERMISSION_DENIED"),
+    (request, response) => {
+      expect(request.path).toBe("/v3/jobs/job_1");
+      json(200, jobBody("COMPLETED", { outputs: [outputItem({ url: `${service.origin}/fresh` })] }))(request, response);
+    },
+    (request, response) => {
+      expect(request.path).toBe("/fresh");
+      response.end(bytes);
+    },
+  ]);
+  service.origin = made.origin;
+  const result = await client.download(
+    { jobId: "job_1", outputIndex: 0, url: `${made.origin}/old` },
+    join(folder, "a"),
+  );
+  expect(result.sha256).toBe(sha256);
+});
+
+test("a lapsed bare URL fails with a reason and leaves nothing", async () => {
+  const { client, service } = await setUp([failure(410, "GONE")]);
+  const error = await client
+    .download(`${service.origin}/x?signature=secret`, join(folder, "a"))
+    .catch((thrown) => thrown);
+  expect(error).toMatchObject({ code: "DOWNLOAD_FAILED", reason: "expired", status: 410 });
+  expect(error.message).not.toContain("secret");
+  expect(await readdir(folder)).toEqual([]);
+});
+
+test("an expired output fails without asking for its bytes", async () => {
+  const { client, service } = await setUp([
+    json(200, jobBody("COMPLETED", { outputs: [outputItem({ status: "EXPIRED" })] })),
+  ]);
+  await expect(client.download({ jobId: "job_1", outputIndex: 0 }, join(folder, "a"))).rejects.toMatchObject({
+    reason: "expired",
+  });
+  expect(service.seen).toHaveLength(1);
+});
+
+test("a download that never gets further ends bounded and leaves nothing", async () => {
+  const { client, service } = await setUp([hangUp]);
+  await expect(client.download(`${service.origin}/x`, join(folder, "a"))).rejects.toMatchObject({
+    reason: "incomplete",
+  });
+  expect(await readdir(folder)).toEqual([]);
+});
+
+test("an upload streams the file as the part named file", async () => {
+  const path = join(folder, 'odd"name.png');
+  await writeFile(path, "pixels");
+  const { client, service } = await setUp([
+    json(201, { url: "https://x.example/f?s=1", content_type: "image/png", expires_at: "2030-01-01T01:00:00Z" }),
+  ]);
+  expect(await client.upload({ path })).toEqual({
+    url: "https://x.example/f?s=1",
+    contentType: "image/png",
+    expiresAt: "2030-01-01T01:00:00Z",
+  });
+  const { body, headers } = service.seen[0]!;
+  expect(body).toContain('name="file"; filename="odd_name.png"');
+  expect(body).toContain("\r\n\r\npixels\r\n--");
+  expect(Number(headers["content-length"])).toBe(Buffer.byteLength(body));
+});
+
+test("an upload whose answer is lost is sent again whole", async () => {
+  const { client, service } = await setUp([
+    hangUp,
+    json(201, { url: "https://x.example/f", expires_at: "2030-01-01T01:00:00Z" }),
+  ]);
+  await client.upload({ bytes: Buffer.from("pixels") });
+  expect(service.seen[1]!.body).toContain("pixels");
+});
+
+test("what cannot be uploaded is refused before anything is sent", async () => {
+  const { client, service } = await setUp([hangUp]);
+  await expect(client.upload({ path: join(folder, "none") })).rejects.toMatchObject({
+    code: "UPLOAD_REFUSED",
+    reason: "missing",
+  });
+  await expect(client.upload({ path: folder })).rejects.toMatchObject({ reason: "not-a-file" });
+  await expect(client.upload({ bytes: new Uint8Array() })).rejects.toMatchObject({ reason: "empty" });
+  await expect(client.upload({ bytes: new Uint8Array(9) }, { maxBytes: 8 })).rejects.toMatchObject({
+    reason: "too-large",
+  });
+  expect(service.seen).toHaveLength(0);
+});

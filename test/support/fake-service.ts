@@ -1,0 +1,141 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+
+export interface SeenRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: IncomingMessage["headers"];
+  readonly body: string;
+}
+
+export type Reply = (request: SeenRequest, response: ServerResponse) => void | Promise<void>;
+
+/** A server whose every answer is written by the test, over a real socket. */
+export interface FakeService {
+  readonly baseUrl: string;
+  readonly origin: string;
+  readonly seen: readonly SeenRequest[];
+  readonly openSockets: number;
+  close(): Promise<void>;
+}
+
+/** Answers request after request with the replies given, the last one for ever. */
+export async function fakeService(...replies: readonly Reply[]): Promise<FakeService> {
+  const seen: SeenRequest[] = [];
+  const sockets = new Set<unknown>();
+  const server: Server = createServer(async (request, response) => {
+    const chunks: Buffer[] = [];
+    try {
+      for await (const chunk of request) chunks.push(chunk as Buffer);
+    } catch {
+      return;
+    }
+    const body = Buffer.concat(chunks).toString("utf8");
+    const entry: SeenRequest = {
+      method: request.method ?? "",
+      path: request.url ?? "",
+      headers: request.headers,
+      body,
+    };
+    seen.push(entry);
+    const reply = replies[Math.min(seen.length, replies.length) - 1];
+    await reply?.(entry, response);
+  });
+  server.on("connection", (socket) => {
+    sockets.add(socket);
+    socket.on("close", () => sockets.delete(socket));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return {
+    baseUrl: `${origin}/v3`,
+    origin,
+    seen,
+    get openSockets() {
+      return sockets.size;
+    },
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+export const json =
+  (status: number, body: unknown, headers: Record<string, string> = {}): Reply =>
+  (_request, response) => {
+    response.writeHead(status, { "content-type": "application/json", ...headers });
+    response.end(JSON.stringify(body));
+  };
+
+export const failure = (
+  status: number,
+  code: string,
+  extra: Record<string, unknown> = {},
+  headers: Record<string, string> = {},
+): Reply =>
+  json(
+    status,
+    { error: { code, message: "said by the test", ...extra }, trace_id: "0123456789abcdef0123456789abcdef" },
+    headers,
+  );
+
+/** Takes the request and breaks the connection without an answer. */
+export const hangUp: Reply = (_request, response) => {
+  response.destroy();
+};
+
+/** Takes the request and never answers. */
+export const silence: Reply = () => {};
+
+export const ack = (
+  status = "IN_QUEUE",
+  extra: Record<string, unknown> = {},
+  headers: Record<string, string> = {},
+): Reply =>
+  json(
+    202,
+    {
+      job_id: "job_1",
+      model: "resolved-model",
+      status,
+      status_url: "/v3/jobs/job_1/status",
+      result_url: "/v3/jobs/job_1",
+      estimated_completion_at: null,
+      ...extra,
+    },
+    { location: "/v3/jobs/job_1", ...headers },
+  );
+
+export const outputItem = (extra: Record<string, unknown> = {}) => ({
+  status: "COMPLETED",
+  asset_id: "asset_1",
+  voice_id: null,
+  url: null,
+  content_type: "image/png",
+  width: 64,
+  height: 64,
+  duration_ms: null,
+  fps: null,
+  error: null,
+  ...extra,
+});
+
+export const jobBody = (status: string, extra: Record<string, unknown> = {}) => ({
+  job_id: "job_1",
+  model: "resolved-model",
+  status,
+  outputs: status === "COMPLETED" ? [outputItem()] : [],
+  error: null,
+  created_at: "2030-01-01T00:00:00Z",
+  ...extra,
+});
+
+export const statusBody = (status: string, extra: Record<string, unknown> = {}) => ({
+  job_id: "job_1",
+  status,
+  progress: null,
+  estimated_completion_at: null,
+  ...extra,
+});

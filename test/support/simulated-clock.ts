@@ -1,0 +1,100 @@
+import type { Clock, Timer } from "../../src/api/clock.ts";
+
+interface Pending {
+  readonly at: number;
+  readonly order: number;
+  readonly fire: () => void;
+}
+
+/** Time held by hand: nothing fires until a test moves it. Timers fire in order of their instants. */
+export class SimulatedClock implements Clock {
+  #now: number;
+  #order = 0;
+  readonly #pending = new Set<Pending>();
+
+  constructor(startMs = Date.UTC(2030, 0, 1)) {
+    this.#now = startMs;
+  }
+
+  now(): number {
+    return this.#now;
+  }
+
+  setTimer(delayMs: number, fire: () => void): Timer {
+    const entry: Pending = { at: this.#now + Math.max(0, delayMs), order: this.#order++, fire };
+    this.#pending.add(entry);
+    return { cancel: () => void this.#pending.delete(entry) };
+  }
+
+  /** Timers set and neither fired nor cancelled. */
+  get pendingTimers(): number {
+    return this.#pending.size;
+  }
+
+  /** Instant of the next timer, or null. */
+  get nextAt(): number | null {
+    return this.#first()?.at ?? null;
+  }
+
+  /** Moves time on, firing what falls due, and lets promises settle between. */
+  async advance(byMs: number): Promise<void> {
+    const until = this.#now + byMs;
+    await settle();
+    for (let next = this.#first(); next && next.at <= until; next = this.#first()) {
+      this.#now = Math.max(this.#now, next.at);
+      this.#pending.delete(next);
+      next.fire();
+      await settle();
+    }
+    this.#now = until;
+  }
+
+  /** Jumps to the next timer and fires it; false when there is none. */
+  async step(): Promise<boolean> {
+    await settle();
+    const next = this.#first();
+    if (!next) return false;
+    await this.advance(next.at - this.#now);
+    return true;
+  }
+
+  #first(): Pending | undefined {
+    let first: Pending | undefined;
+    for (const entry of this.#pending) {
+      if (!first || entry.at < first.at || (entry.at === first.at && entry.order < first.order)) first = entry;
+    }
+    return first;
+  }
+}
+
+/** Lets every promise that can settle without time do so. */
+export async function settle(): Promise<void> {
+  for (let turn = 0; turn < 3; turn++) await new Promise<void>((resolve) => setImmediate(resolve));
+}
+
+/**
+ * A clock on which every wait takes no real time: whenever something waits, time jumps to the earliest instant. For
+ * tests over real sockets, where the order of network and timers must not matter.
+ */
+export function skippingClock(startMs = Date.now()): Clock & { readonly waits: readonly number[] } {
+  const waits: number[] = [];
+  let now = startMs;
+  return {
+    waits,
+    now: () => now,
+    setTimer(delayMs, fire, options) {
+      // Background timers guard real sockets; only backoffs and pauses are skipped.
+      if (options?.background) {
+        const real = setTimeout(fire, delayMs);
+        real.unref();
+        return { cancel: () => clearTimeout(real) };
+      }
+      const handle = setImmediate(() => {
+        waits.push(delayMs);
+        now += delayMs;
+        fire();
+      });
+      return { cancel: () => clearImmediate(handle) };
+    },
+  };
+}
