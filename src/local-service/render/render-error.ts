@@ -1,0 +1,23 @@
+/**
+ * - `RENDER_ABORTED`: the caller's signal, or `close()`, stopped it.
+ * - `RENDER_INPUT`: a media input cannot be decoded, or nothing can be made of the input.
+ * - `RENDER_WORKER_LOST`: the worker thread died (for example out of memory); the next request gets a new one.
+ * - `RENDER_FAILED`: anything else, a defect of the renderer.
+ */
+export type RenderErrorCode = "RENDER_ABORTED" | "RENDER_INPUT" | "RENDER_WORKER_LOST" | "RENDER_FAILED";
+
+/** The only error that {@link Renderer.render} rejects with. */
+export class RenderError extends Error {
+  readonly code: RenderErrorCode;
+
+  constructor(code: RenderErrorCode, message: string, options?: { readonly cause?: unknown }) {
+    super(message, options);
+    this.name = "RenderError";
+    this.code = code;
+  }
+}
+
+/** An input that cannot be used, named by its field. */
+export function inputError(field: string, reason: string): RenderError {
+  return new RenderError("RENDER_INPUT", `${field}: ${reason}`);
+}

@@ -1,0 +1,98 @@
+import type { VoiceProfile } from "../contract.ts";
+import { inputError } from "../render-error.ts";
+import { randomFrom } from "../random.ts";
+import { NATURAL_PITCH, say } from "./flite.ts";
+import { resampleBy, toRate } from "./resample.ts";
+import { sentencesOf } from "./sentences.ts";
+import type { Sound } from "./sound.ts";
+import { activeLoudness, medianPitch } from "./yin.ts";
+
+const OUTPUT_RATE = 24_000;
+const PAUSE_SECONDS = 0.22;
+const EDGE_SECONDS = 0.08;
+const MAX_CHARACTERS = 20_000;
+const DEFAULT_LOUDNESS_DB = -20;
+
+/** What to say and how. */
+export interface SpeechOptions {
+  readonly voice: VoiceProfile;
+  /** 1 is the voice's own tempo, 1.2 is a fifth faster. */
+  readonly speed: number;
+  /** 1 keeps an even tempo; lower lets sentences differ a little. */
+  readonly stability: number;
+  readonly seed: number;
+  readonly onProgress?: (fraction: number) => void;
+}
+
+/** Says `text` sentence by sentence at the voice's pitch and loudness. */
+export function speak(text: string, options: SpeechOptions): Sound {
+  if (text.length > MAX_CHARACTERS) throw inputError("text", `longer than ${MAX_CHARACTERS} characters`);
+  const sentences = sentencesOf(text);
+  const spoken = sayAll(sentences, options);
+  if (spoken === null) throw inputError("text", "holds nothing that an English voice can say");
+  const pitched = moveToPitch(spoken, options.voice.pitchHz);
+  const { rate, channels } = toRate({ rate: spoken.rate, channels: [pitched] }, OUTPUT_RATE);
+  return { rate, channels: [atLoudness(channels[0], rate, options.voice.loudnessDb ?? DEFAULT_LOUDNESS_DB)] };
+}
+
+function sayAll(sentences: readonly string[], options: SpeechOptions): Sound | null {
+  const { voice, speed, stability, seed, onProgress } = options;
+  const random = randomFrom("tempo", seed);
+  // Moving the pitch up by a factor later makes the sound shorter by the same factor.
+  const stretch = (voice.pitchHz === null ? 1 : voice.pitchHz / NATURAL_PITCH[voice.base]) / speed;
+  const parts: Float32Array[] = [];
+  let rate = 16_000;
+  for (const [i, sentence] of sentences.entries()) {
+    const sway = 1 + (random() - 0.5) * 0.12 * (1 - stability);
+    const sound = say(sentence, voice.base, stretch * sway);
+    onProgress?.((i + 1) / (sentences.length + 1));
+    if (sound === null) continue;
+    rate = sound.rate;
+    if (parts.length > 0) parts.push(new Float32Array(Math.round(rate * PAUSE_SECONDS * stretch)));
+    parts.push(trimmed(sound.channels[0], rate));
+  }
+  if (parts.length === 0) return null;
+  const edge = new Float32Array(Math.round(rate * EDGE_SECONDS * stretch));
+  return { rate, channels: [joined([edge, ...parts, edge])] };
+}
+
+function moveToPitch(sound: Sound, pitchHz: number | null): Float32Array {
+  const samples = sound.channels[0];
+  if (pitchHz === null) return samples;
+  const spoken = medianPitch(samples, sound.rate);
+  return spoken === null ? samples : resampleBy(samples, pitchHz / spoken);
+}
+
+function atLoudness(samples: Float32Array, rate: number, loudnessDb: number): Float32Array {
+  const now = activeLoudness(samples, rate);
+  if (now === null) return samples;
+  const gain = 10 ** ((Math.min(-12, Math.max(-36, loudnessDb)) - now) / 20);
+  return samples.map((sample) => softClip(sample * gain));
+}
+
+/** Leaves quiet samples as they are and bends loud ones so that none passes full scale. */
+function softClip(sample: number): number {
+  const knee = 0.7;
+  const size = Math.abs(sample);
+  if (size <= knee) return sample;
+  return Math.sign(sample) * (knee + (1 - knee) * Math.tanh((size - knee) / (1 - knee)));
+}
+
+/** Cuts the synthesizer's long silence at both ends. */
+function trimmed(samples: Float32Array, rate: number): Float32Array {
+  const loud = 0.004;
+  const margin = Math.round(rate * 0.03);
+  const first = samples.findIndex((sample) => Math.abs(sample) > loud);
+  const last = samples.findLastIndex((sample) => Math.abs(sample) > loud);
+  return first < 0 ? samples : samples.subarray(Math.max(0, first - margin), Math.min(samples.length, last + margin));
+}
+
+function joined(parts: readonly Float32Array[]): Float32Array {
+  const out = new Float32Array(parts.reduce((sum, part) => sum + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    out.set(part, at);
+    at += part.length;
+  }
+  return out;
+}
