@@ -1,0 +1,136 @@
+/**
+ * `npm run demo`: both recipes on a fresh local service, from the plan with its prices to the files, and a check that
+ * table, wallet and quote agree. Exits with 1 when they do not.
+ */
+import { statSync } from "node:fs";
+import { rm } from "node:fs/promises";
+import { join, relative } from "node:path";
+import { hostProcess } from "../src/cli/host-process.ts";
+import { watchRun } from "../src/cli/live/watch.ts";
+import { loadPipeline } from "../src/cli/load/pipeline-file.ts";
+import { priceTable } from "../src/cli/report/price-table.ts";
+import { createTalk } from "../src/cli/talk.ts";
+import { duration } from "../src/cli/text/duration.ts";
+import { dollars, parseDollars } from "../src/cli/text/money.ts";
+import { type Column, table } from "../src/cli/text/table.ts";
+import { openShowrunner, type Quote, type RunReport, type Showrunner } from "../src/index.ts";
+import { startLocalService } from "../src/local-service/index.ts";
+
+const root = join(import.meta.dirname, "..");
+const folder = join(root, ".showrunner", "demo");
+const recipes = ["image-to-video", "talking-avatar"];
+const mostRequestsPerJob = 6;
+
+interface Row {
+  readonly step: string;
+  readonly job: string;
+  readonly costMicros: number | null;
+  readonly ms: number | null;
+  readonly file: string;
+}
+
+interface Act {
+  readonly quote: Quote;
+  readonly report: RunReport;
+}
+
+const columns: readonly Column<Row>[] = [
+  { title: "step", value: ({ step }) => step },
+  { title: "job", value: ({ job }) => job },
+  { title: "cost", value: ({ costMicros }) => (costMicros === null ? "–" : dollars(costMicros)), align: "right" },
+  { title: "time", value: ({ ms }) => (ms === null ? "–" : duration(ms)), align: "right" },
+  { title: "file", value: ({ file }) => file },
+];
+
+const io = hostProcess();
+const talk = createTalk(io);
+const began = performance.now();
+
+await rm(folder, { recursive: true, force: true });
+const service = await startLocalService({ dataDir: join(folder, "service") });
+talk.say(`Local service on ${service.baseUrl}: real pictures, sound and video, play money.`);
+const show = await openShowrunner({
+  baseUrl: service.baseUrl,
+  apiKey: service.apiKey,
+  journal: join(folder, "journal.db"),
+  mediaDir: join(folder, "media"),
+});
+
+try {
+  const before = await show.balance();
+  const acts: Act[] = [];
+  for (const recipe of recipes) acts.push(await perform(show, recipe));
+  const after = await show.balance();
+  process.exitCode = conclude(acts, before.balanceMicros - after.balanceMicros, show.requests().total) ? 0 : 1;
+} finally {
+  await show.close();
+  await service.close();
+}
+
+/** Prices one recipe, runs it and shows how it goes. */
+async function perform(runner: Showrunner, recipe: string): Promise<Act> {
+  const { pipeline } = await loadPipeline(join(root, "recipes", `${recipe}.ts`), root);
+  talk.say(`\n${talk.paint("bold", recipe)}\n`);
+  const quote = await runner.quote(pipeline, {});
+  if (!quote.ok) throw new Error(quote.problems.map(({ message }) => message).join("\n"));
+  talk.say(`${priceTable(quote, io.stderr.columns)}\n`);
+  const handle = await runner.run(pipeline, {}, { id: recipe, budget: "20.00", outDir: join(folder, recipe) });
+  await watchRun(handle.events(), io, talk);
+  const { status, report } = await handle.result();
+  if (status !== "succeeded") throw new Error(`${recipe} ${status}; see: npx showrunner show ${recipe}`);
+  return { quote, report };
+}
+
+/** Prints the table and every check; true when all of them hold. */
+function conclude(acts: readonly Act[], walletMicros: number, requests: number): boolean {
+  const rows = acts.flatMap(({ report }) => report.steps.map((step) => rowOf(step, report)));
+  talk.print(`\n${table(rows, columns)}\n`);
+
+  const jobs = rows.filter(({ costMicros }) => costMicros !== null);
+  const spent = sum(jobs.map(({ costMicros }) => costMicros ?? 0));
+  const perJob = requests / jobs.length;
+  const checks = [
+    [`table ${dollars(spent)} = wallet ${dollars(walletMicros)}`, spent === walletMicros],
+    ...acts.map((act): [string, boolean] => quoteCheck(act)),
+    [`${requests} requests for ${jobs.length} jobs: ${perJob.toFixed(1)} a job`, perJob < mostRequestsPerJob],
+    ["one PNG, one WAV or MP3, two MP4s", hasEveryKind(rows.map(({ file }) => file))],
+    [`finished after ${duration(performance.now() - began)}`, true],
+  ] as const;
+  for (const [said, holds] of checks) talk.print(`${holds ? "ok  " : "FAIL"}  ${said}`);
+  return checks.every(([, holds]) => holds);
+}
+
+/** What each quoted step cost is what was said before it started. */
+function quoteCheck({ quote, report }: Act): [string, boolean] {
+  const priced = quote.prices.filter(({ costMicros, basis }) => costMicros !== null && basis !== "free");
+  const costs = priced.map(({ step }) => costOf(report.steps.find(({ path }) => path === step)));
+  const quoted = sum(priced.map(({ costMicros }) => costMicros ?? 0));
+  const same = priced.every(({ costMicros }, at) => costMicros === costs[at]);
+  return [`${report.pipeline}: cost ${dollars(sum(costs.map((cost) => cost ?? 0)))} = quote ${dollars(quoted)}`, same];
+}
+
+function rowOf(step: RunReport["steps"][number], report: RunReport): Row {
+  const { startedAt, finishedAt, attempts, outputs } = step;
+  return {
+    step: `${report.pipeline}/${step.path}`,
+    job: attempts.at(-1)?.job_id ?? "–",
+    costMicros: costOf(step),
+    ms: startedAt === null || finishedAt === null ? null : Date.parse(finishedAt) - Date.parse(startedAt),
+    file: outputs.map(({ file, voice_id }) => (file ? relative(root, file) : (voice_id ?? "–"))).join(", "),
+  };
+}
+
+function costOf(step: RunReport["steps"][number] | undefined): number | null {
+  const costs = step?.attempts.flatMap(({ cost }) => (cost === null ? [] : [parseDollars(cost) ?? Number.NaN])) ?? [];
+  return costs.length > 0 ? sum(costs) : null;
+}
+
+function hasEveryKind(files: readonly string[]): boolean {
+  const count = (ending: RegExp) =>
+    files.filter((file) => ending.test(file) && statSync(join(root, file)).size > 0).length;
+  return count(/\.png$/) >= 1 && count(/\.(wav|mp3)$/) >= 1 && count(/\.mp4$/) >= 2;
+}
+
+function sum(amounts: readonly number[]): number {
+  return amounts.reduce((total, amount) => total + amount, 0);
+}

@@ -1,0 +1,78 @@
+import type { ChildProcess } from "node:child_process";
+import { emptyFolder, startCli } from "./cli.ts";
+
+/** What the operator's side of the local service counts. */
+export interface ServiceStats {
+  readonly jobs_created: number;
+  readonly jobs_by_model: Readonly<Record<string, number>>;
+  readonly replayed_submits: number;
+  readonly charged_micros: number;
+  readonly refunded_micros: number;
+  /** Route ("POST /models/{model}") → status → count. */
+  readonly requests: Readonly<Record<string, Readonly<Record<string, number>>>>;
+}
+
+export interface ServiceProcess extends AsyncDisposable {
+  readonly child: ChildProcess;
+  readonly baseUrl: string;
+  readonly apiKey: string;
+  /** Environment of a command that is to use this service. */
+  readonly env: Readonly<Record<string, string>>;
+  stats(): Promise<ServiceStats>;
+  /** Sets up the wallet through the operator's side. */
+  fund(usd: number): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** `showrunner serve` in a process of its own, on a free port and a folder of its own. */
+export async function startService(flags: readonly string[] = []): Promise<ServiceProcess> {
+  const { child, end } = startCli([
+    "serve",
+    "--port",
+    "0",
+    "--json",
+    "--data",
+    emptyFolder(),
+    "--key",
+    "test:secret",
+    ...flags,
+  ]);
+  const { base_url: baseUrl, api_key: apiKey } = await firstDocument(child, end);
+  const operator = new URL("/_local/", baseUrl);
+  const stop = async () => {
+    child.kill("SIGTERM");
+    await end;
+  };
+  return {
+    child,
+    baseUrl,
+    apiKey,
+    env: { SHOWRUNNER_BASE_URL: baseUrl, SHOWRUNNER_API_KEY: apiKey },
+    stats: async () => (await (await fetch(new URL("stats", operator))).json()) as ServiceStats,
+    async fund(usd) {
+      const answer = await fetch(new URL("wallet", operator), {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ add: usd }),
+      });
+      if (!answer.ok) throw new Error(`funding failed: ${answer.status} ${await answer.text()}`);
+    },
+    stop,
+    [Symbol.asyncDispose]: stop,
+  };
+}
+
+/** The JSON document that `serve --json` prints when it listens. */
+function firstDocument(
+  child: ChildProcess,
+  end: Promise<{ readonly stderr: string }>,
+): Promise<{ readonly base_url: string; readonly api_key: string }> {
+  return new Promise((found, failed) => {
+    let text = "";
+    child.stdout?.on("data", (chunk: string) => {
+      text += chunk;
+      if (text.trimEnd().endsWith("}")) found(JSON.parse(text));
+    });
+    end.then(({ stderr }) => failed(new Error(`serve ended early: ${stderr}`)));
+  });
+}
