@@ -1,10 +1,11 @@
 /**
  * `npm run demo`: both recipes on a fresh local service, from the plan with its prices to the files, and a check that
- * table, wallet and quote agree. Exits with 1 when they do not.
+ * table, wallet and quote agree. Exits with 1 when they do not. `--dir FOLDER` works there instead of `.showrunner/demo`.
  */
 import { statSync } from "node:fs";
 import { rm } from "node:fs/promises";
-import { join, relative } from "node:path";
+import { join, relative, resolve } from "node:path";
+import { parseArgs } from "node:util";
 import { hostProcess } from "../src/cli/host-process.ts";
 import { watchRun } from "../src/cli/live/watch.ts";
 import { loadPipeline } from "../src/cli/load/pipeline-file.ts";
@@ -17,7 +18,10 @@ import { openShowrunner, type Quote, type RunReport, type Showrunner } from "../
 import { startLocalService } from "../src/local-service/index.ts";
 
 const root = join(import.meta.dirname, "..");
-const folder = join(root, ".showrunner", "demo");
+const { values: flags } = parseArgs({
+  options: { dir: { type: "string", default: join(root, ".showrunner", "demo") } },
+});
+const folder = resolve(flags.dir);
 const recipes = ["image-to-video", "talking-avatar"];
 const mostRequestsPerJob = 6;
 
