@@ -1,0 +1,39 @@
+import { existsSync } from "node:fs";
+import { setTimeout as delay } from "node:timers/promises";
+import { openSqliteJournal } from "../../../src/journal/sqlite.ts";
+import type { JournalStore } from "../../../src/journal/store.ts";
+
+/** Looks into the journal that another process writes. */
+export interface JournalView extends AsyncDisposable {
+  readonly store: JournalStore;
+  /** Settles when the run's journal holds this event; rejects when `ended` comes first. */
+  reached(runId: string, seq: number, ended: Promise<unknown>): Promise<void>;
+}
+
+/** Milliseconds between two looks: another process's commits announce themselves to nobody. */
+const lookEveryMs = 2;
+
+export async function viewJournal(path: string, ended: Promise<unknown>): Promise<JournalView> {
+  let over = false;
+  void ended.then(() => {
+    over = true;
+  });
+  while (!existsSync(path) && !over) await delay(lookEveryMs);
+  const store = await openSqliteJournal(path);
+  return {
+    store,
+    async reached(runId, seq, end) {
+      let gone = false;
+      void end.then(() => {
+        gone = true;
+      });
+      for (;;) {
+        const row = await store.run(runId);
+        if (row !== null && row.lastSeq >= seq) return;
+        if (gone) throw new Error(`the process ended at event ${row?.lastSeq ?? 0}, before ${seq}`);
+        await delay(lookEveryMs);
+      }
+    },
+    [Symbol.asyncDispose]: () => store.close(),
+  };
+}
