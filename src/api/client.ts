@@ -85,7 +85,7 @@ export interface Client {
 export function createClient(options: ClientOptions): Client {
   const settings = settingsOf(options);
   const transport = createTransport(options.dispatcher);
-  const pacer = createPacer(settings.clock, options.pace);
+  const pacer = createPacer(settings.clock, options.pace, settings.random);
   const context: HttpContext = { ...settings, transport, pacer };
   return {
     baseUrl: settings.base.href,

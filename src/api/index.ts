@@ -5,7 +5,7 @@ export type { KeysApi, NewKey, TokensApi, UsageQuery } from "./account.ts";
 export type { ModelQuery } from "./catalog.ts";
 export type { ChatCompletion, ChatRequest } from "./chat.ts";
 export { type Client, createClient } from "./client.ts";
-export { type Clock, systemClock, type Timer } from "./clock.ts";
+export { type Clock, sleep, systemClock, type Timer } from "./clock.ts";
 export type { DrainSettings, DrainsApi } from "./drain-endpoints.ts";
 // Errors.
 export {

@@ -1,14 +1,25 @@
 import type { IncomingHttpHeaders } from "node:http";
 import PQueue from "p-queue";
-import { type Clock, sleep } from "../clock.ts";
-import { headerNumber, headerText, retryAfterHeaderMs } from "../http/headers.ts";
+import type { Clock, Timer } from "../clock.ts";
+import { ConnectionError } from "../errors/connection-error.ts";
+import { headerText } from "../http/headers.ts";
+import { Bucket } from "./bucket.ts";
+import { type RateLimit, readLimitNews } from "./limit.ts";
+import { ServiceClock } from "./service-clock.ts";
+import { WaitHeap, type Waiting } from "./wait-heap.ts";
 
-/** Endpoint classes that may have limits of their own. */
+/** Kinds of endpoints that may have limits of their own. */
 export type RequestClass = "submit" | "read" | "write" | "upload" | "stream" | "chat";
 
 export interface PaceOptions {
-  /** Requests in flight at once. Default 32. */
+  /** Requests in flight at once. A stream counts only until it is open. Default 32. */
   readonly maxInFlight?: number | undefined;
+  /** Requests started within a second. Default 200. */
+  readonly maxPerSecond?: number | undefined;
+  /** The key's limit, where it is known beforehand. Default: learnt from the first 429. */
+  readonly limit?: RateLimit | undefined;
+  /** Limits of their own for classes of requests; what is not named shares the key's. Default: all share one. */
+  readonly buckets?: Readonly<Partial<Record<RequestClass, { readonly limit?: RateLimit | undefined }>>> | undefined;
 }
 
 export interface PaceSlot {
@@ -20,8 +31,10 @@ export interface PaceSlot {
 export interface PaceSnapshot {
   readonly inFlight: number;
   readonly queued: number;
-  /** Epoch milliseconds until which nothing is sent, or null. */
+  /** Epoch milliseconds until which nothing is sent in some class, or null. */
   readonly pausedUntil: number | null;
+  /** The limit of requests that have no bucket of their own, once known. */
+  readonly limit: RateLimit | null;
 }
 
 /** What the pacer looks at in an answer. */
@@ -31,47 +44,184 @@ export type Paced =
 
 /** The one gate that every request of a key passes. */
 export interface Pacer {
+  /** Runs `work` when its turn has come. Rejects only with the signal's reason, or when the pacer was closed. */
   run<T extends Paced>(slot: PaceSlot, work: () => Promise<T>): Promise<T>;
   clockOffsetMs(): number;
   snapshot(): PaceSnapshot;
   close(): void;
 }
 
-export function createPacer(clock: Clock, options: PaceOptions = {}): Pacer {
-  const queue = new PQueue({ concurrency: options.maxInFlight ?? 32 });
-  let pausedUntil: number | null = null;
-  let offsetMs = 0;
+interface Entry extends Waiting {
+  start(): void;
+  fail(reason: unknown): void;
+  over: boolean;
+}
 
-  const observe = (answer: Paced) => {
-    if (answer.kind !== "answer") return;
-    const date = Date.parse(headerText(answer.headers, "date") ?? "");
-    if (!Number.isNaN(date)) offsetMs = date - clock.now();
-    if (answer.status === 429) pause(waitOf(answer.headers));
-  };
-  const waitOf = (headers: IncomingHttpHeaders): number => {
-    const reset = headerNumber(headers, "x-ratelimit-reset");
-    const untilResetMs = reset === null ? null : Math.max(0, reset * 1000 - (clock.now() + offsetMs));
-    return retryAfterHeaderMs(headers, clock) ?? untilResetMs ?? 1_000;
-  };
-  const pause = (waitMs: number) => {
-    pausedUntil = Math.max(pausedUntil ?? 0, clock.now() + waitMs);
-  };
+interface Lane {
+  readonly bucket: Bucket;
+  readonly waiting: WaitHeap<Entry>;
+}
 
-  return {
-    run: (slot, work) =>
-      queue.add(
-        async () => {
-          while (pausedUntil !== null && pausedUntil > clock.now())
-            await sleep(clock, pausedUntil - clock.now(), slot.signal);
-          slot.signal?.throwIfAborted();
-          const answer = await work();
-          observe(answer);
-          return answer;
+export function createPacer(clock: Clock, options: PaceOptions = {}, random: () => number = Math.random): Pacer {
+  return new KeyPacer(clock, options, random);
+}
+
+class KeyPacer implements Pacer {
+  readonly #clock: Clock;
+  readonly #random: () => number;
+  readonly #maxInFlight: number;
+  readonly #queue: PQueue;
+  readonly #serviceClock = new ServiceClock();
+  readonly #shared: Lane;
+  readonly #own = new Map<RequestClass, Lane>();
+  #order = 0;
+  #inFlight = 0;
+  #wake: Timer | null = null;
+  #closed = false;
+
+  constructor(clock: Clock, options: PaceOptions, random: () => number) {
+    this.#clock = clock;
+    this.#random = random;
+    this.#maxInFlight = options.maxInFlight ?? 32;
+    this.#queue = new PQueue({
+      concurrency: this.#maxInFlight,
+      intervalCap: options.maxPerSecond ?? 200,
+      interval: 1_000,
+    });
+    this.#shared = newLane(options.limit);
+    for (const [requestClass, own] of Object.entries(options.buckets ?? {})) {
+      this.#own.set(requestClass as RequestClass, newLane(own.limit));
+    }
+  }
+
+  run<T extends Paced>(slot: PaceSlot, work: () => Promise<T>): Promise<T> {
+    if (this.#closed) return Promise.reject(closedError());
+    if (slot.signal?.aborted) return Promise.reject(slot.signal.reason);
+    const lane = this.#own.get(slot.requestClass) ?? this.#shared;
+    return new Promise<T>((resolve, reject) => {
+      const onAbort = () => entry.fail(slot.signal?.reason);
+      const leave = () => {
+        entry.over = true;
+        slot.signal?.removeEventListener("abort", onAbort);
+      };
+      const entry: Entry = {
+        priority: slot.priority,
+        order: this.#order++,
+        over: false,
+        start: () => {
+          leave();
+          this.#perform(lane, work).then(resolve, reject);
         },
-        { priority: slot.priority },
-      ),
-    clockOffsetMs: () => offsetMs,
-    snapshot: () => ({ inFlight: queue.pending, queued: queue.size, pausedUntil }),
-    close: () => queue.clear(),
-  };
+        fail: (reason) => {
+          leave();
+          reject(reason);
+        },
+      };
+      slot.signal?.addEventListener("abort", onAbort, { once: true });
+      lane.waiting.push(entry);
+      this.#pump();
+    });
+  }
+
+  clockOffsetMs(): number {
+    return this.#serviceClock.offsetMs;
+  }
+
+  snapshot(): PaceSnapshot {
+    const lanes = [this.#shared, ...this.#own.values()];
+    const pausedUntil = Math.max(...lanes.map((lane) => lane.bucket.pausedUntil));
+    return {
+      inFlight: this.#inFlight,
+      queued: lanes.reduce((sum, lane) => sum + lane.waiting.size, 0),
+      pausedUntil: pausedUntil > this.#clock.now() ? pausedUntil : null,
+      limit: this.#shared.bucket.limit,
+    };
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#wake?.cancel();
+    for (const lane of [this.#shared, ...this.#own.values()]) {
+      for (const entry of lane.waiting.drain()) if (!entry.over) entry.fail(closedError());
+    }
+  }
+
+  async #perform<T extends Paced>(lane: Lane, work: () => Promise<T>): Promise<T> {
+    lane.bucket.begin();
+    this.#inFlight++;
+    let sentAt = this.#clock.now();
+    let result: T | null = null;
+    try {
+      result = await this.#queue.add(() => {
+        sentAt = this.#clock.now();
+        return work();
+      });
+      return result;
+    } finally {
+      this.#inFlight--;
+      this.#observe(lane, sentAt, result);
+      this.#pump();
+    }
+  }
+
+  #observe(lane: Lane, sentAt: number, result: Paced | null): void {
+    const now = this.#clock.now();
+    if (result?.kind !== "answer") return lane.bucket.end(sentAt, now, null, 0);
+    this.#serviceClock.observe(headerText(result.headers, "date"), sentAt, now);
+    const news = readLimitNews(result.status, result.headers, now + this.#serviceClock.offsetMs);
+    lane.bucket.end(sentAt, now, news, this.#random());
+  }
+
+  /** Starts what may start, and sets one timer for what may start later. */
+  #pump(): void {
+    this.#wake?.cancel();
+    this.#wake = null;
+    let opensAt = Number.POSITIVE_INFINITY;
+    for (let best = this.#next(); ; best = this.#next()) {
+      if (best.lane === null || this.#inFlight >= this.#maxInFlight) {
+        opensAt = best.lane === null ? best.opensAt : Number.POSITIVE_INFINITY;
+        break;
+      }
+      best.lane.waiting.pop()?.start();
+    }
+    if (this.#closed || !Number.isFinite(opensAt)) return;
+    this.#wake = this.#clock.setTimer(opensAt - this.#clock.now(), () => this.#pump());
+  }
+
+  /** The lane whose first in line goes next, or when the earliest closed lane opens. */
+  #next(): { readonly lane: Lane | null; readonly opensAt: number } {
+    const now = this.#clock.now();
+    let chosen: Lane | null = null;
+    let earliest = Number.POSITIVE_INFINITY;
+    for (const lane of [this.#shared, ...this.#own.values()]) {
+      const head = headOf(lane);
+      if (head === undefined) continue;
+      const opensAt = lane.bucket.opensAt(now);
+      if (opensAt > now) earliest = Math.min(earliest, opensAt);
+      else if (chosen === null || goesBefore(head, headOf(chosen))) chosen = lane;
+    }
+    return { lane: chosen, opensAt: earliest };
+  }
+}
+
+function newLane(limit: RateLimit | undefined): Lane {
+  return { bucket: new Bucket(limit ?? null), waiting: new WaitHeap() };
+}
+
+/** First in line that still wants its turn; who left is dropped on the way. */
+function headOf(lane: Lane): Entry | undefined {
+  while (lane.waiting.peek()?.over) lane.waiting.pop();
+  return lane.waiting.peek();
+}
+
+function goesBefore(left: Entry, right: Entry | undefined): boolean {
+  return (
+    right === undefined ||
+    left.priority > right.priority ||
+    (left.priority === right.priority && left.order < right.order)
+  );
+}
+
+function closedError(): ConnectionError {
+  return new ConnectionError("the client was closed before the request was sent", { sent: false });
 }
