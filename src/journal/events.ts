@@ -109,8 +109,13 @@ export type RunEvent =
       readonly attempt: number;
       readonly error: JournalError;
     }
-  /** The wallet could not fund the submit: hold released, attempt and key kept. */
-  | { readonly type: "job.submit.unfunded"; readonly step: string; readonly attempt: number }
+  /** Refused before anything was made: hold released, attempt kept, sent again once funded, reachable or renewed. */
+  | {
+      readonly type: "job.submit.withdrawn";
+      readonly step: string;
+      readonly attempt: number;
+      readonly reason: "funds" | "expired" | "unsent";
+    }
   | { readonly type: "job.unresolved"; readonly step: string; readonly attempt: number; readonly message: string }
   | { readonly type: "job.adopted"; readonly step: string; readonly attempt: number; readonly jobId: string | null }
   | {

@@ -174,7 +174,7 @@ export function apply(state: RunState, stored: StoredEvent): void {
       break;
     }
     case "job.submit.unknown":
-    case "job.submit.unfunded":
+    case "job.submit.withdrawn":
       moveJob(attemptOf(event.step, event.attempt), event.type);
       break;
     case "job.submit.refused": {

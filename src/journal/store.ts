@@ -63,6 +63,11 @@ export interface Commit {
   readonly inbox?: readonly number[];
   /** State after the events, so that a wake need not fold from the start. */
   readonly snapshot?: FoldSnapshot;
+  /**
+   * Refuses the commit (`ceiling` in the outcome) when the account's open holds, over every run and process on this
+   * store, would exceed this sum after it. Only looked at when `ledger` makes a hold.
+   */
+  readonly ceilingMicros?: number;
   /** True: give the lease back in the same transaction, refused (`inbox` in the outcome) when the inbox holds entries not consumed here. */
   readonly park?: boolean;
 }
@@ -72,7 +77,14 @@ export type CommitOutcome =
   /** Another holder took over: stop, write nothing more. */
   | { readonly committed: false; readonly reason: "fenced" }
   /** Only for `park`: somebody wrote to the inbox meanwhile; nothing was committed. */
-  | { readonly committed: false; readonly reason: "inbox" };
+  | { readonly committed: false; readonly reason: "inbox" }
+  /** Only with `ceilingMicros`: the account's open holds left no room; nothing was committed. */
+  | { readonly committed: false; readonly reason: "ceiling"; readonly heldMicros: number };
+
+export type RemoveOutcome =
+  | { readonly removed: true }
+  /** `leased`: somebody works on it; `holds`: money is still reserved, so the run is not settled; `unknown`: no such run. */
+  | { readonly removed: false; readonly reason: "leased" | "holds" | "unknown" };
 
 export interface FoldSnapshot {
   readonly foldVersion: number;
@@ -146,5 +158,25 @@ export interface JournalStore {
   putHandle(row: UploadHandleRow): Promise<void>;
   setProgress(runId: string, progress: Progress): Promise<void>;
   progress(runId: string): Promise<readonly Progress[]>;
+
+  /**
+   * A webhook's hint for whichever run has this job. When no run knows the job yet it is kept, and the commit that
+   * makes it known (`job.submitted`, `job.adopted`) delivers it. Answers the run id, or null when it was kept.
+   */
+  sendToJob(jobId: string, at: number): Promise<string | null>;
+
+  /**
+   * Settles once the run has an event after `afterSeq`, written by this process or another. Rejects with the signal's
+   * reason when it aborts, and with `JournalClosedError` when the store is closed.
+   */
+  waitForChange(runId: string, afterSeq: number, signal?: AbortSignal): Promise<void>;
+  /** Settles once the run's inbox has an entry with an id above `afterId`; rejects like `waitForChange`. */
+  waitForInbox(runId: string, afterId: number, signal?: AbortSignal): Promise<void>;
+
+  /** Forgets a run and everything kept for it, in one transaction. A lease held past its expiry does not protect it. */
+  removeRun(runId: string, at: number): Promise<RemoveOutcome>;
+  /** Content hashes that some run still names: uploads and downloaded outputs. */
+  mediaInUse(): Promise<ReadonlySet<string>>;
+  /** Writes what is queued, then closes; calling it again does nothing. Anything else then rejects. */
   close(): Promise<void>;
 }

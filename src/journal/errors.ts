@@ -1,0 +1,83 @@
+import { ShowrunnerError } from "../errors.ts";
+
+/** Base of what can go wrong with a journal file; `path` is the file (or `memory`). */
+abstract class JournalFileError extends ShowrunnerError {
+  readonly path: string;
+
+  constructor(path: string, message: string, options?: { readonly cause?: unknown }) {
+    super(message, options);
+    this.path = path;
+  }
+}
+
+/** The file is no Showrunner journal: not SQLite at all, or another program's database. It was not touched. */
+export class JournalNotDatabaseError extends JournalFileError {
+  readonly code = "JOURNAL_NOT_A_JOURNAL";
+}
+
+/** The file is a journal, but truncated or damaged. It was not touched by the check that found it. */
+export class JournalCorruptError extends JournalFileError {
+  readonly code = "JOURNAL_CORRUPT";
+}
+
+/** A newer Showrunner wrote the file (or one of its events). It was not touched. */
+export class JournalNewerVersionError extends JournalFileError {
+  readonly code = "JOURNAL_NEWER_VERSION";
+}
+
+/** The file, or the medium that it lies on, cannot be written. */
+export class JournalReadOnlyError extends JournalFileError {
+  readonly code = "JOURNAL_READ_ONLY";
+}
+
+/** The journal's folder is missing and cannot be made, or cannot be written to (SQLite keeps files beside its own). */
+export class JournalFolderError extends JournalFileError {
+  readonly code = "JOURNAL_FOLDER";
+}
+
+/** No room is left where the journal lies. Nothing of the refused transaction was written; the store stays usable. */
+export class JournalDiskFullError extends JournalFileError {
+  readonly code = "JOURNAL_DISK_FULL";
+}
+
+/** The system could not read or write the file (a failing disk, a lost mount). Nothing was reported as committed. */
+export class JournalIoError extends JournalFileError {
+  readonly code = "JOURNAL_IO";
+}
+
+/** Another process kept the journal locked for longer than `busyTimeoutMs`. */
+export class JournalBusyError extends JournalFileError {
+  readonly code = "JOURNAL_BUSY";
+}
+
+/** The store was closed before, or while, the call was made. */
+export class JournalClosedError extends JournalFileError {
+  readonly code = "JOURNAL_CLOSED";
+}
+
+/** What was to be written breaks the journal's own rules: a mistake of the caller, found before anything was written. */
+export class JournalRecordError extends ShowrunnerError {
+  readonly code = "JOURNAL_RECORD_INVALID";
+}
+
+/** A run with this id exists. */
+export class RunExistsError extends ShowrunnerError {
+  readonly code = "RUN_EXISTS";
+  readonly runId: string;
+
+  constructor(runId: string) {
+    super(`Run "${runId}" exists in this journal. Resume it, or choose another id.`);
+    this.runId = runId;
+  }
+}
+
+/** The journal has no run with this id. */
+export class RunUnknownError extends ShowrunnerError {
+  readonly code = "RUN_UNKNOWN";
+  readonly runId: string;
+
+  constructor(runId: string, path: string) {
+    super(`This journal (${path}) has no run "${runId}". List its runs, or name another journal.`);
+    this.runId = runId;
+  }
+}

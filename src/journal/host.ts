@@ -1,0 +1,113 @@
+import { execFileSync } from "node:child_process";
+import { readFileSync, readlinkSync } from "node:fs";
+import { hostname, platform } from "node:os";
+import type { LeaseHolder } from "./store.ts";
+
+/** This process as a lease holder. `instance` tells two engines of one process apart. */
+export function thisHolder(instance: string): LeaseHolder {
+  return {
+    host: hostname(),
+    bootId: bootId(),
+    pid: process.pid,
+    processStart: processStart(process.pid) ?? "",
+    instance,
+  };
+}
+
+/**
+ * True only when the holder cannot be running any more, as far as this machine can tell: the machine was started anew,
+ * or its process is gone or is another one by now. A holder on another host is never known dead; its lease expires.
+ */
+export function isHolderDead(holder: LeaseHolder): boolean {
+  if (holder.host !== hostname()) return false;
+  const [boot, pids] = splitBootId(holder.bootId);
+  const [ownBoot, ownPids] = splitBootId(bootId());
+  if (boot !== "" && ownBoot !== "" && boot !== ownBoot) return true;
+  // Another container on this kernel: its process ids say nothing here.
+  if (pids !== ownPids) return false;
+  return processGone(holder);
+}
+
+function processGone(holder: LeaseHolder): boolean {
+  const start = processStart(holder.pid);
+  if (start === null) return true;
+  return start !== "" && holder.processStart !== "" && start !== holder.processStart;
+}
+
+let cachedBootId: string | undefined;
+
+/** Names this start of the machine, and on Linux the table of process ids too; parts are empty where unknown. */
+function bootId(): string {
+  cachedBootId ??= platform() === "linux" ? linuxBootId() : `${darwinBootTime()}|`;
+  return cachedBootId;
+}
+
+function splitBootId(id: string): readonly [boot: string, pids: string] {
+  const bar = id.indexOf("|");
+  return bar < 0 ? [id, ""] : [id.slice(0, bar), id.slice(bar + 1)];
+}
+
+function linuxBootId(): string {
+  return `${readQuietly(() => readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim())}|${readQuietly(() => readlinkSync("/proc/self/ns/pid"))}`;
+}
+
+function darwinBootTime(): string {
+  if (platform() !== "darwin") return "";
+  // `kern.boottime` moves with clock corrections; the session id does not.
+  return readQuietly(() => ask("sysctl", ["-n", "kern.bootsessionuuid"]));
+}
+
+/** When a process started: null when there is none, empty when the system does not say. */
+function processStart(pid: number): string | null {
+  if (platform() === "linux") return linuxProcessStart(pid);
+  if (!processExists(pid)) return null;
+  if (platform() === "win32") return windowsProcessStart(pid);
+  return readQuietly(() => ask("ps", ["-o", "lstart=", "-p", String(pid)]));
+}
+
+function linuxProcessStart(pid: number): string | null {
+  let stat: string;
+  try {
+    stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+  } catch {
+    return processExists(pid) ? "" : null;
+  }
+  // The second field is the command in brackets and may itself hold spaces and brackets.
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  const state = fields[0];
+  if (state === "Z" || state === "X") return null;
+  return fields[19] ?? "";
+}
+
+function windowsProcessStart(pid: number): string {
+  const script = `(Get-Process -Id ${pid}).StartTime.ToFileTimeUtc()`;
+  return readQuietly(() => ask("powershell.exe", ["-NoProfile", "-Command", script]));
+}
+
+function processExists(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return !(error instanceof Error && "code" in error && error.code === "ESRCH");
+  }
+}
+
+function readQuietly(read: () => string): string {
+  try {
+    return read();
+  } catch {
+    return "";
+  }
+}
+
+/** What a system tool prints, in a form that does not depend on the user's language or time zone. */
+function ask(command: string, args: readonly string[]): string {
+  const env = { ...process.env, LC_ALL: "C", TZ: "UTC" };
+  return execFileSync(command, args, {
+    encoding: "utf8",
+    timeout: 5_000,
+    stdio: ["ignore", "pipe", "ignore"],
+    env,
+  }).trim();
+}

@@ -1,0 +1,338 @@
+import { accountOf } from "./account.ts";
+import { JournalClosedError, RunExistsError, RunUnknownError } from "./errors.ts";
+import { decodeEvent, type EventRecord, encodeEvent } from "./event-codec.ts";
+import { EVENT_VERSION, type RunEvent } from "./events.ts";
+import { changeLedger, checkCommit, holderName, jobsOf, type LedgerEntry, mediaOf } from "./record.ts";
+import type {
+  Commit,
+  CommitOutcome,
+  InboxEntry,
+  InboxMessage,
+  JournalStore,
+  Lease,
+  LeaseHolder,
+  LeaseOutcome,
+  LedgerChange,
+  LedgerTotals,
+  Progress,
+  RemoveOutcome,
+  RunRow,
+  UploadHandleRow,
+} from "./store.ts";
+import { Waiters } from "./waiters.ts";
+
+interface MemoryRun {
+  readonly account: string;
+  readonly order: number;
+  row: RunRow;
+  records: EventRecord[];
+  epoch: number;
+  holder: LeaseHolder | null;
+  leaseExpiresAt: number;
+  snapshot: string | null;
+  inbox: InboxEntry[];
+  ledger: Map<string, LedgerEntry>;
+  progress: Map<string, Progress>;
+}
+
+/**
+ * A journal in this process's memory, for tests and for runs that nobody will resume: the same contract as the SQLite
+ * one, except that it ends with the process. `now` (default `Date.now`) only decides when old upload handles go.
+ */
+export function createMemoryJournal(options: { readonly now?: () => number } = {}): JournalStore {
+  return new MemoryJournal(options.now ?? Date.now);
+}
+
+const place = "memory";
+
+class MemoryJournal implements JournalStore {
+  readonly #now: () => number;
+  readonly #runs = new Map<string, MemoryRun>();
+  readonly #jobs = new Map<string, string>();
+  readonly #hints = new Map<string, number>();
+  readonly #handles = new Map<string, UploadHandleRow>();
+  readonly #waiters = new Waiters();
+  #lastInboxId = 0;
+  #lastOrder = 0;
+  #closed = false;
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  async createRun(runId: string, first: RunEvent & { readonly type: "run.planned" }, at: number): Promise<void> {
+    this.#open();
+    if (this.#runs.has(runId)) throw new RunExistsError(runId);
+    const row = { runId, pipeline: first.plan.pipeline, createdAt: at, updatedAt: at, lastSeq: 0, status: "planned" };
+    const run: MemoryRun = {
+      account: accountOf(first),
+      order: ++this.#lastOrder,
+      row,
+      records: [],
+      epoch: 0,
+      holder: null,
+      leaseExpiresAt: 0,
+      snapshot: null,
+      inbox: [],
+      ledger: new Map(),
+      progress: new Map(),
+    };
+    append(run, [encodeEvent(first)], at);
+    this.#runs.set(runId, run);
+  }
+
+  async run(runId: string): Promise<RunRow | null> {
+    this.#open();
+    return this.#runs.get(runId)?.row ?? null;
+  }
+
+  async runs(options: { readonly limit?: number; readonly before?: number } = {}): Promise<readonly RunRow[]> {
+    this.#open();
+    const before = options.before ?? Number.POSITIVE_INFINITY;
+    return [...this.#runs.values()]
+      .filter((run) => run.row.createdAt < before)
+      .sort((a, b) => b.row.createdAt - a.row.createdAt || b.order - a.order)
+      .slice(0, options.limit)
+      .map((run) => run.row);
+  }
+
+  async read(runId: string, options: { readonly afterSeq?: number; readonly limit?: number } = {}) {
+    const { records } = this.#find(runId);
+    const from = options.afterSeq ?? 0;
+    const to = options.limit === undefined ? undefined : from + options.limit;
+    return records.slice(from, to).map((record) => decodeEvent(record, { path: place, runId }));
+  }
+
+  async snapshot(runId: string) {
+    const { snapshot } = this.#find(runId);
+    return snapshot === null ? null : JSON.parse(snapshot);
+  }
+
+  async takeLease(
+    runId: string,
+    holder: LeaseHolder,
+    options: { readonly at: number; readonly ttlMs: number; readonly isDead: (holder: LeaseHolder) => boolean },
+  ): Promise<LeaseOutcome> {
+    const run = this.#find(runId);
+    const { at, ttlMs, isDead } = options;
+    if (run.holder !== null && at <= run.leaseExpiresAt && !isDead(run.holder)) {
+      return { taken: false, heldBy: run.holder, expiresAt: run.leaseExpiresAt };
+    }
+    run.epoch += 1;
+    run.holder = holder;
+    run.leaseExpiresAt = at + ttlMs;
+    append(run, [encodeEvent({ type: "lease.taken", epoch: run.epoch, holder: holderName(holder) })], at);
+    this.#waiters.notify(runId);
+    return { taken: true, lease: leaseOf(run) };
+  }
+
+  async renewLease(lease: Lease, options: { readonly at: number; readonly ttlMs: number }): Promise<boolean> {
+    const run = this.#find(lease.runId);
+    if (!holds(run, lease)) return false;
+    run.leaseExpiresAt = options.at + options.ttlMs;
+    return true;
+  }
+
+  async releaseLease(lease: Lease): Promise<void> {
+    const run = this.#find(lease.runId);
+    if (holds(run, lease)) run.holder = null;
+  }
+
+  async commit(commit: Commit & { readonly status: string }): Promise<CommitOutcome> {
+    checkCommit(commit);
+    const { runId } = commit.lease;
+    const run = this.#find(runId);
+    const bodies = commit.events.map(encodeEvent);
+    if (!holds(run, commit.lease) || run.row.lastSeq !== commit.afterSeq) return { committed: false, reason: "fenced" };
+    this.#deliverHints(run, commit.events);
+    const consumed = new Set(commit.inbox);
+    const left = run.inbox.filter((entry) => !consumed.has(entry.id));
+    if (commit.park && left.length > 0) return { committed: false, reason: "inbox" };
+    const ledger = changedEntries(run, commit.ledger ?? []);
+    const heldMicros = this.#accountHeld(run.account) + heldDelta(run, ledger);
+    if (exceeds(commit, heldMicros)) return { committed: false, reason: "ceiling", heldMicros };
+
+    run.inbox = left;
+    append(run, bodies, commit.at);
+    run.row = { ...run.row, status: commit.status };
+    for (const [key, entry] of ledger) run.ledger.set(key, entry);
+    if (commit.snapshot !== undefined) run.snapshot = JSON.stringify(commit.snapshot);
+    for (const jobId of jobsOf(commit.events)) this.#jobs.set(jobId, runId);
+    if (commit.park) run.holder = null;
+    this.#waiters.notify(runId);
+    return { committed: true, lastSeq: run.row.lastSeq, lease: commit.park ? null : leaseOf(run) };
+  }
+
+  async send(runId: string, message: InboxMessage, at: number): Promise<number> {
+    const id = this.#deliver(this.#find(runId), message, at);
+    this.#waiters.notify(runId);
+    return id;
+  }
+
+  async inbox(runId: string): Promise<readonly InboxEntry[]> {
+    return [...this.#find(runId).inbox];
+  }
+
+  async sendToJob(jobId: string, at: number): Promise<string | null> {
+    this.#open();
+    const runId = this.#jobs.get(jobId);
+    if (runId === undefined) {
+      this.#hints.set(jobId, at);
+      return null;
+    }
+    await this.send(runId, { type: "webhook", jobId }, at);
+    return runId;
+  }
+
+  async ledger(runId: string): Promise<LedgerTotals> {
+    return totals([this.#find(runId)]);
+  }
+
+  async accountLedger(account: string): Promise<LedgerTotals> {
+    this.#open();
+    return totals([...this.#runs.values()].filter((run) => run.account === account));
+  }
+
+  async handle(sha256: string, account: string): Promise<UploadHandleRow | null> {
+    this.#open();
+    return this.#handles.get(`${sha256} ${account}`) ?? null;
+  }
+
+  async putHandle(row: UploadHandleRow): Promise<void> {
+    this.#open();
+    const now = this.#now();
+    for (const [key, { expiresAt }] of this.#handles) if (expiresAt <= now) this.#handles.delete(key);
+    this.#handles.set(`${row.sha256} ${row.account}`, { ...row });
+  }
+
+  async setProgress(runId: string, progress: Progress): Promise<void> {
+    this.#find(runId).progress.set(progress.step, { ...progress });
+  }
+
+  async progress(runId: string): Promise<readonly Progress[]> {
+    return [...this.#find(runId).progress.values()].sort((a, b) => (a.step < b.step ? -1 : 1));
+  }
+
+  async waitForChange(runId: string, afterSeq: number, signal?: AbortSignal): Promise<void> {
+    this.#find(runId);
+    await this.#waiters.wait(runId, () => this.#find(runId).row.lastSeq > afterSeq, signal);
+  }
+
+  async waitForInbox(runId: string, afterId: number, signal?: AbortSignal): Promise<void> {
+    this.#find(runId);
+    await this.#waiters.wait(runId, () => this.#find(runId).inbox.some((entry) => entry.id > afterId), signal);
+  }
+
+  async removeRun(runId: string, at: number): Promise<RemoveOutcome> {
+    this.#open();
+    const run = this.#runs.get(runId);
+    if (run === undefined) return { removed: false, reason: "unknown" };
+    if (run.holder !== null && at <= run.leaseExpiresAt) return { removed: false, reason: "leased" };
+    if (totals([run]).heldMicros > 0) return { removed: false, reason: "holds" };
+    this.#runs.delete(runId);
+    for (const [jobId, owner] of this.#jobs) if (owner === runId) this.#jobs.delete(jobId);
+    this.#waiters.notify(runId);
+    return { removed: true };
+  }
+
+  async mediaInUse(): Promise<ReadonlySet<string>> {
+    this.#open();
+    const inUse = new Set<string>();
+    for (const [runId, run] of this.#runs) {
+      for (const record of run.records) {
+        const sha256 = mediaOf(decodeEvent(record, { path: place, runId }).event);
+        if (sha256 !== null) inUse.add(sha256);
+      }
+    }
+    return inUse;
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#waiters.failAll(closed());
+  }
+
+  #open(): void {
+    if (this.#closed) throw closed();
+  }
+
+  #find(runId: string): MemoryRun {
+    this.#open();
+    const run = this.#runs.get(runId);
+    if (run === undefined) throw new RunUnknownError(runId, place);
+    return run;
+  }
+
+  #accountHeld(account: string): number {
+    return totals([...this.#runs.values()].filter((run) => run.account === account)).heldMicros;
+  }
+
+  #deliver(run: MemoryRun, message: InboxMessage, at: number): number {
+    const id = ++this.#lastInboxId;
+    run.inbox.push({ id, at, message: { ...message } });
+    return id;
+  }
+
+  /** Before the park is decided: a hint that came ahead of the ack counts as an entry. */
+  #deliverHints(run: MemoryRun, events: readonly RunEvent[]): void {
+    for (const jobId of jobsOf(events)) {
+      const at = this.#hints.get(jobId);
+      if (at !== undefined) this.#deliver(run, { type: "webhook", jobId }, at);
+      this.#hints.delete(jobId);
+    }
+  }
+}
+
+function closed(): JournalClosedError {
+  return new JournalClosedError(place, "This journal was closed. Open a new one.");
+}
+
+function append(run: MemoryRun, bodies: readonly string[], at: number): void {
+  for (const body of bodies) run.records.push({ seq: run.records.length + 1, at, version: EVENT_VERSION, body });
+  run.row = { ...run.row, lastSeq: run.records.length, updatedAt: at };
+}
+
+function holds(run: MemoryRun, lease: Lease): boolean {
+  return run.holder !== null && run.epoch === lease.epoch;
+}
+
+function leaseOf(run: MemoryRun): Lease {
+  return { runId: run.row.runId, epoch: run.epoch, expiresAt: run.leaseExpiresAt };
+}
+
+function ledgerKey(change: LedgerChange): string {
+  return `${change.attempt} ${change.step}`;
+}
+
+function changedEntries(run: MemoryRun, changes: readonly LedgerChange[]): Map<string, LedgerEntry> {
+  const changed = new Map<string, LedgerEntry>();
+  for (const change of changes) {
+    const key = ledgerKey(change);
+    const entry = changed.get(key) ?? run.ledger.get(key) ?? { heldMicros: 0, settledMicros: 0 };
+    changed.set(key, changeLedger(entry, change));
+  }
+  return changed;
+}
+
+function heldDelta(run: MemoryRun, changed: ReadonlyMap<string, LedgerEntry>): number {
+  let delta = 0;
+  for (const [key, entry] of changed) delta += entry.heldMicros - (run.ledger.get(key)?.heldMicros ?? 0);
+  return delta;
+}
+
+function exceeds(commit: Commit, heldMicros: number): boolean {
+  const makesHold = commit.ledger?.some((change) => change.type === "hold") ?? false;
+  return makesHold && commit.ceilingMicros !== undefined && heldMicros > commit.ceilingMicros;
+}
+
+function totals(runs: readonly MemoryRun[]): LedgerTotals {
+  let heldMicros = 0;
+  let settledMicros = 0;
+  for (const run of runs) {
+    for (const entry of run.ledger.values()) {
+      heldMicros += entry.heldMicros;
+      settledMicros += entry.settledMicros;
+    }
+  }
+  return { heldMicros, settledMicros };
+}

@@ -1,0 +1,60 @@
+import { JournalRecordError } from "./errors.ts";
+import type { RunEvent } from "./events.ts";
+import type { Commit, LeaseHolder, LedgerChange } from "./store.ts";
+
+/** The holder as `lease.taken` names it, for people. */
+export function holderName(holder: LeaseHolder): string {
+  return `${holder.host}:${holder.pid}:${holder.instance}`;
+}
+
+/** Job ids that events make known, so that a webhook finds its run. */
+export function jobsOf(events: readonly RunEvent[]): readonly string[] {
+  const ids = events.map((event) =>
+    event.type === "job.submitted" || event.type === "job.adopted" ? event.jobId : null,
+  );
+  return ids.filter((id) => id !== null);
+}
+
+/** Content hash that an event names, so that `gc` knows which bytes are in use. */
+export function mediaOf(event: RunEvent): string | null {
+  return event.type === "upload.stored" || event.type === "output.downloaded" ? event.sha256 : null;
+}
+
+/** One (step, attempt) of the ledger. */
+export interface LedgerEntry {
+  readonly heldMicros: number;
+  readonly settledMicros: number;
+}
+
+/** The entry after a change: a settle closes the hold, a release drops it, a hold replaces what was held. */
+export function changeLedger(entry: LedgerEntry, change: LedgerChange): LedgerEntry {
+  switch (change.type) {
+    case "hold":
+      return { heldMicros: change.amountMicros, settledMicros: entry.settledMicros };
+    case "settle":
+      return { heldMicros: 0, settledMicros: change.costMicros };
+    case "release":
+      return { heldMicros: 0, settledMicros: entry.settledMicros };
+    default:
+      return change satisfies never;
+  }
+}
+
+/** Throws before anything is written when a commit breaks the journal's own rules. */
+export function checkCommit(commit: Commit): void {
+  for (const change of commit.ledger ?? []) checkMicros(change);
+  const lastSeq = commit.afterSeq + commit.events.length;
+  if (commit.snapshot !== undefined && commit.snapshot.seq > lastSeq) {
+    throw new JournalRecordError(
+      `The snapshot of run "${commit.lease.runId}" says seq ${commit.snapshot.seq}, but the commit ends at ${lastSeq}. Nothing was written.`,
+    );
+  }
+}
+
+function checkMicros(change: LedgerChange): void {
+  const micros = change.type === "hold" ? change.amountMicros : change.type === "settle" ? change.costMicros : 0;
+  if (Number.isSafeInteger(micros) && micros >= 0) return;
+  throw new JournalRecordError(
+    `A ${change.type} of ${micros} micro-dollars for step "${change.step}" is no whole, non-negative amount. Nothing was written.`,
+  );
+}

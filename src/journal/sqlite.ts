@@ -1,0 +1,205 @@
+import { encodeEvent } from "./event-codec.ts";
+import type { RunEvent, StoredEvent } from "./events.ts";
+import { checkCommit } from "./record.ts";
+import { ChangePoll } from "./sqlite/change-poll.ts";
+import { commitRun } from "./sqlite/commit.ts";
+import type { Database } from "./sqlite/database.ts";
+import { isBusy } from "./sqlite/failure.ts";
+import { lastInboxId, readInbox, sendMessage, sendToJob } from "./sqlite/inbox.ts";
+import { type LeaseRequest, releaseLease, renewLease, takeLease } from "./sqlite/lease.ts";
+import { accountTotals } from "./sqlite/ledger.ts";
+import { openFile } from "./sqlite/open.ts";
+import { patiently } from "./sqlite/patience.ts";
+import * as runs from "./sqlite/runs.ts";
+import { mediaInUse, readHandle, readProgress, writeHandle, writeProgress } from "./sqlite/side-tables.ts";
+import { closedError, Writer } from "./sqlite/writer.ts";
+import type { Commit, InboxMessage, JournalStore, Lease, LeaseHolder, Progress, UploadHandleRow } from "./store.ts";
+import { Waiters } from "./waiters.ts";
+
+export interface SqliteJournalOptions {
+  /** How long a call goes on while other processes hold the file's lock, in milliseconds; default 30,000. The event loop stays free. */
+  readonly busyTimeoutMs?: number;
+  /** How often waiting calls look for what other processes wrote, in milliseconds; default 50. */
+  readonly pollIntervalMs?: number;
+  /** Decides only when old upload handles go; epoch milliseconds, default `Date.now`. */
+  readonly now?: () => number;
+}
+
+/** Events read in one go; between two, the event loop gets its turn. */
+const pageSize = 2_000;
+
+/**
+ * Opens the journal file at `path`, creating it (mode 0600) and its folder as needed, and lifting an older schema in
+ * one transaction. Throws a journal error, with the file untouched, when it is no journal, damaged, truncated, newer,
+ * read-only, or cannot be reached.
+ */
+export async function openSqliteJournal(path: string, options: SqliteJournalOptions = {}): Promise<JournalStore> {
+  const { busyTimeoutMs = 30_000, pollIntervalMs = 50, now = Date.now } = options;
+  const { db, guard } = await openFile(path, busyTimeoutMs);
+  const writer = new Writer(db, { busyTimeoutMs, path: db.path }, guard);
+  return new SqliteJournal(db, writer, { busyTimeoutMs, pollIntervalMs, now });
+}
+
+class SqliteJournal implements JournalStore {
+  readonly #db: Database;
+  readonly #writer: Writer;
+  readonly #options: Required<SqliteJournalOptions>;
+  readonly #waiters = new Waiters();
+  readonly #poll: ChangePoll;
+  #closing: Promise<void> | null = null;
+
+  constructor(db: Database, writer: Writer, options: Required<SqliteJournalOptions>) {
+    this.#db = db;
+    this.#writer = writer;
+    this.#options = options;
+    this.#poll = new ChangePoll(db, this.#waiters, options.pollIntervalMs);
+  }
+
+  async createRun(runId: string, first: RunEvent & { readonly type: "run.planned" }, at: number): Promise<void> {
+    const body = encodeEvent(first);
+    await this.#writer.write(() => runs.createRun(this.#db, runId, { event: first, body }, at));
+  }
+
+  run(runId: string) {
+    return this.#read(() => runs.runRow(this.#db, runId));
+  }
+
+  runs(options: { readonly limit?: number; readonly before?: number } = {}) {
+    const { limit = -1, before = Number.MAX_SAFE_INTEGER } = options;
+    return this.#read(() => runs.newestRuns(this.#db, limit, before));
+  }
+
+  async read(runId: string, options: { readonly afterSeq?: number; readonly limit?: number } = {}) {
+    const { afterSeq = 0, limit = Number.MAX_SAFE_INTEGER } = options;
+    const events: StoredEvent[] = [];
+    for (;;) {
+      const wanted = Math.min(pageSize, limit - events.length);
+      const page = await this.#read(() => runs.readEvents(this.#db, runId, afterSeq + events.length, wanted));
+      events.push(...page);
+      if (page.length < pageSize || events.length === limit) return events;
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  }
+
+  snapshot(runId: string) {
+    return this.#read(() => runs.readSnapshot(this.#db, runId));
+  }
+
+  async takeLease(runId: string, holder: LeaseHolder, request: LeaseRequest) {
+    const outcome = await this.#writer.write(() => takeLease(this.#db, runId, holder, request));
+    if (outcome.taken) this.#waiters.notify(runId);
+    return outcome;
+  }
+
+  renewLease(lease: Lease, { at, ttlMs }: { readonly at: number; readonly ttlMs: number }) {
+    return this.#writer.write(() => renewLease(this.#db, lease, at + ttlMs), { durable: false });
+  }
+
+  releaseLease(lease: Lease) {
+    return this.#writer.write(() => releaseLease(this.#db, lease), { durable: false });
+  }
+
+  async commit(commit: Commit & { readonly status: string }) {
+    checkCommit(commit);
+    const bodies = commit.events.map(encodeEvent);
+    const outcome = await this.#writer.write(() => commitRun(this.#db, { commit, bodies }));
+    this.#waiters.notify(commit.lease.runId);
+    return outcome;
+  }
+
+  async send(runId: string, message: InboxMessage, at: number) {
+    const id = await this.#writer.write(() => sendMessage(this.#db, runs.requireKey(this.#db, runId), message, at));
+    this.#waiters.notify(runId);
+    return id;
+  }
+
+  inbox(runId: string) {
+    return this.#read(() => readInbox(this.#db, runId));
+  }
+
+  async sendToJob(jobId: string, at: number) {
+    const runId = await this.#writer.write(() => sendToJob(this.#db, jobId, at));
+    if (runId !== null) this.#waiters.notify(runId);
+    return runId;
+  }
+
+  ledger(runId: string) {
+    return this.#read(() => runs.requireRun(this.#db, runId).ledger);
+  }
+
+  accountLedger(account: string) {
+    return this.#read(() => accountTotals(this.#db, account));
+  }
+
+  handle(sha256: string, account: string) {
+    return this.#read(() => readHandle(this.#db, sha256, account));
+  }
+
+  putHandle(row: UploadHandleRow) {
+    return this.#writer.write(() => writeHandle(this.#db, row, this.#options.now()), { durable: false });
+  }
+
+  setProgress(runId: string, progress: Progress) {
+    return this.#writer.write(() => writeProgress(this.#db, runId, progress), { durable: false });
+  }
+
+  progress(runId: string) {
+    return this.#read(() => readProgress(this.#db, runId));
+  }
+
+  waitForChange(runId: string, afterSeq: number, signal?: AbortSignal) {
+    return this.#wait(runId, () => runs.requireRun(this.#db, runId).lastSeq > afterSeq, signal);
+  }
+
+  waitForInbox(runId: string, afterId: number, signal?: AbortSignal) {
+    return this.#wait(runId, () => lastInboxId(this.#db, runId) > afterId, signal);
+  }
+
+  async removeRun(runId: string, at: number) {
+    const outcome = await this.#writer.write(() => runs.removeRun(this.#db, runId, at));
+    if (outcome.removed) this.#waiters.notify(runId);
+    return outcome;
+  }
+
+  mediaInUse() {
+    return this.#read(() => mediaInUse(this.#db));
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    this.#poll.stop();
+    this.#waiters.failAll(closedError(this.#db.path));
+    await this.#writer.close();
+    this.#db.close();
+  }
+
+  async #read<T>(query: () => T): Promise<T> {
+    const attempt = () => {
+      if (this.#closing !== null) throw closedError(this.#db.path);
+      return query();
+    };
+    return patiently(attempt, { busyTimeoutMs: this.#options.busyTimeoutMs, path: this.#db.path });
+  }
+
+  async #wait(runId: string, ready: () => boolean, signal?: AbortSignal): Promise<void> {
+    await this.#read(() => runs.requireKey(this.#db, runId));
+    const waiting = this.#waiters.wait(runId, () => this.#unlessBusy(ready), signal);
+    if (this.#waiters.size > 0) this.#poll.start();
+    await waiting;
+  }
+
+  /** A file that is locked just now is looked at again at the next tick. */
+  #unlessBusy(ready: () => boolean): boolean {
+    try {
+      return ready();
+    } catch (error) {
+      if (!isBusy(error)) throw error;
+      this.#poll.lookAgain();
+      return false;
+    }
+  }
+}

@@ -1,0 +1,26 @@
+type Sqlite = typeof import("node:sqlite");
+
+let loaded: Sqlite | undefined;
+
+/**
+ * Node's own SQLite. Node 22 warns about it as experimental on first load; that one warning is held back, every other
+ * goes through. Loading is synchronous, so nothing else can warn meanwhile.
+ */
+export function loadSqlite(): Sqlite {
+  if (loaded !== undefined) return loaded;
+  const emitWarning = process.emitWarning;
+  const patched = (...args: unknown[]): void => {
+    if (!isSqliteWarning(args)) Reflect.apply(emitWarning, process, args);
+  };
+  process.emitWarning = patched;
+  try {
+    loaded = process.getBuiltinModule("node:sqlite");
+  } finally {
+    process.emitWarning = emitWarning;
+  }
+  return loaded;
+}
+
+function isSqliteWarning([warning, type]: readonly unknown[]): boolean {
+  return type === "ExperimentalWarning" && String(warning).includes("SQLite");
+}

@@ -1,0 +1,89 @@
+import { accessSync, closeSync, constants, mkdirSync, openSync, statSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import { JournalFolderError, JournalIoError } from "../errors.ts";
+import { Database } from "./database.ts";
+import { readOnly } from "./failure.ts";
+import { inspectJournal } from "./inspect.ts";
+import { loadSqlite } from "./load.ts";
+import { patiently } from "./patience.ts";
+import { migrations, newerSchema, prepareSchema, schemaVersion } from "./schema.ts";
+
+export interface OpenFile {
+  readonly db: Database;
+  /** Throws when the file was moved, deleted, or lifted to a newer schema by another process since. */
+  readonly guard: () => void;
+}
+
+/** Opens or creates the journal file; nothing is written to a file that is not a sound journal of a known version. */
+export async function openFile(file: string, busyTimeoutMs: number): Promise<OpenFile> {
+  const path = resolve(file);
+  const patience = { busyTimeoutMs, path };
+  prepareFolder(path);
+  prepareFile(path);
+  await patiently(() => inspectJournal(path), patience);
+  const { DatabaseSync } = loadSqlite();
+  const raw = await patiently(() => new DatabaseSync(path, { timeout: 0 }), patience);
+  try {
+    await patiently(() => prepareSchema(raw, path), patience);
+    // `fullfsync`: on macOS a plain fsync leaves the data in the drive's cache.
+    const settings = "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA fullfsync = ON;";
+    await patiently(() => raw.exec(`${settings} PRAGMA journal_size_limit = 8388608`), patience);
+  } catch (error) {
+    raw.close();
+    throw error;
+  }
+  const inode = inodeOf(path);
+  const guard = () => {
+    if (inodeOf(path) !== inode) throw replaced(path);
+    const version = schemaVersion(raw);
+    if (version !== migrations.length) throw newerSchema(path, version);
+  };
+  return { db: new Database(raw, path), guard };
+}
+
+function prepareFolder(path: string): void {
+  const folder = dirname(path);
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    accessSync(folder, constants.R_OK | constants.X_OK);
+  } catch (cause) {
+    throw folderError(path, "cannot be made or entered", cause);
+  }
+}
+
+/** The file is private from its first moment; SQLite gives its side files the same mode. */
+function prepareFile(path: string): void {
+  const exists = statSync(path, { throwIfNoEntry: false });
+  if (exists !== undefined && !exists.isFile()) throw folderError(path, "holds no file of that name, but a folder");
+  if (exists !== undefined && !isWritable(path)) throw readOnly(path);
+  if (!isWritable(dirname(path))) throw folderError(path, "is not writable (SQLite keeps its log beside the journal)");
+  if (exists === undefined) closeSync(openSync(path, "a", 0o600));
+}
+
+function isWritable(path: string): boolean {
+  try {
+    accessSync(path, constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function folderError(path: string, how: string, cause?: unknown): JournalFolderError {
+  return new JournalFolderError(
+    path,
+    `The folder ${dirname(path)} of the journal ${path} ${how}. Make it a folder that this user can write to, or choose another journal.`,
+    { cause },
+  );
+}
+
+function inodeOf(path: string): number | undefined {
+  return statSync(path, { throwIfNoEntry: false })?.ino;
+}
+
+function replaced(path: string): JournalIoError {
+  return new JournalIoError(
+    path,
+    `The journal ${path} was moved, replaced or deleted while it was open; nothing more is written. Put it back, then resume.`,
+  );
+}

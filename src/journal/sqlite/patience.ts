@@ -1,0 +1,37 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { JournalBusyError } from "../errors.ts";
+import { isBusy, journalFailure } from "./failure.ts";
+
+/** How long, in milliseconds, a call goes on while other processes hold the lock, and where the lock is. */
+export interface Patience {
+  readonly busyTimeoutMs: number;
+  readonly path: string;
+}
+
+const firstDelayMs = 1;
+const longestDelayMs = 25;
+
+/**
+ * Calls `attempt` until it no longer meets another process's lock. The wait between attempts leaves the event loop
+ * free; it grows, with some chance in it so that two waiting processes part ways. Other failures come out typed.
+ */
+export async function patiently<T>(attempt: () => T, patience: Patience): Promise<T> {
+  const deadline = performance.now() + patience.busyTimeoutMs;
+  for (let delayMs = firstDelayMs; ; delayMs = Math.min(delayMs * 2, longestDelayMs)) {
+    try {
+      return attempt();
+    } catch (error) {
+      if (!isBusy(error)) throw journalFailure(error, patience.path);
+      if (performance.now() >= deadline) throw stillBusy(patience, error);
+    }
+    await delay(delayMs * (0.5 + Math.random()));
+  }
+}
+
+function stillBusy({ path, busyTimeoutMs }: Patience, cause: unknown): JournalBusyError {
+  return new JournalBusyError(
+    path,
+    `Another process has kept the journal ${path} locked for ${busyTimeoutMs} ms. Look for a stuck process or an open SQLite shell on it, then try again.`,
+    { cause },
+  );
+}

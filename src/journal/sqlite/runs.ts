@@ -1,0 +1,150 @@
+import { accountOf } from "../account.ts";
+import { RunExistsError, RunUnknownError } from "../errors.ts";
+import { checkContiguous, decodeEvent, type EventRecord } from "../event-codec.ts";
+import { EVENT_VERSION, type RunEvent, type StoredEvent } from "../events.ts";
+import type { FoldSnapshot, LeaseHolder, LedgerTotals, RemoveOutcome, RunRow } from "../store.ts";
+import type { Row } from "./columns.ts";
+import type { Database } from "./database.ts";
+
+/** A row of `runs` as the transactions need it. */
+export interface RunRecord {
+  readonly key: number;
+  readonly account: string;
+  readonly lastSeq: number;
+  readonly epoch: number;
+  readonly holder: LeaseHolder | null;
+  readonly leaseExpiresAt: number;
+  readonly ledger: LedgerTotals;
+}
+
+const summary = "run_id, pipeline, created_at, updated_at, last_seq, status";
+
+export function createRun(
+  db: Database,
+  runId: string,
+  first: { readonly event: RunEvent & { readonly type: "run.planned" }; readonly body: string },
+  at: number,
+): void {
+  if (runKey(db, runId) !== null) throw new RunExistsError(runId);
+  db.run(
+    "INSERT INTO runs (run_id, pipeline, account, created_at, updated_at, last_seq, status, epoch, lease_holder, lease_expires_at, held_micros, settled_micros) VALUES (?, ?, ?, ?, ?, 0, 'planned', 0, NULL, 0, 0, 0)",
+    ...[runId, first.event.plan.pipeline, accountOf(first.event), at, at],
+  );
+  appendEvents(db, requireKey(db, runId), { afterSeq: 0, at, bodies: [first.body] });
+}
+
+/** Appends events and moves the run's last sequence number along. */
+export function appendEvents(
+  db: Database,
+  key: number,
+  added: { readonly afterSeq: number; readonly at: number; readonly bodies: readonly string[] },
+): number {
+  let seq = added.afterSeq;
+  for (const body of added.bodies) {
+    seq += 1;
+    db.run(
+      "INSERT INTO events (run_key, seq, at, version, body) VALUES (?, ?, ?, ?, ?)",
+      ...[key, seq, added.at, EVENT_VERSION, body],
+    );
+  }
+  db.run("UPDATE runs SET last_seq = ?, updated_at = ? WHERE run_key = ?", seq, added.at, key);
+  return seq;
+}
+
+export function runRow(db: Database, runId: string): RunRow | null {
+  const row = db.get(`SELECT ${summary} FROM runs WHERE run_id = ?`, runId);
+  return row === undefined ? null : summaryOf(db, row);
+}
+
+export function newestRuns(db: Database, limit: number, before: number): readonly RunRow[] {
+  const sql = `SELECT ${summary} FROM runs WHERE created_at < ? ORDER BY created_at DESC, run_key DESC LIMIT ?`;
+  return db.all(sql, before, limit).map((row) => summaryOf(db, row));
+}
+
+function summaryOf({ columns }: Database, row: Row): RunRow {
+  return {
+    runId: columns.text(row, "run_id"),
+    pipeline: columns.text(row, "pipeline"),
+    createdAt: columns.integer(row, "created_at"),
+    updatedAt: columns.integer(row, "updated_at"),
+    lastSeq: columns.integer(row, "last_seq"),
+    status: columns.text(row, "status"),
+  };
+}
+
+export function requireRun(db: Database, runId: string): RunRecord {
+  const row = db.get(
+    "SELECT run_key, account, last_seq, epoch, lease_holder, lease_expires_at, held_micros, settled_micros FROM runs WHERE run_id = ?",
+    runId,
+  );
+  if (row === undefined) throw new RunUnknownError(runId, db.path);
+  const { columns } = db;
+  return {
+    key: columns.integer(row, "run_key"),
+    account: columns.text(row, "account"),
+    lastSeq: columns.integer(row, "last_seq"),
+    epoch: columns.integer(row, "epoch"),
+    // Written by `takeLease` only, from a typed holder.
+    holder: row.lease_holder === null ? null : (columns.json(row, "lease_holder") as LeaseHolder),
+    leaseExpiresAt: columns.integer(row, "lease_expires_at"),
+    ledger: { heldMicros: columns.integer(row, "held_micros"), settledMicros: columns.integer(row, "settled_micros") },
+  };
+}
+
+function runKey(db: Database, runId: string): number | null {
+  const row = db.get("SELECT run_key FROM runs WHERE run_id = ?", runId);
+  return row === undefined ? null : db.columns.integer(row, "run_key");
+}
+
+export function requireKey(db: Database, runId: string): number {
+  const key = runKey(db, runId);
+  if (key === null) throw new RunUnknownError(runId, db.path);
+  return key;
+}
+
+/** One page of a run's events. */
+export function readEvents(db: Database, runId: string, afterSeq: number, limit: number): readonly StoredEvent[] {
+  const rows = db.all(
+    "SELECT seq, at, version, body FROM events WHERE run_key = ? AND seq > ? ORDER BY seq LIMIT ?",
+    ...[requireKey(db, runId), afterSeq, limit],
+  );
+  const origin = { path: db.path, runId };
+  const records = rows.map((row) => recordOf(db, row));
+  checkContiguous(records, afterSeq, origin);
+  return records.map((record) => decodeEvent(record, origin));
+}
+
+function recordOf({ columns }: Database, row: Row): EventRecord {
+  return {
+    seq: columns.integer(row, "seq"),
+    at: columns.integer(row, "at"),
+    version: columns.integer(row, "version"),
+    body: columns.text(row, "body"),
+  };
+}
+
+export function readSnapshot(db: Database, runId: string): FoldSnapshot | null {
+  const row = db.get("SELECT fold_version, seq, state FROM snapshots WHERE run_key = ?", requireKey(db, runId));
+  if (row === undefined) return null;
+  return {
+    foldVersion: db.columns.integer(row, "fold_version"),
+    seq: db.columns.integer(row, "seq"),
+    // Any JSON is a valid state here; the fold looks at its own version.
+    state: db.columns.json(row, "state") as FoldSnapshot["state"],
+  };
+}
+
+const tablesOfRun = ["events", "snapshots", "inbox", "ledger", "jobs", "media", "progress", "runs"];
+
+export function removeRun(db: Database, runId: string, at: number): RemoveOutcome {
+  if (runKey(db, runId) === null) return { removed: false, reason: "unknown" };
+  const run = requireRun(db, runId);
+  if (run.holder !== null && at <= run.leaseExpiresAt) return { removed: false, reason: "leased" };
+  if (run.ledger.heldMicros > 0) return { removed: false, reason: "holds" };
+  db.run(
+    "UPDATE accounts SET settled_micros = settled_micros - ? WHERE account = ?",
+    ...[run.ledger.settledMicros, run.account],
+  );
+  for (const table of tablesOfRun) db.run(`DELETE FROM ${table} WHERE run_key = ?`, run.key);
+  return { removed: true };
+}

@@ -1,0 +1,112 @@
+import { JournalClosedError } from "../errors.ts";
+import type { Database } from "./database.ts";
+import { journalFailure } from "./failure.ts";
+import { type Patience, patiently } from "./patience.ts";
+
+/** Work inside a transaction: synchronous, and decides everything before its first change. */
+export type Work<T> = () => T;
+
+interface Pending {
+  readonly durable: boolean;
+  readonly perform: () => () => void;
+  readonly fail: (error: unknown) => void;
+}
+
+/** Transactions at most this large keep the event loop's stalls short. */
+const largestGroup = 256;
+
+/**
+ * Runs write transactions one after another. What is asked for while one is being prepared shares the next one and
+ * its single fsync; when a shared transaction fails, its parts are tried one by one, so that none fails for another.
+ */
+export class Writer {
+  readonly #db: Database;
+  readonly #patience: Patience;
+  /** Looks, inside the transaction, whether the file is still the one that was opened. */
+  readonly #guard: () => void;
+  #queue: Pending[] = [];
+  #draining: Promise<void> | null = null;
+  #synchronous: "FULL" | "NORMAL" = "FULL";
+  #closed = false;
+
+  constructor(db: Database, patience: Patience, guard: () => void) {
+    this.#db = db;
+    this.#patience = patience;
+    this.#guard = guard;
+  }
+
+  /**
+   * Settles once the work is committed. `durable: false` may be lost when the machine (not the process) stops right
+   * after, and saves the fsync.
+   */
+  write<T>(work: Work<T>, options: { readonly durable: boolean } = { durable: true }): Promise<T> {
+    if (this.#closed) return Promise.reject(closedError(this.#patience.path));
+    return new Promise((resolve, reject) => {
+      const perform = () => {
+        const value = work();
+        return () => resolve(value);
+      };
+      this.#queue.push({ durable: options.durable, perform, fail: reject });
+      this.#draining ??= this.#drain();
+    });
+  }
+
+  /** Settles once everything asked for before is written; later writes are refused. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#draining;
+  }
+
+  async #drain(): Promise<void> {
+    while (this.#queue.length > 0) {
+      // One turn of the event loop gathers what its callbacks ask for.
+      await new Promise((resolve) => setImmediate(resolve));
+      await this.#commit(this.#queue.splice(0, largestGroup));
+    }
+    this.#draining = null;
+  }
+
+  async #commit(group: readonly Pending[]): Promise<void> {
+    try {
+      const settle = await patiently(() => this.#transact(group), this.#patience);
+      for (const settleOne of settle) settleOne();
+    } catch (error) {
+      if (group.length === 1) return group[0]?.fail(error);
+      for (const one of group) await this.#commit([one]);
+    }
+  }
+
+  #transact(group: readonly Pending[]): (() => void)[] {
+    this.#setSynchronous(group.some((one) => one.durable) ? "FULL" : "NORMAL");
+    this.#db.run("BEGIN IMMEDIATE");
+    try {
+      this.#guard();
+      const settle = group.map((one) => one.perform());
+      this.#db.run("COMMIT");
+      return settle;
+    } catch (error) {
+      this.#rollBack();
+      throw journalFailure(error, this.#patience.path);
+    }
+  }
+
+  #setSynchronous(mode: "FULL" | "NORMAL"): void {
+    if (this.#synchronous === mode) return;
+    this.#db.run(`PRAGMA synchronous = ${mode}`);
+    this.#synchronous = mode;
+  }
+
+  #rollBack(): void {
+    // Some failures end the transaction by themselves.
+    if (!this.#db.inTransaction) return;
+    try {
+      this.#db.run("ROLLBACK");
+    } catch {
+      // The first failure is the one worth reporting; the next transaction starts by finding out.
+    }
+  }
+}
+
+export function closedError(path: string): JournalClosedError {
+  return new JournalClosedError(path, `The journal ${path} was closed. Open it again.`);
+}

@@ -1,0 +1,62 @@
+interface Waiter {
+  readonly ready: () => boolean;
+  readonly settle: () => void;
+  readonly fail: (error: unknown) => void;
+}
+
+/** Calls that wait for a run to change, by run id. Who changes a run calls `notify`. */
+export class Waiters {
+  readonly #byRun = new Map<string, Set<Waiter>>();
+
+  get size(): number {
+    return this.#byRun.size;
+  }
+
+  /** Settles as soon as `ready` answers true: now, or at a later `notify`. */
+  wait(runId: string, ready: () => boolean, signal?: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (signal?.aborted) return reject(signal.reason);
+      const aborted = () => waiter.fail(signal?.reason);
+      const finish = (end: () => void) => {
+        this.#remove(runId, waiter);
+        signal?.removeEventListener("abort", aborted);
+        end();
+      };
+      const waiter: Waiter = { ready, settle: () => finish(resolve), fail: (error) => finish(() => reject(error)) };
+      this.#add(runId, waiter);
+      signal?.addEventListener("abort", aborted, { once: true });
+      check(waiter);
+    });
+  }
+
+  notify(runId: string): void {
+    for (const waiter of [...(this.#byRun.get(runId) ?? [])]) check(waiter);
+  }
+
+  notifyAll(): void {
+    for (const runId of [...this.#byRun.keys()]) this.notify(runId);
+  }
+
+  failAll(error: unknown): void {
+    for (const waiters of [...this.#byRun.values()]) for (const waiter of [...waiters]) waiter.fail(error);
+  }
+
+  #add(runId: string, waiter: Waiter): void {
+    const waiters = this.#byRun.get(runId) ?? new Set();
+    this.#byRun.set(runId, waiters.add(waiter));
+  }
+
+  #remove(runId: string, waiter: Waiter): void {
+    const waiters = this.#byRun.get(runId);
+    waiters?.delete(waiter);
+    if (waiters?.size === 0) this.#byRun.delete(runId);
+  }
+}
+
+function check(waiter: Waiter): void {
+  try {
+    if (waiter.ready()) waiter.settle();
+  } catch (error) {
+    waiter.fail(error);
+  }
+}

@@ -1,0 +1,467 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { RunEvent } from "../../src/journal/events.ts";
+import type { Commit, JournalStore, Lease } from "../../src/journal/store.ts";
+import { account, holder, nobodyIsDead, planned, started, submitted } from "./samples.ts";
+
+type Open = (options: { readonly now: () => number }) => Promise<JournalStore>;
+
+/** What every journal store does, whatever it is made of. */
+export function journalContract(name: string, open: Open): void {
+  describe(`The ${name} journal`, () => {
+    let journal: JournalStore;
+    let now = 1_000;
+
+    beforeEach(async () => {
+      now = 1_000;
+      journal = await open({ now: () => now });
+    });
+    afterEach(() => journal.close());
+
+    async function take(runId: string, instance = "a", at = 100, ttlMs = 1_000): Promise<Lease> {
+      const outcome = await journal.takeLease(runId, holder(instance), { at, ttlMs, isDead: nobodyIsDead });
+      if (!outcome.taken) throw new Error("the lease was not free");
+      return outcome.lease;
+    }
+
+    /** A run whose lease is taken: its events are `run.planned` and `lease.taken`, so the next is number 3. */
+    async function held(runId = "r1"): Promise<Lease> {
+      await journal.createRun(runId, planned(), 10);
+      return take(runId);
+    }
+
+    function commit(lease: Lease, afterSeq: number, events: readonly RunEvent[], more: Partial<Commit> = {}) {
+      return journal.commit({ lease, afterSeq, at: 200, events, status: "running", ...more });
+    }
+
+    describe("runs", () => {
+      test("a new run has its plan as event 1 and reads back exactly", async () => {
+        await journal.createRun("r1", planned(), 10);
+        expect(await journal.read("r1")).toEqual([{ runId: "r1", seq: 1, at: 10, version: 1, event: planned() }]);
+        expect(await journal.run("r1")).toEqual({
+          ...{ runId: "r1", pipeline: "sample", createdAt: 10, updatedAt: 10, lastSeq: 1, status: "planned" },
+        });
+      });
+
+      test("a second run under the same id is refused and the first stays as it was", async () => {
+        await journal.createRun("r1", planned(), 10);
+        const again = journal.createRun("r1", { ...planned(), nonce: "other" }, 20);
+        await expect(again).rejects.toMatchObject({ code: "RUN_EXISTS", runId: "r1" });
+        expect(await journal.read("r1")).toHaveLength(1);
+      });
+
+      test("an unknown run has no row, and everything else about it is refused by name", async () => {
+        const unknown = { code: "RUN_UNKNOWN", runId: "nope" };
+        const lease = { runId: "nope", epoch: 1, expiresAt: 0 };
+        expect(await journal.run("nope")).toBeNull();
+        await expect(journal.read("nope")).rejects.toMatchObject(unknown);
+        await expect(journal.snapshot("nope")).rejects.toMatchObject(unknown);
+        await expect(journal.send("nope", { type: "stop" }, 1)).rejects.toMatchObject(unknown);
+        await expect(journal.inbox("nope")).rejects.toMatchObject(unknown);
+        await expect(journal.ledger("nope")).rejects.toMatchObject(unknown);
+        await expect(journal.progress("nope")).rejects.toMatchObject(unknown);
+        await expect(journal.waitForChange("nope", 0)).rejects.toMatchObject(unknown);
+        await expect(commit(lease, 0, [])).rejects.toMatchObject(unknown);
+        await expect(take("nope")).rejects.toMatchObject(unknown);
+      });
+
+      test("runs are listed newest first, by creation and then by order, in pages", async () => {
+        for (const [id, at] of [
+          ["a", 1],
+          ["b", 2],
+          ["c", 2],
+          ["d", 3],
+        ] as const) {
+          await journal.createRun(id, planned(), at);
+        }
+        const ids = async (options?: { limit?: number; before?: number }) =>
+          (await journal.runs(options)).map((run) => run.runId);
+        expect(await ids()).toEqual(["d", "c", "b", "a"]);
+        expect(await ids({ limit: 2 })).toEqual(["d", "c"]);
+        expect(await ids({ before: 2 })).toEqual(["a"]);
+      });
+
+      test("events are read from a position and up to a number", async () => {
+        const lease = await held();
+        await commit(lease, 2, [started("a"), started("b"), started("c")]);
+        const seqs = async (options: { afterSeq?: number; limit?: number }) =>
+          (await journal.read("r1", options)).map((event) => event.seq);
+        expect(await seqs({ afterSeq: 2 })).toEqual([3, 4, 5]);
+        expect(await seqs({ afterSeq: 1, limit: 2 })).toEqual([2, 3]);
+        expect(await seqs({ afterSeq: 5 })).toEqual([]);
+        expect(await seqs({ limit: 0 })).toEqual([]);
+      });
+    });
+
+    describe("the lease", () => {
+      test("taking it appends an event that names epoch and holder", async () => {
+        await journal.createRun("r1", planned(), 10);
+        expect(await take("r1", "a", 100, 50)).toEqual({ runId: "r1", epoch: 1, expiresAt: 150 });
+        expect((await journal.read("r1"))[1]).toEqual({
+          ...{ runId: "r1", seq: 2, at: 100, version: 1 },
+          event: { type: "lease.taken", epoch: 1, holder: "h:1:a" },
+        });
+      });
+
+      test("a held lease is refused with its holder, until the instant after it expires", async () => {
+        await journal.createRun("r1", planned(), 10);
+        await take("r1", "a", 100, 50);
+        const attempt = (at: number) => journal.takeLease("r1", holder("b"), { at, ttlMs: 50, isDead: nobodyIsDead });
+        expect(await attempt(150)).toEqual({ taken: false, heldBy: holder("a"), expiresAt: 150 });
+        expect(await journal.read("r1")).toHaveLength(2);
+        expect(await attempt(151)).toMatchObject({ taken: true, lease: { epoch: 2, expiresAt: 201 } });
+      });
+
+      test("a dead holder is replaced at once", async () => {
+        await held();
+        const isDead = (who: { instance: string }) => who.instance === "a";
+        const outcome = await journal.takeLease("r1", holder("b"), { at: 101, ttlMs: 50, isDead });
+        expect(outcome).toMatchObject({ taken: true, lease: { epoch: 2 } });
+      });
+
+      test("a released lease is free, and the next holder's epoch is higher all the same", async () => {
+        await journal.releaseLease(await held());
+        expect(await take("r1", "b")).toMatchObject({ epoch: 2 });
+      });
+
+      test("a lease that was lost releases nothing and renews nothing", async () => {
+        const lost = await held();
+        const kept = await take("r1", "b", 5_000);
+        await journal.releaseLease(lost);
+        expect(await journal.renewLease(lost, { at: 5_001, ttlMs: 10 })).toBe(false);
+        expect(await commit(kept, 3, [started("a")])).toMatchObject({ committed: true, lastSeq: 4 });
+      });
+
+      test("a renewed lease holds until its new expiry, and commits say so", async () => {
+        const lease = await held();
+        expect(await journal.renewLease(lease, { at: 1_000, ttlMs: 500 })).toBe(true);
+        const attempt = await journal.takeLease("r1", holder("b"), { at: 1_400, ttlMs: 1, isDead: nobodyIsDead });
+        expect(attempt).toMatchObject({ taken: false, expiresAt: 1_500 });
+        expect(await commit(lease, 2, [])).toEqual({
+          committed: true,
+          lastSeq: 2,
+          lease: { ...lease, expiresAt: 1_500 },
+        });
+      });
+    });
+
+    describe("a commit", () => {
+      test("appends events, status and snapshot together", async () => {
+        const lease = await held();
+        const snapshot = { foldVersion: 1, seq: 4, state: { steps: { a: "running" } } };
+        const outcome = await commit(lease, 2, [{ type: "run.started" }, started("a")], { snapshot });
+        expect(outcome).toEqual({ committed: true, lastSeq: 4, lease });
+        expect(await journal.snapshot("r1")).toEqual(snapshot);
+        expect(await journal.run("r1")).toMatchObject({ status: "running", lastSeq: 4, updatedAt: 200, createdAt: 10 });
+      });
+
+      test("of a replaced holder is fenced and changes nothing, also when the new holder wrote nothing yet", async () => {
+        const old = await held();
+        await take("r1", "b", 5_000);
+        const entry = await journal.send("r1", { type: "stop" }, 1);
+        const hold = { type: "hold", step: "a", attempt: 1, amountMicros: 5 } as const;
+        for (const afterSeq of [2, 3]) {
+          const outcome = await commit(old, afterSeq, [started("a")], { ledger: [hold], inbox: [entry], park: true });
+          expect(outcome).toEqual({ committed: false, reason: "fenced" });
+        }
+        expect(await journal.read("r1")).toHaveLength(3);
+        expect(await journal.inbox("r1")).toHaveLength(1);
+        expect(await journal.ledger("r1")).toEqual({ heldMicros: 0, settledMicros: 0 });
+      });
+
+      test("of a holder that gave the lease back is fenced", async () => {
+        const lease = await held();
+        await journal.releaseLease(lease);
+        expect(await commit(lease, 2, [started("a")])).toEqual({ committed: false, reason: "fenced" });
+      });
+
+      test("after another sequence number than the last is fenced", async () => {
+        const lease = await held();
+        await commit(lease, 2, [started("a")]);
+        for (const afterSeq of [2, 4]) {
+          expect(await commit(lease, afterSeq, [started("b")])).toEqual({ committed: false, reason: "fenced" });
+        }
+        expect(await journal.read("r1")).toHaveLength(3);
+      });
+
+      test("of an expired holder whom nobody replaced still counts", async () => {
+        const lease = await held();
+        expect(await commit(lease, 2, [started("a")], { at: 999_999 })).toMatchObject({ committed: true });
+      });
+
+      test("that breaks the rules is refused before anything is written", async () => {
+        const lease = await held();
+        const invalid = { code: "JOURNAL_RECORD_INVALID" };
+        const hold = (amountMicros: number) => [{ type: "hold", step: "a", attempt: 1, amountMicros }] as const;
+        await expect(commit(lease, 2, [], { ledger: hold(0.5) })).rejects.toMatchObject(invalid);
+        await expect(commit(lease, 2, [], { ledger: hold(-1) })).rejects.toMatchObject(invalid);
+        const snapshot = { foldVersion: 1, seq: 4, state: null };
+        await expect(commit(lease, 2, [started("a")], { snapshot })).rejects.toMatchObject(invalid);
+        expect(await journal.read("r1")).toHaveLength(2);
+      });
+
+      test("never shares objects with its reader", async () => {
+        const lease = await held();
+        const event = { type: "step.started", step: "a" };
+        await commit(lease, 2, [event as RunEvent]);
+        event.step = "changed";
+        expect((await journal.read("r1"))[2]?.event).toEqual(started("a"));
+      });
+
+      test("asked for beside others at the same time is as atomic as alone", async () => {
+        const ids = Array.from({ length: 40 }, (_, index) => `run-${index}`);
+        const leases = await Promise.all(ids.map((id) => held(id)));
+        const outcomes = await Promise.all(
+          leases.map((lease, index) => commit(lease, index % 4 === 0 ? 9 : 2, [started("a"), started("b")])),
+        );
+        expect(outcomes.map((outcome) => outcome.committed)).toEqual(ids.map((_, index) => index % 4 !== 0));
+        const lengths = await Promise.all(ids.map(async (id) => (await journal.read(id)).length));
+        expect(lengths).toEqual(ids.map((_, index) => (index % 4 === 0 ? 2 : 4)));
+      });
+    });
+
+    describe("the inbox", () => {
+      test("keeps messages in order until a commit consumes them", async () => {
+        const lease = await held();
+        const first = await journal.send("r1", { type: "approve", step: "a", pick: 2 }, 5);
+        const second = await journal.send("r1", { type: "stop" }, 6);
+        expect(await journal.inbox("r1")).toEqual([
+          { id: first, at: 5, message: { type: "approve", step: "a", pick: 2 } },
+          { id: second, at: 6, message: { type: "stop" } },
+        ]);
+        await commit(lease, 2, [], { inbox: [first] });
+        expect((await journal.inbox("r1")).map((entry) => entry.id)).toEqual([second]);
+      });
+
+      test("of one run is not emptied by another run's commit", async () => {
+        await held("r1");
+        const lease = await held("r2");
+        const entry = await journal.send("r1", { type: "stop" }, 5);
+        await commit(lease, 2, [], { inbox: [entry] });
+        expect(await journal.inbox("r1")).toHaveLength(1);
+      });
+
+      test("with an entry that the parking commit did not see refuses the park, and nothing is written", async () => {
+        const lease = await held();
+        const seen = await journal.send("r1", { type: "stop" }, 5);
+        await journal.send("r1", { type: "reject", step: "a" }, 6);
+        const parked = await commit(lease, 2, [started("a")], { inbox: [seen], park: true });
+        expect(parked).toEqual({ committed: false, reason: "inbox" });
+        expect(await journal.read("r1")).toHaveLength(2);
+        expect(await journal.inbox("r1")).toHaveLength(2);
+        expect(await commit(lease, 2, [started("a")], { inbox: [seen] })).toMatchObject({ committed: true });
+      });
+
+      test("that is empty lets the run park, which frees the lease in the same commit", async () => {
+        const lease = await held();
+        const seen = await journal.send("r1", { type: "stop" }, 5);
+        const parked = await commit(lease, 2, [started("a")], {
+          inbox: [seen],
+          park: true,
+          status: "paused",
+        } as Partial<Commit>);
+        expect(parked).toEqual({ committed: true, lastSeq: 3, lease: null });
+        expect(await take("r1", "b")).toMatchObject({ epoch: 2 });
+      });
+
+      test("gets a webhook for a known job", async () => {
+        const lease = await held();
+        await commit(lease, 2, [submitted("a", "job_1")]);
+        expect(await journal.sendToJob("job_1", 7)).toBe("r1");
+        expect((await journal.inbox("r1")).map(({ at, message }) => ({ at, message }))).toEqual([
+          { at: 7, message: { type: "webhook", jobId: "job_1" } },
+        ]);
+      });
+
+      test("gets a webhook that came before the ack as soon as a commit names the job", async () => {
+        const lease = await held();
+        expect(await journal.sendToJob("job_1", 7)).toBeNull();
+        expect(await journal.sendToJob("job_1", 8)).toBeNull();
+        expect(await journal.inbox("r1")).toEqual([]);
+        await commit(lease, 2, [submitted("a", "job_1")]);
+        expect(await journal.inbox("r1")).toMatchObject([{ message: { type: "webhook", jobId: "job_1" } }]);
+        await commit(lease, 3, [submitted("a", "job_1")]);
+        expect(await journal.inbox("r1")).toHaveLength(1);
+      });
+
+      test("refuses the park of the very commit that names a job whose webhook came before", async () => {
+        const lease = await held();
+        await journal.sendToJob("job_1", 7);
+        const parked = await commit(lease, 2, [submitted("a", "job_1")], { park: true });
+        expect(parked).toEqual({ committed: false, reason: "inbox" });
+        const [entry] = await journal.inbox("r1");
+        expect(entry?.message).toEqual({ type: "webhook", jobId: "job_1" });
+        const again = await commit(lease, 2, [submitted("a", "job_1")], { park: true, inbox: [entry?.id ?? 0] });
+        expect(again).toMatchObject({ committed: true, lease: null });
+      });
+    });
+
+    describe("the ledger", () => {
+      const hold = (step: string, amountMicros: number) => ({ type: "hold", step, attempt: 1, amountMicros }) as const;
+      const settle = (step: string, costMicros: number) => ({ type: "settle", step, attempt: 1, costMicros }) as const;
+      const release = (step: string) => ({ type: "release", step, attempt: 1 }) as const;
+
+      test("moves holds to settled, and drops released ones", async () => {
+        const lease = await held();
+        await commit(lease, 2, [], { ledger: [hold("a", 70), hold("b", 30), hold("c", 5)] });
+        expect(await journal.ledger("r1")).toEqual({ heldMicros: 105, settledMicros: 0 });
+        await commit(lease, 2, [], { ledger: [settle("a", 60), release("b")] });
+        expect(await journal.ledger("r1")).toEqual({ heldMicros: 5, settledMicros: 60 });
+      });
+
+      test("counts each attempt of a step once, also within one commit and when said again", async () => {
+        const lease = await held();
+        await commit(lease, 2, [], { ledger: [hold("a", 70), { ...hold("a", 20), attempt: 2 }, hold("a", 50)] });
+        expect(await journal.ledger("r1")).toEqual({ heldMicros: 70, settledMicros: 0 });
+        await commit(lease, 2, [], { ledger: [settle("a", 50), settle("a", 0), release("a")] });
+        expect(await journal.ledger("r1")).toEqual({ heldMicros: 20, settledMicros: 0 });
+      });
+
+      test("of an account sums its runs and no other account's", async () => {
+        const first = await held("r1");
+        const second = await held("r2");
+        await journal.createRun("r3", planned("key_2"), 10);
+        const third = await take("r3");
+        await commit(first, 2, [], { ledger: [hold("a", 70), settle("b", 3)] });
+        await commit(second, 2, [], { ledger: [hold("a", 11)] });
+        await commit(third, 2, [], { ledger: [hold("a", 1_000)] });
+        expect(await journal.accountLedger(account)).toEqual({ heldMicros: 81, settledMicros: 3 });
+        expect(await journal.accountLedger("nobody")).toEqual({ heldMicros: 0, settledMicros: 0 });
+      });
+
+      test("refuses holds beyond the account's ceiling, over all its runs, and writes nothing then", async () => {
+        const first = await held("r1");
+        const second = await held("r2");
+        await commit(first, 2, [], { ledger: [hold("a", 70)], ceilingMicros: 100 });
+        const over = await commit(second, 2, [started("a")], { ledger: [hold("a", 31)], ceilingMicros: 100 });
+        expect(over).toEqual({ committed: false, reason: "ceiling", heldMicros: 101 });
+        expect(await journal.read("r2")).toHaveLength(2);
+        const exact = await commit(second, 2, [started("a")], { ledger: [hold("a", 30)], ceilingMicros: 100 });
+        expect(exact).toMatchObject({ committed: true });
+        expect(await commit(first, 2, [], { ledger: [settle("a", 70)], ceilingMicros: 0 })).toMatchObject({
+          committed: true,
+        });
+      });
+    });
+
+    describe("side tables", () => {
+      const row = { sha256: "ab", account, url: "https://files.example/x", contentType: "image/png", expiresAt: 2_000 };
+
+      test("an upload handle is kept by content and account, and replaced by a newer one", async () => {
+        await journal.putHandle(row);
+        await journal.putHandle({ ...row, url: "https://files.example/y", expiresAt: 3_000 });
+        expect(await journal.handle("ab", account)).toEqual({
+          ...row,
+          url: "https://files.example/y",
+          expiresAt: 3_000,
+        });
+        expect(await journal.handle("ab", "other")).toBeNull();
+        expect(await journal.handle("cd", account)).toBeNull();
+      });
+
+      test("expired upload handles go when the next one is kept", async () => {
+        await journal.putHandle(row);
+        now = 2_000;
+        await journal.putHandle({ ...row, sha256: "cd", expiresAt: 9_000 });
+        expect(await journal.handle("ab", account)).toBeNull();
+        expect(await journal.handle("cd", account)).not.toBeNull();
+      });
+
+      test("progress holds the last word on each step and is no event", async () => {
+        await journal.createRun("r1", planned(), 10);
+        await journal.setProgress("r1", { step: "b", fraction: 0.25, estimatedCompletionAt: 9 });
+        await journal.setProgress("r1", { step: "a", fraction: null, estimatedCompletionAt: null });
+        await journal.setProgress("r1", { step: "b", fraction: 0.5, estimatedCompletionAt: null });
+        expect(await journal.progress("r1")).toEqual([
+          { step: "a", fraction: null, estimatedCompletionAt: null },
+          { step: "b", fraction: 0.5, estimatedCompletionAt: null },
+        ]);
+        expect(await journal.read("r1")).toHaveLength(1);
+      });
+
+      test("media in use are those that some run's events name", async () => {
+        const lease = await held();
+        const output = { attempt: 1, index: 0, sizeBytes: 1, contentType: "image/png" };
+        await commit(lease, 2, [
+          { type: "upload.stored", step: "a", sha256: "aa", sizeBytes: 1, contentType: "image/png" },
+          { type: "output.downloaded", step: "b", sha256: "bb", ...output },
+          { type: "output.downloaded", step: "c", sha256: "bb", ...output },
+        ]);
+        expect([...(await journal.mediaInUse())].sort()).toEqual(["aa", "bb"]);
+      });
+    });
+
+    describe("waiting", () => {
+      test("for a change ends with the commit that brings it", async () => {
+        const lease = await held();
+        let ended = false;
+        const waiting = journal.waitForChange("r1", 2).then(() => {
+          ended = true;
+        });
+        await journal.run("r1");
+        expect(ended).toBe(false);
+        await commit(lease, 2, [started("a")]);
+        await waiting;
+        await journal.waitForChange("r1", 2);
+      });
+
+      test("for the inbox ends with a message after the one already seen", async () => {
+        await held();
+        const first = await journal.send("r1", { type: "stop" }, 1);
+        await journal.waitForInbox("r1", 0);
+        const waiting = journal.waitForInbox("r1", first);
+        const second = await journal.send("r1", { type: "stop" }, 2);
+        await waiting;
+        expect(second).toBeGreaterThan(first);
+      });
+
+      test("ends with the signal's reason when it aborts, before or meanwhile", async () => {
+        await held();
+        const controller = new AbortController();
+        const waiting = journal.waitForChange("r1", 2, controller.signal);
+        const reason = new Error("enough");
+        controller.abort(reason);
+        await expect(waiting).rejects.toBe(reason);
+        await expect(journal.waitForInbox("r1", 0, controller.signal)).rejects.toBe(reason);
+      });
+
+      test("ends when the journal is closed, and closing again does nothing", async () => {
+        await held();
+        const waiting = expect(journal.waitForChange("r1", 2)).rejects.toMatchObject({ code: "JOURNAL_CLOSED" });
+        await journal.run("r1");
+        await journal.close();
+        await waiting;
+        await journal.close();
+        await expect(journal.run("r1")).rejects.toMatchObject({ code: "JOURNAL_CLOSED" });
+        await expect(journal.send("r1", { type: "stop" }, 1)).rejects.toMatchObject({ code: "JOURNAL_CLOSED" });
+      });
+    });
+
+    describe("removing a run", () => {
+      test("forgets all of it and nothing of another", async () => {
+        const lease = await held("r1");
+        const other = await held("r2");
+        const stored = { type: "upload.stored", step: "a", sha256: "aa", sizeBytes: 1, contentType: "x" } as const;
+        const ledger = [{ type: "settle", step: "a", attempt: 1, costMicros: 9 }] as const;
+        await commit(lease, 2, [stored, submitted("a", "job_1")], { ledger, park: true });
+        await commit(other, 2, [], { ledger });
+        expect(await journal.removeRun("r1", 300)).toEqual({ removed: true });
+        expect(await journal.run("r1")).toBeNull();
+        expect(await journal.mediaInUse()).toEqual(new Set());
+        expect(await journal.sendToJob("job_1", 1)).toBeNull();
+        expect(await journal.accountLedger(account)).toEqual({ heldMicros: 0, settledMicros: 9 });
+        expect(await journal.read("r2")).toHaveLength(2);
+        await journal.createRun("r1", planned(), 400);
+        expect(await journal.read("r1")).toHaveLength(1);
+        expect(await journal.inbox("r1")).toEqual([]);
+      });
+
+      test("is refused while it is held, while money is reserved, and when there is none", async () => {
+        const lease = await held();
+        expect(await journal.removeRun("nope", 100)).toEqual({ removed: false, reason: "unknown" });
+        expect(await journal.removeRun("r1", lease.expiresAt)).toEqual({ removed: false, reason: "leased" });
+        await commit(lease, 2, [], { ledger: [{ type: "hold", step: "a", attempt: 1, amountMicros: 1 }], park: true });
+        expect(await journal.removeRun("r1", 100)).toEqual({ removed: false, reason: "holds" });
+      });
+    });
+  });
+}
