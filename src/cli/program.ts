@@ -1,9 +1,12 @@
 import { readFileSync } from "node:fs";
 import { Command, CommanderError, Option } from "commander";
+import type { ServeFlags } from "./commands/serve.ts";
 import type { Context } from "./context.ts";
 import { ExitCode } from "./exit-code.ts";
 import { explainError } from "./explain-error.ts";
 import type { Io } from "./io.ts";
+import type { CallFlags } from "./service/call.ts";
+import { callSpecs } from "./service/specs.ts";
 import { createTalk } from "./talk.ts";
 
 /** Runs one command line and returns its exit code; never throws, never touches the process. */
@@ -43,9 +46,13 @@ function createProgram(context: Context, finish: Finish): Command {
     })
     .version(ownVersion(), "--version", "print the version")
     .addHelpText("after", examples);
+  program.commandsGroup("Pipelines:");
   addRunning(program, context, finish);
   addLooking(program, context, finish);
+  program.commandsGroup("This machine:");
   addServing(program, context, finish);
+  program.commandsGroup("The service:");
+  addCalls(program, context, finish);
   return program;
 }
 
@@ -115,7 +122,36 @@ function addServing(program: Command, context: Context, finish: Finish): void {
     .option("--retention <duration>", "how long media are kept (default 48h)")
     .option("--brand <name>", "name in the X-<Brand>-… headers")
     .option("--json", "print address and key as one JSON document")
-    .action(async (flags: object) => finish(await (await import("./commands/serve.ts")).serve(context, flags)));
+    .action(async (flags: ServeFlags) => finish(await (await import("./commands/serve.ts")).serve(context, flags)));
+}
+
+const groups: Readonly<Record<string, string>> = {
+  models: "look at the catalog",
+  jobs: "look at jobs, submit one, delete one",
+  files: "upload files",
+  keys: "manage API keys",
+  tokens: "mint tokens for browsers",
+  webhooks: "manage the default webhook and its deliveries",
+  drains: "manage log drains",
+};
+
+/** The calls of the API, as `group verb`. */
+function addCalls(program: Command, context: Context, finish: Finish): void {
+  const made = new Map<string, Command>();
+  for (const spec of callSpecs) {
+    const [group = "", verb] = spec.name.split(" ");
+    const parent =
+      verb === undefined ? program : (made.get(group) ?? program.command(group).description(groups[group] ?? ""));
+    if (verb !== undefined) made.set(group, parent);
+    const command = parent.command([verb ?? group, ...(spec.args ?? [])].join(" ")).description(spec.description);
+    for (const [flags, description] of spec.options ?? []) addOption(command, flags, description);
+    withService(command).action(async (...given: unknown[]) => {
+      const count = spec.args?.length ?? 0;
+      const args = given.slice(0, count).map(String);
+      const { performCall } = await import("./service/perform.ts");
+      finish(await performCall(spec, context, args, given[count] as CallFlags));
+    });
+  }
 }
 
 function withService(command: Command): Command {
@@ -126,8 +162,17 @@ function withService(command: Command): Command {
     .addOption(new Option("--json", "print one JSON document on stdout"));
 }
 
+/** `-i` may be given again and again. */
+function addOption(command: Command, flags: string, description: string): void {
+  if (flags.startsWith("-i ")) command.option(flags, description, collect);
+  else command.option(flags, description);
+}
+
+function collect(value: string, before: readonly string[] = []): string[] {
+  return [...before, value];
+}
+
 function withInput(command: Command): Command {
-  const collect = (value: string, before: readonly string[] = []) => [...before, value];
   return command
     .option("--input <json|@file>", "the pipeline's input")
     .option("-i <key=value>", "one field of the input; key:=json for anything but text", collect)

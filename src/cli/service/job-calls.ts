@@ -1,0 +1,80 @@
+import { randomUUID } from "node:crypto";
+import type { FollowEvent } from "../../api/index.ts";
+import { visible } from "../text/escape.ts";
+import { agreeToPrice } from "./agree.ts";
+import { type Perform, some, textFlag } from "./call.ts";
+import { readCallInput } from "./call-input.ts";
+
+export const listJobs: Perform = async ({ client, flags }) => {
+  const model = textFlag(flags, "model");
+  const jobs = model === undefined ? client.jobs() : client.modelJobs(model);
+  return {
+    type: "list",
+    items: await some(jobs, flags.limit),
+    fields: ["job_id", "model", "status", "cost", "created_at"],
+  };
+};
+
+export const getJob: Perform = async ({ client, args: [id = ""] }) => ({ type: "one", value: await client.job(id) });
+
+export const jobStatus: Perform = async ({ client, args: [id = ""] }) => ({
+  type: "one",
+  value: await client.status(id),
+});
+
+export const jobLogs: Perform = async ({ client, args: [id = ""], flags }) => ({
+  type: "list",
+  items: await some(client.logs(id), flags.limit ?? "1000"),
+  fields: ["id", "timestamp", "level", "event", "message"],
+});
+
+export const followJob: Perform = async ({ client, args: [id = ""], context }) => ({
+  type: "lines",
+  lines: followLines(client.follow(id, { signal: context.io.interrupt })),
+});
+
+async function* followLines(events: AsyncIterable<FollowEvent>) {
+  for await (const event of events) yield { text: followText(event), value: event };
+}
+
+function followText(event: FollowEvent): string {
+  switch (event.type) {
+    case "status": {
+      const { status, progress } = event.status;
+      return `${visible(status)}${progress === null ? "" : ` ${Math.round(progress * 100)} %`}`;
+    }
+    case "log":
+      return `  ${visible(event.log.event)}: ${visible(event.log.message)}`;
+    case "switched":
+      return `  now following by ${event.to}: ${visible(event.reason)}`;
+    case "settled":
+      return `${event.outcome}: ${event.job.outputs.length} outputs; see: showrunner jobs get ${visible(event.job.jobId)}`;
+    default:
+      return event satisfies never;
+  }
+}
+
+/** Submits under a key that is said before, so that a lost answer can be asked for again. */
+export const submitJob: Perform = async (call) => {
+  const { client, args, flags, context } = call;
+  const [model = ""] = args;
+  const input = await readCallInput(flags, context);
+  const { costMicros } = await client.estimate({ model, input });
+  await agreeToPrice(call, costMicros, `showrunner jobs submit ${visible(model)} … --yes`);
+  const idempotencyKey = textFlag(flags, "key") ?? `cli-${randomUUID()}`;
+  context.talk.say(`Key ${visible(idempotencyKey)}: should the answer be lost, submit again with --key and this key`);
+  return {
+    type: "one",
+    value: await client.submit({ model, input, idempotencyKey, webhook: textFlag(flags, "webhook") }),
+  };
+};
+
+export const deleteJob: Perform = async ({ client, args: [id = ""] }) => {
+  await client.deleteJob(id);
+  return { type: "done", said: `deleted the outputs of ${visible(id)}; the job stays listed` };
+};
+
+export const uploadFile: Perform = async ({ client, args: [path = ""] }) => ({
+  type: "one",
+  value: await client.upload({ path }),
+});

@@ -1,0 +1,39 @@
+import { type Context, withShowrunner } from "../context.ts";
+import { ExitCode } from "../exit-code.ts";
+import type { CallFlags, CallSpec } from "./call.ts";
+import { listText, oneText, wireForm } from "./present.ts";
+
+/** Performs one call of the API and shows its answer. */
+export async function performCall(
+  spec: CallSpec,
+  context: Context,
+  args: readonly string[],
+  flags: CallFlags,
+): Promise<ExitCode> {
+  const { io, talk } = context;
+  const perform = await spec.load();
+  return withShowrunner(flags, async (show) => {
+    const answer = await perform({ client: show.client, args, flags, context, kind: show.service.kind });
+    switch (answer.type) {
+      case "list":
+        if (flags.json) talk.printJson(wireForm(answer.items));
+        else if (answer.items.length > 0) talk.print(listText(answer.items, answer.fields, io.stdout.columns));
+        else talk.say("none");
+        return ExitCode.done;
+      case "one":
+        if (flags.json) talk.printJson(wireForm(answer.value));
+        else talk.print(oneText(answer.value));
+        return ExitCode.done;
+      case "lines":
+        for await (const { text, value } of answer.lines)
+          talk.print(flags.json ? JSON.stringify(wireForm(value)) : text);
+        return ExitCode.done;
+      case "done":
+        if (flags.json) talk.printJson({ ok: true });
+        talk.say(answer.said);
+        return ExitCode.done;
+      default:
+        return answer satisfies never;
+    }
+  });
+}

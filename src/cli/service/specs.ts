@@ -1,0 +1,221 @@
+import type { CallSpec } from "./call.ts";
+
+const catalog = () => import("./catalog-calls.ts");
+const jobs = () => import("./job-calls.ts");
+const account = () => import("./account-calls.ts");
+const webhooks = () => import("./webhook-calls.ts");
+
+const limit = ["--limit <n>", "at most so many"] as const;
+const yes = ["--yes", "agree to the price"] as const;
+const input = [
+  ["--input <json|@file>", "the model's input"],
+  ["-i <key=value>", "one field of the input; key:=json for anything but text"],
+] as const;
+const scopes = ["--scopes <list>", "scopes, separated by commas"] as const;
+
+/** Every endpoint of the API that is no part of running a pipeline. */
+export const callSpecs: readonly CallSpec[] = [
+  {
+    name: "models list",
+    description: "list the models",
+    options: [["--modality <kind>", "image, video or audio"], limit],
+    load: async () => (await catalog()).listModels,
+  },
+  {
+    name: "models show",
+    description: "show a model with its schemas",
+    args: ["<model>"],
+    load: async () => (await catalog()).showModel,
+  },
+  {
+    name: "models voices",
+    description: "list a speech model's voices",
+    args: ["<model>"],
+    options: [limit],
+    load: async () => (await catalog()).listVoices,
+  },
+  {
+    name: "estimate",
+    description: "ask what a job would cost",
+    args: ["<model>"],
+    options: input,
+    load: async () => (await catalog()).estimate,
+  },
+  {
+    name: "jobs list",
+    description: "list jobs, newest first",
+    options: [["--model <id>", "only of this model"], limit],
+    load: async () => (await jobs()).listJobs,
+  },
+  {
+    name: "jobs get",
+    description: "show a job with its outputs",
+    args: ["<job-id>"],
+    load: async () => (await jobs()).getJob,
+  },
+  {
+    name: "jobs status",
+    description: "show how far a job is",
+    args: ["<job-id>"],
+    load: async () => (await jobs()).jobStatus,
+  },
+  {
+    name: "jobs logs",
+    description: "list a job's events, oldest first",
+    args: ["<job-id>"],
+    options: [limit],
+    load: async () => (await jobs()).jobLogs,
+  },
+  {
+    name: "jobs follow",
+    description: "watch a job to its end",
+    args: ["<job-id>"],
+    load: async () => (await jobs()).followJob,
+  },
+  {
+    name: "jobs submit",
+    description: "submit one job outside any run",
+    args: ["<model>"],
+    options: [
+      ...input,
+      ["--key <key>", "idempotency key (default: made up and said)"],
+      ["--webhook <url>", "where its end is announced"],
+      yes,
+    ],
+    load: async () => (await jobs()).submitJob,
+  },
+  {
+    name: "jobs delete",
+    description: "delete a finished job's outputs for good",
+    args: ["<job-id>"],
+    load: async () => (await jobs()).deleteJob,
+  },
+  {
+    name: "files upload",
+    description: "upload a file; free",
+    args: ["<path>"],
+    load: async () => (await jobs()).uploadFile,
+  },
+  {
+    name: "usage",
+    description: "show jobs and spending of a time",
+    options: [
+      ["--start <instant>", "ISO-8601"],
+      ["--end <instant>", "ISO-8601"],
+      ["--group-by <what>", "total, day or model"],
+    ],
+    load: async () => (await account()).usage,
+  },
+  {
+    name: "chat",
+    description: "ask a language model; paid",
+    args: ["<model>", "<message>"],
+    options: [yes],
+    load: async () => (await account()).chat,
+  },
+  { name: "keys list", description: "list API keys", options: [limit], load: async () => (await account()).listKeys },
+  {
+    name: "keys create",
+    description: "create an API key; its secret is shown once",
+    options: [
+      ["--name <name>", "what it is for"],
+      scopes,
+      ["--service", "belongs to the workspace, not to you"],
+      ["--expires <instant>", "ISO-8601"],
+    ],
+    load: async () => (await account()).createKey,
+  },
+  {
+    name: "keys rotate",
+    description: "give a key a new secret",
+    args: ["<key-id>"],
+    options: [["--grace <duration>", "how long the old secret still works"]],
+    load: async () => (await account()).rotateKey,
+  },
+  {
+    name: "keys delete",
+    description: "revoke a key",
+    args: ["<key-id>"],
+    load: async () => (await account()).deleteKey,
+  },
+  {
+    name: "tokens create",
+    description: "mint a token for a browser",
+    options: [["--ttl <duration>", "how long it works"], scopes],
+    load: async () => (await account()).createToken,
+  },
+  { name: "webhooks show", description: "show the default webhook", load: async () => (await webhooks()).showWebhook },
+  {
+    name: "webhooks set",
+    description: "set the default webhook",
+    args: ["<url>"],
+    options: [["--disabled", "keep it, but send nothing"]],
+    load: async () => (await webhooks()).setWebhook,
+  },
+  {
+    name: "webhooks unset",
+    description: "remove the default webhook",
+    load: async () => (await webhooks()).unsetWebhook,
+  },
+  { name: "webhooks test", description: "send a test event to it", load: async () => (await webhooks()).testWebhook },
+  {
+    name: "webhooks deliveries",
+    description: "list deliveries, newest first",
+    options: [limit],
+    load: async () => (await webhooks()).listDeliveries,
+  },
+  {
+    name: "webhooks redeliver",
+    description: "send a finished delivery again",
+    args: ["<job-id>"],
+    load: async () => (await webhooks()).redeliver,
+  },
+  {
+    name: "webhooks public-key",
+    description: "show the key that deliveries are signed with",
+    load: async () => (await webhooks()).publicKey,
+  },
+  {
+    name: "drains list",
+    description: "list log drains",
+    options: [limit],
+    load: async () => (await webhooks()).listDrains,
+  },
+  {
+    name: "drains show",
+    description: "show a log drain",
+    args: ["<drain-id>"],
+    load: async () => (await webhooks()).showDrain,
+  },
+  {
+    name: "drains create",
+    description: "create a log drain; its secret is SHOWRUNNER_DRAIN_SECRET",
+    args: ["<name>", "<url>"],
+    options: [["--format <format>", "ndjson (default) or otlp"]],
+    load: async () => (await webhooks()).createDrain,
+  },
+  {
+    name: "drains enable",
+    description: "switch a drain on",
+    args: ["<drain-id>"],
+    load: async () => (await webhooks()).enableDrain,
+  },
+  {
+    name: "drains disable",
+    description: "switch a drain off",
+    args: ["<drain-id>"],
+    load: async () => (await webhooks()).disableDrain,
+  },
+  {
+    name: "drains test",
+    description: "send a test batch",
+    args: ["<drain-id>"],
+    load: async () => (await webhooks()).testDrain,
+  },
+  {
+    name: "drains delete",
+    description: "delete a drain",
+    args: ["<drain-id>"],
+    load: async () => (await webhooks()).deleteDrain,
+  },
+];
