@@ -11,7 +11,7 @@ export default pipeline("talking-avatar", {
       .string()
       .min(1)
       .default("Portrait of a retired lighthouse keeper in a navy pullover, kind eyes, plain background, front view"),
-    sample: file("audio").default(join(import.meta.dirname, "assets", "voice-sample.wav")),
+    sample: file("audio").prefault(join(import.meta.dirname, "assets", "voice-sample.wav")),
   }),
   build({ input, job, upload }) {
     const voice = job("voice", models.voiceClone, { audio: upload("sample", input.sample), name: "keeper" });

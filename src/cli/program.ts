@@ -1,12 +1,13 @@
 import { readFileSync } from "node:fs";
-import { Command, CommanderError, Option } from "commander";
-import type { ServeFlags } from "./commands/serve.ts";
+import { Command, CommanderError } from "commander";
 import type { Context } from "./context.ts";
 import { ExitCode } from "./exit-code.ts";
 import { explainError } from "./explain-error.ts";
 import type { Io } from "./io.ts";
-import type { CallFlags } from "./service/call.ts";
-import { callSpecs } from "./service/specs.ts";
+import { addCalls } from "./program/calls.ts";
+import type { Finish } from "./program/flags.ts";
+import { addServing } from "./program/machine.ts";
+import { addLooking, addRunning } from "./program/pipelines.ts";
 import { createTalk } from "./talk.ts";
 
 /** Runs one command line and returns its exit code; never throws, never touches the process. */
@@ -27,8 +28,6 @@ export async function runCli(args: readonly string[], io: Io): Promise<ExitCode>
     return code;
   }
 }
-
-type Finish = (code: ExitCode) => void;
 
 function createProgram(context: Context, finish: Finish): Command {
   const { io } = context;
@@ -54,129 +53,6 @@ function createProgram(context: Context, finish: Finish): Command {
   program.commandsGroup("The service:");
   addCalls(program, context, finish);
   return program;
-}
-
-function addRunning(program: Command, context: Context, finish: Finish): void {
-  withService(withInput(program.command("run <file[#export]>")))
-    .description("price a pipeline, run it, show how it goes")
-    .option("--id <id>", "name of the run (default: made up)")
-    .option("--budget <usd>", "the most that the run may cost")
-    .option("--out <dir>", "folder of the returned files")
-    .option("--concurrency <limits>", "jobs at a time: 8, or total=8,video=2")
-    .action(async (spec: string, flags: object) =>
-      finish(await (await import("./commands/run.ts")).run(context, spec, flags)),
-    );
-  withService(withInput(program.command("plan <file[#export]>")))
-    .description("check and price a pipeline; spends nothing")
-    .action(async (spec: string, flags: object) =>
-      finish(await (await import("./commands/plan.ts")).plan(context, spec, flags)),
-    );
-  withService(program.command("resume <run-id>"))
-    .description("go on with a run that was killed, stopped or paused")
-    .option("--wait-for-funds <duration>", "when the wallet is short, wait for it instead of pausing: 10m, 1h")
-    .action(async (id: string, flags: object) =>
-      finish(await (await import("./commands/resume.ts")).resume(context, id, flags)),
-    );
-  withService(program.command("stop <run-id>"))
-    .description("let a run submit nothing more, wherever it runs")
-    .action(async (id: string, flags: object) =>
-      finish(await (await import("./commands/stop.ts")).stop(context, id, flags)),
-    );
-}
-
-function addLooking(program: Command, context: Context, finish: Finish): void {
-  withService(program.command("runs"))
-    .description("list the runs of the journal")
-    .action(async (flags: object) => finish(await (await import("./commands/runs.ts")).runs(context, flags)));
-  withService(program.command("show <run-id>"))
-    .description("show one run: steps, jobs, costs, files")
-    .action(async (id: string, flags: object) =>
-      finish(await (await import("./commands/show.ts")).show(context, id, flags)),
-    );
-  withService(program.command("events <run-id>"))
-    .description("print what happened to a run")
-    .option("--follow", "go on printing until the run rests")
-    .action(async (id: string, flags: object) =>
-      finish(await (await import("./commands/events.ts")).events(context, id, flags)),
-    );
-  withService(program.command("balance"))
-    .description("show what is in the wallet")
-    .action(async (flags: object) => finish(await (await import("./commands/balance.ts")).balance(context, flags)));
-  withService(program.command("doctor"))
-    .description("check Node, settings, journal and service")
-    .action(async (flags: object) => finish(await (await import("./commands/doctor.ts")).doctor(context, flags)));
-}
-
-function addServing(program: Command, context: Context, finish: Finish): void {
-  program
-    .command("serve")
-    .description("run the local service: the whole API on this machine, with play money")
-    .option("--port <number>", "port to listen on; 0 takes a free one", "8787")
-    .option("--host <address>", "address to listen on", "127.0.0.1")
-    .option("--data <dir>", "folder that keeps jobs, wallet and media", ".showrunner/local")
-    .option("--balance <usd>", "what a new wallet holds", "25")
-    .option("--key <id:secret>", "credential to accept (default: made up, then kept in the data folder)")
-    .option("--rate-limit <requests/seconds>", "requests allowed per window, e.g. 600/60")
-    .option("--max-running <n>", "jobs rendered at a time")
-    .option("--speed <factor>", "how much faster than real rendering times pass")
-    .option("--retention <duration>", "how long media are kept (default 48h)")
-    .option("--brand <name>", "name in the X-<Brand>-… headers")
-    .option("--json", "print address and key as one JSON document")
-    .action(async (flags: ServeFlags) => finish(await (await import("./commands/serve.ts")).serve(context, flags)));
-}
-
-const groups: Readonly<Record<string, string>> = {
-  models: "look at the catalog",
-  jobs: "look at jobs, submit one, delete one",
-  files: "upload files",
-  keys: "manage API keys",
-  tokens: "mint tokens for browsers",
-  webhooks: "manage the default webhook and its deliveries",
-  drains: "manage log drains",
-};
-
-/** The calls of the API, as `group verb`. */
-function addCalls(program: Command, context: Context, finish: Finish): void {
-  const made = new Map<string, Command>();
-  for (const spec of callSpecs) {
-    const [group = "", verb] = spec.name.split(" ");
-    const parent =
-      verb === undefined ? program : (made.get(group) ?? program.command(group).description(groups[group] ?? ""));
-    if (verb !== undefined) made.set(group, parent);
-    const command = parent.command([verb ?? group, ...(spec.args ?? [])].join(" ")).description(spec.description);
-    for (const [flags, description] of spec.options ?? []) addOption(command, flags, description);
-    withService(command).action(async (...given: unknown[]) => {
-      const count = spec.args?.length ?? 0;
-      const args = given.slice(0, count).map(String);
-      const { performCall } = await import("./service/perform.ts");
-      finish(await performCall(spec, context, args, given[count] as CallFlags));
-    });
-  }
-}
-
-function withService(command: Command): Command {
-  return command
-    .option("--local", "use the local service on this machine, whatever the environment says")
-    .option("--base-url <url>", "v3 address of the service (default: SHOWRUNNER_BASE_URL)")
-    .option("--journal <file>", "the journal (default: SHOWRUNNER_JOURNAL, then .showrunner/journal.db)")
-    .addOption(new Option("--json", "print one JSON document on stdout"));
-}
-
-/** `-i` may be given again and again. */
-function addOption(command: Command, flags: string, description: string): void {
-  if (flags.startsWith("-i ")) command.option(flags, description, collect);
-  else command.option(flags, description);
-}
-
-function collect(value: string, before: readonly string[] = []): string[] {
-  return [...before, value];
-}
-
-function withInput(command: Command): Command {
-  return command
-    .option("--input <json|@file>", "the pipeline's input")
-    .option("-i <key=value>", "one field of the input; key:=json for anything but text", collect)
-    .option("--max-unquoted <usd>", "allow jobs that cannot be priced in advance, up to this much each");
 }
 
 function ownVersion(): string {

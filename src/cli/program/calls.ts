@@ -1,0 +1,34 @@
+import type { Command } from "commander";
+import type { Context } from "../context.ts";
+import type { CallFlags } from "../service/call.ts";
+import { callSpecs } from "../service/specs.ts";
+import { addOption, type Finish, withService } from "./flags.ts";
+
+const groups: Readonly<Record<string, string>> = {
+  models: "look at the catalog",
+  jobs: "look at jobs, submit one, delete one",
+  files: "upload files",
+  keys: "manage API keys",
+  tokens: "mint tokens for browsers",
+  webhooks: "manage the default webhook and its deliveries",
+  drains: "manage log drains",
+};
+
+/** The calls of the API, as `group verb`. */
+export function addCalls(program: Command, context: Context, finish: Finish): void {
+  const made = new Map<string, Command>();
+  for (const spec of callSpecs) {
+    const [group = "", verb] = spec.name.split(" ");
+    const parent =
+      verb === undefined ? program : (made.get(group) ?? program.command(group).description(groups[group] ?? ""));
+    if (verb !== undefined) made.set(group, parent);
+    const command = parent.command([verb ?? group, ...(spec.args ?? [])].join(" ")).description(spec.description);
+    for (const [flags, description] of spec.options ?? []) addOption(command, flags, description);
+    withService(command).action(async (...given: unknown[]) => {
+      const count = spec.args?.length ?? 0;
+      const args = given.slice(0, count).map(String);
+      const { performCall } = await import("../service/perform.ts");
+      finish(await performCall(spec, context, args, given[count] as CallFlags));
+    });
+  }
+}

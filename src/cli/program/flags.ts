@@ -1,0 +1,32 @@
+import type { Command } from "commander";
+import type { ExitCode } from "../exit-code.ts";
+
+/** Takes the exit code that a command ended with. */
+export type Finish = (code: ExitCode) => void;
+
+/** Flags of every command that looks at a journal or a service. */
+export function withService(command: Command): Command {
+  return command
+    .option("--local", "use the local service on this machine, whatever the environment says")
+    .option("--base-url <url>", "v3 address of the service (default: SHOWRUNNER_BASE_URL)")
+    .option("--journal <file>", "the journal (default: SHOWRUNNER_JOURNAL, then .showrunner/journal.db)")
+    .option("--json", "print one JSON document on stdout");
+}
+
+/** `-i` may be given again and again. */
+export function addOption(command: Command, flags: string, description: string): void {
+  if (flags.startsWith("-i ")) command.option(flags, description, collect);
+  else command.option(flags, description);
+}
+
+function collect(value: string, before: readonly string[] = []): string[] {
+  return [...before, value];
+}
+
+/** Flags of every command that takes a pipeline's input. */
+export function withInput(command: Command): Command {
+  return command
+    .option("--input <json|@file>", "the pipeline's input")
+    .option("-i <key=value>", "one field of the input; key:=json for anything but text", collect)
+    .option("--max-unquoted <usd>", "allow jobs that cannot be priced in advance, up to this much each");
+}

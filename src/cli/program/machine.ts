@@ -1,0 +1,23 @@
+import type { Command } from "commander";
+import type { ServeFlags } from "../commands/serve.ts";
+import type { Context } from "../context.ts";
+import type { Finish } from "./flags.ts";
+
+/** Commands that serve on this machine. */
+export function addServing(program: Command, context: Context, finish: Finish): void {
+  program
+    .command("serve")
+    .description("run the local service: the whole API on this machine, with play money")
+    .option("--port <number>", "port to listen on; 0 takes a free one", "8787")
+    .option("--host <address>", "address to listen on", "127.0.0.1")
+    .option("--data <dir>", "folder that keeps jobs, wallet and media", ".showrunner/local")
+    .option("--balance <usd>", "what a new wallet holds", "25")
+    .option("--key <id:secret>", "credential to accept (default: made up, then kept in the data folder)")
+    .option("--rate-limit <requests/seconds>", "requests allowed per window, e.g. 600/60")
+    .option("--max-running <n>", "jobs rendered at a time")
+    .option("--speed <factor>", "how much faster than real rendering times pass")
+    .option("--retention <duration>", "how long media are kept (default 48h)")
+    .option("--brand <name>", "name in the X-<Brand>-… headers")
+    .option("--json", "print address and key as one JSON document")
+    .action(async (flags: ServeFlags) => finish(await (await import("../commands/serve.ts")).serve(context, flags)));
+}

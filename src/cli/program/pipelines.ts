@@ -1,0 +1,56 @@
+import type { Command } from "commander";
+import type { Context } from "../context.ts";
+import { type Finish, withInput, withService } from "./flags.ts";
+
+/** Commands that price and run pipelines. */
+export function addRunning(program: Command, context: Context, finish: Finish): void {
+  withService(withInput(program.command("run <file[#export]>")))
+    .description("price a pipeline, run it, show how it goes")
+    .option("--id <id>", "name of the run (default: made up)")
+    .option("--budget <usd>", "the most that the run may cost")
+    .option("--out <dir>", "folder of the returned files")
+    .option("--concurrency <limits>", "jobs at a time: 8, or total=8,video=2")
+    .action(async (spec: string, flags: object) =>
+      finish(await (await import("../commands/run.ts")).run(context, spec, flags)),
+    );
+  withService(withInput(program.command("plan <file[#export]>")))
+    .description("check and price a pipeline; spends nothing")
+    .action(async (spec: string, flags: object) =>
+      finish(await (await import("../commands/plan.ts")).plan(context, spec, flags)),
+    );
+  withService(program.command("resume <run-id>"))
+    .description("go on with a run that was killed, stopped or paused")
+    .option("--wait-for-funds <duration>", "when the wallet is short, wait for it instead of pausing: 10m, 1h")
+    .action(async (id: string, flags: object) =>
+      finish(await (await import("../commands/resume.ts")).resume(context, id, flags)),
+    );
+  withService(program.command("stop <run-id>"))
+    .description("let a run submit nothing more, wherever it runs")
+    .action(async (id: string, flags: object) =>
+      finish(await (await import("../commands/stop.ts")).stop(context, id, flags)),
+    );
+}
+
+/** Commands that look at what ran. */
+export function addLooking(program: Command, context: Context, finish: Finish): void {
+  withService(program.command("runs"))
+    .description("list the runs of the journal")
+    .action(async (flags: object) => finish(await (await import("../commands/runs.ts")).runs(context, flags)));
+  withService(program.command("show <run-id>"))
+    .description("show one run: steps, jobs, costs, files")
+    .action(async (id: string, flags: object) =>
+      finish(await (await import("../commands/show.ts")).show(context, id, flags)),
+    );
+  withService(program.command("events <run-id>"))
+    .description("print what happened to a run")
+    .option("--follow", "go on printing until the run rests")
+    .action(async (id: string, flags: object) =>
+      finish(await (await import("../commands/events.ts")).events(context, id, flags)),
+    );
+  withService(program.command("balance"))
+    .description("show what is in the wallet")
+    .action(async (flags: object) => finish(await (await import("../commands/balance.ts")).balance(context, flags)));
+  withService(program.command("doctor"))
+    .description("check Node, settings, journal and service")
+    .action(async (flags: object) => finish(await (await import("../commands/doctor.ts")).doctor(context, flags)));
+}
