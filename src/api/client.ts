@@ -21,9 +21,12 @@ import { type DrainsApi, drainsApi } from "./drain-endpoints.ts";
 import { type EstimateRequest, estimateCost } from "./estimate.ts";
 import { type Downloaded, type DownloadOptions, type DownloadSource, download } from "./files/download.ts";
 import { type UploadOptions, type UploadSource, upload } from "./files/upload.ts";
+import { createDurationHistory } from "./follow/duration-history.ts";
 import { followJob } from "./follow/follow.ts";
 import type { FollowEvent, FollowOptions } from "./follow/follow-event.ts";
-import type { CallOptions, HttpContext } from "./http/call.ts";
+import { createHints } from "./follow/hints.ts";
+import type { FollowContext } from "./follow/strategy.ts";
+import type { CallOptions } from "./http/call.ts";
 import { createTransport } from "./http/transport.ts";
 import { deleteJob, listJobs, listLogs, type PageQuery, readJob, readStatus, type StatusOptions } from "./jobs.ts";
 import { type ClientOptions, settingsOf } from "./options.ts";
@@ -74,6 +77,14 @@ export interface Client {
   readonly drains: DrainsApi;
   chat(request: ChatRequest, options?: CallOptions): Promise<ChatCompletion>;
 
+  /**
+   * Says that a webhook for this job came: whoever follows it by webhook reads it now. Use `createWebhookHandler` with
+   * this client, or call it from a receiver of your own once the signature was checked.
+   */
+  notify(jobId: string): void;
+  /** Declares that webhooks will reach this client, so that `auto` waits for them. `notify` does so, too. */
+  expectWebhooks(): void;
+
   /** Milliseconds that the service's clock is ahead of this machine's, from its last Date header. */
   clockOffsetMs(): number;
   pace(): PaceSnapshot;
@@ -86,7 +97,8 @@ export function createClient(options: ClientOptions): Client {
   const settings = settingsOf(options);
   const transport = createTransport(options.dispatcher);
   const pacer = createPacer(settings.clock, options.pace, settings.random);
-  const context: HttpContext = { ...settings, transport, pacer };
+  const hints = createHints();
+  const context: FollowContext = { ...settings, transport, pacer, hints, history: createDurationHistory() };
   return {
     baseUrl: settings.base.href,
     keyId: settings.keyId,
@@ -115,6 +127,8 @@ export function createClient(options: ClientOptions): Client {
     webhooks: webhooksApi(context),
     drains: drainsApi(context),
     chat: (request, o) => chat(context, request, o),
+    notify: (jobId) => hints.notify(jobId),
+    expectWebhooks: () => hints.feed(),
     clockOffsetMs: () => pacer.clockOffsetMs(),
     pace: () => pacer.snapshot(),
     close: async () => {

@@ -1,18 +1,26 @@
 import { ApiError } from "../errors/api-error.ts";
 import { ConnectionError } from "../errors/connection-error.ts";
+import { MalformedResponseError } from "../errors/malformed-response-error.ts";
 import { TimeoutError } from "../errors/timeout-error.ts";
-import type { HttpContext } from "../http/call.ts";
-import { streamJob } from "../stream/stream.ts";
-import type { FollowEvent, FollowOptions } from "./follow-event.ts";
-import { pollJob } from "./poll.ts";
-import { settled } from "./settle.ts";
+import type { FollowEvent, FollowOptions, FollowStrategyName } from "./follow-event.ts";
+import { pollFrom, pollStrategy } from "./poll.ts";
+import type { FollowContext, FollowStrategy } from "./strategy.ts";
+import { streamFrom, streamStrategy } from "./stream-strategy.ts";
+import { Tail } from "./tail.ts";
+import { webhookStrategy } from "./webhook-strategy.ts";
+
+export const strategies: Readonly<Record<FollowStrategyName, FollowStrategy>> = {
+  stream: streamStrategy,
+  poll: pollStrategy,
+  webhook: webhookStrategy,
+};
 
 /**
  * Follows one job to its end, whatever the strategy: every status and log that becomes known, then `settled` with the
  * job as GET /jobs/{id} shows it. Throws ApiError where the job cannot be read.
  */
 export async function* followJob(
-  context: HttpContext,
+  context: FollowContext,
   jobId: string,
   options: FollowOptions = {},
 ): AsyncGenerator<FollowEvent, void> {
@@ -22,46 +30,32 @@ export async function* followJob(
   }
 }
 
-function chosen(context: HttpContext, jobId: string, options: FollowOptions): AsyncGenerator<FollowEvent, void> {
-  switch (options.strategy ?? "auto") {
-    case "stream":
-      return followStream(context, jobId, options);
-    case "poll":
-    case "webhook":
-      return pollJob(context, jobId, options);
-    case "auto":
-      return followAuto(context, jobId, options);
-  }
+function chosen(context: FollowContext, jobId: string, options: FollowOptions): AsyncGenerator<FollowEvent, void> {
+  const asked = options.strategy ?? "auto";
+  if (asked !== "auto") return strategies[asked].follow(context, jobId, options);
+  return context.hints.fed ? webhookStrategy.follow(context, jobId, options) : streamElsePoll(context, jobId, options);
 }
 
-async function* followStream(
-  context: HttpContext,
+async function* streamElsePoll(
+  context: FollowContext,
   jobId: string,
   options: FollowOptions,
 ): AsyncGenerator<FollowEvent, void> {
-  for await (const frame of streamJob(context, jobId, { signal: options.signal, priority: options.priority })) {
-    if (frame.type === "status") yield { type: "status", status: frame.status };
-    if (frame.type === "log") yield { type: "log", log: frame.log };
-  }
-  yield await settled(context, jobId, options);
-}
-
-async function* followAuto(
-  context: HttpContext,
-  jobId: string,
-  options: FollowOptions,
-): AsyncGenerator<FollowEvent, void> {
+  const tail = new Tail();
   try {
-    return yield* followStream(context, jobId, options);
+    return yield* streamFrom(context, jobId, options, tail);
   } catch (error) {
+    options.signal?.throwIfAborted();
     if (!isStreamTrouble(error)) throw error;
+    context.logger.info({ jobId, reason: error.message }, "stream does not work, polling instead");
     yield { type: "switched", from: "stream", to: "poll", reason: error.message };
   }
-  yield* pollJob(context, jobId, options);
+  yield* pollFrom(context, jobId, options, tail);
 }
 
 /** True when only the stream failed, so that reading the job may still work. */
 function isStreamTrouble(error: unknown): error is Error {
-  if (error instanceof ConnectionError || error instanceof TimeoutError) return true;
+  if (error instanceof ConnectionError || error instanceof TimeoutError || error instanceof MalformedResponseError)
+    return true;
   return error instanceof ApiError && error.status !== 401 && error.status !== 403;
 }

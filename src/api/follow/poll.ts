@@ -1,36 +1,50 @@
 import { sleep } from "../clock.ts";
-import type { HttpContext } from "../http/call.ts";
-import { isTerminal } from "../job-status.ts";
-import { readJob, readStatus } from "../jobs.ts";
+import { classifyStatus, isTerminal } from "../job-status.ts";
+import { readStatus } from "../jobs.ts";
 import type { FollowEvent, FollowOptions } from "./follow-event.ts";
-import { nextPollMs } from "./poll-plan.ts";
-import { settled, settleOf } from "./settle.ts";
+import { nextLook } from "./poll-plan.ts";
+import { isEnd, look, untilSettled } from "./settle.ts";
+import { type FollowContext, type FollowStrategy, firstExpectation, localInstant } from "./strategy.ts";
+import { Tail } from "./tail.ts";
 
-/** Looks at the job when it is likely to have news, until it is settled. */
-export async function* pollJob(
-  context: HttpContext,
+/** Looks at the job when it is likely to have news. */
+export const pollStrategy: FollowStrategy = {
+  name: "poll",
+  async *follow(context, jobId, options) {
+    yield* pollFrom(context, jobId, options, new Tail());
+  },
+};
+
+export async function* pollFrom(
+  context: FollowContext,
   jobId: string,
   options: FollowOptions,
+  tail: Tail,
 ): AsyncGenerator<FollowEvent, void> {
   const startedAt = context.clock.now();
-  const call = { signal: options.signal, priority: options.priority };
-  let expectedAt = localInstant(context, options.estimatedCompletionAt);
+  let expectedAt = firstExpectation(context, options);
+  let progress: number | null = null;
+  let logsAfter = "start";
   for (let looks = 0; ; looks++) {
-    await sleep(context.clock, nextPollMs({ now: context.clock.now(), startedAt, looks, expectedAt }), options.signal);
-    const due = expectedAt !== null && context.clock.now() >= expectedAt;
-    if (due) {
-      const event = settleOf(await readJob(context, jobId, call));
-      if (event) return yield event;
+    const next = nextLook({ now: context.clock.now(), startedAt, expectedAt, progress, looks });
+    await sleep(context.clock, next.delayMs, options.signal);
+    if (next.at === "job") {
+      const events = await look(context, jobId, options, tail);
+      yield* events;
+      if (isEnd(events)) return;
+      [expectedAt, progress] = [null, null];
+      continue;
     }
-    const status = await readStatus(context, jobId, call);
-    if (isTerminal(status.status)) return yield await settled(context, jobId, options);
-    yield { type: "status", status };
-    expectedAt = localInstant(context, status.estimatedCompletionAt);
+    const view = await readStatus(context, jobId, { signal: options.signal, priority: options.priority, logsAfter });
+    logsAfter = view.logsNextCursor ?? logsAfter;
+    if (isTerminal(view.status)) {
+      yield* tail.logs(view.logs);
+      return yield* untilSettled(context, jobId, options, tail);
+    }
+    yield* tail.status(view);
+    progress = view.progress;
+    // Only the whole job can show that a status nobody knows is an end.
+    const odd = classifyStatus(view.status) === "unrecognised";
+    expectedAt = odd ? context.clock.now() : localInstant(context, view.estimatedCompletionAt);
   }
-}
-
-/** An instant of the service as this machine's clock would show it. */
-function localInstant(context: HttpContext, instant: string | null | undefined): number | null {
-  const at = Date.parse(instant ?? "");
-  return Number.isNaN(at) ? null : at - context.pacer.clockOffsetMs();
 }

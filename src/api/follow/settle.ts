@@ -1,9 +1,10 @@
 import { sleep } from "../clock.ts";
-import type { HttpContext } from "../http/call.ts";
 import { classifyStatus, isSettled } from "../job-status.ts";
 import { readJob } from "../jobs.ts";
 import type { JobResult } from "../wire/job.ts";
 import type { FollowEvent, FollowOptions } from "./follow-event.ts";
+import type { FollowContext } from "./strategy.ts";
+import type { Tail } from "./tail.ts";
 
 export type SettledEvent = Extract<FollowEvent, { type: "settled" }>;
 
@@ -14,14 +15,38 @@ export function settleOf(job: JobResult): SettledEvent | null {
   return { type: "settled", job, outcome: kind === "open" ? "unrecognised" : kind };
 }
 
-/** Distance between reads of a job that was said to be over but does not read so yet. */
-const lagMs = 1_000;
+/** Reads the job whole. The last event is `settled` when it has come to its end. */
+export async function look(
+  context: FollowContext,
+  jobId: string,
+  options: FollowOptions,
+  tail: Tail,
+): Promise<FollowEvent[]> {
+  const job = await readJob(context, jobId, { signal: options.signal, priority: options.priority });
+  const end = settleOf(job);
+  if (end === null) return tail.job(job);
+  context.history.learn(job);
+  return [...tail.logs(job.logs ?? []), end];
+}
 
-/** Reads the job until it reads as settled; used once something said that it is. */
-export async function settled(context: HttpContext, jobId: string, options: FollowOptions): Promise<SettledEvent> {
-  for (;;) {
-    const event = settleOf(await readJob(context, jobId, { signal: options.signal, priority: options.priority }));
-    if (event) return event;
-    await sleep(context.clock, lagMs, options.signal);
+export function isEnd(events: readonly FollowEvent[]): boolean {
+  return events.at(-1)?.type === "settled";
+}
+
+/** Between reads of a job that was said to be over but does not read so yet: shortest and longest distance. */
+const [lagMs, longestLagMs] = [1_000, 30_000];
+
+/** Reads the job until it reads as settled; used once the service itself said that it is. */
+export async function* untilSettled(
+  context: FollowContext,
+  jobId: string,
+  options: FollowOptions,
+  tail: Tail,
+): AsyncGenerator<FollowEvent, void> {
+  for (let waitMs = lagMs; ; waitMs = Math.min(waitMs * 2, longestLagMs)) {
+    const events = await look(context, jobId, options, tail);
+    yield* events;
+    if (isEnd(events)) return;
+    await sleep(context.clock, waitMs, options.signal);
   }
 }
