@@ -1,0 +1,19 @@
+/** Micro-dollars in one US dollar; every amount inside is a whole number of them. */
+export const MICROS_PER_USD = 1_000_000;
+
+/** A decimal string of dollars as micro-dollars, or null when it is no amount: `"5"`, `"0.25"`, at most six decimals. */
+export function parseUsd(text: string): number | null {
+  const match = /^(\d{1,9})(?:\.(\d{1,6}))?$/.exec(text.trim());
+  if (match === null) return null;
+  return Number(match[1]) * MICROS_PER_USD + Number((match[2] ?? "").padEnd(6, "0"));
+}
+
+/** Micro-dollars as a decimal string with at least two decimals and no more than needed: `0.05`, `1.2345`. */
+export function formatUsd(micros: number): string {
+  const sign = micros < 0 ? "-" : "";
+  const amount = Math.abs(micros);
+  const fraction = String(amount % MICROS_PER_USD)
+    .padStart(6, "0")
+    .replace(/0{1,4}$/, "");
+  return `${sign}${Math.floor(amount / MICROS_PER_USD)}.${fraction}`;
+}
