@@ -11,7 +11,7 @@ export type Yield = MediaKind | "voice" | "value";
  * place when the input is resolved: `asset` → a media reference, `voice` → a voice id, `upload` → a media reference to
  * an uploaded file, `value` → the value itself.
  */
-export interface Reference {
+export type Reference = {
   readonly $ref: {
     readonly step: string;
     readonly as: "asset" | "voice" | "upload" | "value";
@@ -20,7 +20,7 @@ export interface Reference {
     /** Media kind that the referenced output has, where it is media. */
     readonly kind?: MediaKind;
   };
-}
+};
 
 /** Per-step settings that change how a step is run, never what it asks for (they are no part of the fingerprint). */
 export interface StepPolicy {

@@ -1,0 +1,275 @@
+import { type Clock, sleep } from "../api/index.ts";
+import { ShowrunnerError } from "../errors.ts";
+import { EVENT_VERSION, type RunEvent, type StoredEvent } from "../journal/events.ts";
+import { apply, FOLD_VERSION } from "../journal/fold.ts";
+import { isRunFinal, type RunState } from "../journal/state.ts";
+import type { InboxEntry, JournalStore, Lease, Progress } from "../journal/store.ts";
+import type { Json, PlanStep } from "../plan/plan.ts";
+import { type Command, commandId } from "../run/command.ts";
+import { decide } from "../run/decide.ts";
+import { inboxEvents } from "../run/inbox.ts";
+import { ledgerChanges } from "../run/ledger.ts";
+import { type EffectContext, type EffectResult, perform } from "./effects/index.ts";
+
+/** Another process took the run over: this one stopped and wrote nothing more. */
+export class RunTakenOverError extends ShowrunnerError {
+  readonly code = "RUN_TAKEN_OVER";
+  constructor(runId: string) {
+    super(
+      `Run ${runId} was taken over by another process; this one left it alone. See it with: showrunner show ${runId}`,
+    );
+  }
+}
+
+export interface DriveDependencies extends Omit<EffectContext, "state" | "signal" | "priority" | "emit" | "progress"> {
+  readonly store: JournalStore;
+  readonly clock: Clock;
+  readonly idempotencyWindowMs: number;
+  /** How long a frozen holder keeps the run. */
+  readonly leaseMs: number;
+  /** Reading the inbox that other processes write to, milliseconds. */
+  readonly inboxEveryMs: number;
+}
+
+export interface DriveOptions {
+  readonly order: readonly PlanStep[];
+  readonly rank: (step: string) => number;
+  /** Aborted to stop gracefully: no new submits, those under way are settled, then the run parks. */
+  readonly stop: AbortSignal;
+  readonly onEvents: (events: readonly StoredEvent[]) => void;
+  readonly onProgress: (progress: Progress) => void;
+}
+
+/**
+ * Drives one leased run until it is through, pauses, or is stopped: decide, make it durable, then do it, and feed the
+ * answers back. Everything that was decided from events waits for their commit; answers that arrive together share one.
+ */
+export function drive(deps: DriveDependencies, state: RunState, lease: Lease, options: DriveOptions): Promise<void> {
+  return new Driver(deps, state, lease, options).run();
+}
+
+class Driver {
+  readonly #deps: DriveDependencies;
+  readonly #state: RunState;
+  readonly #lease: Lease;
+  readonly #options: DriveOptions;
+  /** Answers of effects, not yet in the journal. */
+  #answers: RunEvent[] = [];
+  readonly #active = new Set<string>();
+  readonly #notBefore = new Map<string, number>();
+  /** Aborts what may be broken off at any moment: everything but submits. */
+  readonly #interrupt = new AbortController();
+  #failure: unknown = null;
+  #wake: () => void = () => {};
+
+  constructor(deps: DriveDependencies, state: RunState, lease: Lease, options: DriveOptions) {
+    this.#deps = deps;
+    this.#state = state;
+    this.#lease = lease;
+    this.#options = options;
+  }
+
+  async run(): Promise<void> {
+    const upkeep = new AbortController();
+    const keeping = Promise.all([this.#keepLease(upkeep.signal), this.#watchInbox(upkeep.signal)]);
+    const onStop = () => this.#wake();
+    this.#options.stop.addEventListener("abort", onStop);
+    try {
+      await this.#loop();
+    } finally {
+      this.#options.stop.removeEventListener("abort", onStop);
+      this.#interrupt.abort(new Error("The run stopped."));
+      upkeep.abort(new Error("The run stopped."));
+      await keeping;
+    }
+  }
+
+  async #loop(): Promise<void> {
+    for (;;) {
+      if (this.#failure !== null) return this.#leave(this.#failure);
+      const inbox = await this.#deps.store.inbox(this.#state.runId);
+      const { events, commands, wakeAt } = this.#turn(inbox);
+      if (events.length > 0 || inbox.length > 0) await this.#commit(events, inbox);
+      for (const command of commands) this.#start(command);
+      if (this.#answers.length > 0) continue;
+      if (this.#isThrough() && (await this.#park())) return;
+      if (this.#active.size > 0 || wakeAt !== null) await this.#pause(wakeAt);
+    }
+  }
+
+  /** One decision after the other until nothing more follows without the world's help; nothing is done yet. */
+  #turn(inbox: readonly InboxEntry[]): { events: RunEvent[]; commands: Command[]; wakeAt: number | null } {
+    const at = this.#deps.now();
+    const events: RunEvent[] = [];
+    const commands = new Map<string, Command>();
+    const take = (more: readonly RunEvent[]) => {
+      for (const event of more) {
+        apply(this.#state, this.#stored(this.#state.seq + 1, at, event));
+        events.push(event);
+      }
+    };
+    take(this.#answers.splice(0));
+    for (const entry of inbox) take(inboxEvents(this.#state, entry.message));
+    if (this.#options.stop.aborted) take(stopEvents(this.#state));
+    for (;;) {
+      const decision = decide(this.#state, {
+        now: at,
+        order: this.#options.order,
+        active: new Set([...this.#active, ...commands.keys()]),
+        notBefore: this.#notBefore,
+        idempotencyWindowMs: this.#deps.idempotencyWindowMs,
+      });
+      take(decision.events);
+      for (const command of decision.commands) commands.set(commandId(command), command);
+      if (decision.events.length === 0) {
+        const stopping = this.#isStopping();
+        const due = [...commands.values()].filter((command) => !stopping || command.type === "place");
+        return { events, commands: due, wakeAt: decision.wakeAt };
+      }
+    }
+  }
+
+  async #commit(events: readonly RunEvent[], inbox: readonly InboxEntry[], park = false): Promise<boolean> {
+    const at = this.#deps.now();
+    const lastSeq = this.#state.seq;
+    const afterSeq = lastSeq - events.length;
+    const outcome = await this.#deps.store.commit({
+      lease: this.#lease,
+      afterSeq,
+      at,
+      events,
+      ledger: ledgerChanges(events),
+      inbox: inbox.map((entry) => entry.id),
+      status: this.#state.status,
+      ...(park ? { park, snapshot: { foldVersion: FOLD_VERSION, seq: lastSeq, state: asJson(this.#state) } } : {}),
+    });
+    if (!outcome.committed) {
+      if (outcome.reason === "inbox") return false;
+      throw new RunTakenOverError(this.#state.runId);
+    }
+    if (events.length > 0) {
+      this.#options.onEvents(events.map((event, index) => this.#stored(afterSeq + 1 + index, at, event)));
+    }
+    return true;
+  }
+
+  #start(command: Command): void {
+    const id = commandId(command);
+    this.#active.add(id);
+    this.#notBefore.delete(id);
+    const step = "step" in command ? command.step : null;
+    const context: EffectContext = {
+      ...this.#deps,
+      state: this.#state,
+      signal: this.#interrupt.signal,
+      priority: step === null ? 0 : this.#options.rank(step),
+      emit: (events) => this.#answer(events),
+      progress: (progress) => this.#progress(progress),
+    };
+    const through = ({ events, againInMs }: EffectResult) => {
+      if (againInMs !== undefined) this.#notBefore.set(id, this.#deps.now() + againInMs);
+      this.#answer(events);
+    };
+    perform(command, context)
+      .then(through, (error) => {
+        if (!this.#interrupt.signal.aborted) this.#failure ??= error;
+      })
+      .finally(() => {
+        this.#active.delete(id);
+        this.#wake();
+      });
+  }
+
+  #answer(events: readonly RunEvent[]): void {
+    this.#answers.push(...events);
+    this.#wake();
+  }
+
+  #progress(progress: Progress): void {
+    this.#options.onProgress(progress);
+    // A lost progress figure is no loss.
+    this.#deps.store.setProgress(this.#state.runId, progress).catch(() => {});
+  }
+
+  #isStopping(): boolean {
+    const stopping = this.#state.status === "paused" && this.#state.pause?.reason === "stopped";
+    if (stopping) this.#interrupt.abort(new Error("The run was stopped."));
+    return stopping;
+  }
+
+  /** Nothing under way and nothing left to do before somebody resumes the run. */
+  #isThrough(): boolean {
+    return this.#active.size === 0 && (isRunFinal(this.#state.status) || this.#state.status === "paused");
+  }
+
+  /** Gives the lease back together with a snapshot; false when somebody wrote to the inbox meanwhile. */
+  #park(): Promise<boolean> {
+    return this.#commit([], [], true);
+  }
+
+  /** Something is wrong outside the run: let submits under way finish, write down what they answered, and go. */
+  async #leave(failure: unknown): Promise<never> {
+    this.#interrupt.abort(new Error("The run stopped."));
+    while (this.#active.size > 0) await this.#pause(null);
+    if (!(failure instanceof RunTakenOverError)) {
+      const at = this.#deps.now();
+      const answers = this.#answers.splice(0);
+      for (const event of answers) apply(this.#state, this.#stored(this.#state.seq + 1, at, event));
+      await this.#commit(answers, []).catch(() => {});
+      await this.#deps.store.releaseLease(this.#lease).catch(() => {});
+    }
+    throw failure;
+  }
+
+  /** Waits for an answer, the inbox, a stop, or an instant. */
+  async #pause(until: number | null): Promise<void> {
+    if (this.#answers.length > 0 || (this.#failure !== null && !this.#interrupt.signal.aborted)) return;
+    let timer: { cancel(): void } | null = null;
+    await new Promise<void>((resolve) => {
+      this.#wake = resolve;
+      if (until !== null) timer = this.#deps.clock.setTimer(Math.max(0, until - this.#deps.now()), resolve);
+    });
+    this.#wake = () => {};
+    (timer as { cancel(): void } | null)?.cancel();
+  }
+
+  async #keepLease(signal: AbortSignal): Promise<void> {
+    const { store, clock, leaseMs } = this.#deps;
+    for (;;) {
+      await sleep(clock, leaseMs / 3, signal).catch(() => {});
+      if (signal.aborted) return;
+      const kept = await store
+        .renewLease(this.#lease, { at: this.#deps.now(), ttlMs: leaseMs })
+        .catch((error: unknown) => error);
+      if (kept === true) continue;
+      this.#failure ??= kept === false ? new RunTakenOverError(this.#state.runId) : kept;
+      this.#wake();
+      return;
+    }
+  }
+
+  async #watchInbox(signal: AbortSignal): Promise<void> {
+    const { store, clock, inboxEveryMs } = this.#deps;
+    for (;;) {
+      await sleep(clock, inboxEveryMs, signal).catch(() => {});
+      if (signal.aborted) return;
+      const entries = await store.inbox(this.#state.runId).catch(() => []);
+      if (entries.length > 0) this.#wake();
+    }
+  }
+
+  #stored(seq: number, at: number, event: RunEvent): StoredEvent {
+    return { runId: this.#state.runId, seq, at, version: EVENT_VERSION, event };
+  }
+}
+
+/** A stop takes effect as a pause; what the service has accepted goes on there. */
+function stopEvents(state: RunState): readonly RunEvent[] {
+  if (isRunFinal(state.status) || state.pause?.reason === "stopped") return [];
+  const start: readonly RunEvent[] = state.status === "planned" ? [{ type: "run.started" }] : [];
+  return [...start, { type: "run.paused", reason: "stopped", message: "stopped on request" }];
+}
+
+function asJson(state: RunState): Json {
+  return state as unknown as Json;
+}

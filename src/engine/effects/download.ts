@@ -1,0 +1,37 @@
+import { DownloadError } from "../../api/index.ts";
+import type { RunEvent } from "../../journal/events.ts";
+import { ending } from "../../run/ending.ts";
+import { fileExtension } from "../file-extension.ts";
+import type { Effect } from "./effect.ts";
+import { TROUBLE_WAIT_MS, throwAccountTrouble } from "./service-trouble.ts";
+
+/** Copies one output into the media store while the service still keeps it. */
+export const download: Effect<"download"> = async (command, { client, media, signal, state, priority }) => {
+  const { step, attempt, jobId, index } = command;
+  try {
+    const target = media.tmpPath();
+    const got = await client.download({ jobId, outputIndex: index }, target, { signal, priority });
+    const { sha256, sizeBytes } = await media.adopt(target);
+    const facts = state.steps[step]?.attempts[attempt - 1]?.outputs[index];
+    const contentType = facts?.contentType ?? got.contentType ?? "application/octet-stream";
+    return { events: [{ type: "output.downloaded", step, attempt, index, sha256, sizeBytes, contentType }] };
+  } catch (error) {
+    throwAccountTrouble(error);
+    if (error instanceof DownloadError && error.reason === "expired") {
+      return { events: [{ type: "output.expired", step, attempt, index }] };
+    }
+    if ((error as NodeJS.ErrnoException).code?.startsWith("E") === true) throw error;
+    return { events: [], againInMs: TROUBLE_WAIT_MS };
+  }
+};
+
+/** Gives every returned output its name in the run's folder. */
+export const place: Effect<"place"> = async (_command, { media, state }) => {
+  const events: RunEvent[] = [];
+  for (const { name, step, output } of ending(state).toPlace) {
+    const wanted = `${name}${fileExtension(output.copy!.contentType)}`;
+    const file = await media.place(output.copy!.sha256, state.planned.outDir, wanted);
+    events.push({ type: "file.placed", name, step, index: output.index, file });
+  }
+  return { events };
+};

@@ -1,0 +1,36 @@
+import type { Client } from "../../api/index.ts";
+import type { RunEvent } from "../../journal/events.ts";
+import type { RunState } from "../../journal/state.ts";
+import type { Progress } from "../../journal/store.ts";
+import type { Command } from "../../run/command.ts";
+import type { UploadHandles } from "../handles.ts";
+import type { MediaStore } from "../media-store.ts";
+
+/** What an effect may use. */
+export interface EffectContext {
+  readonly client: Client;
+  readonly media: MediaStore;
+  readonly handles: UploadHandles;
+  /** Read only; the driver alone changes it. */
+  readonly state: RunState;
+  readonly signal: AbortSignal;
+  readonly follow: "auto" | "stream" | "poll";
+  readonly now: () => number;
+  /** Critical-path rank of the step, so that its requests go first. */
+  readonly priority: number;
+  /** Hands over events before the effect is through. */
+  emit(events: readonly RunEvent[]): void;
+  progress(progress: Progress): void;
+}
+
+/** How a command ended: what happened, and when it may be tried again if it is still due. */
+export interface EffectResult {
+  readonly events: readonly RunEvent[];
+  /** Milliseconds to wait before the same command is issued again; Infinity: not in this drive. */
+  readonly againInMs?: number;
+}
+
+export type Effect<T extends Command["type"]> = (
+  command: Extract<Command, { readonly type: T }>,
+  context: EffectContext,
+) => Promise<EffectResult>;

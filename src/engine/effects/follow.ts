@@ -1,0 +1,91 @@
+import { ApiError, type JobResult } from "../../api/index.ts";
+import type { OutputFacts, RunEvent } from "../../journal/events.ts";
+import type { Command } from "../../run/command.ts";
+import type { Effect } from "./effect.ts";
+import { isPassing, TROUBLE_WAIT_MS, throwAccountTrouble } from "./service-trouble.ts";
+
+/** Follows an accepted job to its end; the truth is always GET /jobs/{id}. */
+export const follow: Effect<"follow"> = async (command, context) => {
+  const { step, attempt, jobId } = command;
+  const { signal, priority } = context;
+  let started = context.state.steps[step]?.attempts[attempt - 1]?.phase !== "inQueue";
+  try {
+    const model = context.state.steps[step]?.attempts[attempt - 1]?.model ?? undefined;
+    for await (const update of context.client.follow(jobId, { strategy: context.follow, signal, priority, model })) {
+      if (update.type === "settled") return { events: settled(command, update.job, update.outcome) };
+      if (update.type !== "status") continue;
+      const { status, progress, estimatedCompletionAt } = update.status;
+      if (status === "IN_PROGRESS" && !started) {
+        started = true;
+        context.emit([{ type: "job.started", step, attempt }]);
+      }
+      const estimate = estimatedCompletionAt === null ? Number.NaN : Date.parse(estimatedCompletionAt);
+      context.progress({
+        step,
+        fraction: progress,
+        estimatedCompletionAt: Number.isNaN(estimate) ? null : estimate,
+      });
+    }
+    return { events: [], againInMs: TROUBLE_WAIT_MS };
+  } catch (error) {
+    throwAccountTrouble(error);
+    if (isPassing(error)) return { events: [], againInMs: TROUBLE_WAIT_MS };
+    // A job that the journal knows is never made again because a read does not find it.
+    if (error instanceof ApiError) {
+      const message = `job ${jobId} was accepted, and now the service answers ${error.status} ${error.code}`;
+      return { events: [{ type: "job.unresolved", step, attempt, message }] };
+    }
+    throw error;
+  }
+};
+
+/** The cost of a job whose end is known but whose bill came late. */
+export const settle: Effect<"settle"> = async (command, context) => {
+  const { step, attempt, jobId } = command;
+  try {
+    const job = await context.client.job(jobId, { signal: context.signal });
+    if (job.costMicros !== null) {
+      return { events: [{ type: "job.settled", step, attempt, costMicros: job.costMicros }] };
+    }
+  } catch (error) {
+    throwAccountTrouble(error);
+    if (!isPassing(error) && !(error instanceof ApiError)) throw error;
+  }
+  const endedAt = context.state.steps[step]?.attempts[attempt - 1]?.completedAt ?? 0;
+  const waitedMs = context.now() - endedAt;
+  return { events: [], againInMs: waitedMs > 120_000 ? Number.POSITIVE_INFINITY : Math.max(2_000, waitedMs) };
+};
+
+type Follow = Extract<Command, { readonly type: "follow" }>;
+
+function settled(command: Follow, job: JobResult, outcome: string): readonly RunEvent[] {
+  const { step, attempt } = command;
+  const bill: readonly RunEvent[] =
+    job.costMicros === null ? [] : [{ type: "job.settled", step, attempt, costMicros: job.costMicros }];
+  if (outcome === "completed") {
+    return [{ type: "job.completed", step, attempt, outputs: job.outputs.map(outputFacts) }, ...bill];
+  }
+  const error =
+    job.error === null
+      ? { code: "UNKNOWN", message: `the job ended as ${job.status}`, retryable: false }
+      : { code: job.error.code, message: job.error.message, retryable: job.error.retryable };
+  return [{ type: "job.failed", step, attempt, error }, ...bill];
+}
+
+function outputFacts(output: JobResult["outputs"][number]): OutputFacts {
+  const { index, assetId, voiceId, contentType, width, height, durationMs, fps, error } = output;
+  const status: OutputFacts["status"] =
+    output.status === "COMPLETED" ? "COMPLETED" : output.status === "EXPIRED" ? "EXPIRED" : "FAILED";
+  return {
+    index,
+    status,
+    assetId,
+    voiceId,
+    contentType,
+    width,
+    height,
+    durationMs,
+    fps,
+    error: error === null ? null : { code: error.code, message: error.message, retryable: error.retryable ?? false },
+  };
+}

@@ -1,0 +1,25 @@
+import type { Command } from "../../run/command.ts";
+import { download, place } from "./download.ts";
+import type { Effect, EffectContext, EffectResult } from "./effect.ts";
+import { follow, settle } from "./follow.ts";
+import { quote } from "./quote.ts";
+import { submit } from "./submit.ts";
+import { upload } from "./upload.ts";
+
+export type { EffectContext, EffectResult } from "./effect.ts";
+
+const effects: { readonly [T in Command["type"]]: Effect<T> } = {
+  upload,
+  quote,
+  submit,
+  follow,
+  settle,
+  download,
+  place,
+};
+
+/** Performs one command with the effect registered for its type. */
+export function perform(command: Command, context: EffectContext): Promise<EffectResult> {
+  const effect = effects[command.type] as Effect<Command["type"]>;
+  return effect(command, context);
+}

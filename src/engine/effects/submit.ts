@@ -1,0 +1,132 @@
+import { ApiError, ConnectionError, type SubmitAck, TimeoutError, UnknownOutcomeError } from "../../api/index.ts";
+import type { RunEvent } from "../../journal/events.ts";
+import type { Command } from "../../run/command.ts";
+import type { Effect, EffectContext, EffectResult } from "./effect.ts";
+import { isPassing, journalError, TROUBLE_WAIT_MS, throwAccountTrouble } from "./service-trouble.ts";
+
+type Submit = Extract<Command, { readonly type: "submit" }>;
+
+/** Sends one intended submit. Its intent is durable already; every way this can end is an event. */
+export const submit: Effect<"submit"> = async (command, context) => {
+  const unsent = async (error: unknown): Promise<EffectResult> => {
+    throwAccountTrouble(error);
+    if (!isPassing(error)) return refused(command, error);
+    return command.mayExist
+      ? { events: [], againInMs: TROUBLE_WAIT_MS }
+      : { events: [withdrawn(command, "unsent")], againInMs: TROUBLE_WAIT_MS };
+  };
+  for (let renew = false; ; renew = true) {
+    let input: Submit["input"];
+    try {
+      input = await context.handles.materialise(command.input, { renew });
+    } catch (error) {
+      return unsent(error);
+    }
+    try {
+      const ack = await context.client.submit(
+        {
+          model: command.model,
+          input: input as Readonly<Record<string, unknown>>,
+          idempotencyKey: command.key,
+        },
+        { mayExist: command.mayExist, priority: 100 + context.priority },
+      );
+      return { events: acknowledged(command, ack) };
+    } catch (error) {
+      if (error instanceof UnknownOutcomeError) return unknown(command, error);
+      if (isExpiry(error) && !renew && readsUploads(command.input)) continue;
+      if ((error instanceof ConnectionError || error instanceof TimeoutError) && !error.sent) return unsent(error);
+      if (error instanceof ApiError && error.status === 402) return unfunded(command, error);
+      if (isExpiry(error)) return expired(command, context, error as ApiError);
+      return unsent(error);
+    }
+  }
+};
+
+function acknowledged(command: Submit, ack: SubmitAck): readonly RunEvent[] {
+  const { step, attempt } = command;
+  return [
+    {
+      type: "job.submitted",
+      step,
+      attempt,
+      jobId: ack.jobId,
+      model: ack.model === "" ? command.model : ack.model,
+      replayed: ack.replayed,
+    },
+  ];
+}
+
+/** The question stays open: only an acknowledgement closes it, unless a definite refusal says that nobody can. */
+function unknown(command: Submit, error: UnknownOutcomeError): EffectResult {
+  const { step, attempt } = command;
+  const cause = error.cause;
+  const message = cause instanceof Error ? cause.message : String(cause);
+  if (cause instanceof ApiError && !isPassing(cause)) {
+    return {
+      events: [
+        { type: "job.unresolved", step, attempt, message: `sent once without an answer, then refused: ${message}` },
+      ],
+    };
+  }
+  return { events: [{ type: "job.submit.unknown", step, attempt, message }], againInMs: TROUBLE_WAIT_MS };
+}
+
+function refused(command: Submit, error: unknown): EffectResult {
+  const { step, attempt } = command;
+  return { events: [{ type: "job.submit.refused", step, attempt, error: journalError(error) }] };
+}
+
+function withdrawn(command: Submit, reason: "funds" | "expired" | "unsent"): RunEvent {
+  return { type: "job.submit.withdrawn", step: command.step, attempt: command.attempt, reason };
+}
+
+function unfunded(command: Submit, error: ApiError): EffectResult {
+  const billing = error.billing;
+  return {
+    events: [
+      withdrawn(command, "funds"),
+      {
+        type: "run.paused",
+        reason: "funds",
+        message: `${command.step}: the wallet cannot fund it (${error.message}).`,
+        ...(billing === null
+          ? {}
+          : {
+              fundingUrl: billing.fundingUrl ?? undefined,
+              requiredMicros: billing.requiredMicros,
+              balanceMicros: billing.balanceMicros,
+            }),
+      } as RunEvent,
+    ],
+  };
+}
+
+/** An asset it reads is gone at the service: say which, so that it is sent again from our copy, or given up. */
+function expired(command: Submit, context: EffectContext, error: ApiError): EffectResult {
+  const gone = new Set(assetIds(command.input));
+  const events: RunEvent[] = [];
+  for (const step of Object.values(context.state.steps)) {
+    const attempt = step.attempts.at(-1);
+    for (const output of attempt?.outputs ?? []) {
+      const open = output.phase === "available" || output.phase === "downloaded";
+      if (open && output.assetId !== null && gone.has(output.assetId)) {
+        events.push({ type: "output.expired", step: step.path, attempt: attempt!.n, index: output.index });
+      }
+    }
+  }
+  if (events.length === 0) return refused(command, error);
+  return { events: [...events, withdrawn(command, "expired")] };
+}
+
+function isExpiry(error: unknown): boolean {
+  return error instanceof ApiError && error.status === 400 && (error.details ?? []).some((d) => d.reason === "expired");
+}
+
+function readsUploads(input: unknown): boolean {
+  return JSON.stringify(input).includes('"source":"upload"');
+}
+
+function assetIds(input: unknown): string[] {
+  return [...JSON.stringify(input).matchAll(/"asset_id":"([^"]+)"/g)].map((match) => match[1]!);
+}

@@ -1,0 +1,61 @@
+import { existsSync } from "node:fs";
+import { type Client, type ClientOptions, createClient } from "../api/index.ts";
+import { InvalidOptionError } from "./errors.ts";
+
+/** The service that a Showrunner works with, and how to let go of it. */
+export interface Service {
+  readonly kind: "hosted" | "local";
+  readonly client: Client;
+  /** What runs are pinned to: stays the same when a local service comes back on another port. */
+  readonly origin: string;
+  close(): Promise<void>;
+}
+
+export interface ServiceOptions {
+  readonly client?: Client | undefined;
+  readonly baseUrl?: string | undefined;
+  readonly apiKey?: string | undefined;
+  readonly local?: boolean | undefined;
+  /** Folder of the embedded local service. Default `.showrunner/local`. */
+  readonly localDir?: string | undefined;
+  readonly env?: Readonly<Record<string, string | undefined>> | undefined;
+  readonly clientOptions?: Partial<ClientOptions> | undefined;
+}
+
+/** The service by options, else by environment, else the local one, embedded in this process. */
+export async function openService(options: ServiceOptions): Promise<Service> {
+  const env = options.env ?? process.env;
+  if (options.client !== undefined) {
+    const { client } = options;
+    return { kind: "hosted", client, origin: client.baseUrl, close: async () => {} };
+  }
+  const baseUrl = options.baseUrl ?? env.SHOWRUNNER_BASE_URL;
+  if (options.local === true || baseUrl === undefined || baseUrl === "") return openLocal(options);
+  const apiKey = options.apiKey ?? env.SHOWRUNNER_API_KEY;
+  if (apiKey === undefined || apiKey === "") {
+    throw new InvalidOptionError(
+      "SHOWRUNNER_API_KEY",
+      `is not set, and ${baseUrl} needs a key of the form <key_id>:<secret>.`,
+    );
+  }
+  const client = createClient({ ...options.clientOptions, baseUrl, apiKey });
+  return { kind: "hosted", client, origin: client.baseUrl, close: () => client.close() };
+}
+
+async function openLocal(options: ServiceOptions): Promise<Service> {
+  const dataDir = options.localDir ?? ".showrunner/local";
+  const { startLocalService, findLocalService } = await import("../local-service/index.ts");
+  const found = existsSync(dataDir) ? await findLocalService(dataDir) : null;
+  const own = found === null ? await startLocalService({ dataDir }) : null;
+  const { baseUrl, apiKey } = (found ?? own)!;
+  const client = createClient({ ...options.clientOptions, baseUrl, apiKey });
+  return {
+    kind: "local",
+    client,
+    origin: `local:${dataDir}`,
+    close: async () => {
+      await client.close();
+      await own?.close();
+    },
+  };
+}

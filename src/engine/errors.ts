@@ -1,0 +1,60 @@
+import { ShowrunnerError } from "../errors.ts";
+import type { LeaseHolder } from "../journal/store.ts";
+import { formatUsd } from "../money.ts";
+import type { Problem } from "../plan/plan.ts";
+
+/** The plan has problems, all of them listed; nothing was submitted. */
+export class PlanProblemsError extends ShowrunnerError {
+  readonly code = "PLAN_PROBLEMS";
+  readonly problems: readonly Problem[];
+  constructor(problems: readonly Problem[]) {
+    super(`The plan has ${problems.length} ${problems.length === 1 ? "problem" : "problems"}; nothing was submitted.`);
+    this.problems = problems;
+  }
+}
+
+/** The quote is above the budget; nothing was submitted. */
+export class OverBudgetError extends ShowrunnerError {
+  readonly code = "OVER_BUDGET";
+  readonly quoteMicros: number;
+  readonly budgetMicros: number;
+  constructor(quoteMicros: number, budgetMicros: number) {
+    super(
+      `The plan costs ${formatUsd(quoteMicros)} USD and the budget is ${formatUsd(budgetMicros)} USD: ${formatUsd(quoteMicros - budgetMicros)} USD short. Nothing was submitted.`,
+    );
+    this.quoteMicros = quoteMicros;
+    this.budgetMicros = budgetMicros;
+  }
+}
+
+/** Another process is driving the run right now. */
+export class RunBusyError extends ShowrunnerError {
+  readonly code = "RUN_BUSY";
+  readonly runId: string;
+  constructor(runId: string, holder: LeaseHolder, expiresAt: number) {
+    super(
+      `Run "${runId}" is being driven by process ${holder.pid} on ${holder.host}; if that one is frozen, it may be taken over after ${new Date(expiresAt).toISOString()}.`,
+    );
+    this.runId = runId;
+  }
+}
+
+/** The run belongs to another account or service than the one it was resumed with. */
+export class AccountMismatchError extends ShowrunnerError {
+  readonly code = "ACCOUNT_MISMATCH";
+  constructor(runId: string, wanted: string, given: string) {
+    super(
+      `Run "${runId}" was started with ${wanted}, and now it is ${given}. Resume it with the account it was paid from.`,
+    );
+  }
+}
+
+/** An option cannot be used as it was given. */
+export class InvalidOptionError extends ShowrunnerError {
+  readonly code = "INVALID_OPTION";
+  readonly option: string;
+  constructor(option: string, message: string) {
+    super(`${option}: ${message}`);
+    this.option = option;
+  }
+}

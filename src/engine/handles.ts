@@ -1,0 +1,79 @@
+import type { Client } from "../api/index.ts";
+import type { JournalStore } from "../journal/store.ts";
+import type { Json } from "../plan/plan.ts";
+import type { MediaStore } from "./media-store.ts";
+
+/** A handle this close to its end is renewed rather than sent. */
+const MARGIN_MS = 5 * 60_000;
+
+/**
+ * Turns uploads by content hash into the service's presigned handles. Handles live in a table that expires, never in
+ * events; the bytes are in the media store, so that a handle can always be renewed.
+ */
+export class UploadHandles {
+  readonly #client: Client;
+  readonly #store: JournalStore;
+  readonly #media: MediaStore;
+  readonly #account: string;
+  readonly #now: () => number;
+  readonly #pending = new Map<string, Promise<string>>();
+
+  constructor(deps: {
+    readonly client: Client;
+    readonly store: JournalStore;
+    readonly media: MediaStore;
+    readonly now: () => number;
+  }) {
+    this.#client = deps.client;
+    this.#store = deps.store;
+    this.#media = deps.media;
+    this.#now = deps.now;
+    // The address is part of it: a local service may come back on another port.
+    this.#account = `${deps.client.keyId}@${deps.client.baseUrl}`;
+  }
+
+  /** A resolved input with each `{source: "upload", sha256}` replaced by a live handle; `renew` distrusts kept ones. */
+  async materialise(
+    input: Json,
+    options: { readonly renew?: boolean; readonly signal?: AbortSignal } = {},
+  ): Promise<Json> {
+    if (Array.isArray(input)) return Promise.all(input.map((item) => this.materialise(item, options)));
+    if (typeof input !== "object" || input === null) return input;
+    const record = input as { readonly [key: string]: Json };
+    if (record.source === "upload" && typeof record.sha256 === "string") {
+      return { source: "url", url: await this.url(record.sha256, options) };
+    }
+    const entries = Object.entries(record).map(async ([key, value]) => [key, await this.materialise(value, options)]);
+    return Object.fromEntries(await Promise.all(entries));
+  }
+
+  /** The handle's URL, uploading the bytes when there is none that will live long enough. */
+  async url(
+    sha256: string,
+    options: { readonly renew?: boolean; readonly signal?: AbortSignal } = {},
+  ): Promise<string> {
+    if (options.renew !== true) {
+      const kept = await this.#store.handle(sha256, this.#account);
+      if (kept !== null && kept.expiresAt - MARGIN_MS > this.#now()) return kept.url;
+    }
+    const pending = this.#pending.get(sha256) ?? this.#upload(sha256, options.signal);
+    this.#pending.set(sha256, pending);
+    try {
+      return await pending;
+    } finally {
+      this.#pending.delete(sha256);
+    }
+  }
+
+  async #upload(sha256: string, signal: AbortSignal | undefined): Promise<string> {
+    const handle = await this.#client.upload({ path: this.#media.path(sha256) }, { signal });
+    await this.#store.putHandle({
+      sha256,
+      account: this.#account,
+      url: handle.url,
+      contentType: handle.contentType ?? "application/octet-stream",
+      expiresAt: Date.parse(handle.expiresAt ?? "") || this.#now() + 10 * 60_000,
+    });
+    return handle.url;
+  }
+}

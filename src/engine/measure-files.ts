@@ -1,0 +1,31 @@
+import { createHash } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { stat } from "node:fs/promises";
+import { resolve } from "node:path";
+import { fileTypeFromFile } from "file-type";
+import type { FileFacts } from "../plan/plan.ts";
+
+/** Measures the files that a plan uploads; one that cannot be read is a value, so that all problems come at once. */
+export async function measureFiles(
+  files: readonly { readonly path: string }[],
+): Promise<ReadonlyMap<string, FileFacts | { readonly error: string }>> {
+  const paths = [...new Set(files.map((file) => file.path))];
+  return new Map(await Promise.all(paths.map(async (path) => [path, await measure(path)] as const)));
+}
+
+async function measure(given: string): Promise<FileFacts | { readonly error: string }> {
+  const path = resolve(given);
+  try {
+    const found = await stat(path);
+    if (!found.isFile()) return { error: `${given} is not a file` };
+    if (found.size === 0) return { error: `${given} is empty` };
+    const hash = createHash("sha256");
+    for await (const piece of createReadStream(path)) hash.update(piece as Buffer);
+    const type = await fileTypeFromFile(path);
+    const contentType = type?.mime ?? "application/octet-stream";
+    return { path, sha256: hash.digest("hex"), sizeBytes: found.size, contentType };
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code;
+    return { error: code === "ENOENT" ? `${given} does not exist` : `${given} cannot be read (${code ?? error})` };
+  }
+}

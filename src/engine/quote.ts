@@ -1,0 +1,210 @@
+import { hash } from "node:crypto";
+import canonicalize from "canonicalize";
+import { ApiError, type Client } from "../api/index.ts";
+import type { PriceBasis } from "../journal/events.ts";
+import { formatUsd } from "../money.ts";
+import { criticalPath, referencesOf, resolveInput } from "../plan/index.ts";
+import type { JobStep, Json, Plan, Problem, Reference } from "../plan/plan.ts";
+import { journalError } from "./effects/service-trouble.ts";
+import type { UploadHandles } from "./handles.ts";
+import type { MediaStore } from "./media-store.ts";
+import { placeholder } from "./placeholders.ts";
+
+/** The price of one step. */
+export interface StepPrice {
+  readonly step: string;
+  readonly model: string | null;
+  /** Micro-dollars; null when the service cannot say. */
+  readonly costMicros: number | null;
+  /**
+   * `quoted`: by the service for just this input. `provisional`: its media do not exist yet, quoted with stand-ins and
+   * asked again before the submit. `unquotable`: runs only under a maximum. `free`: an upload.
+   */
+  readonly basis: PriceBasis | "free";
+  /** The most the step may cost, where it or the run sets one. */
+  readonly maxCostMicros: number | null;
+  /** Why there is no price. */
+  readonly reason: string | null;
+}
+
+/** A plan with prices. Making one spends nothing: uploads and estimates are free. */
+export interface Quote {
+  /** False when there are problems: then nothing was priced. */
+  readonly ok: boolean;
+  readonly problems: readonly Problem[];
+  readonly plan: Plan | null;
+  readonly prices: readonly StepPrice[];
+  /** Micro-dollars. `max` is null when a step has neither a price nor a maximum. */
+  readonly totalMicros: { readonly min: number; readonly max: number | null };
+  /** Step paths of the longest chain, in order. */
+  readonly criticalPath: readonly string[];
+  /** Expected duration of the critical path in milliseconds, null when unknown. */
+  readonly forecastMs: number | null;
+}
+
+export interface Pricing {
+  readonly client: Client;
+  readonly handles: UploadHandles;
+  readonly media: MediaStore;
+  readonly maxUnquotedMicros: number | null;
+}
+
+/** What speech is expected to last, for want of the speech itself. */
+const MS_PER_CHARACTER = 70;
+
+type Ref = Reference["$ref"];
+type Estimated = { readonly costMicros: number | null; readonly reason: string | null };
+
+/** Asks the service what every step costs; equal inputs are asked once. */
+export async function pricePlan(plan: Plan, pricing: Pricing, problemsSoFar: readonly Problem[] = []): Promise<Quote> {
+  const problems: Problem[] = [...problemsSoFar];
+  const asked = new Map<string, Promise<Estimated>>();
+  const voices = new Map<string, Promise<string | null>>();
+  for (const step of plan.steps) if (step.kind === "upload") await pricing.media.put({ path: step.file.path });
+
+  const price = async (step: JobStep): Promise<StepPrice> => {
+    const base = {
+      step: step.path,
+      model: step.model,
+      maxCostMicros: step.policy.maxCostMicros ?? pricing.maxUnquotedMicros,
+    };
+    const unquotable = (reason: string): StepPrice => ({ ...base, costMicros: null, basis: "unquotable", reason });
+    const refs = referencesOf(step.input);
+    const pending = refs.filter((ref) => ref.as !== "upload");
+    const stands = new Map<string, Json>();
+    for (const ref of refs) {
+      const stand = await standIn(plan, step, ref, pricing, voices);
+      if (stand === null) return { ...unquotable(`${ref.step} does not exist yet`), basis: "provisional" };
+      stands.set(refKey(ref), stand);
+    }
+    const input = resolveInput(step.input, (ref) => stands.get(refKey(ref))!);
+    const key = hash("sha256", canonicalize([step.model, input]) ?? "");
+    const estimate = asked.get(key) ?? ask(pricing, step, input);
+    asked.set(key, estimate);
+    try {
+      const { costMicros, reason } = await estimate;
+      if (costMicros === null) return unquotable(reason ?? "the service cannot quote this model in advance");
+      return { ...base, costMicros, basis: pending.length === 0 ? "quoted" : "provisional", reason: null };
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.status !== 400) throw error;
+      if (pending.length > 0) return { ...unquotable(journalError(error).message), basis: "provisional" };
+      problems.push(...refusal(step, error));
+      return unquotable(error.message);
+    }
+  };
+
+  const prices = await Promise.all(
+    plan.steps.map((step): StepPrice | Promise<StepPrice> =>
+      step.kind === "job"
+        ? price(step)
+        : { step: step.path, model: null, costMicros: 0, basis: "free", maxCostMicros: 0, reason: null },
+    ),
+  );
+  problems.push(...priceProblems(plan, prices));
+  const critical = criticalPath(plan, expectedMs);
+  return {
+    ok: problems.length === 0,
+    problems,
+    plan,
+    prices,
+    totalMicros: total(prices),
+    criticalPath: critical.path,
+    forecastMs: critical.lengthMs,
+  };
+}
+
+/** Rough durations by what a step makes, until past runs tell better. */
+export function expectedMs(step: Plan["steps"][number]): number {
+  if (step.kind === "upload") return 500;
+  return { image: 10_000, audio: 8_000, voice: 8_000, video: 90_000 }[step.yields];
+}
+
+export function total(prices: readonly StepPrice[]): { readonly min: number; readonly max: number | null } {
+  let min = 0;
+  let max: number | null = 0;
+  for (const price of prices) {
+    min += price.costMicros ?? 0;
+    const most = price.costMicros ?? price.maxCostMicros;
+    max = max === null || most === null ? null : max + most;
+  }
+  return { min, max };
+}
+
+async function ask(pricing: Pricing, step: JobStep, input: Json): Promise<Estimated> {
+  const sent = await pricing.handles.materialise(input);
+  const { costMicros, reason } = await pricing.client.estimate({
+    model: step.model,
+    input: sent as Readonly<Record<string, unknown>>,
+  });
+  return { costMicros, reason };
+}
+
+/** What takes the place of a result that does not exist yet; null when nothing can. */
+async function standIn(
+  plan: Plan,
+  step: JobStep,
+  ref: Ref,
+  pricing: Pricing,
+  voices: Map<string, Promise<string | null>>,
+): Promise<Json | null> {
+  const source = plan.steps.find(({ path }) => path === ref.step)!;
+  if (source.kind === "upload") return { source: "upload", sha256: source.file.sha256 };
+  if (ref.as === "voice") {
+    const voice = voices.get(step.model) ?? anyVoice(pricing.client, step.model);
+    voices.set(step.model, voice);
+    return voice;
+  }
+  if (ref.kind === undefined) return null;
+  const bytes = placeholder(ref.kind, { durationMs: spokenMs(source) });
+  if (bytes === null) return null;
+  const { sha256 } = await pricing.media.put({ bytes });
+  const media: Json = { source: "upload", sha256 };
+  return ref.output === "all" ? Array.from({ length: source.outputs }, () => media) : media;
+}
+
+function anyVoice(client: Client, model: string): Promise<string | null> {
+  return (async () => {
+    for await (const voice of client.voices(model)) return voice.id;
+    return null;
+  })().catch((error: unknown) => {
+    if (error instanceof ApiError) return null;
+    throw error;
+  });
+}
+
+function spokenMs(source: JobStep): number {
+  const input = source.input as { readonly text?: Json; readonly duration_ms?: Json };
+  if (typeof input.duration_ms === "number") return input.duration_ms;
+  return typeof input.text === "string" ? Math.max(1000, input.text.length * MS_PER_CHARACTER) : 5000;
+}
+
+function refKey(ref: Ref): string {
+  return `${ref.step} ${ref.as} ${ref.output}`;
+}
+
+/** A refused estimate is a problem of the plan, one for each bad field. */
+function refusal(step: JobStep, error: ApiError): readonly Problem[] {
+  const details = error.details ?? [];
+  if (details.length === 0) return [{ code: "refused", step: step.path, field: error.param, message: error.message }];
+  return details.map((detail) => ({
+    code: detail.reason ?? "refused",
+    step: step.path,
+    field: detail.field,
+    message: detail.message,
+  }));
+}
+
+function priceProblems(plan: Plan, prices: readonly StepPrice[]): readonly Problem[] {
+  return plan.steps.flatMap((step, index): readonly Problem[] => {
+    if (step.kind !== "job") return [];
+    const { costMicros, basis, maxCostMicros } = prices[index]!;
+    const own = step.policy.maxCostMicros;
+    if (basis === "unquotable" && maxCostMicros === null) {
+      const message = `${step.model} cannot be quoted in advance: give the step a maxCost, or run with --max-unquoted USD.`;
+      return [{ code: "unquotable", step: step.path, field: null, message }];
+    }
+    if (costMicros === null || own === null || costMicros <= own) return [];
+    const message = `costs ${formatUsd(costMicros)} USD, more than its maxCost of ${formatUsd(own)} USD.`;
+    return [{ code: "over-max-cost", step: step.path, field: null, message }];
+  });
+}

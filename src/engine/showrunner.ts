@@ -1,0 +1,470 @@
+import { randomBytes, randomUUID } from "node:crypto";
+import { dirname, join, resolve } from "node:path";
+import { type Client, type Clock, systemClock } from "../api/index.ts";
+import { type Catalog, fetchCatalog } from "../catalog/index.ts";
+import type { Pipeline, Returns } from "../define/index.ts";
+import { RunUnknownError } from "../journal/errors.ts";
+import type { PauseReason, RunLimits, StoredEvent } from "../journal/events.ts";
+import { apply, FOLD_VERSION, fold } from "../journal/fold.ts";
+import { isHolderDead, thisHolder } from "../journal/host.ts";
+import { openSqliteJournal } from "../journal/sqlite.ts";
+import { isRunFinal, type RunPlanned, type RunState } from "../journal/state.ts";
+import type { JournalStore, Lease, RunRow } from "../journal/store.ts";
+import { formatUsd, parseUsd } from "../money.ts";
+import { criticalPath, draft, filesOf, makePlan, modelsOf } from "../plan/index.ts";
+import type { Plan, Problem } from "../plan/plan.ts";
+import { type RunReport, runReport } from "../run/report.ts";
+import { type DriveDependencies, drive } from "./drive.ts";
+import { openService, type Service, type ServiceOptions } from "./embedded-service.ts";
+import {
+  AccountMismatchError,
+  InvalidOptionError,
+  OverBudgetError,
+  PlanProblemsError,
+  RunBusyError,
+} from "./errors.ts";
+import { UploadHandles } from "./handles.ts";
+import { measureFiles } from "./measure-files.ts";
+import { type MediaStore, openMediaStore } from "./media-store.ts";
+import { expectedMs, pricePlan, type Quote } from "./quote.ts";
+import { type ResultsOf, runOutputs } from "./results.ts";
+import { type RunUpdate, Updates } from "./updates.ts";
+
+export interface OpenOptions extends ServiceOptions {
+  /** Journal file, or a store. Default: environment SHOWRUNNER_JOURNAL, else `.showrunner/journal.db`. */
+  readonly journal?: string | JournalStore | undefined;
+  /** Folder of downloaded bytes, by content hash. Default: `media` beside the journal. */
+  readonly mediaDir?: string | undefined;
+  /** How jobs are followed. Default `auto`. */
+  readonly follow?: "auto" | "stream" | "poll" | undefined;
+  readonly clock?: Clock | undefined;
+  /** A frozen holder keeps a run this long, milliseconds. Default 30 000. A dead one is replaced at once. */
+  readonly leaseMs?: number | undefined;
+  /** An unanswered submit older than this is not sent again, milliseconds. Default 24 h. */
+  readonly idempotencyWindowMs?: number | undefined;
+}
+
+export interface RunOptions {
+  /** Names the run; letters, digits, `.`, `_` and `-`. Default: made up. */
+  readonly id?: string | undefined;
+  /** The most that the run may cost, a decimal of US dollars. Default: no cap. */
+  readonly budget?: string | undefined;
+  /** Jobs at once: in all (default 8), or by `total`, model id and modality. */
+  readonly concurrency?: number | { readonly [name: string]: number | undefined } | undefined;
+  /** The most that one job without a quote may cost, a decimal of US dollars. */
+  readonly maxUnquoted?: string | undefined;
+  /** Folder of the named files. Default `out/<run id>`. */
+  readonly outDir?: string | undefined;
+  /** Aborting stops gracefully: no new submits, those under way are settled. */
+  readonly signal?: AbortSignal | undefined;
+  readonly source?: { readonly file: string; readonly exportName: string } | undefined;
+}
+
+export interface ResumeOptions {
+  readonly signal?: AbortSignal | undefined;
+  /** A new budget, decimal of US dollars, in place of the run's own. */
+  readonly budget?: string | undefined;
+  /** Stay and try again for so long while the wallet is short, milliseconds. Default 0. */
+  readonly waitForFundsMs?: number | undefined;
+}
+
+export interface RunResult<O = unknown> {
+  readonly id: string;
+  readonly status: "succeeded" | "partial" | "failed" | "cancelled" | "paused";
+  /** What the pipeline returns, as far as it exists; a missing part is null. */
+  readonly outputs: O;
+  readonly cost: { readonly micros: number; readonly usd: string };
+  readonly pause: {
+    readonly reason: PauseReason;
+    readonly message: string;
+    readonly fundingUrl: string | null;
+    readonly requiredMicros: number | null;
+    readonly balanceMicros: number | null;
+  } | null;
+  readonly report: RunReport;
+  /** Jobs that go on, and bill, at the service although this run stopped watching. */
+  readonly stillRunning: readonly { readonly step: string; readonly jobId: string | null }[];
+}
+
+export interface RunHandle<O = unknown> {
+  readonly id: string;
+  /** Every event from the run's first on, then progress as it comes; ends with the run. */
+  events(): AsyncIterable<RunUpdate>;
+  /** Resolves when the run is through or pauses; rejects for what is wrong outside of it (a refused key, a full disk). */
+  result(): Promise<RunResult<O>>;
+  /** No new submits; those under way are settled, then the run pauses. */
+  stop(): Promise<void>;
+}
+
+export interface Showrunner {
+  readonly service: { readonly kind: "hosted" | "local"; readonly baseUrl: string };
+  /** All problems at once, or the plan. Reads the catalog, sends nothing else. */
+  plan<R extends Returns>(
+    pipeline: Pipeline<R>,
+    input: unknown,
+  ): Promise<
+    { readonly ok: true; readonly plan: Plan } | { readonly ok: false; readonly problems: readonly Problem[] }
+  >;
+  /** The plan with prices. Spends nothing. */
+  quote<R extends Returns>(
+    pipeline: Pipeline<R>,
+    input: unknown,
+    options?: { readonly maxUnquoted?: string | undefined },
+  ): Promise<Quote>;
+  run<R extends Returns>(pipeline: Pipeline<R>, input: unknown, options?: RunOptions): Promise<RunHandle<ResultsOf<R>>>;
+  resume(runId: string, options?: ResumeOptions): Promise<RunHandle>;
+  runs(): Promise<readonly RunRow[]>;
+  show(runId: string): Promise<RunReport>;
+  events(
+    runId: string,
+    options?: { readonly follow?: boolean; readonly afterSeq?: number; readonly signal?: AbortSignal },
+  ): AsyncIterable<StoredEvent>;
+  /** Asks whoever drives the run to stop it. */
+  stop(runId: string): Promise<void>;
+  balance(): Promise<{ readonly balanceMicros: number; readonly currency: string }>;
+  /** API requests sent since this Showrunner was opened. */
+  requests(): { readonly total: number };
+  /** Stops its runs gracefully, then closes journal, client and embedded service. */
+  close(): Promise<void>;
+}
+
+/** Opens journal, media store and service. Close it when done. */
+export async function openShowrunner(options: OpenOptions = {}): Promise<Showrunner> {
+  const journal = options.journal ?? process.env.SHOWRUNNER_JOURNAL ?? ".showrunner/journal.db";
+  const store = typeof journal === "string" ? await openSqliteJournal(journal) : journal;
+  try {
+    const folder = typeof journal === "string" ? dirname(journal) : ".showrunner";
+    const media = await openMediaStore(resolve(options.mediaDir ?? join(folder, "media")));
+    const service = await openService(options);
+    return new EmbeddedShowrunner({ options, store, ownsStore: typeof journal === "string", media, service });
+  } catch (error) {
+    if (typeof journal === "string") await store.close();
+    throw error;
+  }
+}
+
+interface Parts {
+  readonly options: OpenOptions;
+  readonly store: JournalStore;
+  readonly ownsStore: boolean;
+  readonly media: MediaStore;
+  readonly service: Service;
+}
+
+const DEFAULT_LIMIT = 8;
+const RUN_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
+
+class EmbeddedShowrunner implements Showrunner {
+  readonly service: { readonly kind: "hosted" | "local"; readonly baseUrl: string };
+  readonly #parts: Parts;
+  readonly #client: Client;
+  readonly #store: JournalStore;
+  readonly #clock: Clock;
+  readonly #handles: UploadHandles;
+  readonly #running = new Map<Promise<unknown>, AbortController>();
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+    this.#client = parts.service.client;
+    this.#store = parts.store;
+    this.#clock = parts.options.clock ?? systemClock;
+    this.service = { kind: parts.service.kind, baseUrl: this.#client.baseUrl };
+    this.#handles = new UploadHandles({ client: this.#client, store: this.#store, media: parts.media, now: this.#now });
+  }
+
+  readonly #now = () => this.#clock.now();
+
+  async plan<R extends Returns>(pipeline: Pipeline<R>, input: unknown) {
+    const made = await this.#plan(pipeline, input);
+    return made.ok ? { ok: true as const, plan: made.plan } : made;
+  }
+
+  async #plan(pipeline: Pipeline<Returns>, input: unknown) {
+    const drafted = draft(pipeline, input);
+    if (drafted.draft === null) return { ok: false as const, problems: drafted.problems };
+    const files = await measureFiles(filesOf(drafted.draft));
+    const catalog: Catalog = await fetchCatalog(this.#client, modelsOf(drafted.draft));
+    const made = makePlan(drafted.draft, { catalog, files });
+    const problems = [...drafted.problems, ...(made.ok ? [] : made.problems)];
+    return made.ok && problems.length === 0 ? made : { ok: false as const, problems };
+  }
+
+  async quote<R extends Returns>(
+    pipeline: Pipeline<R>,
+    input: unknown,
+    options: { readonly maxUnquoted?: string | undefined } = {},
+  ): Promise<Quote> {
+    const made = await this.#plan(pipeline, input);
+    if (made.ok) return this.#price(made.plan, usdOption("maxUnquoted", options.maxUnquoted));
+    return {
+      ok: false,
+      problems: made.problems,
+      plan: null,
+      prices: [],
+      totalMicros: { min: 0, max: null },
+      criticalPath: [],
+      forecastMs: null,
+    };
+  }
+
+  #price(plan: Plan, maxUnquotedMicros: number | null): Promise<Quote> {
+    const { media } = this.#parts;
+    return pricePlan(plan, { client: this.#client, handles: this.#handles, media, maxUnquotedMicros });
+  }
+
+  async run<R extends Returns>(
+    pipeline: Pipeline<R>,
+    input: unknown,
+    options: RunOptions = {},
+  ): Promise<RunHandle<ResultsOf<R>>> {
+    const id = options.id ?? `${pipeline.name}-${randomUUID().slice(0, 8)}`;
+    if (!RUN_ID.test(id)) {
+      throw new InvalidOptionError(
+        "id",
+        `${JSON.stringify(id)} is no run id; use up to 100 letters, digits, ".", "_" and "-".`,
+      );
+    }
+    const budgetMicros = usdOption("budget", options.budget);
+    const maxUnquotedMicros = usdOption("maxUnquoted", options.maxUnquoted);
+    const limits = limitsOf(options.concurrency);
+    const made = await this.#plan(pipeline, input);
+    if (!made.ok) throw new PlanProblemsError(made.problems);
+    const quote = await this.#price(made.plan, maxUnquotedMicros);
+    if (!quote.ok) throw new PlanProblemsError(quote.problems);
+    const most = quote.totalMicros.max ?? quote.totalMicros.min;
+    if (budgetMicros !== null && most > budgetMicros) throw new OverBudgetError(most, budgetMicros);
+    const planned: RunPlanned = {
+      type: "run.planned",
+      plan: made.plan,
+      input: made.parsedInput,
+      baseUrl: this.#parts.service.origin,
+      keyId: this.#client.keyId,
+      nonce: randomBytes(16).toString("hex"),
+      budgetMicros,
+      maxUnquotedMicros,
+      limits,
+      quoteMicros: quote.totalMicros.max,
+      outDir: resolve(options.outDir ?? join("out", id)),
+      source: options.source ?? null,
+    };
+    await this.#store.createRun(id, planned, this.#now());
+    return this.#open(id, { quote, signal: options.signal }) as Promise<RunHandle<ResultsOf<R>>>;
+  }
+
+  async resume(runId: string, options: ResumeOptions = {}): Promise<RunHandle> {
+    return this.#open(runId, { resume: true, ...options });
+  }
+
+  runs(): Promise<readonly RunRow[]> {
+    return this.#store.runs();
+  }
+
+  async show(runId: string): Promise<RunReport> {
+    return runReport(await this.#load(runId));
+  }
+
+  async *events(
+    runId: string,
+    options: { readonly follow?: boolean; readonly afterSeq?: number; readonly signal?: AbortSignal } = {},
+  ): AsyncGenerator<StoredEvent, void, undefined> {
+    if ((await this.#store.run(runId)) === null) throw new RunUnknownError(runId, "the journal");
+    let afterSeq = options.afterSeq ?? 0;
+    for (;;) {
+      const events = await this.#store.read(runId, { afterSeq });
+      for (const event of events) {
+        yield event;
+        afterSeq = event.seq;
+        if (event.event.type === "run.finished") return;
+      }
+      if (options.follow !== true || options.signal?.aborted === true) return;
+      await this.#store.waitForChange(runId, afterSeq, options.signal).catch(() => {});
+    }
+  }
+
+  async stop(runId: string): Promise<void> {
+    if ((await this.#store.run(runId)) === null) throw new RunUnknownError(runId, "the journal");
+    await this.#store.send(runId, { type: "stop" }, this.#now());
+  }
+
+  balance() {
+    return this.#client.balance();
+  }
+
+  requests(): { readonly total: number } {
+    return { total: this.#client.pace().requests };
+  }
+
+  async close(): Promise<void> {
+    for (const stop of this.#running.values()) stop.abort();
+    await Promise.allSettled(this.#running.keys());
+    await this.#parts.service.close();
+    if (this.#parts.ownsStore) await this.#store.close();
+  }
+
+  /** Takes the lease, folds what is there, and drives the run in the background. */
+  async #open(
+    runId: string,
+    how: ResumeOptions & { readonly quote?: Quote; readonly resume?: boolean },
+  ): Promise<RunHandle> {
+    const known = await this.#load(runId);
+    const { baseUrl, keyId } = known.planned;
+    const here = this.#parts.service.origin;
+    if (baseUrl !== here || keyId !== this.#client.keyId) {
+      throw new AccountMismatchError(runId, `key ${keyId} at ${baseUrl}`, `key ${this.#client.keyId} at ${here}`);
+    }
+    const updates = new Updates();
+    const stop = new AbortController();
+    how.signal?.addEventListener("abort", () => stop.abort(), { once: true });
+    if (how.signal?.aborted === true) stop.abort();
+    const done = this.#drive(runId, known, updates, stop, how).finally(() => {
+      updates.end();
+      this.#running.delete(done);
+    });
+    this.#running.set(done, stop);
+    done.catch(() => {});
+    return {
+      id: runId,
+      events: () => updates.read(),
+      result: () => done,
+      stop: async () => {
+        stop.abort();
+        await done.catch(() => {});
+      },
+    };
+  }
+
+  async #drive(
+    runId: string,
+    known: RunState,
+    updates: Updates,
+    stop: AbortController,
+    how: ResumeOptions & { readonly quote?: Quote; readonly resume?: boolean },
+  ): Promise<RunResult> {
+    if (isRunFinal(known.status)) {
+      updates.push(await this.#store.read(runId));
+      return result(known, this.#parts.media);
+    }
+    const leaseMs = this.#parts.options.leaseMs ?? 30_000;
+    const at = this.#now();
+    const outcome = await this.#store.takeLease(runId, thisHolder(randomUUID()), {
+      at,
+      ttlMs: leaseMs,
+      isDead: isHolderDead,
+    });
+    if (!outcome.taken) throw new RunBusyError(runId, outcome.heldBy, outcome.expiresAt);
+    updates.push(await this.#store.read(runId));
+    const state = await this.#load(runId);
+    await this.#begin(state, outcome.lease, updates, how);
+    const { rank } = criticalPath(state.planned.plan, expectedMs);
+    const order = [...state.planned.plan.steps].sort((a, b) => rank.get(b.path)! - rank.get(a.path)!);
+    const longest = Math.max(1, ...rank.values());
+    await drive(this.#dependencies(leaseMs), state, outcome.lease, {
+      order,
+      rank: (step) => Math.round((50 * (rank.get(step) ?? 0)) / longest),
+      stop: stop.signal,
+      onEvents: (events) => updates.push(events),
+      onProgress: (progress) => updates.progress(progress),
+    });
+    return result(state, this.#parts.media);
+  }
+
+  /** First prices into the journal, or a paused run set going again. */
+  async #begin(
+    state: RunState,
+    lease: Lease,
+    updates: Updates,
+    how: { readonly quote?: Quote; readonly resume?: boolean },
+  ): Promise<void> {
+    const prices = how.quote?.prices ?? [];
+    const events = [
+      ...prices.flatMap(({ step, costMicros, basis }) =>
+        basis === "free" ? [] : [{ type: "job.quoted", step, attempt: 1, costMicros, basis } as const],
+      ),
+      ...(state.status === "paused" ? [{ type: "run.resumed" } as const] : []),
+    ];
+    if (events.length === 0) return;
+    const at = this.#now();
+    const afterSeq = state.seq;
+    const stored = events.map(
+      (event, index): StoredEvent => ({ runId: state.runId, seq: afterSeq + index + 1, at, version: 1, event }),
+    );
+    for (const one of stored) apply(state, one);
+    const outcome = await this.#store.commit({ lease, afterSeq, at, events, status: state.status });
+    if (!outcome.committed) throw new RunBusyError(state.runId, thisHolder(""), at);
+    updates.push(stored);
+  }
+
+  #dependencies(leaseMs: number): DriveDependencies {
+    return {
+      client: this.#client,
+      media: this.#parts.media,
+      handles: this.#handles,
+      store: this.#store,
+      clock: this.#clock,
+      now: this.#now,
+      follow: this.#parts.options.follow ?? "auto",
+      leaseMs,
+      idempotencyWindowMs: this.#parts.options.idempotencyWindowMs ?? 24 * 3_600_000,
+      inboxEveryMs: 1000,
+    };
+  }
+
+  async #load(runId: string): Promise<RunState> {
+    const row = await this.#store.run(runId);
+    if (row === null) throw new RunUnknownError(runId, "the journal");
+    const snapshot = await this.#store.snapshot(runId);
+    if (snapshot !== null && snapshot.foldVersion === FOLD_VERSION) {
+      const state = structuredClone(snapshot.state) as unknown as RunState;
+      for (const event of await this.#store.read(runId, { afterSeq: snapshot.seq })) apply(state, event);
+      return state;
+    }
+    const state = fold(await this.#store.read(runId));
+    if (state === null) throw new RunUnknownError(runId, "the journal");
+    return state;
+  }
+}
+
+function result(state: RunState, media: MediaStore): RunResult {
+  const paused = state.status === "paused" || !isRunFinal(state.status);
+  const atService = Object.values(state.steps).flatMap((step) => {
+    const attempt = step.attempts.at(-1);
+    const open = ["submitting.sent", "submitting.unknown", "inQueue", "inProgress"].includes(attempt?.phase ?? "");
+    return open ? [{ step: step.path, jobId: attempt!.jobId }] : [];
+  });
+  return {
+    id: state.runId,
+    status: paused ? "paused" : (state.status as "succeeded"),
+    outputs: runOutputs(state, media),
+    cost: { micros: state.spentMicros, usd: formatUsd(state.spentMicros) },
+    pause: state.pause,
+    report: runReport(state),
+    stillRunning: atService,
+  };
+}
+
+function usdOption(option: string, text: string | undefined): number | null {
+  if (text === undefined) return null;
+  const micros = parseUsd(text);
+  if (micros === null) {
+    throw new InvalidOptionError(
+      option,
+      `${JSON.stringify(text)} is no amount of dollars; write it like "5" or "0.25".`,
+    );
+  }
+  return micros;
+}
+
+function limitsOf(concurrency: RunOptions["concurrency"]): RunLimits {
+  const given = typeof concurrency === "number" ? { total: concurrency } : (concurrency ?? {});
+  const perModel: Record<string, number> = {};
+  const perModality: Record<string, number> = {};
+  for (const [name, limit] of Object.entries(given)) {
+    if (limit === undefined) continue;
+    if (!Number.isSafeInteger(limit) || limit < 1) {
+      throw new InvalidOptionError(`concurrency.${name}`, `${limit} is no number of jobs; use a whole number from 1.`);
+    }
+    if (name === "image" || name === "video" || name === "audio") perModality[name] = limit;
+    else if (name !== "total") perModel[name] = limit;
+  }
+  return { total: given.total ?? DEFAULT_LIMIT, perModel, perModality };
+}

@@ -1,0 +1,46 @@
+import type { Json } from "../plan/plan.ts";
+
+/** Something that the engine is to do; its answer comes back as events. */
+export type Command =
+  | { readonly type: "upload"; readonly step: string }
+  | {
+      readonly type: "quote";
+      readonly step: string;
+      readonly attempt: number;
+      readonly model: string;
+      readonly input: Json;
+    }
+  | {
+      readonly type: "submit";
+      readonly step: string;
+      readonly attempt: number;
+      readonly key: string;
+      readonly model: string;
+      readonly input: Json;
+      /** True when an earlier send may already have made the job: then only an acknowledgement settles it. */
+      readonly mayExist: boolean;
+    }
+  | { readonly type: "follow"; readonly step: string; readonly attempt: number; readonly jobId: string }
+  | { readonly type: "settle"; readonly step: string; readonly attempt: number; readonly jobId: string }
+  | {
+      readonly type: "download";
+      readonly step: string;
+      readonly attempt: number;
+      readonly jobId: string;
+      readonly index: number;
+    }
+  | { readonly type: "place" };
+
+/** Names a command within its run; the same work has the same name, so that it is never under way twice. */
+export function commandId(command: Command): string {
+  switch (command.type) {
+    case "upload":
+      return `upload:${command.step}`;
+    case "place":
+      return "place";
+    case "download":
+      return `download:${command.step}#${command.attempt}.${command.index}`;
+    default:
+      return `${command.type}:${command.step}#${command.attempt}`;
+  }
+}
