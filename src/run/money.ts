@@ -1,1 +1,0 @@
-export { formatUsd, MICROS_PER_USD, parseUsd } from "../money.ts";
