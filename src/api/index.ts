@@ -43,6 +43,22 @@ export type { StreamFrame } from "./stream/frame.ts";
 export type { StreamOptions } from "./stream/stream.ts";
 export type { SubmitOptions, SubmitRequest } from "./submit.ts";
 export type { WebhooksApi } from "./webhook-endpoints.ts";
+export {
+  createDrainHandler,
+  type DrainEvent,
+  type DrainHandlerOptions,
+  verifyLogDrain,
+} from "./webhooks/drain-handler.ts";
+export { type SeenEvents, seenInFile, seenInMemory } from "./webhooks/seen-events.ts";
+// Receive webhooks and log drains.
+export {
+  verifyWebhook,
+  type WebhookDelivery,
+  type WebhookEvent,
+  type WebhookRefusal,
+  type WebhookVerdict,
+} from "./webhooks/verify-webhook.ts";
+export { createWebhookHandler, type WebhookHandlerOptions } from "./webhooks/webhook-handler.ts";
 export type { ApiKey, CreatedKey, EphemeralToken, Scope } from "./wire/access.ts";
 export type { Balance, UploadHandle, Usage } from "./wire/account.ts";
 export type { Estimate, Model, ModelSummary, Voice } from "./wire/catalog.ts";

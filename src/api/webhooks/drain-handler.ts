@@ -1,0 +1,95 @@
+import { createHmac, timingSafeEqual } from "node:crypto";
+import { parseJson } from "../http/answer-error.ts";
+import { type Logger, silentLogger } from "../logger.ts";
+import { findBrand, type HeaderSource, readHeaders } from "./header-names.ts";
+import { answer, readBody } from "./read-body.ts";
+
+/** One lifecycle event as a log drain posts it. Deliveries are at-least-once: dedupe on job and log id where it matters. */
+export interface DrainEvent {
+  readonly timestamp: string | null;
+  readonly level: string | null;
+  readonly message: string | null;
+  readonly logId: string | null;
+  readonly jobId: string | null;
+  readonly model: string | null;
+  readonly event: string | null;
+  readonly source: string | null;
+  readonly data: unknown;
+}
+
+export interface DrainHandlerOptions {
+  /** The drain's secret. While one is exchanged for another, both may be given. */
+  readonly secret: string | readonly string[];
+  /** Takes one batch. What it throws makes the service post the batch again. */
+  readonly onEvents: (events: readonly DrainEvent[]) => void | Promise<void>;
+  readonly brand?: string | undefined;
+  /** Largest batch in bytes. Default 16 777 216. */
+  readonly maxBytes?: number | undefined;
+  readonly logger?: Logger | undefined;
+}
+
+/** True when the body was signed with the secret: hex HMAC-SHA256 in `X-<Brand>-Signature`, compared in constant time. */
+export function verifyLogDrain(post: {
+  readonly headers: HeaderSource;
+  readonly body: Uint8Array;
+  readonly secret: string;
+  readonly brand?: string | null | undefined;
+}): boolean {
+  const headers = readHeaders(post.headers);
+  const brand = findBrand(headers, "-signature", post.brand ?? null);
+  const signature = brand === null ? "" : (headers.get(`x-${brand}-signature`) ?? "");
+  if (!/^[0-9a-f]{64}$/i.test(signature)) return false;
+  return timingSafeEqual(createHmac("sha256", post.secret).update(post.body).digest(), Buffer.from(signature, "hex"));
+}
+
+/** A receiver for NDJSON log drains, of the Fetch kind. Answers 200 after `onEvents` took the batch. */
+export function createDrainHandler(options: DrainHandlerOptions): (request: Request) => Promise<Response> {
+  const secrets = typeof options.secret === "string" ? [options.secret] : options.secret;
+  if (secrets.some((secret) => secret === "")) throw new TypeError("createDrainHandler needs the drain's secret");
+  const logger = options.logger ?? silentLogger;
+  return async (request) => {
+    if (request.method !== "POST") return answer(405, "POST only", { allow: "POST" });
+    const body = await readBody(request, options.maxBytes ?? 16_777_216).catch(() => undefined);
+    if (body === undefined) return answer(400, "the body broke off");
+    if (body === null) return answer(413, "the body is too large");
+    const genuine = secrets.some((secret) =>
+      verifyLogDrain({ headers: request.headers, body, secret, brand: options.brand }),
+    );
+    if (!genuine) return answer(401, "bad-signature");
+    try {
+      await options.onEvents(readDrainEvents(body));
+    } catch (error) {
+      logger.error({ error: String(error) }, "drain handler failed");
+      return answer(500, "not handled, post again");
+    }
+    return answer(200, "ok");
+  };
+}
+
+/** The lines of one post. The brand's prefix is taken from the fields themselves; lines that are no object are left out. */
+export function readDrainEvents(body: Uint8Array): DrainEvent[] {
+  const lines = Buffer.from(body).toString("utf8").split("\n");
+  return lines.flatMap((line) => {
+    const value = parseJson(line);
+    return typeof value === "object" && value !== null ? [drainEvent(new Map(Object.entries(value)))] : [];
+  });
+}
+
+function drainEvent(fields: ReadonlyMap<string, unknown>): DrainEvent {
+  const prefix = [...fields.keys()].find((name) => name.endsWith("_log_id"))?.slice(0, -"log_id".length) ?? "";
+  const text = (name: string) => {
+    const value = fields.get(name);
+    return value === undefined || value === null ? null : String(value);
+  };
+  return {
+    timestamp: text("timestamp"),
+    level: text("level"),
+    message: text("message"),
+    logId: text(`${prefix}log_id`),
+    jobId: text(`${prefix}job_id`),
+    model: text(`${prefix}model`),
+    event: text(`${prefix}event`),
+    source: text(`${prefix}source`),
+    data: fields.get(`${prefix}data`) ?? null,
+  };
+}

@@ -1,0 +1,116 @@
+import { createHash, createPublicKey, type KeyObject, verify } from "node:crypto";
+import { parseJson } from "../http/answer-error.ts";
+import { type JobResult, jobResult } from "../wire/job.ts";
+import { findBrand, type HeaderSource, readHeaders } from "./header-names.ts";
+
+export interface WebhookDelivery {
+  readonly headers: HeaderSource;
+  /** The body's bytes as they came, before any parsing. */
+  readonly body: Uint8Array;
+  /** Base64 of the raw 32 bytes of the service's ed25519 key. */
+  readonly publicKey: string;
+  /** Present instant, epoch milliseconds. */
+  readonly now: number;
+  /** How far the time of signing may be off, in milliseconds. Default 300 000. */
+  readonly toleranceMs?: number | undefined;
+  /** Accept only this brand's headers. Default: the brand of the headers found. */
+  readonly brand?: string | null | undefined;
+}
+
+/** A terminal event of one job. The body is a hint with signed URLs; the job read afresh is the truth. */
+export interface WebhookEvent {
+  /** The same for the delivery, its retries and its replays: what to dedupe on. */
+  readonly id: string;
+  /** job.completed, job.failed, or a kind that this version does not know. */
+  readonly event: string;
+  /** A person asked for it again: to be handled although its id was seen. */
+  readonly redelivery: boolean;
+  /** Unsigned, for information; null where absent. */
+  readonly attempt: number | null;
+  /** Instant of signing, epoch milliseconds. */
+  readonly signedAt: number;
+  readonly brand: string;
+  readonly job: JobResult;
+}
+
+/** Why a delivery was not accepted. */
+export type WebhookRefusal =
+  | "missing-headers"
+  | "malformed-headers"
+  | "stale"
+  | "bad-signature"
+  | "malformed-body"
+  | "malformed-key";
+
+export type WebhookVerdict =
+  | { readonly ok: true; readonly event: WebhookEvent }
+  | { readonly ok: false; readonly reason: WebhookRefusal };
+
+interface SignedHeaders {
+  readonly brand: string;
+  readonly id: string;
+  readonly event: string;
+  readonly timestamp: string;
+  readonly redelivery: string;
+  readonly signature: string;
+  readonly attempt: string | null;
+}
+
+/** Checks one delivery: signature, time and shape. Never throws. */
+export function verifyWebhook(delivery: WebhookDelivery): WebhookVerdict {
+  const signed = signedHeaders(readHeaders(delivery.headers), delivery.brand ?? null);
+  if (signed === null) return refuse("missing-headers");
+  if (
+    !/^\d{1,12}$/.test(signed.timestamp) ||
+    !/^[0-9a-f]{128}$/i.test(signed.signature) ||
+    !/^(true|false)$/.test(signed.redelivery)
+  ) {
+    return refuse("malformed-headers");
+  }
+  const key = publicKeyOf(delivery.publicKey);
+  if (key === null) return refuse("malformed-key");
+  const bodyHash = createHash("sha256").update(delivery.body).digest("hex");
+  const text = [signed.timestamp, signed.id, signed.event, signed.redelivery, bodyHash].join("\n");
+  if (!verify(null, Buffer.from(text), key, Buffer.from(signed.signature, "hex"))) return refuse("bad-signature");
+  const signedAt = Number(signed.timestamp) * 1000;
+  if (Math.abs(delivery.now - signedAt) > (delivery.toleranceMs ?? 300_000)) return refuse("stale");
+  const job = jobResult.safeParse(parseJson(Buffer.from(delivery.body).toString("utf8")));
+  if (!job.success) return refuse("malformed-body");
+  const { brand, id, event } = signed;
+  const attempt = /^\d{1,6}$/.test(signed.attempt ?? "") ? Number(signed.attempt) : null;
+  return {
+    ok: true,
+    event: { id, event, redelivery: signed.redelivery === "true", attempt, signedAt, brand, job: job.data },
+  };
+}
+
+function refuse(reason: WebhookRefusal): WebhookVerdict {
+  return { ok: false, reason };
+}
+
+function signedHeaders(headers: ReadonlyMap<string, string>, given: string | null): SignedHeaders | null {
+  const brand = findBrand(headers, "-webhook-signature", given);
+  if (brand === null) return null;
+  const read = (name: string) => headers.get(`x-${brand}-webhook-${name}`);
+  const [id, event, timestamp, signature] = [read("id"), read("event"), read("timestamp"), read("signature")];
+  if (!id || !event || !timestamp || !signature) return null;
+  return {
+    brand,
+    id,
+    event,
+    timestamp,
+    signature,
+    redelivery: read("redelivery") ?? "false",
+    attempt: read("attempt") ?? null,
+  };
+}
+
+function publicKeyOf(base64: string): KeyObject | null {
+  const raw = Buffer.from(base64, "base64");
+  if (raw.length !== 32) return null;
+  try {
+    return createPublicKey({ key: { kty: "OKP", crv: "Ed25519", x: raw.toString("base64url") }, format: "jwk" });
+  } catch {
+    return null;
+  }
+}

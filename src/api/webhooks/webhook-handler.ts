@@ -1,0 +1,107 @@
+import type { Client } from "../client.ts";
+import { type Clock, systemClock } from "../clock.ts";
+import { type Logger, silentLogger } from "../logger.ts";
+import { createKeyCache, type KeyCache } from "./key-cache.ts";
+import { answer, readBody } from "./read-body.ts";
+import { type SeenEvents, seenInMemory } from "./seen-events.ts";
+import { verifyWebhook, type WebhookEvent, type WebhookVerdict } from "./verify-webhook.ts";
+
+export interface WebhookHandlerOptions {
+  /** Fetches the signing key, and is told of every event so that follows by webhook go on. */
+  readonly client?: Pick<Client, "webhooks" | "notify" | "expectWebhooks"> | undefined;
+  /** Base64 of the signing key, in place of fetching it through the client. It is then never refreshed. */
+  readonly publicKey?: string | undefined;
+  /** Handles one event. What it throws makes the service deliver again later. */
+  readonly onEvent?: ((event: WebhookEvent) => void | Promise<void>) | undefined;
+  /** Which events were handled before. Default: the newest 100 000 of this process; see `seenInFile`. */
+  readonly seen?: SeenEvents | undefined;
+  /** Accept only this brand's headers. Default: any. */
+  readonly brand?: string | undefined;
+  /** Largest body in bytes. Default 1 048 576. */
+  readonly maxBytes?: number | undefined;
+  /** How far the time of signing may be off, in milliseconds. Default 300 000. */
+  readonly toleranceMs?: number | undefined;
+  readonly clock?: Clock | undefined;
+  readonly logger?: Logger | undefined;
+}
+
+/**
+ * A handler of the Fetch kind, for hono, Next and any server that speaks Request and Response. Answers 200 for an event
+ * that is handled or was before, 4xx for what is no genuine delivery, 500 when `onEvent` threw and 503 when the signing
+ * key cannot be had; the service delivers again after both.
+ */
+export function createWebhookHandler(options: WebhookHandlerOptions): (request: Request) => Promise<Response> {
+  const logger = options.logger ?? silentLogger;
+  const clock = options.clock ?? systemClock;
+  const keys = keysOf(options, clock);
+  const handle = onceEach(options);
+  options.client?.expectWebhooks();
+
+  return async (request) => {
+    if (request.method !== "POST") return answer(405, "POST only", { allow: "POST" });
+    const body = await readBody(request, options.maxBytes ?? 1_048_576).catch(() => undefined);
+    if (body === undefined) return answer(400, "the body broke off");
+    if (body === null) return answer(413, "the body is too large");
+    const verdict = await verdictOf(options, keys, clock, request.headers, body);
+    if (verdict === null) return answer(503, "the signing key is not available");
+    if (!verdict.ok) {
+      logger.warn({ reason: verdict.reason }, "webhook refused");
+      return answer(verdict.reason.startsWith("m") ? 400 : 401, verdict.reason);
+    }
+    try {
+      await handle(verdict.event);
+    } catch (error) {
+      logger.error({ id: verdict.event.id, error: String(error) }, "webhook handler failed");
+      return answer(500, "not handled, deliver again");
+    }
+    return answer(200, "ok");
+  };
+}
+
+function keysOf(options: WebhookHandlerOptions, clock: Clock): KeyCache {
+  const { publicKey, client } = options;
+  if (publicKey !== undefined) return { current: async () => publicKey, newer: async () => null };
+  if (client === undefined)
+    throw new TypeError("createWebhookHandler needs a client or a publicKey to check signatures with");
+  return createKeyCache(async () => (await client.webhooks.publicKey()).publicKey, clock);
+}
+
+/** Null when there is no key to judge by. */
+async function verdictOf(
+  options: WebhookHandlerOptions,
+  keys: KeyCache,
+  clock: Clock,
+  headers: Headers,
+  body: Uint8Array,
+): Promise<WebhookVerdict | null> {
+  const { brand, toleranceMs } = options;
+  const judge = (publicKey: string) =>
+    verifyWebhook({ headers, body, publicKey, now: clock.now(), brand, toleranceMs });
+  try {
+    const key = await keys.current();
+    const first = judge(key);
+    if (first.ok || first.reason !== "bad-signature") return first;
+    const newer = await keys.newer(key);
+    return newer === null ? first : judge(newer);
+  } catch {
+    return null;
+  }
+}
+
+/** Handles each id once, redeliveries again, and deliveries of one event that come at the same time together. */
+function onceEach(options: WebhookHandlerOptions): (event: WebhookEvent) => Promise<void> {
+  const seen = options.seen ?? seenInMemory();
+  const underWay = new Map<string, Promise<void>>();
+  const handle = async (event: WebhookEvent) => {
+    if (!event.redelivery && (await seen.has(event.id))) return;
+    await options.onEvent?.(event);
+    await seen.add(event.id);
+    options.client?.notify(event.job.jobId);
+  };
+  return (event) => {
+    const key = `${event.redelivery} ${event.id}`;
+    const running = underWay.get(key) ?? handle(event).finally(() => underWay.delete(key));
+    underWay.set(key, running);
+    return running;
+  };
+}
