@@ -97,6 +97,8 @@ export interface RunHandle<O = unknown> {
 }
 
 export interface Showrunner {
+  /** The client that everything here goes through, for what has no word of its own. */
+  readonly client: Client;
   readonly service: { readonly kind: "hosted" | "local"; readonly baseUrl: string };
   /** All problems at once, or the plan. Reads the catalog, sends nothing else. */
   plan<R extends Returns>(
@@ -157,7 +159,7 @@ const RUN_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
 class EmbeddedShowrunner implements Showrunner {
   readonly service: { readonly kind: "hosted" | "local"; readonly baseUrl: string };
   readonly #parts: Parts;
-  readonly #client: Client;
+  readonly client: Client;
   readonly #store: JournalStore;
   readonly #clock: Clock;
   readonly #handles: UploadHandles;
@@ -165,11 +167,11 @@ class EmbeddedShowrunner implements Showrunner {
 
   constructor(parts: Parts) {
     this.#parts = parts;
-    this.#client = parts.service.client;
+    this.client = parts.service.client;
     this.#store = parts.store;
     this.#clock = parts.options.clock ?? systemClock;
-    this.service = { kind: parts.service.kind, baseUrl: this.#client.baseUrl };
-    this.#handles = new UploadHandles({ client: this.#client, store: this.#store, media: parts.media, now: this.#now });
+    this.service = { kind: parts.service.kind, baseUrl: this.client.baseUrl };
+    this.#handles = new UploadHandles({ client: this.client, store: this.#store, media: parts.media, now: this.#now });
   }
 
   readonly #now = () => this.#clock.now();
@@ -183,7 +185,7 @@ class EmbeddedShowrunner implements Showrunner {
     const drafted = draft(pipeline, input);
     if (drafted.draft === null) return { ok: false as const, problems: drafted.problems };
     const files = await measureFiles(filesOf(drafted.draft));
-    const catalog: Catalog = await fetchCatalog(this.#client, modelsOf(drafted.draft));
+    const catalog: Catalog = await fetchCatalog(this.client, modelsOf(drafted.draft));
     const made = makePlan(drafted.draft, { catalog, files });
     const problems = [...drafted.problems, ...(made.ok ? [] : made.problems)];
     return made.ok && problems.length === 0 ? made : { ok: false as const, problems };
@@ -209,7 +211,7 @@ class EmbeddedShowrunner implements Showrunner {
 
   #price(plan: Plan, maxUnquotedMicros: number | null): Promise<Quote> {
     const { media } = this.#parts;
-    return pricePlan(plan, { client: this.#client, handles: this.#handles, media, maxUnquotedMicros });
+    return pricePlan(plan, { client: this.client, handles: this.#handles, media, maxUnquotedMicros });
   }
 
   async run<R extends Returns>(
@@ -238,7 +240,7 @@ class EmbeddedShowrunner implements Showrunner {
       plan: made.plan,
       input: made.parsedInput,
       baseUrl: this.#parts.service.origin,
-      keyId: this.#client.keyId,
+      keyId: this.client.keyId,
       nonce: randomBytes(16).toString("hex"),
       budgetMicros,
       maxUnquotedMicros,
@@ -287,11 +289,11 @@ class EmbeddedShowrunner implements Showrunner {
   }
 
   balance() {
-    return this.#client.balance();
+    return this.client.balance();
   }
 
   requests(): { readonly total: number } {
-    return { total: this.#client.pace().requests };
+    return { total: this.client.pace().sent };
   }
 
   async close(): Promise<void> {
@@ -309,8 +311,8 @@ class EmbeddedShowrunner implements Showrunner {
     const known = await this.#load(runId);
     const { baseUrl, keyId } = known.planned;
     const here = this.#parts.service.origin;
-    if (baseUrl !== here || keyId !== this.#client.keyId) {
-      throw new AccountMismatchError(runId, `key ${keyId} at ${baseUrl}`, `key ${this.#client.keyId} at ${here}`);
+    if (baseUrl !== here || keyId !== this.client.keyId) {
+      throw new AccountMismatchError(runId, `key ${keyId} at ${baseUrl}`, `key ${this.client.keyId} at ${here}`);
     }
     const updates = new Updates();
     const stop = new AbortController();
@@ -396,7 +398,7 @@ class EmbeddedShowrunner implements Showrunner {
 
   #dependencies(leaseMs: number): DriveDependencies {
     return {
-      client: this.#client,
+      client: this.client,
       media: this.#parts.media,
       handles: this.#handles,
       store: this.#store,

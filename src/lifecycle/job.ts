@@ -17,7 +17,7 @@ export const jobMachine = setup({
       | { type: "job.submit.intended" }
       | { type: "job.submit.unknown" }
       | { type: "job.submit.refused" }
-      | { type: "job.submit.unfunded" }
+      | { type: "job.submit.withdrawn" }
       | { type: "job.submitted" }
       | { type: "job.started" }
       | { type: "job.completed" }
@@ -53,7 +53,7 @@ export const jobMachine = setup({
           on: {
             "job.submitted": "inQueue",
             "job.submit.refused": "refused",
-            "job.submit.unfunded": "priced",
+            "job.submit.withdrawn": "priced",
             "job.unresolved": "unresolved",
           },
           states: {
@@ -85,7 +85,7 @@ export const jobMachine = setup({
           on: {
             "job.settled": { target: "settled", guard: "isAcknowledged" },
             "job.submit.refused": { target: "released", guard: "isSubmitting" },
-            "job.submit.unfunded": { target: "none", guard: "isSubmitting" },
+            "job.submit.withdrawn": { target: "none", guard: "isSubmitting" },
             "job.lost": { target: "released", guard: "isUnresolved" },
           },
         },

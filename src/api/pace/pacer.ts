@@ -30,6 +30,8 @@ export interface PaceSlot {
 
 export interface PaceSnapshot {
   readonly inFlight: number;
+  /** API requests let through since the client was made; downloads of media are none. */
+  readonly sent: number;
   readonly queued: number;
   /** Epoch milliseconds until which nothing is sent in some class, or null. */
   readonly pausedUntil: number | null;
@@ -76,6 +78,7 @@ class KeyPacer implements Pacer {
   readonly #own = new Map<RequestClass, Lane>();
   #order = 0;
   #inFlight = 0;
+  #sent = 0;
   #wake: Timer | null = null;
   #closed = false;
 
@@ -132,6 +135,7 @@ class KeyPacer implements Pacer {
     const pausedUntil = Math.max(...lanes.map((lane) => lane.bucket.pausedUntil));
     return {
       inFlight: this.#inFlight,
+      sent: this.#sent,
       queued: lanes.reduce((sum, lane) => sum + lane.waiting.size, 0),
       pausedUntil: pausedUntil > this.#clock.now() ? pausedUntil : null,
       limit: this.#shared.bucket.limit,
@@ -149,6 +153,7 @@ class KeyPacer implements Pacer {
   async #perform<T extends Paced>(lane: Lane, work: () => Promise<T>): Promise<T> {
     lane.bucket.begin();
     this.#inFlight++;
+    this.#sent++;
     let sentAt = this.#clock.now();
     let result: T | null = null;
     try {

@@ -22,7 +22,7 @@ function describe(event: RunEvent): string | null {
       return `no answer to the submit, asking again with the same key: ${visible(event.message)}`;
     case "job.submit.refused":
       return `refused: ${visible(event.error.message)}`;
-    case "job.submit.unfunded":
+    case "job.submit.withdrawn":
       return "the wallet cannot fund this job; nothing was charged";
     case "job.unresolved":
       return `needs a decision: ${visible(event.message)}`;

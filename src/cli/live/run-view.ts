@@ -140,7 +140,7 @@ function stepChange(event: RunEvent, at: number, view: RunView): Partial<StepVie
       return { priceMicros: event.costMicros };
     case "job.submit.intended":
       return { phase: "submitting", attempt: event.attempt, priceMicros: event.holdMicros, jobId: null };
-    case "job.submit.unfunded":
+    case "job.submit.withdrawn":
       return { phase: "waiting" };
     case "job.submit.refused":
       return { reason: event.error.message };

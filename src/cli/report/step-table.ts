@@ -20,8 +20,8 @@ function cost(step: Step): string {
 }
 
 function time(step: Step): string {
-  if (step.startedAt === null || step.finishedAt === null) return "–";
-  return duration(new Date(step.finishedAt).getTime() - new Date(step.startedAt).getTime());
+  if (step.started_at === null || step.finished_at === null) return "–";
+  return duration(new Date(step.finished_at).getTime() - new Date(step.started_at).getTime());
 }
 
 function result(step: Step): string {
