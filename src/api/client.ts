@@ -20,7 +20,9 @@ import { type ChatCompletion, type ChatRequest, chat } from "./chat.ts";
 import { type DrainsApi, drainsApi } from "./drain-endpoints.ts";
 import { type EstimateRequest, estimateCost } from "./estimate.ts";
 import { type Downloaded, type DownloadOptions, type DownloadSource, download } from "./files/download.ts";
-import { type UploadOptions, type UploadSource, upload } from "./files/upload.ts";
+import { createHandleCache } from "./files/handle-cache.ts";
+import { type UploadOptions, upload } from "./files/upload.ts";
+import type { UploadSource } from "./files/upload-source.ts";
 import { createDurationHistory } from "./follow/duration-history.ts";
 import { followJob } from "./follow/follow.ts";
 import type { FollowEvent, FollowOptions } from "./follow/follow-event.ts";
@@ -28,7 +30,16 @@ import { createHints } from "./follow/hints.ts";
 import type { FollowContext } from "./follow/strategy.ts";
 import type { CallOptions } from "./http/call.ts";
 import { createTransport } from "./http/transport.ts";
-import { deleteJob, listJobs, listLogs, type PageQuery, readJob, readStatus, type StatusOptions } from "./jobs.ts";
+import {
+  type DeleteOptions,
+  deleteJob,
+  listJobs,
+  listLogs,
+  type PageQuery,
+  readJob,
+  readStatus,
+  type StatusOptions,
+} from "./jobs.ts";
 import { type ClientOptions, settingsOf } from "./options.ts";
 import { createPacer, type PaceSnapshot } from "./pace/pacer.ts";
 import type { Listing } from "./paging.ts";
@@ -54,7 +65,7 @@ export interface Client {
   status(jobId: string, options?: StatusOptions): Promise<JobStatusView>;
   logs(jobId: string, query?: PageQuery, options?: CallOptions): Listing<LogEvent>;
   jobs(query?: PageQuery, options?: CallOptions): Listing<JobSummary>;
-  deleteJob(jobId: string, options?: CallOptions): Promise<void>;
+  deleteJob(jobId: string, options?: DeleteOptions): Promise<void>;
   stream(jobId: string, options?: StreamOptions): AsyncIterable<StreamFrame>;
   follow(jobId: string, options?: FollowOptions): AsyncIterable<FollowEvent>;
 
@@ -99,6 +110,7 @@ export function createClient(options: ClientOptions): Client {
   const pacer = createPacer(settings.clock, options.pace, settings.random);
   const hints = createHints();
   const context: FollowContext = { ...settings, transport, pacer, hints, history: createDurationHistory() };
+  const handles = createHandleCache(settings.clock);
   return {
     baseUrl: settings.base.href,
     keyId: settings.keyId,
@@ -118,7 +130,7 @@ export function createClient(options: ClientOptions): Client {
     voices: (id, query, o) => listVoices(context, id, query, o),
     estimate: (request, o) => estimateCost(context, request, o),
     openapi: (o) => readOpenapi(context, o),
-    upload: (source, o) => upload(context, source, o),
+    upload: (source, o) => upload(context, handles, source, o),
     download: (source, toPath, o) => download(context, source, toPath, o),
     balance: (o) => readBalance(context, o),
     usage: (query, o) => readUsage(context, query, o),

@@ -24,13 +24,15 @@ export { UnknownOutcomeError } from "./errors/unknown-outcome-error.ts";
 export { UploadError } from "./errors/upload-error.ts";
 export type { EstimateRequest } from "./estimate.ts";
 export type { Downloaded, DownloadOptions, DownloadSource } from "./files/download.ts";
+export { safeFileName } from "./files/safe-name.ts";
 // Submit.
-export type { UploadOptions, UploadSource } from "./files/upload.ts";
+export type { UploadOptions } from "./files/upload.ts";
+export type { MediaKind, UploadSource } from "./files/upload-source.ts";
 // Follow.
 export type { FollowEvent, FollowOptions, FollowStrategyName } from "./follow/follow-event.ts";
 export type { CallOptions } from "./http/call.ts";
 export type { RetryOptions } from "./http/retry.ts";
-export { classifyStatus, isTerminal, type StatusClass } from "./job-status.ts";
+export { classifyStatus, isTerminal, type StatusClass, usableOutputs } from "./job-status.ts";
 export type { PageQuery, StatusOptions } from "./jobs.ts";
 export type { Logger } from "./logger.ts";
 export { formatMicros, toMicros } from "./money.ts";

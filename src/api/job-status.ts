@@ -1,4 +1,4 @@
-import type { JobResult, JobStatus } from "./wire/job.ts";
+import type { JobResult, JobStatus, Output } from "./wire/job.ts";
 
 /** Where a status stands in a job's life. `unrecognised` is for members that this version does not know. */
 export type StatusClass = "open" | "completed" | "failed" | "unrecognised";
@@ -37,4 +37,11 @@ export function isSettled(job: JobResult): boolean {
 export function statusRank(status: JobStatus): number {
   if (status === "IN_QUEUE") return 0;
   return isTerminal(status) ? 2 : 1;
+}
+
+/** The outputs that a later job may take as input: a failed or expired one never feeds anything. */
+export function usableOutputs(job: JobResult): readonly Output[] {
+  return job.outputs.filter(
+    (output) => output.status === "COMPLETED" && (output.assetId !== null || output.voiceId !== null),
+  );
 }

@@ -1,4 +1,6 @@
 import { segment } from "./base-url.ts";
+import { sleep } from "./clock.ts";
+import { ApiError } from "./errors/api-error.ts";
 import { type CallOptions, call, type HttpContext } from "./http/call.ts";
 import { apiRequest, fetchAs } from "./http/endpoint.ts";
 import { type Listing, listing } from "./paging.ts";
@@ -62,10 +64,29 @@ export function listJobs(
   return listing(read, query.cursor);
 }
 
+export interface DeleteOptions extends CallOptions {
+  /** Wait while the job, or one that reads its output, still runs, up to the client's `retry.maxElapsedMs`. Default true. */
+  readonly waitForRunning?: boolean | undefined;
+}
+
+/** Between two tries while something still runs: shortest and longest distance. */
+const [busyMs, longestBusyMs] = [2_000, 30_000];
+
 /**
- * Deletes a finished job's outputs for good. A 503 is sent again until the deletion is complete; 409 while it or a job
- * that reads its output is running, and 400 for a voice clone, are thrown.
+ * Deletes a finished job's outputs for good; deleting twice is no error. A 503 is sent again until the deletion is
+ * complete, a 409 while something still runs is waited out, and the 400 for a voice clone is thrown at once.
  */
-export async function deleteJob(context: HttpContext, jobId: string, options?: CallOptions): Promise<void> {
-  await call(context, apiRequest("DELETE", `/jobs/${segment(jobId)}`), options);
+export async function deleteJob(context: HttpContext, jobId: string, options: DeleteOptions = {}): Promise<void> {
+  const request = apiRequest("DELETE", `/jobs/${segment(jobId)}`);
+  const giveUpAt = context.clock.now() + context.retry.maxElapsedMs;
+  for (let waitMs = busyMs; ; waitMs = Math.min(waitMs * 2, longestBusyMs)) {
+    try {
+      await call(context, request, options);
+      return;
+    } catch (error) {
+      const busy = error instanceof ApiError && error.code === "ALREADY_IN_PROGRESS";
+      if (!busy || options.waitForRunning === false || context.clock.now() + waitMs > giveUpAt) throw error;
+    }
+    await sleep(context.clock, waitMs, options.signal);
+  }
 }

@@ -48,6 +48,11 @@ export function settingsOf(options: ClientOptions): Settings {
     throw new OptionError("apiKey must be <key_id>:<secret> or a token, without spaces or line breaks.");
   }
   const isKey = apiKey.includes(":");
+  if (isKey && "document" in globalThis) {
+    throw new OptionError(
+      "a key must not be used in a browser: mint a token on a server with tokens.create and give that as apiKey.",
+    );
+  }
   const form = options.credentialForm ?? "bearer";
   if (form === "key" && !isKey) {
     throw new OptionError(

@@ -99,7 +99,7 @@ function judge(
   if (answer) return judgeSuccess(context, request, answer);
   const error = errorOf(context, request, options, result);
   if (!(error instanceof ApiError)) {
-    return { kind: "again", unknown: error.sent, error, retryAfterMs: null, limited: false };
+    return { kind: "again", unknown: "sent" in error && error.sent, error, retryAfterMs: null, limited: false };
   }
   const { status, retryAfterMs, envelope } = error;
   if (status !== 408 && status !== 429 && status < 500) return { kind: "refused", error };

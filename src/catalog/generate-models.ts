@@ -20,7 +20,7 @@ export function generateModels(catalog: Catalog): string {
     const name = names.get(model.id)!;
     const facts = `{ yields: "${yieldsOf(model)}", maxOutputs: ${maxOutputsOf(model)} }`;
     const generics = `<${typeName(name)}, "${yieldsOf(model)}", ${maxOutputsOf(model)}>`;
-    return `${comment([model.name, model.description, model.priceDescription], "  ")}  ${name}: model${generics}(${JSON.stringify(model.id)}, ${facts}),`;
+    return `${comment([sentence(model.name), sentence(model.description), sentence(model.priceDescription)], "  ")}  ${name}: model${generics}(${JSON.stringify(model.id)}, ${facts}),`;
   });
   const used = ["Media", "MediaList", "Voice"].filter((name) =>
     types.some((type) => new RegExp(`\\b${name}\\b`).test(type)),
@@ -139,4 +139,8 @@ function comment(lines: readonly (string | null)[], indent: string): string {
     line === null || line === "" ? [] : [line.replaceAll("*/", "*∕").replace(/\s+/g, " ")],
   );
   return said.length === 0 ? "" : `${indent}/** ${said.join(" ")} */\n`;
+}
+
+function sentence(words: string | null): string | null {
+  return words === null || /[.!?]$/.test(words) ? words : `${words}.`;
 }

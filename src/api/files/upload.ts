@@ -1,26 +1,25 @@
 import { randomBytes } from "node:crypto";
-import { createReadStream } from "node:fs";
-import { stat } from "node:fs/promises";
-import { basename } from "node:path";
 import { UploadError } from "../errors/upload-error.ts";
 import type { ApiRequest, CallOptions, HttpContext } from "../http/call.ts";
 import { fetchAs } from "../http/endpoint.ts";
 import { type UploadHandle, uploadHandle } from "../wire/account.ts";
-
-/** Where the bytes of an upload come from. */
-export type UploadSource =
-  | { readonly path: string }
-  | { readonly bytes: Uint8Array; readonly name?: string | undefined };
+import type { HandleCache } from "./handle-cache.ts";
+import {
+  checkKind,
+  hashSource,
+  type MediaKind,
+  type OpenSource,
+  openSource,
+  type UploadSource,
+} from "./upload-source.ts";
 
 export interface UploadOptions extends CallOptions {
   /** Refuse larger files before anything is sent, in bytes. Default: no limit. */
   readonly maxBytes?: number | undefined;
-}
-
-interface OpenSource {
-  readonly name: string;
-  readonly sizeBytes: number;
-  open(): AsyncIterable<Uint8Array>;
+  /** Refuse files of another kind before anything is sent, judged by their bytes. Default: any. */
+  readonly kind?: MediaKind | undefined;
+  /** Give an earlier handle of the same bytes again, until shortly before it expires. Default false. */
+  readonly reuse?: boolean | undefined;
 }
 
 /** Time for an upload to be answered, on top of the client's: a slow line at about 250 kB a second. */
@@ -29,37 +28,34 @@ const slowestBytesPerMs = 250;
 /** Uploads a file in pieces; free, also on an empty wallet. The handle's `url` goes into an input as it is. */
 export async function upload(
   context: HttpContext,
+  handles: HandleCache,
   source: UploadSource,
   options: UploadOptions = {},
 ): Promise<UploadHandle> {
   const opened = await openSource(source);
-  if (opened.sizeBytes === 0)
-    throw new UploadError(`${opened.name} is empty; there is nothing to upload.`, { reason: "empty" });
-  if (opened.sizeBytes > (options.maxBytes ?? Number.POSITIVE_INFINITY)) {
-    throw new UploadError(`${opened.name} has ${opened.sizeBytes} bytes, more than the ${options.maxBytes} allowed.`, {
-      reason: "too-large",
-    });
-  }
-  const timeoutMs = options.timeoutMs ?? context.timeoutMs + opened.sizeBytes / slowestBytesPerMs;
-  return fetchAs(context, uploadHandle, multipart(opened), { ...options, timeoutMs });
+  await check(opened, options);
+  if (!options.reuse) return send(context, opened, options);
+  const sha256 = await hashSource(opened);
+  const known = handles.get(sha256, context.pacer.clockOffsetMs());
+  if (known !== null) return known;
+  const handle = await send(context, opened, options);
+  handles.set(sha256, handle);
+  return handle;
 }
 
-async function openSource(source: UploadSource): Promise<OpenSource> {
-  if ("bytes" in source) {
-    const { bytes } = source;
-    return {
-      name: source.name ?? "blob",
-      sizeBytes: bytes.byteLength,
-      open: async function* () {
-        yield bytes;
-      },
-    };
+async function check(source: OpenSource, options: UploadOptions): Promise<void> {
+  if (source.sizeBytes === 0)
+    throw new UploadError(`${source.name} is empty; there is nothing to upload.`, { reason: "empty" });
+  if (options.maxBytes !== undefined && source.sizeBytes > options.maxBytes) {
+    const message = `${source.name} has ${source.sizeBytes} bytes, more than the ${options.maxBytes} allowed.`;
+    throw new UploadError(message, { reason: "too-large" });
   }
-  const found = await stat(source.path).catch((cause) => {
-    throw new UploadError(`${source.path} cannot be read; check the path.`, { reason: "missing", cause });
-  });
-  if (!found.isFile()) throw new UploadError(`${source.path} is not a file.`, { reason: "not-a-file" });
-  return { name: basename(source.path), sizeBytes: found.size, open: () => createReadStream(source.path) };
+  if (options.kind !== undefined) await checkKind(source, options.kind);
+}
+
+function send(context: HttpContext, source: OpenSource, options: UploadOptions): Promise<UploadHandle> {
+  const timeoutMs = options.timeoutMs ?? context.timeoutMs + source.sizeBytes / slowestBytesPerMs;
+  return fetchAs(context, uploadHandle, multipart(source), { ...options, timeoutMs });
 }
 
 /** A multipart body with the one part `file`, its length known beforehand. */

@@ -4,6 +4,7 @@ import type { BaseUrl } from "../base-url.ts";
 import { type Clock, sleep } from "../clock.ts";
 import type { ApiError } from "../errors/api-error.ts";
 import { MalformedResponseError } from "../errors/malformed-response-error.ts";
+import { UploadError } from "../errors/upload-error.ts";
 import type { Logger } from "../logger.ts";
 import type { Pacer, RequestClass } from "../pace/pacer.ts";
 import { answerError, parseJson } from "./answer-error.ts";
@@ -110,8 +111,9 @@ export function errorOf(
   request: ApiRequest,
   options: CallOptions,
   result: Exclude<Exchange, { kind: "aborted" }>,
-): ApiError | ReturnType<typeof lostError> {
+): ApiError | UploadError | ReturnType<typeof lostError> {
   if (result.kind === "answer") return answerError(result, request, context.clock);
+  if (result.cause instanceof UploadError) return result.cause;
   return lostError(result, {
     ...request,
     origin: context.base.origin,
@@ -124,7 +126,7 @@ function mayRepeat(
   result: Exclude<Exchange, { kind: "aborted" }>,
   error: ReturnType<typeof errorOf>,
 ): boolean {
-  if (repeat === "never") return false;
+  if (repeat === "never" || error instanceof UploadError) return false;
   if (result.kind === "lost") return repeat === "always" || !result.sent;
   const refused = error as ApiError;
   if (result.status === 429) return true;

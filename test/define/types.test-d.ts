@@ -1,0 +1,85 @@
+import { expectTypeOf, test } from "vitest";
+import { z } from "zod";
+import { models } from "../../recipes/models.ts";
+import { file, type JobHandle, pipeline, type ResultOf, type VideoResult, type VoiceResult } from "../../src/index.ts";
+
+const input = z.object({ look: z.string(), sample: file("audio") });
+const size = { aspect_ratio: "9:16", resolution: "720p" } as const;
+
+pipeline("types", {
+  input,
+  build({ input, job, upload }) {
+    test("the input is what the schema yields", () => {
+      expectTypeOf(input.look).toEqualTypeOf<string>();
+      expectTypeOf(input.sample.kind).toEqualTypeOf<"audio">();
+    });
+
+    const sample = upload("sample", input.sample);
+    const voice = job("voice", models.voiceClone, { audio: sample, name: "narrator" });
+    const speech = job("speech", models.speech, { text: "Hello.", voice_id: voice });
+    const face = job("face", models.image, { prompt: input.look, num_outputs: 2 });
+    const prompt = "talks";
+
+    test("a handle stands for what its model makes", () => {
+      expectTypeOf(voice).toEqualTypeOf<JobHandle<"voice", 1>>();
+      expectTypeOf(speech).toEqualTypeOf<JobHandle<"audio", 1>>();
+      expectTypeOf(face).toEqualTypeOf<JobHandle<"image", 4>>();
+    });
+
+    test("media fields take handles of their own kind only", () => {
+      job("ok", models.avatar, { start_image: face.output(1), audio: speech, prompt, ...size });
+      // @ts-expect-error an image where sound goes
+      job("wrong-kind", models.avatar, { start_image: face, audio: face, prompt, ...size });
+      // @ts-expect-error sound where an image goes
+      job("wrong-kind", models.avatar, { start_image: speech, audio: speech, prompt, ...size });
+      // @ts-expect-error a voice where an asset goes
+      job("voice-as-asset", models.avatar, { start_image: face, audio: voice, prompt, ...size });
+      // @ts-expect-error a URL of somebody else
+      job("url", models.avatar, { start_image: "https://example.com/a.png", audio: speech, prompt, ...size });
+    });
+
+    test("a voice field takes a voice id or a job that makes a voice", () => {
+      job("by-id", models.speech, { text: "Hi.", voice_id: "voice_1" });
+      // @ts-expect-error sound is no voice
+      job("by-sound", models.speech, { text: "Hi.", voice_id: speech });
+    });
+
+    test("a list of images takes single ones and all outputs of a job", () => {
+      job("list", models.image, { prompt, images: [face, face.output(0)] });
+      job("all", models.image, { prompt, images: face.outputs() });
+      // @ts-expect-error sound in a list of images
+      job("mixed", models.image, { prompt, images: [face, speech] });
+    });
+
+    test("missing, misspelt and impossible fields do not compile", () => {
+      // @ts-expect-error text is required
+      job("missing", models.speech, { voice_id: voice });
+      // @ts-expect-error there is no field propmt
+      job("misspelt", models.image, { prompt, propmt: "x" });
+      // @ts-expect-error no such quality
+      job("enum", models.image, { prompt, quality: "ultra" });
+      // @ts-expect-error the model has one output
+      speech.output(1);
+      // @ts-expect-error the model has at most four outputs
+      face.output(4);
+    });
+
+    test("an untyped model id works, and its handle fits anywhere", () => {
+      const other = job("untyped", "some-model", { anything: 1 });
+      job("uses", models.avatar, { start_image: other, audio: speech, prompt, ...size });
+    });
+
+    const video = job("video", models.avatar, { start_image: face, audio: speech, prompt, ...size });
+    const returned = { video, voice, faces: face.outputs() };
+
+    test("results have the shape of what is returned", () => {
+      expectTypeOf<ResultOf<typeof returned>["video"]>().toEqualTypeOf<VideoResult>();
+      expectTypeOf<ResultOf<typeof returned>["voice"]>().toEqualTypeOf<VoiceResult>();
+      expectTypeOf<ResultOf<typeof returned>["faces"][number]["width"]>().toEqualTypeOf<number>();
+      // @ts-expect-error a video has no voice id
+      type Wrong = ResultOf<typeof returned>["video"]["voiceId"];
+      expectTypeOf<Wrong>().not.toBeUndefined();
+    });
+    return returned;
+  },
+});

@@ -1,0 +1,57 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { type AnyStateMachine, initialTransition, transition } from "xstate";
+import { getShortestPaths } from "xstate/graph";
+import { jobMachine, next, outputMachine, runMachine, stateName, stepMachine, tables } from "../../src/lifecycle/index.ts";
+
+const charts: readonly [keyof typeof tables, AnyStateMachine][] = [
+  ["run", runMachine],
+  ["step", stepMachine],
+  ["job", jobMachine],
+  ["output", outputMachine],
+];
+
+describe.each(charts)("the %s chart", (name, machine) => {
+  const table = tables[name];
+
+  test("answers every sequence of events just as the machine does", () => {
+    fc.assert(
+      fc.property(fc.array(fc.constantFrom(...machine.events), { maxLength: 30 }), (types) => {
+        let [snapshot] = initialTransition(machine);
+        for (const type of types) {
+          const before = stateName(snapshot.value);
+          const can = snapshot.can({ type });
+          expect(next(table, before, type) !== null).toBe(can);
+          if (!can) continue;
+          [snapshot] = transition(machine, snapshot, { type });
+          expect(next(table, before, type)).toBe(stateName(snapshot.value));
+        }
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test("reaches every one of its states, and each transition can be walked", () => {
+    const paths = getShortestPaths(machine, { events: machine.events.map((type) => ({ type })) as never });
+    const reached = new Set(paths.map((path) => stateName(path.state.value)));
+    expect([...table.states.keys()].sort()).toEqual([...reached].sort());
+    for (const row of table.states.values()) for (const to of row.values()) expect(table.states.has(to)).toBe(true);
+  });
+
+  test("has an end, and nothing happens after it", () => {
+    expect(table.finals.size).toBeGreaterThan(0);
+    for (const final of table.finals) expect(table.states.get(final)!.size).toBe(0);
+  });
+});
+
+describe("the job chart's money", () => {
+  test("is held from the intent on, and never released once the service took the job", () => {
+    for (const [state, row] of tables.job.states) {
+      const [money, phase] = state.split("|") as [string, string];
+      if (["submitting.sent", "submitting.unknown"].includes(phase)) expect(money).toBe("held");
+      if (["inQueue", "inProgress", "completed", "failed"].includes(phase)) expect(["held", "settled"]).toContain(money);
+      if (["planned", "priced"].includes(phase)) expect(money).toBe("none");
+      expect([...row.keys()].includes("job.submit.intended")).toBe(phase === "priced");
+    }
+  });
+});
