@@ -51,7 +51,7 @@ const talk = createTalk(io);
 const began = performance.now();
 
 await rm(folder, { recursive: true, force: true });
-const service = await startLocalService({ dataDir: join(folder, "service") });
+const service = await startLocalService({ dataDir: join(folder, "service"), balance: 25 });
 talk.say(`Local service on ${service.baseUrl}: real pictures, sound and video, play money.`);
 const show = await openShowrunner({
   baseUrl: service.baseUrl,
@@ -114,13 +114,15 @@ function quoteCheck({ quote, report }: Act): [string, boolean] {
 }
 
 function rowOf(step: RunReport["steps"][number], report: RunReport): Row {
-  const { startedAt, finishedAt, attempts, outputs } = step;
+  const { started_at: startedAt, finished_at: finishedAt, attempts, outputs } = step;
   return {
     step: `${report.pipeline}/${step.path}`,
     job: attempts.at(-1)?.job_id ?? "–",
     costMicros: costOf(step),
     ms: startedAt === null || finishedAt === null ? null : Date.parse(finishedAt) - Date.parse(startedAt),
-    file: outputs.map(({ file, voice_id }) => (file ? relative(root, file) : (voice_id ?? "–"))).join(", "),
+    file: outputs
+      .map(({ file, voice_id }) => (file ? relative(root, join(report.out_dir, file)) : (voice_id ?? "–")))
+      .join(", "),
   };
 }
 

@@ -9,7 +9,6 @@ export type CliErrorCode =
   | "PIPELINE_NOT_FOUND"
   | "INPUT_INVALID"
   | "BUDGET_NEEDED"
-  | "PORT_IN_USE"
   | "NOT_CONFIRMED";
 
 /** An expected failure of a command: what was wrong, and the command to type next. */

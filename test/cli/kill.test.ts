@@ -42,7 +42,12 @@ function essence(report: RunReport) {
 
 function expectRealFiles(report: RunReport): void {
   for (const { file, sha256 } of report.steps.flatMap(({ outputs }) => outputs)) {
-    if (file !== null) expect(createHash("sha256").update(readFileSync(file)).digest("hex")).toBe(sha256);
+    if (file !== null)
+      expect(
+        createHash("sha256")
+          .update(readFileSync(join(report.out_dir, file)))
+          .digest("hex"),
+      ).toBe(sha256);
   }
 }
 

@@ -57,7 +57,9 @@ function sayEnd(result: RunResult, { talk }: Context): void {
       talk.say(`  ${visible(step.path)} ${step.status}: ${visible(step.reason)}`);
   }
   for (const { step, jobId } of result.stillRunning) {
-    talk.say(`  ${visible(step)} still renders at the service as ${visible(jobId)} (paid; resume collects it)`);
+    talk.say(
+      `  ${visible(step)} still renders at the service as ${visible(jobId ?? "a job not yet acknowledged")} (paid; resume collects it)`,
+    );
   }
   if (result.pause) {
     talk.say(`  ${result.pause.reason}: ${visible(result.pause.message)}`);

@@ -19,6 +19,8 @@ export interface ServeFlags {
   readonly speed?: string;
   readonly retention?: string;
   readonly brand?: string;
+  readonly catalog?: string;
+  readonly stub?: boolean;
   readonly json?: boolean;
 }
 
@@ -26,7 +28,8 @@ export interface ServeFlags {
 export async function serve(context: Context, flags: ServeFlags): Promise<ExitCode> {
   const { io, talk } = context;
   const options = serviceOptions(flags, io.cwd);
-  const service = await start(options, flags);
+  const { startLocalService } = await import("../../local-service/index.ts");
+  const service = await startLocalService(options);
   if (flags.json) talk.printJson({ base_url: service.baseUrl, api_key: service.apiKey });
   else {
     talk.print(`export SHOWRUNNER_BASE_URL=${service.baseUrl}`);
@@ -39,32 +42,21 @@ export async function serve(context: Context, flags: ServeFlags): Promise<ExitCo
   return ExitCode.done;
 }
 
-async function start(options: LocalServiceOptions, flags: ServeFlags) {
-  const { startLocalService } = await import("../../local-service/index.ts");
-  try {
-    return await startLocalService(options);
-  } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code !== "EADDRINUSE") throw cause;
-    throw new CliError("PORT_IN_USE", `port ${flags.port} on ${visible(flags.host)} is in use`, {
-      next: "showrunner serve --port 0   (takes a free one)",
-      cause,
-    });
-  }
-}
-
 function serviceOptions(flags: ServeFlags, cwd: string): LocalServiceOptions {
   checkAmount("--balance", flags.balance);
   return {
     port: count("--port", flags.port, 65_535),
     host: flags.host,
     dataDir: resolve(cwd, flags.data),
-    balanceMicros: parseDollars(flags.balance) ?? 0,
-    ...(flags.key !== undefined && { apiKey: credential(flags.key) }),
+    balance: (parseDollars(flags.balance) ?? 0) / 1_000_000,
+    ...(flags.key !== undefined && { keys: [credential(flags.key)] }),
     ...(flags.rateLimit !== undefined && { rateLimit: rateLimit(flags.rateLimit) }),
     ...(flags.maxRunning !== undefined && { maxRunning: count("--max-running", flags.maxRunning, 1000) }),
     ...(flags.speed !== undefined && { speed: factor(flags.speed) }),
     ...(flags.retention !== undefined && { retentionMs: span(flags.retention) }),
     ...(flags.brand !== undefined && { brand: flags.brand }),
+    ...(flags.catalog !== undefined && { catalog: resolve(cwd, flags.catalog) }),
+    ...(flags.stub && { renderer: "stub" as const }),
   };
 }
 
@@ -76,7 +68,7 @@ function count(flag: string, text: string, most: number): number {
 
 function factor(text: string): number {
   const number = Number(text);
-  if (text.trim() !== "" && Number.isFinite(number) && number > 0) return number;
+  if (text.trim() !== "" && number > 0) return number;
   throw usage(`--speed ${visible(text)} is no factor above 0`, "write it as --speed 20");
 }
 

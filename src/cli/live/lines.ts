@@ -8,6 +8,12 @@ export function eventLine(event: RunEvent): string | null {
   return said === null ? null : "step" in event ? `${visible(event.step)}: ${said}` : said;
 }
 
+const withdrawn = {
+  funds: "the wallet cannot fund this job; nothing was charged",
+  expired: "an upload had expired; sending it again",
+  unsent: "the service could not be reached; nothing was sent",
+} as const;
+
 function describe(event: RunEvent): string | null {
   switch (event.type) {
     case "run.paused":
@@ -23,7 +29,7 @@ function describe(event: RunEvent): string | null {
     case "job.submit.refused":
       return `refused: ${visible(event.error.message)}`;
     case "job.submit.withdrawn":
-      return "the wallet cannot fund this job; nothing was charged";
+      return withdrawn[event.reason];
     case "job.unresolved":
       return `needs a decision: ${visible(event.message)}`;
     case "job.submitted":

@@ -17,6 +17,8 @@ export function addServing(program: Command, context: Context, finish: Finish): 
     .option("--max-running <n>", "jobs rendered at a time")
     .option("--speed <factor>", "how much faster than real rendering times pass")
     .option("--retention <duration>", "how long media are kept (default 48h)")
+    .option("--catalog <file>", "models to offer in place of the built-in ones")
+    .option("--stub", "tiny valid media at once, instead of real ones")
     .option("--brand <name>", "name in the X-<Brand>-… headers")
     .option("--json", "print address and key as one JSON document")
     .action(async (flags: ServeFlags) => finish(await (await import("../commands/serve.ts")).serve(context, flags)));

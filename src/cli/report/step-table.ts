@@ -21,7 +21,7 @@ function cost(step: Step): string {
 
 function time(step: Step): string {
   if (step.started_at === null || step.finished_at === null) return "–";
-  return duration(new Date(step.finished_at).getTime() - new Date(step.started_at).getTime());
+  return duration(Date.parse(step.finished_at) - Date.parse(step.started_at));
 }
 
 function result(step: Step): string {
