@@ -1,0 +1,53 @@
+import type { HttpBindings } from "@hono/node-server";
+import type { Hono } from "hono";
+import { authenticator } from "./access/authenticate.ts";
+import { rateLimiter } from "./access/rate-limit.ts";
+import type { Endpoint } from "./http/call.ts";
+import { createKernel, type KernelPorts } from "./http/kernel.ts";
+import { jobEndpoints } from "./jobs/endpoints.ts";
+import { submitHandler } from "./jobs/submit.ts";
+import { mountDownloads } from "./media/download.ts";
+import { uploadHandler } from "./media/upload.ts";
+import { modelEndpoints } from "./models/endpoints.ts";
+import { operatorEndpoints } from "./operator/endpoints.ts";
+import type { ServiceContext } from "./service-context.ts";
+import { usageEndpoints } from "./usage/endpoints.ts";
+
+/** Every endpoint below `/v3`, in the order of the documentation. New parts add their own list here. */
+export function apiEndpoints(service: ServiceContext): readonly Endpoint[] {
+  return [
+    ...modelEndpoints(service),
+    {
+      method: "POST",
+      path: "/models/{model}",
+      access: "jobs:write",
+      summary: "Submit a job",
+      handle: submitHandler(service),
+    },
+    ...jobEndpoints(service),
+    {
+      method: "POST",
+      path: "/files",
+      access: "files:write",
+      summary: "Upload an input file",
+      handle: uploadHandler(service),
+    },
+    ...usageEndpoints(service),
+  ];
+}
+
+/** The whole service behind HTTP: the API, the operator's side, and downloads. */
+export function createServiceApp(service: ServiceContext): Hono<{ Bindings: HttpBindings }> {
+  const { store, clock, options, metrics } = service;
+  const ports: KernelPorts = {
+    authenticate: authenticator(store, clock),
+    limit: rateLimiter(options.rateLimit, clock),
+    count: metrics.count,
+    now: clock.now,
+    onDefect: service.onDefect,
+    interceptor: { before: () => Promise.resolve(null), after: (_endpoint, _call, answer) => Promise.resolve(answer) },
+  };
+  const app = createKernel({ "/v3": apiEndpoints(service), "/_local": operatorEndpoints(service) }, ports);
+  mountDownloads(app, service, () => null);
+  return app;
+}

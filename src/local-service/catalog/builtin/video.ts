@@ -1,0 +1,93 @@
+import type { JsonSchema, Work } from "../model.ts";
+import { inputObject, MAX_IMAGE_BYTES, mediaReference, steps, VISIBLE, visibleText } from "../schema-parts.ts";
+import { builtIn, integer, secondsBegun, text } from "./define.ts";
+
+const PER_SECOND_MICROS: Readonly<Record<string, number>> = { "720p": 50_000, "1080p": 90_000, "4K": 200_000 };
+/** Of the price of the pictures. */
+const SOUND_PERCENT = 20;
+
+const TIERS: JsonSchema = {
+  if: { properties: { quality: { const: "pro" } }, required: ["quality"] },
+  // biome-ignore lint/suspicious/noThenProperty: a JSON Schema keyword
+  then: { properties: { resolution: { enum: ["1080p", "4K"] } }, required: ["resolution"] },
+  else: { properties: { resolution: { enum: ["720p"] } } },
+};
+
+const PROMPT_OR_SHOTS: JsonSchema = {
+  oneOf: [{ required: ["prompt"] }, { required: ["multi_prompt"] }],
+};
+
+const frame = (role: string, description: string) =>
+  mediaReference({ media_type: "image", role, max_file_size_bytes: MAX_IMAGE_BYTES, description });
+
+const SHOT: JsonSchema = {
+  type: "object",
+  additionalProperties: false,
+  required: ["prompt"],
+  properties: {
+    prompt: { type: "string" },
+    duration_ms: { type: "integer", enum: steps(1000, 15_000, 1000), default: 5000 },
+  },
+};
+
+function priceMicros(work: Work): number {
+  const perSecond = PER_SECOND_MICROS[text(work, "resolution")] ?? PER_SECOND_MICROS["720p"]!;
+  const pictures = secondsBegun(integer(work, "duration_ms", 5000)) * perSecond;
+  return work.input["generate_audio"] === false ? pictures : (pictures * (100 + SOUND_PERCENT)) / 100;
+}
+
+/** Animates a start frame; the described example model, with every field and combination rule. */
+export const video = builtIn({
+  id: "video-1",
+  modality: "video",
+  name: "Video 1",
+  description: "Makes a film of 3 to 15 seconds from a prompt or shots, and from a start and an end frame.",
+  prices: "720p: $0.05 per second; 1080p: $0.09; 4K: $0.20; with sound: 20 % more",
+  schema: inputObject(
+    ["aspect_ratio", "duration_ms"],
+    {
+      aspect_ratio: { type: "string", enum: ["16:9", "9:16", "1:1"] },
+      duration_ms: { type: "integer", enum: steps(3000, 15_000, 1000) },
+      resolution: { type: "string", enum: ["720p", "1080p", "4K"] },
+      quality: {
+        type: "string",
+        enum: ["standard", "pro"],
+        default: "standard",
+        description: "standard is the 720p tier; pro the 1080p and 4K tier.",
+      },
+      prompt: visibleText(2500, "What happens. Give this or multi_prompt."),
+      negative_prompt: { type: "string", maxLength: 2500 },
+      multi_prompt: {
+        type: "array",
+        minItems: 1,
+        maxItems: 6,
+        items: SHOT,
+        max_total_duration_ms: 15_000,
+        description: "Shots in order, in place of prompt; together at most 15000 ms.",
+      },
+      shot_type: { type: "string", enum: ["customize", "intelligent"] },
+      generate_audio: { type: "boolean", default: true },
+      num_outputs: { type: "integer", enum: [1], default: 1 },
+      cfg_scale: { type: "number", minimum: 0, maximum: 1 },
+      start_image: frame("start_frame", "The first frame."),
+      end_image: frame("end_frame", "The last frame; needs a start_image."),
+    },
+    { dependentRequired: { end_image: ["start_image"] }, allOf: [TIERS, PROMPT_OR_SHOTS] },
+  ),
+  kind: "video",
+  priceMicros,
+  renderMs: (work) => 6_000 + 0.8 * integer(work, "duration_ms", 5000),
+  oldIds: { "video-1-fast": "Use video-1 with quality standard.", "video-1-pro": "Use video-1 with quality pro." },
+});
+
+/** Exists, but answers 400 FAILED_PRECONDITION. */
+export const videoToCome = builtIn({
+  id: "video-2",
+  modality: "video",
+  name: "Video 2",
+  description: "Not on v3 yet.",
+  prices: "not announced",
+  schema: inputObject(["prompt"], { prompt: { type: "string", pattern: VISIBLE } }),
+  kind: "video",
+  state: { is: "unsupported", message: "The model video-2 is not supported on v3 yet." },
+});

@@ -1,0 +1,45 @@
+import { notFound, refuse } from "../http/refusal.ts";
+import { type CompiledModel, compileModel } from "./compiled.ts";
+import type { Modality, ModelDefinition, StockVoice } from "./model.ts";
+
+/** The models that this service offers. */
+export interface Catalog {
+  /** Those that may be used, in the catalog's order. */
+  list(modality: Modality | null): readonly CompiledModel[];
+  /** @throws Refusal 404, 410, 400 */
+  use(modelId: string): CompiledModel;
+  /** Whatever its state; for jobs accepted earlier. */
+  find(modelId: string): CompiledModel | undefined;
+  stockVoice(voiceId: string): StockVoice | undefined;
+  /** Why models of this catalog are disabled. */
+  readonly defects: readonly string[];
+}
+
+export function createCatalog(definitions: readonly ModelDefinition[]): Catalog {
+  const models = new Map(definitions.map((definition) => [definition.entry.id, compileModel(definition)]));
+  const advice = new Map(definitions.flatMap((definition) => Object.entries(definition.oldIds)));
+  const voices = new Map(definitions.flatMap((definition) => definition.voices.map((voice) => [voice.voiceId, voice])));
+  const usable = [...models.values()].filter((model) => model.state.is === "live" && model.defect === null);
+
+  return {
+    list: (modality) => (modality === null ? usable : usable.filter((model) => model.entry.modality === modality)),
+    use(modelId) {
+      const model = models.get(modelId);
+      if (!model) throw notFound(advice.get(modelId) ?? "There is no such model in the catalog.");
+      assertUsable(model);
+      return model;
+    },
+    find: (modelId) => models.get(modelId),
+    stockVoice: (voiceId) => voices.get(voiceId),
+    defects: [...models.values()].flatMap((model) => model.defect ?? []),
+  };
+}
+
+function assertUsable({ state, defect, entry }: CompiledModel): void {
+  if (state.is === "retired") {
+    const successor = state.replacedBy === null ? {} : { replaced_by: state.replacedBy };
+    throw refuse("GONE", `The model ${entry.id} is retired.`, successor);
+  }
+  if (state.is === "unsupported") throw refuse("FAILED_PRECONDITION", state.message);
+  if (defect !== null) throw refuse("FAILED_PRECONDITION", defect);
+}

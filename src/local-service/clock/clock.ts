@@ -1,0 +1,116 @@
+import { type Timer, TimerHeap } from "./timer-heap.ts";
+
+export type ClockMode = "real" | "scaled" | "manual";
+
+/** What the rest of the service sees of time: never the machine's clock. */
+export interface Clock {
+  /** Milliseconds since the Unix epoch, on the service's clock. */
+  now(): number;
+  /** Calls once when the clock reaches `dueMs`; at the next tick when that has passed. Returns the cancellation. */
+  at(dueMs: number, call: () => void): () => void;
+}
+
+/** The operator's hold on time. It never runs backwards. */
+export interface ClockControl extends Clock {
+  readonly mode: ClockMode;
+  /** Clock milliseconds per real millisecond: 1 when real, 0 when manual. */
+  readonly factor: number;
+  /** One to one with the machine's clock; keeps what was advanced. */
+  real(): void;
+  /** `factor` times as fast as the machine's clock. */
+  scaled(factor: number): void;
+  /** Stands still until advanced. */
+  manual(): void;
+  /** Moves forward by `ms`, calling everything due on the way, each at its own instant, and what follows from it. */
+  advance(ms: number): Promise<void>;
+  /** Forgets all that is still to come. */
+  stop(): void;
+}
+
+/** Longest delay that `setTimeout` takes without firing at once. */
+const MAX_DELAY_MS = 2_147_483_647;
+
+export interface ClockOptions {
+  /** Added to the machine's time at the start, in milliseconds. Default: 0. */
+  readonly offsetMs?: number;
+  /** Waited for after every call that an advance makes, so that its consequences may set timers too. */
+  readonly settle?: () => Promise<void>;
+}
+
+/** A clock that starts in real mode. */
+export function createClock({ offsetMs = 0, settle = () => Promise.resolve() }: ClockOptions = {}): ClockControl {
+  const timers = new TimerHeap();
+  let mode: ClockMode = "real";
+  let factor = 1;
+  let anchorReal = Date.now();
+  let anchorService = anchorReal + offsetMs;
+  let order = 0;
+  let alarm: NodeJS.Timeout | undefined;
+
+  const now = () => Math.floor(anchorService + (Date.now() - anchorReal) * factor);
+
+  function arm(): void {
+    clearTimeout(alarm);
+    const next = timers.peek();
+    if (!next || factor === 0) return;
+    const delay = Math.min(MAX_DELAY_MS, Math.max(0, Math.ceil((next.dueMs - now()) / factor)));
+    alarm = setTimeout(fireDue, delay);
+  }
+
+  function fireDue(): void {
+    for (let next = timers.peek(); next && next.dueMs <= now(); next = timers.peek()) timers.pop()?.call();
+    arm();
+  }
+
+  function run(newMode: ClockMode, newFactor: number): void {
+    anchorService = now();
+    anchorReal = Date.now();
+    mode = newMode;
+    factor = newFactor;
+    arm();
+  }
+
+  function jumpTo(instantMs: number): void {
+    anchorService = Math.max(now(), instantMs);
+    anchorReal = Date.now();
+  }
+
+  return {
+    now,
+    at(dueMs, call) {
+      const timer: Timer = { dueMs, order: order++, call, cancelled: false };
+      timers.push(timer);
+      if (timers.peek() === timer) {
+        if (factor === 0 && dueMs <= now()) setImmediate(fireDue);
+        else arm();
+      }
+      return () => {
+        timer.cancelled = true;
+      };
+    },
+    get mode() {
+      return mode;
+    },
+    get factor() {
+      return factor;
+    },
+    real: () => run("real", 1),
+    scaled: (newFactor) => run("scaled", newFactor),
+    manual: () => run("manual", 0),
+    async advance(ms) {
+      const target = now() + Math.max(0, ms);
+      await settle();
+      for (let next = timers.peek(); next && next.dueMs <= target; next = timers.peek()) {
+        jumpTo(next.dueMs);
+        timers.pop()?.call();
+        await settle();
+      }
+      jumpTo(target);
+      arm();
+    },
+    stop() {
+      timers.clear();
+      clearTimeout(alarm);
+    },
+  };
+}

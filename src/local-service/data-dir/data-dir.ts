@@ -1,0 +1,38 @@
+import { mkdirSync, readdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
+
+/** The folders below the data folder. Paths in the database are relative to it. */
+export interface DataDir {
+  readonly root: string;
+  /** Where an asset's bytes lie, relative to the root. */
+  assetPath(assetId: string): string;
+  uploadPath(fileId: string): string;
+  absolute(relative: string): string;
+}
+
+/** Two hex digits of a random id: 256 folders keep each one small. */
+function shard(id: string): string {
+  return id.slice(id.indexOf("_") + 1).slice(0, 2);
+}
+
+function removeLeftovers(folder: string): void {
+  for (const name of readdirSync(folder)) rmSync(join(folder, name), { recursive: true, force: true });
+}
+
+/** Makes the folders, and clears what a killed process left half written. */
+export function openDataDir(root: string): DataDir {
+  const incoming = join(root, "incoming");
+  mkdirSync(incoming, { recursive: true, mode: 0o700 });
+  removeLeftovers(incoming);
+  for (const kind of ["assets", "uploads"]) {
+    for (let index = 0; index < 256; index++) {
+      mkdirSync(join(root, kind, index.toString(16).padStart(2, "0")), { recursive: true, mode: 0o700 });
+    }
+  }
+  return {
+    root,
+    assetPath: (assetId) => join("assets", shard(assetId), assetId),
+    uploadPath: (fileId) => join("uploads", shard(fileId), fileId),
+    absolute: (relative) => join(root, relative),
+  };
+}

@@ -1,0 +1,88 @@
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { LocalServiceError } from "../errors.ts";
+import { isAlive, processStart } from "./process-start.ts";
+
+const NOTE = "service.json";
+const GUARD = "service.lock";
+
+/** A service that works on a data folder right now. */
+export interface RunningService {
+  readonly pid: number;
+  /** When that process started, as the system tells it; null where it does not. */
+  readonly processStart: string | null;
+  readonly port: number;
+  /** Ends in `/v3`. */
+  readonly baseUrl: string;
+  /** `<key_id>:<secret>` of its first key. The file that holds it is readable by its owner only. */
+  readonly apiKey: string;
+  /** ISO-8601. */
+  readonly startedAt: string;
+}
+
+function isRunningService(value: unknown): value is RunningService {
+  if (typeof value !== "object" || value === null) return false;
+  return "pid" in value && typeof value.pid === "number" && "baseUrl" in value && typeof value.baseUrl === "string";
+}
+
+/** The service that works on this folder, if one is alive. */
+export function findLocalService(dataDir: string): RunningService | null {
+  try {
+    const note: unknown = JSON.parse(readFileSync(join(dataDir, NOTE), "utf8"));
+    return isRunningService(note) && isAlive(note.pid, note.processStart) ? note : null;
+  } catch {
+    return null;
+  }
+}
+
+/** The hold of one process on a data folder. */
+export interface DataDirLock {
+  /** Tells others where the service listens. */
+  announce(service: Omit<RunningService, "pid" | "processStart">): void;
+  release(): void;
+}
+
+/**
+ * Takes the folder for this process. The lock itself is one that the kernel drops when its holder dies, however it dies,
+ * so a dead holder never has to be waited for; the note beside it is for people and for second processes.
+ * @throws LocalServiceError `DATA_DIR_IN_USE`, `DATA_DIR_UNUSABLE`
+ */
+export function lockDataDir(dataDir: string): DataDirLock {
+  const guard = openGuard(dataDir);
+  const note = join(dataDir, NOTE);
+  try {
+    guard.exec("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE");
+  } catch (cause) {
+    guard.close();
+    throw inUse(dataDir, cause);
+  }
+  return {
+    announce(service) {
+      const text = JSON.stringify({ pid: process.pid, processStart: processStart(process.pid), ...service });
+      writeFileSync(`${note}.new`, text, { mode: 0o600 });
+      renameSync(`${note}.new`, note);
+    },
+    release() {
+      rmSync(note, { force: true });
+      guard.close();
+    },
+  };
+}
+
+function openGuard(dataDir: string): DatabaseSync {
+  try {
+    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+    return new DatabaseSync(join(dataDir, GUARD));
+  } catch (cause) {
+    const message = `${dataDir} cannot be used as a data folder (${String(cause)}). Choose one that can be written.`;
+    throw new LocalServiceError("DATA_DIR_UNUSABLE", message, { cause });
+  }
+}
+
+function inUse(dataDir: string, cause: unknown): LocalServiceError {
+  const holder = findLocalService(dataDir);
+  const who = holder ? `Process ${holder.pid} serves it on ${holder.baseUrl}` : "Another process is starting on it";
+  const message = `${dataDir} is in use. ${who}. Use that service, stop it, or choose another data folder.`;
+  return new LocalServiceError("DATA_DIR_IN_USE", message, { cause });
+}

@@ -1,0 +1,30 @@
+/**
+ * - `PORT_IN_USE`: another program listens on the port asked for.
+ * - `DATA_DIR_IN_USE`: another service, alive, works on the same folder.
+ * - `DATA_DIR_UNUSABLE`: the folder cannot be written, or its database is damaged or of a newer version.
+ * - `OPTION_INVALID`: an option of `startLocalService` makes no sense.
+ * - `CATALOG_INVALID`: the catalog file is no array of models.
+ */
+export type LocalServiceErrorCode =
+  | "PORT_IN_USE"
+  | "DATA_DIR_IN_USE"
+  | "DATA_DIR_UNUSABLE"
+  | "OPTION_INVALID"
+  | "CATALOG_INVALID";
+
+/** Thrown when the local service cannot start. The message says what was wrong, where, and what to do next. */
+export class LocalServiceError extends Error {
+  readonly code: LocalServiceErrorCode;
+
+  constructor(code: LocalServiceErrorCode, message: string, options?: { readonly cause?: unknown }) {
+    super(message, options);
+    this.name = "LocalServiceError";
+    this.code = code;
+  }
+}
+
+/** The `code` of a system error, such as `EADDRINUSE`; null for anything else. */
+export function systemCode(error: unknown): string | null {
+  if (!(error instanceof Error) || !("code" in error)) return null;
+  return typeof error.code === "string" ? error.code : null;
+}

@@ -1,0 +1,157 @@
+import type { HttpBindings } from "@hono/node-server";
+import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
+import { type Context, Hono } from "hono";
+import { permit } from "../access/permit.ts";
+import type { Principal } from "../access/principal.ts";
+import { traceId as newTraceId } from "../ids.ts";
+import { readJson } from "./body.ts";
+import type { Answer, Call, Endpoint, Headers } from "./call.ts";
+import { errorAnswer } from "./error-answer.ts";
+import { notFound, type Refusal } from "./refusal.ts";
+
+type Bindings = { Bindings: HttpBindings };
+
+/** Stands around every call; fault injection lives here. A refusal returned before the call is answered in its place. */
+export interface Interceptor {
+  before(endpoint: Endpoint, call: Call): Promise<Refusal | null>;
+  after(endpoint: Endpoint, call: Call, answer: Answer): Promise<Answer>;
+}
+
+export interface KernelPorts {
+  /** @throws Refusal 401, 403 */
+  authenticate(authorization: string | null): Principal;
+  /** @throws Refusal 429 */
+  limit(keyId: string): void;
+  /** Counts one answer. */
+  count(route: string, status: number): void;
+  /** Milliseconds on the service's clock, for the Date header. */
+  now(): number;
+  /** An unexpected error; its text never reaches the caller. */
+  onDefect(error: unknown, traceId: string): void;
+  readonly interceptor: Interceptor;
+}
+
+const EXPOSED = [
+  "Location",
+  "Retry-After",
+  "X-RateLimit-Limit",
+  "X-RateLimit-Remaining",
+  "X-RateLimit-Reset",
+  "X-Request-Id",
+  "X-Trace-Id",
+  "X-Idempotent-Replayed",
+].join(", ");
+
+const PREFLIGHT: Headers = {
+  "Access-Control-Allow-Origin": "*",
+  "Access-Control-Allow-Methods": "GET, POST, PUT, PATCH, DELETE",
+  "Access-Control-Allow-Headers": "Authorization, Content-Type, Last-Event-ID",
+  "Access-Control-Max-Age": "600",
+};
+
+/** Lets a browser page with a token read answers. */
+function crossOrigin(origin: string | null): Headers {
+  return origin === null ? {} : { "Access-Control-Allow-Origin": "*", "Access-Control-Expose-Headers": EXPOSED };
+}
+
+let dateText = "";
+let dateSecond = -1;
+
+function httpDate(nowMs: number): string {
+  const second = Math.floor(nowMs / 1000);
+  if (second !== dateSecond) {
+    dateSecond = second;
+    dateText = new Date(nowMs).toUTCString();
+  }
+  return dateText;
+}
+
+function standardHeaders(incoming: HttpBindings["incoming"], traceId: string, now: number): Headers {
+  return {
+    "X-Trace-Id": traceId,
+    "X-Request-Id": `req_${newTraceId()}`,
+    Date: httpDate(now),
+    ...crossOrigin(incoming.headers.origin ?? null),
+  };
+}
+
+const NOBODY: Principal = { keyId: "", workspaceId: "", ownerId: "", scopes: [], viaToken: false };
+
+function callOf(c: Context<Bindings>, traceId: string, headers: Headers): Call & { principal: Principal } {
+  const { incoming, outgoing } = c.env;
+  return {
+    method: c.req.method,
+    param: (name) => c.req.param(name) ?? "",
+    query: (name) => c.req.queries(name)?.at(-1) ?? null,
+    header(name) {
+      const value = incoming.headers[name.toLowerCase()];
+      return (Array.isArray(value) ? value.join(", ") : value) ?? null;
+    },
+    json: () => readJson(incoming),
+    principal: NOBODY,
+    traceId,
+    standardHeaders: headers,
+    incoming,
+    outgoing,
+  };
+}
+
+function respond(answer: Answer, headers: Headers): Response {
+  if (answer.is === "sent") return RESPONSE_ALREADY_SENT;
+  const all: Record<string, string> = { ...headers, ...answer.headers };
+  if (answer.is === "empty") return new Response(null, { status: answer.status, headers: all });
+  if (answer.is === "text") return new Response(answer.body, { status: answer.status, headers: all });
+  all["Content-Type"] = "application/json";
+  return new Response(JSON.stringify(answer.body), { status: answer.status, headers: all });
+}
+
+async function perform(endpoint: Endpoint, call: Call & { principal: Principal }, ports: KernelPorts): Promise<Answer> {
+  try {
+    if (endpoint.access !== "public") {
+      call.principal = ports.authenticate(call.header("authorization"));
+      permit(call.principal, endpoint.access);
+      ports.limit(call.principal.keyId);
+    }
+    const refusal = await ports.interceptor.before(endpoint, call);
+    if (refusal) throw refusal;
+    return await endpoint.handle(call);
+  } catch (error) {
+    return errorAnswer(error, call.traceId, ports.onDefect);
+  }
+}
+
+function mount(app: Hono<Bindings>, prefix: string, endpoints: readonly Endpoint[], ports: KernelPorts): void {
+  for (const endpoint of endpoints) {
+    const route = `${endpoint.method} ${prefix === "/v3" ? "" : prefix}${endpoint.path}`;
+    app.on(endpoint.method, `${prefix}${endpoint.path.replaceAll(/\{(\w+)\}/g, ":$1")}`, async (c) => {
+      const traceId = newTraceId();
+      const headers = standardHeaders(c.env.incoming, traceId, ports.now());
+      const call = callOf(c, traceId, headers);
+      const answer = await ports.interceptor.after(endpoint, call, await perform(endpoint, call, ports));
+      ports.count(route, answer.status);
+      return respond(answer, headers);
+    });
+  }
+}
+
+/** Puts tables of endpoints behind HTTP, each below its prefix. */
+export function createKernel(
+  tables: Readonly<Record<string, readonly Endpoint[]>>,
+  ports: KernelPorts,
+): Hono<Bindings> {
+  const app = new Hono<Bindings>();
+  for (const [prefix, endpoints] of Object.entries(tables)) mount(app, prefix, endpoints, ports);
+  app.options("/v3/*", (c) => {
+    const headers = standardHeaders(c.env.incoming, newTraceId(), ports.now());
+    return respond({ is: "empty", status: 204, headers: PREFLIGHT }, headers);
+  });
+  const unknown = (c: Context<Bindings>, error: unknown) => {
+    const traceId = newTraceId();
+    const answer = errorAnswer(error, traceId, ports.onDefect);
+    ports.count("unknown", answer.status);
+    return respond(answer, standardHeaders(c.env.incoming, traceId, ports.now()));
+  };
+  app.notFound((c) => unknown(c, notFound("There is no such endpoint.")));
+  app.onError((error, c) => unknown(c, error));
+  return app;
+}

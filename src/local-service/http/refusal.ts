@@ -1,0 +1,100 @@
+/** Every code of the API with its HTTP status. */
+export const HTTP_STATUS = {
+  UNKNOWN: 500,
+  INVALID_ARGUMENT: 400,
+  NOT_FOUND: 404,
+  GONE: 410,
+  ALREADY_EXISTS: 409,
+  ALREADY_IN_PROGRESS: 409,
+  UNAUTHORIZED: 401,
+  PERMISSION_DENIED: 403,
+  INSUFFICIENT_BALANCE: 402,
+  MODERATION_FAILED: 422,
+  FAILED_PRECONDITION: 400,
+  CANCELLED: 499,
+  DEADLINE_EXCEEDED: 504,
+  RESOURCE_EXHAUSTED: 429,
+  UNAVAILABLE: 503,
+  INTERNAL: 500,
+} as const;
+
+export type ErrorCode = keyof typeof HTTP_STATUS;
+
+/** One bad field of a request. `message` begins with the field's path. */
+export interface FieldProblem {
+  readonly field: string;
+  readonly message: string;
+  readonly reason: string | null;
+  /** Accepted values, or accepted names on the first unknown field only. */
+  readonly allowed: readonly string[] | null;
+}
+
+export interface Billing {
+  /** Dollars, as `GET /balance` shows them. */
+  readonly balance: number;
+  readonly required: number | null;
+  readonly currency: "USD";
+  readonly funding_url: string;
+  readonly reason: string | null;
+}
+
+/** The error object of the API. Keys without a value are left out. */
+export interface ErrorBody {
+  readonly code: ErrorCode;
+  readonly message: string;
+  readonly retryable: boolean;
+  readonly retry_after?: number;
+  readonly param?: string;
+  readonly details?: readonly FieldProblem[];
+  readonly replaced_by?: string;
+  readonly billing?: Billing;
+}
+
+/** A request that the service answers with an error envelope. Thrown by handlers, caught once in `kernel.ts`. */
+export class Refusal extends Error {
+  readonly body: ErrorBody;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(body: ErrorBody, headers: Readonly<Record<string, string>> = {}) {
+    super(body.message);
+    this.name = "Refusal";
+    this.body = body;
+    this.headers = headers;
+  }
+
+  get status(): number {
+    return HTTP_STATUS[this.body.code];
+  }
+}
+
+type More = Omit<Partial<ErrorBody>, "code" | "message">;
+
+export function refuse(code: ErrorCode, message: string, more: More = {}): Refusal {
+  return new Refusal({ code, message, retryable: false, ...more });
+}
+
+/** One that may succeed when sent again after `retryAfter` seconds. */
+export function refuseForNow(
+  code: ErrorCode,
+  message: string,
+  retryAfter: number,
+  headers: Readonly<Record<string, string>> = {},
+): Refusal {
+  const body: ErrorBody = { code, message, retryable: true, retry_after: retryAfter };
+  return new Refusal(body, { "Retry-After": String(retryAfter), ...headers });
+}
+
+/** 400 with every bad field at once. */
+export function invalid(problems: readonly FieldProblem[]): Refusal {
+  const count = new Set(problems.map((problem) => problem.field)).size;
+  const noun = count === 1 ? "1 invalid input field" : `${count} invalid input fields`;
+  const message = `The request has ${noun}; see details.`;
+  return refuse("INVALID_ARGUMENT", message, { param: problems[0]!.field, details: problems });
+}
+
+/** One bad field. `text` goes on after the field's path. */
+export function problem(field: string, text: string, reason: string, allowed: readonly string[] | null = null) {
+  return { field, message: `${field}: ${text}`, reason, allowed } satisfies FieldProblem;
+}
+
+export const notFound = (what: string) => refuse("NOT_FOUND", what);

@@ -1,0 +1,131 @@
+import { randomInt } from "node:crypto";
+import type { CompiledModel } from "../catalog/compiled.ts";
+import type { Answer, Call } from "../http/call.ts";
+import { refuse } from "../http/refusal.ts";
+import { jobId as newJobId } from "../ids.ts";
+import { acceptedEvents } from "../lifecycle/job.ts";
+import { estimatedCompletion } from "../lifecycle/timing.ts";
+import { shortfall } from "../money/wallet.ts";
+import type { ServiceContext } from "../service-context.ts";
+import type { Owner } from "../store/jobs.ts";
+import type { IdempotencyRow, JobRow, NewJobRow } from "../store/rows.ts";
+import { type PreparedWork, workPreparer } from "./prepare.ts";
+import { readSubmitBody, type SubmitBody } from "./submit-body.ts";
+import { instant } from "./views.ts";
+
+/** Simulated wait of every job before it may start. */
+const QUEUE_MS = 300;
+const MAX_SEED = 4_294_967_295;
+
+interface Ack {
+  readonly job_id: string;
+  readonly status: string;
+  readonly result_url: string;
+}
+
+const accepted = (ack: Ack, replayed: boolean): Answer => ({
+  is: "json",
+  status: 202,
+  body: ack,
+  headers: { Location: ack.result_url, ...(replayed ? { "X-Idempotent-Replayed": "true" } : {}) },
+});
+
+function replay(known: IdempotencyRow, modelId: string): Answer {
+  if (known.model === modelId) return accepted(JSON.parse(known.ack) as Ack, true);
+  throw refuse("ALREADY_EXISTS", `This idempotency key was used with the model ${known.model}.`, {
+    param: "idempotency_key",
+  });
+}
+
+function text(value: unknown): string | null {
+  return typeof value === "string" ? value : null;
+}
+
+/** `POST /models/{model}`: everything from the key to the charge is one transaction. */
+export function submitHandler(service: ServiceContext) {
+  const { store, clock, catalog, hooks, runner, metrics, options } = service;
+  const prepare = workPreparer(service);
+
+  function newJob(
+    model: CompiledModel,
+    work: PreparedWork,
+    body: SubmitBody,
+    owner: Owner & { keyId: string },
+  ): NewJobRow {
+    const { input, media } = work;
+    const seed = input["seed"];
+    const now = clock.now();
+    return {
+      jobId: newJobId(),
+      workspaceId: owner.workspaceId,
+      ownerId: owner.ownerId,
+      keyId: owner.keyId,
+      model: model.entry.id,
+      kind: model.kind(work),
+      quality: text(input["quality"]),
+      status: "IN_QUEUE",
+      prompt: text(input["prompt"]),
+      input: JSON.stringify(input),
+      media: JSON.stringify(media),
+      webhook: body.webhook,
+      idempotencyKey: body.idempotencyKey,
+      seed: typeof seed === "number" ? seed : randomInt(MAX_SEED),
+      queueMs: Math.round(QUEUE_MS / options.speed),
+      renderMs: Math.round(model.renderMs(work) / options.speed),
+      createdAt: now,
+      chargedMicros: model.priceMicros(work),
+      costShownAt: now + service.faults.costLateMs(model.entry.id),
+    };
+  }
+
+  function pay(job: NewJobRow, isQuoted: boolean): void {
+    const wallet = store.workspaces.get(job.workspaceId);
+    const refused = shortfall(wallet, job.chargedMicros, isQuoted, service.fundingUrl(job.workspaceId));
+    if (refused) throw refused;
+    store.workspaces.charge(job.workspaceId, job.chargedMicros);
+  }
+
+  function acknowledge(job: JobRow): Ack {
+    const estimate = estimatedCompletion(job, store.modelRuns.averageMs(job.model), clock.now());
+    const result_url = `/v3/jobs/${job.jobId}`;
+    return {
+      job_id: job.jobId,
+      model: job.model,
+      status: job.status,
+      status_url: `${result_url}/status`,
+      result_url,
+      estimated_completion_at: estimate === null ? null : instant(estimate),
+    } as Ack;
+  }
+
+  function accept(row: NewJobRow, media: PreparedWork["media"]): Ack {
+    const seq = store.jobs.insert(row);
+    for (const { sourceSeq } of Object.values(media).flat()) if (sourceSeq !== null) store.jobs.addRead(sourceSeq, seq);
+    const job = store.jobs.bySeq(seq)!;
+    service.record(job, acceptedEvents);
+    hooks.accepted(job);
+    const ack = acknowledge(job);
+    const { workspaceId, idempotencyKey: key, model } = job;
+    if (key !== null) store.idempotency.insert({ workspaceId, key, model, jobSeq: seq, ack: JSON.stringify(ack) });
+    store.afterCommit(() => runner.enqueue(job));
+    return ack;
+  }
+
+  return async (call: Call): Promise<Answer> => {
+    const body = readSubmitBody(await call.json());
+    const modelId = call.param("model");
+    const { workspaceId, ownerId, keyId } = call.principal;
+    return store.write(() => {
+      const known = body.idempotencyKey === null ? undefined : store.idempotency.get(workspaceId, body.idempotencyKey);
+      if (known && !service.faults.forgetsKeys(modelId)) {
+        metrics.replayed();
+        return replay(known, modelId);
+      }
+      const model = catalog.use(modelId);
+      const work = prepare(model, body.input, { workspaceId, ownerId }, body.problems);
+      const row = newJob(model, work, body, { workspaceId, ownerId, keyId });
+      pay(row, model.unquotable === null);
+      return accepted(accept(row, work.media), false);
+    });
+  };
+}

@@ -1,0 +1,113 @@
+import { estimatedCompletion, progressOf } from "../lifecycle/timing.ts";
+import { usd } from "../money/micros.ts";
+import type { EventRow, JobRow, OutputRow } from "../store/rows.ts";
+import type { Store } from "../store/store.ts";
+
+/** Most events in a result envelope. */
+const LOGS_IN_RESULT = 100;
+/** How long a presigned download URL holds. */
+const URL_LIFETIME_MS = 3_600_000;
+
+export const instant = (ms: number): string => new Date(ms).toISOString();
+const parsed = (text: string | null): unknown => (text === null ? null : JSON.parse(text));
+
+export interface ViewPorts {
+  readonly store: Store;
+  now(): number;
+  sign(path: string, expiresAtMs: number): string;
+}
+
+export function logItem(row: EventRow) {
+  const { id, level, event, message, source } = row;
+  return { id, timestamp: instant(row.at), level, event, message, source, data: parsed(row.data) };
+}
+
+function costOf(job: JobRow, now: number) {
+  if (job.costShownAt > now) return {};
+  return { cost: usd(job.chargedMicros - job.refundedMicros), currency: "USD" };
+}
+
+const qualityOf = (job: JobRow) => (job.quality === null ? {} : { quality: job.quality });
+const completedAtOf = (job: JobRow) => (job.completedAt === null ? {} : { completed_at: instant(job.completedAt) });
+
+/** The shapes in which jobs leave the service. */
+export function jobViews({ store, now, sign }: ViewPorts) {
+  /** Past its retention, an output counts as expired even before its bytes are swept away. */
+  function isExpired(output: OutputRow, job: JobRow): boolean {
+    if (output.status === "EXPIRED") return true;
+    const isOver = job.expiresAt !== null && job.expiresAt <= now();
+    return isOver && output.status === "COMPLETED" && output.voiceId === null;
+  }
+
+  function urlOf(output: OutputRow, job: JobRow): string {
+    const until = Math.min(now() + URL_LIFETIME_MS, job.expiresAt ?? Number.MAX_SAFE_INTEGER);
+    return sign(`/media/${output.assetId}`, until);
+  }
+
+  function output(row: OutputRow, job: JobRow) {
+    const expired = isExpired(row, job);
+    const usable = !expired && row.status === "COMPLETED" && row.assetId !== null;
+    return {
+      status: expired ? "EXPIRED" : row.status,
+      asset_id: usable ? row.assetId : null,
+      voice_id: row.status === "COMPLETED" ? row.voiceId : null,
+      url: usable ? urlOf(row, job) : null,
+      content_type: row.contentType,
+      width: row.width,
+      height: row.height,
+      duration_ms: row.durationMs,
+      fps: row.fpsShownAt !== null && row.fpsShownAt > now() ? null : row.fps,
+      error: expired ? null : parsed(row.error),
+    };
+  }
+
+  function metricsOf(job: JobRow) {
+    if (job.status !== "COMPLETED") return {};
+    const took = job.completedAt !== null && job.startedAt !== null ? job.completedAt - job.startedAt : null;
+    return { metrics: { processing_time_ms: took } };
+  }
+
+  return {
+    summary: (job: JobRow) => ({
+      job_id: job.jobId,
+      model: job.model,
+      ...qualityOf(job),
+      status: job.status,
+      created_at: instant(job.createdAt),
+      ...completedAtOf(job),
+      ...costOf(job, now()),
+    }),
+
+    /** The result envelope; a webhook's payload is the same without logs and cost. */
+    result(job: JobRow, part: "all" | "payload" = "all") {
+      const isDeleted = job.deletedAt !== null;
+      const logs = () => store.events.latest(job.seq, LOGS_IN_RESULT).map(logItem);
+      return {
+        job_id: job.jobId,
+        model: job.model,
+        ...qualityOf(job),
+        status: job.status,
+        ...(job.prompt === null ? {} : { prompt: job.prompt }),
+        outputs: job.status === "COMPLETED" ? store.outputs.ofJob(job.seq).map((row) => output(row, job)) : [],
+        ...metricsOf(job),
+        error: parsed(job.error),
+        ...(isDeleted || part === "payload" ? {} : { logs: logs() }),
+        ...(part === "payload" ? {} : costOf(job, now())),
+        created_at: instant(job.createdAt),
+        ...completedAtOf(job),
+      };
+    },
+
+    status(job: JobRow) {
+      const estimate = estimatedCompletion(job, store.modelRuns.averageMs(job.model), now());
+      return {
+        job_id: job.jobId,
+        status: job.status,
+        progress: progressOf(job, now()),
+        estimated_completion_at: estimate === null ? null : instant(estimate),
+      };
+    },
+  };
+}
+
+export type JobViews = ReturnType<typeof jobViews>;

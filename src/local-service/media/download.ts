@@ -1,0 +1,132 @@
+import { createReadStream } from "node:fs";
+import { pipeline } from "node:stream/promises";
+import type { HttpBindings } from "@hono/node-server";
+import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
+import type { Hono } from "hono";
+import { errorAnswer } from "../http/error-answer.ts";
+import { notFound, refuse } from "../http/refusal.ts";
+import { traceId as newTraceId } from "../ids.ts";
+import type { ServiceContext } from "../service-context.ts";
+import { type ByteRange, parseRange } from "./range.ts";
+
+/** A file that a presigned URL names. */
+interface Served {
+  readonly path: string;
+  readonly contentType: string;
+  readonly sizeBytes: number;
+  /** Never changes for the same id, so it is a strong validator. */
+  readonly etag: string;
+  readonly modifiedAt: number;
+}
+
+type Env = { Bindings: HttpBindings };
+
+function rangeOf(served: Served, headers: HttpBindings["incoming"]["headers"]): ByteRange {
+  const condition = headers["if-range"];
+  const modified = new Date(served.modifiedAt).toUTCString();
+  const holds = condition === undefined || condition === served.etag || condition === modified;
+  return holds ? parseRange(headers.range ?? null, served.sizeBytes) : { is: "whole" };
+}
+
+function headersOf(served: Served, range: ByteRange): Record<string, string | number> {
+  const base = {
+    "Accept-Ranges": "bytes",
+    "Content-Type": served.contentType,
+    ETag: served.etag,
+    "Last-Modified": new Date(served.modifiedAt).toUTCString(),
+    "Cache-Control": "private, max-age=3600",
+    "X-Content-Type-Options": "nosniff",
+    "Access-Control-Allow-Origin": "*",
+  };
+  if (range.is === "unsatisfiable")
+    return { ...base, "Content-Range": `bytes */${served.sizeBytes}`, "Content-Length": 0 };
+  if (range.is === "whole") return { ...base, "Content-Length": served.sizeBytes };
+  const { start, end } = range;
+  return { ...base, "Content-Range": `bytes ${start}-${end}/${served.sizeBytes}`, "Content-Length": end - start + 1 };
+}
+
+const STATUS = { whole: 200, part: 206, unsatisfiable: 416 } as const;
+
+async function send({ incoming, outgoing }: HttpBindings, served: Served, cutAfter: number | null): Promise<number> {
+  const matches = incoming.headers["if-none-match"] === served.etag;
+  if (matches) {
+    outgoing.writeHead(304, { ETag: served.etag }).end();
+    return 304;
+  }
+  const range = rangeOf(served, incoming.headers);
+  outgoing.writeHead(STATUS[range.is], headersOf(served, range));
+  if (incoming.method === "HEAD" || range.is === "unsatisfiable" || served.sizeBytes === 0) {
+    outgoing.end();
+    return STATUS[range.is];
+  }
+  const start = range.is === "part" ? range.start : 0;
+  const whole = range.is === "part" ? range.end : served.sizeBytes - 1;
+  const end = cutAfter === null ? whole : Math.min(whole, start + cutAfter - 1);
+  const bytes = createReadStream(served.path, { start, end });
+  // A reader that leaves early is no fault of ours.
+  await pipeline(bytes, outgoing, { end: end === whole }).catch(() => outgoing.destroy());
+  if (end !== whole) outgoing.destroy();
+  return STATUS[range.is];
+}
+
+/** Decides how many bytes of a download get through; null for all. Fault injection. */
+export type DownloadCut = (path: string, sizeBytes: number) => number | null;
+
+/** The bytes behind presigned URLs: `/media/{asset_id}` and `/uploads/{file_id}`, outside `/v3`, without a credential. */
+export function mountDownloads(app: Hono<Env>, service: ServiceContext, cut: DownloadCut): void {
+  const { store, clock, dataDir, presigner, metrics } = service;
+
+  function asset(id: string): Served | null {
+    const output = store.outputs.byAsset(id);
+    const job = output && store.jobs.bySeq(output.jobSeq);
+    if (!job || output.path === null || (job.expiresAt !== null && job.expiresAt <= clock.now())) return null;
+    return {
+      path: dataDir.absolute(output.path),
+      contentType: output.contentType ?? "application/octet-stream",
+      sizeBytes: output.sizeBytes ?? 0,
+      etag: `"${id}"`,
+      modifiedAt: job.completedAt ?? job.createdAt,
+    };
+  }
+
+  function upload(id: string): Served | null {
+    const file = store.files.get(id);
+    if (!file) return null;
+    const { contentType, sizeBytes, createdAt } = file;
+    return { path: dataDir.absolute(file.path), contentType, sizeBytes, etag: `"${id}"`, modifiedAt: createdAt };
+  }
+
+  function locate(url: URL): Served {
+    const { pathname, searchParams } = url;
+    const verdict = presigner.verify(
+      pathname,
+      searchParams.get("expires") ?? "",
+      searchParams.get("signature") ?? "",
+      clock.now(),
+    );
+    if (verdict === "forged") throw refuse("PERMISSION_DENIED", "The signature of this URL is not valid.");
+    if (verdict === "expired")
+      throw refuse("PERMISSION_DENIED", "This URL has expired; read the job again for a new one.");
+    const id = pathname.slice(pathname.lastIndexOf("/") + 1);
+    const served = pathname.startsWith("/media/") ? asset(id) : upload(id);
+    if (!served) throw notFound("The file is gone.");
+    return served;
+  }
+
+  for (const folder of ["media", "uploads"]) {
+    app.get(`/${folder}/:id`, async (c) => {
+      const url = new URL(c.req.url);
+      try {
+        const served = locate(url);
+        const status = await send(c.env, served, cut(url.pathname, served.sizeBytes));
+        metrics.count(`GET /${folder}/{id}`, status);
+        return RESPONSE_ALREADY_SENT;
+      } catch (error) {
+        const traceId = newTraceId();
+        const answer = errorAnswer(error, traceId, service.onDefect);
+        metrics.count(`GET /${folder}/{id}`, answer.status);
+        return Response.json(answer.body, { status: answer.status, headers: { "X-Trace-Id": traceId } });
+      }
+    });
+  }
+}

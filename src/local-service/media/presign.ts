@@ -1,0 +1,26 @@
+import { createHmac, timingSafeEqual } from "node:crypto";
+
+/** Signs paths so that whoever holds one may read it until it expires. */
+export interface Presigner {
+  /** A full URL for a path such as `/media/asset_…`. */
+  sign(path: string, expiresAtMs: number): string;
+  /** Whether `expires` and `signature` belong to the path, and it still holds. */
+  verify(path: string, expires: string, signature: string, now: number): "valid" | "expired" | "forged";
+}
+
+export function createPresigner(key: string, origin: () => string): Presigner {
+  const mac = (path: string, expires: string) =>
+    createHmac("sha256", key).update(`${path}\n${expires}`).digest("base64url");
+  return {
+    sign(path, expiresAtMs) {
+      const expires = String(Math.floor(expiresAtMs / 1000));
+      return `${origin()}${path}?expires=${expires}&signature=${mac(path, expires)}`;
+    },
+    verify(path, expires, signature, now) {
+      const expected = Buffer.from(mac(path, expires));
+      const given = Buffer.from(signature);
+      if (expected.length !== given.length || !timingSafeEqual(expected, given)) return "forged";
+      return Number(expires) * 1000 > now ? "valid" : "expired";
+    },
+  };
+}

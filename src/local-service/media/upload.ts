@@ -1,0 +1,95 @@
+import { createWriteStream } from "node:fs";
+import { rename, rm } from "node:fs/promises";
+import type { IncomingMessage } from "node:http";
+import type { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { Busboy } from "@fastify/busboy";
+import { type Answer, type Call, created } from "../http/call.ts";
+import { invalid, problem } from "../http/refusal.ts";
+import { fileId as newFileId } from "../ids.ts";
+import type { ProbeResult } from "../render/contract.ts";
+import type { ServiceContext } from "../service-context.ts";
+
+/** How long a handle may be submitted. */
+export const HANDLE_LIFETIME_MS = 3_600_000;
+
+const bad = (text: string, reason: string) => invalid([problem("file", text, reason)]);
+
+interface Received {
+  readonly sizeBytes: number;
+}
+
+/** Streams the part named `file` to disk. @throws Refusal 400 */
+async function receive(incoming: IncomingMessage, target: string, maxBytes: number): Promise<Received> {
+  const parser = openParser(incoming, maxBytes);
+  let writing: Promise<Received> | null = null;
+  parser.on("file", (name: string, part: Readable & { truncated?: boolean }) => {
+    if (name !== "file" || writing) {
+      part.resume();
+      return;
+    }
+    writing = store(part, target, maxBytes);
+    // Whoever awaits the parser first must not leave this rejection unheard.
+    writing.catch(() => undefined);
+  });
+  try {
+    await pipeline(incoming, parser);
+  } catch {
+    throw bad("the multipart body is malformed or was cut short", "multipart");
+  }
+  const received = await (writing as Promise<Received> | null);
+  if (!received) throw bad("is required, as a multipart part of that name", "required");
+  return received;
+}
+
+function openParser(incoming: IncomingMessage, maxBytes: number) {
+  const contentType = incoming.headers["content-type"] ?? "";
+  if (!/^multipart\/form-data/i.test(contentType)) throw bad("must be sent as multipart/form-data", "content_type");
+  try {
+    const limits = { fileSize: maxBytes, files: 4, fields: 32, fieldSize: 65_536, parts: 40, headerPairs: 32 };
+    return new Busboy({ headers: { ...incoming.headers, "content-type": contentType }, limits });
+  } catch {
+    throw bad("the multipart header has no boundary", "multipart");
+  }
+}
+
+async function store(part: Readable & { truncated?: boolean }, target: string, maxBytes: number): Promise<Received> {
+  const file = createWriteStream(target, { flags: "wx", mode: 0o600 });
+  await pipeline(part, file);
+  if (part.truncated) throw bad(`is larger than ${maxBytes} bytes`, "max_file_size_bytes");
+  if (file.bytesWritten === 0) throw bad("is empty", "minLength");
+  return { sizeBytes: file.bytesWritten };
+}
+
+/** `POST /files`: free, and measured at once so that a bad file is refused here and not in a paid job. */
+export function uploadHandler(service: ServiceContext) {
+  const { store: db, clock, dataDir, presigner, probe } = service;
+
+  function remember(call: Call, fileId: string, probed: ProbeResult & { ok: true }, sizeBytes: number) {
+    const { workspaceId, ownerId } = call.principal;
+    const createdAt = clock.now();
+    const expiresAt = createdAt + HANDLE_LIFETIME_MS;
+    const url = presigner.sign(`/uploads/${fileId}`, expiresAt);
+    const { kind, contentType, width, height, durationMs } = probed;
+    const path = dataDir.uploadPath(fileId);
+    const row = { fileId, workspaceId, ownerId, url, path, kind, contentType, width, height, durationMs };
+    return db.write(() => {
+      db.files.insert({ ...row, sizeBytes, createdAt, expiresAt });
+      return { url, content_type: contentType, expires_at: new Date(expiresAt).toISOString() };
+    });
+  }
+
+  return async (call: Call): Promise<Answer> => {
+    const fileId = newFileId();
+    const incoming = dataDir.absolute(`incoming/${fileId}`);
+    try {
+      const { sizeBytes } = await receive(call.incoming, incoming, service.options.maxUploadBytes);
+      const probed = await probe(incoming);
+      if (!probed.ok) throw bad(`cannot be used: ${probed.reason}`, "media");
+      await rename(incoming, dataDir.absolute(dataDir.uploadPath(fileId)));
+      return created(await remember(call, fileId, probed, sizeBytes));
+    } finally {
+      await rm(incoming, { force: true });
+    }
+  };
+}

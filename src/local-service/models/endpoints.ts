@@ -1,0 +1,108 @@
+import type { CompiledModel } from "../catalog/compiled.ts";
+import type { Modality } from "../catalog/model.ts";
+import { type Answer, type Call, type Endpoint, ok } from "../http/call.ts";
+import { pageOf, pageRequest } from "../http/query.ts";
+import { invalid, problem } from "../http/refusal.ts";
+import { workPreparer } from "../jobs/prepare.ts";
+import { usd } from "../money/micros.ts";
+import type { ServiceContext } from "../service-context.ts";
+import { modelDocument } from "./document.ts";
+
+const MODALITIES: readonly Modality[] = ["image", "video", "audio"];
+
+function summary({ entry }: CompiledModel) {
+  const { input_schema: _input, output_schema: _output, ...rest } = entry;
+  return rest;
+}
+
+function modalityOf(call: Call): Modality | null {
+  const asked = call.query("modality");
+  if (asked === null) return null;
+  const modality = MODALITIES.find((known) => known === asked);
+  if (modality) return modality;
+  throw invalid([problem("modality", "is none of the modalities", "enum", MODALITIES)]);
+}
+
+/** Everything under `/models` but the submit. */
+export function modelEndpoints(service: ServiceContext): readonly Endpoint[] {
+  const { catalog, store, views } = service;
+  const prepare = workPreparer(service);
+  const use = (call: Call) => catalog.use(call.param("model"));
+
+  async function estimate(call: Call): Promise<Answer> {
+    const body = await call.json();
+    const model = use(call);
+    const input = typeof body === "object" && body !== null && "input" in body ? body.input : undefined;
+    const work = prepare(model, input, call.principal);
+    const quote = { model: model.entry.id, cost: usd(model.priceMicros(work)), currency: "USD" };
+    if (model.unquotable === null) return ok(quote);
+    return ok({ ...quote, cost: null, quotable: false, reason: model.unquotable });
+  }
+
+  function jobs(call: Call): Answer {
+    const { limit, after } = pageRequest(call);
+    const modelId = call.param("model");
+    if (!catalog.find(modelId)) use(call);
+    const rows = store.jobs.pageOfModel(call.principal, modelId, after ?? Number.MAX_SAFE_INTEGER, limit + 1);
+    return ok(pageOf(rows, limit, (job) => job.seq, views.summary));
+  }
+
+  function voices(call: Call): Answer {
+    const model = use(call);
+    const { limit, after } = pageRequest(call);
+    const stock = model.voices.map(({ voiceId, name, labels }) => ({ id: voiceId, name, preview_url: null, labels }));
+    const mine =
+      model.voices.length === 0 ? [] : store.voices.ofOwner(call.principal.workspaceId, call.principal.ownerId);
+    const own = mine.map(({ voiceId, name }) => ({ id: voiceId, name, preview_url: null, labels: { kind: "cloned" } }));
+    const all = [...stock, ...own].map((voice, position) => ({ voice, position }));
+    const rest = all.filter(({ position }) => position > (after ?? -1));
+    const paged = call.query("limit") !== null || call.query("cursor") !== null;
+    return ok(
+      pageOf(
+        rest,
+        paged ? limit : rest.length,
+        (item) => item.position,
+        (item) => item.voice,
+      ),
+    );
+  }
+
+  return [
+    {
+      method: "GET",
+      path: "/models",
+      access: "models:read",
+      summary: "The models on offer",
+      handle: (call) => ok({ data: catalog.list(modalityOf(call)).map(summary), next_cursor: null }),
+    },
+    {
+      method: "GET",
+      path: "/models/{model}",
+      access: "models:read",
+      summary: "A model with its schemas",
+      handle: (call) => ok(use(call).entry),
+    },
+    {
+      method: "GET",
+      path: "/models/{model}/openapi.json",
+      access: "models:read",
+      summary: "A model's submit operation as OpenAPI 3.1",
+      handle: (call) => ok(modelDocument(use(call).entry)),
+    },
+    {
+      method: "POST",
+      path: "/models/{model}/estimate",
+      access: "models:read",
+      summary: "What a job would cost",
+      handle: estimate,
+    },
+    { method: "GET", path: "/models/{model}/jobs", access: "jobs:read", summary: "Your jobs of a model", handle: jobs },
+    {
+      method: "GET",
+      path: "/models/{model}/voices",
+      access: "models:read",
+      summary: "Voices that a model speaks in",
+      handle: voices,
+    },
+  ];
+}

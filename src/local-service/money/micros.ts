@@ -1,0 +1,12 @@
+/** Micro-dollars in one US dollar. All sums inside the service are whole micro-dollars. */
+export const MICROS_PER_USD = 1_000_000;
+
+/** Decimal dollars, as the API shows them. */
+export function usd(micros: number): number {
+  return micros / MICROS_PER_USD;
+}
+
+/** Whole micro-dollars of a decimal amount. */
+export function micros(dollars: number): number {
+  return Math.round(dollars * MICROS_PER_USD);
+}

@@ -1,0 +1,89 @@
+import { type Answer, type Call, created, type Endpoint, ok } from "../http/call.ts";
+import { notFound } from "../http/refusal.ts";
+import { micros } from "../money/micros.ts";
+import { FIRST_OWNER, FIRST_WORKSPACE } from "../options.ts";
+import type { ServiceContext } from "../service-context.ts";
+import { ensureKey, freshKey } from "./accounts.ts";
+import { clockBody, keyBody, memberBody, parseBody, walletBody } from "./bodies.ts";
+import { assertLoopback } from "./loopback.ts";
+import { readStats, walletStats } from "./stats.ts";
+
+/** Adds dollars to a workspace, which is made when it is new. */
+export function funder({ store }: Pick<ServiceContext, "store">) {
+  return (dollars: number, workspaceId = FIRST_WORKSPACE): Promise<void> =>
+    store.write(() => {
+      store.workspaces.create(workspaceId);
+      store.workspaces.fund(workspaceId, micros(dollars));
+    });
+}
+
+/** The operator's side, below `/_local`. */
+export function operatorEndpoints(service: ServiceContext): readonly Endpoint[] {
+  const { store, clock } = service;
+  const fund = funder(service);
+
+  const wallets = () => ({ data: walletStats(service) });
+  const clockView = () => ({ mode: clock.mode, factor: clock.factor, now: new Date(clock.now()).toISOString() });
+
+  async function changeWallet(call: Call): Promise<Answer> {
+    const body = parseBody(walletBody, await call.json());
+    const workspaceId = body.workspace_id ?? FIRST_WORKSPACE;
+    await fund(body.add ?? 0, workspaceId);
+    const declined = body.card_declined;
+    if (declined !== undefined) await store.write(() => store.workspaces.setCardDeclined(workspaceId, declined));
+    return ok(wallets());
+  }
+
+  async function makeKey(call: Call): Promise<Answer> {
+    const body = parseBody(keyBody, await call.json());
+    const place = { workspaceId: body.workspace_id ?? FIRST_WORKSPACE, ownerId: body.owner_id ?? FIRST_OWNER };
+    const made = freshKey({ ...place, scopes: body.scopes ?? null });
+    const key = { ...made, keyId: body.key_id ?? made.keyId, secret: body.secret ?? made.secret };
+    await store.write(() => ensureKey(store, key, clock.now()));
+    const { keyId: key_id, workspaceId: workspace_id, ownerId: owner_id, scopes } = key;
+    return created({ key_id, credential: `${key_id}:${key.secret}`, workspace_id, owner_id, scopes });
+  }
+
+  async function changeMember(call: Call): Promise<Answer> {
+    const body = parseBody(memberBody, await call.json());
+    const workspaceId = body.workspace_id ?? FIRST_WORKSPACE;
+    const ownerId = body.owner_id ?? FIRST_OWNER;
+    const leftAt = body.left ? clock.now() : null;
+    if (!(await store.write(() => store.workspaces.setLeft(workspaceId, ownerId, leftAt)))) {
+      throw notFound("There is no such owner in this workspace.");
+    }
+    return ok({ workspace_id: workspaceId, owner_id: ownerId, left: body.left });
+  }
+
+  async function changeClock(call: Call): Promise<Answer> {
+    const { mode, factor, advance_ms } = parseBody(clockBody, await call.json());
+    if (mode === "real") clock.real();
+    if (mode === "manual") clock.manual();
+    if (mode === "scaled" || (mode === undefined && factor !== undefined)) clock.scaled(factor ?? 1);
+    if (advance_ms !== undefined) await clock.advance(advance_ms);
+    return ok(clockView());
+  }
+
+  const rows: readonly Omit<Endpoint, "access">[] = [
+    {
+      method: "GET",
+      path: "/stats",
+      summary: "Counts of jobs, money and requests",
+      handle: () => ok(readStats(service)),
+    },
+    { method: "GET", path: "/wallet", summary: "All wallets", handle: () => ok(wallets()) },
+    { method: "POST", path: "/wallet", summary: "Add funds; decline the card", handle: changeWallet },
+    { method: "POST", path: "/keys", summary: "Make a key for a workspace and owner", handle: makeKey },
+    { method: "POST", path: "/members", summary: "Let an owner leave or come back", handle: changeMember },
+    { method: "GET", path: "/clock", summary: "The service's clock", handle: () => ok(clockView()) },
+    { method: "POST", path: "/clock", summary: "Set or advance the clock", handle: changeClock },
+  ];
+  return rows.map((row) => ({
+    ...row,
+    access: "public",
+    handle(call) {
+      assertLoopback(call.incoming);
+      return row.handle(call);
+    },
+  }));
+}

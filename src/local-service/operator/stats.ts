@@ -1,0 +1,60 @@
+import { usd } from "../money/micros.ts";
+import { balanceOf } from "../money/wallet.ts";
+import type { ServiceContext } from "../service-context.ts";
+
+export interface WalletStats {
+  readonly workspace_id: string;
+  readonly balance: number;
+  readonly funded_micros: number;
+  readonly charged_micros: number;
+  readonly refunded_micros: number;
+  readonly card_declined: boolean;
+}
+
+/** `GET /_local/stats`. Jobs and money count over the life of the data folder, requests since this process started. */
+export interface ServiceStats {
+  readonly jobs_created: number;
+  /** By idempotency key. */
+  readonly jobs_by_key: Readonly<Record<string, number>>;
+  readonly jobs_by_model: Readonly<Record<string, number>>;
+  readonly replayed_submits: number;
+  readonly charged_micros: number;
+  readonly refunded_micros: number;
+  /** By route, then by HTTP status. */
+  readonly requests: Readonly<Record<string, Readonly<Record<string, number>>>>;
+  readonly open_streams: number;
+  readonly running_jobs: number;
+  readonly wallets: readonly WalletStats[];
+  /** Models of the catalog that are disabled, and why. */
+  readonly disabled_models: readonly string[];
+}
+
+export function walletStats({ store }: Pick<ServiceContext, "store">): WalletStats[] {
+  return store.workspaces.all().map((row) => ({
+    workspace_id: row.workspaceId,
+    balance: usd(balanceOf(row)),
+    funded_micros: row.fundedMicros,
+    charged_micros: row.chargedMicros,
+    refunded_micros: row.refundedMicros,
+    card_declined: row.cardDeclined === 1,
+  }));
+}
+
+export function readStats(service: ServiceContext): ServiceStats {
+  const jobs = service.store.countJobs();
+  const wallets = walletStats(service);
+  const { requests, replayed } = service.metrics.snapshot();
+  return {
+    jobs_created: jobs.total,
+    jobs_by_key: jobs.byKey,
+    jobs_by_model: jobs.byModel,
+    replayed_submits: replayed,
+    charged_micros: wallets.reduce((sum, wallet) => sum + wallet.charged_micros, 0),
+    refunded_micros: wallets.reduce((sum, wallet) => sum + wallet.refunded_micros, 0),
+    requests,
+    open_streams: service.streams.count(),
+    running_jobs: service.runner.running(),
+    wallets,
+    disabled_models: service.catalog.defects,
+  };
+}

@@ -1,0 +1,149 @@
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { RateLimit } from "./access/rate-limit.ts";
+import { isScope, type Scope } from "./access/scopes.ts";
+import { LocalServiceError } from "./errors.ts";
+import { micros } from "./money/micros.ts";
+import type { Renderer } from "./render/contract.ts";
+import { MODERATION_TRIGGERS } from "./validate/moderation.ts";
+
+/** A key that exists from the start. */
+export interface KeyOption {
+  readonly keyId: string;
+  readonly secret: string;
+  /** Default: every scope. */
+  readonly scopes?: readonly Scope[];
+  /** Default: `workspace_local`, the one that is funded. */
+  readonly workspaceId?: string;
+  /** Default: `owner_local`. */
+  readonly ownerId?: string;
+}
+
+export interface LocalServiceOptions {
+  /** Where to listen, on loopback. Default: 0, any free port. */
+  readonly port?: number;
+  /** Address to bind. Default: `127.0.0.1`. */
+  readonly host?: string;
+  /** Folder of the database and the media; it is made when absent. Default: a new temporary folder, removed at `close`. */
+  readonly dataDir?: string;
+  /** Dollars that the first workspace starts with, when the data folder is new. Default: 25. */
+  readonly balance?: number;
+  /** Keys that exist from the start, also as `"ID:SECRET"`. Default: one, made at the first start and kept. */
+  readonly keys?: readonly (string | KeyOption)[];
+  /** Requests per key and window. Default: 600 in 60 000 ms. */
+  readonly rateLimit?: RateLimit;
+  /** Jobs worked on at once. Default: 8, with the stub renderer 64. */
+  readonly maxRunning?: number;
+  /** Simulated times are divided by this; `Infinity` for none. Default: 4, with the stub renderer `Infinity`. */
+  readonly speed?: number;
+  /** How long outputs are kept after completion, in milliseconds. Default: 48 hours. */
+  readonly retentionMs?: number;
+  /** Models to offer in place of the built-in ones: a JSON file, or its content. */
+  readonly catalog?: string | readonly unknown[];
+  /** Word in the `X-<Brand>-…` headers. Default: `Studio`. */
+  readonly brand?: string;
+  /** `real` draws, films and speaks; `stub` writes tiny valid media at once. Default: `real`. */
+  readonly renderer?: "real" | "stub" | Renderer;
+  /** Largest upload, in bytes. Default: 1 GiB. */
+  readonly maxUploadBytes?: number;
+  /** Prompts with one of these words (lower case) are refused with 422. Default: `moderation-refused`. */
+  readonly moderationTriggers?: readonly string[];
+  /** Told of errors that should not have happened. Default: written to stderr. */
+  readonly onDefect?: (error: unknown, traceId: string) => void;
+}
+
+export interface NormalKey {
+  readonly keyId: string;
+  readonly secret: string;
+  readonly scopes: readonly Scope[] | null;
+  readonly workspaceId: string;
+  readonly ownerId: string;
+}
+
+export interface NormalOptions {
+  readonly port: number;
+  readonly host: string;
+  readonly dataDir: string;
+  readonly isTemporary: boolean;
+  readonly balanceMicros: number;
+  readonly keys: readonly NormalKey[];
+  readonly rateLimit: RateLimit;
+  readonly maxRunning: number;
+  readonly speed: number;
+  readonly retentionMs: number;
+  readonly catalog: string | readonly unknown[] | null;
+  readonly brand: string;
+  readonly renderer: "real" | "stub" | Renderer;
+  readonly maxUploadBytes: number;
+  readonly moderationTriggers: readonly string[];
+  readonly onDefect: (error: unknown, traceId: string) => void;
+}
+
+export const FIRST_WORKSPACE = "workspace_local";
+export const FIRST_OWNER = "owner_local";
+
+const HOUR_MS = 3_600_000;
+const KEY_ID = /^[A-Za-z0-9_.-]{1,100}$/;
+const BRAND = /^[A-Za-z][A-Za-z0-9]{0,30}$/;
+
+const wrong = (text: string) => new LocalServiceError("OPTION_INVALID", text);
+
+function checked(name: string, value: number, least: number, most: number): number {
+  if (value >= least && value <= most) return value;
+  throw wrong(`${name} is ${value}; give a number from ${least} to ${most}.`);
+}
+
+function parseKey(key: string | KeyOption): KeyOption {
+  if (typeof key !== "string") return key;
+  const colon = key.indexOf(":");
+  if (colon < 1) throw wrong("A key has the form ID:SECRET.");
+  return { keyId: key.slice(0, colon), secret: key.slice(colon + 1) };
+}
+
+function normalKey(option: string | KeyOption): NormalKey {
+  const key = parseKey(option);
+  if (!KEY_ID.test(key.keyId)) throw wrong("A key's id has 1 to 100 letters, digits, dots, dashes or underscores.");
+  if (key.secret.length === 0 || /\s/.test(key.secret))
+    throw wrong(`The secret of key ${key.keyId} is empty or has spaces.`);
+  if (key.scopes && !key.scopes.every(isScope)) throw wrong(`Key ${key.keyId} names a scope that does not exist.`);
+  return {
+    keyId: key.keyId,
+    secret: key.secret,
+    scopes: key.scopes ?? null,
+    workspaceId: key.workspaceId ?? FIRST_WORKSPACE,
+    ownerId: key.ownerId ?? FIRST_OWNER,
+  };
+}
+
+function reportDefect(error: unknown, traceId: string): void {
+  process.stderr.write(`local service: unexpected error (trace ${traceId || "none"}): ${String(error)}\n`);
+}
+
+/** Fills every default and checks every value. @throws LocalServiceError `OPTION_INVALID` */
+export function normalize(options: LocalServiceOptions): NormalOptions {
+  const isStub = options.renderer === "stub";
+  const { requests, windowMs } = options.rateLimit ?? { requests: 600, windowMs: 60_000 };
+  if (!BRAND.test(options.brand ?? "Studio")) throw wrong("The brand is one word of letters and digits.");
+  return {
+    port: checked("port", options.port ?? 0, 0, 65_535),
+    host: options.host ?? "127.0.0.1",
+    dataDir: options.dataDir ?? mkdtempSync(join(tmpdir(), "showrunner-local-")),
+    isTemporary: options.dataDir === undefined,
+    balanceMicros: micros(checked("balance", options.balance ?? 25, 0, 1_000_000_000)),
+    keys: (options.keys ?? []).map(normalKey),
+    rateLimit: {
+      requests: checked("rateLimit.requests", requests, 1, 1e9),
+      windowMs: checked("rateLimit.windowMs", windowMs, 1, 1e9),
+    },
+    maxRunning: checked("maxRunning", options.maxRunning ?? (isStub ? 64 : 8), 1, 100_000),
+    speed: checked("speed", options.speed ?? (isStub ? Number.POSITIVE_INFINITY : 4), 1e-6, Number.POSITIVE_INFINITY),
+    retentionMs: checked("retentionMs", options.retentionMs ?? 48 * HOUR_MS, 0, Number.MAX_SAFE_INTEGER),
+    catalog: options.catalog ?? null,
+    brand: options.brand ?? "Studio",
+    renderer: options.renderer ?? "real",
+    maxUploadBytes: checked("maxUploadBytes", options.maxUploadBytes ?? 2 ** 30, 1, 2 ** 40),
+    moderationTriggers: options.moderationTriggers ?? MODERATION_TRIGGERS,
+    onDefect: options.onDefect ?? reportDefect,
+  };
+}

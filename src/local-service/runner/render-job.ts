@@ -1,0 +1,75 @@
+import { createHmac } from "node:crypto";
+import { rename } from "node:fs/promises";
+import type { CompiledModel } from "../catalog/compiled.ts";
+import type { Work } from "../catalog/model.ts";
+import type { DataDir } from "../data-dir/data-dir.ts";
+import type { FoundMedia } from "../media/media-rules.ts";
+import type { MediaFile, Renderer, RenderKind, RenderResult, VoiceProfile } from "../render/contract.ts";
+import type { JobRow } from "../store/rows.ts";
+
+/** How rendering one output ended. */
+export type Rendered =
+  | { readonly ok: true; readonly assetId: string; readonly result: RenderResult }
+  | { readonly ok: false; readonly error: unknown };
+
+export interface RenderPorts {
+  readonly renderer: Renderer;
+  readonly dataDir: DataDir;
+  /** Signing secret of this service. */
+  readonly secret: string;
+  voice(voiceId: string, job: JobRow): VoiceProfile | null;
+}
+
+/** The same for the same output, so that a repeated rendering writes over what a killed one left; not to be guessed. */
+function assetIdOf(secret: string, jobId: string, position: number): string {
+  const hex = createHmac("sha256", secret).update(`${jobId}/${position}`).digest("hex");
+  const variant = ((Number.parseInt(hex[16]!, 16) & 3) | 8).toString(16);
+  return `asset_${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
+}
+
+interface Plan {
+  readonly kind: RenderKind;
+  readonly input: Work["input"];
+  readonly media: Readonly<Record<string, readonly MediaFile[]>>;
+  readonly outputs: number;
+}
+
+function planOf(job: JobRow, model: CompiledModel | undefined, dataDir: DataDir): Plan {
+  const input = JSON.parse(job.input) as Work["input"];
+  const media = JSON.parse(job.media) as Record<string, readonly FoundMedia[]>;
+  const adapted = model?.adapt?.({ input, media }) ?? { input, rename: {} };
+  const files = Object.entries(media).map(([field, found]) => [
+    adapted.rename[field] ?? field,
+    found.map((file): MediaFile => ({ ...file, path: dataDir.absolute(file.path) })),
+  ]);
+  const outputs = input["num_outputs"];
+  return {
+    kind: job.kind === "chat" ? "image" : job.kind,
+    input: adapted.input,
+    media: Object.fromEntries(files),
+    outputs: job.kind !== "voice" && typeof outputs === "number" ? outputs : 1,
+  };
+}
+
+/** Renders all outputs of a job, side by side. Never rejects: what went wrong with an output is its value. */
+export function renderJob(ports: RenderPorts, job: JobRow, model: CompiledModel | undefined, signal: AbortSignal) {
+  const { kind, input, media, outputs } = planOf(job, model, ports.dataDir);
+  const voiceId = input["voice_id"];
+  const voice = typeof voiceId === "string" ? ports.voice(voiceId, job) : null;
+
+  async function renderOne(index: number): Promise<Rendered> {
+    const assetId = assetIdOf(ports.secret, job.jobId, index);
+    const { dataDir, renderer } = ports;
+    const outPath = dataDir.absolute(`incoming/${assetId}`);
+    try {
+      const request = { kind, index, seed: job.seed, input, media, voice, outPath };
+      const result = await renderer.render(request, { signal });
+      if (kind !== "voice") await rename(outPath, dataDir.absolute(dataDir.assetPath(assetId)));
+      return { ok: true, assetId, result };
+    } catch (error) {
+      return { ok: false, error };
+    }
+  }
+
+  return Promise.all(Array.from({ length: outputs }, (_, index) => renderOne(index)));
+}

@@ -1,0 +1,156 @@
+import { canMove, progressEvent, recoveredEvents, startedEvents } from "../lifecycle/job.ts";
+import type { ServiceContext } from "../service-context.ts";
+import type { JobRow } from "../store/rows.ts";
+import { findVoice } from "../voices/voices.ts";
+import { jobFinisher, WORK_FAILED } from "./finish.ts";
+import { renderJob } from "./render-job.ts";
+
+const PROGRESS_AT = [0.25, 0.5, 0.75];
+
+/** Takes accepted jobs to their end, in the order they came, a few at a time. */
+export interface Runner {
+  /** After the submit is committed. */
+  enqueue(job: JobRow): void;
+  /** Takes up what an earlier process left unfinished. */
+  recover(): Promise<void>;
+  running(): number;
+  waiting(): number;
+  /** Stops rendering; what is unfinished stays for the next start. */
+  close(): Promise<void>;
+}
+
+type Ports = Pick<
+  ServiceContext,
+  | "store"
+  | "clock"
+  | "dataDir"
+  | "hooks"
+  | "record"
+  | "options"
+  | "catalog"
+  | "renderer"
+  | "secret"
+  | "faults"
+  | "onDefect"
+>;
+
+export function createRunner(ports: Ports): Runner {
+  const { store, clock, options, catalog } = ports;
+  const finisher = jobFinisher(ports);
+  const stopping = new AbortController();
+  const active = new Set<Promise<void>>();
+  const sleepers = new Set<() => void>();
+  let waiting: number[] = [];
+  let head = 0;
+
+  const rendering = {
+    renderer: ports.renderer,
+    dataDir: ports.dataDir,
+    secret: ports.secret,
+    voice: (voiceId: string, job: JobRow) => findVoice(store, catalog, voiceId, job),
+  };
+
+  function takeNext(): number | undefined {
+    const seq = waiting[head];
+    if (seq === undefined) return undefined;
+    head += 1;
+    if (head > 1024 && head * 2 > waiting.length) {
+      waiting = waiting.slice(head);
+      head = 0;
+    }
+    return seq;
+  }
+
+  function pump(): void {
+    while (!stopping.signal.aborted && active.size < options.maxRunning) {
+      const seq = takeNext();
+      if (seq === undefined) return;
+      const work = run(seq)
+        .catch((error: unknown) => ports.onDefect(error, ""))
+        .finally(() => {
+          active.delete(work);
+          pump();
+        });
+      active.add(work);
+    }
+  }
+
+  function queue(seq: number): void {
+    waiting.push(seq);
+    pump();
+  }
+
+  /** The moment on the service's clock, or the stop of the service. */
+  function until(dueMs: number): Promise<void> {
+    if (dueMs <= clock.now()) return Promise.resolve();
+    return new Promise((resolve) => {
+      const go = () => {
+        cancel();
+        sleepers.delete(go);
+        resolve();
+      };
+      const cancel = clock.at(dueMs, go);
+      sleepers.add(go);
+    });
+  }
+
+  function start(seq: number): JobRow | undefined {
+    const job = store.jobs.bySeq(seq);
+    if (!job || job.completedAt !== null) return undefined;
+    const isNew = canMove(job.status, "IN_PROGRESS");
+    if (isNew) store.jobs.start(seq, clock.now());
+    ports.record(job, isNew ? startedEvents : recoveredEvents);
+    return store.jobs.bySeq(seq);
+  }
+
+  function announceProgress(job: JobRow, fraction: number): void {
+    const noted = store.write(() => {
+      const current = store.jobs.bySeq(job.seq);
+      if (current?.status === "IN_PROGRESS") ports.record(current, [progressEvent(fraction)]);
+    });
+    noted.catch((error: unknown) => ports.onDefect(error, ""));
+  }
+
+  function followProgress(job: JobRow): () => void {
+    if (job.renderMs === 0 || job.startedAt === null) return () => undefined;
+    const from = job.startedAt;
+    const due = PROGRESS_AT.map((fraction) => ({ fraction, at: from + fraction * job.renderMs }));
+    const ahead = due.filter(({ at }) => at > clock.now());
+    const cancels = ahead.map(({ fraction, at }) => clock.at(at, () => announceProgress(job, fraction)));
+    return () => cancels.forEach((cancel) => void cancel());
+  }
+
+  async function run(seq: number): Promise<void> {
+    const job = await store.write(() => start(seq));
+    if (!job) return;
+    const stopProgress = followProgress(job);
+    const outputs = renderJob(rendering, job, catalog.find(job.model), stopping.signal);
+    await until((job.startedAt ?? 0) + job.renderMs);
+    const rendered = await outputs;
+    stopProgress();
+    if (stopping.signal.aborted) return;
+    await store.write(() => finisher.finish(seq, rendered, ports.faults.endOf(job, rendered.length)));
+  }
+
+  return {
+    enqueue(job) {
+      const due = job.createdAt + job.queueMs;
+      if (due <= clock.now()) queue(job.seq);
+      else clock.at(due, () => queue(job.seq));
+    },
+    async recover() {
+      for (const seq of store.jobs.unsettled()) {
+        const job = store.jobs.bySeq(seq);
+        if (job?.kind === "chat") await store.write(() => finisher.fail(seq, WORK_FAILED));
+        else queue(seq);
+      }
+    },
+    running: () => active.size,
+    waiting: () => waiting.length - head,
+    async close() {
+      stopping.abort();
+      for (const wakeUp of [...sleepers]) wakeUp();
+      await Promise.allSettled(active);
+    },
+  };
+}

@@ -1,0 +1,43 @@
+import type { Catalog } from "./catalog/catalog.ts";
+import type { ClockControl } from "./clock/clock.ts";
+import type { DataDir } from "./data-dir/data-dir.ts";
+import type { JobFaults } from "./faults/ports.ts";
+import type { EventHub } from "./jobs/event-hub.ts";
+import type { HookBus } from "./jobs/hooks.ts";
+import type { EventRecorder } from "./jobs/record.ts";
+import type { JobViews } from "./jobs/views.ts";
+import type { Presigner } from "./media/presign.ts";
+import type { Metrics } from "./metrics.ts";
+import type { NormalOptions } from "./options.ts";
+import type { ProbeResult, Renderer } from "./render/contract.ts";
+import type { Runner } from "./runner/runner.ts";
+import type { Store } from "./store/store.ts";
+import type { OpenStreams } from "./stream/open-streams.ts";
+
+/** What every part of the service is given. */
+export interface ServiceContext {
+  readonly options: NormalOptions;
+  readonly store: Store;
+  readonly clock: ClockControl;
+  readonly dataDir: DataDir;
+  readonly catalog: Catalog;
+  readonly presigner: Presigner;
+  readonly renderer: Renderer;
+  readonly probe: (path: string) => Promise<ProbeResult>;
+  readonly runner: Runner;
+  readonly hooks: HookBus;
+  readonly hub: EventHub;
+  readonly streams: OpenStreams;
+  readonly record: EventRecorder;
+  readonly views: JobViews;
+  readonly metrics: Metrics;
+  readonly faults: JobFaults;
+  /** Signs URLs and ids; never leaves the data folder. */
+  readonly secret: string;
+  /** Such as `http://127.0.0.1:8787`, without a slash at the end. */
+  origin(): string;
+  /** Where a person adds funds to a workspace. */
+  fundingUrl(workspaceId: string): string;
+  /** An error that should not have happened. */
+  onDefect(error: unknown, traceId: string): void;
+}

@@ -1,0 +1,35 @@
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { LocalServiceError } from "../errors.ts";
+import { SCHEMA, SCHEMA_VERSION } from "./schema.ts";
+
+function unusable(file: string, problem: string, cause?: unknown): LocalServiceError {
+  return new LocalServiceError("DATA_DIR_UNUSABLE", `${file} ${problem} Choose another data folder, or move it away.`, {
+    cause,
+  });
+}
+
+function prepare(database: DatabaseSync, file: string): void {
+  const row = database.prepare("PRAGMA user_version").get();
+  const version = Number(row?.["user_version"] ?? 0);
+  if (version > SCHEMA_VERSION) throw unusable(file, `was written by a newer version (${version}).`);
+  database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 5000");
+  database.exec("PRAGMA wal_autocheckpoint = 4000; PRAGMA cache_size = -32000; PRAGMA temp_store = MEMORY");
+  database.exec(SCHEMA);
+  database.exec(`PRAGMA user_version = ${SCHEMA_VERSION}`);
+}
+
+/** Opens (or makes) `service.db` in the folder. @throws LocalServiceError `DATA_DIR_UNUSABLE` */
+export function openDatabase(dataDir: string): DatabaseSync {
+  const file = join(dataDir, "service.db");
+  try {
+    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+    const database = new DatabaseSync(file);
+    prepare(database, file);
+    return database;
+  } catch (error) {
+    if (error instanceof LocalServiceError) throw error;
+    throw unusable(file, `cannot be used as the service's database (${String(error)}).`, error);
+  }
+}

@@ -1,0 +1,98 @@
+import type { DatabaseSync } from "node:sqlite";
+
+/** Most pieces of work in one transaction, so that a burst does not hold up the event loop. */
+const MAX_BATCH = 256;
+
+interface Pending {
+  readonly work: () => unknown;
+  readonly resolve: (value: never) => void;
+  readonly reject: (reason: unknown) => void;
+}
+
+type Outcome = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly error: unknown };
+
+/**
+ * Groups all that was asked for in one turn of the event loop into one transaction. A piece of work is undone alone
+ * when it throws; a promise resolves only after the commit.
+ */
+export class Writer {
+  readonly #database: DatabaseSync;
+  #queue: Pending[] = [];
+  #scheduled = false;
+  #afterCommit: (() => void)[] = [];
+
+  constructor(database: DatabaseSync) {
+    this.#database = database;
+  }
+
+  /** Runs `work` (synchronous; it may read and write) in the next transaction. */
+  write<T>(work: () => T): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      this.#queue.push({ work, resolve, reject });
+      this.#schedule();
+    });
+  }
+
+  /** Called from inside `work`: does `call` once the transaction is safe on disk, and never when it was undone. */
+  afterCommit(call: () => void): void {
+    this.#afterCommit.push(call);
+  }
+
+  /** Commits everything still waiting, now. */
+  flush(): void {
+    while (this.#queue.length > 0) this.#commitBatch();
+  }
+
+  #schedule(): void {
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    setImmediate(() => {
+      this.#scheduled = false;
+      if (this.#queue.length > 0) this.#commitBatch();
+      if (this.#queue.length > 0) this.#schedule();
+    });
+  }
+
+  #commitBatch(): void {
+    const batch = this.#queue.slice(0, MAX_BATCH);
+    this.#queue = this.#queue.slice(MAX_BATCH);
+    const committed = this.#transaction(batch);
+    if (!committed.ok) {
+      for (const pending of batch) pending.reject(committed.error);
+      return;
+    }
+    for (const call of committed.after) call();
+    committed.outcomes.forEach((outcome, index) => {
+      const pending = batch[index]!;
+      if (outcome.ok) pending.resolve(outcome.value as never);
+      else pending.reject(outcome.error);
+    });
+  }
+
+  #transaction(batch: readonly Pending[]) {
+    this.#afterCommit = [];
+    try {
+      this.#database.exec("BEGIN IMMEDIATE");
+      const outcomes = batch.map((pending) => this.#attempt(pending.work));
+      this.#database.exec("COMMIT");
+      return { ok: true as const, outcomes, after: this.#afterCommit };
+    } catch (error) {
+      if (this.#database.isTransaction) this.#database.exec("ROLLBACK");
+      return { ok: false as const, error };
+    }
+  }
+
+  #attempt(work: () => unknown): Outcome {
+    const kept = this.#afterCommit.length;
+    this.#database.exec("SAVEPOINT piece");
+    try {
+      const value = work();
+      this.#database.exec("RELEASE piece");
+      return { ok: true, value };
+    } catch (error) {
+      this.#database.exec("ROLLBACK TO piece; RELEASE piece");
+      this.#afterCommit.length = kept;
+      return { ok: false, error };
+    }
+  }
+}

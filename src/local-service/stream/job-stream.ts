@@ -1,0 +1,88 @@
+import type { Answer, Call } from "../http/call.ts";
+import { logItem } from "../jobs/views.ts";
+import { isTerminal } from "../lifecycle/job.ts";
+import type { ServiceContext } from "../service-context.ts";
+import type { JobRow, JobStatus } from "../store/rows.ts";
+import { DONE_FRAME, logFrame, parseResumePoint, retryFrame, statusFrame } from "./frames.ts";
+
+const EVENTS_PER_READ = 200;
+/** Said when the service itself ends a stream. */
+const RETRY_MS = 1000;
+
+const HEADERS = {
+  "Content-Type": "text/event-stream",
+  "Cache-Control": "no-store",
+  "X-Accel-Buffering": "no",
+};
+
+/** The status to open with: of a job that has ended, the one before, because its end comes after all logs. */
+function openingStatus(job: JobRow): JobStatus {
+  if (!isTerminal(job.status)) return job.status;
+  return job.startedAt === null ? "IN_QUEUE" : "IN_PROGRESS";
+}
+
+/** `GET /jobs/{job_id}/stream`. Pulls from the store whenever it is woken, as fast as the reader takes it. */
+export function jobStream(service: ServiceContext, find: (call: Call) => JobRow) {
+  const { store, views, hub, streams } = service;
+
+  function open(call: Call, job: JobRow): void {
+    const { outgoing } = call;
+    const resume = parseResumePoint(call.header("last-event-id"));
+    let lastEventId = resume.eventId;
+    let shown = openingStatus(job);
+    let closed = false;
+
+    const showStatus = (current: JobRow, status: JobStatus) => {
+      shown = status;
+      const view = { ...views.status({ ...current, status }) };
+      return outgoing.write(statusFrame(lastEventId, status, view));
+    };
+
+    function finish(last: string): void {
+      if (closed) return;
+      closed = true;
+      leave();
+      outgoing.end(last);
+    }
+
+    function pump(): void {
+      while (!closed && !outgoing.writableNeedDrain) {
+        const current = store.jobs.bySeq(job.seq);
+        if (!current) return finish(DONE_FRAME);
+        if (current.status !== shown && !isTerminal(current.status)) showStatus(current, current.status);
+        const rows = store.events.after(job.seq, lastEventId, EVENTS_PER_READ);
+        if (rows.length === 0) return endIfOver(current);
+        lastEventId = rows.at(-1)!.id;
+        outgoing.write(rows.map((row) => logFrame(row.id, logItem(row))).join(""));
+      }
+    }
+
+    function endIfOver(current: JobRow): void {
+      if (!isTerminal(current.status)) return;
+      showStatus(current, current.status);
+      finish(DONE_FRAME);
+    }
+
+    outgoing.writeHead(200, { ...call.standardHeaders, ...HEADERS });
+    const leave = streams.add({
+      wakeOn: (wake) => hub.subscribe(job.seq, wake),
+      onWake: pump,
+      keepAlive: (text) => void (outgoing.writableNeedDrain || outgoing.write(text)),
+      shutDown: () => finish(retryFrame(RETRY_MS)),
+    });
+    outgoing.on("drain", pump);
+    outgoing.on("close", () => {
+      closed = true;
+      leave();
+    });
+    if (!resume.sawEnd) showStatus(job, shown);
+    pump();
+  }
+
+  return (call: Call): Answer => {
+    const job = find(call);
+    if (call.incoming.method === "HEAD") return { is: "empty", status: 200, headers: HEADERS };
+    open(call, job);
+    return { is: "sent", status: 200 };
+  };
+}

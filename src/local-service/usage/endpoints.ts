@@ -1,0 +1,72 @@
+import { type Answer, type Call, type Endpoint, ok } from "../http/call.ts";
+import { invalid, problem } from "../http/refusal.ts";
+import { instant } from "../jobs/views.ts";
+import { usd } from "../money/micros.ts";
+import { balanceOf } from "../money/wallet.ts";
+import type { ServiceContext } from "../service-context.ts";
+
+const DAY_MS = 86_400_000;
+const DEFAULT_WINDOW_MS = 7 * DAY_MS;
+const MAX_WINDOW_MS = 90 * DAY_MS;
+const GROUPS = ["total", "day", "model"] as const;
+
+/** `2026-11-21` or an instant; null when absent. @throws Refusal 400 */
+function readInstant(call: Call, name: string): number | null {
+  const text = call.query(name);
+  if (text === null) return null;
+  const ms = /^\d{4}-\d\d-\d\d/.test(text) ? Date.parse(text) : Number.NaN;
+  if (!Number.isNaN(ms)) return ms;
+  throw invalid([problem(name, "is not an ISO-8601 date or instant", "format")]);
+}
+
+function readWindow(call: Call, now: number): { start: number; end: number } {
+  const end = readInstant(call, "end") ?? now;
+  const start = readInstant(call, "start") ?? end - DEFAULT_WINDOW_MS;
+  if (start >= end) throw invalid([problem("start", "must be before end", "maximum")]);
+  if (end - start > MAX_WINDOW_MS) throw invalid([problem("start", "lies more than 90 days before end", "minimum")]);
+  return { start, end };
+}
+
+function readGroup(call: Call): (typeof GROUPS)[number] {
+  const asked = call.query("group_by") ?? "total";
+  const group = GROUPS.find((known) => known === asked);
+  if (group) return group;
+  throw invalid([problem("group_by", "is none of the groupings", "enum", GROUPS)]);
+}
+
+/** What the workspace has, and what it spent. */
+export function usageEndpoints({ store, clock }: ServiceContext): readonly Endpoint[] {
+  function balance(call: Call): Answer {
+    const wallet = store.workspaces.get(call.principal.workspaceId);
+    const spent = wallet ? wallet.chargedMicros - wallet.refundedMicros : 0;
+    return ok({ balance: usd(balanceOf(wallet)), currency: "USD", spent: usd(spent) });
+  }
+
+  function usage(call: Call): Answer {
+    // The window's end is exclusive; the present instant belongs to it.
+    const { start, end } = readWindow(call, clock.now() + 1);
+    const group_by = readGroup(call);
+    const rows = store.jobs.usage(group_by, call.principal.workspaceId, start, end);
+    const spentMicros = rows.reduce((sum, row) => sum + row.spentMicros, 0);
+    return ok({
+      start: instant(start),
+      end: instant(end),
+      group_by,
+      total_jobs: rows.reduce((sum, row) => sum + row.jobs, 0),
+      total_spent: usd(spentMicros),
+      currency: "USD",
+      data: rows.map(({ key, jobs, spentMicros: spent }) => ({ key, jobs, spent: usd(spent) })),
+    });
+  }
+
+  return [
+    { method: "GET", path: "/balance", access: "usage:read", summary: "The wallet", handle: balance },
+    {
+      method: "GET",
+      path: "/usage",
+      access: "usage:read",
+      summary: "Jobs and spending by day or model",
+      handle: usage,
+    },
+  ];
+}

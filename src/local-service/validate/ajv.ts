@@ -1,0 +1,95 @@
+import { Ajv2020, type ErrorObject, type ValidateFunction } from "ajv/dist/2020.js";
+import formatsPlugin from "ajv-formats";
+import type { JsonSchema } from "../catalog/model.ts";
+
+/** What media fields may say beside JSON Schema's own words. Checked in `media/`, not by ajv. */
+const ANNOTATIONS = [
+  "media_type",
+  "role",
+  "max_file_size_bytes",
+  "min_duration_ms",
+  "max_duration_ms",
+  "min_dimension_px",
+  "max_dimension_px",
+  "min_aspect_ratio",
+  "max_aspect_ratio",
+];
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** The default of `duration_ms` in the schema of an array's items. */
+function defaultDuration(parent: unknown): number {
+  const items = isRecord(parent) ? parent["items"] : undefined;
+  const properties = isRecord(items) ? items["properties"] : undefined;
+  const duration = isRecord(properties) ? properties["duration_ms"] : undefined;
+  return isRecord(duration) && typeof duration["default"] === "number" ? duration["default"] : 0;
+}
+
+interface CustomCheck {
+  (limit: unknown, items: unknown, parent?: unknown): boolean;
+  errors?: Partial<ErrorObject>[];
+}
+
+/** Sums `duration_ms` over an array, an item without it counting as its default. */
+const maxTotalDuration: CustomCheck = (limit, items, parent) => {
+  const assumed = defaultDuration(parent);
+  const total = (Array.isArray(items) ? items : []).reduce((sum: number, item: unknown) => {
+    const own = isRecord(item) ? item["duration_ms"] : undefined;
+    return sum + (typeof own === "number" ? own : isRecord(item) && "source" in item ? 0 : assumed);
+  }, 0);
+  if (typeof limit !== "number" || total <= limit) return true;
+  maxTotalDuration.errors = [
+    {
+      keyword: "max_total_duration_ms",
+      message: `lasts ${total} ms in all; at most ${limit} ms are allowed`,
+      params: {},
+    },
+  ];
+  return false;
+};
+
+function createAjv(discriminator: boolean): Ajv2020 {
+  const ajv = new Ajv2020({
+    allErrors: true,
+    verbose: true,
+    strict: false,
+    discriminator,
+    useDefaults: true,
+    unicodeRegExp: false,
+    multipleOfPrecision: 6,
+    addUsedSchema: false,
+    logger: false,
+  });
+  formatsPlugin.default(ajv);
+  for (const keyword of ANNOTATIONS) ajv.addKeyword(keyword);
+  ajv.addKeyword({ keyword: "max_total_duration_ms", type: "array", errors: true, validate: maxTotalDuration });
+  return ajv;
+}
+
+const withDiscriminator = createAjv(true);
+const withoutDiscriminator = createAjv(false);
+
+/** A copy without `mapping`, which ajv does not take, and without ids, which would clash between catalogs. */
+function prepared(node: unknown, top = true): unknown {
+  if (Array.isArray(node)) return node.map((item) => prepared(item, false));
+  if (!isRecord(node)) return node;
+  const entries = Object.entries(node).filter(([key]) => !(top && key === "$id"));
+  return Object.fromEntries(
+    entries.map(([key, value]) => {
+      if (key !== "discriminator" || !isRecord(value)) return [key, prepared(value, false)];
+      return [key, { propertyName: value["propertyName"] }];
+    }),
+  );
+}
+
+/** Compiles a schema that may come from anywhere. @throws Error when it cannot be compiled. */
+export function compileSchema(schema: JsonSchema): ValidateFunction {
+  const copy = prepared(schema) as JsonSchema;
+  try {
+    return withDiscriminator.compile(copy);
+  } catch {
+    return withoutDiscriminator.compile(copy);
+  }
+}

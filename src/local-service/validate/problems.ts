@@ -1,0 +1,112 @@
+import type { ErrorObject } from "ajv/dist/2020.js";
+import { type FieldProblem, problem } from "../http/refusal.ts";
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** `/images/0/url` below `input` → `input.images[0].url`. */
+export function fieldPath(root: string, pointer: string): string {
+  return pointer
+    .split("/")
+    .slice(1)
+    .map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"))
+    .reduce((path, part) => (/^\d+$/.test(part) ? `${path}[${part}]` : `${path}.${part}`), root);
+}
+
+/** All objects within some schemas, so that the errors that come from them can be told apart. */
+function schemaObjects(node: unknown, found = new Set<unknown>()): Set<unknown> {
+  if (typeof node !== "object" || node === null || found.has(node)) return found;
+  found.add(node);
+  for (const child of Object.values(node)) schemaObjects(child, found);
+  return found;
+}
+
+/** Errors of the branches of a failed oneOf or anyOf say nothing beyond the failure itself. */
+function withoutBranches(errors: readonly ErrorObject[]): ErrorObject[] {
+  const branches = new Set<unknown>();
+  for (const error of errors) {
+    if (error.keyword === "oneOf" || error.keyword === "anyOf") schemaObjects(error.schema, branches);
+  }
+  return errors.filter((error) => error.keyword !== "if" && !branches.has(error.parentSchema));
+}
+
+/** The names that branches require, when that is all they do: `oneOf: [{required: [a]}, {required: [b]}]`. */
+function alternatives(schema: unknown): string[] | null {
+  if (!Array.isArray(schema)) return null;
+  const names = schema.map((branch: unknown) => {
+    const required = isRecord(branch) && Object.keys(branch).length === 1 ? branch["required"] : undefined;
+    return Array.isArray(required) && required.length === 1 ? String(required[0]) : null;
+  });
+  return names.every((name) => name !== null) ? names : null;
+}
+
+function choiceProblem(error: ErrorObject, at: string): FieldProblem {
+  const names = alternatives(error.schema);
+  if (!names) return problem(at, "matches none of the accepted forms, or more than one", error.keyword);
+  const present = names.filter((name) => isRecord(error.data) && name in error.data);
+  const list = names.join(", ");
+  if (present.length === 0) return problem(`${at}.${names[0]}`, `one of ${list} is required`, "required");
+  return problem(`${at}.${present.at(-1)}`, `only one of ${list} may be given`, "exclusive");
+}
+
+const texts = (values: unknown): string[] => (Array.isArray(values) ? values : [values]).map(String);
+
+function acceptedNames(error: ErrorObject): string[] {
+  const properties = error.parentSchema?.["properties"];
+  return isRecord(properties) ? Object.keys(properties) : [];
+}
+
+function toProblem(error: ErrorObject, root: string): FieldProblem {
+  const at = fieldPath(root, error.instancePath);
+  const params: Readonly<Record<string, unknown>> = error.params;
+  switch (error.keyword) {
+    case "required":
+      return problem(`${at}.${params["missingProperty"]}`, "is required", "required");
+    case "dependentRequired":
+      return problem(`${at}.${params["property"]}`, `needs ${params["deps"]} beside it`, "dependentRequired");
+    case "enum":
+      return problem(at, "is none of the accepted values", "enum", texts(params["allowedValues"]));
+    case "const":
+      return problem(at, "is not the accepted value", "enum", texts(params["allowedValue"]));
+    case "additionalProperties":
+      return problem(
+        `${at}.${params["additionalProperty"]}`,
+        "is not a known field",
+        "unknown_field",
+        acceptedNames(error),
+      );
+    case "unevaluatedProperties":
+      return problem(
+        `${at}.${params["unevaluatedProperty"]}`,
+        "is not a known field",
+        "unknown_field",
+        acceptedNames(error),
+      );
+    case "discriminator":
+      return problem(`${at}.${params["tag"]}`, "says none of the accepted forms", "enum", ["url", "asset"]);
+    case "oneOf":
+    case "anyOf":
+      return choiceProblem(error, at);
+    default:
+      return problem(at, error.message ?? "is not valid", error.keyword);
+  }
+}
+
+/** Accepted names come with the first unknown field only. */
+function allowedOnce(problems: readonly FieldProblem[]): FieldProblem[] {
+  const first = problems.findIndex((item) => item.reason === "unknown_field");
+  return problems.map((item, index) =>
+    item.reason === "unknown_field" && index !== first ? { ...item, allowed: null } : item,
+  );
+}
+
+function unique(problems: readonly FieldProblem[]): FieldProblem[] {
+  const seen = new Map(problems.map((item) => [`${item.field} ${item.reason}`, item]));
+  return [...seen.values()];
+}
+
+/** Every bad field at once, in the words of the API. `root` is the path of the value that was validated. */
+export function toProblems(errors: readonly ErrorObject[], root: string): FieldProblem[] {
+  return allowedOnce(unique(withoutBranches(errors).map((error) => toProblem(error, root))));
+}
