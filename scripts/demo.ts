@@ -104,13 +104,22 @@ function conclude(acts: readonly Act[], walletMicros: number, requests: number):
   return checks.every(([, holds]) => holds);
 }
 
-/** What each quoted step cost is what was said before it started. */
+/** Each step cost what it was quoted: before the start, or before its own submit where its media did not exist yet. */
 function quoteCheck({ quote, report }: Act): [string, boolean] {
-  const priced = quote.prices.filter(({ costMicros, basis }) => costMicros !== null && basis !== "free");
-  const costs = priced.map(({ step }) => costOf(report.steps.find(({ path }) => path === step)));
-  const quoted = sum(priced.map(({ costMicros }) => costMicros ?? 0));
-  const same = priced.every(({ costMicros }, at) => costMicros === costs[at]);
-  return [`${report.pipeline}: cost ${dollars(sum(costs.map((cost) => cost ?? 0)))} = quote ${dollars(quoted)}`, same];
+  const paid = report.steps.filter(({ quote: quoted }) => quoted !== null);
+  const cost = sum(paid.map((step) => costOf(step) ?? 0));
+  const quoted = sum(paid.map((step) => microsOf(step.quote)));
+  const same = paid.every((step) => costOf(step) === microsOf(step.quote));
+  const early = quote.prices.filter(({ basis }) => basis === "quoted");
+  const kept = early.every(
+    ({ step, costMicros }) => costMicros === costOf(report.steps.find(({ path }) => path === step)),
+  );
+  const first = quote.totalMicros.max === null ? "" : `, ${dollars(quote.totalMicros.max)} before the start`;
+  return [`${report.pipeline}: cost ${dollars(cost)} = quote ${dollars(quoted)}${first}`, same && kept];
+}
+
+function microsOf(amount: string | null): number {
+  return amount === null ? 0 : (parseDollars(amount) ?? Number.NaN);
 }
 
 function rowOf(step: RunReport["steps"][number], report: RunReport): Row {
@@ -127,7 +136,7 @@ function rowOf(step: RunReport["steps"][number], report: RunReport): Row {
 }
 
 function costOf(step: RunReport["steps"][number] | undefined): number | null {
-  const costs = step?.attempts.flatMap(({ cost }) => (cost === null ? [] : [parseDollars(cost) ?? Number.NaN])) ?? [];
+  const costs = step?.attempts.flatMap(({ cost }) => (cost === null ? [] : [microsOf(cost)])) ?? [];
   return costs.length > 0 ? sum(costs) : null;
 }
 

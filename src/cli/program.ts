@@ -29,7 +29,8 @@ export async function runCli(args: readonly string[], io: Io): Promise<ExitCode>
   }
 }
 
-function createProgram(context: Context, finish: Finish): Command {
+/** The whole command line; `finish` takes the exit code of the command that ran. */
+export function createProgram(context: Context, finish: Finish): Command {
   const { io } = context;
   const program = new Command("showrunner")
     .description(
