@@ -1,7 +1,7 @@
 /** Writes docs/cli.md from the commands themselves; `--check` only says whether it is current. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Command } from "commander";
+import type { Command, Option } from "commander";
 import { createProgram } from "../src/cli/program.ts";
 import { createTalk } from "../src/cli/talk.ts";
 
@@ -42,22 +42,28 @@ function leaves(
     });
 }
 
+/** Flags that most commands share; listed once. */
+const shared = ["--local", "--base-url", "--journal", "--json"];
+
 function section({ name, command }: { readonly name: string; readonly command: Command }): string {
   const usage = ["showrunner", name, ...command.registeredArguments.map((arg) => `<${arg.name()}>`)].join(" ");
-  const rows = command.options.map((option) => {
-    const standard = option.defaultValue === undefined ? "" : ` (default \`${String(option.defaultValue)}\`)`;
-    return `| \`${option.flags}\` | ${option.description}${standard} |`;
+  const own = command.options.filter((option) => !isShared(option));
+  const lacks = shared.filter((flag) => !command.options.some((option) => option.long === flag));
+  const without = lacks.length > 0 ? ` Takes no ${lacks.map((flag) => `\`${flag}\``).join(", ")}.` : "";
+  const rows = own.length > 0 ? ["", ...flagTable(own)] : [];
+  return [`## ${name}`, "", `\`${usage}\`: ${command.description()}.${without}`, ...rows, ""].join("\n");
+}
+
+function isShared(option: Option): boolean {
+  return option.long !== undefined && option.long !== null && shared.includes(option.long);
+}
+
+function flagTable(options: readonly Option[]): string[] {
+  const rows = options.map(({ flags, description, defaultValue }) => {
+    const standard = defaultValue === undefined ? "" : ` (default \`${String(defaultValue)}\`)`;
+    return `| \`${flags.replaceAll("|", "\\|")}\` | ${description}${standard} |`;
   });
-  return [
-    `## ${name}`,
-    "",
-    `\`${usage}\`: ${command.description()}.`,
-    "",
-    "| Flag | Meaning |",
-    "|---|---|",
-    ...rows,
-    "",
-  ].join("\n");
+  return ["| Flag | Meaning |", "|---|---|", ...rows];
 }
 
 export function cliReference(): string {
@@ -70,7 +76,11 @@ export function cliReference(): string {
     interrupt: new AbortController().signal,
   };
   const program = createProgram({ io, talk: createTalk(io) }, () => {});
-  return `${intro}\n${leaves(program).map(section).join("\n")}`;
+  const all = leaves(program);
+  const common = all.find(({ name }) => name === "run")?.command.options.filter(isShared) ?? [];
+  return [intro, "Flags of nearly every command:", "", ...flagTable(common), "", all.map(section).join("\n")].join(
+    "\n",
+  );
 }
 
 if (import.meta.main) {
