@@ -46,6 +46,7 @@ import type { Listing } from "./paging.ts";
 import type { StreamFrame } from "./stream/frame.ts";
 import { type StreamOptions, streamJob } from "./stream/stream.ts";
 import { type SubmitOptions, type SubmitRequest, submit } from "./submit.ts";
+import { telemetry } from "./telemetry.ts";
 import { type WebhooksApi, webhooksApi } from "./webhook-endpoints.ts";
 import type { Balance, UploadHandle, Usage } from "./wire/account.ts";
 import type { Estimate, Model, ModelSummary, Voice } from "./wire/catalog.ts";
@@ -130,8 +131,9 @@ export function createClient(options: ClientOptions): Client {
     voices: (id, query, o) => listVoices(context, id, query, o),
     estimate: (request, o) => estimateCost(context, request, o),
     openapi: (o) => readOpenapi(context, o),
-    upload: (source, o) => upload(context, handles, source, o),
-    download: (source, toPath, o) => download(context, source, toPath, o),
+    upload: (source, o) => telemetry.span("showrunner.upload", {}, () => upload(context, handles, source, o)),
+    download: (source, toPath, o) =>
+      telemetry.span("showrunner.download", {}, () => download(context, source, toPath, o)),
     balance: (o) => readBalance(context, o),
     usage: (query, o) => readUsage(context, query, o),
     keys: keysApi(context),

@@ -33,9 +33,9 @@ export type { FollowEvent, FollowOptions, FollowStrategyName } from "./follow/fo
 export type { CallOptions } from "./http/call.ts";
 export type { RetryOptions } from "./http/retry.ts";
 export { classifyStatus, isTerminal, type StatusClass, usableOutputs } from "./job-status.ts";
-export type { PageQuery, StatusOptions } from "./jobs.ts";
+export type { DeleteOptions, PageQuery, StatusOptions } from "./jobs.ts";
 export type { Logger } from "./logger.ts";
-export { formatMicros, toMicros } from "./money.ts";
+export { toMicros } from "./money.ts";
 export type { ClientOptions } from "./options.ts";
 export type { PaceOptions, PaceSnapshot, RequestClass } from "./pace/pacer.ts";
 // Lists, money, access, webhooks, drains, chat.

@@ -9,11 +9,3 @@ export function toMicros(amount: number | string): number | null {
   const micros = Math.round(Number(`${digits}e${Number(exponent) + 6}`));
   return Number.isSafeInteger(micros) ? micros + 0 : null;
 }
-
-/** The decimal text of micro-dollars, with at least two decimals: 290000 gives "0.29", 1500 gives "0.0015". */
-export function formatMicros(micros: number): string {
-  const sign = micros < 0 ? "-" : "";
-  const digits = String(Math.abs(micros)).padStart(7, "0");
-  const decimals = digits.slice(-6).replace(/0{1,4}$/, "");
-  return `${sign}${digits.slice(0, -6)}.${decimals}`;
-}

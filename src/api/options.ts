@@ -5,6 +5,7 @@ import { OptionError } from "./errors/option-error.ts";
 import { defaultRetryPolicy, type RetryOptions, type RetryPolicy } from "./http/retry.ts";
 import { type Logger, silentLogger } from "./logger.ts";
 import type { PaceOptions } from "./pace/pacer.ts";
+import { redactingLogger } from "./redact.ts";
 
 export interface ClientOptions {
   /** The service's v3 address, with or without a trailing slash. */
@@ -68,7 +69,7 @@ export function settingsOf(options: ClientOptions): Settings {
     retry: retryPolicy(options.retry),
     clock: options.clock ?? systemClock,
     random: options.random ?? Math.random,
-    logger: options.logger ?? silentLogger,
+    logger: options.logger ? redactingLogger(options.logger, apiKey) : silentLogger,
   };
 }
 

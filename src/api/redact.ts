@@ -1,12 +1,33 @@
+import type { Logger } from "./logger.ts";
+
 /**
  * A URL fit for logs and messages: no query and no fragment, because a presigned URL is a secret by its query, and no
  * user information. What is no URL is returned without anything after a `?`.
  */
 export function redactUrl(url: string): string {
-  try {
-    const parsed = new URL(url);
-    return `${parsed.protocol}//${parsed.host}${parsed.pathname}`;
-  } catch {
-    return url.replace(/[?#].*$/s, "");
-  }
+  if (!URL.canParse(url)) return url.replace(/[?#].*$/s, "");
+  const parsed = new URL(url);
+  return `${parsed.protocol}//${parsed.host}${parsed.pathname}`;
+}
+
+/** A text without the secrets given and without the query of any URL in it. */
+function redactText(text: string, secrets: readonly string[]): string {
+  const withoutQueries = text.replace(/(https?:\/\/[^\s"'<>?#]+)[?#][^\s"'<>]*/gi, "$1?[redacted]");
+  return secrets.reduce((redacted, secret) => redacted.replaceAll(secret, "[redacted]"), withoutQueries);
+}
+
+/** A logger that never sees the credential or a presigned query, whatever field or message holds it. */
+export function redactingLogger(logger: Logger, apiKey: string): Logger {
+  const secret = apiKey.slice(apiKey.indexOf(":") + 1);
+  const secrets = [apiKey, secret].filter((text) => text !== "");
+  const clean = (value: unknown, depth = 0): unknown => {
+    if (typeof value === "string") return redactText(value, secrets);
+    if (value instanceof Error) return redactText(`${value.name}: ${value.message}`, secrets);
+    if (typeof value !== "object" || value === null || depth > 4) return value;
+    if (Array.isArray(value)) return value.map((item) => clean(item, depth + 1));
+    return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, clean(item, depth + 1)]));
+  };
+  const pass = (level: keyof Logger) => (fields: Readonly<Record<string, unknown>>, message: string) =>
+    logger[level](clean(fields) as Record<string, unknown>, redactText(message, secrets));
+  return { debug: pass("debug"), info: pass("info"), warn: pass("warn"), error: pass("error") };
 }

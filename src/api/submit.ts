@@ -8,6 +8,7 @@ import { type ApiRequest, type CallOptions, decode, errorOf, type HttpContext, s
 import type { Exchange } from "./http/exchange.ts";
 import { headerText } from "./http/headers.ts";
 import { backoffMs } from "./http/retry.ts";
+import { telemetry } from "./telemetry.ts";
 import { type SubmitAck, submitAck } from "./wire/job.ts";
 
 export interface SubmitRequest {
@@ -41,11 +42,15 @@ type Judgement =
  * once. Throws ApiError for a refusal that certainly made no job, ConnectionError or TimeoutError with `sent: false`
  * when nothing left this machine, and UnknownOutcomeError in every case between.
  */
-export async function submit(
-  context: HttpContext,
-  asked: SubmitRequest,
-  options: SubmitOptions = {},
-): Promise<SubmitAck> {
+export function submit(context: HttpContext, asked: SubmitRequest, options: SubmitOptions = {}): Promise<SubmitAck> {
+  return telemetry.span("showrunner.submit", { "showrunner.model": asked.model }, async (span) => {
+    const ack = await settleSubmit(context, asked, options);
+    span.set({ "showrunner.job_id": ack.jobId, "showrunner.replayed": ack.replayed });
+    return ack;
+  });
+}
+
+async function settleSubmit(context: HttpContext, asked: SubmitRequest, options: SubmitOptions): Promise<SubmitAck> {
   const request = requestOf(asked);
   const startedAt = context.clock.now();
   const key = asked.idempotencyKey ?? null;

@@ -1,8 +1,10 @@
 import { createHash } from "node:crypto";
 import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
+import fc from "fast-check";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { safeFileName } from "../../src/api/index.ts";
 import { clientSetup } from "../support/client-setup.ts";
 import { failure, hangUp, jobBody, json, outputItem } from "../support/fake-service.ts";
 
@@ -150,4 +152,48 @@ test("what cannot be uploaded is refused before anything is sent", async () => {
     reason: "too-large",
   });
   expect(service.seen).toHaveLength(0);
+});
+
+test("a handle is given again for the same bytes until shortly before it expires", async () => {
+  const now = Date.now();
+  const handle = (id: number, lifeMs: number) =>
+    json(201, { url: `https://x.example/${id}`, expires_at: new Date(now + lifeMs).toISOString() });
+  const { client, service } = await setUp([handle(1, 3_600_000), handle(2, 60_000), handle(3, 3_600_000)]);
+  const path = join(folder, "same.txt");
+  await writeFile(path, "same");
+  const urls = [];
+  urls.push((await client.upload({ path }, { reuse: true })).url);
+  urls.push((await client.upload({ bytes: Buffer.from("same") }, { reuse: true })).url);
+  urls.push((await client.upload({ bytes: Buffer.from("other") }, { reuse: true })).url);
+  urls.push((await client.upload({ bytes: Buffer.from("other") }, { reuse: true })).url);
+  expect(urls.map((url) => url.at(-1))).toEqual(["1", "1", "2", "3"]);
+  expect(service.seen).toHaveLength(3);
+});
+
+test("a file of another kind than wanted is refused by its bytes, whatever its name", async () => {
+  const { client, service } = await setUp([hangUp]);
+  const path = join(folder, "song.png");
+  await writeFile(path, Buffer.concat([Buffer.from("RIFF\x24\0\0\0WAVEfmt "), Buffer.alloc(40)]));
+  await expect(client.upload({ path }, { kind: "image" })).rejects.toMatchObject({ reason: "wrong-kind" });
+  expect(service.seen).toHaveLength(0);
+});
+
+test("names are safe on every system and stay in their folder", () => {
+  fc.assert(
+    fc.property(fc.string({ unit: "binary", maxLength: 300 }), (wanted) => {
+      const name = safeFileName(wanted);
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what must not be there
+      expect(name).not.toMatch(/[/\\:*?"<>|\0-\x1f]|^\.|[. ]$|^$/);
+      expect(Buffer.byteLength(name)).toBeLessThanOrEqual(121);
+      expect(dirname(join("/target", name))).toBe("/target");
+      expect(safeFileName(name)).toBe(name);
+    }),
+  );
+  expect(["../../etc/passwd", "CON", "lpt1.txt", "...", "a.png. "].map(safeFileName)).toEqual([
+    "___.._etc_passwd",
+    "_CON",
+    "_lpt1.txt",
+    "___",
+    "a.png",
+  ]);
 });

@@ -2,6 +2,7 @@ import { ApiError } from "../errors/api-error.ts";
 import { ConnectionError } from "../errors/connection-error.ts";
 import { MalformedResponseError } from "../errors/malformed-response-error.ts";
 import { TimeoutError } from "../errors/timeout-error.ts";
+import { telemetry } from "../telemetry.ts";
 import type { FollowEvent, FollowOptions, FollowStrategyName } from "./follow-event.ts";
 import { pollFrom, pollStrategy } from "./poll.ts";
 import type { FollowContext, FollowStrategy } from "./strategy.ts";
@@ -24,9 +25,23 @@ export async function* followJob(
   jobId: string,
   options: FollowOptions = {},
 ): AsyncGenerator<FollowEvent, void> {
-  for await (const event of chosen(context, jobId, options)) {
-    options.onUpdate?.(event);
-    yield event;
+  const span = await telemetry.open("showrunner.follow", {
+    "showrunner.job_id": jobId,
+    "showrunner.strategy": options.strategy ?? "auto",
+  });
+  try {
+    for await (const event of chosen(context, jobId, options)) {
+      if (event.type === "settled") span.set({ "showrunner.outcome": event.outcome });
+      options.onUpdate?.(event);
+      yield event;
+    }
+    span.end();
+  } catch (error) {
+    span.end(error);
+    throw error;
+  } finally {
+    // A caller that leaves the loop early ends the span, too.
+    span.end();
   }
 }
 

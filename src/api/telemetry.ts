@@ -1,0 +1,74 @@
+import type { Attributes, Span } from "@opentelemetry/api";
+
+/** A span under way. */
+export interface OpenSpan {
+  set(attributes: Attributes): void;
+  /** Ends the span; with an error, as failed. Only the error's code is recorded, since messages may name files. */
+  end(error?: unknown): void;
+}
+
+/** Spans for the steps of a job's life; does nothing where OpenTelemetry is not installed. */
+export interface Telemetry {
+  open(name: SpanName, attributes: Attributes): Promise<OpenSpan>;
+  /** Runs the work within a span. */
+  span<T>(name: SpanName, attributes: Attributes, work: (span: OpenSpan) => Promise<T>): Promise<T>;
+}
+
+export type SpanName = "showrunner.submit" | "showrunner.follow" | "showrunner.upload" | "showrunner.download";
+
+type OpenTelemetry = typeof import("@opentelemetry/api");
+
+let loading: Promise<OpenTelemetry | null> | null = null;
+
+/** An optional peer: whoever has it gets spans, nobody has to. */
+function loadApi(): Promise<OpenTelemetry | null> {
+  loading ??= import("@opentelemetry/api").catch(() => null);
+  return loading;
+}
+
+const silent: OpenSpan = { set: () => {}, end: () => {} };
+
+export const telemetry: Telemetry = {
+  async open(name, attributes) {
+    const api = await loadApi();
+    if (api === null) return silent;
+    return openSpan(api, api.trace.getTracer("showrunner").startSpan(name, { attributes }));
+  },
+  async span(name, attributes, work) {
+    const api = await loadApi();
+    if (api === null) return work(silent);
+    return api.trace.getTracer("showrunner").startActiveSpan(name, { attributes }, async (active) => {
+      const span = openSpan(api, active);
+      try {
+        const result = await work(span);
+        span.end();
+        return result;
+      } catch (error) {
+        span.end(error);
+        throw error;
+      }
+    });
+  },
+};
+
+function openSpan(api: OpenTelemetry, span: Span): OpenSpan {
+  let over = false;
+  return {
+    set: (attributes) => void span.setAttributes(attributes),
+    end(error) {
+      if (over) return;
+      over = true;
+      if (error !== undefined) {
+        span.setAttribute("error.type", errorType(error));
+        span.setStatus({ code: api.SpanStatusCode.ERROR, message: errorType(error) });
+      }
+      span.end();
+    },
+  };
+}
+
+function errorType(error: unknown): string {
+  const code = (error as { readonly code?: unknown } | null)?.code;
+  if (typeof code === "string") return code;
+  return error instanceof Error ? error.name : "unknown";
+}

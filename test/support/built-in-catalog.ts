@@ -1,0 +1,23 @@
+import { type Catalog, type CatalogModel, catalogOf, type JsonSchema } from "../../src/catalog/index.ts";
+import { BUILT_IN_MODELS } from "../../src/local-service/catalog/builtin/index.ts";
+
+/** The local service's own models as the planner sees them, without a service. */
+export function builtInCatalog(): Catalog {
+  const models = BUILT_IN_MODELS.map(({ entry, state }): CatalogModel => {
+    const { id, modality, name, description } = entry;
+    const base = { id, modality, name, description, priceDescription: entry.price_description };
+    const schemas = {
+      inputSchema: entry.input_schema as JsonSchema,
+      outputSchema: entry.output_schema as JsonSchema,
+    };
+    if (state.is === "live") return { ...base, ...schemas, state: "live" };
+    if (state.is === "unsupported") return { ...base, ...schemas, state: "unsupported", message: state.message };
+    return {
+      ...base,
+      ...schemas,
+      state: "retired",
+      ...(state.replacedBy !== null && { replacedBy: state.replacedBy }),
+    };
+  });
+  return catalogOf(models);
+}
