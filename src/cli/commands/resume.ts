@@ -1,22 +1,28 @@
 import { CliError } from "../cli-error.ts";
 import { type Context, type ServiceFlags, sayWhere, withShowrunner } from "../context.ts";
 import type { ExitCode } from "../exit-code.ts";
+import { checkAmount } from "../input/amount.ts";
 import { parseDuration } from "../text/duration.ts";
 import { visible } from "../text/escape.ts";
 import { followRun } from "./follow.ts";
 
 export interface ResumeFlags extends ServiceFlags {
+  readonly budget?: string;
   readonly waitForFunds?: string;
   readonly json?: boolean;
 }
 
 /** `showrunner resume`: goes on where the journal ends; paid jobs are collected, never made again. */
 export async function resume(context: Context, runId: string, flags: ResumeFlags): Promise<ExitCode> {
+  checkAmount("--budget", flags.budget);
   const waitForFundsMs = waitFor(flags.waitForFunds);
   return withShowrunner(flags, async (show) => {
     sayWhere(show, context);
     const known = (await show.runs()).find((row) => row.runId === runId);
-    const handle = await show.resume(runId, waitForFundsMs === null ? {} : { waitForFundsMs });
+    const handle = await show.resume(runId, {
+      ...(flags.budget !== undefined && { budget: flags.budget }),
+      ...(waitForFundsMs !== null && { waitForFundsMs }),
+    });
     context.talk.say(`Run ${visible(handle.id)}`);
     return followRun(handle, context, { json: flags.json, afterSeq: known?.lastSeq ?? 0 });
   });

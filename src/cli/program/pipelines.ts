@@ -20,6 +20,7 @@ export function addRunning(program: Command, context: Context, finish: Finish): 
     );
   withService(program.command("resume <run-id>"))
     .description("go on with a run that was killed, stopped or paused")
+    .option("--budget <usd>", "a new budget in place of the run's own")
     .option("--wait-for-funds <duration>", "when the wallet is short, wait for it instead of pausing: 10m, 1h")
     .action(async (id: string, flags: object) =>
       finish(await (await import("../commands/resume.ts")).resume(context, id, flags)),

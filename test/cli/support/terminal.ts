@@ -1,0 +1,55 @@
+import { execFileSync } from "node:child_process";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { emptyFolder, root } from "./cli.ts";
+
+/** A real terminal, played by tmux. */
+export interface Terminal extends AsyncDisposable {
+  /** What stands on the screen, with escape sequences where asked. */
+  screen(options?: { readonly colours?: boolean }): string;
+  /** Settles when the screen shows this. */
+  shows(pattern: RegExp): Promise<string>;
+  /** Keys in tmux's words, e.g. `C-c`. */
+  press(...keys: string[]): void;
+  resize(columns: number, rows: number): void;
+}
+
+export interface TerminalOptions {
+  readonly cwd: string;
+  readonly columns: number;
+  readonly rows: number;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+const lookEveryMs = 50;
+const patienceMs = 60_000;
+
+/** Runs the command line in a terminal; when it ends, the screen shows `exit <code>`. */
+export function openTerminal(args: readonly string[], options: TerminalOptions): Terminal {
+  const socket = join(emptyFolder(), "tmux");
+  const tmux = (...words: string[]) =>
+    execFileSync("tmux", ["-f", "/dev/null", "-S", socket, ...words], { encoding: "utf8" });
+  const quoted = [process.execPath, join(root, "src/cli/main.ts"), ...args].map((word) => `'${word}'`).join(" ");
+  const variables = Object.entries({ PATH: process.env.PATH ?? "", TERM: "tmux-256color", CI: "", ...options.env });
+  const settings = variables.map(([name, value]) => `${name}='${value}'`).join(" ");
+  tmux(
+    ...["new-session", "-d", "-x", String(options.columns), "-y", String(options.rows), "-c", options.cwd],
+    `env ${settings} ${quoted}; echo "exit $?"; exec sleep 1000`,
+  );
+  const screen = ({ colours = false } = {}) => tmux("capture-pane", "-p", ...(colours ? ["-e"] : []));
+  return {
+    screen,
+    async shows(pattern) {
+      const end = performance.now() + patienceMs;
+      for (;;) {
+        const text = screen();
+        if (pattern.test(text)) return text;
+        if (performance.now() > end) throw new Error(`the screen never showed ${pattern}:\n${text}`);
+        await delay(lookEveryMs);
+      }
+    },
+    press: (...keys) => void tmux("send-keys", ...keys),
+    resize: (columns, rows) => void tmux("resize-window", "-x", String(columns), "-y", String(rows)),
+    [Symbol.asyncDispose]: async () => void tmux("kill-server"),
+  };
+}
