@@ -1,0 +1,203 @@
+import { createHash } from "node:crypto";
+import { readFile, writeFile } from "node:fs/promises";
+import {
+  type Client,
+  ConnectionError,
+  type FollowEvent,
+  type JobResult,
+  UnknownOutcomeError,
+} from "../../src/api/index.ts";
+import type { Catalog } from "../../src/catalog/index.ts";
+
+/** A job as the paper service keeps it. */
+interface PaperJob {
+  readonly jobId: string;
+  readonly model: string;
+  readonly key: string;
+  readonly body: string;
+  readonly costMicros: number;
+  readonly outputs: readonly {
+    readonly assetId: string | null;
+    readonly voiceId: string | null;
+    readonly bytes: string;
+  }[];
+}
+
+/** Called at each boundary of a request; may throw, or never return. */
+export type Boundary = (point: string) => Promise<void>;
+
+export interface PaperOptions {
+  readonly catalog: Catalog;
+  readonly balanceMicros?: number;
+  readonly priceMicros?: (model: string) => number | null;
+  readonly fails?: (model: string, body: string) => { readonly code: string; readonly retryable: boolean } | null;
+}
+
+/**
+ * The service on paper: what it has accepted, charged and kept, without sockets or time. It outlives the engines of a
+ * test, as the real one outlives a crashed process.
+ */
+export class PaperService {
+  readonly jobs = new Map<string, PaperJob>();
+  readonly byKey = new Map<string, string>();
+  readonly uploads = new Map<string, string>();
+  readonly #options: PaperOptions;
+  balanceMicros: number;
+  submits = 0;
+
+  constructor(options: PaperOptions) {
+    this.#options = options;
+    this.balanceMicros = options.balanceMicros ?? 1_000_000_000;
+  }
+
+  get chargedMicros(): number {
+    return [...this.jobs.values()].reduce((sum, job) => sum + job.costMicros, 0);
+  }
+
+  /** A client of it. `boundary` is passed before sending, after the service did its part, and before the answer is read. */
+  client(boundary: Boundary = async () => {}): Client {
+    const talk = async <T>(name: string, serve: () => T | Promise<T>): Promise<T> => {
+      await boundary(`${name}: before sending`);
+      const answer = await serve();
+      await boundary(`${name}: accepted`);
+      return answer;
+    };
+    const client = {
+      baseUrl: "https://paper.test/v3",
+      keyId: "paper",
+      brand: null,
+      model: (id: string) => talk("model", () => this.#model(id)),
+      models: () => listing([]),
+      voices: () => listing([{ id: "voice_stock" }]),
+      estimate: ({ model }: { model: string }) => {
+        const costMicros = this.#price(model);
+        const reason = costMicros === null ? "measured at submit" : null;
+        return talk("estimate", () => ({ model, costMicros, quotable: costMicros !== null, reason, currency: "USD" }));
+      },
+      submit: (request: { model: string; input: unknown; idempotencyKey: string }, options?: { mayExist?: boolean }) =>
+        talk("submit", () => this.#submit(request, options?.mayExist ?? false)),
+      job: (jobId: string) => talk("job", () => this.#result(jobId)),
+      follow: (jobId: string) => this.#follow(jobId, talk),
+      upload: (source: { path?: string; bytes?: Uint8Array }) =>
+        talk("upload", async () => {
+          const bytes = source.path === undefined ? source.bytes! : await readFile(source.path);
+          const url = `https://paper.test/files/${createHash("sha256").update(bytes).digest("hex")}?sig=${this.uploads.size}`;
+          this.uploads.set(url, Buffer.from(bytes).toString("hex"));
+          return { url, contentType: "application/octet-stream", expiresAt: null };
+        }),
+      download: ({ jobId, outputIndex }: { jobId: string; outputIndex: number }, path: string) =>
+        talk("download", async () => {
+          await writeFile(path, this.jobs.get(jobId)!.outputs[outputIndex]!.bytes);
+          return { path, sha256: "", sizeBytes: 0, contentType: "image/png" };
+        }),
+      balance: () => talk("balance", () => ({ balanceMicros: this.balanceMicros, currency: "USD", spentMicros: null })),
+      pace: () => ({ sent: 0 }),
+      clockOffsetMs: () => 0,
+      close: async () => {},
+    };
+    return client as unknown as Client;
+  }
+
+  #price(model: string): number | null {
+    return this.#options.priceMicros === undefined ? 100_000 : this.#options.priceMicros(model);
+  }
+
+  #model(id: string) {
+    const found = this.#options.catalog.model(id)!;
+    return { ...found };
+  }
+
+  #submit(
+    { model, input, idempotencyKey }: { model: string; input: unknown; idempotencyKey: string },
+    mayExist: boolean,
+  ) {
+    this.submits++;
+    const known = this.byKey.get(idempotencyKey);
+    const ack = (jobId: string, replayed: boolean) => {
+      const url = `https://paper.test/v3/jobs/${jobId}`;
+      return {
+        jobId,
+        model,
+        status: "IN_QUEUE",
+        statusUrl: url,
+        resultUrl: url,
+        estimatedCompletionAt: null,
+        replayed,
+      };
+    };
+    if (known !== undefined) return ack(known, true);
+    const costMicros = this.#price(model) ?? 70_000;
+    if (costMicros > this.balanceMicros) {
+      const cause = new ConnectionError("out of funds", { sent: true });
+      throw mayExist ? new UnknownOutcomeError({ model, idempotencyKey, cause }) : cause;
+    }
+    this.balanceMicros -= costMicros;
+    const body = JSON.stringify(input);
+    const jobId = `job_${this.jobs.size + 1}`;
+    const count = (input as { num_outputs?: number }).num_outputs ?? 1;
+    const outputs = Array.from({ length: count }, (_, index) => {
+      const digest = createHash("sha256")
+        .update(`${model} ${withoutHandles(body)} ${index}`)
+        .digest("hex");
+      const isVoice = model.startsWith("voice");
+      const id = digest.slice(0, 12);
+      return { assetId: isVoice ? null : `asset_${id}`, voiceId: isVoice ? `voice_${id}` : null, bytes: digest };
+    });
+    this.jobs.set(jobId, { jobId, model, key: idempotencyKey, body, costMicros, outputs });
+    this.byKey.set(idempotencyKey, jobId);
+    return ack(jobId, false);
+  }
+
+  #result(jobId: string): JobResult {
+    const job = this.jobs.get(jobId)!;
+    const failure = this.#options.fails?.(job.model, job.body) ?? null;
+    const outputs = job.outputs.map(({ assetId, voiceId }, index) => ({
+      index,
+      status: "COMPLETED" as const,
+      assetId,
+      voiceId,
+      url: assetId === null ? null : `https://paper.test/media/${assetId}`,
+      contentType: assetId === null ? null : "image/png",
+      width: null,
+      height: null,
+      durationMs: null,
+      fps: null,
+      error: null,
+    }));
+    return {
+      jobId,
+      model: job.model,
+      quality: null,
+      status: failure === null ? "COMPLETED" : "FAILED",
+      prompt: null,
+      outputs: failure === null ? outputs : [],
+      metrics: null,
+      error: failure === null ? null : { ...failure, message: "failed on paper" },
+      logs: null,
+      costMicros: failure === null ? job.costMicros : 0,
+      currency: "USD",
+      createdAt: null,
+      completedAt: null,
+    } as unknown as JobResult;
+  }
+
+  async *#follow(jobId: string, talk: <T>(name: string, serve: () => T) => Promise<T>): AsyncGenerator<FollowEvent> {
+    const base = { jobId, progress: 0.5, estimatedCompletionAt: null, logs: [], logsNextCursor: null };
+    yield await talk("stream", () => ({ type: "status" as const, status: { ...base, status: "IN_PROGRESS" } }));
+    const job = await talk("result", () => this.#result(jobId));
+    yield { type: "settled", job, outcome: job.status === "COMPLETED" ? "completed" : "failed" } as FollowEvent;
+  }
+}
+
+/** A handle is renewed at will; what was asked for stays the same. */
+function withoutHandles(body: string): string {
+  return body.replace(/\?sig=\d+/g, "");
+}
+
+function listing<T>(items: readonly T[]) {
+  return {
+    async *[Symbol.asyncIterator]() {
+      yield* items;
+    },
+  };
+}
