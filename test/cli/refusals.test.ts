@@ -40,7 +40,7 @@ describe("with a service of its own", () => {
   let service: ServiceProcess;
 
   beforeAll(async () => {
-    service = await startService(["--speed", "20", "--balance", "0"]);
+    service = await startService(["--stub", "--balance", "0"]);
   });
 
   afterAll(() => service?.stop());

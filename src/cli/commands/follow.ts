@@ -65,6 +65,6 @@ function sayEnd(result: RunResult, { talk }: Context): void {
     talk.say(`  ${result.pause.reason}: ${visible(result.pause.message)}`);
     if (result.pause.fundingUrl) talk.say(`  Add funds: ${visible(result.pause.fundingUrl)}`);
   }
-  const next = ["paused", "partial"].includes(result.status) ? "resume" : "show";
+  const next = result.status === "paused" ? "resume" : "show";
   talk.say(`Next: showrunner ${next} ${visible(result.id)}`);
 }
