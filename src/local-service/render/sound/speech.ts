@@ -1,6 +1,6 @@
 import type { VoiceProfile } from "../contract.ts";
-import { inputError } from "../render-error.ts";
 import { randomFrom } from "../random.ts";
+import { inputError } from "../render-error.ts";
 import { NATURAL_PITCH, say } from "./flite.ts";
 import { resampleBy, toRate } from "./resample.ts";
 import { sentencesOf } from "./sentences.ts";

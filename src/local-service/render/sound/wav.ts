@@ -6,9 +6,7 @@ const EXTENSIBLE = 0xfffe;
 const MAX_CHANNELS = 8;
 
 /** Either the decoded sound, or why the bytes are not a sound WAV file. */
-export type WavResult =
-  | { readonly ok: true; readonly sound: Sound }
-  | { readonly ok: false; readonly reason: string };
+export type WavResult = { readonly ok: true; readonly sound: Sound } | { readonly ok: false; readonly reason: string };
 
 /** 16-bit PCM in a RIFF container. */
 export function encodeWav(sound: Sound): Uint8Array {
@@ -79,7 +77,8 @@ function readFormat(view: DataView, at: number, size: number): Format {
 
 function readSamples(view: DataView, start: number, size: number, format: Format): WavResult {
   const { channels, rate, bits } = format;
-  if (channels < 1 || channels > MAX_CHANNELS) return no(`${channels} channels are not supported (1 to ${MAX_CHANNELS})`);
+  if (channels < 1 || channels > MAX_CHANNELS)
+    return no(`${channels} channels are not supported (1 to ${MAX_CHANNELS})`);
   if (rate < 4000 || rate > 192_000) return no(`a sample rate of ${rate} Hz is not supported (4000 to 192000)`);
   const read = sampleReader(view, format);
   if (read === null) return no(`encoding ${format.code} with ${bits} bits is not supported (PCM or 32-bit float)`);

@@ -1,0 +1,83 @@
+import type { Canvas, SKRSContext2D } from "@napi-rs/canvas";
+import type { Size } from "../size.ts";
+import { alpha, type Color } from "./color.ts";
+
+export type Context = SKRSContext2D;
+export type Surface = Canvas;
+
+/** Fills the whole frame with a gradient from top to bottom. */
+export function verticalFill(context: Context, { width, height }: Size, colors: readonly Color[], until = 1): void {
+  const gradient = context.createLinearGradient(0, 0, 0, height * until);
+  for (const [i, color] of colors.entries()) gradient.addColorStop(i / Math.max(1, colors.length - 1), color);
+  context.fillStyle = gradient;
+  context.fillRect(0, 0, width, height);
+}
+
+/** A soft round light. */
+export function glow(context: Context, x: number, y: number, radius: number, color: Color, opacity: number): void {
+  const gradient = context.createRadialGradient(x, y, 0, x, y, radius);
+  gradient.addColorStop(0, alpha(color, opacity));
+  gradient.addColorStop(0.5, alpha(color, opacity * 0.35));
+  gradient.addColorStop(1, alpha(color, 0));
+  context.fillStyle = gradient;
+  context.fillRect(x - radius, y - radius, 2 * radius, 2 * radius);
+}
+
+export function disc(context: Context, x: number, y: number, radius: number, fill: string): void {
+  oval(context, x, y, radius, radius, fill);
+}
+
+export function oval(context: Context, x: number, y: number, rx: number, ry: number, fill: string, angle = 0): void {
+  context.fillStyle = fill;
+  context.beginPath();
+  context.ellipse(x, y, Math.abs(rx), Math.abs(ry), angle, 0, Math.PI * 2);
+  context.fill();
+}
+
+export function slab(
+  context: Context,
+  x: number,
+  y: number,
+  width: number,
+  height: number,
+  radius: number,
+  fill: string,
+): void {
+  context.fillStyle = fill;
+  context.beginPath();
+  context.roundRect(x, y, width, height, radius);
+  context.fill();
+}
+
+/** Fills a closed shape given as its corners. */
+export function shape(context: Context, fill: string, corners: readonly (readonly [number, number])[]): void {
+  context.fillStyle = fill;
+  context.beginPath();
+  for (const [x, y] of corners) context.lineTo(x, y);
+  context.closePath();
+  context.fill();
+}
+
+/** Fills everything below a curve through evenly spaced heights. */
+export function ridge(
+  context: Context,
+  { width, height }: Size,
+  heights: readonly number[],
+  fill: string | CanvasGradient,
+  round = true,
+): void {
+  const step = width / (heights.length - 1);
+  context.fillStyle = fill;
+  context.beginPath();
+  context.moveTo(0, height);
+  context.lineTo(0, heights[0] ?? height);
+  for (let i = 1; i < heights.length; i++) {
+    const [from, to] = [heights[i - 1] ?? 0, heights[i] ?? 0];
+    const [x0, x1] = [(i - 1) * step, i * step];
+    if (round) context.bezierCurveTo(x0 + step / 2, from, x1 - step / 2, to, x1, to);
+    else context.lineTo(x1, to);
+  }
+  context.lineTo(width, height);
+  context.closePath();
+  context.fill();
+}

@@ -1,0 +1,142 @@
+import { Worker } from "node:worker_threads";
+import type { ProbeResult, RenderOptions, RenderResult } from "./contract.ts";
+import type { Reply, Task } from "./message.ts";
+import { RenderError } from "./render-error.ts";
+
+type Result = RenderResult | ProbeResult;
+
+interface Waiting {
+  readonly task: Task;
+  readonly options: RenderOptions;
+  readonly resolve: (result: Result) => void;
+  readonly reject: (error: RenderError) => void;
+  /** Takes the abort listener off again. */
+  readonly release: () => void;
+}
+
+interface Lane {
+  readonly worker: Worker;
+  current: Waiting | null;
+}
+
+/** A worker thread in TypeScript source runs from source, in the built package from the built file. */
+function startWorker(): Worker {
+  const extension = import.meta.url.endsWith(".ts") ? "ts" : "js";
+  const worker = new Worker(new URL(`./worker.${extension}`, import.meta.url), {
+    execArgv: ["--disable-warning=ExperimentalWarning"],
+    name: "render",
+  });
+  worker.unref();
+  return worker;
+}
+
+/** Up to `size` worker threads, started when first needed, each doing one task at a time; the rest wait in order. */
+export class WorkerPool {
+  readonly #size: number;
+  readonly #lanes = new Set<Lane>();
+  readonly #queue: Waiting[] = [];
+  #closed = false;
+
+  constructor(size: number) {
+    this.#size = Math.max(1, Math.floor(size));
+  }
+
+  run(task: Task, options: RenderOptions = {}): Promise<Result> {
+    const { signal } = options;
+    if (this.#closed) return Promise.reject(aborted("the renderer is closed"));
+    if (signal?.aborted) return Promise.reject(aborted("the signal was aborted before the start"));
+    return new Promise<Result>((resolve, reject) => {
+      const onAbort = () => this.#abort(waiting);
+      const release = () => signal?.removeEventListener("abort", onAbort);
+      const waiting: Waiting = { task, options, resolve, reject, release };
+      signal?.addEventListener("abort", onAbort, { once: true });
+      this.#queue.push(waiting);
+      this.#dispatch();
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    for (const waiting of this.#queue.splice(0)) settle(waiting, aborted("the renderer was closed"));
+    await Promise.all([...this.#lanes].map((lane) => this.#stop(lane, aborted("the renderer was closed"))));
+  }
+
+  #dispatch(): void {
+    while (this.#queue.length > 0) {
+      const lane = this.#freeLane();
+      const waiting = lane && this.#queue.shift();
+      if (!lane || !waiting) return;
+      lane.current = waiting;
+      lane.worker.ref();
+      lane.worker.postMessage(waiting.task);
+    }
+  }
+
+  #freeLane(): Lane | null {
+    for (const lane of this.#lanes) if (lane.current === null) return lane;
+    return this.#lanes.size < this.#size ? this.#openLane() : null;
+  }
+
+  #openLane(): Lane {
+    const lane: Lane = { worker: startWorker(), current: null };
+    this.#lanes.add(lane);
+    lane.worker.on("message", (reply: Reply) => this.#onReply(lane, reply));
+    lane.worker.on("error", (cause) => this.#lost(lane, cause));
+    lane.worker.on("exit", () => this.#lost(lane, null));
+    return lane;
+  }
+
+  #onReply(lane: Lane, reply: Reply): void {
+    const { current } = lane;
+    if (current === null) return;
+    if (reply.type === "progress") {
+      current.options.onProgress?.(reply.fraction);
+      return;
+    }
+    lane.current = null;
+    lane.worker.unref();
+    settle(current, reply.type === "done" ? reply.result : new RenderError(reply.code, reply.message));
+    this.#dispatch();
+  }
+
+  #lost(lane: Lane, cause: unknown): void {
+    if (!this.#lanes.delete(lane)) return;
+    const said = cause instanceof Error ? `: ${cause.message}` : "";
+    if (lane.current) {
+      const message = `the render worker stopped unexpectedly${said}; submit the request again`;
+      settle(lane.current, new RenderError("RENDER_WORKER_LOST", message, { cause }));
+    }
+    lane.current = null;
+    this.#dispatch();
+  }
+
+  #abort(waiting: Waiting): void {
+    const at = this.#queue.indexOf(waiting);
+    if (at >= 0) {
+      this.#queue.splice(at, 1);
+      settle(waiting, aborted("the signal was aborted before the start"));
+      return;
+    }
+    // A rendering thread does not look at messages, so it is stopped and replaced.
+    for (const lane of this.#lanes) {
+      if (lane.current === waiting)
+        void this.#stop(lane, aborted("the signal was aborted")).then(() => this.#dispatch());
+    }
+  }
+
+  async #stop(lane: Lane, error: RenderError): Promise<void> {
+    this.#lanes.delete(lane);
+    const { current } = lane;
+    lane.current = null;
+    await lane.worker.terminate();
+    if (current) settle(current, error);
+  }
+}
+
+function settle(waiting: Waiting, outcome: Result | RenderError): void {
+  waiting.release();
+  if (outcome instanceof RenderError) waiting.reject(outcome);
+  else waiting.resolve(outcome);
+}
+
+const aborted = (why: string) => new RenderError("RENDER_ABORTED", `rendering was stopped: ${why}`);

@@ -1,0 +1,80 @@
+import { crc32, inflateSync } from "node:zlib";
+import type { Size } from "../size.ts";
+
+/** The size that an image's header announces, or null when it cannot be read. */
+export function announcedSize(bytes: Uint8Array, contentType: string): Size | null {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  try {
+    if (contentType === "image/png") return { width: view.getUint32(16), height: view.getUint32(20) };
+    if (contentType === "image/gif") return { width: view.getUint16(6, true), height: view.getUint16(8, true) };
+    if (contentType === "image/webp") return webpSize(view);
+    if (contentType === "image/jpeg") return jpegSize(view);
+    return null;
+  } catch (error) {
+    if (error instanceof RangeError) return null;
+    throw error;
+  }
+}
+
+/** Why the file does not reach to its own end, or null; decoders fill what is missing with grey and say nothing. */
+export function cutShort(bytes: Uint8Array, contentType: string): string | null {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  if (contentType === "image/png") return pngFault(view);
+  if (contentType === "image/webp") {
+    return view.getUint32(4, true) + 8 > bytes.length ? "it is cut short" : null;
+  }
+  const end = contentType === "image/jpeg" ? [0xff, 0xd9] : [0x3b];
+  return Buffer.from(bytes).lastIndexOf(Buffer.from(end)) < bytes.length - 4096 ? "it is cut short" : null;
+}
+
+function pngFault(view: DataView): string | null {
+  const data: Uint8Array[] = [];
+  for (let at = 8; at + 12 <= view.byteLength; ) {
+    const size = view.getUint32(at);
+    if (at + 12 + size > view.byteLength) return "it is cut short";
+    const chunk = new Uint8Array(view.buffer, view.byteOffset + at + 4, size + 4);
+    if (crc32(chunk) !== view.getUint32(at + 8 + size)) return "a checksum does not match its bytes";
+    const name = Buffer.from(chunk.subarray(0, 4)).toString("latin1");
+    if (name === "IDAT") data.push(chunk.subarray(4));
+    if (name === "IEND") return pixelFault(data);
+    at += 12 + size;
+  }
+  return "it is cut short";
+}
+
+function pixelFault(data: readonly Uint8Array[]): string | null {
+  try {
+    inflateSync(Buffer.concat(data), { maxOutputLength: 1 << 30 });
+    return null;
+  } catch {
+    return "its pixels cannot be unpacked";
+  }
+}
+
+function webpSize(view: DataView): Size | null {
+  const form = view.getUint32(12);
+  const VP8X = 0x56503858;
+  const VP8L = 0x5650384c;
+  const VP8 = 0x56503820;
+  if (form === VP8X) {
+    const side = (at: number) => 1 + (view.getUint16(at, true) | (view.getUint8(at + 2) << 16));
+    return { width: side(24), height: side(27) };
+  }
+  if (form === VP8L) {
+    const packed = view.getUint32(21, true);
+    return { width: 1 + (packed & 0x3fff), height: 1 + ((packed >> 14) & 0x3fff) };
+  }
+  if (form === VP8) return { width: view.getUint16(26, true) & 0x3fff, height: view.getUint16(28, true) & 0x3fff };
+  return null;
+}
+
+function jpegSize(view: DataView): Size | null {
+  for (let at = 2; at + 9 < view.byteLength; ) {
+    if (view.getUint8(at) !== 0xff) return null;
+    const marker = view.getUint8(at + 1);
+    const isFrame = marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker);
+    if (isFrame) return { width: view.getUint16(at + 7), height: view.getUint16(at + 5) };
+    at += marker === 0xff ? 1 : 2 + view.getUint16(at + 2);
+  }
+  return null;
+}

@@ -1,0 +1,52 @@
+import type { MediaFile } from "./contract.ts";
+
+export interface Size {
+  readonly width: number;
+  readonly height: number;
+}
+
+const MAX_SIDE = 4096;
+const MAX_RATIO = 4;
+const SHORT_SIDE: Readonly<Record<string, number>> = {
+  "360p": 360,
+  "480p": 480,
+  "540p": 540,
+  "720p": 720,
+  "768p": 768,
+  "1080p": 1080,
+  "1440p": 1440,
+  "4k": 2160,
+  "2160p": 2160,
+};
+
+/** The frame size of a video: the resolution names the short side, both sides are even. */
+export function videoSize(input: Readonly<Record<string, unknown>>, like: MediaFile | undefined): Size {
+  const short = SHORT_SIDE[String(input.resolution ?? "720p").toLowerCase()] ?? 720;
+  const ratio = ratioOf(input.aspect_ratio, like, 16 / 9);
+  return capped(ratio >= 1 ? short * ratio : short, ratio >= 1 ? short : short / ratio, 2);
+}
+
+/** The size of an image: "1K", "2K" and "4K" name the side of a square of the same area; "720p" the short side. */
+export function imageSize(input: Readonly<Record<string, unknown>>, like: MediaFile | undefined): Size {
+  const resolution = String(input.resolution ?? "1K").toLowerCase();
+  const ratio = ratioOf(input.aspect_ratio, like, 1);
+  const squares = /^(\d(?:\.\d)?)k$/.exec(resolution);
+  if (squares === null && resolution in SHORT_SIDE) return videoSize(input, like);
+  const side = 1024 * Math.min(4, Number(squares?.[1] ?? 1));
+  return capped(side * Math.sqrt(ratio), side / Math.sqrt(ratio), 8);
+}
+
+/** Width over height of "16:9"; without one, of the file that it should look like, else `otherwise`. */
+export function ratioOf(aspect: unknown, like: MediaFile | undefined, otherwise: number): number {
+  const match = /^(\d+(?:\.\d+)?)[:x/](\d+(?:\.\d+)?)$/.exec(String(aspect ?? ""));
+  const named = match ? Number(match[1]) / Number(match[2]) : 0;
+  const found =
+    named > 0 && Number.isFinite(named) ? named : like?.width && like.height ? like.width / like.height : otherwise;
+  return Math.min(MAX_RATIO, Math.max(1 / MAX_RATIO, found));
+}
+
+function capped(width: number, height: number, step: number): Size {
+  const scale = Math.min(1, MAX_SIDE / Math.max(width, height));
+  const round = (side: number) => Math.max(64, Math.round((side * scale) / step) * step);
+  return { width: round(width), height: round(height) };
+}
