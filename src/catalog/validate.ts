@@ -107,6 +107,11 @@ function toProblem(error: ErrorObject, schema: JsonSchema): InputProblem {
     }
     case "required":
       return { code: "required", field: `${at}.${error.params.missingProperty}`, message: "is required" };
+    case "dependentRequired":
+    case "dependencies": {
+      const { property, missingProperty } = error.params;
+      return { code: "required", field: `${at}.${missingProperty}`, message: `is required when ${property} is given` };
+    }
     case "enum": {
       const allowed = (error.params.allowedValues as readonly unknown[]).map(String);
       const near = typeof error.data === "string" ? suggest(error.data, allowed) : null;

@@ -40,7 +40,7 @@ export interface Returns {
 export type ReturnsValue = Handle<Yield> | OutputsHandle<Yield> | readonly ReturnsValue[] | Returns;
 
 /** A definition: what it takes, and how its steps hang together. */
-export interface Pipeline<R extends Returns = Returns, S extends z.ZodType = z.ZodType> {
+export interface Pipeline<S extends z.ZodType = z.ZodType, R extends Returns = Returns> {
   readonly name: string;
   readonly input: S;
   /** Method syntax: a pipeline of any input is a Pipeline. */
@@ -51,7 +51,7 @@ export interface Pipeline<R extends Returns = Returns, S extends z.ZodType = z.Z
 export function pipeline<S extends z.ZodType, R extends Returns>(
   name: string,
   definition: { readonly input: S; build(builder: Builder<z.output<S>>): R },
-): Pipeline<R, S> {
+): Pipeline<S, R> {
   return { name, input: definition.input, build: (builder) => definition.build(builder) };
 }
 

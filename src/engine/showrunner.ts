@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { dirname, join, resolve } from "node:path";
+import type { z } from "zod";
 import { type Client, type Clock, systemClock } from "../api/index.ts";
 import { type Catalog, fetchCatalog } from "../catalog/index.ts";
 import type { Pipeline, Returns } from "../define/index.ts";
@@ -101,19 +102,23 @@ export interface Showrunner {
   readonly client: Client;
   readonly service: { readonly kind: "hosted" | "local"; readonly baseUrl: string };
   /** All problems at once, or the plan. Reads the catalog, sends nothing else. */
-  plan<R extends Returns>(
-    pipeline: Pipeline<R>,
-    input: unknown,
+  plan<S extends z.ZodType, R extends Returns>(
+    pipeline: Pipeline<S, R>,
+    input: z.input<S>,
   ): Promise<
     { readonly ok: true; readonly plan: Plan } | { readonly ok: false; readonly problems: readonly Problem[] }
   >;
   /** The plan with prices. Spends nothing. */
-  quote<R extends Returns>(
-    pipeline: Pipeline<R>,
-    input: unknown,
+  quote<S extends z.ZodType, R extends Returns>(
+    pipeline: Pipeline<S, R>,
+    input: z.input<S>,
     options?: { readonly maxUnquoted?: string | undefined },
   ): Promise<Quote>;
-  run<R extends Returns>(pipeline: Pipeline<R>, input: unknown, options?: RunOptions): Promise<RunHandle<ResultsOf<R>>>;
+  run<S extends z.ZodType, R extends Returns>(
+    pipeline: Pipeline<S, R>,
+    input: z.input<S>,
+    options?: RunOptions,
+  ): Promise<RunHandle<ResultsOf<R>>>;
   resume(runId: string, options?: ResumeOptions): Promise<RunHandle>;
   runs(): Promise<readonly RunRow[]>;
   show(runId: string): Promise<RunReport>;
@@ -176,12 +181,12 @@ class EmbeddedShowrunner implements Showrunner {
 
   readonly #now = () => this.#clock.now();
 
-  async plan<R extends Returns>(pipeline: Pipeline<R>, input: unknown) {
+  async plan(pipeline: Pipeline, input: unknown) {
     const made = await this.#plan(pipeline, input);
     return made.ok ? { ok: true as const, plan: made.plan } : made;
   }
 
-  async #plan(pipeline: Pipeline<Returns>, input: unknown) {
+  async #plan(pipeline: Pipeline, input: unknown) {
     const drafted = draft(pipeline, input);
     if (drafted.draft === null) return { ok: false as const, problems: drafted.problems };
     const files = await measureFiles(filesOf(drafted.draft));
@@ -191,8 +196,8 @@ class EmbeddedShowrunner implements Showrunner {
     return made.ok && problems.length === 0 ? made : { ok: false as const, problems };
   }
 
-  async quote<R extends Returns>(
-    pipeline: Pipeline<R>,
+  async quote(
+    pipeline: Pipeline,
     input: unknown,
     options: { readonly maxUnquoted?: string | undefined } = {},
   ): Promise<Quote> {
@@ -214,9 +219,9 @@ class EmbeddedShowrunner implements Showrunner {
     return pricePlan(plan, { client: this.client, handles: this.#handles, media, maxUnquotedMicros });
   }
 
-  async run<R extends Returns>(
-    pipeline: Pipeline<R>,
-    input: unknown,
+  async run<S extends z.ZodType, R extends Returns>(
+    pipeline: Pipeline<S, R>,
+    input: z.input<S>,
     options: RunOptions = {},
   ): Promise<RunHandle<ResultsOf<R>>> {
     const id = options.id ?? `${pipeline.name}-${randomUUID().slice(0, 8)}`;

@@ -2,7 +2,7 @@ import type { FileInput } from "../define/file.ts";
 import { makeJobHandle, makeUploadHandle, type Target, targetOf } from "../define/handle.ts";
 import type { MediaKind } from "../define/media.ts";
 import type { Model } from "../define/model.ts";
-import type { Builder, JobOptions, Pipeline, Returns } from "../define/pipeline.ts";
+import type { Builder, JobOptions, Pipeline } from "../define/pipeline.ts";
 import { parseUsd } from "../money.ts";
 import type { Json, Problem, Returned, StepPolicy, Yield } from "./plan.ts";
 
@@ -35,7 +35,7 @@ export interface Draft {
 const STEP_NAME = /^[^\s/#][^/#\p{Cc}]{0,98}$/u;
 
 /** Parses the input and runs the builder once. Every mistake found on the way is a problem; null when there is no draft. */
-export function draft(pipeline: Pipeline<Returns>, input: unknown): { draft: Draft | null; problems: Problem[] } {
+export function draft(pipeline: Pipeline, input: unknown): { draft: Draft | null; problems: Problem[] } {
   const parsed = pipeline.input.safeParse(input);
   if (!parsed.success) return { draft: null, problems: parsed.error.issues.map(inputProblem) };
   const notebook = new Notebook();

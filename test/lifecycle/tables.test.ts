@@ -2,7 +2,15 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type AnyStateMachine, initialTransition, transition } from "xstate";
 import { getShortestPaths } from "xstate/graph";
-import { jobMachine, next, outputMachine, runMachine, stateName, stepMachine, tables } from "../../src/lifecycle/index.ts";
+import {
+  jobMachine,
+  next,
+  outputMachine,
+  runMachine,
+  stateName,
+  stepMachine,
+  tables,
+} from "../../src/lifecycle/index.ts";
 
 const charts: readonly [keyof typeof tables, AnyStateMachine][] = [
   ["run", runMachine],
@@ -49,7 +57,8 @@ describe("the job chart's money", () => {
     for (const [state, row] of tables.job.states) {
       const [money, phase] = state.split("|") as [string, string];
       if (["submitting.sent", "submitting.unknown"].includes(phase)) expect(money).toBe("held");
-      if (["inQueue", "inProgress", "completed", "failed"].includes(phase)) expect(["held", "settled"]).toContain(money);
+      if (["inQueue", "inProgress", "completed", "failed"].includes(phase))
+        expect(["held", "settled"]).toContain(money);
       if (["planned", "priced"].includes(phase)) expect(money).toBe("none");
       expect([...row.keys()].includes("job.submit.intended")).toBe(phase === "priced");
     }
