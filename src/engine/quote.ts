@@ -1,11 +1,10 @@
-import { hash } from "node:crypto";
-import canonicalize from "canonicalize";
-import { ApiError, type Client } from "../api/index.ts";
+import { ApiError } from "../api/index.ts";
 import type { PriceBasis } from "../journal/events.ts";
 import { formatUsd } from "../money.ts";
 import { criticalPath, referencesOf, resolveInput } from "../plan/index.ts";
 import type { JobStep, Json, Plan, Problem, Reference } from "../plan/plan.ts";
 import { journalError } from "./effects/service-trouble.ts";
+import type { EstimateCache } from "./estimates.ts";
 import type { UploadHandles } from "./handles.ts";
 import type { MediaStore } from "./media-store.ts";
 import { placeholder } from "./placeholders.ts";
@@ -43,8 +42,8 @@ export interface Quote {
 }
 
 export interface Pricing {
-  readonly client: Client;
   readonly handles: UploadHandles;
+  readonly estimates: EstimateCache;
   readonly media: MediaStore;
   readonly maxUnquotedMicros: number | null;
 }
@@ -53,13 +52,10 @@ export interface Pricing {
 const MS_PER_CHARACTER = 70;
 
 type Ref = Reference["$ref"];
-type Estimated = { readonly costMicros: number | null; readonly reason: string | null };
 
 /** Asks the service what every step costs; equal inputs are asked once. */
 export async function pricePlan(plan: Plan, pricing: Pricing, problemsSoFar: readonly Problem[] = []): Promise<Quote> {
   const problems: Problem[] = [...problemsSoFar];
-  const asked = new Map<string, Promise<Estimated>>();
-  const voices = new Map<string, Promise<string | null>>();
   for (const step of plan.steps) if (step.kind === "upload") await pricing.media.put({ path: step.file.path });
 
   const price = async (step: JobStep): Promise<StepPrice> => {
@@ -73,16 +69,14 @@ export async function pricePlan(plan: Plan, pricing: Pricing, problemsSoFar: rea
     const pending = refs.filter((ref) => ref.as !== "upload");
     const stands = new Map<string, Json>();
     for (const ref of refs) {
-      const stand = await standIn(plan, step, ref, pricing, voices);
+      const stand = await standIn(plan, step, ref, pricing);
       if (stand === null) return { ...unquotable(`${ref.step} does not exist yet`), basis: "provisional" };
       stands.set(refKey(ref), stand);
     }
     const input = resolveInput(step.input, (ref) => stands.get(refKey(ref))!);
-    const key = hash("sha256", canonicalize([step.model, input]) ?? "");
-    const estimate = asked.get(key) ?? ask(pricing, step, input);
-    asked.set(key, estimate);
     try {
-      const { costMicros, reason } = await estimate;
+      const ask = () => pricing.handles.materialise(input);
+      const { costMicros, reason } = await pricing.estimates.ask(step.model, input, ask);
       if (costMicros === null) return unquotable(reason ?? "the service cannot quote this model in advance");
       return { ...base, costMicros, basis: pending.length === 0 ? "quoted" : "provisional", reason: null };
     } catch (error) {
@@ -130,46 +124,17 @@ export function total(prices: readonly StepPrice[]): { readonly min: number; rea
   return { min, max };
 }
 
-async function ask(pricing: Pricing, step: JobStep, input: Json): Promise<Estimated> {
-  const sent = await pricing.handles.materialise(input);
-  const { costMicros, reason } = await pricing.client.estimate({
-    model: step.model,
-    input: sent as Readonly<Record<string, unknown>>,
-  });
-  return { costMicros, reason };
-}
-
 /** What takes the place of a result that does not exist yet; null when nothing can. */
-async function standIn(
-  plan: Plan,
-  step: JobStep,
-  ref: Ref,
-  pricing: Pricing,
-  voices: Map<string, Promise<string | null>>,
-): Promise<Json | null> {
+async function standIn(plan: Plan, step: JobStep, ref: Ref, pricing: Pricing): Promise<Json | null> {
   const source = plan.steps.find(({ path }) => path === ref.step)!;
   if (source.kind === "upload") return { source: "upload", sha256: source.file.sha256 };
-  if (ref.as === "voice") {
-    const voice = voices.get(step.model) ?? anyVoice(pricing.client, step.model);
-    voices.set(step.model, voice);
-    return voice;
-  }
+  if (ref.as === "voice") return pricing.estimates.anyVoice(step.model);
   if (ref.kind === undefined) return null;
   const bytes = placeholder(ref.kind, { durationMs: spokenMs(source) });
   if (bytes === null) return null;
   const { sha256 } = await pricing.media.put({ bytes });
   const media: Json = { source: "upload", sha256 };
   return ref.output === "all" ? Array.from({ length: source.outputs }, () => media) : media;
-}
-
-function anyVoice(client: Client, model: string): Promise<string | null> {
-  return (async () => {
-    for await (const voice of client.voices(model)) return voice.id;
-    return null;
-  })().catch((error: unknown) => {
-    if (error instanceof ApiError) return null;
-    throw error;
-  });
 }
 
 function spokenMs(source: JobStep): number {

@@ -24,6 +24,7 @@ import {
   PlanProblemsError,
   RunBusyError,
 } from "./errors.ts";
+import { EstimateCache } from "./estimates.ts";
 import { UploadHandles } from "./handles.ts";
 import { measureFiles } from "./measure-files.ts";
 import { type MediaStore, openMediaStore } from "./media-store.ts";
@@ -159,6 +160,8 @@ interface Parts {
 }
 
 const DEFAULT_LIMIT = 8;
+/** Catalog entries and estimates are believed for so long. */
+const CACHE_MS = 5 * 60_000;
 const RUN_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
 
 class EmbeddedShowrunner implements Showrunner {
@@ -168,6 +171,8 @@ class EmbeddedShowrunner implements Showrunner {
   readonly #store: JournalStore;
   readonly #clock: Clock;
   readonly #handles: UploadHandles;
+  readonly #catalogs = new Map<string, { readonly at: number; readonly catalog: Promise<Catalog> }>();
+  readonly #estimates: EstimateCache;
   readonly #running = new Map<Promise<unknown>, AbortController>();
 
   constructor(parts: Parts) {
@@ -176,6 +181,7 @@ class EmbeddedShowrunner implements Showrunner {
     this.#store = parts.store;
     this.#clock = parts.options.clock ?? systemClock;
     this.service = { kind: parts.service.kind, baseUrl: this.client.baseUrl };
+    this.#estimates = new EstimateCache(this.client, this.#now, CACHE_MS);
     this.#handles = new UploadHandles({ client: this.client, store: this.#store, media: parts.media, now: this.#now });
   }
 
@@ -190,10 +196,21 @@ class EmbeddedShowrunner implements Showrunner {
     const drafted = draft(pipeline, input);
     if (drafted.draft === null) return { ok: false as const, problems: drafted.problems };
     const files = await measureFiles(filesOf(drafted.draft));
-    const catalog: Catalog = await fetchCatalog(this.client, modelsOf(drafted.draft));
+    const catalog = await this.#catalog(modelsOf(drafted.draft));
     const made = makePlan(drafted.draft, { catalog, files });
     const problems = [...drafted.problems, ...(made.ok ? [] : made.problems)];
     return made.ok && problems.length === 0 ? made : { ok: false as const, problems };
+  }
+
+  /** Read once for a quote and the run that follows it; the service has the last word anyway. */
+  #catalog(ids: readonly string[]): Promise<Catalog> {
+    const key = ids.toSorted().join(" ");
+    const kept = this.#catalogs.get(key);
+    if (kept !== undefined && this.#now() - kept.at < CACHE_MS) return kept.catalog;
+    const catalog = fetchCatalog(this.client, ids);
+    this.#catalogs.set(key, { at: this.#now(), catalog });
+    catalog.catch(() => this.#catalogs.delete(key));
+    return catalog;
   }
 
   async quote(
@@ -216,7 +233,8 @@ class EmbeddedShowrunner implements Showrunner {
 
   #price(plan: Plan, maxUnquotedMicros: number | null): Promise<Quote> {
     const { media } = this.#parts;
-    return pricePlan(plan, { client: this.client, handles: this.#handles, media, maxUnquotedMicros });
+    const estimates = this.#estimates;
+    return pricePlan(plan, { handles: this.#handles, estimates, media, maxUnquotedMicros });
   }
 
   async run<S extends z.ZodType, R extends Returns>(
@@ -406,6 +424,8 @@ class EmbeddedShowrunner implements Showrunner {
       client: this.client,
       media: this.#parts.media,
       handles: this.#handles,
+      estimates: this.#estimates,
+      freshUrls: new Map(),
       store: this.#store,
       clock: this.#clock,
       now: this.#now,

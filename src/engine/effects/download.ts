@@ -6,11 +6,13 @@ import type { Effect } from "./effect.ts";
 import { TROUBLE_WAIT_MS, throwAccountTrouble } from "./service-trouble.ts";
 
 /** Copies one output into the media store while the service still keeps it. */
-export const download: Effect<"download"> = async (command, { client, media, signal, state, priority }) => {
+export const download: Effect<"download"> = async (command, { client, media, signal, state, priority, freshUrls }) => {
   const { step, attempt, jobId, index } = command;
   try {
     const target = media.tmpPath();
-    const got = await client.download({ jobId, outputIndex: index }, target, { signal, priority });
+    const url = freshUrls.get(`${jobId} ${index}`);
+    freshUrls.delete(`${jobId} ${index}`);
+    const got = await client.download({ jobId, outputIndex: index, url }, target, { signal, priority });
     const { sha256, sizeBytes } = await media.adopt(target);
     const facts = state.steps[step]?.attempts[attempt - 1]?.outputs[index];
     const contentType = facts?.contentType ?? got.contentType ?? "application/octet-stream";

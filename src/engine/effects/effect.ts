@@ -3,6 +3,7 @@ import type { RunEvent } from "../../journal/events.ts";
 import type { RunState } from "../../journal/state.ts";
 import type { Progress } from "../../journal/store.ts";
 import type { Command } from "../../run/command.ts";
+import type { EstimateCache } from "../estimates.ts";
 import type { UploadHandles } from "../handles.ts";
 import type { MediaStore } from "../media-store.ts";
 
@@ -11,6 +12,9 @@ export interface EffectContext {
   readonly client: Client;
   readonly media: MediaStore;
   readonly handles: UploadHandles;
+  readonly estimates: EstimateCache;
+  /** Download URLs by `job id, output`: known while the process lives, never written down. */
+  readonly freshUrls: Map<string, string>;
   /** Read only; the driver alone changes it. */
   readonly state: RunState;
   readonly signal: AbortSignal;

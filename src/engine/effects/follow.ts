@@ -1,7 +1,7 @@
 import { ApiError, type JobResult } from "../../api/index.ts";
 import type { OutputFacts, RunEvent } from "../../journal/events.ts";
 import type { Command } from "../../run/command.ts";
-import type { Effect } from "./effect.ts";
+import type { Effect, EffectContext } from "./effect.ts";
 import { isPassing, TROUBLE_WAIT_MS, throwAccountTrouble } from "./service-trouble.ts";
 
 /** Follows an accepted job to its end; the truth is always GET /jobs/{id}. */
@@ -12,6 +12,7 @@ export const follow: Effect<"follow"> = async (command, context) => {
   try {
     const model = context.state.steps[step]?.attempts[attempt - 1]?.model ?? undefined;
     for await (const update of context.client.follow(jobId, { strategy: context.follow, signal, priority, model })) {
+      if (update.type === "settled") rememberUrls(context, update.job);
       if (update.type === "settled") return { events: settled(command, update.job, update.outcome) };
       if (update.type !== "status") continue;
       const { status, progress, estimatedCompletionAt } = update.status;
@@ -88,4 +89,9 @@ function outputFacts(output: JobResult["outputs"][number]): OutputFacts {
     fps,
     error: error === null ? null : { code: error.code, message: error.message, retryable: error.retryable ?? false },
   };
+}
+
+/** Spares the download a read of the job. */
+function rememberUrls({ freshUrls }: EffectContext, job: JobResult): void {
+  for (const { index, url } of job.outputs) if (url !== null) freshUrls.set(`${job.jobId} ${index}`, url);
 }

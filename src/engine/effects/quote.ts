@@ -6,9 +6,9 @@ import { isPassing, journalError, TROUBLE_WAIT_MS, throwAccountTrouble } from ".
 export const quote: Effect<"quote"> = async (command, context) => {
   const { step, attempt, model } = command;
   try {
-    const input = await context.handles.materialise(command.input, { signal: context.signal });
-    const request = { model, input: input as Readonly<Record<string, unknown>> };
-    const estimate = await context.client.estimate(request, { signal: context.signal, priority: context.priority });
+    const { handles, estimates, signal, priority } = context;
+    const materialise = () => handles.materialise(command.input, { signal });
+    const estimate = await estimates.ask(model, command.input, materialise, { signal, priority });
     const basis = estimate.costMicros === null ? "unquotable" : "quoted";
     return { events: [{ type: "job.quoted", step, attempt, costMicros: estimate.costMicros, basis }] };
   } catch (error) {
