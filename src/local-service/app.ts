@@ -2,6 +2,7 @@ import type { HttpBindings } from "@hono/node-server";
 import type { Hono } from "hono";
 import { authenticator } from "./access/authenticate.ts";
 import { rateLimiter } from "./access/rate-limit.ts";
+import { faultInterceptor } from "./faults/interceptor.ts";
 import type { Endpoint } from "./http/call.ts";
 import { createKernel, type KernelPorts } from "./http/kernel.ts";
 import { jobEndpoints } from "./jobs/endpoints.ts";
@@ -45,9 +46,9 @@ export function createServiceApp(service: ServiceContext): Hono<{ Bindings: Http
     count: metrics.count,
     now: clock.now,
     onDefect: service.onDefect,
-    interceptor: { before: () => Promise.resolve(null), after: (_endpoint, _call, answer) => Promise.resolve(answer) },
+    interceptor: faultInterceptor(service.faultEngine, service),
   };
   const app = createKernel({ "/v3": apiEndpoints(service), "/_local": operatorEndpoints(service) }, ports);
-  mountDownloads(app, service, () => null);
+  mountDownloads(app, service);
   return app;
 }

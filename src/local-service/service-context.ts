@@ -1,7 +1,8 @@
 import type { Catalog } from "./catalog/catalog.ts";
 import type { ClockControl } from "./clock/clock.ts";
 import type { DataDir } from "./data-dir/data-dir.ts";
-import type { JobFaults } from "./faults/ports.ts";
+import type { FaultEngine } from "./faults/engine.ts";
+import type { JobFaults } from "./faults/job-faults.ts";
 import type { EventHub } from "./jobs/event-hub.ts";
 import type { HookBus } from "./jobs/hooks.ts";
 import type { EventRecorder } from "./jobs/record.ts";
@@ -32,6 +33,7 @@ export interface ServiceContext {
   readonly views: JobViews;
   readonly metrics: Metrics;
   readonly faults: JobFaults;
+  readonly faultEngine: FaultEngine;
   /** Signs URLs and ids; never leaves the data folder. */
   readonly secret: string;
   /** Such as `http://127.0.0.1:8787`, without a slash at the end. */

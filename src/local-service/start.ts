@@ -7,7 +7,9 @@ import type { ClockControl } from "./clock/clock.ts";
 import { createClock } from "./clock/clock.ts";
 import { openDataDir } from "./data-dir/data-dir.ts";
 import { type DataDirLock, lockDataDir } from "./data-dir/lock.ts";
-import { NO_FORCE } from "./faults/ports.ts";
+import { FaultEngine } from "./faults/engine.ts";
+import { jobFaults } from "./faults/job-faults.ts";
+import { type FaultRule, faultRule } from "./faults/rules.ts";
 import { listen } from "./http/listen.ts";
 import { createEventHub } from "./jobs/event-hub.ts";
 import { createHooks } from "./jobs/hooks.ts";
@@ -38,6 +40,8 @@ export interface LocalService {
   stats(): ServiceStats;
   /** Adds dollars to a workspace; default: the first one. */
   fund(dollars: number, workspaceId?: string): Promise<void>;
+  /** Replaces all faults; an empty list takes them away. The same seed strikes the same matches. @throws ZodError */
+  faults(rules: readonly FaultRule[], seed?: number): void;
   /** The service's time: real, scaled, or held by hand. */
   readonly clock: ClockControl;
   /** Ends streams cleanly, stops rendering, closes the store. Unfinished jobs go on at the next start. */
@@ -77,6 +81,7 @@ async function open(options: NormalOptions): Promise<Opened> {
   const secret = signingSecret(store);
   const hooks = createHooks();
   const hub = createEventHub();
+  const faultEngine = new FaultEngine();
   const presigner = createPresigner(secret, () => origin);
   const base = {
     options,
@@ -93,13 +98,8 @@ async function open(options: NormalOptions): Promise<Opened> {
     metrics: createMetrics(),
     record: eventRecorder(store, hooks, hub, clock.now),
     views: jobViews({ store, now: clock.now, sign: presigner.sign }),
-    faults: {
-      costLateMs: () => 0,
-      forgetsKeys: () => false,
-      fundsBeforeKeys: () => false,
-      failsDelete: () => false,
-      endOf: () => NO_FORCE,
-    },
+    faultEngine,
+    faults: jobFaults(faultEngine),
     origin: () => origin,
     fundingUrl: (workspaceId: string) => `${origin}/_local/fund?workspace_id=${encodeURIComponent(workspaceId)}`,
     onDefect: options.onDefect,
@@ -146,6 +146,11 @@ async function run(options: NormalOptions, lock: DataDirLock): Promise<LocalServ
     dataDir: options.dataDir,
     stats: () => readStats(service),
     fund: funder(service),
+    faults: (rules, seed) =>
+      service.faultEngine.set(
+        rules.map((rule) => faultRule.parse(rule)),
+        seed,
+      ),
     clock: service.clock,
     close: () => (closing ??= close()),
   };

@@ -7,13 +7,13 @@ import { traceId as newTraceId } from "../ids.ts";
 import { readJson } from "./body.ts";
 import type { Answer, Call, Endpoint, Headers } from "./call.ts";
 import { errorAnswer } from "./error-answer.ts";
-import { notFound, type Refusal } from "./refusal.ts";
+import { notFound } from "./refusal.ts";
 
 type Bindings = { Bindings: HttpBindings };
 
-/** Stands around every call; fault injection lives here. A refusal returned before the call is answered in its place. */
+/** Stands around every call; fault injection lives here. An answer given before the call stands in its place. */
 export interface Interceptor {
-  before(endpoint: Endpoint, call: Call): Promise<Refusal | null>;
+  before(endpoint: Endpoint, call: Call): Promise<Answer | null>;
   after(endpoint: Endpoint, call: Call, answer: Answer): Promise<Answer>;
 }
 
@@ -79,6 +79,7 @@ const NOBODY: Principal = { keyId: "", workspaceId: "", ownerId: "", scopes: [],
 
 function callOf(c: Context<Bindings>, traceId: string, headers: Headers): Call & { principal: Principal } {
   const { incoming, outgoing } = c.env;
+  let body: Promise<unknown> | undefined;
   return {
     method: c.req.method,
     param: (name) => c.req.param(name) ?? "",
@@ -87,7 +88,10 @@ function callOf(c: Context<Bindings>, traceId: string, headers: Headers): Call &
       const value = incoming.headers[name.toLowerCase()];
       return (Array.isArray(value) ? value.join(", ") : value) ?? null;
     },
-    json: () => readJson(incoming),
+    json() {
+      body ??= readJson(incoming);
+      return body;
+    },
     principal: NOBODY,
     traceId,
     standardHeaders: headers,
@@ -112,8 +116,8 @@ async function perform(endpoint: Endpoint, call: Call & { principal: Principal }
       permit(call.principal, endpoint.access);
       ports.limit(call.principal.keyId);
     }
-    const refusal = await ports.interceptor.before(endpoint, call);
-    if (refusal) throw refusal;
+    const instead = await ports.interceptor.before(endpoint, call);
+    if (instead) return instead;
     return await endpoint.handle(call);
   } catch (error) {
     return errorAnswer(error, call.traceId, ports.onDefect);

@@ -19,8 +19,7 @@ export async function deleteJob(service: ServiceContext, asked: JobRow): Promise
     if (job.kind === "voice") throw refuse("INVALID_ARGUMENT", "A voice-clone job cannot be deleted.");
     if (store.jobs.runningReaders(job.seq) > 0)
       throw inProgress("A job that reads an output of this one is still running.");
-    if (faults.failsDelete(job.model))
-      throw refuseForNow("UNAVAILABLE", "The deletion could not be finished; repeat it.", 1);
+    if (faults.failsDelete(job)) throw refuseForNow("UNAVAILABLE", "The deletion could not be finished; repeat it.", 1);
     const made = store.outputs.ofJob(job.seq).flatMap((output) => output.path ?? []);
     store.outputs.expireAll(job.seq);
     store.events.clear(job.seq);

@@ -1,5 +1,6 @@
 import { randomInt } from "node:crypto";
 import type { CompiledModel } from "../catalog/compiled.ts";
+import { promptOf } from "../faults/job-faults.ts";
 import type { Answer, Call } from "../http/call.ts";
 import { refuse } from "../http/refusal.ts";
 import { jobId as newJobId } from "../ids.ts";
@@ -74,8 +75,18 @@ export function submitHandler(service: ServiceContext) {
       renderMs: Math.round(model.renderMs(work) / options.speed),
       createdAt: now,
       chargedMicros: model.priceMicros(work),
-      costShownAt: now + service.faults.costLateMs(model.entry.id),
+      costShownAt: now + service.faults.costLateMs({ model: model.entry.id, prompt: promptOf(input) }),
     };
+  }
+
+  /** A service that asks the wallet first does so for a known key too. */
+  function assertFunded(owner: Owner, modelId: string, body: SubmitBody): void {
+    const model = catalog.use(modelId);
+    const price = model.priceMicros(prepare(model, structuredClone(body.input), owner, body.problems));
+    const { workspaceId } = owner;
+    const wallet = store.workspaces.get(workspaceId);
+    const refused = shortfall(wallet, price, model.unquotable === null, service.fundingUrl(workspaceId));
+    if (refused) throw refused;
   }
 
   function pay(job: NewJobRow, isQuoted: boolean): void {
@@ -117,7 +128,9 @@ export function submitHandler(service: ServiceContext) {
     const { workspaceId, ownerId, keyId } = call.principal;
     return store.write(() => {
       const known = body.idempotencyKey === null ? undefined : store.idempotency.get(workspaceId, body.idempotencyKey);
-      if (known && !service.faults.forgetsKeys(modelId)) {
+      const subject = { model: modelId, prompt: promptOf(body.input) };
+      if (known && service.faults.fundsBeforeKeys(subject)) assertFunded(call.principal, modelId, body);
+      if (known && !service.faults.forgetsKeys(subject)) {
         metrics.replayed();
         return replay(known, modelId);
       }

@@ -17,6 +17,8 @@ interface Served {
   /** Never changes for the same id, so it is a strong validator. */
   readonly etag: string;
   readonly modifiedAt: number;
+  /** Bytes that get through; null for all. Fault injection. */
+  cutAfter(): number | null;
 }
 
 type Env = { Bindings: HttpBindings };
@@ -69,11 +71,8 @@ async function send({ incoming, outgoing }: HttpBindings, served: Served, cutAft
   return STATUS[range.is];
 }
 
-/** Decides how many bytes of a download get through; null for all. Fault injection. */
-export type DownloadCut = (path: string, sizeBytes: number) => number | null;
-
 /** The bytes behind presigned URLs: `/media/{asset_id}` and `/uploads/{file_id}`, outside `/v3`, without a credential. */
-export function mountDownloads(app: Hono<Env>, service: ServiceContext, cut: DownloadCut): void {
+export function mountDownloads(app: Hono<Env>, service: ServiceContext): void {
   const { store, clock, dataDir, presigner, metrics } = service;
 
   function asset(id: string): Served | null {
@@ -86,6 +85,7 @@ export function mountDownloads(app: Hono<Env>, service: ServiceContext, cut: Dow
       sizeBytes: output.sizeBytes ?? 0,
       etag: `"${id}"`,
       modifiedAt: job.completedAt ?? job.createdAt,
+      cutAfter: () => service.faults.download(job),
     };
   }
 
@@ -93,7 +93,14 @@ export function mountDownloads(app: Hono<Env>, service: ServiceContext, cut: Dow
     const file = store.files.get(id);
     if (!file) return null;
     const { contentType, sizeBytes, createdAt } = file;
-    return { path: dataDir.absolute(file.path), contentType, sizeBytes, etag: `"${id}"`, modifiedAt: createdAt };
+    return {
+      path: dataDir.absolute(file.path),
+      contentType,
+      sizeBytes,
+      etag: `"${id}"`,
+      modifiedAt: createdAt,
+      cutAfter: () => null,
+    };
   }
 
   function locate(url: URL): Served {
@@ -118,7 +125,7 @@ export function mountDownloads(app: Hono<Env>, service: ServiceContext, cut: Dow
       const url = new URL(c.req.url);
       try {
         const served = locate(url);
-        const status = await send(c.env, served, cut(url.pathname, served.sizeBytes));
+        const status = await send(c.env, served, served.cutAfter());
         metrics.count(`GET /${folder}/{id}`, status);
         return RESPONSE_ALREADY_SENT;
       } catch (error) {

@@ -1,3 +1,4 @@
+import { faultsBody } from "../faults/rules.ts";
 import { type Answer, type Call, created, type Endpoint, ok } from "../http/call.ts";
 import { notFound } from "../http/refusal.ts";
 import { micros } from "../money/micros.ts";
@@ -5,6 +6,7 @@ import { FIRST_OWNER, FIRST_WORKSPACE } from "../options.ts";
 import type { ServiceContext } from "../service-context.ts";
 import { ensureKey, freshKey } from "./accounts.ts";
 import { clockBody, keyBody, memberBody, parseBody, walletBody } from "./bodies.ts";
+import { fundingPage } from "./funding-page.ts";
 import { assertLoopback } from "./loopback.ts";
 import { readStats, walletStats } from "./stats.ts";
 
@@ -22,6 +24,7 @@ export function operatorEndpoints(service: ServiceContext): readonly Endpoint[] 
   const { store, clock } = service;
   const fund = funder(service);
 
+  const page = fundingPage(service, fund);
   const wallets = () => ({ data: walletStats(service) });
   const clockView = () => ({ mode: clock.mode, factor: clock.factor, now: new Date(clock.now()).toISOString() });
 
@@ -64,6 +67,12 @@ export function operatorEndpoints(service: ServiceContext): readonly Endpoint[] 
     return ok(clockView());
   }
 
+  async function setFaults(call: Call): Promise<Answer> {
+    const { rules, seed } = parseBody(faultsBody, await call.json());
+    service.faultEngine.set(rules, seed);
+    return ok(service.faultEngine.view());
+  }
+
   const rows: readonly Omit<Endpoint, "access">[] = [
     {
       method: "GET",
@@ -73,8 +82,17 @@ export function operatorEndpoints(service: ServiceContext): readonly Endpoint[] 
     },
     { method: "GET", path: "/wallet", summary: "All wallets", handle: () => ok(wallets()) },
     { method: "POST", path: "/wallet", summary: "Add funds; decline the card", handle: changeWallet },
+    { method: "GET", path: "/fund", summary: "A page to add funds on", handle: page.show },
+    { method: "POST", path: "/fund", summary: "Add funds from that page", handle: page.add },
     { method: "POST", path: "/keys", summary: "Make a key for a workspace and owner", handle: makeKey },
     { method: "POST", path: "/members", summary: "Let an owner leave or come back", handle: changeMember },
+    {
+      method: "GET",
+      path: "/faults",
+      summary: "The faults that are set, with counts",
+      handle: () => ok(service.faultEngine.view()),
+    },
+    { method: "POST", path: "/faults", summary: "Replace all faults", handle: setFaults },
     { method: "GET", path: "/clock", summary: "The service's clock", handle: () => ok(clockView()) },
     { method: "POST", path: "/clock", summary: "Set or advance the clock", handle: changeClock },
   ];

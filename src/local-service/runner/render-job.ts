@@ -17,6 +17,8 @@ export interface RenderPorts {
   readonly dataDir: DataDir;
   /** Signing secret of this service. */
   readonly secret: string;
+  /** Hears of every rendering that went wrong. */
+  onError(error: unknown): void;
   voice(voiceId: string, job: JobRow): VoiceProfile | null;
 }
 
@@ -67,6 +69,7 @@ export function renderJob(ports: RenderPorts, job: JobRow, model: CompiledModel 
       if (kind !== "voice") await rename(outPath, dataDir.absolute(dataDir.assetPath(assetId)));
       return { ok: true, assetId, result };
     } catch (error) {
+      ports.onError(error);
       return { ok: false, error };
     }
   }

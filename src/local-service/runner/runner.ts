@@ -47,6 +47,10 @@ export function createRunner(ports: Ports): Runner {
     renderer: ports.renderer,
     dataDir: ports.dataDir,
     secret: ports.secret,
+    onError(error: unknown) {
+      const code = error instanceof Error && "code" in error ? error.code : null;
+      if (code !== "RENDER_INPUT" && code !== "RENDER_ABORTED") ports.onDefect(error, "");
+    },
     voice: (voiceId: string, job: JobRow) => findVoice(store, catalog, voiceId, job),
   };
 
@@ -129,7 +133,7 @@ export function createRunner(ports: Ports): Runner {
     const rendered = await outputs;
     stopProgress();
     if (stopping.signal.aborted) return;
-    await store.write(() => finisher.finish(seq, rendered, ports.faults.endOf(job, rendered.length)));
+    await store.write(() => finisher.finish(seq, rendered, ports.faults.endOf(job)));
   }
 
   return {

@@ -30,13 +30,37 @@ export function jobStream(service: ServiceContext, find: (call: Call) => JobRow)
     const resume = parseResumePoint(call.header("last-event-id"));
     let lastEventId = resume.eventId;
     let shown = openingStatus(job);
+    const fault = service.faults.stream(job);
+    let framesLeft = fault?.cutAfter ?? Number.POSITIVE_INFINITY;
+    let paused = false;
     let closed = false;
 
     const showStatus = (current: JobRow, status: JobStatus) => {
       shown = status;
       const view = { ...views.status({ ...current, status }) };
-      return outgoing.write(statusFrame(lastEventId, status, view));
+      send(statusFrame(lastEventId, status, view));
     };
+
+    /** Writes one frame, or cuts the stream when a fault says so. */
+    function send(frame: string): void {
+      if (closed) return;
+      if (framesLeft <= 0) {
+        if (fault?.clean) finish("");
+        else outgoing.destroy();
+        return;
+      }
+      framesLeft -= 1;
+      outgoing.write(frame);
+    }
+
+    function pause(): void {
+      if (!fault || fault.delayMs === 0) return;
+      paused = true;
+      setTimeout(() => {
+        paused = false;
+        pump();
+      }, fault.delayMs).unref();
+    }
 
     function finish(last: string): void {
       if (closed) return;
@@ -46,14 +70,17 @@ export function jobStream(service: ServiceContext, find: (call: Call) => JobRow)
     }
 
     function pump(): void {
-      while (!closed && !outgoing.writableNeedDrain) {
+      while (!closed && !paused && !outgoing.writableNeedDrain) {
         const current = store.jobs.bySeq(job.seq);
         if (!current) return finish(DONE_FRAME);
         if (current.status !== shown && !isTerminal(current.status)) showStatus(current, current.status);
-        const rows = store.events.after(job.seq, lastEventId, EVENTS_PER_READ);
+        const rows = store.events.after(job.seq, lastEventId, fault ? 1 : EVENTS_PER_READ);
         if (rows.length === 0) return endIfOver(current);
-        lastEventId = rows.at(-1)!.id;
-        outgoing.write(rows.map((row) => logFrame(row.id, logItem(row))).join(""));
+        for (const row of rows) {
+          lastEventId = row.id;
+          send(logFrame(row.id, logItem(row)));
+        }
+        pause();
       }
     }
 

@@ -101,6 +101,12 @@ function allowedOnce(problems: readonly FieldProblem[]): FieldProblem[] {
   );
 }
 
+/** A value of the wrong type fails its other rules too; that is one problem. */
+function typeFirst(problems: readonly FieldProblem[]): FieldProblem[] {
+  const mistyped = new Set(problems.filter((item) => item.reason === "type").map((item) => item.field));
+  return problems.filter((item) => item.reason === "type" || !mistyped.has(item.field));
+}
+
 function unique(problems: readonly FieldProblem[]): FieldProblem[] {
   const seen = new Map(problems.map((item) => [`${item.field} ${item.reason}`, item]));
   return [...seen.values()];
@@ -108,5 +114,5 @@ function unique(problems: readonly FieldProblem[]): FieldProblem[] {
 
 /** Every bad field at once, in the words of the API. `root` is the path of the value that was validated. */
 export function toProblems(errors: readonly ErrorObject[], root: string): FieldProblem[] {
-  return allowedOnce(unique(withoutBranches(errors).map((error) => toProblem(error, root))));
+  return allowedOnce(typeFirst(unique(withoutBranches(errors).map((error) => toProblem(error, root)))));
 }

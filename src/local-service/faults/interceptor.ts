@@ -1,0 +1,80 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { overLimit } from "../access/rate-limit.ts";
+import type { Answer, Call, Endpoint } from "../http/call.ts";
+import type { Interceptor } from "../http/kernel.ts";
+import { type Refusal, refuse, refuseForNow } from "../http/refusal.ts";
+import type { ServiceContext } from "../service-context.ts";
+import type { FaultEngine, FaultSubject } from "./engine.ts";
+import { promptOf } from "./job-faults.ts";
+import type { ParsedRule } from "./rules.ts";
+
+const CUT: Answer = { is: "sent", status: 0 };
+/** What a 429 of a rule says about the limit. */
+const PRETENDED_LIMIT = 60;
+
+type ErrorRule = Extract<ParsedRule, { readonly kind: "error" }>;
+
+function cut(call: Call): Answer {
+  call.incoming.socket.destroy();
+  return CUT;
+}
+
+function refusalOf(rule: ErrorRule, now: number): Refusal {
+  const seconds = rule.retry_after ?? 1;
+  if (rule.code === "RESOURCE_EXHAUSTED") return overLimit(PRETENDED_LIMIT, now + seconds * 1000, now);
+  const text = "This error was asked for.";
+  const isRetryable = ["INTERNAL", "UNAVAILABLE", "UNKNOWN", "DEADLINE_EXCEEDED"].includes(rule.code);
+  return isRetryable ? refuseForNow(rule.code, text, seconds) : refuse(rule.code, text);
+}
+
+function bare(rule: ErrorRule, refusal: Refusal): Answer {
+  const headers = { ...refusal.headers, "Content-Type": "text/html" };
+  return { is: "text", status: rule.status ?? refusal.status, body: "<h1>Bad gateway</h1>\n", headers };
+}
+
+/** Lets the rules about requests strike, around every call below `/v3`. */
+export function faultInterceptor(
+  engine: FaultEngine,
+  { store, clock }: Pick<ServiceContext, "store" | "clock">,
+): Interceptor {
+  async function subject(endpoint: Endpoint, call: Call): Promise<FaultSubject> {
+    const route = `${endpoint.method} ${endpoint.path}`;
+    if (endpoint.path.startsWith("/jobs/{job_id}")) {
+      const job = store.jobs.byId(call.param("job_id"));
+      return { route, model: job?.model ?? null, prompt: job ? promptOf(JSON.parse(job.input)) : null };
+    }
+    const model = endpoint.path.startsWith("/models/{model}") ? call.param("model") : null;
+    const hasBody = endpoint.path === "/models/{model}" || endpoint.path === "/models/{model}/estimate";
+    if (endpoint.method !== "POST" || !hasBody) return { route, model, prompt: null };
+    const body = await call.json().catch(() => null);
+    const input = typeof body === "object" && body !== null && "input" in body ? body.input : null;
+    return { route, model, prompt: promptOf(input) };
+  }
+
+  return {
+    async before(endpoint, call) {
+      if (!engine.has("delay", "drop", "error")) return null;
+      const about = await subject(endpoint, call);
+      const delay = engine.strike("delay", about);
+      if (delay) await sleep(delay.delay_ms);
+      if (engine.strike("drop", about, (rule) => rule.when === "before")) return cut(call);
+      const error = engine.strike("error", about);
+      if (!error) return null;
+      const refusal = refusalOf(error, clock.now());
+      if (error.envelope && error.status === undefined) throw refusal;
+      return error.envelope
+        ? { ...envelope(refusal, call), status: error.status ?? refusal.status }
+        : bare(error, refusal);
+    },
+    async after(endpoint, call, answer) {
+      if (!engine.has("drop")) return answer;
+      const about = await subject(endpoint, call);
+      return engine.strike("drop", about, (rule) => rule.when === "after") ? cut(call) : answer;
+    },
+  };
+}
+
+function envelope(refusal: Refusal, call: Call): Answer {
+  const body = { error: refusal.body, trace_id: call.traceId };
+  return { is: "json", status: refusal.status, body, headers: refusal.headers };
+}

@@ -1,0 +1,80 @@
+import { z } from "zod";
+import { type ErrorCode, HTTP_STATUS } from "../http/refusal.ts";
+
+const codes = Object.keys(HTTP_STATUS) as [ErrorCode, ...ErrorCode[]];
+const ms = z.int().min(0).max(86_400_000);
+const count = z.int().min(0).max(1_000_000);
+
+/** Which calls or jobs a rule is about, and how often it strikes. Everything given must hold. */
+const match = {
+  /** `POST /models/{model}`, as in the table of endpoints; every route when absent. */
+  route: z.string().max(200).optional(),
+  model: z.string().max(200).optional(),
+  /** Regular expression that the prompt (or text) must contain. */
+  prompt: z.string().max(500).optional(),
+  /** 0 to 1; default 1. */
+  probability: z.number().min(0).max(1).optional(),
+  /** Strikes at most so many times; no end when absent. */
+  count: count.optional(),
+  /** Lets so many matches pass first; default 0. */
+  skip: count.optional(),
+};
+
+const rule = <Kind extends string, Shape extends z.ZodRawShape>(kind: Kind, shape: Shape) =>
+  z.strictObject({ kind: z.literal(kind), ...match, ...shape });
+
+/** Everything that can be made to go wrong. */
+export const faultRule = z.discriminatedUnion("kind", [
+  /** Waits, in real milliseconds, before the request is looked at. */
+  rule("delay", { delay_ms: ms }),
+  /** Cuts the connection: before anything is done, or after the work was done but before the answer (a lost ack). */
+  rule("drop", { when: z.enum(["before", "after"]).default("before") }),
+  /** Answers with an error in place of doing the work. `envelope: false` sends bare text, as a proxy would. */
+  rule("error", {
+    code: z.enum(codes).default("INTERNAL"),
+    retry_after: z.int().min(0).max(86_400).optional(),
+    status: z.int().min(400).max(599).optional(),
+    envelope: z.boolean().default(true),
+  }),
+  /** Waits between the events of a stream. */
+  rule("slow_stream", { delay_ms: ms }),
+  /** Ends a stream after so many frames, without `done`: cleanly, or by a reset. */
+  rule("cut_stream", { after_frames: count.default(1), clean: z.boolean().default(true) }),
+  /** Cuts a download after so many bytes. */
+  rule("truncate_download", { bytes: count.default(1) }),
+  /** The job ends FAILED, refunded. */
+  rule("fail_job", { code: z.enum(codes).default("INTERNAL"), retryable: z.boolean().default(true) }),
+  /** These outputs, by position, end FAILED and are refunded pro rata. */
+  rule("fail_output", { outputs: z.array(count).default([0]), code: z.enum(codes).default("INTERNAL") }),
+  /** Outputs are EXPIRED as soon as the job is complete. */
+  rule("expire_now", {}),
+  /** The frame rate is null for so long after completion. */
+  rule("fps_late", { delay_ms: ms }),
+  /** The cost is not shown for so long after the submit. */
+  rule("cost_late", { delay_ms: ms }),
+  /** A submit asks the wallet before its idempotency key. */
+  rule("funds_before_keys", {}),
+  /** A submit does not know its idempotency key any more, and makes a second job. */
+  rule("forget_key", {}),
+  /** A delete answers 503 and must be repeated. */
+  rule("delete_unavailable", {}),
+  /** A webhook is sent twice. */
+  rule("webhook_duplicate", {}),
+  /** A webhook is sent so much later, on the service's clock; different delays put webhooks out of order. */
+  rule("webhook_delay", { delay_ms: ms }),
+  /** A webhook is never sent. */
+  rule("webhook_never", {}),
+]);
+
+/** A rule as it is written, defaults not filled. */
+export type FaultRule = z.input<typeof faultRule>;
+/** A rule with its defaults. */
+export type ParsedRule = z.output<typeof faultRule>;
+export type FaultKind = ParsedRule["kind"];
+
+/** `POST /_local/faults`: replaces all rules; an empty list takes every fault away. */
+export const faultsBody = z.strictObject({
+  rules: z.array(faultRule).max(1000),
+  /** The same seed strikes the same matches again. */
+  seed: z.int().min(0).max(4_294_967_295).optional(),
+});

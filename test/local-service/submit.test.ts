@@ -1,0 +1,132 @@
+import { describe, expect, test } from "vitest";
+import { ask, finished, get, made, start, submit } from "./support/service.ts";
+
+const cat = { prompt: "a cat" };
+
+describe("a submit", () => {
+  test("is acknowledged with 202, and Location equals result_url", async () => {
+    const service = await start();
+    const reply = await ask(service, "POST", "/models/image-1", { body: { input: cat } });
+    expect(reply.status).toBe(202);
+    expect(reply.body).toMatchObject({ model: "image-1", status: "IN_QUEUE", estimated_completion_at: null });
+    expect(reply.body.result_url).toBe(`/v3/jobs/${reply.body.job_id}`);
+    expect(reply.body.status_url).toBe(`/v3/jobs/${reply.body.job_id}/status`);
+    expect(reply.headers.get("location")).toBe(reply.body.result_url);
+  });
+
+  test("runs to a completed job whose outputs carry every key", async () => {
+    const service = await start();
+    const job = await made(service, "image-1", { ...cat, num_outputs: 3 });
+    expect(job).toMatchObject({
+      status: "COMPLETED",
+      prompt: "a cat",
+      quality: "standard",
+      cost: 0.06,
+      currency: "USD",
+    });
+    expect(job.outputs).toHaveLength(3);
+    const keys = "asset_id content_type duration_ms error fps height status url voice_id width".split(" ");
+    for (const output of job.outputs) expect(Object.keys(output).toSorted()).toEqual(keys);
+    expect(job.outputs[0]).toMatchObject({
+      status: "COMPLETED",
+      content_type: "image/png",
+      width: 64,
+      duration_ms: null,
+    });
+  });
+
+  test("has an estimate once the model has run, and the status refreshes it", async () => {
+    const service = await start({ speed: 1 });
+    service.clock.manual();
+    const first = await submit(service, "image-1", cat);
+    expect(first.estimated_completion_at).toBeNull();
+    await service.clock.advance(300);
+    const running = await get(service, `/jobs/${first.job_id}/status`);
+    expect(running.body).toMatchObject({ status: "IN_PROGRESS", progress: 0 });
+    expect(running.body.estimated_completion_at).toBe(new Date(service.clock.now() + 2000).toISOString());
+    await service.clock.advance(2000);
+    await finished(service, first.job_id);
+    const second = await submit(service, "image-1", cat);
+    expect(second.estimated_completion_at).toBe(new Date(service.clock.now() + 2300).toISOString());
+  });
+
+  test("ignores unknown fields beside input, and nulls", async () => {
+    const service = await start();
+    const body = { input: cat, webhook: null, idempotency_key: null, something: { else: 1 } };
+    expect((await ask(service, "POST", "/models/image-1", { body })).status).toBe(202);
+  });
+
+  test("with a webhook that is no URI is a 400 whose param is webhook", async () => {
+    const service = await start();
+    const reply = await ask(service, "POST", "/models/image-1", { body: { input: cat, webhook: "nowhere" } });
+    expect(reply.status).toBe(400);
+    expect(reply.body.error).toMatchObject({ code: "INVALID_ARGUMENT", param: "webhook" });
+  });
+
+  test("of an unlimited shot prompt passes up to the stated body cap, and is refused beyond it", async () => {
+    const service = await start();
+    const shots = (length: number) => ({
+      input: { aspect_ratio: "1:1", duration_ms: 5000, multi_prompt: [{ prompt: "x".repeat(length) }] },
+    });
+    expect((await ask(service, "POST", "/models/video-1", { body: shots(15_000_000) })).status).toBe(202);
+    const refused = await ask(service, "POST", "/models/video-1", { body: shots(17_000_000) });
+    expect(refused.status).toBe(400);
+    expect(refused.body.error.message).toContain("1 invalid input field");
+    expect(refused.body.error.details[0].message).toContain("16777216 bytes");
+  });
+});
+
+describe("an idempotency key", () => {
+  test("replays the original ack, even with another body and another key of the workspace", async () => {
+    const service = await start();
+    const first = await ask(service, "POST", "/models/image-1", { body: { input: cat, idempotency_key: "k" } });
+    await finished(service, first.body.job_id);
+    const credential = (await ask(service, "POST", "/_local/keys", { body: { owner_id: "someone" } })).body.credential;
+    const again = await ask(service, "POST", "/models/image-1", {
+      body: { input: {}, idempotency_key: "k" },
+      credential,
+    });
+    expect(again.status).toBe(202);
+    expect(again.body).toEqual(first.body);
+    expect(again.headers.get("x-idempotent-replayed")).toBe("true");
+    expect(first.headers.get("x-idempotent-replayed")).toBeNull();
+    expect(service.stats()).toMatchObject({ jobs_created: 1, replayed_submits: 1, charged_micros: 20_000 });
+  });
+
+  test("makes one job under many duplicates at once", async () => {
+    const service = await start();
+    const body = { input: cat, idempotency_key: "k" };
+    const replies = await Promise.all(
+      Array.from({ length: 40 }, () => ask(service, "POST", "/models/image-1", { body })),
+    );
+    expect(new Set(replies.map((reply) => reply.body.job_id)).size).toBe(1);
+    expect(replies.filter((reply) => reply.headers.get("x-idempotent-replayed") === null)).toHaveLength(1);
+    expect(service.stats().jobs_by_key).toEqual({ k: 1 });
+  });
+
+  test("is refused with another model, and is free in another workspace", async () => {
+    const service = await start();
+    await submit(service, "image-1", cat, { idempotency_key: "k" });
+    const other = await ask(service, "POST", "/models/video-1", { body: { input: {}, idempotency_key: "k" } });
+    expect(other.status).toBe(409);
+    expect(other.body.error.code).toBe("ALREADY_EXISTS");
+    await service.fund(1, "elsewhere");
+    const credential = (await ask(service, "POST", "/_local/keys", { body: { workspace_id: "elsewhere" } })).body
+      .credential;
+    const mine = await ask(service, "POST", "/models/image-1", {
+      body: { input: cat, idempotency_key: "k" },
+      credential,
+    });
+    expect(mine.status).toBe(202);
+    expect(mine.headers.get("x-idempotent-replayed")).toBeNull();
+  });
+
+  test("stays unused when the submit is refused", async () => {
+    const service = await start();
+    const send = (input: object) => ask(service, "POST", "/models/image-1", { body: { input, idempotency_key: "k" } });
+    expect((await send({})).status).toBe(400);
+    const reply = await send(cat);
+    expect(reply.status).toBe(202);
+    expect(reply.headers.get("x-idempotent-replayed")).toBeNull();
+  });
+});

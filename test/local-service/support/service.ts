@@ -1,0 +1,126 @@
+import { afterEach } from "vitest";
+import { type LocalService, type LocalServiceOptions, startLocalService } from "../../../src/local-service/index.ts";
+
+const open: LocalService[] = [];
+
+/** A service with the stub renderer; it is closed after the test. */
+export async function start(options: LocalServiceOptions = {}): Promise<LocalService> {
+  const service = await startLocalService({
+    renderer: "stub",
+    rateLimit: { requests: 1e6, windowMs: 60_000 },
+    ...options,
+  });
+  open.push(service);
+  return service;
+}
+
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((service) => service.close()));
+});
+
+// Test code reads bodies of many shapes; every assertion names what it expects of them.
+// biome-ignore lint/suspicious/noExplicitAny: see above
+export type Body = any;
+
+export interface Reply {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: Body;
+}
+
+export interface Ask {
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** `<id>:<secret>` or a token; null for none. Default: the first key. */
+  readonly credential?: string | null;
+}
+
+/** One request below `/v3`, or below the origin when the path starts with `/_local`. */
+export async function ask(service: LocalService, method: string, path: string, options: Ask = {}): Promise<Reply> {
+  const url = path.startsWith("/_local") ? new URL(path, service.baseUrl) : service.baseUrl + path;
+  const credential = options.credential === undefined ? service.apiKey : options.credential;
+  const headers = {
+    ...(credential === null ? {} : { Authorization: `Bearer ${credential}` }),
+    ...(options.body === undefined ? {} : { "Content-Type": "application/json" }),
+    ...options.headers,
+  };
+  const body = options.body === undefined ? {} : { body: JSON.stringify(options.body) };
+  const response = await fetch(url, { method, headers, ...body });
+  const text = await response.text();
+  return { status: response.status, headers: response.headers, body: parse(text) };
+}
+
+function parse(text: string): Body {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+export const get = (service: LocalService, path: string, options?: Ask) => ask(service, "GET", path, options);
+
+/** Submits and returns the ack; fails the test when it is refused. */
+export async function submit(service: LocalService, model: string, input: unknown, more: object = {}): Promise<Body> {
+  const reply = await ask(service, "POST", `/models/${model}`, { body: { input, ...more } });
+  if (reply.status !== 202) throw new Error(`refused: ${JSON.stringify(reply.body)}`);
+  return reply.body;
+}
+
+export interface Frame {
+  readonly event: string;
+  readonly id: string | null;
+  readonly data: string;
+}
+
+/** All frames of a stream until its end. */
+export async function frames(
+  service: LocalService,
+  jobId: string,
+  headers: Record<string, string> = {},
+): Promise<Frame[]> {
+  const { body } = await get(service, `/jobs/${jobId}/stream`, { headers });
+  const text = typeof body === "string" ? body : "";
+  return text.split("\n\n").flatMap((part) => {
+    const fields = Object.fromEntries(part.split("\n").map((line) => line.split(/: (.*)/s).slice(0, 2)));
+    return fields["event"] ? [{ event: fields["event"], id: fields["id"] ?? null, data: fields["data"] ?? "" }] : [];
+  });
+}
+
+/** Follows a job's stream to its end and returns the result envelope. */
+export async function finished(service: LocalService, jobId: string): Promise<Body> {
+  await frames(service, jobId);
+  return (await get(service, `/jobs/${jobId}`)).body;
+}
+
+/** Submits, waits, and returns the result envelope. */
+export async function made(service: LocalService, model: string, input: unknown): Promise<Body> {
+  return finished(service, (await submit(service, model, input)).job_id);
+}
+
+/** Uploads bytes as common clients do: a part `file` named `blob`. */
+export async function upload(service: LocalService, bytes: Uint8Array, credential = service.apiKey): Promise<Reply> {
+  const form = new FormData();
+  form.append("file", new Blob([Uint8Array.from(bytes)]), "blob");
+  const headers = { Authorization: `Key ${credential}` };
+  const response = await fetch(`${service.baseUrl}/files`, { method: "POST", headers, body: form });
+  return { status: response.status, headers: response.headers, body: await response.json() };
+}
+
+/** A media reference to fresh upload of these bytes. */
+export async function uploaded(service: LocalService, bytes: Uint8Array): Promise<{ source: "url"; url: string }> {
+  return { source: "url", url: (await upload(service, bytes)).body.url };
+}
+
+/** A credential for another workspace or owner. */
+export async function key(service: LocalService, place: object): Promise<string> {
+  return (await ask(service, "POST", "/_local/keys", { body: place })).body.credential;
+}
+
+/** Reads a path until its body satisfies the condition; the event loop decides how often. */
+export async function until(service: LocalService, path: string, isDone: (body: Body) => boolean): Promise<Body> {
+  for (;;) {
+    const { body } = await get(service, path);
+    if (isDone(body)) return body;
+  }
+}

@@ -1,0 +1,210 @@
+import { describe, expect, test } from "vitest";
+import { FILM, PICTURE, SOUND } from "../../src/local-service/stub/stub-media.ts";
+import { ask, type Body, made, start, upload, uploaded } from "./support/service.ts";
+
+const film = { aspect_ratio: "16:9", duration_ms: 5000, prompt: "waves" };
+
+async function problems(input: unknown, model = "video-1"): Promise<Body> {
+  const service = await start();
+  const reply = await ask(service, "POST", `/models/${model}/estimate`, { body: { input } });
+  return reply.status === 200 ? "fine" : reply.body.error;
+}
+
+const without = (field: string) => Object.fromEntries(Object.entries(film).filter(([name]) => name !== field));
+
+describe("the example video model", () => {
+  test.each([
+    ["the least", film],
+    ["standard with 720p", { ...film, quality: "standard", resolution: "720p" }],
+    ["pro with 1080p", { ...film, quality: "pro", resolution: "1080p" }],
+    ["pro with 4K", { ...film, quality: "pro", resolution: "4K" }],
+    [
+      "shots in place of a prompt",
+      { ...without("prompt"), multi_prompt: [{ prompt: "a" }, { prompt: "b" }, { prompt: "c" }] },
+    ],
+    ["an empty shot prompt", { ...without("prompt"), multi_prompt: [{ prompt: "" }] }],
+    ["a shot type without shots", { ...film, shot_type: "intelligent" }],
+    ["a prompt of 2500 characters", { ...film, prompt: "𝒙".repeat(2500) }],
+  ])("accepts %s", async (_name, input) => {
+    expect(await problems(input)).toBe("fine");
+  });
+
+  test.each([
+    ["no aspect ratio", without("aspect_ratio"), "input.aspect_ratio", "required"],
+    ["an aspect ratio of 4:3", { ...film, aspect_ratio: "4:3" }, "input.aspect_ratio", "enum"],
+    ["2 seconds", { ...film, duration_ms: 2000 }, "input.duration_ms", "enum"],
+    ["seconds as text", { ...film, duration_ms: "5000" }, "input.duration_ms", "type"],
+    ["pro without a resolution", { ...film, quality: "pro" }, "input.resolution", "required"],
+    ["pro with 720p", { ...film, quality: "pro", resolution: "720p" }, "input.resolution", "enum"],
+    ["standard with 1080p", { ...film, resolution: "1080p" }, "input.resolution", "enum"],
+    ["neither prompt nor shots", without("prompt"), "input.prompt", "required"],
+    ["both prompt and shots", { ...film, multi_prompt: [{ prompt: "a" }] }, "input.multi_prompt", "exclusive"],
+    ["a prompt of white space", { ...film, prompt: " \n\t" }, "input.prompt", "pattern"],
+    ["a prompt of control characters", { ...film, prompt: "\u0007\u009f" }, "input.prompt", "pattern"],
+    ["a prompt of 2501 characters", { ...film, prompt: "x".repeat(2501) }, "input.prompt", "maxLength"],
+    ["no shots", { ...without("prompt"), multi_prompt: [] }, "input.multi_prompt", "minItems"],
+    [
+      "seven shots",
+      { ...without("prompt"), multi_prompt: Array(7).fill({ prompt: "a", duration_ms: 1000 }) },
+      "input.multi_prompt",
+      "maxItems",
+    ],
+    [
+      "four shots that last 5 s by default",
+      { ...without("prompt"), multi_prompt: Array(4).fill({ prompt: "a" }) },
+      "input.multi_prompt",
+      "max_total_duration_ms",
+    ],
+    [
+      "a shot without a prompt",
+      { ...without("prompt"), multi_prompt: [{ duration_ms: 1000 }] },
+      "input.multi_prompt[0].prompt",
+      "required",
+    ],
+    ["two outputs", { ...film, num_outputs: 2 }, "input.num_outputs", "enum"],
+    ["a cfg_scale above 1", { ...film, cfg_scale: 1.1 }, "input.cfg_scale", "maximum"],
+    ["a media reference of no form", { ...film, start_image: { source: "file" } }, "input.start_image.source", "enum"],
+    [
+      "a media reference that mixes its forms",
+      { ...film, start_image: { source: "asset", url: "https://a.example/" } },
+      "input.start_image.asset_id",
+      "required",
+    ],
+    [
+      "a foreign URL",
+      { ...film, start_image: { source: "url", url: "https://a.example/" } },
+      "input.start_image.url",
+      "not_found",
+    ],
+    [
+      "a job id for an asset",
+      { ...film, start_image: { source: "asset", asset_id: "job_1" } },
+      "input.start_image.asset_id",
+      "not_an_asset",
+    ],
+  ])("refuses %s", async (_name, input, field, reason) => {
+    const error = await problems(input);
+    expect(error).toMatchObject({ code: "INVALID_ARGUMENT", param: field });
+    expect(error.details.filter((item: Body) => item.reason !== "unknown_field")).toHaveLength(1);
+    expect(error.details[0]).toMatchObject({ field, reason });
+    expect(error.details[0].message.startsWith(`${field}:`)).toBe(true);
+  });
+
+  test("refuses an end image without a start image, and takes both", async () => {
+    const service = await start();
+    const end_image = await uploaded(service, PICTURE.bytes);
+    const alone = await ask(service, "POST", "/models/video-1/estimate", { body: { input: { ...film, end_image } } });
+    expect(alone.body.error.details).toMatchObject([{ field: "input.end_image", reason: "dependentRequired" }]);
+    const both = { ...film, end_image, start_image: await uploaded(service, PICTURE.bytes) };
+    expect((await ask(service, "POST", "/models/video-1/estimate", { body: { input: both } })).status).toBe(200);
+  });
+});
+
+test("all bad fields are listed at once, counted, and accepted names come with the first unknown one only", async () => {
+  const error = await problems({ ...film, aspect_ratio: "2:1", foo: 1, bar: 2, cfg_scale: -1 });
+  expect(error.message).toContain("4 invalid input fields");
+  const byField = Object.fromEntries(error.details.map((item: Body) => [item.field, item]));
+  expect(Object.keys(byField).toSorted()).toEqual(["input.aspect_ratio", "input.bar", "input.cfg_scale", "input.foo"]);
+  expect(byField["input.aspect_ratio"].allowed).toEqual(["16:9", "9:16", "1:1"]);
+  expect(byField["input.foo"].allowed).toContain("start_image");
+  expect(byField["input.bar"].allowed).toBeNull();
+});
+
+test.each([
+  ["absent", undefined, "required"],
+  ["null", null, "required"],
+  ["a list", [], "type"],
+])("an input that is %s is one bad field", async (_name, input, reason) => {
+  expect((await problems(input)).details).toMatchObject([{ field: "input", reason }]);
+});
+
+test("media of another kind, too large, expired, or foreign are refused by name", async () => {
+  const service = await start();
+  const estimate = async (start_image: unknown) => {
+    const reply = await ask(service, "POST", "/models/video-1/estimate", { body: { input: { ...film, start_image } } });
+    return reply.body.error?.details[0];
+  };
+  const sound = await uploaded(service, SOUND.bytes);
+  expect(await estimate(sound)).toMatchObject({ field: "input.start_image", reason: "media_type", allowed: ["image"] });
+  const picture = await uploaded(service, PICTURE.bytes);
+  expect(await estimate(picture)).toBeUndefined();
+  expect(await estimate({ ...picture, url: picture.url.replace("file_", "file_0") })).toMatchObject({
+    reason: "not_found",
+  });
+  await service.clock.advance(3_600_000);
+  expect(await estimate(picture)).toMatchObject({ field: "input.start_image.url", reason: "expired" });
+});
+
+test("an asset is accepted until it expires 48 hours after completion", async () => {
+  const service = await start();
+  service.clock.manual();
+  const job = await made(service, "image-1", { prompt: "x" });
+  const { asset_id } = job.outputs[0];
+  const body = { input: { ...film, start_image: { source: "asset", asset_id } } };
+  await service.clock.advance(48 * 3_600_000 - 1);
+  expect((await ask(service, "POST", "/models/video-1/estimate", { body })).status).toBe(200);
+  await service.clock.advance(1);
+  const expired = await ask(service, "POST", "/models/video-1/estimate", { body });
+  expect(expired.body.error.details[0]).toMatchObject({ field: "input.start_image.asset_id", reason: "expired" });
+  const after = (await ask(service, "GET", `/jobs/${job.job_id}`)).body.outputs[0];
+  expect(after).toMatchObject({ status: "EXPIRED", url: null, asset_id: null, width: 64, content_type: "image/png" });
+  expect((await fetch(job.outputs[0].url)).ok).toBe(false);
+});
+
+test("uploads are sniffed, and corrupt ones are refused at once", async () => {
+  const service = await start();
+  expect((await upload(service, PICTURE.bytes)).body).toMatchObject({ content_type: "image/png" });
+  expect((await upload(service, SOUND.bytes)).body.content_type).toBe("audio/wav");
+  expect((await upload(service, FILM.bytes)).body.content_type).toBe("video/mp4");
+  for (const bytes of [PICTURE.bytes.subarray(0, 60), Buffer.from("hello"), new Uint8Array(0)]) {
+    const refused = await upload(service, bytes);
+    expect(refused.status).toBe(400);
+    expect(refused.body.error).toMatchObject({ code: "INVALID_ARGUMENT", param: "file" });
+  }
+});
+
+test("a prompt that moderation objects to is 422, costs nothing and names the field", async () => {
+  const service = await start();
+  const input = { prompt: "A Moderation-Refused picture" };
+  const refused = await ask(service, "POST", "/models/image-1", { body: { input } });
+  expect(refused.status).toBe(422);
+  expect(refused.body.error).toMatchObject({ code: "MODERATION_FAILED", param: "input.prompt" });
+  expect(service.stats()).toMatchObject({ jobs_created: 0, charged_micros: 0 });
+});
+
+test("retired, unwired, unknown and old model ids answer alike everywhere", async () => {
+  const service = await start();
+  const ways = [
+    ["GET", ""],
+    ["GET", "/openapi.json"],
+    ["POST", "/estimate"],
+    ["POST", ""],
+  ] as const;
+  for (const [method, path] of ways) {
+    const options = method === "POST" ? { body: { input: { prompt: "x" } } } : {};
+    const reply = (model: string) => ask(service, method, `/models/${model}${path}`, options);
+    expect(await reply("image-0")).toMatchObject({
+      status: 410,
+      body: { error: { code: "GONE", replaced_by: "image-1" } },
+    });
+    expect(await reply("video-2")).toMatchObject({ status: 400, body: { error: { code: "FAILED_PRECONDITION" } } });
+    expect(await reply("nothing")).toMatchObject({ status: 404, body: { error: { code: "NOT_FOUND" } } });
+    expect((await reply("video-1-fast")).body.error.message).toContain("video-1 with quality standard");
+  }
+  const listed = (await ask(service, "GET", "/models")).body.data.map((model: Body) => model.id);
+  expect(listed).toEqual(["image-1", "video-1", "avatar-1", "speech-1", "voice-clone-1", "upscale-1"]);
+  const audio = (await ask(service, "GET", "/models?modality=audio")).body.data;
+  expect(audio.map((model: Body) => model.id)).toEqual(["speech-1", "voice-clone-1"]);
+});
+
+test("the input schema of the catalog entry and of openapi.json are the same", async () => {
+  const service = await start();
+  for (const { id } of (await ask(service, "GET", "/models")).body.data) {
+    const entry = (await ask(service, "GET", `/models/${id}`)).body;
+    const document = (await ask(service, "GET", `/models/${id}/openapi.json`)).body;
+    expect(document.openapi).toMatch(/^3\.1\./);
+    const { schema } = document.paths[`/models/${id}`].post.requestBody.content["application/json"];
+    expect(schema.properties.input).toEqual(entry.input_schema);
+    expect(entry).toMatchObject({ price_description: expect.any(String), output_schema: { type: "object" } });
+  }
+});
