@@ -4,6 +4,7 @@ import { alpha, type Color } from "./color.ts";
 
 export type Context = SKRSContext2D;
 export type Surface = Canvas;
+export type Gradient = ReturnType<Context["createLinearGradient"]>;
 
 /** Fills the whole frame with a gradient from top to bottom. */
 export function verticalFill(context: Context, { width, height }: Size, colors: readonly Color[], until = 1): void {
@@ -63,7 +64,7 @@ export function ridge(
   context: Context,
   { width, height }: Size,
   heights: readonly number[],
-  fill: string | CanvasGradient,
+  fill: string | Gradient,
   round = true,
 ): void {
   const step = width / (heights.length - 1);

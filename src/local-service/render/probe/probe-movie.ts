@@ -67,7 +67,7 @@ async function decodeFirst(track: InputVideoTrack): Promise<void> {
   }
 }
 
-function asBytes(source: AllowSharedBufferSource): Uint8Array {
+function asBytes(source: ArrayBufferView | ArrayBufferLike): Uint8Array {
   return ArrayBuffer.isView(source)
     ? new Uint8Array(source.buffer, source.byteOffset, source.byteLength)
     : new Uint8Array(source);

@@ -3,6 +3,8 @@
  * Node's own `node:wasi` would need a directory on disk and prints an experimental warning.
  */
 
+import { emptyMemory, instantiate, isWasmMemory, type WasmModule } from "./wasm.ts";
+
 const SUCCESS = 0;
 const BAD_DESCRIPTOR = 8;
 const PREOPENED_DIRECTORY = 3;
@@ -49,10 +51,10 @@ export interface CommandResult {
 }
 
 /** Runs `module` once with `args` (args[0] is the program's name); every path it opens is the one output file. */
-export function runCommand(module: WebAssembly.Module, args: readonly string[]): CommandResult {
+export function runCommand(module: WasmModule, args: readonly string[]): CommandResult {
   const file = new MemoryFile();
   const talk: Uint8Array[] = [];
-  let memory = new WebAssembly.Memory({ initial: 1 });
+  let memory = emptyMemory();
   const view = () => new DataView(memory.buffer);
   const encoded = args.map((arg) => new TextEncoder().encode(`${arg.replaceAll("\0", " ")}\0`));
 
@@ -133,9 +135,9 @@ export function runCommand(module: WebAssembly.Module, args: readonly string[]):
     },
   };
 
-  const { exports } = new WebAssembly.Instance(module, { wasi_snapshot_preview1: host });
+  const { exports } = instantiate(module, { wasi_snapshot_preview1: host });
   const start = exports._start;
-  if (!(exports.memory instanceof WebAssembly.Memory) || typeof start !== "function") {
+  if (!isWasmMemory(exports.memory) || typeof start !== "function") {
     throw new Error("not a WASI command: it exports no memory or no _start");
   }
   memory = exports.memory;

@@ -35,7 +35,8 @@ export async function muxMovie(movie: Movie): Promise<Uint8Array> {
   const target = new BufferTarget();
   const output = new Output({ format: new Mp4OutputFormat({ fastStart: "in-memory" }), target });
   const video = new EncodedVideoPacketSource("avc");
-  output.addVideoTrack(video, { frameRate: movie.fps });
+  // Without a frame rate the muxer keeps a fine time scale, in which the last frame can end anywhere.
+  output.addVideoTrack(video);
   const sound = movie.sound === null ? null : wholeFrames(movie.sound, movie.durationSeconds);
   const audio = sound === null ? null : new AudioSampleSource({ codec: "aac", bitrate: AAC_BITRATE });
   if (audio !== null) output.addAudioTrack(audio);

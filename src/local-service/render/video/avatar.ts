@@ -1,0 +1,65 @@
+import { createCanvas } from "@napi-rs/canvas";
+import type { RenderRequest } from "../contract.ts";
+import { coverOf, loadPicture } from "../draw/picture.ts";
+import { inputError } from "../render-error.ts";
+import { videoSize } from "../size.ts";
+import { decodeSoundFile } from "../sound/decode.ts";
+import { joinSounds } from "../sound/join.ts";
+import { durationMsOf, type Sound } from "../sound/sound.ts";
+import { loudnessPerFrame } from "./envelope.ts";
+import { createFrameEncoder } from "./h264.ts";
+import { findMouth } from "./mouth.ts";
+import { muxMovie } from "./mux.ts";
+import { createTalker } from "./talk.ts";
+
+const FPS = 24;
+const MAX_MS = 300_000;
+
+/** The given face, talking with the given sound; as long as the sound unless `duration_ms` says otherwise. */
+export async function renderAvatar(
+  request: RenderRequest,
+  onProgress: (fraction: number) => void,
+): Promise<Uint8Array> {
+  const { input, media } = request;
+  const field = media.start_image?.[0] ? "start_image" : "images";
+  const file = media[field]?.[0];
+  if (file === undefined) throw inputError("start_image", "an avatar needs a face");
+  const sound = await soundOf(request);
+  const durationMs =
+    typeof input.duration_ms === "number" && input.duration_ms > 0
+      ? input.duration_ms
+      : Math.round(durationMsOf(sound));
+  if (durationMs > MAX_MS) throw inputError("audio", `longer than ${MAX_MS / 1000} seconds`);
+  const size = videoSize(input, file);
+  const face = coverOf(await loadPicture(file, field), size);
+  const talk = createTalker(face, findMouth(face));
+  const frames = Math.max(1, Math.ceil((durationMs * FPS) / 1000 - 1e-6));
+  const loudness = loudnessPerFrame(sound, FPS, frames);
+  const encoder = await createFrameEncoder(size, FPS);
+  const context = createCanvas(size.width, size.height).getContext("2d");
+  try {
+    for (let frame = 0; frame < frames; frame++) {
+      talk(context, frame / FPS, loudness[frame] ?? 0);
+      encoder.add(context.canvas.data());
+      if (frame % 6 === 0) onProgress((frame / frames) * 0.95);
+    }
+    const pictures = await encoder.finish();
+    return await muxMovie({ fps: FPS, durationSeconds: durationMs / 1000, pictures, sound });
+  } finally {
+    encoder.dispose();
+  }
+}
+
+async function soundOf({ media }: RenderRequest): Promise<Sound> {
+  const sounds: Sound[] = [];
+  for (const field of ["audio", "audios"]) {
+    for (const file of media[field] ?? []) {
+      const decoded = await decodeSoundFile(file.path);
+      if (!decoded.ok) throw inputError(field, `this sound cannot be decoded: ${decoded.reason}`);
+      sounds.push(decoded.sound);
+    }
+  }
+  const [first, ...rest] = sounds;
+  if (first === undefined) throw inputError("audio", "an avatar needs a sound");
+  return joinSounds(first, rest);
+}

@@ -1,0 +1,70 @@
+import { createCanvas } from "@napi-rs/canvas";
+import type { Brief } from "../draw/brief.ts";
+import type { Context, Surface } from "../draw/brush.ts";
+import { drawAir, drawBackdrop } from "../draw/scene.ts";
+import { drawSubject } from "../draw/subjects.ts";
+import type { Size } from "../size.ts";
+import { cameraFor, ease, STILL, type View } from "./camera.ts";
+import { drawLayer, type Layer, layerOf } from "./layer.ts";
+import { airOf } from "./particles.ts";
+
+/** Draws the frame of a shot at a progress from 0 (its first frame) to 1 (its last). */
+export type Shot = (context: Context, progress: number) => void;
+
+export interface ShotOptions {
+  readonly size: Size;
+  readonly brief: Brief;
+  readonly seed: number;
+  readonly seconds: number;
+  /** The exact first frame; without it the shot is drawn from its words. */
+  readonly start: Surface | null;
+  /** The exact last frame. */
+  readonly end: Surface | null;
+}
+
+/** Where the dissolve into the end frame lies within the shot. */
+const DISSOLVE_FROM = 0.3;
+
+export function createShot(options: ShotOptions): Shot {
+  const { size, brief, seed, seconds, start, end } = options;
+  const camera = cameraFor(brief.prompt, seed);
+  const layers = start === null ? drawnLayers(size, brief) : [{ layer: layerOf(start), depth: 1 }];
+  const arrival = end === null ? null : layerOf(end);
+  const air = airOf(size, brief);
+  return (context, progress) => {
+    for (const { layer, depth } of layers) drawLayer(context, layer, camera(progress), depth);
+    if (arrival !== null) drawArrival(context, arrival, progress);
+    const strength = fade(progress, start !== null, end !== null);
+    air(context, progress * seconds, strength);
+  };
+}
+
+/** The end frame comes in slightly near and settles to rest while it dissolves in. */
+function drawArrival(context: Context, layer: Layer, progress: number): void {
+  const t = ease(Math.max(0, (progress - DISSOLVE_FROM) / (1 - DISSOLVE_FROM)));
+  if (t <= 0) return;
+  const view: View = t >= 1 ? STILL : { scale: 1 + 0.1 * (1 - t), x: 0, y: 0 };
+  context.globalAlpha = t;
+  drawLayer(context, layer, view);
+  context.globalAlpha = 1;
+}
+
+/** Place and subject apart, so that the subject moves more than what lies behind it. */
+function drawnLayers(size: Size, brief: Brief): readonly { readonly layer: Layer; readonly depth: number }[] {
+  const back = createCanvas(size.width, size.height);
+  drawBackdrop(back.getContext("2d"), size, brief);
+  drawAir(back.getContext("2d"), size, { ...brief, weather: brief.weather === "fog" ? "fog" : "clear" });
+  if (brief.subject === null) return [{ layer: layerOf(back), depth: 1 }];
+  const front = createCanvas(size.width, size.height);
+  drawSubject(front.getContext("2d"), size, brief);
+  return [
+    { layer: layerOf(back), depth: 0.55 },
+    { layer: layerOf(front, false), depth: 1 },
+  ];
+}
+
+function fade(progress: number, atStart: boolean, atEnd: boolean): number {
+  const rise = atStart ? Math.min(1, progress / 0.15) : 1;
+  const fall = atEnd ? Math.min(1, (1 - progress) / 0.15) : 1;
+  return Math.min(rise, fall);
+}
