@@ -58,7 +58,7 @@ describe("a run that is killed and resumed", () => {
   let events = 0;
 
   beforeAll(async () => {
-    service = await startService(["--speed", "20", "--balance", "1000"]);
+    service = await startService(["--speed", "20", "--balance", "1000", "--rate-limit", "100000/60"]);
     const cwd = emptyFolder();
     const { code, stderr } = await cli(args("whole"), { cwd, env: service.env });
     expect(code, stderr).toBe(0);

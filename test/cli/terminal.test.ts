@@ -29,7 +29,7 @@ describe("on a terminal", () => {
     "Ctrl-C stops in good order, prints how to go on, and exits with 130; resume finishes",
     async () => {
       const cwd = emptyFolder();
-      await using service = await startService(["--speed", "0.5"]);
+      await using service = await startService(["--speed", "1"]);
       await using terminal = openTerminal(["run", recipe, "--id", "t", "--budget", "9"], {
         cwd,
         columns: 80,
@@ -101,7 +101,7 @@ describe("without a terminal", () => {
     "SIGTERM stops in good order as well",
     async () => {
       const { startCli } = await import("./support/cli.ts");
-      await using service = await startService(["--speed", "0.5"]);
+      await using service = await startService(["--speed", "1"]);
       const cwd = emptyFolder();
       const { child, end } = startCli(["run", recipe, "--id", "t", "--budget", "9"], { cwd, env: service.env });
       await new Promise<void>((seen) => {
