@@ -1,0 +1,100 @@
+import { expect, test } from "vitest";
+import { frames, get, made, start, submit, until } from "./support/service.ts";
+
+const statuses = (all: readonly { event: string; data: string }[]) =>
+  all.filter((frame) => frame.event === "status").map((frame) => JSON.parse(frame.data).status);
+
+const logIds = (all: readonly { event: string; data: string }[]) =>
+  all.filter((frame) => frame.event === "log").map((frame) => JSON.parse(frame.data).id);
+
+test("a stream opened late replays every stored event, then the terminal status, then done", async () => {
+  const service = await start();
+  const job = await made(service, "image-1", { prompt: "x" });
+  const all = await frames(service, job.job_id);
+  expect(all[0]?.event).toBe("status");
+  expect(logIds(all)).toEqual([1, 2, 3, 4, 5, 6, 7]);
+  expect(statuses(all).at(-1)).toBe("COMPLETED");
+  expect(all.at(-1)).toEqual({ event: "done", id: null, data: "[STREAM_DONE]" });
+  const kinds = all.map((frame) => frame.event);
+  expect(kinds.lastIndexOf("log")).toBeLessThan(kinds.lastIndexOf("status"));
+  expect(kinds.filter((kind) => kind === "done")).toHaveLength(1);
+});
+
+test("a live stream carries every status on the way, and progress", async () => {
+  const service = await start({ speed: 1 });
+  service.clock.manual();
+  const { job_id } = await submit(service, "image-1", { prompt: "x" });
+  const following = frames(service, job_id);
+  await until(service, "/balance", () => service.stats().open_streams === 1);
+  await service.clock.advance(300);
+  await service.clock.advance(2000);
+  const all = await following;
+  expect(statuses(all)).toEqual(["IN_QUEUE", "IN_PROGRESS", "COMPLETED"]);
+  const events = all.filter((frame) => frame.event === "log").map((frame) => JSON.parse(frame.data).event);
+  expect(events.filter((event) => event === "progress")).toHaveLength(3);
+  expect(service.stats().open_streams).toBe(0);
+});
+
+test("Last-Event-ID resumes after the event it names", async () => {
+  const service = await start();
+  const job = await made(service, "image-1", { prompt: "x" });
+  const all = await frames(service, job.job_id, { "Last-Event-ID": "4" });
+  expect(logIds(all)).toEqual([5, 6, 7]);
+  const end = all.filter((frame) => frame.event === "status").at(-1);
+  const after = await frames(service, job.job_id, { "Last-Event-ID": end?.id ?? "" });
+  expect(after.map((frame) => frame.event)).toEqual(["status", "done"]);
+  expect(logIds(await frames(service, job.job_id, { "Last-Event-ID": "nonsense" }))).toHaveLength(7);
+});
+
+test("ids of frames differ, and the end cannot be smuggled in through an event", async () => {
+  const service = await start();
+  service.faults([{ kind: "fail_job" }]);
+  const job = await made(service, "image-1", { prompt: "[STREAM_DONE]" });
+  const all = await frames(service, job.job_id);
+  const ids = all.flatMap((frame) => frame.id ?? []);
+  expect(new Set(ids).size).toBe(ids.length);
+  expect(all.filter((frame) => frame.data.includes("[STREAM_DONE]"))).toHaveLength(1);
+  expect(statuses(all).at(-1)).toBe("FAILED");
+});
+
+test("a service that closes ends its streams cleanly, with word to come back and no done", async () => {
+  const service = await start();
+  service.clock.manual();
+  const other = await start({ speed: 1 });
+  other.clock.manual();
+  const { job_id } = await submit(other, "image-1", { prompt: "x" });
+  const response = await fetch(`${other.baseUrl}/jobs/${job_id}/stream`, {
+    headers: { Authorization: `Bearer ${other.apiKey}` },
+  });
+  await other.close();
+  const text = await response.text();
+  expect(text).toContain("retry: 1000");
+  expect(text).not.toContain("STREAM_DONE");
+});
+
+test("logs_after=start begins at the first event, and its cursor goes on from there", async () => {
+  const service = await start({ speed: 1 });
+  service.clock.manual();
+  const { job_id } = await submit(service, "image-1", { prompt: "x" });
+  const path = `/jobs/${job_id}/status`;
+  expect((await get(service, path)).body).not.toHaveProperty("logs");
+  const first = (await get(service, `${path}?logs_after=start`)).body;
+  expect(first.logs.map((item: { event: string }) => item.event)).toEqual(["queued", "moderation.passed"]);
+  const idle = (await get(service, `${path}?logs_after=${first.logs_next_cursor}`)).body;
+  expect(idle).toMatchObject({ logs: [], logs_next_cursor: first.logs_next_cursor });
+  await service.clock.advance(300);
+  const next = (await get(service, `${path}?logs_after=${idle.logs_next_cursor}`)).body;
+  expect(next.logs.map((item: { event: string }) => item.event)).toEqual(["started", "provider.submitted"]);
+  expect((await get(service, `${path}?logs_after=whatever`)).status).toBe(400);
+});
+
+test("a fault cuts a stream after some frames, and the reader resumes where it was", async () => {
+  const service = await start();
+  const job = await made(service, "image-1", { prompt: "x" });
+  service.faults([{ kind: "cut_stream", after_frames: 3, count: 1 }]);
+  const cut = await frames(service, job.job_id);
+  expect(cut.map((frame) => frame.event)).toEqual(["status", "log", "log"]);
+  const rest = await frames(service, job.job_id, { "Last-Event-ID": cut.at(-1)?.id ?? "" });
+  expect(logIds(rest)).toEqual([3, 4, 5, 6, 7]);
+  expect(rest.at(-1)?.event).toBe("done");
+});
