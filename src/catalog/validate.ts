@@ -2,7 +2,7 @@ import type { ErrorObject, ValidateFunction } from "ajv";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import type { Json } from "../plan/plan.ts";
-import { suggest } from "../plan/suggest.ts";
+import { suggest } from "../suggest.ts";
 import { type JsonSchema, mediaTypeOf, properties } from "./catalog.ts";
 
 /** One thing wrong with an input. */

@@ -1,10 +1,10 @@
 import { type Catalog, type CatalogModel, mediaTypeOf, properties, yieldsOf } from "../catalog/catalog.ts";
 import { validateInput } from "../catalog/validate.ts";
+import { suggest } from "../suggest.ts";
 import type { Draft, DraftJob, DraftUpload } from "./draft.ts";
 import { fingerprint } from "./fingerprint.ts";
 import type { FileFacts, JobStep, Json, Plan, Problem, UploadStep } from "./plan.ts";
 import { fieldPath, isReference, type PlacedReference, placedReferences, resolveInput } from "./references.ts";
-import { suggest } from "./suggest.ts";
 
 export interface PlanContext {
   readonly catalog: Catalog;
