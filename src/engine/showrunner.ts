@@ -5,7 +5,7 @@ import { type Client, type Clock, systemClock } from "../api/index.ts";
 import { type Catalog, fetchCatalog } from "../catalog/index.ts";
 import type { Pipeline, Returns } from "../define/index.ts";
 import { RunUnknownError } from "../journal/errors.ts";
-import type { PauseReason, RunLimits, StoredEvent } from "../journal/events.ts";
+import type { PauseReason, RunEvent, RunLimits, StoredEvent } from "../journal/events.ts";
 import { apply, FOLD_VERSION, fold } from "../journal/fold.ts";
 import { isHolderDead, thisHolder } from "../journal/host.ts";
 import { openSqliteJournal } from "../journal/sqlite.ts";
@@ -66,6 +66,8 @@ export interface ResumeOptions {
   readonly signal?: AbortSignal | undefined;
   /** A new budget, decimal of US dollars, in place of the run's own. */
   readonly budget?: string | undefined;
+  /** Likewise for the most that one job without a quote may cost. */
+  readonly maxUnquoted?: string | undefined;
   /** Stay and try again for so long while the wallet is short, milliseconds. Default 0. */
   readonly waitForFundsMs?: number | undefined;
 }
@@ -398,13 +400,14 @@ class EmbeddedShowrunner implements Showrunner {
     state: RunState,
     lease: Lease,
     updates: Updates,
-    how: { readonly quote?: Quote; readonly resume?: boolean },
+    how: ResumeOptions & { readonly quote?: Quote },
   ): Promise<void> {
     const prices = how.quote?.prices ?? [];
-    const events = [
+    const events: readonly RunEvent[] = [
       ...prices.flatMap(({ step, costMicros, basis }) =>
         basis === "free" ? [] : [{ type: "job.quoted", step, attempt: 1, costMicros, basis } as const],
       ),
+      ...budgetEvents(state, how),
       ...(state.status === "paused" ? [{ type: "run.resumed" } as const] : []),
     ];
     if (events.length === 0) return;
@@ -467,6 +470,13 @@ function result(state: RunState, media: MediaStore): RunResult {
     report: runReport(state),
     stillRunning: atService,
   };
+}
+
+function budgetEvents(state: RunState, { budget, maxUnquoted }: ResumeOptions): readonly RunEvent[] {
+  if (budget === undefined && maxUnquoted === undefined) return [];
+  const budgetMicros = usdOption("budget", budget) ?? state.budgetMicros;
+  const maxUnquotedMicros = usdOption("maxUnquoted", maxUnquoted) ?? state.maxUnquotedMicros;
+  return [{ type: "run.budget.set", budgetMicros, maxUnquotedMicros }];
 }
 
 function usdOption(option: string, text: string | undefined): number | null {

@@ -65,6 +65,8 @@ export type RunEvent =
     }
   | { readonly type: "lease.taken"; readonly epoch: number; readonly holder: string }
   | { readonly type: "run.started" }
+  /** Whoever resumed it allowed another amount. */
+  | { readonly type: "run.budget.set"; readonly budgetMicros: number | null; readonly maxUnquotedMicros: number | null }
   | {
       readonly type: "run.paused";
       readonly reason: PauseReason;

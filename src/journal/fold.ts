@@ -66,6 +66,8 @@ export function newRun(runId: string, planned: RunPlanned, at: number, seq = 1):
     spentMicros: 0,
     heldMicros: 0,
     files: [],
+    budgetMicros: planned.budgetMicros,
+    maxUnquotedMicros: planned.maxUnquotedMicros,
   };
 }
 
@@ -114,6 +116,10 @@ export function apply(state: RunState, stored: StoredEvent): void {
     case "run.started":
       moveRun(event.type);
       state.startedAt = at;
+      break;
+    case "run.budget.set":
+      state.budgetMicros = event.budgetMicros;
+      state.maxUnquotedMicros = event.maxUnquotedMicros;
       break;
     case "run.paused":
       moveRun(event.type);

@@ -103,6 +103,9 @@ export interface RunState {
   /** Sum of holds not yet settled or released. */
   heldMicros: number;
   files: PlacedFile[];
+  /** As planned, or as set since. */
+  budgetMicros: number | null;
+  maxUnquotedMicros: number | null;
 }
 
 /** The attempt that counts: the newest, or null before the first. */

@@ -150,7 +150,7 @@ class Turn implements Decision {
       this.#issue({ type: "quote", step: plan.path, attempt: n, model: plan.model, input: ready.input });
       return;
     }
-    const holdMicros = quote.costMicros ?? plan.policy.maxCostMicros ?? this.#state.planned.maxUnquotedMicros;
+    const holdMicros = quote.costMicros ?? plan.policy.maxCostMicros ?? this.#state.maxUnquotedMicros;
     if (holdMicros === null) {
       return this.#pause(
         "budget",
@@ -179,7 +179,7 @@ class Turn implements Decision {
   }
 
   #affords(plan: JobStep, holdMicros: number): boolean {
-    const budget = this.#state.planned.budgetMicros;
+    const budget = this.#state.budgetMicros;
     if (budget === null || this.#committedMicros + holdMicros <= budget) return true;
     this.#pause(
       "budget",

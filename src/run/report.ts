@@ -77,7 +77,7 @@ export function runReport(state: RunState): RunReport {
             required: usd(pause.requiredMicros),
             balance: usd(pause.balanceMicros),
           },
-    budget: usd(planned.budgetMicros),
+    budget: usd(state.budgetMicros),
     quote: usd(planned.quoteMicros),
     cost: formatUsd(state.spentMicros),
     held: formatUsd(state.heldMicros),

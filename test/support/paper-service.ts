@@ -1,12 +1,6 @@
 import { createHash } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
-import {
-  type Client,
-  ConnectionError,
-  type FollowEvent,
-  type JobResult,
-  UnknownOutcomeError,
-} from "../../src/api/index.ts";
+import { ApiError, type Client, type FollowEvent, type JobResult, UnknownOutcomeError } from "../../src/api/index.ts";
 import type { Catalog } from "../../src/catalog/index.ts";
 
 /** A job as the paper service keeps it. */
@@ -30,6 +24,10 @@ export interface PaperOptions {
   readonly catalog: Catalog;
   readonly balanceMicros?: number;
   readonly priceMicros?: (model: string) => number | null;
+  /** How long a job takes, waited for on `sleep`. */
+  readonly sleep?: () => Promise<void>;
+  /** Thrown instead of accepting a submit; null accepts it. */
+  readonly refuses?: (model: string, input: unknown) => Error | null;
   readonly fails?: (model: string, body: string) => { readonly code: string; readonly retryable: boolean } | null;
 }
 
@@ -77,7 +75,7 @@ export class PaperService {
       submit: (request: { model: string; input: unknown; idempotencyKey: string }, options?: { mayExist?: boolean }) =>
         talk("submit", () => this.#submit(request, options?.mayExist ?? false)),
       job: (jobId: string) => talk("job", () => this.#result(jobId)),
-      follow: (jobId: string) => this.#follow(jobId, talk),
+      follow: (jobId: string, o?: { signal?: AbortSignal }) => this.#follow(jobId, talk, o?.signal),
       upload: (source: { path?: string; bytes?: Uint8Array }) =>
         talk("upload", async () => {
           const bytes = source.path === undefined ? source.bytes! : await readFile(source.path);
@@ -126,9 +124,20 @@ export class PaperService {
       };
     };
     if (known !== undefined) return ack(known, true);
+    const refusal = this.#options.refuses?.(model, input) ?? null;
+    if (refusal !== null) {
+      throw mayExist ? new UnknownOutcomeError({ model, idempotencyKey, cause: refusal }) : refusal;
+    }
     const costMicros = this.#price(model) ?? 70_000;
     if (costMicros > this.balanceMicros) {
-      const cause = new ConnectionError("out of funds", { sent: true });
+      const billing = {
+        balanceMicros: this.balanceMicros,
+        requiredMicros: costMicros,
+        currency: "USD",
+        fundingUrl: "https://paper.test/fund",
+        reason: null,
+      };
+      const cause = apiError(402, "INSUFFICIENT_BALANCE", { billing });
       throw mayExist ? new UnknownOutcomeError({ model, idempotencyKey, cause }) : cause;
     }
     this.balanceMicros -= costMicros;
@@ -181,12 +190,33 @@ export class PaperService {
     } as unknown as JobResult;
   }
 
-  async *#follow(jobId: string, talk: <T>(name: string, serve: () => T) => Promise<T>): AsyncGenerator<FollowEvent> {
+  async *#follow(
+    jobId: string,
+    talk: <T>(name: string, serve: () => T) => Promise<T>,
+    signal?: AbortSignal,
+  ): AsyncGenerator<FollowEvent> {
     const base = { jobId, progress: 0.5, estimatedCompletionAt: null, logs: [], logsNextCursor: null };
     yield await talk("stream", () => ({ type: "status" as const, status: { ...base, status: "IN_PROGRESS" } }));
+    if (this.#options.sleep !== undefined) {
+      const aborted = new Promise<never>((_, reject) => {
+        signal?.addEventListener("abort", () => reject(signal.reason), { once: true });
+      });
+      await Promise.race([this.#options.sleep(), aborted]);
+    }
     const job = await talk("result", () => this.#result(jobId));
     yield { type: "settled", job, outcome: job.status === "COMPLETED" ? "completed" : "failed" } as FollowEvent;
   }
+}
+
+/** An answer of the service that refuses. */
+export function apiError(
+  status: number,
+  code: string,
+  more: Partial<ConstructorParameters<typeof ApiError>[0]> = {},
+): ApiError {
+  const none = { retryable: false, retryAfterMs: null, param: null, details: null, replacedBy: null, billing: null };
+  const context = { method: "POST", path: "/models/x", status, envelope: true, traceId: null };
+  return new ApiError({ code, message: `refused on paper (${status})`, ...none, ...more }, context);
 }
 
 /** A handle is renewed at will; what was asked for stays the same. */

@@ -33,7 +33,8 @@ export function journalError(error: unknown): JournalError {
     const details = error.details ?? [];
     const reasons = details.flatMap((detail) => (detail.reason === null ? [] : [detail.reason]));
     const fields = details.map((detail) => detail.message).join("; ");
-    const message = fields === "" || error.message.includes(fields) ? error.message : `${error.message} ${fields}`;
+    const said = error.serviceMessage;
+    const message = fields === "" || said.includes(fields) ? said : `${said} ${fields}`;
     return { code: error.code, message, retryable: error.retryable, reasons };
   }
   const message = error instanceof Error ? error.message : String(error);

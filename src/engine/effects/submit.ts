@@ -1,4 +1,11 @@
-import { ApiError, ConnectionError, type SubmitAck, TimeoutError, UnknownOutcomeError } from "../../api/index.ts";
+import {
+  ApiError,
+  ConnectionError,
+  type SubmitAck,
+  TimeoutError,
+  UnknownOutcomeError,
+  UploadError,
+} from "../../api/index.ts";
 import type { RunEvent } from "../../journal/events.ts";
 import type { Command } from "../../run/command.ts";
 import type { Effect, EffectContext, EffectResult } from "./effect.ts";
@@ -10,7 +17,10 @@ type Submit = Extract<Command, { readonly type: "submit" }>;
 export const submit: Effect<"submit"> = async (command, context) => {
   const unsent = async (error: unknown): Promise<EffectResult> => {
     throwAccountTrouble(error);
-    if (!isPassing(error)) return refused(command, error);
+    if (error instanceof ApiError && !isPassing(error)) return refused(command, error);
+    if (error instanceof UploadError) return refused(command, error);
+    // Anything else is no answer of the service: the intent stays, and the run can be resumed.
+    if (!isPassing(error)) throw error;
     return command.mayExist
       ? { events: [], againInMs: TROUBLE_WAIT_MS }
       : { events: [withdrawn(command, "unsent")], againInMs: TROUBLE_WAIT_MS };
@@ -61,7 +71,7 @@ function acknowledged(command: Submit, ack: SubmitAck): readonly RunEvent[] {
 function unknown(command: Submit, error: UnknownOutcomeError): EffectResult {
   const { step, attempt } = command;
   const cause = error.cause;
-  const message = cause instanceof Error ? cause.message : String(cause);
+  const { message } = journalError(cause);
   if (cause instanceof ApiError && !isPassing(cause)) {
     return {
       events: [
@@ -89,7 +99,7 @@ function unfunded(command: Submit, error: ApiError): EffectResult {
       {
         type: "run.paused",
         reason: "funds",
-        message: `${command.step}: the wallet cannot fund it (${error.message}).`,
+        message: `${command.step}: the wallet cannot fund it (${error.serviceMessage}).`,
         ...(billing === null
           ? {}
           : {

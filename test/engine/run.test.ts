@@ -1,0 +1,199 @@
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { models } from "../../recipes/models.ts";
+import { type OverBudgetError, type PlanProblemsError, pipeline } from "../../src/index.ts";
+import { fold } from "../../src/journal/fold.ts";
+import { apiError } from "../support/paper-service.ts";
+import { during, openPaperShow } from "../support/paper-show.ts";
+
+const input = z.object({ count: z.number().default(3) });
+const pictures = pipeline("pictures", {
+  input,
+  build({ input, job }) {
+    return {
+      all: Array.from({ length: input.count }, (_, i) => job(`p${i}`, models.image, { prompt: `picture ${i}` })),
+    };
+  },
+});
+/** a → b, and c beside them. */
+const chain = pipeline("chain", {
+  input: z.object({}),
+  build({ job }) {
+    const a = job("a", models.image, { prompt: "a" });
+    const b = job("b", models.image, { prompt: "b", images: [a] });
+    const c = job("c", models.image, { prompt: "c" });
+    return { b, c };
+  },
+});
+
+describe("budget", () => {
+  test("below the quote refuses the run before anything is submitted, with both amounts", async () => {
+    const { show, paper } = await openPaperShow();
+    const error = (await show.run(pictures, { count: 3 }, { budget: "0.29" }).catch((e) => e)) as OverBudgetError;
+    expect(error).toMatchObject({ code: "OVER_BUDGET", quoteMicros: 300_000, budgetMicros: 290_000 });
+    expect(error.message).toContain("0.30");
+    expect(paper.submits).toBe(0);
+    expect(await show.runs()).toEqual([]);
+  });
+
+  test("for 73 of 200 jobs lets exactly 73 through, in any order of completion", async () => {
+    for (let seed = 1; seed <= 20; seed++) {
+      let random = seed * 7919;
+      const next = () => {
+        random = (random * 48_271) % 2_147_483_647;
+        return random / 2_147_483_647;
+      };
+      const world = await openPaperShow({
+        sleep: () => new Promise((resolve) => void world.clock.setTimer(next() * 5000, resolve)),
+        priceMicros: () => null,
+      });
+      const { show, paper, clock, outDir } = world;
+      const many = pipeline("many", {
+        input: z.object({}),
+        build: ({ job }) => ({
+          all: Array.from({ length: 200 }, (_, i) =>
+            job(`p${i}`, models.image, { prompt: `${i}` }, { maxCost: "0.07" }),
+          ),
+        }),
+      });
+      const quote = await during(clock, show.quote(many, {}));
+      expect(quote.totalMicros).toEqual({ min: 0, max: 14_000_000 });
+      const planned = await during(clock, show.run(many, {}, { id: "x", budget: "14", concurrency: 50, outDir }));
+      await planned.stop();
+      const resumed = await show.resume("x", { budget: "5.11" });
+      const result = await during(clock, resumed.result());
+      expect(result.status).toBe("paused");
+      expect(result.pause?.reason).toBe("budget");
+      expect(paper.jobs.size).toBe(73);
+      expect(paper.chargedMicros).toBe(5_110_000);
+    }
+  });
+});
+
+describe("an empty wallet", () => {
+  test("pauses the run with the funding URL; once funded, it completes without repeating a paid step", async () => {
+    const { show, paper, clock, outDir } = await openPaperShow({ balanceMicros: 150_000 });
+    const run = await during(clock, show.run(chain, {}, { id: "x", outDir, concurrency: 1 }));
+    const paused = await during(clock, run.result());
+    expect(paused.status).toBe("paused");
+    expect(paused.pause).toMatchObject({
+      reason: "funds",
+      fundingUrl: "https://paper.test/fund",
+      requiredMicros: 100_000,
+      balanceMicros: 50_000,
+    });
+    expect(paper.jobs.size).toBe(1);
+    paper.balanceMicros += 1_000_000;
+    const done = await during(clock, (await show.resume("x")).result());
+    expect(done.status).toBe("succeeded");
+    expect(paper.jobs.size).toBe(3);
+    expect(done.cost.micros).toBe(300_000);
+  });
+});
+
+describe("a job that fails", () => {
+  test("stops only what needs it, and what was made stays", async () => {
+    const fails = (_model: string, body: string) =>
+      body.includes('"prompt":"a"') ? { code: "MODERATION_FAILED", retryable: false } : null;
+    const { show, clock, outDir, paper } = await openPaperShow({ fails });
+    const result = await during(clock, (await during(clock, show.run(chain, {}, { id: "x", outDir }))).result());
+    expect(result.status).toBe("partial");
+    expect(result.report.steps.map(({ path, status }) => [path, status])).toEqual([
+      ["a", "failed"],
+      ["b", "skipped"],
+      ["c", "succeeded"],
+    ]);
+    expect(result.report.steps[1]!.reason).toContain("needs a, which was failed");
+    expect(result.outputs).toMatchObject({ b: null, c: { contentType: "image/png" } });
+    expect(paper.jobs.size).toBe(2);
+    expect(result.report.held).toBe("0.00");
+  });
+
+  test("is made again, under another key, only when it cost nothing and may pass", async () => {
+    let failures = 0;
+    const fails = (_model: string, body: string) =>
+      body.includes('"prompt":"c"') && failures++ < 1 ? { code: "INTERNAL", retryable: true } : null;
+    const { show, clock, outDir, paper } = await openPaperShow({ fails });
+    const result = await during(clock, (await during(clock, show.run(chain, {}, { id: "x", outDir }))).result());
+    expect(result.status).toBe("succeeded");
+    expect(paper.jobs.size).toBe(4);
+    const attempts = result.report.steps.find(({ path }) => path === "c")!.attempts;
+    expect(attempts.map(({ n, status, cost }) => [n, status, cost])).toEqual([
+      [1, "failed", "0.00"],
+      [2, "completed", "0.10"],
+    ]);
+    expect(new Set([...paper.jobs.values()].map(({ key }) => key)).size).toBe(4);
+  });
+});
+
+describe("a refused submit", () => {
+  test("of the first send is final, and costs nothing", async () => {
+    const refuses = (_model: string, sent: unknown) =>
+      (sent as { prompt: string }).prompt === "c" ? apiError(422, "MODERATION_FAILED") : null;
+    const { show, clock, outDir } = await openPaperShow({ refuses });
+    const result = await during(clock, (await during(clock, show.run(chain, {}, { id: "x", outDir }))).result());
+    expect(result.status).toBe("partial");
+    const c = result.report.steps.find(({ path }) => path === "c")!;
+    expect(c).toMatchObject({ status: "failed", attempts: [{ n: 1, job_id: null, status: "refused", cost: null }] });
+    expect(c.reason).toContain("refused on paper");
+  });
+
+  test("for the key itself leaves the run resumable", async () => {
+    let closed = true;
+    const refuses = () => (closed ? apiError(401, "UNAUTHORIZED") : null);
+    const { show, clock, outDir, paper } = await openPaperShow({ refuses });
+    const run = await during(clock, show.run(chain, {}, { id: "x", outDir }));
+    await expect(during(clock, run.result())).rejects.toMatchObject({ code: "ACCOUNT_REFUSED" });
+    closed = false;
+    const result = await during(clock, (await show.resume("x")).result());
+    expect(result.status).toBe("succeeded");
+    expect(paper.jobs.size).toBe(3);
+  });
+});
+
+describe("stopping", () => {
+  test("submits nothing more, says what still runs, and resumes to the end", async () => {
+    const world = await openPaperShow({
+      sleep: () => new Promise((resolve) => void world.clock.setTimer(60_000, resolve)),
+    });
+    const { show, clock, outDir, paper } = world;
+    const run = await during(clock, show.run(pictures, { count: 5 }, { id: "x", outDir, concurrency: 2 }));
+    for await (const update of run.events()) {
+      if (!("type" in update) && update.event.type === "job.started") break;
+    }
+    await run.stop();
+    const stopped = await run.result();
+    expect(stopped.status).toBe("paused");
+    expect(stopped.pause?.reason).toBe("stopped");
+    expect(stopped.stillRunning.map(({ step }) => step)).toEqual(["p0", "p1"]);
+    expect(paper.jobs.size).toBe(2);
+    const done = await during(clock, (await show.resume("x")).result());
+    expect(done.status).toBe("succeeded");
+    expect(paper.jobs.size).toBe(5);
+  });
+});
+
+describe("a plan with problems", () => {
+  test("is refused whole, and nothing is written down", async () => {
+    const { show } = await openPaperShow();
+    const bad = pipeline("bad", {
+      input: z.object({}),
+      build: ({ job }) => ({ x: job("x", "image-1", { propmt: 1 }) }),
+    });
+    const error = (await show.run(bad, {}).catch((e) => e)) as PlanProblemsError;
+    expect(error.problems.map(({ field }) => field).sort()).toEqual(["input.prompt", "input.propmt"]);
+    expect(await show.runs()).toEqual([]);
+  });
+});
+
+test("any prefix of a run's journal folds to a state of the charts", async () => {
+  const { show, clock, outDir, journal } = await openPaperShow({ balanceMicros: 250_000 });
+  await during(clock, (await during(clock, show.run(chain, {}, { id: "x", outDir }))).result());
+  const events = await journal.read("x");
+  expect(events.length).toBeGreaterThan(10);
+  for (let length = 1; length <= events.length; length++) {
+    const state = fold(events.slice(0, length))!;
+    expect(state.seq).toBe(length);
+    expect(state.heldMicros).toBeGreaterThanOrEqual(0);
+  }
+});

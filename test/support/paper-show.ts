@@ -1,0 +1,41 @@
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createMemoryJournal, type JournalStore, openShowrunner, type Showrunner } from "../../src/index.ts";
+import { builtInCatalog } from "./built-in-catalog.ts";
+import { type PaperOptions, PaperService } from "./paper-service.ts";
+import { SimulatedClock } from "./simulated-clock.ts";
+
+export interface PaperShow {
+  readonly paper: PaperService;
+  readonly clock: SimulatedClock;
+  readonly journal: JournalStore;
+  readonly show: Showrunner;
+  readonly outDir: string;
+}
+
+/** A Showrunner on the paper service, with time held by hand. */
+export async function openPaperShow(
+  options: Partial<PaperOptions> & { readonly journal?: JournalStore; readonly paper?: PaperService } = {},
+): Promise<PaperShow> {
+  const clock = new SimulatedClock();
+  const paper = options.paper ?? new PaperService({ catalog: builtInCatalog(), ...options });
+  const journal = options.journal ?? createMemoryJournal({ now: () => clock.now() });
+  const folder = mkdtempSync(join(tmpdir(), "paper-show-"));
+  const show = await openShowrunner({ client: paper.client(), journal, mediaDir: join(folder, "media"), clock });
+  return { paper, clock, journal, show, outDir: join(folder, "out") };
+}
+
+/** Lets simulated time pass until the promise is settled. */
+export async function during<T>(clock: SimulatedClock, work: Promise<T>): Promise<T> {
+  let over = false;
+  work.then(
+    () => (over = true),
+    () => (over = true),
+  );
+  while (!over) {
+    await new Promise((resolve) => setImmediate(resolve));
+    if (clock.pendingTimers > 0) await clock.advance(250);
+  }
+  return work;
+}
