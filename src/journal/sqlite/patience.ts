@@ -9,7 +9,7 @@ export interface Patience {
 }
 
 const firstDelayMs = 1;
-const longestDelayMs = 25;
+const longestDelayMs = 8;
 
 /**
  * Calls `attempt` until it no longer meets another process's lock. The wait between attempts leaves the event loop

@@ -1,0 +1,269 @@
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import fc from "fast-check";
+import { afterAll, afterEach, beforeEach, describe, expect, test } from "vitest";
+import { migrations, prepareSchema } from "../../src/journal/sqlite/schema.ts";
+import { openSqliteJournal } from "../../src/journal/sqlite.ts";
+import { holder, nobodyIsDead, planned, started } from "./samples.ts";
+import { Worker } from "./worker.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "journal-files-"));
+let folders = 0;
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+describe("A journal file", () => {
+  let path: string;
+
+  beforeEach(() => {
+    path = join(folder, `${++folders}`, "journal.db");
+    mkdirSync(dirname(path));
+  });
+
+  /** A closed journal with 60 runs: some 100 kB, everything in the one file. */
+  async function writeJournal(file = path): Promise<Buffer> {
+    const journal = await openSqliteJournal(file);
+    await Promise.all(Array.from({ length: 60 }, (_, index) => journal.createRun(`r${index}`, longPlan(), 10)));
+    await journal.close();
+    return readFileSync(file);
+  }
+
+  async function expectUntouched(code: string, file = path) {
+    const before = readFileSync(file);
+    const error = await openSqliteJournal(file).then(
+      () => null,
+      (thrown) => thrown,
+    );
+    expect(error).toMatchObject({ code, path: file });
+    expect(error.message).toContain(file);
+    expect(readFileSync(file).equals(before)).toBe(true);
+    return error;
+  }
+
+  test("is made private, with its folder, and is one file again once it is closed", async () => {
+    const deep = join(dirname(path), "a", "b", "journal.db");
+    await writeJournal(deep);
+    expect(statSync(deep).mode & 0o777).toBe(0o600);
+    expect(readdirSync(dirname(deep))).toEqual(["journal.db"]);
+  });
+
+  test("keeps its side files private too", async () => {
+    const journal = await openSqliteJournal(path);
+    await journal.createRun("r1", planned(), 10);
+    for (const name of readdirSync(dirname(path))) expect(statSync(join(dirname(path), name)).mode & 0o077).toBe(0);
+    expect(readdirSync(dirname(path))).toContain("journal.db-wal");
+    await journal.close();
+  });
+
+  test("that is empty becomes a journal", async () => {
+    writeFileSync(path, "");
+    await writeJournal();
+  });
+
+  test("of garbage or text is refused as no journal and left as it was", async () => {
+    for (const bytes of [
+      Buffer.from("not a journal\n"),
+      Buffer.from("{}"),
+      Buffer.alloc(50_000, 7),
+      Buffer.alloc(8_192),
+    ]) {
+      writeFileSync(path, bytes);
+      await expectUntouched("JOURNAL_NOT_A_JOURNAL");
+      expect(readdirSync(dirname(path))).toEqual(["journal.db"]);
+    }
+  });
+
+  test("of another program is refused as no journal and left as it was", async () => {
+    const other = new DatabaseSync(path);
+    other.exec("CREATE TABLE bookmarks (url TEXT); INSERT INTO bookmarks VALUES ('x')");
+    other.close();
+    await expectUntouched("JOURNAL_NOT_A_JOURNAL");
+  });
+
+  test("of another program that has it open is refused as no journal and left as it was", async () => {
+    const other = new DatabaseSync(path);
+    other.exec("PRAGMA journal_mode = WAL; CREATE TABLE bookmarks (url TEXT)");
+    const log = readFileSync(`${path}-wal`);
+    await expectUntouched("JOURNAL_NOT_A_JOURNAL");
+    expect(readFileSync(`${path}-wal`).equals(log)).toBe(true);
+    other.close();
+  });
+
+  test("that was cut anywhere is refused as truncated and left as it was", async () => {
+    const whole = await writeJournal();
+    const lengths = fc.oneof(fc.integer({ min: 1, max: 200 }), fc.integer({ min: 1, max: whole.length - 1 }));
+    await fc.assert(
+      fc.asyncProperty(lengths, async (length) => {
+        writeFileSync(path, whole.subarray(0, length));
+        const error = await expectUntouched("JOURNAL_CORRUPT");
+        expect(error.message).toContain("truncated");
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  test("that was emptied while its log was not is refused as truncated", async () => {
+    const journal = await openSqliteJournal(path);
+    await journal.createRun("r1", planned(), 10);
+    const log = readFileSync(`${path}-wal`);
+    await journal.close();
+    writeFileSync(path, "");
+    writeFileSync(`${path}-wal`, log);
+    await expectUntouched("JOURNAL_CORRUPT");
+    expect(readFileSync(`${path}-wal`).equals(log)).toBe(true);
+  });
+
+  test("with any page overwritten is refused as damaged and left as it was", async () => {
+    const whole = await writeJournal();
+    for (let page = 1; page < whole.length / 4_096; page += 1) {
+      const damaged = Buffer.from(whole);
+      damaged.fill(0x5a, page * 4_096, (page + 1) * 4_096);
+      writeFileSync(path, damaged);
+      await expectUntouched("JOURNAL_CORRUPT");
+    }
+  });
+
+  test("of a newer Showrunner is refused with what to do, and left as it was", async () => {
+    const newer = new DatabaseSync(path);
+    prepareSchema(newer, path, [...migrations, "CREATE TABLE future (x INTEGER) STRICT"]);
+    newer.close();
+    const error = await expectUntouched("JOURNAL_NEWER_VERSION");
+    expect(error.message).toContain("update Showrunner");
+  });
+
+  test("that a newer Showrunner has just lifted, still in its log, is refused and left as it was", async () => {
+    await writeJournal();
+    const newer = new DatabaseSync(path);
+    newer.exec("PRAGMA journal_mode = WAL");
+    prepareSchema(newer, path, [...migrations, "CREATE TABLE future (x INTEGER) STRICT"]);
+    await expectUntouched("JOURNAL_NEWER_VERSION");
+    newer.close();
+  });
+
+  test("that a newer Showrunner lifts while it is open takes no more writes from this one", async () => {
+    const journal = await openSqliteJournal(path);
+    await journal.createRun("r1", planned(), 10);
+    const newer = new DatabaseSync(path);
+    prepareSchema(newer, path, [...migrations, "CREATE TABLE future (x INTEGER) STRICT"]);
+    newer.close();
+    await expect(journal.createRun("r2", planned(), 10)).rejects.toMatchObject({ code: "JOURNAL_NEWER_VERSION" });
+    await journal.close();
+  });
+
+  test("that was deleted or replaced while it is open takes no more writes", async () => {
+    const journal = await openSqliteJournal(path);
+    await journal.createRun("r1", planned(), 10);
+    rmSync(path);
+    await expect(journal.createRun("r2", planned(), 10)).rejects.toMatchObject({ code: "JOURNAL_IO" });
+    writeFileSync(path, "");
+    await expect(journal.createRun("r2", planned(), 10)).rejects.toMatchObject({ code: "JOURNAL_IO" });
+    await journal.close();
+  });
+
+  test("of an older schema is lifted with its content, in one step or not at all", async () => {
+    await writeJournal();
+    const raw = new DatabaseSync(path);
+    const halfway = [...migrations, "ALTER TABLE runs ADD COLUMN note TEXT; CREATE TABLE broken ("];
+    expect(() => prepareSchema(raw, path, halfway)).toThrow();
+    const version = () => raw.prepare("PRAGMA user_version").get()?.user_version;
+    expect(version()).toBe(migrations.length);
+    prepareSchema(raw, path, [...migrations, "ALTER TABLE runs ADD COLUMN note TEXT"]);
+    expect(version()).toBe(migrations.length + 1);
+    expect(raw.prepare("SELECT count(*) AS n, count(note) AS notes FROM runs").get()).toEqual({ n: 60, notes: 0 });
+    raw.close();
+  });
+
+  test("with an event of a newer version reads up to it and names the event", async () => {
+    await writeJournal();
+    edit("UPDATE events SET version = 99 WHERE run_key = 1");
+    const journal = await openSqliteJournal(path);
+    const error = await journal.read("r0").catch((thrown) => thrown);
+    expect(error).toMatchObject({ code: "JOURNAL_NEWER_VERSION" });
+    expect(error.message).toContain('Event 1 of run "r0"');
+    expect(await journal.read("r1")).toHaveLength(1);
+    await journal.close();
+  });
+
+  test("with an event that is missing or unreadable is reported as damaged, never skipped over", async () => {
+    const journal = await openSqliteJournal(path);
+    for (const id of ["r0", "r1", "r2"]) {
+      await journal.createRun(id, planned(), 10);
+      const outcome = await journal.takeLease(id, holder("a"), { at: 1, ttlMs: 9, isDead: nobodyIsDead });
+      if (!outcome.taken) throw new Error("the lease was not free");
+      const events = [started("a"), started("b")];
+      await journal.commit({ lease: outcome.lease, afterSeq: 2, at: 1, events, status: "running" });
+    }
+    edit("DELETE FROM events WHERE run_key = 1 AND seq = 3");
+    edit("UPDATE events SET body = substr(body, 3) WHERE run_key = 2 AND seq = 3");
+    edit("UPDATE events SET body = '[]' WHERE run_key = 3 AND seq = 3");
+    for (const id of ["r0", "r1", "r2"]) {
+      await expect(journal.read(id)).rejects.toMatchObject({ code: "JOURNAL_CORRUPT" });
+    }
+    await journal.close();
+  });
+
+  test("whose name is a folder, or whose folder is a file, is refused with the folder named", async () => {
+    mkdirSync(path);
+    await expect(openSqliteJournal(path)).rejects.toMatchObject({ code: "JOURNAL_FOLDER" });
+    const file = join(dirname(path), "file");
+    writeFileSync(file, "x");
+    const below = join(file, "journal.db");
+    await expect(openSqliteJournal(below)).rejects.toMatchObject({ code: "JOURNAL_FOLDER", path: below });
+    expect(readFileSync(file, "utf8")).toBe("x");
+  });
+
+  describe("for a user who is not root", () => {
+    let worker: Worker;
+
+    beforeEach(async () => {
+      worker = new Worker();
+      await worker.call("dropRoot");
+      for (const part of [folder, dirname(path)]) chmodSync(part, 0o755);
+    });
+    afterEach(() => worker.kill());
+
+    test("that is read-only is refused and left as it was", async () => {
+      const before = await writeJournal();
+      chmodSync(path, 0o444);
+      await expect(worker.call("open", path)).rejects.toMatchObject({ code: "JOURNAL_READ_ONLY" });
+      expect(readFileSync(path).equals(before)).toBe(true);
+    });
+
+    test("in a folder that cannot be written is refused and left as it was", async () => {
+      const before = await writeJournal();
+      chmodSync(path, 0o666);
+      chmodSync(dirname(path), 0o555);
+      await expect(worker.call("open", path)).rejects.toMatchObject({ code: "JOURNAL_FOLDER" });
+      expect(readFileSync(path).equals(before)).toBe(true);
+    });
+
+    test("is not made where its folder cannot be", async () => {
+      chmodSync(dirname(path), 0o555);
+      const below = join(dirname(path), "new", "journal.db");
+      await expect(worker.call("open", below)).rejects.toMatchObject({ code: "JOURNAL_FOLDER" });
+      await expect(worker.call("open", path)).rejects.toMatchObject({ code: "JOURNAL_FOLDER" });
+      expect(existsSync(path)).toBe(false);
+    });
+  });
+
+  function edit(sql: string): void {
+    const raw = new DatabaseSync(path);
+    raw.exec(sql);
+    raw.close();
+  }
+});
+
+function longPlan() {
+  return { ...planned(), input: { script: "word ".repeat(300) } };
+}
