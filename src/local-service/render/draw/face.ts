@@ -123,7 +123,7 @@ function drawHead(context: Context, face: FaceGeometry, { skin, hair, beard }: L
   context.save();
   headPath(context, face);
   context.clip();
-  oval(context, x + r * 0.95, y + r * 0.1, r * 0.62, r * 1.5, alpha(darker(skin, 0.4), 0.13));
+  oval(context, x + r * 1.06, y + r * 0.1, r * 0.5, r * 1.5, alpha(darker(skin, 0.4), 0.13));
   if (beard) drawBeard(context, face, hair);
   context.restore();
   for (const side of [-1, 1]) disc(context, x + side * r * 0.56, y + r * 0.4, r * 0.17, alpha("#e8604c", 0.16));
@@ -181,20 +181,20 @@ function drawMouth(context: Context, { mouth: { x, y, halfWidth: w } }: FaceGeom
   const lips = lipColor(skin);
   context.fillStyle = lips;
   context.beginPath();
-  context.moveTo(x - w, y - w * 0.06);
-  context.quadraticCurveTo(x - w * 0.42, y - w * 0.24, x - w * 0.16, y - w * 0.2);
-  context.quadraticCurveTo(x, y - w * 0.12, x + w * 0.16, y - w * 0.2);
-  context.quadraticCurveTo(x + w * 0.42, y - w * 0.24, x + w, y - w * 0.06);
-  context.quadraticCurveTo(x, y + w * 0.72, x - w, y - w * 0.06);
+  context.moveTo(x - w, y - w * 0.2);
+  context.quadraticCurveTo(x - w * 0.5, y - w * 0.12, x - w * 0.18, y - w * 0.1);
+  context.quadraticCurveTo(x, y - w * 0.02, x + w * 0.18, y - w * 0.1);
+  context.quadraticCurveTo(x + w * 0.5, y - w * 0.12, x + w, y - w * 0.2);
+  context.bezierCurveTo(x + w * 0.55, y + w * 0.56, x - w * 0.55, y + w * 0.56, x - w, y - w * 0.2);
   context.fill();
   context.strokeStyle = darker(lips, 0.45);
   context.lineWidth = w * 0.075;
   context.lineCap = "round";
   context.beginPath();
-  context.moveTo(x - w * 0.98, y - w * 0.06);
-  context.quadraticCurveTo(x, y + w * 0.28, x + w * 0.98, y - w * 0.06);
+  context.moveTo(x - w * 1.04, y - w * 0.24);
+  context.quadraticCurveTo(x, y + w * 0.4, x + w * 1.04, y - w * 0.24);
   context.stroke();
-  oval(context, x, y + w * 0.24, w * 0.26, w * 0.045, alpha("#ffffff", 0.22));
+  oval(context, x, y + w * 0.25, w * 0.26, w * 0.04, alpha("#ffffff", 0.22));
 }
 
 function drawGlasses(context: Context, { x, radius: r, eyes }: FaceGeometry, color: Color): void {

@@ -1,10 +1,10 @@
-import { createCanvas } from "@napi-rs/canvas";
+import { createCanvas, type Image } from "@napi-rs/canvas";
 import type { RenderRequest } from "../contract.ts";
 import { imageSize } from "../size.ts";
 import { readBrief } from "./brief.ts";
 import type { Surface } from "./brush.ts";
 import { drawCaption } from "./caption.ts";
-import { coverOf, loadPicture } from "./picture.ts";
+import { loadPicture } from "./picture.ts";
 import { blendReferences } from "./references.ts";
 import { drawScene } from "./scene.ts";
 
@@ -18,8 +18,8 @@ export async function renderImage(request: RenderRequest): Promise<Uint8Array> {
   const prompt = String(input.prompt ?? "");
   const brief = readBrief(prompt, seed, index);
   const scene = drawScene(size, brief);
-  const references: Surface[] = [];
-  for (const { file, field } of files) references.push(coverOf(await loadPicture(file, field), size));
+  const references: Image[] = [];
+  for (const { file, field } of files) references.push(await loadPicture(file, field));
   const canvas = references.length === 0 ? scene : blendReferences(scene, references, brief);
   drawCaption(canvas.getContext("2d"), size, prompt);
   return encode(canvas, String(input.output_format ?? "png").toLowerCase());

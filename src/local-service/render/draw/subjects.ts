@@ -25,22 +25,23 @@ interface Placing {
   readonly at: number;
   /** Half the width as a part of the shorter side. */
   readonly scale: number;
-  readonly shadow: boolean;
+  /** Half the width of its shadow on the ground; 0 for what flies or floats. */
+  readonly shadow: number;
 }
 
 const PLACES: Readonly<Record<Exclude<Subject, "face">, Placing>> = {
-  cat: { draw: drawCat, at: 0.84, scale: 0.29, shadow: true },
-  dog: { draw: drawDog, at: 0.84, scale: 0.29, shadow: true },
-  robot: { draw: drawRobot, at: 0.84, scale: 0.28, shadow: true },
-  bird: { draw: drawBirds, at: 0.5, scale: 0.3, shadow: false },
-  car: { draw: drawCar, at: 0.9, scale: 0.34, shadow: true },
-  boat: { draw: drawBoat, at: 0.8, scale: 0.24, shadow: false },
-  rocket: { draw: drawRocket, at: 0.74, scale: 0.26, shadow: false },
-  balloon: { draw: drawBalloon, at: 0.62, scale: 0.22, shadow: false },
-  bottle: { draw: drawBottle, at: 0.84, scale: 0.3, shadow: true },
-  cup: { draw: drawCup, at: 0.82, scale: 0.27, shadow: true },
-  house: { draw: drawHouse, at: 0.86, scale: 0.24, shadow: true },
-  flower: { draw: drawFlower, at: 0.92, scale: 0.34, shadow: false },
+  cat: { draw: drawCat, at: 0.84, scale: 0.29, shadow: 0.75 },
+  dog: { draw: drawDog, at: 0.84, scale: 0.29, shadow: 0.75 },
+  robot: { draw: drawRobot, at: 0.84, scale: 0.28, shadow: 0.62 },
+  bird: { draw: drawBirds, at: 0.5, scale: 0.3, shadow: 0 },
+  car: { draw: drawCar, at: 0.92, scale: 0.42, shadow: 1.02 },
+  boat: { draw: drawBoat, at: 0.8, scale: 0.24, shadow: 0 },
+  rocket: { draw: drawRocket, at: 0.74, scale: 0.26, shadow: 0 },
+  balloon: { draw: drawBalloon, at: 0.62, scale: 0.22, shadow: 0 },
+  bottle: { draw: drawBottle, at: 0.84, scale: 0.3, shadow: 1.1 },
+  cup: { draw: drawCup, at: 0.82, scale: 0.27, shadow: 0.9 },
+  house: { draw: drawHouse, at: 0.88, scale: 0.26, shadow: 0.82 },
+  flower: { draw: drawFlower, at: 0.92, scale: 0.34, shadow: 0 },
 };
 
 /** The main thing of the picture, in the middle. */
@@ -55,7 +56,7 @@ export function drawSubject(context: Context, size: Size, brief: Brief): void {
   context.save();
   context.translate(size.width / 2, size.height * place.at - half);
   context.scale(half, half);
-  if (place.shadow) oval(context, 0, 1, 0.95, 0.09, alpha(darker(brief.palette.near, 0.4), 0.28));
+  if (place.shadow > 0) oval(context, 0, 1, place.shadow, 0.075, alpha(darker(brief.palette.near, 0.4), 0.28));
   place.draw(context, brief);
   context.restore();
 }

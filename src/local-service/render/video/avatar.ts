@@ -32,7 +32,7 @@ export async function renderAvatar(
   if (durationMs > MAX_MS) throw inputError("audio", `longer than ${MAX_MS / 1000} seconds`);
   const size = videoSize(input, file);
   const face = coverOf(await loadPicture(file, field), size);
-  const talk = createTalker(face, findMouth(face));
+  const talk = createTalker(face, findMouth(face), String(input.prompt ?? ""), durationMs / 1000);
   const frames = Math.max(1, Math.ceil((durationMs * FPS) / 1000 - 1e-6));
   const loudness = loudnessPerFrame(sound, FPS, frames);
   const encoder = await createFrameEncoder(size, FPS);

@@ -8,24 +8,28 @@ import type { Mouth } from "./mouth.ts";
 /** Draws one frame: `seconds` into the video, at a loudness from 0 to 1. */
 export type Talker = (context: Context, seconds: number, loudness: number) => void;
 
-/** Lets the picture talk: its mouth opens with the loudness, its head sways a little; without a face, a level moves. */
-export function createTalker(picture: Surface, mouth: Mouth | null): Talker {
+/**
+ * Lets the picture talk: its mouth opens with the loudness, its head sways a little, and nods at the end when the prompt
+ * says so; without a face, a level moves.
+ */
+export function createTalker(picture: Surface, mouth: Mouth | null, prompt: string, durationSeconds: number): Talker {
   const stage = createCanvas(picture.width, picture.height);
   const over = stage.getContext("2d");
   const size = { width: picture.width, height: picture.height };
   const base = layerOf(picture);
+  const nods = /\bnods?\b/i.test(prompt) && durationSeconds > 2;
   return (context, seconds, loudness) => {
     const view = {
       scale: 1 + 0.012 * (1 - Math.cos(seconds * 0.7)) + 0.004 * loudness,
       x: 0.004 * Math.sin(seconds * 1.1),
-      y: 0.003 * Math.sin(seconds * 1.7),
+      y: 0.003 * Math.sin(seconds * 1.7) - (nods ? nod(seconds - durationSeconds + 1.3) : 0),
     };
     drawLayer(context, base, view);
     over.clearRect(0, 0, size.width, size.height);
     if (mouth === null) drawLevel(over, size, loudness, seconds);
     else {
       if (loudness > 0.04) drawOpenMouth(over, mouth, loudness);
-      if (mouth.eyes !== null && isBlinking(seconds)) drawLids(over, mouth, mouth.eyes);
+      if (mouth.drawn !== null && isBlinking(seconds)) drawLids(over, mouth, mouth.drawn);
     }
     // The same view as the face, so that the mouth stays on it.
     const [cx, cy] = [size.width / 2, size.height / 2];
@@ -42,11 +46,15 @@ export function createTalker(picture: Surface, mouth: Mouth | null): Talker {
   };
 }
 
-function drawOpenMouth(context: Context, { x, y, halfWidth: w, lips }: Mouth, loudness: number): void {
-  const open = w * (0.12 + 0.62 * loudness);
-  const wide = w * (1.02 - 0.16 * loudness);
-  const middle = y + w * 0.1 + open * 0.28;
-  oval(context, x, middle, wide, open + w * 0.2, lips);
+/** Down and up again, within 0.9 seconds. */
+const nod = (seconds: number) => (seconds > 0 && seconds < 0.9 ? 0.012 * Math.sin((seconds / 0.9) * Math.PI) ** 2 : 0);
+
+function drawOpenMouth(context: Context, { x, y, halfWidth: w, lips, drawn }: Mouth, loudness: number): void {
+  const open = w * (0.08 + 0.4 * loudness);
+  const wide = w * (0.94 - 0.14 * loudness);
+  const middle = y + w * 0.12 + open * 0.2;
+  if (drawn !== null) oval(context, x, y + w * 0.08, w * 1.16, w * 0.46, drawn.skin);
+  oval(context, x, middle, wide, open + w * 0.17, lips);
   context.save();
   context.beginPath();
   context.ellipse(x, middle, wide * 0.84, open, 0, 0, Math.PI * 2);
@@ -67,9 +75,14 @@ function drawOpenMouth(context: Context, { x, y, halfWidth: w, lips }: Mouth, lo
   context.restore();
 }
 
+/** A blink of a seventh of a second, every three seconds. */
 const isBlinking = (seconds: number) => seconds > 0.5 && (seconds + 0.6) % 3.1 < 0.14;
 
-function drawLids(context: Context, { x }: Mouth, { y, apart, radius, lid }: NonNullable<Mouth["eyes"]>): void {
+function drawLids(
+  context: Context,
+  { x }: Mouth,
+  { eyeY: y, eyeApart: apart, eyeRadius: radius, skin: lid }: NonNullable<Mouth["drawn"]>,
+): void {
   for (const side of [-1, 1]) {
     oval(context, x + side * apart, y, radius * 1.5, radius * 1.08, lid);
     context.strokeStyle = darker(lid, 0.5);
