@@ -1,5 +1,6 @@
 import type { HttpBindings } from "@hono/node-server";
 import type { Hono } from "hono";
+import { accessEndpoints } from "./access/endpoints.ts";
 import { authenticator } from "./access/authenticate.ts";
 import { rateLimiter } from "./access/rate-limit.ts";
 import { faultInterceptor } from "./faults/interceptor.ts";
@@ -34,6 +35,7 @@ export function apiEndpoints(service: ServiceContext): readonly Endpoint[] {
       handle: uploadHandler(service),
     },
     ...usageEndpoints(service),
+    ...accessEndpoints(service),
   ];
 }
 

@@ -1,6 +1,5 @@
 import { z } from "zod";
 import { SCOPES } from "../access/scopes.ts";
-import { invalid, problem } from "../http/refusal.ts";
 
 const name = z.string().min(1).max(100);
 
@@ -36,10 +35,3 @@ export const clockBody = z.strictObject({
   factor: z.number().positive().max(1e6).optional(),
   advance_ms: z.number().min(0).max(1e12).optional(),
 });
-
-/** @throws Refusal 400 */
-export function parseBody<T>(schema: z.ZodType<T>, value: unknown): T {
-  const parsed = schema.safeParse(value);
-  if (parsed.success) return parsed.data;
-  throw invalid(parsed.error.issues.map((issue) => problem(issue.path.join(".") || "body", issue.message, issue.code)));
-}

@@ -1,11 +1,12 @@
 import { faultsBody } from "../faults/rules.ts";
 import { type Answer, type Call, created, type Endpoint, ok } from "../http/call.ts";
+import { parseBody } from "../http/parse-body.ts";
 import { notFound } from "../http/refusal.ts";
 import { micros } from "../money/micros.ts";
 import { FIRST_OWNER, FIRST_WORKSPACE } from "../options.ts";
 import type { ServiceContext } from "../service-context.ts";
 import { ensureKey, freshKey } from "./accounts.ts";
-import { clockBody, keyBody, memberBody, parseBody, walletBody } from "./bodies.ts";
+import { clockBody, keyBody, memberBody, walletBody } from "./bodies.ts";
 import { fundingPage } from "./funding-page.ts";
 import { assertLoopback } from "./loopback.ts";
 import { readStats, walletStats } from "./stats.ts";

@@ -1,0 +1,30 @@
+import { z } from "zod";
+import { SCOPES } from "./scopes.ts";
+
+const scopes = z.array(z.enum(SCOPES)).max(SCOPES.length).nullish();
+const DAY_SECONDS = 86_400;
+
+/** A token lives an hour unless asked otherwise, a day at most. */
+export const TOKEN_TTL_SECONDS = { default: 3_600, max: DAY_SECONDS } as const;
+/** An old secret goes on working for a day after a rotation unless asked otherwise, 30 days at most. */
+export const GRACE_SECONDS = { default: DAY_SECONDS, max: 30 * DAY_SECONDS } as const;
+
+/** `POST /keys` */
+export const newKeyBody = z.object({
+  name: z.string().min(1).max(100).nullish(),
+  scopes,
+  kind: z.enum(["personal", "service"]).nullish(),
+  workspace_id: z.string().nullish(),
+  expires_at: z.iso.datetime({ offset: true }).nullish(),
+});
+
+/** `POST /keys/{key_id}/rotate` */
+export const rotateBody = z.object({
+  grace_period_seconds: z.int().min(0).max(GRACE_SECONDS.max).nullish(),
+});
+
+/** `POST /tokens` */
+export const newTokenBody = z.object({
+  ttl_seconds: z.int().min(1).max(TOKEN_TTL_SECONDS.max).nullish(),
+  scopes,
+});

@@ -1,0 +1,133 @@
+import { type Answer, type Call, created, type Endpoint, noContent, ok } from "../http/call.ts";
+import { parseBody } from "../http/parse-body.ts";
+import { pageOf, pageRequest } from "../http/query.ts";
+import { invalid, notFound, problem, refuse } from "../http/refusal.ts";
+import { keyId as newKeyId, secret as newSecret } from "../ids.ts";
+import { instant } from "../jobs/views.ts";
+import type { ServiceContext } from "../service-context.ts";
+import type { KeyRow } from "../store/rows.ts";
+import { GRACE_SECONDS, newKeyBody, newTokenBody, rotateBody, TOKEN_TTL_SECONDS } from "./bodies.ts";
+import { hashSecret, TOKEN_PREFIX } from "./credential.ts";
+import { granted } from "./grant.ts";
+import { parseScopes, SCOPES } from "./scopes.ts";
+
+const optionalInstant = (ms: number | null) => (ms === null ? null : instant(ms));
+
+function statusOf(key: KeyRow, now: number): "active" | "revoked" | "expired" {
+  if (key.revokedAt !== null) return "revoked";
+  return key.expiresAt !== null && key.expiresAt <= now ? "expired" : "active";
+}
+
+function view(key: KeyRow, now: number) {
+  return {
+    key_id: key.keyId,
+    kind: key.kind,
+    name: key.name,
+    scopes: parseScopes(key.scopes),
+    workspace_id: key.workspaceId,
+    status: statusOf(key, now),
+    created_at: instant(key.createdAt),
+    expires_at: optionalInstant(key.expiresAt),
+    revoked_at: optionalInstant(key.revokedAt),
+    last_used_at: optionalInstant(key.lastUsedAt),
+  };
+}
+
+/** Keys of the workspace, and the short-lived tokens that browsers get. */
+export function accessEndpoints({ store, clock }: ServiceContext): readonly Endpoint[] {
+  function find(call: Call): KeyRow {
+    const key = store.keys.get(call.param("key_id"));
+    if (key && key.workspaceId === call.principal.workspaceId) return key;
+    throw notFound("There is no such key in this workspace.");
+  }
+
+  function expiry(text: string | null | undefined): number | null {
+    if (text === null || text === undefined) return null;
+    if (Date.parse(text) > clock.now()) return Date.parse(text);
+    throw invalid([problem("expires_at", "lies in the past", "minimum")]);
+  }
+
+  async function make(call: Call): Promise<Answer> {
+    const body = parseBody(newKeyBody, await call.json());
+    const { principal } = call;
+    const workspaceId = body.workspace_id ?? principal.workspaceId;
+    if (!store.workspaces.isMember(workspaceId, principal.ownerId)) {
+      throw refuse("PERMISSION_DENIED", "You are not a member of that workspace.");
+    }
+    const scopes = granted(principal, body.scopes);
+    const made = newSecret();
+    const key: Omit<KeyRow, "seq"> = {
+      keyId: newKeyId(),
+      workspaceId,
+      ownerId: principal.ownerId,
+      kind: body.kind ?? "personal",
+      name: body.name ?? null,
+      secretHash: hashSecret(made),
+      previousHash: null,
+      previousUntil: null,
+      scopes: scopes === null ? null : JSON.stringify(scopes),
+      createdAt: clock.now(),
+      expiresAt: expiry(body.expires_at),
+      revokedAt: null,
+      lastUsedAt: null,
+    };
+    await store.write(() => store.keys.insert(key));
+    const { status: _s, revoked_at: _r, last_used_at: _l, key_id, ...rest } = view({ ...key, seq: 0 }, clock.now());
+    return created({ key_id, credential: `${key_id}:${made}`, ...rest });
+  }
+
+  function list(call: Call): Answer {
+    const { limit, after } = pageRequest(call);
+    const rows = store.keys.page(call.principal.workspaceId, after ?? Number.MAX_SAFE_INTEGER, limit + 1);
+    return ok(
+      pageOf(
+        rows,
+        limit,
+        (key) => key.seq,
+        (key) => view(key, clock.now()),
+      ),
+    );
+  }
+
+  async function rotate(call: Call): Promise<Answer> {
+    const { grace_period_seconds } = parseBody(rotateBody, await call.json());
+    const key = find(call);
+    if (statusOf(key, clock.now()) !== "active") throw refuse("FAILED_PRECONDITION", "The key is revoked or expired.");
+    const made = newSecret();
+    const until = clock.now() + (grace_period_seconds ?? GRACE_SECONDS.default) * 1000;
+    await store.write(() => store.keys.rotate(key.keyId, hashSecret(made), until));
+    const credential = `${key.keyId}:${made}`;
+    return ok({ key_id: key.keyId, credential, previous_secret_expires_at: instant(until) });
+  }
+
+  async function revoke(call: Call): Promise<Answer> {
+    const key = find(call);
+    await store.write(() => store.keys.revoke(key.keyId, clock.now()));
+    return noContent;
+  }
+
+  async function mint(call: Call): Promise<Answer> {
+    const body = parseBody(newTokenBody, await call.json());
+    const { principal } = call;
+    const scopes = granted(principal, body.scopes) ?? SCOPES;
+    const token = `${TOKEN_PREFIX}${newSecret()}`;
+    const expiresAt = clock.now() + (body.ttl_seconds ?? TOKEN_TTL_SECONDS.default) * 1000;
+    const row = { tokenHash: hashSecret(token), keyId: principal.keyId, scopes: JSON.stringify(scopes), expiresAt };
+    await store.write(() => store.keys.addToken(row));
+    return created({ token, expires_at: instant(expiresAt), scopes, workspace_id: principal.workspaceId });
+  }
+
+  return [
+    { method: "POST", path: "/keys", access: "keys:manage", summary: "Make a key", handle: make },
+    { method: "GET", path: "/keys", access: "keys:manage", summary: "The workspace's keys", handle: list },
+    {
+      method: "POST",
+      path: "/keys/{key_id}/rotate",
+      access: "keys:manage",
+      summary: "Replace a key's secret",
+      handle: rotate,
+    },
+    { method: "DELETE", path: "/keys/{key_id}", access: "keys:manage", summary: "Revoke a key", handle: revoke },
+    { method: "POST", path: "/tokens", access: "key", summary: "Mint a short-lived token", handle: mint },
+  ];
+}

@@ -1,0 +1,98 @@
+import { expect, test } from "vitest";
+import { SOUND } from "../../src/local-service/stub/stub-media.ts";
+import { ask, finished, frames, get, made, start, submit, uploaded } from "./support/service.ts";
+
+const remove = (service: Parameters<typeof ask>[0], jobId: string) => ask(service, "DELETE", `/jobs/${jobId}`);
+
+test("a delete removes prompt, logs and media, and the job stays listed", async () => {
+  const service = await start();
+  const ack = await submit(service, "image-1", { prompt: "secret" }, { idempotency_key: "k" });
+  const before = await finished(service, ack.job_id);
+  for (let turn = 0; turn < 2; turn++) expect((await remove(service, ack.job_id)).status).toBe(204);
+  const after = (await get(service, `/jobs/${ack.job_id}`)).body;
+  expect(after).not.toHaveProperty("prompt");
+  expect(after).not.toHaveProperty("logs");
+  expect(after.outputs).toMatchObject([{ status: "EXPIRED", url: null, asset_id: null }]);
+  expect((await get(service, `/jobs/${ack.job_id}/logs`)).body).toEqual({ data: [], next_cursor: null });
+  const tail = (await get(service, `/jobs/${ack.job_id}/status?logs_after=start`)).body;
+  expect(tail).toMatchObject({ status: "COMPLETED", logs: [] });
+  expect((await frames(service, ack.job_id)).map((frame) => frame.event)).toEqual(["status", "status", "done"]);
+  const [listed] = (await get(service, "/jobs")).body.data;
+  expect(listed).toMatchObject({ job_id: ack.job_id, model: "image-1", status: "COMPLETED", cost: 0.02 });
+  expect((await fetch(before.outputs[0].url)).status).toBe(404);
+  const replay = await ask(service, "POST", "/models/image-1", { body: { input: {}, idempotency_key: "k" } });
+  expect(replay.body).toEqual(ack);
+});
+
+test("failed outputs turn EXPIRED too", async () => {
+  const service = await start();
+  service.faults([{ kind: "fail_output", outputs: [0] }]);
+  const job = await made(service, "image-1", { prompt: "x", num_outputs: 2 });
+  await remove(service, job.job_id);
+  const { outputs } = (await get(service, `/jobs/${job.job_id}`)).body;
+  expect(outputs.map((output: { status: string; error: unknown }) => [output.status, output.error])).toEqual([
+    ["EXPIRED", null],
+    ["EXPIRED", null],
+  ]);
+});
+
+test("409 while the job runs, and while a job that reads its output runs; the reader is untouched afterwards", async () => {
+  const service = await start({ speed: 1 });
+  service.clock.manual();
+  const source = await submit(service, "image-1", { prompt: "x" });
+  expect(await remove(service, source.job_id)).toMatchObject({
+    status: 409,
+    body: { error: { code: "ALREADY_IN_PROGRESS" } },
+  });
+  await service.clock.advance(300);
+  await service.clock.advance(2000);
+  const { asset_id } = (await finished(service, source.job_id)).outputs[0];
+  const images = [{ source: "asset", asset_id }];
+  const reader = await submit(service, "image-1", { prompt: "y", images });
+  expect((await remove(service, source.job_id)).status).toBe(409);
+  await service.clock.advance(300);
+  await service.clock.advance(2000);
+  const before = await finished(service, reader.job_id);
+  expect((await remove(service, source.job_id)).status).toBe(204);
+  const { status, outputs } = (await get(service, `/jobs/${reader.job_id}`)).body;
+  expect({ status, asset: outputs[0].asset_id }).toEqual({ status: "COMPLETED", asset: before.outputs[0].asset_id });
+  const late = await ask(service, "POST", "/models/image-1", { body: { input: { prompt: "z", images } } });
+  expect(late.body.error.details[0]).toMatchObject({ field: "input.images[0].asset_id", reason: "expired" });
+});
+
+test("a voice-clone job is not deleted, and its voice stays usable by its account only", async () => {
+  const service = await start();
+  const job = await made(service, "voice-clone-1", { audio: await uploaded(service, SOUND.bytes), name: "me" });
+  const { voice_id, ...rest } = job.outputs[0];
+  expect(voice_id).toMatch(/^voice_[0-9a-f-]{36}$/);
+  expect(rest).toMatchObject({ status: "COMPLETED", url: null, asset_id: null, content_type: null });
+  expect(await remove(service, job.job_id)).toMatchObject({
+    status: 400,
+    body: { error: { code: "INVALID_ARGUMENT" } },
+  });
+  await service.clock.advance(49 * 3_600_000);
+  expect((await get(service, `/jobs/${job.job_id}`)).body.outputs[0]).toMatchObject({ status: "COMPLETED", voice_id });
+  const speech = { input: { text: "Hello", voice_id } };
+  expect((await ask(service, "POST", "/models/speech-1", { body: speech })).status).toBe(202);
+  const { credential } = (await ask(service, "POST", "/_local/keys", { body: { owner_id: "other" } })).body;
+  const foreign = await ask(service, "POST", "/models/speech-1/estimate", { body: speech, credential });
+  expect(foreign.body.error.details[0]).toMatchObject({ field: "input.voice_id", reason: "not_found" });
+  const wrong = { input: { text: "Hello", voice_id: job.job_id } };
+  const named = await ask(service, "POST", "/models/speech-1/estimate", { body: wrong });
+  expect(named.body.error.details[0].message).toContain("outputs[].voice_id");
+  const { data } = (await get(service, "/models/speech-1/voices")).body;
+  expect(data.map((voice: { name: string }) => voice.name)).toEqual(["Sally", "Robert", "Alan", "Kevin", "me"]);
+});
+
+test("a delete that could not be finished is 503, and repeating it finishes it", async () => {
+  const service = await start();
+  const job = await made(service, "image-1", { prompt: "x" });
+  service.faults([{ kind: "delete_unavailable", count: 1 }]);
+  const refused = await remove(service, job.job_id);
+  expect(refused).toMatchObject({
+    status: 503,
+    body: { error: { code: "UNAVAILABLE", retryable: true, retry_after: 1 } },
+  });
+  expect(refused.headers.get("retry-after")).toBe("1");
+  expect((await remove(service, job.job_id)).status).toBe(204);
+});

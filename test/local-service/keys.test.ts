@@ -1,0 +1,144 @@
+import { describe, expect, test } from "vitest";
+import { SCOPES } from "../../src/local-service/access/scopes.ts";
+import { ask, type Body, get, key, start } from "./support/service.ts";
+
+describe("keys", () => {
+  test("are made with a credential shown once, listed without it, and revoked", async () => {
+    const service = await start();
+    const made = await ask(service, "POST", "/keys", { body: { name: "ci", scopes: ["jobs:read"], kind: "service" } });
+    expect(made.status).toBe(201);
+    const names = "created_at credential expires_at key_id kind name scopes workspace_id".split(" ");
+    expect(Object.keys(made.body).toSorted()).toEqual(names);
+    const { key_id, credential } = made.body;
+    expect((await get(service, "/jobs", { credential })).status).toBe(200);
+    const listed = (await get(service, "/keys")).body.data.find((item: Body) => item.key_id === key_id);
+    expect(listed).toMatchObject({ kind: "service", name: "ci", status: "active", revoked_at: null });
+    expect(listed.last_used_at).not.toBeNull();
+    expect(JSON.stringify(listed)).not.toContain(credential.split(":")[1]);
+    for (let turn = 0; turn < 2; turn++) expect((await ask(service, "DELETE", `/keys/${key_id}`)).status).toBe(204);
+    expect((await get(service, "/jobs", { credential })).status).toBe(401);
+    expect((await ask(service, "DELETE", "/keys/key_none")).status).toBe(404);
+  });
+
+  test("keep their old secret for the grace period after a rotation", async () => {
+    const service = await start();
+    service.clock.manual();
+    const { key_id, credential } = (await ask(service, "POST", "/keys", { body: {} })).body;
+    const rotated = await ask(service, "POST", `/keys/${key_id}/rotate`, { body: { grace_period_seconds: 60 } });
+    expect(rotated.body.previous_secret_expires_at).toBe(new Date(service.clock.now() + 60_000).toISOString());
+    expect((await get(service, "/jobs", { credential })).status).toBe(200);
+    await service.clock.advance(60_000);
+    expect((await get(service, "/jobs", { credential })).status).toBe(401);
+    expect((await get(service, "/jobs", { credential: rotated.body.credential })).status).toBe(200);
+    const bodyless = await ask(service, "POST", `/keys/${key_id}/rotate`);
+    expect(bodyless.body.previous_secret_expires_at).toBe(new Date(service.clock.now() + 86_400_000).toISOString());
+  });
+
+  test("expire", async () => {
+    const service = await start();
+    service.clock.manual();
+    const expires_at = new Date(service.clock.now() + 1000).toISOString();
+    const { credential, key_id } = (await ask(service, "POST", "/keys", { body: { expires_at } })).body;
+    expect((await get(service, "/jobs", { credential })).status).toBe(200);
+    await service.clock.advance(1000);
+    expect((await get(service, "/jobs", { credential })).status).toBe(401);
+    const listed = (await get(service, "/keys")).body.data.find((item: Body) => item.key_id === key_id);
+    expect(listed.status).toBe("expired");
+    expect((await ask(service, "POST", "/keys", { body: { expires_at } })).status).toBe(400);
+  });
+
+  test("of one workspace are not seen in another", async () => {
+    const service = await start();
+    const credential = await key(service, { workspace_id: "other", owner_id: "stranger" });
+    expect((await get(service, "/keys", { credential })).body.data).toHaveLength(1);
+    const mine = service.apiKey.split(":")[0];
+    expect((await ask(service, "DELETE", `/keys/${mine}`, { credential })).status).toBe(404);
+    const foreign = await ask(service, "POST", "/keys", { body: { workspace_id: "workspace_local" }, credential });
+    expect(foreign.status).toBe(403);
+  });
+
+  test("cannot hand out scopes that they lack", async () => {
+    const service = await start();
+    const credential = await key(service, { scopes: ["keys:manage", "jobs:read"] });
+    const beyond = await ask(service, "POST", "/keys", { body: { scopes: ["jobs:write"] }, credential });
+    expect(beyond.status).toBe(403);
+    expect(beyond.body.error.message).toContain("jobs:write");
+    expect((await ask(service, "POST", "/keys", { body: {}, credential })).body.scopes).toEqual([
+      "keys:manage",
+      "jobs:read",
+    ]);
+    const nonsense = await ask(service, "POST", "/keys", { body: { scopes: ["everything"] } });
+    expect(nonsense.body.error.details[0]).toMatchObject({ field: "scopes[0]", reason: "enum" });
+  });
+});
+
+describe("tokens", () => {
+  test("live an hour by default and a day at most", async () => {
+    const service = await start();
+    service.clock.manual();
+    const { status, body } = await ask(service, "POST", "/tokens");
+    expect(status).toBe(201);
+    expect(body.expires_at).toBe(new Date(service.clock.now() + 3_600_000).toISOString());
+    expect(body).toMatchObject({ workspace_id: "workspace_local", scopes: SCOPES });
+    expect((await ask(service, "POST", "/tokens", { body: { ttl_seconds: 86_400 } })).status).toBe(201);
+    expect((await ask(service, "POST", "/tokens", { body: { ttl_seconds: 86_401 } })).status).toBe(400);
+    expect((await get(service, "/jobs", { credential: body.token })).status).toBe(200);
+    await service.clock.advance(3_600_000);
+    expect((await get(service, "/jobs", { credential: body.token })).status).toBe(401);
+  });
+
+  test("have a subset of their key's scopes, and mint no tokens", async () => {
+    const service = await start();
+    const credential = await key(service, { scopes: ["jobs:read", "models:read"] });
+    expect((await ask(service, "POST", "/tokens", { body: { scopes: ["jobs:write"] }, credential })).status).toBe(403);
+    const { token } = (await ask(service, "POST", "/tokens", { body: { scopes: ["jobs:read"] }, credential })).body;
+    expect((await get(service, "/jobs", { credential: token })).status).toBe(200);
+    const refused = await get(service, "/models", { credential: token });
+    expect(refused.status).toBe(403);
+    expect(refused.body.error.message).toContain("models:read");
+    expect((await ask(service, "POST", "/tokens", { credential: token })).status).toBe(403);
+  });
+
+  test("die with their key", async () => {
+    const service = await start();
+    const { key_id, credential } = (await ask(service, "POST", "/keys", { body: {} })).body;
+    const { token } = (await ask(service, "POST", "/tokens", { credential })).body;
+    await ask(service, "DELETE", `/keys/${key_id}`);
+    expect((await get(service, "/jobs", { credential: token })).status).toBe(401);
+  });
+});
+
+const needs: readonly (readonly [string, string, string])[] = [
+  ["GET", "/jobs", "jobs:read"],
+  ["GET", "/jobs/job_x", "jobs:read"],
+  ["GET", "/jobs/job_x/status", "jobs:read"],
+  ["GET", "/jobs/job_x/logs", "jobs:read"],
+  ["GET", "/jobs/job_x/stream", "jobs:read"],
+  ["DELETE", "/jobs/job_x", "jobs:write"],
+  ["POST", "/models/image-1", "jobs:write"],
+  ["GET", "/models/image-1/jobs", "jobs:read"],
+  ["GET", "/models", "models:read"],
+  ["GET", "/models/image-1", "models:read"],
+  ["GET", "/models/image-1/openapi.json", "models:read"],
+  ["GET", "/models/speech-1/voices", "models:read"],
+  ["POST", "/models/image-1/estimate", "models:read"],
+  ["POST", "/files", "files:write"],
+  ["GET", "/balance", "usage:read"],
+  ["GET", "/usage", "usage:read"],
+  ["GET", "/keys", "keys:manage"],
+  ["POST", "/keys", "keys:manage"],
+  ["POST", "/keys/key_x/rotate", "keys:manage"],
+  ["DELETE", "/keys/key_x", "keys:manage"],
+];
+
+test("every endpoint asks for its scope, and for no other", async () => {
+  const service = await start();
+  for (const [method, path, scope] of needs) {
+    const others = SCOPES.filter((other) => other !== scope);
+    const lacking = await ask(service, method, path, { credential: await key(service, { scopes: others }) });
+    expect([path, lacking.status, lacking.body.error?.code]).toEqual([path, 403, "PERMISSION_DENIED"]);
+    expect(lacking.body.error.message).toContain(scope);
+    const having = await ask(service, method, path, { credential: await key(service, { scopes: [scope] }) });
+    expect([path, having.status]).not.toEqual([path, 403]);
+  }
+});
