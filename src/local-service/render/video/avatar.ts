@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import { createCanvas } from "@napi-rs/canvas";
 import type { RenderRequest } from "../contract.ts";
 import { coverOf, loadPicture } from "../draw/picture.ts";
@@ -5,8 +6,9 @@ import { inputError } from "../render-error.ts";
 import { videoSize } from "../size.ts";
 import { decodeSoundFile } from "../sound/decode.ts";
 import { joinSounds } from "../sound/join.ts";
+import { type CodedSound, readCodedSound } from "../sound/packets.ts";
 import { durationMsOf, type Sound } from "../sound/sound.ts";
-import { loudnessPerFrame } from "./envelope.ts";
+import { effortPerFrame, loudnessPerFrame } from "./envelope.ts";
 import { createFrameEncoder } from "./h264.ts";
 import { findMouth } from "./mouth.ts";
 import { muxMovie } from "./mux.ts";
@@ -28,13 +30,13 @@ export async function renderAvatar(
   const durationMs =
     typeof input.duration_ms === "number" && input.duration_ms > 0
       ? input.duration_ms
-      : Math.round(durationMsOf(sound));
+      : Math.round("packets" in sound ? sound.durationMs : durationMsOf(sound));
   if (durationMs > MAX_MS) throw inputError("audio", `longer than ${MAX_MS / 1000} seconds`);
   const size = videoSize(input, file);
   const face = coverOf(await loadPicture(file, field), size);
   const talk = createTalker(face, findMouth(face), String(input.prompt ?? ""), durationMs / 1000);
   const frames = Math.max(1, Math.ceil((durationMs * FPS) / 1000 - 1e-6));
-  const loudness = loudnessPerFrame(sound, FPS, frames);
+  const loudness = "packets" in sound ? effortPerFrame(sound, FPS, frames) : loudnessPerFrame(sound, FPS, frames);
   const encoder = await createFrameEncoder(size, FPS);
   const context = createCanvas(size.width, size.height).getContext("2d");
   try {
@@ -50,14 +52,21 @@ export async function renderAvatar(
   }
 }
 
-async function soundOf({ media }: RenderRequest): Promise<Sound> {
+/** One given sound after the other; a single AAC track is taken over as it is. */
+async function soundOf({ media }: RenderRequest): Promise<Sound | CodedSound> {
   const sounds: Sound[] = [];
-  for (const field of ["audio", "audios"]) {
-    for (const file of media[field] ?? []) {
-      const decoded = await decodeSoundFile(file.path);
-      if (!decoded.ok) throw inputError(field, `this sound cannot be decoded: ${decoded.reason}`);
-      sounds.push(decoded.sound);
-    }
+  const files = ["audio", "audios"].flatMap((field) => (media[field] ?? []).map((file) => ({ field, file })));
+  const [only] = files;
+  if (only && files.length === 1 && /\/(mp4|x-m4a|quicktime)$/.test(only.file.contentType)) {
+    const coded = await readCodedSound(await readFile(only.file.path)).catch(() => null);
+    if (coded === null || coded.packets.length === 0)
+      throw inputError(only.field, "this file has no AAC sound that can be read");
+    return coded;
+  }
+  for (const { field, file } of files) {
+    const decoded = await decodeSoundFile(file.path);
+    if (!decoded.ok) throw inputError(field, `this sound cannot be decoded: ${decoded.reason}`);
+    sounds.push(decoded.sound);
   }
   const [first, ...rest] = sounds;
   if (first === undefined) throw inputError("audio", "an avatar needs a sound");

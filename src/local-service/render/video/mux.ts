@@ -3,11 +3,13 @@ import {
   AudioSample,
   AudioSampleSource,
   BufferTarget,
+  EncodedAudioPacketSource,
   EncodedPacket,
   EncodedVideoPacketSource,
   Mp4OutputFormat,
   Output,
 } from "mediabunny";
+import type { CodedSound } from "../sound/packets.ts";
 import { toRate } from "../sound/resample.ts";
 import { lengthOf, type Sound, withLength } from "../sound/sound.ts";
 import type { EncodedPictures } from "./h264.ts";
@@ -23,7 +25,7 @@ export interface Movie {
   readonly fps: number;
   readonly durationSeconds: number;
   readonly pictures: EncodedPictures;
-  readonly sound: Sound | null;
+  readonly sound: Sound | CodedSound | null;
 }
 
 let registered = false;
@@ -37,11 +39,9 @@ export async function muxMovie(movie: Movie): Promise<Uint8Array> {
   const video = new EncodedVideoPacketSource("avc");
   // Without a frame rate the muxer keeps a fine time scale, in which the last frame can end anywhere.
   output.addVideoTrack(video);
-  const sound = movie.sound === null ? null : wholeFrames(movie.sound, movie.durationSeconds);
-  const audio = sound === null ? null : new AudioSampleSource({ codec: "aac", bitrate: AAC_BITRATE });
-  if (audio !== null) output.addAudioTrack(audio);
+  const addSound = movie.sound === null ? null : soundTrack(output, movie.sound, movie.durationSeconds);
   await output.start();
-  await Promise.all([addFrames(video, movie), audio !== null && sound !== null ? addSound(audio, sound) : null]);
+  await Promise.all([addFrames(video, movie), addSound?.()]);
   await output.finalize();
   if (target.buffer === null) throw new Error("the muxer made no file");
   return withoutDates(new Uint8Array(target.buffer));
@@ -59,7 +59,32 @@ async function addFrames(video: EncodedVideoPacketSource, movie: Movie): Promise
   video.close();
 }
 
-async function addSound(audio: AudioSampleSource, sound: Sound): Promise<void> {
+/** Adds the track now and returns what fills it once the output has started. */
+function soundTrack(output: Output, sound: Sound | CodedSound, durationSeconds: number): () => Promise<void> {
+  if ("packets" in sound) {
+    const source = new EncodedAudioPacketSource(sound.codec);
+    output.addAudioTrack(source);
+    return () => copySound(source, sound, durationSeconds);
+  }
+  const source = new AudioSampleSource({ codec: "aac", bitrate: AAC_BITRATE });
+  output.addAudioTrack(source);
+  return () => encodeSound(source, wholeFrames(sound, durationSeconds));
+}
+
+async function copySound(source: EncodedAudioPacketSource, sound: CodedSound, durationSeconds: number): Promise<void> {
+  const origin = sound.packets[0]?.start ?? 0;
+  let isFirst = true;
+  for (const { bytes, start, length } of sound.packets) {
+    const at = start - origin;
+    if (at + length > durationSeconds + 1e-6) break;
+    const packet = new EncodedPacket(bytes, "key", at, length);
+    await source.add(packet, isFirst ? { decoderConfig: sound.config } : undefined);
+    isFirst = false;
+  }
+  source.close();
+}
+
+async function encodeSound(audio: AudioSampleSource, sound: Sound): Promise<void> {
   const channels = sound.channels.length;
   for (let at = 0; at < lengthOf(sound); at += CHUNK) {
     const length = Math.min(CHUNK, lengthOf(sound) - at);

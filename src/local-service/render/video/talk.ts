@@ -53,7 +53,7 @@ function drawOpenMouth(context: Context, { x, y, halfWidth: w, lips, drawn }: Mo
   const open = w * (0.08 + 0.4 * loudness);
   const wide = w * (0.94 - 0.14 * loudness);
   const middle = y + w * 0.12 + open * 0.2;
-  if (drawn !== null) oval(context, x, y + w * 0.08, w * 1.16, w * 0.46, drawn.skin);
+  if (drawn !== null) oval(context, x, y - w * 0.02, w * 1.28, w * 0.58, drawn.skin);
   oval(context, x, middle, wide, open + w * 0.17, lips);
   context.save();
   context.beginPath();
@@ -99,6 +99,8 @@ function drawLevel(context: Context, { width, height }: Size, loudness: number, 
   const unit = Math.min(width, height);
   const bars = 21;
   const step = unit * 0.024;
+  // Not there at the very first frame, which is the given picture.
+  context.globalAlpha = Math.min(1, seconds * 4);
   context.fillStyle = "rgba(255, 255, 255, 0.9)";
   context.shadowColor = "rgba(0, 0, 0, 0.45)";
   context.shadowBlur = unit * 0.02;
@@ -117,4 +119,5 @@ function drawLevel(context: Context, { width, height }: Size, loudness: number, 
   }
   context.fill();
   context.shadowBlur = 0;
+  context.globalAlpha = 1;
 }

@@ -6,6 +6,7 @@ import { hashOf } from "../random.ts";
 import { inputError } from "../render-error.ts";
 import { type Size, videoSize } from "../size.ts";
 import { composeMusic } from "../sound/music.ts";
+import { enlargeVideo } from "./enlarge.ts";
 import { createFrameEncoder } from "./h264.ts";
 import { muxMovie } from "./mux.ts";
 import { createShot } from "./shot.ts";
@@ -18,6 +19,8 @@ const MAX_MS = 60_000;
 /** A video that begins on the start frame, ends on the end frame, and lasts exactly `duration_ms`. */
 export async function renderVideo(request: RenderRequest, onProgress: (fraction: number) => void): Promise<Uint8Array> {
   const { input, media } = request;
+  const source = media.source_video?.[0] ?? media.videos?.[0];
+  if (source) return enlargeVideo(request, source, onProgress);
   const size = videoSize(input, media.start_image?.[0] ?? media.images?.[0]);
   const durationMs = durationOf(input);
   const seed = hashOf(request.seed, request.index);

@@ -1,0 +1,29 @@
+import { BufferSource, EncodedPacketSink, Input, MP4, QTFF } from "mediabunny";
+
+/** One coded stretch of sound. Times are in seconds. */
+export interface SoundPacket {
+  readonly bytes: Uint8Array;
+  readonly start: number;
+  readonly length: number;
+}
+
+/** Sound that stays as it was coded, to be put into another file without loss. */
+export interface CodedSound {
+  readonly codec: "aac";
+  readonly config: AudioDecoderConfig;
+  readonly packets: readonly SoundPacket[];
+  readonly durationMs: number;
+}
+
+/** Takes the AAC track out of an MP4 or M4A file; null when it has none. */
+export async function readCodedSound(bytes: Uint8Array): Promise<CodedSound | null> {
+  using input = new Input({ source: new BufferSource(bytes), formats: [MP4, QTFF] });
+  const track = await input.getPrimaryAudioTrack();
+  const config = await track?.getDecoderConfig();
+  if (track?.codec !== "aac" || !config) return null;
+  const packets: SoundPacket[] = [];
+  for await (const packet of new EncodedPacketSink(track).packets()) {
+    packets.push({ bytes: packet.data, start: packet.timestamp, length: packet.duration });
+  }
+  return { codec: "aac", config, packets, durationMs: (await track.computeDuration()) * 1000 };
+}
