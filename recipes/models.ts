@@ -5,7 +5,7 @@ import { type Media, type MediaList, model, type Voice } from "showrunner";
 export interface AvatarInput {
   /** The face. Bytes at most: 10485760. */
   readonly start_image: Media<"image">;
-  /** What the face says. Bytes at most: 52428800. */
+  /** What the face says. Bytes at most: 52428800. Milliseconds at most: 120000. */
   readonly audio: Media<"audio">;
   /** How the face behaves. Characters at most: 2500. */
   readonly prompt: string;
@@ -47,7 +47,7 @@ export interface SpeechInput {
 
 /** Input of upscale-1. */
 export interface UpscaleInput {
-  /** The film to enlarge. Bytes at most: 524288000. */
+  /** The film to enlarge. Bytes at most: 524288000. Milliseconds at most: 60000. */
   readonly source_video?: Media<"video">;
   /** The picture to enlarge. Bytes at most: 10485760. */
   readonly image?: Media<"image">;
@@ -66,7 +66,7 @@ export interface VideoInput {
   readonly prompt?: string;
   /** Characters at most: 2500. */
   readonly negative_prompt?: string;
-  /** Shots in order, in place of prompt; together at most 15000 ms. Items at least: 1. Items at most: 6. */
+  /** Shots in order, in place of prompt; together at most 15000 ms. Items at least: 1. Items at most: 6. Milliseconds in all at most: 15000. */
   readonly multi_prompt?: ReadonlyArray<{
     readonly prompt: string;
     /** Default 5000. */
@@ -87,7 +87,7 @@ export interface VideoInput {
 
 /** Input of voice-clone-1. */
 export interface VoiceCloneInput {
-  /** One person speaking. Bytes at most: 52428800. */
+  /** One person speaking. Bytes at most: 52428800. Milliseconds at least: 1000. Milliseconds at most: 300000. */
   readonly audio: Media<"audio">;
   /** What the voice is called. Characters at most: 100. */
   readonly name: string;

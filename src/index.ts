@@ -5,8 +5,10 @@ export { type Client, createClient } from "./api/index.ts";
 // Models.
 export { type Catalog, type CatalogModel, fetchCatalog, generateModels } from "./catalog/index.ts";
 export {
-  type AssetReference,
+  type AllMedia,
+  type AssetHandle,
   type AudioResult,
+  asset,
   type Builder,
   type FileInput,
   file,
@@ -22,6 +24,7 @@ export {
   model,
   type OutputHandle,
   type OutputsHandle,
+  type PartialResultOf,
   type Pipeline,
   pipeline,
   type ResultOf,

@@ -1,44 +1,110 @@
-import { ApiError, type Client } from "../api/index.ts";
-import { type Catalog, type CatalogModel, catalogOf, type JsonSchema } from "./catalog.ts";
+import type { Catalog, CatalogModel, JsonSchema } from "../plan/index.ts";
+import { catalogOf } from "./catalog.ts";
 
-/** Reads the named models from the service (all that it lists, by default). Only GETs. */
-export async function fetchCatalog(client: Client, ids?: readonly string[]): Promise<Catalog> {
-  const wanted = ids ?? (await listedIds(client));
+/** What the catalog needs of a client; the v3 client has it. Errors carry `status`, `code` and `replacedBy`. */
+export interface CatalogClient {
+  models(): AsyncIterable<{ readonly id: string }>;
+  model(id: string): Promise<ModelAnswer>;
+}
+
+interface ModelAnswer {
+  readonly id: string;
+  readonly modality: string | null;
+  readonly name: string | null;
+  readonly description: string | null;
+  readonly priceDescription: string | null;
+  readonly inputSchema: Readonly<Record<string, unknown>> | null;
+  readonly outputSchema: Readonly<Record<string, unknown>> | null;
+}
+
+/**
+ * Reads the models with these ids, or all that the service lists. Sends nothing but reads. A retired model, and one
+ * that is not at this service yet, is there with its state; an unknown id is not. Throws what the client throws for
+ * every other failure.
+ */
+export async function fetchCatalog(client: CatalogClient, ids?: readonly string[]): Promise<Catalog> {
+  const wanted = [...new Set(ids ?? (await listedIds(client)))];
   const found = await Promise.all(wanted.map((id) => fetchModel(client, id)));
-  const models = found.filter((model): model is CatalogModel => model !== null);
+  const models = found.filter((model) => model !== null);
   // Only for "did you mean": a list that cannot be read is no problem of the plan.
   const others = models.length < wanted.length ? await listedIds(client).catch(() => []) : [];
   return catalogOf(models, others);
 }
 
-async function listedIds(client: Client): Promise<string[]> {
+/**
+ * Reads the whole catalog, and asks after the models that an earlier one had: those that are gone are kept with their
+ * last known schema, marked as retired, so that code which uses them learns of their successor.
+ */
+export async function pullCatalog(client: CatalogClient, previous: Catalog | null): Promise<Catalog> {
+  const listed = await listedIds(client);
+  const known = previous?.models() ?? [];
+  const fetched = await fetchCatalog(client, [...listed, ...known.map(({ id }) => id)]);
+  const models = fetched.models().map((model) => {
+    const before = previous?.model(model.id) ?? null;
+    const { state, message, replacedBy } = model;
+    if (state === "live" || before === null) return model;
+    return {
+      ...before,
+      state,
+      ...(message !== undefined && { message }),
+      ...(replacedBy !== undefined && { replacedBy }),
+    };
+  });
+  return catalogOf(models);
+}
+
+async function listedIds(client: CatalogClient): Promise<string[]> {
   const ids: string[] = [];
   for await (const { id } of client.models()) ids.push(id);
   return ids;
 }
 
-async function fetchModel(client: Client, id: string): Promise<CatalogModel | null> {
+async function fetchModel(client: CatalogClient, id: string): Promise<CatalogModel | null> {
   try {
-    const { modality, name, description, priceDescription, inputSchema, outputSchema } = await client.model(id);
-    const schemas = {
-      inputSchema: (inputSchema ?? {}) as JsonSchema,
-      outputSchema: (outputSchema ?? {}) as JsonSchema,
-    };
-    return { id, modality: modality ?? "", name, description, priceDescription, ...schemas, state: "live" };
+    return described(await client.model(id));
   } catch (error) {
-    if (!(error instanceof ApiError)) throw error;
-    if (error.status === 404) return null;
-    const state = error.status === 410 ? "retired" : error.status === 400 ? "unsupported" : null;
-    if (state === null) throw error;
-    const blank = {
-      modality: "",
+    const { status, code, replacedBy } = readError(error);
+    if (status === 404 || code === "NOT_FOUND") return null;
+    const blank = described({
+      id,
+      modality: null,
       name: null,
       description: null,
       priceDescription: null,
-      inputSchema: {},
-      outputSchema: {},
-    };
-    const successor = error.replacedBy === null ? {} : { replacedBy: error.replacedBy };
-    return { id, ...blank, state, message: error.message, ...successor };
+      inputSchema: null,
+      outputSchema: null,
+    });
+    const message = error instanceof Error ? { message: error.message } : {};
+    if (status === 410 || code === "GONE") {
+      return { ...blank, ...message, state: "retired", ...(replacedBy !== null && { replacedBy }) };
+    }
+    if (code === "FAILED_PRECONDITION") return { ...blank, ...message, state: "unsupported" };
+    throw error;
   }
+}
+
+/** A model as the service describes it. */
+export function described(answer: ModelAnswer): CatalogModel {
+  const { id, name, description, priceDescription } = answer;
+  const modality = answer.modality ?? "";
+  return {
+    id,
+    modality,
+    name,
+    description,
+    priceDescription,
+    inputSchema: (answer.inputSchema ?? {}) satisfies JsonSchema,
+    outputSchema: (answer.outputSchema ?? {}) satisfies JsonSchema,
+    state: ["image", "video", "audio"].includes(modality) ? "live" : "unknown",
+  };
+}
+
+function readError(error: unknown): { status: number | null; code: string | null; replacedBy: string | null } {
+  const facts: { status?: unknown; code?: unknown; replacedBy?: unknown } =
+    typeof error === "object" && error !== null ? error : {};
+  return {
+    status: typeof facts.status === "number" ? facts.status : null,
+    code: typeof facts.code === "string" ? facts.code : null,
+    replacedBy: typeof facts.replacedBy === "string" ? facts.replacedBy : null,
+  };
 }

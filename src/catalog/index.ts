@@ -1,12 +1,6 @@
-export {
-  type Catalog,
-  type CatalogModel,
-  catalogOf,
-  type JsonSchema,
-  maxOutputsOf,
-  mediaTypeOf,
-  yieldsOf,
-} from "./catalog.ts";
-export { fetchCatalog } from "./fetch.ts";
-export { generateModels } from "./generate-models.ts";
-export { type InputProblem, validateInput } from "./validate.ts";
+export type { Catalog, CatalogModel, FieldProblem, JsonSchema } from "../plan/index.ts";
+export { catalogOf } from "./catalog.ts";
+export { generateModels } from "./codegen/generate.ts";
+export { type CatalogClient, fetchCatalog, pullCatalog } from "./fetch.ts";
+export { parseSnapshot, readSnapshot, SnapshotError, snapshotText, writeSnapshot } from "./snapshot.ts";
+export { validateInput } from "./validate/validate.ts";

@@ -1,96 +1,79 @@
 import type { Yield } from "../plan/plan.ts";
 import type { MediaKind } from "./media.ts";
 
-/** Where a handle points, read by the planner. */
-export const target: unique symbol = Symbol("showrunner.target");
+/** What a handle stands for; `unknown` when the step's model is an untyped id, which only the catalog can tell about. */
+export type Yields = Yield | "unknown";
 
-/** Type-level only: what the handle stands for. */
-declare const stands: unique symbol;
-
-export interface Target {
+/**
+ * Stands for a result that does not exist yet. Using one inside another step's input is the edge between the two steps.
+ * It has no value while the plan is made: text built from one throws.
+ */
+export interface Handle<Y extends Yields = Yields, F extends "single" | "list" = "single" | "list"> {
+  /** Path of the step whose result this is. */
   readonly step: string;
-  readonly yields: Yield | null;
-  readonly isUpload: boolean;
-  readonly output: number | "all" | "chosen";
+  readonly yields: Y;
+  /** `single` is one output; `list` is all of them, and goes where a list goes. */
+  readonly form: F;
 }
 
-/** A result that does not exist yet. Using one inside another step's input is the edge between the two. */
-export interface Handle<Y extends Yield> {
-  readonly [target]: Target;
-  readonly [stands]: Y;
-}
-
-/** One output of a job with several. */
-export interface OutputHandle<Y extends Yield> extends Handle<Y> {
+/** One output of a step. */
+export interface OutputHandle<Y extends Yields = Yields> extends Handle<Y, "single"> {
   readonly index: number;
 }
 
-/** All outputs of a job, in order: spreads into a list of media. */
-export interface OutputsHandle<Y extends Yield> {
-  readonly [target]: Target;
-  readonly [stands]: readonly Y[];
-}
+/** All outputs of a step, in order. Within a list of an input it spreads. */
+export interface OutputsHandle<Y extends Yields = Yields> extends Handle<Y, "list"> {}
 
-/** A paid job; assignable wherever its single (first) output fits. `Max` is how many outputs its model can have. */
-export interface JobHandle<Y extends Yield, Max extends number = number> extends Handle<Y> {
-  readonly name: string;
-  /** One output by its position, from 0. */
-  output(index: IndexBelow<Max>): OutputHandle<Y>;
+/** A paid job. Stands for its output where it makes just one. `N` is the most outputs that its model makes. */
+export interface JobHandle<Y extends Yields = Yields, N extends number = number> extends Handle<Y, "single"> {
+  /** One output, counted from 0. */
+  output(index: IndexBelow<N>): OutputHandle<Y>;
   /** All outputs, as a list. */
   outputs(): OutputsHandle<Y>;
 }
 
 /** A local file on its way to the service. */
-export interface UploadHandle<K extends MediaKind> extends Handle<K> {
-  readonly name: string;
-  readonly isUpload: true;
+export interface UploadHandle<K extends MediaKind | "unknown" = MediaKind | "unknown"> extends Handle<K, "single"> {
+  readonly file: string;
 }
 
-/** What a media field of a model takes. */
-export type Media<K extends MediaKind> = Handle<K> | AssetReference;
-
-/** What a list of media takes: single ones, or all outputs of a job. */
-export type MediaList<K extends MediaKind> = readonly (Media<K> | OutputsHandle<K>)[] | OutputsHandle<K>;
-
-/** What a voice field takes: a voice id, or a job that makes a voice. */
-export type Voice = string | Handle<"voice">;
-
-/** An asset that the account owns already, by its id. */
-export interface AssetReference {
-  readonly source: "asset";
-  readonly asset_id: string;
+/** An asset that the account owns already. */
+export interface AssetHandle<K extends MediaKind = MediaKind> extends Handle<K, "single"> {
+  readonly assetId: string;
 }
 
-type IndexBelow<Max extends number> = number extends Max
-  ? number
-  : Max extends 1
-    ? 0
-    : Max extends 2
-      ? 0 | 1
-      : Max extends 3
-        ? 0 | 1 | 2
-        : Max extends 4
-          ? 0 | 1 | 2 | 3
-          : number;
-
-export function makeJobHandle(name: string, yields: Yield | null): JobHandle<Yield> {
-  const at = (output: Target["output"]): Target => ({ step: name, yields, isUpload: false, output });
-  return {
-    name,
-    [target]: at(0),
-    output: (index: number) => ({ [target]: at(index), index }),
-    outputs: () => ({ [target]: at("all") }),
-  } as JobHandle<Yield>;
+/** Where an input takes media of a kind: any handle of one such output. */
+export interface Media<K extends MediaKind> {
+  readonly step: string;
+  readonly yields: K | "unknown";
+  readonly form: "single";
 }
 
-export function makeUploadHandle<K extends MediaKind>(name: string, kind: K): UploadHandle<K> {
-  return {
-    name,
-    isUpload: true,
-    [target]: { step: name, yields: kind, isUpload: true, output: 0 },
-  } as unknown as UploadHandle<K>;
+/** All outputs of a step, where an input takes a list of media. */
+export interface AllMedia<K extends MediaKind> {
+  readonly step: string;
+  readonly yields: K | "unknown";
+  readonly form: "list";
 }
 
-export function targetOf(value: unknown): Target | null {
-  return typeof value === "object" && value !== null && target in value ? (value as Handle<Yield>)[target] : null;
+/** Where an input takes a list of media: handles, `.outputs()`, or both. */
+export type MediaList<K extends MediaKind> = AllMedia<K> | readonly (Media<K> | AllMedia<K>)[];
+
+/** A voice that a step makes. */
+export interface MadeVoice {
+  readonly step: string;
+  readonly yields: "voice" | "unknown";
+  readonly form: "single";
 }
+
+/** Where an input takes a voice: the id of one, or the handle of a step that makes one. */
+export type Voice = string | MadeVoice;
+
+type Count<N extends number, Indexes extends readonly number[] = []> = Indexes["length"] extends N
+  ? Indexes[number]
+  : Indexes["length"] extends 32
+    ? number
+    : Count<N, readonly [...Indexes, Indexes["length"]]>;
+
+/** 0 | 1 | … | N-1; any number when N is not a known small number. */
+export type IndexBelow<N extends number> = number extends N ? number : Count<N>;

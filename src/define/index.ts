@@ -1,6 +1,9 @@
-export { type FileInput, file } from "./file.ts";
+export type { Builder } from "./builder.ts";
+export { BuilderClosedError, HandleMisuseError, PipelineDefinitionError } from "./errors.ts";
+export { type FileInput, type FilePath, type FileSchema, file } from "./file.ts";
 export type {
-  AssetReference,
+  AllMedia,
+  AssetHandle,
   Handle,
   JobHandle,
   Media,
@@ -10,7 +13,20 @@ export type {
   UploadHandle,
   Voice,
 } from "./handle.ts";
+export { asset } from "./handle-value.ts";
 export type { MediaKind } from "./media.ts";
-export { type Model, model } from "./model.ts";
-export { type Builder, isPipeline, type JobOptions, type Pipeline, pipeline, type Returns } from "./pipeline.ts";
-export type { AudioResult, ImageResult, ResultOf, VideoResult, VoiceResult } from "./result.ts";
+export { type Model, type ModelFacts, model, type UntypedInput } from "./model.ts";
+export { isPipeline, type Pipeline, type PipelineDefinition, pipeline } from "./pipeline.ts";
+export type {
+  AudioResult,
+  ImageResult,
+  PartialResultOf,
+  ResultOf,
+  Returnable,
+  Returns,
+  UntypedResult,
+  UploadResult,
+  VideoResult,
+  VoiceResult,
+} from "./result.ts";
+export type { JobOptions } from "./words/job.ts";

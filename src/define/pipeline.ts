@@ -1,63 +1,110 @@
 import type { z } from "zod";
-import type { Yield } from "../plan/plan.ts";
-import type { FileInput } from "./file.ts";
-import type { Handle, JobHandle, OutputsHandle, UploadHandle } from "./handle.ts";
-import type { MediaKind } from "./media.ts";
-import type { Model } from "./model.ts";
+import type { Problem } from "../plan/plan.ts";
+import { type Builder, wordsOf } from "./builder.ts";
+import type { DraftJson, Recorded } from "./draft.ts";
+import { PipelineDefinitionError } from "./errors.ts";
+import { pointerOf } from "./handle-value.ts";
+import { type Recorder, startRecording } from "./recorder.ts";
+import type { Returns } from "./result.ts";
+import { isStepName } from "./step-name.ts";
 
-/** How a job is run; never what it asks for. */
-export interface JobOptions {
-  /** Paid attempts at most. Default 1; a failure that was refunded and may pass is tried again without counting here. */
-  readonly attempts?: number;
-  /** The most that one attempt may cost, a decimal of US dollars such as `"1.50"`. */
-  readonly maxCost?: string;
-  /** Whether its outputs are copied to disk as soon as they exist. Default true. */
-  readonly keep?: boolean;
-  /** Steps that must be through first, without their results being used. */
-  readonly after?: readonly Handle<Yield>[];
-}
+/** Shared by all copies of this module in a process. */
+const PIPELINE = Symbol.for("showrunner.pipeline");
 
-/** What `build` gets. It runs once, at plan time, with the real input: loops and ifs on it are plain TypeScript. */
-export interface Builder<I> {
-  readonly input: I;
-  /** A paid job. `name` is unique in the pipeline and has no `/`. */
-  job<In, Y extends Yield, Max extends number>(
-    name: string,
-    model: Model<In, Y, Max>,
-    input: NoInfer<In>,
-    options?: JobOptions,
-  ): JobHandle<Y, Max>;
-  /** A paid job of a model known only by id; its input is checked at plan time. */
-  job(name: string, model: string, input: Readonly<Record<string, unknown>>, options?: JobOptions): JobHandle<never>;
-  /** A local file to be sent to the service, free of charge. */
-  upload<K extends MediaKind>(name: string, file: FileInput<K>): UploadHandle<K>;
-}
-
-/** What a pipeline returns: names to handles, in lists and records as it likes. */
-export interface Returns {
-  readonly [name: string]: ReturnsValue;
-}
-export type ReturnsValue = Handle<Yield> | OutputsHandle<Yield> | readonly ReturnsValue[] | Returns;
-
-/** A definition: what it takes, and how its steps hang together. */
+/** A pipeline: a name, the schema of its input, and the steps that an input leads to. */
 export interface Pipeline<S extends z.ZodType = z.ZodType, R extends Returns = Returns> {
   readonly name: string;
   readonly input: S;
-  /** Method syntax: a pipeline of any input is a Pipeline. */
+  /** Writes down the steps for a parsed input. Runs once, at plan time. */
   build(builder: Builder<z.output<S>>): R;
 }
 
-/** Defines a pipeline. `build` must be pure: same input, same steps. */
-export function pipeline<S extends z.ZodType, R extends Returns>(
-  name: string,
-  definition: { readonly input: S; build(builder: Builder<z.output<S>>): R },
-): Pipeline<S, R> {
-  return { name, input: definition.input, build: (builder) => definition.build(builder) };
+export interface PipelineDefinition<S extends z.ZodType, R extends Returns> {
+  /** zod schema of the input. */
+  readonly input: S;
+  /** Says the steps, and returns the handles whose results the run is for. Not async; loops and ifs are plain code. */
+  build(builder: Builder<z.output<S>>): R;
 }
 
-/** True for what `pipeline` returns, whichever copy of the library made it. */
+/**
+ * Defines a pipeline. Throws {@link PipelineDefinitionError} when the name is no path segment, the input no zod schema
+ * or `build` no function; everything else that is wrong is found by the plan.
+ */
+export function pipeline<S extends z.ZodType, R extends Returns>(
+  name: string,
+  definition: PipelineDefinition<S, R>,
+): Pipeline<S, R> {
+  const refuse = (said: string): never => {
+    throw new PipelineDefinitionError(`pipeline ${JSON.stringify(name)}: ${said}`);
+  };
+  if (!isStepName(name))
+    refuse('its name may hold letters, digits, ".", "_" and "-", and begins with a letter or digit');
+  const { input } = definition;
+  if (typeof input?.safeParse !== "function") refuse("input must be a zod schema, such as z.object({})");
+  if (typeof definition.build !== "function") refuse("build must be a function that returns handles");
+  const made: Pipeline<S, R> = { name, input, build: (builder) => definition.build(builder) };
+  Object.defineProperty(made, PIPELINE, { value: true });
+  return Object.freeze(made);
+}
+
+/** True for what {@link pipeline} made, also by another copy of this library. */
 export function isPipeline(value: unknown): value is Pipeline {
-  if (typeof value !== "object" || value === null) return false;
-  const { name, input, build } = value as Partial<Pipeline>;
-  return typeof name === "string" && typeof build === "function" && typeof input === "object" && input !== null;
+  return typeof value === "object" && value !== null && PIPELINE in value;
+}
+
+/** Runs `build` once on a parsed input and returns all that it said. Errors thrown by `build` are problems. */
+export function record(pipeline: Pipeline, input: unknown): Recorded {
+  const recording = startRecording();
+  const { steps, problems } = recording;
+  let returns: DraftJson = {};
+  try {
+    const returned: unknown = pipeline.build({ input, ...wordsOf(recording) });
+    returns = readReturns(returned, recording);
+  } catch (error) {
+    recording.report(buildFailed(error));
+  } finally {
+    recording.close();
+  }
+  return { steps, problems, returns };
+}
+
+function buildFailed(error: unknown): Problem {
+  const said = error instanceof Error ? error.message : String(error);
+  return { code: "build", step: null, field: null, message: `build threw: ${said}` };
+}
+
+function readReturns(returned: unknown, recorder: Recorder): DraftJson {
+  const bad = (message: string, field: string | null = null) =>
+    recorder.report({ code: "bad-return", step: null, field, message });
+  const isRecord = typeof returned === "object" && returned !== null && !Array.isArray(returned);
+  if (returned instanceof Promise) {
+    // A rejection is the caller's mistake too, and must not end the process.
+    returned.catch(() => undefined);
+    bad(
+      "build is async; it must say all its steps at once: read files and fetch before, and pass the results as input",
+    );
+    return {};
+  }
+  if (!isRecord || pointerOf(returned) !== null) {
+    bad("build must return its results by name, such as { video }");
+    return {};
+  }
+  checkReturned(returned, "returns", bad);
+  return recorder.json(returned, { step: null, field: "returns" });
+}
+
+/** Only handles, and lists and records of them; names become file names. */
+function checkReturned(value: unknown, field: string, bad: (message: string, field: string) => void): void {
+  if (pointerOf(value)?.to === "step") return;
+  if (pointerOf(value) !== null) return bad(`${field} is an asset that exists already, no result of a step`, field);
+  if (typeof value !== "object" || value === null) return bad(`${field} is no handle of a step`, field);
+  if (Array.isArray(value)) {
+    for (const [index, item] of value.entries()) checkReturned(item, `${field}[${index}]`, bad);
+    return;
+  }
+  for (const [name, item] of Object.entries(value)) {
+    if (!isStepName(name))
+      bad(`${JSON.stringify(name)} cannot name a file; use letters, digits, ".", "_" and "-"`, field);
+    checkReturned(item, `${field}.${name}`, bad);
+  }
 }

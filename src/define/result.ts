@@ -1,25 +1,30 @@
-import type { Handle, OutputsHandle } from "./handle.ts";
-import type { MediaKind } from "./media.ts";
+import type { Handle, UploadHandle } from "./handle.ts";
 
-interface FileResult {
-  /** Absolute path of the named file (or of our copy, where it has no name). */
+interface MediaResult {
+  /** The downloaded file. */
   readonly path: string;
+  /** Null once the asset expired at the service. */
   readonly assetId: string | null;
   readonly sha256: string;
   readonly contentType: string;
 }
 
-export interface ImageResult extends FileResult {
+export interface ImageResult extends MediaResult {
+  /** Pixels. */
   readonly width: number;
   readonly height: number;
 }
 
-export interface VideoResult extends ImageResult {
+export interface VideoResult extends MediaResult {
+  /** Pixels. */
+  readonly width: number;
+  readonly height: number;
   readonly durationMs: number;
+  /** Frames a second; null when the service has not measured it. */
   readonly fps: number | null;
 }
 
-export interface AudioResult extends FileResult {
+export interface AudioResult extends MediaResult {
   readonly durationMs: number;
 }
 
@@ -27,24 +32,56 @@ export interface VoiceResult {
   readonly voiceId: string;
 }
 
-type One<Y> = [Y] extends [never]
-  ? FileResult
-  : Y extends "image"
-    ? ImageResult
-    : Y extends "video"
-      ? VideoResult
-      : Y extends "audio"
-        ? AudioResult
-        : Y extends "voice"
-          ? VoiceResult
-          : Y extends MediaKind
-            ? FileResult
-            : unknown;
+export interface UploadResult {
+  readonly path: string;
+  readonly sha256: string;
+  readonly sizeBytes: number;
+  readonly contentType: string;
+}
 
-/** What a run yields for what its pipeline returns, in the same shape. */
-export type ResultOf<R> =
-  R extends OutputsHandle<infer Y>
-    ? readonly One<Y>[]
-    : R extends Handle<infer Y>
-      ? One<Y>
-      : { readonly [K in keyof R]: ResultOf<R[K]> };
+/** Result of a step whose model is an untyped id: fields that its kind does not have are null or absent. */
+export interface UntypedResult {
+  readonly path?: string;
+  readonly assetId?: string | null;
+  readonly sha256?: string;
+  readonly contentType?: string;
+  readonly width?: number | null;
+  readonly height?: number | null;
+  readonly durationMs?: number | null;
+  readonly fps?: number | null;
+  readonly voiceId?: string;
+}
+
+interface ResultByYield {
+  readonly image: ImageResult;
+  readonly video: VideoResult;
+  readonly audio: AudioResult;
+  readonly voice: VoiceResult;
+  readonly value: unknown;
+  readonly unknown: UntypedResult;
+}
+
+/** What a pipeline may return: handles, and lists and records of them. */
+export interface Returns {
+  readonly [name: string]: Returnable;
+}
+
+export type Returnable = Handle | readonly Returnable[] | { readonly [name: string]: Returnable };
+
+/** What a returned value becomes once the run succeeded. */
+export type ResultOf<R> = R extends UploadHandle
+  ? UploadResult
+  : R extends Handle<infer Y, infer F>
+    ? F extends "list"
+      ? readonly ResultByYield[Y][]
+      : ResultByYield[Y]
+    : { readonly [K in keyof R]: ResultOf<R[K]> };
+
+/** {@link ResultOf} of a run that has not succeeded, or not yet: a part that does not exist is null. */
+export type PartialResultOf<R> = R extends UploadHandle
+  ? UploadResult | null
+  : R extends Handle<infer Y, infer F>
+    ? F extends "list"
+      ? readonly (ResultByYield[Y] | null)[]
+      : ResultByYield[Y] | null
+    : { readonly [K in keyof R]: PartialResultOf<R[K]> };

@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import canonicalize from "canonicalize";
 import type { Json } from "./plan.ts";
 
-/** Hash of what a step asks for, blind to the order in which its fields were written (RFC 8785). */
+/** `f1_` and the SHA-256 of the value's canonical JSON (RFC 8785): the order of keys does not matter, all else does. */
 export function fingerprint(value: Json): string {
-  return `f1_${hash("sha256", canonicalize(value) ?? "")}`;
+  return `f1_${hash("sha256", canonicalize(value) ?? "null")}`;
 }

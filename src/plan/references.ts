@@ -2,46 +2,39 @@ import type { Json, Reference } from "./plan.ts";
 
 type Ref = Reference["$ref"];
 
-/** A reference with the place where it stands: `["input", "images", 0]`. */
-export interface PlacedReference {
-  readonly ref: Ref;
-  readonly at: readonly (string | number)[];
+/** True for a reference as it stands in a planned input. */
+export function isReference(value: unknown): value is Reference {
+  return typeof value === "object" && value !== null && "$ref" in value;
 }
 
-export function isReference(value: Json): value is Json & { readonly $ref: Json } {
-  return typeof value === "object" && value !== null && !Array.isArray(value) && "$ref" in value;
-}
-
-/** Every reference in an input, in the order it is written. */
-export function placedReferences(input: Json, at: readonly (string | number)[] = []): readonly PlacedReference[] {
-  if (isReference(input)) return [{ ref: input.$ref as unknown as Ref, at }];
-  if (Array.isArray(input)) return input.flatMap((item, index) => placedReferences(item, [...at, index]));
-  if (typeof input !== "object" || input === null) return [];
-  return Object.entries(input).flatMap(([key, item]) => placedReferences(item as Json, [...at, key]));
-}
-
+/** Every reference in a planned input, in the order in which they stand. */
 export function referencesOf(input: Json): readonly Ref[] {
-  return placedReferences(input).map(({ ref }) => ref);
+  const found: Ref[] = [];
+  visit(input, (ref) => void found.push(ref));
+  return found;
 }
 
-/** The input with every reference replaced. One to `all` outputs becomes a list, or spreads into the list it stands in. */
+function visit(value: Json, take: (ref: Ref) => void): void {
+  if (typeof value !== "object" || value === null) return;
+  if (isReference(value)) return take(value.$ref);
+  for (const item of Array.isArray(value) ? value : Object.values(value)) visit(item, take);
+}
+
+/**
+ * A planned input with every reference replaced by what `lookup` gives for it. A list that `lookup` gives for a
+ * reference to all outputs spreads into the list around it.
+ */
 export function resolveInput(input: Json, lookup: (ref: Ref) => Json): Json {
-  if (isReference(input)) return lookup(input.$ref as unknown as Ref);
-  if (Array.isArray(input)) {
-    return input.flatMap((item): readonly Json[] => {
-      const isAll = isReference(item) && (item.$ref as unknown as Ref).output === "all";
-      const resolved = resolveInput(item, lookup);
-      return isAll ? (resolved as readonly Json[]) : [resolved];
-    });
-  }
   if (typeof input !== "object" || input === null) return input;
-  return Object.fromEntries(Object.entries(input).map(([key, item]) => [key, resolveInput(item as Json, lookup)]));
+  if (isReference(input)) return lookup(input.$ref);
+  if (Array.isArray(input)) return input.flatMap((item: Json) => resolveItem(item, lookup));
+  const entries = Object.entries(input).map(([key, value]: [string, Json]) => [key, resolveInput(value, lookup)]);
+  return Object.fromEntries(entries);
 }
 
-/** A place as people write it: `input.images[0]`. */
-export function fieldPath(at: readonly (string | number)[]): string {
-  return at.reduce<string>(
-    (path, key) => (typeof key === "number" ? `${path}[${key}]` : path === "" ? key : `${path}.${key}`),
-    "",
-  );
+function resolveItem(item: Json, lookup: (ref: Ref) => Json): Json | readonly Json[] {
+  const resolved = resolveInput(item, lookup);
+  const spreads = isReference(item) && item.$ref.output === "all";
+  // flatMap takes one level off: a list that is an item of its own must keep it.
+  return spreads || !Array.isArray(resolved) ? resolved : [resolved];
 }

@@ -1,0 +1,27 @@
+import { ShowrunnerError } from "../errors.ts";
+
+/** A handle was used as text or as JSON while the plan was made: its result does not exist yet. */
+export class HandleMisuseError extends ShowrunnerError {
+  readonly code = "HANDLE_MISUSE";
+
+  constructor(step: string) {
+    super(
+      `the result of ${step} does not exist while the plan is made, so it cannot become text; ` +
+        "pass the handle itself as a field of another step's input",
+    );
+  }
+}
+
+/** `pipeline()` was called with something that is no definition. */
+export class PipelineDefinitionError extends ShowrunnerError {
+  readonly code = "PIPELINE_DEFINITION";
+}
+
+/** `job()` or another word was called after `build` had returned. */
+export class BuilderClosedError extends ShowrunnerError {
+  readonly code = "BUILDER_CLOSED";
+
+  constructor(step: string) {
+    super(`step ${step} was added after build had returned; add every step within build, which may not be async`);
+  }
+}

@@ -1,0 +1,46 @@
+import type { Json } from "./plan.ts";
+
+/** A JSON Schema as the service publishes it: trusted no further than any other data. */
+export type JsonSchema = { readonly [keyword: string]: unknown };
+
+/** A model as the catalog describes it. */
+export interface CatalogModel {
+  readonly id: string;
+  /** image, video, audio, or a kind that this version does not know. */
+  readonly modality: string;
+  readonly name: string | null;
+  readonly description: string | null;
+  readonly priceDescription: string | null;
+  readonly inputSchema: JsonSchema;
+  readonly outputSchema: JsonSchema;
+  /**
+   * `retired`: gone, see `replacedBy`; `unsupported`: exists, but not at this service yet; `unknown`: makes something
+   * that this version has no name for.
+   */
+  readonly state: "live" | "retired" | "unsupported" | "unknown";
+  readonly replacedBy?: string;
+  /** Why it cannot be used, in the service's own words. */
+  readonly message?: string;
+}
+
+/** One thing wrong with an input, as its model's schema sees it. */
+export interface FieldProblem {
+  /** `unknown-field`, `enum`, `required`, `type`, `minimum`, `pattern` … */
+  readonly code: string;
+  /** Path from `input` on: `input.images[0]`. */
+  readonly field: string;
+  readonly message: string;
+  readonly allowed?: readonly string[];
+}
+
+/** The models that a plan may use. */
+export interface Catalog {
+  /** Null when the service knows no such id. */
+  model(id: string): CatalogModel | null;
+  /** Every id that can be used, as far as it is known; for lists and suggestions. */
+  ids(): readonly string[];
+  /** Every model that is described here, retired ones too. */
+  models(): readonly CatalogModel[];
+  /** Checks an input without references against the model's schema: everything that is wrong with it, at once. */
+  check(model: CatalogModel, input: Json): readonly FieldProblem[];
+}

@@ -1,0 +1,38 @@
+import type { DraftStep } from "../../define/draft.ts";
+import type { MediaKind } from "../../define/media.ts";
+import type { Catalog } from "../catalog-port.ts";
+import type { FileFacts, PlanStep, Problem, Reference } from "../plan.ts";
+
+/** What a plan is held against. */
+export interface PlanContext {
+  readonly catalog: Catalog;
+  /** Measured files by path as the draft gives it; `error` says why a file could not be measured. */
+  readonly files: ReadonlyMap<string, FileFacts | { readonly error: string }>;
+}
+
+/** What later steps may know of an earlier one. */
+export interface StepFacts {
+  /** Null when it cannot be known, because the step itself has a problem: nothing more is said about its uses. */
+  readonly yields: PlanStep["yields"] | null;
+  readonly outputs: number;
+  /** How a reference to it is resolved. */
+  readonly as: Reference["$ref"]["as"];
+  /** Size of an uploaded file, bytes. */
+  readonly sizeBytes: number | null;
+}
+
+/** What a kind of step needs to become a step of the plan. */
+export interface Planning extends PlanContext {
+  /** Facts of the steps before this one. */
+  facts(path: string): StepFacts | undefined;
+  /** Notes a problem of this step. */
+  report(code: string, field: string | null, message: string, more?: Pick<Problem, "allowed" | "replacedBy">): void;
+}
+
+/** How one kind of step is planned. Every kind is one file, registered in the index of this folder. */
+export interface StepKind<D extends DraftStep> {
+  files(step: D): readonly { path: string; kind: MediaKind; step: string }[];
+  models(step: D): readonly string[];
+  /** The planned step, null after a problem that leaves nothing to plan; and what others may know of it. */
+  plan(step: D, planning: Planning): { readonly step: PlanStep | null; readonly facts: StepFacts };
+}

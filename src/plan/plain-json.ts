@@ -1,0 +1,43 @@
+import type { Json } from "./plan.ts";
+
+/** A parsed input as JSON, for the journal: dates as ISO text, big integers as digits, what JSON cannot hold left out. */
+export function plainJson(value: unknown): Json {
+  const seen = new Set<object>();
+  return convert(value, seen) ?? null;
+}
+
+function convert(value: unknown, around: Set<object>): Json | undefined {
+  switch (typeof value) {
+    case "string":
+    case "boolean":
+      return value;
+    case "number":
+      return Number.isFinite(value) ? value : null;
+    case "bigint":
+      return value.toString();
+    case "object":
+      return value === null ? null : convertObject(value, around);
+    default:
+      return undefined;
+  }
+}
+
+function convertObject(value: object, around: Set<object>): Json | undefined {
+  if (value instanceof Date) return Number.isNaN(value.getTime()) ? null : value.toISOString();
+  if (around.has(value)) return undefined;
+  around.add(value);
+  const converted = convertMembers(value, around);
+  around.delete(value);
+  return converted;
+}
+
+function convertMembers(value: object, around: Set<object>): Json {
+  if (value instanceof Set || Array.isArray(value)) return Array.from(value, (item) => convert(item, around) ?? null);
+  const entries: Iterable<readonly [unknown, unknown]> = value instanceof Map ? value : Object.entries(value);
+  const converted: [string, Json][] = [];
+  for (const [key, item] of entries) {
+    const json = convert(item, around);
+    if (json !== undefined) converted.push([String(key), json]);
+  }
+  return Object.fromEntries(converted);
+}

@@ -1,0 +1,106 @@
+import type { MediaKind } from "../../define/media.ts";
+import type { JsonSchema } from "../catalog-port.ts";
+import { applicable, branches, isSchema, itemSchemas, localRef, propertySchemas } from "./schema.ts";
+
+/** What a place in a model's input takes, beyond plain JSON. */
+export type Takes =
+  /** A media reference, or a list of them. */
+  | { readonly what: "media"; readonly kinds: readonly MediaKind[]; readonly maxBytes: number | null }
+  | { readonly what: "voice" }
+  | { readonly what: "json"; readonly types: readonly string[] };
+
+/** A place in a model's input: the parts of the schema that apply there, and what it takes. Made once per schema. */
+export interface Place {
+  readonly takes: Takes;
+  property(name: string): Place | null;
+  item(index: number): Place | null;
+}
+
+const roots = new WeakMap<JsonSchema, Place>();
+
+/** The place of the whole input. */
+export function inputPlace(schema: JsonSchema): Place {
+  const known = roots.get(schema);
+  if (known !== undefined) return known;
+  const place = makePlace({ root: schema, parts: applicable(schema, schema), name: "input", inherited: null });
+  roots.set(schema, place);
+  return place;
+}
+
+interface Seed {
+  readonly root: JsonSchema;
+  readonly parts: readonly JsonSchema[];
+  readonly name: string;
+  /** Media that the list around says its items are. */
+  readonly inherited: Takes | null;
+}
+
+function makePlace(seed: Seed): Place {
+  const children = new Map<string, Place | null>();
+  const takes = takesOf(seed);
+  const child = (key: string, schemas: readonly JsonSchema[], name: string, inherited: Takes | null) => {
+    const known = children.get(key);
+    if (known !== undefined) return known;
+    const parts = [...new Set(schemas.flatMap((schema) => applicable(seed.root, schema)))];
+    const place = parts.length === 0 ? null : makePlace({ root: seed.root, parts, name, inherited });
+    children.set(key, place);
+    return place;
+  };
+  return {
+    takes,
+    property: (name) => child(`.${name}`, propertySchemas(seed.parts, name), name, null),
+    item: (index) =>
+      child(
+        `[${Math.min(index, 64)}]`,
+        itemSchemas(seed.parts, index),
+        seed.name.replace(/s$/, ""),
+        takes.what === "media" ? takes : null,
+      ),
+  };
+}
+
+function takesOf({ root, parts, name, inherited }: Seed): Takes {
+  const annotated = parts.flatMap((part) => (part.media_type === undefined ? [] : mediaKinds(part.media_type)));
+  const isMedia =
+    annotated.length > 0 || parts.some((part) => part.media_type !== undefined || isMediaReference(root, part));
+  if (isMedia) {
+    const sizes = parts.flatMap((part) =>
+      typeof part.max_file_size_bytes === "number" ? [part.max_file_size_bytes] : [],
+    );
+    const kinds = annotated.length > 0 ? annotated : inherited?.what === "media" ? inherited.kinds : [];
+    return { what: "media", kinds: [...new Set(kinds)], maxBytes: sizes.length === 0 ? null : Math.min(...sizes) };
+  }
+  if (inherited !== null) return inherited;
+  if (isVoiceName(name) || parts.some((part) => part.format === "voice_id" || isVoicePattern(part.pattern))) {
+    return { what: "voice" };
+  }
+  return { what: "json", types: typesOf(parts) };
+}
+
+function mediaKinds(annotation: unknown): readonly MediaKind[] {
+  const given = Array.isArray(annotation) ? annotation : [annotation];
+  return (["image", "video", "audio"] as const).filter((kind) => given.includes(kind));
+}
+
+/** True for the union of the two forms of a media reference, whatever it is annotated with. */
+export function isMediaReference(root: JsonSchema, schema: JsonSchema): boolean {
+  const forms = [...branches(schema, "oneOf"), ...branches(schema, "anyOf")].map(
+    (form) => localRef(root, form.$ref) ?? form,
+  );
+  return hasProperties(forms, "source", "url") && hasProperties(forms, "source", "asset_id");
+}
+
+function hasProperties(forms: readonly JsonSchema[], ...names: readonly string[]): boolean {
+  return forms.some(({ properties }) => isSchema(properties) && names.every((name) => Object.hasOwn(properties, name)));
+}
+
+const isVoiceName = (name: string) => /^(?:.*_)?voice(?:_id)?$/.test(name);
+const isVoicePattern = (pattern: unknown) => typeof pattern === "string" && /\^?voice_/.test(pattern);
+
+/** JSON types that the parts name; empty when any value may stand there. */
+function typesOf(parts: readonly JsonSchema[]): readonly string[] {
+  const types = parts
+    .flatMap(({ type }) => (Array.isArray(type) ? type : [type]))
+    .filter((type) => typeof type === "string");
+  return [...new Set(types)];
+}

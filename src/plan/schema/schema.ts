@@ -1,0 +1,72 @@
+import type { JsonSchema } from "../catalog-port.ts";
+
+export function isSchema(value: unknown): value is JsonSchema {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** The sub-schemas of a keyword that holds a list of them. */
+export function branches(schema: JsonSchema, keyword: string): readonly JsonSchema[] {
+  const list = schema[keyword];
+  return Array.isArray(list) ? list.filter(isSchema) : [];
+}
+
+/** Target of a `$ref` within the same document; null when it points elsewhere or nowhere. */
+export function localRef(root: JsonSchema, ref: unknown): JsonSchema | null {
+  if (typeof ref !== "string" || !ref.startsWith("#")) return null;
+  let at: unknown = root;
+  for (const part of ref.slice(1).split("/").slice(1)) {
+    const key = decode(part).replaceAll("~1", "/").replaceAll("~0", "~");
+    if (typeof at !== "object" || at === null || !Object.hasOwn(at, key)) return null;
+    at = (at as Readonly<Record<string, unknown>>)[key];
+  }
+  return isSchema(at) ? at : null;
+}
+
+function decode(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
+const COMBINATORS = ["allOf", "anyOf", "oneOf"];
+const CONDITIONALS = ["then", "else"];
+/** A schema may refer to itself; this bounds how many of its parts are looked at for one value. */
+const MAX_PARTS = 200;
+
+/** A schema and every sub-schema that may apply to the same value: branches, conditions, references. */
+export function applicable(root: JsonSchema, schema: JsonSchema): readonly JsonSchema[] {
+  const found = new Set<JsonSchema>();
+  const visit = (one: JsonSchema) => {
+    if (found.has(one) || found.size >= MAX_PARTS) return;
+    found.add(one);
+    const target = localRef(root, one.$ref);
+    if (target !== null) visit(target);
+    for (const keyword of COMBINATORS) for (const branch of branches(one, keyword)) visit(branch);
+    for (const keyword of CONDITIONALS) {
+      const branch = one[keyword];
+      if (isSchema(branch)) visit(branch);
+    }
+  };
+  visit(schema);
+  return [...found];
+}
+
+/** Sub-schemas of an object's property, from all parts that speak of it. */
+export function propertySchemas(parts: readonly JsonSchema[], name: string): readonly JsonSchema[] {
+  return parts.flatMap((part) => {
+    const own = isSchema(part.properties) && Object.hasOwn(part.properties, name) ? part.properties[name] : undefined;
+    if (isSchema(own)) return [own];
+    return isSchema(part.additionalProperties) ? [part.additionalProperties] : [];
+  });
+}
+
+/** Sub-schemas of a list's item. */
+export function itemSchemas(parts: readonly JsonSchema[], index: number): readonly JsonSchema[] {
+  return parts.flatMap((part) => {
+    const positional = branches(part, "prefixItems")[index];
+    if (positional !== undefined) return [positional];
+    return isSchema(part.items) ? [part.items] : [];
+  });
+}
