@@ -61,11 +61,10 @@ const show = await openShowrunner({
 });
 
 try {
-  const before = await show.balance();
   const acts: Act[] = [];
   for (const recipe of recipes) acts.push(await perform(show, recipe));
-  const after = await show.balance();
-  process.exitCode = conclude(acts, before.balanceMicros - after.balanceMicros, show.requests().total) ? 0 : 1;
+  const { charged_micros: charged, refunded_micros: refunded } = service.stats();
+  process.exitCode = conclude(acts, charged - refunded, show.requests().total) ? 0 : 1;
 } finally {
   await show.close();
   await service.close();
@@ -85,7 +84,7 @@ async function perform(runner: Showrunner, recipe: string): Promise<Act> {
   return { quote, report };
 }
 
-/** Prints the table and every check; true when all of them hold. */
+/** Prints the table and every check; true when all of them hold. `walletMicros` is what the service took. */
 function conclude(acts: readonly Act[], walletMicros: number, requests: number): boolean {
   const rows = acts.flatMap(({ report }) => report.steps.map((step) => rowOf(step, report)));
   talk.print(`\n${table(rows, columns)}\n`);
