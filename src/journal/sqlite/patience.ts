@@ -1,4 +1,4 @@
-import { setTimeout as delay } from "node:timers/promises";
+import { setTimeout as delay, setImmediate as nextTurn } from "node:timers/promises";
 import { JournalBusyError } from "../errors.ts";
 import { isBusy, journalFailure } from "./failure.ts";
 
@@ -8,6 +8,8 @@ export interface Patience {
   readonly path: string;
 }
 
+/** A transaction takes well under a millisecond, so at first it is worth asking again at every turn of the event loop. */
+const eagerMs = 2;
 const firstDelayMs = 1;
 const longestDelayMs = 8;
 
@@ -16,15 +18,22 @@ const longestDelayMs = 8;
  * free; it grows, with some chance in it so that two waiting processes part ways. Other failures come out typed.
  */
 export async function patiently<T>(attempt: () => T, patience: Patience): Promise<T> {
-  const deadline = performance.now() + patience.busyTimeoutMs;
-  for (let delayMs = firstDelayMs; ; delayMs = Math.min(delayMs * 2, longestDelayMs)) {
+  const startedAt = performance.now();
+  let delayMs = firstDelayMs;
+  for (;;) {
     try {
       return attempt();
     } catch (error) {
       if (!isBusy(error)) throw journalFailure(error, patience.path);
-      if (performance.now() >= deadline) throw stillBusy(patience, error);
+      const waitedMs = performance.now() - startedAt;
+      if (waitedMs >= patience.busyTimeoutMs) throw stillBusy(patience, error);
+      if (waitedMs < eagerMs) {
+        await nextTurn();
+        continue;
+      }
     }
     await delay(delayMs * (0.5 + Math.random()));
+    delayMs = Math.min(delayMs * 2, longestDelayMs);
   }
 }
 

@@ -1,0 +1,99 @@
+import { execFileSync } from "node:child_process";
+import { appendFileSync, mkdtempSync, rmSync, statfsSync, statSync, truncateSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { openSqliteJournal } from "../../src/journal/sqlite.ts";
+import type { Lease } from "../../src/journal/store.ts";
+import { holder, nobodyIsDead, planned, started } from "./samples.ts";
+
+const disk = mkdtempSync(join(tmpdir(), "journal-disk-"));
+const mounted = mount();
+afterAll(() => {
+  if (mounted) execFileSync("umount", [disk]);
+  rmSync(disk, { recursive: true, force: true });
+});
+
+/** A disk of two megabytes; only root may make one. */
+function mount(): boolean {
+  try {
+    execFileSync("mount", ["-t", "tmpfs", "-o", "size=2m", "tmpfs", disk], { stdio: "pipe" });
+    return true;
+  } catch (error) {
+    console.warn(`NOT TESTED: a journal on a full disk. A small tmpfs cannot be mounted here: ${error}`);
+    return false;
+  }
+}
+
+const ballast = join(disk, "ballast");
+
+function fillDisk(): void {
+  for (const size of [65_536, 4_096, 512, 1]) {
+    try {
+      for (;;) appendFileSync(ballast, Buffer.alloc(size, 1));
+    } catch (error) {
+      if (!(error instanceof Error && "code" in error && error.code === "ENOSPC")) throw error;
+    }
+  }
+  expect(statfsSync(disk).bavail).toBe(0);
+}
+
+describe.runIf(mounted)("A journal on a disk that fills up", () => {
+  const path = join(disk, "journal.db");
+  const big = () => started("s".repeat(20_000));
+  let journal: Awaited<ReturnType<typeof openSqliteJournal>>;
+  let lease: Lease;
+
+  const commit = (afterSeq: number, count: number) =>
+    journal.commit({
+      ...{ lease, afterSeq, at: 1, events: Array.from({ length: count }, big), status: "running" },
+      ledger: [{ type: "hold", step: `after-${afterSeq}`, attempt: 1, amountMicros: 1 }],
+    });
+
+  beforeAll(async () => {
+    journal = await openSqliteJournal(path);
+    await journal.createRun("r1", planned(), 10);
+    const outcome = await journal.takeLease("r1", holder("a"), { at: 1, ttlMs: 9, isDead: nobodyIsDead });
+    if (!outcome.taken) throw new Error("the lease was not free");
+    lease = outcome.lease;
+  });
+  afterAll(() => journal.close());
+
+  test("says so, commits nothing, still reads, and goes on where it was once there is room", async () => {
+    await commit(2, 1);
+    for (let round = 0; round < 3; round += 1) {
+      const lastSeq = 3 + round * 10;
+      fillDisk();
+      for (let attempt = 0; attempt < 3; attempt += 1) {
+        const error = await commit(lastSeq, 10).catch((thrown) => thrown);
+        expect(error).toMatchObject({ code: "JOURNAL_DISK_FULL", path });
+        expect(error.message).toContain("Free some space");
+      }
+      expect(await journal.read("r1")).toHaveLength(lastSeq);
+      expect(await journal.ledger("r1")).toEqual({ heldMicros: 1 + round, settledMicros: 0 });
+      rmSync(ballast);
+      expect(await commit(lastSeq, 10)).toMatchObject({ committed: true, lastSeq: lastSeq + 10 });
+    }
+  });
+
+  test("refuses the commit that does not fit and takes the small one asked for at the same moment", async () => {
+    await journal.createRun("r2", planned(), 10);
+    fillDisk();
+    truncateSync(ballast, statSync(ballast).size - 65_536);
+    const { lastSeq = 0 } = (await journal.run("r1")) ?? {};
+    const outcomes = await Promise.allSettled([commit(lastSeq, 60), journal.send("r2", { type: "stop" }, 1)]);
+    rmSync(ballast);
+    expect(outcomes[0]).toMatchObject({ status: "rejected", reason: { code: "JOURNAL_DISK_FULL" } });
+    expect(outcomes[1]).toMatchObject({ status: "fulfilled" });
+    expect(await journal.inbox("r2")).toHaveLength(1);
+    expect(await journal.read("r1")).toHaveLength(lastSeq);
+  });
+
+  test("cannot be made there, and can once there is room", async () => {
+    fillDisk();
+    const second = join(disk, "second.db");
+    await expect(openSqliteJournal(second)).rejects.toMatchObject({ code: "JOURNAL_DISK_FULL" });
+    rmSync(ballast);
+    await (await openSqliteJournal(second)).close();
+  });
+});
