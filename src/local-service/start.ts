@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { rmSync } from "node:fs";
 import { createServiceApp } from "./app.ts";
-import { BUILT_IN_MODELS } from "./catalog/builtin/index.ts";
 import { createCatalog } from "./catalog/catalog.ts";
+import { loadCatalog } from "./catalog/load.ts";
 import type { ClockControl } from "./clock/clock.ts";
 import { createClock } from "./clock/clock.ts";
 import { openDataDir } from "./data-dir/data-dir.ts";
@@ -76,6 +76,7 @@ interface Opened {
 
 async function open(options: NormalOptions): Promise<Opened> {
   let origin = "http://127.0.0.1";
+  const definitions = loadCatalog(options.catalog);
   const store = openStore(options.dataDir);
   const clock = openClock(store);
   const secret = signingSecret(store);
@@ -92,7 +93,7 @@ async function open(options: NormalOptions): Promise<Opened> {
     hub,
     presigner,
     dataDir: openDataDir(options.dataDir),
-    catalog: createCatalog(BUILT_IN_MODELS),
+    catalog: createCatalog(definitions),
     ...(await openRenderer(options)),
     streams: createOpenStreams(),
     metrics: createMetrics(),

@@ -50,6 +50,8 @@ export interface ModelDefinition {
   priceMicros(work: Work): number;
   /** Simulated length of the work, before the speed factor. */
   renderMs(work: Work): number;
+  /** The schema lists its voices itself, so ids that the service does not know are fine. */
+  readonly listsVoices: boolean;
   /** Stock voices, for speech models. */
   readonly voices: readonly StockVoice[];
   /** Other ids that answer 404 with this advice. */

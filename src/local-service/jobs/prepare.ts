@@ -25,7 +25,8 @@ export function workPreparer({ store, catalog, clock, options }: ServiceContext)
     const bySchema = model.check(input);
     const { media, problems } = resolve(model.entry.input_schema, input, owner);
     const known = new Set(bySchema.map((item) => item.field));
-    const more = [...problems, ...voiceProblems(store, catalog, input, owner)].filter((item) => !known.has(item.field));
+    const voices = model.listsVoices ? [] : voiceProblems(store, catalog, input, owner);
+    const more = [...problems, ...voices].filter((item) => !known.has(item.field));
     const all = [...bySchema, ...more, ...others];
     if (all.length > 0) throw invalid(all);
     return { input, media };

@@ -32,6 +32,7 @@ export function builtIn(model: BuiltIn): ModelDefinition {
     unquotable: null,
     priceMicros: () => 0,
     renderMs: () => 0,
+    listsVoices: false,
     voices: [],
     oldIds: {},
     ...own,

@@ -1,0 +1,77 @@
+import { lookup } from "node:dns/promises";
+import { type DestinationRules, findDestination, type Resolve } from "./destination.ts";
+import type { Outcome } from "./outcome.ts";
+import { type Message, post } from "./post.ts";
+
+/** The one way out of the service: every POST to an address that a caller named goes through here. */
+export interface Outbound {
+  /** Checks the destination now, then posts. Null: the service is closing, nothing is known. Never rejects. */
+  post(url: string, message: Message): Promise<Outcome | null>;
+  /** Counts work as under way until it ends; `idle` waits for it. */
+  during<T>(work: Promise<T>): Promise<T>;
+  /** Resolves when no work is under way. */
+  idle(): Promise<void>;
+  /** Cuts every POST; later ones are not sent. */
+  close(): Promise<void>;
+}
+
+export interface OutboundOptions extends DestinationRules {
+  /** From the name lookup to the end of the answer, in real milliseconds. */
+  readonly timeoutMs: number;
+  /** Default: the system's. */
+  readonly resolve?: Resolve;
+}
+
+const systemResolve: Resolve = (host) => lookup(host, { all: true });
+
+export function createOutbound(options: OutboundOptions): Outbound {
+  const { timeoutMs, resolve = systemResolve } = options;
+  const stopping = new AbortController();
+  const underWay = new Set<Promise<unknown>>();
+
+  async function send(url: string, message: Message): Promise<Outcome | null> {
+    const until = performance.now() + timeoutMs;
+    const found = await inTime(findDestination(url, resolve, options), timeoutMs, stopping.signal);
+    if (stopping.signal.aborted) return null;
+    if (found === null) return { is: "late" };
+    if (found.is === "blocked") return found;
+    if (found.is === "unresolved") return { is: "unreachable" };
+    return post(found, message, Math.max(1, until - performance.now()), stopping.signal);
+  }
+
+  function during<T>(work: Promise<T>): Promise<T> {
+    const end = () => void underWay.delete(work);
+    underWay.add(work);
+    work.then(end, end);
+    return work;
+  }
+
+  return {
+    during,
+    post: (url, message) => during(send(url, message).catch((): Outcome => ({ is: "unreachable" }))),
+    async idle() {
+      while (underWay.size > 0) await Promise.allSettled([...underWay]);
+    },
+    async close() {
+      stopping.abort();
+      while (underWay.size > 0) await Promise.allSettled([...underWay]);
+    },
+  };
+}
+
+/** Null when the work takes too long, or the signal comes first; a name lookup cannot be cancelled. */
+function inTime<T>(work: Promise<T>, limitMs: number, signal: AbortSignal): Promise<T | null> {
+  return new Promise((resolve, reject) => {
+    const stop = () => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", stop);
+      resolve(null);
+    };
+    const timer = setTimeout(stop, limitMs);
+    signal.addEventListener("abort", stop);
+    work.then(resolve, reject).finally(() => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", stop);
+    });
+  });
+}

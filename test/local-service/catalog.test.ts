@@ -1,0 +1,135 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { LocalServiceError, startLocalService } from "../../src/local-service/index.ts";
+import { PICTURE, SOUND } from "../../src/local-service/stub/stub-media.ts";
+import { ask, type Body, get, made, start, uploaded } from "./support/service.ts";
+
+const reference = (media_type: string, role: string) => ({
+  media_type,
+  role,
+  oneOf: [
+    {
+      type: "object",
+      additionalProperties: false,
+      required: ["source", "url"],
+      properties: { source: { const: "url" }, url: { type: "string" } },
+    },
+    {
+      type: "object",
+      additionalProperties: false,
+      required: ["source", "asset_id"],
+      properties: { source: { const: "asset" }, asset_id: { type: "string" } },
+    },
+  ],
+  discriminator: { propertyName: "source", mapping: { url: "#/x", asset: "#/y" } },
+  x_unknown: { survives: true },
+});
+
+const model = (id: string, modality: string, properties: object, required: string[] = []) => ({
+  id,
+  modality,
+  name: id,
+  description: null,
+  logo_url: null,
+  price_description: "some",
+  input_schema: { type: "object", additionalProperties: false, required, properties },
+});
+
+const prompt = { type: "string", minLength: 1 };
+
+test("any catalog is served, with renderers chosen by modality and fields", async () => {
+  const service = await start({
+    catalog: [
+      model("draw", "image", { prompt, refs: { type: "array", items: reference("image", "reference") } }, ["prompt"]),
+      model("film", "video", { prompt, first: reference("image", "start_frame") }, ["prompt"]),
+      model("talk", "video", {
+        prompt,
+        face: reference("image", "start_frame"),
+        sound: reference("audio", "audio_input"),
+      }),
+      model("say", "audio", { text: prompt, voice_id: { type: "string", enum: ["anna", "otto"] } }, [
+        "text",
+        "voice_id",
+      ]),
+      model("clone", "audio", { audio: reference("audio", "audio_input") }, ["audio"]),
+    ],
+  });
+  const picture = await uploaded(service, PICTURE.bytes);
+  const sound = await uploaded(service, SOUND.bytes);
+  const kind = async (id: string, input: object) => (await made(service, id, input)).outputs[0].content_type;
+  expect(await kind("draw", { prompt: "x", refs: [picture] })).toBe("image/png");
+  expect(await kind("film", { prompt: "x", first: picture })).toBe("video/mp4");
+  expect(await kind("talk", { prompt: "x", face: picture, sound })).toBe("video/mp4");
+  expect(await kind("say", { text: "x", voice_id: "otto" })).toBe("audio/wav");
+  expect((await made(service, "clone", { audio: sound })).outputs[0].voice_id).toMatch(/^voice_/);
+  const entry = (await get(service, "/models/film")).body;
+  expect(entry.input_schema.properties.first.x_unknown).toEqual({ survives: true });
+  const wrong = { input: { prompt: "x", first: sound } };
+  const refused = await ask(service, "POST", "/models/film", { body: wrong });
+  expect(refused.body.error.details[0]).toMatchObject({ field: "input.first", reason: "media_type" });
+});
+
+test("a schema that does not compile disables that model with a message, not the service", async () => {
+  const bad = { ...model("bad", "image", {}), input_schema: { type: "nonsense" } };
+  const none = { ...model("none", "image", {}), input_schema: null };
+  const service = await start({ catalog: [bad, none, model("good", "image", { prompt })] });
+  expect((await get(service, "/models")).body.data.map((item: Body) => item.id)).toEqual(["good"]);
+  const refused = await get(service, "/models/bad");
+  expect(refused).toMatchObject({ status: 400, body: { error: { code: "FAILED_PRECONDITION" } } });
+  expect(refused.body.error.message).toContain("does not compile");
+  expect(service.stats().disabled_models).toHaveLength(2);
+  expect((await made(service, "good", { prompt: "x" })).status).toBe("COMPLETED");
+});
+
+test("a file of a hundred models is served, each with its own schema", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "catalog-test-"));
+  const file = join(folder, "catalog.json");
+  const modalities = ["image", "video", "audio"];
+  const many = Array.from({ length: 100 }, (_, index) => {
+    const properties = { prompt, [`own_${index}`]: { type: "integer", minimum: index } };
+    return model(`model-${index}`, modalities[index % 3]!, properties, ["prompt"]);
+  });
+  await writeFile(file, JSON.stringify(many));
+  const service = await start({ catalog: file });
+  await rm(folder, { recursive: true });
+  expect((await get(service, "/models")).body.data).toHaveLength(100);
+  expect((await get(service, "/models?modality=video")).body.data).toHaveLength(33);
+  const low = await ask(service, "POST", "/models/model-40/estimate", { body: { input: { prompt: "x", own_40: 39 } } });
+  expect(low.body.error.details).toMatchObject([{ field: "input.own_40", reason: "minimum" }]);
+  const fine = await ask(service, "POST", "/models/model-40/estimate", {
+    body: { input: { prompt: "x", own_40: 40 } },
+  });
+  expect(fine.body).toMatchObject({ model: "model-40", cost: expect.any(Number) });
+});
+
+test("what a catalog says to the local service alone is obeyed and not shown", async () => {
+  const own = (id: string, x_local: object) => ({ ...model(id, "image", { prompt }), x_local });
+  const service = await start({
+    catalog: [
+      own("dear", { price_usd: 1.5 }),
+      own("old", { replaced_by: "dear" }),
+      own("soon", { unsupported: "soon" }),
+    ],
+  });
+  expect((await made(service, "dear", { prompt: "x" })).cost).toBe(1.5);
+  expect((await get(service, "/models/dear")).body).not.toHaveProperty("x_local");
+  expect((await get(service, "/models/old")).body.error).toMatchObject({ code: "GONE", replaced_by: "dear" });
+  expect((await get(service, "/models/soon")).body.error).toMatchObject({
+    code: "FAILED_PRECONDITION",
+    message: "soon",
+  });
+});
+
+test.each([
+  ["no file", "/nowhere/catalog.json", "cannot be read"],
+  ["no array", { models: 1 } as never, "no array of models"],
+  ["a model without an id", [{ modality: "image" }], "model 0, id"],
+  ["an unknown modality", [model("a", "smell", {})], "model 0, modality"],
+  ["the same id twice", [model("a", "image", {}), model("a", "image", {})], "a twice"],
+])("a catalog with %s is refused at the start", async (_name, catalog, text) => {
+  const error = await startLocalService({ catalog, renderer: "stub" }).catch((reason: unknown) => reason);
+  expect(error).toBeInstanceOf(LocalServiceError);
+  expect(error).toMatchObject({ code: "CATALOG_INVALID", message: expect.stringContaining(text) });
+});

@@ -1,0 +1,135 @@
+import { expect, test } from "vitest";
+import type { FaultRule } from "../../src/local-service/index.ts";
+import { ask, finished, frames, get, made, start, submit } from "./support/service.ts";
+
+const cat = { prompt: "a cat" };
+const submitRoute = "POST /models/{model}";
+const body = { input: cat, idempotency_key: "k" };
+
+test("a connection dropped before the work leaves no job; after it, the ack is lost and the same key finds the job", async () => {
+  const service = await start();
+  service.faults([{ kind: "drop", when: "before", route: submitRoute, count: 1 }]);
+  await expect(ask(service, "POST", "/models/image-1", { body })).rejects.toThrow();
+  expect(service.stats().jobs_created).toBe(0);
+  service.faults([{ kind: "drop", when: "after", route: submitRoute, count: 1 }]);
+  await expect(ask(service, "POST", "/models/image-1", { body })).rejects.toThrow();
+  const again = await ask(service, "POST", "/models/image-1", { body });
+  expect(again.headers.get("x-idempotent-replayed")).toBe("true");
+  expect(service.stats()).toMatchObject({ jobs_created: 1, charged_micros: 20_000 });
+});
+
+test("429 and 5xx strike by route, model and prompt, so often, after so many", async () => {
+  const service = await start();
+  const rules: FaultRule[] = [
+    { kind: "error", code: "RESOURCE_EXHAUSTED", retry_after: 7, route: "GET /balance", count: 1 },
+    { kind: "error", code: "UNAVAILABLE", model: "image-1", prompt: "\\bdog\\b", skip: 1, count: 2 },
+  ];
+  expect((await ask(service, "POST", "/_local/faults", { body: { rules } })).status).toBe(200);
+  const limited = await get(service, "/balance");
+  expect(limited.status).toBe(429);
+  expect(limited.headers.get("retry-after")).toBe("7");
+  expect(limited.headers.get("x-ratelimit-remaining")).toBe("0");
+  expect((await get(service, "/balance")).status).toBe(200);
+  const send = async (prompt: string) =>
+    (await ask(service, "POST", "/models/image-1", { body: { input: { prompt } } })).status;
+  expect([
+    await send("a dog"),
+    await send("a dog"),
+    await send("a cat"),
+    await send("a dog"),
+    await send("a dog"),
+  ]).toEqual([202, 503, 202, 503, 202]);
+  const view = (await ask(service, "GET", "/_local/faults")).body.rules;
+  expect(view.map((rule: { struck: number }) => rule.struck)).toEqual([1, 2]);
+});
+
+test("an error without an envelope looks like a proxy's", async () => {
+  const service = await start();
+  service.faults([{ kind: "error", code: "UNAVAILABLE", status: 502, envelope: false }]);
+  const reply = await get(service, "/jobs");
+  expect(reply.status).toBe(502);
+  expect(reply.body).toContain("<h1>");
+});
+
+test("the same seed strikes the same matches, another seed others", async () => {
+  const service = await start();
+  const pattern = async (seed: number) => {
+    service.faults([{ kind: "error", code: "UNAVAILABLE", probability: 0.5 }], seed);
+    const statuses: number[] = [];
+    for (let turn = 0; turn < 24; turn++) statuses.push((await get(service, "/balance")).status);
+    return statuses.join();
+  };
+  const first = await pattern(7);
+  expect(first).toContain("200");
+  expect(first).toContain("503");
+  expect(await pattern(7)).toBe(first);
+  expect(await pattern(8)).not.toBe(first);
+});
+
+test("outputs expire at once, frame rates and costs come late", async () => {
+  const service = await start();
+  service.clock.manual();
+  service.faults([
+    { kind: "expire_now", model: "image-1" },
+    { kind: "fps_late", delay_ms: 1000, model: "video-1" },
+    { kind: "cost_late", delay_ms: 1000, model: "video-1" },
+  ]);
+  expect((await made(service, "image-1", cat)).outputs[0]).toMatchObject({ status: "EXPIRED", url: null });
+  const film = await made(service, "video-1", { prompt: "x", aspect_ratio: "1:1", duration_ms: 3000 });
+  expect(film).toMatchObject({ status: "COMPLETED", outputs: [{ fps: null }] });
+  expect(film).not.toHaveProperty("cost");
+  expect(film).not.toHaveProperty("currency");
+  await service.clock.advance(1000);
+  const later = (await get(service, `/jobs/${film.job_id}`)).body;
+  expect(later).toMatchObject({ cost: 0.18, currency: "USD", outputs: [{ fps: 5 }] });
+});
+
+test("a download is truncated, and a range resumes it", async () => {
+  const service = await start();
+  const { url } = (await made(service, "image-1", cat)).outputs[0];
+  const whole = Buffer.from(await (await fetch(url)).arrayBuffer());
+  service.faults([{ kind: "truncate_download", bytes: 10, count: 1 }]);
+  const cut = await fetch(url);
+  expect(cut.headers.get("content-length")).toBe(String(whole.length));
+  await expect(cut.arrayBuffer()).rejects.toThrow();
+  const rest = await fetch(url, { headers: { Range: "bytes=10-", "If-Range": cut.headers.get("etag") ?? "" } });
+  expect(rest.status).toBe(206);
+  expect(Buffer.from(await rest.arrayBuffer())).toEqual(whole.subarray(10));
+  const changed = await fetch(url, { headers: { Range: "bytes=10-", "If-Range": '"other"' } });
+  expect(changed.status).toBe(200);
+  expect((await fetch(url, { headers: { Range: "bytes=100000-" } })).status).toBe(416);
+  expect((await fetch(url, { headers: { Range: "bytes=-5" } })).headers.get("content-length")).toBe("5");
+  expect((await fetch(`${url}x`)).status).toBe(403);
+});
+
+test("a service may ask for funds before it looks at the key, or forget the key", async () => {
+  const service = await start({ balance: 0.02 });
+  await submit(service, "image-1", cat, { idempotency_key: "k" });
+  service.faults([{ kind: "funds_before_keys", count: 1 }]);
+  expect((await ask(service, "POST", "/models/image-1", { body })).status).toBe(402);
+  expect((await ask(service, "POST", "/models/image-1", { body })).status).toBe(202);
+  await service.fund(1);
+  service.faults([{ kind: "forget_key", count: 1 }]);
+  const second = await ask(service, "POST", "/models/image-1", { body });
+  expect(second.headers.get("x-idempotent-replayed")).toBeNull();
+  expect(service.stats().jobs_by_key).toEqual({ k: 2 });
+});
+
+test("slow streams still arrive whole, and a reset one can be resumed", async () => {
+  const service = await start();
+  const { job_id } = await submit(service, "image-1", cat);
+  await finished(service, job_id);
+  service.faults([{ kind: "slow_stream", delay_ms: 1, count: 1 }]);
+  expect((await frames(service, job_id)).at(-1)?.event).toBe("done");
+  service.faults([{ kind: "cut_stream", after_frames: 2, clean: false, count: 1 }]);
+  await expect(frames(service, job_id)).rejects.toThrow();
+  expect(await frames(service, job_id)).toHaveLength(10);
+});
+
+test("a rule that is not understood is refused with its place", async () => {
+  const service = await start();
+  const reply = await ask(service, "POST", "/_local/faults", {
+    body: { rules: [{ kind: "delay", delay_ms: "soon" }] },
+  });
+  expect(reply.body.error.details[0]).toMatchObject({ field: "rules[0].delay_ms", reason: "type" });
+});

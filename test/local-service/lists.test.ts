@@ -1,0 +1,82 @@
+import { expect, test } from "vitest";
+import { ask, type Body, finished, get, made, start, submit } from "./support/service.ts";
+
+test("pages run newest first, complete and without repeats while jobs arrive", async () => {
+  const service = await start();
+  const ids: string[] = [];
+  for (let index = 0; index < 25; index++) ids.push((await submit(service, "image-1", { prompt: `${index}` })).job_id);
+  const seen: string[] = [];
+  let cursor: string | null = "";
+  while (cursor !== null) {
+    const { body }: Body = await get(service, `/jobs?limit=10${cursor === "" ? "" : `&cursor=${cursor}`}`);
+    seen.push(...body.data.map((job: Body) => job.job_id));
+    cursor = body.next_cursor;
+    await submit(service, "image-1", { prompt: "later" });
+  }
+  expect(seen).toEqual(ids.toReversed());
+  expect((await get(service, "/jobs")).body.data).toHaveLength(20);
+  expect((await get(service, "/models/image-1/jobs?limit=100")).body.data).toHaveLength(28);
+  expect((await get(service, "/models/video-1/jobs")).body).toEqual({ data: [], next_cursor: null });
+});
+
+test("limit 0, 101 or text, and a foreign cursor, are 400 on every paged endpoint", async () => {
+  const service = await start();
+  const { job_id } = await made(service, "image-1", { prompt: "x" });
+  const paged = ["/jobs", `/jobs/${job_id}/logs`, "/models/image-1/jobs", "/models/speech-1/voices", "/keys"];
+  for (const path of paged) {
+    for (const limit of ["0", "101", "ten", "-1", "1.5", ""]) {
+      const reply = await get(service, `${path}?limit=${limit}`);
+      expect([path, limit, reply.status, reply.body.error?.param]).toEqual([path, limit, 400, "limit"]);
+    }
+    expect((await get(service, `${path}?cursor=abc`)).body.error.param).toBe("cursor");
+    expect((await get(service, `${path}?limit=100`)).status).toBe(200);
+  }
+});
+
+test("logs are paged oldest first", async () => {
+  const service = await start();
+  const { job_id } = await made(service, "image-1", { prompt: "x" });
+  const first = (await get(service, `/jobs/${job_id}/logs?limit=4`)).body;
+  expect(first.data.map((item: Body) => item.id)).toEqual([1, 2, 3, 4]);
+  const second = (await get(service, `/jobs/${job_id}/logs?limit=4&cursor=${first.next_cursor}`)).body;
+  expect(second.data.map((item: Body) => item.event)).toEqual(["finalizing", "download.ready", "completed"]);
+  expect(second.next_cursor).toBeNull();
+});
+
+test("usage counts jobs and net spending by total, day and model", async () => {
+  const service = await start();
+  service.clock.manual();
+  const first = await submit(service, "image-1", { prompt: "a" });
+  await finished(service, first.job_id);
+  await service.clock.advance(86_400_000);
+  await finished(service, (await submit(service, "image-1", { prompt: "b", num_outputs: 2 })).job_id);
+  service.faults([{ kind: "fail_job" }]);
+  await made(service, "video-1", { prompt: "c", aspect_ratio: "1:1", duration_ms: 3000 });
+  const total = (await get(service, "/usage")).body;
+  expect(total).toMatchObject({ group_by: "total", total_jobs: 3, total_spent: 0.06, currency: "USD" });
+  const byModel = (await get(service, "/usage?group_by=model")).body.data;
+  expect(byModel).toEqual([
+    { key: "image-1", jobs: 2, spent: 0.06 },
+    { key: "video-1", jobs: 1, spent: 0 },
+  ]);
+  const byDay = (await get(service, "/usage?group_by=day")).body.data;
+  expect(byDay.map((row: Body) => row.jobs)).toEqual([1, 2]);
+  const yesterday = new Date(service.clock.now() - 86_000_000).toISOString();
+  expect((await get(service, `/usage?end=${yesterday}`)).body.total_jobs).toBe(1);
+  for (const query of [
+    "group_by=hour",
+    "start=monday",
+    "start=2020-01-01&end=2020-06-01",
+    "start=2020-01-02&end=2020-01-01",
+  ]) {
+    expect([query, (await get(service, `/usage?${query}`)).status]).toEqual([query, 400]);
+  }
+});
+
+test("statistics count requests by route and status", async () => {
+  const service = await start();
+  await get(service, "/balance");
+  await get(service, "/balance", { credential: null });
+  const { body } = await ask(service, "GET", "/_local/stats");
+  expect(body.requests["GET /balance"]).toEqual({ "200": 1, "401": 1 });
+});
