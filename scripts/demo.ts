@@ -100,7 +100,7 @@ function conclude(acts: readonly Act[], walletMicros: number, requests: number):
     [`table ${dollars(spent)} = wallet ${dollars(walletMicros)}`, spent === walletMicros],
     ...acts.map((act): [string, boolean] => quoteCheck(act)),
     [
-      `${running} requests while ${jobs.length} jobs ran: ${perJob.toFixed(1)} a job (${requests - running} more to plan, price and look at the wallet)`,
+      `${running} requests while ${jobs.length} jobs ran: ${perJob.toFixed(1)} a job (${requests - running} more to plan and price)`,
       perJob < mostRequestsPerJob,
     ],
     ["one PNG, one WAV or MP3, two MP4s", hasEveryKind(rows.map(({ file }) => file))],

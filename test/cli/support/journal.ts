@@ -2,12 +2,13 @@ import { existsSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { openSqliteJournal } from "../../../src/journal/sqlite.ts";
 import type { JournalStore } from "../../../src/journal/store.ts";
+import type { CliEnd } from "./cli.ts";
 
 /** Looks into the journal that another process writes. */
 export interface JournalView extends AsyncDisposable {
   readonly store: JournalStore;
   /** Settles when the run's journal holds this event; rejects when `ended` comes first. */
-  reached(runId: string, seq: number, ended: Promise<unknown>): Promise<void>;
+  reached(runId: string, seq: number, ended: Promise<CliEnd>): Promise<void>;
 }
 
 /** Milliseconds between two looks: another process's commits announce themselves to nobody. */
@@ -23,17 +24,21 @@ export async function viewJournal(path: string, ended: Promise<unknown>): Promis
   return {
     store,
     async reached(runId, seq, end) {
-      let gone = false;
-      void end.then(() => {
-        gone = true;
+      let gone: CliEnd | null = null;
+      void end.then((last) => {
+        gone = last;
       });
       for (;;) {
         const row = await store.run(runId);
         if (row !== null && row.lastSeq >= seq) return;
-        if (gone) throw new Error(`the process ended at event ${row?.lastSeq ?? 0}, before ${seq}`);
+        if (gone !== null) throw endedEarly(gone, row?.lastSeq ?? 0, seq);
         await delay(lookEveryMs);
       }
     },
     [Symbol.asyncDispose]: () => store.close(),
   };
+}
+
+function endedEarly({ code, stderr }: CliEnd, at: number, wanted: number): Error {
+  return new Error(`the process ended at event ${at}, before ${wanted}, with exit ${code}:\n${stderr}`);
 }
