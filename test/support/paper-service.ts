@@ -42,6 +42,7 @@ export class PaperService {
   readonly #options: PaperOptions;
   balanceMicros: number;
   submits = 0;
+  now: () => number = () => Date.UTC(2030, 0, 1);
 
   constructor(options: PaperOptions) {
     this.#options = options;
@@ -66,6 +67,12 @@ export class PaperService {
       brand: null,
       model: (id: string) => talk("model", () => this.#model(id)),
       models: () => listing([]),
+      modelJobs: (id: string) =>
+        listing(
+          [...this.jobs.values()]
+            .filter(({ model }) => model === id)
+            .map(({ jobId, model }) => ({ jobId, model, createdAt: new Date(this.now()).toISOString() })),
+        ),
       voices: () => listing([{ id: "voice_stock" }]),
       estimate: ({ model }: { model: string }) => {
         const costMicros = this.#price(model);

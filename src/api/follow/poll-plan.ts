@@ -6,8 +6,10 @@ export interface PollView {
   readonly expectedAt: number | null;
   /** 0 to 1, or null. */
   readonly progress: number | null;
-  /** Looks so far. */
-  readonly looks: number;
+  /** The job was still waiting for its turn when last seen. */
+  readonly queued: boolean;
+  /** What the look before was at, or null before the first. */
+  readonly last: "job" | "status" | null;
 }
 
 /** `job` reads the whole job, which ends the follow if it is done; `status` is for a fresh estimate. */
@@ -20,20 +22,31 @@ const minDelayMs = 1_000;
 const maxDelayMs = 60_000;
 /** A look exactly at the estimate would mostly come a moment too early. */
 const marginMs = 500;
-/** Waiting a fifth of the time already spent keeps a late look within a fifth of the job's own time. */
-const lateShare = 0.2;
+/** The first look, when nothing is known at all. */
+const firstDelayMs = 3_000;
+/**
+ * Later looks come after a share of the time already spent: a large one while the job waits for its turn, half of it
+ * while it works without an estimate, a tenth when it is past its estimate and must end soon.
+ */
+const [queuedShare, blindShare, overdueShare] = [1.5, 0.5, 0.1];
 
 /**
- * When to look next. With an expectation in the future, right after it; past it, at a distance that grows with the
- * time spent; without one, soon for a first estimate and then by extrapolated progress or the same growing distance.
+ * When to look next. With an expectation in the future, right after it. Past it, looks at the job and at its status
+ * take turns at a distance that grows with the time spent: the one ends the follow, the other brings a new estimate.
+ * Without one, the status is asked for an estimate at a distance that
+ * grows faster.
  */
 export function nextLook(view: PollView): NextLook {
-  const expectedAt = view.expectedAt ?? extrapolate(view);
-  if (expectedAt !== null && expectedAt + marginMs > view.now) {
-    return { delayMs: Math.max(minDelayMs, expectedAt - view.now + marginMs), at: "job" };
-  }
   const spentMs = view.now - view.startedAt;
-  return { delayMs: Math.min(maxDelayMs, Math.max(minDelayMs, spentMs * lateShare)), at: "status" };
+  const grown = (share: number) => Math.min(maxDelayMs, Math.max(minDelayMs, spentMs * share));
+  const expectedAt = view.expectedAt ?? extrapolate(view);
+  if (expectedAt === null) {
+    if (view.last === null) return { delayMs: firstDelayMs, at: "status" };
+    return { delayMs: grown(view.queued ? queuedShare : blindShare), at: "status" };
+  }
+  if (expectedAt - view.now > minDelayMs) return { delayMs: expectedAt - view.now + marginMs, at: "job" };
+  const at = view.last === "status" && !view.queued ? "job" : "status";
+  return { delayMs: grown(overdueShare), at };
 }
 
 /** By progress so far, but never so far off that a stalled number would make us look away for long. */

@@ -2,10 +2,13 @@ import { sleep } from "../clock.ts";
 import { classifyStatus, isTerminal } from "../job-status.ts";
 import { readStatus } from "../jobs.ts";
 import type { FollowEvent, FollowOptions } from "./follow-event.ts";
-import { nextLook } from "./poll-plan.ts";
+import { nextLook, type PollView } from "./poll-plan.ts";
 import { isEnd, look, untilSettled } from "./settle.ts";
 import { type FollowContext, type FollowStrategy, firstExpectation, localInstant } from "./strategy.ts";
 import { Tail } from "./tail.ts";
+
+/** Share of a delay that chance may add. */
+const spread = 0.05;
 
 /** Looks at the job when it is likely to have news. */
 export const pollStrategy: FollowStrategy = {
@@ -25,14 +28,18 @@ export async function* pollFrom(
   let expectedAt = firstExpectation(context, options);
   let progress: number | null = null;
   let logsAfter = "start";
-  for (let looks = 0; ; looks++) {
-    const next = nextLook({ now: context.clock.now(), startedAt, expectedAt, progress, looks });
-    await sleep(context.clock, next.delayMs, options.signal);
+  let queued = false;
+  let last: PollView["last"] = null;
+  for (;;) {
+    const next = nextLook({ now: context.clock.now(), startedAt, expectedAt, progress, queued, last });
+    // Spread a little, so that jobs submitted together are not all looked at together.
+    await sleep(context.clock, next.delayMs * (1 + context.random() * spread), options.signal);
+    last = next.at;
     if (next.at === "job") {
       const events = await look(context, jobId, options, tail);
       yield* events;
       if (isEnd(events)) return;
-      [expectedAt, progress] = [null, null];
+      queued = false;
       continue;
     }
     const view = await readStatus(context, jobId, { signal: options.signal, priority: options.priority, logsAfter });
@@ -43,6 +50,7 @@ export async function* pollFrom(
     }
     yield* tail.status(view);
     progress = view.progress;
+    queued = view.status === "IN_QUEUE";
     // Only the whole job can show that a status nobody knows is an end.
     const odd = classifyStatus(view.status) === "unrecognised";
     expectedAt = odd ? context.clock.now() : localInstant(context, view.estimatedCompletionAt);

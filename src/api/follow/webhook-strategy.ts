@@ -6,7 +6,7 @@ import { firstExpectation } from "./strategy.ts";
 import { Tail } from "./tail.ts";
 
 /** The timer behind the webhook: how long after the expected end, and without one, a first look is taken. */
-const [afterExpectedMs, blindMs] = [30_000, 120_000];
+const [afterExpectedMs, blindMs] = [30_000, 300_000];
 const longestMs = 600_000;
 /** A webhook can be faster than the read it announces: looks that soon follow it. */
 const lagMs = 1_000;

@@ -1,9 +1,8 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { Readable } from "node:stream";
-import { type Dispatcher, request } from "undici";
+import type { Dispatcher } from "undici";
 import type { Clock } from "../clock.ts";
-import { startDeadline } from "./deadline.ts";
-import type { SendMark } from "./transport.ts";
+import { AnswerCollector } from "./answer-collector.ts";
 
 export type HttpMethod = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
@@ -23,47 +22,40 @@ export type Exchange =
   | { readonly kind: "lost"; readonly sent: boolean; readonly timedOut: boolean; readonly cause: unknown }
   | { readonly kind: "aborted"; readonly sent: boolean; readonly reason: unknown };
 
-/** Largest JSON answer that is read; the description has nothing near it. */
-const maxAnswerBytes = 64 * 1024 * 1024;
-
 /** Sends one request and reads the whole answer. Never throws; never retries. */
-export async function exchange(dispatcher: Dispatcher, clock: Clock, outgoing: OutgoingRequest): Promise<Exchange> {
-  const mark: SendMark = { sent: false };
-  const deadline = startDeadline(clock, outgoing.timeoutMs, outgoing.signal);
-  try {
-    const answer = await request(outgoing.url, {
-      dispatcher,
-      opaque: mark,
-      method: outgoing.method,
-      headers: outgoing.headers,
-      body: bodyOf(outgoing),
-      signal: deadline.signal,
+export function exchange(dispatcher: Dispatcher, clock: Clock, outgoing: OutgoingRequest): Promise<Exchange> {
+  const { signal, timeoutMs } = outgoing;
+  if (signal?.aborted) return Promise.resolve({ kind: "aborted", sent: false, reason: signal.reason });
+  return new Promise((resolve) => {
+    const collector = new AnswerCollector((result) => {
+      timer?.cancel();
+      signal?.removeEventListener("abort", onAbort);
+      resolve(result);
     });
-    const text = await readBounded(answer.body);
-    return { kind: "answer", status: answer.statusCode, headers: answer.headers, text };
-  } catch (cause) {
-    if (outgoing.signal?.aborted && !deadline.timedOut()) {
-      return { kind: "aborted", sent: mark.sent, reason: outgoing.signal.reason };
+    const onAbort = () => collector.stop((sent) => ({ kind: "aborted", sent, reason: signal?.reason }));
+    const expire = () => {
+      const cause = new Error(`nothing came within ${timeoutMs} ms`);
+      collector.stop((sent) => ({ kind: "lost", sent, timedOut: true, cause }));
+    };
+    // The socket it guards keeps the process alive; the timer need not.
+    const timer = Number.isFinite(timeoutMs) ? clock.setTimer(timeoutMs, expire, { background: true }) : null;
+    signal?.addEventListener("abort", onAbort, { once: true });
+    try {
+      dispatcher.dispatch(dispatchOptions(outgoing), collector);
+    } catch (cause) {
+      collector.fail(cause);
     }
-    return { kind: "lost", sent: mark.sent, timedOut: deadline.timedOut(), cause };
-  } finally {
-    deadline.release();
-  }
+  });
 }
 
-function bodyOf(outgoing: OutgoingRequest): string | Readable | null {
+function dispatchOptions(outgoing: OutgoingRequest): Dispatcher.DispatchOptions {
+  const url = new URL(outgoing.url);
   const body = outgoing.body?.();
-  if (body === undefined) return null;
-  return typeof body === "string" ? body : Readable.from(body, { objectMode: false });
-}
-
-async function readBounded(body: AsyncIterable<Buffer>): Promise<string> {
-  const chunks: Buffer[] = [];
-  let sizeBytes = 0;
-  for await (const chunk of body) {
-    sizeBytes += chunk.length;
-    if (sizeBytes > maxAnswerBytes) throw new Error(`the answer is larger than ${maxAnswerBytes} bytes`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString("utf8");
+  return {
+    origin: url.origin,
+    path: url.pathname + url.search,
+    method: outgoing.method,
+    headers: { ...outgoing.headers },
+    body: body === undefined || typeof body === "string" ? (body ?? null) : Readable.from(body, { objectMode: false }),
+  };
 }

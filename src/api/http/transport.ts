@@ -37,13 +37,12 @@ const agentOptions: Agent.Options = {
 /** Own agents over HTTP/1.1 with keep-alive; a dispatcher that the caller gives is used as it is and never closed. */
 export function createTransport(given?: Dispatcher): Transport {
   if (given) {
-    const composed = given.compose(markSent);
-    return { requests: composed, streams: composed, close: async () => {} };
+    return { requests: given, streams: given.compose(markSent), close: async () => {} };
   }
   const requests = new Agent(agentOptions);
   const streams = new Agent(agentOptions);
   return {
-    requests: requests.compose(markSent),
+    requests,
     streams: streams.compose(markSent),
     close: async () => {
       await Promise.all([requests.destroy(), streams.destroy()]);

@@ -5,7 +5,7 @@ const marginMs = 100;
 /** Requests in flight while nothing is known of the limit, so that finding it costs few refusals. */
 const firstInFlight = 4;
 /** Good answers after which that number doubles. */
-const goodAnswersToDouble = 32;
+const goodAnswersToDouble = 128;
 const firstWaitMs = 1_000;
 const longestWaitMs = 60_000;
 
