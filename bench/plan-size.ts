@@ -1,0 +1,52 @@
+/**
+ * How long planning takes as pipelines grow: `node bench/plan-size.ts`. Fails when 10,000 steps take a second or more, or
+ * when a step of the largest pipeline costs over twice what one of the smallest does.
+ */
+import { z } from "zod";
+import { models } from "../recipes/models.ts";
+import { type Media, pipeline } from "../src/define/index.ts";
+import { criticalPath, draft, makePlan } from "../src/plan/index.ts";
+import { builtInCatalog } from "../test/support/built-in-catalog.ts";
+
+const catalog = builtInCatalog();
+const ROUNDS = 5;
+
+/** Chains of image → video, each picture referring to the one before: as many edges as steps. */
+const storyboard = pipeline("storyboard", {
+  input: z.object({ shots: z.number() }),
+  build({ input, job }) {
+    let before: Media<"image"> | null = null;
+    const videos = [];
+    for (let shot = 0; shot < input.shots; shot++) {
+      const prompt = `shot ${shot} of a long story`;
+      const picture = job(`picture-${shot}`, models.image, { prompt, ...(before !== null && { images: [before] }) });
+      const settings = { aspect_ratio: "16:9", duration_ms: 3000 } as const;
+      videos.push(job(`video-${shot}`, models.video, { start_image: picture, prompt, ...settings }));
+      before = picture;
+    }
+    return { videos };
+  },
+});
+
+function planMs(steps: number): number {
+  const times = Array.from({ length: ROUNDS }, () => {
+    const started = performance.now();
+    const { draft: drafted } = draft(storyboard, { shots: steps / 2 });
+    const made = makePlan(drafted!, { catalog, files: new Map() });
+    if (!made.ok || made.plan.steps.length !== steps) throw new Error("the bench's own pipeline has problems");
+    criticalPath(made.plan, () => 1000);
+    return performance.now() - started;
+  });
+  return times.sort((a, b) => a - b)[Math.floor(ROUNDS / 2)]!;
+}
+
+planMs(1000);
+const measured = [1_000, 10_000, 100_000].map((steps) => ({ steps, ms: planMs(steps) }));
+for (const { steps, ms } of measured) {
+  const perStep = ((ms * 1000) / steps).toFixed(1);
+  console.log(`${String(steps).padStart(7)} steps ${ms.toFixed(0).padStart(6)} ms  ${perStep.padStart(6)} µs a step`);
+}
+const [small, middle, large] = measured;
+const growth = large!.ms / large!.steps / (small!.ms / small!.steps);
+console.log(`a step of the largest costs ${growth.toFixed(2)} times one of the smallest`);
+process.exitCode = middle!.ms < 1000 && growth < 2 ? 0 : 1;
