@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { dirname, join, resolve } from "node:path";
 import type { z } from "zod";
-import { type Client, type Clock, systemClock } from "../api/index.ts";
+import { type Client, type Clock, type JobSummary, sleep, systemClock } from "../api/index.ts";
 import { type Catalog, fetchCatalog } from "../catalog/index.ts";
 import type { Pipeline, Returns } from "../define/index.ts";
 import { RunUnknownError } from "../journal/errors.ts";
@@ -9,7 +9,7 @@ import type { PauseReason, RunEvent, RunLimits, StoredEvent } from "../journal/e
 import { apply, FOLD_VERSION, fold } from "../journal/fold.ts";
 import { isHolderDead, thisHolder } from "../journal/host.ts";
 import { openSqliteJournal } from "../journal/sqlite.ts";
-import { isRunFinal, type RunPlanned, type RunState } from "../journal/state.ts";
+import { type AttemptState, isRunFinal, type RunPlanned, type RunState } from "../journal/state.ts";
 import type { JournalStore, Lease, RunRow } from "../journal/store.ts";
 import { formatUsd, parseUsd } from "../money.ts";
 import { criticalPath, draft, filesOf, makePlan, modelsOf } from "../plan/index.ts";
@@ -131,6 +131,13 @@ export interface Showrunner {
   ): AsyncIterable<StoredEvent>;
   /** Asks whoever drives the run to stop it. */
   stop(runId: string): Promise<void>;
+  /**
+   * Jobs that an unanswered submit of this step may have made: those of its model around that instant that no run of
+   * this journal knows. A person decides which it is, with `adopt`.
+   */
+  candidates(runId: string, step: string): Promise<readonly JobSummary[]>;
+  /** Says which job an unresolved step made; null: none. Takes effect when the run is resumed. */
+  adopt(runId: string, step: string, jobId: string | null): Promise<void>;
   balance(): Promise<{ readonly balanceMicros: number; readonly currency: string }>;
   /** API requests sent since this Showrunner was opened. */
   requests(): { readonly total: number };
@@ -162,6 +169,10 @@ interface Parts {
 }
 
 const DEFAULT_LIMIT = 8;
+/** A job made this long before or after an intent may be its own. */
+const NEAR_MS = 10 * 60_000;
+/** How often a run that waits for funds looks at the wallet. */
+const FUNDS_EVERY_MS = 10_000;
 /** Catalog entries and estimates are believed for so long. */
 const CACHE_MS = 5 * 60_000;
 const RUN_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
@@ -313,6 +324,49 @@ class EmbeddedShowrunner implements Showrunner {
     await this.#store.send(runId, { type: "stop" }, this.#now());
   }
 
+  async candidates(runId: string, step: string): Promise<readonly JobSummary[]> {
+    const { attempt } = await this.#unresolved(runId, step);
+    const known = await this.#knownJobs();
+    const found: JobSummary[] = [];
+    for await (const job of this.client.modelJobs(attempt.model!)) {
+      const createdAt = Date.parse(job.createdAt ?? "");
+      if (createdAt < attempt.intendedAt! - NEAR_MS) break;
+      if (createdAt <= attempt.intendedAt! + NEAR_MS && !known.has(job.jobId)) found.push(job);
+    }
+    return found;
+  }
+
+  async adopt(runId: string, step: string, jobId: string | null): Promise<void> {
+    const { attempt } = await this.#unresolved(runId, step);
+    if (jobId !== null) {
+      const job = await this.client.job(jobId);
+      if (job.model !== "" && job.model !== attempt.model) {
+        const message = `${jobId} ran on ${job.model}, and ${step} asked for ${attempt.model}.`;
+        throw new InvalidOptionError("job-id", message);
+      }
+    }
+    await this.#store.send(runId, { type: "adopt", step, jobId }, this.#now());
+  }
+
+  async #unresolved(runId: string, step: string): Promise<{ readonly attempt: AttemptState }> {
+    const found = (await this.#load(runId)).steps[step];
+    const attempt = found?.attempts.at(-1);
+    if (attempt?.phase === "unresolved") return { attempt };
+    const message =
+      found === undefined ? `run "${runId}" has no step ${step}` : `${step} is ${found.status}, not unresolved`;
+    throw new InvalidOptionError("step", `${message}; see: showrunner show ${runId}`);
+  }
+
+  async #knownJobs(): Promise<ReadonlySet<string>> {
+    const known = new Set<string>();
+    for (const { runId } of await this.#store.runs({ limit: 1000 })) {
+      for (const step of Object.values((await this.#load(runId)).steps)) {
+        for (const { jobId } of step.attempts) if (jobId !== null) known.add(jobId);
+      }
+    }
+    return known;
+  }
+
   balance() {
     return this.client.balance();
   }
@@ -392,7 +446,23 @@ class EmbeddedShowrunner implements Showrunner {
       onEvents: (events) => updates.push(events),
       onProgress: (progress) => updates.progress(progress),
     });
-    return result(state, this.#parts.media);
+    const funded = await this.#awaitFunds(state, stop.signal, how.waitForFundsMs ?? 0);
+    if (!funded) return result(state, this.#parts.media);
+    const { waitForFundsMs = 0 } = how;
+    return this.#drive(runId, state, updates, stop, { waitForFundsMs: waitForFundsMs - (this.#now() - at) });
+  }
+
+  /** True once the wallet holds what the paused run asked for; false when it is not paused for funds, or time is up. */
+  async #awaitFunds(state: RunState, signal: AbortSignal, forMs: number): Promise<boolean> {
+    if (state.status !== "paused" || state.pause?.reason !== "funds") return false;
+    const wanted = state.pause.requiredMicros ?? (state.pause.balanceMicros ?? 0) + 1;
+    for (const until = this.#now() + forMs; this.#now() < until; ) {
+      await sleep(this.#clock, Math.min(FUNDS_EVERY_MS, until - this.#now()), signal).catch(() => {});
+      if (signal.aborted) return false;
+      const { balanceMicros } = await this.client.balance({ signal });
+      if (balanceMicros >= wanted) return true;
+    }
+    return false;
   }
 
   /** First prices into the journal, or a paused run set going again. */

@@ -10,9 +10,14 @@ export class Updates {
   readonly #listeners = new Set<(update: RunUpdate | null) => void>();
   #ended = false;
 
+  /** Events that were pushed before are passed over, so that a journal may be pushed again after a pause. */
   push(events: readonly StoredEvent[]): void {
-    this.#events.push(...events);
-    for (const event of events) this.#tell(event);
+    const last = this.#events.at(-1)?.seq ?? 0;
+    for (const event of events) {
+      if (event.seq <= last) continue;
+      this.#events.push(event);
+      this.#tell(event);
+    }
   }
 
   progress(progress: Progress): void {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../recipes/models.ts";
+import { ConnectionError, UnknownOutcomeError } from "../../src/api/index.ts";
 import { type OverBudgetError, type PlanProblemsError, pipeline } from "../../src/index.ts";
 import { fold } from "../../src/journal/fold.ts";
 import { apiError } from "../support/paper-service.ts";
@@ -88,6 +89,86 @@ describe("an empty wallet", () => {
     expect(done.status).toBe("succeeded");
     expect(paper.jobs.size).toBe(3);
     expect(done.cost.micros).toBe(300_000);
+  });
+});
+
+describe("waiting for funds", () => {
+  test("goes on by itself once the wallet holds what was asked for", async () => {
+    const { show, paper, clock, outDir } = await openPaperShow({ balanceMicros: 150_000 });
+    const first = await during(clock, show.run(chain, {}, { id: "x", outDir, concurrency: 1 }));
+    await during(clock, first.result());
+    clock.setTimer(25_000, () => {
+      paper.balanceMicros += 1_000_000;
+    });
+    const run = await show.resume("x", { waitForFundsMs: 60_000 });
+    const done = await during(clock, run.result());
+    expect(done.status).toBe("succeeded");
+    expect(paper.jobs.size).toBe(3);
+    const seen: number[] = [];
+    for await (const update of run.events()) if (!("type" in update)) seen.push(update.seq);
+    expect(seen).toEqual(seen.map((_, index) => index + 1));
+  });
+
+  test("gives up after the time that was given", async () => {
+    const { show, clock, outDir } = await openPaperShow({ balanceMicros: 0 });
+    await during(clock, (await during(clock, show.run(chain, {}, { id: "x", outDir }))).result());
+    const began = clock.now();
+    const result = await during(clock, (await show.resume("x", { waitForFundsMs: 60_000 })).result());
+    expect(result.pause?.reason).toBe("funds");
+    expect(clock.now() - began).toBeGreaterThanOrEqual(60_000);
+  });
+});
+
+describe("a submit whose answer was lost and whose re-send is refused", () => {
+  const lostThenRefused = () => {
+    let sends = 0;
+    return (model: string) => {
+      if (++sends === 1) {
+        const cause = new ConnectionError("the connection broke", { sent: true });
+        return new UnknownOutcomeError({ model, idempotencyKey: "k", cause });
+      }
+      return sends === 2 ? apiError(402, "INSUFFICIENT_BALANCE") : null;
+    };
+  };
+  const one = pipeline("one", {
+    input: z.object({}),
+    build: ({ job }) => ({ a: job("a", models.image, { prompt: "a" }) }),
+  });
+
+  test("is unresolved, its hold kept; a person adopts one of the candidates and the run completes", async () => {
+    const { show, paper, clock, outDir, journal } = await openPaperShow({ refuses: lostThenRefused() });
+    const paused = await during(clock, (await during(clock, show.run(one, {}, { id: "x", outDir }))).result());
+    expect(paused).toMatchObject({ status: "paused", pause: { reason: "unresolved" } });
+    expect(paused.pause!.message).toContain("showrunner adopt x a");
+    expect((await journal.ledger("x")).heldMicros).toBe(100_000);
+    // The service did make the job, under another roof.
+    const twin = await openPaperShow({ paper });
+    await during(twin.clock, (await during(twin.clock, twin.show.run(one, {}, { id: "y", outDir }))).result());
+    const candidates = await show.candidates("x", "a");
+    expect(candidates.map(({ jobId }) => jobId)).toEqual(["job_1"]);
+    await show.adopt("x", "a", "job_1");
+    const done = await during(clock, (await show.resume("x")).result());
+    expect(done.status).toBe("succeeded");
+    expect(paper.jobs.size).toBe(1);
+    expect((await journal.ledger("x")).heldMicros).toBe(0);
+  });
+
+  test("can be declared lost: the hold is released and the step failed", async () => {
+    const { show, paper, clock, outDir, journal } = await openPaperShow({ refuses: lostThenRefused() });
+    await during(clock, (await during(clock, show.run(one, {}, { id: "x", outDir }))).result());
+    await show.adopt("x", "a", null);
+    const done = await during(clock, (await show.resume("x")).result());
+    expect(done.status).toBe("failed");
+    expect(done.report.steps[0]!.reason).toBe("declared lost");
+    expect(paper.jobs.size).toBe(0);
+    expect((await journal.ledger("x")).heldMicros).toBe(0);
+  });
+
+  test("cannot be adopted when it is not unresolved", async () => {
+    const { show, clock, outDir } = await openPaperShow();
+    await during(clock, (await during(clock, show.run(one, {}, { id: "x", outDir }))).result());
+    await expect(show.adopt("x", "a", null)).rejects.toThrow("a is succeeded, not unresolved");
+    await expect(show.adopt("x", "zz", null)).rejects.toThrow("has no step zz");
   });
 });
 
