@@ -1,7 +1,8 @@
-import type { Server } from "node:http";
-import { createAdaptorServer, type HttpBindings } from "@hono/node-server";
+import { createServer, type Server } from "node:http";
+import { getRequestListener, type HttpBindings } from "@hono/node-server";
 import type { Hono } from "hono";
 import { LocalServiceError, systemCode } from "../errors.ts";
+import { answerMalformed, malformedResponse } from "./malformed.ts";
 
 export interface Listening {
   readonly port: number;
@@ -37,7 +38,10 @@ export async function listen(
   app: Hono<{ Bindings: HttpBindings }>,
   { port, host }: { readonly port: number; readonly host: string },
 ): Promise<Listening> {
-  const server = createAdaptorServer({ fetch: app.fetch, overrideGlobalObjects: false }) as Server;
+  const handle = app.fetch as Parameters<typeof getRequestListener>[0];
+  const listener = getRequestListener(handle, { overrideGlobalObjects: false, errorHandler: malformedResponse });
+  const server = createServer(listener);
+  answerMalformed(server);
   // Uploads may take their time; a head may not.
   server.requestTimeout = 0;
   server.headersTimeout = 60_000;
