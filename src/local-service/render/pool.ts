@@ -33,11 +33,14 @@ function startWorker(): Worker {
 /** Up to `size` worker threads, started when first needed, each doing one task at a time; the rest wait in order. */
 export class WorkerPool {
   readonly #size: number;
+  readonly #onStart: (worker: Worker) => void;
   readonly #lanes = new Set<Lane>();
   readonly #queue: Waiting[] = [];
   #closed = false;
 
-  constructor(size: number) {
+  /** @param onStart is shown every worker thread as it starts; default none */
+  constructor(size: number, onStart: (worker: Worker) => void = () => {}) {
+    this.#onStart = onStart;
     this.#size = Math.max(1, Math.floor(size));
   }
 
@@ -80,6 +83,7 @@ export class WorkerPool {
   #openLane(): Lane {
     const lane: Lane = { worker: startWorker(), current: null };
     this.#lanes.add(lane);
+    this.#onStart(lane.worker);
     lane.worker.on("message", (reply: Reply) => this.#onReply(lane, reply));
     lane.worker.on("error", (cause) => this.#lost(lane, cause));
     lane.worker.on("exit", () => this.#lost(lane, null));

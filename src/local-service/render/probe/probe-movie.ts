@@ -3,6 +3,7 @@ import type { ProbeResult } from "../contract.ts";
 import { canDecode, openDecoder } from "./decode-h264.ts";
 
 const MAX_SIDE = 8192;
+const MAX_KEY_PICTURES = 30;
 
 export const MOVIE_TYPES: ReadonlySet<string> = new Set([
   "video/mp4",
@@ -12,8 +13,9 @@ export const MOVIE_TYPES: ReadonlySet<string> = new Set([
   "video/x-m4v",
 ]);
 
-/** Reads every packet of every track and decodes the first picture where its profile allows. */
+/** Reads every packet of every track and decodes its key pictures where their profile allows. */
 export async function probeMovie(bytes: Uint8Array, sniffed: string): Promise<ProbeResult> {
+  if (!reachesItsEnd(bytes)) return no("it is cut short");
   try {
     using input = new Input({ source: new BufferSource(bytes), formats: [MP4, QTFF] });
     const tracks = await input.getTracks();
@@ -34,6 +36,20 @@ export async function probeMovie(bytes: Uint8Array, sniffed: string): Promise<Pr
   }
 }
 
+/** Whether the boxes of the file, one after the other, end where the file ends. */
+function reachesItsEnd(bytes: Uint8Array): boolean {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  let at = 0;
+  while (at + 8 <= bytes.length) {
+    const short = view.getUint32(at);
+    if (short === 0) return true;
+    const size = short === 1 && at + 16 <= bytes.length ? Number(view.getBigUint64(at + 8)) : short;
+    if (size < 8) return false;
+    at += size;
+  }
+  return at === bytes.length;
+}
+
 function audioOnly(durationMs: number): ProbeResult {
   return { ok: true, kind: "audio", contentType: "audio/mp4", width: null, height: null, durationMs, fps: null };
 }
@@ -52,18 +68,23 @@ async function pictureFacts(track: InputVideoTrack) {
   if (Math.max(width, height) > MAX_SIDE)
     throw new Error(`${width} × ${height} is too large (at most ${MAX_SIDE} a side)`);
   const { averagePacketRate } = await track.computePacketStats();
-  await decodeFirst(track);
+  await decodeKeyPictures(track);
   return { width, height, fps: Math.round(averagePacketRate) };
 }
 
-async function decodeFirst(track: InputVideoTrack): Promise<void> {
+async function decodeKeyPictures(track: InputVideoTrack): Promise<void> {
   const config = await track.getDecoderConfig();
   if (track.codec !== "avc" || !config?.description) return;
   const description = asBytes(config.description);
   if (!canDecode(description)) return;
-  const first = await new EncodedPacketSink(track).getFirstPacket();
-  if (first === null || openDecoder(description).decode(first.data) === null) {
-    throw new Error("its first picture cannot be decoded");
+  const sink = new EncodedPacketSink(track);
+  const decoder = openDecoder(description);
+  let packet = await sink.getFirstKeyPacket();
+  if (packet === null) throw new Error("it has no key picture");
+  for (let i = 0; packet !== null && i < MAX_KEY_PICTURES; i++) {
+    if (decoder.decode(packet.data) === null)
+      throw new Error(`its picture at ${packet.timestamp.toFixed(2)} s cannot be decoded`);
+    packet = await sink.getNextKeyPacket(packet);
   }
 }
 

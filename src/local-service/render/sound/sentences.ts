@@ -19,7 +19,8 @@ function plain(text: string): string {
     .replace(/[“”„«»]/gu, '"')
     .replace(/[–—―]/gu, ", ")
     .replace(/…/gu, "...")
-    .replace(/[^\x20-\x7e\n]/gu, " ");
+    .replace(/[^\x20-\x7e\n]/gu, " ")
+    .replace(/ +/gu, " ");
 }
 
 function shorten(sentence: string): string[] {

@@ -1,0 +1,44 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll } from "vitest";
+import {
+  createRenderer,
+  type MediaFile,
+  type RenderOptions,
+  type RenderRequest,
+  type RenderResult,
+} from "../../../src/local-service/render/index.ts";
+
+/** A renderer and a folder for one test file; both go when the file is done. */
+export async function openBench() {
+  const folder = await mkdtemp(join(tmpdir(), "render-"));
+  const renderer = createRenderer({ workers: 2 });
+  afterAll(async () => {
+    await renderer.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+  const path = (name: string) => join(folder, name);
+  const request = (name: string, part: Partial<RenderRequest> & Pick<RenderRequest, "kind">): RenderRequest => ({
+    index: 0,
+    seed: 7,
+    input: {},
+    media: {},
+    voice: null,
+    ...part,
+    outPath: path(name),
+  });
+  const render = (
+    name: string,
+    part: Partial<RenderRequest> & Pick<RenderRequest, "kind">,
+    options?: RenderOptions,
+  ): Promise<RenderResult> => renderer.render(request(name, part), options);
+  const media = (name: string, contentType: string): MediaFile => ({
+    path: path(name),
+    contentType,
+    width: null,
+    height: null,
+    durationMs: null,
+  });
+  return { folder, path, render, request, media, renderer };
+}

@@ -1,0 +1,89 @@
+import { readdir, writeFile } from "node:fs/promises";
+import { describe, expect, test } from "vitest";
+import { createRenderer } from "../../../src/local-service/render/index.ts";
+import { WorkerPool } from "../../../src/local-service/render/pool.ts";
+import { openBench } from "./bench.ts";
+
+const { render, request, path, folder } = await openBench();
+const film = { prompt: "hills", resolution: "720p", aspect_ratio: "16:9", duration_ms: 15_000 };
+
+describe("the pool of render workers", () => {
+  test("rejects the request of a worker that dies, and serves the next one with a new worker", async () => {
+    const pool = new WorkerPool(1, (worker) => worker.on("online", () => started.push(worker)));
+    const started: { terminate(): Promise<number> }[] = [];
+    const dying = pool.run(
+      { type: "render", request: request("dead.mp4", { kind: "video", input: film }), tempPath: path("dead.part") },
+      {
+        onProgress: () => void started[0]?.terminate(),
+      },
+    );
+    await expect(dying).rejects.toMatchObject({ code: "RENDER_WORKER_LOST" });
+    await writeFile(path("words.txt"), "words");
+    expect(await pool.run({ type: "probe", path: path("words.txt") })).toMatchObject({ ok: false });
+    expect(started).toHaveLength(2);
+    await pool.close();
+  });
+
+  test("an abort stops the work, leaves no file behind, and the renderer goes on", async () => {
+    const stop = new AbortController();
+    const aborted = render(
+      "stopped.mp4",
+      { kind: "video", input: film },
+      { signal: stop.signal, onProgress: () => stop.abort() },
+    );
+    await expect(aborted).rejects.toMatchObject({ code: "RENDER_ABORTED" });
+    expect((await readdir(folder)).filter((name) => name.startsWith("stopped"))).toEqual([]);
+    expect(await render("after.png", { kind: "image", input: { prompt: "a cat" } })).toMatchObject({
+      contentType: "image/png",
+    });
+  });
+
+  test("a signal that was aborted before is never started", async () => {
+    const failing = render("never.png", { kind: "image" }, { signal: AbortSignal.abort() });
+    await expect(failing).rejects.toMatchObject({ code: "RENDER_ABORTED" });
+  });
+
+  test("a waiting request can be aborted without touching the one under way", async () => {
+    const renderer = createRenderer({ workers: 1 });
+    const stop = new AbortController();
+    const first = renderer.render(request("first.png", { kind: "image", input: { prompt: "a dog" } }));
+    const second = renderer.render(request("second.png", { kind: "image", input: { prompt: "a dog" } }), {
+      signal: stop.signal,
+    });
+    stop.abort();
+    await expect(second).rejects.toMatchObject({ code: "RENDER_ABORTED" });
+    expect(await first).toMatchObject({ contentType: "image/png" });
+    await renderer.close();
+  });
+
+  test("a failed request leaves the worker usable and no file", async () => {
+    await expect(
+      render("bad.png", {
+        kind: "image",
+        input: { prompt: "x" },
+        media: { images: [{ path: path("absent"), contentType: "image/png", width: 1, height: 1, durationMs: null }] },
+      }),
+    ).rejects.toMatchObject({ name: "RenderError" });
+    expect((await readdir(folder)).filter((name) => name.startsWith("bad"))).toEqual([]);
+  });
+
+  test("progress rises from 0 to 1", async () => {
+    const seen: number[] = [];
+    const input = { ...film, resolution: "360p", duration_ms: 1000 };
+    await render("progress.mp4", { kind: "video", input }, { onProgress: (fraction) => seen.push(fraction) });
+    expect(seen.length).toBeGreaterThan(3);
+    expect(seen).toEqual([...seen].sort((a, b) => a - b));
+    expect(seen.at(-1)).toBe(1);
+  });
+
+  test("closing rejects what is under way and refuses what comes after", async () => {
+    const renderer = createRenderer({ workers: 1 });
+    const running = renderer.render(request("closed.mp4", { kind: "video", input: film }), {
+      onProgress: () => void renderer.close(),
+    });
+    await expect(running).rejects.toMatchObject({ code: "RENDER_ABORTED" });
+    await expect(renderer.render(request("late.png", { kind: "image" }))).rejects.toMatchObject({
+      code: "RENDER_ABORTED",
+    });
+  });
+});
