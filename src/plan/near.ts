@@ -1,6 +1,7 @@
 /** The candidates that a misspelt name probably means, nearest first, three at most. */
 export function nearest(name: string, candidates: Iterable<string>): readonly string[] {
-  const limit = Math.max(2, Math.floor(name.length / 3));
+  // Nearly every short word is near every other one.
+  const limit = name.length < 4 ? Math.floor(name.length / 3) : Math.max(2, Math.floor(name.length / 3));
   const scored: { readonly candidate: string; readonly distance: number }[] = [];
   for (const candidate of candidates) {
     const distance = similar(name, candidate) ? 0 : editDistance(plain(name), plain(candidate), limit);

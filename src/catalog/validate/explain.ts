@@ -22,10 +22,14 @@ export function explainAll(errors: readonly ErrorObject[], root: JsonSchema): re
         )
       : sentenceOf(error);
     const condition = conditionOf(error.schemaPath, root);
-    return condition === null
-      ? told
-      : told.map((problem) => ({ ...problem, message: `${problem.message} ${condition}` }));
+    return condition === null ? told : told.map((problem) => under(condition, problem));
   });
+}
+
+/** The condition goes before the suggestion, which is a sentence of its own. */
+function under(condition: string, problem: FieldProblem): FieldProblem {
+  const message = problem.message.replace(/(?=; did you mean |$)/, ` ${condition}`);
+  return { ...problem, message };
 }
 
 /** True for an error that arose in a branch of a failed choice, about the same value or a part of it. */

@@ -27,9 +27,11 @@ const MAX_NODES = 20_000;
  * says where in the whole schema it arose; recursive ones stay. `discriminator.mapping` is OpenAPI's and goes.
  */
 export function prepareSchema(root: JsonSchema): JsonSchema {
-  const unfolded = new Unfolding(root, MAX_NODES);
-  const schema = unfolded.schema(root, []);
-  return unfolded.isTooLarge ? new Unfolding(root, 0).schema(root, []) : schema;
+  const unfolding = new Unfolding(root, MAX_NODES);
+  const unfolded = unfolding.schema(root, [root]);
+  const schema = unfolding.isTooLarge ? new Unfolding(root, 0).schema(root, []) : unfolded;
+  // Without an id the validator does not find what "#" refers to.
+  return { $id: "showrunner:input", ...schema };
 }
 
 class Unfolding {
