@@ -1,5 +1,7 @@
 import { mkdirSync, readdirSync, rmSync } from "node:fs";
-import { join } from "node:path";
+import { mkdir, rename } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { systemCode } from "../errors.ts";
 
 /** The folders below the data folder. Paths in the database are relative to it. */
 export interface DataDir {
@@ -8,6 +10,8 @@ export interface DataDir {
   assetPath(assetId: string): string;
   uploadPath(fileId: string): string;
   absolute(relative: string): string;
+  /** Moves a file to its place; the folder is made when it is the first one in it. */
+  place(from: string, relative: string): Promise<void>;
 }
 
 /** Two hex digits of a random id: 256 folders keep each one small. */
@@ -24,15 +28,20 @@ export function openDataDir(root: string): DataDir {
   const incoming = join(root, "incoming");
   mkdirSync(incoming, { recursive: true, mode: 0o700 });
   removeLeftovers(incoming);
-  for (const kind of ["assets", "uploads"]) {
-    for (let index = 0; index < 256; index++) {
-      mkdirSync(join(root, kind, index.toString(16).padStart(2, "0")), { recursive: true, mode: 0o700 });
-    }
-  }
   return {
     root,
     assetPath: (assetId) => join("assets", shard(assetId), assetId),
     uploadPath: (fileId) => join("uploads", shard(fileId), fileId),
     absolute: (relative) => join(root, relative),
+    async place(from, relative) {
+      const to = join(root, relative);
+      try {
+        await rename(from, to);
+      } catch (error) {
+        if (systemCode(error) !== "ENOENT") throw error;
+        await mkdir(dirname(to), { recursive: true, mode: 0o700 });
+        await rename(from, to);
+      }
+    },
   };
 }

@@ -1,5 +1,5 @@
 import { createWriteStream } from "node:fs";
-import { rename, rm } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import type { IncomingMessage } from "node:http";
 import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
@@ -86,7 +86,7 @@ export function uploadHandler(service: ServiceContext) {
       const { sizeBytes } = await receive(call.incoming, incoming, service.options.maxUploadBytes);
       const probed = await probe(incoming);
       if (!probed.ok) throw bad(`cannot be used: ${probed.reason}`, "media");
-      await rename(incoming, dataDir.absolute(dataDir.uploadPath(fileId)));
+      await dataDir.place(incoming, dataDir.uploadPath(fileId));
       return created(await remember(call, fileId, probed, sizeBytes));
     } finally {
       await rm(incoming, { force: true });

@@ -1,5 +1,4 @@
 import { createHmac } from "node:crypto";
-import { rename } from "node:fs/promises";
 import type { CompiledModel } from "../catalog/compiled.ts";
 import type { Work } from "../catalog/model.ts";
 import type { DataDir } from "../data-dir/data-dir.ts";
@@ -66,7 +65,7 @@ export function renderJob(ports: RenderPorts, job: JobRow, model: CompiledModel 
     try {
       const request = { kind, index, seed: job.seed, input, media, voice, outPath };
       const result = await renderer.render(request, { signal });
-      if (kind !== "voice") await rename(outPath, dataDir.absolute(dataDir.assetPath(assetId)));
+      if (kind !== "voice") await dataDir.place(outPath, dataDir.assetPath(assetId));
       return { ok: true, assetId, result };
     } catch (error) {
       ports.onError(error);

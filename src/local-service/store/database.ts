@@ -16,8 +16,8 @@ function prepare(database: DatabaseSync, file: string): void {
   if (version > SCHEMA_VERSION) throw unusable(file, `was written by a newer version (${version}).`);
   database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 5000");
   database.exec("PRAGMA wal_autocheckpoint = 4000; PRAGMA cache_size = -32000; PRAGMA temp_store = MEMORY");
-  database.exec(SCHEMA);
-  database.exec(`PRAGMA user_version = ${SCHEMA_VERSION}`);
+  // One transaction, so that a first start waits for the disk once.
+  database.exec(`BEGIN IMMEDIATE; ${SCHEMA} PRAGMA user_version = ${SCHEMA_VERSION}; COMMIT`);
 }
 
 /** Opens (or makes) `service.db` in the folder. @throws LocalServiceError `DATA_DIR_UNUSABLE` */
