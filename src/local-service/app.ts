@@ -1,7 +1,7 @@
 import type { HttpBindings } from "@hono/node-server";
 import type { Hono } from "hono";
-import { accessEndpoints } from "./access/endpoints.ts";
 import { authenticator } from "./access/authenticate.ts";
+import { accessEndpoints } from "./access/endpoints.ts";
 import { rateLimiter } from "./access/rate-limit.ts";
 import { faultInterceptor } from "./faults/interceptor.ts";
 import type { Endpoint } from "./http/call.ts";
@@ -36,6 +36,7 @@ export function apiEndpoints(service: ServiceContext): readonly Endpoint[] {
     },
     ...usageEndpoints(service),
     ...accessEndpoints(service),
+    ...service.webhooks.endpoints,
   ];
 }
 

@@ -5,6 +5,7 @@ import type { RateLimit } from "./access/rate-limit.ts";
 import { isScope, type Scope } from "./access/scopes.ts";
 import { LocalServiceError } from "./errors.ts";
 import { micros } from "./money/micros.ts";
+import { kindOfAddress } from "./outbound/address.ts";
 import type { Renderer } from "./render/contract.ts";
 import { MODERATION_TRIGGERS } from "./validate/moderation.ts";
 
@@ -49,6 +50,10 @@ export interface LocalServiceOptions {
   readonly maxUploadBytes?: number;
   /** Prompts with one of these words (lower case) are refused with 422. Default: `moderation-refused`. */
   readonly moderationTriggers?: readonly string[];
+  /** Webhooks and log drains may lead to this machine. Default: when `host` is a loopback address. */
+  readonly deliverToLoopback?: boolean;
+  /** How long a webhook or log drain may take to answer, in real milliseconds. Default: 10 000. */
+  readonly deliveryTimeoutMs?: number;
   /** Told of errors that should not have happened. Default: written to stderr. */
   readonly onDefect?: (error: unknown, traceId: string) => void;
 }
@@ -77,6 +82,8 @@ export interface NormalOptions {
   readonly renderer: "real" | "stub" | Renderer;
   readonly maxUploadBytes: number;
   readonly moderationTriggers: readonly string[];
+  readonly deliverToLoopback: boolean;
+  readonly deliveryTimeoutMs: number;
   readonly onDefect: (error: unknown, traceId: string) => void;
 }
 
@@ -92,6 +99,10 @@ const wrong = (text: string) => new LocalServiceError("OPTION_INVALID", text);
 function checked(name: string, value: number, least: number, most: number): number {
   if (value >= least && value <= most) return value;
   throw wrong(`${name} is ${value}; give a number from ${least} to ${most}.`);
+}
+
+function isLoopback(host: string): boolean {
+  return host === "localhost" || kindOfAddress(host) === "loopback";
 }
 
 function parseKey(key: string | KeyOption): KeyOption {
@@ -144,6 +155,8 @@ export function normalize(options: LocalServiceOptions): NormalOptions {
     renderer: options.renderer ?? "real",
     maxUploadBytes: checked("maxUploadBytes", options.maxUploadBytes ?? 2 ** 30, 1, 2 ** 40),
     moderationTriggers: options.moderationTriggers ?? MODERATION_TRIGGERS,
+    deliverToLoopback: options.deliverToLoopback ?? isLoopback(options.host ?? "127.0.0.1"),
+    deliveryTimeoutMs: checked("deliveryTimeoutMs", options.deliveryTimeoutMs ?? 10_000, 1, 600_000),
     onDefect: options.onDefect ?? reportDefect,
   };
 }

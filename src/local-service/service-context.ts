@@ -10,10 +10,12 @@ import type { JobViews } from "./jobs/views.ts";
 import type { Presigner } from "./media/presign.ts";
 import type { Metrics } from "./metrics.ts";
 import type { NormalOptions } from "./options.ts";
+import type { Outbound } from "./outbound/outbound.ts";
 import type { ProbeResult, Renderer } from "./render/contract.ts";
 import type { Runner } from "./runner/runner.ts";
 import type { Store } from "./store/store.ts";
 import type { OpenStreams } from "./stream/open-streams.ts";
+import type { Webhooks } from "./webhooks/webhooks.ts";
 
 /** What every part of the service is given. */
 export interface ServiceContext {
@@ -28,6 +30,9 @@ export interface ServiceContext {
   readonly runner: Runner;
   readonly hooks: HookBus;
   readonly hub: EventHub;
+  /** POSTs to addresses that callers named. */
+  readonly outbound: Outbound;
+  readonly webhooks: Webhooks;
   readonly streams: OpenStreams;
   readonly record: EventRecorder;
   readonly views: JobViews;

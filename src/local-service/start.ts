@@ -22,11 +22,13 @@ import { funder } from "./operator/endpoints.ts";
 import { openAccounts } from "./operator/first-key.ts";
 import { readStats, type ServiceStats } from "./operator/stats.ts";
 import { type LocalServiceOptions, type NormalOptions, normalize } from "./options.ts";
+import { createOutbound, type Outbound } from "./outbound/outbound.ts";
 import { startRetention } from "./runner/retention.ts";
 import { createRunner } from "./runner/runner.ts";
 import type { ServiceContext } from "./service-context.ts";
 import { openStore, type Store } from "./store/store.ts";
 import { createOpenStreams } from "./stream/open-streams.ts";
+import { createWebhooks } from "./webhooks/webhooks.ts";
 
 /** A running service. */
 export interface LocalService {
@@ -51,11 +53,12 @@ export interface LocalService {
 const OFFSET = "clock_offset_ms";
 
 /** The clock goes on from where an earlier process left it, so that time never runs backwards for a data folder. */
-function openClock(store: Store): ClockControl {
+function openClock(store: Store, outbound: Outbound): ClockControl {
   const settle = async () => {
     store.flush();
     await new Promise((resolve) => setImmediate(resolve));
     store.flush();
+    await outbound.idle();
   };
   return createClock({ offsetMs: Number(store.meta.get(OFFSET) ?? 0), settle });
 }
@@ -78,7 +81,12 @@ async function open(options: NormalOptions): Promise<Opened> {
   let origin = "http://127.0.0.1";
   const definitions = loadCatalog(options.catalog);
   const store = openStore(options.dataDir);
-  const clock = openClock(store);
+  const outbound = createOutbound({
+    allowLoopback: options.deliverToLoopback,
+    timeoutMs: options.deliveryTimeoutMs,
+    ownPort: () => Number(new URL(origin).port),
+  });
+  const clock = openClock(store, outbound);
   const secret = signingSecret(store);
   const hooks = createHooks();
   const hub = createEventHub();
@@ -91,6 +99,7 @@ async function open(options: NormalOptions): Promise<Opened> {
     secret,
     hooks,
     hub,
+    outbound,
     presigner,
     dataDir: openDataDir(options.dataDir),
     catalog: createCatalog(definitions),
@@ -105,13 +114,15 @@ async function open(options: NormalOptions): Promise<Opened> {
     fundingUrl: (workspaceId: string) => `${origin}/_local/fund?workspace_id=${encodeURIComponent(workspaceId)}`,
     onDefect: options.onDefect,
   };
-  const service: ServiceContext = { ...base, runner: createRunner(base) };
+  const service: ServiceContext = { ...base, runner: createRunner(base), webhooks: createWebhooks(base) };
   const apiKey = await openAccounts(store, options, clock.now());
   return { service, apiKey, setOrigin: (value) => void (origin = value) };
 }
 
 async function shutDown(service: ServiceContext, stopListening: () => Promise<void>, stopRetention: () => void) {
   service.streams.shutDown();
+  service.webhooks.close();
+  await service.outbound.close();
   await stopListening();
   await service.runner.close();
   stopRetention();
@@ -129,6 +140,7 @@ async function run(options: NormalOptions, lock: DataDirLock): Promise<LocalServ
   });
   setOrigin(server.origin);
   const baseUrl = `${server.origin}/v3`;
+  await service.webhooks.recover();
   await service.runner.recover();
   const stopRetention = startRetention(service);
   lock.announce({ port: server.port, baseUrl, apiKey, startedAt: new Date().toISOString() });

@@ -29,11 +29,9 @@ const BLOCKED_V6: readonly (readonly [string, number])[] = [
   ["3fff::", 20],
 ];
 
-/** Prefixes after which the last 32 bits are an IPv4 address: mapped, and translated by NAT64. */
-const CARRIES_V4: readonly (readonly [string, number])[] = [
-  ["::ffff:0:0", 96],
-  ["64:ff9b::", 96],
-];
+/** Prefixes after which the last 32 bits are an IPv4 address: written as IPv6, and translated by NAT64. */
+const MAPPED_V4 = ["::ffff:0:0", 96] as const;
+const NAT64 = ["64:ff9b::", 96] as const;
 
 function bytesOfV4(address: string): number[] {
   return address.split(".").map(Number);
@@ -71,7 +69,8 @@ function kindOfV4(bytes: readonly number[]): AddressKind {
 function kindOfV6(bytes: readonly number[]): AddressKind {
   const isIn = ([network, prefix]: readonly [string, number]) => lies(bytes, bytesOfV6(network), prefix);
   if (isIn(["::1", 128])) return "loopback";
-  if (CARRIES_V4.some(isIn)) return kindOfV4(bytes.slice(12));
+  if (isIn(MAPPED_V4)) return kindOfV4(bytes.slice(12));
+  if (isIn(NAT64)) return kindOfV4(bytes.slice(12)) === "public" ? "public" : "blocked";
   return isIn(["2000::", 3]) && !BLOCKED_V6.some(isIn) ? "public" : "blocked";
 }
 

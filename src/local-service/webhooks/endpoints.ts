@@ -1,0 +1,123 @@
+import { randomUUID } from "node:crypto";
+import { z } from "zod";
+import { type Answer, type Call, type Endpoint, noContent, ok } from "../http/call.ts";
+import { parseBody } from "../http/parse-body.ts";
+import { pageOf, pageRequest } from "../http/query.ts";
+import { notFound, refuse } from "../http/refusal.ts";
+import { instant } from "../jobs/views.ts";
+import { httpUrl } from "../outbound/http-url.ts";
+import { testResult } from "../outbound/test-result.ts";
+import type { ServiceContext } from "../service-context.ts";
+import { mayReplay, replay } from "./delivery.ts";
+import type { Dispatcher } from "./dispatcher.ts";
+import type { WebhookSigner } from "./signature.ts";
+import type { DefaultWebhookRow, DeliveryRow, WebhookTables } from "./tables.ts";
+import { defaultWebhookView, deliveryView } from "./views.ts";
+
+/** `PUT /webhooks/default` */
+const defaultBody = z.object({ url: httpUrl, enabled: z.boolean().nullish() });
+
+type Ports = Pick<ServiceContext, "store" | "clock" | "outbound">;
+
+/** Everything below `/webhooks`. */
+export function webhookEndpoints(
+  { store, clock, outbound }: Ports,
+  tables: WebhookTables,
+  signer: WebhookSigner,
+  dispatcher: Dispatcher,
+): readonly Endpoint[] {
+  const view = (row: DeliveryRow, call: Call) =>
+    deliveryView(row, row.redeliveryCount === 0 ? [] : tables.replays(row.seq), call.principal);
+
+  function findDefault(call: Call): DefaultWebhookRow {
+    const row = tables.defaults.get(call.principal.workspaceId);
+    if (row) return row;
+    throw notFound("The workspace has no default webhook; PUT /webhooks/default sets one.");
+  }
+
+  async function setDefault(call: Call): Promise<Answer> {
+    const { url, enabled } = parseBody(defaultBody, await call.json());
+    const { workspaceId, keyId: updatedByKeyId } = call.principal;
+    const row = { workspaceId, url, enabled: enabled === false ? 0 : 1, updatedAt: clock.now(), updatedByKeyId };
+    await store.write(() => tables.defaults.set(row));
+    return ok(defaultWebhookView(row));
+  }
+
+  async function removeDefault(call: Call): Promise<Answer> {
+    await store.write(() => tables.defaults.remove(call.principal.workspaceId));
+    return noContent;
+  }
+
+  /** Signed like a delivery, about a job that does not exist; its event kind says that it is a test. */
+  async function testDefault(call: Call): Promise<Answer> {
+    const { url } = findDefault(call);
+    const at = instant(clock.now());
+    const id = `job_${randomUUID()}`;
+    const sample = { job_id: id, model: "test", status: "COMPLETED", outputs: [], error: null, created_at: at };
+    const body = Buffer.from(JSON.stringify({ ...sample, completed_at: at }));
+    const announcement = { id, event: "webhook.test", redelivery: false, attempt: 1, signedAt: clock.now() };
+    return ok(testResult(await outbound.post(url, { body, headers: signer.headers(announcement, body) })));
+  }
+
+  function list(call: Call): Answer {
+    const { limit, after } = pageRequest(call);
+    const rows = tables.page(call.principal.workspaceId, after ?? Number.MAX_SAFE_INTEGER, limit + 1);
+    return ok(
+      pageOf(
+        rows,
+        limit,
+        (row) => row.seq,
+        (row) => view(row, call),
+      ),
+    );
+  }
+
+  function replayNow(call: Call): DeliveryRow {
+    const known = tables.byJobId(call.principal.workspaceId, call.param("job_id"));
+    if (!known) throw notFound("There is no delivery for such a job in this workspace.");
+    if (!mayReplay(known)) throw refuse("ALREADY_IN_PROGRESS", "The delivery has not finished yet.");
+    const { delivery, entry } = replay(known, clock.now());
+    tables.update(delivery);
+    tables.addReplay(delivery.seq, delivery.redeliveryCount, entry);
+    store.afterCommit(() => dispatcher.schedule(delivery));
+    return delivery;
+  }
+
+  const redeliver = async (call: Call): Promise<Answer> => ok(view(await store.write(() => replayNow(call)), call));
+  const manage = "webhooks:manage";
+  const publicKey = { algorithm: "ed25519", public_key: signer.publicKey };
+
+  return [
+    {
+      method: "GET",
+      path: "/webhooks/public-key",
+      access: "public",
+      summary: "The key that deliveries are signed with",
+      handle: () => ok(publicKey),
+    },
+    {
+      method: "GET",
+      path: "/webhooks/default",
+      access: manage,
+      summary: "Where events go by default",
+      handle: (call) => ok(defaultWebhookView(findDefault(call))),
+    },
+    { method: "PUT", path: "/webhooks/default", access: manage, summary: "Set that place", handle: setDefault },
+    { method: "DELETE", path: "/webhooks/default", access: manage, summary: "Forget it", handle: removeDefault },
+    {
+      method: "POST",
+      path: "/webhooks/default/test",
+      access: manage,
+      summary: "Send a test event",
+      handle: testDefault,
+    },
+    { method: "GET", path: "/webhooks/deliveries", access: manage, summary: "Deliveries, newest first", handle: list },
+    {
+      method: "POST",
+      path: "/webhooks/deliveries/{job_id}/redeliver",
+      access: manage,
+      summary: "Send a finished delivery again",
+      handle: redeliver,
+    },
+  ];
+}
