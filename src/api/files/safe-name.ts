@@ -12,10 +12,9 @@ export function safeFileName(wanted: string): string {
     .normalize("NFC")
     // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what must go
     .replace(/[\u0000-\u001f\u007f-\u009f<>:"/\\|?*\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, "_")
+    .trimStart()
     .replace(/^\.+/, (dots) => "_".repeat(dots.length));
-  const shortened = shorten(replaced)
-    .replace(/[. ]+$/, "")
-    .trimStart();
+  const shortened = shorten(replaced).replace(/[. ]+$/, "");
   if (shortened === "") return "file";
   return reserved.test(shortened) ? `_${shortened}` : shortened;
 }

@@ -1,0 +1,126 @@
+import { createHash, randomUUID } from "node:crypto";
+import type { FileHandle } from "node:fs/promises";
+import { chmod, constants, copyFile, lstat, mkdir, open, readdir, realpath, rename, rm } from "node:fs/promises";
+import { basename, extname, isAbsolute, join, posix, relative } from "node:path";
+import { safeFileName } from "../api/index.ts";
+import { syncFolder } from "./durable-file.ts";
+import { MediaMissingError, MediaPathError } from "./media-errors.ts";
+
+/** Bytes in a media store. */
+export interface KeptFile {
+  readonly sha256: string;
+  readonly from: string;
+  /** The store's folder, for messages. */
+  readonly store: string;
+}
+
+/** Names are compared with those in the folder, so files come to one folder one after the other. */
+const turns = new Map<string, Promise<unknown>>();
+
+/**
+ * Puts a copy of the bytes under `name` below `outDir`; answers the path below `outDir`. A copy and not a hard link:
+ * who edits the named file in place must not change the only copy of a paid result.
+ */
+export async function placeFile(kept: KeptFile, outDir: string, name: string): Promise<string> {
+  const segments = safeSegments(name);
+  const folder = join(outDir, ...segments.slice(0, -1));
+  await makeFolder(outDir, folder);
+  const before = turns.get(folder) ?? Promise.resolve();
+  const turn = before.then(() => placeIn(kept, folder, segments.at(-1) ?? "file"));
+  const settled = turn.catch(() => undefined);
+  turns.set(folder, settled);
+  try {
+    return posix.join(...segments.slice(0, -1), await turn);
+  } finally {
+    if (turns.get(folder) === settled) turns.delete(folder);
+  }
+}
+
+async function placeIn(kept: KeptFile, folder: string, wanted: string): Promise<string> {
+  const name = await apartFromOthers(folder, wanted);
+  const target = join(folder, name);
+  if ((await lstat(target).catch(() => null))?.isDirectory()) {
+    throw new MediaPathError(`${target} is a folder, and a file is to go there. Move it away, then resume.`);
+  }
+  const tmp = join(folder, `.${randomUUID()}.part`);
+  try {
+    await copyDurably(kept, tmp);
+    await rename(tmp, target);
+  } finally {
+    await rm(tmp, { force: true });
+  }
+  await syncFolder(folder);
+  return name;
+}
+
+async function copyDurably(kept: KeptFile, target: string): Promise<void> {
+  // Made empty first for its mode, as the user's own settings would have it; a copy brings the store's private one.
+  const mode = await withFile(target, "wx", async (file) => (await file.stat()).mode);
+  try {
+    // Shares the blocks on file systems that can, which costs neither time nor room.
+    await copyFile(kept.from, target, constants.COPYFILE_FICLONE);
+  } catch (error) {
+    const isMissing = error instanceof Error && "code" in error && error.code === "ENOENT";
+    throw isMissing ? new MediaMissingError(kept.sha256, kept.store) : error;
+  }
+  await chmod(target, mode);
+  await withFile(target, "r+", (file) => file.sync());
+}
+
+async function withFile<T>(path: string, flags: string, use: (file: FileHandle) => Promise<T>): Promise<T> {
+  const file = await open(path, flags);
+  try {
+    return await use(file);
+  } finally {
+    await file.close();
+  }
+}
+
+/** Makes the folder; a symbolic link on the way must not lead out of `outDir`. */
+async function makeFolder(outDir: string, folder: string): Promise<void> {
+  await mkdir(outDir, { recursive: true });
+  const root = await realpath(outDir);
+  let reached = root;
+  for (const segment of relative(outDir, folder).split(/[\\/]/)) {
+    if (segment === "") continue;
+    const next = join(reached, segment);
+    await mkdir(next).catch((error) => {
+      if (error.code !== "EEXIST") throw error;
+    });
+    reached = await realpath(next);
+    const inside = relative(root, reached);
+    if (inside.startsWith("..") || isAbsolute(inside)) {
+      throw new MediaPathError(
+        `${next} leads out of ${outDir}, so no file is put there. Remove that link, then resume.`,
+      );
+    }
+  }
+}
+
+function safeSegments(name: string): readonly string[] {
+  const segments = name.split(/[\\/]/).filter((segment) => segment !== "");
+  return segments.length === 0 ? ["file"] : segments.map(safeSegment);
+}
+
+/** Two names that are safe only after a change may become one: a hash of the wanted name keeps them apart. */
+function safeSegment(segment: string): string {
+  const safe = safeFileName(segment);
+  return safe === segment.normalize("NFC") ? safe : withHash(safe, segment);
+}
+
+/** A name that differs from another file's only in case would be that file on many systems. */
+async function apartFromOthers(folder: string, name: string): Promise<string> {
+  const others = await readdir(folder);
+  const clashes = others.some((other) => other !== name && foldCase(other) === foldCase(name));
+  return clashes && !others.includes(name) ? withHash(name, name) : name;
+}
+
+function foldCase(name: string): string {
+  return name.normalize("NFC").toUpperCase().toLowerCase();
+}
+
+function withHash(safe: string, wanted: string): string {
+  const ending = extname(safe);
+  const hash = createHash("sha256").update(wanted).digest("hex").slice(0, 8);
+  return `${basename(safe, ending)}-${hash}${ending}`;
+}
