@@ -27,7 +27,7 @@ export interface SubmitOptions extends CallOptions {
 }
 
 type Judgement =
-  | { readonly kind: "ack"; readonly ack: SubmitAck }
+  | { readonly kind: "ack"; readonly ack: Omit<SubmitAck, "sends"> }
   | {
       readonly kind: "again";
       readonly unknown: boolean;
@@ -58,7 +58,9 @@ async function settleSubmit(context: HttpContext, asked: SubmitRequest, options:
   const giveUp = (cause: unknown) =>
     unknown ? new UnknownOutcomeError({ model: asked.model, idempotencyKey: key, cause }) : cause;
 
+  let sends = 0;
   for (let failures = 1; ; ) {
+    sends++;
     const result = await send(context, request, options).catch(
       (reason: unknown): Exchange => ({ kind: "aborted", sent: false, reason }),
     );
@@ -67,7 +69,7 @@ async function settleSubmit(context: HttpContext, asked: SubmitRequest, options:
       throw giveUp(result.reason);
     }
     const judged = judge(context, request, options, result);
-    if (judged.kind === "ack") return judged.ack;
+    if (judged.kind === "ack") return { ...judged.ack, sends };
     if (judged.kind === "refused") throw giveUp(judged.error);
     unknown ||= judged.unknown;
     const outOfTime = context.clock.now() - startedAt >= context.retry.maxElapsedMs;
@@ -122,7 +124,7 @@ function judgeSuccess(
     const wire = decode(submitAck, parseJson(answer.text), request);
     const resultPath = wire.result_url ?? headerText(answer.headers, "location");
     const jobPath = `${context.base.href}/jobs/${segment(wire.job_id)}`;
-    const ack: SubmitAck = {
+    const ack: Omit<SubmitAck, "sends"> = {
       jobId: wire.job_id,
       model: wire.model,
       status: wire.status,

@@ -17,6 +17,7 @@ test("an ack carries the resolved model and absolute URLs on the origin", async 
     resultUrl: `${service.origin}/v3/jobs/job_1`,
     estimatedCompletionAt: null,
     replayed: false,
+    sends: 1,
   });
   expect(JSON.parse(service.seen[0]!.body)).toEqual({ input: { prompt: "a" }, idempotency_key: "k1" });
 });

@@ -4,7 +4,8 @@ import { models } from "../../recipes/models.ts";
 import { ConnectionError, UnknownOutcomeError } from "../../src/api/index.ts";
 import { type OverBudgetError, type PlanProblemsError, pipeline } from "../../src/index.ts";
 import { fold } from "../../src/journal/fold.ts";
-import { apiError } from "../support/paper-service.ts";
+import { builtInCatalog } from "../support/built-in-catalog.ts";
+import { apiError, PaperService } from "../support/paper-service.ts";
 import { during, openPaperShow } from "../support/paper-show.ts";
 
 const input = z.object({ count: z.number().default(3) });
@@ -162,6 +163,22 @@ describe("a submit whose answer was lost and whose re-send is refused", () => {
     expect(done.report.steps[0]!.reason).toBe("declared lost");
     expect(paper.jobs.size).toBe(0);
     expect((await journal.ledger("x")).heldMicros).toBe(0);
+  });
+
+  test("stops at a first send that is answered with an older job", async () => {
+    const paper = new PaperService({ catalog: builtInCatalog() });
+    const client = paper.client();
+    const submit = client.submit.bind(client);
+    // Somebody sends the very same key first.
+    const twice: typeof submit = async (request, options) => {
+      await submit(request, options);
+      return submit(request, options);
+    };
+    paper.client = () => ({ ...client, submit: twice });
+    const { show, clock, outDir } = await openPaperShow({ paper });
+    const paused = await during(clock, (await during(clock, show.run(one, {}, { id: "x", outDir }))).result());
+    expect(paused).toMatchObject({ status: "paused", pause: { reason: "unresolved" } });
+    expect(paused.pause!.message).toContain("an older job, job_1");
   });
 
   test("cannot be adopted when it is not unresolved", async () => {

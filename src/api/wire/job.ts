@@ -89,6 +89,8 @@ export interface SubmitAck {
   readonly estimatedCompletionAt: string | null;
   /** The service knew the key already and made no new job. */
   readonly replayed: boolean;
+  /** How often this call sent the submit until the ack came; a replay of the very first send is another job's. */
+  readonly sends: number;
 }
 
 export const output = z

@@ -55,6 +55,10 @@ export const submit: Effect<"submit"> = async (command, context) => {
 
 function acknowledged(command: Submit, ack: SubmitAck): readonly RunEvent[] {
   const { step, attempt } = command;
+  if (ack.replayed && ack.sends === 1 && !command.mayExist) {
+    const message = `the first send of its key was answered with an older job, ${ack.jobId}; look whose it is before going on`;
+    return [{ type: "job.unresolved", step, attempt, message }];
+  }
   return [
     {
       type: "job.submitted",
