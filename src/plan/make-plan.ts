@@ -28,9 +28,16 @@ export function makePlan(draft: Draft, context: PlanContext): PlanOutcome {
     if (planned.step !== null) steps.push(planned.step);
   }
   const returns = placeReturns(draft.returns, facts, problems);
-  if (problems.length > 0) return { ok: false, problems };
+  if (problems.length > 0) return { ok: false, problems: inStepOrder(problems, draft) };
   const plan: Plan = { version: 1, pipeline: draft.pipeline, steps, returns };
   return { ok: true, plan, parsedInput: draft.parsedInput };
+}
+
+/** Problems of one step stand together, in the order of the steps; those of no step come first. */
+function inStepOrder(problems: readonly Problem[], { steps }: Draft): readonly Problem[] {
+  const place = new Map(steps.map(({ path }, index) => [path, index]));
+  const placeOf = ({ step }: Problem) => (step === null ? -1 : (place.get(step) ?? -1));
+  return problems.toSorted((a, b) => placeOf(a) - placeOf(b));
 }
 
 function placeReturns(returns: DraftJson, facts: ReadonlyMap<string, StepFacts>, problems: Problem[]): Plan["returns"] {
