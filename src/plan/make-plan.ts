@@ -15,13 +15,19 @@ export type PlanOutcome =
  */
 export function makePlan(draft: Draft, context: PlanContext): PlanOutcome {
   const problems: Problem[] = [...draft.problems];
+  const place = ({ step, field }: Pick<Problem, "step" | "field">) => `${step} ${field}`;
+  const faulty = new Set(draft.problems.filter(({ field }) => field !== null).map(place));
   const facts = new Map<string, StepFacts>();
   const steps: PlanStep[] = [];
   for (const drafted of draft.steps) {
     const planning: Planning = {
       ...context,
       facts: (path) => facts.get(path),
-      report: (code, field, message, more) => problems.push({ code, step: drafted.path, field, message, ...more }),
+      report(code, field, message, more) {
+        const problem = { code, step: drafted.path, field, message, ...more };
+        // What is wrong with a field already says enough: its value could not even be written down.
+        if (!faulty.has(place(problem))) problems.push(problem);
+      },
     };
     const planned = kindOf(drafted).plan(drafted, planning);
     facts.set(drafted.path, planned.facts);
