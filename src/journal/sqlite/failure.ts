@@ -25,11 +25,6 @@ export function isBusy(error: unknown): boolean {
   return code === result.busy || code === result.locked;
 }
 
-/** True for SQLite's own failures, whose transaction may be lost as a whole. */
-export function isSqliteFailure(error: unknown): boolean {
-  return resultOf(error) !== null;
-}
-
 /** The typed error for a failure of SQLite; anything else comes back as it is. */
 export function journalFailure(error: unknown, path: string): unknown {
   if (isShowrunnerError(error)) return error;
