@@ -3,7 +3,15 @@
 // Talk to the service.
 export { type Client, createClient } from "./api/index.ts";
 // Models.
-export { type Catalog, type CatalogModel, fetchCatalog, generateModels } from "./catalog/index.ts";
+export {
+  type Catalog,
+  type CatalogModel,
+  fetchCatalog,
+  generateModels,
+  pullCatalog,
+  readSnapshot,
+  writeSnapshot,
+} from "./catalog/index.ts";
 export {
   type AllMedia,
   type AssetHandle,

@@ -1,3 +1,7 @@
+import { existsSync } from "node:fs";
+import { mkdir, writeFile } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { visible } from "../text/escape.ts";
 import { type Perform, some, textFlag } from "./call.ts";
 import { readCallInput } from "./call-input.ts";
 
@@ -27,3 +31,16 @@ export const estimate: Perform = async ({ client, args: [model = ""], flags, con
   type: "one",
   value: await client.estimate({ model, input: await readCallInput(flags, context) }),
 });
+
+/** Writes what the catalog is now, and its types; models that are gone stay known as retired. */
+export const pullModels: Perform = async ({ client, flags, context }) => {
+  const { generateModels, pullCatalog, readSnapshot, writeSnapshot } = await import("../../index.ts");
+  const folder = resolve(context.io.cwd, textFlag(flags, "out") ?? ".");
+  const snapshot = join(folder, "catalog.json");
+  const previous = existsSync(snapshot) ? await readSnapshot(snapshot) : null;
+  const catalog = await pullCatalog(client, previous);
+  await mkdir(folder, { recursive: true });
+  await writeSnapshot(snapshot, catalog);
+  await writeFile(join(folder, "models.ts"), generateModels(catalog));
+  return { type: "done", said: `wrote ${visible(snapshot)} and models.ts, ${catalog.models().length} models` };
+};

@@ -28,6 +28,12 @@ export const callSpecs: readonly CallSpec[] = [
     load: async () => (await catalog()).showModel,
   },
   {
+    name: "models pull",
+    description: "write the catalog and the types of its models",
+    options: [["--out <dir>", "folder of catalog.json and models.ts (default: this one)"]],
+    load: async () => (await catalog()).pullModels,
+  },
+  {
     name: "models voices",
     description: "list a speech model's voices",
     args: ["<model>"],
