@@ -37,6 +37,7 @@ export function apiEndpoints(service: ServiceContext): readonly Endpoint[] {
     ...usageEndpoints(service),
     ...accessEndpoints(service),
     ...service.webhooks.endpoints,
+    ...service.drains.endpoints,
   ];
 }
 

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import type { RateLimit } from "./access/rate-limit.ts";
 import { isScope, type Scope } from "./access/scopes.ts";
 import { LocalServiceError } from "./errors.ts";
+import { type FaultsOption, type LoadedFaults, loadFaults } from "./faults/load.ts";
 import { micros } from "./money/micros.ts";
 import { kindOfAddress } from "./outbound/address.ts";
 import type { Renderer } from "./render/contract.ts";
@@ -54,6 +55,8 @@ export interface LocalServiceOptions {
   readonly deliverToLoopback?: boolean;
   /** How long a webhook or log drain may take to answer, in real milliseconds. Default: 10 000. */
   readonly deliveryTimeoutMs?: number;
+  /** What goes wrong from the start: rules, or a JSON file of them. Default: nothing. */
+  readonly faults?: FaultsOption;
   /** Told of errors that should not have happened. Default: written to stderr. */
   readonly onDefect?: (error: unknown, traceId: string) => void;
 }
@@ -84,6 +87,7 @@ export interface NormalOptions {
   readonly moderationTriggers: readonly string[];
   readonly deliverToLoopback: boolean;
   readonly deliveryTimeoutMs: number;
+  readonly faults: LoadedFaults;
   readonly onDefect: (error: unknown, traceId: string) => void;
 }
 
@@ -157,6 +161,7 @@ export function normalize(options: LocalServiceOptions): NormalOptions {
     moderationTriggers: options.moderationTriggers ?? MODERATION_TRIGGERS,
     deliverToLoopback: options.deliverToLoopback ?? isLoopback(options.host ?? "127.0.0.1"),
     deliveryTimeoutMs: checked("deliveryTimeoutMs", options.deliveryTimeoutMs ?? 10_000, 1, 600_000),
+    faults: loadFaults(options.faults ?? []),
     onDefect: options.onDefect ?? reportDefect,
   };
 }

@@ -1,6 +1,7 @@
 import type { Catalog } from "./catalog/catalog.ts";
 import type { ClockControl } from "./clock/clock.ts";
 import type { DataDir } from "./data-dir/data-dir.ts";
+import type { Drains } from "./drains/drains.ts";
 import type { FaultEngine } from "./faults/engine.ts";
 import type { JobFaults } from "./faults/job-faults.ts";
 import type { EventHub } from "./jobs/event-hub.ts";
@@ -33,6 +34,7 @@ export interface ServiceContext {
   /** POSTs to addresses that callers named. */
   readonly outbound: Outbound;
   readonly webhooks: Webhooks;
+  readonly drains: Drains;
   readonly streams: OpenStreams;
   readonly record: EventRecorder;
   readonly views: JobViews;

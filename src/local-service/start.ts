@@ -7,9 +7,11 @@ import type { ClockControl } from "./clock/clock.ts";
 import { createClock } from "./clock/clock.ts";
 import { openDataDir } from "./data-dir/data-dir.ts";
 import { type DataDirLock, lockDataDir } from "./data-dir/lock.ts";
+import { createDrains } from "./drains/drains.ts";
 import { FaultEngine } from "./faults/engine.ts";
 import { jobFaults } from "./faults/job-faults.ts";
-import { type FaultRule, faultRule } from "./faults/rules.ts";
+import { loadFaults } from "./faults/load.ts";
+import type { FaultRule } from "./faults/rules.ts";
 import { listen } from "./http/listen.ts";
 import { createEventHub } from "./jobs/event-hub.ts";
 import { createHooks } from "./jobs/hooks.ts";
@@ -42,7 +44,7 @@ export interface LocalService {
   stats(): ServiceStats;
   /** Adds dollars to a workspace; default: the first one. */
   fund(dollars: number, workspaceId?: string): Promise<void>;
-  /** Replaces all faults; an empty list takes them away. The same seed strikes the same matches. @throws ZodError */
+  /** Replaces all faults; an empty list takes them away. The same seed strikes the same matches. @throws LocalServiceError */
   faults(rules: readonly FaultRule[], seed?: number): void;
   /** The service's time: real, scaled, or held by hand. */
   readonly clock: ClockControl;
@@ -91,6 +93,7 @@ async function open(options: NormalOptions): Promise<Opened> {
   const hooks = createHooks();
   const hub = createEventHub();
   const faultEngine = new FaultEngine();
+  faultEngine.set(options.faults.rules, options.faults.seed);
   const presigner = createPresigner(secret, () => origin);
   const base = {
     options,
@@ -114,14 +117,23 @@ async function open(options: NormalOptions): Promise<Opened> {
     fundingUrl: (workspaceId: string) => `${origin}/_local/fund?workspace_id=${encodeURIComponent(workspaceId)}`,
     onDefect: options.onDefect,
   };
-  const service: ServiceContext = { ...base, runner: createRunner(base), webhooks: createWebhooks(base) };
+  const service: ServiceContext = {
+    ...base,
+    runner: createRunner(base),
+    webhooks: createWebhooks(base),
+    drains: createDrains(base),
+  };
   const apiKey = await openAccounts(store, options, clock.now());
-  return { service, apiKey, setOrigin: (value) => void (origin = value) };
+  const setOrigin = (value: string) => {
+    origin = value;
+  };
+  return { service, apiKey, setOrigin };
 }
 
 async function shutDown(service: ServiceContext, stopListening: () => Promise<void>, stopRetention: () => void) {
   service.streams.shutDown();
   service.webhooks.close();
+  service.drains.close();
   await service.outbound.close();
   await stopListening();
   await service.runner.close();
@@ -141,6 +153,7 @@ async function run(options: NormalOptions, lock: DataDirLock): Promise<LocalServ
   setOrigin(server.origin);
   const baseUrl = `${server.origin}/v3`;
   await service.webhooks.recover();
+  service.drains.recover();
   await service.runner.recover();
   const stopRetention = startRetention(service);
   lock.announce({ port: server.port, baseUrl, apiKey, startedAt: new Date().toISOString() });
@@ -159,11 +172,10 @@ async function run(options: NormalOptions, lock: DataDirLock): Promise<LocalServ
     dataDir: options.dataDir,
     stats: () => readStats(service),
     fund: funder(service),
-    faults: (rules, seed) =>
-      service.faultEngine.set(
-        rules.map((rule) => faultRule.parse(rule)),
-        seed,
-      ),
+    faults(rules, seed = 0) {
+      const loaded = loadFaults({ rules, seed });
+      service.faultEngine.set(loaded.rules, loaded.seed);
+    },
     clock: service.clock,
     close: () => (closing ??= close()),
   };

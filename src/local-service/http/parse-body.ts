@@ -15,6 +15,7 @@ function toProblem(issue: z.core.$ZodIssue): FieldProblem {
   const pointer = issue.path.map((part) => `/${String(part)}`).join("");
   const field = fieldPath("", pointer).replace(/^\./, "") || "body";
   const allowed = issue.code === "invalid_value" ? issue.values.map(String) : null;
+  if (issue.code === "custom") return problem(field, issue.message, String(issue.params?.["reason"] ?? "invalid"));
   const isMissing = issue.code === "invalid_type" && issue.input === undefined;
   return problem(field, issue.message, isMissing ? "required" : (REASONS[issue.code] ?? "invalid"), allowed);
 }

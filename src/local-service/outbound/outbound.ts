@@ -30,6 +30,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
   const underWay = new Set<Promise<unknown>>();
 
   async function send(url: string, message: Message): Promise<Outcome | null> {
+    if (stopping.signal.aborted) return null;
     const until = performance.now() + timeoutMs;
     const found = await inTime(findDestination(url, resolve, options), timeoutMs, stopping.signal);
     if (stopping.signal.aborted) return null;

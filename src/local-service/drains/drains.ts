@@ -1,0 +1,78 @@
+import type { Endpoint } from "../http/call.ts";
+import type { ServiceContext } from "../service-context.ts";
+import type { EventRow, JobRow } from "../store/rows.ts";
+import { drainEndpoints } from "./endpoints.ts";
+import { createShipper } from "./shipper.ts";
+import { type DrainRow, drainTables } from "./tables.ts";
+
+/** Events wait this long for a drain that does not take them, in milliseconds, and so many in a workspace. */
+const KEEP_MS = 7 * 86_400_000;
+const KEEP_EVENTS = 100_000;
+/** Events stored between two looks at those limits. */
+const PRUNE_EVERY = 1000;
+
+/** Lifecycle events of a workspace's jobs, posted to where it wants them. */
+export interface Drains {
+  readonly endpoints: readonly Endpoint[];
+  /** Goes on with what an earlier process left unsent. */
+  recover(): void;
+  /** Begins no further batch. */
+  close(): void;
+}
+
+/** Hears of drains that come, change and go. */
+export interface DrainRegister {
+  added(drain: DrainRow): void;
+  changed(drain: DrainRow): void;
+  /** Inside the transaction that removes it. */
+  removed(drain: DrainRow): void;
+}
+
+type Ports = Pick<ServiceContext, "store" | "clock" | "outbound" | "hooks" | "options" | "onDefect">;
+
+export function createDrains(ports: Ports): Drains {
+  const { store, clock } = ports;
+  const tables = drainTables(store.database);
+  const shipper = createShipper(ports, tables, prune);
+  let stored = 0;
+
+  /** A drain that is switched off keeps its place, within the limits. */
+  function prune(workspaceId: string): void {
+    const positions = tables.ofWorkspace(workspaceId).map((drain) => drain.position);
+    const takenByAll = positions.length === 0 ? Number.MAX_SAFE_INTEGER : Math.min(...positions);
+    tables.prune(workspaceId, takenByAll, clock.now() - KEEP_MS, KEEP_EVENTS);
+  }
+
+  function logged(job: JobRow, events: readonly EventRow[]): void {
+    const drains = tables.ofWorkspace(job.workspaceId);
+    if (drains.length === 0) return;
+    const { workspaceId, jobId, model } = job;
+    for (const { id: logId, at, level, event, message, source, data } of events) {
+      tables.addEvent({ workspaceId, jobId, model, logId, at, level, event, message, source, data });
+    }
+    stored += events.length;
+    if (stored >= PRUNE_EVERY) {
+      stored = 0;
+      prune(workspaceId);
+    }
+    store.afterCommit(() => {
+      for (const drain of drains) if (drain.enabled === 1) shipper.nudge(drain.seq);
+    });
+  }
+
+  ports.hooks.add({ logged });
+
+  const register: DrainRegister = {
+    added: () => undefined,
+    changed: (drain) => shipper.restart(drain.seq),
+    removed: (drain) => prune(drain.workspaceId),
+  };
+
+  return {
+    endpoints: drainEndpoints(ports, tables, register),
+    recover() {
+      for (const drain of tables.all()) if (drain.enabled === 1) shipper.restart(drain.seq);
+    },
+    close: shipper.close,
+  };
+}

@@ -1,0 +1,130 @@
+import { randomUUID } from "node:crypto";
+import { type Answer, type Call, created, type Endpoint, noContent, ok } from "../http/call.ts";
+import { parseBody } from "../http/parse-body.ts";
+import { pageOf, pageRequest } from "../http/query.ts";
+import { invalid, notFound, problem, refuse } from "../http/refusal.ts";
+import { testResult } from "../outbound/test-result.ts";
+import type { ServiceContext } from "../service-context.ts";
+import { type DrainChanges, drainChanges, type NewDrainBody, newDrainBody, SECRET_REQUIRED } from "./bodies.ts";
+import type { DrainRegister } from "./drains.ts";
+import { drainMessage } from "./message.ts";
+import { newDrain, switched } from "./state.ts";
+import type { DrainEventRow, DrainRow, DrainTables } from "./tables.ts";
+import { drainView } from "./views.ts";
+
+const MAX_DRAINS = 50;
+const DEFAULT_BATCH_SIZE = 1000;
+
+type Ports = Pick<ServiceContext, "store" | "clock" | "outbound" | "options">;
+
+/** An event that no job had, for a drain's test. */
+function sampleEvent(drain: DrainRow, now: number): DrainEventRow {
+  const job = { workspaceId: drain.workspaceId, jobId: `job_${randomUUID()}`, model: "test" };
+  const said = { level: "info", event: "test", message: "This is a test of the log drain.", source: "api" } as const;
+  return { seq: 0, ...job, logId: 0, at: now, ...said, data: "{}" };
+}
+
+/** The drain with the changes asked for; what is null or absent stays. */
+function changed(drain: DrainRow, body: DrainChanges, keyId: string, now: number): DrainRow {
+  const next: DrainRow = {
+    ...drain,
+    name: body.name ?? drain.name,
+    url: body.url ?? drain.url,
+    format: body.format ?? drain.format,
+    secret: body.secret ?? drain.secret,
+    headers: body.headers ? JSON.stringify(body.headers) : drain.headers,
+    batchSize: body.batch_size ?? drain.batchSize,
+    updatedAt: now,
+    updatedByKeyId: keyId,
+  };
+  return typeof body.enabled === "boolean" ? switched(next, body.enabled) : next;
+}
+
+/** Everything below `/log-drains`. */
+export function drainEndpoints(ports: Ports, tables: DrainTables, register: DrainRegister): readonly Endpoint[] {
+  const { store, clock, outbound, options } = ports;
+
+  function find(call: Call): DrainRow {
+    const drain = tables.byId(call.principal.workspaceId, call.param("drain_id"));
+    if (drain) return drain;
+    throw notFound("There is no such log drain in this workspace.");
+  }
+
+  function insert(body: NewDrainBody, { workspaceId, keyId }: Call["principal"]): DrainRow {
+    if (tables.ofWorkspace(workspaceId).length >= MAX_DRAINS) {
+      throw refuse("FAILED_PRECONDITION", `A workspace has at most ${MAX_DRAINS} log drains.`);
+    }
+    const now = clock.now();
+    const row = {
+      drainId: `drain_${randomUUID()}`,
+      workspaceId,
+      createdAt: now,
+      name: body.name,
+      url: body.url,
+      format: body.format ?? "ndjson",
+      secret: body.secret ?? null,
+      headers: JSON.stringify(body.headers ?? {}),
+      batchSize: body.batch_size ?? DEFAULT_BATCH_SIZE,
+      updatedAt: now,
+      updatedByKeyId: keyId,
+      ...newDrain(body.enabled ?? true, tables.present()),
+    };
+    return { ...row, seq: tables.insert(row) };
+  }
+
+  async function make(call: Call): Promise<Answer> {
+    const body = parseBody(newDrainBody, await call.json());
+    const drain = await store.write(() => insert(body, call.principal));
+    register.added(drain);
+    return created(drainView(drain));
+  }
+
+  function update(call: Call, body: DrainChanges): DrainRow {
+    const drain = changed(find(call), body, call.principal.keyId, clock.now());
+    if (drain.format === "ndjson" && drain.secret === null) {
+      throw invalid([problem("secret", SECRET_REQUIRED, "required")]);
+    }
+    tables.updateSettings(drain);
+    tables.updateState(drain);
+    return drain;
+  }
+
+  async function change(call: Call): Promise<Answer> {
+    const body = parseBody(drainChanges, await call.json());
+    const drain = await store.write(() => update(call, body));
+    register.changed(drain);
+    return ok(drainView(drain));
+  }
+
+  async function remove(call: Call): Promise<Answer> {
+    await store.write(() => {
+      const drain = find(call);
+      tables.remove(drain.seq);
+      register.removed(drain);
+    });
+    return noContent;
+  }
+
+  async function test(call: Call): Promise<Answer> {
+    const drain = find(call);
+    const message = drainMessage(drain, [sampleEvent(drain, clock.now())], options.brand);
+    return ok(testResult(await outbound.post(drain.url, message)));
+  }
+
+  function list(call: Call): Answer {
+    const { limit, after } = pageRequest(call);
+    const rows = tables.page(call.principal.workspaceId, after ?? Number.MAX_SAFE_INTEGER, limit + 1);
+    return ok(pageOf(rows, limit, (row) => row.seq, drainView));
+  }
+
+  const access = "log_drains:manage";
+  const one = "/log-drains/{drain_id}";
+  return [
+    { method: "GET", path: "/log-drains", access, summary: "The workspace's log drains", handle: list },
+    { method: "POST", path: "/log-drains", access, summary: "Make a log drain", handle: make },
+    { method: "GET", path: one, access, summary: "A log drain", handle: (call) => ok(drainView(find(call))) },
+    { method: "PATCH", path: one, access, summary: "Change a log drain", handle: change },
+    { method: "DELETE", path: one, access, summary: "Remove a log drain", handle: remove },
+    { method: "POST", path: `${one}/test`, access, summary: "Post a test event", handle: test },
+  ];
+}

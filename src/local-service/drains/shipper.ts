@@ -1,0 +1,108 @@
+import { FairQueue } from "../outbound/fair-queue.ts";
+import { codeOf, type Outcome, statusOf } from "../outbound/outcome.ts";
+import type { ServiceContext } from "../service-context.ts";
+import { drainMessage } from "./message.ts";
+import { failed, retryWait, shipped } from "./state.ts";
+import type { DrainEventRow, DrainRow, DrainTables } from "./tables.ts";
+
+/** Drains served at once; each has one batch under way at most, so that its events arrive in order. */
+const LIMITS = { total: 8, perLane: 1 } as const;
+
+/** How long events gather before they are posted, in milliseconds on the service's clock. */
+const GATHER_MS = 250;
+
+/** Posts waiting events to drains, batch after batch. */
+export interface Shipper {
+  /** New events wait for this drain. */
+  nudge(drainSeq: number): void;
+  /** The drain was changed by a person: a wait after a failure is over. */
+  restart(drainSeq: number): void;
+  close(): void;
+}
+
+type Ports = Pick<ServiceContext, "store" | "clock" | "outbound" | "options" | "onDefect">;
+
+export function createShipper(ports: Ports, tables: DrainTables, prune: (workspaceId: string) => void): Shipper {
+  const { store, clock, outbound } = ports;
+  const queue = new FairQueue(LIMITS);
+  /** Waiting for an instant, for a turn, or at work. */
+  const timers = new Map<number, () => void>();
+  const turns = new Set<number>();
+  let closed = false;
+
+  function at(seq: number, dueMs: number): void {
+    const cancel = clock.at(dueMs, () => {
+      timers.delete(seq);
+      turns.add(seq);
+      queue.push(String(seq), seq);
+      pump();
+    });
+    timers.set(seq, cancel);
+  }
+
+  function pump(): void {
+    if (closed) return;
+    for (let next = queue.take(); next; next = queue.take()) {
+      const { lane, item } = next;
+      outbound
+        .during(serve(item))
+        .catch((error: unknown) => {
+          turns.delete(item);
+          ports.onDefect(error, "");
+        })
+        .finally(() => {
+          queue.done(lane);
+          pump();
+        });
+    }
+  }
+
+  function batchOf(seq: number): { readonly drain: DrainRow; readonly rows: readonly DrainEventRow[] } | null {
+    const drain = tables.bySeq(seq);
+    if (closed || drain?.enabled !== 1) return null;
+    const rows = tables.events(drain.workspaceId, drain.position, drain.batchSize);
+    return rows.length === 0 ? null : { drain, rows };
+  }
+
+  /** The drain may have been changed or removed while the batch was under way. */
+  function note(seq: number, position: number, outcome: Outcome): DrainRow | null {
+    const drain = tables.bySeq(seq);
+    if (!drain) return null;
+    const error = codeOf(outcome);
+    const now = clock.now();
+    const next = error === null ? shipped(drain, position, now) : failed(drain, error, statusOf(outcome), now);
+    tables.updateState(next);
+    if (error === null) prune(drain.workspaceId);
+    return next;
+  }
+
+  async function serve(seq: number): Promise<void> {
+    for (let batch = batchOf(seq); batch; batch = batchOf(seq)) {
+      const { drain, rows } = batch;
+      const outcome = await outbound.post(drain.url, drainMessage(drain, rows, ports.options.brand));
+      if (outcome === null) break;
+      const position = rows.at(-1)!.seq;
+      const noted = await store.write(() => note(seq, position, outcome));
+      const failures = noted?.consecutiveFailures ?? 0;
+      if (failures === 0) continue;
+      turns.delete(seq);
+      if (noted?.enabled === 1) at(seq, clock.now() + retryWait(failures));
+      return;
+    }
+    turns.delete(seq);
+  }
+
+  return {
+    nudge(seq) {
+      if (!closed && !timers.has(seq) && !turns.has(seq)) at(seq, clock.now() + GATHER_MS);
+    },
+    restart(seq) {
+      timers.get(seq)?.();
+      timers.delete(seq);
+      if (!closed && !turns.has(seq)) at(seq, clock.now());
+    },
+    close() {
+      closed = true;
+    },
+  };
+}

@@ -1,0 +1,58 @@
+import type { FailureCode } from "../outbound/outcome.ts";
+
+/** So many failed batches in a row switch a drain off. */
+export const MAX_FAILURES = 5;
+
+/** Seconds until a failed batch is posted again, by the number of failures in a row. */
+const WAITS_S = [10, 30, 90, 270];
+
+/** What moves while a drain is served. Instants are epoch milliseconds on the service's clock. */
+export interface DrainState {
+  /** 1 or 0. */
+  readonly enabled: number;
+  readonly consecutiveFailures: number;
+  readonly lastSuccessAt: number | null;
+  readonly lastFailureAt: number | null;
+  readonly lastFailureStatus: number | null;
+  readonly lastError: FailureCode | null;
+  readonly disabledReason: "consecutive_failures" | null;
+  /** The last event that the destination took. */
+  readonly position: number;
+}
+
+export function newDrain(enabled: boolean, position: number): DrainState {
+  return {
+    enabled: enabled ? 1 : 0,
+    consecutiveFailures: 0,
+    lastSuccessAt: null,
+    lastFailureAt: null,
+    lastFailureStatus: null,
+    lastError: null,
+    disabledReason: null,
+    position,
+  };
+}
+
+/** A batch up to `position` was taken. */
+export function shipped<D extends DrainState>(drain: D, position: number, now: number): D {
+  return { ...drain, consecutiveFailures: 0, lastSuccessAt: now, position: Math.max(drain.position, position) };
+}
+
+/** A batch was not taken; it stays to be posted again. */
+export function failed<D extends DrainState>(drain: D, error: FailureCode, status: number | null, now: number): D {
+  const consecutiveFailures = drain.consecutiveFailures + 1;
+  const noted = { ...drain, consecutiveFailures, lastFailureAt: now, lastFailureStatus: status, lastError: error };
+  const isOver = drain.enabled === 1 && consecutiveFailures >= MAX_FAILURES;
+  return isOver ? { ...noted, enabled: 0, disabledReason: "consecutive_failures" } : noted;
+}
+
+/** A person switches it on, which forgives what went wrong, or off. */
+export function switched<D extends DrainState>(drain: D, on: boolean): D {
+  const count = on ? 0 : drain.consecutiveFailures;
+  return { ...drain, enabled: on ? 1 : 0, disabledReason: null, consecutiveFailures: count };
+}
+
+/** Milliseconds until the next try of a drain that has failed so often in a row. */
+export function retryWait(consecutiveFailures: number): number {
+  return (WAITS_S[consecutiveFailures - 1] ?? 0) * 1000;
+}
