@@ -77,9 +77,9 @@ export function readBrief(prompt: string, seed: number, index: number): Brief {
   const words = prompt.toLowerCase();
   const key = `${prompt}\u0001${seed}\u0001${index}`;
   const random = randomFrom(key, "brief");
-  const palette = paletteFor(prompt, random);
   const subject = firstMatch(SUBJECTS, words);
   const setting = firstMatch(SETTINGS, words) ?? openSetting(subject, random);
+  const palette = paletteFor(prompt, setting === "space" ? "night" : null, random);
   const tint = namedColor(prompt, palette) ?? palette.accent;
   return { prompt, setting, subject, weather: firstMatch(WEATHER, words) ?? "clear", palette, tint, key };
 }

@@ -146,11 +146,11 @@ const COLOR_WORDS: Readonly<Record<string, Color>> = {
   beige: "#dcc9a8",
 };
 
-/** The palette that the words ask for, else one that the chance picks. */
-export function paletteFor(prompt: string, random: Random): Palette {
+/** The palette that the words ask for, else the usual mood of the place, else one that the chance picks. */
+export function paletteFor(prompt: string, usual: Mood | null, random: Random): Palette {
   const words = prompt.toLowerCase();
   const chance = pick<Mood>(random, ["day", "dawn", "calm", "candy", "warm", "sunset"]);
-  return PALETTES[MOOD_WORDS.find(([, pattern]) => pattern.test(words))?.[0] ?? chance];
+  return PALETTES[MOOD_WORDS.find(([, pattern]) => pattern.test(words))?.[0] ?? usual ?? chance];
 }
 
 /** The first colour that the words name, softened a little into the palette. */

@@ -24,6 +24,11 @@ export function canDecode(description: Uint8Array): boolean {
   return description[1] === 66;
 }
 
+/** Whether every unit of the picture fits into the decoder's buffer; a giant key picture may not. */
+export function isDecodableSize(picture: Uint8Array): boolean {
+  return nalUnits(picture).every((unit) => unit.length + START.length <= MAX_UNIT_BYTES);
+}
+
 /** Opens a decoder with the parameter sets of an avcC record. */
 export function openDecoder(description: Uint8Array): PictureDecoder {
   const { H264Decoder: Decoder } = createRequire(import.meta.url)("h264decoder") as {

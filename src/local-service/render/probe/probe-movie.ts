@@ -1,6 +1,6 @@
 import { BufferSource, EncodedPacketSink, Input, type InputTrack, type InputVideoTrack, MP4, QTFF } from "mediabunny";
 import type { ProbeResult } from "../contract.ts";
-import { canDecode, openDecoder } from "./decode-h264.ts";
+import { canDecode, isDecodableSize, openDecoder } from "./decode-h264.ts";
 
 const MAX_SIDE = 8192;
 const MAX_KEY_PICTURES = 30;
@@ -82,6 +82,7 @@ async function decodeKeyPictures(track: InputVideoTrack): Promise<void> {
   let packet = await sink.getFirstKeyPacket();
   if (packet === null) throw new Error("it has no key picture");
   for (let i = 0; packet !== null && i < MAX_KEY_PICTURES; i++) {
+    if (!isDecodableSize(packet.data)) return;
     if (decoder.decode(packet.data) === null)
       throw new Error(`its picture at ${packet.timestamp.toFixed(2)} s cannot be decoded`);
     packet = await sink.getNextKeyPacket(packet);

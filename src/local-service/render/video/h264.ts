@@ -30,8 +30,15 @@ export interface FrameEncoder {
   dispose(): void;
 }
 
+/** Fine enough for smooth gradients; coarser for very large frames, where the steps are not seen. */
+const quantizerFor = ({ width, height }: Size) => (width * height > 2_500_000 ? 24 : 20);
+
 /** A baseline-profile H.264 encoder set for speed, with a key frame every two seconds. */
-export async function createFrameEncoder(size: Size, fps: number, quantizer = 26): Promise<FrameEncoder> {
+export async function createFrameEncoder(
+  size: Size,
+  fps: number,
+  quantizer = quantizerFor(size),
+): Promise<FrameEncoder> {
   const { createH264MP4Encoder } = createRequire(import.meta.url)("h264-mp4-encoder") as EncoderModule;
   const encoder = await createH264MP4Encoder();
   encoder.outputFilename = FILE;

@@ -1,11 +1,11 @@
 import { createCanvas } from "@napi-rs/canvas";
-import type { Brief } from "../draw/brief.ts";
+import type { Brief, Subject } from "../draw/brief.ts";
 import type { Context, Surface } from "../draw/brush.ts";
 import { drawAir, drawBackdrop } from "../draw/scene.ts";
 import { drawSubject } from "../draw/subjects.ts";
 import type { Size } from "../size.ts";
 import { cameraFor, ease, STILL, type View } from "./camera.ts";
-import { drawLayer, type Layer, layerOf } from "./layer.ts";
+import { croppedLayer, drawLayer, type Layer, mirroredLayer } from "./layer.ts";
 import { airOf } from "./particles.ts";
 
 /** Draws the frame of a shot at a progress from 0 (its first frame) to 1 (its last). */
@@ -22,22 +22,34 @@ export interface ShotOptions {
   readonly end: Surface | null;
 }
 
+/** What moves by itself: it runs ahead of the camera instead of staying behind. */
+const TRAVELLERS: ReadonlySet<Subject> = new Set(["car", "boat", "rocket", "balloon", "bird"]);
+
+interface Plane {
+  readonly layer: Layer;
+  readonly depth: number;
+  readonly leads: boolean;
+}
+
 /** Where the dissolve into the end frame lies within the shot. */
 const DISSOLVE_FROM = 0.3;
 
 export function createShot(options: ShotOptions): Shot {
   const { size, brief, seed, seconds, start, end } = options;
   const camera = cameraFor(brief.prompt, seed);
-  const layers = start === null ? drawnLayers(size, brief) : [{ layer: layerOf(start), depth: 1 }];
-  const arrival = end === null ? null : layerOf(end);
+  const layers = start === null ? drawnLayers(size, brief) : [{ layer: mirroredLayer(start), depth: 1, leads: false }];
+  const arrival = end === null ? null : mirroredLayer(end);
   const air = airOf(size, brief);
   return (context, progress) => {
-    for (const { layer, depth } of layers) drawLayer(context, layer, camera(progress), depth);
+    const view = camera(progress);
+    for (const { layer, depth, leads } of layers) drawLayer(context, layer, leads ? ahead(view) : view, depth);
     if (arrival !== null) drawArrival(context, arrival, progress);
     const strength = fade(progress, start !== null, end !== null);
     air(context, progress * seconds, strength);
   };
 }
+
+const ahead = ({ scale, x, y }: View): View => ({ scale, x: -0.7 * x, y: -0.7 * y });
 
 /** The end frame comes in slightly near and settles to rest while it dissolves in. */
 function drawArrival(context: Context, layer: Layer, progress: number): void {
@@ -50,16 +62,15 @@ function drawArrival(context: Context, layer: Layer, progress: number): void {
 }
 
 /** Place and subject apart, so that the subject moves more than what lies behind it. */
-function drawnLayers(size: Size, brief: Brief): readonly { readonly layer: Layer; readonly depth: number }[] {
+function drawnLayers(size: Size, brief: Brief): readonly Plane[] {
   const back = createCanvas(size.width, size.height);
   drawBackdrop(back.getContext("2d"), size, brief);
   drawAir(back.getContext("2d"), size, { ...brief, weather: brief.weather === "fog" ? "fog" : "clear" });
-  if (brief.subject === null) return [{ layer: layerOf(back), depth: 1 }];
-  const front = createCanvas(size.width, size.height);
-  drawSubject(front.getContext("2d"), size, brief);
+  const front = croppedLayer(size, (context) => drawSubject(context, size, brief));
+  if (front === null) return [{ layer: mirroredLayer(back), depth: 1, leads: false }];
   return [
-    { layer: layerOf(back), depth: 0.55 },
-    { layer: layerOf(front, false), depth: 1 },
+    { layer: mirroredLayer(back), depth: 0.55, leads: false },
+    { layer: front, depth: 1, leads: brief.subject !== null && TRAVELLERS.has(brief.subject) },
   ];
 }
 

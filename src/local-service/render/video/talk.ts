@@ -2,7 +2,7 @@ import { createCanvas } from "@napi-rs/canvas";
 import { type Context, oval, type Surface } from "../draw/brush.ts";
 import { darker } from "../draw/color.ts";
 import type { Size } from "../size.ts";
-import { drawLayer, layerOf } from "./layer.ts";
+import { drawLayer, mirroredLayer } from "./layer.ts";
 import type { Mouth } from "./mouth.ts";
 
 /** Draws one frame: `seconds` into the video, at a loudness from 0 to 1. */
@@ -16,7 +16,7 @@ export function createTalker(picture: Surface, mouth: Mouth | null, prompt: stri
   const stage = createCanvas(picture.width, picture.height);
   const over = stage.getContext("2d");
   const size = { width: picture.width, height: picture.height };
-  const base = layerOf(picture);
+  const base = mirroredLayer(picture);
   const nods = /\bnods?\b/i.test(prompt) && durationSeconds > 2;
   return (context, seconds, loudness) => {
     const view = {
