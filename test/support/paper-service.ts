@@ -128,6 +128,7 @@ export class PaperService {
         resultUrl: url,
         estimatedCompletionAt: null,
         replayed,
+        sends: 1,
       };
     };
     if (known !== undefined) return ack(known, true);
