@@ -66,6 +66,21 @@ describe("A journal file", () => {
     await journal.close();
   });
 
+  test("gives its room back when runs are removed", async () => {
+    const full = (await writeJournal()).length;
+    const journal = await openSqliteJournal(path);
+    for (let index = 1; index < 60; index += 1) {
+      expect(await journal.removeRun(`r${index}`, 20)).toEqual({ removed: true });
+    }
+    await journal.close();
+    const empty = join(dirname(path), "empty.db");
+    await (await openSqliteJournal(empty)).close();
+    expect(statSync(path).size).toBeLessThan(statSync(empty).size + (full - statSync(empty).size) / 10);
+    const again = await openSqliteJournal(path);
+    expect(await again.read("r0")).toHaveLength(1);
+    await again.close();
+  });
+
   test("that is empty becomes a journal", async () => {
     writeFileSync(path, "");
     await writeJournal();

@@ -112,6 +112,8 @@ export function schemaVersion(db: DatabaseSync): number {
  */
 export function prepareSchema(db: DatabaseSync, path: string, steps: readonly Migration[] = migrations): void {
   if (checkedVersion(db, path, steps.length) === steps.length) return;
+  // Counts only for a file without tables, and lets it shrink when runs are removed.
+  db.exec("PRAGMA auto_vacuum = INCREMENTAL");
   db.exec("BEGIN EXCLUSIVE");
   try {
     const from = checkedVersion(db, path, steps.length);
