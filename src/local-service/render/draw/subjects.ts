@@ -4,17 +4,8 @@ import type { Brief, Subject } from "./brief.ts";
 import { type Context, oval } from "./brush.ts";
 import { alpha, darker } from "./color.ts";
 import { drawFace } from "./face.ts";
-import {
-  drawBalloon,
-  drawBirds,
-  drawBoat,
-  drawBottle,
-  drawCar,
-  drawCup,
-  drawFlower,
-  drawHouse,
-  drawRocket,
-} from "./things.ts";
+import { drawBottle, drawCup, drawFlower, drawHouse } from "./things.ts";
+import { drawBalloon, drawBirds, drawBoat, drawCar, drawRocket } from "./vehicles.ts";
 
 /** Draws around the origin within a box two units wide; y points down, the ground is at y = 1. */
 export type Drawer = (context: Context, brief: Brief) => void;

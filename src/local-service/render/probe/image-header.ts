@@ -17,9 +17,9 @@ export function announcedSize(bytes: Uint8Array, contentType: string): Size | nu
 }
 
 /** Why the file does not reach to its own end, or null; decoders fill what is missing with grey and say nothing. */
-export function cutShort(bytes: Uint8Array, contentType: string): string | null {
+export function cutShort(bytes: Uint8Array, contentType: string, size: Size): string | null {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  if (contentType === "image/png") return pngFault(view);
+  if (contentType === "image/png") return pngFault(view, size);
   if (contentType === "image/webp") {
     return view.getUint32(4, true) + 8 > bytes.length ? "it is cut short" : null;
   }
@@ -27,7 +27,7 @@ export function cutShort(bytes: Uint8Array, contentType: string): string | null 
   return Buffer.from(bytes).lastIndexOf(Buffer.from(end)) < bytes.length - 4096 ? "it is cut short" : null;
 }
 
-function pngFault(view: DataView): string | null {
+function pngFault(view: DataView, size: Size): string | null {
   const data: Uint8Array[] = [];
   for (let at = 8; at + 12 <= view.byteLength; ) {
     const size = view.getUint32(at);
@@ -36,15 +36,15 @@ function pngFault(view: DataView): string | null {
     if (crc32(chunk) !== view.getUint32(at + 8 + size)) return "a checksum does not match its bytes";
     const name = Buffer.from(chunk.subarray(0, 4)).toString("latin1");
     if (name === "IDAT") data.push(chunk.subarray(4));
-    if (name === "IEND") return pixelFault(data);
+    if (name === "IEND") return pixelFault(data, size);
     at += 12 + size;
   }
   return "it is cut short";
 }
 
-function pixelFault(data: readonly Uint8Array[]): string | null {
+function pixelFault(data: readonly Uint8Array[], { width, height }: Size): string | null {
   try {
-    inflateSync(Buffer.concat(data), { maxOutputLength: 1 << 30 });
+    inflateSync(Buffer.concat(data), { maxOutputLength: (width * 8 + 16) * (height + 16) });
     return null;
   } catch {
     return "its pixels cannot be unpacked";

@@ -15,7 +15,7 @@ export async function probeImage(bytes: Uint8Array, contentType: string): Promis
   if (Math.max(size.width, size.height) > MAX_SIDE || size.width * size.height > MAX_PIXELS) {
     return no(`${size.width} × ${size.height} is too large (at most ${MAX_SIDE} a side and ${MAX_PIXELS} pixels)`);
   }
-  const fault = cutShort(bytes, contentType);
+  const fault = cutShort(bytes, contentType, size);
   if (fault !== null) return no(fault);
   try {
     const { width, height } = await loadImage(Buffer.from(bytes));

@@ -34,3 +34,14 @@ export function withLength(sound: Sound, length: number): Sound {
   });
   return { rate: sound.rate, channels: [first ?? new Float32Array(length), ...rest] };
 }
+
+/** The stretches of samples one after the other. */
+export function joined(parts: readonly Float32Array[]): Float32Array {
+  const out = new Float32Array(parts.reduce((sum, part) => sum + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    out.set(part, at);
+    at += part.length;
+  }
+  return out;
+}

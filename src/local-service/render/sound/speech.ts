@@ -4,7 +4,7 @@ import { inputError } from "../render-error.ts";
 import { NATURAL_PITCH, say } from "./flite.ts";
 import { resampleBy, toRate } from "./resample.ts";
 import { sentencesOf } from "./sentences.ts";
-import type { Sound } from "./sound.ts";
+import { joined, type Sound } from "./sound.ts";
 import { activeLoudness, medianPitch } from "./yin.ts";
 
 const OUTPUT_RATE = 24_000;
@@ -85,14 +85,4 @@ function trimmed(samples: Float32Array, rate: number): Float32Array {
   const first = samples.findIndex((sample) => Math.abs(sample) > loud);
   const last = samples.findLastIndex((sample) => Math.abs(sample) > loud);
   return first < 0 ? samples : samples.subarray(Math.max(0, first - margin), Math.min(samples.length, last + margin));
-}
-
-function joined(parts: readonly Float32Array[]): Float32Array {
-  const out = new Float32Array(parts.reduce((sum, part) => sum + part.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    out.set(part, at);
-    at += part.length;
-  }
-  return out;
 }
