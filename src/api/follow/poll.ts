@@ -10,19 +10,11 @@ import { Tail } from "./tail.ts";
 /** Share of a delay that chance may add. */
 const spread = 0.05;
 
-/** Looks at the job when it is likely to have news. */
-export const pollStrategy: FollowStrategy = {
-  name: "poll",
-  async *follow(context, jobId, options) {
-    yield* pollFrom(context, jobId, options, new Tail());
-  },
-};
-
 export async function* pollFrom(
   context: FollowContext,
   jobId: string,
   options: FollowOptions,
-  tail: Tail,
+  tail: Tail = new Tail(),
 ): AsyncGenerator<FollowEvent, void> {
   const startedAt = context.clock.now();
   let expectedAt = firstExpectation(context, options);
@@ -56,3 +48,6 @@ export async function* pollFrom(
     expectedAt = odd ? context.clock.now() : localInstant(context, view.estimatedCompletionAt);
   }
 }
+
+/** Looks at the job when it is likely to have news. */
+export const pollStrategy: FollowStrategy = { name: "poll", follow: pollFrom };

@@ -11,19 +11,11 @@ import { Tail } from "./tail.ts";
 /** Milliseconds without a frame after which the status is read beside the stream, however alive the connection looks. */
 const quietMs = 120_000;
 
-/** Listens to the job's stream, with a timer behind it. */
-export const streamStrategy: FollowStrategy = {
-  name: "stream",
-  async *follow(context, jobId, options) {
-    yield* streamFrom(context, jobId, options, new Tail());
-  },
-};
-
 export async function* streamFrom(
   context: FollowContext,
   jobId: string,
   options: FollowOptions,
-  tail: Tail,
+  tail: Tail = new Tail(),
 ): AsyncGenerator<FollowEvent, void> {
   const stop = new AbortController();
   const signal = options.signal ? AbortSignal.any([options.signal, stop.signal]) : stop.signal;
@@ -49,3 +41,6 @@ async function endedUnheard(context: FollowContext, jobId: string, options: Foll
   const view = await readStatus(context, jobId, { signal: options.signal, priority: options.priority });
   return isTerminal(view.status);
 }
+
+/** Listens to the job's stream, with a timer behind it. */
+export const streamStrategy: FollowStrategy = { name: "stream", follow: streamFrom };
