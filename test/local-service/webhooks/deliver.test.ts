@@ -1,25 +1,173 @@
 import { expect, test } from "vitest";
-import { verifyWebhook } from "../../../src/api/webhooks/verify-webhook.ts";
+import { announced, bodyOf, deliveryOf, deliveryUntil, ended, eventOf, verdictOf } from "../support/deliveries.ts";
 import { receiver } from "../support/receiver.ts";
-import { ask, finished, get, start, submit, until } from "../support/service.ts";
+import { ask, finished, get, start, submit } from "../support/service.ts";
 
 test("a finished job is announced by a signed POST that the client verifies", async () => {
   const service = await start();
   const hook = await receiver();
-  const { job_id } = await submit(service, "image-1", { prompt: "x" }, { webhook: `${hook.url}/hook?a=1` });
+  const jobId = await announced(service, `${hook.url}/hook?a=1`);
   const [post] = await hook.arrived(1);
-  const key = await get(service, "/webhooks/public-key", { credential: null });
-  expect(key.body.algorithm).toBe("ed25519");
-  const verdict = verifyWebhook({
-    headers: post!.headers,
-    body: post!.body,
-    publicKey: key.body.public_key,
-    now: service.clock.now(),
+  expect(await eventOf(service, post)).toMatchObject({
+    id: jobId,
+    event: "job.completed",
+    redelivery: false,
+    attempt: 1,
+    brand: "studio",
   });
-  expect(verdict).toMatchObject({
-    ok: true,
-    event: { id: job_id, event: "job.completed", redelivery: false, attempt: 1, brand: "studio" },
+  expect(post).toMatchObject({ path: "/hook?a=1", headers: { "content-type": "application/json" } });
+  expect(await ended(service, jobId, 1)).toMatchObject({
+    status: "DELIVERED",
+    event_type: "job.completed",
+    attempts: 1,
+    last_response_status: 200,
+    last_error: null,
+    redelivery_count: 0,
+    redeliveries: [],
   });
-  expect(post!.path).toBe("/hook?a=1");
-  await until(service, "/webhooks/deliveries", (body) => body.data[0].status === "DELIVERED");
+});
+
+test("a body, a time, an event or an id that was changed on the way does not verify", async () => {
+  const service = await start();
+  const hook = await receiver();
+  await announced(service, hook.url);
+  const [post] = await hook.arrived(1);
+  const { headers, body } = post!;
+  const forgeries = [
+    { ...post!, body: Buffer.concat([body, Buffer.from(" ")]) },
+    { ...post!, headers: { ...headers, "x-studio-webhook-event": "job.failed" } },
+    { ...post!, headers: { ...headers, "x-studio-webhook-id": "job_other" } },
+    { ...post!, headers: { ...headers, "x-studio-webhook-redelivery": "true" } },
+    {
+      ...post!,
+      headers: { ...headers, "x-studio-webhook-timestamp": String(Number(headers["x-studio-webhook-timestamp"]) + 1) },
+    },
+  ];
+  for (const forged of forgeries) {
+    expect(await verdictOf(service, forged)).toEqual({ ok: false, reason: "bad-signature" });
+  }
+});
+
+test("the body is the result envelope without logs, cost and currency", async () => {
+  const service = await start();
+  const hook = await receiver();
+  const jobId = await announced(service, hook.url);
+  const [post] = await hook.arrived(1);
+  const { logs, cost, currency, outputs, ...rest } = await finished(service, jobId);
+  expect([logs.length > 0, cost, currency]).toEqual([true, 0.02, "USD"]);
+  const { outputs: sent, ...payload } = bodyOf(post);
+  expect(payload).toEqual(rest);
+  expect(sent.map(({ url: _url, ...item }: { url: string }) => item)).toEqual(
+    outputs.map(({ url: _url, ...item }: { url: string }) => item),
+  );
+  expect((await fetch(sent[0].url)).status).toBe(200);
+});
+
+test("a failed job is announced as job.failed, with its error", async () => {
+  const service = await start();
+  const hook = await receiver();
+  service.faults([{ kind: "fail_job" }]);
+  const jobId = await announced(service, hook.url);
+  const [post] = await hook.arrived(1);
+  expect(await eventOf(service, post)).toMatchObject({ id: jobId, event: "job.failed" });
+  expect(bodyOf(post)).toMatchObject({ status: "FAILED", outputs: [], error: { code: "INTERNAL" } });
+});
+
+test("a delivery row is made at submit: PENDING, its event null, nothing attempted", async () => {
+  const service = await start({ speed: 1 });
+  service.clock.manual();
+  const jobId = await announced(service, "http://127.0.0.1:9/never");
+  expect(await deliveryOf(service, jobId)).toEqual({
+    job_id: jobId,
+    job_accessible: true,
+    model: "image-1",
+    event_type: null,
+    status: "PENDING",
+    source: "per_job",
+    attempts: 0,
+    redelivery_count: 0,
+    redeliveries: [],
+    last_response_status: null,
+    last_error: null,
+    webhook_url: "http://127.0.0.1:9/never",
+    created_at: new Date(service.clock.now()).toISOString(),
+    last_attempt_at: null,
+  });
+});
+
+test("a job without any webhook has no delivery row", async () => {
+  const service = await start();
+  await finished(service, await announced(service, null));
+  expect((await get(service, "/webhooks/deliveries")).body).toEqual({ data: [], next_cursor: null });
+});
+
+test("a replayed submit adds no second row and no second POST", async () => {
+  const service = await start();
+  const hook = await receiver();
+  const more = { webhook: hook.url, idempotency_key: "one" };
+  const { job_id } = await submit(service, "image-1", { prompt: "x" }, more);
+  await ended(service, job_id, 1);
+  await submit(service, "image-1", { prompt: "x" }, more);
+  await service.clock.advance(60_000);
+  expect((await get(service, "/webhooks/deliveries")).body.data).toHaveLength(1);
+  expect(hook.received).toHaveLength(1);
+});
+
+test("a refused submit has no row", async () => {
+  const service = await start();
+  await ask(service, "POST", "/models/image-1", { body: { input: {}, webhook: "http://127.0.0.1:9/" } });
+  expect((await get(service, "/webhooks/deliveries")).body.data).toEqual([]);
+});
+
+test.each(["not a uri", "/relative", "", "ftp://example.com/", "javascript:alert(1)"])(
+  "a webhook that is no http URI is 400 with param webhook: %j",
+  async (webhook) => {
+    const service = await start();
+    const reply = await ask(service, "POST", "/models/image-1", { body: { input: { prompt: "x" }, webhook } });
+    expect(reply).toMatchObject({ status: 400, body: { error: { code: "INVALID_ARGUMENT", param: "webhook" } } });
+  },
+);
+
+test("while the receiver thinks, the delivery is DELIVERING and cannot be sent again", async () => {
+  const service = await start();
+  let answer: () => void = () => undefined;
+  const hook = await receiver((_index, response) => {
+    answer = () => void response.writeHead(204).end();
+    return undefined;
+  });
+  const jobId = await announced(service, hook.url);
+  await hook.arrived(1);
+  expect(await deliveryOf(service, jobId)).toMatchObject({
+    status: "DELIVERING",
+    event_type: "job.completed",
+    attempts: 1,
+    last_response_status: null,
+  });
+  const refused = await ask(service, "POST", `/webhooks/deliveries/${jobId}/redeliver`);
+  expect(refused).toMatchObject({ status: 409, body: { error: { code: "ALREADY_IN_PROGRESS" } } });
+  answer();
+  expect(await deliveryUntil(service, jobId, (row) => row.status !== "DELIVERING")).toMatchObject({
+    status: "DELIVERED",
+    last_response_status: 204,
+  });
+});
+
+test("a job that was deleted before its webhook went out is announced without prompt and media", async () => {
+  const service = await start();
+  service.clock.manual();
+  const hook = await receiver((index) => (index === 0 ? 500 : 200));
+  const jobId = await announced(service, hook.url);
+  await ended(service, jobId, 1);
+  expect((await ask(service, "DELETE", `/jobs/${jobId}`)).status).toBe(204);
+  await service.clock.advance(10_000);
+  expect(bodyOf(hook.received[1])).toMatchObject({ status: "COMPLETED", outputs: [{ status: "EXPIRED", url: null }] });
+  expect(bodyOf(hook.received[1])).not.toHaveProperty("prompt");
+});
+
+test("a brand of its own names the headers", async () => {
+  const service = await start({ brand: "Acme" });
+  const hook = await receiver();
+  await announced(service, hook.url);
+  const [post] = await hook.arrived(1);
+  expect(await eventOf(service, post)).toMatchObject({ brand: "acme" });
 });

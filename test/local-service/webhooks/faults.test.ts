@@ -1,0 +1,68 @@
+import { expect, test } from "vitest";
+import { announced, deliveryOf, ended, eventOf } from "../support/deliveries.ts";
+import { receiver } from "../support/receiver.ts";
+import { finished, start } from "../support/service.ts";
+
+test("a duplicated webhook arrives twice under one id, and is one delivery", async () => {
+  const service = await start();
+  const hook = await receiver();
+  service.faults([{ kind: "webhook_duplicate", count: 1 }]);
+  const jobId = await announced(service, hook.url);
+  const posts = await hook.arrived(2);
+  const events = await Promise.all(posts.map((post) => eventOf(service, post)));
+  expect(events.map(({ id, redelivery }) => ({ id, redelivery }))).toEqual([
+    { id: jobId, redelivery: false },
+    { id: jobId, redelivery: false },
+  ]);
+  expect(await ended(service, jobId, 1)).toMatchObject({ status: "DELIVERED" });
+  await announced(service, hook.url);
+  await service.clock.advance(60_000);
+  await hook.arrived(3);
+});
+
+test("a delayed webhook arrives at its instant on the service's clock, not before", async () => {
+  const service = await start();
+  service.clock.manual();
+  const hook = await receiver();
+  service.faults([{ kind: "webhook_delay", delay_ms: 45_000 }]);
+  const jobId = await announced(service, hook.url);
+  await finished(service, jobId);
+  await service.clock.advance(44_999);
+  expect(hook.received).toHaveLength(0);
+  expect(await deliveryOf(service, jobId)).toMatchObject({
+    status: "PENDING",
+    event_type: "job.completed",
+    attempts: 0,
+  });
+  await service.clock.advance(1);
+  expect(hook.received).toHaveLength(1);
+});
+
+test("different delays put webhooks out of order", async () => {
+  const service = await start();
+  service.clock.manual();
+  const hook = await receiver();
+  service.faults([
+    { kind: "webhook_delay", delay_ms: 3_000, prompt: "first" },
+    { kind: "webhook_delay", delay_ms: 1_000, prompt: "second" },
+  ]);
+  const first = await announced(service, hook.url, "the first");
+  const second = await announced(service, hook.url, "the second");
+  await finished(service, first);
+  await finished(service, second);
+  await service.clock.advance(3_000);
+  const events = await Promise.all(hook.received.map((post) => eventOf(service, post)));
+  expect(events.map((event) => event.id)).toEqual([second, first]);
+});
+
+test("a webhook that is never sent leaves its delivery PENDING", async () => {
+  const service = await start();
+  service.clock.manual();
+  const hook = await receiver();
+  service.faults([{ kind: "webhook_never" }]);
+  const jobId = await announced(service, hook.url);
+  await finished(service, jobId);
+  await service.clock.advance(86_400_000);
+  expect(hook.received).toHaveLength(0);
+  expect(await deliveryOf(service, jobId)).toMatchObject({ status: "PENDING", event_type: null, attempts: 0 });
+});

@@ -1,0 +1,198 @@
+import { expect, test } from "vitest";
+import { announced, bodyOf, deliveryOf, ended, eventOf } from "../support/deliveries.ts";
+import { receiver } from "../support/receiver.ts";
+import { finished, start } from "../support/service.ts";
+
+const LADDER_S = [10, 30, 90, 270, 810, 2430, 3600, 3600, 3600, 3600, 3600];
+
+test("a failing webhook is tried 12 times, each exactly at its rung of the ladder, and then FAILED", async () => {
+  const service = await start();
+  service.clock.manual();
+  const hook = await receiver(() => 500);
+  const jobId = await announced(service, hook.url);
+  expect(await ended(service, jobId, 1)).toMatchObject({ status: "PENDING", last_response_status: 500 });
+  for (const [rung, seconds] of LADDER_S.entries()) {
+    await service.clock.advance(seconds * 1000 - 1);
+    expect(hook.received).toHaveLength(rung + 1);
+    await service.clock.advance(1);
+    expect(hook.received).toHaveLength(rung + 2);
+    expect(await eventOf(service, hook.received.at(-1))).toMatchObject({ attempt: rung + 2, id: jobId });
+  }
+  expect(await deliveryOf(service, jobId)).toMatchObject({
+    status: "FAILED",
+    attempts: 12,
+    last_error: { code: "UNAVAILABLE", retryable: true },
+  });
+  await service.clock.advance(86_400_000);
+  expect(hook.received).toHaveLength(12);
+});
+
+test("one advance over six hours plays the whole ladder", async () => {
+  const service = await start();
+  service.clock.manual();
+  const hook = await receiver((index) => (index < 11 ? 503 : 200));
+  const jobId = await announced(service, hook.url);
+  await finished(service, jobId);
+  await service.clock.advance(21_640_000);
+  expect(await deliveryOf(service, jobId)).toMatchObject({
+    status: "DELIVERED",
+    attempts: 12,
+    last_response_status: 200,
+  });
+});
+
+test("every attempt is signed afresh, and so are the URLs in its body", async () => {
+  const service = await start();
+  service.clock.manual();
+  const hook = await receiver((index) => (index < 2 ? 500 : 200));
+  const jobId = await announced(service, hook.url);
+  await ended(service, jobId, 1);
+  await service.clock.advance(40_000);
+  const events = await Promise.all(hook.received.map((post) => eventOf(service, post)));
+  expect(events.map(({ id, attempt, signedAt }) => ({ id, attempt, after: signedAt - events[0]!.signedAt }))).toEqual([
+    { id: jobId, attempt: 1, after: 0 },
+    { id: jobId, attempt: 2, after: 10_000 },
+    { id: jobId, attempt: 3, after: 40_000 },
+  ]);
+  const urls = hook.received.map((post) => bodyOf(post).outputs[0].url);
+  expect(new Set(urls).size).toBe(3);
+});
+
+test.each([
+  [301, "UNAVAILABLE"],
+  [302, "UNAVAILABLE"],
+  [401, "UNAUTHORIZED"],
+  [403, "PERMISSION_DENIED"],
+  [404, "NOT_FOUND"],
+  [410, "INVALID_ARGUMENT"],
+  [429, "RESOURCE_EXHAUSTED"],
+  [503, "UNAVAILABLE"],
+])("an answer of %i is kept as %s, and tried again", async (status, code) => {
+  const service = await start();
+  service.clock.manual();
+  const hook = await receiver((index) => (index === 0 ? status : 200));
+  const jobId = await announced(service, hook.url);
+  const row = await ended(service, jobId, 1);
+  expect(row).toMatchObject({ status: "PENDING", last_response_status: status, last_error: { code } });
+  await service.clock.advance(10_000);
+  expect(await deliveryOf(service, jobId)).toMatchObject({
+    status: "DELIVERED",
+    attempts: 2,
+    last_response_status: 200,
+  });
+});
+
+test("a redirect is never followed", async () => {
+  const service = await start();
+  const elsewhere = await receiver();
+  const hook = await receiver((_index, response) => {
+    response.writeHead(307, { Location: elsewhere.url }).end();
+    return undefined;
+  });
+  await ended(service, await announced(service, hook.url), 1);
+  expect(elsewhere.received).toHaveLength(0);
+});
+
+test("a receiver that does not answer in time counts as DEADLINE_EXCEEDED, without a response status", async () => {
+  const service = await start({ deliveryTimeoutMs: 50 });
+  const hook = await receiver(() => undefined);
+  expect(await ended(service, await announced(service, hook.url), 1)).toMatchObject({
+    status: "PENDING",
+    last_response_status: null,
+    last_error: { code: "DEADLINE_EXCEEDED", retryable: true },
+  });
+});
+
+test("a port where nobody listens counts as UNAVAILABLE, without a response status", async () => {
+  const service = await start();
+  expect(await ended(service, await announced(service, "http://127.0.0.1:1/"), 1)).toMatchObject({
+    status: "PENDING",
+    last_response_status: null,
+    last_error: { code: "UNAVAILABLE" },
+  });
+});
+
+test.each([
+  "http://10.0.0.1/",
+  "http://192.168.0.1:8080/hook",
+  "http://169.254.169.254/latest/meta-data",
+  "http://[::ffff:10.0.0.1]/",
+  "http://[fd00::1]/",
+  "https://100.64.0.1/",
+])("a webhook into a blocked range fails at once and for good: %s", async (webhook) => {
+  const service = await start();
+  service.clock.manual();
+  const jobId = await announced(service, webhook);
+  const row = await ended(service, jobId, 1);
+  expect(row).toMatchObject({
+    status: "FAILED",
+    attempts: 1,
+    last_response_status: null,
+    last_error: { code: "FAILED_PRECONDITION", retryable: false },
+  });
+  await service.clock.advance(86_400_000);
+  expect(await deliveryOf(service, jobId)).toEqual(row);
+});
+
+test("loopback is refused when the operator does not allow it", async () => {
+  const service = await start({ deliverToLoopback: false });
+  const hook = await receiver();
+  const row = await ended(service, await announced(service, hook.url), 1);
+  expect(row).toMatchObject({ status: "FAILED", last_error: { code: "FAILED_PRECONDITION" } });
+  expect(hook.received).toHaveLength(0);
+});
+
+test("a webhook into the service itself is refused", async () => {
+  const service = await start();
+  const own = new URL("/_local/wallet", service.baseUrl).href;
+  expect(await ended(service, await announced(service, own), 1)).toMatchObject({
+    status: "FAILED",
+    last_error: { code: "FAILED_PRECONDITION" },
+  });
+});
+
+test("last_error leaks nothing: no destination, credential, header or answer, only fixed words", async () => {
+  const service = await start();
+  const hook = await receiver((_index, response) => {
+    response.writeHead(500, { "X-Internal": "db-7.internal" }).end("Traceback: password=swordfish at 10.1.2.3");
+    return undefined;
+  });
+  const { port } = new URL(hook.url);
+  const jobId = await announced(service, `http://user:hunter2@127.0.0.1:${port}/secret-path?token=abc`);
+  const { last_error } = await ended(service, jobId, 1);
+  expect(last_error).toEqual({
+    code: "UNAVAILABLE",
+    message: "The destination could not be reached, redirected, or failed.",
+    retryable: true,
+  });
+  expect(hook.received[0]!.headers.authorization).toBe(`Basic ${btoa("user:hunter2")}`);
+});
+
+test("one slow receiver has at most eight POSTs at once, and does not hold up another", async () => {
+  const service = await start();
+  let open = 0;
+  let most = 0;
+  let answers: (() => void)[] = [];
+  let isHeld = true;
+  const slow = await receiver((_index, response) => {
+    if (!isHeld) return 200;
+    open += 1;
+    most = Math.max(most, open);
+    answers.push(() => {
+      open -= 1;
+      response.writeHead(200).end();
+    });
+    return undefined;
+  });
+  const quick = await receiver();
+  await Promise.all(Array.from({ length: 30 }, () => announced(service, slow.url)));
+  await slow.arrived(8);
+  await announced(service, quick.url);
+  await quick.arrived(1);
+  expect(open).toBe(8);
+  isHeld = false;
+  for (const answer of answers.splice(0)) answer();
+  await slow.arrived(30);
+  expect(most).toBe(8);
+  answers = [];
+});
