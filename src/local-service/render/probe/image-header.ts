@@ -27,7 +27,7 @@ export function cutShort(bytes: Uint8Array, contentType: string, size: Size): st
   return Buffer.from(bytes).lastIndexOf(Buffer.from(end)) < bytes.length - 4096 ? "it is cut short" : null;
 }
 
-function pngFault(view: DataView, size: Size): string | null {
+function pngFault(view: DataView, announced: Size): string | null {
   const data: Uint8Array[] = [];
   for (let at = 8; at + 12 <= view.byteLength; ) {
     const size = view.getUint32(at);
@@ -36,7 +36,7 @@ function pngFault(view: DataView, size: Size): string | null {
     if (crc32(chunk) !== view.getUint32(at + 8 + size)) return "a checksum does not match its bytes";
     const name = Buffer.from(chunk.subarray(0, 4)).toString("latin1");
     if (name === "IDAT") data.push(chunk.subarray(4));
-    if (name === "IEND") return pixelFault(data, size);
+    if (name === "IEND") return pixelFault(data, announced);
     at += 12 + size;
   }
   return "it is cut short";
