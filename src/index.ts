@@ -5,11 +5,17 @@ export { type Client, createClient } from "./api/index.ts";
 // Models.
 export {
   type Catalog,
+  type CatalogChange,
+  type CatalogClient,
   type CatalogModel,
+  catalogOf,
+  diffCatalogs,
+  type FieldProblem,
   fetchCatalog,
   generateModels,
   pullCatalog,
   readSnapshot,
+  SnapshotError,
   writeSnapshot,
 } from "./catalog/index.ts";
 export {
@@ -18,9 +24,13 @@ export {
   type AudioResult,
   asset,
   type Builder,
+  BuilderClosedError,
   type FileInput,
+  type FilePath,
+  type FileSchema,
   file,
   type Handle,
+  HandleMisuseError,
   type ImageResult,
   isPipeline,
   type JobHandle,
@@ -29,15 +39,22 @@ export {
   type MediaKind,
   type MediaList,
   type Model,
+  type ModelFacts,
   model,
   type OutputHandle,
   type OutputsHandle,
   type PartialResultOf,
   type Pipeline,
+  type PipelineDefinition,
+  PipelineDefinitionError,
   pipeline,
   type ResultOf,
+  type Returnable,
   type Returns,
+  type UntypedInput,
+  type UntypedResult,
   type UploadHandle,
+  type UploadResult,
   type VideoResult,
   type Voice,
   type VoiceResult,
@@ -71,5 +88,20 @@ export { openSqliteJournal } from "./journal/sqlite.ts";
 export type { JournalStore, RunRow } from "./journal/store.ts";
 export { jobMachine, outputMachine, runMachine, stepMachine } from "./lifecycle/index.ts";
 // Plan and price.
+export {
+  type CriticalPath,
+  criticalPath,
+  type DiagramOptions,
+  diffPlans,
+  type FieldChange,
+  type FollowStrategy,
+  type Forecast,
+  type ForecastOptions,
+  forecast,
+  type JobLimits,
+  type PlanDiff,
+  planMermaid,
+  planSvg,
+} from "./plan/index.ts";
 export type { JobStep, Json, Plan, PlanStep, Problem, UploadStep } from "./plan/plan.ts";
 export type { RunReport, StepReport } from "./run/report.ts";

@@ -1,5 +1,4 @@
 import type { Problem, StepPolicy } from "../plan/plan.ts";
-import type { FilePath } from "./file.ts";
 import type { MediaKind } from "./media.ts";
 
 /** A reference before the catalog was asked what it refers to. */
@@ -51,5 +50,3 @@ export interface Recorded {
   readonly returns: DraftJson;
   readonly problems: readonly Problem[];
 }
-
-export type { FilePath };

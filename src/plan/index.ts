@@ -1,7 +1,13 @@
 export type { Catalog, CatalogModel, FieldProblem, JsonSchema } from "./catalog-port.ts";
 export { type CriticalPath, criticalPath } from "./critical-path.ts";
-export { type Draft, type Drafted, draft, filesOf, modelsOf } from "./draft.ts";
+export { planMermaid } from "./diagram/mermaid.ts";
+export type { DiagramOptions } from "./diagram/options.ts";
+export { planSvg } from "./diagram/svg.ts";
+export { diffPlans, type FieldChange, type PlanDiff } from "./diff.ts";
+export { draft, filesOf, modelsOf } from "./draft.ts";
 export { fingerprint } from "./fingerprint.ts";
+export { type FollowStrategy, type Forecast, type ForecastOptions, forecast } from "./forecast.ts";
 export type { PlanContext } from "./kinds/kind.ts";
-export { makePlan, type PlanOutcome } from "./make-plan.ts";
-export { isReference, referencesOf, resolveInput } from "./references.ts";
+export { makePlan } from "./make-plan.ts";
+export type { JobLimits } from "./makespan.ts";
+export { referencesOf, resolveInput } from "./references.ts";

@@ -1,0 +1,125 @@
+import type { Catalog, CatalogModel, JsonSchema } from "../plan/index.ts";
+import { inputPlace, type Takes } from "../plan/schema/field.ts";
+import { maxOutputsOf, yieldsOf } from "../plan/schema/model-facts.ts";
+import { applicable, isSchema, propertySchemas } from "../plan/schema/schema.ts";
+
+/** One difference between two catalogs. */
+export interface CatalogChange {
+  readonly model: string;
+  /** Field of the input, or null when the model as a whole changed. */
+  readonly field: string | null;
+  /** Whether an input that was right may now be wrong, or mean something else. */
+  readonly isBreaking: boolean;
+  readonly message: string;
+}
+
+type Say = (field: string | null, isBreaking: boolean, message: string) => void;
+
+/** What a new catalog changes for those who use the old one, model by model in order of their ids. */
+export function diffCatalogs(before: Catalog, after: Catalog): readonly CatalogChange[] {
+  const ids = [...new Set([...before.models(), ...after.models()].map(({ id }) => id))].sort();
+  return ids.flatMap((id) => {
+    const changes: CatalogChange[] = [];
+    const say: Say = (field, isBreaking, message) => changes.push({ model: id, field, isBreaking, message });
+    compareModels(before.model(id), after.model(id), say);
+    return changes;
+  });
+}
+
+function compareModels(before: CatalogModel | null, after: CatalogModel | null, say: Say): void {
+  if (before === null) return say(null, false, "is new");
+  if (after === null) return say(null, before.state === "live", "is no longer listed");
+  if (before.state !== after.state) {
+    const successor = after.replacedBy === undefined ? "" : `; use ${after.replacedBy}`;
+    say(null, after.state !== "live", `was ${before.state}, is ${after.state}${successor}`);
+  }
+  if (after.state !== "live") return;
+  const [made, makes] = [yieldsOf(before), yieldsOf(after)];
+  if (made !== makes) say(null, true, `made ${made ?? "something unknown"}, makes ${makes ?? "something unknown"}`);
+  const [had, has] = [maxOutputsOf(before) ?? Infinity, maxOutputsOf(after) ?? Infinity];
+  if (had !== has) say("num_outputs", has < had, `the most outputs were ${had}, are ${has}`);
+  if (before.priceDescription !== after.priceDescription) {
+    say(null, false, `its price was "${before.priceDescription ?? ""}", is "${after.priceDescription ?? ""}"`);
+  }
+  compareFields(before.inputSchema, after.inputSchema, say);
+}
+
+function compareFields(before: JsonSchema, after: JsonSchema, say: Say): void {
+  const [was, is] = [fieldsOf(before), fieldsOf(after)];
+  for (const [name, field] of was) {
+    const now = is.get(name);
+    if (now === undefined) say(name, true, "is gone");
+    else compareField(name, field, now, say);
+  }
+  for (const [name, { isRequired }] of is) {
+    if (!was.has(name)) say(name, isRequired, isRequired ? "is new, and required" : "is new");
+  }
+}
+
+interface Field {
+  readonly isRequired: boolean;
+  readonly takes: string;
+  readonly preset: string | null;
+  readonly values: readonly string[] | null;
+  readonly parts: readonly JsonSchema[];
+}
+
+function fieldsOf(schema: JsonSchema): ReadonlyMap<string, Field> {
+  const parts = applicable(schema, schema);
+  const names = parts.flatMap(({ properties }) => (isSchema(properties) ? Object.keys(properties) : []));
+  const required = new Set(Array.isArray(schema.required) ? schema.required : []);
+  const place = inputPlace(schema);
+  return new Map(
+    [...new Set(names)].map((name) => {
+      const [first] = propertySchemas(parts, name);
+      const own = first === undefined ? [] : applicable(schema, first);
+      const values = own.find((part) => Array.isArray(part.enum))?.enum;
+      const preset = own.find((part) => part.default !== undefined)?.default;
+      const field: Field = {
+        isRequired: required.has(name),
+        takes: takesText(place.property(name)?.takes),
+        preset: preset === undefined ? null : JSON.stringify(preset),
+        values: Array.isArray(values) ? values.map((value) => JSON.stringify(value)) : null,
+        parts: own,
+      };
+      return [name, field];
+    }),
+  );
+}
+
+function takesText(takes: Takes | undefined): string {
+  if (takes === undefined) return "anything";
+  if (takes.what === "media") return takes.kinds.join(" or ") || "media";
+  return takes.what === "voice" ? "a voice" : takes.types.join(" or ") || "anything";
+}
+
+/** Bounds, and whether a larger number lets more through. */
+const BOUNDS: readonly (readonly [keyword: string, largerIsWider: boolean])[] = [
+  ["minimum", false],
+  ["maximum", true],
+  ["minLength", false],
+  ["maxLength", true],
+  ["minItems", false],
+  ["maxItems", true],
+  ["max_file_size_bytes", true],
+];
+
+function compareField(name: string, was: Field, is: Field, say: Say): void {
+  if (was.takes !== is.takes) say(name, true, `took ${was.takes}, takes ${is.takes}`);
+  if (was.isRequired !== is.isRequired) say(name, is.isRequired, is.isRequired ? "is now required" : "is now optional");
+  if (was.preset !== is.preset) say(name, true, `its default was ${was.preset ?? "none"}, is ${is.preset ?? "none"}`);
+  const gone = (was.values ?? []).filter((value) => is.values !== null && !is.values.includes(value));
+  const fresh = (is.values ?? []).filter((value) => was.values !== null && !was.values.includes(value));
+  if (gone.length > 0) say(name, true, `no longer takes ${gone.join(", ")}`);
+  if (fresh.length > 0) say(name, false, `also takes ${fresh.join(", ")}`);
+  if (was.values === null && is.values !== null) say(name, true, `takes only ${is.values.join(", ")}`);
+  for (const [keyword, largerIsWider] of BOUNDS) {
+    const [old, now] = [boundOf(was, keyword, largerIsWider), boundOf(is, keyword, largerIsWider)];
+    if (old !== now) say(name, largerIsWider ? now < old : now > old, `${keyword} was ${old}, is ${now}`);
+  }
+}
+
+function boundOf({ parts }: Field, keyword: string, largerIsWider: boolean): number {
+  const value = parts.find((part) => typeof part[keyword] === "number")?.[keyword];
+  return typeof value === "number" ? value : largerIsWider ? Infinity : -Infinity;
+}

@@ -1,0 +1,65 @@
+import { describe, expect, test } from "vitest";
+import { catalogOf, diffCatalogs } from "../../src/catalog/index.ts";
+import type { CatalogModel, JsonSchema } from "../../src/plan/index.ts";
+import { builtInCatalog } from "../support/built-in-catalog.ts";
+
+/** Fields that take the place of those with their name; null takes one away. */
+type Change = (properties: Record<string, JsonSchema>) => Record<string, JsonSchema | null>;
+
+const live = builtInCatalog().model("image-1")!;
+const changed = (change: Change, more: Partial<CatalogModel> = {}) => {
+  const inputSchema = structuredClone(live.inputSchema) as { properties: Record<string, JsonSchema> };
+  for (const [name, schema] of Object.entries(change(inputSchema.properties))) {
+    if (schema === null) delete inputSchema.properties[name];
+    else inputSchema.properties[name] = schema;
+  }
+  return diffCatalogs(catalogOf([live]), catalogOf([{ ...live, inputSchema, ...more }])).map(
+    ({ field, isBreaking, message }) => `${isBreaking ? "breaks" : "keeps"} ${field}: ${message}`,
+  );
+};
+
+describe("what a new catalog changes", () => {
+  test("is nothing when nothing changed", () => {
+    expect(diffCatalogs(builtInCatalog(), builtInCatalog())).toEqual([]);
+  });
+
+  test.each<[string, Change, string[]]>([
+    ["a field that is gone", () => ({ seed: null }), ["breaks seed: is gone"]],
+    ["a new field", () => ({ style: { type: "string" } }), ["keeps style: is new"]],
+    [
+      "values that come and go",
+      (p) => ({ quality: { ...p.quality, enum: ["standard", "ultra"] } }),
+      ['breaks quality: no longer takes "pro"', 'keeps quality: also takes "ultra"'],
+    ],
+    [
+      "another default",
+      (p) => ({ quality: { ...p.quality, default: "pro" } }),
+      ['breaks quality: its default was "standard", is "pro"'],
+    ],
+    [
+      "a narrower bound",
+      (p) => ({ prompt: { ...p.prompt, maxLength: 100 } }),
+      ["breaks prompt: maxLength was 4000, is 100"],
+    ],
+    ["a wider bound", (p) => ({ images: { ...p.images, maxItems: 8 } }), ["keeps images: maxItems was 4, is 8"]],
+    ["another type", (p) => ({ seed: { ...p.seed, type: "string" } }), ["breaks seed: took integer, takes string"]],
+    [
+      "fewer outputs",
+      () => ({ num_outputs: { type: "integer", enum: [1, 2], default: 1 } }),
+      ["breaks num_outputs: the most outputs were 4, are 2", "breaks num_outputs: no longer takes 3, 4"],
+    ],
+  ])("%s", (_what, change, expected) => {
+    expect(changed(change)).toEqual(expected);
+  });
+
+  test("a price in words, a retirement and a new model are told of the model as a whole", () => {
+    expect(changed(() => ({}), { priceDescription: "more" })).toEqual([
+      expect.stringMatching(/^keeps null: its price was ".*", is "more"$/),
+    ]);
+    expect(changed(() => ({}), { state: "retired", replacedBy: "image-2" })).toEqual([
+      "breaks null: was live, is retired; use image-2",
+    ]);
+    expect(diffCatalogs(catalogOf([]), catalogOf([live]))).toMatchObject([{ isBreaking: false, message: "is new" }]);
+    expect(diffCatalogs(catalogOf([live]), catalogOf([]))).toMatchObject([{ isBreaking: true }]);
+  });
+});

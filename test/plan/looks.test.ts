@@ -1,0 +1,191 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { fingerprint } from "../../src/plan/fingerprint.ts";
+import { criticalPath, diffPlans, forecast, planMermaid, planSvg } from "../../src/plan/index.ts";
+import { makespan } from "../../src/plan/makespan.ts";
+import type { JobStep, Plan, PlanStep } from "../../src/plan/plan.ts";
+
+const step = (path: string, needs: readonly string[] = [], more: Partial<JobStep> = {}): JobStep => {
+  const refs = needs.map((needed) => ({ $ref: { step: needed, as: "asset", output: 0, kind: "image" } }));
+  const asks = { model: "image-1", input: { prompt: "x", images: refs }, ...more };
+  return {
+    kind: "job",
+    path,
+    needs: [...needs].sort(),
+    yields: "image",
+    outputs: 1,
+    policy: { attempts: 1, maxCostMicros: null, keep: true },
+    ...asks,
+    fingerprint: fingerprint({ model: asks.model, input: asks.input }),
+  };
+};
+const upload: PlanStep = {
+  kind: "upload",
+  path: "sample",
+  needs: [],
+  yields: "audio",
+  fingerprint: "f1_u",
+  file: { path: "/a.wav", sha256: "a", sizeBytes: 1, contentType: "audio/wav" },
+};
+const planOf = (...steps: readonly PlanStep[]): Plan => ({ version: 1, pipeline: "p", steps, returns: {} });
+const free = { total: 1000, perModel: {}, perModality: {} };
+
+/** Any plan: each step needs some of those before it. */
+const anyPlan = fc.array(fc.array(fc.nat(), { maxLength: 3 }), { minLength: 1, maxLength: 40 }).map((uses) =>
+  planOf(
+    ...uses.map((before, index) => {
+      const needs = index === 0 ? [] : [...new Set(before.map((one) => `s${one % index}`))];
+      return step(`s${index}`, needs, { model: `m-${index % 3}` });
+    }),
+  ),
+);
+
+describe("the makespan", () => {
+  const ms = (one: PlanStep) => 10 + (one.path.length % 3) * 7;
+
+  test("is the critical path without limits, the sum with one slot, and between them else", () => {
+    fc.assert(
+      fc.property(anyPlan, fc.integer({ min: 1, max: 5 }), (plan, total) => {
+        const sum = plan.steps.reduce((all, one) => all + ms(one), 0);
+        const longest = criticalPath(plan, ms).lengthMs;
+        expect(makespan(plan, ms, free)).toBe(longest);
+        expect(makespan(plan, ms, { ...free, total: 1 })).toBe(sum);
+        const limited = makespan(plan, ms, { ...free, total });
+        expect(limited).toBeGreaterThanOrEqual(Math.max(longest, sum / total));
+        expect(limited).toBeLessThanOrEqual(sum);
+        expect(limited).toBeLessThanOrEqual(sum / total + longest);
+      }),
+    );
+  });
+
+  test("obeys limits of models and modalities", () => {
+    const plan = planOf(
+      step("a", [], { model: "m-1" }),
+      step("b", [], { model: "m-1" }),
+      step("c", [], { model: "m-2" }),
+    );
+    const ten = () => 10;
+    expect(makespan(plan, ten, free)).toBe(10);
+    expect(makespan(plan, ten, { ...free, perModel: { "m-1": 1 } })).toBe(20);
+    expect(makespan(plan, ten, { ...free, perModality: { image: 1 } })).toBe(30);
+  });
+});
+
+describe("a forecast", () => {
+  test("tells what following costs in requests, and that a small limit makes polling slow", () => {
+    const plan = planOf(...Array.from({ length: 100 }, (_, index) => step(`s${index}`)));
+    const told = forecast(plan, { durationMs: () => 60_000, limits: { ...free, total: 20 }, requestsPerMinute: 60 });
+    expect(told.makespanMs).toBe(300_000);
+    expect(told.byStrategy.poll).toEqual({ requests: 1500, makespanMs: 1_500_000 });
+    expect(told.byStrategy.stream).toEqual({ requests: 400, makespanMs: 400_000 });
+    expect(told.byStrategy.webhook).toEqual({ requests: 300, makespanMs: 300_000 });
+  });
+
+  test("names outputs that may expire before their last use, unless a copy is kept", () => {
+    const policy = { attempts: 1, maxCostMicros: null, keep: false };
+    const plan = (keep: boolean) =>
+      planOf(step("early", [], { policy: { ...policy, keep } }), step("slow"), step("late", ["early", "slow"]));
+    const options = {
+      durationMs: ({ path }: PlanStep) => (path === "slow" ? 50 * 3_600_000 : 1000),
+      limits: free,
+      requestsPerMinute: null,
+    };
+    expect(forecast(plan(false), options).expiryRisks).toEqual(["early"]);
+    expect(forecast(plan(true), options).expiryRisks).toEqual([]);
+  });
+});
+
+describe("a diff of plans", () => {
+  test("of a plan and itself is empty", () => {
+    fc.assert(
+      fc.property(anyPlan, (plan) => {
+        const { unchanged, ...rest } = diffPlans(plan, plan);
+        expect(unchanged).toEqual(plan.steps.map(({ path }) => path));
+        expect(Object.values(rest).every((list) => list.length === 0)).toBe(true);
+      }),
+    );
+  });
+
+  test("names the fields that changed, and everything that must be made again", () => {
+    const before = planOf(step("voice"), step("face"), step("video", ["face"]), step("cut", ["video", "voice"]));
+    const face = step("face", [], { input: { prompt: "y", images: [], size: [1] } });
+    const after = planOf(step("voice"), face, step("video", ["face"]), step("cut", ["video", "voice"]), step("new"));
+    expect(diffPlans(before, after)).toEqual({
+      unchanged: ["voice", "video", "cut"],
+      changed: [
+        {
+          path: "face",
+          fields: [
+            { field: "input.prompt", before: "x", after: "y" },
+            { field: "input.size", before: undefined, after: [1] },
+          ],
+        },
+      ],
+      added: ["new"],
+      removed: [],
+      renamed: [],
+      stale: ["face", "video", "cut", "new"],
+    });
+  });
+
+  test("knows a step that only has another name, and takes a reference for one value", () => {
+    const before = planOf(step("a", [], { model: "m-1" }), step("b"), step("c", ["b"]));
+    const after = planOf(step("first", [], { model: "m-1" }), step("b"), step("c", ["first"]));
+    const { renamed, changed, added, removed, stale } = diffPlans(before, after);
+    expect({ renamed, added, removed, stale }).toEqual({
+      renamed: [{ from: "a", to: "first" }],
+      added: [],
+      removed: [],
+      stale: ["c"],
+    });
+    expect(changed.map(({ fields }) => fields.map(({ field }) => field))).toEqual([["input.images[0]"]]);
+  });
+});
+
+describe("diagrams", () => {
+  const plan = planOf(upload, step("voice", ["sample"], { yields: "voice" }), step("video", ["voice"]));
+
+  test("as Mermaid have every step and edge, and mark the critical path", () => {
+    expect(planMermaid(plan, { highlighted: ["voice", "video"], note: ({ path }) => `$1 "${path}"` })).toBe(
+      [
+        "flowchart LR",
+        '  s0[/"sample<br/>$1 #34;sample#34;"/]',
+        '  s1(["voice<br/>$1 #34;voice#34;"])',
+        '  s2["video<br/>$1 #34;video#34;"]',
+        "  s0 --> s1",
+        "  s1 --> s2",
+        "  classDef critical stroke-width:3px",
+        "  class s1,s2 critical",
+        "",
+      ].join("\n"),
+    );
+  });
+
+  test("as SVG have every step and edge, and keep names from becoming markup", () => {
+    fc.assert(
+      fc.property(anyPlan, fc.string(), (any, note) => {
+        const svg = planSvg(any, { note: () => `${note}<script>\u0007` });
+        expect(svg.match(/<g class="step /g)).toHaveLength(any.steps.length);
+        const edges = any.steps.reduce((sum, { needs }) => sum + needs.length, 0);
+        expect(svg.match(/<path class="edge/g)?.length ?? 0).toBe(edges);
+        expect(svg).not.toContain("<script");
+        expect(svg).not.toMatch(/="[^"]*(?:NaN|undefined)/);
+        expect(svg).not.toContain("\u0007");
+      }),
+    );
+  });
+
+  test("as SVG put every step right of all it needs, no two in one place", () => {
+    fc.assert(
+      fc.property(anyPlan, (any) => {
+        const places = [...planSvg(any).matchAll(/translate\((\d+) (\d+)\)/g)].map(
+          ([, x, y]) => [Number(x), y] as const,
+        );
+        expect(new Set(places.map(String)).size).toBe(any.steps.length);
+        const x = new Map(any.steps.map(({ path }, index) => [path, places[index]![0]]));
+        for (const { path, needs } of any.steps)
+          for (const one of needs) expect(x.get(one)!).toBeLessThan(x.get(path)!);
+      }),
+    );
+  });
+});
