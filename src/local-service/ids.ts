@@ -1,7 +1,6 @@
 import { randomBytes, randomUUID } from "node:crypto";
 
 export const jobId = () => `job_${randomUUID()}`;
-export const assetId = () => `asset_${randomUUID()}`;
 export const voiceId = () => `voice_${randomUUID()}`;
 export const fileId = () => `file_${randomUUID()}`;
 export const keyId = () => `key_${randomBytes(9).toString("hex")}`;

@@ -21,9 +21,9 @@ beforeEach(async () => {
 
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-async function startProcess() {
+async function startProcess(mode = "never") {
   const script = join(import.meta.dirname, "support/service-process.ts");
-  const child = spawn(process.execPath, [script, folder], { stdio: ["ignore", "pipe", "inherit"] });
+  const child = spawn(process.execPath, [script, folder, mode], { stdio: ["ignore", "pipe", "inherit"] });
   const [line] = await once(child.stdout, "data");
   const { baseUrl, apiKey } = JSON.parse(String(line));
   return { child, service: { baseUrl, apiKey } as LocalService };
@@ -65,7 +65,35 @@ describe("killed with SIGKILL", () => {
     const replay = await ask(second, "POST", "/models/image-1", { body: { input: {}, idempotency_key: "3" } });
     expect(replay.body.job_id).toBe(acks[3].job_id);
     expect(second.stats()).toMatchObject({ jobs_created: 10, charged_micros: 200_000, refunded_micros: 0 });
-    expect((await get(second, "/balance")).body.balance).toBe(24.8);
+    expect((await get(second, "/balance")).body.balance).toBe(999.8);
+  });
+
+  test("in the middle of submits, again and again: no acked job is lost, none is made or charged twice", async () => {
+    const acked = new Map<string, string>();
+    for (const killAfter of [1, 7, 20, 3, 40]) {
+      const { child, service } = await startProcess("stub");
+      let acks = 0;
+      let next = acked.size - 5;
+      const worker = async (): Promise<void> => {
+        for (;;) {
+          const idempotency_key = String(Math.max(0, next++));
+          const sent = submit(service, "image-1", { prompt: "x" }, { idempotency_key });
+          const ack = await sent.catch(() => null);
+          if (ack === null) return;
+          expect(acked.get(idempotency_key) ?? ack.job_id).toBe(ack.job_id);
+          acked.set(idempotency_key, ack.job_id);
+          if (++acks === killAfter) child.kill("SIGKILL");
+        }
+      };
+      await Promise.all([...Array.from({ length: 8 }, worker), once(child, "exit")]);
+    }
+    const service = await start({ dataDir: folder });
+    for (const jobId of acked.values()) expect((await finished(service, jobId)).status).toBe("COMPLETED");
+    const stats = service.stats();
+    expect(stats.jobs_created).toBeGreaterThanOrEqual(acked.size);
+    expect(new Set(Object.values(stats.jobs_by_key))).toEqual(new Set([1]));
+    expect(stats.charged_micros).toBe(stats.jobs_created * 20_000);
+    expect(stats.refunded_micros).toBe(0);
   });
 
   test("its started jobs say that they were recovered, and nothing half written is left", async () => {

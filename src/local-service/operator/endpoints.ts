@@ -1,3 +1,4 @@
+import { LocalServiceError } from "../errors.ts";
 import { faultsBody } from "../faults/rules.ts";
 import { type Answer, type Call, created, type Endpoint, ok } from "../http/call.ts";
 import { parseBody } from "../http/parse-body.ts";
@@ -13,11 +14,15 @@ import { readStats, walletStats } from "./stats.ts";
 
 /** Adds dollars to a workspace, which is made when it is new. */
 export function funder({ store }: Pick<ServiceContext, "store">) {
-  return (dollars: number, workspaceId = FIRST_WORKSPACE): Promise<void> =>
-    store.write(() => {
+  return async (dollars: number, workspaceId = FIRST_WORKSPACE): Promise<void> => {
+    if (!(dollars >= 0 && Number.isFinite(dollars))) {
+      throw new LocalServiceError("OPTION_INVALID", `${dollars} dollars cannot be added; give 0 or more.`);
+    }
+    await store.write(() => {
       store.workspaces.create(workspaceId);
       store.workspaces.fund(workspaceId, micros(dollars));
     });
+  };
 }
 
 /** The operator's side, below `/_local`. */

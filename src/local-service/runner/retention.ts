@@ -2,18 +2,26 @@ import { rm } from "node:fs/promises";
 import type { ServiceContext } from "../service-context.ts";
 
 const SWEEP_EVERY_MS = 600_000;
+/** How often, in real time, the service's clock is looked at: a jump of days makes one sweep. */
+const LOOK_EVERY_MS = 1_000;
+/** A clock that moved by more is written down. */
+const DRIFT_MS = 1_000;
 const BATCH = 200;
 /** Uploads stay this long after their handle expired, for jobs that wait in the queue with them. */
 const UPLOAD_GRACE_MS = 86_400_000;
 
+/** Under this name the clock's lead over the machine's is kept, so that time never runs backwards for a data folder. */
+export const CLOCK_OFFSET = "clock_offset_ms";
+
 type Ports = Pick<ServiceContext, "store" | "clock" | "dataDir" | "onDefect">;
 
 /**
- * Removes the bytes of what has expired. Readers see the expiry at its instant without this; the sweep only frees space.
+ * Removes the bytes of what has expired, and keeps the clock's lead. Readers see the expiry at its instant without this; the sweep only frees space.
  * Outputs that an unfinished job reads stay until it has finished.
  */
 export function startRetention({ store, clock, dataDir, onDefect }: Ports): () => void {
-  let cancel = () => undefined as void;
+  let sweepAt = clock.now() + SWEEP_EVERY_MS;
+  let keptOffset = Number(store.meta.get(CLOCK_OFFSET) ?? 0);
 
   function expireJobs(): string[] {
     const due = store.jobs.toExpire(clock.now(), BATCH).filter((job) => store.jobs.runningReaders(job.seq) === 0);
@@ -32,6 +40,7 @@ export function startRetention({ store, clock, dataDir, onDefect }: Ports): () =
   }
 
   async function sweep(): Promise<void> {
+    sweepAt = clock.now() + SWEEP_EVERY_MS;
     const paths = await store.write(() => {
       store.keys.dropTokens(clock.now());
       return [...expireJobs(), ...expireUploads()];
@@ -39,13 +48,17 @@ export function startRetention({ store, clock, dataDir, onDefect }: Ports): () =
     await Promise.all(paths.map((path) => rm(dataDir.absolute(path), { force: true })));
   }
 
-  function next(): void {
-    cancel = clock.at(clock.now() + SWEEP_EVERY_MS, () => {
-      sweep().catch((error: unknown) => onDefect(error, ""));
-      next();
-    });
+  async function keepOffset(): Promise<void> {
+    const offset = Math.max(0, clock.now() - Date.now());
+    if (Math.abs(offset - keptOffset) < DRIFT_MS) return;
+    keptOffset = offset;
+    await store.write(() => store.meta.set(CLOCK_OFFSET, String(offset)));
   }
 
-  next();
-  return () => cancel();
+  const looking = setInterval(() => {
+    const work = clock.now() >= sweepAt ? [keepOffset(), sweep()] : [keepOffset()];
+    Promise.all(work).catch((error: unknown) => onDefect(error, ""));
+  }, LOOK_EVERY_MS);
+  looking.unref();
+  return () => clearInterval(looking);
 }

@@ -25,5 +25,3 @@ export function eventTable(database: DatabaseSync) {
     clear: (jobSeq: number) => clear(jobSeq),
   };
 }
-
-export type EventTable = ReturnType<typeof eventTable>;

@@ -113,5 +113,3 @@ export function jobTable(database: DatabaseSync) {
     addRead: (sourceSeq: number, readerSeq: number) => insertRead(sourceSeq, readerSeq),
   };
 }
-
-export type JobTable = ReturnType<typeof jobTable>;

@@ -39,5 +39,3 @@ export function outputTable(database: DatabaseSync) {
     expireMade: (jobSeq: number) => expireMade(jobSeq),
   };
 }
-
-export type OutputTable = ReturnType<typeof outputTable>;

@@ -1,0 +1,104 @@
+import { randomBytes } from "node:crypto";
+import { createCatalog } from "./catalog/catalog.ts";
+import { loadCatalog } from "./catalog/load.ts";
+import type { ClockControl } from "./clock/clock.ts";
+import { createClock } from "./clock/clock.ts";
+import { openDataDir } from "./data-dir/data-dir.ts";
+import { createDrains } from "./drains/drains.ts";
+import { FaultEngine } from "./faults/engine.ts";
+import { jobFaults } from "./faults/job-faults.ts";
+import { listen } from "./http/listen.ts";
+import { createEventHub } from "./jobs/event-hub.ts";
+import { createHooks } from "./jobs/hooks.ts";
+import { eventRecorder } from "./jobs/record.ts";
+import { jobViews } from "./jobs/views.ts";
+import { createPresigner } from "./media/presign.ts";
+import { createMetrics } from "./metrics.ts";
+import { openRenderer } from "./open-renderer.ts";
+import { openAccounts } from "./operator/first-key.ts";
+import { type LocalServiceOptions, type NormalOptions, normalize } from "./options.ts";
+import { createOutbound, type Outbound } from "./outbound/outbound.ts";
+import { CLOCK_OFFSET } from "./runner/retention.ts";
+import { createRunner } from "./runner/runner.ts";
+import type { ServiceContext } from "./service-context.ts";
+import { openStore, type Store } from "./store/store.ts";
+import { createOpenStreams } from "./stream/open-streams.ts";
+import { createWebhooks } from "./webhooks/webhooks.ts";
+
+/** The clock goes on from where an earlier process left it, so that time never runs backwards for a data folder. */
+function openClock(store: Store, outbound: Outbound): ClockControl {
+  const settle = async () => {
+    store.flush();
+    await new Promise((resolve) => setImmediate(resolve));
+    store.flush();
+    await outbound.idle();
+  };
+  return createClock({ offsetMs: Number(store.meta.get(CLOCK_OFFSET) ?? 0), settle });
+}
+
+function signingSecret(store: Store): string {
+  const known = store.meta.get("secret");
+  if (known !== null) return known;
+  const made = randomBytes(32).toString("base64url");
+  store.meta.set("secret", made);
+  return made;
+}
+
+/** A service that is ready but does not listen yet. */
+export interface Opened {
+  readonly service: ServiceContext;
+  readonly apiKey: string;
+  setOrigin(origin: string): void;
+}
+
+/** Puts the parts together. @throws LocalServiceError */
+export async function openService(options: NormalOptions): Promise<Opened> {
+  let origin = "http://127.0.0.1";
+  const definitions = loadCatalog(options.catalog);
+  const store = openStore(options.dataDir);
+  const outbound = createOutbound({
+    allowLoopback: options.deliverToLoopback,
+    timeoutMs: options.deliveryTimeoutMs,
+    ownPort: () => Number(new URL(origin).port),
+  });
+  const clock = openClock(store, outbound);
+  const secret = signingSecret(store);
+  const hooks = createHooks();
+  const hub = createEventHub();
+  const faultEngine = new FaultEngine();
+  faultEngine.set(options.faults.rules, options.faults.seed);
+  const presigner = createPresigner(secret, () => origin);
+  const base = {
+    options,
+    store,
+    clock,
+    secret,
+    hooks,
+    hub,
+    outbound,
+    presigner,
+    dataDir: openDataDir(options.dataDir),
+    catalog: createCatalog(definitions),
+    ...(await openRenderer(options)),
+    streams: createOpenStreams(),
+    metrics: createMetrics(),
+    record: eventRecorder(store, hooks, hub, clock.now),
+    views: jobViews({ store, now: clock.now, sign: presigner.sign }),
+    faultEngine,
+    faults: jobFaults(faultEngine),
+    origin: () => origin,
+    fundingUrl: (workspaceId: string) => `${origin}/_local/fund?workspace_id=${encodeURIComponent(workspaceId)}`,
+    onDefect: options.onDefect,
+  };
+  const service: ServiceContext = {
+    ...base,
+    runner: createRunner(base),
+    webhooks: createWebhooks(base),
+    drains: createDrains(base),
+  };
+  const apiKey = await openAccounts(store, options, clock.now());
+  const setOrigin = (value: string) => {
+    origin = value;
+  };
+  return { service, apiKey, setOrigin };
+}

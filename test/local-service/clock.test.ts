@@ -1,0 +1,69 @@
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { createClock } from "../../src/local-service/clock/clock.ts";
+import { TimerHeap } from "../../src/local-service/clock/timer-heap.ts";
+import { ask, get, made, start } from "./support/service.ts";
+
+test("the Date header follows the service's clock, which never runs backwards", async () => {
+  const service = await start();
+  const clock = async (body: object) => (await ask(service, "POST", "/_local/clock", { body })).body;
+  const held = await clock({ mode: "manual" });
+  expect(held).toMatchObject({ mode: "manual", factor: 0 });
+  const moved = await clock({ advance_ms: 3_600_000 });
+  expect(Date.parse(moved.now) - Date.parse(held.now)).toBe(3_600_000);
+  const reply = await get(service, "/balance");
+  expect(reply.headers.get("date")).toBe(new Date(moved.now).toUTCString());
+  expect(await clock({ mode: "scaled", factor: 1000 })).toMatchObject({ mode: "scaled", factor: 1000 });
+  const real = await clock({ mode: "real" });
+  expect(Date.parse(real.now)).toBeGreaterThanOrEqual(Date.parse(moved.now));
+  expect((await ask(service, "POST", "/_local/clock", { body: { factor: 0 } })).status).toBe(400);
+});
+
+test("the bytes of expired outputs are removed, and their metadata stays", async () => {
+  const service = await start();
+  const job = await made(service, "image-1", { prompt: "x" });
+  const files = async () =>
+    (await readdir(join(service.dataDir, "assets"), { recursive: true })).filter((name) => name.includes("asset_"));
+  expect(await files()).toHaveLength(1);
+  await service.clock.advance(49 * 3_600_000);
+  for (;;) if ((await files()).length === 0) break;
+  const { outputs } = (await get(service, `/jobs/${job.job_id}`)).body;
+  expect(outputs[0]).toMatchObject({ status: "EXPIRED", content_type: "image/png", width: 64 });
+});
+
+test("an advance calls everything due on the way, each at its own instant, and what follows from it", async () => {
+  const clock = createClock();
+  clock.manual();
+  const from = clock.now();
+  const seen: number[] = [];
+  clock.at(from + 30, () => seen.push(clock.now() - from));
+  clock.at(from + 10, () => {
+    seen.push(clock.now() - from);
+    clock.at(from + 20, () => seen.push(clock.now() - from));
+  });
+  const cancel = clock.at(from + 15, () => seen.push(-1));
+  cancel();
+  await clock.advance(25);
+  expect(seen).toEqual([10, 20]);
+  await clock.advance(5);
+  expect(seen).toEqual([10, 20, 30]);
+  clock.stop();
+});
+
+test("timers come out earliest first, and in order among equals", () => {
+  fc.assert(
+    fc.property(fc.array(fc.record({ dueMs: fc.nat(20), cancelled: fc.boolean() }), { maxLength: 60 }), (items) => {
+      const heap = new TimerHeap();
+      const timers = items.map((item, order) => ({ ...item, order, call: () => undefined }));
+      for (const timer of timers) heap.push(timer);
+      const popped: number[] = [];
+      for (let next = heap.pop(); next; next = heap.pop()) popped.push(next.order);
+      const expected = timers
+        .filter((timer) => !timer.cancelled)
+        .toSorted((a, b) => a.dueMs - b.dueMs || a.order - b.order);
+      expect(popped).toEqual(expected.map((timer) => timer.order));
+    }),
+  );
+});
