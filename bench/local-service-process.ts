@@ -11,12 +11,23 @@ export interface ServerProcess {
   rssMb(): number;
   /** Highest resident memory so far, in MB. */
   peakMb(): number;
+  /** Processor time used so far, in milliseconds: tells something on a busy machine too. */
+  cpuMs(): number;
   stop(): Promise<void>;
 }
 
 function memory(pid: number, line: string): number {
   const match = new RegExp(`${line}:\\s+(\\d+) kB`).exec(readFileSync(`/proc/${pid}/status`, "utf8"));
   return Math.round(Number(match?.[1] ?? 0) / 1024);
+}
+
+/** Clock ticks of /proc are hundredths of a second. */
+const TICK_MS = 10;
+
+function cpu(pid: number): number {
+  const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
 }
 
 /** Starts the service in a second process. Linux only: memory is read from /proc. */
@@ -30,6 +41,7 @@ export async function startServer(options: LocalServiceOptions = {}): Promise<Se
     apiKey,
     rssMb: () => memory(pid, "VmRSS"),
     peakMb: () => memory(pid, "VmHWM"),
+    cpuMs: () => cpu(pid),
     async stop() {
       const gone = once(child, "exit");
       child.stdin.end();

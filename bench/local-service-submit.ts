@@ -25,6 +25,7 @@ async function worker(): Promise<void> {
   for (let index = next++; index < SUBMITS; index = next++) times.push(await submit(index));
 }
 
+const cpuBefore = server.cpuMs();
 const started = performance.now();
 await Promise.all(Array.from({ length: CONNECTIONS }, worker));
 const seconds = (performance.now() - started) / 1000;
@@ -36,6 +37,12 @@ for (;;) {
   if (page.data[0]?.status === "COMPLETED") break;
 }
 const allDone = (performance.now() - started) / 1000;
-console.log({ ...submitted, jobsFinishedPerSecond: Math.round(SUBMITS / allDone), peakMb: server.peakMb() });
+const cpuMsPerJob = Math.round(((server.cpuMs() - cpuBefore) / SUBMITS) * 1000) / 1000;
+console.log({
+  ...submitted,
+  jobsFinishedPerSecond: Math.round(SUBMITS / allDone),
+  cpuMsPerJob,
+  peakMb: server.peakMb(),
+});
 await pool.close();
 await server.stop();
