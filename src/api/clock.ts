@@ -24,16 +24,20 @@ const longestTimerMs = 2_147_483_647;
 export const systemClock: Clock = {
   now: () => Date.now(),
   setTimer(delayMs, fire, options) {
-    let handle: NodeJS.Timeout;
-    const arm = (leftMs: number) => {
-      const pieceMs = Math.min(Math.max(leftMs, 0), longestTimerMs);
-      handle = setTimeout(() => (leftMs > pieceMs ? arm(leftMs - pieceMs) : fire()), pieceMs);
-      if (options?.background) handle.unref();
-    };
-    arm(delayMs);
+    if (delayMs > longestTimerMs) return longTimer(delayMs, fire, options);
+    const handle = setTimeout(fire, Math.max(delayMs, 0));
+    if (options?.background) handle.unref();
     return { cancel: () => clearTimeout(handle) };
   },
 };
+
+function longTimer(delayMs: number, fire: () => void, options?: { readonly background?: boolean }): Timer {
+  let piece = systemClock.setTimer(longestTimerMs, next, options);
+  function next() {
+    piece = systemClock.setTimer(delayMs - longestTimerMs, fire, options);
+  }
+  return { cancel: () => piece.cancel() };
+}
 
 /** Resolves after `delayMs`, or rejects with the signal's reason as soon as it aborts. */
 export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {

@@ -4,7 +4,7 @@ import type { FollowEvent } from "./follow-event.ts";
 
 /** Remembers what was told of one job, so that nothing is told twice and no status moves back. */
 export class Tail {
-  readonly #seen = new Set<number>();
+  #seen: Set<number> | null = null;
   #rank = -1;
   #last = "";
 
@@ -19,8 +19,11 @@ export class Tail {
   }
 
   logs(logs: readonly LogEvent[]): FollowEvent[] {
-    const fresh = logs.filter((log) => !this.#seen.has(log.id));
-    for (const log of fresh) this.#seen.add(log.id);
+    if (logs.length === 0) return [];
+    this.#seen ??= new Set();
+    const seen = this.#seen;
+    const fresh = logs.filter((log) => !seen.has(log.id));
+    for (const log of fresh) seen.add(log.id);
     return fresh.map((log) => ({ type: "log", log }));
   }
 
