@@ -3,6 +3,7 @@ import type { Hono } from "hono";
 import { authenticator } from "./access/authenticate.ts";
 import { accessEndpoints } from "./access/endpoints.ts";
 import { rateLimiter } from "./access/rate-limit.ts";
+import { chatEndpoints } from "./chat/endpoints.ts";
 import { faultInterceptor } from "./faults/interceptor.ts";
 import type { Endpoint } from "./http/call.ts";
 import { createKernel, type KernelPorts } from "./http/kernel.ts";
@@ -37,6 +38,7 @@ export function apiEndpoints(service: ServiceContext): readonly Endpoint[] {
     ...usageEndpoints(service),
     ...accessEndpoints(service),
     ...service.webhooks.endpoints,
+    ...chatEndpoints(service),
     ...service.drains.endpoints,
   ];
 }

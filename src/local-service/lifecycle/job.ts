@@ -94,7 +94,7 @@ export function settlement(chargedMicros: number, ends: readonly OutputEnd[]): S
     events: [
       ...problems,
       event("finalizing", "worker", "The outputs are being stored."),
-      event("download.ready", "worker", "The outputs can be downloaded.", { outputs: made }),
+      ...(made > 0 ? [event("download.ready", "worker", "The outputs can be downloaded.", { outputs: made })] : []),
       event("completed", "worker", "The job is complete.", { outputs: made, failed: failed.length }),
     ],
   };

@@ -1,0 +1,128 @@
+import type { Chance } from "./chance.ts";
+import { flattener, SchemaTooLarge } from "./flatten-schema.ts";
+import { numberValue } from "./number-value.ts";
+import type { Prose } from "./prose.ts";
+import { isRecord, listOf, merged, numberOf, recordOf, type SchemaNode, typeOf } from "./schema-node.ts";
+import { stringValue } from "./string-value.ts";
+import type { Topic } from "./topic.ts";
+
+/** Values that are not asked for are left out below this depth, so that schemas that contain themselves come to an end. */
+const DEEP = 5;
+const DEEPEST = 100;
+const MOST_VALUES = 5_000;
+const USUAL_ITEMS = 3;
+const MOST_ITEMS = 50;
+const UNIQUE_TRIES = 50;
+
+export interface ValuePorts {
+  readonly topic: Topic;
+  readonly prose: Prose;
+  readonly chance: Chance;
+  /** Counts up until a value fits the whole schema; each number makes other choices. */
+  readonly attempt: number;
+}
+
+interface Place {
+  readonly name: string;
+  readonly index: number;
+  readonly depth: number;
+}
+
+/** Makes a value from a schema. Whether it fits, a validator must say: not every keyword is looked at. */
+export function valueOfSchema(root: SchemaNode, ports: ValuePorts): unknown {
+  const { topic, prose, chance, attempt } = ports;
+  const onlyRequired = attempt % 2 === 1;
+  const branch = Math.floor(attempt / 2);
+  const flat = flattener(root, branch);
+  let made = 0;
+
+  function fromList(options: readonly unknown[], index: number): unknown {
+    const named = options.find(
+      (option) => typeof option === "string" && option.length > 1 && topic.text.includes(option),
+    );
+    return index === 0 && named !== undefined ? named : options[(index + branch) % options.length];
+  }
+
+  function object(schema: SchemaNode, place: Place): unknown {
+    const properties = recordOf(schema["properties"]);
+    const required = new Set(listOf(schema["required"]));
+    const leaveOut = onlyRequired || place.depth >= DEEP;
+    const names = Object.keys(properties).filter((name) => required.has(name) || !leaveOut);
+    const all = new Set([...names, ...required].filter((name) => typeof name === "string"));
+    const extra = schema["additionalProperties"];
+    for (let n = 1; all.size < (numberOf(schema["minProperties"]) ?? 0); n++) all.add(`${prose.word(n)}_${n}`);
+    const entries = [...all].map((name) => {
+      const index = place.index;
+      return [name, value(properties[name] ?? extra ?? true, { name, index, depth: place.depth + 1 })] as const;
+    });
+    return Object.fromEntries(entries);
+  }
+
+  function lengthOf(schema: SchemaNode, place: Place): number {
+    const least = numberOf(schema["minItems"]) ?? 0;
+    if (least > MOST_VALUES) throw new SchemaTooLarge(`The schema asks for ${least} items.`);
+    const most = numberOf(schema["maxItems"]) ?? Math.max(least, MOST_ITEMS);
+    const usual = place.depth > 1 ? USUAL_ITEMS : (topic.anyCount ?? USUAL_ITEMS);
+    const wanted = place.depth >= DEEP || onlyRequired ? least : (topic.countOf(place.name) ?? usual);
+    return Math.min(most, Math.max(least, wanted));
+  }
+
+  function array(schema: SchemaNode, place: Place): unknown {
+    const first = listOf(schema["prefixItems"]);
+    const items: unknown[] = [];
+    const isUnique = schema["uniqueItems"] === true;
+    const length = Math.max(
+      lengthOf(schema, place),
+      Math.min(first.length, numberOf(schema["maxItems"]) ?? first.length),
+    );
+    const rest = schema["items"] ?? true;
+    for (let index = 0; index < length; index++) {
+      const isFirst = index === 0 && schema["contains"] !== undefined;
+      const own =
+        isFirst && isRecord(rest) ? merged(rest, recordOf(schema["contains"])) : isFirst ? schema["contains"] : rest;
+      if (index >= first.length && rest === false) break;
+      const make = (at: number) => value(first[index] ?? own, { name: place.name, index: at, depth: place.depth + 1 });
+      items.push(isUnique ? unlike(items, make, index) : make(index));
+    }
+    return items;
+  }
+
+  function unlike(items: readonly unknown[], make: (index: number) => unknown, from: number): unknown {
+    const known = new Set(items.map((item) => JSON.stringify(item)));
+    for (let index = from; index < from + UNIQUE_TRIES; index++) {
+      const item = make(index);
+      if (!known.has(JSON.stringify(item))) return item;
+    }
+    return make(from);
+  }
+
+  function value(node: unknown, place: Place): unknown {
+    made += 1;
+    if (place.depth > DEEPEST) throw new SchemaTooLarge("The schema asks for a value within itself without end.");
+    if (made > MOST_VALUES) throw new SchemaTooLarge(`The schema asks for more than ${MOST_VALUES} values.`);
+    if (!isRecord(node)) return prose.word(place.index);
+    const schema = flat(node);
+    if ("const" in schema) return schema["const"];
+    const options = listOf(schema["enum"]);
+    if (options.length > 0) return fromList(options, place.index);
+    const wish = { schema, name: place.name, index: place.index };
+    const type = typeOf(schema);
+    switch (type) {
+      case "object":
+        return object(schema, place);
+      case "array":
+        return array(schema, place);
+      case "number":
+      case "integer":
+        return numberValue({ ...wish, isWhole: type === "integer" }, topic);
+      case "boolean":
+        return (place.index + branch) % 2 === 0;
+      case "null":
+        return null;
+      default:
+        return stringValue(wish, prose, chance);
+    }
+  }
+
+  return value(root, { name: "answer", index: 0, depth: 0 });
+}
