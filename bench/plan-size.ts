@@ -19,7 +19,10 @@ const storyboard = pipeline("storyboard", {
     const videos = [];
     for (let shot = 0; shot < input.shots; shot++) {
       const prompt = `shot ${shot} of a long story`;
-      const picture = job(`picture-${shot}`, models.image, { prompt, ...(before !== null && { images: [before] }) });
+      const picture: Media<"image"> = job(`picture-${shot}`, models.image, {
+        prompt,
+        ...(before !== null && { images: [before] }),
+      });
       const settings = { aspect_ratio: "16:9", duration_ms: 3000 } as const;
       videos.push(job(`video-${shot}`, models.video, { start_image: picture, prompt, ...settings }));
       before = picture;
@@ -28,6 +31,7 @@ const storyboard = pipeline("storyboard", {
   },
 });
 
+/** The best of some rounds: the others only tell what else the machine had to do. */
 function planMs(steps: number): number {
   const times = Array.from({ length: ROUNDS }, () => {
     const started = performance.now();
@@ -37,7 +41,7 @@ function planMs(steps: number): number {
     criticalPath(made.plan, () => 1000);
     return performance.now() - started;
   });
-  return times.sort((a, b) => a - b)[Math.floor(ROUNDS / 2)]!;
+  return Math.min(...times);
 }
 
 planMs(1000);

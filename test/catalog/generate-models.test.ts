@@ -1,15 +1,12 @@
-import { execFile } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { promisify } from "node:util";
-import { afterAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { catalogOf, generateModels, parseSnapshot, snapshotText } from "../../src/catalog/index.ts";
 import type { CatalogModel, JsonSchema } from "../../src/plan/index.ts";
 import { builtInCatalog } from "../support/built-in-catalog.ts";
+import { typeCheck } from "../support/type-check.ts";
 
 const root = resolve(import.meta.dirname, "../..");
-const folder = mkdtempSync(join(root, "test", "catalog", ".generated-"));
-afterAll(() => rmSync(folder, { recursive: true }));
 
 const model = (id: string, properties: JsonSchema, more: Partial<CatalogModel> & { schema?: JsonSchema } = {}) => {
   const { schema, ...facts } = more;
@@ -19,24 +16,7 @@ const model = (id: string, properties: JsonSchema, more: Partial<CatalogModel> &
 };
 const generated = (...models: readonly CatalogModel[]) => generateModels(catalogOf(models));
 
-/** What the type checker says about `source`, which may import `./models.ts`. */
-async function compile(models: string, source: string): Promise<string> {
-  writeFileSync(join(folder, "models.ts"), models);
-  writeFileSync(join(folder, "use.ts"), source);
-  const paths = { showrunner: [join(root, "src/define/index.ts")] };
-  const config = {
-    extends: "../../../tsconfig.json",
-    compilerOptions: { paths },
-    include: [],
-    files: ["models.ts", "use.ts"],
-  };
-  writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(config));
-  const run = promisify(execFile)(join(root, "node_modules/.bin/tsc"), ["-p", folder, "--noEmit"]);
-  return run.then(
-    ({ stdout }) => stdout,
-    (error: { readonly stdout: string }) => error.stdout,
-  );
-}
+const compile = (models: string, source: string) => typeCheck({ "models.ts": models, "use.ts": source });
 
 const use = (body: string) => `import { pipeline } from "showrunner";
 import { z } from "zod";
