@@ -211,6 +211,6 @@ test("over real sockets, any sequence of answers and replays keeps to the chart 
         return isOver ? ended(service, jobId, now.attempts + 1) : deliveryOf(service, jobId);
       }
     }),
-    { numRuns: 25 },
+    { numRuns: 15 },
   );
 });
