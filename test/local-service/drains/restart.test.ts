@@ -1,0 +1,81 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import type { LocalService } from "../../../src/local-service/index.ts";
+import { drain, drainNow, drainUntil, lines } from "../support/drains.ts";
+import { receiver } from "../support/receiver.ts";
+import { get, made, start } from "../support/service.ts";
+
+let folder = "";
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "local-service-drains-"));
+});
+
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+async function startProcess() {
+  const script = join(import.meta.dirname, "../support/service-process.ts");
+  const child = spawn(process.execPath, [script, folder, "stub"], { stdio: ["ignore", "pipe", "inherit"] });
+  const [line] = await once(child.stdout, "data");
+  const kill = async () => {
+    const gone = once(child, "exit");
+    child.kill("SIGKILL");
+    await gone;
+  };
+  return { service: JSON.parse(String(line)) as LocalService, kill };
+}
+
+test("killed in the middle of a batch, the service posts it again after a restart: every event at least once", async () => {
+  const { service: first, kill } = await startProcess();
+  const hook = await receiver((index) => (index === 0 ? undefined : 200));
+  const { id } = await drain(first, { url: hook.url });
+  const { job_id } = await made(first, "image-1", { prompt: "x" });
+  const { data: logs } = (await get(first, `/jobs/${job_id}/logs?limit=100`)).body;
+  await hook.arrived(1);
+  await kill();
+  const second = await start({ dataDir: folder });
+  await drainUntil(second, id, (row) => row.last_success_at !== null);
+  const arrived = hook.received.slice(1).flatMap(lines);
+  expect(arrived.map((line) => line.studio_log_id)).toEqual(logs.map((log: { id: number }) => log.id));
+});
+
+test("what was taken before a kill is not posted again", async () => {
+  const { service: first, kill } = await startProcess();
+  const hook = await receiver();
+  const { id } = await drain(first, { url: hook.url });
+  const before = await made(first, "image-1", { prompt: "x" });
+  await hook.arrived(1);
+  const seen = () => hook.received.flatMap(lines).map((line) => `${line.studio_job_id} ${line.studio_event}`);
+  while (!seen().includes(`${before.job_id} completed`)) await hook.arrived(hook.received.length + 1);
+  const { last_success_at: then } = await drainUntil(first, id, (row) => row.last_success_at !== null);
+  await kill();
+  const count = hook.received.length;
+  const second = await start({ dataDir: folder });
+  const after = await made(second, "image-1", { prompt: "x" });
+  await drainUntil(second, id, (row) => row.last_success_at > then);
+  const jobs = new Set(
+    hook.received
+      .slice(count)
+      .flatMap(lines)
+      .map((line) => line.studio_job_id),
+  );
+  expect(jobs).toEqual(new Set([after.job_id]));
+});
+
+test("a drain that was switched off stays off after a restart", async () => {
+  const first = await start({ dataDir: folder });
+  first.clock.manual();
+  const hook = await receiver(() => 500);
+  const { id } = await drain(first, { url: hook.url });
+  await made(first, "image-1", { prompt: "x" });
+  await first.clock.advance(3_600_000);
+  await first.close();
+  const second = await start({ dataDir: folder });
+  await second.clock.advance(3_600_000);
+  expect(await drainNow(second, id)).toMatchObject({ enabled: false, disabled_reason: "consecutive_failures" });
+  expect(hook.received).toHaveLength(5);
+});

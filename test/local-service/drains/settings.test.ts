@@ -1,0 +1,209 @@
+import { expect, test } from "vitest";
+import { change, drain, drainNow, SECRET } from "../support/drains.ts";
+import { receiver } from "../support/receiver.ts";
+import { ask, type Body, get, key, start } from "../support/service.ts";
+
+const URL_A = "https://example.com/logs";
+
+test("a drain is made, read, listed, changed and removed; its secret and header values are never shown", async () => {
+  const service = await start();
+  service.clock.manual();
+  const [keyId] = service.apiKey.split(":");
+  const headers = { Authorization: "Bearer hidden-value", "X-Team": "video" };
+  const body = { name: "logs", url: URL_A, secret: SECRET, headers };
+  const made = await ask(service, "POST", "/log-drains", { body });
+  const now = new Date(service.clock.now()).toISOString();
+  expect(made.status).toBe(201);
+  expect(made.body).toEqual({
+    id: expect.stringMatching(/^drain_[0-9a-f-]{36}$/),
+    name: "logs",
+    url: URL_A,
+    format: "ndjson",
+    header_names: ["Authorization", "X-Team"],
+    enabled: true,
+    batch_size: 1000,
+    consecutive_failures: 0,
+    last_success_at: null,
+    last_failure_at: null,
+    last_failure_status: null,
+    last_error: null,
+    disabled_reason: null,
+    created_at: now,
+    updated_at: now,
+    updated_by_key_id: keyId,
+  });
+  const path = `/log-drains/${made.body.id}`;
+  expect((await get(service, path)).body).toEqual(made.body);
+  expect((await get(service, "/log-drains")).body).toEqual({ data: [made.body], next_cursor: null });
+  await service.clock.advance(5_000);
+  const changed = await change(service, made.body.id, { name: "renamed", batch_size: 5, headers: {}, url: null });
+  expect(changed).toMatchObject({
+    status: 200,
+    body: { name: "renamed", batch_size: 5, header_names: [], url: URL_A, created_at: now },
+  });
+  expect(changed.body.updated_at).toBe(new Date(service.clock.now()).toISOString());
+  const everything = JSON.stringify([made.body, changed.body]);
+  expect(everything).not.toContain("hidden-value");
+  expect(everything).not.toContain(SECRET);
+  expect((await ask(service, "DELETE", path)).status).toBe(204);
+  expect((await get(service, path)).status).toBe(404);
+  expect((await ask(service, "DELETE", path)).status).toBe(404);
+  expect((await change(service, made.body.id, { name: "x" })).status).toBe(404);
+  expect((await ask(service, "POST", `${path}/test`)).status).toBe(404);
+});
+
+test.each<[string, object, string, string]>([
+  ["no name", { name: undefined }, "name", "required"],
+  ["an empty name", { name: "" }, "name", "minimum"],
+  ["a name of 101 characters", { name: "n".repeat(101) }, "name", "maximum"],
+  ["no URL", { url: undefined }, "url", "required"],
+  ["a URL that is none", { url: "logs" }, "url", "format"],
+  ["a URL of another scheme", { url: "syslog://example.com" }, "url", "format"],
+  ["an unknown format", { format: "xml" }, "format", "enum"],
+  ["no secret for ndjson", { secret: undefined }, "secret", "required"],
+  ["a null secret for ndjson", { secret: null, format: "ndjson" }, "secret", "required"],
+  ["a secret of 63 characters", { secret: "s".repeat(63) }, "secret", "minimum"],
+  ["a secret of 4097 characters", { secret: "s".repeat(4097) }, "secret", "maximum"],
+  ["a batch of 0", { batch_size: 0 }, "batch_size", "minimum"],
+  ["a batch of 5001", { batch_size: 5001 }, "batch_size", "maximum"],
+  ["a batch that is no integer", { batch_size: 1.5 }, "batch_size", "type"],
+  ["enabled as text", { enabled: "yes" }, "enabled", "type"],
+  ["a header with a line break", { headers: { A: "x\r\nB: y" } }, "headers.A", "format"],
+  ["a header name that is none", { headers: { "a b": "x" } }, "headers.a b", "format"],
+  ["a header that the connection sets", { headers: { Host: "x" } }, "headers.Host", "format"],
+  ["a signature of one's own", { headers: { "X-Studio-Signature": "x" } }, "headers.X-Studio-Signature", "format"],
+  ["a header value that is no text", { headers: { A: 1 } }, "headers.A", "type"],
+])("%s is 400, by field and reason", async (_name, wrong, field, reason) => {
+  const service = await start();
+  const body = { name: "logs", url: URL_A, secret: SECRET, ...wrong };
+  const reply = await ask(service, "POST", "/log-drains", { body });
+  expect(reply).toMatchObject({ status: 400, body: { error: { code: "INVALID_ARGUMENT", param: field } } });
+  expect(reply.body.error.details).toMatchObject([{ field, reason }]);
+});
+
+test("every bad field is named at once, the missing secret too", async () => {
+  const service = await start();
+  const reply = await ask(service, "POST", "/log-drains", { body: { name: "", batch_size: 9999 } });
+  const fields = reply.body.error.details.map((item: Body) => item.field);
+  expect(fields.toSorted()).toEqual(["batch_size", "name", "secret", "url"]);
+  expect(reply.body.error.message).toContain("4 invalid input fields");
+});
+
+test("the limits themselves are allowed", async () => {
+  const service = await start();
+  const least = await drain(service, { name: "n", url: URL_A, secret: "s".repeat(64), batch_size: 1 });
+  const most = await drain(service, { name: "n".repeat(100), url: URL_A, secret: "s".repeat(4096), batch_size: 5000 });
+  expect([least.batch_size, most.batch_size]).toEqual([1, 5000]);
+});
+
+test("OTLP needs no secret; going over to ndjson does", async () => {
+  const service = await start();
+  const { id, format } = await drain(service, { url: URL_A, format: "otlp", secret: null });
+  expect(format).toBe("otlp");
+  expect(await change(service, id, { format: "ndjson" })).toMatchObject({
+    status: 400,
+    body: { error: { param: "secret", details: [{ reason: "required" }] } },
+  });
+  expect((await drainNow(service, id)).format).toBe("otlp");
+  expect(await change(service, id, { format: "ndjson", secret: SECRET })).toMatchObject({
+    status: 200,
+    body: { format: "ndjson" },
+  });
+});
+
+test("a change is checked like a new drain", async () => {
+  const service = await start();
+  const { id } = await drain(service, { url: URL_A });
+  for (const [body, param] of [
+    [{ name: "" }, "name"],
+    [{ url: "x" }, "url"],
+    [{ secret: "short" }, "secret"],
+    [{ batch_size: 5001 }, "batch_size"],
+    [{ headers: { "Content-Length": "1" } }, "headers.Content-Length"],
+  ] as const) {
+    expect(await change(service, id, body)).toMatchObject({ status: 400, body: { error: { param } } });
+  }
+});
+
+test("drains belong to the workspace: its other owners see them, other workspaces do not", async () => {
+  const service = await start();
+  const { id } = await drain(service, { url: URL_A });
+  const colleague = { credential: await key(service, { owner_id: "colleague" }) };
+  const stranger = { credential: await key(service, { workspace_id: "elsewhere", owner_id: "stranger" }) };
+  expect((await get(service, `/log-drains/${id}`, colleague)).status).toBe(200);
+  expect((await get(service, `/log-drains/${id}`, stranger)).status).toBe(404);
+  expect((await ask(service, "DELETE", `/log-drains/${id}`, stranger)).status).toBe(404);
+  expect((await get(service, "/log-drains", stranger)).body.data).toEqual([]);
+});
+
+test.each([
+  ["GET", "/log-drains"],
+  ["POST", "/log-drains"],
+  ["GET", "/log-drains/drain_1"],
+  ["PATCH", "/log-drains/drain_1"],
+  ["DELETE", "/log-drains/drain_1"],
+  ["POST", "/log-drains/drain_1/test"],
+])("%s %s needs the scope log_drains:manage", async (method, path) => {
+  const service = await start();
+  const credential = await key(service, { scopes: ["jobs:read", "webhooks:manage"] });
+  const reply = await ask(service, method, path, { credential, body: method === "GET" ? undefined : {} });
+  expect(reply).toMatchObject({ status: 403, body: { error: { code: "PERMISSION_DENIED" } } });
+  expect(reply.body.error.message).toContain("log_drains:manage");
+});
+
+test.each(["0", "101", "text", "-1", "1.5", ""])("limit %j of GET /log-drains is 400", async (limit) => {
+  const service = await start();
+  expect(await get(service, `/log-drains?limit=${limit}`)).toMatchObject({
+    status: 400,
+    body: { error: { code: "INVALID_ARGUMENT", param: "limit" } },
+  });
+});
+
+test("pages of drains are newest first and complete", async () => {
+  const service = await start();
+  const made: string[] = [];
+  for (let index = 0; index < 5; index += 1) made.push((await drain(service, { url: URL_A })).id);
+  const first = (await get(service, "/log-drains?limit=3")).body;
+  const second = (await get(service, `/log-drains?limit=3&cursor=${first.next_cursor}`)).body;
+  expect([...first.data, ...second.data].map((row: Body) => row.id)).toEqual(made.toReversed());
+  expect(second.next_cursor).toBeNull();
+});
+
+test("a workspace has at most 50 drains", async () => {
+  const service = await start();
+  for (let index = 0; index < 50; index += 1) await drain(service, { url: URL_A });
+  const body = { name: "logs", url: URL_A, secret: SECRET };
+  expect(await ask(service, "POST", "/log-drains", { body })).toMatchObject({
+    status: 400,
+    body: { error: { code: "FAILED_PRECONDITION" } },
+  });
+});
+
+test("a test posts one sample event, tells how it went, and counts as nothing", async () => {
+  const service = await start();
+  const hook = await receiver((index) => (index === 0 ? 200 : 500));
+  const made = await drain(service, { url: hook.url, enabled: false });
+  const path = `/log-drains/${made.id}/test`;
+  expect((await ask(service, "POST", path, { body: {} })).body).toEqual({
+    ok: true,
+    response_status: 200,
+    error: null,
+  });
+  expect(hook.received[0]!.headers["content-type"]).toBe("application/x-ndjson");
+  expect((await ask(service, "POST", path)).body).toMatchObject({
+    ok: false,
+    response_status: 500,
+    error: { code: "UNAVAILABLE" },
+  });
+  expect(await drainNow(service, made.id)).toEqual(made);
+});
+
+test("a test into a blocked range sends nothing", async () => {
+  const service = await start();
+  const { id } = await drain(service, { url: "http://10.0.0.1/" });
+  expect((await ask(service, "POST", `/log-drains/${id}/test`)).body).toMatchObject({
+    ok: false,
+    response_status: null,
+    error: { code: "FAILED_PRECONDITION" },
+  });
+});

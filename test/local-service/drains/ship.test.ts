@@ -1,0 +1,265 @@
+import { expect, test } from "vitest";
+import { readDrainEvents, verifyLogDrain } from "../../../src/api/webhooks/drain-handler.ts";
+import {
+  attributes,
+  change,
+  decodeOtlp,
+  drain,
+  drainNow,
+  drainUntil,
+  GATHERED_MS,
+  lines,
+  SECRET,
+} from "../support/drains.ts";
+import { receiver } from "../support/receiver.ts";
+import { ask, type Body, finished, get, key, made, start, submit } from "../support/service.ts";
+
+const logsOf = async (service: Parameters<typeof get>[0], jobId: string): Promise<Body[]> =>
+  (await get(service, `/jobs/${jobId}/logs?limit=100`)).body.data;
+
+test("every lifecycle event is one NDJSON line, in order, signed with the drain's secret", async () => {
+  const service = await start();
+  service.clock.manual();
+  const hook = await receiver();
+  await drain(service, { url: `${hook.url}/logs`, headers: { Authorization: "Bearer t" } });
+  const { job_id } = await made(service, "image-1", { prompt: "x" });
+  await service.clock.advance(GATHERED_MS);
+  const [post] = hook.received;
+  expect(post).toMatchObject({
+    path: "/logs",
+    headers: { "content-type": "application/x-ndjson", authorization: "Bearer t" },
+  });
+  expect(verifyLogDrain({ headers: post!.headers, body: post!.body, secret: SECRET })).toBe(true);
+  expect(verifyLogDrain({ headers: post!.headers, body: post!.body, secret: `${SECRET}x` })).toBe(false);
+  const logs = await logsOf(service, job_id);
+  expect(logs.length).toBeGreaterThan(4);
+  expect(lines(post)).toEqual(
+    logs.map(({ id, timestamp, level, message, event, source, data }) => ({
+      timestamp,
+      level,
+      message,
+      studio_log_id: id,
+      studio_job_id: job_id,
+      studio_model: "image-1",
+      studio_event: event,
+      studio_source: source,
+      ...(Object.keys(data).length === 0 ? {} : { studio_data: data }),
+    })),
+  );
+  expect(readDrainEvents(post!.body).map((event) => event.event)).toEqual(logs.map((log) => log.event));
+});
+
+test("OTLP: an independent decoder reads the same fields from the protobuf", async () => {
+  const service = await start({ brand: "Acme" });
+  service.clock.manual();
+  const hook = await receiver();
+  await drain(service, { url: hook.url, format: "otlp", secret: undefined, headers: { "X-Token": "t" } });
+  service.faults([{ kind: "fail_job" }]);
+  const { job_id } = await made(service, "image-1", { prompt: "x" });
+  await service.clock.advance(GATHERED_MS);
+  const [post] = hook.received;
+  expect(post!.headers).toMatchObject({ "content-type": "application/x-protobuf", "x-token": "t" });
+  const { resource_logs } = decodeOtlp(post!.body);
+  expect(resource_logs).toHaveLength(1);
+  expect(attributes(resource_logs[0].resource.attributes)).toEqual({ "service.name": "acme" });
+  const records = resource_logs[0].scope_logs[0].log_records;
+  const logs = await logsOf(service, job_id);
+  expect(
+    records.map((record: Body) => [record.time_unix_nano, record.severity_text, record.body.string_value]),
+  ).toEqual(logs.map((log) => [`${Date.parse(log.timestamp)}000000`, log.level, log.message]));
+  expect(records.map((record: Body) => attributes(record.attributes))).toEqual(
+    logs.map(({ id, event, source, data }) => ({
+      acme_log_id: id,
+      acme_job_id: job_id,
+      acme_model: "image-1",
+      acme_event: event,
+      acme_source: source,
+      ...(Object.keys(data).length === 0 ? {} : { acme_data: data }),
+    })),
+  );
+  const severities = new Map(records.map((record: Body) => [record.severity_text, record.severity_number]));
+  expect(severities.get("info")).toBe(9);
+  expect(severities.get("error")).toBe(17);
+});
+
+test("batches hold at most batch_size events, and together every event once", async () => {
+  const service = await start();
+  service.clock.manual();
+  const hook = await receiver();
+  await drain(service, { url: hook.url, batch_size: 4 });
+  const jobs = await Promise.all([1, 2, 3].map(() => made(service, "image-1", { prompt: "x" })));
+  await service.clock.advance(GATHERED_MS);
+  const sizes = hook.received.map((post) => lines(post).length);
+  expect(Math.max(...sizes)).toBe(4);
+  expect(sizes.slice(0, -1).every((size) => size === 4)).toBe(true);
+  const seen = hook.received.flatMap(lines).map((line) => `${line.studio_job_id} ${line.studio_log_id}`);
+  const expected = await Promise.all(
+    jobs.map(async ({ job_id }) => (await logsOf(service, job_id)).map((log) => `${job_id} ${log.id}`)),
+  );
+  expect(seen.toSorted()).toEqual(expected.flat().toSorted());
+});
+
+test("a drain hears only what comes after it was made, and only of its own workspace", async () => {
+  const service = await start();
+  service.clock.manual();
+  const hook = await receiver();
+  await drain(service, { url: (await receiver()).url });
+  await made(service, "image-1", { prompt: "before" });
+  await drain(service, { url: hook.url });
+  await ask(service, "POST", "/_local/wallet", { body: { workspace_id: "elsewhere", add: 1 } });
+  const credential = await key(service, { workspace_id: "elsewhere", owner_id: "stranger" });
+  await ask(service, "POST", "/models/image-1", { credential, body: { input: { prompt: "x" } } });
+  const { job_id } = await made(service, "image-1", { prompt: "after" });
+  await service.clock.advance(GATHERED_MS);
+  expect(new Set(hook.received.flatMap(lines).map((line) => line.studio_job_id))).toEqual(new Set([job_id]));
+});
+
+test("a failed batch is posted again until it is taken, and nothing overtakes it", async () => {
+  const service = await start();
+  service.clock.manual();
+  const hook = await receiver((index) => (index < 2 ? 500 : 200));
+  const { id } = await drain(service, { url: hook.url });
+  const first = await made(service, "image-1", { prompt: "x" });
+  await service.clock.advance(GATHERED_MS);
+  expect(await drainNow(service, id)).toMatchObject({
+    enabled: true,
+    consecutive_failures: 1,
+    last_success_at: null,
+    last_failure_at: expect.any(String),
+    last_failure_status: 500,
+    last_error: { code: "UNAVAILABLE" },
+  });
+  const second = await made(service, "image-1", { prompt: "x" });
+  await service.clock.advance(10_000);
+  expect((await drainNow(service, id)).consecutive_failures).toBe(2);
+  await service.clock.advance(30_000);
+  expect(await drainNow(service, id)).toMatchObject({ consecutive_failures: 0, last_success_at: expect.any(String) });
+  const jobs = lines(hook.received[2]).map((line) => line.studio_job_id);
+  expect([...new Set(jobs)]).toEqual([first.job_id, second.job_id]);
+  expect(hook.received).toHaveLength(3);
+});
+
+test("five failed batches in a row switch the drain off; enabling it clears the count and sends what was kept", async () => {
+  const service = await start();
+  service.clock.manual();
+  let status = 503;
+  const hook = await receiver(() => status);
+  const { id } = await drain(service, { url: hook.url });
+  const { job_id } = await made(service, "image-1", { prompt: "x" });
+  await service.clock.advance(3_600_000);
+  expect(hook.received).toHaveLength(5);
+  expect(await drainNow(service, id)).toMatchObject({
+    enabled: false,
+    consecutive_failures: 5,
+    disabled_reason: "consecutive_failures",
+    last_failure_status: 503,
+  });
+  await service.clock.advance(3_600_000);
+  expect(hook.received).toHaveLength(5);
+  status = 200;
+  expect((await change(service, id, { enabled: true })).body).toMatchObject({
+    enabled: true,
+    consecutive_failures: 0,
+    disabled_reason: null,
+  });
+  await drainUntil(service, id, (row) => row.last_success_at !== null);
+  expect(new Set(lines(hook.received[5]).map((line) => line.studio_job_id))).toEqual(new Set([job_id]));
+});
+
+test("four failures and a success do not add up with later failures", async () => {
+  const service = await start();
+  service.clock.manual();
+  const hook = await receiver((index) => (index === 4 ? 200 : 500));
+  const { id } = await drain(service, { url: hook.url });
+  await made(service, "image-1", { prompt: "x" });
+  await service.clock.advance(400_000 + GATHERED_MS);
+  expect(await drainNow(service, id)).toMatchObject({ enabled: true, consecutive_failures: 0 });
+  await made(service, "image-1", { prompt: "x" });
+  await service.clock.advance(GATHERED_MS);
+  expect(await drainNow(service, id)).toMatchObject({ enabled: true, consecutive_failures: 1 });
+});
+
+test("a drain that a person switches off sends nothing, and has no reason", async () => {
+  const service = await start();
+  service.clock.manual();
+  const hook = await receiver();
+  const { id } = await drain(service, { url: hook.url });
+  expect((await change(service, id, { enabled: false })).body).toMatchObject({ enabled: false, disabled_reason: null });
+  await made(service, "image-1", { prompt: "x" });
+  await service.clock.advance(60_000);
+  expect(hook.received).toHaveLength(0);
+});
+
+test("a new URL is used at once, without waiting for the next try", async () => {
+  const service = await start();
+  service.clock.manual();
+  const broken = await receiver(() => 500);
+  const whole = await receiver();
+  const { id } = await drain(service, { url: broken.url });
+  await made(service, "image-1", { prompt: "x" });
+  await service.clock.advance(GATHERED_MS);
+  await change(service, id, { url: whole.url });
+  await whole.arrived(1);
+  expect(await drainUntil(service, id, (row) => row.last_success_at !== null)).toMatchObject({
+    consecutive_failures: 0,
+  });
+});
+
+test("a removed drain is left alone, also while a batch is under way", async () => {
+  const service = await start();
+  let answer: () => void = () => undefined;
+  const hook = await receiver((_index, response) => {
+    answer = () => void response.writeHead(500).end();
+    return undefined;
+  });
+  const { id } = await drain(service, { url: hook.url });
+  await made(service, "image-1", { prompt: "x" });
+  await hook.arrived(1);
+  await ask(service, "DELETE", `/log-drains/${id}`);
+  answer();
+  await service.clock.advance(3_600_000);
+  expect(hook.received).toHaveLength(1);
+});
+
+test.each(["http://10.0.0.1/", "http://[fe80::1]/", "http://169.254.169.254/"])(
+  "a drain into a blocked range fails without a connection: %s",
+  async (url) => {
+    const service = await start();
+    service.clock.manual();
+    const { id } = await drain(service, { url });
+    await made(service, "image-1", { prompt: "x" });
+    await service.clock.advance(GATHERED_MS);
+    expect(await drainNow(service, id)).toMatchObject({
+      consecutive_failures: 1,
+      last_failure_status: null,
+      last_error: { code: "FAILED_PRECONDITION" },
+    });
+  },
+);
+
+test("a redirect is a failure and is not followed", async () => {
+  const service = await start();
+  service.clock.manual();
+  const elsewhere = await receiver();
+  const hook = await receiver((_index, response) => {
+    response.writeHead(308, { Location: elsewhere.url }).end();
+    return undefined;
+  });
+  const { id } = await drain(service, { url: hook.url });
+  await made(service, "image-1", { prompt: "x" });
+  await service.clock.advance(GATHERED_MS);
+  expect(await drainNow(service, id)).toMatchObject({ last_failure_status: 308, last_error: { code: "UNAVAILABLE" } });
+  expect(elsewhere.received).toHaveLength(0);
+});
+
+test("events of a job that was deleted in the meantime still reach the drain", async () => {
+  const service = await start();
+  service.clock.manual();
+  const hook = await receiver();
+  await drain(service, { url: hook.url });
+  const { job_id } = await submit(service, "image-1", { prompt: "x" });
+  await finished(service, job_id);
+  await ask(service, "DELETE", `/jobs/${job_id}`);
+  await service.clock.advance(GATHERED_MS);
+  expect(lines(hook.received[0]).at(-1)).toMatchObject({ studio_job_id: job_id, studio_event: "completed" });
+});
