@@ -1,7 +1,7 @@
 import type { Chance } from "./chance.ts";
 import { SchemaTooLarge } from "./flatten-schema.ts";
 import type { Prose } from "./prose.ts";
-import { prepareSchema, schemaCheck } from "./schema-check.ts";
+import { prepareSchema, renewChecks, withSchemaCheck } from "./schema-check.ts";
 import type { SchemaNode } from "./schema-node.ts";
 import { TookTooLong, withinTime } from "./time-limit.ts";
 import type { Topic } from "./topic.ts";
@@ -24,12 +24,23 @@ interface Ports {
 }
 
 function attempt(schema: SchemaNode, ports: Ports): JsonAnswer {
-  const fits = schemaCheck(schema);
-  for (let number = 0; number < ATTEMPTS; number++) {
-    const value = valueOfSchema(schema, { ...ports, attempt: number });
-    if (fits(value)) return { is: "made", value };
+  return withSchemaCheck(schema, (fits) => {
+    for (let number = 0; number < ATTEMPTS; number++) {
+      const value = valueOfSchema(schema, { ...ports, attempt: number });
+      if (fits(value)) return { is: "made", value };
+    }
+    return { is: "impossible", reason: "no value that fits it was found" };
+  });
+}
+
+function reasonOf(error: unknown): string {
+  if (error instanceof TookTooLong) {
+    renewChecks();
+    return `answering it ${error.message}`;
   }
-  return { is: "impossible", reason: "no value that fits it was found" };
+  if (error instanceof SchemaTooLarge) return error.message;
+  const reason = error instanceof Error ? error.message : String(error);
+  return `it is not a JSON Schema that can be used: ${reason.slice(0, 300)}`;
 }
 
 /** A value that fits the schema, checked. */
@@ -37,9 +48,6 @@ export function jsonAnswer(schema: SchemaNode, ports: Ports): JsonAnswer {
   try {
     return withinTime(MAX_MS, () => attempt(prepareSchema(schema), ports));
   } catch (error) {
-    if (error instanceof TookTooLong) return { is: "impossible", reason: `answering it ${error.message}` };
-    if (error instanceof SchemaTooLarge) return { is: "impossible", reason: error.message };
-    const reason = error instanceof Error ? error.message : String(error);
-    return { is: "impossible", reason: `it is not a JSON Schema that can be used: ${reason.slice(0, 300)}` };
+    return { is: "impossible", reason: reasonOf(error) };
   }
 }

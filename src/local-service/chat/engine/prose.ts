@@ -56,11 +56,7 @@ export function proseAbout(topic: Topic, chance: Chance): Prose {
       return `${at(FRAMINGS, index)} of ${subject}${focus}, ${light}, ${at(MOODS, turn.mood + index)}`;
     },
     spoken: (index) => at(lines(index), index === 0 ? 0 : turn.line + index),
-    title: (index) =>
-      [keyword(index), keyword(index + 1), keyword(index + 2)]
-        .slice(0, 2 + (index % 2))
-        .map(capital)
-        .join(" "),
+    title: (index) => [...new Set([0, 1, 2].map((more) => keyword(index + more)))].map(capital).join(" "),
     word: (index) => keyword(index),
     sentence: (index) => at(statements(index), index),
   };

@@ -24,10 +24,25 @@ export function prepareSchema(schema: SchemaNode): SchemaNode {
   return modern(Object.fromEntries(entries)) as SchemaNode;
 }
 
-/** Whether a value fits. @throws Error when the schema is none. */
-export function schemaCheck(schema: SchemaNode): (value: unknown) => boolean {
-  const ajv = new Ajv2020({ strict: false, logger: false, addUsedSchema: false, multipleOfPrecision: 6 });
+function createAjv(): Ajv2020 {
+  const ajv = new Ajv2020({ strict: false, logger: false, multipleOfPrecision: 6 });
   formatsPlugin.default(ajv);
-  const validate = ajv.compile(schema);
-  return (value) => validate(value) === true;
+  return ajv;
+}
+
+let ajv = createAjv();
+
+/** After work was stopped halfway, nothing is known of the validator's state: it is made anew. */
+export function renewChecks(): void {
+  ajv = createAjv();
+}
+
+/** Calls with a test of whether a value fits the schema. @throws Error when the schema is none */
+export function withSchemaCheck<T>(schema: SchemaNode, use: (fits: (value: unknown) => boolean) => T): T {
+  try {
+    const validate = ajv.compile(schema);
+    return use((value) => validate(value) === true);
+  } finally {
+    ajv.removeSchema(schema);
+  }
 }

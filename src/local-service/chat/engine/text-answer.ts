@@ -8,7 +8,7 @@ const MOST_PARTS = 20;
 const QUOTE = "[\"“'`]([^\"”'`\\n]{1,200})[\"”'`]";
 const LITERAL = new RegExp(`\\b(?:reply|respond|answer|say|output|return)\\b[^.\\n"“'\`]{0,40}${QUOTE}`, "i");
 const BARE_LITERAL =
-  /\b(?:reply|respond|answer|say)\b(?:\s+(?:only|just|exactly|with|the|single|word))+:?\s+([A-Z][A-Z0-9]{0,20})\b/;
+  /\b(?:[Rr]eply|[Rr]espond|[Aa]nswer|[Ss]ay)\b(?:\s+(?:only|just|exactly|with|the|single|word))+:?\s+([A-Z][A-Z0-9]{0,20})\b/;
 const CHOICE = /\b(?:one of|either|choose (?:from|between)|pick (?:from|between))\b:?\s+([^.\n]{3,300})/i;
 
 const parts = (topic: Topic, usual: number) => Math.min(MOST_PARTS, topic.anyCount ?? usual);

@@ -1,0 +1,189 @@
+import { Ajv2020 } from "ajv/dist/2020.js";
+import formatsPlugin from "ajv-formats";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { answerTo } from "../../../src/local-service/chat/engine/answer.ts";
+import { readChatRequest } from "../../../src/local-service/chat/request.ts";
+import { tokenize } from "../../../src/local-service/chat/tokens.ts";
+import { get, start } from "../support/service.ts";
+
+function answer(content: string, more: object = {}): string {
+  return answerTo(readChatRequest({ model: "chat-1", messages: [{ role: "user", content }], ...more }), 0);
+}
+
+const format = (schema: object) => ({
+  response_format: { type: "json_schema", json_schema: { name: "answer", schema } },
+});
+
+const json = (content: string, schema: object) => JSON.parse(answer(content, format(schema)));
+
+function fits(schema: object, value: unknown): boolean {
+  const ajv = new Ajv2020({ strict: false, logger: false });
+  formatsPlugin.default(ajv);
+  return ajv.validate(schema, value);
+}
+
+describe("a schema is answered with a value that fits", () => {
+  const cases: Readonly<Record<string, object>> = {
+    "one value": { const: { a: [1] } },
+    "a choice of types": { type: ["null", "integer"], minimum: 5, exclusiveMaximum: 7 },
+    "bounds and steps": { type: "number", exclusiveMinimum: 0, maximum: 1, multipleOf: 0.05 },
+    "a narrow open interval": { type: "number", exclusiveMinimum: 0.2, exclusiveMaximum: 0.3 },
+    lengths: { type: "string", minLength: 400, maxLength: 410 },
+    "a short text": { type: "string", maxLength: 4 },
+    "a pattern": { type: "string", pattern: "^[A-Z]{3}-\\d{4}$" },
+    "a pattern with a length": { type: "string", pattern: "^[a-z]+$", minLength: 12, maxLength: 14 },
+    "unlike items": { type: "array", items: { enum: ["a", "b", "c", "d"] }, minItems: 4, uniqueItems: true },
+    "a tuple": { type: "array", prefixItems: [{ type: "string" }, { type: "integer" }], items: false, minItems: 2 },
+    "an old tuple": { type: "array", items: [{ type: "string" }, { type: "integer" }], additionalItems: false },
+    "an item of a kind": { type: "array", items: { type: "integer" }, contains: { const: 99 } },
+    "a map": { type: "object", additionalProperties: { type: "integer" }, minProperties: 3 },
+    "a reference": {
+      $ref: "#/$defs/shot",
+      $defs: { shot: { type: "object", properties: { a: { type: "string" } }, required: ["a"] } },
+    },
+    "itself within itself": {
+      type: "object",
+      required: ["name"],
+      properties: { name: { type: "string" }, parts: { type: "array", items: { $ref: "#" } } },
+    },
+    "one of two, apart": {
+      type: "object",
+      properties: { a: { type: "string" }, b: { type: "string" } },
+      oneOf: [{ required: ["a"] }, { required: ["b"] }],
+    },
+    "a condition": {
+      type: "object",
+      required: ["tier"],
+      properties: { tier: { enum: ["pro", "standard"] }, size: { enum: ["720p", "4K"] } },
+      if: { properties: { tier: { const: "pro" } } },
+      // biome-ignore lint/suspicious/noThenProperty: a JSON Schema keyword
+      then: { properties: { size: { const: "4K" } }, required: ["size"] },
+    },
+    "all of several": {
+      allOf: [
+        { type: "object", required: ["x"], properties: { x: { type: "integer" } } },
+        { properties: { x: { minimum: 40 } } },
+      ],
+    },
+  };
+
+  test.each(Object.entries(cases))("%s", (_name, schema) => {
+    const value = json("Three shots of a mill at night.", schema);
+    const modern =
+      "additionalItems" in schema
+        ? { type: "array", prefixItems: [{ type: "string" }, { type: "integer" }], items: false }
+        : schema;
+    expect(fits(modern, value), JSON.stringify(value)).toBe(true);
+  });
+
+  test.each([
+    "date",
+    "time",
+    "date-time",
+    "duration",
+    "email",
+    "hostname",
+    "ipv4",
+    "ipv6",
+    "uri",
+    "uri-reference",
+    "uuid",
+    "json-pointer",
+    "regex",
+  ])("the format %s", (name) => {
+    const schema = { type: "array", minItems: 3, items: { type: "string", format: name } };
+    expect(fits(schema, json("A mill at night.", schema))).toBe(true);
+  });
+
+  test("every built-in model's own input schema", async () => {
+    const service = await start();
+    const { data } = (await get(service, "/models")).body;
+    expect(data.length).toBeGreaterThan(4);
+    for (const { id } of data) {
+      const { input_schema } = (await get(service, `/models/${id}`)).body;
+      const value = json("Plan a film about a fox who finds a lamp in the snow, 9:16.", input_schema);
+      expect(Object.keys(value).length, id).toBeGreaterThan(0);
+      if ("aspect_ratio" in value) expect(value.aspect_ratio).toBe("9:16");
+    }
+  });
+
+  const leaf: fc.Arbitrary<object> = fc.oneof(
+    fc.record({ type: fc.constant("integer"), minimum: fc.integer({ min: -50, max: 50 }) }),
+    fc.record({ type: fc.constant("string"), maxLength: fc.integer({ min: 1, max: 30 }) }),
+    fc.record({ enum: fc.uniqueArray(fc.string({ minLength: 1 }), { minLength: 1, maxLength: 4 }) }),
+    fc.constant({ type: "boolean" }),
+    fc.constant({ type: ["string", "null"] }),
+  );
+  const { schema: anySchema } = fc.letrec<{ schema: object }>((tie) => ({
+    schema: fc.oneof(
+      { maxDepth: 4, depthSize: "small" },
+      leaf,
+      fc.record({ type: fc.constant("array"), items: tie("schema"), minItems: fc.nat(3) }),
+      fc.dictionary(fc.stringMatching(/^[a-z]{1,8}$/), tie("schema"), { minKeys: 1, maxKeys: 4 }).map((properties) => ({
+        type: "object",
+        properties,
+        required: Object.keys(properties),
+        additionalProperties: false,
+      })),
+      fc.array(tie("schema"), { minLength: 1, maxLength: 3 }).map((anyOf) => ({ anyOf })),
+    ),
+  }));
+
+  test("any schema of objects, lists, choices and bounds", () => {
+    const property = fc.property(anySchema, fc.string(), (schema, prompt) => {
+      expect(fits(schema, json(`About ${prompt}`, schema))).toBe(true);
+    });
+    fc.assert(property, { numRuns: Number(process.env["SHOWRUNNER_TEST_RUNS"] ?? 150) });
+  });
+});
+
+describe("a schema that cannot be answered is refused, in bounded time", () => {
+  const nested = (depth: number): object =>
+    depth === 0 ? { type: "string" } : { type: "array", minItems: 9, items: nested(depth - 1) };
+  test.each<[string, object]>([
+    ["contradicts itself", { type: "integer", minimum: 3, maximum: 2 }],
+    ["is no schema", { type: "nonsense" }],
+    ["refers elsewhere", { $ref: "https://example.com/schema.json" }],
+    ["refers to itself without end", { $ref: "#" }],
+    ["contains itself without end", { type: "object", required: ["a"], properties: { a: { $ref: "#" } } }],
+    ["asks for too many values", nested(9)],
+    [
+      "has a pattern that never ends",
+      { type: "string", pattern: "^(([a-z])+.)+[A-Z]([a-z])+$", minLength: 60, maxLength: 64 },
+    ],
+    ["has a pattern of endless text", { type: "string", pattern: "^(a{30000}){30000}b$" }],
+  ])("because it %s", (_why, schema) => {
+    expect(() => answer("A mill.", format(schema))).toThrow(
+      expect.objectContaining({
+        body: expect.objectContaining({ code: "INVALID_ARGUMENT", param: "response_format.json_schema.schema" }),
+      }),
+    );
+  });
+});
+
+describe("without a schema the words of the request are answered", () => {
+  test.each([
+    ["Reply with the single word: OK", "OK"],
+    ['Answer only with "yes"', "yes"],
+  ])("%s", (asked, said) => expect(answer(asked)).toBe(said));
+
+  test("a choice is answered with one of the options", () => {
+    expect(["happy", "sad", "angry"]).toContain(answer("Classify this as one of: happy, sad, angry. Text: I love it"));
+  });
+
+  test("a list has as many lines as were asked for", () => {
+    expect(answer("Give me 5 ideas for a birthday party").split("\n")).toHaveLength(5);
+    expect(answer("Plan a video of three shots of a dog surfing").split("\n")).toHaveLength(3);
+  });
+
+  test("anything at all gets some text, and its tokens joined are the text", () => {
+    const property = fc.property(fc.string({ unit: "binary", maxLength: 300 }), (text) => {
+      const said = answer(text);
+      expect(said.length).toBeGreaterThan(0);
+      expect(tokenize(said).join("")).toBe(said);
+      expect(tokenize(text).join("")).toBe(text);
+    });
+    fc.assert(property, { numRuns: Number(process.env["SHOWRUNNER_TEST_RUNS"] ?? 200) });
+  });
+});
