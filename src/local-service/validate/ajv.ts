@@ -59,7 +59,6 @@ function createAjv(discriminator: boolean): Ajv2020 {
     useDefaults: true,
     unicodeRegExp: false,
     multipleOfPrecision: 6,
-    addUsedSchema: false,
     logger: false,
   });
   formatsPlugin.default(ajv);
