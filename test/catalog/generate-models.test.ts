@@ -94,15 +94,20 @@ describe("generated models", () => {
           sound: { media_type: "audio", oneOf: [media("audio"), { type: "array", items: media("audio") }] },
           pictures: { type: "array", items: media("image") },
           anything: {},
+          preset_voice: { type: "string", enum: ["alto", "bass"] },
+          generate_voice: { type: "boolean" },
+          speaker: { type: ["string", "null"], pattern: "^voice_" },
         },
         { schema: { required: ["level"], allOf: [{ required: ["maybe"] }], $defs: { node } } },
       ),
+      model("voice-clone-1", { audio: media("audio"), name: { type: "string" } }, { modality: "audio" }),
       model("sound-1", { text: { type: "string" }, voice_id: { type: "string" } }, { modality: "audio" }),
     );
     const good = use(`
       const a = job("a", models.sound, { text: "x", voice_id: "v" });
+      const voice = job("v", models.voiceClone, { audio: a, name: "n" });
       const b = job("b", models.everything, { level: 2, maybe: null, pair: [1, "x"], free: { x: 1 }, sound: a,
-        chain: { text: "x", next: { next: { text: "y" } } }, either: ["x"], pictures: [upload("u", "a.png")], anything: {} });
+        chain: { text: "x", next: { next: { text: "y" } } }, either: ["x"], preset_voice: "alto", generate_voice: true, speaker: voice, pictures: [upload("u", "a.png")], anything: {} });
       job("c", models.everything, { level: 1, maybe: "x", sound: [a, a], either: "x", pictures: b.outputs() });`);
     expect(await compile(models, good)).toBe("");
     const bad = use(`

@@ -71,9 +71,7 @@ function takesOf({ root, parts, name, inherited }: Seed): Takes {
     return { what: "media", kinds: [...new Set(kinds)], maxBytes: sizes.length === 0 ? null : Math.min(...sizes) };
   }
   if (inherited !== null) return inherited;
-  if (isVoiceName(name) || parts.some((part) => part.format === "voice_id" || isVoicePattern(part.pattern))) {
-    return { what: "voice" };
-  }
+  if (isVoice(name, parts)) return { what: "voice" };
   return { what: "json", types: typesOf(parts) };
 }
 
@@ -94,8 +92,15 @@ function hasProperties(forms: readonly JsonSchema[], ...names: readonly string[]
   return forms.some(({ properties }) => isSchema(properties) && names.every((name) => Object.hasOwn(properties, name)));
 }
 
-const isVoiceName = (name: string) => /^(?:.*_)?voice(?:_id)?$/.test(name);
-const isVoicePattern = (pattern: unknown) => typeof pattern === "string" && /\^?voice_/.test(pattern);
+/** A text field named for a voice, or marked as one; a list of preset voices is a plain choice. */
+function isVoice(name: string, parts: readonly JsonSchema[]): boolean {
+  const types = typesOf(parts);
+  if (types.length > 0 && !types.includes("string")) return false;
+  if (parts.some((part) => part.enum !== undefined || part.const !== undefined)) return false;
+  const isMarked = ({ format, pattern }: JsonSchema) =>
+    format === "voice_id" || (typeof pattern === "string" && pattern.includes("voice_"));
+  return /^(?:.*_)?voice(?:_id)?$/.test(name) || parts.some(isMarked);
+}
 
 /** JSON types that the parts name; empty when any value may stand there. */
 function typesOf(parts: readonly JsonSchema[]): readonly string[] {
