@@ -150,7 +150,7 @@ describe("a schema that cannot be answered is refused, in bounded time", () => {
     ["asks for too many values", nested(9)],
     [
       "has a pattern that never ends",
-      { type: "string", pattern: "^(([a-z])+.)+[A-Z]([a-z])+$", minLength: 60, maxLength: 64 },
+      { type: "string", pattern: "^(\\w+\\s?)+[^\\s\\S]$", minLength: 60, maxLength: 90 },
     ],
     ["has a pattern of endless text", { type: "string", pattern: "^(a{30000}){30000}b$" }],
   ])("because it %s", (_why, schema) => {
