@@ -184,7 +184,7 @@ class EmbeddedShowrunner implements Showrunner {
   readonly #store: JournalStore;
   readonly #clock: Clock;
   readonly #handles: UploadHandles;
-  readonly #catalogs = new Map<string, { readonly at: number; readonly catalog: Promise<Catalog> }>();
+  readonly #models = new Map<string, { readonly at: number; readonly answer: ReturnType<Client["model"]> }>();
   readonly #estimates: EstimateCache;
   readonly #running = new Map<Promise<unknown>, AbortController>();
 
@@ -217,13 +217,15 @@ class EmbeddedShowrunner implements Showrunner {
 
   /** Read once for a quote and the run that follows it; the service has the last word anyway. */
   #catalog(ids: readonly string[]): Promise<Catalog> {
-    const key = ids.toSorted().join(" ");
-    const kept = this.#catalogs.get(key);
-    if (kept !== undefined && this.#now() - kept.at < CACHE_MS) return kept.catalog;
-    const catalog = fetchCatalog(this.client, ids);
-    this.#catalogs.set(key, { at: this.#now(), catalog });
-    catalog.catch(() => this.#catalogs.delete(key));
-    return catalog;
+    const model = (id: string) => {
+      const kept = this.#models.get(id);
+      if (kept !== undefined && this.#now() - kept.at < CACHE_MS) return kept.answer;
+      const answer = this.client.model(id);
+      this.#models.set(id, { at: this.#now(), answer });
+      answer.catch(() => this.#models.delete(id));
+      return answer;
+    };
+    return fetchCatalog({ models: () => this.client.models(), model }, ids);
   }
 
   async quote(

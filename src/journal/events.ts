@@ -156,8 +156,6 @@ export type RunEvent =
       readonly file: string;
     };
 
-export type RunEventType = RunEvent["type"];
-
 /** An event as the journal holds it. */
 export interface StoredEvent {
   readonly runId: string;

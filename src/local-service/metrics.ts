@@ -15,7 +15,8 @@ export function createMetrics(): Metrics {
   let replayed = 0;
   return {
     count(route, status) {
-      const byStatus = (requests[route] ??= {});
+      const byStatus = requests[route] ?? {};
+      requests[route] = byStatus;
       byStatus[status] = (byStatus[status] ?? 0) + 1;
     },
     replayed() {

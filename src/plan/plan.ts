@@ -61,7 +61,7 @@ export interface UploadStep extends StepBase {
 }
 
 export type PlanStep = JobStep | UploadStep;
-export type StepKindName = PlanStep["kind"];
+type StepKindName = PlanStep["kind"];
 
 /** A local file, measured when the plan was made. */
 export interface FileFacts {

@@ -54,7 +54,7 @@ export function mediaReferences(schema: JsonSchema, input: Node): MediaReference
     const here = resolve(node, schema);
     const rules = { ...inherited, ...ownRules(here) };
     if (Array.isArray(value)) {
-      value.forEach((item, index) => visit(here["items"], item, `${field}[${index}]`, topField, rules));
+      for (const [index, item] of value.entries()) visit(here["items"], item, `${field}[${index}]`, topField, rules);
       return;
     }
     if (!isRecord(value)) return;
