@@ -22,6 +22,7 @@ export interface Drains {
 
 /** Hears of drains that come, change and go. */
 export interface DrainRegister {
+  /** Inside the transaction that makes it. */
   added(drain: DrainRow): void;
   changed(drain: DrainRow): void;
   /** Inside the transaction that removes it. */
@@ -34,6 +35,8 @@ export function createDrains(ports: Ports): Drains {
   const { store, clock } = ports;
   const tables = drainTables(store.database);
   const shipper = createShipper(ports, tables, prune);
+  /** Where there is, or was, a drain: most workspaces have none, and their jobs shall not pay for the question. */
+  const workspaces = new Set(tables.all().map((drain) => drain.workspaceId));
   let stored = 0;
 
   /** A drain that is switched off keeps its place, within the limits. */
@@ -44,6 +47,7 @@ export function createDrains(ports: Ports): Drains {
   }
 
   function logged(job: JobRow, events: readonly EventRow[]): void {
+    if (!workspaces.has(job.workspaceId)) return;
     const drains = tables.ofWorkspace(job.workspaceId);
     if (drains.length === 0) return;
     const { workspaceId, jobId, model } = job;
@@ -63,7 +67,7 @@ export function createDrains(ports: Ports): Drains {
   ports.hooks.add({ logged });
 
   const register: DrainRegister = {
-    added: () => undefined,
+    added: (drain) => void workspaces.add(drain.workspaceId),
     changed: (drain) => shipper.restart(drain.seq),
     removed: (drain) => prune(drain.workspaceId),
   };

@@ -69,14 +69,14 @@ export function drainEndpoints(ports: Ports, tables: DrainTables, register: Drai
       updatedByKeyId: keyId,
       ...newDrain(body.enabled ?? true, tables.present()),
     };
-    return { ...row, seq: tables.insert(row) };
+    const drain = { ...row, seq: tables.insert(row) };
+    register.added(drain);
+    return drain;
   }
 
   async function make(call: Call): Promise<Answer> {
     const body = parseBody(newDrainBody, await call.json());
-    const drain = await store.write(() => insert(body, call.principal));
-    register.added(drain);
-    return created(drainView(drain));
+    return created(drainView(await store.write(() => insert(body, call.principal))));
   }
 
   function update(call: Call, body: DrainChanges): DrainRow {

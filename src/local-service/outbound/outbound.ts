@@ -9,7 +9,7 @@ export interface Outbound {
   post(url: string, message: Message): Promise<Outcome | null>;
   /** Counts work as under way until it ends; `idle` waits for it. */
   during<T>(work: Promise<T>): Promise<T>;
-  /** Resolves when no work is under way. */
+  /** Resolves when no work is under way; under a load that never ends, after a while. */
   idle(): Promise<void>;
   /** Cuts every POST; later ones are not sent. */
   close(): Promise<void>;
@@ -21,6 +21,9 @@ export interface OutboundOptions extends DestinationRules {
   /** Default: the system's. */
   readonly resolve?: Resolve;
 }
+
+/** Work that follows from work is waited for so many times. */
+const IDLE_ROUNDS = 100;
 
 const systemResolve: Resolve = (host) => lookup(host, { all: true });
 
@@ -51,7 +54,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
     during,
     post: (url, message) => during(send(url, message).catch((): Outcome => ({ is: "unreachable" }))),
     async idle() {
-      while (underWay.size > 0) await Promise.allSettled([...underWay]);
+      for (let round = 0; round < IDLE_ROUNDS && underWay.size > 0; round += 1) await Promise.allSettled([...underWay]);
     },
     async close() {
       stopping.abort();

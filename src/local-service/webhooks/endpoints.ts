@@ -1,21 +1,17 @@
 import { randomUUID } from "node:crypto";
-import { z } from "zod";
 import { type Answer, type Call, type Endpoint, noContent, ok } from "../http/call.ts";
 import { parseBody } from "../http/parse-body.ts";
 import { pageOf, pageRequest } from "../http/query.ts";
 import { notFound, refuse } from "../http/refusal.ts";
 import { instant } from "../jobs/views.ts";
-import { httpUrl } from "../outbound/http-url.ts";
 import { testResult } from "../outbound/test-result.ts";
 import type { ServiceContext } from "../service-context.ts";
+import { defaultWebhookBody } from "./bodies.ts";
 import { mayReplay, replay } from "./delivery.ts";
 import type { Dispatcher } from "./dispatcher.ts";
 import type { WebhookSigner } from "./signature.ts";
 import type { DefaultWebhookRow, DeliveryRow, WebhookTables } from "./tables.ts";
 import { defaultWebhookView, deliveryView } from "./views.ts";
-
-/** `PUT /webhooks/default` */
-const defaultBody = z.object({ url: httpUrl, enabled: z.boolean().nullish() });
 
 type Ports = Pick<ServiceContext, "store" | "clock" | "outbound">;
 
@@ -36,7 +32,7 @@ export function webhookEndpoints(
   }
 
   async function setDefault(call: Call): Promise<Answer> {
-    const { url, enabled } = parseBody(defaultBody, await call.json());
+    const { url, enabled } = parseBody(defaultWebhookBody, await call.json());
     const { workspaceId, keyId: updatedByKeyId } = call.principal;
     const row = { workspaceId, url, enabled: enabled === false ? 0 : 1, updatedAt: clock.now(), updatedByKeyId };
     await store.write(() => tables.defaults.set(row));
