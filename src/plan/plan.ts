@@ -61,7 +61,6 @@ export interface UploadStep extends StepBase {
 }
 
 export type PlanStep = JobStep | UploadStep;
-type StepKindName = PlanStep["kind"];
 
 /** A local file, measured when the plan was made. */
 export interface FileFacts {
