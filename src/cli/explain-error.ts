@@ -39,13 +39,24 @@ const advice: Readonly<Record<string, Advice>> = {
 export function explainError(error: unknown, env: Readonly<Record<string, string | undefined>> = {}): Explanation {
   if (error instanceof CliError) return { message: error.message, next: error.next, exitCode: error.exitCode };
   if (!(error instanceof Error)) return bug(String(error));
-  const { code, problems, runId } = error as Error & { code?: unknown; problems?: readonly Problem[]; runId?: string };
+  const {
+    code,
+    problems,
+    runId,
+    next: own,
+  } = error as Error & {
+    code?: unknown;
+    problems?: readonly Problem[];
+    runId?: string;
+    next?: string | null;
+  };
   if (typeof code !== "string" || !isOurs(error))
     return bug(error.message, env.SHOWRUNNER_DEBUG ? error.stack : undefined);
   const isFile = code.startsWith("JOURNAL_");
   const [exitCode, next] = advice[code] ?? (isFile ? journalAdvice : ([ExitCode.failed, "showrunner doctor"] as const));
   const list = problems ? `\n${problemList(problems)}` : "";
-  return { message: visibleLines(error.message) + list, next: next.replace("{run}", runId ?? "<run-id>"), exitCode };
+  const say = own ? visibleLines(own) : next.replace("{run}", runId ?? "<run-id>");
+  return { message: visibleLines(error.message) + list, next: say, exitCode };
 }
 
 const journalAdvice: Advice = [ExitCode.refused, "name another journal: --journal FILE, or SHOWRUNNER_JOURNAL"];

@@ -53,8 +53,11 @@ export class AccountMismatchError extends ShowrunnerError {
 export class InvalidOptionError extends ShowrunnerError {
   readonly code = "INVALID_OPTION";
   readonly option: string;
-  constructor(option: string, message: string) {
+  /** The command to type next, where there is one. */
+  readonly next: string | null;
+  constructor(option: string, message: string, next: string | null = null) {
     super(`${option}: ${message}`);
     this.option = option;
+    this.next = next;
   }
 }

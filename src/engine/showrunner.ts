@@ -341,22 +341,35 @@ class EmbeddedShowrunner implements Showrunner {
   async adopt(runId: string, step: string, jobId: string | null): Promise<void> {
     const { attempt } = await this.#unresolved(runId, step);
     if (jobId !== null) {
+      const list = `showrunner adopt ${runId} ${step}   (lists the jobs it may have made)`;
+      if ((await this.#knownJobs()).has(jobId)) {
+        throw new InvalidOptionError("job-id", `${jobId} is the job of another step already.`, list);
+      }
       const job = await this.client.job(jobId);
       if (job.model !== "" && job.model !== attempt.model) {
         const message = `${jobId} ran on ${job.model}, and ${step} asked for ${attempt.model}.`;
-        throw new InvalidOptionError("job-id", message);
+        throw new InvalidOptionError("job-id", message, list);
       }
     }
     await this.#store.send(runId, { type: "adopt", step, jobId }, this.#now());
   }
 
   async #unresolved(runId: string, step: string): Promise<{ readonly attempt: AttemptState }> {
-    const found = (await this.#load(runId)).steps[step];
+    const state = await this.#load(runId);
+    this.#checkAccount(state);
+    const found = Object.hasOwn(state.steps, step) ? state.steps[step] : undefined;
     const attempt = found?.attempts.at(-1);
     if (attempt?.phase === "unresolved") return { attempt };
     const message =
       found === undefined ? `run "${runId}" has no step ${step}` : `${step} is ${found.status}, not unresolved`;
-    throw new InvalidOptionError("step", `${message}; see: showrunner show ${runId}`);
+    throw new InvalidOptionError("step", `${message}.`, `showrunner show ${runId}`);
+  }
+
+  /** A run stays with the account that pays for it; another one has neither its jobs nor its wallet. */
+  #checkAccount({ runId, planned: { baseUrl, keyId } }: RunState): void {
+    const here = this.#parts.service.origin;
+    if (baseUrl === here && keyId === this.client.keyId) return;
+    throw new AccountMismatchError(runId, `key ${keyId} at ${baseUrl}`, `key ${this.client.keyId} at ${here}`);
   }
 
   async #knownJobs(): Promise<ReadonlySet<string>> {
@@ -390,11 +403,7 @@ class EmbeddedShowrunner implements Showrunner {
     how: ResumeOptions & { readonly quote?: Quote; readonly resume?: boolean },
   ): Promise<RunHandle> {
     const known = await this.#load(runId);
-    const { baseUrl, keyId } = known.planned;
-    const here = this.#parts.service.origin;
-    if (baseUrl !== here || keyId !== this.client.keyId) {
-      throw new AccountMismatchError(runId, `key ${keyId} at ${baseUrl}`, `key ${this.client.keyId} at ${here}`);
-    }
+    this.#checkAccount(known);
     const updates = new Updates();
     const stop = new AbortController();
     how.signal?.addEventListener("abort", () => stop.abort(), { once: true });

@@ -65,6 +65,25 @@ function sayEnd(result: RunResult, { talk }: Context): void {
     talk.say(`  ${result.pause.reason}: ${visible(result.pause.message)}`);
     if (result.pause.fundingUrl) talk.say(`  Add funds: ${visible(result.pause.fundingUrl)}`);
   }
-  const next = result.status === "paused" ? "resume" : "show";
-  talk.say(`Next: showrunner ${next} ${visible(result.id)}`);
+  talk.say(`Next: ${next(result)}`);
+}
+
+/** The command that goes on from here, by what the run rests for. */
+function next(result: RunResult): string {
+  const id = visible(result.id);
+  if (result.status !== "paused") return `showrunner show ${id}`;
+  switch (result.pause?.reason) {
+    case "funds":
+      return `showrunner resume ${id} --wait-for-funds 30m   (or without, once there are funds)`;
+    case "budget":
+      return `showrunner resume ${id} --budget USD`;
+    case "unresolved": {
+      const step = result.report.steps.find(({ status }) => status === "unresolved");
+      return step === undefined
+        ? `showrunner show ${id}`
+        : `showrunner adopt ${id} ${visible(step.path)}   (lists the jobs it may have made)`;
+    }
+    default:
+      return `showrunner resume ${id}`;
+  }
 }

@@ -8,6 +8,7 @@ import { followRun } from "./follow.ts";
 
 export interface ResumeFlags extends ServiceFlags {
   readonly budget?: string;
+  readonly maxUnquoted?: string;
   readonly waitForFunds?: string;
   readonly json?: boolean;
 }
@@ -15,12 +16,14 @@ export interface ResumeFlags extends ServiceFlags {
 /** `showrunner resume`: goes on where the journal ends; paid jobs are collected, never made again. */
 export async function resume(context: Context, runId: string, flags: ResumeFlags): Promise<ExitCode> {
   checkAmount("--budget", flags.budget);
+  checkAmount("--max-unquoted", flags.maxUnquoted);
   const waitForFundsMs = waitFor(flags.waitForFunds);
   return withShowrunner(flags, async (show) => {
     sayWhere(show, context);
     const known = (await show.runs()).find((row) => row.runId === runId);
     const handle = await show.resume(runId, {
       ...(flags.budget !== undefined && { budget: flags.budget }),
+      ...(flags.maxUnquoted !== undefined && { maxUnquoted: flags.maxUnquoted }),
       ...(waitForFundsMs !== null && { waitForFundsMs }),
     });
     context.talk.say(`Run ${visible(handle.id)}`);
@@ -33,6 +36,6 @@ function waitFor(text: string | undefined): number | null {
   const ms = parseDuration(text);
   if (ms !== null) return ms;
   throw new CliError("USAGE", `--wait-for-funds ${visible(text)} is no duration`, {
-    next: "write it as --wait-for-funds 10m or 90s",
+    next: "write it as --wait-for-funds 30m, 2h or 90s",
   });
 }

@@ -21,9 +21,15 @@ export function addRunning(program: Command, context: Context, finish: Finish): 
   withService(program.command("resume <run-id>"))
     .description("go on with a run that was killed, stopped or paused")
     .option("--budget <usd>", "a new budget in place of the run's own")
-    .option("--wait-for-funds <duration>", "when the wallet is short, wait for it instead of pausing: 10m, 1h")
+    .option("--max-unquoted <usd>", "likewise for the most that a job without a price in advance may cost")
+    .option("--wait-for-funds <duration>", "when the wallet is short, wait for it instead of pausing: 30m, 2h, 90s")
     .action(async (id: string, flags: object) =>
       finish(await (await import("../commands/resume.ts")).resume(context, id, flags)),
+    );
+  withService(program.command("adopt <run-id> <step> [job-id]"))
+    .description("say which job an unanswered submit made, or none; without a job, list those it may be")
+    .action(async (runId: string, step: string, job: string | undefined, flags: object) =>
+      finish(await (await import("../commands/adopt.ts")).adopt(context, { runId, step }, job, flags)),
     );
   withService(program.command("stop <run-id>"))
     .description("let a run submit nothing more, wherever it runs")
