@@ -12,6 +12,7 @@ import { submitHandler } from "./jobs/submit.ts";
 import { mountDownloads } from "./media/download.ts";
 import { uploadHandler } from "./media/upload.ts";
 import { modelEndpoints } from "./models/endpoints.ts";
+import { described, describedOperator } from "./openapi/endpoints.ts";
 import { operatorEndpoints } from "./operator/endpoints.ts";
 import type { ServiceContext } from "./service-context.ts";
 import { usageEndpoints } from "./usage/endpoints.ts";
@@ -54,7 +55,11 @@ export function createServiceApp(service: ServiceContext): Hono<{ Bindings: Http
     onDefect: service.onDefect,
     interceptor: faultInterceptor(service.faultEngine, service),
   };
-  const app = createKernel({ "/v3": apiEndpoints(service), "/_local": operatorEndpoints(service) }, ports);
+  const tables = {
+    "/v3": described(apiEndpoints(service), service.catalog),
+    "/_local": describedOperator(operatorEndpoints(service)),
+  };
+  const app = createKernel(tables, ports);
   mountDownloads(app, service);
   return app;
 }

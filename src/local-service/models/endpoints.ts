@@ -5,8 +5,8 @@ import { pageOf, pageRequest } from "../http/query.ts";
 import { invalid, problem } from "../http/refusal.ts";
 import { workPreparer } from "../jobs/prepare.ts";
 import { usd } from "../money/micros.ts";
+import { modelDocument } from "../openapi/document.ts";
 import type { ServiceContext } from "../service-context.ts";
-import { modelDocument } from "./document.ts";
 
 const MODALITIES: readonly Modality[] = ["image", "video", "audio"];
 

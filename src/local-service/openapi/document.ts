@@ -1,0 +1,100 @@
+import type { CatalogEntry, JsonSchema } from "../catalog/model.ts";
+import type { Endpoint } from "../http/call.ts";
+import { COMPONENTS } from "./components/index.ts";
+import { inputComponent, modelOperation, modelPath } from "./model-operation.ts";
+import { operation } from "./operation.ts";
+import type { OperationSpec, Specs } from "./operation-spec.ts";
+import { accountOperations } from "./operations/account.ts";
+import { catalogOperations } from "./operations/catalog.ts";
+import { eventOperations } from "./operations/events.ts";
+import { jobOperations } from "./operations/jobs.ts";
+import { refTo } from "./schema.ts";
+
+/** The label of the API description that this service follows. */
+export const API_VERSION = "3.21.14";
+
+/** What is said of every endpoint below `/v3`. */
+export const API_SPECS: Specs = { ...catalogOperations, ...jobOperations, ...accountOperations, ...eventOperations };
+
+/** An endpoint that nobody has described yet still shows, and a test finds it. */
+function undescribed(route: string): OperationSpec {
+  return {
+    tag: "Undescribed",
+    operationId: route.replaceAll(/[^A-Za-z0-9]+/g, "_"),
+    success: { status: 200, description: "Not described yet." },
+  };
+}
+
+type Paths = Record<string, Record<string, unknown>>;
+
+function pathsOf(endpoints: readonly Endpoint[], specs: Specs): Paths {
+  const paths: Paths = {};
+  for (const endpoint of endpoints) {
+    const route = `${endpoint.method} ${endpoint.path}`;
+    const own = { [endpoint.method.toLowerCase()]: operation(endpoint, specs[route] ?? undescribed(route)) };
+    paths[endpoint.path] = { ...paths[endpoint.path], ...own };
+  }
+  return paths;
+}
+
+const SECURITY_SCHEMES = {
+  bearer: { type: "http", scheme: "bearer", description: "`<key_id>:<secret>`, or a token." },
+  key: {
+    type: "apiKey",
+    in: "header",
+    name: "Authorization",
+    description: "`Key <key_id>:<secret>`",
+  },
+};
+
+const HEADERS = {
+  TraceId: { description: "Also trace_id of an error.", schema: { type: "string", pattern: "^[0-9a-f]{32}$" } },
+};
+
+interface About {
+  readonly title: string;
+  readonly description: string;
+  readonly server: string;
+}
+
+function document({ title, description, server }: About, paths: Paths, inputs: Readonly<Record<string, JsonSchema>>) {
+  return {
+    openapi: "3.1.0",
+    info: { title, version: API_VERSION, description },
+    servers: [{ url: server }],
+    paths,
+    components: {
+      schemas: { ...COMPONENTS, ...inputs },
+      headers: HEADERS,
+      securitySchemes: SECURITY_SCHEMES,
+    },
+  };
+}
+
+export type ApiDocument = ReturnType<typeof document>;
+
+/** `GET /v3/openapi.json`: every endpoint of the table, and one typed submit operation a model. */
+export function apiDocument(endpoints: readonly Endpoint[], models: readonly CatalogEntry[]): ApiDocument {
+  const paths = pathsOf(endpoints, API_SPECS);
+  const inputs: Record<string, JsonSchema> = {};
+  for (const entry of models) {
+    const { name, schema } = inputComponent(entry);
+    inputs[name] = schema;
+    paths[modelPath(entry.id)] = { post: modelOperation(entry, refTo(name)) };
+  }
+  const description = "Asynchronous media generation: submit a job, follow it, download its outputs.";
+  return document({ title: "Media generation API", description, server: "/v3" }, paths, inputs);
+}
+
+/** `GET /_local/openapi.json`: the operator's side. */
+export function operatorDocument(endpoints: readonly Endpoint[], specs: Specs): ApiDocument {
+  const description = "What the operator of a local service may do. Answers on this machine only.";
+  return document({ title: "Operator's side", description, server: "/_local" }, pathsOf(endpoints, specs), {});
+}
+
+/** `GET /models/{model}/openapi.json`: one operation, with the very schema of the catalog entry. */
+export function modelDocument(entry: CatalogEntry): ApiDocument {
+  const description = entry.description ?? "";
+  const paths = { [modelPath(entry.id)]: { post: modelOperation(entry, entry.input_schema) } };
+  return document({ title: entry.name ?? entry.id, description, server: "/v3" }, paths, {});
+}

@@ -1,0 +1,46 @@
+import type { CatalogEntry, JsonSchema } from "../catalog/model.ts";
+import type { Endpoint } from "../http/call.ts";
+import { type Operation, operation } from "./operation.ts";
+import { jsonBody } from "./operation-spec.ts";
+import { SUBMIT_ERRORS, SUBMIT_SUCCESS, submitBody } from "./submit.ts";
+
+const word = (id: string) => id.replaceAll(/[^A-Za-z0-9]+/g, "_");
+
+/** The path of a model's own submit operation. */
+export const modelPath = (id: string) => `/models/${encodeURIComponent(id)}`;
+
+/** `POST /models/{model}` for one model, with the schema of its input. */
+export function modelOperation(entry: CatalogEntry, input: JsonSchema): Operation {
+  const endpoint: Endpoint = {
+    method: "POST",
+    path: modelPath(entry.id),
+    access: "jobs:write",
+    summary: `Submit a job to ${entry.name ?? entry.id}`,
+    handle: () => ({ is: "empty", status: 204 }),
+  };
+  return operation(endpoint, {
+    tag: "Submit",
+    operationId: `submit_${word(entry.id)}`,
+    body: jsonBody(submitBody(input)),
+    success: SUBMIT_SUCCESS,
+    errors: SUBMIT_ERRORS,
+  });
+}
+
+/** A model's input as a component: references within it are led to its new place, and it needs no name of its own. */
+export function inputComponent(entry: CatalogEntry): { readonly name: string; readonly schema: JsonSchema } {
+  const name = `Input_${word(entry.id)}`;
+  const { $id: _id, ...schema } = entry.input_schema;
+  return { name, schema: moved(schema, `#/components/schemas/${name}`) as JsonSchema };
+}
+
+function moved(node: unknown, place: string): unknown {
+  if (Array.isArray(node)) return node.map((item) => moved(item, place));
+  if (typeof node !== "object" || node === null) return node;
+  return Object.fromEntries(
+    Object.entries(node).map(([key, value]) => {
+      const isLocal = key === "$ref" && typeof value === "string" && value.startsWith("#");
+      return [key, isLocal ? `${place}${value.slice(1)}` : moved(value, place)];
+    }),
+  );
+}

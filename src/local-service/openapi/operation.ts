@@ -1,0 +1,100 @@
+import type { Endpoint } from "../http/call.ts";
+import { type ErrorCode, HTTP_STATUS } from "../http/refusal.ts";
+import type { OperationSpec, Success } from "./operation-spec.ts";
+import { refTo } from "./schema.ts";
+
+const MEANING: Readonly<Record<number, string>> = {
+  400: "The request is wrong as it stands; details say where.",
+  401: "No credential, or not a valid one.",
+  402: "The wallet cannot fund the request; billing says more.",
+  403: "The credential lacks a scope, or its owner left the workspace.",
+  404: "There is no such thing, or it is not visible to you.",
+  409: "It is in use, or the idempotency key is.",
+  410: "The model is retired; replaced_by may name its successor.",
+  422: "Moderation refused the input.",
+  429: "Over the rate limit; retry_after says how long to wait.",
+  500: "Something unexpected went wrong.",
+  503: "It could not be finished now; try again.",
+};
+
+const RATE_HEADERS = ["Retry-After", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"];
+
+const header = (description: string) => ({ description, schema: { type: "string" } });
+const trace = { "X-Trace-Id": { $ref: "#/components/headers/TraceId" } };
+
+function failure(status: number) {
+  const names = status === 429 ? RATE_HEADERS : status >= 500 ? ["Retry-After"] : [];
+  const headers = Object.fromEntries(
+    names.map((name) => [name, header(name === "X-RateLimit-Reset" ? "Unix seconds." : "A whole number.")]),
+  );
+  return {
+    description: MEANING[status] ?? "The request failed.",
+    headers: { ...trace, ...headers },
+    content: { "application/json": { schema: refTo("Error") } },
+  };
+}
+
+/** Failures that follow from what an endpoint takes and whom it lets in. */
+function usualErrors(endpoint: Endpoint, spec: OperationSpec): ErrorCode[] {
+  const takesInput = spec.body !== undefined || spec.query !== undefined;
+  return [
+    ...(takesInput ? (["INVALID_ARGUMENT"] as const) : []),
+    ...(endpoint.access === "public" ? [] : (["UNAUTHORIZED", "PERMISSION_DENIED", "RESOURCE_EXHAUSTED"] as const)),
+    ...(endpoint.path.includes("{") ? (["NOT_FOUND"] as const) : []),
+    "INTERNAL",
+  ];
+}
+
+function success({ description, content, headers }: Success) {
+  const named = Object.entries(headers ?? {}).map(([name, about]) => [name, header(about)]);
+  const bodies = Object.entries(content ?? {}).map(([mediaType, schema]) => [mediaType, { schema }]);
+  return {
+    description,
+    headers: { ...trace, ...Object.fromEntries(named) },
+    ...(content ? { content: Object.fromEntries(bodies) } : {}),
+  };
+}
+
+function parameters(endpoint: Endpoint, spec: OperationSpec) {
+  const inPath = [...endpoint.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
+    name,
+    in: "path",
+    required: true,
+    schema: { type: "string" },
+  }));
+  const of = (place: string, named: OperationSpec["query"] = {}) =>
+    Object.entries(named).map(([name, schema]) => ({ name, in: place, required: false, schema }));
+  return [...inPath, ...of("query", spec.query), ...of("header", spec.headers)];
+}
+
+/** Who may call: in OpenAPI 3.1 the scopes needed stand beside the scheme. */
+function security({ access }: Endpoint) {
+  if (access === "public") return [];
+  const scopes = access === "key" || access === "credential" ? [] : [access];
+  return access === "key" ? [{ bearer: [] }, { key: [] }] : [{ bearer: scopes }, { key: scopes }];
+}
+
+/** One operation of the document: an endpoint's row in the table, and what its description adds. */
+export function operation(endpoint: Endpoint, spec: OperationSpec) {
+  const codes = [...usualErrors(endpoint, spec), ...(spec.errors ?? [])];
+  const statuses = [...new Set(codes.map((code) => HTTP_STATUS[code]))].sort((a, b) => a - b);
+  const taken = parameters(endpoint, spec);
+  const { body } = spec;
+  return {
+    operationId: spec.operationId,
+    tags: [spec.tag],
+    summary: endpoint.summary,
+    security: security(endpoint),
+    ...(taken.length > 0 ? { parameters: taken } : {}),
+    ...(body
+      ? { requestBody: { required: body.required ?? true, content: { [body.mediaType]: { schema: body.schema } } } }
+      : {}),
+    responses: {
+      [spec.success.status]: success(spec.success),
+      ...Object.fromEntries(statuses.map((status) => [status, failure(status)])),
+      default: failure(0),
+    },
+  };
+}
+
+export type Operation = ReturnType<typeof operation>;

@@ -1,0 +1,45 @@
+import { z } from "zod";
+import type { JsonSchema } from "../catalog/model.ts";
+
+/* Words for writing schemas down. */
+
+export const text: JsonSchema = { type: "string" };
+export const whole: JsonSchema = { type: "integer", minimum: 0 };
+export const flag: JsonSchema = { type: "boolean" };
+export const instant: JsonSchema = { type: "string", format: "date-time" };
+export const uri: JsonSchema = { type: "string", format: "uri" };
+/** Decimal US dollars. */
+export const dollars: JsonSchema = { type: "number", description: "US dollars." };
+export const usd: JsonSchema = { const: "USD" };
+
+export const oneOf = (...values: readonly string[]): JsonSchema => ({ type: "string", enum: values });
+export const exactly = (value: unknown): JsonSchema => ({ const: value });
+export const listOf = (items: JsonSchema): JsonSchema => ({ type: "array", items });
+export const id = (prefix: string): JsonSchema => ({ type: "string", pattern: `^${prefix}_[0-9a-f-]{36}$` });
+export const refTo = (component: string): JsonSchema => ({ $ref: `#/components/schemas/${component}` });
+export const described = (description: string, schema: JsonSchema): JsonSchema => ({ description, ...schema });
+
+export function orNull(schema: JsonSchema): JsonSchema {
+  const { type } = schema;
+  const isPlain = typeof type === "string" && !("enum" in schema) && !("const" in schema);
+  return isPlain ? { ...schema, type: [type, "null"] } : { anyOf: [schema, { type: "null" }] };
+}
+
+type Fields = Readonly<Record<string, JsonSchema>>;
+
+/** An object that has all of `fields`, and may have some of `optional`. */
+export function object(fields: Fields, optional: Fields = {}): JsonSchema {
+  const required = Object.keys(fields);
+  return { type: "object", ...(required.length > 0 ? { required } : {}), properties: { ...fields, ...optional } };
+}
+
+/** The list shape; the cursor is null on the last page. */
+export function pageOf(component: string): JsonSchema {
+  return object({ data: listOf(refTo(component)), next_cursor: orNull(text) });
+}
+
+/** The schema of what a body may be, from the very schema that reads it. */
+export function bodyOf(body: z.ZodType): JsonSchema {
+  const { $schema: _dialect, ...schema } = z.toJSONSchema(body, { io: "input", unrepresentable: "any" });
+  return schema;
+}

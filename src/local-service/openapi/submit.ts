@@ -1,0 +1,37 @@
+import type { JsonSchema } from "../catalog/model.ts";
+import type { ErrorCode } from "../http/refusal.ts";
+import type { Success } from "./operation-spec.ts";
+import { object, orNull, refTo, text, uri } from "./schema.ts";
+
+/** The body of a submit, around a model's input. */
+export function submitBody(input: JsonSchema): JsonSchema {
+  return object(
+    { input },
+    {
+      webhook: { ...orNull(uri), description: "Where the signed event of the job's end goes." },
+      idempotency_key: {
+        ...orNull({ ...text, minLength: 1, maxLength: 1024 }),
+        description: "A retried submit with the same key replays the original acknowledgement.",
+      },
+    },
+  );
+}
+
+export const SUBMIT_SUCCESS: Success = {
+  status: 202,
+  description: "The job was accepted.",
+  content: { "application/json": refTo("Ack") },
+  headers: {
+    Location: "The same as result_url.",
+    "X-Idempotent-Replayed": "`true` when the idempotency key was known.",
+  },
+};
+
+export const SUBMIT_ERRORS: readonly ErrorCode[] = [
+  "INVALID_ARGUMENT",
+  "INSUFFICIENT_BALANCE",
+  "NOT_FOUND",
+  "ALREADY_EXISTS",
+  "GONE",
+  "MODERATION_FAILED",
+];

@@ -1,0 +1,113 @@
+import { Validator } from "@seriousme/openapi-schema-validator";
+import { expect, test } from "vitest";
+import { type Body, get, start } from "../support/service.ts";
+
+/** Every endpoint of the API, written down apart from the code. */
+const ENDPOINTS = `
+GET /models                                   GET /models/{model}                  GET /models/{model}/openapi.json
+POST /models/{model}/estimate                 GET /models/{model}/jobs             GET /models/{model}/voices
+POST /models/{model}                          GET /jobs                            GET /jobs/{job_id}
+DELETE /jobs/{job_id}                         GET /jobs/{job_id}/status            GET /jobs/{job_id}/logs
+GET /jobs/{job_id}/stream                     POST /files                          GET /balance
+GET /usage                                    POST /keys                           GET /keys
+POST /keys/{key_id}/rotate                    DELETE /keys/{key_id}                POST /tokens
+GET /webhooks/public-key                      GET /webhooks/default                PUT /webhooks/default
+DELETE /webhooks/default                      POST /webhooks/default/test          GET /webhooks/deliveries
+POST /webhooks/deliveries/{job_id}/redeliver  GET /log-drains                      POST /log-drains
+GET /log-drains/{drain_id}                    PATCH /log-drains/{drain_id}         DELETE /log-drains/{drain_id}
+POST /log-drains/{drain_id}/test              POST /chat/completions               GET /openapi.json`;
+
+const routesOf = (document: Body): string[] =>
+  Object.entries<object>(document.paths).flatMap(([path, item]) =>
+    Object.keys(item).map((method) => `${method.toUpperCase()} ${path}`),
+  );
+
+const operationsOf = (document: Body): Body[] =>
+  Object.values<object>(document.paths).flatMap((item) => Object.values(item));
+
+async function problemsOf(document: object): Promise<unknown> {
+  const validator = new Validator();
+  const result = await validator.validate(structuredClone(document));
+  if (result.valid) validator.resolveRefs();
+  return { version: validator.version, errors: result.errors ?? [] };
+}
+
+test("the document has every endpoint of the API and one submit operation a model, and nothing else", async () => {
+  const service = await start();
+  const { status, body } = await get(service, "/openapi.json", { credential: null });
+  expect(status).toBe(200);
+  expect(body.info.version).toBe("3.21.14");
+  const models = (await get(service, "/models")).body.data.map((model: Body) => `POST /models/${model.id}`);
+  const written = ENDPOINTS.trim().split(/\s{2,}|\n/);
+  expect(routesOf(body).sort()).toEqual([...written, ...models].sort());
+});
+
+test("nothing served goes undescribed, and no operation has another one's id", async () => {
+  const service = await start();
+  for (const path of ["/openapi.json", "/_local/openapi.json"]) {
+    const operations = operationsOf((await get(service, path)).body);
+    expect(operations.filter(({ tags }) => tags.includes("Undescribed")).map(({ summary }) => summary)).toEqual([]);
+    const ids = operations.map(({ operationId }) => operationId);
+    expect(new Set(ids).size).toBe(ids.length);
+  }
+});
+
+test("every route of the document is a route of the service", async () => {
+  const service = await start();
+  const { body } = await get(service, "/openapi.json");
+  for (const route of routesOf(body)) {
+    const [method = "", path = ""] = route.split(" ");
+    const url = service.baseUrl + path.replaceAll(/\{\w+\}/g, "unknown");
+    const response = await fetch(url, { method, headers: { Authorization: `Bearer ${service.apiKey}` } });
+    expect(await response.text(), route).not.toContain("There is no such endpoint.");
+  }
+  const missing = await get(service, "/nothing");
+  expect(missing.body.error.message).toBe("There is no such endpoint.");
+});
+
+test("an independent validator finds the documents valid as OpenAPI 3.1, with every reference leading somewhere", async () => {
+  const service = await start();
+  const models = (await get(service, "/models")).body.data.map((model: Body) => `/models/${model.id}/openapi.json`);
+  for (const path of ["/openapi.json", "/_local/openapi.json", ...models]) {
+    expect(await problemsOf((await get(service, path)).body), path).toEqual({ version: "3.1", errors: [] });
+  }
+});
+
+test("the validator would find a broken document", async () => {
+  const service = await start();
+  const { body } = await get(service, "/openapi.json");
+  expect(await problemsOf({ ...body, info: {} })).not.toMatchObject({ errors: [] });
+  expect(await problemsOf({ ...body, paths: { "/jobs": { get: { parameters: "none" } } } })).not.toMatchObject({
+    errors: [],
+  });
+});
+
+test("a typed submit operation takes the model's own schema, references and all", async () => {
+  const tree = {
+    type: "object",
+    required: ["prompt"],
+    additionalProperties: false,
+    properties: { prompt: { $ref: "#/$defs/said" }, parts: { type: "array", items: { $ref: "#" } } },
+    $defs: { said: { type: "string", minLength: 1 } },
+  };
+  const model = { id: "tree-1", modality: "image", name: "Tree", input_schema: tree };
+  const service = await start({ catalog: [model] });
+  const { body } = await get(service, "/openapi.json");
+  const { schema } = body.paths["/models/tree-1"].post.requestBody.content["application/json"];
+  expect(schema.properties.input).toEqual({ $ref: "#/components/schemas/Input_tree_1" });
+  const input = body.components.schemas.Input_tree_1;
+  expect(input.properties.prompt.$ref).toBe("#/components/schemas/Input_tree_1/$defs/said");
+  expect(input.properties.parts.items.$ref).toBe("#/components/schemas/Input_tree_1");
+  expect(await problemsOf(body)).toEqual({ version: "3.1", errors: [] });
+});
+
+test("each operation says which scope it needs", async () => {
+  const service = await start();
+  const { body } = await get(service, "/openapi.json");
+  expect(body.paths["/jobs"].get.security).toEqual([{ bearer: ["jobs:read"] }, { key: ["jobs:read"] }]);
+  expect(body.paths["/webhooks/public-key"].get.security).toEqual([]);
+  const scopes = operationsOf(body).flatMap(({ security }) =>
+    security.flatMap((one: Body) => Object.values(one).flat()),
+  );
+  expect(new Set(scopes).size).toBe(9);
+});
