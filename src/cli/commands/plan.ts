@@ -1,9 +1,13 @@
-import type { Problem } from "../../index.ts";
+import { writeFile } from "node:fs/promises";
+import { resolve } from "node:path";
+import type { DiagramOptions, Plan, Problem } from "../../index.ts";
+import { CliError } from "../cli-error.ts";
 import { type Context, type ServiceFlags, sayWhere, withShowrunner } from "../context.ts";
 import { ExitCode } from "../exit-code.ts";
 import { checkAmount } from "../input/amount.ts";
 import { readInput } from "../input/read-input.ts";
 import { loadPipeline } from "../load/pipeline-file.ts";
+import { diagramOptions } from "../report/diagram.ts";
 import { priceTable } from "../report/price-table.ts";
 import { problemList } from "../report/problem-list.ts";
 import { visible } from "../text/escape.ts";
@@ -13,12 +17,19 @@ export interface PlanFlags extends ServiceFlags {
   readonly i?: readonly string[];
   readonly maxUnquoted?: string;
   readonly json?: boolean;
+  readonly mermaid?: boolean;
+  /** File to draw the plan into. */
+  readonly svg?: string;
 }
 
 /** `showrunner plan`: checks and prices; sends nothing that costs. */
 export async function plan(context: Context, spec: string, flags: PlanFlags): Promise<ExitCode> {
   const { io, talk } = context;
   checkAmount("--max-unquoted", flags.maxUnquoted);
+  if (flags.json && flags.mermaid) {
+    const next = "ask for one of them; --svg FILE goes with either";
+    throw new CliError("USAGE", "--json and --mermaid both want stdout", { next });
+  }
   const loaded = await loadPipeline(spec, io.cwd);
   const input = await readInput({ input: flags.input, assignments: flags.i }, io.cwd);
   return withShowrunner(flags, async (show) => {
@@ -26,12 +37,35 @@ export async function plan(context: Context, spec: string, flags: PlanFlags): Pr
     const quote = await show.quote(loaded.pipeline, input, {
       ...(flags.maxUnquoted !== undefined && { maxUnquoted: flags.maxUnquoted }),
     });
-    if (!quote.ok) return reportProblems(quote.problems, context, flags);
+    if (!quote.ok || quote.plan === null) return reportProblems(quote.problems, context, flags);
+    const drawing = diagramOptions(quote);
+    if (flags.svg !== undefined) await writeSvg(quote.plan, drawing, flags.svg, context);
     if (flags.json) talk.printJson(quote);
+    else if (flags.mermaid) talk.print(await mermaid(quote.plan, drawing));
     else talk.print(priceTable(quote, io.stdout.columns));
     talk.say(`Next: showrunner run ${visible(spec)} …   (with the same input)`);
     return ExitCode.done;
   });
+}
+
+async function mermaid(drawn: Plan, drawing: DiagramOptions): Promise<string> {
+  const { planMermaid } = await import("../../index.ts");
+  return planMermaid(drawn, drawing).trimEnd();
+}
+
+async function writeSvg(drawn: Plan, drawing: DiagramOptions, file: string, { io, talk }: Context): Promise<void> {
+  const { planSvg } = await import("../../index.ts");
+  const path = resolve(io.cwd, file);
+  try {
+    await writeFile(path, planSvg(drawn, drawing));
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new CliError("USAGE", `The picture could not be written: ${visible(why)}`, {
+      next: "name a file in a folder that exists: --svg plan.svg",
+      cause,
+    });
+  }
+  talk.say(`Drawn into ${visible(path)}`);
 }
 
 /** Lists all problems of a plan at once: on stderr for a person, on stdout with `--json`. */

@@ -15,6 +15,8 @@ export function addRunning(program: Command, context: Context, finish: Finish): 
     );
   withService(withInput(program.command("plan <file[#export]>")))
     .description("check and price a pipeline; spends nothing")
+    .option("--mermaid", "print the plan as a Mermaid flowchart")
+    .option("--svg <file>", "draw the plan into an SVG file")
     .action(async (spec: string, flags: object) =>
       finish(await (await import("../commands/plan.ts")).plan(context, spec, flags)),
     );
