@@ -2,7 +2,6 @@ import { parentPort } from "node:worker_threads";
 import type { Reply, Task, TaskResults } from "./message.ts";
 import { probeFile } from "./probe/probe-file.ts";
 import { RenderError } from "./render-error.ts";
-import { renderOne } from "./render-one.ts";
 
 const port = parentPort;
 if (port === null) throw new Error("this file is the entry of a worker thread; it cannot be run by itself");
@@ -21,7 +20,9 @@ async function perform(task: Task): Promise<TaskResults[Task["type"]]> {
     case "probe":
       return probeFile(task.path);
     case "render":
-      return renderOne(task.request, task.tempPath, (fraction) => reply({ type: "progress", fraction }));
+      return (await import("./render-one.ts")).renderOne(task.request, task.tempPath, (fraction) =>
+        reply({ type: "progress", fraction }),
+      );
     default: {
       const unknown: never = task;
       throw new Error(`unknown task ${JSON.stringify(unknown)}`);

@@ -1,42 +1,45 @@
-import { open, readFile, stat } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { fileTypeFromBuffer } from "file-type";
 import type { ProbeResult } from "../contract.ts";
-import { decodeSound } from "../sound/decode.ts";
-import { durationMsOf } from "../sound/sound.ts";
-import { IMAGE_TYPES, probeImage } from "./probe-image.ts";
-import { MOVIE_TYPES, probeMovie } from "./probe-movie.ts";
+import { type WindowedFile, withFile } from "./windowed-file.ts";
 
 const MAX_BYTES = 512 * 1024 * 1024;
-const HEAD_BYTES = 8192;
+/** An image is decoded from memory. The catalog's models take far smaller ones. */
+const MAX_IMAGE_BYTES = 64 * 1024 * 1024;
+const HEAD_BYTES = 4096;
 
-/** Looks at the bytes, never at the name. Work for a worker thread: it decodes. */
+const IMAGE_TYPES: ReadonlySet<string> = new Set(["image/png", "image/jpeg", "image/webp", "image/gif"]);
+const MOVIE_TYPES: ReadonlySet<string> = new Set([
+  "video/mp4",
+  "video/quicktime",
+  "audio/mp4",
+  "audio/x-m4a",
+  "video/x-m4v",
+]);
+
+/**
+ * Looks at the bytes, never at the name, and keeps few of them in memory. Work for a worker thread: it decodes. Each
+ * decoder is loaded when a file first asks for it, since one alone weighs more than most files.
+ */
 export async function probeFile(path: string): Promise<ProbeResult> {
-  const { size } = await stat(path);
-  if (size === 0) return { ok: false, reason: "the file is empty" };
-  if (size > MAX_BYTES) return { ok: false, reason: `the file is larger than ${MAX_BYTES} bytes` };
-  const type = (await fileTypeFromBuffer(await head(path)).catch(() => undefined))?.mime;
-  if (type === undefined) return { ok: false, reason: "the bytes are of no known media format" };
-  if (IMAGE_TYPES.has(type)) return probeImage(await readFile(path), type);
-  if (MOVIE_TYPES.has(type)) return probeMovie(await readFile(path), type);
-  if (type.startsWith("audio/")) return probeSound(await readFile(path));
-  return { ok: false, reason: `${type} is not supported (PNG, JPEG, WebP, GIF, MP4, WAV or MP3)` };
+  return withFile(path, async (file) => {
+    if (file.size === 0) return { ok: false, reason: "the file is empty" };
+    if (file.size > MAX_BYTES) return { ok: false, reason: `the file is larger than ${MAX_BYTES} bytes` };
+    const type = (await fileTypeFromBuffer(await head(file)).catch(() => undefined))?.mime;
+    if (type === undefined) return { ok: false, reason: "the bytes are of no known media format" };
+    if (IMAGE_TYPES.has(type)) return lookAtImage(file, type);
+    if (MOVIE_TYPES.has(type)) return (await import("./probe-movie.ts")).probeMovie(file, type);
+    if (type.startsWith("audio/")) return (await import("./probe-sound.ts")).probeSound(file, type);
+    return { ok: false, reason: `${type} is not supported (PNG, JPEG, WebP, GIF, MP4, WAV or MP3)` };
+  });
 }
 
-async function probeSound(bytes: Uint8Array): Promise<ProbeResult> {
-  const decoded = await decodeSound(bytes);
-  if (!decoded.ok) return { ok: false, reason: `this sound cannot be decoded: ${decoded.reason}` };
-  const { contentType, sound } = decoded;
-  const durationMs = Math.round(durationMsOf(sound));
-  return { ok: true, kind: "audio", contentType, width: null, height: null, durationMs, fps: null };
+async function lookAtImage(file: WindowedFile, type: string): Promise<ProbeResult> {
+  if (file.size > MAX_IMAGE_BYTES) return { ok: false, reason: `an image may have at most ${MAX_IMAGE_BYTES} bytes` };
+  const { headerFault, probeImage } = await import("./probe-image.ts");
+  const reason = headerFault(bytesOf(await file.read({ at: 0, size: 65_536 })), type);
+  return reason === null ? probeImage(await readFile(file.path), type) : { ok: false, reason };
 }
 
-async function head(path: string): Promise<Uint8Array> {
-  const file = await open(path);
-  try {
-    const bytes = new Uint8Array(HEAD_BYTES);
-    const { bytesRead } = await file.read(bytes, 0, HEAD_BYTES, 0);
-    return bytes.subarray(0, bytesRead);
-  } finally {
-    await file.close();
-  }
-}
+const head = async (file: WindowedFile) => bytesOf(await file.read({ at: 0, size: HEAD_BYTES }));
+const bytesOf = (view: DataView) => new Uint8Array(view.buffer, view.byteOffset, view.byteLength);

@@ -1,24 +1,30 @@
 import { loadImage } from "@napi-rs/canvas";
 import type { ProbeResult } from "../contract.ts";
+import type { Size } from "../size.ts";
 import { announcedSize, cutShort } from "./image-header.ts";
 
 /** An image may be at most this many pixels a side, and a quarter of its square in all, before it is decoded. */
 const MAX_SIDE = 16_384;
 const MAX_PIXELS = 64_000_000;
 
-export const IMAGE_TYPES: ReadonlySet<string> = new Set(["image/png", "image/jpeg", "image/webp", "image/gif"]);
+/** Why the size that the first bytes announce cannot be borne, in words; null when they say nothing against it. */
+export function headerFault(head: Uint8Array, contentType: string): string | null {
+  const size = announcedSize(head, contentType);
+  if (size === null) return null;
+  const fault = sizeFault(size);
+  return fault === null ? null : why(fault);
+}
 
 /** Decodes the image after its announced size was found bearable. */
 export async function probeImage(bytes: Uint8Array, contentType: string): Promise<ProbeResult> {
   const size = announcedSize(bytes, contentType);
-  if (size === null || size.width === 0 || size.height === 0) return no("its header announces no size");
-  if (Math.max(size.width, size.height) > MAX_SIDE || size.width * size.height > MAX_PIXELS) {
-    return no(`${size.width} × ${size.height} is too large (at most ${MAX_SIDE} a side and ${MAX_PIXELS} pixels)`);
-  }
+  if (size === null) return no("its header announces no size");
+  const tooMuch = sizeFault(size);
+  if (tooMuch !== null) return no(tooMuch);
   const fault = cutShort(bytes, contentType, size);
   if (fault !== null) return no(fault);
   try {
-    const { width, height } = await loadImage(Buffer.from(bytes));
+    const { width, height } = await loadImage(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
     if (width === 0 || height === 0) return no("it decodes to nothing");
     return { ok: true, kind: "image", contentType, width, height, durationMs: null, fps: null };
   } catch (error) {
@@ -26,4 +32,11 @@ export async function probeImage(bytes: Uint8Array, contentType: string): Promis
   }
 }
 
-const no = (reason: string): ProbeResult => ({ ok: false, reason: `this image cannot be decoded: ${reason}` });
+function sizeFault({ width, height }: Size): string | null {
+  if (width === 0 || height === 0) return "its header announces no size";
+  if (Math.max(width, height) <= MAX_SIDE && width * height <= MAX_PIXELS) return null;
+  return `${width} × ${height} is too large (at most ${MAX_SIDE} a side and ${MAX_PIXELS} pixels)`;
+}
+
+const why = (fault: string) => `this image cannot be decoded: ${fault}`;
+const no = (fault: string): ProbeResult => ({ ok: false, reason: why(fault) });

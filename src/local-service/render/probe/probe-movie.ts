@@ -1,23 +1,20 @@
-import { BufferSource, EncodedPacketSink, Input, type InputTrack, type InputVideoTrack, MP4, QTFF } from "mediabunny";
+import { EncodedPacketSink, FilePathSource, Input, type InputTrack, type InputVideoTrack, MP4, QTFF } from "mediabunny";
 import type { ProbeResult } from "../contract.ts";
 import { canDecode, isDecodableSize, openDecoder } from "./decode-h264.ts";
+import type { WindowedFile } from "./windowed-file.ts";
 
 const MAX_SIDE = 8192;
 const MAX_KEY_PICTURES = 30;
+const MAX_BOXES = 100_000;
 
-export const MOVIE_TYPES: ReadonlySet<string> = new Set([
-  "video/mp4",
-  "video/quicktime",
-  "audio/mp4",
-  "audio/x-m4a",
-  "video/x-m4v",
-]);
-
-/** Reads every packet of every track and decodes its key pictures where their profile allows. */
-export async function probeMovie(bytes: Uint8Array, sniffed: string): Promise<ProbeResult> {
-  if (!reachesItsEnd(bytes)) return no("it is cut short");
+/** Reads every packet of every track, one at a time, and decodes its key pictures where their profile allows. */
+export async function probeMovie(file: WindowedFile, sniffed: string): Promise<ProbeResult> {
+  const fault = await boxFault(file);
+  if (fault !== null) return no(fault);
+  // What fails between two reads shows in the next one; unheard, it would end the thread.
+  const source = new FilePathSource(file.path, { handleUnhandledError: () => undefined });
   try {
-    using input = new Input({ source: new BufferSource(bytes), formats: [MP4, QTFF] });
+    using input = new Input({ source, formats: [MP4, QTFF] });
     const tracks = await input.getTracks();
     if (tracks.length === 0) return no("it has no tracks");
     for (const track of tracks) await readThrough(track);
@@ -36,18 +33,19 @@ export async function probeMovie(bytes: Uint8Array, sniffed: string): Promise<Pr
   }
 }
 
-/** Whether the boxes of the file, one after the other, end where the file ends. */
-function reachesItsEnd(bytes: Uint8Array): boolean {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+/** Why the boxes of the file, one after the other, do not end where the file ends; null when they do. */
+async function boxFault({ size: total, read }: WindowedFile): Promise<string | null> {
   let at = 0;
-  while (at + 8 <= bytes.length) {
-    const short = view.getUint32(at);
-    if (short === 0) return true;
-    const size = short === 1 && at + 16 <= bytes.length ? Number(view.getBigUint64(at + 8)) : short;
-    if (size < 8) return false;
+  for (let boxes = 0; at + 8 <= total; boxes++) {
+    if (boxes === MAX_BOXES) return `it has more than ${MAX_BOXES} boxes`;
+    const header = await read({ at, size: 16 });
+    const short = header.getUint32(0);
+    if (short === 0) return null;
+    const size = short === 1 && header.byteLength >= 16 ? Number(header.getBigUint64(8)) : short;
+    if (size < 8) return "it is cut short";
     at += size;
   }
-  return at === bytes.length;
+  return at === total ? null : "it is cut short";
 }
 
 function audioOnly(durationMs: number): ProbeResult {
