@@ -25,7 +25,7 @@ const routesOf = (document: Body): string[] =>
 const operationsOf = (document: Body): Body[] =>
   Object.values<object>(document.paths).flatMap((item) => Object.values(item));
 
-async function problemsOf(document: object): Promise<unknown> {
+async function problemsOf(document: Body): Promise<unknown> {
   const validator = new Validator();
   const result = await validator.validate(structuredClone(document));
   if (result.valid) validator.resolveRefs();

@@ -1,9 +1,14 @@
 import { afterEach } from "vitest";
 import { type LocalService, type LocalServiceOptions, startLocalService } from "../../../src/local-service/index.ts";
+import { type Contract, contractOf } from "./contract.ts";
 
 const open: LocalService[] = [];
+const contracts = new WeakMap<LocalService, Contract>();
 
-/** A service with the stub renderer; it is closed after the test. */
+/**
+ * A service with the stub renderer; it is closed after the test. Every answer that `ask` and `upload` get of it is held
+ * against its own /openapi.json.
+ */
 export async function start(options: LocalServiceOptions = {}): Promise<LocalService> {
   const service = await startLocalService({
     renderer: "stub",
@@ -11,6 +16,7 @@ export async function start(options: LocalServiceOptions = {}): Promise<LocalSer
     ...options,
   });
   open.push(service);
+  contracts.set(service, await contractOf(service.baseUrl));
   return service;
 }
 
@@ -47,6 +53,9 @@ export async function ask(service: LocalService, method: string, path: string, o
   const body = options.body === undefined ? {} : { body: JSON.stringify(options.body) };
   const response = await fetch(url, { method, headers, ...body });
   const text = await response.text();
+  if (!path.startsWith("/_local")) {
+    contracts.get(service)?.check({ method, path, status: response.status, headers: response.headers, text });
+  }
   return { status: response.status, headers: response.headers, body: parse(text) };
 }
 
@@ -104,7 +113,10 @@ export async function upload(service: LocalService, bytes: Uint8Array, credentia
   form.append("file", new Blob([Uint8Array.from(bytes)]), "blob");
   const headers = { Authorization: `Key ${credential}` };
   const response = await fetch(`${service.baseUrl}/files`, { method: "POST", headers, body: form });
-  return { status: response.status, headers: response.headers, body: await response.json() };
+  const text = await response.text();
+  const { status } = response;
+  contracts.get(service)?.check({ method: "POST", path: "/files", status, headers: response.headers, text });
+  return { status, headers: response.headers, body: parse(text) };
 }
 
 /** A media reference to fresh upload of these bytes. */

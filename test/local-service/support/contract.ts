@@ -1,0 +1,230 @@
+import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
+import formatsPlugin from "ajv-formats";
+
+/*
+ * Holds every answer of a service against that service's own /openapi.json. Stricter than a reader may be: a field that the
+ * document does not name is a violation, so that nothing goes undescribed.
+ */
+
+/** One answer, as it came. */
+export interface Seen {
+  readonly method: string;
+  /** Below `/v3`; a query is ignored. */
+  readonly path: string;
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+}
+
+export interface Contract {
+  /** @throws Error that says what of the answer is not as described */
+  check(seen: Seen): void;
+  /** Operations and statuses seen so far, as `GET /jobs 200`. */
+  readonly met: ReadonlySet<string>;
+  /** All operations, as `GET /jobs`. */
+  readonly operations: readonly string[];
+}
+
+type Schema = Record<string, unknown>;
+
+interface Media {
+  readonly schema: Schema;
+}
+
+interface Described {
+  readonly content?: Readonly<Record<string, Media>>;
+}
+
+interface Operation {
+  readonly responses: Readonly<Record<string, Described>>;
+}
+
+interface Document {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
+}
+
+interface Route {
+  readonly name: string;
+  readonly method: string;
+  readonly pattern: RegExp;
+  readonly operation: Operation;
+}
+
+/** Objects that name their fields have no others. */
+function closed(node: unknown): unknown {
+  if (Array.isArray(node)) return node.map(closed);
+  if (typeof node !== "object" || node === null) return node;
+  const copy = Object.fromEntries(Object.entries(node).map(([key, value]) => [key, closed(value)]));
+  const isClosed = copy["type"] === "object" && "properties" in copy && !("additionalProperties" in copy);
+  return isClosed ? { ...copy, additionalProperties: false } : copy;
+}
+
+function routesOf(document: Document): readonly Route[] {
+  const routes = Object.entries(document.paths).flatMap(([path, item]) =>
+    Object.entries(item).map(([method, operation]) => ({
+      name: `${method.toUpperCase()} ${path}`,
+      method: method.toUpperCase(),
+      pattern: new RegExp(`^${path.replaceAll(".", "\\.").replaceAll(/\{\w+\}/g, "[^/]+")}$`),
+      operation,
+    })),
+  );
+  // A path that is spelt out is meant before one with parameters.
+  return routes.sort((a, b) => Number(a.name.includes("{")) - Number(b.name.includes("{")));
+}
+
+function validators(document: Document) {
+  const ajv = new Ajv2020({ strict: false, allErrors: true, logger: false });
+  formatsPlugin.default(ajv);
+  const names = Object.keys(document.components.schemas).filter((name) => !name.startsWith("Input_"));
+  const components = {
+    schemas: Object.fromEntries(names.map((name) => [name, closed(document.components.schemas[name])])),
+  };
+  const known = new Map<string, ValidateFunction>();
+  return (schema: Schema): ValidateFunction => {
+    const key = JSON.stringify(schema);
+    const validate = known.get(key) ?? ajv.compile({ ...(closed(schema) as Schema), components });
+    known.set(key, validate);
+    return validate;
+  };
+}
+
+const component = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` });
+
+interface Frame {
+  readonly event: string;
+  readonly data: string;
+}
+
+function framesOf(text: string): Frame[] {
+  return text.split("\n\n").flatMap((part) => {
+    const fields = Object.fromEntries(part.split("\n").map((line) => line.split(/: ?(.*)/s).slice(0, 2)));
+    return "data" in fields ? [{ event: fields["event"] ?? "message", data: fields["data"] ?? "" }] : [];
+  });
+}
+
+function frameSchema({ event, data }: Frame): Schema {
+  if (event === "status") return component("JobStatus");
+  if (event === "log") return component("LogEvent");
+  return component(data.startsWith('{"error"') ? "ChatFailure" : "ChatChunk");
+}
+
+interface Read {
+  readonly routes: readonly Route[];
+  readonly validatorOf: (schema: Schema) => ValidateFunction;
+}
+
+function contractFrom({ routes, validatorOf }: Read): Contract {
+  const met = new Set<string>();
+
+  function assertFits(schema: Schema, value: unknown, what: string): void {
+    const validate = validatorOf(schema);
+    if (validate(value)) return;
+    const errors = (validate.errors ?? []).map(
+      ({ instancePath, message, params }) => `${instancePath} ${message} ${JSON.stringify(params)}`,
+    );
+    throw new Error(`${what} is not as described:\n${errors.join("\n")}\n${JSON.stringify(value)?.slice(0, 1000)}`);
+  }
+
+  function assertFrames(text: string, what: string): void {
+    for (const frame of framesOf(text)) {
+      const isEnd = frame.data === "[STREAM_DONE]" || frame.data === "[DONE]";
+      if (!isEnd) assertFits(frameSchema(frame), JSON.parse(frame.data), `${what}, frame ${frame.event}`);
+    }
+  }
+
+  function assertError(
+    { headers }: Seen,
+    body: { error: Record<string, unknown>; trace_id?: unknown },
+    what: string,
+  ): void {
+    const { error } = body;
+    const rules: readonly (readonly [string, boolean])[] = [
+      ["trace_id is the X-Trace-Id header", body.trace_id === headers.get("x-trace-id")],
+      ["a retryable error has retry_after", error["retryable"] !== true || typeof error["retry_after"] === "number"],
+      [
+        "retry_after is the Retry-After header",
+        String(error["retry_after"] ?? null) === String(headers.get("retry-after")),
+      ],
+      ["INSUFFICIENT_BALANCE has billing", error["code"] !== "INSUFFICIENT_BALANCE" || error["billing"] !== undefined],
+      [
+        "a validation error has details",
+        error["param"] === undefined || error["code"] !== "INVALID_ARGUMENT" || Array.isArray(error["details"]),
+      ],
+    ];
+    const broken = rules.filter(([, holds]) => !holds).map(([rule]) => rule);
+    if (broken.length > 0) throw new Error(`${what}: not so: ${broken.join("; ")}\n${JSON.stringify(body)}`);
+  }
+
+  function assertBody(described: Described, seen: Seen, what: string): void {
+    const type = (seen.headers.get("content-type") ?? "").split(";")[0] ?? "";
+    if (described.content === undefined) {
+      if (seen.text !== "") throw new Error(`${what} has a body, though none is described`);
+      return;
+    }
+    const media = described.content[type];
+    if (!media) throw new Error(`${what} is ${type}, described are ${Object.keys(described.content).join(", ")}`);
+    if (type === "text/event-stream") return assertFrames(seen.text, what);
+    const body = JSON.parse(seen.text);
+    assertFits(media.schema, body, what);
+    if (seen.status >= 400) assertError(seen, body, what);
+  }
+
+  return {
+    met,
+    operations: routes.map(({ name }) => name),
+    check(seen) {
+      const [path = ""] = seen.path.split("?");
+      const what = `${seen.method} ${path} ${seen.status}`;
+      if (!/^[0-9a-f]{32}$/.test(seen.headers.get("x-trace-id") ?? "")) throw new Error(`${what} has no X-Trace-Id`);
+      const route = routes.find(({ method, pattern }) => method === seen.method && pattern.test(path));
+      if (!route) {
+        if (seen.status !== 404) throw new Error(`${what}: no such operation is described`);
+        return assertFits(component("Error"), JSON.parse(seen.text), what);
+      }
+      // What only happens on demand, or in a proxy's place, is covered by the default response.
+      const isRare = seen.status >= 499 || (seen.headers.get("content-type") ?? "").startsWith("text/html");
+      const described =
+        route.operation.responses[seen.status] ?? (isRare ? route.operation.responses["default"] : undefined);
+      if (!described) throw new Error(`${what}: this status is not described for ${route.name}`);
+      if (!(isRare && (seen.headers.get("content-type") ?? "").startsWith("text/html")))
+        assertBody(described, seen, what);
+      met.add(`${route.name} ${seen.status}`);
+    },
+  };
+}
+
+const known = new Map<string, Read>();
+
+function read(text: string): Read {
+  const document = JSON.parse(text) as Document;
+  return { routes: routesOf(document), validatorOf: validators(document) };
+}
+
+/** The contract that a service publishes. Services with the same document share its compiled schemas. */
+export async function contractOf(baseUrl: string): Promise<Contract> {
+  const text = await (await fetch(`${baseUrl}/openapi.json`)).text();
+  const document = known.get(text) ?? read(text);
+  known.set(text, document);
+  return contractFrom(document);
+}
+
+/** A fetch that holds every answer below a service's base URL against its contract; streams pass as they are. */
+export function checkedFetch(baseUrl: string, contract: Contract): typeof fetch {
+  return async (target, init) => {
+    const response = await fetch(target, init);
+    const url = target instanceof Request ? target.url : String(target);
+    const method = (init?.method ?? (target instanceof Request ? target.method : "GET")).toUpperCase();
+    const isStream = (response.headers.get("content-type") ?? "").startsWith("text/event-stream");
+    if (!url.startsWith(`${baseUrl}/`) || isStream || method === "HEAD" || method === "OPTIONS") return response;
+    const text = await response.clone().text();
+    contract.check({
+      method,
+      path: url.slice(baseUrl.length),
+      status: response.status,
+      headers: response.headers,
+      text,
+    });
+    return response;
+  };
+}
