@@ -66,6 +66,7 @@ export {
   PlanProblemsError,
   RunBusyError,
 } from "./engine/errors.ts";
+export type { GcOptions, GcReport } from "./engine/gc.ts";
 export type { Quote, StepPrice } from "./engine/quote.ts";
 // Run, resume, look.
 export {

@@ -25,6 +25,7 @@ import {
   RunBusyError,
 } from "./errors.ts";
 import { EstimateCache } from "./estimates.ts";
+import { collectGarbage, type GcOptions, type GcReport } from "./gc.ts";
 import { UploadHandles } from "./handles.ts";
 import { measureFiles } from "./measure-files.ts";
 import { type MediaStore, openMediaStore } from "./media-store.ts";
@@ -138,6 +139,11 @@ export interface Showrunner {
   candidates(runId: string, step: string): Promise<readonly JobSummary[]>;
   /** Says which job an unresolved step made; null: none. Takes effect when the run is resumed. */
   adopt(runId: string, step: string, jobId: string | null): Promise<void>;
+  /**
+   * Removes finished runs that are old, then the media in the store that no run names any more. A run with money still
+   * held stays; files placed in a run's own folder stay.
+   */
+  gc(options?: GcOptions): Promise<GcReport>;
   balance(): Promise<{ readonly balanceMicros: number; readonly currency: string }>;
   /** API requests sent since this Showrunner was opened. */
   requests(): { readonly total: number };
@@ -380,6 +386,10 @@ class EmbeddedShowrunner implements Showrunner {
       }
     }
     return known;
+  }
+
+  gc(options: GcOptions = {}): Promise<GcReport> {
+    return collectGarbage({ store: this.#store, media: this.#parts.media, now: this.#now }, options);
   }
 
   balance() {

@@ -1,8 +1,7 @@
-import { CliError } from "../cli-error.ts";
 import { type Context, type ServiceFlags, sayWhere, withShowrunner } from "../context.ts";
 import type { ExitCode } from "../exit-code.ts";
 import { checkAmount } from "../input/amount.ts";
-import { parseDuration } from "../text/duration.ts";
+import { readDuration } from "../input/duration.ts";
 import { visible } from "../text/escape.ts";
 import { followRun } from "./follow.ts";
 
@@ -17,7 +16,9 @@ export interface ResumeFlags extends ServiceFlags {
 export async function resume(context: Context, runId: string, flags: ResumeFlags): Promise<ExitCode> {
   checkAmount("--budget", flags.budget);
   checkAmount("--max-unquoted", flags.maxUnquoted);
-  const waitForFundsMs = waitFor(flags.waitForFunds);
+  const { waitForFunds } = flags;
+  const waitForFundsMs =
+    waitForFunds === undefined ? null : readDuration("--wait-for-funds", waitForFunds, "30m, 2h or 90s");
   return withShowrunner(flags, async (show) => {
     sayWhere(show, context);
     const known = (await show.runs()).find((row) => row.runId === runId);
@@ -28,14 +29,5 @@ export async function resume(context: Context, runId: string, flags: ResumeFlags
     });
     context.talk.say(`Run ${visible(handle.id)}`);
     return followRun(handle, context, { json: flags.json, afterSeq: known?.lastSeq ?? 0 });
-  });
-}
-
-function waitFor(text: string | undefined): number | null {
-  if (text === undefined) return null;
-  const ms = parseDuration(text);
-  if (ms !== null) return ms;
-  throw new CliError("USAGE", `--wait-for-funds ${visible(text)} is no duration`, {
-    next: "write it as --wait-for-funds 30m, 2h or 90s",
   });
 }

@@ -56,6 +56,11 @@ export function addLooking(program: Command, context: Context, finish: Finish): 
     .action(async (id: string, flags: object) =>
       finish(await (await import("../commands/events.ts")).events(context, id, flags)),
     );
+  withService(program.command("gc"))
+    .description("remove old finished runs, and the media that no run names any more")
+    .option("--older-than <duration>", "how long ago a run must have ended", "30d")
+    .option("--dry-run", "only say what would go")
+    .action(async (flags: object) => finish(await (await import("../commands/gc.ts")).gc(context, flags)));
   withService(program.command("balance"))
     .description("show what is in the wallet")
     .action(async (flags: object) => finish(await (await import("../commands/balance.ts")).balance(context, flags)));

@@ -1,0 +1,44 @@
+import { type Context, type ServiceFlags, withShowrunner } from "../context.ts";
+import { ExitCode } from "../exit-code.ts";
+import { readDuration } from "../input/duration.ts";
+import { wireForm } from "../service/present.ts";
+import { visible } from "../text/escape.ts";
+
+export interface GcFlags extends ServiceFlags {
+  readonly olderThan?: string;
+  readonly dryRun?: boolean;
+  readonly json?: boolean;
+}
+
+/** `showrunner gc`: gives back the room of old runs; what is unfinished or has money held stays. */
+export async function gc(context: Context, flags: GcFlags): Promise<ExitCode> {
+  const { talk } = context;
+  const olderThanMs = readDuration("--older-than", flags.olderThan ?? "30d", "30d or 12h");
+  return withShowrunner(flags, async (show) => {
+    const report = await show.gc({ olderThanMs, dryRun: flags.dryRun === true });
+    if (flags.json) talk.printJson(wireForm(report));
+    else for (const runId of report.runs) talk.print(visible(runId));
+    for (const { runId, reason } of report.kept) {
+      const [why, next] =
+        reason === "holds"
+          ? ["money is still held for it", `showrunner reconcile ${visible(runId)}`]
+          : ["another process works on it", `showrunner events ${visible(runId)} --follow`];
+      talk.say(`Kept ${visible(runId)}: ${why}. Next: ${next}`);
+    }
+    const { runs, media } = report;
+    talk.say(
+      `${flags.dryRun ? "Would remove" : "Removed"} ${count(runs.length, "run")} and ${count(media.count, "media file")}, ${size(media.sizeBytes)}.`,
+    );
+    if (flags.dryRun && runs.length + media.count > 0) talk.say("Next: the same without --dry-run");
+    return ExitCode.done;
+  });
+}
+
+function count(n: number, noun: string): string {
+  return `${n} ${noun}${n === 1 ? "" : "s"}`;
+}
+
+function size(bytes: number): string {
+  if (bytes < 1_000_000) return `${(bytes / 1000).toFixed(1)} kB`;
+  return bytes < 1_000_000_000 ? `${(bytes / 1_000_000).toFixed(1)} MB` : `${(bytes / 1_000_000_000).toFixed(1)} GB`;
+}

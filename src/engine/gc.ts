@@ -1,0 +1,103 @@
+import { stat } from "node:fs/promises";
+import { mediaOf } from "../journal/record.ts";
+import { isRunFinal, type RunStatus } from "../journal/state.ts";
+import type { JournalStore, RunRow } from "../journal/store.ts";
+import type { MediaStore } from "./media-store.ts";
+
+export interface GcOptions {
+  /** Finished runs whose last event is older go, milliseconds. Default 30 days. */
+  readonly olderThanMs?: number | undefined;
+  /** True: says what would go and removes nothing. Default false. */
+  readonly dryRun?: boolean | undefined;
+}
+
+export interface GcReport {
+  readonly dryRun: boolean;
+  /** Runs removed, oldest first. */
+  readonly runs: readonly string[];
+  /** Old and finished, and kept all the same: somebody works on it, or money is still held. */
+  readonly kept: readonly { readonly runId: string; readonly reason: "leased" | "holds" }[];
+  /** Media that no run names any more. Files that runs were asked to return stay where they are. */
+  readonly media: { readonly count: number; readonly sizeBytes: number };
+}
+
+interface GcParts {
+  readonly store: JournalStore;
+  readonly media: MediaStore;
+  readonly now: () => number;
+}
+
+const MONTH_MS = 30 * 24 * 3_600_000;
+/** Bytes arrive before the event that names them: young files may belong to a run that is just about to say so. */
+const SETTLING_MS = 3_600_000;
+
+/** Removes old finished runs, then the media that no run names. */
+export async function collectGarbage(parts: GcParts, options: GcOptions = {}): Promise<GcReport> {
+  const { store, media, now } = parts;
+  const dryRun = options.dryRun ?? false;
+  const before = now() - (options.olderThanMs ?? MONTH_MS);
+  const old = (await store.runs()).filter((row) => isFinished(row) && row.updatedAt < before).toReversed();
+  const runs: string[] = [];
+  const kept: { readonly runId: string; readonly reason: "leased" | "holds" }[] = [];
+  for (const { runId } of old) {
+    const refusal = dryRun ? await holds(store, runId) : await remove(store, runId, now());
+    if (refusal === null) runs.push(runId);
+    else if (refusal !== "unknown") kept.push({ runId, reason: refusal });
+  }
+  // Listed before asking which are named, so that what is named meanwhile is among the answers.
+  const files = await settledFiles(media);
+  const named = await namedMedia(parts, dryRun, runs);
+  const unnamed = files.filter(({ sha256 }) => !named.has(sha256));
+  let count = 0;
+  let sizeBytes = 0;
+  for (const file of unnamed) {
+    if (!dryRun && !(await media.remove(file.sha256))) continue;
+    count += 1;
+    sizeBytes += file.sizeBytes;
+  }
+  return { dryRun, runs, kept, media: { count, sizeBytes } };
+}
+
+function isFinished({ status }: RunRow): boolean {
+  return isRunFinal(status as RunStatus);
+}
+
+async function holds(store: JournalStore, runId: string): Promise<"holds" | null> {
+  return (await store.ledger(runId)).heldMicros > 0 ? "holds" : null;
+}
+
+async function remove(store: JournalStore, runId: string, at: number): Promise<"leased" | "holds" | "unknown" | null> {
+  const outcome = await store.removeRun(runId, at);
+  return outcome.removed ? null : outcome.reason;
+}
+
+/** Content that some run, apart from those that go, has used or plans to upload. */
+async function namedMedia({ store }: GcParts, dryRun: boolean, gone: readonly string[]): Promise<ReadonlySet<string>> {
+  const named = new Set(dryRun ? [] : await store.mediaInUse());
+  for (const { runId } of await store.runs()) {
+    if (gone.includes(runId)) continue;
+    for (const { event } of await store.read(runId, dryRun ? {} : { limit: 1 })) {
+      const sha256 = mediaOf(event);
+      if (sha256 !== null) named.add(sha256);
+      if (event.type !== "run.planned") continue;
+      for (const step of event.plan.steps) if (step.kind === "upload") named.add(step.file.sha256);
+    }
+  }
+  return named;
+}
+
+interface MediaFile {
+  readonly sha256: string;
+  readonly sizeBytes: number;
+}
+
+async function settledFiles(media: MediaStore): Promise<readonly MediaFile[]> {
+  // The age of a file is told by the system's clock, whichever the run goes by.
+  const before = Date.now() - SETTLING_MS;
+  const files: MediaFile[] = [];
+  for await (const sha256 of media.hashes()) {
+    const found = await stat(media.path(sha256)).catch(() => null);
+    if (found !== null && found.mtimeMs < before) files.push({ sha256, sizeBytes: found.size });
+  }
+  return files;
+}
