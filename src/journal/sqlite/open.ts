@@ -1,11 +1,12 @@
 import { accessSync, closeSync, constants, mkdirSync, openSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { JournalFolderError, JournalIoError } from "../errors.ts";
+import { setTimeout as delay } from "node:timers/promises";
+import { JournalFolderError, JournalIoError, JournalNotDatabaseError } from "../errors.ts";
 import { Database } from "./database.ts";
 import { readOnly } from "./failure.ts";
 import { inspectJournal } from "./inspect.ts";
 import { loadSqlite } from "./load.ts";
-import { patiently } from "./patience.ts";
+import { type Patience, patiently } from "./patience.ts";
 import { migrations, newerSchema, prepareSchema, schemaVersion } from "./schema.ts";
 
 export interface OpenFile {
@@ -20,7 +21,7 @@ export async function openFile(file: string, busyTimeoutMs: number): Promise<Ope
   const patience = { busyTimeoutMs, path };
   prepareFolder(path);
   prepareFile(path);
-  await patiently(() => inspectJournal(path), patience);
+  await inspectSettled(path, patience);
   const { DatabaseSync } = loadSqlite();
   const raw = await patiently(() => new DatabaseSync(path, { timeout: 0 }), patience);
   try {
@@ -39,6 +40,22 @@ export async function openFile(file: string, busyTimeoutMs: number): Promise<Ope
     if (version !== migrations.length) throw newerSchema(path, version);
   };
   return { db: new Database(raw, path), guard };
+}
+
+/**
+ * A journal that another process is making right now has, for a moment, a header that names no program. A file written
+ * within the last two seconds is therefore looked at again before it is called somebody else's.
+ */
+async function inspectSettled(path: string, patience: Patience): Promise<void> {
+  for (let looks = 1; ; looks++) {
+    try {
+      return await patiently(() => inspectJournal(path), patience);
+    } catch (error) {
+      const isFresh = Date.now() - (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0) < 2000;
+      if (!(error instanceof JournalNotDatabaseError) || !isFresh || looks > 10) throw error;
+      await delay(30);
+    }
+  }
 }
 
 function prepareFolder(path: string): void {
