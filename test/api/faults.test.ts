@@ -3,9 +3,7 @@ import { ApiError, type Client, ConnectionError, createClient, UnknownOutcomeErr
 import { type LocalService, startLocalService } from "../../src/local-service/index.ts";
 import { chaosProxy, type Trouble, troubles } from "../support/chaos-proxy.ts";
 import { skippingClock } from "../support/simulated-clock.ts";
-
-/** More in the full check. */
-const seeds = Number(process.env.SHOWRUNNER_SEEDS ?? 200);
+import { seedCount, seeded } from "./support/seeded.ts";
 
 let service: LocalService;
 beforeAll(async () => {
@@ -16,15 +14,6 @@ beforeAll(async () => {
   });
 });
 afterAll(() => service.close());
-
-/** A number from 0 to below 1 that is the same for the same seed, every time. */
-function seeded(seed: number): () => number {
-  let state = seed * 2_654_435_761 + 1;
-  return () => {
-    state = (Math.imul(state ^ (state >>> 15), 2_246_822_519) + 0x9e3779b9) >>> 0;
-    return ((state ^ (state >>> 13)) >>> 0) / 2 ** 32;
-  };
-}
 
 /** Submits and follows one job; says how the submit ended. */
 async function live(client: Client, key: string, random: () => number): Promise<"acked" | "refused" | "unknown"> {
@@ -101,10 +90,10 @@ for (const trouble of troubles) {
   });
 }
 
-test(`with everything going wrong at once, ${seeds} times, every submit ends in one job, a refusal that made none, or unknown and then one job`, {
+test(`with everything going wrong at once, ${seedCount} times, every submit ends in one job, a refusal that made none, or unknown and then one job`, {
   timeout: 600_000,
 }, async () => {
   const choose = (random: () => number): Trouble =>
     random() < 0.5 ? "none" : troubles[Math.floor(random() * troubles.length)]!;
-  for (let seed = 1; seed <= seeds; seed++) await withTrouble("all", seed, choose, 2 + (seed % 4));
+  for (let seed = 1; seed <= seedCount; seed++) await withTrouble("all", seed, choose, 2 + (seed % 4));
 });
