@@ -68,6 +68,7 @@ export {
 } from "./engine/errors.ts";
 export type { GcOptions, GcReport } from "./engine/gc.ts";
 export type { Quote, StepPrice } from "./engine/quote.ts";
+export type { ReconcileReport } from "./engine/reconcile.ts";
 // Run, resume, look.
 export {
   type OpenOptions,

@@ -30,6 +30,7 @@ import { UploadHandles } from "./handles.ts";
 import { measureFiles } from "./measure-files.ts";
 import { type MediaStore, openMediaStore } from "./media-store.ts";
 import { expectedMs, pricePlan, type Quote } from "./quote.ts";
+import { compareWithService, type ReconcileReport } from "./reconcile.ts";
 import { type ResultsOf, runOutputs } from "./results.ts";
 import { type RunUpdate, Updates } from "./updates.ts";
 
@@ -139,6 +140,11 @@ export interface Showrunner {
   candidates(runId: string, step: string): Promise<readonly JobSummary[]>;
   /** Says which job an unresolved step made; null: none. Takes effect when the run is resumed. */
   adopt(runId: string, step: string, jobId: string | null): Promise<void>;
+  /**
+   * Compares journal, ledger and the service's job list: one run, or every run of this account. Lists what differs and
+   * changes nothing.
+   */
+  reconcile(runId?: string): Promise<ReconcileReport>;
   /**
    * Removes finished runs that are old, then the media in the store that no run names any more. A run with money still
    * held stays; files placed in a run's own folder stay.
@@ -372,20 +378,37 @@ class EmbeddedShowrunner implements Showrunner {
   }
 
   /** A run stays with the account that pays for it; another one has neither its jobs nor its wallet. */
-  #checkAccount({ runId, planned: { baseUrl, keyId } }: RunState): void {
+  #checkAccount(state: RunState): void {
+    if (this.#isOurs(state)) return;
     const here = this.#parts.service.origin;
-    if (baseUrl === here && keyId === this.client.keyId) return;
+    const { runId, planned } = state;
+    const { baseUrl, keyId } = planned;
     throw new AccountMismatchError(runId, `key ${keyId} at ${baseUrl}`, `key ${this.client.keyId} at ${here}`);
+  }
+
+  #isOurs({ planned: { baseUrl, keyId } }: RunState): boolean {
+    return baseUrl === this.#parts.service.origin && keyId === this.client.keyId;
   }
 
   async #knownJobs(): Promise<ReadonlySet<string>> {
     const known = new Set<string>();
-    for (const { runId } of await this.#store.runs({ limit: 1000 })) {
+    for (const { runId } of await this.#store.runs()) {
       for (const step of Object.values((await this.#load(runId)).steps)) {
         for (const { jobId } of step.attempts) if (jobId !== null) known.add(jobId);
       }
     }
     return known;
+  }
+
+  async reconcile(runId?: string): Promise<ReconcileReport> {
+    const states: RunState[] = [];
+    for (const id of runId === undefined ? (await this.#store.runs()).map((row) => row.runId) : [runId]) {
+      const state = await this.#load(id);
+      if (runId !== undefined) this.#checkAccount(state);
+      if (this.#isOurs(state)) states.push(state);
+    }
+    const known = await this.#knownJobs();
+    return compareWithService({ client: this.client, store: this.#store, now: this.#now, known }, states);
   }
 
   gc(options: GcOptions = {}): Promise<GcReport> {

@@ -56,6 +56,11 @@ export function addLooking(program: Command, context: Context, finish: Finish): 
     .action(async (id: string, flags: object) =>
       finish(await (await import("../commands/events.ts")).events(context, id, flags)),
     );
+  withService(program.command("reconcile [run-id]"))
+    .description("list where the journal and the service differ: unknown jobs, unclaimed outputs, missing refunds")
+    .action(async (id: string | undefined, flags: object) =>
+      finish(await (await import("../commands/reconcile.ts")).reconcile(context, id, flags)),
+    );
   withService(program.command("gc"))
     .description("remove old finished runs, and the media that no run names any more")
     .option("--older-than <duration>", "how long ago a run must have ended", "30d")
