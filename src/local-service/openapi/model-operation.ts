@@ -23,7 +23,8 @@ export function modelOperation(entry: CatalogEntry, input: JsonSchema): Operatio
     operationId: `submit_${word(entry.id)}`,
     body: jsonBody(submitBody(input)),
     success: SUBMIT_SUCCESS,
-    errors: SUBMIT_ERRORS,
+    // This one is on offer, so it is neither unknown nor retired.
+    errors: SUBMIT_ERRORS.filter((code) => code !== "NOT_FOUND" && code !== "GONE"),
   });
 }
 

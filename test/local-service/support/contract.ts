@@ -23,6 +23,8 @@ export interface Contract {
   readonly met: ReadonlySet<string>;
   /** All operations, as `GET /jobs`. */
   readonly operations: readonly string[];
+  /** All that may be met, as `GET /jobs 200`. */
+  readonly promised: readonly string[];
 }
 
 type Schema = Record<string, unknown>;
@@ -173,11 +175,15 @@ function contractFrom({ routes, validatorOf }: Read): Contract {
   return {
     met,
     operations: routes.map(({ name }) => name),
+    promised: routes.flatMap(({ name, operation }) =>
+      Object.keys(operation.responses).flatMap((status) => (status === "default" ? [] : [`${name} ${status}`])),
+    ),
     check(seen) {
       const [path = ""] = seen.path.split("?");
       const what = `${seen.method} ${path} ${seen.status}`;
       if (!/^[0-9a-f]{32}$/.test(seen.headers.get("x-trace-id") ?? "")) throw new Error(`${what} has no X-Trace-Id`);
-      const route = routes.find(({ method, pattern }) => method === seen.method && pattern.test(path));
+      const matching = routes.filter(({ method, pattern }) => method === seen.method && pattern.test(path));
+      const [route] = matching;
       if (!route) {
         if (seen.status !== 404) throw new Error(`${what}: no such operation is described`);
         return assertFits(component("Error"), JSON.parse(seen.text), what);
@@ -189,7 +195,7 @@ function contractFrom({ routes, validatorOf }: Read): Contract {
       if (!described) throw new Error(`${what}: this status is not described for ${route.name}`);
       if (!(isRare && (seen.headers.get("content-type") ?? "").startsWith("text/html")))
         assertBody(described, seen, what);
-      met.add(`${route.name} ${seen.status}`);
+      for (const { name } of matching) met.add(`${name} ${seen.status}`);
     },
   };
 }

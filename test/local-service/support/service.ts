@@ -24,6 +24,13 @@ afterEach(async () => {
   await Promise.all(open.splice(0).map((service) => service.close()));
 });
 
+/** What a service promises in its /openapi.json, and what of it was met so far. */
+export function contractOfService(service: LocalService): Contract {
+  const contract = contracts.get(service);
+  if (!contract) throw new Error("only a service from start() has its contract read");
+  return contract;
+}
+
 // Test code reads bodies of many shapes; every assertion names what it expects of them.
 // biome-ignore lint/suspicious/noExplicitAny: see above
 export type Body = any;

@@ -36,8 +36,7 @@ export const catalogOperations: Specs = {
     tag,
     operationId: "list_model_jobs",
     query: PAGE_QUERY,
-    success: json(pageOf("JobSummary"), "A page of jobs, newest first."),
-    errors: ["GONE", "FAILED_PRECONDITION"],
+    success: json(pageOf("JobSummary"), "A page of jobs, newest first; of a retired model too."),
   },
   "GET /models/{model}/voices": {
     tag,

@@ -1,0 +1,299 @@
+import { expect, test } from "vitest";
+import type { LocalService } from "../../../src/local-service/index.ts";
+import { PICTURE, SOUND } from "../../../src/local-service/stub/stub-media.ts";
+import { checkedFetch, contractOf, type Seen } from "../support/contract.ts";
+import { receiver } from "../support/receiver.ts";
+import {
+  ask,
+  type Body,
+  contractOfService,
+  finished,
+  get,
+  key,
+  made,
+  start,
+  submit,
+  upload,
+} from "../support/service.ts";
+
+/* Every request goes through `ask` or `upload`, which hold the answer against the document. */
+
+const VOICE = "voice_1f0c5f6e-0a51-4c3f-8f0e-5a1d0c9b7a01";
+const NO_JOB = "job_00000000-0000-4000-8000-000000000000";
+const post = (service: LocalService, path: string, body: unknown, credential = service.apiKey) =>
+  ask(service, "POST", path, { body, credential });
+
+/** A good input for each model, with media of the key's own. */
+async function inputs(service: LocalService, credential: string): Promise<Readonly<Record<string, Body>>> {
+  const media = async (bytes: Uint8Array) => ({
+    source: "url",
+    url: (await upload(service, bytes, credential)).body.url,
+  });
+  const [picture, sound] = [await media(PICTURE.bytes), await media(SOUND.bytes)];
+  return {
+    "image-1": { prompt: "a cat" },
+    "video-1": { prompt: "a cat", aspect_ratio: "9:16", duration_ms: 3000 },
+    "avatar-1": { start_image: picture, audio: sound, prompt: "talks", aspect_ratio: "9:16", resolution: "720p" },
+    "speech-1": { text: "Hello.", voice_id: VOICE },
+    "voice-clone-1": { audio: sound, name: "narrator" },
+    "upscale-1": { image: picture },
+  };
+}
+
+/** Without a credential, without its scope, over the limit, and when something breaks. */
+async function everyOperationRefuses(service: LocalService): Promise<void> {
+  const { operations, promised } = contractOfService(service);
+  const bare = await key(service, { scopes: [] });
+  const token = (await post(service, "/tokens", {})).body.token;
+  const each = async (credential: string | null, among = operations) => {
+    for (const operation of among) {
+      const [method = "", path = ""] = operation.split(" ");
+      await ask(service, method, path.replaceAll(/\{\w+\}/g, "unknown"), { credential });
+    }
+  };
+  await each(null);
+  await each(bare);
+  await post(service, "/tokens", {}, token);
+  service.faults([{ kind: "error", code: "INTERNAL" }]);
+  await each(service.apiKey);
+  service.faults([{ kind: "error", code: "RESOURCE_EXHAUSTED" }]);
+  // What needs no credential counts against no limit.
+  await each(
+    service.apiKey,
+    operations.filter((operation) => promised.includes(`${operation} 429`)),
+  );
+  service.faults([]);
+  await each(service.apiKey);
+}
+
+async function submits(service: LocalService): Promise<void> {
+  const poor = await key(service, { workspace_id: "poor" });
+  const [ours, theirs] = [await inputs(service, service.apiKey), await inputs(service, poor)];
+  await post(service, "/models/image-1", { input: ours["image-1"], idempotency_key: "one" });
+  await post(service, "/models/speech-1", { input: ours["speech-1"], idempotency_key: "two" });
+  for (const [model, input] of Object.entries(ours)) {
+    const path = `/models/${model}`;
+    expect((await post(service, path, { input })).status, model).toBe(202);
+    expect((await post(service, path, { input: { ...input, unknown: 1 } })).status, model).toBe(400);
+    expect((await post(service, path, { input: theirs[model] }, poor)).status, model).toBe(402);
+    const taken = model === "image-1" ? "two" : "one";
+    expect((await post(service, path, { input, idempotency_key: taken })).status, model).toBe(409);
+    const trigger = Object.fromEntries(
+      ["prompt", "text", "name"].filter((name) => name in input).map((name) => [name, "moderation-refused"]),
+    );
+    await post(service, path, { input: { ...input, ...trigger } });
+    await post(service, `${path}/estimate`, { input });
+    await get(service, path);
+    await get(service, `${path}/openapi.json`);
+    await get(service, `${path}/voices?limit=1`);
+    await get(service, `${path}/jobs`);
+  }
+  for (const model of ["image-0", "video-2", "nothing"]) {
+    for (const more of ["", "/openapi.json", "/jobs", "/voices"]) await get(service, `/models/${model}${more}`);
+    for (const more of ["", "/estimate"]) await post(service, `/models/${model}${more}`, { input: { prompt: "x" } });
+  }
+  await post(service, "/models/image-1/estimate", { input: {} });
+  await post(service, "/models/image-1/estimate", { input: { prompt: "moderation-refused" } });
+  for (const more of ["jobs", "voices"]) await get(service, `/models/speech-1/${more}?limit=0`);
+  await get(service, "/models?modality=audio");
+  await get(service, "/models?modality=smell");
+  await upload(service, new TextEncoder().encode("no media"));
+}
+
+async function jobs(service: LocalService): Promise<void> {
+  for (const { job_id } of (await get(service, "/jobs?limit=100")).body.data) await finished(service, job_id);
+  service.faults([
+    { kind: "fail_output", outputs: [1] },
+    { kind: "fail_job", prompt: "doomed" },
+  ]);
+  const half = await made(service, "image-1", { prompt: "two cats", num_outputs: 2 });
+  await made(service, "image-1", { prompt: "doomed" });
+  service.faults([]);
+  const voice = await made(service, "voice-clone-1", (await inputs(service, service.apiKey))["voice-clone-1"]);
+  await get(service, "/models/speech-1/voices");
+  const one = `/jobs/${half.job_id}`;
+  for (const more of [
+    "/status",
+    "/status?logs_after=start",
+    "/status?logs_after=x",
+    "/logs",
+    "/logs?limit=2",
+    "/logs?limit=0",
+  ]) {
+    await get(service, one + more);
+  }
+  service.faults([{ kind: "delete_unavailable", count: 1 }]);
+  expect((await ask(service, "DELETE", one)).status).toBe(503);
+  expect((await ask(service, "DELETE", one)).status).toBe(204);
+  expect((await ask(service, "DELETE", `/jobs/${voice.job_id}`)).status).toBe(400);
+  await get(service, one);
+  await get(service, `${one}/stream`);
+  await get(service, "/jobs?limit=1");
+  await get(service, "/jobs?limit=101");
+  for (const more of ["", "/status", "/logs", "/stream"]) await get(service, `/jobs/${NO_JOB}${more}`);
+}
+
+/** A job that is still waiting, because time stands still. */
+async function waiting(service: LocalService): Promise<void> {
+  service.clock.manual();
+  const { job_id } = await submit(service, "image-1", { prompt: "later" }, { webhook: "https://example.com/hook" });
+  await get(service, `/jobs/${job_id}`);
+  await get(service, `/jobs/${job_id}/status`);
+  expect((await ask(service, "DELETE", `/jobs/${job_id}`)).status).toBe(409);
+  await get(service, "/webhooks/deliveries");
+  expect((await post(service, `/webhooks/deliveries/${job_id}/redeliver`, {})).status).toBe(409);
+  await post(service, `/webhooks/deliveries/${NO_JOB}/redeliver`, {});
+  service.clock.real();
+}
+
+async function account(service: LocalService): Promise<void> {
+  for (const path of [
+    "/balance",
+    "/usage",
+    "/usage?group_by=day",
+    "/usage?group_by=model",
+    "/usage?group_by=moon",
+    "/keys?limit=1",
+    "/keys?limit=x",
+  ]) {
+    await get(service, path);
+  }
+  const { key_id } = (
+    await post(service, "/keys", {
+      name: "second",
+      scopes: ["jobs:read"],
+      kind: "service",
+      expires_at: "2999-01-01T00:00:00Z",
+    })
+  ).body;
+  await post(service, "/keys", { scopes: ["nothing"] });
+  await post(service, `/keys/${key_id}/rotate`, {});
+  await post(service, `/keys/${key_id}/rotate`, { grace_period_seconds: -1 });
+  await get(service, "/keys");
+  expect((await ask(service, "DELETE", `/keys/${key_id}`)).status).toBe(204);
+  expect((await post(service, `/keys/${key_id}/rotate`, {})).status).toBe(400);
+  await get(service, "/keys");
+  await post(service, "/tokens", { ttl_seconds: 60, scopes: ["jobs:read"] });
+  await post(service, "/tokens", { ttl_seconds: 0 });
+}
+
+async function hooks(service: LocalService): Promise<void> {
+  const hook = await receiver();
+  await get(service, "/webhooks/public-key");
+  await get(service, "/webhooks/default");
+  await post(service, "/webhooks/default/test", {});
+  await ask(service, "PUT", "/webhooks/default", { body: { url: "no url" } });
+  await ask(service, "PUT", "/webhooks/default", { body: { url: hook.url } });
+  await get(service, "/webhooks/default");
+  await post(service, "/webhooks/default/test", {});
+  const { job_id } = await submit(service, "image-1", { prompt: "announced" });
+  for (;;) {
+    const { data } = (await get(service, "/webhooks/deliveries")).body;
+    if (data.find((row: Body) => row.job_id === job_id)?.status === "DELIVERED") break;
+  }
+  expect((await post(service, `/webhooks/deliveries/${job_id}/redeliver`, {})).status).toBe(200);
+  await get(service, "/webhooks/deliveries?limit=0");
+  await ask(service, "DELETE", "/webhooks/default");
+}
+
+async function drains(service: LocalService): Promise<void> {
+  const target = await receiver();
+  const body = { name: "logs", url: target.url, secret: "s".repeat(64), headers: { "X-Team": "film" } };
+  const { id } = (await post(service, "/log-drains", body)).body;
+  await post(service, "/log-drains", { ...body, secret: "short" });
+  const one = `/log-drains/${id}`;
+  await get(service, "/log-drains");
+  await get(service, "/log-drains?limit=0");
+  await get(service, one);
+  await ask(service, "PATCH", one, { body: { name: "more logs", batch_size: 10 } });
+  await ask(service, "PATCH", one, { body: { batch_size: 0 } });
+  await post(service, `${one}/test`, {});
+  await ask(service, "PATCH", one, { body: { url: "http://10.0.0.1/x" } });
+  await post(service, `${one}/test`, {});
+  expect((await ask(service, "DELETE", one)).status).toBe(204);
+}
+
+async function chat(service: LocalService): Promise<void> {
+  const said = { model: "chat-1", messages: [{ role: "user", content: "Describe a mill." }] };
+  const path = "/chat/completions";
+  await post(service, path, { ...said, n: 2, max_tokens: 3 });
+  await post(service, path, { ...said, stream: true, stream_options: { include_usage: true } });
+  service.faults([{ kind: "fail_job", model: "chat-1" }]);
+  await post(service, path, { ...said, stream: true });
+  service.faults([]);
+  const poor = await key(service, { workspace_id: "poor" });
+  const refused = [
+    await post(service, path, {}),
+    await post(service, path, { ...said, messages: [{ role: "robot", content: 1 }], temperature: 9 }),
+    await post(service, path, said, poor),
+    await post(service, path, { ...said, model: "chat-0" }),
+    await post(service, path, { ...said, messages: [{ role: "user", content: "moderation-refused" }] }),
+  ];
+  expect(refused.map(({ status }) => status)).toEqual([400, 400, 402, 404, 422]);
+  await get(service, "/jobs");
+}
+
+test("every operation keeps every promise of the document: each status that it names is met, with the body described", async () => {
+  const service = await start({ speed: 1000 });
+  await everyOperationRefuses(service);
+  await submits(service);
+  await jobs(service);
+  await waiting(service);
+  await account(service);
+  await hooks(service);
+  await drains(service);
+  await chat(service);
+  const { met, promised } = contractOfService(service);
+  const unmet = promised.filter((one) => !met.has(one));
+  // It has no words that moderation could object to.
+  expect(unmet).toEqual(["POST /models/upscale-1 422"]);
+});
+
+test("the contract finds what is not as described", async () => {
+  const service = await start();
+  const contract = await contractOf(service.baseUrl);
+  const headers = (more: object = {}) =>
+    new Headers({ "Content-Type": "application/json", "X-Trace-Id": "0".repeat(32), ...more });
+  const balance: Seen = {
+    method: "GET",
+    path: "/balance",
+    status: 200,
+    headers: headers(),
+    text: '{"balance":1,"currency":"USD","spent":0}',
+  };
+  expect(() => contract.check(balance)).not.toThrow();
+  const refused = { code: "UNAVAILABLE", message: "x", retryable: true };
+  const wrong: readonly (readonly [string, Partial<Seen>])[] = [
+    ["not as described", { text: '{"balance":"1","currency":"USD","spent":0}' }],
+    ["additional", { text: '{"balance":1,"currency":"USD","spent":0,"more":1}' }],
+    ["this status is not described", { status: 201 }],
+    ["no such operation", { path: "/nothing" }],
+    ["described are application/json", { headers: headers({ "Content-Type": "text/plain" }) }],
+    ["has no X-Trace-Id", { headers: new Headers() }],
+    [
+      "a retryable error has retry_after",
+      { status: 503, text: JSON.stringify({ error: refused, trace_id: "0".repeat(32) }) },
+    ],
+    [
+      "frame log is not as described",
+      {
+        path: `/jobs/${NO_JOB}/stream`,
+        headers: headers({ "Content-Type": "text/event-stream" }),
+        text: "event: log\ndata: {}\n\n",
+      },
+    ],
+  ];
+  for (const [message, change] of wrong)
+    expect(() => contract.check({ ...balance, ...change }), message).toThrow(message);
+});
+
+test("another suite may wrap its fetch", async () => {
+  const service = await start();
+  const contract = await contractOf(service.baseUrl);
+  const fetch = checkedFetch(service.baseUrl, contract);
+  const response = await fetch(`${service.baseUrl}/balance`, {
+    headers: { Authorization: `Bearer ${service.apiKey}` },
+  });
+  expect(await response.json()).toMatchObject({ balance: 25 });
+  expect([...contract.met]).toEqual(["GET /balance 200"]);
+});
