@@ -1,0 +1,160 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, expect, test } from "vitest";
+import { ask, type Body, get, start, until } from "../support/service.ts";
+
+const PATH = "/chat/completions";
+const said = { model: "chat-1", messages: [{ role: "user", content: "Describe a mill." }] };
+const folders: string[] = [];
+
+afterEach(() => folders.splice(0).forEach((folder) => void rmSync(folder, { recursive: true, force: true })));
+
+test("all bad fields are listed at once, with their places", async () => {
+  const service = await start();
+  const body = {
+    model: "chat-1",
+    messages: [{ role: "robot", content: 1 }],
+    temperature: 3,
+    n: 0,
+    max_tokens: 0,
+    stop: 1,
+  };
+  const { status, body: answer } = await ask(service, "POST", PATH, { body });
+  expect(status).toBe(400);
+  const fields = answer.error.details.map((detail: Body) => detail.field);
+  expect(fields).toEqual(expect.arrayContaining(["messages[0].role", "temperature", "n", "max_tokens", "stop"]));
+  expect((await get(service, "/jobs")).body.data).toEqual([]);
+});
+
+test("nulls, unknown fields, text parts and a list of tools are taken as common clients send them", async () => {
+  const service = await start();
+  const body = {
+    ...said,
+    messages: [
+      { role: "developer", content: "Be short.", name: null },
+      {
+        role: "user",
+        content: [
+          { type: "text", text: "Describe a mill." },
+          { type: "image_url", image_url: { url: "data:," } },
+        ],
+      },
+      { role: "assistant", content: null, tool_calls: [] },
+    ],
+    temperature: null,
+    max_tokens: null,
+    stop: null,
+    stream: null,
+    response_format: { type: "text" },
+    tools: [],
+    tool_choice: "auto",
+    user: "someone",
+  };
+  const { status, body: answer } = await ask(service, "POST", PATH, { body });
+  expect(status).toBe(200);
+  expect(answer.choices[0].message.content).toContain("mill");
+  const demanded = await ask(service, "POST", PATH, { body: { ...said, tool_choice: "required" } });
+  expect(demanded.body.error).toMatchObject({ code: "INVALID_ARGUMENT", param: "tool_choice" });
+});
+
+test("a schema that cannot be answered costs nothing", async () => {
+  const service = await start();
+  const response_format = {
+    type: "json_schema",
+    json_schema: { name: "x", schema: { type: "integer", minimum: 2, maximum: 1 } },
+  };
+  const { status, body } = await ask(service, "POST", PATH, { body: { ...said, response_format } });
+  expect(status).toBe(400);
+  expect(body.error.param).toBe("response_format.json_schema.schema");
+  expect((await get(service, "/balance")).body.balance).toBe(25);
+});
+
+test("an idempotency key means nothing to a chat: two requests are two jobs", async () => {
+  const service = await start();
+  const body = { ...said, idempotency_key: "once" };
+  const first = await ask(service, "POST", PATH, { body });
+  const second = await ask(service, "POST", PATH, { body });
+  expect(second.body.id).not.toBe(first.body.id);
+  expect(second.headers.get("x-idempotent-replayed")).toBeNull();
+  expect(service.stats().jobs_by_key).toEqual({});
+});
+
+test("a chat job has the logs and the stream of any job, and can be deleted", async () => {
+  const service = await start();
+  const { id } = (await ask(service, "POST", PATH, { body: said })).body;
+  const { data } = (await get(service, `/jobs/${id}/logs`)).body;
+  expect(data.map((event: Body) => event.event)).toEqual([
+    "queued",
+    "moderation.passed",
+    "started",
+    "provider.submitted",
+    "finalizing",
+    "completed",
+  ]);
+  expect((await get(service, `/jobs/${id}/stream`)).body).toContain("event: done");
+  expect((await get(service, `/jobs/${id}`)).body.prompt).toBe("Describe a mill.");
+  expect((await ask(service, "DELETE", `/jobs/${id}`)).status).toBe(204);
+  const job = (await get(service, `/jobs/${id}`)).body;
+  expect([job.status, job.outputs, "prompt" in job]).toEqual(["COMPLETED", [], false]);
+});
+
+test("the tokens charged are the tokens counted", async () => {
+  const service = await start();
+  const { id, usage } = (await ask(service, "POST", PATH, { body: said })).body;
+  const { cost } = (await get(service, `/jobs/${id}`)).body;
+  expect(Math.round(cost * 1e6)).toBe(usage.prompt_tokens + 4 * usage.completion_tokens);
+});
+
+test("a reader that leaves does not stop the work: the job completes and is paid", async () => {
+  const service = await start({ speed: 1 });
+  service.clock.manual();
+  const leave = new AbortController();
+  const response = await fetch(`${service.baseUrl}${PATH}`, {
+    method: "POST",
+    headers: { Authorization: `Bearer ${service.apiKey}`, "Content-Type": "application/json" },
+    body: JSON.stringify({ ...said, stream: true }),
+    signal: leave.signal,
+  });
+  expect(response.status).toBe(200);
+  leave.abort();
+  await until(service, "/_local/stats", (stats) => stats.open_streams === 1);
+  await service.clock.advance(60_000);
+  const { data } = await until(service, "/jobs", (page) => page.data[0].status === "COMPLETED");
+  expect(data[0].cost).toBeGreaterThan(0);
+});
+
+test("tokens come one by one on the service's clock, faster with its speed", async () => {
+  const service = await start({ speed: 1 });
+  service.clock.manual();
+  const asked = ask(service, "POST", PATH, { body: { ...said, stream: true } });
+  const { data } = await until(service, "/jobs", (page) => page.data.length === 1);
+  expect(data[0].status).toBe("IN_PROGRESS");
+  await service.clock.advance(60_000);
+  expect((await asked).body).toContain("data: [DONE]");
+});
+
+test("a chat that the service's end interrupts is failed and refunded at the next start", async () => {
+  const dataDir = mkdtempSync(join(tmpdir(), "showrunner-chat-"));
+  folders.push(dataDir);
+  const service = await start({ dataDir, speed: 1 });
+  service.clock.manual();
+  const asked = ask(service, "POST", PATH, { body: { ...said, stream: true } });
+  await until(service, "/jobs", (page) => page.data.length === 1);
+  await service.close();
+  const frames = String((await asked).body)
+    .trim()
+    .split("\n\n");
+  expect(JSON.parse(frames.at(-1)!.slice("data: ".length)).error.code).toBe("UNAVAILABLE");
+  const again = await start({ dataDir });
+  const { data } = (await get(again, "/jobs")).body;
+  expect(data).toMatchObject([{ model: "chat-1", status: "FAILED", cost: 0 }]);
+  expect((await get(again, "/balance")).body.balance).toBe(25);
+});
+
+test("the cut of a stream by a fault is met as such", async () => {
+  const service = await start();
+  service.faults([{ kind: "cut_stream", after_frames: 2, model: "chat-1" }]);
+  const { body } = await ask(service, "POST", PATH, { body: { ...said, stream: true } });
+  expect(String(body).trim().split("\n\n")).toHaveLength(2);
+});
