@@ -7,6 +7,7 @@ import { journalError } from "./effects/service-trouble.ts";
 import type { EstimateCache } from "./estimates.ts";
 import type { UploadHandles } from "./handles.ts";
 import type { MediaStore } from "./media-store.ts";
+import { expectedMs, isKnown, type PastDurations } from "./past-durations.ts";
 import { placeholder } from "./placeholders.ts";
 
 /** The price of one step. */
@@ -37,7 +38,7 @@ export interface Quote {
   readonly totalMicros: { readonly min: number; readonly max: number | null };
   /** Step paths of the longest chain, in order. */
   readonly criticalPath: readonly string[];
-  /** Expected duration of the critical path in milliseconds, null when unknown. */
+  /** Expected duration of the critical path in milliseconds by earlier runs; null before each of its models ran once. */
   readonly forecastMs: number | null;
 }
 
@@ -45,6 +46,7 @@ export interface Pricing {
   readonly handles: UploadHandles;
   readonly estimates: EstimateCache;
   readonly media: MediaStore;
+  readonly past: PastDurations;
   readonly maxUnquotedMicros: number | null;
 }
 
@@ -95,7 +97,9 @@ export async function pricePlan(plan: Plan, pricing: Pricing, problemsSoFar: rea
     ),
   );
   problems.push(...priceProblems(plan, prices));
-  const critical = criticalPath(plan, expectedMs);
+  const critical = criticalPath(plan, (step) => expectedMs(step, pricing.past));
+  const steps = new Map(plan.steps.map((step) => [step.path, step]));
+  const isForeseen = critical.path.every((path) => isKnown(steps.get(path)!, pricing.past));
   return {
     ok: problems.length === 0,
     problems,
@@ -103,14 +107,8 @@ export async function pricePlan(plan: Plan, pricing: Pricing, problemsSoFar: rea
     prices,
     totalMicros: total(prices),
     criticalPath: critical.path,
-    forecastMs: critical.lengthMs,
+    forecastMs: isForeseen ? critical.lengthMs : null,
   };
-}
-
-/** Rough durations by what a step makes, until past runs tell better. */
-export function expectedMs(step: Plan["steps"][number]): number {
-  if (step.kind === "upload") return 500;
-  return { image: 10_000, audio: 8_000, voice: 8_000, video: 90_000 }[step.yields];
 }
 
 export function total(prices: readonly StepPrice[]): { readonly min: number; readonly max: number | null } {

@@ -29,7 +29,8 @@ import { collectGarbage, type GcOptions, type GcReport } from "./gc.ts";
 import { UploadHandles } from "./handles.ts";
 import { measureFiles } from "./measure-files.ts";
 import { type MediaStore, openMediaStore } from "./media-store.ts";
-import { expectedMs, pricePlan, type Quote } from "./quote.ts";
+import { expectedMs, type PastDurations, pastDurations } from "./past-durations.ts";
+import { pricePlan, type Quote } from "./quote.ts";
 import { compareWithService, type ReconcileReport } from "./reconcile.ts";
 import { type ResultsOf, runOutputs } from "./results.ts";
 import { type RunUpdate, Updates } from "./updates.ts";
@@ -185,6 +186,8 @@ const DEFAULT_LIMIT = 8;
 const NEAR_MS = 10 * 60_000;
 /** How often a run that waits for funds looks at the wallet. */
 const FUNDS_EVERY_MS = 10_000;
+/** Runs that expected durations are learnt from. */
+const REMEMBERED_RUNS = 10;
 /** Catalog entries and estimates are believed for so long. */
 const CACHE_MS = 5 * 60_000;
 const RUN_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
@@ -258,10 +261,17 @@ class EmbeddedShowrunner implements Showrunner {
     };
   }
 
-  #price(plan: Plan, maxUnquotedMicros: number | null): Promise<Quote> {
+  async #price(plan: Plan, maxUnquotedMicros: number | null): Promise<Quote> {
     const { media } = this.#parts;
+    const past = await this.#past();
     const estimates = this.#estimates;
-    return pricePlan(plan, { handles: this.#handles, estimates, media, maxUnquotedMicros });
+    return pricePlan(plan, { handles: this.#handles, estimates, media, past, maxUnquotedMicros });
+  }
+
+  /** How long the models took in the newest runs of this journal. */
+  async #past(): Promise<PastDurations> {
+    const runs = await this.#store.runs({ limit: REMEMBERED_RUNS });
+    return pastDurations(await Promise.all(runs.map(({ runId }) => this.#load(runId))));
   }
 
   async run<S extends z.ZodType, R extends Returns>(
@@ -480,7 +490,8 @@ class EmbeddedShowrunner implements Showrunner {
     updates.push(await this.#store.read(runId));
     const state = await this.#load(runId);
     await this.#begin(state, outcome.lease, updates, how);
-    const { rank } = criticalPath(state.planned.plan, expectedMs);
+    const past = await this.#past();
+    const { rank } = criticalPath(state.planned.plan, (step) => expectedMs(step, past));
     const order = [...state.planned.plan.steps].sort((a, b) => rank.get(b.path)! - rank.get(a.path)!);
     const longest = Math.max(1, ...rank.values());
     await drive(this.#dependencies(leaseMs), state, outcome.lease, {

@@ -271,6 +271,21 @@ describe("stopping", () => {
   });
 });
 
+describe("the forecast", () => {
+  test("is silent until each model ran once, then goes by how long they took", async () => {
+    const world = await openPaperShow({
+      sleep: () => new Promise((resolve) => void world.clock.setTimer(20_000, resolve)),
+    });
+    const { show, clock, outDir } = world;
+    expect((await during(clock, show.quote(chain, {}))).forecastMs).toBeNull();
+    await during(clock, (await during(clock, show.run(chain, {}, { id: "x", outDir }))).result());
+    const { forecastMs, criticalPath } = await during(clock, show.quote(chain, {}));
+    expect(criticalPath).toEqual(["a", "b"]);
+    expect(forecastMs).toBeGreaterThanOrEqual(40_000);
+    expect(forecastMs).toBeLessThan(60_000);
+  });
+});
+
 describe("a plan with problems", () => {
   test("is refused whole, and nothing is written down", async () => {
     const { show } = await openPaperShow();

@@ -1,0 +1,37 @@
+import type { RunState } from "../journal/state.ts";
+import type { PlanStep } from "../plan/plan.ts";
+
+/** Rough guesses in milliseconds by what a job makes; good enough to say which chain is the longer one. */
+const GUESS_MS = { image: 10_000, audio: 8_000, voice: 8_000, video: 90_000 } as const;
+const UPLOAD_MS = 500;
+
+/** How long jobs of each model took in earlier runs, from submit to end: the median, milliseconds. */
+export type PastDurations = ReadonlyMap<string, number>;
+
+export function pastDurations(runs: readonly RunState[]): PastDurations {
+  const taken = new Map<string, number[]>();
+  for (const attempt of runs.flatMap((run) => Object.values(run.steps).flatMap((step) => step.attempts))) {
+    if (attempt.phase !== "completed" || attempt.model === null) continue;
+    if (attempt.submittedAt === null || attempt.completedAt === null) continue;
+    const all = taken.get(attempt.model) ?? [];
+    all.push(attempt.completedAt - attempt.submittedAt);
+    taken.set(attempt.model, all);
+  }
+  return new Map([...taken].map(([model, all]) => [model, median(all)]));
+}
+
+/** What a step is expected to take: as its model did before, else a guess. */
+export function expectedMs(step: PlanStep, past: PastDurations): number {
+  if (step.kind === "upload") return UPLOAD_MS;
+  return past.get(step.model) ?? GUESS_MS[step.yields];
+}
+
+/** True when no guess is needed. */
+export function isKnown(step: PlanStep, past: PastDurations): boolean {
+  return step.kind === "upload" || past.has(step.model);
+}
+
+function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.floor(sorted.length / 2)]!;
+}
