@@ -10,6 +10,12 @@ export interface ChatRequest {
   readonly [field: string]: unknown;
 }
 
+export interface ChatUsage {
+  readonly promptTokens: number | null;
+  readonly completionTokens: number | null;
+  readonly totalTokens: number | null;
+}
+
 export interface ChatCompletion {
   /** Also the id of the job; it has no outputs and sends no webhook. */
   readonly id: string;
@@ -17,31 +23,32 @@ export interface ChatCompletion {
   /** Text of the first choice, or null. */
   readonly content: string | null;
   readonly finishReason: string | null;
-  readonly usage: {
-    readonly promptTokens: number | null;
-    readonly completionTokens: number | null;
-    readonly totalTokens: number | null;
-  } | null;
+  readonly usage: ChatUsage | null;
   /** The whole answer, for what is not listed here. */
   readonly raw: Readonly<Record<string, unknown>>;
 }
 
 const choice = z.object({ message: optional(z.object({ content: text })), finish_reason: text });
-const tokens = z.object({ prompt_tokens: integer, completion_tokens: integer, total_tokens: integer });
+
+export const chatUsage = z
+  .object({ prompt_tokens: integer, completion_tokens: integer, total_tokens: integer })
+  .transform(
+    (wire): ChatUsage => ({
+      promptTokens: wire.prompt_tokens,
+      completionTokens: wire.completion_tokens,
+      totalTokens: wire.total_tokens,
+    }),
+  );
 
 const completion = z
-  .looseObject({ id: z.string(), model: text, choices: listOf(choice), usage: optional(tokens) })
+  .looseObject({ id: z.string(), model: text, choices: listOf(choice), usage: optional(chatUsage) })
   .transform(
     (wire): ChatCompletion => ({
       id: wire.id,
       model: wire.model,
       content: wire.choices[0]?.message?.content ?? null,
       finishReason: wire.choices[0]?.finish_reason ?? null,
-      usage: wire.usage && {
-        promptTokens: wire.usage.prompt_tokens,
-        completionTokens: wire.usage.completion_tokens,
-        totalTokens: wire.usage.total_tokens,
-      },
+      usage: wire.usage,
       raw: wire,
     }),
   );

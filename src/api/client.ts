@@ -17,6 +17,7 @@ import {
   readOpenapi,
 } from "./catalog.ts";
 import { type ChatCompletion, type ChatRequest, chat } from "./chat.ts";
+import { type ChatChunk, chatStream } from "./chat-stream.ts";
 import { type DrainsApi, drainsApi } from "./drain-endpoints.ts";
 import { type EstimateRequest, estimateCost } from "./estimate.ts";
 import { type Downloaded, type DownloadOptions, type DownloadSource, download } from "./files/download.ts";
@@ -88,6 +89,7 @@ export interface Client {
   readonly webhooks: WebhooksApi;
   readonly drains: DrainsApi;
   chat(request: ChatRequest, options?: CallOptions): Promise<ChatCompletion>;
+  chatStream(request: ChatRequest, options?: CallOptions): AsyncIterable<ChatChunk>;
 
   /**
    * Says that a webhook for this job came: whoever follows it by webhook reads it now. Use `createWebhookHandler` with
@@ -141,6 +143,7 @@ export function createClient(options: ClientOptions): Client {
     webhooks: webhooksApi(context),
     drains: drainsApi(context),
     chat: (request, o) => chat(context, request, o),
+    chatStream: (request, o) => chatStream(context, request, o),
     notify: (jobId) => hints.notify(jobId),
     expectWebhooks: () => hints.feed(),
     clockOffsetMs: () => pacer.clockOffsetMs(),

@@ -3,7 +3,8 @@
 export type { KeysApi, NewKey, TokensApi, UsageQuery } from "./account.ts";
 // Look at the catalog and its prices.
 export type { ModelQuery } from "./catalog.ts";
-export type { ChatCompletion, ChatRequest } from "./chat.ts";
+export type { ChatCompletion, ChatRequest, ChatUsage } from "./chat.ts";
+export type { ChatChunk } from "./chat-stream.ts";
 export { type Client, createClient } from "./client.ts";
 export { type Clock, sleep, systemClock, type Timer } from "./clock.ts";
 export type { DrainSettings, DrainsApi } from "./drain-endpoints.ts";

@@ -2,15 +2,18 @@ import type { IncomingHttpHeaders } from "node:http";
 import type { Readable } from "node:stream";
 import { createParser, type EventSourceMessage } from "eventsource-parser";
 import { request } from "undici";
-import { segment } from "../base-url.ts";
 import type { HttpContext } from "../http/call.ts";
 import { startDeadline } from "../http/deadline.ts";
 import type { SendMark } from "../http/transport.ts";
-import type { PaceSlot } from "../pace/pacer.ts";
+import type { PaceSlot, RequestClass } from "../pace/pacer.ts";
 
 export interface StreamOpening {
-  readonly jobId: string;
-  readonly lastEventId: string | null;
+  readonly method: "GET" | "POST";
+  /** Below the base, already encoded. */
+  readonly path: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly json?: unknown;
+  readonly requestClass: RequestClass;
   readonly signal?: AbortSignal | undefined;
   readonly priority: number;
   /** Milliseconds without a single byte, keep-alive comments included, after which a connection counts as dead. */
@@ -26,29 +29,33 @@ export type OpenedStream =
       readonly body: Readable;
       release(): void;
       extend(): void;
+      timedOut(): boolean;
     }
   | { readonly kind: "lost"; readonly sent: boolean; readonly timedOut: boolean; readonly cause: unknown }
   | { readonly kind: "aborted"; readonly sent: boolean; readonly reason: unknown };
 
 export function openStream(context: HttpContext, opening: StreamOpening): Promise<OpenedStream> {
-  const slot: PaceSlot = { requestClass: "stream", priority: opening.priority, signal: opening.signal };
+  const slot: PaceSlot = { requestClass: opening.requestClass, priority: opening.priority, signal: opening.signal };
   return context.pacer.run(slot, async (): Promise<OpenedStream> => {
     const mark: SendMark = { sent: false };
     const deadline = startDeadline(context.clock, opening.idleMs, opening.signal);
     try {
-      const answer = await request(`${context.base.href}/jobs/${segment(opening.jobId)}/stream`, {
+      const answer = await request(`${context.base.href}${opening.path}`, {
+        method: opening.method,
+        body: opening.json === undefined ? null : JSON.stringify(opening.json),
         dispatcher: context.transport.streams,
         opaque: mark,
         headers: {
           authorization: context.authorization,
           accept: "text/event-stream",
           "user-agent": "showrunner",
-          ...(opening.lastEventId === null ? {} : { "last-event-id": opening.lastEventId }),
+          ...(opening.json === undefined ? {} : { "content-type": "application/json" }),
+          ...opening.headers,
         },
         signal: deadline.signal,
       });
-      const { release, extend } = deadline;
-      return { kind: "answer", status: answer.statusCode, headers: answer.headers, body: answer.body, release, extend };
+      const { statusCode: status, headers, body } = answer;
+      return { kind: "answer", status, headers, body, ...deadline };
     } catch (cause) {
       const timedOut = deadline.timedOut();
       deadline.release();
@@ -90,4 +97,19 @@ export async function* readStream(
     opened.release();
     opened.body.destroy();
   }
+}
+
+/** The body of an answer that is no stream, such as an error; only its first megabyte. */
+export async function readText(opened: Extract<OpenedStream, { kind: "answer" }>): Promise<string> {
+  let text = "";
+  try {
+    for await (const chunk of opened.body) {
+      text += chunk;
+      if (text.length > 1_000_000) break;
+    }
+  } finally {
+    opened.release();
+    opened.body.destroy();
+  }
+  return text;
 }

@@ -1,9 +1,10 @@
+import { segment } from "../base-url.ts";
 import { sleep } from "../clock.ts";
 import { ConnectionError } from "../errors/connection-error.ts";
 import { answerError } from "../http/answer-error.ts";
 import type { HttpContext } from "../http/call.ts";
 import { lostError } from "../http/lost-error.ts";
-import { type OpenedStream, openStream, readStream } from "./connection.ts";
+import { type OpenedStream, openStream, readStream, readText } from "./connection.ts";
 import { readFrame, type StreamFrame } from "./frame.ts";
 import { createFrameFilter, type FrameFilter } from "./frame-filter.ts";
 
@@ -67,8 +68,10 @@ async function* oneConnection(
   state: StreamState,
 ): AsyncGenerator<StreamFrame, "done" | "drained" | "cut"> {
   const opened = await openStream(context, {
-    jobId,
-    lastEventId: state.lastEventId,
+    method: "GET",
+    path: `/jobs/${segment(jobId)}/stream`,
+    headers: state.lastEventId === null ? {} : { "last-event-id": state.lastEventId },
+    requestClass: "stream",
     signal: options.signal,
     priority: options.priority ?? 0,
     idleMs: options.idleMs ?? 60_000,
@@ -123,20 +126,6 @@ async function refused(
   if (!error.retryable || state.fruitless >= (options.maxFruitless ?? 5)) throw error;
   state.retryMs = error.retryAfterMs;
   return "cut";
-}
-
-async function readText(opened: Extract<OpenedStream, { kind: "answer" }>): Promise<string> {
-  let text = "";
-  try {
-    for await (const chunk of opened.body) {
-      text += chunk;
-      if (text.length > 1_000_000) break;
-    }
-  } finally {
-    opened.release();
-    opened.body.destroy();
-  }
-  return text;
 }
 
 function describe(context: HttpContext, jobId: string, options: StreamOptions) {
