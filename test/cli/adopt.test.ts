@@ -82,6 +82,16 @@ describe("a submit that was never answered", () => {
     expect(done.stderr).toContain("declared lost");
   });
 
+  test("does not keep its run from new limits, which the journal then holds", async () => {
+    const options = await unresolvedRun(false);
+    const limits = ["--budget", "9", "--max-unquoted", "1.5", "--wait-for-funds", "1s"];
+    const { code, stderr } = await cli(["resume", "x", ...limits], options);
+    expect(code, stderr).toBe(3);
+    const events = JSON.parse((await cli(["events", "x", "--json"], options)).stdout) as { readonly event: object }[];
+    const set = { type: "run.budget.set", budgetMicros: 9_000_000, maxUnquotedMicros: 1_500_000 };
+    expect(events.map(({ event }) => event)).toContainEqual(set);
+  });
+
   test("is not resolved with a job that is another step's", async () => {
     const options = await unresolvedRun(false);
     const client = createClient({ baseUrl: service.baseUrl, apiKey: service.apiKey });
