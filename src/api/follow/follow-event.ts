@@ -24,6 +24,8 @@ export interface FollowOptions {
   /** Default `auto`: webhook where a receiver feeds the client, else stream, else poll. */
   readonly strategy?: "auto" | FollowStrategyName | undefined;
   readonly signal?: AbortSignal | undefined;
+  /** Milliseconds after which the follow throws TimeoutError; the job goes on. Default: none. */
+  readonly deadlineMs?: number | undefined;
   /** Higher goes first at the pacer. Default 0. */
   readonly priority?: number | undefined;
   /** The ack's estimate, ISO-8601; spares the first polls. */

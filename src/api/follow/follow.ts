@@ -2,6 +2,7 @@ import { ApiError } from "../errors/api-error.ts";
 import { ConnectionError } from "../errors/connection-error.ts";
 import { MalformedResponseError } from "../errors/malformed-response-error.ts";
 import { TimeoutError } from "../errors/timeout-error.ts";
+import { type Deadline, startDeadline } from "../http/deadline.ts";
 import { telemetry } from "../telemetry.ts";
 import type { FollowEvent, FollowOptions, FollowStrategyName } from "./follow-event.ts";
 import { pollFrom, pollStrategy } from "./poll.ts";
@@ -18,7 +19,7 @@ export const strategies: Readonly<Record<FollowStrategyName, FollowStrategy>> = 
 
 /**
  * Follows one job to its end, whatever the strategy: every status and log that becomes known, then `settled` with the
- * job as GET /jobs/{id} shows it. Throws ApiError where the job cannot be read.
+ * job as GET /jobs/{id} shows it. Throws ApiError where the job cannot be read, and TimeoutError at the deadline.
  */
 export async function* followJob(
   context: FollowContext,
@@ -29,20 +30,33 @@ export async function* followJob(
     "showrunner.job_id": jobId,
     "showrunner.strategy": options.strategy ?? "auto",
   });
+  const deadline = deadlineOf(context, options);
   try {
-    for await (const event of chosen(context, jobId, options)) {
+    for await (const event of chosen(context, jobId, deadline ? { ...options, signal: deadline.signal } : options)) {
       if (event.type === "settled") span.set({ "showrunner.outcome": event.outcome });
       options.onUpdate?.(event);
       yield event;
     }
     span.end();
-  } catch (error) {
+  } catch (cause) {
+    const error = deadline?.timedOut() ? tooLate(jobId, options.deadlineMs ?? 0, cause) : cause;
     span.end(error);
     throw error;
   } finally {
+    deadline?.release();
     // A caller that leaves the loop early ends the span, too.
     span.end();
   }
+}
+
+/** Null without one: thousands of follows at once should not each pay for what they do not use. */
+function deadlineOf(context: FollowContext, { deadlineMs, signal }: FollowOptions): Deadline | null {
+  return deadlineMs === undefined ? null : startDeadline(context.clock, deadlineMs, signal);
+}
+
+function tooLate(jobId: string, timeoutMs: number, cause: unknown): TimeoutError {
+  const message = `${jobId} did not end within ${timeoutMs} ms; it goes on at the service, so follow it again or read it later`;
+  return new TimeoutError(message, { timeoutMs, sent: true, cause });
 }
 
 function chosen(context: FollowContext, jobId: string, options: FollowOptions): AsyncGenerator<FollowEvent, void> {
