@@ -63,7 +63,37 @@ test("a server that ignores Range is read from the start again", async () => {
   ]);
   const result = await client.download(`${service.origin}/asset`, join(folder, "a"));
   expect(result).toMatchObject({ sha256, sizeBytes: bytes.length });
+  expect((await readFile(result.path)).equals(bytes)).toBe(true);
 });
+
+for (const obeys of [true, false]) {
+  test(`a file that changed meanwhile is never stitched together, by a server that ${obeys ? "knows" : "ignores"} If-Range`, async () => {
+    const versions = [Buffer.alloc(50_000, "a"), Buffer.alloc(50_000, "b")];
+    let version = 0;
+    const { client, service } = await setUp([
+      (request, response) => {
+        const etag = `"v${version}"`;
+        const data = versions[version]!;
+        const condition = request.headers["if-range"];
+        const isSame = !obeys || condition === undefined || condition === etag;
+        const from = isSame ? Number(/bytes=(\d+)-/.exec(request.headers.range ?? "")?.[1] ?? 0) : 0;
+        response.writeHead(from > 0 ? 206 : 200, {
+          etag,
+          "content-length": data.length - from,
+          ...(from > 0 && { "content-range": `bytes ${from}-${data.length - 1}/${data.length}` }),
+        });
+        if (version > 0) return void response.end(data.subarray(from));
+        version = 1;
+        response.write(data.subarray(0, 20_000), () => setImmediate(() => response.destroy()));
+      },
+    ]);
+    await client.download(`${service.origin}/asset`, join(folder, "a"));
+    expect((await readFile(join(folder, "a"))).equals(versions[1]!)).toBe(true);
+    // Whatever arrived of the first version, nothing of it was kept; a resumed piece was asked for with its version.
+    for (const { headers } of service.seen.slice(1))
+      if (headers.range !== undefined) expect(headers["if-range"]).toBe('"v0"');
+  });
+}
 
 test("a lapsed URL is replaced by a fresh one from the job", async () => {
   const service: { origin: string } = { origin: "" };

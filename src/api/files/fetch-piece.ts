@@ -12,6 +12,15 @@ export type Piece =
   | { readonly kind: "refused"; readonly status: number }
   | { readonly kind: "broken"; readonly cause: unknown; readonly retryAfterMs: number | null };
 
+/**
+ * What names the version of the bytes, for If-Range: a strong ETag, else a Last-Modified. Null when the server gave
+ * neither; then only length and range can show that the file changed.
+ */
+function validatorOf(headers: IncomingHttpHeaders): string | null {
+  const etag = headerText(headers, "etag");
+  return etag !== null && !etag.startsWith("W/") ? etag : headerText(headers, "last-modified");
+}
+
 /** Fetches what the part still lacks, in one request. Throws only the caller's abort and failures of the disk. */
 export async function fetchPiece(
   context: HttpContext,
@@ -24,7 +33,11 @@ export async function fetchPiece(
     const offset = part.sizeBytes;
     const answer = await request(url, {
       dispatcher: context.transport.streams,
-      headers: { "user-agent": "showrunner", ...(offset > 0 ? { range: `bytes=${offset}-` } : {}) },
+      headers: {
+        "user-agent": "showrunner",
+        ...(offset > 0 && { range: `bytes=${offset}-` }),
+        ...(offset > 0 && part.validator !== null && { "if-range": part.validator }),
+      },
       signal: deadline.signal,
     });
     const { statusCode: status, headers, body } = answer;
@@ -33,12 +46,15 @@ export async function fetchPiece(
       return await unusable(context, status, headers, part);
     }
     const plan = bodyPlan(status, headers, offset);
-    if (plan === null) {
+    const isOther = status === 206 && part.validator !== null && changed(part.validator, headers);
+    if (plan === null || isOther) {
       body.on("error", () => {}).destroy();
       await part.restart();
-      return { kind: "broken", cause: new Error("the range sent is not the range asked for"), retryAfterMs: null };
+      const cause = new Error(isOther ? "the file changed meanwhile" : "the range sent is not the range asked for");
+      return { kind: "broken", cause, retryAfterMs: null };
     }
     if (plan.restart) await part.restart();
+    if (status === 200) part.validator = validatorOf(headers);
     for await (const chunk of body as AsyncIterable<Buffer>) {
       deadline.extend();
       await part.append(chunk);
@@ -59,6 +75,12 @@ export async function fetchPiece(
   } finally {
     deadline.release();
   }
+}
+
+/** For servers that do not know If-Range: a piece that names another version is of another file. */
+function changed(validator: string, headers: IncomingHttpHeaders): boolean {
+  const now = validatorOf(headers);
+  return now !== null && now !== validator;
 }
 
 async function unusable(

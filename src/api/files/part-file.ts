@@ -5,6 +5,8 @@ import { basename, dirname, join } from "node:path";
 /** A file in the making, beside its target and hashed as it grows. */
 export interface PartFile {
   readonly sizeBytes: number;
+  /** ETag or Last-Modified of what is in it, so that only the same file is continued; null when unknown. */
+  validator: string | null;
   append(chunk: Uint8Array): Promise<void>;
   /** Begins again from nothing. */
   restart(): Promise<void>;
@@ -18,11 +20,19 @@ export async function openPart(target: string): Promise<PartFile> {
   const folder = dirname(target);
   await mkdir(folder, { recursive: true });
   const path = join(folder, `.${basename(target).slice(0, 60)}.${randomBytes(6).toString("hex")}.part`);
-  const file = await open(path, "wx", 0o644);
+  // Appending: after a restart the next byte belongs at the front, wherever writing had come to.
+  const file = await open(path, "ax", 0o644);
   let hash = createHash("sha256");
   let sizeBytes = 0;
+  let validator: string | null = null;
   let over = false;
   return {
+    get validator() {
+      return validator;
+    },
+    set validator(found) {
+      validator = found;
+    },
     get sizeBytes() {
       return sizeBytes;
     },
@@ -35,6 +45,7 @@ export async function openPart(target: string): Promise<PartFile> {
       await file.truncate(0);
       hash = createHash("sha256");
       sizeBytes = 0;
+      validator = null;
     },
     async commit() {
       await file.sync();
