@@ -1,0 +1,88 @@
+import { crc32 } from "node:zlib";
+import { expect, test } from "vitest";
+import { PICTURE } from "../../../src/local-service/stub/stub-media.ts";
+import { ask, type Body, key, made, start, uploaded } from "../support/service.ts";
+
+/* The rest of the rules of the described video model; validation.test.ts has the others. */
+
+const film = { aspect_ratio: "16:9", duration_ms: 5000, prompt: "waves" };
+const { prompt: _prompt, ...bare } = film;
+const shots = (count: number, duration_ms: number) => ({
+  ...bare,
+  multi_prompt: Array(count).fill({ prompt: "a", duration_ms }),
+});
+
+/** The tiny picture, made larger by a chunk that shows nothing. */
+function pictureOf(bytes: number): Buffer {
+  const picture = Buffer.from(PICTURE.bytes);
+  const headerEnd = 33;
+  const chunk = Buffer.alloc(bytes - picture.length);
+  chunk.writeUInt32BE(chunk.length - 12, 0);
+  chunk.write("teSt", 4, "latin1");
+  chunk.writeUInt32BE(crc32(chunk.subarray(4, chunk.length - 4)), chunk.length - 4);
+  return Buffer.concat([picture.subarray(0, headerEnd), chunk, picture.subarray(headerEnd)]);
+}
+
+test("every listed value of the example model is accepted, and the next one beyond is not", async () => {
+  const service = await start();
+  const reasonOf = async (input: object) => {
+    const { status, body } = await ask(service, "POST", "/models/video-1/estimate", { body: { input } });
+    return status === 200 ? "fine" : `${body.error.param} ${body.error.details[0].reason}`;
+  };
+  for (let duration_ms = 3000; duration_ms <= 15_000; duration_ms += 1000) {
+    expect(await reasonOf({ ...film, duration_ms })).toBe("fine");
+  }
+  for (const duration_ms of [2999, 3500, 16_000]) {
+    expect(await reasonOf({ ...film, duration_ms })).toBe("input.duration_ms enum");
+  }
+  for (const aspect_ratio of ["16:9", "9:16", "1:1"]) expect(await reasonOf({ ...film, aspect_ratio })).toBe("fine");
+  for (const cfg_scale of [0, 0.5, 1]) expect(await reasonOf({ ...film, cfg_scale })).toBe("fine");
+  expect(await reasonOf({ ...film, cfg_scale: -0.1 })).toBe("input.cfg_scale minimum");
+  expect(await reasonOf({ ...film, num_outputs: 1 })).toBe("fine");
+  expect(await reasonOf({ ...film, generate_audio: false })).toBe("fine");
+  expect(await reasonOf({ ...film, generate_audio: "no" })).toBe("input.generate_audio type");
+  for (const shot_type of ["customize", "intelligent"]) expect(await reasonOf({ ...film, shot_type })).toBe("fine");
+  expect(await reasonOf({ ...film, shot_type: "wild" })).toBe("input.shot_type enum");
+  expect(await reasonOf({ ...film, negative_prompt: "x".repeat(2500) })).toBe("fine");
+  expect(await reasonOf({ ...film, negative_prompt: "x".repeat(2501) })).toBe("input.negative_prompt maxLength");
+  expect(await reasonOf(shots(6, 2000))).toBe("fine");
+  expect(await reasonOf(shots(1, 15_000))).toBe("fine");
+  expect(await reasonOf(shots(1, 1500))).toBe("input.multi_prompt[0].duration_ms enum");
+  expect(await reasonOf(shots(2, 8000))).toBe("input.multi_prompt max_total_duration_ms");
+});
+
+test("a start image alone, with an end image, or neither is fine under either quality", async () => {
+  const service = await start();
+  const picture = await uploaded(service, PICTURE.bytes);
+  for (const tier of [{ quality: "standard" }, { quality: "pro", resolution: "4K" }]) {
+    for (const frames of [{}, { start_image: picture }, { start_image: picture, end_image: picture }]) {
+      const body = { input: { ...film, ...tier, ...frames } };
+      expect((await ask(service, "POST", "/models/video-1/estimate", { body })).status).toBe(200);
+    }
+  }
+});
+
+test("an image of 10485760 bytes is taken, one of a byte more is refused by name", async () => {
+  const service = await start();
+  const estimate = async (bytes: number) => {
+    const input = { ...film, start_image: await uploaded(service, pictureOf(bytes)) };
+    return ask(service, "POST", "/models/video-1/estimate", { body: { input } });
+  };
+  expect((await estimate(10_485_760)).status).toBe(200);
+  const refused = await estimate(10_485_761);
+  expect(refused.body.error.details).toMatchObject([{ field: "input.start_image", reason: "max_file_size_bytes" }]);
+});
+
+test("an upload and an asset of another account are as unknown as any", async () => {
+  const service = await start();
+  const picture = await uploaded(service, PICTURE.bytes);
+  const { asset_id } = (await made(service, "image-1", { prompt: "x" })).outputs[0];
+  const credential = await key(service, { owner_id: "colleague" });
+  const detail = async (start_image: object): Promise<Body> => {
+    const body = { input: { ...film, start_image } };
+    return (await ask(service, "POST", "/models/video-1/estimate", { body, credential })).body.error.details[0];
+  };
+  expect(await detail(picture)).toMatchObject({ field: "input.start_image.url", reason: "not_found" });
+  const asset = { source: "asset", asset_id };
+  expect(await detail(asset)).toMatchObject({ field: "input.start_image.asset_id", reason: "not_found" });
+});
