@@ -17,7 +17,6 @@ export const exactly = (value: unknown): JsonSchema => ({ const: value });
 export const listOf = (items: JsonSchema): JsonSchema => ({ type: "array", items });
 export const id = (prefix: string): JsonSchema => ({ type: "string", pattern: `^${prefix}_[0-9a-f-]{36}$` });
 export const refTo = (component: string): JsonSchema => ({ $ref: `#/components/schemas/${component}` });
-export const described = (description: string, schema: JsonSchema): JsonSchema => ({ description, ...schema });
 
 export function orNull(schema: JsonSchema): JsonSchema {
   const { type } = schema;

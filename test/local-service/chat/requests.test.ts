@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import fc from "fast-check";
 import { afterEach, expect, test } from "vitest";
 import { ask, type Body, get, start, until } from "../support/service.ts";
 
@@ -157,4 +158,50 @@ test("the cut of a stream by a fault is met as such", async () => {
   service.faults([{ kind: "cut_stream", after_frames: 2, model: "chat-1" }]);
   const { body } = await ask(service, "POST", PATH, { body: { ...said, stream: true } });
   expect(String(body).trim().split("\n\n")).toHaveLength(2);
+});
+
+test("whatever is sent, the answer is a completion or a 4xx in the envelope, and the wallet pays for completions only", async () => {
+  const service = await start();
+  const names = [
+    "messages",
+    "stream",
+    "temperature",
+    "max_tokens",
+    "n",
+    "stop",
+    "response_format",
+    "seed",
+    "tool_choice",
+  ];
+  const messages = fc.array(
+    fc.record({ role: fc.constantFrom("user", "system", "robot"), content: fc.oneof(fc.string(), fc.jsonValue()) }),
+  );
+  const body = fc
+    .tuple(fc.dictionary(fc.constantFrom(...names), fc.jsonValue({ maxDepth: 3 })), fc.option(messages))
+    .map(([fields, said]) => ({ model: "chat-1", ...fields, ...(said ? { messages: said } : {}) }));
+  const property = fc.asyncProperty(body, async (sent) => {
+    const { status } = await ask(service, "POST", PATH, { body: sent });
+    expect([200, 400]).toContain(status);
+  });
+  await fc.assert(property, { numRuns: Number(process.env["SHOWRUNNER_TEST_RUNS"] ?? 200) });
+  const { balance, spent } = (await get(service, "/balance")).body;
+  expect(balance + spent).toBeCloseTo(25, 9);
+  expect((await get(service, "/jobs")).body.data.every((job: Body) => job.status === "COMPLETED")).toBe(true);
+});
+
+test("prompts made to be slow are answered or refused, none hangs", async () => {
+  const service = await start();
+  const slow = [
+    "“".repeat(900_000),
+    "a ".repeat(450_000),
+    "{".repeat(900_000),
+    `fields: ${"a and ".repeat(150_000)}`,
+    "((((".repeat(200_000),
+  ];
+  for (const content of slow) {
+    const { status } = await ask(service, "POST", PATH, { body: { ...said, messages: [{ role: "user", content }] } });
+    expect([200, 400]).toContain(status);
+  }
+  const tooLong = { ...said, messages: [{ role: "user", content: "x".repeat(1_000_001) }] };
+  expect((await ask(service, "POST", PATH, { body: tooLong })).body.error).toMatchObject({ param: "messages" });
 });

@@ -41,7 +41,7 @@ function keywordsOf(text: string): [string, ...string[]] {
 
 /** Where the subject may stand, best place first: a quotation of some words, then what follows certain words. */
 const PLACES = [
-  /["“«]([^"”»\n ]+ [^"”»\n]{2,200})["”»]/u,
+  /["“«]([^"”»\n ]{1,60} [^"”»\n]{2,200})["”»]/u,
   /\b(?:about|(?:topic|subject|theme|story|film|video) is)\s+([^.!?\n]{3,200})/iu,
   /:[ \t\n]+([^\n:{[]{3,300})/u,
   /\b(?:of|for|on|featuring|showing|starring|describe|imagine)\s+((?:an?|the|my|our)?\s*[^.!?\n]{3,200})/iu,

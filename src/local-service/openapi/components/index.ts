@@ -14,5 +14,3 @@ export const COMPONENTS = {
   ...chatComponents,
   ...errorComponents,
 };
-
-export type ComponentName = keyof typeof COMPONENTS;
