@@ -36,6 +36,9 @@ const whole: Connection = { replay: 2, twice: true, share: 100, pieces: 5, end: 
 const frame = (event: string, id: number, data: unknown) =>
   `event: ${event}\nid: ${id}\ndata: ${JSON.stringify(data)}\n\n`;
 
+/** Long characters, so that pieces of a body end within one. */
+const message = (id: number) => `${id}${"🎬".repeat(40)}`;
+
 /** The frames of a life, each under its position from 1 on as its id, and what a reader should make of them. */
 function tell(steps: readonly string[]) {
   const progressOf = (count: number) => steps.slice(0, count).filter((step) => step === "progress").length;
@@ -48,7 +51,7 @@ function tell(steps: readonly string[]) {
           timestamp: "2030-01-01T00:00:00Z",
           level: "info",
           event: "progress",
-          message: `Szene ${index + 1}: Blütenstaub – 🎬`,
+          message: message(index + 1),
           source: "worker",
           data: {},
         }),
@@ -63,7 +66,7 @@ function tell(steps: readonly string[]) {
     const size = Math.max(1, Math.ceil(kept.length / plan.pieces));
     return Array.from({ length: Math.ceil(kept.length / size) }, (_, at) => kept.subarray(at * size, (at + 1) * size));
   };
-  const logs = steps.flatMap((step, index) => (step === "log" ? [index + 1] : []));
+  const logs = steps.flatMap((step, index) => (step === "log" ? [`${index + 1} ${message(index + 1)}`] : []));
   return { connection, logs };
 }
 
@@ -180,14 +183,14 @@ test("whatever comes first, every log is told once and in order, then the termin
           clock,
           random: () => 0.5,
         });
-        const toldLogs: number[] = [];
+        const toldLogs: string[] = [];
         const told: string[] = [];
         const progress: number[] = [];
         let over = false;
         const reading = (async () => {
           for await (const frame of client.stream("job_1", { maxFruitless: 1_000 })) {
             told.push(frame.type === "status" ? frame.status.status : frame.type);
-            if (frame.type === "log") toldLogs.push(frame.log.id);
+            if (frame.type === "log") toldLogs.push(`${frame.log.id} ${frame.log.message}`);
             if (frame.type === "status") progress.push(frame.status.progress ?? -1);
             // A consumer is slow as it likes: bytes, ends and timers overtake it.
             await scheduler.schedule(Promise.resolve());
