@@ -314,7 +314,7 @@ class EmbeddedShowrunner implements Showrunner {
   }
 
   async resume(runId: string, options: ResumeOptions = {}): Promise<RunHandle> {
-    return this.#open(runId, { resume: true, ...options });
+    return this.#open(runId, options);
   }
 
   runs(): Promise<readonly RunRow[]> {
@@ -441,10 +441,7 @@ class EmbeddedShowrunner implements Showrunner {
   }
 
   /** Takes the lease, folds what is there, and drives the run in the background. */
-  async #open(
-    runId: string,
-    how: ResumeOptions & { readonly quote?: Quote; readonly resume?: boolean },
-  ): Promise<RunHandle> {
+  async #open(runId: string, how: ResumeOptions & { readonly quote?: Quote }): Promise<RunHandle> {
     const known = await this.#load(runId);
     this.#checkAccount(known);
     const updates = new Updates();
@@ -473,7 +470,7 @@ class EmbeddedShowrunner implements Showrunner {
     known: RunState,
     updates: Updates,
     stop: AbortController,
-    how: ResumeOptions & { readonly quote?: Quote; readonly resume?: boolean },
+    how: ResumeOptions & { readonly quote?: Quote },
   ): Promise<RunResult> {
     if (isRunFinal(known.status)) {
       updates.push(await this.#store.read(runId));

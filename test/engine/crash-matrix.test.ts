@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../recipes/models.ts";
+import { placeholder } from "../../src/engine/placeholders.ts";
 import {
   createMemoryJournal,
   file,
@@ -21,7 +22,7 @@ const catalog = builtInCatalog();
 let folder: string;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "crash-matrix-"));
-  await writeFile(join(folder, "sample.wav"), wavHeader());
+  await writeFile(join(folder, "sample.wav"), placeholder("audio", { durationMs: 50 })!);
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
@@ -131,21 +132,3 @@ test("killed at every journal append and every request boundary, a run resumes t
   }
   console.log(`crash matrix: ${whole.count} points, each resumed to the same ${expected.jobs} jobs and files`);
 }, 300_000);
-
-/** A file that is recognised as sound. */
-function wavHeader(): Buffer {
-  const header = Buffer.alloc(44 + 800);
-  header.write("RIFF", 0, "latin1");
-  header.writeUInt32LE(36 + 800, 4);
-  header.write("WAVEfmt ", 8, "latin1");
-  header.writeUInt32LE(16, 16);
-  header.writeUInt16LE(1, 20);
-  header.writeUInt16LE(1, 22);
-  header.writeUInt32LE(8000, 24);
-  header.writeUInt32LE(16000, 28);
-  header.writeUInt16LE(2, 32);
-  header.writeUInt16LE(16, 34);
-  header.write("data", 36, "latin1");
-  header.writeUInt32LE(800, 40);
-  return header;
-}

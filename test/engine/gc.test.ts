@@ -7,6 +7,7 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../recipes/models.ts";
 import { openMediaStore } from "../../src/engine/media-store.ts";
+import { placeholder } from "../../src/engine/placeholders.ts";
 import { file, pipeline, type Showrunner } from "../../src/index.ts";
 import { during, openPaperShow, type PaperShow } from "../support/paper-show.ts";
 
@@ -78,7 +79,7 @@ describe("collecting garbage", () => {
     const world = await openPaperShow({ balanceMicros: 0 });
     const { show, clock, outDir, paper } = world;
     const sample = join(mkdtempSync(join(tmpdir(), "gc-")), "sample.wav");
-    writeFileSync(sample, wav());
+    writeFileSync(sample, placeholder("audio", { durationMs: 1000 })!);
     const started = await during(
       clock,
       show.run(clone, { sample, of: "a lamp" }, { id: "poor", outDir, concurrency: 1 }),
@@ -89,7 +90,9 @@ describe("collecting garbage", () => {
     const before = await media.hashes();
     expect(before.length).toBeGreaterThan(0);
     expect((await show.gc()).runs).toEqual([]);
-    const upload = createHash("sha256").update(wav()).digest("hex");
+    const upload = createHash("sha256")
+      .update(placeholder("audio", { durationMs: 1000 })!)
+      .digest("hex");
     expect(await media.hashes()).toContain(upload);
     paper.balanceMicros = 1_000_000;
     expect((await during(clock, (await show.resume("poor")).result())).status).toBe("succeeded");
@@ -119,22 +122,3 @@ describe("collecting garbage", () => {
     expect(await media.hashes()).toEqual([]);
   });
 });
-
-/** A second of silence. */
-function wav(): Buffer {
-  const data = 16_000;
-  const head = Buffer.alloc(44);
-  head.write("RIFF", 0);
-  head.writeUInt32LE(36 + data, 4);
-  head.write("WAVEfmt ", 8);
-  head.writeUInt32LE(16, 16);
-  head.writeUInt16LE(1, 20);
-  head.writeUInt16LE(1, 22);
-  head.writeUInt32LE(8000, 24);
-  head.writeUInt32LE(16_000, 28);
-  head.writeUInt16LE(2, 32);
-  head.writeUInt16LE(16, 34);
-  head.write("data", 36);
-  head.writeUInt32LE(data, 40);
-  return Buffer.concat([head, Buffer.alloc(data)]);
-}
