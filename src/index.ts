@@ -107,3 +107,4 @@ export {
 } from "./plan/index.ts";
 export type { JobStep, Json, Plan, PlanStep, Problem, UploadStep } from "./plan/plan.ts";
 export type { RunReport, StepReport } from "./run/report.ts";
+export { type TimelinePhase, type TimelineSpan, timelineOf } from "./run/timeline.ts";
