@@ -1,9 +1,11 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { openShowrunner } from "../../src/index.ts";
 import { type LocalService, startLocalService } from "../../src/local-service/index.ts";
@@ -77,7 +79,7 @@ test("a process frozen for longer than its lease is fenced out when it wakes", a
   const frozen = await racer(1000);
   frozen.go();
   await eventually(() => service.stats().jobs_created >= 4);
-  frozen.child.kill("SIGSTOP");
+  await freezeBetweenCommits(frozen.child);
   const heir = await (async () => {
     for (;;) {
       const next = await racer(30_000);
@@ -94,6 +96,35 @@ test("a process frozen for longer than its lease is fenced out when it wakes", a
   expect(service.stats().jobs_created).toBe(12);
   expect(service.stats().charged_micros).toBe(12 * 20_000);
 });
+
+/**
+ * Stops a process while it writes nothing. One that is frozen inside a commit keeps SQLite's write lock for as long as
+ * it sleeps: everybody else is told so (JOURNAL_BUSY) and nobody can take anything over.
+ */
+async function freezeBetweenCommits(child: ChildProcess): Promise<void> {
+  const probe = new DatabaseSync(join(folder, "journal.db"), { timeout: 0 });
+  try {
+    for (;;) {
+      child.kill("SIGSTOP");
+      await eventually(() => readFileSync(`/proc/${child.pid}/stat`, "latin1").includes(") T "));
+      if (isFree(probe)) return;
+      child.kill("SIGCONT");
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  } finally {
+    probe.close();
+  }
+}
+
+function isFree(probe: DatabaseSync): boolean {
+  try {
+    probe.exec("BEGIN IMMEDIATE");
+    probe.exec("ROLLBACK");
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 async function eventually(holds: () => boolean): Promise<void> {
   while (!holds()) await new Promise((resolve) => setImmediate(resolve));
