@@ -5,6 +5,10 @@ export interface DiagramOptions {
   readonly note?: (step: PlanStep) => string;
   /** Steps to stand out, such as those of the critical path. */
   readonly highlighted?: readonly string[];
+  /** A class for the group of a step, such as its status, for a page that has its own style. Letters, digits and `-`. */
+  readonly classOf?: (step: PlanStep) => string;
+  /** True: no style and no ground of its own, because the page that holds the picture brings them. SVG only. */
+  readonly unstyled?: boolean;
 }
 
 export function noteOf(step: PlanStep, options: DiagramOptions): string {

@@ -31,14 +31,16 @@ export function planSvg(plan: Plan, options: DiagramOptions = {}): string {
     }),
   );
   const boxes = plan.steps.map((step) =>
-    box(step, cells.get(step.path)!, { note: noteOf(step, options), isCritical: highlighted.has(step.path) }),
+    box(step, cells.get(step.path)!, {
+      note: noteOf(step, options),
+      classes: [options.classOf?.(step) ?? "", highlighted.has(step.path) ? "critical" : ""],
+    }),
   );
   const count = plan.steps.length === 1 ? "1 step" : `${plan.steps.length} steps`;
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" role="img">`,
     `<title>${text(plan.pipeline)}: ${count}</title>`,
-    `<style>${STYLE}\n</style>`,
-    `<rect width="100%" height="100%" fill="#fff"/>`,
+    ...(options.unstyled ? [] : [`<style>${STYLE}\n</style>`, `<rect width="100%" height="100%" fill="#fff"/>`]),
     ...edges,
     ...boxes,
     "</svg>",
@@ -50,9 +52,16 @@ function corner({ column, row }: Cell): { readonly x: number; readonly y: number
   return { x: MARGIN + column * (BOX.width + GAP.across), y: MARGIN + row * (BOX.height + GAP.down) };
 }
 
-function box(step: PlanStep, cell: Cell, look: { readonly note: string; readonly isCritical: boolean }): string {
+interface Look {
+  readonly note: string;
+  readonly classes: readonly string[];
+}
+
+function box(step: PlanStep, cell: Cell, look: Look): string {
   const { x, y } = corner(cell);
-  const classes = ["step", step.kind, step.yields, ...(look.isCritical ? ["critical"] : [])].join(" ");
+  const classes = ["step", step.kind, step.yields, ...look.classes]
+    .filter((name) => /^[\w-]+$/.test(name ?? ""))
+    .join(" ");
   return [
     `<g class="${classes}" transform="translate(${x} ${y})">`,
     `<title>${text(`${step.path}: ${look.note}`)}</title>`,
