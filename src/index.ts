@@ -59,6 +59,8 @@ export {
   type Voice,
   type VoiceResult,
 } from "./define/index.ts";
+// Say it.
+export { formatDuration } from "./duration.ts";
 export {
   AccountMismatchError,
   InvalidOptionError,
@@ -67,6 +69,7 @@ export {
   RunBusyError,
 } from "./engine/errors.ts";
 export type { GcOptions, GcReport } from "./engine/gc.ts";
+export { type MediaStore, openMediaStore } from "./engine/media-store.ts";
 export type { Quote, StepPrice } from "./engine/quote.ts";
 export type { ReconcileReport } from "./engine/reconcile.ts";
 // Run, resume, look.
@@ -88,7 +91,11 @@ export type { JournalError, OutputFacts, PauseReason, PriceBasis, RunEvent, Stor
 export { createMemoryJournal } from "./journal/memory.ts";
 export { openSqliteJournal } from "./journal/sqlite.ts";
 export type { JournalStore, RunRow } from "./journal/store.ts";
+// Look closer: what report and dashboard are made of.
+export { apply as applyEvent, FOLD_VERSION, fold as foldEvents } from "./journal/fold.ts";
+export type { AttemptState, OutputState, RunState, StepState } from "./journal/state.ts";
 export { jobMachine, outputMachine, runMachine, stepMachine } from "./lifecycle/index.ts";
+export { formatUsd, parseUsd } from "./money.ts";
 // Plan and price.
 export {
   type CriticalPath,
