@@ -1,9 +1,9 @@
-import { readFileSync } from "node:fs";
 import { Command, CommanderError } from "commander";
 import type { Context } from "./context.ts";
 import { ExitCode } from "./exit-code.ts";
 import { explainError } from "./explain-error.ts";
 import type { Io } from "./io.ts";
+import { ownVersion } from "./own-version.ts";
 import { addCalls } from "./program/calls.ts";
 import type { Finish } from "./program/flags.ts";
 import { addServing } from "./program/machine.ts";
@@ -54,11 +54,6 @@ export function createProgram(context: Context, finish: Finish): Command {
   program.commandsGroup("The service:");
   addCalls(program, context, finish);
   return program;
-}
-
-function ownVersion(): string {
-  const manifest = readFileSync(new URL("../../package.json", import.meta.url), "utf8");
-  return (JSON.parse(manifest) as { readonly version: string }).version;
 }
 
 const examples = `

@@ -50,6 +50,12 @@ export function addLooking(program: Command, context: Context, finish: Finish): 
     .action(async (id: string, flags: object) =>
       finish(await (await import("../commands/show.ts")).show(context, id, flags)),
     );
+  withService(program.command("report <run-id>"))
+    .description("write what happened into one HTML file, with the media in it")
+    .option("--out <file.html>", "where to write it (default: report.html in the run's folder)")
+    .action(async (id: string, flags: object) =>
+      finish(await (await import("../commands/report.ts")).report(context, id, flags)),
+    );
   withService(program.command("events <run-id>"))
     .description("print what happened to a run")
     .option("--follow", "go on printing until the run rests")

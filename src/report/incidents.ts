@@ -1,0 +1,95 @@
+import { formatUsd, type StoredEvent } from "../index.ts";
+
+/** Something that did not go straight: what it was, and what was done about it. */
+export interface Incident {
+  readonly at: number;
+  /** Null when it concerns the whole run. */
+  readonly step: string | null;
+  readonly what: string;
+  readonly why: string;
+  /** What it cost, where that is known. */
+  readonly costMicros: number | null;
+}
+
+/** Retries, waits, refusals, pauses and crashes of a run, in order of time. */
+export function incidentsOf(events: readonly StoredEvent[]): readonly Incident[] {
+  const costs = costsOf(events);
+  return events.flatMap((stored): readonly Incident[] => {
+    const said = incident(stored.event, costs);
+    const step = "step" in stored.event && typeof stored.event.step === "string" ? stored.event.step : null;
+    return said === null ? [] : [{ at: stored.at, step, costMicros: null, ...said }];
+  });
+}
+
+type Said = { readonly what: string; readonly why: string; readonly costMicros?: number | null };
+
+const withdrawn = {
+  funds: "The wallet could not pay for it; nothing was charged, and it was sent again once it could.",
+  expired: "A file that it uses had expired at the service; it was uploaded again, free of charge.",
+  unsent: "The service could not be reached; nothing had been sent.",
+} as const;
+
+function incident(event: StoredEvent["event"], costs: ReadonlyMap<string, number>): Said | null {
+  switch (event.type) {
+    case "lease.taken":
+      return event.epoch < 2
+        ? null
+        : { what: "taken up again", why: "Another process, or a later one, went on where the journal ended." };
+    case "run.paused":
+      return { what: `paused: ${event.reason}`, why: event.message };
+    case "run.resumed":
+      return { what: "resumed", why: "" };
+    case "run.budget.set":
+      return {
+        what: "allowed another amount",
+        why: event.budgetMicros === null ? "No budget." : `A budget of $${formatUsd(event.budgetMicros)}.`,
+      };
+    case "job.failed": {
+      const retried =
+        costs.has(`${event.step} ${event.attempt + 1}`) || costs.has(`sent ${event.step} ${event.attempt + 1}`);
+      const costMicros = costs.get(`${event.step} ${event.attempt}`) ?? null;
+      return {
+        what: `attempt ${event.attempt} failed${retried ? ", tried again" : ""}`,
+        why: `${event.error.code}: ${event.error.message}`,
+        costMicros,
+      };
+    }
+    case "job.submit.refused":
+      return { what: `attempt ${event.attempt} refused`, why: event.error.message };
+    case "job.submit.unknown":
+      return {
+        what: "no answer to the submit",
+        why: `${event.message} Asked again with the same body and key, so that it cannot be paid for twice.`,
+      };
+    case "job.submit.withdrawn":
+      return { what: "submit put back", why: withdrawn[event.reason] };
+    case "job.unresolved":
+      return { what: "needs a decision", why: event.message };
+    case "job.adopted":
+      return {
+        what: "decided by a person",
+        why: event.jobId === null ? "The submit made no job." : `The submit made ${event.jobId}.`,
+      };
+    case "output.expired":
+      return { what: `output ${event.index} expired at the service`, why: "" };
+    default:
+      return later(event);
+  }
+}
+
+/** Kinds of events that say themselves why. */
+function later(event: { readonly type: string; readonly why?: unknown; readonly message?: unknown }): Said | null {
+  if (event.type === "step.reset") return { what: "made again", why: String(event.why ?? "") };
+  if (event.type === "task.failed" || event.type === "chat.failed" || event.type === "chat.abandoned")
+    return { what: event.type.replace(".", " "), why: String(event.message ?? "") };
+  return null;
+}
+
+function costsOf(events: readonly StoredEvent[]): ReadonlyMap<string, number> {
+  const costs = new Map<string, number>();
+  for (const { event } of events) {
+    if (event.type === "job.settled") costs.set(`${event.step} ${event.attempt}`, event.costMicros);
+    if (event.type === "job.submit.intended") costs.set(`sent ${event.step} ${event.attempt}`, 0);
+  }
+  return costs;
+}

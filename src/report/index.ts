@@ -1,0 +1,57 @@
+import { mkdir, rename, writeFile } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
+import type { Showrunner, StoredEvent } from "../index.ts";
+import { reportFacts } from "./facts.ts";
+import { placeMedia } from "./media.ts";
+import { reportPage } from "./page/page.ts";
+
+export { type ReportFacts, reportFacts } from "./facts.ts";
+export type { MediaPlace } from "./page/gallery.ts";
+export { reportPage } from "./page/page.ts";
+
+/** Media within the page, all together. */
+const INLINE_BYTES = 4_000_000;
+
+export interface WriteReportOptions {
+  /** The HTML file. Default: `report.html` in the run's own folder. */
+  readonly file?: string | undefined;
+  /** Media that may stand in the page itself, bytes in all. Default 4 000 000; the others stay beside it. */
+  readonly inlineBytes?: number;
+  /** Epoch milliseconds, said in the page. */
+  readonly writtenAt: number;
+  /** Showrunner's own version, said in the page. */
+  readonly version: string;
+}
+
+export interface WrittenReport {
+  /** Absolute path of the page. */
+  readonly file: string;
+  readonly sizeBytes: number;
+  /** How many media stand in the page, beside it, or are gone. */
+  readonly media: { readonly inline: number; readonly beside: number; readonly missing: number };
+}
+
+/** Writes a run's report. Throws what `show` and `events` throw, and Node's own errors of the file system. */
+export async function writeReport(
+  show: Pick<Showrunner, "show" | "events">,
+  runId: string,
+  options: WriteReportOptions,
+): Promise<WrittenReport> {
+  const events: StoredEvent[] = [];
+  for await (const event of show.events(runId)) events.push(event);
+  const facts = reportFacts(await show.show(runId), events);
+  const file = resolve(options.file ?? join(facts.report.out_dir, "report.html"));
+  await mkdir(dirname(file), { recursive: true });
+  const media = await placeMedia(facts, file, options.inlineBytes ?? INLINE_BYTES);
+  const page = reportPage(facts, media, options);
+  // Written whole or not at all: somebody may be looking at the one before.
+  await writeFile(`${file}.part`, page);
+  await rename(`${file}.part`, file);
+  const types = [...media.values()].map(({ type }) => type);
+  const countOf = (wanted: string) => types.filter((type) => type === wanted).length;
+  return {
+    file,
+    sizeBytes: Buffer.byteLength(page),
+    media: { inline: countOf("inline"), beside: countOf("beside"), missing: countOf("missing") },
+  };
+}

@@ -1,0 +1,66 @@
+import { formatDuration } from "../../index.ts";
+import type { FinalFile, ReportFacts } from "../facts.ts";
+import { type Html, html } from "./html.ts";
+import { size } from "./words.ts";
+
+/** Where a page finds the bytes of a file. `missing`: it is no longer where the run put it. */
+export type MediaPlace =
+  | { readonly type: "inline" | "beside"; readonly url: string }
+  | { readonly type: "missing"; readonly path: string };
+
+/** Places by file name, as in {@link FinalFile.file}. */
+export type MediaPlaces = ReadonlyMap<string, MediaPlace>;
+
+/** What the run returned, to be seen and heard. */
+export function gallery({ files, report }: ReportFacts, places: MediaPlaces): Html {
+  if (files.length === 0) {
+    const why = report.status === "succeeded" ? "The run returned no files." : "No returned file is finished yet.";
+    return html`<p class="empty">${why}</p>`;
+  }
+  const figures = [...files.entries()]
+    .sort(([, a], [, b]) => rank(a) - rank(b))
+    .map(([at, file]) => {
+      const place = places.get(file.file) ?? { type: "missing", path: file.file };
+      return html`<figure class="${shapeOf(file)}">${player(file, place)}
+<figcaption><strong>${file.name}</strong>
+<span class="facts">${describe(file)}</span>
+<a href="#made-${at}">how it was made</a></figcaption></figure>`;
+    });
+  return html`<div class="gallery">${figures}</div>`;
+}
+
+export function describe(file: FinalFile): string {
+  const parts = [
+    file.width !== null && file.height !== null ? `${file.width} × ${file.height}` : null,
+    file.durationMs === null ? null : formatDuration(file.durationMs),
+    file.contentType,
+    file.sizeBytes === null ? null : size(file.sizeBytes),
+  ];
+  return parts.filter((part) => part !== null).join(" · ");
+}
+
+/** What is watched stands before what is looked at, and that before what is heard. */
+function rank({ contentType }: FinalFile): number {
+  const at = ["video", "image", "audio"].indexOf(contentType.split("/")[0] ?? "");
+  return at < 0 ? 3 : at;
+}
+
+function shapeOf({ width, height, contentType }: FinalFile): string {
+  if (contentType.startsWith("audio/")) return "sound";
+  if (!/^(image|video)\//.test(contentType)) return "plain";
+  return width !== null && height !== null && height > width ? "upright" : "wide";
+}
+
+function player(file: FinalFile, place: MediaPlace): Html {
+  if (place.type === "missing")
+    return html`<div class="gone">No longer at <span class="breakable">${place.path}</span></div>`;
+  const { url } = place;
+  if (file.contentType.startsWith("image/")) return html`<img src="${url}" alt="${file.name}, made by ${file.step}">`;
+  if (file.contentType.startsWith("video/")) {
+    return html`<video src="${url}#t=0.001" controls preload="metadata" playsinline aria-label="${file.name}"></video>`;
+  }
+  if (file.contentType.startsWith("audio/")) {
+    return html`<audio src="${url}" controls preload="metadata" aria-label="${file.name}"></audio>`;
+  }
+  return html`<div class="gone">${place.type === "beside" ? html`<a href="${url}">open ${file.file}</a>` : file.file}</div>`;
+}

@@ -1,0 +1,38 @@
+import { formatUsd } from "../../index.ts";
+
+export function usd(micros: number): string {
+  return micros < 0 ? `−$${formatUsd(-micros)}` : `$${formatUsd(micros)}`;
+}
+
+export function usdOr(micros: number | null, otherwise = "–"): string {
+  return micros === null ? otherwise : usd(micros);
+}
+
+/** The difference of an amount from the one expected: `+$0.02`, `−$0.02`, `as quoted`. */
+export function difference(actual: number | null, expected: number | null): string {
+  if (actual === null || expected === null) return "–";
+  if (actual === expected) return "as quoted";
+  return actual > expected ? `+${usd(actual - expected)}` : usd(actual - expected);
+}
+
+export function count(n: number, noun: string): string {
+  return `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
+}
+
+export function size(bytes: number): string {
+  if (bytes < 1000) return `${bytes} B`;
+  if (bytes < 1_000_000) return `${(bytes / 1000).toFixed(1)} kB`;
+  return bytes < 1e9 ? `${(bytes / 1e6).toFixed(1)} MB` : `${(bytes / 1e9).toFixed(2)} GB`;
+}
+
+/** `2026-11-21 07:33:05 UTC`. */
+export function instant(ms: number): string {
+  return `${new Date(ms).toISOString().slice(0, 19).replace("T", " ")} UTC`;
+}
+
+/** Of a list: `a`, `a and b`, `a, b and 3 more`. */
+export function listed(words: readonly string[], most = 4): string {
+  if (words.length > most) return `${words.slice(0, most - 1).join(", ")} and ${words.length - most + 1} more`;
+  if (words.length < 2) return words.join("");
+  return `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`;
+}
