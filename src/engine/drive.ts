@@ -4,7 +4,7 @@ import { EVENT_VERSION, type RunEvent, type StoredEvent } from "../journal/event
 import { apply, FOLD_VERSION } from "../journal/fold.ts";
 import { isRunFinal, type RunState } from "../journal/state.ts";
 import type { InboxEntry, JournalStore, Lease, Progress } from "../journal/store.ts";
-import type { Json, PlanStep } from "../plan/plan.ts";
+import type { Json, Plan, PlanStep } from "../plan/plan.ts";
 import { type Command, commandId } from "../run/command.ts";
 import { decide } from "../run/decide.ts";
 import { inboxEvents } from "../run/inbox.ts";
@@ -31,9 +31,16 @@ export interface DriveDependencies extends Omit<EffectContext, "state" | "signal
   readonly inboxEveryMs: number;
 }
 
-export interface DriveOptions {
+/** Which steps go first. */
+export interface Schedule {
   readonly order: readonly PlanStep[];
-  readonly rank: (step: string) => number;
+  /** Priority of a step's requests. */
+  readonly priority: (step: string) => number;
+}
+
+export interface DriveOptions {
+  /** Asked again whenever the plan has grown or changed. */
+  readonly schedule: (plan: Plan) => Schedule;
   /** Aborted to stop gracefully: no new submits, those under way are settled, then the run parks. */
   readonly stop: AbortSignal;
   readonly onEvents: (events: readonly StoredEvent[]) => void;
@@ -60,6 +67,7 @@ class Driver {
   /** Aborts what may be broken off at any moment: everything but submits. */
   readonly #interrupt = new AbortController();
   #failure: unknown = null;
+  #scheduled: { readonly plan: Plan; readonly schedule: Schedule } | null = null;
   #wake: () => void = () => {};
 
   constructor(deps: DriveDependencies, state: RunState, lease: Lease, options: DriveOptions) {
@@ -114,7 +122,7 @@ class Driver {
     for (;;) {
       const decision = decide(this.#state, {
         now: at,
-        order: this.#options.order,
+        order: this.#schedule().order,
         active: new Set([...this.#active, ...commands.keys()]),
         notBefore: this.#notBefore,
         idempotencyWindowMs: this.#deps.idempotencyWindowMs,
@@ -127,6 +135,12 @@ class Driver {
         return { events, commands: due, wakeAt: decision.wakeAt };
       }
     }
+  }
+
+  #schedule(): Schedule {
+    const { plan } = this.#state.planned;
+    if (this.#scheduled?.plan !== plan) this.#scheduled = { plan, schedule: this.#options.schedule(plan) };
+    return this.#scheduled.schedule;
   }
 
   async #commit(events: readonly RunEvent[], inbox: readonly InboxEntry[], park = false): Promise<boolean> {
@@ -162,7 +176,7 @@ class Driver {
       ...this.#deps,
       state: this.#state,
       signal: this.#interrupt.signal,
-      priority: step === null ? 0 : this.#options.rank(step),
+      priority: step === null ? 0 : this.#schedule().priority(step),
       emit: (events) => this.#answer(events),
       progress: (progress) => this.#progress(progress),
     };

@@ -3,7 +3,7 @@ import type { PlanStep } from "../plan/plan.ts";
 
 /** Rough guesses in milliseconds by what a job makes; good enough to say which chain is the longer one. */
 const GUESS_MS = { image: 10_000, audio: 8_000, voice: 8_000, video: 90_000 } as const;
-const UPLOAD_MS = 500;
+const LOCAL_MS = { upload: 500, chat: 5_000, task: 2_000, approve: 0, pick: 0, expand: 0 } as const;
 
 /** How long jobs of each model took in earlier runs, from submit to end: the median, milliseconds. */
 export type PastDurations = ReadonlyMap<string, number>;
@@ -22,13 +22,13 @@ export function pastDurations(runs: readonly RunState[]): PastDurations {
 
 /** What a step is expected to take: as its model did before, else a guess. */
 export function expectedMs(step: PlanStep, past: PastDurations): number {
-  if (step.kind === "upload") return UPLOAD_MS;
+  if (step.kind !== "job") return LOCAL_MS[step.kind];
   return past.get(step.model) ?? GUESS_MS[step.yields];
 }
 
 /** True when no guess is needed. */
 export function isKnown(step: PlanStep, past: PastDurations): boolean {
-  return step.kind === "upload" || past.has(step.model);
+  return step.kind !== "job" || past.has(step.model);
 }
 
 function median(values: readonly number[]): number {

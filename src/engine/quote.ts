@@ -2,7 +2,7 @@ import { ApiError } from "../api/index.ts";
 import type { PriceBasis } from "../journal/events.ts";
 import { formatUsd } from "../money.ts";
 import { criticalPath, referencesOf, resolveInput } from "../plan/index.ts";
-import type { JobStep, Json, Plan, Problem, Reference } from "../plan/plan.ts";
+import type { JobStep, Json, Plan, PlanStep, Problem, Reference } from "../plan/plan.ts";
 import { journalError } from "./effects/service-trouble.ts";
 import type { EstimateCache } from "./estimates.ts";
 import type { UploadHandles } from "./handles.ts";
@@ -91,9 +91,7 @@ export async function pricePlan(plan: Plan, pricing: Pricing, problemsSoFar: rea
 
   const prices = await Promise.all(
     plan.steps.map((step): StepPrice | Promise<StepPrice> =>
-      step.kind === "job"
-        ? price(step)
-        : { step: step.path, model: null, costMicros: 0, basis: "free", maxCostMicros: 0, reason: null },
+      step.kind === "job" ? price(step) : unpriced(step, pricing.maxUnquotedMicros),
     ),
   );
   problems.push(...priceProblems(plan, prices));
@@ -111,6 +109,29 @@ export async function pricePlan(plan: Plan, pricing: Pricing, problemsSoFar: rea
   };
 }
 
+/** Steps that the service does not quote: free ones, and those that run under a maximum only. */
+function unpriced(step: Exclude<PlanStep, JobStep>, maxUnquotedMicros: number | null): StepPrice {
+  const base = { step: step.path, model: null };
+  switch (step.kind) {
+    case "chat": {
+      const maxCostMicros = step.policy.maxCostMicros ?? maxUnquotedMicros;
+      const reason = "chat is billed by what was said";
+      return { ...base, model: step.model, costMicros: null, basis: "unquotable", maxCostMicros, reason };
+    }
+    case "expand": {
+      const reason = "its steps are known once its value is";
+      return { ...base, costMicros: null, basis: "unquotable", maxCostMicros: step.maxCostMicros, reason };
+    }
+    case "upload":
+    case "task":
+    case "approve":
+    case "pick":
+      return { ...base, costMicros: 0, basis: "free", maxCostMicros: 0, reason: null };
+    default:
+      return step satisfies never;
+  }
+}
+
 export function total(prices: readonly StepPrice[]): { readonly min: number; readonly max: number | null } {
   let min = 0;
   let max: number | null = 0;
@@ -126,13 +147,15 @@ export function total(prices: readonly StepPrice[]): { readonly min: number; rea
 async function standIn(plan: Plan, step: JobStep, ref: Ref, pricing: Pricing): Promise<Json | null> {
   const source = plan.steps.find(({ path }) => path === ref.step)!;
   if (source.kind === "upload") return { source: "upload", sha256: source.file.sha256 };
+  if (ref.as === "value") return null;
   if (ref.as === "voice") return pricing.estimates.anyVoice(step.model);
   if (ref.kind === undefined) return null;
-  const bytes = placeholder(ref.kind, { durationMs: spokenMs(source) });
+  const bytes = placeholder(ref.kind, { durationMs: source.kind === "job" ? spokenMs(source) : 5000 });
   if (bytes === null) return null;
   const { sha256 } = await pricing.media.put({ bytes });
   const media: Json = { source: "upload", sha256 };
-  return ref.output === "all" ? Array.from({ length: source.outputs }, () => media) : media;
+  const outputs = source.kind === "job" ? source.outputs : 1;
+  return ref.output === "all" ? Array.from({ length: outputs }, () => media) : media;
 }
 
 function spokenMs(source: JobStep): number {
@@ -159,7 +182,7 @@ function refusal(step: JobStep, error: ApiError): readonly Problem[] {
 
 function priceProblems(plan: Plan, prices: readonly StepPrice[]): readonly Problem[] {
   return plan.steps.flatMap((step, index): readonly Problem[] => {
-    if (step.kind !== "job") return [];
+    if (step.kind !== "job" && step.kind !== "chat") return [];
     const { costMicros, basis, maxCostMicros } = prices[index]!;
     const own = step.policy.maxCostMicros;
     if (basis === "unquotable" && maxCostMicros === null) {

@@ -1,8 +1,9 @@
 import { join } from "node:path";
 import type { ResultOf, Returns } from "../define/index.ts";
 import type { OutputState, RunState } from "../journal/state.ts";
+import { isReference } from "../plan/index.ts";
 import type { Reference, Returned } from "../plan/plan.ts";
-import { isReference, referenced } from "../run/resolve.ts";
+import { referenced, referencedValue } from "../run/resolve.ts";
 import type { MediaStore } from "./media-store.ts";
 
 export type ResultsOf<R extends Returns> = ResultOf<R>;
@@ -22,7 +23,8 @@ function resolveOne(state: RunState, media: MediaStore, ref: Reference["$ref"]):
     const stored = state.steps[ref.step]?.upload;
     return stored === null || stored === undefined ? null : { path: media.path(stored.sha256), ...stored };
   }
-  const outputs = referenced(state, ref).map((output) => one(state, media, ref.step, output));
+  if (ref.as === "value") return referencedValue(state, ref) ?? null;
+  const outputs = referenced(state, ref).map(({ step, output }) => one(state, media, step, output));
   return ref.output === "all" ? outputs : (outputs[0] ?? null);
 }
 

@@ -1,4 +1,4 @@
-import type { Json, Plan } from "../plan/plan.ts";
+import type { Json, Plan, PlanStep, Reference } from "../plan/plan.ts";
 
 /** Version of the event shapes below; stored with every event. */
 export const EVENT_VERSION = 1;
@@ -35,7 +35,27 @@ export interface RunLimits {
 }
 
 /** Why a run does not go on by itself. */
-export type PauseReason = "funds" | "budget" | "approval" | "stopped" | "drift" | "unresolved";
+export type PauseReason = "funds" | "budget" | "approval" | "stopped" | "drift" | "unresolved" | "code";
+
+/** A file that a task wrote: its facts, and its bytes in the media store. */
+export interface TaskFile extends OutputFacts {
+  readonly name: string;
+  readonly sha256: string;
+  readonly sizeBytes: number;
+}
+
+/** Bytes in the media store. */
+export interface StoredCopy {
+  readonly sha256: string;
+  readonly sizeBytes: number;
+  readonly contentType: string;
+}
+
+/** One output of one step. */
+export interface Chosen {
+  readonly step: string;
+  readonly index: number;
+}
 
 export type StepEnd = "succeeded" | "partial" | "failed" | "skipped" | "cancelled";
 export type RunEnd = "succeeded" | "partial" | "failed" | "cancelled";
@@ -78,8 +98,29 @@ export type RunEvent =
     }
   | { readonly type: "run.resumed" }
   | { readonly type: "run.finished"; readonly status: RunEnd; readonly message: string | null }
+  /** A run that was through goes on: a step is to be made again. */
+  | { readonly type: "run.reopened" }
+  /** The code changed and whoever resumed it accepted that. Steps that are to be made again follow as `step.reset`. */
+  | { readonly type: "run.replanned"; readonly plan: Plan; readonly quoteMicros: number | null }
   | { readonly type: "step.started"; readonly step: string }
-  | { readonly type: "step.finished"; readonly step: string; readonly status: StepEnd; readonly reason: string | null }
+  | {
+      readonly type: "step.finished";
+      readonly step: string;
+      readonly status: StepEnd;
+      readonly reason: string | null;
+      /** Set on a step that was skipped because its `when` did not hold, and on those that only used such steps. */
+      readonly unwanted?: true;
+    }
+  /** A step that was through is to be made again; what it made stays listed. */
+  | { readonly type: "step.reset"; readonly step: string; readonly why: string }
+  /** An earlier run made the very same, and it still exists: nothing is asked of the service. */
+  | {
+      readonly type: "step.reused";
+      readonly step: string;
+      readonly from: { readonly runId: string; readonly step: string };
+      readonly outputs: readonly (OutputFacts & { readonly copy: StoredCopy | null })[];
+      readonly value: Json;
+    }
   | {
       readonly type: "upload.stored";
       readonly step: string;
@@ -147,6 +188,64 @@ export type RunEvent =
       readonly contentType: string;
     }
   | { readonly type: "output.expired"; readonly step: string; readonly attempt: number; readonly index: number }
+  | {
+      readonly type: "chat.intended";
+      readonly step: string;
+      readonly attempt: number;
+      readonly model: string;
+      readonly input: Json;
+      readonly holdMicros: number;
+    }
+  | {
+      readonly type: "chat.answered";
+      readonly step: string;
+      readonly attempt: number;
+      readonly value: Json;
+      readonly costMicros: number;
+    }
+  | {
+      readonly type: "chat.failed";
+      readonly step: string;
+      readonly attempt: number;
+      readonly error: JournalError;
+      readonly costMicros: number;
+    }
+  /** Sent by a process that is gone. It may have been charged: its hold counts against the budget as if it had. */
+  | {
+      readonly type: "chat.abandoned";
+      readonly step: string;
+      readonly attempt: number;
+      readonly holdMicros: number;
+    }
+  | {
+      readonly type: "task.done";
+      readonly step: string;
+      readonly value: Json;
+      readonly files: readonly TaskFile[];
+    }
+  | { readonly type: "task.failed"; readonly step: string; readonly error: JournalError }
+  | {
+      readonly type: "approval.decided";
+      readonly step: string;
+      readonly approved: boolean;
+      /** Position in what the step shows; null when there is nothing to choose. */
+      readonly pick: number | null;
+      readonly note: string | null;
+    }
+  | {
+      readonly type: "pick.made";
+      readonly step: string;
+      readonly chosen: Chosen;
+      /** By position in what the step chooses among; null where nothing was scored. */
+      readonly scores: readonly (number | null)[] | null;
+    }
+  | {
+      readonly type: "expand.planned";
+      readonly step: string;
+      readonly steps: readonly PlanStep[];
+      readonly returns: readonly Reference[];
+      readonly groups: Plan["groups"];
+    }
   /** A returned output became a named file; `file` is relative to the run's outDir. */
   | {
       readonly type: "file.placed";

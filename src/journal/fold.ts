@@ -1,21 +1,25 @@
 import { ShowrunnerError } from "../errors.ts";
 import { next, type TransitionTable, tables } from "../lifecycle/index.ts";
-import type { OutputFacts, StoredEvent } from "./events.ts";
-import type {
-  AttemptState,
-  JobPhase,
-  MoneyPhase,
-  OutputPhase,
-  OutputState,
-  RunPlanned,
-  RunState,
-  RunStatus,
-  StepState,
-  StepStatus,
+import type { Plan } from "../plan/plan.ts";
+import type { OutputFacts, StoredCopy, StoredEvent } from "./events.ts";
+import {
+  type AttemptState,
+  type ChatState,
+  isStepFinal,
+  type JobPhase,
+  type MoneyPhase,
+  newStep,
+  type OutputPhase,
+  type OutputState,
+  type RunPlanned,
+  type RunState,
+  type RunStatus,
+  type StepState,
+  type StepStatus,
 } from "./state.ts";
 
 /** Version of {@link RunState}; a stored snapshot of another version is not used. */
-export const FOLD_VERSION = 1;
+export const FOLD_VERSION = 2;
 
 /** The journal holds an event that its charts do not allow there: it was damaged, or written by something else. */
 export class IllegalEventError extends ShowrunnerError {
@@ -40,17 +44,7 @@ export function fold(events: Iterable<StoredEvent>): RunState | null {
 
 export function newRun(runId: string, planned: RunPlanned, at: number, seq = 1): RunState {
   const steps: { [path: string]: StepState } = {};
-  for (const { path } of planned.plan.steps) {
-    steps[path] = {
-      path,
-      status: "waiting",
-      reason: null,
-      startedAt: null,
-      finishedAt: null,
-      attempts: [],
-      upload: null,
-    };
-  }
+  for (const { path } of planned.plan.steps) steps[path] = newStep(path);
   return {
     runId,
     seq,
@@ -65,6 +59,7 @@ export function newRun(runId: string, planned: RunPlanned, at: number, seq = 1):
     steps,
     spentMicros: 0,
     heldMicros: 0,
+    presumedMicros: 0,
     files: [],
     budgetMicros: planned.budgetMicros,
     maxUnquotedMicros: planned.maxUnquotedMicros,
@@ -151,9 +146,34 @@ export function apply(state: RunState, stored: StoredEvent): void {
       const step = stepOf(event.step);
       moveStep(step, `step.${event.status}`);
       step.reason = event.reason;
+      step.unwanted = event.unwanted === true;
       step.finishedAt = at;
       break;
     }
+    case "step.reset": {
+      const step = stepOf(event.step);
+      moveStep(step, event.type);
+      // What it made stays in the list of attempts; only a step's own results are forgotten.
+      const { attempts, chats } = step;
+      state.steps[event.step] = { ...newStep(event.step), attempts, chats, voided: attempts.length + chats.length };
+      state.files = state.files.filter((file) => file.step !== event.step);
+      break;
+    }
+    case "step.reused": {
+      const step = stepOf(event.step);
+      step.outputs = event.outputs.map((output) => ({ ...output, phase: reusedPhase(output) }));
+      step.value = event.value;
+      step.reusedFrom = event.from;
+      break;
+    }
+    case "run.reopened":
+      moveRun(event.type);
+      state.finishedAt = null;
+      state.message = null;
+      break;
+    case "run.replanned":
+      replan(state, event.plan, event.quoteMicros);
+      break;
     case "upload.stored":
       stepOf(event.step).upload = {
         sha256: event.sha256,
@@ -252,6 +272,62 @@ export function apply(state: RunState, stored: StoredEvent): void {
       }
       break;
     }
+    case "chat.intended": {
+      const { attempt: n, holdMicros } = event;
+      const { chats } = stepOf(event.step);
+      if (n !== chats.length + 1 || chats.at(-1)?.phase === "sent") throw illegal(`(chat ${chats.length})`);
+      chats.push({ n, phase: "sent", holdMicros, costMicros: null, error: null, sentAt: at });
+      state.heldMicros += holdMicros;
+      break;
+    }
+    case "chat.answered":
+    case "chat.failed": {
+      const step = stepOf(event.step);
+      const chat = sentChat(step, event.attempt, illegal);
+      chat.phase = event.type === "chat.answered" ? "answered" : "failed";
+      chat.costMicros = event.costMicros;
+      state.heldMicros -= chat.holdMicros;
+      state.spentMicros += event.costMicros;
+      if (event.type === "chat.answered") step.value = event.value;
+      else chat.error = event.error;
+      break;
+    }
+    case "chat.abandoned": {
+      const chat = sentChat(stepOf(event.step), event.attempt, illegal);
+      chat.phase = "abandoned";
+      state.heldMicros -= chat.holdMicros;
+      state.presumedMicros += chat.holdMicros;
+      break;
+    }
+    case "task.done": {
+      const step = stepOf(event.step);
+      step.value = event.value;
+      step.outputs = event.files.map(({ name: _, sha256, sizeBytes, ...facts }): OutputState => {
+        const contentType = facts.contentType ?? "application/octet-stream";
+        return { ...facts, phase: "kept", copy: { sha256, sizeBytes, contentType } };
+      });
+      break;
+    }
+    case "task.failed":
+      stepOf(event.step).failures.push({ at, error: event.error });
+      break;
+    case "approval.decided": {
+      const step = stepOf(event.step);
+      step.approval = { approved: event.approved, note: event.note };
+      break;
+    }
+    case "pick.made":
+      stepOf(event.step).chosen = event.chosen;
+      break;
+    case "expand.planned": {
+      const step = stepOf(event.step);
+      step.expanded = event.returns;
+      const { plan } = state.planned;
+      const steps = [...plan.steps, ...event.steps];
+      state.planned = { ...state.planned, plan: { ...plan, steps, groups: { ...plan.groups, ...event.groups } } };
+      for (const { path } of event.steps) state.steps[path] ??= newStep(path);
+      break;
+    }
     case "file.placed":
       state.files.push({ name: event.name, step: event.step, index: event.index, file: event.file });
       break;
@@ -259,6 +335,28 @@ export function apply(state: RunState, stored: StoredEvent): void {
       event satisfies never;
   }
   state.seq = stored.seq;
+}
+
+function sentChat(step: StepState, n: number, illegal: (from: string) => Error): ChatState {
+  const chat = step.chats[n - 1];
+  if (chat?.phase !== "sent" || n !== step.chats.length) throw illegal(`(chat ${n} of ${step.path})`);
+  return chat;
+}
+
+/** The new plan's steps beside what the old one's made; a step that is gone stays listed, and ends if it had not. */
+function replan(state: RunState, plan: Plan, quoteMicros: number | null): void {
+  state.planned = { ...state.planned, plan, quoteMicros };
+  const wanted = new Set(plan.steps.map(({ path }) => path));
+  for (const path of wanted) state.steps[path] ??= newStep(path);
+  for (const step of Object.values(state.steps)) {
+    if (!wanted.has(step.path) && !isStepFinal(step.status)) step.status = "cancelled";
+  }
+}
+
+function reusedPhase(output: OutputFacts & { readonly copy: StoredCopy | null }): OutputPhase {
+  if (output.voiceId !== null) return "available";
+  if (output.assetId === null) return "kept";
+  return output.copy === null ? "available" : "downloaded";
 }
 
 function newAttempt(n: number): AttemptState {

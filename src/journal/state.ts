@@ -1,5 +1,5 @@
-import type { Json, PlanStep } from "../plan/plan.ts";
-import type { JournalError, OutputFacts, PauseReason, PriceBasis, RunEvent } from "./events.ts";
+import type { Json, PlanStep, Reference } from "../plan/plan.ts";
+import type { Chosen, JournalError, OutputFacts, PauseReason, PriceBasis, RunEvent, StoredCopy } from "./events.ts";
 
 export type RunPlanned = RunEvent & { readonly type: "run.planned" };
 export type RunStatus = "planned" | "running" | "paused" | "succeeded" | "partial" | "failed" | "cancelled";
@@ -27,17 +27,10 @@ export type JobPhase =
 export type MoneyPhase = "none" | "held" | "settled" | "released";
 export type OutputPhase = "pending" | "available" | "downloaded" | "kept" | "expired" | "failed";
 
-/** Bytes in the media store. */
-export interface StoredBytes {
-  readonly sha256: string;
-  readonly sizeBytes: number;
-  readonly contentType: string;
-}
-
 export interface OutputState extends OutputFacts {
   phase: OutputPhase;
   /** Our own copy, once downloaded. */
-  copy: StoredBytes | null;
+  copy: StoredCopy | null;
 }
 
 export interface AttemptState {
@@ -59,15 +52,43 @@ export interface AttemptState {
   outputs: OutputState[];
 }
 
+/** One send of a chat request. */
+export interface ChatState {
+  readonly n: number;
+  phase: "sent" | "answered" | "failed" | "abandoned";
+  readonly holdMicros: number;
+  /** Null until it is known; of an abandoned one it never is. */
+  costMicros: number | null;
+  error: JournalError | null;
+  readonly sentAt: number;
+}
+
 export interface StepState {
   readonly path: string;
   status: StepStatus;
   reason: string | null;
+  /** Skipped because a `when` did not hold: nobody misses what it would have made. */
+  unwanted: boolean;
   startedAt: number | null;
   finishedAt: number | null;
   attempts: AttemptState[];
+  /** Attempts and chats that do not count any more, since the step is made again. */
+  voided: number;
   /** The file's bytes, for upload steps. */
-  upload: StoredBytes | null;
+  upload: StoredCopy | null;
+  chats: ChatState[];
+  /** Failed tries of a task. */
+  failures: { readonly at: number; readonly error: JournalError }[];
+  /** Files of a task, or what was taken over from an earlier run. */
+  outputs: OutputState[] | null;
+  /** What a chat or a task yielded. Absent until it did. */
+  value?: Json;
+  approval: { readonly approved: boolean; readonly note: string | null } | null;
+  /** What an approval or a pick stands for. */
+  chosen: Chosen | null;
+  /** What an expansion stands for; null until it was planned. */
+  expanded: readonly Reference[] | null;
+  reusedFrom: { readonly runId: string; readonly step: string } | null;
 }
 
 export interface PauseState {
@@ -90,7 +111,8 @@ export interface RunState {
   readonly runId: string;
   seq: number;
   epoch: number;
-  readonly planned: RunPlanned;
+  /** With the steps of expansions, and after drift was accepted with the new plan. */
+  planned: RunPlanned;
   status: RunStatus;
   message: string | null;
   pause: PauseState | null;
@@ -102,6 +124,8 @@ export interface RunState {
   spentMicros: number;
   /** Sum of holds not yet settled or released. */
   heldMicros: number;
+  /** Holds of abandoned chats, which may or may not have been charged; they count against the budget. */
+  presumedMicros: number;
   files: PlacedFile[];
   /** As planned, or as set since. */
   budgetMicros: number | null;
@@ -110,7 +134,12 @@ export interface RunState {
 
 /** The attempt that counts: the newest, or null before the first. */
 export function lastAttempt(step: StepState): AttemptState | null {
-  return step.attempts.at(-1) ?? null;
+  return step.attempts.length > step.voided ? step.attempts.at(-1)! : null;
+}
+
+/** The chat request that counts: the newest, or null before the first. */
+export function lastChat(step: StepState): ChatState | null {
+  return step.chats.length > step.voided ? step.chats.at(-1)! : null;
 }
 
 export function isStepFinal(status: StepStatus): boolean {
@@ -121,9 +150,30 @@ export function isRunFinal(status: RunStatus): boolean {
   return status !== "planned" && status !== "running" && status !== "paused";
 }
 
-/** Outputs of a finished step in order; an upload has none. */
+/** Outputs of a finished step's own, in order; an upload has none. */
 export function outputsOf(step: StepState): readonly OutputState[] {
-  return lastAttempt(step)?.outputs ?? [];
+  return step.outputs ?? lastAttempt(step)?.outputs ?? [];
+}
+
+export function newStep(path: string): StepState {
+  return {
+    path,
+    status: "waiting",
+    reason: null,
+    unwanted: false,
+    startedAt: null,
+    finishedAt: null,
+    attempts: [],
+    voided: 0,
+    upload: null,
+    chats: [],
+    failures: [],
+    outputs: null,
+    approval: null,
+    chosen: null,
+    expanded: null,
+    reusedFrom: null,
+  };
 }
 
 export function planStep(state: RunState, path: string): PlanStep {

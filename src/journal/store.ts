@@ -39,8 +39,8 @@ export interface LedgerTotals {
 /** What others want of a run; anyone may write it, only the driver consumes it. */
 export type InboxMessage =
   | { readonly type: "stop" }
-  | { readonly type: "approve"; readonly step: string; readonly pick?: number }
-  | { readonly type: "reject"; readonly step: string }
+  | { readonly type: "approve"; readonly step: string; readonly pick?: number; readonly note?: string }
+  | { readonly type: "reject"; readonly step: string; readonly note?: string }
   | { readonly type: "adopt"; readonly step: string; readonly jobId: string | null }
   | { readonly type: "webhook"; readonly jobId: string };
 

@@ -1,10 +1,13 @@
 import { setup } from "xstate";
 
+/** Through, unless a step of it is to be made again. */
+const again = { on: { "run.reopened": "running" } } as const;
+
 /**
  * A run.
  *
  * ```
- * planned → running ⇄ paused → succeeded | partial | failed | cancelled
+ * planned → running ⇄ paused → succeeded | partial | failed | cancelled → (run.reopened) → running
  * ```
  *
  * Why it is paused (funds, budget, approval, stopped, drift, unresolved) is data of the pause: a paused run whose
@@ -19,7 +22,8 @@ export const runMachine = setup({
       | { type: "run.succeeded" }
       | { type: "run.partial" }
       | { type: "run.failed" }
-      | { type: "run.cancelled" },
+      | { type: "run.cancelled" }
+      | { type: "run.reopened" },
   },
 }).createMachine({
   id: "run",
@@ -36,9 +40,9 @@ export const runMachine = setup({
       },
     },
     paused: { on: { "run.paused": "paused", "run.resumed": "running", "run.cancelled": "cancelled" } },
-    succeeded: { type: "final" },
-    partial: { type: "final" },
-    failed: { type: "final" },
-    cancelled: { type: "final" },
+    succeeded: again,
+    partial: again,
+    failed: again,
+    cancelled: again,
   },
 });

@@ -1,5 +1,8 @@
 import { setup } from "xstate";
 
+/** Through, unless somebody wants it made again. */
+const again = { on: { "step.reset": "waiting" } } as const;
+
 /**
  * One step of a run. *Ready* is a view of `waiting` (everything it needs is there), not a state of its own: nothing
  * durable tells the two apart.
@@ -7,6 +10,8 @@ import { setup } from "xstate";
  * ```
  * waiting → running ⇄ unresolved → succeeded | partial | failed | cancelled
  *         ↘ skipped | cancelled
+ *
+ * step.reset leads from each end back to waiting
  * ```
  */
 export const stepMachine = setup({
@@ -18,6 +23,7 @@ export const stepMachine = setup({
       | { type: "step.failed" }
       | { type: "step.skipped" }
       | { type: "step.cancelled" }
+      | { type: "step.reset" }
       | { type: "job.unresolved" }
       | { type: "job.adopted" }
       | { type: "job.lost" },
@@ -37,10 +43,10 @@ export const stepMachine = setup({
       },
     },
     unresolved: { on: { "job.adopted": "running", "job.lost": "running", "step.cancelled": "cancelled" } },
-    succeeded: { type: "final" },
-    partial: { type: "final" },
-    failed: { type: "final" },
-    skipped: { type: "final" },
-    cancelled: { type: "final" },
+    succeeded: again,
+    partial: again,
+    failed: again,
+    skipped: again,
+    cancelled: again,
   },
 });

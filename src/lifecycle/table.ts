@@ -4,8 +4,6 @@ import { type AnyStateMachine, initialTransition, type StateValue, transition } 
 export interface TransitionTable {
   readonly initial: string;
   readonly states: ReadonlyMap<string, ReadonlyMap<string, string>>;
-  /** State names in which nothing can happen any more. */
-  readonly finals: ReadonlySet<string>;
 }
 
 /** Name of a state value: `submitting.sent`; regions of a parallel machine are joined by `|` in alphabetical order. */
@@ -23,7 +21,6 @@ export function stateName(value: StateValue): string {
 export function compileTable(machine: AnyStateMachine): TransitionTable {
   const [first] = initialTransition(machine);
   const states = new Map<string, Map<string, string>>();
-  const finals = new Set<string>();
   const open = [first];
   while (open.length > 0) {
     const snapshot = open.pop()!;
@@ -37,9 +34,8 @@ export function compileTable(machine: AnyStateMachine): TransitionTable {
       row.set(type, stateName(next.value));
       open.push(next);
     }
-    if (row.size === 0) finals.add(name);
   }
-  return { initial: stateName(first.value), states, finals };
+  return { initial: stateName(first.value), states };
 }
 
 /** The next state, or null when the chart has no such move. */

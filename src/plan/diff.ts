@@ -81,6 +81,16 @@ function asked(step: PlanStep): Json {
       return { model: step.model, input: step.input };
     case "upload":
       return { file: step.file.sha256, kind: step.yields };
+    case "chat":
+      return { model: step.model, input: step.input, schema: step.schema };
+    case "task":
+      return { input: step.input, version: step.version, files: step.files };
+    case "approve":
+      return { shows: step.shows, choose: step.choose };
+    case "pick":
+      return { among: step.among, by: step.by, version: step.version };
+    case "expand":
+      return { on: step.on, version: step.version };
     default:
       return step satisfies never;
   }

@@ -19,8 +19,20 @@ export type Reference = {
     readonly output: number | "all" | "chosen";
     /** Media kind that the referenced output has, where it is media. */
     readonly kind?: MediaKind;
+    /** A place inside a value: keys and list positions. Absent: the whole value. */
+    readonly at?: readonly (string | number)[];
   };
 };
+
+/** What becomes of the rest when a step fails; see {@link Plan.onFailure} and {@link StepPolicy.onFailure}. */
+export type FailurePolicy = "continue" | "failFast" | { readonly quorum: number };
+
+/** When a step runs at all. It is skipped, and all that uses it, where this does not hold. */
+export type Condition =
+  | { readonly ref: Reference["$ref"]; readonly is: "truthy" | "falsy" }
+  | { readonly ref: Reference["$ref"]; readonly equals: Json }
+  /** Holds when that step failed (not when it was skipped). */
+  | { readonly failed: string };
 
 /** Per-step settings that change how a step is run, never what it asks for (they are no part of the fingerprint). */
 export interface StepPolicy {
@@ -30,6 +42,12 @@ export interface StepPolicy {
   readonly maxCostMicros: number | null;
   /** Whether outputs are copied to disk as soon as they exist. */
   readonly keep: boolean;
+  /**
+   * `continue`: a failure of this step skips what uses it. `failFast`: it stops the run. `quorum`: this step begins once
+   * all it needs is through and at least so many of the results that it refers to are there; missing ones drop out of
+   * their lists. Absent: the pipeline's.
+   */
+  readonly onFailure?: FailurePolicy;
 }
 
 interface StepBase {
@@ -39,6 +57,7 @@ interface StepBase {
   readonly needs: readonly string[];
   /** Hash of what the step asks for, with references by path; version prefix `f1_`. */
   readonly fingerprint: string;
+  readonly when?: Condition;
 }
 
 /** A paid job at the service. */
@@ -60,7 +79,70 @@ export interface UploadStep extends StepBase {
   readonly file: FileFacts;
 }
 
-export type PlanStep = JobStep | UploadStep;
+/**
+ * A question to a chat model. At least once: the service keeps neither a key nor the answer, so that a crash may cost one
+ * more. Needs `maxCostMicros`, here or for the run.
+ */
+export interface ChatStep extends StepBase {
+  readonly kind: "chat";
+  readonly model: string;
+  /** Request body without `model`: `messages` and what else the service takes, with {@link Reference}s to values. */
+  readonly input: Json;
+  /** JSON Schema that the answer must meet; null: the answer is its text. */
+  readonly schema: Json | null;
+  /** How often an answer that does not meet the schema is sent back for repair. */
+  readonly repairs: number;
+  readonly yields: "value";
+  readonly policy: StepPolicy;
+}
+
+/** A local function. At least once: a crash repeats it. */
+export interface TaskStep extends StepBase {
+  readonly kind: "task";
+  /** Its argument, with {@link Reference}s; media arrive as local files. */
+  readonly input: Json;
+  /** Changed by its author when the function asks for something else; part of the fingerprint. */
+  readonly version: string;
+  /** Files that it writes, in output order. Without any it yields a value only. */
+  readonly files: readonly { readonly name: string; readonly kind: MediaKind }[];
+  readonly yields: MediaKind | "value";
+  readonly policy: StepPolicy;
+}
+
+/** A gate: a person looks at results and lets the run go on, or not. */
+export interface ApproveStep extends StepBase {
+  readonly kind: "approve";
+  readonly shows: readonly Reference[];
+  /** Whether one of what is shown is picked; the step then stands for that one. */
+  readonly choose: boolean;
+  readonly message: string | null;
+  readonly yields: Yield;
+}
+
+/** One of several results, chosen by order or by a scoring function. Stands for the chosen one. */
+export interface PickStep extends StepBase {
+  readonly kind: "pick";
+  readonly among: readonly Reference[];
+  readonly by: "first" | "score";
+  /** Like a task's; null for `first`. */
+  readonly version: string | null;
+  readonly yields: Yield;
+}
+
+/** Steps that depend on a value: planned, priced and journaled once it is known, under `<path>/…`. */
+export interface ExpandStep extends StepBase {
+  readonly kind: "expand";
+  readonly on: Reference;
+  readonly maxSteps: number;
+  /** Like a task's. */
+  readonly version: string;
+  /** What the list that it stands for holds; null where that is not said beforehand. */
+  readonly yields: Yield | null;
+  /** The most that its steps may cost together. */
+  readonly maxCostMicros: number | null;
+}
+
+export type PlanStep = JobStep | UploadStep | ChatStep | TaskStep | ApproveStep | PickStep | ExpandStep;
 
 /** A local file, measured when the plan was made. */
 export interface FileFacts {
@@ -78,6 +160,13 @@ export interface Plan {
   readonly steps: readonly PlanStep[];
   /** What the pipeline returns: names to references (or nested lists and records of them). */
   readonly returns: { readonly [name: string]: Returned };
+  /**
+   * Of the whole run, where a step does not say otherwise. Default `continue`. `quorum`: the run has succeeded once so
+   * many of the returned results are there.
+   */
+  readonly onFailure?: FailurePolicy;
+  /** Budgets of parts of the plan, by the path that their steps begin with (`intro` for `intro/…`). */
+  readonly groups?: { readonly [prefix: string]: { readonly maxCostMicros: number } };
 }
 
 export type Returned = Reference | readonly Returned[] | { readonly [name: string]: Returned };

@@ -22,18 +22,26 @@ function visit(value: Json, take: (ref: Ref) => void): void {
 
 /**
  * A planned input with every reference replaced by what `lookup` gives for it. A list that `lookup` gives for a
- * reference to all outputs spreads into the list around it.
+ * reference to all outputs spreads into the list around it; what it gives nothing for drops out of its list or record.
  */
-export function resolveInput(input: Json, lookup: (ref: Ref) => Json): Json {
+export function resolveInput(input: Json, lookup: (ref: Ref) => Json | undefined): Json {
+  return resolve(input, lookup) ?? null;
+}
+
+function resolve(input: Json, lookup: (ref: Ref) => Json | undefined): Json | undefined {
   if (typeof input !== "object" || input === null) return input;
   if (isReference(input)) return lookup(input.$ref);
   if (Array.isArray(input)) return input.flatMap((item: Json) => resolveItem(item, lookup));
-  const entries = Object.entries(input).map(([key, value]: [string, Json]) => [key, resolveInput(value, lookup)]);
+  const entries = Object.entries(input).flatMap(([key, value]: [string, Json]) => {
+    const resolved = resolve(value, lookup);
+    return resolved === undefined ? [] : [[key, resolved] as const];
+  });
   return Object.fromEntries(entries);
 }
 
-function resolveItem(item: Json, lookup: (ref: Ref) => Json): Json | readonly Json[] {
-  const resolved = resolveInput(item, lookup);
+function resolveItem(item: Json, lookup: (ref: Ref) => Json | undefined): Json | readonly Json[] {
+  const resolved = resolve(item, lookup);
+  if (resolved === undefined) return [];
   const spreads = isReference(item) && item.$ref.output === "all";
   // flatMap takes one level off: a list that is an item of its own must keep it.
   return spreads || !Array.isArray(resolved) ? resolved : [resolved];

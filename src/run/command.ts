@@ -29,15 +29,30 @@ export type Command =
       readonly jobId: string;
       readonly index: number;
     }
+  | {
+      readonly type: "chat";
+      readonly step: string;
+      readonly attempt: number;
+      readonly model: string;
+      readonly input: Json;
+      readonly maxCostMicros: number;
+    }
+  /** `input` with media as `{ $file: { sha256, contentType } }`. */
+  | { readonly type: "task"; readonly step: string; readonly input: Json }
+  | { readonly type: "score"; readonly step: string }
+  | { readonly type: "expand"; readonly step: string; readonly value: Json }
   | { readonly type: "place" };
 
 /** Names a command within its run; the same work has the same name, so that it is never under way twice. */
 export function commandId(command: Command): string {
   switch (command.type) {
-    case "upload":
-      return `upload:${command.step}`;
     case "place":
       return "place";
+    case "upload":
+    case "task":
+    case "score":
+    case "expand":
+      return `${command.type}:${command.step}`;
     case "download":
       return `download:${command.step}#${command.attempt}.${command.index}`;
     default:

@@ -1,6 +1,7 @@
 import type { RunEnd } from "../journal/events.ts";
-import type { OutputState, RunState } from "../journal/state.ts";
-import { referenced, returnedReferences } from "./resolve.ts";
+import { type OutputState, outputsOf, type RunState } from "../journal/state.ts";
+import type { Reference } from "../plan/plan.ts";
+import { referenced, referencedValue, returnedReferences } from "./resolve.ts";
 
 /** A returned output that has a copy but no named file yet. */
 export interface ToPlace {
@@ -23,19 +24,33 @@ export function ending(state: RunState): Ending {
   const toPlace: ToPlace[] = [];
   const placed = new Set(state.files.map((file) => file.name));
   for (const { name, ref } of returned) {
-    const outputs = ref.as === "upload" ? [] : referenced(state, ref);
-    const expected = ref.output === "all" ? (state.steps[ref.step]?.attempts.at(-1)?.outputs.length ?? 1) : 1;
-    if (ref.as !== "upload" && outputs.length < expected) missing.push(name);
-    outputs.forEach((output, position) => {
+    if (isMissing(state, ref)) missing.push(name);
+    if (ref.as === "value") continue;
+    referenced(state, ref).forEach(({ step, output }, position) => {
       const label = ref.output === "all" ? `${name}-${position + 1}` : name;
-      if (output.copy !== null && !placed.has(label)) toPlace.push({ name: label, step: ref.step, output });
+      if (output.copy !== null && !placed.has(label)) toPlace.push({ name: label, step, output });
     });
   }
-  const failed = Object.values(state.steps).filter((step) => step.status === "failed" || step.status === "partial");
+  const { plan } = state.planned;
+  const failed = plan.steps
+    .map(({ path }) => state.steps[path]!)
+    .filter((step) => step.status === "failed" || step.status === "partial");
   const message = failed.length === 0 ? null : failed.map((step) => `${step.path}: ${step.reason}`).join("; ");
-  if (missing.length === 0) {
+  const there = returned.length - missing.length;
+  const enough = typeof plan.onFailure === "object" && there >= plan.onFailure.quorum;
+  if (missing.length === 0 || enough) {
     const nothingDone = returned.length === 0 && failed.length > 0;
     return { status: nothingDone ? "failed" : "succeeded", message, toPlace };
   }
-  return { status: missing.length === returned.length ? "failed" : "partial", message, toPlace };
+  return { status: there === 0 ? "failed" : "partial", message, toPlace };
+}
+
+/** Whether less is there than was asked for. What nobody wanted, by a condition, is not missing. */
+function isMissing(state: RunState, ref: Reference["$ref"]): boolean {
+  const step = state.steps[ref.step];
+  if (step === undefined) return true;
+  if (step.unwanted || ref.as === "upload") return false;
+  if (ref.as === "value") return referencedValue(state, ref) === undefined;
+  const one = ref.output !== "all";
+  return referenced(state, ref).length < (one ? 1 : (step.expanded?.length ?? Math.max(1, outputsOf(step).length)));
 }

@@ -1,6 +1,7 @@
 import type { RunEvent } from "../journal/events.ts";
-import { isRunFinal, lastAttempt, type RunState } from "../journal/state.ts";
+import { isRunFinal, lastAttempt, planStep, type RunState } from "../journal/state.ts";
 import type { InboxMessage } from "../journal/store.ts";
+import { offered } from "./kinds/approve.ts";
 
 /** What a message from outside makes happen in a run; a message that no longer applies makes nothing happen. */
 export function inboxEvents(state: RunState, message: InboxMessage): readonly RunEvent[] {
@@ -15,10 +16,36 @@ export function inboxEvents(state: RunState, message: InboxMessage): readonly Ru
       return [{ type: "job.adopted", step: message.step, attempt: attempt.n, jobId: message.jobId }];
     }
     case "approve":
-    case "reject":
+      return approved(state, message);
+    case "reject": {
+      const { step, note = null } = message;
+      if (!awaitsDecision(state, step)) return [];
+      return [{ type: "approval.decided", step, approved: false, pick: null, note }];
+    }
     case "webhook":
       return [];
     default:
       return message satisfies never;
   }
+}
+
+function approved(state: RunState, message: InboxMessage & { readonly type: "approve" }): readonly RunEvent[] {
+  const { step, pick, note = null } = message;
+  if (!awaitsDecision(state, step)) return [];
+  const plan = planStep(state, step);
+  if (plan.kind !== "approve") return [];
+  const offer = offered(state, plan);
+  const index = pick ?? 0;
+  const chosen = plan.choose || offer.length === 1 ? offer[index] : undefined;
+  if (plan.choose && (pick === undefined || chosen === undefined)) return [];
+  return [
+    { type: "approval.decided", step, approved: true, pick: plan.choose ? index : null, note },
+    ...(chosen === undefined ? [] : [{ type: "pick.made", step, chosen, scores: null } as const]),
+  ];
+}
+
+/** Shown and not decided. */
+function awaitsDecision(state: RunState, path: string): boolean {
+  const step = Object.hasOwn(state.steps, path) ? state.steps[path] : undefined;
+  return !isRunFinal(state.status) && step?.status === "running" && step.approval === null;
 }

@@ -9,6 +9,13 @@ export function ledgerChanges(events: readonly RunEvent[]): readonly LedgerChang
         return [{ type: "hold", step: event.step, attempt: event.attempt, amountMicros: event.holdMicros }];
       case "job.settled":
         return [{ type: "settle", step: event.step, attempt: event.attempt, costMicros: event.costMicros }];
+      case "chat.intended":
+        return [{ type: "hold", step: event.step, attempt: event.attempt, amountMicros: event.holdMicros }];
+      case "chat.answered":
+      case "chat.failed":
+        return [{ type: "settle", step: event.step, attempt: event.attempt, costMicros: event.costMicros }];
+      case "chat.abandoned":
+        return [{ type: "settle", step: event.step, attempt: event.attempt, costMicros: event.holdMicros }];
       case "job.submit.refused":
       case "job.submit.withdrawn":
         return [{ type: "release", step: event.step, attempt: event.attempt }];

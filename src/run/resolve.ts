@@ -1,37 +1,135 @@
-import { lastAttempt, type OutputState, outputsOf, type RunState, type StepState } from "../journal/state.ts";
-import { referencesOf, resolveInput } from "../plan/index.ts";
-import type { JobStep, Json, Reference, Returned } from "../plan/plan.ts";
+import {
+  isStepFinal,
+  lastAttempt,
+  type OutputState,
+  outputsOf,
+  type RunState,
+  type StepState,
+} from "../journal/state.ts";
+import { isReference, referencesOf, resolveInput } from "../plan/index.ts";
+import type { Condition, Json, PlanStep, Reference, Returned } from "../plan/plan.ts";
 
 type Ref = Reference["$ref"];
 
 /** What a step waits for, is stopped by, or is ready with. */
 export type Readiness =
   | { readonly ready: "no" }
-  | { readonly ready: "never"; readonly reason: string }
+  /** `unwanted`: a condition does not hold, rather than that something went wrong. */
+  | { readonly ready: "never"; readonly reason: string; readonly unwanted: boolean }
   | { readonly ready: "yes"; readonly input: Json };
 
-/** Whether a job step's needs are there, and its input with every reference replaced by what it refers to. */
-export function readiness(state: RunState, step: JobStep): Readiness {
-  for (const path of step.needs) {
-    const needed = state.steps[path]!;
-    if (needed.status === "failed" || needed.status === "skipped" || needed.status === "cancelled") {
-      return { ready: "never", reason: `needs ${path}, which was ${needed.status}` };
-    }
-    if (needed.status !== "succeeded" && needed.status !== "partial") return { ready: "no" };
-  }
-  for (const ref of referencesOf(step.input)) {
-    const missing = missingReason(state, ref);
-    if (missing !== null) return { ready: "never", reason: missing };
-  }
-  return { ready: "yes", input: resolveInput(step.input, (ref) => lookUp(state, ref)) };
+/** Who asks: the service takes assets, uploads and voices; a local function takes files. */
+type Reader = "service" | "local";
+
+/** An output with the step that really made it. */
+export interface Made {
+  readonly step: string;
+  readonly output: OutputState;
 }
 
-/** Outputs that a reference takes, of those that are there. */
-export function referenced(state: RunState, ref: Ref): readonly OutputState[] {
+/** Whether a step's needs are there, and its input with every reference replaced by what it refers to. */
+export function readiness(state: RunState, step: PlanStep, input: Json, reader: Reader = "service"): Readiness {
+  const gate = gateOf(state, step);
+  if (gate !== null) return gate;
+  const quorum = quorumOf(step);
+  const refs = referencesOf(input);
+  const missing = refs.flatMap((ref) => missingReason(state, ref) ?? []);
+  const present = refs.length - missing.length;
+  if (missing.length > 0 && (quorum === null || present < quorum)) {
+    const reason = quorum === null ? missing[0]! : `needs ${quorum} results and has ${present}: ${missing.join("; ")}`;
+    return { ready: "never", reason, unwanted: false };
+  }
+  if (reader === "local" && !refs.every((ref) => isHere(state, ref))) return { ready: "no" };
+  return { ready: "yes", input: resolveInput(input, (ref) => lookUp(state, ref, reader)) };
+}
+
+/** What the condition and the needs of a step say, before anybody looks at its input; null: go on. */
+export function gateOf(state: RunState, step: PlanStep): Readiness | null {
+  const toleratesFailure = quorumOf(step) !== null || step.kind === "pick" || (step.kind === "approve" && step.choose);
+  const expectedToFail = step.when !== undefined && "failed" in step.when ? step.when.failed : null;
+  if (step.when !== undefined) {
+    const holds = conditionHolds(state, step.when);
+    if (holds === "unknown") return { ready: "no" };
+    if (holds === "no") return { ready: "never", reason: `not wanted: ${phrase(step.when)}`, unwanted: true };
+  }
+  for (const path of step.needs) {
+    const needed = state.steps[path]!;
+    if (!isStepFinal(needed.status)) return { ready: "no" };
+    if (needed.status === "succeeded" || needed.status === "partial") continue;
+    if (toleratesFailure || path === expectedToFail) continue;
+    return { ready: "never", reason: `needs ${path}, which was ${needed.status}`, unwanted: needed.unwanted };
+  }
+  return null;
+}
+
+function quorumOf(step: PlanStep): number | null {
+  const policy = "policy" in step ? step.policy.onFailure : undefined;
+  return typeof policy === "object" ? policy.quorum : null;
+}
+
+function conditionHolds(state: RunState, condition: Condition): "yes" | "no" | "unknown" {
+  const path = "failed" in condition ? condition.failed : condition.ref.step;
+  const step = state.steps[path]!;
+  if (!isStepFinal(step.status)) return "unknown";
+  if ("failed" in condition) return step.status === "failed" ? "yes" : "no";
+  // What failed or was skipped is the needs' affair: it says why.
+  if (step.status !== "succeeded" && step.status !== "partial") return "yes";
+  const value = referencedValue(state, condition.ref);
+  const holds =
+    "equals" in condition
+      ? JSON.stringify(value) === JSON.stringify(condition.equals)
+      : isTruthy(value) === (condition.is === "truthy");
+  return holds ? "yes" : "no";
+}
+
+/** False for null, false, 0, "" and an empty list. */
+function isTruthy(value: Json | undefined): boolean {
+  return Array.isArray(value) ? value.length > 0 : Boolean(value);
+}
+
+function phrase(condition: Condition): string {
+  if ("failed" in condition) return `${condition.failed} did not fail`;
+  const what = [condition.ref.step, ...(condition.ref.at ?? [])].join(".");
+  return "equals" in condition
+    ? `${what} is not ${JSON.stringify(condition.equals)}`
+    : `${what} is ${condition.is === "truthy" ? "empty" : "there"}`;
+}
+
+/** Outputs that a reference takes, of those that are there; picks, approvals and expansions lead to what they stand for. */
+export function referenced(state: RunState, ref: Pick<Ref, "step" | "output">): readonly Made[] {
   const step = state.steps[ref.step];
-  const usable = step === undefined ? [] : outputsOf(step).filter(isUsable);
+  if (step === undefined) return [];
+  if (step.chosen !== null) return referenced(state, { step: step.chosen.step, output: step.chosen.index });
+  const usable =
+    step.expanded === null
+      ? outputsOf(step).flatMap((output) => (isUsable(output) ? [{ step: ref.step, output }] : []))
+      : step.expanded.flatMap(({ $ref }) => referenced(state, $ref));
   if (ref.output === "all") return usable;
-  return usable.filter((output) => output.index === (ref.output === "chosen" ? 0 : ref.output));
+  const index = ref.output === "chosen" ? 0 : ref.output;
+  return step.expanded === null
+    ? usable.filter(({ output }) => output.index === index)
+    : usable.slice(index, index + 1);
+}
+
+/** The value that a reference takes; undefined while there is none. */
+export function referencedValue(state: RunState, ref: Pick<Ref, "step" | "output" | "at">): Json | undefined {
+  const step = state.steps[ref.step];
+  if (step === undefined) return undefined;
+  if (step.chosen !== null) return referencedValue(state, { ...ref, step: step.chosen.step });
+  if (step.expanded !== null) {
+    const values = step.expanded.flatMap(({ $ref }) => referencedValue(state, $ref) ?? []);
+    return placeIn(ref.output === "all" ? values : values[Number(ref.output)], ref.at);
+  }
+  return placeIn(step.value, ref.at);
+}
+
+function placeIn(value: Json | undefined, at: Ref["at"]): Json | undefined {
+  let found = value;
+  for (const key of at ?? []) {
+    if (typeof found !== "object" || found === null || !Object.hasOwn(found, key)) return undefined;
+    found = (found as { readonly [key: string]: Json })[key];
+  }
+  return found;
 }
 
 /** Every reference of what a pipeline returns, under its dotted name: `video`, `shots[0]`. */
@@ -48,18 +146,21 @@ export function returnedReferences(returns: {
   return found;
 }
 
-export function isReference(value: unknown): value is Reference {
-  return typeof value === "object" && value !== null && "$ref" in value;
-}
-
 function isUsable(output: OutputState): boolean {
   return output.status === "COMPLETED" && (output.phase !== "expired" || output.voiceId !== null);
 }
 
-function missingReason(state: RunState, ref: Ref): string | null {
+/** Why what a reference takes is not there; null when it is. Only asked once the step it names is through. */
+export function missingReason(state: RunState, ref: Ref): string | null {
   const step = state.steps[ref.step]!;
   if (ref.as === "upload") return step.upload === null ? `the file of ${ref.step} is not there` : null;
-  if (referenced(state, ref).length > 0) return null;
+  if (ref.as === "value") {
+    if (referencedValue(state, ref) !== undefined) return null;
+    const where = ref.at === undefined ? "" : ` at ${ref.at.join(".")}`;
+    return `needs the value of ${ref.step}${where}, which does not exist`;
+  }
+  if (chosenUpload(state, step) !== null || referenced(state, ref).length > 0) return null;
+  if (ref.output === "all" && step.expanded?.length === 0) return null;
   const which = typeof ref.output === "number" ? `output ${ref.output} of ${ref.step}` : `the outputs of ${ref.step}`;
   return `needs ${which}, which ${whyUnusable(step, ref)}`;
 }
@@ -71,13 +172,39 @@ function whyUnusable(step: StepState, ref: Ref): string {
   return output.phase === "expired" ? "expired at the service and has no local copy" : "failed";
 }
 
-function lookUp(state: RunState, ref: Ref): Json {
-  if (ref.as === "upload") return { source: "upload", sha256: state.steps[ref.step]!.upload!.sha256 };
-  const values = referenced(state, ref).map((output): Json => {
-    if (ref.as === "voice") return output.voiceId;
+/** The file that an approval or a pick stands for, where that is an upload. */
+function chosenUpload(
+  state: RunState,
+  step: StepState,
+): { readonly sha256: string; readonly contentType: string } | null {
+  return step.upload ?? (step.chosen === null ? null : chosenUpload(state, state.steps[step.chosen.step]!));
+}
+
+/** Whether a local function can read it: media must have been copied. */
+function isHere(state: RunState, ref: Ref): boolean {
+  return (
+    ref.as !== "asset" || referenced(state, ref).every(({ output }) => output.copy !== null || output.voiceId !== null)
+  );
+}
+
+/** Undefined for what is missing and may be. */
+function lookUp(state: RunState, ref: Ref, reader: Reader): Json | undefined {
+  if (ref.as === "value") {
+    const value = referencedValue(state, ref);
+    return ref.output === "all" && value !== undefined && !Array.isArray(value) ? [value] : value;
+  }
+  const upload = chosenUpload(state, state.steps[ref.step]!);
+  if (upload !== null) return fileOrUpload(upload, reader);
+  const values = referenced(state, ref).map(({ output }): Json => {
+    if (output.voiceId !== null) return output.voiceId;
+    if (reader === "local") return fileOrUpload(output.copy!, reader);
     // The asset is gone at the service, our copy is not: it goes back as a free upload.
-    if (output.phase === "kept" && output.copy !== null) return { source: "upload", sha256: output.copy.sha256 };
+    if (output.phase === "kept" && output.copy !== null) return fileOrUpload(output.copy, reader);
     return { source: "asset", asset_id: output.assetId };
   });
-  return ref.output === "all" ? values : values[0]!;
+  return ref.output === "all" ? values : values[0];
+}
+
+function fileOrUpload({ sha256, contentType }: { sha256: string; contentType: string }, reader: Reader): Json {
+  return reader === "local" ? { $file: { sha256, contentType } } : { source: "upload", sha256 };
 }

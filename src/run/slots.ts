@@ -1,18 +1,28 @@
 import type { RunLimits } from "../journal/events.ts";
 import { lastAttempt, type RunState } from "../journal/state.ts";
-import type { JobStep, PlanStep } from "../plan/plan.ts";
+import type { ChatStep, JobStep, PlanStep, TaskStep } from "../plan/plan.ts";
 
-/** How many jobs may run at once: in all, per model and per modality. Jobs at the service hold their slot across pauses. */
+/** What takes a slot: jobs and chats at the service, local functions here. */
+export type SlotStep = JobStep | ChatStep | TaskStep;
+
+/** Local functions at once, where the run does not say. */
+const DEFAULT_TASKS = 4;
+
+/**
+ * How many jobs may run at once: in all, per model and per modality; and how many local functions, counted apart. Jobs at
+ * the service hold their slot across pauses.
+ */
 export class Slots {
   readonly #limits: RunLimits;
   readonly #used = new Map<string, number>();
 
   constructor(state: RunState, limits: RunLimits, steps: readonly PlanStep[]) {
     this.#limits = limits;
-    for (const step of steps) if (step.kind === "job" && isAtService(state, step)) this.take(step);
+    for (const step of steps) if (takesSlot(step) && isUnderWay(state, step)) this.take(step);
   }
 
-  free(step: JobStep): boolean {
+  free(step: SlotStep): boolean {
+    if (step.kind === "task") return this.#count("task") < (this.#limits.perModality.task ?? DEFAULT_TASKS);
     const modality = modalityOf(step);
     return (
       this.#count("total") < this.#limits.total &&
@@ -21,10 +31,9 @@ export class Slots {
     );
   }
 
-  take(step: JobStep): void {
-    for (const name of ["total", `model:${step.model}`, `modality:${modalityOf(step)}`]) {
-      this.#used.set(name, this.#count(name) + 1);
-    }
+  take(step: SlotStep): void {
+    const names = step.kind === "task" ? ["task"] : ["total", `model:${step.model}`, `modality:${modalityOf(step)}`];
+    for (const name of names) this.#used.set(name, this.#count(name) + 1);
   }
 
   #count(name: string): number {
@@ -32,12 +41,20 @@ export class Slots {
   }
 }
 
-function modalityOf(step: JobStep): string {
+function takesSlot(step: PlanStep): step is SlotStep {
+  return step.kind === "job" || step.kind === "chat" || step.kind === "task";
+}
+
+function modalityOf(step: JobStep | ChatStep): string {
+  if (step.kind === "chat") return "chat";
   return step.yields === "voice" ? "audio" : step.yields;
 }
 
-function isAtService(state: RunState, step: JobStep): boolean {
-  switch (lastAttempt(state.steps[step.path]!)?.phase) {
+function isUnderWay(state: RunState, plan: SlotStep): boolean {
+  const step = state.steps[plan.path]!;
+  if (plan.kind === "task") return step.status === "running";
+  if (plan.kind === "chat") return step.chats.at(-1)?.phase === "sent";
+  switch (lastAttempt(step)?.phase) {
     case "submitting.sent":
     case "submitting.unknown":
     case "inQueue":

@@ -1,14 +1,22 @@
 import type { Command } from "../../run/command.ts";
+import { chat } from "./chat.ts";
 import { download, place } from "./download.ts";
 import type { Effect, EffectContext, EffectResult } from "./effect.ts";
+import { expand } from "./expand.ts";
 import { follow, settle } from "./follow.ts";
 import { quote } from "./quote.ts";
+import { score } from "./score.ts";
 import { submit } from "./submit.ts";
+import { task } from "./task.ts";
 import { upload } from "./upload.ts";
 
 export type { EffectContext, EffectResult } from "./effect.ts";
 
 const effects: { readonly [T in Command["type"]]: Effect<T> } = {
+  chat,
+  task,
+  score,
+  expand,
   upload,
   quote,
   submit,

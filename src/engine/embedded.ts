@@ -1,0 +1,254 @@
+import { randomBytes, randomUUID } from "node:crypto";
+import { join, resolve } from "node:path";
+import type { z } from "zod";
+import { type Client, type Clock, type JobSummary, systemClock } from "../api/index.ts";
+import type { Pipeline, Returns } from "../define/index.ts";
+import { RunUnknownError } from "../journal/errors.ts";
+import type { StoredEvent } from "../journal/events.ts";
+import { planStep, type RunPlanned, type RunState } from "../journal/state.ts";
+import type { InboxMessage, JournalStore, RunRow } from "../journal/store.ts";
+import type { ApproveStep } from "../plan/plan.ts";
+import { offered } from "../run/kinds/approve.ts";
+import { type RunReport, runReport } from "../run/report.ts";
+import { candidatesFor, checkAdoption } from "./adoption.ts";
+import type { DriveDependencies } from "./drive.ts";
+import { Driving, REMEMBERED_RUNS, type Start } from "./driving.ts";
+import type { Service } from "./embedded-service.ts";
+import { InvalidOptionError, OverBudgetError, PlanProblemsError } from "./errors.ts";
+import { collectGarbage, type GcOptions, type GcReport } from "./gc.ts";
+import { UploadHandles } from "./handles.ts";
+import type { MediaStore } from "./media-store.ts";
+import { checkRunId, limitsOf, usdOption } from "./options.ts";
+import { Planner } from "./planner.ts";
+import type { Quote } from "./quote.ts";
+import { compareWithService, type ReconcileReport } from "./reconcile.ts";
+import type { ResultsOf } from "./results.ts";
+import { RunShelf } from "./run-shelf.ts";
+import type { OpenOptions, ResumeOptions, RunHandle, RunOptions, Showrunner } from "./showrunner.ts";
+
+export interface Parts {
+  readonly options: OpenOptions;
+  readonly store: JournalStore;
+  readonly ownsStore: boolean;
+  readonly media: MediaStore;
+  readonly service: Service;
+}
+
+/** One process that drives its runs itself, on a journal that others may read and write to as well. */
+export class EmbeddedShowrunner implements Showrunner {
+  readonly service: { readonly kind: "hosted" | "local"; readonly baseUrl: string };
+  readonly client: Client;
+  readonly #parts: Parts;
+  readonly #store: JournalStore;
+  readonly #clock: Clock;
+  readonly #handles: UploadHandles;
+  readonly #shelf: RunShelf;
+  readonly #planner: Planner;
+  readonly #driving: Driving;
+  readonly #now = () => this.#clock.now();
+
+  constructor(parts: Parts) {
+    const { store, media, service, options } = parts;
+    const { client, kind, origin } = service;
+    this.#parts = parts;
+    this.client = client;
+    this.#store = store;
+    this.#clock = options.clock ?? systemClock;
+    this.service = { kind, baseUrl: client.baseUrl };
+    this.#shelf = new RunShelf(store, { origin, keyId: client.keyId });
+    this.#handles = new UploadHandles({ client, store, media, now: this.#now });
+    const recent = () => this.#shelf.all(REMEMBERED_RUNS);
+    this.#planner = new Planner({ client, media, handles: this.#handles, now: this.#now, recent });
+    this.#driving = new Driving({
+      ...{ client, store, media },
+      shelf: this.#shelf,
+      clock: this.#clock,
+      leaseMs: options.leaseMs ?? 30_000,
+      dependencies: (state, how) => this.#dependencies(state, how),
+    });
+  }
+
+  async plan(pipeline: Pipeline, input: unknown) {
+    const made = await this.#planner.plan(pipeline, input);
+    return made.ok ? { ok: true as const, plan: made.plan } : made;
+  }
+
+  async quote(
+    pipeline: Pipeline,
+    input: unknown,
+    options: { readonly maxUnquoted?: string | undefined } = {},
+  ): Promise<Quote> {
+    return this.#planner.quote(pipeline, input, usdOption("maxUnquoted", options.maxUnquoted));
+  }
+
+  async run<S extends z.ZodType, R extends Returns>(
+    pipeline: Pipeline<S, R>,
+    input: z.input<S>,
+    options: RunOptions = {},
+  ): Promise<RunHandle<ResultsOf<R>>> {
+    const id = options.id ?? `${pipeline.name}-${randomUUID().slice(0, 8)}`;
+    checkRunId(id);
+    const budgetMicros = usdOption("budget", options.budget);
+    const maxUnquotedMicros = usdOption("maxUnquoted", options.maxUnquoted);
+    const limits = limitsOf(options.concurrency);
+    const made = await this.#planner.plan(pipeline, input);
+    if (!made.ok) throw new PlanProblemsError(made.problems);
+    const quote = await this.#planner.price(made.plan, maxUnquotedMicros);
+    if (!quote.ok) throw new PlanProblemsError(quote.problems);
+    const most = quote.totalMicros.max ?? quote.totalMicros.min;
+    if (budgetMicros !== null && most > budgetMicros) throw new OverBudgetError(most, budgetMicros);
+    const planned: RunPlanned = {
+      type: "run.planned",
+      plan: made.plan,
+      input: made.parsedInput,
+      baseUrl: this.#parts.service.origin,
+      keyId: this.client.keyId,
+      nonce: randomBytes(16).toString("hex"),
+      budgetMicros,
+      maxUnquotedMicros,
+      limits,
+      quoteMicros: quote.totalMicros.max,
+      outDir: resolve(options.outDir ?? join("out", id)),
+      source: options.source ?? null,
+    };
+    await this.#store.createRun(id, planned, this.#now());
+    const { signal } = options;
+    return this.#driving.open(id, { quote, signal, pipeline }) as Promise<RunHandle<ResultsOf<R>>>;
+  }
+
+  resume(runId: string, options: ResumeOptions = {}): Promise<RunHandle> {
+    return this.#driving.open(runId, options);
+  }
+
+  runs(): Promise<readonly RunRow[]> {
+    return this.#store.runs();
+  }
+
+  async show(runId: string): Promise<RunReport> {
+    return runReport(await this.#shelf.load(runId));
+  }
+
+  async *events(
+    runId: string,
+    options: { readonly follow?: boolean; readonly afterSeq?: number; readonly signal?: AbortSignal } = {},
+  ): AsyncGenerator<StoredEvent, void, undefined> {
+    await this.#checkRun(runId);
+    let afterSeq = options.afterSeq ?? 0;
+    let isThrough = false;
+    for (;;) {
+      const events = await this.#store.read(runId, { afterSeq });
+      for (const event of events) {
+        yield event;
+        afterSeq = event.seq;
+        if (event.event.type === "run.finished") isThrough = true;
+        if (event.event.type === "run.reopened") isThrough = false;
+      }
+      if (isThrough) return;
+      if (options.follow !== true || options.signal?.aborted === true) return;
+      await this.#store.waitForChange(runId, afterSeq, options.signal).catch(() => {});
+    }
+  }
+
+  async stop(runId: string): Promise<void> {
+    await this.#checkRun(runId);
+    await this.#send(runId, { type: "stop" });
+  }
+
+  async candidates(runId: string, step: string): Promise<readonly JobSummary[]> {
+    return candidatesFor({ client: this.client, shelf: this.#shelf }, await this.#loadOurs(runId), step);
+  }
+
+  async adopt(runId: string, step: string, jobId: string | null): Promise<void> {
+    const state = await this.#loadOurs(runId);
+    await checkAdoption({ client: this.client, shelf: this.#shelf }, state, { step, jobId });
+    await this.#send(runId, { type: "adopt", step, jobId });
+  }
+
+  async approve(runId: string, step: string, options: { readonly pick?: number; readonly note?: string } = {}) {
+    const state = await this.#shelf.load(runId);
+    const plan = undecided(state, step);
+    const { pick, note } = options;
+    const count = offered(state, plan).length;
+    if (plan.choose && (pick === undefined || !Number.isSafeInteger(pick) || pick < 0 || pick >= count)) {
+      const said = pick === undefined ? `${step} asks for a choice` : `there is no number ${pick}`;
+      throw new InvalidOptionError("pick", `${said}; pick one from 0 to ${count - 1}.`);
+    }
+    await this.#send(runId, { type: "approve", step, ...(plan.choose && { pick: pick! }), ...(note && { note }) });
+  }
+
+  async reject(runId: string, step: string, { note }: { readonly note?: string } = {}): Promise<void> {
+    undecided(await this.#shelf.load(runId), step);
+    await this.#send(runId, { type: "reject", step, ...(note && { note }) });
+  }
+
+  async reconcile(runId?: string): Promise<ReconcileReport> {
+    const states = runId === undefined ? await this.#shelf.all() : [await this.#loadOurs(runId)];
+    const known = await this.#shelf.knownJobs();
+    const ours = states.filter((state) => this.#shelf.isOurs(state));
+    return compareWithService({ client: this.client, store: this.#store, now: this.#now, known }, ours);
+  }
+
+  gc(options: GcOptions = {}): Promise<GcReport> {
+    return collectGarbage({ store: this.#store, media: this.#parts.media, now: this.#now }, options);
+  }
+
+  balance() {
+    return this.client.balance();
+  }
+
+  requests(): { readonly total: number } {
+    return { total: this.client.pace().sent };
+  }
+
+  async close(): Promise<void> {
+    await this.#driving.stopAll();
+    await this.#parts.service.close();
+    if (this.#parts.ownsStore) await this.#store.close();
+  }
+
+  async #loadOurs(runId: string): Promise<RunState> {
+    const state = await this.#shelf.load(runId);
+    this.#shelf.checkAccount(state);
+    return state;
+  }
+
+  async #checkRun(runId: string): Promise<void> {
+    if ((await this.#store.run(runId)) === null) throw new RunUnknownError(runId, "the journal");
+  }
+
+  #send(runId: string, message: InboxMessage): Promise<unknown> {
+    return this.#store.send(runId, message, this.#now());
+  }
+
+  #dependencies(_state: RunState, _how: Start): DriveDependencies {
+    const { options, media } = this.#parts;
+    return {
+      client: this.client,
+      media,
+      handles: this.#handles,
+      estimates: this.#planner.estimates,
+      freshUrls: new Map(),
+      store: this.#store,
+      clock: this.#clock,
+      now: this.#now,
+      follow: options.follow ?? "auto",
+      leaseMs: options.leaseMs ?? 30_000,
+      idempotencyWindowMs: options.idempotencyWindowMs ?? 24 * 3_600_000,
+      inboxEveryMs: 1000,
+    };
+  }
+}
+
+/** The approval that waits for a decision. */
+function undecided(state: RunState, path: string): ApproveStep {
+  const step = Object.hasOwn(state.steps, path) ? state.steps[path] : undefined;
+  const plan = step === undefined ? null : planStep(state, path);
+  if (plan?.kind === "approve" && step?.status === "running" && step.approval === null) return plan;
+  const why =
+    step === undefined
+      ? `run "${state.runId}" has no step ${path}`
+      : plan?.kind === "approve"
+        ? `${path} is ${step.approval === null ? step.status : "decided already"}`
+        : `${path} is no approval`;
+  throw new InvalidOptionError("step", `${why}.`, `showrunner show ${state.runId}`);
+}

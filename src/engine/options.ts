@@ -1,0 +1,44 @@
+import type { RunLimits } from "../journal/events.ts";
+import { parseUsd } from "../money.ts";
+import { InvalidOptionError } from "./errors.ts";
+import type { RunOptions } from "./showrunner.ts";
+
+const DEFAULT_LIMIT = 8;
+/** What a limit may name beside `total` and model ids; `task` are local functions. */
+const MODALITIES = new Set(["image", "video", "audio", "chat", "task"]);
+const RUN_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
+
+export function checkRunId(id: string): void {
+  if (RUN_ID.test(id)) return;
+  const message = `${JSON.stringify(id)} is no run id; use up to 100 letters, digits, ".", "_" and "-".`;
+  throw new InvalidOptionError("id", message);
+}
+
+/** Micro-dollars of a decimal; null when there is none. */
+export function usdOption(option: string, text: string | undefined): number | null {
+  if (text === undefined) return null;
+  const micros = parseUsd(text);
+  if (micros === null) {
+    throw new InvalidOptionError(
+      option,
+      `${JSON.stringify(text)} is no amount of dollars; write it like "5" or "0.25".`,
+    );
+  }
+  return micros;
+}
+
+/** Limits of jobs at once, from a number or from limits by name. */
+export function limitsOf(concurrency: RunOptions["concurrency"]): RunLimits {
+  const given = typeof concurrency === "number" ? { total: concurrency } : (concurrency ?? {});
+  const perModel: Record<string, number> = {};
+  const perModality: Record<string, number> = {};
+  for (const [name, limit] of Object.entries(given)) {
+    if (limit === undefined) continue;
+    if (!Number.isSafeInteger(limit) || limit < 1) {
+      throw new InvalidOptionError(`concurrency.${name}`, `${limit} is no number of jobs; use a whole number from 1.`);
+    }
+    if (MODALITIES.has(name)) perModality[name] = limit;
+    else if (name !== "total") perModel[name] = limit;
+  }
+  return { total: given.total ?? DEFAULT_LIMIT, perModel, perModality };
+}

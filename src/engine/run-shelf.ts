@@ -1,0 +1,65 @@
+import { RunUnknownError } from "../journal/errors.ts";
+import { apply, FOLD_VERSION, fold } from "../journal/fold.ts";
+import type { RunState } from "../journal/state.ts";
+import type { JournalStore } from "../journal/store.ts";
+import { AccountMismatchError } from "./errors.ts";
+
+/** Whose runs they are: the service's address as it stays, and the key's id. */
+export interface Account {
+  readonly origin: string;
+  readonly keyId: string;
+}
+
+/** The runs of a journal, folded. */
+export class RunShelf {
+  readonly #store: JournalStore;
+  readonly #account: Account;
+
+  constructor(store: JournalStore, account: Account) {
+    this.#store = store;
+    this.#account = account;
+  }
+
+  async load(runId: string): Promise<RunState> {
+    const row = await this.#store.run(runId);
+    if (row === null) throw new RunUnknownError(runId, "the journal");
+    const snapshot = await this.#store.snapshot(runId);
+    if (snapshot !== null && snapshot.foldVersion === FOLD_VERSION) {
+      const state = structuredClone(snapshot.state) as unknown as RunState;
+      for (const event of await this.#store.read(runId, { afterSeq: snapshot.seq })) apply(state, event);
+      return state;
+    }
+    const state = fold(await this.#store.read(runId));
+    if (state === null) throw new RunUnknownError(runId, "the journal");
+    return state;
+  }
+
+  /** The newest runs first, so many at most; all without a limit. */
+  async all(limit?: number): Promise<readonly RunState[]> {
+    const rows = await this.#store.runs(limit === undefined ? {} : { limit });
+    return Promise.all(rows.map(({ runId }) => this.load(runId)));
+  }
+
+  isOurs({ planned: { baseUrl, keyId } }: RunState): boolean {
+    return baseUrl === this.#account.origin && keyId === this.#account.keyId;
+  }
+
+  /** A run stays with the account that pays for it; another one has neither its jobs nor its wallet. */
+  checkAccount(state: RunState): void {
+    if (this.isOurs(state)) return;
+    const { origin, keyId } = this.#account;
+    const { runId, planned } = state;
+    throw new AccountMismatchError(runId, `key ${planned.keyId} at ${planned.baseUrl}`, `key ${keyId} at ${origin}`);
+  }
+
+  /** Ids of the jobs that any run of the journal knows. */
+  async knownJobs(): Promise<ReadonlySet<string>> {
+    const known = new Set<string>();
+    for (const { steps } of await this.all()) {
+      for (const { attempts } of Object.values(steps)) {
+        for (const { jobId } of attempts) if (jobId !== null) known.add(jobId);
+      }
+    }
+    return known;
+  }
+}

@@ -1,0 +1,39 @@
+import type { Chosen } from "../../journal/events.ts";
+import { isStepFinal, type RunState, type StepState } from "../../journal/state.ts";
+import type { ApproveStep } from "../../plan/plan.ts";
+import { gateOf, missingReason, referenced } from "../resolve.ts";
+import type { Turn } from "../turn.ts";
+
+/** A gate: shown once what it shows is there, decided by a message from a person. */
+export function approveStep(plan: ApproveStep, step: StepState, turn: Turn): void {
+  if (isStepFinal(step.status)) return;
+  if (step.approval !== null) {
+    const { approved, note } = step.approval;
+    const said = note === null ? "" : `: ${note}`;
+    return turn.finish(step, approved ? "succeeded" : "failed", approved ? null : `rejected${said}`);
+  }
+  if (step.status !== "waiting" || !turn.mayBegin) return;
+  const gate = gateOf(turn.state, plan);
+  if (gate?.ready === "no") return;
+  if (gate?.ready === "never") return turn.giveUp(step, gate.reason, gate.unwanted);
+  const missing = plan.shows.map(({ $ref }) => missingReason(turn.state, $ref));
+  const nothing = missing.length > 0 && missing.every((reason) => reason !== null);
+  const blocked = plan.choose ? nothing : missing.some((reason) => reason !== null);
+  if (blocked) return turn.giveUp(step, missing.find((reason) => reason !== null)!, false);
+  turn.start(step);
+}
+
+/** Steps that wait for a person: shown, not decided. */
+export function undecided(turn: Turn): readonly ApproveStep[] {
+  return turn.context.order.filter((plan): plan is ApproveStep => {
+    return plan.kind === "approve" && turn.state.steps[plan.path]!.status === "running";
+  });
+}
+
+/** What an approval offers to choose from, in the order in which it is shown. */
+export function offered(state: RunState, plan: ApproveStep): readonly Chosen[] {
+  return plan.shows.flatMap(({ $ref }): readonly Chosen[] => {
+    if ($ref.as === "upload") return [{ step: $ref.step, index: 0 }];
+    return referenced(state, $ref).map(({ step, output }) => ({ step, index: output.index }));
+  });
+}

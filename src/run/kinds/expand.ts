@@ -1,0 +1,27 @@
+import { isStepFinal, type StepState } from "../../journal/state.ts";
+import type { ExpandStep } from "../../plan/plan.ts";
+import { missingReason, readiness } from "../resolve.ts";
+import type { Turn } from "../turn.ts";
+
+/** Plans its steps once their value is known, and is through when they are. */
+export function expandStep(plan: ExpandStep, step: StepState, turn: Turn): void {
+  if (isStepFinal(step.status)) return;
+  if (step.expanded !== null) return finishWhenThrough(plan, step, turn);
+  if (!turn.mayBegin) return;
+  const ready = readiness(turn.state, plan, plan.on);
+  if (ready.ready === "no") return;
+  if (ready.ready === "never") return turn.giveUp(step, ready.reason, ready.unwanted);
+  turn.start(step);
+  turn.issue({ type: "expand", step: plan.path, value: ready.input });
+}
+
+function finishWhenThrough(plan: ExpandStep, step: StepState, turn: Turn): void {
+  const { state } = turn;
+  const own = state.planned.plan.steps.filter(({ path }) => path.startsWith(`${plan.path}/`));
+  if (!own.every(({ path }) => isStepFinal(state.steps[path]!.status))) return;
+  const missing = step.expanded!.flatMap(({ $ref }) => missingReason(state, $ref) ?? []);
+  if (missing.length === 0) return turn.finish(step, "succeeded");
+  const all = missing.length === step.expanded!.length;
+  const reason = `${missing.length} of ${step.expanded!.length} results are missing: ${missing.join("; ")}`;
+  turn.finish(step, all ? "failed" : "partial", reason);
+}

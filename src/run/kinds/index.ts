@@ -1,0 +1,27 @@
+import type { StepState } from "../../journal/state.ts";
+import type { PlanStep } from "../../plan/plan.ts";
+import type { Turn } from "../turn.ts";
+import { approveStep } from "./approve.ts";
+import { chatStep } from "./chat.ts";
+import { expandStep } from "./expand.ts";
+import { jobStep } from "./job.ts";
+import { pickStep } from "./pick.ts";
+import { taskStep } from "./task.ts";
+import { uploadStep } from "./upload.ts";
+
+/** Decides the next moves of one step. Every kind is one file, registered here. */
+export type StepDecider<S extends PlanStep> = (plan: S, step: StepState, turn: Turn) => void;
+
+const deciders: { readonly [K in PlanStep["kind"]]: StepDecider<Extract<PlanStep, { readonly kind: K }>> } = {
+  job: jobStep,
+  upload: uploadStep,
+  chat: chatStep,
+  task: taskStep,
+  approve: approveStep,
+  pick: pickStep,
+  expand: expandStep,
+};
+
+export function decideStep(plan: PlanStep, step: StepState, turn: Turn): void {
+  (deciders[plan.kind] as StepDecider<PlanStep>)(plan, step, turn);
+}

@@ -1,0 +1,140 @@
+import { type AttemptState, isStepFinal, lastAttempt, outputsOf, type StepState } from "../../journal/state.ts";
+import { formatUsd } from "../../money.ts";
+import type { JobStep } from "../../plan/plan.ts";
+import { idempotencyKey } from "../key.ts";
+import { readiness } from "../resolve.ts";
+import type { Turn } from "../turn.ts";
+
+/** Free new attempts after a failure that was refunded and may pass. */
+const FREE_RETRIES = 2;
+const NEVER_RETRIED = new Set(["INVALID_ARGUMENT", "MODERATION_FAILED", "FAILED_PRECONDITION", "CANCELLED"]);
+
+/** A paid job: quoted, held for, submitted once per attempt, followed, settled, copied. */
+export function jobStep(plan: JobStep, step: StepState, turn: Turn): void {
+  takeIn(plan, step, turn);
+  if (isStepFinal(step.status) || step.status === "unresolved") return;
+  if (step.reusedFrom !== null) return turn.finish(step, "succeeded");
+  const attempt = lastAttempt(step);
+  if (attempt === null) {
+    if (turn.mayBegin) begin(plan, step, null, turn);
+    return;
+  }
+  switch (attempt.phase) {
+    case "planned":
+    case "priced":
+      if (turn.mayBegin) begin(plan, step, attempt, turn);
+      return;
+    case "submitting.sent":
+    case "submitting.unknown":
+      return resend(plan, attempt, turn);
+    case "inQueue":
+    case "inProgress":
+      return turn.issue({ type: "follow", step: plan.path, attempt: attempt.n, jobId: attempt.jobId! });
+    case "completed":
+      return completed(step, attempt, turn);
+    case "failed":
+      return failed(plan, step, attempt, turn);
+    case "refused":
+      return turn.finish(step, "failed", attempt.error?.message ?? "the service refused it");
+    case "lost":
+      return turn.finish(step, "failed", "declared lost");
+    case "unresolved":
+      return;
+    default:
+      attempt.phase satisfies never;
+  }
+}
+
+function begin(plan: JobStep, step: StepState, attempt: AttemptState | null, turn: Turn): void {
+  const { state } = turn;
+  const ready = readiness(state, plan, plan.input);
+  if (ready.ready === "no") return;
+  if (ready.ready === "never") return turn.giveUp(step, ready.reason, ready.unwanted);
+  const n = attempt?.n ?? step.attempts.length + 1;
+  const quote = attempt?.quote ?? null;
+  if (quote === null || quote.basis === "provisional") {
+    return turn.issue({ type: "quote", step: plan.path, attempt: n, model: plan.model, input: ready.input });
+  }
+  const { maxCostMicros } = plan.policy;
+  const holdMicros = quote.costMicros ?? maxCostMicros ?? state.maxUnquotedMicros;
+  if (holdMicros === null) {
+    const message = `${plan.path} (${plan.model}) cannot be quoted in advance and has no maxCost. Set maxCost on the step, or resume with --max-unquoted USD.`;
+    return turn.pause("budget", message);
+  }
+  if (maxCostMicros !== null && holdMicros > maxCostMicros) {
+    turn.start(step);
+    const over = `costs ${formatUsd(holdMicros)} USD, more than its maxCost of ${formatUsd(maxCostMicros)} USD`;
+    return turn.finish(step, "failed", over);
+  }
+  if (!turn.slots.free(plan) || !turn.affords(step, holdMicros)) return;
+  if (turn.isOpen(`submit:${plan.path}#${n}`)) submit(plan, step, { n, input: ready.input, holdMicros }, turn);
+}
+
+function submit(
+  plan: JobStep,
+  step: StepState,
+  send: { readonly n: number; readonly input: JobStep["input"]; readonly holdMicros: number },
+  turn: Turn,
+): void {
+  turn.slots.take(plan);
+  turn.reserve(plan.path, send.holdMicros);
+  turn.start(step);
+  const { model, path } = plan;
+  const { n: attempt, input, holdMicros } = send;
+  const key = idempotencyKey({ nonce: turn.state.planned.nonce, step: path, attempt, model, input });
+  turn.events.push({ type: "job.submit.intended", step: path, attempt, key, model, input, holdMicros });
+  turn.issue({ type: "submit", step: path, attempt, key, model, input, mayExist: false });
+}
+
+/** Sent, no answer known: the same body under the same key, until an acknowledgement comes. */
+function resend(plan: JobStep, { n: attempt, key, model, input, intendedAt }: AttemptState, turn: Turn): void {
+  if (turn.isActive(`submit:${plan.path}#${attempt}`)) return;
+  if (turn.context.now - intendedAt! > turn.context.idempotencyWindowMs) {
+    const message = "its submit was never answered, and its idempotency key is too old to be sent again";
+    turn.events.push({ type: "job.unresolved", step: plan.path, attempt, message });
+    return;
+  }
+  turn.issue({ type: "submit", step: plan.path, attempt, key: key!, model: model!, input: input!, mayExist: true });
+}
+
+function completed(step: StepState, attempt: AttemptState, turn: Turn): void {
+  const bad = attempt.outputs.filter((output) => output.status !== "COMPLETED");
+  if (bad.length === 0 && attempt.outputs.length > 0) return turn.finish(step, "succeeded");
+  const reason = bad[0]?.error?.message ?? "the job yielded no output";
+  if (bad.length === attempt.outputs.length) return turn.finish(step, "failed", reason);
+  turn.finish(step, "partial", `${bad.length} of ${attempt.outputs.length} outputs failed: ${reason}`);
+}
+
+function failed(plan: JobStep, step: StepState, attempt: AttemptState, turn: Turn): void {
+  if (attempt.money === "held") {
+    const id = `settle:${plan.path}#${attempt.n}`;
+    if (turn.context.notBefore.get(id) !== Number.POSITIVE_INFINITY) {
+      return turn.issue({ type: "settle", step: plan.path, attempt: attempt.n, jobId: attempt.jobId! });
+    }
+  }
+  const { error } = attempt;
+  const tries = attempt.n - step.voided;
+  const free = attempt.costMicros === 0 && error?.retryable === true && tries <= FREE_RETRIES;
+  const again = (free || tries < plan.policy.attempts) && !NEVER_RETRIED.has(error?.code ?? "");
+  if (!again || turn.stoppedBy !== null) {
+    return turn.finish(step, "failed", error === null ? "the job failed" : `${error.code}: ${error.message}`);
+  }
+  if (!turn.mayBegin) return;
+  const retryAt = attempt.completedAt! + 1000 * 2 ** tries;
+  if (retryAt > turn.context.now) return turn.wake(retryAt);
+  const { costMicros, basis } = attempt.quote!;
+  turn.events.push({ type: "job.quoted", step: plan.path, attempt: attempt.n + 1, costMicros, basis });
+}
+
+/** Outputs are copied as soon as they exist, and costs learnt, whatever becomes of the run. */
+function takeIn(plan: JobStep, step: StepState, turn: Turn): void {
+  const attempt = lastAttempt(step);
+  if (attempt?.phase !== "completed") return;
+  const target = { step: plan.path, attempt: attempt.n, jobId: attempt.jobId! };
+  if (attempt.money === "held") turn.issue({ type: "settle", ...target });
+  if (!plan.policy.keep) return;
+  for (const output of outputsOf(step)) {
+    if (output.phase === "available" && output.voiceId === null)
+      turn.issue({ type: "download", ...target, index: output.index });
+  }
+}

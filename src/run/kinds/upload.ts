@@ -1,0 +1,14 @@
+import { isStepFinal, type StepState } from "../../journal/state.ts";
+import type { UploadStep } from "../../plan/plan.ts";
+import { gateOf } from "../resolve.ts";
+import type { Turn } from "../turn.ts";
+
+export function uploadStep(plan: UploadStep, step: StepState, turn: Turn): void {
+  if (isStepFinal(step.status) || !turn.mayBegin) return;
+  if (step.upload !== null) return turn.finish(step, "succeeded");
+  const gate = gateOf(turn.state, plan);
+  if (gate?.ready === "no") return;
+  if (gate?.ready === "never") return turn.giveUp(step, gate.reason, gate.unwanted);
+  turn.start(step);
+  turn.issue({ type: "upload", step: plan.path });
+}

@@ -1,0 +1,146 @@
+import type { PauseReason, RunEvent, StepEnd } from "../journal/events.ts";
+import { isStepFinal, type RunState, type StepState } from "../journal/state.ts";
+import { formatUsd } from "../money.ts";
+import type { FailurePolicy, PlanStep } from "../plan/plan.ts";
+import { type Command, commandId } from "./command.ts";
+import type { DecideContext, Decision } from "./decide.ts";
+import { Slots } from "./slots.ts";
+
+/** One decision in the making: what the kinds of steps find out about the run, and what they want done. */
+export class Turn implements Decision {
+  readonly events: RunEvent[] = [];
+  readonly commands: Command[] = [];
+  wakeAt: number | null = null;
+  readonly state: RunState;
+  readonly context: DecideContext;
+  readonly slots: Slots;
+  /** Whether anything new may be begun. Jobs that the service has accepted are seen through whatever happens. */
+  mayBegin: boolean;
+  /** The step whose failure stops the run, by its policy. */
+  readonly stoppedBy: string | null;
+  #committedMicros: number;
+  readonly #groupMicros = new Map<string, number>();
+
+  constructor(state: RunState, context: DecideContext) {
+    this.state = state;
+    this.context = context;
+    this.slots = new Slots(state, state.planned.limits, context.order);
+    this.#committedMicros = state.spentMicros + state.heldMicros + state.presumedMicros;
+    this.stoppedBy = context.order.find((step) => stopsTheRun(state, step))?.path ?? null;
+    this.mayBegin = state.status === "running";
+  }
+
+  start(step: StepState): void {
+    if (step.status === "waiting") this.events.push({ type: "step.started", step: step.path });
+  }
+
+  finish(step: StepState, status: StepEnd, reason: string | null = null, unwanted = false): void {
+    this.events.push({
+      type: "step.finished",
+      step: step.path,
+      status,
+      reason,
+      ...(unwanted && { unwanted: true as const }),
+    });
+  }
+
+  /** What cannot come about any more: skipped before it began, failed after. */
+  giveUp(step: StepState, reason: string, unwanted: boolean): void {
+    this.finish(step, step.status === "waiting" ? "skipped" : "failed", reason, unwanted);
+  }
+
+  pause(reason: PauseReason, message: string): void {
+    if (!this.mayBegin) return;
+    this.mayBegin = false;
+    this.events.push({ type: "run.paused", reason, message });
+  }
+
+  /** Whether so much may be reserved: pauses the run at its own budget, fails the step at that of its group. */
+  affords(step: StepState, holdMicros: number): boolean {
+    const group = this.#groupWithout(step.path, holdMicros);
+    if (group !== null) {
+      this.start(step);
+      this.finish(
+        step,
+        "failed",
+        `needs ${formatUsd(holdMicros)} USD; ${group.prefix} may cost ${formatUsd(group.maxCostMicros)} USD, of which ${formatUsd(group.committed)} are spent or reserved`,
+      );
+      return false;
+    }
+    const budget = this.state.budgetMicros;
+    if (budget === null || this.#committedMicros + holdMicros <= budget) return true;
+    this.pause(
+      "budget",
+      `${step.path} needs ${formatUsd(holdMicros)} USD; ${formatUsd(this.#committedMicros)} of the budget of ${formatUsd(budget)} USD are spent or reserved.`,
+    );
+    return false;
+  }
+
+  /** Counts a hold that was just decided. */
+  reserve(path: string, holdMicros: number): void {
+    this.#committedMicros += holdMicros;
+    for (const prefix of this.#groupsOf(path)) {
+      this.#groupMicros.set(prefix, this.#committedIn(prefix) + holdMicros);
+    }
+  }
+
+  isOpen(id: string): boolean {
+    const notBefore = this.context.notBefore.get(id) ?? 0;
+    if (notBefore <= this.context.now) return true;
+    if (notBefore !== Number.POSITIVE_INFINITY) this.wake(notBefore);
+    return false;
+  }
+
+  isActive(id: string): boolean {
+    return this.context.active.has(id);
+  }
+
+  issue(command: Command): void {
+    const id = commandId(command);
+    if (!this.isActive(id) && this.isOpen(id)) this.commands.push(command);
+  }
+
+  wake(at: number): void {
+    this.wakeAt = Math.min(this.wakeAt ?? at, at);
+  }
+
+  #groupWithout(path: string, holdMicros: number) {
+    for (const prefix of this.#groupsOf(path)) {
+      const { maxCostMicros } = this.state.planned.plan.groups![prefix]!;
+      const committed = this.#committedIn(prefix);
+      if (committed + holdMicros > maxCostMicros) return { prefix, maxCostMicros, committed };
+    }
+    return null;
+  }
+
+  #groupsOf(path: string): readonly string[] {
+    const { groups } = this.state.planned.plan;
+    if (groups === undefined) return [];
+    return Object.keys(groups).filter((prefix) => path.startsWith(`${prefix}/`));
+  }
+
+  #committedIn(prefix: string): number {
+    let sum = this.#groupMicros.get(prefix);
+    if (sum !== undefined) return sum;
+    sum = 0;
+    for (const step of Object.values(this.state.steps)) if (step.path.startsWith(`${prefix}/`)) sum += committed(step);
+    this.#groupMicros.set(prefix, sum);
+    return sum;
+  }
+}
+
+/** Spent, held and presumed spent on one step. */
+function committed(step: StepState): number {
+  let sum = 0;
+  for (const { money, holdMicros, costMicros } of step.attempts)
+    sum += money === "held" ? holdMicros : (costMicros ?? 0);
+  for (const chat of step.chats) sum += chat.costMicros ?? chat.holdMicros;
+  return sum;
+}
+
+function stopsTheRun(state: RunState, plan: PlanStep): boolean {
+  const step = state.steps[plan.path]!;
+  if (!isStepFinal(step.status) || step.status !== "failed") return false;
+  const own: FailurePolicy | undefined = "policy" in plan ? plan.policy.onFailure : undefined;
+  return (own ?? state.planned.plan.onFailure) === "failFast";
+}
