@@ -23,7 +23,7 @@ export interface StepFacts {
   readonly finishedAt: number | null;
   readonly needs: readonly string[];
   readonly attempts: readonly Attempt[];
-  /** Sum of what the attempts were quoted; null when none had a price. */
+  /** What its latest attempt was quoted; null without a price. */
   readonly quoteMicros: number | null;
   /** Sum of what they cost; null before the first bill. */
   readonly costMicros: number | null;
@@ -57,7 +57,7 @@ export interface ReportFacts {
   readonly costMicros: number;
   readonly heldMicros: number;
   readonly startedAt: number;
-  /** When it ended, or its last event. */
+  /** When it ended, or its last event; while it runs, the moment looked at. */
   readonly lastAt: number;
   readonly events: number;
   readonly steps: readonly StepFacts[];
@@ -69,11 +69,15 @@ export interface ReportFacts {
   readonly rests: readonly { readonly from: number; readonly to: number | null; readonly reason: string }[];
 }
 
-/** Puts together what the pages show. Events must be the run's own, from the first on. */
-export function reportFacts(report: RunReport, events: readonly StoredEvent[]): ReportFacts {
+/** A run that seems to run and has not said anything for so long was killed: its bars end soon after its last word. */
+const LONGEST_SILENCE_MS = 10 * 60_000;
+
+/** Puts together what the pages show at an instant. Events must be the run's own, from the first on. */
+export function reportFacts(report: RunReport, events: readonly StoredEvent[], now: number): ReportFacts {
   const first = events[0]?.event;
   if (first?.type !== "run.planned") throw new Error(`Run ${report.id} has no first event; is its journal whole?`);
   const attempts = attemptsOf(events);
+  const lastAt = events.reduce((latest, { at }) => Math.max(latest, at), 0);
   const plan = latestPlan(first.plan, events);
   const needs = new Map(plan.steps.map((step) => [step.path, step.needs]));
   return {
@@ -87,7 +91,7 @@ export function reportFacts(report: RunReport, events: readonly StoredEvent[]): 
     costMicros: micros(report.cost) ?? 0,
     heldMicros: micros(report.held) ?? 0,
     startedAt: events[0]?.at ?? 0,
-    lastAt: events.reduce((latest, { at }) => Math.max(latest, at), 0),
+    lastAt: report.status === "running" ? Math.max(lastAt, Math.min(now, lastAt + LONGEST_SILENCE_MS)) : lastAt,
     events: events.length,
     steps: report.steps.map((step) => stepFacts(step, needs.get(step.path) ?? [], attempts.get(step.path) ?? [])),
     files: finalFiles(report, events),
@@ -116,7 +120,7 @@ function stepFacts(step: StepReport, needs: readonly string[], attempts: readonl
     finishedAt: instant(step.finished_at),
     needs,
     attempts,
-    quoteMicros: sumOf(attempts.map(({ quoteMicros }) => quoteMicros)) ?? micros(step.quote),
+    quoteMicros: micros(step.quote),
     costMicros: sumOf(step.attempts.map(({ cost }) => micros(cost))),
     outputs: step.outputs,
   };

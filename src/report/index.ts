@@ -39,7 +39,7 @@ export async function writeReport(
 ): Promise<WrittenReport> {
   const events: StoredEvent[] = [];
   for await (const event of show.events(runId)) events.push(event);
-  const facts = reportFacts(await show.show(runId), events);
+  const facts = reportFacts(await show.show(runId), events, options.writtenAt);
   const file = resolve(options.file ?? join(facts.report.out_dir, "report.html"));
   await mkdir(dirname(file), { recursive: true });
   const media = await placeMedia(facts, file, options.inlineBytes ?? INLINE_BYTES);

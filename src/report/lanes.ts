@@ -49,7 +49,8 @@ export function packedRows(bars: readonly Bar[]): readonly Row[] {
     groups.set(pattern, [...(groups.get(pattern) ?? []), bar]);
   }
   return [...groups].flatMap(([pattern, own]) => {
-    const label = own.length === 1 ? own[0]!.step : `${own.length} × ${pattern}`;
+    const steps = new Set(own.map(({ step }) => step));
+    const label = steps.size === 1 ? own[0]!.step : `${steps.size} × ${pattern}`;
     return pack(own).map((row, at) => ({ label: at === 0 ? label : "", bars: row }));
   });
 }

@@ -37,7 +37,7 @@ function card(
     ["Asset", output?.asset_id == null ? null : html`<code>${output.asset_id}</code>`],
     ["Finished", attempt?.endedAt == null ? null : instant(attempt.endedAt)],
     [
-      "From",
+      "Made from",
       shown.length === 0
         ? null
         : html`${shown.length < before.length ? `${before.length - shown.length} more, ` : ""}${shown.map((path, index) => html`${index > 0 ? ", " : ""}${link(path, anchors)}`)}`,

@@ -22,7 +22,7 @@ export function stepTable(facts: ReportFacts, anchors: ReadonlyMap<string, strin
 <thead><tr><th scope="col">Step</th><th scope="col">Status</th><th scope="col">Model</th><th scope="col" class="n">Jobs</th><th scope="col" class="n">Quoted</th><th scope="col" class="n">Paid</th><th scope="col" class="n">Difference</th><th scope="col" class="n">Time</th></tr></thead>
 <tbody>${rows}</tbody></table></div>`;
   if (facts.steps.length <= MANY_STEPS) return table;
-  return html`<details><summary>All ${count(facts.steps.length, "step")}</summary>${table}</details>`;
+  return html`<details class="many"><summary>All ${count(facts.steps.length, "step")}</summary>${table}</details>`;
 }
 
 /** Each step with what it asked for, its jobs and its outputs. */
@@ -33,7 +33,7 @@ export function stepDetails(facts: ReportFacts, anchors: ReadonlyMap<string, str
     detail(step, planned.get(step.path), { anchor: anchors.get(step.path) ?? "", asked, isOpen }),
   );
   if (facts.steps.length <= MANY_STEPS) return html`${each}`;
-  return html`<details><summary>All ${count(facts.steps.length, "step")}</summary>${each}</details>`;
+  return html`<details class="many"><summary>All ${count(facts.steps.length, "step")}</summary>${each}</details>`;
 }
 
 interface Place {

@@ -45,7 +45,7 @@ figcaption { padding: 12px 16px 14px; display: flex; flex-wrap: wrap; gap: 2px 1
 .diagram { background: var(--card); border: 1px solid var(--line); border-radius: 14px; padding: 8px; max-height: 720px; overflow: auto }
 .diagram svg { display: block; margin: auto }
 .step rect { fill: var(--value); stroke: var(--edge); stroke-width: 1.25 } .step.image rect { fill: var(--image) } .step.video rect { fill: var(--video) } .step.audio rect { fill: var(--audio) } .step.voice rect { fill: var(--voice) }
-.step.upload rect { stroke-dasharray: 4 3 } .step.is-good rect { stroke: var(--good) } .step.is-bad rect { stroke: var(--bad); stroke-width: 2.5 } .step.is-warn rect { stroke: var(--warn); stroke-width: 2 } .step.is-live rect { stroke: var(--live); stroke-width: 2 } .step.is-idle { opacity: .75 }
+.step.upload rect { stroke-dasharray: 4 3 } .step.is-good rect { stroke: var(--good) } .step.is-bad rect { stroke: var(--bad); stroke-width: 2.5 } .step.is-warn rect { stroke: var(--warn); stroke-width: 2 } .step.is-live rect { stroke: var(--live); stroke-width: 2 } .step.is-idle rect { stroke: var(--line) } .step.is-idle .name { fill: var(--soft) }
 .step .name { font: 600 12px system-ui, sans-serif; fill: var(--box-ink) } .step .note { font: 11px system-ui, sans-serif; fill: var(--soft) } .edge { fill: none; stroke: var(--edge); stroke-width: 1.25 }
 .legend { list-style: none; display: flex; flex-wrap: wrap; gap: 4px 18px; padding: 0; margin: 0 0 12px; color: var(--soft); font-size: 13px }
 .ph-queue { fill: var(--queue) } .ph-render { fill: var(--render) } .ph-download { fill: var(--download) } .ph-upload { fill: var(--upload) } .ph-task { fill: var(--task) } .ph-chat { fill: var(--chat) } .ph-approval { fill: var(--approval) }
@@ -54,7 +54,7 @@ figcaption { padding: 12px 16px 14px; display: flex; flex-wrap: wrap; gap: 2px 1
 .row { display: grid; grid-template-columns: minmax(7rem, 12rem) 1fr 6rem; gap: 12px; align-items: center; min-height: 24px }
 .row .label { font-size: 13px; overflow: hidden; text-overflow: ellipsis; white-space: nowrap } .row .took { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap }
 .lane { display: block; overflow: visible } .scale text { font: 11px system-ui, sans-serif; fill: var(--soft) } .packed .row { min-height: 18px }
-@media (max-width: 640px) { .row { grid-template-columns: 1fr auto; gap: 0 8px } .row .lane { grid-column: 1 / -1; grid-row: 2 } .scale span { display: none } .row.scale .lane { grid-row: 1 } h1 { font-size: 30px } body { padding: 0 16px 48px } }
+@media (max-width: 640px) { .row { grid-template-columns: 1fr auto; gap: 0 8px } .row .lane { grid-column: 1 / -1; grid-row: 2 } .scale span { display: none } .row.scale .lane { grid-row: 1 } h1 { font-size: 30px } body { padding: 0 16px 48px } body::before { margin: 0 -16px 32px } }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums } th, td { text-align: left; padding: 7px 12px 7px 0; border-bottom: 1px solid var(--line); vertical-align: top }
 thead th { color: var(--soft); font-size: 12.5px; font-weight: 550; white-space: nowrap } tbody th, tfoot th { font-weight: 550; overflow-wrap: anywhere; min-width: 8rem } tfoot th, tfoot td { font-weight: 650; border-bottom: 0 }
 .n { text-align: right; white-space: nowrap } td.bar { width: 22%; min-width: 90px; vertical-align: middle } .quoted { fill: var(--line) } .paid { fill: var(--accent) }
@@ -70,5 +70,5 @@ footer { margin-top: 56px; padding-top: 16px; border-top: 1px solid var(--line);
     --queue: #c3bdb1; --render: #3b76d6; --download: #14a08d; --upload: #8a5cd6; --task: #c9940a; --chat: #d14b8f; --approval: #e2721b }
   @page { margin: 16mm 14mm } html { font-size: 12px } body { max-width: none; padding: 0 } body::before { display: none } section { margin-top: 28px } h2, h3 { break-after: avoid } tr, .row, .incidents li { break-inside: avoid }
   .scroll, .diagram { overflow: visible; max-height: none } .diagram svg { max-width: 100%; height: auto; max-height: 230mm } figure.wide { flex-basis: 100mm } figure.upright { flex-basis: 56mm } figure.sound, figure.plain { flex-basis: 70mm } figure img, figure video { max-height: 90mm }
-  * { print-color-adjust: exact } a { color: inherit; text-decoration: none } figcaption a { display: none } details::details-content { content-visibility: visible; display: block; block-size: auto } .tiles { grid-template-columns: repeat(4, 1fr) } }
+  * { print-color-adjust: exact } a { color: inherit; text-decoration: none } figcaption a { display: none } details:not(.many)::details-content { content-visibility: visible; display: block; block-size: auto } .tiles { grid-template-columns: repeat(4, 1fr) } }
 `;

@@ -1,0 +1,166 @@
+import { describe, expect, test } from "vitest";
+import { type ReportFacts, reportPage } from "../../src/report/index.ts";
+import { bigRun, jobStep, SampleRun, uploadStep } from "./support/sample-run.ts";
+
+const evil = `</style></title><script>alert(1)</script><img src=x onerror=alert(2)> "a" 'b' & \u001b[31m \u202Etxt`;
+
+function page(facts: ReportFacts): string {
+  return reportPage(facts, new Map(), { writtenAt: Date.UTC(2030, 0, 2), version: "1.2.3" });
+}
+
+/** What a reader sees: no tags, no style. */
+function textOf(document: string): string {
+  return document
+    .replace(/<style>[\s\S]*?<\/style>/, "")
+    .replace(/<[^>]*>/g, " ")
+    .replace(/&(\w+|#39);/g, (_, name: string) => ({ amp: "&", lt: "<", gt: ">", quot: '"', "#39": "'" })[name] ?? "")
+    .replace(/\s+/g, " ");
+}
+
+const steps = [uploadStep("sample"), jobStep("face"), jobStep("shot-1", ["face", "sample"])];
+const uploaded = {
+  type: "upload.stored",
+  step: "sample",
+  sha256: "0".repeat(64),
+  sizeBytes: 1200,
+  contentType: "audio/wav",
+} as const;
+
+function halfway(): SampleRun {
+  return new SampleRun(steps)
+    .start()
+    .add({ type: "step.started", step: "sample" }, uploaded, {
+      type: "step.finished",
+      step: "sample",
+      status: "succeeded",
+      reason: null,
+    })
+    .submit("face")
+    .wait(2000)
+    .begin("face")
+    .wait(3000);
+}
+
+describe("a report", () => {
+  test("of a run that went well says what it made, what it cost, and how each file came to be", () => {
+    const run = halfway().complete("face").wait(200).download("face").submit("shot-1").wait(100).begin("shot-1");
+    run.wait(4000).complete("shot-1").download("shot-1").place("shot-1", "film", "film.png").finish();
+    const text = textOf(page(run.facts()));
+    expect(text).toContain("Made 1 file in 9.3 s for $0.10, exactly as quoted.");
+    expect(text).toContain("Everything went straight");
+    expect(text).toMatch(/film File film\.png 64 × 48 · image\/png · 900 B SHA-256 (ab){32} Made by shot-1 on video-1/);
+    expect(text).toMatch(/Made from sample , face/);
+    expect(text).toContain("a picture of face");
+  });
+
+  test("of a run that waits for money says why and what to type", () => {
+    const run = halfway().add({
+      type: "run.paused",
+      reason: "funds",
+      message: "The wallet holds $0.01.",
+      fundingUrl: "https://pay.test/?a=1&b=2",
+      requiredMicros: 50_000,
+      balanceMicros: 10_000,
+    });
+    const text = textOf(page(run.facts()));
+    expect(text).toContain("Waiting: funds");
+    expect(text).toContain("The wallet holds $0.01.");
+    expect(text).toContain("https://pay.test/?a=1&b=2");
+    expect(text).toContain("showrunner resume sample");
+  });
+
+  test("says what was tried again and why, and that a refunded attempt cost nothing", () => {
+    const run = halfway().fail("face", 1, "a worker was lost").wait(900).submitAgain("face").wait(500).begin("face", 2);
+    run.wait(900).complete("face", 2).download("face", 2);
+    const document = page(run.facts());
+    expect(textOf(document)).toContain("face attempt 1 failed, tried again (refunded) INTERNAL: a worker was lost");
+    expect(document).toContain('class="failed"');
+    expect(textOf(document)).toMatch(/face ✓ succeeded image-1 2 \$0\.05 \$0\.05 as quoted/);
+  });
+
+  test("of a failed run names the step at fault first", () => {
+    const run = halfway()
+      .fail("face", 1, "the prompt was refused")
+      .add(
+        { type: "step.finished", step: "face", status: "failed", reason: "the prompt was refused" },
+        { type: "step.finished", step: "shot-1", status: "skipped", reason: "face failed" },
+      );
+    const text = textOf(page(run.finish("failed", "face failed").facts()));
+    expect(text).toContain("What went wrong face : the prompt was refused");
+    expect(text).toContain("Failed after 5.0 s, having cost $0.00: face failed.");
+  });
+
+  test("of a run that has not begun, and of one without steps, is whole", () => {
+    expect(textOf(page(new SampleRun(steps).facts()))).toContain("Planned with 3 steps; not started, nothing spent.");
+    expect(textOf(page(new SampleRun([]).facts()))).toContain("The plan has no steps.");
+  });
+
+  test("of a running run says that it shows a moment, and draws what goes on up to there", () => {
+    const document = page(halfway().facts());
+    expect(textOf(document)).toContain("This page shows the moment it was written.");
+    expect(document).toContain("rendering, 3.0 s so far");
+  });
+
+  test("links lead to places that are there", () => {
+    const run = halfway().complete("face").download("face").place("face", "face", "face.png");
+    const document = page(run.facts());
+    const ids = new Set([...document.matchAll(/ id="([^"]*)"/g)].map(([, id]) => id));
+    const links = [...document.matchAll(/href="#([^"]*)"/g)].map(([, id]) => id);
+    expect(links.length).toBeGreaterThan(5);
+    expect(links.filter((link) => !ids.has(link))).toEqual([]);
+  });
+});
+
+describe("what a prompt cannot do to a report", () => {
+  const hostile = () =>
+    new SampleRun([jobStep("face", [], { prompt: evil, [evil]: evil })], { pipeline: "evil", outDir: `/out/${evil}` })
+      .start()
+      .submit("face")
+      .fail("face", 1, evil)
+      .add({ type: "step.finished", step: "face", status: "failed", reason: evil })
+      .finish("failed", evil);
+
+  test("neither script, markup, style nor control characters", () => {
+    const document = page(hostile().facts());
+    expect(document.match(/<(script|img|iframe|object)\b/gi)).toBeNull();
+    expect(document.match(/<style/g)).toHaveLength(1);
+    expect(document).not.toMatch(/(?!\n)\p{Cc}|\u202E/u);
+    expect(textOf(document)).toContain("\\u001b[31m \\u202etxt");
+  });
+
+  test("the page allows itself no script and nothing from the network", () => {
+    const [, policy = ""] = /Content-Security-Policy" content="([^"]*)"/.exec(page(hostile().facts())) ?? [];
+    expect(policy.replaceAll("&#39;", "'")).toMatch(
+      /^default-src 'none'; style-src 'sha256-[\w+/=]+'; img-src data:; media-src data:; base-uri 'none'; form-action 'none'$/,
+    );
+  });
+
+  test("a prompt of ten megabytes is cut, and the page says so", () => {
+    const run = new SampleRun([jobStep("face", [], { prompt: "long ".repeat(2_000_000) })]);
+    const document = page(run.facts());
+    expect(document.length).toBeLessThan(60_000);
+    expect(textOf(document)).toContain("9,996,000 more characters, in the journal");
+  });
+
+  test("a thousand long prompts leave a page that opens", () => {
+    const prompt = "x".repeat(4_000);
+    const run = new SampleRun(Array.from({ length: 1000 }, (_, at) => jobStep(`shot-${at}`, [], { prompt })));
+    expect(page(run.facts()).length).toBeLessThan(2_000_000);
+  });
+});
+
+describe("a report of a thousand steps", () => {
+  const document = page(bigRun().facts());
+
+  test("draws steps that are alike as one, and packs the rows of its timeline", () => {
+    expect(document).toContain("500 × picture-#");
+    expect(document.match(/class="row"/g)!.length).toBeLessThan(30);
+    expect(textOf(document)).toContain("All 1,000 steps");
+    expect(document.length).toBeLessThan(2_000_000);
+  });
+
+  test("cuts a night out of the time, and does not count it", () => {
+    expect(document).toContain("9 h 00 min in which nothing was done");
+    expect(textOf(document)).toMatch(/Made no files in 1\d min/);
+  });
+});
