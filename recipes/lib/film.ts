@@ -1,0 +1,131 @@
+/** Cutting and mixing of finished clips, for tasks: pictures are copied as they are coded, nothing is drawn again. */
+import { registerAacEncoder } from "@mediabunny/aac-encoder";
+import {
+  ALL_FORMATS,
+  AudioSampleSink,
+  AudioSampleSource,
+  EncodedAudioPacketSource,
+  EncodedPacketSink,
+  EncodedVideoPacketSource,
+  FilePathSource,
+  FilePathTarget,
+  Input,
+  type InputAudioTrack,
+  type InputVideoTrack,
+  Mp4OutputFormat,
+  Output,
+} from "mediabunny";
+
+const AAC_BITRATE = 128_000;
+let registered = false;
+
+interface Clip {
+  readonly path: string;
+  readonly input: Input;
+  readonly video: InputVideoTrack;
+  readonly audio: InputAudioTrack | null;
+  readonly seconds: number;
+}
+
+/**
+ * One film from several clips, in order. They must be coded alike: same codec and same size. Sound is kept where every clip
+ * has one in the same coding.
+ */
+export async function joinClips(paths: readonly string[], target: string): Promise<{ readonly seconds: number }> {
+  const clips = await Promise.all(paths.map(openClip));
+  const [first] = clips;
+  if (first === undefined) throw new Error("There is no clip to join.");
+  for (const clip of clips) await checkSameCoding(first, clip);
+  const output = newFilm(target);
+  const pictures = new EncodedVideoPacketSource((await first.video.getCodec())!);
+  output.addVideoTrack(pictures);
+  const codec = (await first.audio?.getCodec()) ?? null;
+  const hasSound = codec !== null && clips.every((clip) => clip.audio !== null);
+  const sound = hasSound ? new EncodedAudioPacketSource(codec) : null;
+  if (sound !== null) output.addAudioTrack(sound);
+  await output.start();
+  let at = 0;
+  for (const clip of clips) {
+    await Promise.all([
+      copyPackets(clip.video, pictures, { at, isFirst: clip === first }),
+      sound === null ? null : copyPackets(clip.audio!, sound, { at, isFirst: clip === first }),
+    ]);
+    at += clip.seconds;
+  }
+  await output.finalize();
+  for (const { input } of clips) input.dispose();
+  return { seconds: at };
+}
+
+/** The film with another sound in place of its own; a longer sound is cut where the pictures end. */
+export async function withSound(
+  film: string,
+  soundFile: string,
+  target: string,
+): Promise<{ readonly seconds: number }> {
+  if (!registered) registerAacEncoder();
+  registered = true;
+  const clip = await openClip(film);
+  const voice = new Input({ source: new FilePathSource(soundFile), formats: ALL_FORMATS });
+  const track = await voice.getPrimaryAudioTrack();
+  if (track === null) throw new Error(`${soundFile} holds no sound.`);
+  const output = newFilm(target);
+  const pictures = new EncodedVideoPacketSource((await clip.video.getCodec())!);
+  output.addVideoTrack(pictures);
+  const sound = new AudioSampleSource({ codec: "aac", bitrate: AAC_BITRATE });
+  output.addAudioTrack(sound);
+  await output.start();
+  await Promise.all([
+    copyPackets(clip.video, pictures, { at: 0, isFirst: true }),
+    encodeSound(track, sound, clip.seconds),
+  ]);
+  await output.finalize();
+  clip.input.dispose();
+  voice.dispose();
+  return { seconds: clip.seconds };
+}
+
+function newFilm(target: string): Output {
+  return new Output({ format: new Mp4OutputFormat({ fastStart: "in-memory" }), target: new FilePathTarget(target) });
+}
+
+async function openClip(path: string): Promise<Clip> {
+  const input = new Input({ source: new FilePathSource(path), formats: ALL_FORMATS });
+  const video = await input.getPrimaryVideoTrack();
+  if (video === null) throw new Error(`${path} holds no pictures.`);
+  const audio = await input.getPrimaryAudioTrack();
+  return { path, input, video, audio, seconds: await video.computeDuration() };
+}
+
+async function checkSameCoding(first: Clip, clip: Clip): Promise<void> {
+  const [is, was] = await Promise.all([codingOf(clip), codingOf(first)]);
+  if (is !== was) throw new Error(`${clip.path} is ${is}, and the first clip is ${was}; make them alike to join them.`);
+}
+
+async function codingOf({ video }: Clip): Promise<string> {
+  return `${await video.getCodec()} ${await video.getCodedWidth()} × ${await video.getCodedHeight()}`;
+}
+
+/** Copies a track's packets, later by `at` seconds; the first clip's coding parameters stand for all. */
+async function copyPackets(
+  track: InputVideoTrack | InputAudioTrack,
+  into: EncodedVideoPacketSource | EncodedAudioPacketSource,
+  { at, isFirst }: { readonly at: number; readonly isFirst: boolean },
+): Promise<void> {
+  const decoderConfig = await track.getDecoderConfig();
+  let meta = isFirst && decoderConfig !== null ? { decoderConfig } : undefined;
+  for await (const packet of new EncodedPacketSink(track).packets()) {
+    const moved = packet.clone({ timestamp: Math.max(0, packet.timestamp) + at });
+    // Each source takes just the configuration of its own kind, which is what its track gave.
+    await (into as EncodedVideoPacketSource).add(moved, meta as EncodedVideoChunkMetadata | undefined);
+    meta = undefined;
+  }
+}
+
+async function encodeSound(track: InputAudioTrack, into: AudioSampleSource, seconds: number): Promise<void> {
+  for await (const sample of new AudioSampleSink(track).samples(0, seconds)) {
+    await into.add(sample);
+    sample.close();
+  }
+  into.close();
+}
