@@ -1,4 +1,5 @@
-import type { Command } from "commander";
+import { Argument, type Command } from "commander";
+import type { Shell } from "../commands/completion.ts";
 import type { ServeFlags } from "../commands/serve.ts";
 import type { Context } from "../context.ts";
 import type { Finish } from "./flags.ts";
@@ -23,4 +24,11 @@ export function addServing(program: Command, context: Context, finish: Finish): 
     .option("--brand <name>", "name in the X-<Brand>-… headers")
     .option("--json", "print address and key as one JSON document")
     .action(async (flags: ServeFlags) => finish(await (await import("../commands/serve.ts")).serve(context, flags)));
+  program
+    .command("completion")
+    .description("print the script that completes commands and flags in a shell: source <(showrunner completion bash)")
+    .addArgument(new Argument("<shell>", "the shell").choices(["bash", "zsh", "fish"]))
+    .action(async (shell: Shell) =>
+      finish((await import("../commands/completion.ts")).completion(context, shell, program)),
+    );
 }

@@ -1,0 +1,18 @@
+import type { Command } from "commander";
+import { bashCompletion } from "../completion/bash.ts";
+import { fishCompletion } from "../completion/fish.ts";
+import { completedCommands } from "../completion/words.ts";
+import { zshCompletion } from "../completion/zsh.ts";
+import type { Context } from "../context.ts";
+import { ExitCode } from "../exit-code.ts";
+
+const scripts = { bash: bashCompletion, zsh: zshCompletion, fish: fishCompletion } as const;
+
+/** The shells that commands are completed in. */
+export type Shell = keyof typeof scripts;
+
+/** `showrunner completion`: prints the script that makes a shell complete commands, flags and files. */
+export function completion({ talk }: Context, shell: Shell, program: Command): ExitCode {
+  talk.print(scripts[shell](completedCommands(program)).trimEnd());
+  return ExitCode.done;
+}

@@ -1,0 +1,52 @@
+import type { CompletedCommand } from "./words.ts";
+
+/** Completion for zsh, to be sourced after `compinit`. */
+export function zshCompletion(commands: readonly CompletedCommand[]): string {
+  const paths = commands.filter(({ path }) => path !== "").map(({ path }) => quoted(path));
+  return `#compdef showrunner
+# showrunner: completion for zsh. Load it with: source <(showrunner completion zsh)
+_showrunner() {
+  local command="" next before="\${words[CURRENT-1]}" at
+  local -a candidates
+  for ((at = 2; at < CURRENT; at++)); do
+    next="\${command:+$command }\${words[at]}"
+    case "$next" in
+      ${paths.join("|")}) command="$next" ;;
+      *) break ;;
+    esac
+  done
+  case "$command:$before" in
+${commands.flatMap(valueCases).join("\n")}
+  esac
+  case "$command" in
+${commands.map(wordCase).join("\n")}
+  esac
+}
+compdef _showrunner showrunner
+`;
+}
+
+function valueCases({ path, flags }: CompletedCommand): readonly string[] {
+  return (["file", "other"] as const).flatMap((kind) => {
+    const names = flags.filter(({ value }) => value === kind).map(({ name }) => quoted(`${path}:${name}`));
+    if (names.length === 0) return [];
+    return [`    ${names.join("|")}) ${kind === "file" ? "_files; " : ""}return ;;`];
+  });
+}
+
+function wordCase({ path, commands, flags, takesFile, choices }: CompletedCommand): string {
+  const described = [
+    ...commands.map(({ name, description }) => `${name}:${description}`),
+    ...choices,
+    ...flags.map(({ name, description }) => `${name}:${description}`),
+  ].map((text) =>
+    quoted(
+      text.replace(/^([^:]+):(.*)$/s, (_, name: string, said: string) => `${name}:${said.replaceAll(":", "\\:")}`),
+    ),
+  );
+  return `    ${quoted(path)}) candidates=(${described.join(" ")}); _describe command candidates${takesFile ? "; _files" : ""} ;;`;
+}
+
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`;
+}

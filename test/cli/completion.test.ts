@@ -1,0 +1,59 @@
+import { execFileSync } from "node:child_process";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { cli, emptyFolder } from "./support/cli.ts";
+
+/** What a real bash offers for a line, after it has read the script. */
+async function offered(line: string, cwd = emptyFolder()): Promise<readonly string[]> {
+  const { stdout, code } = await cli(["completion", "bash"]);
+  expect(code).toBe(0);
+  const script = join(emptyFolder(), "completion.bash");
+  writeFileSync(script, stdout);
+  const words = line.split(" ").map((word) => `'${word}'`);
+  const driver = `set -u; source '${script}'; COMP_WORDS=(${words.join(" ")}); COMP_CWORD=${words.length - 1}; _showrunner; printf '%s\\n' "\${COMPREPLY[@]-}"`;
+  const said = execFileSync("bash", ["--norc", "-c", driver], {
+    cwd,
+    encoding: "utf8",
+    env: { PATH: process.env.PATH },
+  });
+  return said.split("\n").filter(Boolean).sort();
+}
+
+describe("completion in bash", () => {
+  test("offers the commands that begin so", async () => {
+    expect(await offered("showrunner re")).toEqual(["reconcile", "report", "resume"]);
+  });
+
+  test("offers the commands of a group, and the flags of each", async () => {
+    expect(await offered("showrunner jobs s")).toEqual(["status", "submit"]);
+    expect(await offered("showrunner jobs submit --y")).toEqual(["--yes"]);
+    expect(await offered("showrunner run a.ts --b")).toEqual(["--base-url", "--budget"]);
+  });
+
+  test("offers files where a command or a flag takes one, also with spaces in their names", async () => {
+    const cwd = emptyFolder();
+    writeFileSync(join(cwd, "film one.ts"), "");
+    mkdirSync(join(cwd, "films"));
+    expect(await offered("showrunner run fi", cwd)).toEqual(["film one.ts", "films"]);
+    expect(await offered("showrunner report r --out fi", cwd)).toEqual(["film one.ts", "films"]);
+    expect(await offered("showrunner run a.ts --budget fi", cwd)).toEqual([]);
+  });
+
+  test("offers the shells that it knows, and refuses others", async () => {
+    expect(await offered("showrunner completion ")).toEqual(expect.arrayContaining(["bash", "fish", "zsh"]));
+    const { code, stderr } = await cli(["completion", "cmd"]);
+    expect(code).toBe(2);
+    expect(stderr).toContain("Allowed choices are bash, zsh, fish");
+  });
+});
+
+describe("completion in other shells", () => {
+  test.each(["zsh", "fish"])("the script for %s names every command with its description", async (shell) => {
+    const { stdout, code } = await cli(["completion", shell]);
+    expect(code).toBe(0);
+    for (const words of ["resume", "price a pipeline, run it, show how it goes", "budget", "redeliver"]) {
+      expect(stdout).toContain(words);
+    }
+  });
+});
