@@ -61,6 +61,7 @@ export {
 } from "./define/index.ts";
 // Say it.
 export { formatDuration } from "./duration.ts";
+export type { Drift, RerunQuote } from "./engine/drift.ts";
 export {
   AccountMismatchError,
   InvalidOptionError,
@@ -87,13 +88,13 @@ export type { RunUpdate } from "./engine/updates.ts";
 export { isShowrunnerError, ShowrunnerError } from "./errors.ts";
 // Follow.
 export type { JournalError, OutputFacts, PauseReason, PriceBasis, RunEvent, StoredEvent } from "./journal/events.ts";
+// Look closer: what report and dashboard are made of.
+export { apply as applyEvent, FOLD_VERSION, fold as foldEvents } from "./journal/fold.ts";
 // Keep.
 export { createMemoryJournal } from "./journal/memory.ts";
 export { openSqliteJournal } from "./journal/sqlite.ts";
-export type { JournalStore, RunRow } from "./journal/store.ts";
-// Look closer: what report and dashboard are made of.
-export { apply as applyEvent, FOLD_VERSION, fold as foldEvents } from "./journal/fold.ts";
 export type { AttemptState, OutputState, RunState, StepState } from "./journal/state.ts";
+export type { JournalStore, RunRow } from "./journal/store.ts";
 export { jobMachine, outputMachine, runMachine, stepMachine } from "./lifecycle/index.ts";
 export { formatUsd, parseUsd } from "./money.ts";
 // Plan and price.

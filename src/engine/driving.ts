@@ -185,6 +185,7 @@ function result(state: RunState, media: MediaStore): RunResult {
     cost: { micros: state.spentMicros, usd: formatUsd(state.spentMicros) },
     pause: state.pause,
     report: runReport(state),
+    drift: null,
     stillRunning: atService,
   };
 }

@@ -11,6 +11,7 @@ import type { ApproveStep } from "../plan/plan.ts";
 import { offered } from "../run/kinds/approve.ts";
 import { type RunReport, runReport } from "../run/report.ts";
 import { candidatesFor, checkAdoption } from "./adoption.ts";
+import type { Drift, RerunQuote } from "./drift.ts";
 import type { DriveDependencies } from "./drive.ts";
 import { Driving, REMEMBERED_RUNS, type Start } from "./driving.ts";
 import type { Service } from "./embedded-service.ts";
@@ -118,6 +119,14 @@ export class EmbeddedShowrunner implements Showrunner {
 
   resume(runId: string, options: ResumeOptions = {}): Promise<RunHandle> {
     return this.#driving.open(runId, options);
+  }
+
+  drift(runId: string, _pipeline: Pipeline): Promise<Drift> {
+    throw new Error(`drift of ${runId}: not built yet`);
+  }
+
+  rerunQuote(runId: string, _steps: readonly string[]): Promise<RerunQuote> {
+    throw new Error(`rerun of ${runId}: not built yet`);
   }
 
   runs(): Promise<readonly RunRow[]> {

@@ -7,6 +7,7 @@ import { openSqliteJournal } from "../journal/sqlite.ts";
 import type { JournalStore, RunRow } from "../journal/store.ts";
 import type { Plan, Problem } from "../plan/plan.ts";
 import type { RunReport } from "../run/report.ts";
+import type { Drift, RerunQuote } from "./drift.ts";
 import { EmbeddedShowrunner } from "./embedded.ts";
 import { openService, type ServiceOptions } from "./embedded-service.ts";
 import type { GcOptions, GcReport } from "./gc.ts";
@@ -52,8 +53,15 @@ export interface ResumeOptions {
   readonly budget?: string | undefined;
   /** Likewise for the most that one job without a quote may cost. */
   readonly maxUnquoted?: string | undefined;
-  /** The code of the run, for its local functions; needed when it has any that are still to be called. */
+  /**
+   * The code of the run, for its local functions; needed when it has any that are still to be called. Where it asks for
+   * something else than the run's plan, the run stays paused (`drift`) and spends nothing, unless `acceptChanges` is set.
+   */
   readonly pipeline?: Pipeline | undefined;
+  /** Takes up what changed in `pipeline`: changed and new steps, and what uses them, are made again. Default false. */
+  readonly acceptChanges?: boolean | undefined;
+  /** Paths of steps to make again, with all that use them; of finished runs too. See {@link Showrunner.rerunQuote}. */
+  readonly rerun?: readonly string[] | undefined;
   /** Stay and try again for so long while the wallet is short, milliseconds. Default 0. */
   readonly waitForFundsMs?: number | undefined;
 }
@@ -72,6 +80,8 @@ export interface RunResult<O = unknown> {
     readonly balanceMicros: number | null;
   } | null;
   readonly report: RunReport;
+  /** Set when the code that it was resumed with asks for something else, and that was not accepted. */
+  readonly drift: Drift | null;
   /** Jobs that go on, and bill, at the service although this run stopped watching. */
   readonly stillRunning: readonly { readonly step: string; readonly jobId: string | null }[];
 }
@@ -109,6 +119,13 @@ export interface Showrunner {
     options?: RunOptions,
   ): Promise<RunHandle<ResultsOf<R>>>;
   resume(runId: string, options?: ResumeOptions): Promise<RunHandle>;
+  /**
+   * Compares the run's plan with what the code makes of the same input now: which steps are unchanged, changed, new,
+   * gone or renamed, which are to be made again, and for how much. Spends nothing and changes nothing.
+   */
+  drift(runId: string, pipeline: Pipeline): Promise<Drift>;
+  /** What `resume` with `rerun: steps` would make again, and for how much. Spends nothing and changes nothing. */
+  rerunQuote(runId: string, steps: readonly string[]): Promise<RerunQuote>;
   runs(): Promise<readonly RunRow[]>;
   show(runId: string): Promise<RunReport>;
   events(
