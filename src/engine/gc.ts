@@ -77,8 +77,7 @@ async function namedMedia({ store }: GcParts, dryRun: boolean, gone: readonly st
   for (const { runId } of await store.runs()) {
     if (gone.includes(runId)) continue;
     for (const { event } of await store.read(runId, dryRun ? {} : { limit: 1 })) {
-      const sha256 = mediaOf(event);
-      if (sha256 !== null) named.add(sha256);
+      for (const sha256 of mediaOf(event)) named.add(sha256);
       if (event.type !== "run.planned") continue;
       for (const step of event.plan.steps) if (step.kind === "upload") named.add(step.file.sha256);
     }

@@ -56,8 +56,8 @@ export class RunShelf {
   async knownJobs(): Promise<ReadonlySet<string>> {
     const known = new Set<string>();
     for (const { steps } of await this.all()) {
-      for (const { attempts } of Object.values(steps)) {
-        for (const { jobId } of attempts) if (jobId !== null) known.add(jobId);
+      for (const { attempts, chats } of Object.values(steps)) {
+        for (const { jobId } of [...attempts, ...chats]) if (jobId !== null) known.add(jobId);
       }
     }
     return known;

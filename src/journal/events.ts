@@ -200,6 +200,7 @@ export type RunEvent =
       readonly type: "chat.answered";
       readonly step: string;
       readonly attempt: number;
+      readonly jobId: string | null;
       readonly value: Json;
       readonly costMicros: number;
     }
@@ -207,8 +208,11 @@ export type RunEvent =
       readonly type: "chat.failed";
       readonly step: string;
       readonly attempt: number;
+      readonly jobId: string | null;
       readonly error: JournalError;
       readonly costMicros: number;
+      /** Set when an answer came that did not meet the schema: what it said, to be sent back for repair. */
+      readonly answer?: string;
     }
   /** Sent by a process that is gone. It may have been charged: its hold counts against the budget as if it had. */
   | {

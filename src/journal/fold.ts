@@ -276,7 +276,8 @@ export function apply(state: RunState, stored: StoredEvent): void {
       const { attempt: n, holdMicros } = event;
       const { chats } = stepOf(event.step);
       if (n !== chats.length + 1 || chats.at(-1)?.phase === "sent") throw illegal(`(chat ${chats.length})`);
-      chats.push({ n, phase: "sent", holdMicros, costMicros: null, error: null, sentAt: at });
+      const unknown = { costMicros: null, error: null, jobId: null, answer: null, endedAt: null };
+      chats.push({ n, phase: "sent", holdMicros, ...unknown, sentAt: at });
       state.heldMicros += holdMicros;
       break;
     }
@@ -286,15 +287,21 @@ export function apply(state: RunState, stored: StoredEvent): void {
       const chat = sentChat(step, event.attempt, illegal);
       chat.phase = event.type === "chat.answered" ? "answered" : "failed";
       chat.costMicros = event.costMicros;
+      chat.jobId = event.jobId;
+      chat.endedAt = at;
       state.heldMicros -= chat.holdMicros;
       state.spentMicros += event.costMicros;
       if (event.type === "chat.answered") step.value = event.value;
-      else chat.error = event.error;
+      else {
+        chat.error = event.error;
+        chat.answer = event.answer ?? null;
+      }
       break;
     }
     case "chat.abandoned": {
       const chat = sentChat(stepOf(event.step), event.attempt, illegal);
       chat.phase = "abandoned";
+      chat.endedAt = at;
       state.heldMicros -= chat.holdMicros;
       state.presumedMicros += chat.holdMicros;
       break;

@@ -240,8 +240,7 @@ class MemoryJournal implements JournalStore {
     const inUse = new Set<string>();
     for (const [runId, run] of this.#runs) {
       for (const record of run.records) {
-        const sha256 = mediaOf(decodeEvent(record, { path: place, runId }).event);
-        if (sha256 !== null) inUse.add(sha256);
+        for (const sha256 of mediaOf(decodeEvent(record, { path: place, runId }).event)) inUse.add(sha256);
       }
     }
     return inUse;

@@ -1,3 +1,4 @@
+import type { PlanStep } from "../plan/plan.ts";
 import { JournalRecordError } from "./errors.ts";
 import type { RunEvent } from "./events.ts";
 import type { Commit, LeaseHolder, LedgerChange } from "./store.ts";
@@ -15,9 +16,27 @@ export function jobsOf(events: readonly RunEvent[]): readonly string[] {
   return ids.filter((id) => id !== null);
 }
 
-/** Content hash that an event names, so that `gc` knows which bytes are in use. */
-export function mediaOf(event: RunEvent): string | null {
-  return event.type === "upload.stored" || event.type === "output.downloaded" ? event.sha256 : null;
+/** Content hashes that an event names, so that `gc` knows which bytes are in use. */
+export function mediaOf(event: RunEvent): readonly string[] {
+  switch (event.type) {
+    case "upload.stored":
+    case "output.downloaded":
+      return [event.sha256];
+    case "task.done":
+      return event.files.map(({ sha256 }) => sha256);
+    case "step.reused":
+      return event.outputs.flatMap(({ copy }) => (copy === null ? [] : [copy.sha256]));
+    case "expand.planned":
+      return uploadsOf(event.steps);
+    case "run.replanned":
+      return uploadsOf(event.plan.steps);
+    default:
+      return [];
+  }
+}
+
+function uploadsOf(steps: readonly PlanStep[]): readonly string[] {
+  return steps.flatMap((step) => (step.kind === "upload" ? [step.file.sha256] : []));
 }
 
 /** One (step, attempt) of the ledger. */

@@ -60,7 +60,12 @@ export interface ChatState {
   /** Null until it is known; of an abandoned one it never is. */
   costMicros: number | null;
   error: JournalError | null;
+  /** The service's job of this request, once it is known. */
+  jobId: string | null;
+  /** An answer that did not meet the schema. */
+  answer: string | null;
   readonly sentAt: number;
+  endedAt: number | null;
 }
 
 export interface StepState {

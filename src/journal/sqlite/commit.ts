@@ -44,8 +44,8 @@ function overCeiling(db: Database, run: RunRecord, commit: Commit, update: Ledge
 
 function writeIndexes(db: Database, runKey: number, commit: Commit, jobIds: readonly string[]): void {
   for (const jobId of jobIds) db.run("INSERT OR REPLACE INTO jobs (job_id, run_key) VALUES (?, ?)", jobId, runKey);
-  for (const sha256 of commit.events.map(mediaOf)) {
-    if (sha256 !== null) db.run("INSERT OR IGNORE INTO media (run_key, sha256) VALUES (?, ?)", runKey, sha256);
+  for (const sha256 of commit.events.flatMap(mediaOf)) {
+    db.run("INSERT OR IGNORE INTO media (run_key, sha256) VALUES (?, ?)", runKey, sha256);
   }
 }
 
