@@ -61,6 +61,7 @@ export {
 } from "./define/index.ts";
 // Say it.
 export { formatDuration } from "./duration.ts";
+export type { Comparison, StaleStep } from "./engine/compare.ts";
 export type { Drift, RerunQuote } from "./engine/drift.ts";
 export {
   AccountMismatchError,
@@ -69,14 +70,19 @@ export {
   PlanProblemsError,
   RunBusyError,
 } from "./engine/errors.ts";
+export type { StepExplanation } from "./engine/explain.ts";
 export type { GcOptions, GcReport } from "./engine/gc.ts";
 export { type MediaStore, openMediaStore } from "./engine/media-store.ts";
+export type { ExpiryRisk, RequestForecast } from "./engine/prospects.ts";
 export type { Quote, StepPrice } from "./engine/quote.ts";
 export type { ReconcileReport } from "./engine/reconcile.ts";
 // Run, resume, look.
 export {
+  type CompareOptions,
   type OpenOptions,
   openShowrunner,
+  type PlanOptions,
+  type QuoteOptions,
   type ResumeOptions,
   type RunHandle,
   type RunOptions,

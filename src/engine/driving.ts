@@ -159,7 +159,7 @@ function scheduleOf(plan: Plan, past: PastDurations): Schedule {
 
 function quoteEvents(state: RunState, quote: Quote | undefined): readonly RunEvent[] {
   return (quote?.prices ?? []).flatMap(({ step, costMicros, basis }): readonly RunEvent[] => {
-    if (basis === "free" || planStep(state, step).kind !== "job") return [];
+    if (basis === "free" || basis === "reused" || planStep(state, step).kind !== "job") return [];
     return [{ type: "job.quoted", step, attempt: 1, costMicros, basis }];
   });
 }

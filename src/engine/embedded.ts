@@ -7,15 +7,17 @@ import { RunUnknownError } from "../journal/errors.ts";
 import type { StoredEvent } from "../journal/events.ts";
 import { planStep, type RunPlanned, type RunState } from "../journal/state.ts";
 import type { InboxMessage, JournalStore, RunRow } from "../journal/store.ts";
-import type { ApproveStep } from "../plan/plan.ts";
+import type { ApproveStep, Plan } from "../plan/plan.ts";
 import { offered } from "../run/kinds/approve.ts";
 import { type RunReport, runReport } from "../run/report.ts";
 import { candidatesFor, checkAdoption } from "./adoption.ts";
+import type { Comparison } from "./compare.ts";
 import type { Drift, RerunQuote } from "./drift.ts";
 import type { DriveDependencies } from "./drive.ts";
 import { Driving, REMEMBERED_RUNS, type Start } from "./driving.ts";
 import type { Service } from "./embedded-service.ts";
 import { InvalidOptionError, OverBudgetError, PlanProblemsError } from "./errors.ts";
+import type { StepExplanation } from "./explain.ts";
 import { collectGarbage, type GcOptions, type GcReport } from "./gc.ts";
 import { UploadHandles } from "./handles.ts";
 import type { MediaStore } from "./media-store.ts";
@@ -25,7 +27,7 @@ import type { Quote } from "./quote.ts";
 import { compareWithService, type ReconcileReport } from "./reconcile.ts";
 import type { ResultsOf } from "./results.ts";
 import { RunShelf } from "./run-shelf.ts";
-import type { OpenOptions, ResumeOptions, RunHandle, RunOptions, Showrunner } from "./showrunner.ts";
+import type { CompareOptions, OpenOptions, ResumeOptions, RunHandle, RunOptions, Showrunner } from "./showrunner.ts";
 
 export interface Parts {
   readonly options: OpenOptions;
@@ -115,6 +117,14 @@ export class EmbeddedShowrunner implements Showrunner {
     await this.#store.createRun(id, planned, this.#now());
     const { signal } = options;
     return this.#driving.open(id, { quote, signal, pipeline }) as Promise<RunHandle<ResultsOf<R>>>;
+  }
+
+  compare(_pipeline: Pipeline, _input: unknown, options: CompareOptions): Promise<Comparison> {
+    throw new Error(`comparison with ${options.against}: not built yet`);
+  }
+
+  explain(_of: string | Plan, step: string): Promise<StepExplanation> {
+    throw new Error(`explanation of ${step}: not built yet`);
   }
 
   resume(runId: string, options: ResumeOptions = {}): Promise<RunHandle> {

@@ -9,6 +9,7 @@ import type { UploadHandles } from "./handles.ts";
 import type { MediaStore } from "./media-store.ts";
 import { expectedMs, isKnown, type PastDurations } from "./past-durations.ts";
 import { placeholder } from "./placeholders.ts";
+import type { ExpiryRisk, RequestForecast } from "./prospects.ts";
 
 /** The price of one step. */
 export interface StepPrice {
@@ -18,9 +19,10 @@ export interface StepPrice {
   readonly costMicros: number | null;
   /**
    * `quoted`: by the service for just this input. `provisional`: its media do not exist yet, quoted with stand-ins and
-   * asked again before the submit. `unquotable`: runs only under a maximum. `free`: an upload.
+   * asked again before the submit. `unquotable`: runs only under a maximum. `free`: an upload. `reused`: an earlier run
+   * made the very same.
    */
-  readonly basis: PriceBasis | "free";
+  readonly basis: PriceBasis | "free" | "reused";
   /** The most the step may cost, where it or the run sets one. */
   readonly maxCostMicros: number | null;
   /** Why there is no price. */
@@ -40,6 +42,10 @@ export interface Quote {
   readonly criticalPath: readonly string[];
   /** Expected duration of the critical path in milliseconds by earlier runs; null before each of its models ran once. */
   readonly forecastMs: number | null;
+  /** API requests that a run sends, and how long they take under the key's limit. Null when there are problems. */
+  readonly requests?: RequestForecast | null;
+  /** Steps that may find what they take in gone at the service. */
+  readonly risks?: readonly ExpiryRisk[];
 }
 
 export interface Pricing {

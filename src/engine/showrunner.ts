@@ -7,9 +7,11 @@ import { openSqliteJournal } from "../journal/sqlite.ts";
 import type { JournalStore, RunRow } from "../journal/store.ts";
 import type { Plan, Problem } from "../plan/plan.ts";
 import type { RunReport } from "../run/report.ts";
+import type { Comparison } from "./compare.ts";
 import type { Drift, RerunQuote } from "./drift.ts";
 import { EmbeddedShowrunner } from "./embedded.ts";
 import { openService, type ServiceOptions } from "./embedded-service.ts";
+import type { StepExplanation } from "./explain.ts";
 import type { GcOptions, GcReport } from "./gc.ts";
 import { openMediaStore } from "./media-store.ts";
 import type { Quote } from "./quote.ts";
@@ -45,6 +47,32 @@ export interface RunOptions {
   /** Aborting stops gracefully: no new submits, those under way are settled. */
   readonly signal?: AbortSignal | undefined;
   readonly source?: { readonly file: string; readonly exportName: string } | undefined;
+  /** Name of one of the pipeline's profiles, such as `draft`. Default: none, the pipeline as it is written. */
+  readonly profile?: string | undefined;
+  /**
+   * Takes over what an earlier run of this account in this journal made from the very same, as long as it still exists;
+   * such a step costs nothing. Default false.
+   */
+  readonly reuse?: boolean | undefined;
+  /** Whether each named file gets a manifest beside it, `<file>.json`, that says how it was made. Default true. */
+  readonly manifests?: boolean | undefined;
+}
+
+export interface PlanOptions {
+  /** Name of one of the pipeline's profiles. Default: none. */
+  readonly profile?: string | undefined;
+}
+
+export interface QuoteOptions extends PlanOptions {
+  /** The most that one job without a quote may cost, a decimal of US dollars. */
+  readonly maxUnquoted?: string | undefined;
+  /** Prices what an earlier run made at zero; see {@link RunOptions.reuse}. Default false. */
+  readonly reuse?: boolean | undefined;
+}
+
+export interface CompareOptions extends QuoteOptions {
+  /** Id of the run to compare with. */
+  readonly against: string;
 }
 
 export interface ResumeOptions {
@@ -104,6 +132,7 @@ export interface Showrunner {
   plan<S extends z.ZodType, R extends Returns>(
     pipeline: Pipeline<S, R>,
     input: z.input<S>,
+    options?: PlanOptions,
   ): Promise<
     { readonly ok: true; readonly plan: Plan } | { readonly ok: false; readonly problems: readonly Problem[] }
   >;
@@ -111,8 +140,19 @@ export interface Showrunner {
   quote<S extends z.ZodType, R extends Returns>(
     pipeline: Pipeline<S, R>,
     input: z.input<S>,
-    options?: { readonly maxUnquoted?: string | undefined },
+    options?: QuoteOptions,
   ): Promise<Quote>;
+  /**
+   * Holds the plan against an earlier run: which steps that run cannot stand for, why, and what these cost. Spends
+   * nothing.
+   */
+  compare<S extends z.ZodType, R extends Returns>(
+    pipeline: Pipeline<S, R>,
+    input: z.input<S>,
+    options: CompareOptions,
+  ): Promise<Comparison>;
+  /** Why a step of a run, or of a plan that is not run yet, is or is not taken over from an earlier run. */
+  explain(of: string | Plan, step: string): Promise<StepExplanation>;
   run<S extends z.ZodType, R extends Returns>(
     pipeline: Pipeline<S, R>,
     input: z.input<S>,
