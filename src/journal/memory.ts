@@ -2,8 +2,10 @@ import { accountOf } from "./account.ts";
 import { JournalClosedError, RunExistsError, RunUnknownError } from "./errors.ts";
 import { decodeEvent, type EventRecord, encodeEvent } from "./event-codec.ts";
 import { EVENT_VERSION, type RunEvent } from "./events.ts";
-import { changeLedger, checkCommit, holderName, jobsOf, type LedgerEntry, mediaOf } from "./record.ts";
+import { type AccountMoney, refusalOf, unseenOf } from "./guard.ts";
+import { changeLedger, checkCommit, emptyEntry, holderName, jobsOf, type LedgerEntry, mediaOf } from "./record.ts";
 import type {
+  AccountTotals,
   Commit,
   CommitOutcome,
   InboxEntry,
@@ -51,6 +53,7 @@ class MemoryJournal implements JournalStore {
   readonly #jobs = new Map<string, string>();
   readonly #hints = new Map<string, number>();
   readonly #handles = new Map<string, UploadHandleRow>();
+  readonly #marks = new Map<string, number>();
   readonly #waiters = new Waiters();
   #lastInboxId = 0;
   #lastOrder = 0;
@@ -148,14 +151,18 @@ class MemoryJournal implements JournalStore {
     const consumed = new Set(commit.inbox);
     const left = run.inbox.filter((entry) => !consumed.has(entry.id));
     if (commit.park && left.length > 0) return { committed: false, reason: "inbox" };
-    const ledger = changedEntries(run, commit.ledger ?? []);
-    const heldMicros = this.#accountHeld(run.account) + heldDelta(run, ledger);
-    if (exceeds(commit, heldMicros)) return { committed: false, reason: "ceiling", heldMicros };
+    const changes = commit.ledger ?? [];
+    const brings = changes.some(({ type }) => type === "charged" || type === "settle") ? 1 : 0;
+    const mark = this.#mark(run.account) + brings;
+    const ledger = changedEntries(run, changes, mark);
+    const refused = refusalOf(commit, () => this.#moneyAfter(run, ledger));
+    if (refused !== null) return refused;
 
     run.inbox = left;
     append(run, bodies, commit.at);
     run.row = { ...run.row, status: commit.status };
     for (const [key, entry] of ledger) run.ledger.set(key, entry);
+    this.#marks.set(run.account, mark);
     if (commit.snapshot !== undefined) run.snapshot = JSON.stringify(commit.snapshot);
     for (const jobId of jobsOf(commit.events)) this.#jobs.set(jobId, runId);
     if (commit.park) run.holder = null;
@@ -188,9 +195,9 @@ class MemoryJournal implements JournalStore {
     return totals([this.#find(runId)]);
   }
 
-  async accountLedger(account: string): Promise<LedgerTotals> {
+  async accountLedger(account: string): Promise<AccountTotals> {
     this.#open();
-    return totals([...this.#runs.values()].filter((run) => run.account === account));
+    return { ...totals(this.#runsOf(account)), mark: this.#mark(account) };
   }
 
   async handle(sha256: string, account: string): Promise<UploadHandleRow | null> {
@@ -203,6 +210,13 @@ class MemoryJournal implements JournalStore {
     const now = this.#now();
     for (const [key, { expiresAt }] of this.#handles) if (expiresAt <= now) this.#handles.delete(key);
     this.#handles.set(`${row.sha256} ${row.account}`, { ...row });
+  }
+
+  async dropHandles(expiredAt: number, { dryRun = false }: { readonly dryRun?: boolean } = {}): Promise<number> {
+    this.#open();
+    const expired = [...this.#handles].filter(([, row]) => row.expiresAt <= expiredAt);
+    if (!dryRun) for (const [key] of expired) this.#handles.delete(key);
+    return expired.length;
   }
 
   async setProgress(runId: string, progress: Progress): Promise<void> {
@@ -262,8 +276,22 @@ class MemoryJournal implements JournalStore {
     return run;
   }
 
-  #accountHeld(account: string): number {
-    return totals([...this.#runs.values()].filter((run) => run.account === account)).heldMicros;
+  #mark(account: string): number {
+    return this.#marks.get(account) ?? 0;
+  }
+
+  #runsOf(account: string): readonly MemoryRun[] {
+    return [...this.#runs.values()].filter((run) => run.account === account);
+  }
+
+  #moneyAfter(changed: MemoryRun, ledger: ReadonlyMap<string, LedgerEntry>): AccountMoney {
+    const entries = this.#runsOf(changed.account).flatMap((run) => [
+      ...(run === changed ? new Map([...run.ledger, ...ledger]) : run.ledger).values(),
+    ]);
+    return {
+      committedMicros: entries.reduce((sum, { heldMicros, settledMicros }) => sum + heldMicros + settledMicros, 0),
+      unseenMicros: (mark) => entries.reduce((sum, entry) => sum + unseenOf(entry, mark), 0),
+    };
   }
 
   #deliver(run: MemoryRun, message: InboxMessage, at: number): number {
@@ -303,25 +331,18 @@ function ledgerKey(change: LedgerChange): string {
   return `${change.attempt} ${change.step}`;
 }
 
-function changedEntries(run: MemoryRun, changes: readonly LedgerChange[]): Map<string, LedgerEntry> {
+function changedEntries(
+  run: MemoryRun,
+  changes: readonly LedgerChange[],
+  mark: number,
+): ReadonlyMap<string, LedgerEntry> {
   const changed = new Map<string, LedgerEntry>();
   for (const change of changes) {
     const key = ledgerKey(change);
-    const entry = changed.get(key) ?? run.ledger.get(key) ?? { heldMicros: 0, settledMicros: 0 };
-    changed.set(key, changeLedger(entry, change));
+    const entry = changed.get(key) ?? run.ledger.get(key) ?? emptyEntry;
+    changed.set(key, changeLedger(entry, change, mark));
   }
   return changed;
-}
-
-function heldDelta(run: MemoryRun, changed: ReadonlyMap<string, LedgerEntry>): number {
-  let delta = 0;
-  for (const [key, entry] of changed) delta += entry.heldMicros - (run.ledger.get(key)?.heldMicros ?? 0);
-  return delta;
-}
-
-function exceeds(commit: Commit, heldMicros: number): boolean {
-  const makesHold = commit.ledger?.some((change) => change.type === "hold") ?? false;
-  return makesHold && commit.ceilingMicros !== undefined && heldMicros > commit.ceilingMicros;
 }
 
 function totals(runs: readonly MemoryRun[]): LedgerTotals {

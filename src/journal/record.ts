@@ -43,17 +43,23 @@ function uploadsOf(steps: readonly PlanStep[]): readonly string[] {
 export interface LedgerEntry {
   readonly heldMicros: number;
   readonly settledMicros: number;
+  /** The account's mark when the charge became known; null before. */
+  readonly charged: number | null;
 }
 
+export const emptyEntry: LedgerEntry = { heldMicros: 0, settledMicros: 0, charged: null };
+
 /** The entry after a change: a settle closes the hold, a release drops it, a hold replaces what was held. */
-export function changeLedger(entry: LedgerEntry, change: LedgerChange): LedgerEntry {
+export function changeLedger(entry: LedgerEntry, change: LedgerChange, mark: number): LedgerEntry {
   switch (change.type) {
     case "hold":
-      return { heldMicros: change.amountMicros, settledMicros: entry.settledMicros };
+      return { heldMicros: change.amountMicros, settledMicros: entry.settledMicros, charged: null };
+    case "charged":
+      return { ...entry, charged: mark };
     case "settle":
-      return { heldMicros: 0, settledMicros: change.costMicros };
+      return { heldMicros: 0, settledMicros: change.costMicros, charged: entry.charged ?? mark };
     case "release":
-      return { heldMicros: 0, settledMicros: entry.settledMicros };
+      return { ...entry, heldMicros: 0 };
     default:
       return change satisfies never;
   }

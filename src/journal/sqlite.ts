@@ -11,7 +11,7 @@ import { accountTotals } from "./sqlite/ledger.ts";
 import { openFile } from "./sqlite/open.ts";
 import { patiently } from "./sqlite/patience.ts";
 import * as runs from "./sqlite/runs.ts";
-import { mediaInUse, readHandle, readProgress, writeHandle, writeProgress } from "./sqlite/side-tables.ts";
+import { dropHandles, mediaInUse, readHandle, readProgress, writeHandle, writeProgress } from "./sqlite/side-tables.ts";
 import { closedError, Writer } from "./sqlite/writer.ts";
 import type { Commit, InboxMessage, JournalStore, Lease, LeaseHolder, Progress, UploadHandleRow } from "./store.ts";
 import { Waiters } from "./waiters.ts";
@@ -137,6 +137,10 @@ class SqliteJournal implements JournalStore {
 
   putHandle(row: UploadHandleRow) {
     return this.#writer.write(() => writeHandle(this.#db, row, this.#options.now()), { durable: false });
+  }
+
+  dropHandles(expiredAt: number, { dryRun = false }: { readonly dryRun?: boolean } = {}) {
+    return this.#writer.write(() => dropHandles(this.#db, expiredAt, dryRun), { durable: false });
   }
 
   setProgress(runId: string, progress: Progress) {

@@ -27,6 +27,8 @@ export type LeaseOutcome =
 /** Money reserved before a submit, and what became of it. */
 export type LedgerChange =
   | { readonly type: "hold"; readonly step: string; readonly attempt: number; readonly amountMicros: number }
+  /** The service acknowledged it: a balance asked for from now on shows the charge. */
+  | { readonly type: "charged"; readonly step: string; readonly attempt: number }
   | { readonly type: "settle"; readonly step: string; readonly attempt: number; readonly costMicros: number }
   | { readonly type: "release"; readonly step: string; readonly attempt: number };
 
@@ -34,6 +36,22 @@ export interface LedgerTotals {
   /** Sum of holds not yet settled or released. */
   readonly heldMicros: number;
   readonly settledMicros: number;
+}
+
+export interface AccountTotals extends LedgerTotals {
+  /** Counts the account's commits that brought charges. A balance asked for after this was read shows all of them. */
+  readonly mark: number;
+}
+
+/** What a commit that makes holds must leave, over every run and process on the store that uses the same account. */
+export interface SpendingGuard {
+  /** Spent and held together may come to so much; null: no cap. */
+  readonly capMicros: number | null;
+  /**
+   * What the wallet must keep once everything is charged that it did not show yet; null: no floor. `mark` is
+   * {@link AccountTotals.mark} as it was before the balance was asked for.
+   */
+  readonly wallet: { readonly balanceMicros: number; readonly mark: number; readonly floorMicros: number } | null;
 }
 
 /** What others want of a run; anyone may write it, only the driver consumes it. */
@@ -63,11 +81,8 @@ export interface Commit {
   readonly inbox?: readonly number[];
   /** State after the events, so that a wake need not fold from the start. */
   readonly snapshot?: FoldSnapshot;
-  /**
-   * Refuses the commit (`ceiling` in the outcome) when the account's open holds, over every run and process on this
-   * store, would exceed this sum after it. Only looked at when `ledger` makes a hold.
-   */
-  readonly ceilingMicros?: number;
+  /** Refuses the commit (`cap` or `floor` in the outcome) when its holds would break it. */
+  readonly guard?: SpendingGuard;
   /** True: give the lease back in the same transaction, refused (`inbox` in the outcome) when the inbox holds entries not consumed here. */
   readonly park?: boolean;
 }
@@ -78,8 +93,21 @@ export type CommitOutcome =
   | { readonly committed: false; readonly reason: "fenced" }
   /** Only for `park`: somebody wrote to the inbox meanwhile; nothing was committed. */
   | { readonly committed: false; readonly reason: "inbox" }
-  /** Only with `ceilingMicros`: the account's open holds left no room; nothing was committed. */
-  | { readonly committed: false; readonly reason: "ceiling"; readonly heldMicros: number };
+  /** Only with `guard`: holds of `roomMicros` in all would have passed; nothing was committed. */
+  | {
+      readonly committed: false;
+      readonly reason: "cap";
+      readonly roomMicros: number;
+      /** Spent and held without this commit's holds. */
+      readonly committedMicros: number;
+    }
+  | {
+      readonly committed: false;
+      readonly reason: "floor";
+      readonly roomMicros: number;
+      /** Without this commit's holds: what the wallet will lose, or has lost since it was asked. */
+      readonly unseenMicros: number;
+    };
 
 export type RemoveOutcome =
   | { readonly removed: true }
@@ -152,10 +180,12 @@ export interface JournalStore {
 
   ledger(runId: string): Promise<LedgerTotals>;
   /** Totals over every run of the account on this store. */
-  accountLedger(account: string): Promise<LedgerTotals>;
+  accountLedger(account: string): Promise<AccountTotals>;
 
   handle(sha256: string, account: string): Promise<UploadHandleRow | null>;
   putHandle(row: UploadHandleRow): Promise<void>;
+  /** Forgets the handles that expired by then; answers how many. `dryRun` only counts. */
+  dropHandles(expiredAt: number, options?: { readonly dryRun?: boolean }): Promise<number>;
   setProgress(runId: string, progress: Progress): Promise<void>;
   progress(runId: string): Promise<readonly Progress[]>;
 

@@ -20,7 +20,9 @@ export function ledgerChanges(events: readonly RunEvent[]): readonly LedgerChang
       case "job.submit.withdrawn":
         return [{ type: "release", step: event.step, attempt: event.attempt }];
       case "job.adopted":
-        return event.jobId === null ? [{ type: "release", step: event.step, attempt: event.attempt }] : [];
+        return [{ type: event.jobId === null ? "release" : "charged", step: event.step, attempt: event.attempt }];
+      case "job.submitted":
+        return [{ type: "charged", step: event.step, attempt: event.attempt }];
       default:
         return [];
     }

@@ -298,6 +298,7 @@ export function journalContract(name: string, open: Open): void {
     describe("the ledger", () => {
       const hold = (step: string, amountMicros: number) => ({ type: "hold", step, attempt: 1, amountMicros }) as const;
       const settle = (step: string, costMicros: number) => ({ type: "settle", step, attempt: 1, costMicros }) as const;
+      const charged = (step: string) => ({ type: "charged", step, attempt: 1 }) as const;
       const release = (step: string) => ({ type: "release", step, attempt: 1 }) as const;
 
       test("moves holds to settled, and drops released ones", async () => {
@@ -324,22 +325,76 @@ export function journalContract(name: string, open: Open): void {
         await commit(first, 2, [], { ledger: [hold("a", 70), settle("b", 3)] });
         await commit(second, 2, [], { ledger: [hold("a", 11)] });
         await commit(third, 2, [], { ledger: [hold("a", 1_000)] });
-        expect(await journal.accountLedger(account)).toEqual({ heldMicros: 81, settledMicros: 3 });
-        expect(await journal.accountLedger("nobody")).toEqual({ heldMicros: 0, settledMicros: 0 });
+        expect(await journal.accountLedger(account)).toEqual({ heldMicros: 81, settledMicros: 3, mark: 1 });
+        expect(await journal.accountLedger("nobody")).toEqual({ heldMicros: 0, settledMicros: 0, mark: 0 });
       });
 
-      test("refuses holds beyond the account's ceiling, over all its runs, and writes nothing then", async () => {
+      test("refuses holds beyond the account's cap, over all its runs, and writes nothing then", async () => {
         const first = await held("r1");
         const second = await held("r2");
-        await commit(first, 2, [], { ledger: [hold("a", 70)], ceilingMicros: 100 });
-        const over = await commit(second, 2, [started("a")], { ledger: [hold("a", 31)], ceilingMicros: 100 });
-        expect(over).toEqual({ committed: false, reason: "ceiling", heldMicros: 101 });
+        await journal.createRun("r3", planned("key_2"), 10);
+        const guard = { capMicros: 100, wallet: null };
+        await commit(first, 2, [], { ledger: [hold("a", 40), settle("b", 30)], guard });
+        await commit(await take("r3"), 2, [], { ledger: [hold("a", 1_000)] });
+        const over = await commit(second, 2, [started("a")], { ledger: [hold("a", 20), hold("b", 11)], guard });
+        expect(over).toEqual({ committed: false, reason: "cap", roomMicros: 30, committedMicros: 70 });
         expect(await journal.read("r2")).toHaveLength(2);
-        const exact = await commit(second, 2, [started("a")], { ledger: [hold("a", 30)], ceilingMicros: 100 });
+        expect(await journal.ledger("r2")).toEqual({ heldMicros: 0, settledMicros: 0 });
+        const exact = await commit(second, 2, [started("a")], { ledger: [hold("a", 30)], guard });
         expect(exact).toMatchObject({ committed: true });
-        expect(await commit(first, 2, [], { ledger: [settle("a", 70)], ceilingMicros: 0 })).toMatchObject({
+        const tighter = { capMicros: 0, wallet: null };
+        const noHold = await commit(first, 2, [], { ledger: [settle("a", 70)], guard: tighter });
+        expect(noHold).toMatchObject({ committed: true });
+        const none = await commit(first, 2, [], { ledger: [hold("c", 1)], guard: tighter });
+        expect(none).toMatchObject({ reason: "cap", roomMicros: 0, committedMicros: 130 });
+      });
+
+      test("refuses holds that the wallet could not bear, however its balance was asked for between charges", async () => {
+        const first = await held("r1");
+        const second = await held("r2");
+        const read = async (balanceMicros: number) => {
+          const { mark } = await journal.accountLedger(account);
+          return { capMicros: null, wallet: { balanceMicros, mark, floorMicros: 10 } };
+        };
+        const empty = await read(100);
+        await commit(first, 2, [], { ledger: [hold("a", 40), hold("b", 20)], guard: empty });
+        const over = await commit(second, 2, [started("a")], { ledger: [hold("a", 31)], guard: empty });
+        expect(over).toEqual({ committed: false, reason: "floor", roomMicros: 30, unseenMicros: 60 });
+        expect(await journal.read("r2")).toHaveLength(2);
+
+        // Acknowledged, settled or released since the balance was asked for: what is spent still counts, once.
+        await commit(first, 2, [], { ledger: [charged("a"), release("b")] });
+        await commit(first, 2, [], { ledger: [settle("a", 35)] });
+        const later = await commit(second, 2, [], { ledger: [hold("a", 56)], guard: empty });
+        expect(later).toEqual({ committed: false, reason: "floor", roomMicros: 55, unseenMicros: 35 });
+
+        // A balance asked for afterwards shows it.
+        const full = await read(65);
+        expect(await commit(second, 2, [], { ledger: [hold("a", 56)], guard: full })).toEqual({
+          ...{ committed: false, reason: "floor", roomMicros: 55, unseenMicros: 0 },
+        });
+        expect(await commit(second, 2, [], { ledger: [hold("a", 55)], guard: full })).toMatchObject({
           committed: true,
         });
+        expect(await commit(first, 2, [], { ledger: [hold("c", 1)], guard: full })).toMatchObject({
+          ...{ reason: "floor", roomMicros: 0, unseenMicros: 55 },
+        });
+      });
+
+      test("raises the account's mark with each commit that brings a charge, and with no other", async () => {
+        const first = await held("r1");
+        const second = await held("r2");
+        const mark = async () => (await journal.accountLedger(account)).mark;
+        const marks = [await mark()];
+        for (const ledger of [[hold("a", 5), hold("b", 5)], [charged("a"), charged("b")], [settle("a", 5)], []]) {
+          await commit(first, 2, [], { ledger });
+          marks.push(await mark());
+        }
+        await commit(second, 2, [], { ledger: [hold("a", 5), settle("a", 5)] });
+        await commit(second, 2, [], { ledger: [hold("b", 5)] });
+        await commit(second, 2, [], { ledger: [release("b")] });
+        marks.push(await mark());
+        expect(marks).toEqual([0, 0, 1, 2, 2, 3]);
       });
     });
 
@@ -362,6 +417,17 @@ export function journalContract(name: string, open: Open): void {
         await journal.putHandle(row);
         now = 2_000;
         await journal.putHandle({ ...row, sha256: "cd", expiresAt: 9_000 });
+        expect(await journal.handle("ab", account)).toBeNull();
+        expect(await journal.handle("cd", account)).not.toBeNull();
+      });
+
+      test("expired upload handles can be counted and dropped, and no others", async () => {
+        await journal.putHandle(row);
+        await journal.putHandle({ ...row, sha256: "cd", expiresAt: 9_000 });
+        expect(await journal.dropHandles(row.expiresAt - 1)).toBe(0);
+        expect(await journal.dropHandles(row.expiresAt, { dryRun: true })).toBe(1);
+        expect(await journal.handle("ab", account)).not.toBeNull();
+        expect(await journal.dropHandles(row.expiresAt)).toBe(1);
         expect(await journal.handle("ab", account)).toBeNull();
         expect(await journal.handle("cd", account)).not.toBeNull();
       });
@@ -448,7 +514,7 @@ export function journalContract(name: string, open: Open): void {
         expect(await journal.run("r1")).toBeNull();
         expect(await journal.mediaInUse()).toEqual(new Set());
         expect(await journal.sendToJob("job_1", 1)).toBeNull();
-        expect(await journal.accountLedger(account)).toEqual({ heldMicros: 0, settledMicros: 9 });
+        expect(await journal.accountLedger(account)).toMatchObject({ heldMicros: 0, settledMicros: 9 });
         expect(await journal.read("r2")).toHaveLength(2);
         await journal.createRun("r1", planned(), 400);
         expect(await journal.read("r1")).toHaveLength(1);

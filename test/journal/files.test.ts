@@ -16,7 +16,7 @@ import fc from "fast-check";
 import { afterAll, afterEach, beforeEach, describe, expect, test } from "vitest";
 import { migrations, prepareSchema } from "../../src/journal/sqlite/schema.ts";
 import { openSqliteJournal } from "../../src/journal/sqlite.ts";
-import { holder, nobodyIsDead, planned, started } from "./samples.ts";
+import { account, holder, nobodyIsDead, planned, started } from "./samples.ts";
 import { Worker } from "./worker.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "journal-files-"));
@@ -197,6 +197,27 @@ describe("A journal file", () => {
     expect(version()).toBe(migrations.length + 1);
     expect(raw.prepare("SELECT count(*) AS n, count(note) AS notes FROM runs").get()).toEqual({ n: 60, notes: 0 });
     raw.close();
+  });
+
+  test("from before wallets were watched keeps its money, and counts what was open as not yet charged", async () => {
+    const raw = new DatabaseSync(path);
+    prepareSchema(raw, path, migrations.slice(0, 1));
+    raw.exec(`
+      INSERT INTO runs VALUES (1, 'r1', 'sample', '${account}', 1, 1, 0, 'running', 0, NULL, 0, 7, 5);
+      INSERT INTO accounts VALUES ('${account}', 7, 5);
+      INSERT INTO ledger VALUES (1, 'open', 1, 7, 0), (1, 'paid', 1, 0, 5);
+    `);
+    raw.close();
+    const journal = await openSqliteJournal(path);
+    expect(await journal.accountLedger(account)).toEqual({ heldMicros: 7, settledMicros: 5, mark: 0 });
+    await journal.createRun("r2", planned(), 1);
+    const outcome = await journal.takeLease("r2", holder("a"), { at: 1, ttlMs: 9, isDead: nobodyIsDead });
+    if (!outcome.taken) throw new Error("the lease was not free");
+    const hold = { type: "hold", step: "a", attempt: 1, amountMicros: 4 } as const;
+    const guard = { capMicros: null, wallet: { balanceMicros: 10, mark: 0, floorMicros: 0 } };
+    const commit = { lease: outcome.lease, afterSeq: 2, at: 1, events: [], status: "running", ledger: [hold], guard };
+    expect(await journal.commit(commit)).toMatchObject({ reason: "floor", roomMicros: 3, unseenMicros: 7 });
+    await journal.close();
   });
 
   test("with an event of a newer version reads up to it and names the event", async () => {

@@ -93,7 +93,7 @@ class Holders {
       const ledger = events.map(
         (_, attempt) => ({ type: "hold", step: "a", attempt, amountMicros: lease.epoch }) as const,
       );
-      const extras = { ledger, inbox, park: move.park, status: "running", ceilingMicros: 9 };
+      const extras = { ledger, inbox, park: move.park, status: "running", guard: { capMicros: 9, wallet: null } };
       return journal.commit({ lease, afterSeq, at: this.#now, events, ...extras });
     });
   }

@@ -1,10 +1,11 @@
+import { refusalOf } from "../guard.ts";
 import { jobsOf, mediaOf } from "../record.ts";
 import type { Commit, CommitOutcome, FoldSnapshot, Lease } from "../store.ts";
 import type { Database } from "./database.ts";
 import { consumeEntries, deliverHints, hasOtherEntries } from "./inbox.ts";
 import { holdsLease } from "./lease.ts";
-import { accountTotals, type LedgerUpdate, planLedger, writeLedger } from "./ledger.ts";
-import { appendEvents, type RunRecord, requireRun } from "./runs.ts";
+import { moneyAfter, planLedger, writeLedger } from "./ledger.ts";
+import { appendEvents, requireRun } from "./runs.ts";
 
 /** A commit with its events as JSON text. */
 export interface EncodedCommit {
@@ -20,8 +21,8 @@ export function commitRun(db: Database, { commit, bodies }: EncodedCommit): Comm
   const jobIds = jobsOf(commit.events);
   deliverHints(db, run.key, jobIds);
   if (park && hasOtherEntries(db, run.key, inbox)) return { committed: false, reason: "inbox" };
-  const ledger = planLedger(db, run.key, commit.ledger ?? []);
-  const refused = overCeiling(db, run, commit, ledger);
+  const ledger = planLedger(db, run, commit.ledger ?? []);
+  const refused = refusalOf(commit, () => moneyAfter(db, run.account, ledger));
   if (refused !== null) return refused;
 
   const lastSeq = appendEvents(db, run.key, { afterSeq, at: commit.at, bodies });
@@ -33,13 +34,6 @@ export function commitRun(db: Database, { commit, bodies }: EncodedCommit): Comm
   if (park) db.run("UPDATE runs SET lease_holder = NULL WHERE run_key = ?", run.key);
   const held: Lease = { ...lease, expiresAt: run.leaseExpiresAt };
   return { committed: true, lastSeq, lease: park ? null : held };
-}
-
-function overCeiling(db: Database, run: RunRecord, commit: Commit, update: LedgerUpdate): CommitOutcome | null {
-  const makesHold = commit.ledger?.some((change) => change.type === "hold") ?? false;
-  if (!makesHold || commit.ceilingMicros === undefined) return null;
-  const heldMicros = accountTotals(db, run.account).heldMicros + update.heldDelta;
-  return heldMicros > commit.ceilingMicros ? { committed: false, reason: "ceiling", heldMicros } : null;
 }
 
 function writeIndexes(db: Database, runKey: number, commit: Commit, jobIds: readonly string[]): void {

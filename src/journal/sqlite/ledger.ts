@@ -1,76 +1,109 @@
-import { changeLedger, type LedgerEntry } from "../record.ts";
-import type { LedgerChange, LedgerTotals } from "../store.ts";
-import type { Row } from "./columns.ts";
+import { type AccountMoney, unseenOf } from "../guard.ts";
+import { changeLedger, emptyEntry, type LedgerEntry } from "../record.ts";
+import type { AccountTotals, LedgerChange, LedgerTotals } from "../store.ts";
 import type { Database } from "./database.ts";
 import type { RunRecord } from "./runs.ts";
 
 /** What a commit does to the ledger, worked out before anything is written. */
 export interface LedgerUpdate {
-  readonly entries: readonly (LedgerEntry & { readonly step: string; readonly attempt: number })[];
+  readonly before: readonly LedgerEntry[];
+  readonly after: readonly (LedgerEntry & { readonly step: string; readonly attempt: number })[];
   readonly heldDelta: number;
   readonly settledDelta: number;
+  /** The account's mark once it is written. */
+  readonly mark: number;
 }
 
-const none: LedgerTotals = { heldMicros: 0, settledMicros: 0 };
-
-export function planLedger(db: Database, runKey: number, changes: readonly LedgerChange[]): LedgerUpdate {
+export function planLedger(db: Database, run: RunRecord, changes: readonly LedgerChange[]): LedgerUpdate {
+  if (changes.length === 0) return { before: [], after: [], heldDelta: 0, settledDelta: 0, mark: 0 };
+  const { mark: lastMark } = accountTotals(db, run.account);
+  const mark = changes.some(({ type }) => type === "charged" || type === "settle") ? lastMark + 1 : lastMark;
   const before = new Map<string, LedgerEntry>();
-  const after = new Map<string, LedgerUpdate["entries"][number]>();
+  const after = new Map<string, LedgerUpdate["after"][number]>();
   for (const change of changes) {
     const { step, attempt } = change;
     const key = `${attempt} ${step}`;
-    const stored = before.get(key) ?? readEntry(db, runKey, step, attempt);
+    const stored = before.get(key) ?? readEntry(db, run.key, step, attempt);
     before.set(key, stored);
-    after.set(key, { step, attempt, ...changeLedger(after.get(key) ?? stored, change) });
+    after.set(key, { step, attempt, ...changeLedger(after.get(key) ?? stored, change, mark) });
   }
-  const entries = [...after.values()];
-  const [old, now] = [sum([...before.values()]), sum(entries)];
+  const [old, now] = [sum(before.values()), sum(after.values())];
   return {
-    entries,
+    before: [...before.values()],
+    after: [...after.values()],
     heldDelta: now.heldMicros - old.heldMicros,
     settledDelta: now.settledMicros - old.settledMicros,
+    mark,
   };
 }
 
 export function writeLedger(db: Database, run: RunRecord, update: LedgerUpdate): void {
-  if (update.entries.length === 0) return;
-  for (const entry of update.entries) {
+  if (update.after.length === 0) return;
+  for (const entry of update.after) {
     db.run(
-      "INSERT INTO ledger (run_key, step, attempt, held_micros, settled_micros) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET held_micros = excluded.held_micros, settled_micros = excluded.settled_micros",
-      ...[run.key, entry.step, entry.attempt, entry.heldMicros, entry.settledMicros],
+      "INSERT INTO ledger (run_key, step, attempt, held_micros, settled_micros, charged) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET held_micros = excluded.held_micros, settled_micros = excluded.settled_micros, charged = excluded.charged",
+      ...[run.key, entry.step, entry.attempt, entry.heldMicros, entry.settledMicros, entry.charged],
     );
   }
-  const { heldDelta, settledDelta } = update;
+  const { heldDelta, settledDelta, mark } = update;
   db.run(
     "UPDATE runs SET held_micros = held_micros + ?, settled_micros = settled_micros + ? WHERE run_key = ?",
     ...[heldDelta, settledDelta, run.key],
   );
   db.run(
-    "INSERT INTO accounts (account, held_micros, settled_micros) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET held_micros = held_micros + excluded.held_micros, settled_micros = settled_micros + excluded.settled_micros",
-    ...[run.account, heldDelta, settledDelta],
+    "INSERT INTO accounts (account, held_micros, settled_micros, mark) VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET held_micros = held_micros + excluded.held_micros, settled_micros = settled_micros + excluded.settled_micros, mark = excluded.mark",
+    ...[run.account, heldDelta, settledDelta, mark],
   );
 }
 
-export function accountTotals(db: Database, account: string): LedgerTotals {
-  const row = db.get("SELECT held_micros, settled_micros FROM accounts WHERE account = ?", account);
-  return row === undefined ? none : totalsOf(db, row);
+/** The account's money as the update would leave it; nothing is written. */
+export function moneyAfter(db: Database, account: string, update: LedgerUpdate): AccountMoney {
+  const { heldMicros, settledMicros } = accountTotals(db, account);
+  return {
+    committedMicros: heldMicros + settledMicros + update.heldDelta + update.settledDelta,
+    unseenMicros(mark) {
+      const row = db.get(
+        "SELECT coalesce(sum(l.held_micros + l.settled_micros), 0) AS unseen FROM ledger l JOIN runs r USING (run_key) WHERE r.account = ? AND (l.charged IS NULL OR l.charged > ?)",
+        ...[account, mark],
+      );
+      const unseen = (entries: readonly LedgerEntry[]) =>
+        entries.reduce((total, entry) => total + unseenOf(entry, mark), 0);
+      return db.columns.integer(row!, "unseen") + unseen(update.after) - unseen(update.before);
+    },
+  };
+}
+
+export function accountTotals(db: Database, account: string): AccountTotals {
+  const row = db.get("SELECT held_micros, settled_micros, mark FROM accounts WHERE account = ?", account);
+  if (row === undefined) return { heldMicros: 0, settledMicros: 0, mark: 0 };
+  const { columns } = db;
+  return {
+    heldMicros: columns.integer(row, "held_micros"),
+    settledMicros: columns.integer(row, "settled_micros"),
+    mark: columns.integer(row, "mark"),
+  };
 }
 
 function readEntry(db: Database, runKey: number, step: string, attempt: number): LedgerEntry {
   const row = db.get(
-    "SELECT held_micros, settled_micros FROM ledger WHERE run_key = ? AND step = ? AND attempt = ?",
+    "SELECT held_micros, settled_micros, charged FROM ledger WHERE run_key = ? AND step = ? AND attempt = ?",
     ...[runKey, step, attempt],
   );
-  return row === undefined ? none : totalsOf(db, row);
-}
-
-function totalsOf({ columns }: Database, row: Row): LedgerTotals {
-  return { heldMicros: columns.integer(row, "held_micros"), settledMicros: columns.integer(row, "settled_micros") };
-}
-
-function sum(entries: readonly LedgerEntry[]): LedgerTotals {
+  if (row === undefined) return emptyEntry;
+  const { columns } = db;
   return {
-    heldMicros: entries.reduce((total, entry) => total + entry.heldMicros, 0),
-    settledMicros: entries.reduce((total, entry) => total + entry.settledMicros, 0),
+    heldMicros: columns.integer(row, "held_micros"),
+    settledMicros: columns.integer(row, "settled_micros"),
+    charged: columns.integerOrNull(row, "charged"),
   };
+}
+
+function sum(entries: Iterable<LedgerEntry>): LedgerTotals {
+  let heldMicros = 0;
+  let settledMicros = 0;
+  for (const entry of entries) {
+    heldMicros += entry.heldMicros;
+    settledMicros += entry.settledMicros;
+  }
+  return { heldMicros, settledMicros };
 }

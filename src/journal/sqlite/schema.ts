@@ -98,6 +98,13 @@ export const migrations: readonly Migration[] = [
     version INTEGER PRIMARY KEY
   ) STRICT;
   `,
+  // When a charge became known, counted in the account's marks: what a wallet's balance cannot show yet.
+  `
+  ALTER TABLE ledger ADD COLUMN charged INTEGER;
+  UPDATE ledger SET charged = 0 WHERE held_micros = 0;
+  CREATE INDEX ledger_charged ON ledger (charged);
+  ALTER TABLE accounts ADD COLUMN mark INTEGER NOT NULL DEFAULT 0;
+  `,
 ];
 
 /** Schema version of an open database; 0 for an empty one. */

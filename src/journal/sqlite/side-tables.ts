@@ -26,6 +26,12 @@ export function writeHandle(db: Database, row: UploadHandleRow, now: number): vo
   );
 }
 
+export function dropHandles(db: Database, expiredAt: number, dryRun: boolean): number {
+  const row = db.get("SELECT count(*) AS expired FROM handles WHERE expires_at <= ?", expiredAt);
+  if (!dryRun) db.run("DELETE FROM handles WHERE expires_at <= ?", expiredAt);
+  return db.columns.integer(row!, "expired");
+}
+
 export function writeProgress(db: Database, runId: string, progress: Progress): void {
   db.run(
     "INSERT OR REPLACE INTO progress (run_key, step, fraction, estimated_completion_at) VALUES (?, ?, ?, ?)",

@@ -1,0 +1,42 @@
+import type { LedgerEntry } from "./record.ts";
+import type { Commit, CommitOutcome, SpendingGuard } from "./store.ts";
+
+/** The account's money as it would be after a commit. */
+export interface AccountMoney {
+  /** Spent and held, over every run of the account. */
+  readonly committedMicros: number;
+  /** What a balance asked for at the mark cannot show: held or spent, and not known to be charged before it. */
+  unseenMicros(mark: number): number;
+}
+
+type Refusal = Extract<CommitOutcome, { readonly reason: "cap" | "floor" }>;
+
+/** Why a commit that makes holds breaks its guard; null when it does not, or makes none. */
+export function refusalOf({ guard, ledger = [] }: Commit, moneyAfter: () => AccountMoney): Refusal | null {
+  const holds = ledger.flatMap((change) => (change.type === "hold" ? [change.amountMicros] : []));
+  if (guard === undefined || holds.length === 0) return null;
+  const asked = holds.reduce((sum, amount) => sum + amount, 0);
+  const money = moneyAfter();
+  return overCap(guard, asked, money) ?? belowFloor(guard, asked, money);
+}
+
+function overCap({ capMicros }: SpendingGuard, asked: number, money: AccountMoney): Refusal | null {
+  if (capMicros === null || money.committedMicros <= capMicros) return null;
+  const committedMicros = money.committedMicros - asked;
+  const roomMicros = Math.max(0, capMicros - committedMicros);
+  return { committed: false, reason: "cap", roomMicros, committedMicros };
+}
+
+function belowFloor({ wallet }: SpendingGuard, asked: number, money: AccountMoney): Refusal | null {
+  if (wallet === null) return null;
+  const unseen = money.unseenMicros(wallet.mark);
+  if (wallet.balanceMicros - unseen >= wallet.floorMicros) return null;
+  const unseenMicros = unseen - asked;
+  const roomMicros = Math.max(0, wallet.balanceMicros - unseenMicros - wallet.floorMicros);
+  return { committed: false, reason: "floor", roomMicros, unseenMicros };
+}
+
+/** What a ledger entry adds to {@link AccountMoney.unseenMicros}. */
+export function unseenOf({ heldMicros, settledMicros, charged }: LedgerEntry, mark: number): number {
+  return charged === null || charged > mark ? heldMicros + settledMicros : 0;
+}
