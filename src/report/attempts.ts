@@ -38,6 +38,13 @@ function learn(attempt: Attempt, event: OfAttempt, at: number): void {
       attempt.quoteMicros = event.costMicros;
       attempt.basis = event.basis;
       return;
+    case "chat.intended":
+      attempt.quoteMicros = event.holdMicros;
+      attempt.basis = "unquotable";
+      attempt.model = event.model;
+      attempt.input = event.input;
+      attempt.intendedAt ??= at;
+      return;
     case "job.submit.intended":
       attempt.model = event.model;
       attempt.input = event.input;
@@ -52,6 +59,16 @@ function learn(attempt: Attempt, event: OfAttempt, at: number): void {
       attempt.error = event.error;
       attempt.endedAt = at;
       return;
+    case "chat.failed":
+      attempt.error = event.error;
+      attempt.costMicros = event.costMicros;
+      attempt.endedAt = at;
+      return;
+    case "chat.answered":
+      attempt.costMicros = event.costMicros;
+      attempt.endedAt = at;
+      return;
+    case "chat.abandoned":
     case "job.completed":
       attempt.endedAt = at;
       return;

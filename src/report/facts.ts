@@ -101,19 +101,21 @@ export function reportFacts(report: RunReport, events: readonly StoredEvent[], n
   };
 }
 
+/** The plan as it is now: with what the code changed, and with what values led to. */
 function latestPlan(first: Plan, events: readonly StoredEvent[]): Plan {
-  const later = events.flatMap(({ event }) => {
-    const { type, plan } = event as { readonly type: string; readonly plan?: Plan };
-    return type === "run.replanned" && plan !== undefined ? [plan] : [];
-  });
-  return later.at(-1) ?? first;
+  let plan = first;
+  for (const { event } of events) {
+    if (event.type === "run.replanned") plan = event.plan;
+    if (event.type === "expand.planned") plan = { ...plan, steps: [...plan.steps, ...event.steps] };
+  }
+  return plan;
 }
 
 function stepFacts(step: StepReport, needs: readonly string[], attempts: readonly Attempt[]): StepFacts {
   return {
     path: step.path,
     kind: step.kind,
-    model: step.model,
+    model: step.model ?? attempts.at(-1)?.model ?? null,
     status: step.status,
     reason: step.reason,
     startedAt: instant(step.started_at),
@@ -121,7 +123,7 @@ function stepFacts(step: StepReport, needs: readonly string[], attempts: readonl
     needs,
     attempts,
     quoteMicros: micros(step.quote),
-    costMicros: sumOf(step.attempts.map(({ cost }) => micros(cost))),
+    costMicros: sumOf(attempts.map(({ costMicros }) => costMicros)),
     outputs: step.outputs,
   };
 }

@@ -1,4 +1,4 @@
-import { formatUsd, type StoredEvent } from "../index.ts";
+import { formatUsd, type JournalError, type StoredEvent } from "../index.ts";
 
 /** Something that did not go straight: what it was, and what was done about it. */
 export interface Incident {
@@ -15,9 +15,9 @@ export interface Incident {
 export function incidentsOf(events: readonly StoredEvent[]): readonly Incident[] {
   const costs = costsOf(events);
   return events.flatMap((stored): readonly Incident[] => {
-    const said = incident(stored.event, costs);
+    const found = incident(stored.event, costs);
     const step = "step" in stored.event && typeof stored.event.step === "string" ? stored.event.step : null;
-    return said === null ? [] : [{ at: stored.at, step, costMicros: null, ...said }];
+    return found === null ? [] : [{ at: stored.at, step, costMicros: null, ...found }];
   });
 }
 
@@ -50,7 +50,7 @@ function incident(event: StoredEvent["event"], costs: ReadonlyMap<string, number
       const costMicros = costs.get(`${event.step} ${event.attempt}`) ?? null;
       return {
         what: `attempt ${event.attempt} failed${retried ? ", tried again" : ""}`,
-        why: `${event.error.code}: ${event.error.message}`,
+        why: said(event.error),
         costMicros,
       };
     }
@@ -72,17 +72,32 @@ function incident(event: StoredEvent["event"], costs: ReadonlyMap<string, number
       };
     case "output.expired":
       return { what: `output ${event.index} expired at the service`, why: "" };
+    case "chat.failed":
+      return { what: "the model's answer was of no use", why: said(event.error), costMicros: event.costMicros };
+    case "chat.abandoned":
+      return {
+        what: "a question without an answer",
+        why: `The process that asked is gone. It may have cost up to $${formatUsd(event.holdMicros)}; it was asked again.`,
+      };
+    case "task.failed":
+      return { what: "a local task failed", why: said(event.error) };
+    case "approval.decided":
+      return { what: event.approved ? "approved" : "rejected", why: event.note ?? "" };
+    case "step.reused":
+      return { what: "taken over", why: `Run ${event.from.runId} had made the very same, as ${event.from.step}.` };
+    case "step.reset":
+      return { what: "made again", why: event.why };
+    case "run.reopened":
+      return { what: "opened again", why: "Steps of a run that was through are made again." };
+    case "run.replanned":
+      return { what: "took up changed code", why: "" };
     default:
-      return later(event);
+      return null;
   }
 }
 
-/** Kinds of events that say themselves why. */
-function later(event: { readonly type: string; readonly why?: unknown; readonly message?: unknown }): Said | null {
-  if (event.type === "step.reset") return { what: "made again", why: String(event.why ?? "") };
-  if (event.type === "task.failed" || event.type === "chat.failed" || event.type === "chat.abandoned")
-    return { what: event.type.replace(".", " "), why: String(event.message ?? "") };
-  return null;
+function said({ code, message }: JournalError): string {
+  return `${code}: ${message}`;
 }
 
 function costsOf(events: readonly StoredEvent[]): ReadonlyMap<string, number> {

@@ -121,8 +121,8 @@ class Timeline {
         if (this.#open.get(step)?.phase !== "download") this.#close(step);
         return;
       case "step.reset":
+      case "step.reused":
       case "task.done":
-      case "task.failed":
       case "approval.decided":
       case "chat.answered":
       case "chat.failed":

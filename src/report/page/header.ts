@@ -56,13 +56,14 @@ function verdict({ costMicros, quoteMicros }: ReportFacts): string {
     : `, ${usd(costMicros - quoteMicros)} above the quote`;
 }
 
-function callout({ report, steps }: ReportFacts): Html | null {
+function callout(facts: ReportFacts): Html | null {
+  const { report, steps } = facts;
   const problems = steps.filter(({ status, reason }) => reason !== null && ["failed", "unresolved"].includes(status));
   if (report.status === "paused") {
     return html`<div class="callout warn"><h2>Waiting: ${report.pause?.reason ?? "paused"}</h2>
 <p>${report.message}</p>
 ${report.pause?.funding_url ? html`<p>Add funds: <span class="breakable">${report.pause.funding_url}</span></p>` : null}
-<p>Go on with <code>${nextCommand(report.id, report.pause?.reason ?? "", steps.find(({ status }) => status === "unresolved")?.path)}</code></p></div>`;
+<p>Go on with <code>${nextCommand(facts)}</code></p></div>`;
   }
   if (problems.length === 0) return null;
   return html`<div class="callout bad"><h2>What went wrong</h2>
@@ -70,10 +71,14 @@ ${report.pause?.funding_url ? html`<p>Add funds: <span class="breakable">${repor
 ${problems.length > 8 ? html`<p>… and ${problems.length - 8} more, below.</p>` : null}</div>`;
 }
 
-function nextCommand(id: string, reason: string, unresolved: string | undefined): string {
+function nextCommand({ report: { id, pause }, steps }: ReportFacts): string {
+  const reason = pause?.reason;
+  const unresolved = steps.find(({ status }) => status === "unresolved")?.path;
+  const waiting = steps.find(({ kind, status }) => kind === "approve" && status === "running")?.path;
   if (reason === "budget") return `showrunner resume ${id} --budget USD`;
   if (reason === "unresolved" && unresolved !== undefined) return `showrunner adopt ${id} ${unresolved}`;
-  if (reason === "approval") return `showrunner approve ${id} STEP`;
+  if (reason === "approval") return `showrunner approve ${id} ${waiting ?? "STEP"}`;
+  if (reason === "code" || reason === "drift") return `showrunner resume ${id} --file FILE`;
   return `showrunner resume ${id}`;
 }
 
