@@ -16,6 +16,8 @@ import type {
   LeaseOutcome,
   LedgerChange,
   LedgerTotals,
+  MadeQuery,
+  MadeRow,
   Progress,
   RemoveOutcome,
   RunRow,
@@ -35,6 +37,7 @@ interface MemoryRun {
   inbox: InboxEntry[];
   ledger: Map<string, LedgerEntry>;
   progress: Map<string, Progress>;
+  made: Map<string, MadeRow>;
 }
 
 /**
@@ -79,6 +82,7 @@ class MemoryJournal implements JournalStore {
       inbox: [],
       ledger: new Map(),
       progress: new Map(),
+      made: new Map(),
     };
     append(run, [encodeEvent(first)], at);
     this.#runs.set(runId, run);
@@ -163,6 +167,7 @@ class MemoryJournal implements JournalStore {
     run.row = { ...run.row, status: commit.status };
     for (const [key, entry] of ledger) run.ledger.set(key, entry);
     this.#marks.set(run.account, mark);
+    for (const made of commit.made ?? []) run.made.set(made.step, { ...made, runId, at: commit.at });
     if (commit.snapshot !== undefined) run.snapshot = JSON.stringify(commit.snapshot);
     for (const jobId of jobsOf(commit.events)) this.#jobs.set(jobId, runId);
     if (commit.park) run.holder = null;
@@ -198,6 +203,17 @@ class MemoryJournal implements JournalStore {
   async accountLedger(account: string): Promise<AccountTotals> {
     this.#open();
     return { ...totals(this.#runsOf(account)), mark: this.#mark(account) };
+  }
+
+  async made(query: MadeQuery, limit = 20): Promise<readonly MadeRow[]> {
+    this.#open();
+    return [...this.#runs.values()]
+      .flatMap((run) =>
+        [...run.made.values()].filter((row) => asks(query, run.account, row)).map((row) => ({ run, row })),
+      )
+      .sort((a, b) => b.row.at - a.row.at || b.run.order - a.run.order || (a.row.step < b.row.step ? -1 : 1))
+      .slice(0, limit)
+      .map(({ row }) => row);
   }
 
   async handle(sha256: string, account: string): Promise<UploadHandleRow | null> {
@@ -355,4 +371,11 @@ function totals(runs: readonly MemoryRun[]): LedgerTotals {
     }
   }
   return { heldMicros, settledMicros };
+}
+
+function asks(query: MadeQuery, account: string, row: MadeRow): boolean {
+  if ("runId" in query) return row.runId === query.runId;
+  if (query.account !== account) return false;
+  if ("fingerprint" in query) return row.fingerprint === query.fingerprint;
+  return "step" in query ? row.step === query.step : row.model === query.model;
 }

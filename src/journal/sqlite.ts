@@ -8,12 +8,22 @@ import { isBusy } from "./sqlite/failure.ts";
 import { lastInboxId, readInbox, sendMessage, sendToJob } from "./sqlite/inbox.ts";
 import { type LeaseRequest, releaseLease, renewLease, takeLease } from "./sqlite/lease.ts";
 import { accountTotals } from "./sqlite/ledger.ts";
+import { readMade } from "./sqlite/made.ts";
 import { openFile } from "./sqlite/open.ts";
 import { patiently } from "./sqlite/patience.ts";
 import * as runs from "./sqlite/runs.ts";
 import { dropHandles, mediaInUse, readHandle, readProgress, writeHandle, writeProgress } from "./sqlite/side-tables.ts";
 import { closedError, Writer } from "./sqlite/writer.ts";
-import type { Commit, InboxMessage, JournalStore, Lease, LeaseHolder, Progress, UploadHandleRow } from "./store.ts";
+import type {
+  Commit,
+  InboxMessage,
+  JournalStore,
+  Lease,
+  LeaseHolder,
+  MadeQuery,
+  Progress,
+  UploadHandleRow,
+} from "./store.ts";
 import { Waiters } from "./waiters.ts";
 
 export interface SqliteJournalOptions {
@@ -129,6 +139,10 @@ class SqliteJournal implements JournalStore {
 
   accountLedger(account: string) {
     return this.#read(() => accountTotals(this.#db, account));
+  }
+
+  made(query: MadeQuery, limit = 20) {
+    return this.#read(() => readMade(this.#db, query, limit));
   }
 
   handle(sha256: string, account: string) {

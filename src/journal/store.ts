@@ -32,6 +32,29 @@ export type LedgerChange =
   | { readonly type: "settle"; readonly step: string; readonly attempt: number; readonly costMicros: number }
   | { readonly type: "release"; readonly step: string; readonly attempt: number };
 
+/** A result that a later run may take over instead of making it again. */
+export interface MadeStep {
+  readonly step: string;
+  /** Hash of what was asked for, with media by content. */
+  readonly fingerprint: string;
+  /** Model id; null for a local function. */
+  readonly model: string | null;
+}
+
+/** A {@link MadeStep} with the run that made it. */
+export interface MadeRow extends MadeStep {
+  readonly runId: string;
+  /** Epoch milliseconds of the commit that said so. */
+  readonly at: number;
+}
+
+/** Which made results to list: by what was asked for, by path, by model, or those of one run. */
+export type MadeQuery =
+  | { readonly account: string; readonly fingerprint: string }
+  | { readonly account: string; readonly step: string }
+  | { readonly account: string; readonly model: string }
+  | { readonly runId: string };
+
 export interface LedgerTotals {
   /** Sum of holds not yet settled or released. */
   readonly heldMicros: number;
@@ -83,6 +106,8 @@ export interface Commit {
   readonly snapshot?: FoldSnapshot;
   /** Refuses the commit (`cap` or `floor` in the outcome) when its holds would break it. */
   readonly guard?: SpendingGuard;
+  /** Results that later runs may take over; an entry replaces the step's earlier one. */
+  readonly made?: readonly MadeStep[];
   /** True: give the lease back in the same transaction, refused (`inbox` in the outcome) when the inbox holds entries not consumed here. */
   readonly park?: boolean;
 }
@@ -181,6 +206,9 @@ export interface JournalStore {
   ledger(runId: string): Promise<LedgerTotals>;
   /** Totals over every run of the account on this store. */
   accountLedger(account: string): Promise<AccountTotals>;
+
+  /** Made results of runs that are still in the journal, newest first; `limit` at most (default 20). */
+  made(query: MadeQuery, limit?: number): Promise<readonly MadeRow[]>;
 
   handle(sha256: string, account: string): Promise<UploadHandleRow | null>;
   putHandle(row: UploadHandleRow): Promise<void>;

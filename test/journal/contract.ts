@@ -398,6 +398,50 @@ export function journalContract(name: string, open: Open): void {
       });
     });
 
+    describe("made results", () => {
+      const made = (step: string, fingerprint: string, model: string | null = "m") => ({ step, fingerprint, model });
+
+      test("are found by what was asked for, by step, by model and by run, newest first", async () => {
+        const first = await held("r1");
+        const second = await held("r2");
+        await commit(first, 2, [], { made: [made("a", "f1"), made("b", "f2", null)] });
+        await commit(second, 2, [], { made: [made("x", "f1", "other")], at: 201 });
+        const f1 = [
+          { runId: "r2", step: "x", fingerprint: "f1", model: "other", at: 201 },
+          { runId: "r1", step: "a", fingerprint: "f1", model: "m", at: 200 },
+        ];
+        expect(await journal.made({ account, fingerprint: "f1" })).toEqual(f1);
+        expect(await journal.made({ account, fingerprint: "f1" }, 1)).toEqual(f1.slice(0, 1));
+        expect(await journal.made({ account, step: "b" })).toMatchObject([{ fingerprint: "f2", model: null }]);
+        expect(await journal.made({ account, model: "m" })).toEqual(f1.slice(1));
+        expect(await journal.made({ runId: "r1" })).toMatchObject([{ step: "a" }, { step: "b" }]);
+      });
+
+      test("belong to one account", async () => {
+        const lease = await held();
+        await commit(lease, 2, [], { made: [made("a", "f1")] });
+        for (const query of [{ fingerprint: "f1" }, { step: "a" }, { model: "m" }]) {
+          expect(await journal.made({ account: "another@place", ...query })).toEqual([]);
+        }
+      });
+
+      test("of a step made again replace the earlier one, and go with their run", async () => {
+        const lease = await held();
+        await commit(lease, 2, [], { made: [made("a", "f1")] });
+        await commit(lease, 2, [], { made: [made("a", "f2")], park: true });
+        expect(await journal.made({ account, step: "a" })).toMatchObject([{ fingerprint: "f2" }]);
+        expect(await journal.made({ account, fingerprint: "f1" })).toEqual([]);
+        await journal.removeRun("r1", 300);
+        expect(await journal.made({ account, step: "a" })).toEqual([]);
+      });
+
+      test("are not noted by a commit that is refused", async () => {
+        const lease = await held();
+        await commit({ ...lease, epoch: 7 }, 2, [], { made: [made("a", "f1")] });
+        expect(await journal.made({ runId: "r1" })).toEqual([]);
+      });
+    });
+
     describe("side tables", () => {
       const row = { sha256: "ab", account, url: "https://files.example/x", contentType: "image/png", expiresAt: 2_000 };
 

@@ -220,6 +220,21 @@ describe("A journal file", () => {
     await journal.close();
   });
 
+  test("from before made results were listed gets a list, empty at first", async () => {
+    const raw = new DatabaseSync(path);
+    prepareSchema(raw, path, migrations.slice(0, 2));
+    raw.exec(`INSERT INTO runs VALUES (1, 'r1', 'sample', '${account}', 1, 1, 0, 'running', 0, NULL, 0, 0, 0)`);
+    raw.close();
+    const journal = await openSqliteJournal(path);
+    expect(await journal.made({ runId: "r1" })).toEqual([]);
+    const outcome = await journal.takeLease("r1", holder("a"), { at: 1, ttlMs: 9, isDead: nobodyIsDead });
+    if (!outcome.taken) throw new Error("the lease was not free");
+    const made = [{ step: "a", fingerprint: "f1", model: null }];
+    await journal.commit({ lease: outcome.lease, afterSeq: 1, at: 2, events: [], status: "running", made });
+    expect(await journal.made({ account, fingerprint: "f1" })).toEqual([{ runId: "r1", at: 2, ...made[0] }]);
+    await journal.close();
+  });
+
   test("with an event of a newer version reads up to it and names the event", async () => {
     await writeJournal();
     edit("UPDATE events SET version = 99 WHERE run_key = 1");

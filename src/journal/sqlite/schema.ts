@@ -105,6 +105,21 @@ export const migrations: readonly Migration[] = [
   CREATE INDEX ledger_charged ON ledger (charged);
   ALTER TABLE accounts ADD COLUMN mark INTEGER NOT NULL DEFAULT 0;
   `,
+  // What was asked for in each finished step, so that a later run finds who made the same.
+  `
+  CREATE TABLE made (
+    run_key INTEGER NOT NULL,
+    step TEXT NOT NULL,
+    account TEXT NOT NULL,
+    fingerprint TEXT NOT NULL,
+    model TEXT,
+    at INTEGER NOT NULL,
+    PRIMARY KEY (run_key, step)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX made_by_fingerprint ON made (account, fingerprint, at DESC);
+  CREATE INDEX made_by_step ON made (account, step, at DESC);
+  CREATE INDEX made_by_model ON made (account, model, at DESC);
+  `,
 ];
 
 /** Schema version of an open database; 0 for an empty one. */
