@@ -1,0 +1,201 @@
+import type { Body, MadeBody, MadeJob } from "../body.ts";
+import { given } from "../body.ts";
+import type { Desk } from "../desk.ts";
+import { type Expression, json } from "../expression.ts";
+import { Job } from "../fields/job.ts";
+import { type Defaults, settle } from "../fields/settle.ts";
+import type { JsonPath } from "../json-path.ts";
+import type { Choice } from "../models/choose.ts";
+import type { Need } from "../models/need.ts";
+import { type Slot, slotField } from "../models/slots.ts";
+import type { V2Type } from "../v2/types.ts";
+import { namedModels, noteModel } from "./model-entry.ts";
+import { fillImage, fillRestyle, fillSoundEffect, fillUpscale } from "./others.ts";
+import { fillSound, fillSpeech, fillVoice } from "./speech.ts";
+import { batchOf, madeJob, noteBatch, seedsOf } from "./variations.ts";
+import { fillAudio, fillFilm, fillFrames, fillReferences, fillVideoInputs } from "./video.ts";
+
+/** A body as jobs, or why it stays open. */
+export type Converted = MadeBody | { readonly open: string };
+
+/** What a body needs of its model, and the needs to fall back on when no model meets the first. */
+function needsOf(body: Body): readonly Need[] {
+  const has = (...names: readonly string[]) => names.some((name) => hasAny(given(body, name)));
+  const { type } = body;
+  const also: Slot[] = [];
+  if (has("start_keyframe_id", "start_keyframe_url")) also.push("start");
+  if (has("end_keyframe_id", "end_keyframe_url")) also.push("end");
+  if (has("reference_image_ids", "reference_image_asset_ids", "elements")) also.push("images");
+  if (has("reference_audio_ids")) also.push("audios");
+  if (has("reference_video_ids")) also.push("videos");
+  const need = (...must: readonly Slot[]): Need => ({ type, must, also });
+  switch (type) {
+    case "image":
+    case "image_to_image": {
+      const pictures = also.length > 0 || has("start_keyframe_id");
+      const wants: Need = { type, must: ["prompt"], also: pictures ? ["images"] : [] };
+      return pictures ? [{ ...wants, must: ["prompt", "images"] }, wants] : [wants];
+    }
+    case "video": {
+      const sound: readonly Slot[] = has("audio_id", "audio_generation") ? ["audio"] : [];
+      const film: readonly Slot[] = has("video_id") ? ["video"] : [];
+      return [need("prompt", ...sound, ...film), need("prompt", ...sound), need("prompt", ...film), need("prompt")];
+    }
+    case "text_to_speech":
+      return [need("text", "voice")];
+    case "text_to_sound":
+      return [need("text")];
+    case "speech_to_speech":
+      return [need("audio", "voice")];
+    case "voice_clone":
+      return [{ type, must: ["audio"], also: ["name"] }];
+    case "audio_isolation":
+      return [need("audio")];
+    case "image_upscale":
+      return [need("image")];
+    case "video_upscale":
+      return [need("video")];
+    case "video_to_video":
+      return [need("video", "prompt")];
+    case "motion_control":
+      return [need("video", "start")];
+    default:
+      return type satisfies never;
+  }
+}
+
+function hasAny(value: unknown): boolean {
+  return Array.isArray(value) ? value.length > 0 : value !== undefined;
+}
+
+/** Turns one body into jobs and enters what became of its fields. */
+export function convert(desk: Desk, body: Body): Converted {
+  const choice = choose(desk, body, needsOf(body), []);
+  if (choice === null) return { open: `no v3 model of the catalog is known to do ${body.type}` };
+  const job = new Job(desk, body, choice.view, body.name);
+  noteModel(body, [], choice, job.step);
+  if (choice.quality !== null) job.set("quality", json(choice.quality), null);
+  const before: MadeJob[] = [];
+  const defaults = fill(job, before);
+  const count = batchOf(job);
+  noteBatch(job, count);
+  const seeds = seedsOf(job, seedPath(body.type), count);
+  const problems = settle(job, defaults);
+  if (problems.length > 0) {
+    const said = problems.map(({ field, message }) => `${field.replace(/^input\.?/, "")} ${message}`).join("; ");
+    return { open: `${choice.view.id} does not take it: ${said}` };
+  }
+  noteName(job);
+  const made = madeJob(job, count, seeds);
+  const yields = choice.view.yields;
+  return { jobs: [...before, made], outputs: made.variations.map(({ step }) => step), yields };
+}
+
+function choose(desk: Desk, body: Body, needs: readonly Need[], prefix: JsonPath): Choice | null {
+  const named = namedModels(body, prefix)[0]?.value ?? null;
+  for (const need of needs) {
+    const choice = desk.chooser.choose(need, named);
+    if (choice !== null) return choice;
+  }
+  return null;
+}
+
+const seedPath = (type: V2Type): JsonPath =>
+  type === "video" || type === "motion_control" ? ["generated_video_inputs", "seed"] : ["seed"];
+
+/** Enters the fields of each type. Jobs that have to run first are added to `before`. */
+function fill(job: Job, before: MadeJob[]): Defaults {
+  const none: Defaults = { prefix: "", values: {} };
+  const { type } = job.body;
+  switch (type) {
+    case "image":
+    case "image_to_image":
+      fillImage(job);
+      return { prefix: "", values: ratioFrom(job, ["resolution"]) };
+    case "video": {
+      const shotsMs = fillVideoInputs(job);
+      fillFrames(job);
+      fillReferences(job);
+      fillAudio(job, speechFor(job, before));
+      return videoDefaults(job, shotsMs);
+    }
+    case "motion_control": {
+      const shotsMs = fillVideoInputs(job);
+      fillFrames(job);
+      fillFilm(job);
+      return videoDefaults(job, shotsMs);
+    }
+    case "text_to_speech":
+      fillSpeech(job, []);
+      return none;
+    case "text_to_sound":
+      fillSoundEffect(job);
+      return none;
+    case "speech_to_speech":
+      fillSound(job, ["audio_id"]);
+      fillVoice(job, ["voice_id"]);
+      return none;
+    case "voice_clone":
+      fillSound(job, ["audio_id"]);
+      job.text(["name"], "name");
+      return none;
+    case "audio_isolation":
+      fillSound(job, ["audio_id"]);
+      return none;
+    case "image_upscale":
+    case "video_upscale":
+      fillUpscale(job);
+      return none;
+    case "video_to_video":
+      fillRestyle(job);
+      fillFilm(job);
+      return none;
+    default:
+      return type satisfies never;
+  }
+}
+
+function videoDefaults(job: Job, shotsMs: number | null): Defaults {
+  const ratio = ratioFrom(job, ["generated_video_inputs", "resolution"]);
+  return { prefix: "generated_video_inputs.", values: { ...ratio, ...(shotsMs !== null && { duration_ms: shotsMs }) } };
+}
+
+/** A size in pixels also says the shape. */
+function ratioFrom(job: Job, path: JsonPath): Defaults["values"] {
+  const size = given(job.body, ...path);
+  return typeof size === "string" && /^\d+\s*[x×]\s*\d+$/i.test(size) ? { aspect_ratio: size } : {};
+}
+
+/** The speech of `audio_generation` as a job of its own. Null when there is none, or nothing that could make it. */
+function speechFor(outer: Job, before: MadeJob[]): Expression | null {
+  const { desk, body } = outer;
+  const path: JsonPath = ["audio_generation"];
+  if (given(body, ...path) === undefined) return null;
+  const choice = choose(desk, body, [{ type: "text_to_speech", must: ["text", "voice"], also: [] }], path);
+  const field = slotField(outer.view, "audio");
+  if (choice === null || field === null) {
+    const lack = field === null ? `${outer.view.id} takes no sound` : "no v3 model of the catalog makes speech";
+    outer.decide(path, `${lack}; the speech is left out for now`, ["leave it out", "choose a model that takes it"]);
+    return null;
+  }
+  const speech = new Job(desk, body, choice.view, desk.names.take(`${body.name}-speech`));
+  noteModel(body, path, choice, speech.step);
+  fillSpeech(speech, path);
+  const problems = settle(speech, { prefix: "audio_generation.", values: {} });
+  if (problems.length > 0) {
+    const said = problems.map(({ field: at, message }) => `${at} ${message}`).join("; ");
+    body.ledger.add("audio_generation.input", "decision", { why: `${choice.view.id} does not take it: ${said}` });
+    return null;
+  }
+  const name = given(body, ...path, "name");
+  if (name !== undefined) body.ledger.note([...path, "name"], "dropped", { why: `its step is ${speech.step}` });
+  before.push(madeJob(speech, 1, null));
+  return { is: "step", step: speech.step };
+}
+
+/** The label of a body names its step, where the model has no use for it. */
+function noteName(job: Job): void {
+  const path: JsonPath = ["name"];
+  if (given(job.body, ...path) === undefined || job.body.ledger.has(path)) return;
+  job.body.ledger.note(path, "converted", { to: job.step, newValue: job.step, why: "names the step" });
+}

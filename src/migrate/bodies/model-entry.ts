@@ -1,0 +1,51 @@
+import type { Json } from "../../plan/plan.ts";
+import { type Body, given } from "../body.ts";
+import { type JsonPath, pathText } from "../json-path.ts";
+import type { Choice } from "../models/choose.ts";
+import { isTemplate } from "../read/template.ts";
+
+/** Fields that may name a model, the strongest first. */
+const MODEL_FIELDS = ["model_slug", "ai_model_id", "model_id"];
+
+interface Named {
+  readonly path: JsonPath;
+  readonly value: string;
+}
+
+/** What a body calls its model, the strongest word first. */
+export function namedModels(body: Body, prefix: JsonPath): readonly Named[] {
+  const paths: readonly JsonPath[] = [
+    ...MODEL_FIELDS.map((name) => [...prefix, name]),
+    ...(prefix.length === 0 ? [["generated_video_inputs", "model_slug"]] : []),
+  ];
+  return paths.flatMap((path) => {
+    const value = given(body, ...path);
+    return typeof value === "string" && !isTemplate(value) ? [{ path, value }] : [];
+  });
+}
+
+/** Enters what became of the fields that name the model, and of the type where none does. */
+export function noteModel(body: Body, prefix: JsonPath, choice: Choice, step: string): void {
+  const { ledger } = body;
+  const [named, ...weaker] = namedModels(body, prefix);
+  const { view, quality, by, candidates } = choice;
+  const newValue: Json = quality === null ? view.id : `${view.id}, quality ${quality}`;
+  const to = `${step}: model`;
+  const isSure = by === "mapped" || by === "same" || by === "only";
+  ledger.note([...prefix, "type"], "converted", { to, newValue: view.id, why: "in v3 the model says what is made" });
+  for (const { path } of weaker) ledger.note(path, "dropped", { why: `${pathText(named?.path ?? [])} names the model` });
+  if (named === undefined) {
+    if (by === "only") return;
+    const why = `v2 chose a model by itself; ${view.id} is taken until you confirm it`;
+    return ledger.add(pathText([...prefix, "model_slug"]), "decision", { to, newValue, why, choices: candidates });
+  }
+  if (isSure) {
+    const why = by === "mapped" ? "as mapped" : "the same model by its v3 id";
+    return ledger.note(named.path, "converted", { to, newValue, why });
+  }
+  const why =
+    by === "similar"
+      ? `${view.id} is the most similar of what can do this; confirm it, or map another`
+      : `no v3 model has a similar name; ${view.id} is taken because it can do this; confirm it, or map another`;
+  ledger.note(named.path, "decision", { to, newValue, why, choices: candidates });
+}

@@ -1,0 +1,116 @@
+import type { Json } from "../../plan/plan.ts";
+import { given } from "../body.ts";
+import { json } from "../expression.ts";
+import { type Job, shown } from "../fields/job.ts";
+import { mediumAt, placeMedia } from "../fields/media.ts";
+import { type JsonPath, pathText } from "../json-path.ts";
+import { slotField } from "../models/slots.ts";
+import type { FieldView } from "../models/view.ts";
+import { isTemplate } from "../read/template.ts";
+import { languageCode } from "../v2/languages.ts";
+
+/** Enters what a speech says and how, from a body or from the speech within a video. */
+export function fillSpeech(job: Job, prefix: JsonPath): void {
+  const at = (name: string): JsonPath => [...prefix, name];
+  job.text(at("text"), "text");
+  fillVoice(job, at("voice_id"));
+  fillStability(job, at("stability"));
+  fillSpeed(job, at("speed"));
+  fillLanguage(job, at("language"));
+}
+
+/** The voice of a clone is an edge; any other one is asked for, once for each voice. */
+export function fillVoice(job: Job, path: JsonPath): void {
+  const { desk, body, view } = job;
+  const field = slotField(view, "voice");
+  const id = given(body, ...path);
+  if (typeof id !== "string") return;
+  if (field === null) return job.drop(path, `${view.id} takes no voice`);
+  const link = desk.link(body, id);
+  const made = link.to === "body" ? desk.made.get(link.index) : undefined;
+  const [step] = made?.yields === "voice" ? made.outputs : [];
+  if (step !== undefined && field.takes.what === "voice") {
+    job.set(field.name, { is: "step", step }, path);
+    return job.convert(path, field.name, shown({ is: "step", step }), `the voice that ${step} clones`);
+  }
+  const mapped = desk.map.get(id) ?? (id.startsWith("voice_") ? id : undefined);
+  if (mapped !== undefined && (field.values === null || field.values.includes(mapped))) {
+    job.set(field.name, json(mapped), path);
+    return job.carried(path, field.name, mapped, "as mapped");
+  }
+  askForVoice(job, path, field, link.to === "outside" ? link.key : id);
+}
+
+function askForVoice(job: Job, path: JsonPath, field: FieldView, key: string): void {
+  const { desk, body, view } = job;
+  const stock = (desk.voices[view.id] ?? []).map(({ id, name }) => (name === null ? id : `${id} (${name})`));
+  const isChosenLater = key.startsWith("template ");
+  const why = isChosenLater ? "a voice that the flow chooses" : `v2 voice ${key}`;
+  const values = field.values?.map(String) ?? null;
+  const expression =
+    values === null
+      ? desk.voice(key, `${why}; first used by ${body.source.at}`)
+      : desk.choice(`${field.name} ${key}`, "voice", values, `${why}; first used by ${body.source.at}`);
+  job.set(field.name, expression, path);
+  job.decide(path, `${why} is not known to v3: choose one of ${view.id}`, values ?? stock, {
+    to: job.to(field.name),
+    newValue: shown(expression),
+  });
+}
+
+/** v2 counts from steady to free, v3 the other way round; v2's default is 1, which is v3's 0. */
+function fillStability(job: Job, path: JsonPath): void {
+  const field = job.plainField(["stability"]);
+  const old = given(job.body, ...path);
+  if (old === undefined) {
+    if (field === null || job.body.ledger.has(path)) return;
+    return job.preset(pathText(path), field.name, 0, "v2's default is 1, and v3 counts the other way round");
+  }
+  if (typeof old !== "number" || field === null) return job.plain(path, "stability");
+  job.place(path, field, oneMinus(old), "v3 counts the other way round: 1 - the value of v2");
+}
+
+/** Without the dust of floating point: 1 - 0.9 is 0.1. */
+function oneMinus(value: number): number {
+  return Number((1 - value).toFixed(12));
+}
+
+function fillSpeed(job: Job, path: JsonPath): void {
+  const field = job.plainField(["speed"]);
+  if (given(job.body, ...path) !== undefined) return job.plain(path, "speed");
+  if (field !== null) job.preset(pathText(path), field.name, 1, "v2's default, written out");
+}
+
+function fillLanguage(job: Job, path: JsonPath): void {
+  const name = given(job.body, ...path);
+  if (typeof name !== "string" || isTemplate(name)) return job.plain(path, "language");
+  const field = job.plainField(["language", "language_code"]);
+  if (field === null) return job.drop(path, `${job.view.id} has no field language`);
+  if (/^\s*auto(?:matic)?\s*$/i.test(name)) {
+    return job.drop(path, "v3 takes the model's default where no language is given");
+  }
+  const code = languageCode(name);
+  const choices = ["leave it out", ...(field.values ?? []).map(String)];
+  if (code === null) return job.decide(path, "is no language known by that name; v3 takes codes", choices);
+  const found = codeIn(field, code);
+  if (found !== null) return job.place(path, field, found, "v3 takes codes of languages");
+  job.decide(path, `${job.view.id} does not speak ${code}`, [...choices, "choose a model that speaks it"]);
+}
+
+/** `pt` also finds `pt-BR`, and `zh-cn` finds `zh`. */
+function codeIn(field: FieldView, code: string): Json | null {
+  if (field.values === null) return code;
+  const codes = field.values.map((value) => [value, String(value).toLowerCase().replace("_", "-")] as const);
+  const wanted = code.replace("_", "-");
+  const root = (text: string) => text.split("-")[0];
+  const found = codes.find(([, one]) => one === wanted) ?? codes.find(([, one]) => root(one) === root(wanted));
+  return found?.[0] ?? null;
+}
+
+/** What a voice is cloned from, or sound is made of. */
+export function fillSound(job: Job, path: JsonPath): void {
+  const { desk, body, view } = job;
+  if (given(body, ...path) === undefined) return;
+  const field = slotField(view, "audio");
+  placeMedia(job, field, [mediumAt(desk, body, path, "audio", "sample")], "sound");
+}

@@ -1,0 +1,77 @@
+import type { Json } from "../../plan/plan.ts";
+import { given, type MadeJob, type Variation } from "../body.ts";
+import { type Expression, json } from "../expression.ts";
+import { fit } from "../fields/fit.ts";
+import type { Job } from "../fields/job.ts";
+import { type JsonPath, pathText } from "../json-path.ts";
+import type { FieldView } from "../models/view.ts";
+import { camel } from "../names.ts";
+
+/** How many variations v2 would make. */
+export function batchOf(job: Job): number {
+  const size = given(job.body, "batch_size");
+  return typeof size === "number" ? size : 1;
+}
+
+/** Enters the seed, which tells the variations of a batch apart. Returns it for each of them. */
+export function seedsOf(job: Job, path: JsonPath, count: number): readonly Json[] | null {
+  const field = job.plainField(["seed"]);
+  const old = given(job.body, ...path);
+  if (count === 1 || typeof old === "string") {
+    job.plain(path, "seed");
+    return null;
+  }
+  if (field === null) {
+    if (old !== undefined) job.drop(path, `${job.view.id} has no field seed; its variations differ by chance`);
+    return null;
+  }
+  const first = old === undefined ? 1 : old;
+  const seeds = Array.from({ length: count }, (_, index) => nth(field, Number(first), index));
+  const to = job.to("seed");
+  if (old === undefined) {
+    const why = "v2 drew one for each variation; written out so that no two jobs are equal";
+    job.body.ledger.add(pathText(path), "defaulted", { to, newValue: seeds, why });
+  } else {
+    job.body.ledger.note(path, "converted", { to, newValue: seeds, why: "one for each variation" });
+  }
+  return seeds;
+}
+
+/** Counts on from the first seed, and from the smallest one again at the end. */
+function nth(field: FieldView, first: number, index: number): Json {
+  const fitted = fit(field, first);
+  const start = fitted.fits && typeof fitted.value === "number" ? fitted.value : 0;
+  if (field.values !== null) return field.values[index % field.values.length] ?? null;
+  const low = Number.isFinite(field.min) ? field.min : 0;
+  const over = start + index - field.max;
+  return over > 0 ? low + over - 1 : start + index;
+}
+
+/** The jobs of a batch, or the one job. */
+export function madeJob(job: Job, count: number, seeds: readonly Json[] | null): MadeJob {
+  const { desk, body, view, input } = job;
+  const comments: readonly string[] = [];
+  if (count === 1) {
+    const variations = [{ step: job.step, own: new Map<string, Expression>() }];
+    return { view, input, variations, sharedName: null, comments, body: body.index };
+  }
+  const variations = Array.from({ length: count }, (_, index): Variation => {
+    const seed = seeds?.[index];
+    const own = new Map(seed === undefined ? [] : [["seed", json(seed)] as const]);
+    return { step: desk.names.take(`${job.step}-take-${index + 1}`), own };
+  });
+  const sharedName = camel(desk.names.take(`${job.step}-input`));
+  return { view, input, variations, sharedName, comments, body: body.index };
+}
+
+/** Enters the size of the batch. */
+export function noteBatch(job: Job, count: number): void {
+  const size = given(job.body, "batch_size");
+  if (size === undefined) return;
+  if (typeof size !== "number") {
+    const choices = ["one job", "write the jobs into the source"];
+    return job.decide(["batch_size"], "the flow fills it in, and the number of jobs has to be known", choices);
+  }
+  const why = count === 1 ? "v3 makes one output a job" : "v3 makes one output a job: a job for each variation";
+  job.body.ledger.note(["batch_size"], "converted", { to: job.step, newValue: `${count} job${count === 1 ? "" : "s"}`, why });
+}

@@ -1,0 +1,132 @@
+import type { MediaKind } from "../define/media.ts";
+import type { Catalog } from "../plan/index.ts";
+import type { Body, MadeBody } from "./body.ts";
+import type { Expression, PipelineInput } from "./expression.ts";
+import { ModelChooser } from "./models/choose.ts";
+import { camel, kebab, Names } from "./names.ts";
+import { isTemplate, soleExpression, type TextPart, targetOf, textParts } from "./read/template.ts";
+
+/** A stock voice of a model. */
+export interface StockVoice {
+  readonly id: string;
+  readonly name: string | null;
+}
+
+export interface DeskOptions {
+  readonly catalog: Catalog;
+  readonly map: ReadonlyMap<string, string>;
+  readonly voices: { readonly [model: string]: readonly StockVoice[] };
+}
+
+/** Where an id of a body leads. */
+export type Link =
+  | { readonly to: "body"; readonly index: number; readonly variation: number }
+  /** Not made here; `name` is what a flow calls it. */
+  | { readonly to: "outside"; readonly key: string; readonly name: string | null };
+
+/** An uploaded asset of the document. */
+export interface KnownAsset {
+  readonly name: string;
+  readonly kind: MediaKind | null;
+}
+
+/** What the bodies of one document share: names, inputs of the pipeline, and what has been made so far. */
+export class Desk {
+  readonly names = new Names();
+  readonly chooser: ModelChooser;
+  readonly catalog: Catalog;
+  readonly map: ReadonlyMap<string, string>;
+  readonly voices: DeskOptions["voices"];
+  readonly made = new Map<number, MadeBody>();
+  readonly assets = new Map<number, KnownAsset>();
+  /** v2 id → the body that makes it, and which of its variations. */
+  readonly identities = new Map<string, { readonly index: number; readonly variation: number }>();
+  readonly #inputs = new Map<string, PipelineInput>();
+
+  constructor({ catalog, map, voices }: DeskOptions) {
+    this.catalog = catalog;
+    this.map = map;
+    this.voices = voices;
+    this.chooser = new ModelChooser(catalog, map);
+  }
+
+  get inputs(): readonly PipelineInput[] {
+    return [...this.#inputs.values()];
+  }
+
+  /** What an id stands for; templates are followed through the flow. */
+  link(body: Pick<Body, "source">, id: string): Link {
+    if (!isTemplate(id)) {
+      const known = this.identities.get(id);
+      return known === undefined ? { to: "outside", key: id, name: null } : { to: "body", ...known };
+    }
+    const expression = soleExpression(id);
+    if (expression === null) return { to: "outside", key: id, name: null };
+    const target = targetOf(expression);
+    const resolved = body.source.resolve?.(target) ?? {
+      to: "outside" as const,
+      name: target.to === "variable" ? target.name : expression,
+    };
+    if (resolved.to === "source") return { to: "body", index: resolved.index, variation: variationOf(expression) };
+    return { to: "outside", key: `template ${resolved.name}`, name: resolved.name };
+  }
+
+  /** A file that whoever runs the pipeline supplies; the same one for the same key. */
+  file(key: string, kind: MediaKind, names: { readonly name: string | null; readonly why: string }): Expression {
+    const base = kebab(nameOfOutside(names.name ?? "")) ?? kind;
+    const input = this.#input(`file ${kind} ${key}`, base, (name) => ({ is: "file", kind, name, why: names.why }));
+    return { is: "upload", input };
+  }
+
+  voice(key: string, why: string): Expression {
+    const input = this.#input(`voice ${key}`, "voice", (name) => ({ is: "voice", name, why }));
+    return { is: "input", input };
+  }
+
+  choice(key: string, base: string, values: readonly string[], why: string): Expression {
+    const input = this.#input(`choice ${key}`, kebab(base) ?? "choice", (name) => ({ is: "choice", values, name, why }));
+    return { is: "input", input };
+  }
+
+  text(key: string, base: string, maxLength: number | null, why: string): Expression {
+    const make = (name: string): PipelineInput => ({ is: "text", maxLength, name, why });
+    return { is: "input", input: this.#input(`text ${key}`, kebab(base) ?? "text", make) };
+  }
+
+  /** Words with templates: what the flow filled in becomes input of the pipeline. */
+  template(body: Pick<Body, "source">, text: string, why: string): Expression {
+    const parts = textParts(text).map((part) => (typeof part === "string" ? part : this.#variable(body, part, why)));
+    const [only] = parts;
+    return parts.length === 1 && typeof only === "object"
+      ? { is: "input", input: only.input }
+      : { is: "template", parts };
+  }
+
+  #variable(body: Pick<Body, "source">, { expression }: Exclude<TextPart, string>, why: string) {
+    const target = targetOf(expression);
+    const resolved = body.source.resolve?.(target);
+    const name = resolved?.to === "outside" ? resolved.name : target.to === "variable" ? target.name : expression;
+    const base = kebab(nameOfOutside(name)) ?? "text";
+    const make = (made: string): PipelineInput => ({ is: "text", maxLength: null, name: made, why });
+    return { input: this.#input(`variable ${name}`, base, make) };
+  }
+
+  #input(key: string, base: string, make: (name: string) => PipelineInput): string {
+    const known = this.#inputs.get(key);
+    if (known !== undefined) return known.name;
+    const input = make(camel(this.names.take(base)));
+    this.#inputs.set(key, input);
+    return input.name;
+  }
+}
+
+/** `.item.json.batch_results[2].asset_id` names the third variation. */
+function variationOf(expression: string): number {
+  return Number(/batch_results\[(\d+)\]/.exec(expression)?.[1] ?? 0);
+}
+
+/** `image_asset_id` and `Upload Portrait` as what they are about: `image`, `portrait`. */
+function nameOfOutside(name: string): string {
+  const short = name.replace(/^(?:upload|create|get|fetch|load|read)[\s_-]+/i, "").replace(/[\s_-]*(?:asset)?[\s_-]*(?:id|url)$/i, "");
+  return short.trim() === "" ? name : short;
+}

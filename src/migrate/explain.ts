@@ -1,0 +1,62 @@
+import { nearest } from "../plan/near.ts";
+import type { EntryDetails } from "./ledger.ts";
+import { isRecord, type JsonPath } from "./json-path.ts";
+import { valueAt } from "./ledger.ts";
+import type { Outcome } from "./report/report.ts";
+import type { Field, Fields } from "./v2/shape.ts";
+import { ANSWER_FIELDS, fieldsOf, type V2Type } from "./v2/types.ts";
+
+const IDS = "v3 issues its own ids; this one is only used to find the edges between the bodies of this document";
+
+/** Why fields that every body may have do not go on. */
+const WHY: Readonly<Record<string, string>> = {
+  type: "in v3 the model says what is made",
+  workspace_id: "a v3 key belongs to one workspace",
+  agent_thread_id: "v3 has no threads",
+  generation_id: IDS,
+  generation_ids: IDS,
+  reserved_asset_id: IDS,
+  reserved_asset_ids: IDS,
+  id: IDS,
+  asset_id: IDS,
+  name: "the step is named already",
+};
+
+/** What to say of a field that no converter had a use for. */
+export function explain(
+  body: { readonly [key: string]: unknown },
+  type: V2Type | null,
+): (path: JsonPath) => readonly [Outcome, EntryDetails] {
+  return (path) => ["dropped", { why: whyDropped(body, type, path) }];
+}
+
+function whyDropped(body: { readonly [key: string]: unknown }, type: V2Type | null, path: JsonPath): string {
+  const name = [...path].reverse().find((part) => typeof part === "string") ?? "";
+  const fields = type === null ? {} : fieldsAround(fieldsOf(type), path);
+  const isTop = path.length === 1 || (path.length === 2 && typeof path[1] === "number");
+  if (isTop && Object.hasOwn(WHY, name)) return WHY[name] ?? "";
+  if (isTop && Object.hasOwn(ANSWER_FIELDS, name)) return "what v2 answered, no part of the request";
+  const known = Object.hasOwn(fields, name);
+  const value = valueAt(body, path);
+  if (known && value === null) return "null counts as not given";
+  if (known && Array.isArray(value) && value.length === 0) return "an empty list asks for nothing";
+  if (known && isRecord(value) && Object.keys(value).length === 0) return "an empty object asks for nothing";
+  if (known) return WHY[name] ?? "the model has no use for it here";
+  if (path[0] === "audio_generation" && Object.hasOwn(WHY, name)) return WHY[name] ?? "";
+  const near = nearest(name, Object.keys(fields))[0];
+  const hint = near === undefined ? "" : `; did you mean ${near}?`;
+  return type === null ? "no part of an upload in v3" : `v2 knows no such field of ${type}${hint}`;
+}
+
+/** The fields beside the one at a path. */
+function fieldsAround(fields: Fields, path: JsonPath): Fields {
+  let at: Fields = fields;
+  const names = path.filter((part) => typeof part === "string");
+  for (const name of names.slice(0, -1)) {
+    const field: Field | undefined = Object.hasOwn(at, name) ? at[name] : undefined;
+    const shape = field?.shape.is === "list" ? field.shape.item : field?.shape;
+    if (shape?.is !== "record") return {};
+    at = shape.fields;
+  }
+  return at;
+}

@@ -1,0 +1,67 @@
+import type { MediaKind } from "../define/media.ts";
+import type { Json } from "../plan/plan.ts";
+
+/** A value of a migrated job's input: what becomes TypeScript in the source, and handles in the pipeline. */
+export type Expression =
+  | { readonly is: "json"; readonly value: Json }
+  /** The output of another step, by its name. */
+  | { readonly is: "step"; readonly step: string }
+  /** A file of the pipeline's input, uploaded. */
+  | { readonly is: "upload"; readonly input: string }
+  /** A text, voice or choice of the pipeline's input. */
+  | { readonly is: "input"; readonly input: string }
+  /** Words with texts of the pipeline's input in them. */
+  | { readonly is: "template"; readonly parts: readonly (string | { readonly input: string })[] }
+  | { readonly is: "list"; readonly items: readonly Expression[] }
+  | { readonly is: "record"; readonly entries: readonly (readonly [string, Expression])[] };
+
+/** Something that whoever runs the pipeline supplies. */
+export type PipelineInput = {
+  readonly name: string;
+  /** What it stands for in the v2 work, for a comment in the source. */
+  readonly why: string;
+} & (
+  | { readonly is: "file"; readonly kind: MediaKind }
+  | { readonly is: "voice" }
+  | { readonly is: "text"; readonly maxLength: number | null }
+  | { readonly is: "choice"; readonly values: readonly string[] }
+);
+
+export const json = (value: Json): Expression => ({ is: "json", value });
+
+const NIL = "00000000-0000-4000-8000-000000000000";
+
+/** The value with valid stand-ins for what does not exist yet, for a schema to look at. */
+export function sampleOf(expression: Expression, stringAt: "media" | "voice" = "media"): Json {
+  switch (expression.is) {
+    case "json":
+      return expression.value;
+    case "step":
+      return stringAt === "voice" ? `voice_${NIL}` : { source: "asset", asset_id: `asset_${NIL}` };
+    case "upload":
+      return { source: "asset", asset_id: `asset_${NIL}` };
+    case "input":
+    case "template":
+      return "supplied";
+    case "list":
+      return expression.items.map((item) => sampleOf(item));
+    case "record":
+      return Object.fromEntries(expression.entries.map(([name, value]) => [name, sampleOf(value)]));
+    default:
+      return expression satisfies never;
+  }
+}
+
+/** Names of the steps that a value uses. */
+export function stepsIn(expression: Expression): readonly string[] {
+  switch (expression.is) {
+    case "step":
+      return [expression.step];
+    case "list":
+      return expression.items.flatMap(stepsIn);
+    case "record":
+      return expression.entries.flatMap(([, value]) => stepsIn(value));
+    default:
+      return [];
+  }
+}

@@ -1,0 +1,121 @@
+import type { Json } from "../../plan/plan.ts";
+import type { FieldView } from "../models/view.ts";
+
+/** A v2 value as a v3 field takes it, or why it takes none like it. */
+export type Fit =
+  | { readonly fits: true; readonly value: Json; readonly why: string | null }
+  | { readonly fits: false; readonly why: string; readonly choices: readonly string[] };
+
+/** The value itself, or the nearest that the field allows. */
+export function fit(field: FieldView, value: Json): Fit {
+  if (field.values !== null) return fitListed(field, field.values, value);
+  if (typeof value === "number") return fitNumber(field, value);
+  if (typeof value === "string") return fitText(field, value);
+  if (typeof value === "boolean" && field.types.length > 0 && !field.types.includes("boolean")) {
+    return { fits: false, why: `${field.name} takes ${field.types.join(" or ")}`, choices: ["leave it out"] };
+  }
+  return { fits: true, value, why: null };
+}
+
+function fitListed(field: FieldView, values: readonly Json[], value: Json): Fit {
+  if (values.includes(value)) return { fits: true, value, why: null };
+  const choices = values.map(String);
+  const same = values.find((one) => String(one).toLowerCase() === String(value).toLowerCase());
+  if (same !== undefined) return { fits: true, value: same, why: "as v3 writes it" };
+  const measured = measureOf(field.name, value);
+  const nearest = measured === null ? undefined : nearestOf(field.name, measured, values);
+  if (nearest === undefined) return { fits: false, why: `${field.name} takes only ${choices.join(", ")}`, choices };
+  return { fits: true, value: nearest, why: `the nearest of ${shorten(choices)}` };
+}
+
+function shorten(choices: readonly string[]): string {
+  return choices.length <= 6 ? choices.join(", ") : `${choices.slice(0, 2).join(", ")}, … ${choices.at(-1)}`;
+}
+
+function nearestOf(name: string, wanted: number, values: readonly Json[]): Json | undefined {
+  let best: { readonly value: Json; readonly distance: number; readonly size: number } | undefined;
+  for (const value of values) {
+    const size = measureOf(name, value);
+    if (size === null) continue;
+    const distance = Math.abs(Math.log(size / wanted));
+    const isNearer = best === undefined || distance < best.distance - 1e-9;
+    // Of two that are equally near the larger one loses nothing.
+    const isLarger = best !== undefined && Math.abs(distance - best.distance) <= 1e-9 && size > best.size;
+    if (isNearer || isLarger) best = { value, distance, size };
+  }
+  return best?.value;
+}
+
+/** A number by which values of a field can be compared; null when there is none. */
+function measureOf(name: string, value: Json): number | null {
+  if (typeof value === "number") return value > 0 ? value : null;
+  if (typeof value !== "string") return null;
+  return /ratio/.test(name) ? ratioOf(value) : /resolution|size/.test(name) ? linesOf(value) : numberOf(value);
+}
+
+function numberOf(text: string): number | null {
+  const value = Number(text);
+  return text.trim() !== "" && value > 0 ? value : null;
+}
+
+/** Width by height: `16:9`, `1920x1080`, `1.78`. */
+export function ratioOf(text: string): number | null {
+  const [, width, height] = /^\s*(\d+(?:\.\d+)?)\s*[:x×/]\s*(\d+(?:\.\d+)?)\s*$/i.exec(text) ?? [];
+  const ratio = width === undefined || height === undefined ? Number(text) : Number(width) / Number(height);
+  return Number.isFinite(ratio) && ratio > 0 ? ratio : null;
+}
+
+const NAMED_LINES: Readonly<Record<string, number>> = { sd: 480, hd: 720, fhd: 1080, "full hd": 1080, qhd: 1440, uhd: 2160 };
+
+/** Lines of a resolution: `720p`, `4K`, `1920x1080`; the shorter side counts. */
+export function linesOf(text: string): number | null {
+  const plain = text.trim().toLowerCase();
+  const named = NAMED_LINES[plain];
+  if (named !== undefined) return named;
+  const [, width, height] = /^(\d+)\s*[x×]\s*(\d+)$/.exec(plain) ?? [];
+  if (width !== undefined && height !== undefined) return Math.min(Number(width), Number(height)) || null;
+  const [, lines] = /^(\d+)\s*(?:p|px)?$/.exec(plain) ?? [];
+  if (lines !== undefined) return Number(lines) || null;
+  const [, thousands] = /^(\d+(?:\.\d+)?)\s*k$/.exec(plain) ?? [];
+  return thousands === undefined ? null : Number(thousands) * 540 || null;
+}
+
+function fitNumber(field: FieldView, value: number): Fit {
+  const { types, min, max, step } = field;
+  if (types.length > 0 && !types.includes("number") && !types.includes("integer")) {
+    return { fits: false, why: `${field.name} takes ${types.join(" or ")}`, choices: ["leave it out"] };
+  }
+  const isWhole = types.includes("integer") && !types.includes("number");
+  const stepped = step === null ? value : Math.round(value / step) * step;
+  const bounded = Math.min(max, Math.max(min, isWhole ? Math.round(stepped) : stepped));
+  if (bounded === value) return { fits: true, value, why: null };
+  const bounds = [min > -Infinity ? `at least ${min}` : "", max < Infinity ? `at most ${max}` : ""].filter(Boolean);
+  const rule = [...bounds, ...(step === null ? [] : [`a multiple of ${step}`]), ...(isWhole ? ["a whole number"] : [])];
+  return { fits: true, value: bounded, why: `the nearest that is ${rule.join(", ")}` };
+}
+
+function fitText(field: FieldView, value: string): Fit {
+  const { types, maxLength, pattern, name } = field;
+  if (types.length > 0 && !types.includes("string")) {
+    return { fits: false, why: `${name} takes ${types.join(" or ")}`, choices: ["leave it out"] };
+  }
+  const length = [...value].length;
+  if (length > maxLength) {
+    const why = `has ${length} characters; ${name} takes at most ${maxLength}`;
+    return { fits: false, why, choices: ["supply a shorter text when the pipeline is run", "edit the source"] };
+  }
+  if (pattern !== null && !matches(pattern, value)) {
+    const why = value.trim() === "" ? `is blank; ${name} needs a visible character` : `does not match ${pattern}`;
+    return { fits: false, why, choices: ["supply another text when the pipeline is run", "edit the source"] };
+  }
+  return { fits: true, value, why: null };
+}
+
+/** A pattern comes from outside; one that cannot be read lets everything through, and the plan has the last word. */
+function matches(pattern: string, value: string): boolean {
+  try {
+    return new RegExp(pattern, "u").test(value);
+  } catch {
+    return true;
+  }
+}

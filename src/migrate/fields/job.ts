@@ -1,0 +1,145 @@
+import type { Json } from "../../plan/plan.ts";
+import { type Body, given } from "../body.ts";
+import type { Desk } from "../desk.ts";
+import { type Expression, json } from "../expression.ts";
+import { type JsonPath, pathText } from "../json-path.ts";
+import { type Slot, slotField } from "../models/slots.ts";
+import type { FieldView, ModelView } from "../models/view.ts";
+import { isTemplate } from "../read/template.ts";
+import { fit } from "./fit.ts";
+
+/** The input of one v3 job while it is put together from a body. */
+export class Job {
+  readonly desk: Desk;
+  readonly body: Body;
+  readonly view: ModelView;
+  readonly step: string;
+  readonly input = new Map<string, Expression>();
+  /** Fields of the body that each field of the input came from. */
+  readonly #origins = new Map<string, JsonPath[]>();
+
+  constructor(desk: Desk, body: Body, view: ModelView, step: string) {
+    this.desk = desk;
+    this.body = body;
+    this.view = view;
+    this.step = step;
+  }
+
+  to(field: string): string {
+    return `${this.step}: ${field}`;
+  }
+
+  originsOf(field: string): readonly JsonPath[] {
+    return this.#origins.get(field) ?? [];
+  }
+
+  set(field: string, value: Expression, from: JsonPath | null): void {
+    this.input.set(field, value);
+    if (from !== null) this.#origins.set(field, [...this.originsOf(field), from]);
+  }
+
+  /** A number, word or switch under the first of these names that the model has; its own name by default. */
+  plain(path: JsonPath, ...names: readonly string[]): void {
+    const value = given(this.body, ...path);
+    if (value === undefined) return;
+    const own = String(path.at(-1));
+    const field = this.plainField(names.length === 0 ? [own] : names);
+    if (field === null) return this.drop(path, `${this.view.id} has no field ${(names.length === 0 ? [own] : names).join(" or ")}`);
+    if (isTemplate(value)) return this.#filledByFlow(path, field);
+    this.place(path, field, value as Json);
+  }
+
+  plainField(names: readonly string[]): FieldView | null {
+    const fields = names.map((name) => this.view.fields.get(name));
+    return fields.find((field) => field !== undefined && field.takes.what === "json") ?? null;
+  }
+
+  /** Enters a value, snapped to what the field allows. */
+  place(path: JsonPath, field: FieldView, value: Json, why: string | null = null): void {
+    const fitted = fit(field, value);
+    if (!fitted.fits) {
+      const choices = ["leave it out", ...fitted.choices.filter((choice) => choice !== "leave it out")];
+      return this.decide(path, fitted.why, choices);
+    }
+    this.set(field.name, json(fitted.value), path);
+    this.carried(path, field.name, fitted.value, why ?? fitted.why);
+  }
+
+  /** Enters words, which may hold templates; those that the model cannot take become input of the pipeline. */
+  text(path: JsonPath, slot: Slot | FieldView): void {
+    const value = given(this.body, ...path);
+    if (typeof value !== "string") return;
+    const field = typeof slot === "string" ? slotField(this.view, slot) : slot;
+    if (field === null) return this.drop(path, `${this.view.id} takes no text for this`);
+    if (isTemplate(value)) {
+      const why = `filled in by the flow in ${pathText(path)}`;
+      const expression = this.desk.template(this.body, value, why);
+      this.set(field.name, expression, path);
+      return this.convert(path, field.name, shown(expression), "what the flow fills in is input of the pipeline");
+    }
+    const fitted = fit(field, value);
+    if (fitted.fits) return this.place(path, field, value);
+    const key = `${this.step} ${field.name}`;
+    const maxLength = Number.isFinite(field.maxLength) ? field.maxLength : null;
+    const expression = this.desk.text(key, `${this.step}-${field.name}`, maxLength, `${pathText(path)} ${fitted.why}`);
+    this.set(field.name, expression, path);
+    this.decide(path, fitted.why, fitted.choices, { to: this.to(field.name), newValue: shown(expression) });
+  }
+
+  carried(path: JsonPath, field: string, value: Json, why: string | null): void {
+    const old = given(this.body, ...path) as Json;
+    const isSame = JSON.stringify(old) === JSON.stringify(value);
+    if (!isSame) return this.convert(path, field, value, why ?? "as v3 takes it");
+    this.body.ledger.note(path, path.at(-1) === field ? "carried" : "renamed", { to: this.to(field), newValue: value });
+  }
+
+  convert(path: JsonPath, field: string, newValue: Json, why: string): void {
+    this.body.ledger.note(path, "converted", { to: this.to(field), newValue, why });
+  }
+
+  drop(path: JsonPath, why: string): void {
+    this.body.ledger.note(path, "dropped", { why });
+  }
+
+  decide(
+    path: JsonPath,
+    why: string,
+    choices: readonly string[],
+    more: { readonly to?: string; readonly newValue?: Json } = {},
+  ): void {
+    this.body.ledger.note(path, "decision", { why, choices, ...more });
+  }
+
+  /** Enters a value that v2 took for granted and v3 has to be told. */
+  preset(v2Field: string, field: string, value: Json, why: string): void {
+    this.set(field, json(value), null);
+    this.body.ledger.add(v2Field, "defaulted", { to: this.to(field), newValue: value, why });
+  }
+
+  #filledByFlow(path: JsonPath, field: FieldView): void {
+    const why = `the flow fills it in, and ${field.name} has to be known when the source is written`;
+    this.decide(path, why, [`leave ${field.name} out`, `write a value for ${field.name} into the source`]);
+  }
+}
+
+/** An expression as a report shows it. */
+export function shown(expression: Expression): Json {
+  switch (expression.is) {
+    case "json":
+      return expression.value;
+    case "step":
+      return `output of ${expression.step}`;
+    case "upload":
+      return `file input ${expression.input}`;
+    case "input":
+      return `input ${expression.input}`;
+    case "template":
+      return expression.parts.map((part) => (typeof part === "string" ? part : `\${${part.input}}`)).join("");
+    case "list":
+      return expression.items.map(shown);
+    case "record":
+      return Object.fromEntries(expression.entries.map(([name, value]) => [name, shown(value)]));
+    default:
+      return expression satisfies never;
+  }
+}

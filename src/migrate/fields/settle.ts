@@ -1,0 +1,172 @@
+import type { FieldProblem } from "../../plan/index.ts";
+import type { Json } from "../../plan/plan.ts";
+import { json, sampleOf } from "../expression.ts";
+import type { FieldView } from "../models/view.ts";
+import { fit } from "./fit.ts";
+import { type Job, shown } from "./job.ts";
+
+/** What to take for a required field that v2 did not know or left out. */
+export interface Defaults {
+  /** Prefix of the fields in the body, for the report. */
+  readonly prefix: string;
+  readonly values: { readonly [field: string]: Json };
+}
+
+const MAX_ROUNDS = 12;
+
+/**
+ * Makes the input one that the model's own schema accepts: fills what it requires, finds the tier that goes with the
+ * resolution, and leaves out, as a decision, what still does not fit. Returns what cannot be helped.
+ */
+export function settle(job: Job, defaults: Defaults): readonly FieldProblem[] {
+  for (let round = 0; round < MAX_ROUNDS; round++) {
+    const problems = problemsOf(job);
+    const [problem] = problems;
+    if (problem === undefined) return [];
+    const helped =
+      problems.some((one) => one.code === "required" && supply(job, one, defaults)) ||
+      (problems.some(isOfTier) && findTier(job, defaults)) ||
+      problems.some((one) => leaveOut(job, one));
+    if (!helped) return problems;
+  }
+  return problemsOf(job);
+}
+
+function problemsOf(job: Job): readonly FieldProblem[] {
+  const { desk, view } = job;
+  const sample = [...job.input].map(([name, value]) => {
+    const field = view.fields.get(name);
+    const isVoice = field?.takes.what === "voice";
+    return [name, inputSample(field, sampleOf(value, isVoice ? "voice" : "media"))] as const;
+  });
+  return desk.catalog.check(view.model, Object.fromEntries(sample));
+}
+
+/** An input of the pipeline is a text that its own schema bounds; any value that the field takes stands for it. */
+function inputSample(field: FieldView | undefined, sample: Json): Json {
+  return sample === "supplied" && field?.values != null ? (field.values[0] ?? sample) : sample;
+}
+
+/** Name of the field of the input that a problem is about. */
+function topOf({ field }: FieldProblem): string | null {
+  return /^input\.([^.[]+)/.exec(field)?.[1] ?? null;
+}
+
+function supply(job: Job, problem: FieldProblem, { prefix, values }: Defaults): boolean {
+  const name = topOf(problem);
+  const field = name === null ? undefined : job.view.fields.get(name);
+  if (field === undefined || job.input.has(field.name) || problem.field !== `input.${field.name}`) return false;
+  const { takes } = field;
+  const at = `${prefix}${field.name}`;
+  const needed = `${job.view.id} needs it, and the body has none`;
+  if (takes.what === "media") {
+    // A frame that only goes with another one is better left out than asked for.
+    if (!field.isRequired) return false;
+    const [kind = "image"] = takes.kinds;
+    const file = job.desk.file(`${job.step} ${field.name}`, kind, { name: `${job.step}-${field.name}`, why: needed });
+    job.set(field.name, field.isList ? { is: "list", items: [file] } : file, null);
+    const choices = [`supply a file of ${kind}`, "choose a model that does without"];
+    job.body.ledger.add(at, "decision", { to: job.to(field.name), newValue: shown(file), why: needed, choices });
+    return true;
+  }
+  if (takes.what === "voice") return false;
+  const preset = defaultOf(field, values[field.name]);
+  if (preset !== null) {
+    const why = `${job.view.id} needs it; v2 did without`;
+    job.set(field.name, json(preset), null);
+    const choices = (field.values ?? []).map(String);
+    job.body.ledger.add(at, "defaulted", { to: job.to(field.name), newValue: preset, why, choices });
+    return true;
+  }
+  if (!field.types.includes("string") && field.types.length > 0) return false;
+  const maxLength = Number.isFinite(field.maxLength) ? field.maxLength : null;
+  const text = job.desk.text(`${job.step} ${field.name}`, `${job.step}-${field.name}`, maxLength, needed);
+  job.set(field.name, text, null);
+  const choices = ["supply a text when the pipeline is run", "write one into the source"];
+  job.body.ledger.add(at, "decision", { to: job.to(field.name), newValue: shown(text), why: needed, choices });
+  return true;
+}
+
+/** Usual values of fields that models require. */
+const USUAL: { readonly [field: string]: Json } = { aspect_ratio: "16:9", resolution: "720p", duration_ms: 5000 };
+
+function defaultOf(field: FieldView, wanted: Json | undefined): Json | null {
+  if (field.takes.what !== "json") return null;
+  if (field.preset !== undefined && wanted === undefined) return field.preset;
+  const usual = wanted ?? USUAL[field.name];
+  const fitted = usual === undefined ? null : fit(field, usual);
+  if (fitted?.fits) return fitted.value;
+  if (field.values !== null) return field.values[0] ?? null;
+  if (field.types.includes("boolean")) return false;
+  if (field.types.includes("integer") || field.types.includes("number")) return Number.isFinite(field.min) ? field.min : 0;
+  return null;
+}
+
+const TIER = ["quality", "resolution"];
+const isOfTier = (problem: FieldProblem) => TIER.includes(topOf(problem) ?? "");
+
+/** Tries the pairs of quality and resolution, those that change least first. */
+function findTier(job: Job, defaults: Defaults): boolean {
+  const [quality, resolution] = TIER.map((name) => job.view.fields.get(name));
+  const before = TIER.map((name) => job.input.get(name));
+  if (quality?.values == null) return false;
+  const [givenQuality, givenResolution] = before.map((one) => (one?.is === "json" ? one.value : undefined));
+  const resolutions = resolution?.values ?? [];
+  const pairs = [undefined, ...quality.values].flatMap((q) => [undefined, ...resolutions].map((r) => [q, r] as const));
+  const cost = ([q, r]: (typeof pairs)[number]) =>
+    // The resolution is what one sees; a level is only the way there.
+    (r === givenResolution ? 0 : givenResolution === undefined ? 1 : 10 + resolutions.indexOf(r ?? null)) +
+    (q === givenQuality ? 0 : givenQuality === undefined ? 2 : 5);
+  for (const pair of pairs.toSorted((a, b) => cost(a) - cost(b))) {
+    TIER.forEach((name, index) => {
+      const value = pair[index];
+      if (value === undefined) job.input.delete(name);
+      else job.input.set(name, json(value));
+    });
+    if (problemsOf(job).some(isOfTier)) continue;
+    reportTier(job, { quality: givenQuality, resolution: givenResolution }, defaults);
+    return true;
+  }
+  TIER.forEach((name, index) => {
+    const old = before[index];
+    if (old === undefined) job.input.delete(name);
+    else job.input.set(name, old);
+  });
+  return false;
+}
+
+function reportTier(job: Job, before: { readonly [name: string]: Json | undefined }, { prefix }: Defaults): void {
+  for (const name of TIER) {
+    const now = job.input.get(name);
+    const value = now?.is === "json" ? now.value : null;
+    if (value === (before[name] ?? null)) continue;
+    const other = name === "quality" ? "resolution" : "quality";
+    const why = `goes with the ${other} on ${job.view.id}`;
+    const details = { to: job.to(name), newValue: value, why };
+    const [origin] = job.originsOf(name);
+    if (origin === undefined) job.body.ledger.add(`${prefix}${name}`, "defaulted", details);
+    else job.body.ledger.amend(origin, "converted", details);
+  }
+}
+
+/** A field that does not fit in spite of all is left out and becomes a decision. */
+function leaveOut(job: Job, problem: FieldProblem): boolean {
+  const name = job.input.has(topOf(problem) ?? "") ? topOf(problem) : dependentOf(job, problem);
+  const field = name === null ? undefined : job.view.fields.get(name);
+  if (name === null || field?.isRequired || !job.input.has(name)) return false;
+  job.input.delete(name);
+  const said = `${problem.field.replace(/^input\.?/, "") || name} ${problem.message}`;
+  const choices = ["leave it out", ...(problem.allowed ?? []).slice(0, 8), "correct it in the source"];
+  for (const path of job.originsOf(name)) {
+    job.body.ledger.amend(path, "decision", { why: `left out for now: ${said}`, choices });
+  }
+  return true;
+}
+
+/** The given field that asks for a missing one: an end frame without a start frame. */
+function dependentOf(job: Job, problem: FieldProblem): string | null {
+  const missing = topOf(problem);
+  const [, other] = /when (\w+) is given/.exec(problem.message) ?? [];
+  if (other !== undefined && job.input.has(other)) return other;
+  return missing === "start_image" && job.input.has("end_image") ? "end_image" : null;
+}

@@ -1,0 +1,92 @@
+import type { Json } from "../plan/plan.ts";
+import { isRecord, type JsonPath, pathText } from "./json-path.ts";
+import type { FieldEntry, Outcome } from "./report/report.ts";
+
+export interface EntryDetails {
+  /** Step and field of its input, as `video-1: prompt`. */
+  readonly to?: string;
+  readonly newValue?: Json;
+  readonly why?: string;
+  readonly choices?: readonly string[];
+}
+
+/**
+ * What became of each field of one body. A field that was given is entered once; what nobody entered is found at the
+ * end, so that nothing can be dropped in silence.
+ */
+export class Ledger {
+  readonly #body: unknown;
+  readonly #entries = new Map<string, FieldEntry>();
+  /** Paths that have an entry, or one below them. */
+  readonly #prefixes = new Set<string>();
+
+  constructor(body: unknown) {
+    this.#body = body;
+  }
+
+  /** Enters a field that the body has. */
+  note(path: JsonPath, outcome: Outcome, details: EntryDetails = {}): void {
+    const field = pathText(path);
+    if (this.#entries.has(field) || this.#prefixes.has(field)) {
+      throw new Error(`bug: ${field} is entered twice`);
+    }
+    for (let length = 1; length < path.length; length++) {
+      const around = pathText(path.slice(0, length));
+      if (this.#entries.has(around)) throw new Error(`bug: ${field} is within ${around}, which is entered`);
+      this.#prefixes.add(around);
+    }
+    this.#entries.set(field, entry(field, true, valueAt(this.#body, path) as Json, outcome, details));
+  }
+
+  /** Enters a field that the body lacks and v3 needs to be told. */
+  add(field: string, outcome: "defaulted" | "decision", details: EntryDetails): void {
+    const known = this.#entries.get(field);
+    // The same gap can show twice; the first word stands, a decision outweighs a default.
+    if (known?.given || (known !== undefined && outcome === "defaulted")) return;
+    this.#entries.set(field, entry(field, false, null, outcome, details));
+  }
+
+  /** Changes what was said of a field. */
+  amend(path: JsonPath, outcome: Outcome, details: EntryDetails): void {
+    const known = this.#entries.get(pathText(path));
+    if (known === undefined) return;
+    this.#entries.set(known.field, { ...entry(known.field, known.given, known.value, outcome, details) });
+  }
+
+  has(path: JsonPath): boolean {
+    const field = pathText(path);
+    return this.#entries.has(field) || this.#prefixes.has(field);
+  }
+
+  /** Enters everything that nobody did, each with what `explain` says of it. */
+  close(explain: (path: JsonPath) => readonly [Outcome, EntryDetails]): readonly FieldEntry[] {
+    this.#sweep(this.#body, [], explain);
+    return [...this.#entries.values()];
+  }
+
+  #sweep(value: unknown, path: JsonPath, explain: (path: JsonPath) => readonly [Outcome, EntryDetails]): void {
+    const field = pathText(path);
+    if (this.#entries.has(field)) return;
+    if (path.length > 0 && !this.#prefixes.has(field)) return this.note(path, ...explain(path));
+    if (Array.isArray(value)) {
+      value.forEach((item, index) => void this.#sweep(item, [...path, index], explain));
+    } else if (isRecord(value)) {
+      for (const [key, item] of Object.entries(value)) this.#sweep(item, [...path, key], explain);
+    }
+  }
+}
+
+function entry(field: string, given: boolean, value: Json, outcome: Outcome, details: EntryDetails): FieldEntry {
+  const { to = null, newValue, why = null, choices = [] } = details;
+  return { field, given, outcome, value, to, newValue: newValue === undefined ? null : newValue, why, choices };
+}
+
+/** The value at a path; undefined when there is none. */
+export function valueAt(value: unknown, path: JsonPath): unknown {
+  let at = value;
+  for (const part of path) {
+    if (typeof at !== "object" || at === null || !Object.hasOwn(at, part)) return undefined;
+    at = (at as { readonly [key: string | number]: unknown })[part];
+  }
+  return at;
+}

@@ -1,0 +1,80 @@
+import type { Catalog } from "../../plan/index.ts";
+import { matchSlug } from "./slug.ts";
+import { type Need, suits, TYPE_FACTS } from "./need.ts";
+import { type ModelView, viewOf } from "./view.ts";
+
+/** The v3 model for a body, and how sure that is. */
+export interface Choice {
+  readonly view: ModelView;
+  readonly quality: string | null;
+  /** `mapped`: as the caller said; `same`: the slug says so; `only`: the one that does this; the rest: to be confirmed. */
+  readonly by: "mapped" | "same" | "similar" | "only" | "shape";
+  /** Ids of all that would do, the chosen one first. */
+  readonly candidates: readonly string[];
+}
+
+/** Chooses models; made once for a catalog. */
+export class ModelChooser {
+  readonly #views: readonly ModelView[];
+  readonly #byId: ReadonlyMap<string, ModelView>;
+  readonly #map: ReadonlyMap<string, string>;
+  readonly #known = new Map<string, Choice | null>();
+
+  constructor(catalog: Catalog, map: ReadonlyMap<string, string>) {
+    this.#views = catalog
+      .models()
+      .map(viewOf)
+      .filter((view) => view !== null)
+      .sort((a, b) => (a.id < b.id ? -1 : 1));
+    this.#byId = new Map(this.#views.map((view) => [view.id, view]));
+    this.#map = map;
+  }
+
+  /** `named` is the slug or id that the body gives; null when it gives none. */
+  choose(need: Need, named: string | null): Choice | null {
+    const key = `${need.type} ${need.must.join()} ${need.also.join()} ${named ?? ""}`;
+    const known = this.#known.get(key);
+    if (known !== undefined) return known;
+    const choice = this.#choose(need, named);
+    this.#known.set(key, choice);
+    return choice;
+  }
+
+  #choose(need: Need, named: string | null): Choice | null {
+    const candidates = this.#candidates(need);
+    const ids = candidates.map(({ id }) => id);
+    const first = (view: ModelView) => [view.id, ...ids.filter((id) => id !== view.id)];
+    const mapped = named === null ? undefined : this.#byId.get(this.#map.get(named) ?? "");
+    if (mapped !== undefined && isOfType(mapped, need)) {
+      return { view: mapped, quality: null, by: "mapped", candidates: first(mapped) };
+    }
+    const [best] = candidates;
+    const match = named === null || isUuid(named) ? null : matchSlug(named, this.#views.filter((view) => isOfType(view, need)));
+    // A slug that names its model outright is believed although the model lacks a field; a likeness is not.
+    const isUsable = match !== null && (match.is === "same" || candidates.includes(match.view));
+    if (isUsable) {
+      const isSure = match.is === "same" && (TYPE_FACTS[need.type].isCertain || candidates.includes(match.view));
+      return { view: match.view, quality: match.quality, by: isSure ? "same" : "similar", candidates: first(match.view) };
+    }
+    if (best === undefined) return null;
+    const isOnly = candidates.length === 1 && named === null && TYPE_FACTS[need.type].isCertain;
+    return { view: best, quality: null, by: isOnly ? "only" : "shape", candidates: ids };
+  }
+
+  #candidates(need: Need): readonly ModelView[] {
+    return this.#views
+      .map((view) => ({ view, score: suits(view, need) }))
+      .filter((one): one is { view: ModelView; score: number } => one.score !== null)
+      .sort((a, b) => b.score - a.score || (a.view.id < b.view.id ? -1 : 1))
+      .map(({ view }) => view);
+  }
+}
+
+function isOfType(view: ModelView, need: Need): boolean {
+  const { yields } = TYPE_FACTS[need.type];
+  return view.yields === yields || suits(view, need) !== null;
+}
+
+export function isUuid(text: string): boolean {
+  return /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i.test(text);
+}

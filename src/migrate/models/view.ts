@@ -1,0 +1,120 @@
+import type { MediaKind } from "../../define/media.ts";
+import type { CatalogModel, JsonSchema } from "../../plan/index.ts";
+import type { Json } from "../../plan/plan.ts";
+import { inputPlace, type Takes } from "../../plan/schema/field.ts";
+import { yieldsOf } from "../../plan/schema/model-facts.ts";
+import { applicable, isSchema, itemSchemas, propertySchemas } from "../../plan/schema/schema.ts";
+
+/** What a migration needs to know of a field of a model's input. */
+export interface FieldView {
+  readonly name: string;
+  readonly takes: Takes;
+  readonly isRequired: boolean;
+  readonly isList: boolean;
+  readonly maxItems: number;
+  /** Accepted values, where they are a closed set. */
+  readonly values: readonly Json[] | null;
+  readonly types: readonly string[];
+  readonly min: number;
+  readonly max: number;
+  readonly step: number | null;
+  readonly maxLength: number;
+  readonly pattern: string | null;
+  readonly preset: Json | undefined;
+  readonly role: string | null;
+  /** Fields of an item, where items are objects. */
+  readonly item: ReadonlyMap<string, FieldView>;
+  /** The most that the items' durations may sum to. */
+  readonly maxTotalMs: number;
+}
+
+/** A model of the catalog as a migration sees it. */
+export interface ModelView {
+  readonly model: CatalogModel;
+  readonly id: string;
+  readonly yields: MediaKind | "voice";
+  readonly fields: ReadonlyMap<string, FieldView>;
+}
+
+const views = new WeakMap<CatalogModel, ModelView | null>();
+
+/** Null for a model that makes something unknown, or that cannot be used now. */
+export function viewOf(model: CatalogModel): ModelView | null {
+  const known = views.get(model);
+  if (known !== undefined) return known;
+  const yields = model.state === "live" ? yieldsOf(model) : null;
+  const view = yields === null ? null : { model, id: model.id, yields, fields: fieldsOf(model.inputSchema) };
+  views.set(model, view);
+  return view;
+}
+
+function fieldsOf(schema: JsonSchema): ReadonlyMap<string, FieldView> {
+  const parts = applicable(schema, schema);
+  const names = new Set(parts.flatMap(({ properties }) => (isSchema(properties) ? Object.keys(properties) : [])));
+  const required = new Set(Array.isArray(schema.required) ? schema.required : []);
+  const place = inputPlace(schema);
+  return new Map(
+    [...names].map((name) => {
+      const own = propertySchemas(parts, name).flatMap((one) => applicable(schema, one));
+      const takes = place.property(name)?.takes ?? { what: "json", types: [] };
+      return [name, fieldView(schema, name, own, { takes, isRequired: required.has(name) })];
+    }),
+  );
+}
+
+function fieldView(
+  root: JsonSchema,
+  name: string,
+  own: readonly JsonSchema[],
+  { takes, isRequired }: Pick<FieldView, "takes" | "isRequired">,
+): FieldView {
+  // The first part that speaks of a keyword is the field's own; later ones come from conditions.
+  const first = (keyword: string): unknown => own.find((part) => part[keyword] !== undefined)?.[keyword];
+  const count = (keyword: string, fallback: number) => {
+    const value = first(keyword);
+    return typeof value === "number" ? value : fallback;
+  };
+  const word = (keyword: string) => {
+    const value = first(keyword);
+    return typeof value === "string" ? value : null;
+  };
+  const constant = first("const");
+  const values = constant === undefined ? first("enum") : [constant];
+  const types = [first("type")].flat().filter((type) => typeof type === "string");
+  const items = itemSchemas(own, 0).flatMap((one) => applicable(root, one));
+  return {
+    name,
+    takes,
+    isRequired,
+    isList: types.includes("array") || first("items") !== undefined,
+    maxItems: count("maxItems", Number.POSITIVE_INFINITY),
+    values: Array.isArray(values) ? (values as readonly Json[]) : null,
+    types,
+    min: count("minimum", Number.NEGATIVE_INFINITY),
+    max: count("maximum", Number.POSITIVE_INFINITY),
+    step: count("multipleOf", 0) || null,
+    maxLength: count("maxLength", Number.POSITIVE_INFINITY),
+    pattern: word("pattern"),
+    preset: first("default") as Json | undefined,
+    role: word("role") ?? roleOf(items),
+    item: takes.what === "json" ? itemFields(root, items) : new Map(),
+    maxTotalMs: count("max_total_duration_ms", Number.POSITIVE_INFINITY),
+  };
+}
+
+function roleOf(parts: readonly JsonSchema[]): string | null {
+  const role = parts.find((part) => typeof part.role === "string")?.role;
+  return typeof role === "string" ? role : null;
+}
+
+function itemFields(root: JsonSchema, parts: readonly JsonSchema[]): ReadonlyMap<string, FieldView> {
+  const names = new Set(parts.flatMap(({ properties }) => (isSchema(properties) ? Object.keys(properties) : [])));
+  const required = new Set(parts.flatMap((part) => (Array.isArray(part.required) ? part.required : [])));
+  return new Map(
+    [...names].map((name) => {
+      const own = propertySchemas(parts, name).flatMap((one) => applicable(root, one));
+      const takes = { what: "json", types: [] } as const;
+      return [name, fieldView(root, name, own, { takes, isRequired: required.has(name) })];
+    }),
+  );
+}

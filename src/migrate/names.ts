@@ -1,0 +1,53 @@
+const RESERVED = new Set(
+  (
+    "input job upload models pipeline file z chat task approve pick expand include asset return returns " +
+    "arguments await break case catch class const continue debugger default delete do else enum eval export extends " +
+    "false finally for function if implements import in instanceof interface let new null package private protected " +
+    "public static super switch this throw true try typeof undefined var void while with yield async of as NaN Infinity"
+  ).split(" "),
+);
+
+/** `My Portrait, take 2` → `my-portrait-take-2`; null when no letter or digit is left. */
+export function kebab(text: string, most = 40): string | null {
+  const plain = text
+    .normalize("NFKD")
+    .replace(/\p{M}+/gu, "")
+    .replace(/([a-z0-9])([A-Z])/g, "$1-$2")
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, "-")
+    .replace(/^-+|-+$/g, "");
+  const short = plain.length <= most ? plain : plain.slice(0, most + 1).replace(/-[^-]*$/, "").slice(0, most);
+  return short === "" ? null : short.replace(/-+$/, "");
+}
+
+/** `my-portrait-2` → `myPortrait2`. */
+export function camel(name: string): string {
+  const joined = name.replace(/-+([a-z0-9])/g, (_, first: string) => first.toUpperCase());
+  return /^\d/.test(joined) ? `_${joined}` : joined;
+}
+
+/** Gives out names of steps and inputs, none twice, none that TypeScript or the words of a pipeline keep. */
+export class Names {
+  readonly #taken = new Set<string>();
+  /** Where to go on counting, so that ten thousand like names stay quick. */
+  readonly #next = new Map<string, number>();
+
+  /** A step name, the base itself where it is free, else with a number. */
+  take(base: string): string {
+    if (this.#isFree(base)) return this.#keep(base);
+    for (let count = this.#next.get(base) ?? 2; ; count++) {
+      const name = `${base}-${count}`;
+      this.#next.set(base, count + 1);
+      if (this.#isFree(name)) return this.#keep(name);
+    }
+  }
+
+  #isFree(name: string): boolean {
+    return !this.#taken.has(camel(name)) && !RESERVED.has(camel(name));
+  }
+
+  #keep(name: string): string {
+    this.#taken.add(camel(name));
+    return name;
+  }
+}

@@ -1,0 +1,75 @@
+import { z } from "zod";
+import { type Builder, type FileInput, file, type Handle, type Pipeline, pipeline } from "../define/index.ts";
+import type { UntypedValue } from "../define/model.ts";
+import type { Desk } from "./desk.ts";
+import type { Expression, PipelineInput } from "./expression.ts";
+import { jobsOf, returnedSteps } from "./made.ts";
+import { camel, kebab } from "./names.ts";
+
+/** What a source and a pipeline are made of. */
+export interface Made {
+  readonly name: string;
+  readonly desk: Desk;
+  readonly inputs: readonly PipelineInput[];
+  readonly modelsModule: string;
+}
+
+/** The pipeline that the written source stands for, without a detour over the source. */
+export function pipelineOf(made: Made): Pipeline {
+  const input = z.object(Object.fromEntries(made.inputs.map((one) => [one.name, schemaOf(one)])));
+  return pipeline(made.name, { input, build: (builder) => build(made, builder) }) as unknown as Pipeline;
+}
+
+function schemaOf(input: PipelineInput): z.ZodType {
+  switch (input.is) {
+    case "file":
+      return file(input.kind) as unknown as z.ZodType;
+    case "voice":
+      return z.string().min(1);
+    case "text":
+      return input.maxLength === null ? z.string().min(1) : z.string().min(1).max(input.maxLength);
+    case "choice":
+      return z.enum(input.values);
+    default:
+      return input satisfies never;
+  }
+}
+
+/** Name of the step that uploads a file of the input. */
+export function uploadStep(inputName: string): string {
+  return kebab(inputName, 100) ?? inputName;
+}
+
+function build({ desk, inputs }: Made, { input, job, upload }: Builder<{ readonly [name: string]: unknown }>) {
+  const handles = new Map<string, Handle>();
+  for (const one of inputs) {
+    if (one.is === "file") handles.set(`file ${one.name}`, upload(uploadStep(one.name), input[one.name] as FileInput));
+  }
+  const valueOf = (expression: Expression): UntypedValue => {
+    switch (expression.is) {
+      case "json":
+        return expression.value as UntypedValue;
+      case "step":
+        return handles.get(expression.step);
+      case "upload":
+        return handles.get(`file ${expression.input}`);
+      case "input":
+        return input[expression.input] as string;
+      case "template":
+        return expression.parts.map((part) => (typeof part === "string" ? part : String(input[part.input]))).join("");
+      case "list":
+        return expression.items.map(valueOf);
+      case "record":
+        return Object.fromEntries(expression.entries.map(([name, value]) => [name, valueOf(value)]));
+      default:
+        return expression satisfies never;
+    }
+  };
+  for (const { view, input: shared, variations } of jobsOf(desk)) {
+    for (const { step, own } of variations) {
+      const fields = [...shared, ...own].map(([name, value]) => [name, valueOf(value)] as const);
+      handles.set(step, job(step, view.id, Object.fromEntries(fields)));
+    }
+  }
+  return Object.fromEntries(returnedSteps(desk).map((step) => [camel(step), handles.get(step)!]));
+}

@@ -1,0 +1,154 @@
+import { isRecord, type JsonPath } from "../json-path.ts";
+import { isV2Type } from "../v2/types.ts";
+import { parseTemplatedJson } from "./templated-json.ts";
+
+type Rec = { readonly [key: string]: unknown };
+
+/** One node of a flow, by what it does at the v2 API. */
+export interface FlowNode {
+  readonly name: string;
+  /** Other names that templates may call it by. */
+  readonly ids: readonly string[];
+  /** `upload` and `status` stand for the asset or generation that their address names; `other` may pass values on. */
+  readonly does: "generate" | "asset" | "upload" | "status" | "other";
+  readonly url: string;
+  readonly body: unknown;
+  readonly bodyPath: JsonPath;
+  /** Names of the nodes before it. */
+  readonly before: readonly string[];
+  /** Why its body cannot be read. */
+  readonly problem: string | null;
+}
+
+export function nodesOf(list: readonly unknown[], path: JsonPath, connections: unknown): readonly FlowNode[] {
+  const before = isRecord(connections) ? inboundOf(connections) : null;
+  const names = list.map((node, index) => nameOf(node, index));
+  return list.map((node, index) => {
+    const name = names[index] ?? `${index + 1}`;
+    const record = isRecord(node) ? node : {};
+    const previous = before === null ? (names[index - 1] ?? null) : null;
+    const ids = [record.id, record.key, record.name].filter((one) => typeof one === "string" || typeof one === "number");
+    return {
+      name,
+      ids: ids.map(String),
+      before: before?.get(name) ?? (previous === null ? [] : [previous]),
+      ...requestOf(record, [...path, index]),
+    };
+  });
+}
+
+function nameOf(node: unknown, index: number): string {
+  const { name, label, title, id, metadata } = isRecord(node) ? node : {};
+  const designer = isRecord(metadata) && isRecord(metadata.designer) ? metadata.designer.name : undefined;
+  const found = [name, label, title, designer].find((one) => typeof one === "string" && one !== "");
+  if (typeof found === "string") return found;
+  return typeof id === "string" || typeof id === "number" ? `node ${id}` : `node ${index + 1}`;
+}
+
+/** Which nodes lead to each node. */
+function inboundOf(connections: Rec): ReadonlyMap<string, readonly string[]> {
+  const inbound = new Map<string, string[]>();
+  for (const [from, outputs] of Object.entries(connections)) {
+    for (const target of targetsIn(outputs)) {
+      const list = inbound.get(target) ?? [];
+      inbound.set(target, [...list, from]);
+    }
+  }
+  return inbound;
+}
+
+function targetsIn(value: unknown): readonly string[] {
+  if (Array.isArray(value)) return value.flatMap(targetsIn);
+  if (!isRecord(value)) return [];
+  return typeof value.node === "string" ? [value.node] : Object.values(value).flatMap(targetsIn);
+}
+
+type Request = Pick<FlowNode, "does" | "url" | "body" | "bodyPath" | "problem">;
+
+/** The HTTP request that a node describes, wherever its tool keeps it. */
+function requestOf(node: Rec, path: JsonPath): Request {
+  const none: Request = { does: "other", url: "", body: null, bodyPath: path, problem: null };
+  const [holder, holderPath] = holderOf(node, path);
+  if (holder === null) return none;
+  const url = String(holder.url ?? holder.uri);
+  const does = purposeOf(url, holder.method ?? holder.requestMethod ?? node.method);
+  if (does !== "generate" && does !== "asset") return { ...none, does, url };
+  const found = bodyOf(holder, holderPath);
+  if ("problem" in found && does === "asset") return { ...none, does, url, body: {} };
+  return { ...none, does, url, ...found, ...("problem" in found && { does: "other" as const }) };
+}
+
+const HOLDERS = ["parameters", "mapper", "request", "config", "data", "inputs", "http", "options"];
+
+function holderOf(node: Rec, path: JsonPath): readonly [Rec | null, JsonPath] {
+  const hasUrl = (value: Rec) => typeof value.url === "string" || typeof value.uri === "string";
+  if (hasUrl(node)) return [node, path];
+  for (const key of HOLDERS) {
+    const inner = node[key];
+    if (isRecord(inner) && hasUrl(inner)) return [inner, [...path, key]];
+  }
+  return [null, path];
+}
+
+/** Addresses may hold templates, with slashes and all. */
+function purposeOf(url: string, method: unknown): FlowNode["does"] {
+  const plain = url.replace(/\{\{[\s\S]*?\}\}|\$?\{[^}]*\}/g, "x").replace(/[?#].*$/, "");
+  const isPost = String(method ?? "POST").toUpperCase() === "POST";
+  if (/\/generations\/?$/.test(plain)) return isPost ? "generate" : "other";
+  if (/\/generations\/[^/]+/.test(plain)) return "status";
+  if (/\/assets\/?$/.test(plain)) return isPost ? "asset" : "other";
+  return /\/assets\/[^/]+/.test(plain) ? "upload" : "other";
+}
+
+const BODY_KEYS = ["jsonBody", "body", "rawBody", "data", "json", "payload", "requestBody"];
+
+function bodyOf(
+  holder: Rec,
+  path: JsonPath,
+): { readonly body: unknown; readonly bodyPath: JsonPath } | { readonly problem: string; readonly bodyPath: JsonPath } {
+  for (const key of BODY_KEYS) {
+    const value = holder[key];
+    const bodyPath = [...path, key];
+    if (typeof value === "string" && value.trim() !== "") {
+      const parsed = parseTemplatedJson(value);
+      return "problem" in parsed ? { ...parsed, bodyPath } : { body: parsed.value, bodyPath };
+    }
+    if (isRecord(value) && !Array.isArray(value.parameters)) return { body: value, bodyPath };
+    if (isRecord(value)) return { body: pairsOf(value.parameters), bodyPath };
+  }
+  const pairs = isRecord(holder.bodyParameters) ? holder.bodyParameters.parameters : holder.bodyParametersUi;
+  if (Array.isArray(pairs)) return { body: pairsOf(pairs), bodyPath: [...path, "bodyParameters"] };
+  if (isV2Type(holder.type)) return { body: holder, bodyPath: path };
+  return { problem: "sends to POST /generations, but its body was not found in the node", bodyPath: path };
+}
+
+/** Name and value pairs, as forms of HTTP nodes keep them; a dot in a name goes one level down. */
+function pairsOf(pairs: unknown): Rec {
+  const body: { [key: string]: unknown } = {};
+  for (const pair of Array.isArray(pairs) ? pairs : []) {
+    if (!isRecord(pair) || typeof pair.name !== "string") continue;
+    const keys = pair.name.split(".");
+    const last = keys.pop() ?? "";
+    let place = body;
+    for (const key of keys) {
+      const inner = Object.hasOwn(place, key) ? place[key] : undefined;
+      const next: { [key: string]: unknown } = isRecord(inner) ? { ...inner } : {};
+      define(place, key, next);
+      place = next;
+    }
+    define(place, last, literalOf(pair.value));
+  }
+  return body;
+}
+
+/** Own, whatever it is called. */
+function define(target: object, key: string, value: unknown): void {
+  Object.defineProperty(target, key, { value, enumerable: true, writable: true, configurable: true });
+}
+
+/** `={{ 3 }}` is the number. */
+function literalOf(value: unknown): unknown {
+  if (typeof value !== "string") return value;
+  const [, literal] = /^=?\{\{\s*(-?\d+(?:\.\d+)?|true|false|null|"[^"]*")\s*\}\}$/.exec(value) ?? [];
+  return literal === undefined ? value.replace(/^=(?!.*\{\{)/s, "") : JSON.parse(literal);
+}

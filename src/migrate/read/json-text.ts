@@ -1,0 +1,59 @@
+/** A place in a text. Both count from 1. */
+export interface Position {
+  readonly line: number;
+  readonly column: number;
+}
+
+export interface JsonMistake extends Position {
+  readonly message: string;
+}
+
+/** The value of a JSON text, or its first mistake. */
+export function parseJson(text: string): { readonly value: unknown } | { readonly mistake: JsonMistake } {
+  try {
+    return { value: JSON.parse(text) };
+  } catch (error) {
+    const said = error instanceof Error ? error.message : String(error);
+    const message = said.replace(/ in JSON at.*|, "[\s\S]*|, \.\.\.[\s\S]*/, "");
+    return { mistake: { ...positionAt(text, mistakeOffset(text, said)), message } };
+  }
+}
+
+export function positionAt(text: string, offset: number): Position {
+  let line = 1;
+  let start = 0;
+  for (let at = text.indexOf("\n"); at >= 0 && at < offset; at = text.indexOf("\n", at + 1)) {
+    line++;
+    start = at + 1;
+  }
+  return { line, column: offset - start + 1 };
+}
+
+/**
+ * The engine names the offset of most mistakes, but not of an unexpected token: that one is the shortest beginning of
+ * the text that already holds it, found by halving.
+ */
+function mistakeOffset(text: string, message: string): number {
+  const named = /at position (\d+)/.exec(message);
+  if (named) return Number(named[1]);
+  if (!isUnexpectedToken(message)) return text.length;
+  let holdsNone = 0;
+  let holdsOne = text.length;
+  while (holdsOne - holdsNone > 1) {
+    const middle = (holdsNone + holdsOne) >> 1;
+    if (isUnexpectedToken(saidOf(text.slice(0, middle)))) holdsOne = middle;
+    else holdsNone = middle;
+  }
+  return holdsNone;
+}
+
+const isUnexpectedToken = (message: string) => message.startsWith("Unexpected token");
+
+function saidOf(text: string): string {
+  try {
+    JSON.parse(text);
+    return "";
+  } catch (error) {
+    return error instanceof Error ? error.message : "";
+  }
+}

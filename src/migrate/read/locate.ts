@@ -1,0 +1,79 @@
+import type { JsonPath } from "../json-path.ts";
+
+interface Wanted {
+  readonly below: Map<string | number, Wanted>;
+  /** What waits for the offset of this value. */
+  readonly found: ((offset: number) => void)[];
+}
+
+/**
+ * Offsets at which values stand in a valid JSON text, by path; one pass for all of them, without recursion. A path that
+ * does not exist gets the offset of the nearest value around it.
+ */
+export function locate(text: string, paths: readonly JsonPath[]): readonly number[] {
+  const offsets: number[] = paths.map(() => 0);
+  const root: Wanted = { below: new Map(), found: [] };
+  paths.forEach((path, index) => {
+    let at: Wanted = root;
+    const note = (offset: number) => {
+      offsets[index] = offset;
+    };
+    at.found.push(note);
+    for (const part of path) {
+      const next: Wanted = at.below.get(part) ?? { below: new Map(), found: [] };
+      at.below.set(part, next);
+      next.found.push(note);
+      at = next;
+    }
+  });
+  walk(text, root);
+  return offsets;
+}
+
+interface Open {
+  /** Null where nothing wanted lies within. */
+  readonly wanted: Wanted | null;
+  /** Position in a list, or the last key of an object. */
+  key: string | number;
+}
+
+const TOKEN = /"(?:[^"\\]+|\\.)*"|[{}[\],:]|[^\s{}[\],:"]+/gs;
+
+function walk(text: string, root: Wanted): void {
+  const open: Open[] = [];
+  let isKeyNext = false;
+  const here = (): Wanted | null => {
+    const around = open.at(-1);
+    return around === undefined ? root : (around.wanted?.below.get(around.key) ?? null);
+  };
+  const arrive = (offset: number) => {
+    for (const note of here()?.found ?? []) note(offset);
+  };
+  for (const match of text.matchAll(TOKEN)) {
+    const [token] = match;
+    const around = open.at(-1);
+    switch (token) {
+      case "{":
+      case "[":
+        arrive(match.index);
+        open.push({ wanted: here(), key: token === "[" ? 0 : "" });
+        isKeyNext = token === "{";
+        break;
+      case "}":
+      case "]":
+        open.pop();
+        isKeyNext = false;
+        break;
+      case ",":
+        if (typeof around?.key === "number") around.key++;
+        else isKeyNext = true;
+        break;
+      case ":":
+        isKeyNext = false;
+        break;
+      default:
+        if (isKeyNext && around !== undefined) around.key = JSON.parse(token) as string;
+        else arrive(match.index);
+    }
+  }
+}

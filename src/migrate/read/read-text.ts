@@ -1,0 +1,94 @@
+import { bodiesOf, collected, sourceOf } from "./bodies.ts";
+import { parseJson, positionAt } from "./json-text.ts";
+import { locate } from "./locate.ts";
+import { type Place, type ReadBodies, type ReadProblem, readProblem, type V2Source } from "./source.ts";
+
+/** Reads a text: a JSON document, or JSON Lines. */
+export function readText(given: string): ReadBodies {
+  const text = given.replace(/^\uFEFF/, "");
+  if (text.trim() === "") return nothing({ ...problem("empty", "the text is empty"), line: 1, column: 1 });
+  if (/^\s*</.test(text)) {
+    const message = "is HTML or XML, not JSON; it may be an error page that was saved in place of the bodies";
+    return nothing({ ...problem("not-json", message), ...positionAt(text, text.search(/\S/)) });
+  }
+  const parsed = parseJson(text);
+  if ("value" in parsed) return placed(bodiesOf(parsed.value), (sources) => placesIn(text, sources));
+  const { line, column, message } = parsed.mistake;
+  if (isLines(text)) return readLines(text.split("\n"));
+  return nothing({ ...problem("not-json", `is not valid JSON: ${message}`), line, column });
+}
+
+/** Some line but the last is a JSON object by itself. */
+function isLines(text: string): boolean {
+  const lines = text.split("\n", 200).filter((line) => line.trim() !== "");
+  return lines.length > 1 && lines.some((line) => /^\s*\{.*\}\s*$/.test(line) && "value" in parseJson(line));
+}
+
+/** JSON Lines: a line that is no body is a problem of that line alone. */
+export function readLines(lines: readonly string[]): ReadBodies {
+  const reads: (V2Source | ReadProblem)[] = [];
+  const lineOf = new Map<string, number>();
+  lines.forEach((text, index) => {
+    if (text.trim() === "") return;
+    const at = `line ${index + 1}`;
+    lineOf.set(at, index);
+    const parsed = parseJson(text);
+    if ("value" in parsed) {
+      reads.push(sourceOf(parsed.value, at, []));
+      return;
+    }
+    const message = `is not valid JSON: ${parsed.mistake.message}`;
+    reads.push({ ...readProblem("not-json", at, null, message), line: index + 1, column: parsed.mistake.column });
+  });
+  return placed({ format: "lines", ...collected(reads) }, (wanted) =>
+    wanted.map(({ at, path }) => {
+      const index = lineOf.get(at) ?? 0;
+      const [offset = 0] = locate(lines[index] ?? "", [path]);
+      return { line: index + 1, column: offset + 1 };
+    }),
+  );
+}
+
+interface Wanted {
+  readonly at: string;
+  readonly path: V2Source["path"];
+}
+
+function placesIn(text: string, wanted: readonly Wanted[]): readonly Place[] {
+  const offsets = locate(
+    text,
+    wanted.map(({ path }) => path),
+  );
+  const order = offsets.map((offset, index) => ({ offset, index })).sort((a, b) => a.offset - b.offset);
+  const places = wanted.map((): Place => ({ line: 1, column: 1 }));
+  let [line, start] = [1, 0];
+  let next = text.indexOf("\n");
+  for (const { offset, index } of order) {
+    for (; next >= 0 && next < offset; next = text.indexOf("\n", next + 1)) {
+      line++;
+      start = next + 1;
+    }
+    places[index] = { line, column: offset - start + 1 };
+  }
+  return places;
+}
+
+/** Fills the places of problems that know their path, and keeps the way to find more. */
+function placed(read: Omit<ReadBodies, "locate">, find: (wanted: readonly Wanted[]) => readonly Place[]): ReadBodies {
+  const open = read.problems.filter(({ path, line }) => path !== null && line === null);
+  const places = open.length === 0 ? [] : find(open.map(({ at, path }) => ({ at, path: path ?? [] })));
+  const placeOf = new Map(open.map((one, index) => [one, places[index]]));
+  return {
+    ...read,
+    problems: read.problems.map((one) => ({ ...one, ...placeOf.get(one) })),
+    locate: (wanted) => find(wanted.map(({ source, path }) => ({ at: source.at, path: [...source.path, ...path] }))),
+  };
+}
+
+function nothing(one: ReadProblem): ReadBodies {
+  return { format: "none", sources: [], problems: [one], locate: null };
+}
+
+function problem(code: string, message: string): ReadProblem {
+  return readProblem(code, "the document", null, message);
+}

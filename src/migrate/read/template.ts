@@ -1,0 +1,62 @@
+/** A part of a text: words, or what an automation flow puts in their place. */
+export type TextPart = string | { readonly expression: string };
+
+const DOUBLE = /\{\{([\s\S]*?)\}\}/g;
+/** `{image_asset_id}` alone; single braces within words are words. */
+const SINGLE = /^\s*\{([A-Za-z_][\w.-]*)\}\s*$/;
+/** `${name}` alone. */
+const DOLLAR = /^\s*\$\{([A-Za-z_][\w.-]*)\}\s*$/;
+
+/** True for a text that holds, or is, a template. */
+export function isTemplate(value: unknown): value is string {
+  return typeof value === "string" && (/\{\{[\s\S]*?\}\}/.test(value) || SINGLE.test(value) || DOLLAR.test(value));
+}
+
+/** The parts of a text. A leading `=`, which marks an expression in some flows, is no part of it. */
+export function textParts(value: string): readonly TextPart[] {
+  const alone = SINGLE.exec(value) ?? DOLLAR.exec(value);
+  if (alone !== null) return [{ expression: alone[1] ?? "" }];
+  const text = value.replace(/^=(?=[\s\S]*\{\{)/, "");
+  const parts: TextPart[] = [];
+  let from = 0;
+  for (const match of text.matchAll(DOUBLE)) {
+    if (match.index > from) parts.push(text.slice(from, match.index));
+    parts.push({ expression: (match[1] ?? "").trim() });
+    from = match.index + match[0].length;
+  }
+  if (from < text.length) parts.push(text.slice(from));
+  return parts;
+}
+
+/** The one expression that a text is, or null when it is anything else. */
+export function soleExpression(value: string): string | null {
+  const parts = textParts(value).filter((part) => typeof part !== "string" || part.trim() !== "");
+  const [only] = parts;
+  return parts.length === 1 && typeof only === "object" ? only.expression : null;
+}
+
+/** What an expression refers to: an earlier node by its name or number, the node before, or a variable. */
+export type Target =
+  | { readonly to: "node"; readonly name: string; readonly rest: string }
+  | { readonly to: "previous"; readonly rest: string }
+  | { readonly to: "variable"; readonly name: string };
+
+export function targetOf(expression: string): Target {
+  const node =
+    /^\$\(\s*(["'`])(.*?)\1\s*\)([\s\S]*)$/.exec(expression) ??
+    /^\$node\[\s*(["'`])(.*?)\1\s*\]([\s\S]*)$/.exec(expression) ??
+    /^\$items\(\s*(["'`])(.*?)\1\s*\)([\s\S]*)$/.exec(expression);
+  if (node !== null) return { to: "node", name: node[2] ?? "", rest: node[3] ?? "" };
+  const numbered = /^(\d+)\.([\s\S]*)$/.exec(expression);
+  if (numbered !== null) return { to: "node", name: numbered[1] ?? "", rest: `.${numbered[2] ?? ""}` };
+  const dotted = /^(?:steps|nodes)\.([\w-]+)\.([\s\S]*)$/.exec(expression);
+  if (dotted !== null) return { to: "node", name: dotted[1] ?? "", rest: `.${dotted[2] ?? ""}` };
+  const previous = /^\$json([\s\S]*)$/.exec(expression);
+  if (previous !== null) return { to: "previous", rest: previous[1] ?? "" };
+  return { to: "variable", name: expression };
+}
+
+/** The last name in a path of an expression: `.item.json["asset_id"]` → `asset_id`. */
+export function lastName(rest: string): string {
+  return [...rest.matchAll(/[A-Za-z_]\w*/g)].at(-1)?.[0] ?? "";
+}

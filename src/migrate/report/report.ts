@@ -1,0 +1,92 @@
+import type { Json } from "../../plan/plan.ts";
+
+/** What became of a field. */
+export type Outcome = "carried" | "renamed" | "converted" | "defaulted" | "dropped" | "decision";
+
+/** One field of a v2 body. */
+export interface FieldEntry {
+  /** Path within the body. */
+  readonly field: string;
+  /** False for a field that the body lacks and v3 needs to be told. */
+  readonly given: boolean;
+  readonly outcome: Outcome;
+  /** As v2 had it; null when not given. */
+  readonly value: Json;
+  /** Where it went: `step: field`, or null. */
+  readonly to: string | null;
+  /** As v3 gets it, where it changed. */
+  readonly newValue: Json;
+  /** Why it was changed, defaulted, dropped or left open. */
+  readonly why: string | null;
+  /** Ways to decide, the one that the source takes for now first. */
+  readonly choices: readonly string[];
+}
+
+/** What became of one body. */
+export interface BodyReport {
+  /** Counts from 1, in the order of the document. */
+  readonly number: number;
+  /** Where it stands: `body 3`, `line 3`, `node "Portrait"`. */
+  readonly at: string;
+  readonly type: string;
+  /** `migrated`: it has steps; `asset`: it is a file to supply; `open`: no v3 model is known to do it. */
+  readonly status: "migrated" | "asset" | "open";
+  /** Names of its steps, in the order in which they run. */
+  readonly steps: readonly string[];
+  /** Those of them whose outputs are what v2 would have made. */
+  readonly outputs: readonly string[];
+  readonly fields: readonly FieldEntry[];
+  /** The body itself, kept where it is open. */
+  readonly body: Json;
+}
+
+/** Something to decide before the pipeline is used in earnest. One decision may concern several fields. */
+export interface Decision {
+  readonly code: string;
+  /** Bodies and fields: `body 3: audio_start_ms`. */
+  readonly where: readonly string[];
+  readonly question: string;
+  readonly choices: readonly string[];
+}
+
+/** Something in the document that is not migrated because it is wrong. */
+export interface MigrationProblem {
+  readonly code: string;
+  readonly at: string;
+  /** Path within the body, or null. */
+  readonly field: string | null;
+  /** 1-based; null when the migration was given values, not a text. */
+  readonly line: number | null;
+  readonly column: number | null;
+  readonly message: string;
+}
+
+/** Something that whoever runs the pipeline supplies. */
+export interface InputReport {
+  readonly name: string;
+  readonly is: "file" | "voice" | "text" | "choice";
+  /** Of a file. */
+  readonly kind: "image" | "video" | "audio" | null;
+  readonly why: string;
+  readonly choices: readonly string[];
+}
+
+export interface StepReport {
+  readonly name: string;
+  readonly model: string;
+  readonly yields: "image" | "video" | "audio" | "voice";
+  /** Number of the body that it comes from. */
+  readonly body: number;
+}
+
+export interface MigrationReport {
+  readonly version: 1;
+  readonly pipeline: string;
+  readonly format: "body" | "list" | "lines" | "flow" | "none";
+  readonly bodies: readonly BodyReport[];
+  readonly steps: readonly StepReport[];
+  /** What to supply when the pipeline is run. */
+  readonly inputs: readonly InputReport[];
+  readonly decisions: readonly Decision[];
+  readonly problems: readonly MigrationProblem[];
+}

@@ -1,0 +1,129 @@
+import { valueNames } from "../../catalog/codegen/names.ts";
+import type { MadeJob, Variation } from "../body.ts";
+import type { Expression, PipelineInput } from "../expression.ts";
+import { jobsOf, returnedSteps } from "../made.ts";
+import { camel } from "../names.ts";
+import { type Made, uploadStep } from "../pipeline.ts";
+import type { MigrationReport } from "../report/report.ts";
+import { block, comment, LINE_WIDTH, property } from "./layout.ts";
+import { commentWords, propertyName, stringLiteral, widthOf } from "./literal.ts";
+
+/** The pipeline as TypeScript, formatted, its models typed by the module that it imports them from. */
+export function writeSource(made: Made, report: MigrationReport): string {
+  const { desk, inputs, name, modelsModule } = made;
+  const hasFiles = inputs.some(({ is }) => is === "file");
+  const words = [inputs.length > 0 ? "input" : "", "job", hasFiles ? "upload" : ""].filter(Boolean).join(", ");
+  const modelNames = namesOfModels(made);
+  return [
+    `import { ${hasFiles ? "file, " : ""}pipeline } from "showrunner";`,
+    'import { z } from "zod";',
+    `import { models } from ${stringLiteral(modelsModule)};`,
+    "",
+    `/** ${summary(report)} What became of every field is in report.md. */`,
+    `export default pipeline(${stringLiteral(name)}, {`,
+    `  input: ${inputSchema(inputs)},`,
+    `  build({ ${words} }) {`,
+    ...inputs.filter(({ is }) => is === "file").map(uploadLine),
+    ...jobsOf(desk).map((job) => jobText(job, modelNames)),
+    returnText(returnedSteps(desk).map(camel)),
+    "  },",
+    "});",
+    "",
+  ].join("\n");
+}
+
+function summary({ bodies, steps }: MigrationReport): string {
+  const migrated = bodies.filter(({ status }) => status === "migrated").length;
+  const rest = migrated === bodies.length ? "" : ` of ${bodies.length}`;
+  return `Migrated from v2: ${migrated}${rest} ${bodies.length === 1 ? "body" : "bodies"}, ${steps.length} ${steps.length === 1 ? "job" : "jobs"}.`;
+}
+
+/** How the generated models module calls the models: it lists all of the catalog, so names depend on all. */
+function namesOfModels({ desk }: Made): ReadonlyMap<string, string> {
+  const listed = desk.catalog
+    .models()
+    .filter((model) => (model.state === "live" || model.state === "retired") && ["image", "video", "audio"].includes(model.modality))
+    .sort((a, b) => (a.id < b.id ? -1 : 1));
+  return valueNames(listed);
+}
+
+function inputSchema(inputs: readonly PipelineInput[]): string {
+  if (inputs.length === 0) return "z.object({})";
+  const fields = inputs.map((input) => {
+    const why = comment(commentWords(input.why), "    ");
+    const line = `    ${propertyName(input.name)}: ${schemaText(input)},`;
+    return why + (widthOf(line) <= LINE_WIDTH || input.is !== "choice" ? line : `    ${propertyName(input.name)}: ${choiceBlock(input.values)},`);
+  });
+  return `z.object({\n${fields.join("\n")}\n  })`;
+}
+
+function schemaText(input: PipelineInput): string {
+  switch (input.is) {
+    case "file":
+      return `file("${input.kind}")`;
+    case "voice":
+      return "z.string().min(1)";
+    case "text":
+      return input.maxLength === null ? "z.string().min(1)" : `z.string().min(1).max(${input.maxLength})`;
+    case "choice":
+      return `z.enum([${input.values.map(stringLiteral).join(", ")}])`;
+    default:
+      return input satisfies never;
+  }
+}
+
+function choiceBlock(values: readonly string[]): string {
+  return `z.enum([\n${values.map((value) => `      ${stringLiteral(value)},`).join("\n")}\n    ])`;
+}
+
+function uploadLine({ name }: PipelineInput): string {
+  return statement(`const ${name} = upload`, [stringLiteral(uploadStep(name)), `input.${name}`]);
+}
+
+function jobText(job: MadeJob, modelNames: ReadonlyMap<string, string>): string {
+  const comments = job.comments.map((text) => comment(commentWords(`To decide: ${text}`), "    ")).join("");
+  const name = modelNames.get(job.view.id);
+  const model = name === undefined ? stringLiteral(job.view.id) : `models.${name}`;
+  const { sharedName } = job;
+  if (sharedName === null) {
+    const [only] = job.variations;
+    return comments + (only === undefined ? "" : jobLine(only, model, (indent) => inputBlock(job.input, indent)));
+  }
+  const shared = `    const ${sharedName} = ${inputBlock(job.input, "    ")} as const;`;
+  const lines = job.variations.map((one) => variationLine(one, model, sharedName));
+  return comments + [shared, ...lines].join("\n");
+}
+
+function inputBlock(input: ReadonlyMap<string, Expression>, indent: string): string {
+  return block({ is: "record", entries: [...input] }, indent);
+}
+
+function jobLine({ step }: Variation, model: string, input: (indent: string) => string): string {
+  const head = `    const ${camel(step)} = job(${stringLiteral(step)}, ${model}, {`;
+  if (widthOf(head) <= LINE_WIDTH) return `${head.slice(0, -1)}${input("    ")});`;
+  return `    const ${camel(step)} = job(\n      ${stringLiteral(step)},\n      ${model},\n      ${input("      ")},\n    );`;
+}
+
+function variationLine(one: Variation, model: string, shared: string): string {
+  if (one.own.size === 0) return statement(`const ${camel(one.step)} = job`, [stringLiteral(one.step), model, shared]);
+  const own = [...one.own].map(([name, value]) => property(name, value, "").slice(0, -1)).join(", ");
+  const line = `    const ${camel(one.step)} = job(${stringLiteral(one.step)}, ${model}, { ...${shared}, ${own} });`;
+  if (widthOf(line) <= LINE_WIDTH) return line;
+  return jobLine(one, model, (indent) => {
+    const fields = [...one.own].map(([name, value]) => property(name, value, `${indent}  `));
+    return `{\n${[`${indent}  ...${shared},`, ...fields].join("\n")}\n${indent}}`;
+  });
+}
+
+/** A call on one line, or with each argument on its own. */
+function statement(head: string, args: readonly string[]): string {
+  const line = `    ${head}(${args.join(", ")});`;
+  if (widthOf(line) <= LINE_WIDTH) return line;
+  return `    ${head}(\n${args.map((arg) => `      ${arg},`).join("\n")}\n    );`;
+}
+
+function returnText(names: readonly string[]): string {
+  const line = `    return { ${names.join(", ")} };`;
+  if (widthOf(line) <= LINE_WIDTH) return line;
+  return `    return {\n${names.map((name) => `      ${name},`).join("\n")}\n    };`;
+}
