@@ -101,7 +101,16 @@ export type RunEvent =
   /** A run that was through goes on: a step is to be made again. */
   | { readonly type: "run.reopened" }
   /** The code changed and whoever resumed it accepted that. Steps that are to be made again follow as `step.reset`. */
-  | { readonly type: "run.replanned"; readonly plan: Plan; readonly quoteMicros: number | null }
+  | {
+      readonly type: "run.replanned";
+      readonly plan: Plan;
+      /** What is to be made again was priced at so much; null where a step has no price. */
+      readonly quoteMicros: number | null;
+      /** Steps that ask for the very same under another name: they keep what they made. */
+      readonly renamed: readonly { readonly from: string; readonly to: string }[];
+      /** What expansions that stay planned stand for, by path. */
+      readonly expanded: { readonly [step: string]: readonly Reference[] };
+    }
   | { readonly type: "step.started"; readonly step: string }
   | {
       readonly type: "step.finished";
@@ -112,7 +121,17 @@ export type RunEvent =
       readonly unwanted?: true;
     }
   /** A step that was through is to be made again; what it made stays listed. */
-  | { readonly type: "step.reset"; readonly step: string; readonly why: string }
+  | {
+      readonly type: "step.reset";
+      readonly step: string;
+      readonly why: string;
+      /** Set where only what it uses is made again: should that turn out the same, so is what this step made. */
+      readonly unlessSame?: true;
+      /** Set on an expansion whose steps stay as planned. */
+      readonly keepsPlan?: true;
+    }
+  /** What it uses was made again and turned out the same: what the step made then counts again. */
+  | { readonly type: "step.restored"; readonly step: string; readonly attempt: number }
   /** An earlier run made the very same, and it still exists: nothing is asked of the service. */
   | {
       readonly type: "step.reused";

@@ -1,11 +1,10 @@
 import { ShowrunnerError } from "../errors.ts";
 import { next, type TransitionTable, tables } from "../lifecycle/index.ts";
-import type { Plan } from "../plan/plan.ts";
 import type { OutputFacts, StoredCopy, StoredEvent } from "./events.ts";
+import { enterExpansion, isExpansion, leaveExpansion, replan, reset } from "./replan.ts";
 import {
   type AttemptState,
   type ChatState,
-  isStepFinal,
   type JobPhase,
   type MoneyPhase,
   newStep,
@@ -19,7 +18,7 @@ import {
 } from "./state.ts";
 
 /** Version of {@link RunState}; a stored snapshot of another version is not used. */
-export const FOLD_VERSION = 2;
+export const FOLD_VERSION = 3;
 
 /** The journal holds an event that its charts do not allow there: it was damaged, or written by something else. */
 export class IllegalEventError extends ShowrunnerError {
@@ -57,6 +56,8 @@ export function newRun(runId: string, planned: RunPlanned, at: number, seq = 1):
     startedAt: null,
     finishedAt: null,
     steps,
+    gone: [],
+    formerNames: {},
     spentMicros: 0,
     heldMicros: 0,
     presumedMicros: 0,
@@ -151,12 +152,16 @@ export function apply(state: RunState, stored: StoredEvent): void {
       break;
     }
     case "step.reset": {
-      const step = stepOf(event.step);
-      moveStep(step, event.type);
-      // What it made stays in the list of attempts; only a step's own results are forgotten.
-      const { attempts, chats } = step;
-      state.steps[event.step] = { ...newStep(event.step), attempts, chats, voided: attempts.length + chats.length };
-      state.files = state.files.filter((file) => file.step !== event.step);
+      const { step, unlessSame = false, keepsPlan = false } = event;
+      const { expanded } = stepOf(step);
+      reset(state, stepOf(step), moveStep, { unlessSame, expanded: keepsPlan ? expanded : null });
+      if (!keepsPlan && isExpansion(state, step)) leaveExpansion(state, step, moveStep);
+      break;
+    }
+    case "step.restored": {
+      const { step, attempt } = event;
+      if (attempt !== attemptOf(step, attempt).n || attempt !== stepOf(step).attempts.length) throw illegal("(older)");
+      stepOf(step).voided = attempt - 1;
       break;
     }
     case "step.reused": {
@@ -172,7 +177,7 @@ export function apply(state: RunState, stored: StoredEvent): void {
       state.message = null;
       break;
     case "run.replanned":
-      replan(state, event.plan, event.quoteMicros);
+      replan(state, event, moveStep);
       break;
     case "upload.stored":
       stepOf(event.step).upload = {
@@ -326,16 +331,12 @@ export function apply(state: RunState, stored: StoredEvent): void {
     case "pick.made":
       stepOf(event.step).chosen = event.chosen;
       break;
-    case "expand.planned": {
-      const step = stepOf(event.step);
-      step.expanded = event.returns;
-      const { plan } = state.planned;
-      const steps = [...plan.steps, ...event.steps];
-      state.planned = { ...state.planned, plan: { ...plan, steps, groups: { ...plan.groups, ...event.groups } } };
-      for (const { path } of event.steps) state.steps[path] ??= newStep(path);
+    case "expand.planned":
+      stepOf(event.step);
+      enterExpansion(state, event, moveStep);
       break;
-    }
     case "file.placed":
+      state.files = state.files.filter(({ name }) => name !== event.name);
       state.files.push({ name: event.name, step: event.step, index: event.index, file: event.file });
       break;
     default:
@@ -348,16 +349,6 @@ function sentChat(step: StepState, n: number, illegal: (from: string) => Error):
   const chat = step.chats[n - 1];
   if (chat?.phase !== "sent" || n !== step.chats.length) throw illegal(`(chat ${n} of ${step.path})`);
   return chat;
-}
-
-/** The new plan's steps beside what the old one's made; a step that is gone stays listed, and ends if it had not. */
-function replan(state: RunState, plan: Plan, quoteMicros: number | null): void {
-  state.planned = { ...state.planned, plan, quoteMicros };
-  const wanted = new Set(plan.steps.map(({ path }) => path));
-  for (const path of wanted) state.steps[path] ??= newStep(path);
-  for (const step of Object.values(state.steps)) {
-    if (!wanted.has(step.path) && !isStepFinal(step.status)) step.status = "cancelled";
-  }
 }
 
 function reusedPhase(output: OutputFacts & { readonly copy: StoredCopy | null }): OutputPhase {

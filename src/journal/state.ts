@@ -79,6 +79,8 @@ export interface StepState {
   attempts: AttemptState[];
   /** Attempts and chats that do not count any more, since the step is made again. */
   voided: number;
+  /** Made again only if what it uses is not the same as before. */
+  unlessSame: boolean;
   /** The file's bytes, for upload steps. */
   upload: StoredCopy | null;
   chats: ChatState[];
@@ -124,7 +126,12 @@ export interface RunState {
   createdAt: number;
   startedAt: number | null;
   finishedAt: number | null;
+  /** By path; steps that are gone from the plan too. */
   steps: { [path: string]: StepState };
+  /** Steps that the plan no longer has, as they were last planned: what they made stays listed. */
+  gone: PlanStep[];
+  /** Names that steps had before they were renamed, with the names they have now. */
+  formerNames: { readonly [name: string]: string };
   /** Sum of what jobs really cost, micro-dollars. */
   spentMicros: number;
   /** Sum of holds not yet settled or released. */
@@ -170,6 +177,7 @@ export function newStep(path: string): StepState {
     finishedAt: null,
     attempts: [],
     voided: 0,
+    unlessSame: false,
     upload: null,
     chats: [],
     failures: [],

@@ -11,7 +11,7 @@ const again = { on: { "step.reset": "waiting" } } as const;
  * waiting → running ⇄ unresolved → succeeded | partial | failed | cancelled
  *         ↘ skipped | cancelled
  *
- * step.reset leads from each end back to waiting
+ * step.reset leads back to waiting from everywhere but unresolved
  * ```
  */
 export const stepMachine = setup({
@@ -32,7 +32,15 @@ export const stepMachine = setup({
   id: "step",
   initial: "waiting",
   states: {
-    waiting: { on: { "step.started": "running", "step.skipped": "skipped", "step.cancelled": "cancelled" } },
+    waiting: {
+      on: {
+        "step.started": "running",
+        "step.skipped": "skipped",
+        "step.cancelled": "cancelled",
+        // Priced but not begun: the price is asked for anew.
+        "step.reset": "waiting",
+      },
+    },
     running: {
       on: {
         "step.succeeded": "succeeded",
@@ -40,6 +48,8 @@ export const stepMachine = setup({
         "step.failed": "failed",
         "step.cancelled": "cancelled",
         "job.unresolved": "unresolved",
+        // Begun with nothing of it at the service any more: a refused submit, an open decision, a failed try.
+        "step.reset": "waiting",
       },
     },
     unresolved: { on: { "job.adopted": "running", "job.lost": "running", "step.cancelled": "cancelled" } },

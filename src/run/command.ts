@@ -1,3 +1,4 @@
+import type { StepState } from "../journal/state.ts";
 import type { Json } from "../plan/plan.ts";
 
 /** Something that the engine is to do; its answer comes back as events. */
@@ -58,4 +59,11 @@ export function commandId(command: Command): string {
     default:
       return `${command.type}:${command.step}#${command.attempt}`;
   }
+}
+
+/** Names of what may be under way for a step before the service has taken anything of it. */
+export function localCommandIds({ path, attempts, chats }: StepState): readonly string[] {
+  const local = ["upload", "task", "score", "expand"].map((type) => `${type}:${path}`);
+  const n = attempts.length;
+  return [...local, `quote:${path}#${n}`, `quote:${path}#${n + 1}`, `chat:${path}#${chats.length}`];
 }

@@ -5,6 +5,8 @@ import type { Command } from "./command.ts";
 import { ending } from "./ending.ts";
 import { undecided } from "./kinds/approve.ts";
 import { decideStep } from "./kinds/index.ts";
+import { takeIn } from "./kinds/job.ts";
+import type { Room } from "./room.ts";
 import { Turn } from "./turn.ts";
 
 /** What a decision may look at beside the state: the instant, and what this engine is doing right now. */
@@ -19,6 +21,8 @@ export interface DecideContext {
   readonly notBefore: ReadonlyMap<string, number>;
   /** An unanswered submit older than this is looked up by a person, not sent again. */
   readonly idempotencyWindowMs: number;
+  /** What other runs and the wallet leave for this one, where that is known to be short. */
+  readonly rooms?: readonly Room[];
 }
 
 export interface Decision {
@@ -34,9 +38,9 @@ export function decide(state: RunState, context: DecideContext): Decision {
   if (isRunFinal(state.status)) return { events: [], commands: [], wakeAt: null };
   if (state.status === "planned") return { events: [{ type: "run.started" }], commands: [], wakeAt: null };
   const turn = new Turn(state, context);
-  if (turn.stoppedBy !== null) cancelTheRest(turn, turn.stoppedBy);
-  if (turn.events.length > 0) return turn;
   for (const plan of context.order) decideStep(plan, state.steps[plan.path]!, turn);
+  for (const plan of state.gone) takeIn(plan, state.steps[plan.path]!, turn);
+  if (turn.events.length === 0 && turn.stoppedBy !== null) cancelTheRest(turn, turn.stoppedBy);
   if (turn.events.length === 0 && turn.commands.length === 0 && context.active.size === 0) settle(turn);
   return turn;
 }
@@ -45,15 +49,17 @@ export function decide(state: RunState, context: DecideContext): Decision {
 function cancelTheRest(turn: Turn, because: string): void {
   for (const { path } of turn.context.order) {
     const step = turn.state.steps[path]!;
-    if (isUnbegun(step)) turn.finish(step, "cancelled", `${because} failed, which stops the run`);
+    if (canBeLeft(step, turn)) turn.finish(step, "cancelled", `${because} failed, which stops the run`);
   }
-  turn.mayBegin = false;
 }
 
-function isUnbegun(step: StepState): boolean {
+/** Nothing of it is at the service, and nobody here is busy with it. */
+function canBeLeft(step: StepState, turn: Turn): boolean {
+  if (turn.isWorkedOn(step)) return false;
   if (step.status === "waiting") return true;
-  const phase = lastAttempt(step)?.phase;
-  return step.status === "running" && (phase === "planned" || phase === "priced");
+  if (step.status !== "running" || step.expanded !== null) return false;
+  const phase = lastAttempt(step)?.phase ?? "planned";
+  return phase === "planned" || phase === "priced";
 }
 
 /** Nothing is under way and nothing follows: the run is through, or somebody must do something. */

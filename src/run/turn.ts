@@ -2,8 +2,9 @@ import type { PauseReason, RunEvent, StepEnd } from "../journal/events.ts";
 import { isStepFinal, type RunState, type StepState } from "../journal/state.ts";
 import { formatUsd } from "../money.ts";
 import type { FailurePolicy, PlanStep } from "../plan/plan.ts";
-import { type Command, commandId } from "./command.ts";
+import { type Command, commandId, localCommandIds } from "./command.ts";
 import type { DecideContext, Decision } from "./decide.ts";
+import { pauseFor } from "./room.ts";
 import { Slots } from "./slots.ts";
 
 /** One decision in the making: what the kinds of steps find out about the run, and what they want done. */
@@ -19,6 +20,7 @@ export class Turn implements Decision {
   /** The step whose failure stops the run, by its policy. */
   readonly stoppedBy: string | null;
   #committedMicros: number;
+  #reservedMicros = 0;
   readonly #groupMicros = new Map<string, number>();
 
   constructor(state: RunState, context: DecideContext) {
@@ -27,7 +29,7 @@ export class Turn implements Decision {
     this.slots = new Slots(state, state.planned.limits, context.order);
     this.#committedMicros = state.spentMicros + state.heldMicros + state.presumedMicros;
     this.stoppedBy = context.order.find((step) => stopsTheRun(state, step))?.path ?? null;
-    this.mayBegin = state.status === "running";
+    this.mayBegin = state.status === "running" && this.stoppedBy === null;
   }
 
   start(step: StepState): void {
@@ -67,6 +69,7 @@ export class Turn implements Decision {
       );
       return false;
     }
+    if (!this.#hasRoom(step.path, holdMicros)) return false;
     const budget = this.state.budgetMicros;
     if (budget === null || this.#committedMicros + holdMicros <= budget) return true;
     this.pause(
@@ -79,6 +82,7 @@ export class Turn implements Decision {
   /** Counts a hold that was just decided. */
   reserve(path: string, holdMicros: number): void {
     this.#committedMicros += holdMicros;
+    this.#reservedMicros += holdMicros;
     for (const prefix of this.#groupsOf(path)) {
       this.#groupMicros.set(prefix, this.#committedIn(prefix) + holdMicros);
     }
@@ -95,6 +99,11 @@ export class Turn implements Decision {
     return this.context.active.has(id);
   }
 
+  /** Whether something is being done for a step that the service has taken nothing of. */
+  isWorkedOn(step: StepState): boolean {
+    return localCommandIds(step).some((id) => this.isActive(id));
+  }
+
   issue(command: Command): void {
     const id = commandId(command);
     if (!this.isActive(id) && this.isOpen(id)) this.commands.push(command);
@@ -102,6 +111,19 @@ export class Turn implements Decision {
 
   wake(at: number): void {
     this.wakeAt = Math.min(this.wakeAt ?? at, at);
+  }
+
+  /** Whether other runs and the wallet leave enough; pauses the run where waiting would not help. */
+  #hasRoom(path: string, holdMicros: number): boolean {
+    for (const room of this.context.rooms ?? []) {
+      if (this.#reservedMicros + holdMicros <= room.roomMicros) continue;
+      const pause = pauseFor(room, path, holdMicros);
+      if (pause !== null && this.mayBegin) this.events.push(pause);
+      if (pause !== null) this.mayBegin = false;
+      if (room.limit === "later") this.wake(room.askAgainAt);
+      return false;
+    }
+    return true;
   }
 
   #groupWithout(path: string, holdMicros: number) {

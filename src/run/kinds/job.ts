@@ -1,6 +1,6 @@
-import { type AttemptState, isStepFinal, lastAttempt, outputsOf, type StepState } from "../../journal/state.ts";
+import { type AttemptState, isStepFinal, lastAttempt, type StepState } from "../../journal/state.ts";
 import { formatUsd } from "../../money.ts";
-import type { JobStep } from "../../plan/plan.ts";
+import type { JobStep, PlanStep } from "../../plan/plan.ts";
 import { idempotencyKey } from "../key.ts";
 import { readiness } from "../resolve.ts";
 import type { Turn } from "../turn.ts";
@@ -126,15 +126,20 @@ function failed(plan: JobStep, step: StepState, attempt: AttemptState, turn: Tur
   turn.events.push({ type: "job.quoted", step: plan.path, attempt: attempt.n + 1, costMicros, basis });
 }
 
-/** Outputs are copied as soon as they exist, and costs learnt, whatever becomes of the run. */
-function takeIn(plan: JobStep, step: StepState, turn: Turn): void {
-  const attempt = lastAttempt(step);
-  if (attempt?.phase !== "completed") return;
-  const target = { step: plan.path, attempt: attempt.n, jobId: attempt.jobId! };
-  if (attempt.money === "held") turn.issue({ type: "settle", ...target });
-  if (!plan.policy.keep) return;
-  for (const output of outputsOf(step)) {
-    if (output.phase === "available" && output.voiceId === null)
-      turn.issue({ type: "download", ...target, index: output.index });
+/**
+ * Outputs are copied as soon as they exist, and costs learnt, whatever becomes of the run: of attempts that do not count
+ * any more and of steps that are gone from the plan too, for they are paid.
+ */
+export function takeIn(plan: PlanStep, step: StepState, turn: Turn): void {
+  for (const attempt of step.attempts) {
+    const isOver = attempt.phase === "completed" || (attempt.phase === "failed" && attempt.n < step.attempts.length);
+    if (!isOver) continue;
+    const target = { step: plan.path, attempt: attempt.n, jobId: attempt.jobId! };
+    if (attempt.money === "held") turn.issue({ type: "settle", ...target });
+    if (plan.kind === "job" && !plan.policy.keep) continue;
+    for (const output of attempt.outputs) {
+      if (output.phase === "available" && output.voiceId === null)
+        turn.issue({ type: "download", ...target, index: output.index });
+    }
   }
 }

@@ -4,8 +4,9 @@ import { gateOf } from "../resolve.ts";
 import type { Turn } from "../turn.ts";
 
 export function uploadStep(plan: UploadStep, step: StepState, turn: Turn): void {
-  if (isStepFinal(step.status) || !turn.mayBegin) return;
+  if (isStepFinal(step.status)) return;
   if (step.upload !== null) return turn.finish(step, "succeeded");
+  if (!turn.mayBegin) return;
   const gate = gateOf(turn.state, plan);
   if (gate?.ready === "no") return;
   if (gate?.ready === "never") return turn.giveUp(step, gate.reason, gate.unwanted);

@@ -1,0 +1,113 @@
+import type { Plan, PlanStep, Reference } from "../plan/plan.ts";
+import type { RunEvent } from "./events.ts";
+import { isStepFinal, newStep, planStep, type RunState, type StepState } from "./state.ts";
+
+type Replanned = RunEvent & { readonly type: "run.replanned" };
+type Planned = RunEvent & { readonly type: "expand.planned" };
+
+/** Moves a step by its chart; throws where the chart has no such move. */
+export type Move = (step: StepState, type: string) => void;
+
+/**
+ * The new plan's steps beside what the old one's made. A step that is gone stays listed, and ends if it had not; one
+ * under a new name keeps what it made.
+ */
+export function replan(state: RunState, { plan, quoteMicros, renamed, expanded }: Replanned, move: Move): void {
+  const before = state.planned.plan;
+  const names = new Map(renamed.map(({ from, to }) => [from, to]));
+  if (names.size > 0) rename(state, names);
+  state.planned = { ...state.planned, plan, quoteMicros };
+  for (const { path } of plan.steps) state.steps[path] ??= newStep(path);
+  for (const [path, returns] of Object.entries(expanded)) stepIn(state, path).expanded = returns;
+  const wanted = new Set(plan.steps.map(({ path }) => path));
+  leave(
+    state,
+    before.steps.filter(({ path }) => !wanted.has(path) && !names.has(path)),
+    move,
+  );
+}
+
+/** The steps of an expansion that is to be planned again leave the plan; what they made is kept for the new one. */
+export function leaveExpansion(state: RunState, path: string, move: Move): void {
+  const isInside = (step: PlanStep) => step.path.startsWith(`${path}/`);
+  const { plan } = state.planned;
+  const inside = plan.steps.filter(isInside);
+  if (inside.length === 0) return;
+  state.planned = withSteps(
+    state,
+    plan.steps.filter((step) => !isInside(step)),
+  );
+  leave(state, inside, move);
+}
+
+/** The steps of an expansion: those that were made for the very same keep what they made, all others begin. */
+export function enterExpansion(state: RunState, event: Planned, move: Move): void {
+  stepIn(state, event.step).expanded = event.returns;
+  const formerly = new Map(state.gone.map((step) => [step.path, step.fingerprint]));
+  const again = new Set<string>();
+  for (const { path, fingerprint, needs } of event.steps) {
+    const known = state.steps[path];
+    if (known === undefined) state.steps[path] = newStep(path);
+    const isMade = known?.status === "succeeded" || known?.status === "partial";
+    if (isMade && formerly.get(path) === fingerprint && !needs.some((needed) => again.has(needed))) continue;
+    again.add(path);
+    if (known !== undefined) reset(state, known, move);
+  }
+  const planned = new Set(event.steps.map(({ path }) => path));
+  state.gone = state.gone.filter(({ path }) => !planned.has(path));
+  const { plan } = state.planned;
+  const kept = plan.steps.filter(({ path }) => !planned.has(path));
+  state.planned = withSteps(state, [...kept, ...event.steps], event.groups);
+}
+
+/** The step begins anew; what it made stays in the list of its attempts. */
+export function reset(state: RunState, step: StepState, move: Move, more: Partial<StepState> = {}): void {
+  move(step, "step.reset");
+  const { path, attempts, chats } = step;
+  const voided = attempts.length + chats.length;
+  state.steps[path] = { ...newStep(path), attempts, chats, voided, ...more };
+  state.files = state.files.filter((file) => file.step !== path);
+}
+
+export function isExpansion(state: RunState, path: string): boolean {
+  return state.planned.plan.steps.some((step) => step.path === path) && planStep(state, path).kind === "expand";
+}
+
+function leave(state: RunState, steps: readonly PlanStep[], move: Move): void {
+  for (const { path } of steps) {
+    const step = stepIn(state, path);
+    if (!isStepFinal(step.status)) move(step, "step.cancelled");
+  }
+  const inPlan = new Set(state.planned.plan.steps.map(({ path }) => path));
+  const leaving = new Set(steps.map(({ path }) => path));
+  state.gone = [...state.gone.filter(({ path }) => !leaving.has(path) && !inPlan.has(path)), ...steps];
+}
+
+function rename(state: RunState, names: ReadonlyMap<string, string>): void {
+  const nameOf = (path: string) => names.get(path) ?? path;
+  const refOf = (ref: Reference): Reference => ({ $ref: { ...ref.$ref, step: nameOf(ref.$ref.step) } });
+  const steps = Object.values(state.steps).map((step): StepState => {
+    const { chosen, expanded } = step;
+    return {
+      ...step,
+      path: nameOf(step.path),
+      chosen: chosen === null ? null : { ...chosen, step: nameOf(chosen.step) },
+      expanded: expanded === null ? null : expanded.map(refOf),
+    };
+  });
+  state.steps = Object.fromEntries(steps.map((step) => [step.path, step]));
+  state.files = state.files.map((file) => ({ ...file, step: nameOf(file.step) }));
+  const former = Object.entries(state.formerNames).map(([name, now]) => [name, nameOf(now)]);
+  state.formerNames = { ...Object.fromEntries(former), ...Object.fromEntries(names) };
+}
+
+function withSteps(state: RunState, steps: readonly PlanStep[], groups?: Plan["groups"]): RunState["planned"] {
+  const { plan } = state.planned;
+  return { ...state.planned, plan: { ...plan, steps, groups: { ...plan.groups, ...groups } } };
+}
+
+function stepIn(state: RunState, path: string): StepState {
+  const step = state.steps[path];
+  if (step === undefined) throw new Error(`Run ${state.runId} has no step ${JSON.stringify(path)}.`);
+  return step;
+}
