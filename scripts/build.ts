@@ -1,8 +1,9 @@
-/** Compiles `src` into `dist` with plain tsc, copies what is no TypeScript, and makes the command executable. */
+/** Compiles `src` into `dist` with plain tsc, copies what is no TypeScript, bundles the dashboard's page, and makes the command executable. */
 import { spawnSync } from "node:child_process";
 import { chmodSync, cpSync, existsSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, extname, join } from "node:path";
+import { buildPage } from "./dashboard-page.ts";
 
 const root = join(import.meta.dirname, "..");
 const dist = join(root, "dist");
@@ -22,6 +23,8 @@ cpSync(join(root, "src"), dist, {
   recursive: true,
   filter: (path) => path !== page && ![".ts", ".tsx", ".md"].includes(extname(path)),
 });
+
+await buildPage(join(dist, "dashboard", "page"));
 
 const bin = join(dist, "cli", "main.js");
 if (existsSync(bin)) chmodSync(bin, 0o755);

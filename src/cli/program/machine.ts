@@ -1,11 +1,22 @@
 import { Argument, type Command } from "commander";
 import type { Shell } from "../commands/completion.ts";
+import type { DashboardFlags } from "../commands/dashboard.ts";
 import type { ServeFlags } from "../commands/serve.ts";
 import type { Context } from "../context.ts";
-import type { Finish } from "./flags.ts";
+import { type Finish, withService } from "./flags.ts";
 
 /** Commands that serve on this machine. */
 export function addServing(program: Command, context: Context, finish: Finish): void {
+  withService(program.command("dashboard [files...]"))
+    .description("watch runs in a browser and steer them; pipelines named here can be planned and started there")
+    .option(
+      "--port <number>",
+      "port to listen on; 0 takes a free one (default: 8788, or a free one when that is taken)",
+    )
+    .option("--host <address>", "address to listen on; beyond this machine only when you say so", "127.0.0.1")
+    .action(async (files: string[], flags: DashboardFlags) =>
+      finish(await (await import("../commands/dashboard.ts")).dashboard(context, files, flags)),
+    );
   program
     .command("serve")
     .description("run the local service: the whole API on this machine, with play money")

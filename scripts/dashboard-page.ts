@@ -1,0 +1,63 @@
+/** Bundles the dashboard's page: `buildPage` into a folder, `builtPage` into a cache that lasts until a source changes. */
+import { createHash, randomUUID } from "node:crypto";
+import { existsSync, globSync, mkdirSync, readFileSync, renameSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+import { build } from "vite";
+
+const root = join(import.meta.dirname, "..");
+const sources = join(root, "src", "dashboard");
+const page = join(sources, "page");
+const cache = join(root, "node_modules", ".cache", "showrunner-dashboard");
+
+/** What the bundled libraries and the font ask to be said. */
+const notice = `/*! Showrunner's dashboard. Holds Preact (MIT, (c) Jason Miller) and dagre (MIT, (c) Chris Pettitt and contributors);
+type set in Inter (SIL Open Font License 1.1, (c) The Inter Project Authors). */`;
+
+/** Writes index.html and its assets, named by their content, into a folder that it empties. */
+export async function buildPage(outDir: string): Promise<void> {
+  await build({
+    root: page,
+    configFile: false,
+    logLevel: "warn",
+    publicDir: false,
+    build: {
+      outDir,
+      emptyOutDir: true,
+      assetsInlineLimit: 0,
+      modulePreload: { polyfill: false },
+      target: ["chrome123", "safari17.5", "firefox121"],
+      cssTarget: ["chrome123", "safari17.5", "firefox121"],
+      rolldownOptions: { output: { banner: notice } },
+    },
+  });
+}
+
+/** The folder of the page as its sources are now. Two processes that build it at once both succeed. */
+export async function builtPage(): Promise<string> {
+  const folder = join(cache, digest());
+  if (existsSync(join(folder, "index.html"))) return folder;
+  const draft = join(cache, `draft-${randomUUID()}`);
+  mkdirSync(cache, { recursive: true });
+  try {
+    await buildPage(draft);
+    renameSync(draft, folder);
+  } catch (error) {
+    rmSync(draft, { recursive: true, force: true });
+    if (!existsSync(join(folder, "index.html"))) throw error;
+  }
+  return folder;
+}
+
+/** Bytes of script that a browser loads, compressed as for sending. */
+export function scriptBytes(folder: string): number {
+  const files = globSync("assets/*.js", { cwd: folder }).map((file) => readFileSync(join(folder, file)));
+  return files.reduce((sum, bytes) => sum + gzipSync(bytes).length, 0);
+}
+
+function digest(): string {
+  const hash = createHash("sha256").update(readFileSync(import.meta.filename));
+  const files = globSync("{page,views}/**/*.*", { cwd: sources }).map((file) => join(sources, file));
+  for (const file of [...files.sort(), join(root, "package-lock.json")]) hash.update(file).update(readFileSync(file));
+  return hash.digest("hex").slice(0, 16);
+}

@@ -1,0 +1,119 @@
+import { randomBytes } from "node:crypto";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { dirname, join, relative, resolve } from "node:path";
+import type { OfferedPipeline } from "../../dashboard/index.ts";
+import type { Pipeline } from "../../index.ts";
+import { CliError } from "../cli-error.ts";
+import { type Context, type ServiceFlags, sayWhere } from "../context.ts";
+import { ExitCode } from "../exit-code.ts";
+import { loadPipeline } from "../load/pipeline-file.ts";
+
+export interface DashboardFlags extends ServiceFlags {
+  readonly port?: string;
+  readonly host: string;
+  readonly json?: boolean;
+}
+
+/** Taken when it is free and no other port was asked for. */
+const DEFAULT_PORT = 8788;
+
+/** `showrunner dashboard`: serves the dashboard until Ctrl-C, and prints the address that opens it. */
+export async function dashboard(context: Context, files: readonly string[], flags: DashboardFlags): Promise<ExitCode> {
+  const { io, talk } = context;
+  const port = portOf(flags.port);
+  const journalFile = resolve(io.cwd, flags.journal ?? io.env.SHOWRUNNER_JOURNAL ?? ".showrunner/journal.db");
+  const folder = dirname(journalFile);
+  const pipelines = await offered(files, io.cwd);
+  const { openMediaStore, openShowrunner, openSqliteJournal } = await import("../../index.ts");
+  await mkdir(folder, { recursive: true });
+  const journal = await openSqliteJournal(journalFile);
+  const mediaDir = join(folder, "media");
+  try {
+    const show = await openShowrunner({
+      journal,
+      mediaDir,
+      ...(flags.local && { local: true }),
+      ...(flags.baseUrl !== undefined && { baseUrl: flags.baseUrl }),
+    });
+    try {
+      sayWhere(show, context);
+      const media = await openMediaStore(mediaDir);
+      const token = await keptToken(join(folder, "dashboard-token"));
+      const options = { show, journal, media, pipelines, token, host: flags.host, loadPipeline: codeOf };
+      const served = await start(options, port, flags.port === undefined);
+      if (flags.json) talk.printJson({ url: served.url, origin: served.origin });
+      else talk.print(served.url);
+      talk.say("Open this address in a browser; it holds a token, so keep it to yourself. Ctrl-C ends the dashboard.");
+      await untilInterrupted(io.interrupt);
+      talk.say("Closing; runs that it drives are stopped gracefully and can be resumed.");
+      await served.close();
+    } finally {
+      await show.close();
+    }
+  } finally {
+    await journal.close();
+  }
+  return ExitCode.done;
+}
+
+type Options = Parameters<typeof import("../../dashboard/index.ts").startDashboard>[0];
+
+async function start(options: Options, port: number, mayMove: boolean) {
+  const { PortInUseError, startDashboard } = await import("../../dashboard/index.ts");
+  try {
+    return await startDashboard({ ...options, port });
+  } catch (error) {
+    if (mayMove && error instanceof PortInUseError) return startDashboard({ ...options, port: 0 });
+    throw error;
+  }
+}
+
+async function offered(files: readonly string[], cwd: string): Promise<readonly OfferedPipeline[]> {
+  const found: OfferedPipeline[] = [];
+  for (const spec of files) {
+    const { pipeline, file, exportName } = await loadPipeline(spec, cwd);
+    const name = `${relative(cwd, file) || file}${exportName === "default" ? "" : `#${exportName}`}`;
+    if (!found.some((one) => one.name === name)) found.push({ name, pipeline, source: { file, exportName } });
+  }
+  return found;
+}
+
+/** The code that a run was planned with, where it still is. */
+async function codeOf({
+  file,
+  exportName,
+}: {
+  readonly file: string;
+  readonly exportName: string;
+}): Promise<Pipeline | null> {
+  return loadPipeline(`${file}#${exportName}`, "/").then(
+    ({ pipeline }) => pipeline,
+    () => null,
+  );
+}
+
+/** One token a journal, readable by its owner only: a page that is open survives a restart of the dashboard. */
+async function keptToken(path: string): Promise<string> {
+  try {
+    const kept = (await readFile(path, "utf8")).trim();
+    if (kept.length >= 32) return kept;
+  } catch {
+    // The first start makes it.
+  }
+  const token = randomBytes(24).toString("base64url");
+  await writeFile(path, `${token}\n`, { mode: 0o600 });
+  return token;
+}
+
+function portOf(text: string | undefined): number {
+  if (text === undefined) return DEFAULT_PORT;
+  if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text);
+  throw new CliError("USAGE", "--port is no port number", { next: "showrunner dashboard --port 8788" });
+}
+
+function untilInterrupted(signal: AbortSignal): Promise<void> {
+  return new Promise((done) => {
+    if (signal.aborted) done();
+    else signal.addEventListener("abort", () => done(), { once: true });
+  });
+}

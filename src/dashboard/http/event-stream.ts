@@ -1,0 +1,34 @@
+import type { ServerResponse } from "node:http";
+
+/** One open stream of server-sent events. */
+export interface EventStream {
+  /** Aborted when the reader has gone or the server closes. */
+  readonly signal: AbortSignal;
+  send(event: string, data: unknown, id?: number): void;
+  end(): void;
+}
+
+/** Keeps proxies and browsers from taking silence for death. */
+const BEAT_MS = 15_000;
+/** A reader this far behind has gone to sleep; it comes back with the number of the last event that it saw. */
+const MOST_UNSENT_BYTES = 32 * 1024 * 1024;
+
+export function openEventStream(response: ServerResponse): EventStream {
+  const gone = new AbortController();
+  response.writeHead(200, { "Content-Type": "text/event-stream; charset=utf-8", "X-Accel-Buffering": "no" });
+  response.write("retry: 1000\n\n");
+  const beat = setInterval(() => response.write(": beat\n\n"), BEAT_MS);
+  response.on("close", () => {
+    clearInterval(beat);
+    gone.abort();
+  });
+  return {
+    signal: gone.signal,
+    send(event, data, id) {
+      if (gone.signal.aborted) return;
+      if (response.writableLength > MOST_UNSENT_BYTES) return void response.destroy();
+      response.write(`${id === undefined ? "" : `id: ${id}\n`}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
+    },
+    end: () => void response.end(),
+  };
+}

@@ -1,0 +1,42 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+
+export interface Call {
+  readonly incoming: IncomingMessage;
+  readonly response: ServerResponse;
+  /** Parts of the path that the pattern names, decoded. */
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: URLSearchParams;
+  /** The body as a JSON object. @throws Refusal */
+  json(): Promise<Readonly<Record<string, unknown>>>;
+}
+
+export interface Route {
+  readonly method: "GET" | "POST";
+  /** Segments with `:name` for those that vary, e.g. `/api/runs/:run`. */
+  readonly path: string;
+  /** What it returns is sent as JSON; undefined: it answered by itself. */
+  handle(call: Call): Promise<unknown>;
+}
+
+/** The parts that a pattern names, or null when the path is another one. A segment may hold encoded slashes. */
+export function matchPath(pattern: string, path: string): Readonly<Record<string, string>> | null {
+  const wanted = pattern.split("/");
+  const given = path.split("/");
+  if (wanted.length !== given.length) return null;
+  const params: Record<string, string> = {};
+  for (const [index, segment] of wanted.entries()) {
+    const part = decoded(given[index]!);
+    if (part === null) return null;
+    if (segment.startsWith(":")) params[segment.slice(1)] = part;
+    else if (segment !== part) return null;
+  }
+  return params;
+}
+
+function decoded(segment: string): string | null {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,60 @@
+import type { Showrunner } from "../../index.ts";
+import { cut } from "../views/cut.ts";
+import type { Gauges } from "../views/wire.ts";
+
+/** A balance is believed for so long: asking costs a request of the same limit that jobs need. */
+const BALANCE_MS = 15_000;
+const MINUTE_MS = 60_000;
+
+/** Wallet and pace, read at most so often however many pages look at them. */
+export class GaugeReader {
+  readonly #show: Pick<Showrunner, "balance" | "client">;
+  readonly #now: () => number;
+  #balance: { readonly at: number; readonly answer: Promise<Pick<Gauges, "balanceMicros" | "balanceError">> } | null =
+    null;
+  /** Requests sent so far, as of earlier looks within the last minute. */
+  #sent: { readonly at: number; readonly total: number }[] = [];
+
+  constructor(show: Pick<Showrunner, "balance" | "client">, now: () => number = Date.now) {
+    this.#show = show;
+    this.#now = now;
+  }
+
+  async read(): Promise<Gauges> {
+    return { ...(await this.#readBalance()), pace: this.#pace() };
+  }
+
+  /** After funds were added: the next look asks anew. */
+  forgetBalance(): void {
+    this.#balance = null;
+  }
+
+  #readBalance(): Promise<Pick<Gauges, "balanceMicros" | "balanceError">> {
+    const at = this.#now();
+    if (this.#balance === null || at - this.#balance.at >= BALANCE_MS) {
+      const answer = this.#show.balance().then(
+        ({ balanceMicros }) => ({ balanceMicros, balanceError: null }),
+        (error: unknown) => ({
+          balanceMicros: null,
+          balanceError: cut(String((error as Error)?.message ?? error), 300),
+        }),
+      );
+      this.#balance = { at, answer };
+    }
+    return this.#balance.answer;
+  }
+
+  #pace(): Gauges["pace"] {
+    const { sent, inFlight = 0, queued = 0, pausedUntil = null, limit = null } = this.#show.client.pace();
+    const at = this.#now();
+    this.#sent = [...this.#sent.filter((look) => at - look.at <= MINUTE_MS), { at, total: sent }];
+    return {
+      sent,
+      inFlight,
+      queued,
+      pausedUntil,
+      limitPerMinute: limit === null ? null : Math.round((limit.requests * MINUTE_MS) / limit.perMs),
+      lastMinute: sent - this.#sent[0]!.total,
+    };
+  }
+}

@@ -1,0 +1,116 @@
+import type { JournalStore, RunState, StoredEvent } from "../../index.ts";
+import type { EventStream } from "../http/event-stream.ts";
+import type { Drivers } from "../runs/drivers.ts";
+import type { RunCache } from "../runs/run-cache.ts";
+import { eventLine } from "../views/event-line.ts";
+import { runHead } from "../views/run-head.ts";
+import { stepView } from "../views/step-view.ts";
+import type { ProgressView, RunPatch } from "../views/wire.ts";
+
+export interface WatchParts {
+  readonly journal: JournalStore;
+  readonly cache: RunCache;
+  readonly drivers: Drivers;
+}
+
+/** Changes that come within this time are sent together. */
+const GATHER_MS = 120;
+/** How often progress, which makes no events, is looked at while a run goes on. */
+const PROGRESS_MS = 1000;
+const MOST_LINES = 200;
+
+/** Everything about a run, or what changed since an event that the reader has seen. */
+export async function runPatch(parts: WatchParts, runId: string, afterSeq: number): Promise<RunPatch> {
+  const { journal, cache, drivers } = parts;
+  const { row, state } = await cache.get(runId);
+  const known = afterSeq > 0 && afterSeq <= state.seq;
+  const from = known ? afterSeq : Math.max(0, state.seq - MOST_LINES);
+  const since = await eventsUpTo(journal, state, from);
+  const touched = known ? touchedSteps(since) : "all";
+  const steps = state.planned.plan.steps.filter(
+    ({ path, kind }) => touched === "all" || touched.has(path) || kind === "approve" || kind === "pick",
+  );
+  return {
+    full: touched === "all",
+    head: runHead(state, {
+      updatedAt: row.updatedAt,
+      trouble: drivers.trouble(runId),
+      drivenHere: drivers.isDriving(runId),
+    }),
+    steps: steps.map((step) => stepView(state, step)),
+    events: since.slice(-MOST_LINES).map(eventLine),
+    progress: await progressOf(journal, runId),
+  };
+}
+
+/** Events after `from` that the state holds. Others may bring the shared state forward while this one reads. */
+async function eventsUpTo(journal: JournalStore, state: RunState, from: number): Promise<readonly StoredEvent[]> {
+  for (;;) {
+    const since = await journal.read(state.runId, { afterSeq: from });
+    if ((since.at(-1)?.seq ?? from) >= state.seq) return since.filter(({ seq }) => seq <= state.seq);
+  }
+}
+
+/** Sends what happens to a run until the reader goes. A change written by another process is seen as well. */
+export async function watchRun(parts: WatchParts, runId: string, afterSeq: number, stream: EventStream): Promise<void> {
+  const { journal } = parts;
+  let seq = afterSeq;
+  const send = async () => {
+    const patch = await runPatch(parts, runId, seq);
+    seq = patch.head.seq;
+    stream.send("run", patch, seq);
+  };
+  await send();
+  void watchProgress(parts, runId, stream);
+  while (!stream.signal.aborted) {
+    await journal.waitForChange(runId, seq, stream.signal).catch(() => {});
+    if (stream.signal.aborted) return;
+    await pause(GATHER_MS, stream.signal);
+    if (!stream.signal.aborted) await send();
+  }
+}
+
+async function watchProgress({ journal, cache }: WatchParts, runId: string, stream: EventStream): Promise<void> {
+  let last = "";
+  while (!stream.signal.aborted) {
+    await pause(PROGRESS_MS, stream.signal);
+    if (stream.signal.aborted) return;
+    const { state } = await cache.get(runId).catch(() => ({ state: null }));
+    if (state?.status !== "running") continue;
+    const progress = await progressOf(journal, runId).catch(() => []);
+    const text = JSON.stringify(progress);
+    if (text !== last) stream.send("progress", progress);
+    last = text;
+  }
+}
+
+async function progressOf(journal: JournalStore, runId: string): Promise<readonly ProgressView[]> {
+  const rows = await journal.progress(runId);
+  return rows.map(({ step, fraction, estimatedCompletionAt }) => ({ step, fraction, dueAt: estimatedCompletionAt }));
+}
+
+/** Events that change which steps there are. */
+const SWEEPING: ReadonlySet<string> = new Set(["run.planned", "run.replanned", "expand.planned"]);
+
+/** Steps that look different after these events; approvals and picks, which show other steps' media, always may. */
+function touchedSteps(events: readonly StoredEvent[]): ReadonlySet<string> | "all" {
+  const touched = new Set<string>();
+  for (const { event } of events) {
+    if (SWEEPING.has(event.type)) return "all";
+    if ("step" in event) touched.add(event.step);
+  }
+  return touched;
+}
+
+export function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((done) => {
+    if (signal.aborted) return done();
+    const timer = setTimeout(end, ms);
+    function end() {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", end);
+      done();
+    }
+    signal.addEventListener("abort", end, { once: true });
+  });
+}

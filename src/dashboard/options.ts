@@ -1,0 +1,44 @@
+import type { JournalStore, MediaStore, Pipeline, Showrunner } from "../index.ts";
+
+/** A pipeline that may be planned and started from the page. */
+export interface OfferedPipeline {
+  /** As the page shows it, e.g. `recipes/avatar.ts#default`; unique. */
+  readonly name: string;
+  readonly pipeline: Pipeline;
+  /** Kept with the run, so that `resume` finds the code again; null when it came from no file. */
+  readonly source: { readonly file: string; readonly exportName: string } | null;
+}
+
+export interface DashboardOptions {
+  /** Runs what the page asks for. Stays open when the dashboard closes. */
+  readonly show: Showrunner;
+  /** The journal that `show` works on; also read while other processes write it. */
+  readonly journal: JournalStore;
+  /** Where the bytes of outputs and uploads are. */
+  readonly media: Pick<MediaStore, "path">;
+  /** Port to listen on. Default 0, any free one. */
+  readonly port?: number | undefined;
+  /** Address to listen on. Default `127.0.0.1`; any other shows runs, and lets them be steered, beyond this machine. */
+  readonly host?: string | undefined;
+  /** What the opened address must hold; at least 16 characters. Default: made up at each start. */
+  readonly token?: string | undefined;
+  /** Pipelines on offer to plan and start. Default none. */
+  readonly pipelines?: readonly OfferedPipeline[] | undefined;
+  /** Finds the code of a run again, to compare it with the run's plan; null when it is gone. Default: never found. */
+  readonly loadPipeline?:
+    | ((source: { readonly file: string; readonly exportName: string }) => Promise<Pipeline | null>)
+    | undefined;
+  /** Told of errors that should not have happened. Default: written to stderr. */
+  readonly onDefect?: ((error: unknown) => void) | undefined;
+}
+
+export interface Dashboard {
+  /** To be opened in a browser; holds the token. */
+  readonly url: string;
+  /** Without the token. */
+  readonly origin: string;
+  /** Where one run is shown, with the token. */
+  runUrl(runId: string): string;
+  /** Ends streams and stops listening. Runs that were started from the page go on in `show`. */
+  close(): Promise<void>;
+}

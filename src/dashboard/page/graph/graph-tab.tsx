@@ -1,0 +1,244 @@
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { RunModel } from "../state/run-store.ts";
+import { Icon } from "../ui/bits.tsx";
+import { count } from "../ui/format.ts";
+import { useSize } from "../ui/hooks.ts";
+import { arrows, bundle, MOST_SINGLE } from "./groups.ts";
+import { curve, type Drawing, draw, type Placed } from "./layout.ts";
+import { GraphNode, NODE_WIDTH, nodeHeight } from "./node.tsx";
+import { neighbour } from "./walk.ts";
+
+interface Props {
+  readonly model: Pick<RunModel, "steps" | "progress">;
+  readonly step: string | null;
+  readonly group: string | null;
+  readonly onOpen: (step: string | null) => void;
+  readonly onGroup: (group: string | null) => void;
+}
+
+const SMALLEST = 0.2;
+const LARGEST = 1.6;
+/** Below this, names cannot be read: better to scroll. */
+const LEAST_FIT = 0.55;
+const WIDE = 720;
+/** Nodes this far outside of the view are drawn already. */
+const AHEAD = 300;
+
+/** The steps and what they need of each other, as a drawing that lives. */
+export function GraphTab({ model, step, group, onOpen, onGroup }: Props) {
+  const steps = useMemo(() => [...model.steps.values()], [model.steps]);
+  const isLong = steps.length > MOST_SINGLE;
+  const [isGrouped, setGrouped] = useState(isLong);
+  const [box, size] = useSize<HTMLDivElement>();
+  const direction = size.width === 0 || size.width > WIDE ? "LR" : "TB";
+  const bundles = useMemo(() => bundle(steps, isLong && isGrouped), [steps, isLong, isGrouped]);
+  const shape = bundles
+    .map(({ key, members }) => `${key} ${members.length} ${members.length === 1 ? members[0]!.needs.join() : ""}`)
+    .join("\n");
+  const drawing = useMemo(
+    () =>
+      draw({
+        nodes: bundles.map((one) => ({ key: one.key, width: NODE_WIDTH, height: nodeHeight(one) })),
+        arrows: arrows(bundles),
+        direction,
+      }),
+    [shape, direction],
+  );
+  const [scale, setScale] = useState<number | null>(null);
+  const [view, setView] = useState({ x: 0, y: 0 });
+  const fit = fitting(drawing, size);
+  const zoom = scale ?? fit;
+  const chosen = group ?? step;
+
+  useZoomWheel(box, zoom, setScale);
+  useDrag(box);
+  useReveal(box, drawing, chosen, zoom);
+
+  const isSeen = (place: Placed) => {
+    const { x, y } = view;
+    const right = (x + size.width + AHEAD) / zoom;
+    const bottom = (y + size.height + AHEAD) / zoom;
+    return (
+      place.x < right &&
+      place.y < bottom &&
+      place.x + place.width > (x - AHEAD) / zoom &&
+      place.y + place.height > (y - AHEAD) / zoom
+    );
+  };
+  const walk = (from: string, event: KeyboardEvent) => {
+    const to = neighbour(drawing, from, event.key, direction);
+    if (to === null) return;
+    event.preventDefault();
+    reveal(box.current, drawing.nodes.get(to), zoom);
+    requestAnimationFrame(() =>
+      box.current?.querySelector<HTMLElement>(`[data-node="${CSS.escape(to)}"]`)?.focus({ preventScroll: true }),
+    );
+  };
+  const shown = bundles.filter(({ key }) => {
+    const place = drawing.nodes.get(key);
+    return place !== undefined && (bundles.length <= MOST_SINGLE || isSeen(place));
+  });
+  const shownKeys = new Set(shown.map(({ key }) => key));
+
+  return (
+    <div class="graph">
+      <section
+        ref={box}
+        class="canvas"
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+        tabIndex={0}
+        aria-label={`Graph of ${count(steps.length, "step")}; arrow keys walk along it`}
+        onScroll={(event) => setView({ x: event.currentTarget.scrollLeft, y: event.currentTarget.scrollTop })}
+      >
+        <div class="sheet" style={{ width: `${drawing.width * zoom}px`, height: `${drawing.height * zoom}px` }}>
+          <div
+            class="scaled"
+            style={{ width: `${drawing.width}px`, height: `${drawing.height}px`, transform: `scale(${zoom})` }}
+          >
+            <svg class="arrows" width={drawing.width} height={drawing.height} aria-hidden="true">
+              {drawing.arrows
+                .filter(({ from, to }) => shownKeys.has(from) || shownKeys.has(to))
+                .map(({ from, to, points }) => (
+                  <path
+                    key={`${from}\n${to}`}
+                    class={from === chosen || to === chosen ? "near" : ""}
+                    d={curve(points, direction)}
+                  />
+                ))}
+            </svg>
+            {shown.map((one) => (
+              <GraphNode
+                key={one.key}
+                bundle={one}
+                place={drawing.nodes.get(one.key)!}
+                isChosen={one.key === chosen || (one.members.length === 1 && one.key === step)}
+                progress={model.progress}
+                onOpen={() => (one.members.length > 1 ? onGroup(one.key) : onOpen(one.key))}
+                onKey={(event) => walk(one.key, event)}
+              />
+            ))}
+          </div>
+        </div>
+      </section>
+      <div class="tools">
+        {isLong && (
+          <button type="button" class="button small" aria-pressed={isGrouped} onClick={() => setGrouped(!isGrouped)}>
+            Group alike
+          </button>
+        )}
+        <button
+          type="button"
+          class="button small square"
+          aria-label="Zoom out"
+          onClick={() => setScale(Math.max(SMALLEST, zoom / 1.25))}
+        >
+          <Icon name="minus" />
+        </button>
+        <button
+          type="button"
+          class="button small square"
+          aria-label="Zoom in"
+          onClick={() => setScale(Math.min(LARGEST, zoom * 1.25))}
+        >
+          <Icon name="plus" />
+        </button>
+        <button
+          type="button"
+          class="button small square"
+          aria-label="Fit the graph into view"
+          onClick={() => setScale(Math.max(SMALLEST, wholly(drawing, size)))}
+        >
+          <Icon name="fit" />
+        </button>
+      </div>
+    </div>
+  );
+}
+
+type Size = { readonly width: number; readonly height: number };
+
+function wholly(drawing: Drawing, size: Size): number {
+  if (size.width === 0) return 1;
+  return Math.min(1, size.width / drawing.width, size.height / drawing.height);
+}
+
+function fitting(drawing: Drawing, size: Size): number {
+  return Math.max(LEAST_FIT, wholly(drawing, size));
+}
+
+type BoxRef = { readonly current: HTMLDivElement | null };
+
+/** Ctrl and the wheel (which is also what two fingers are) zoom about the pointer's place. */
+function useZoomWheel(box: BoxRef, zoom: number, setScale: (scale: number) => void): void {
+  const latest = useRef(zoom);
+  latest.current = zoom;
+  useEffect(() => {
+    const element = box.current;
+    if (element === null) return;
+    const turned = (event: WheelEvent) => {
+      if (!event.ctrlKey) return;
+      event.preventDefault();
+      setScale(Math.min(LARGEST, Math.max(SMALLEST, latest.current * Math.exp(-event.deltaY / 300))));
+    };
+    element.addEventListener("wheel", turned, { passive: false });
+    return () => element.removeEventListener("wheel", turned);
+  }, []);
+}
+
+/** The mouse pulls the sheet about; fingers do that by themselves. */
+function useDrag(box: BoxRef): void {
+  useEffect(() => {
+    const element = box.current;
+    if (element === null) return;
+    let last: { readonly x: number; readonly y: number } | null = null;
+    const down = (event: PointerEvent) => {
+      if (event.pointerType !== "mouse" || event.button !== 0 || (event.target as Element).closest("button") !== null)
+        return;
+      last = { x: event.clientX, y: event.clientY };
+      element.setPointerCapture(event.pointerId);
+      element.classList.add("dragged");
+    };
+    const move = (event: PointerEvent) => {
+      if (last === null) return;
+      element.scrollBy(last.x - event.clientX, last.y - event.clientY);
+      last = { x: event.clientX, y: event.clientY };
+    };
+    const up = () => {
+      last = null;
+      element.classList.remove("dragged");
+    };
+    element.addEventListener("pointerdown", down);
+    element.addEventListener("pointermove", move);
+    element.addEventListener("pointerup", up);
+    element.addEventListener("pointercancel", up);
+    return () => {
+      element.removeEventListener("pointerdown", down);
+      element.removeEventListener("pointermove", move);
+      element.removeEventListener("pointerup", up);
+      element.removeEventListener("pointercancel", up);
+    };
+  }, []);
+}
+
+/** A step that was opened from elsewhere is brought into view. */
+function useReveal(box: BoxRef, drawing: Drawing, chosen: string | null, zoom: number): void {
+  useLayoutEffect(() => {
+    if (chosen !== null) reveal(box.current, drawing.nodes.get(chosen), zoom);
+  }, [chosen, drawing]);
+}
+
+function reveal(element: HTMLElement | null, place: Placed | undefined, zoom: number): void {
+  if (element === null || place === undefined) return;
+  const [left, top] = [place.x * zoom, place.y * zoom];
+  const [right, bottom] = [left + place.width * zoom, top + place.height * zoom];
+  const isSeen =
+    left >= element.scrollLeft &&
+    top >= element.scrollTop &&
+    right <= element.scrollLeft + element.clientWidth &&
+    bottom <= element.scrollTop + element.clientHeight;
+  if (!isSeen)
+    element.scrollTo(
+      left + (place.width * zoom - element.clientWidth) / 2,
+      top + (place.height * zoom - element.clientHeight) / 2,
+    );
+}

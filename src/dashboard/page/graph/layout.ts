@@ -1,0 +1,140 @@
+import { Graph, layout } from "@dagrejs/dagre";
+
+export interface Point {
+  readonly x: number;
+  readonly y: number;
+}
+
+export interface Placed {
+  readonly key: string;
+  /** Left upper corner. */
+  readonly x: number;
+  readonly y: number;
+  readonly width: number;
+  readonly height: number;
+}
+
+export interface Arrow {
+  readonly from: string;
+  readonly to: string;
+  readonly points: readonly Point[];
+}
+
+export interface Drawing {
+  readonly nodes: ReadonlyMap<string, Placed>;
+  readonly arrows: readonly Arrow[];
+  readonly width: number;
+  readonly height: number;
+}
+
+export interface Sketch {
+  readonly nodes: readonly { readonly key: string; readonly width: number; readonly height: number }[];
+  readonly arrows: readonly (readonly [from: string, to: string])[];
+  readonly direction: "LR" | "TB";
+}
+
+const MARGIN = 28;
+/** Above this many nodes a careful drawing takes seconds. */
+const MOST_CAREFUL = 220;
+
+export function draw(sketch: Sketch): Drawing {
+  return sketch.nodes.length <= MOST_CAREFUL ? careful(sketch) : quick(sketch);
+}
+
+function careful({ nodes, arrows, direction }: Sketch): Drawing {
+  const graph = new Graph();
+  graph.setGraph({
+    rankdir: direction,
+    nodesep: 26,
+    ranksep: direction === "LR" ? 64 : 48,
+    marginx: MARGIN,
+    marginy: MARGIN,
+  });
+  graph.setDefaultEdgeLabel(() => ({}));
+  for (const { key, width, height } of nodes) graph.setNode(key, { width, height });
+  for (const [from, to] of arrows) graph.setEdge(from, to);
+  layout(graph);
+  const placed = new Map<string, Placed>();
+  for (const { key, width, height } of nodes) {
+    const { x = 0, y = 0 } = graph.node(key) as Partial<Point>;
+    placed.set(key, { key, x: x - width / 2, y: y - height / 2, width, height });
+  }
+  const drawn = arrows.map(([from, to]) => {
+    const { points = [] } = graph.edge(from, to) as { readonly points?: readonly Point[] };
+    return { from, to, points };
+  });
+  return { nodes: placed, arrows: drawn, ...extent(placed) };
+}
+
+/** Columns by how deep a step lies, in the order of the plan. */
+function quick({ nodes, arrows, direction }: Sketch): Drawing {
+  const needs = new Map<string, string[]>();
+  for (const [from, to] of arrows) needs.set(to, [...(needs.get(to) ?? []), from]);
+  const depths = new Map<string, number>();
+  const depthOf = (key: string, trail: ReadonlySet<string>): number => {
+    const known = depths.get(key);
+    if (known !== undefined || trail.has(key)) return known ?? 0;
+    const below = new Set(trail).add(key);
+    const depth = Math.max(-1, ...(needs.get(key) ?? []).map((need) => depthOf(need, below))) + 1;
+    depths.set(key, depth);
+    return depth;
+  };
+  const offsets: number[] = [];
+  const placed = new Map<string, Placed>();
+  const isWide = direction === "LR";
+  for (const { key, width, height } of nodes) {
+    const depth = depthOf(key, new Set());
+    const across = offsets[depth] ?? MARGIN;
+    offsets[depth] = across + (isWide ? height : width) + 20;
+    const along = MARGIN + depth * (isWide ? width + 80 : height + 60);
+    placed.set(key, { key, x: isWide ? along : across, y: isWide ? across : along, width, height });
+  }
+  const drawn = arrows.map(([from, to]) => ({
+    from,
+    to,
+    points: straight(placed.get(from)!, placed.get(to)!, isWide),
+  }));
+  return { nodes: placed, arrows: drawn, ...extent(placed) };
+}
+
+function straight(from: Placed, to: Placed, isWide: boolean): readonly Point[] {
+  return isWide
+    ? [
+        { x: from.x + from.width, y: from.y + from.height / 2 },
+        { x: to.x, y: to.y + to.height / 2 },
+      ]
+    : [
+        { x: from.x + from.width / 2, y: from.y + from.height },
+        { x: to.x + to.width / 2, y: to.y },
+      ];
+}
+
+function extent(placed: ReadonlyMap<string, Placed>): { readonly width: number; readonly height: number } {
+  let width = 0;
+  let height = 0;
+  for (const node of placed.values()) {
+    width = Math.max(width, node.x + node.width + MARGIN);
+    height = Math.max(height, node.y + node.height + MARGIN);
+  }
+  return { width, height };
+}
+
+/** A smooth line through the points. */
+export function curve(points: readonly Point[], direction: "LR" | "TB"): string {
+  const [first, ...rest] = points;
+  if (first === undefined) return "";
+  let from = first;
+  let path = `M${round(first)}`;
+  for (const to of rest) {
+    const middle = direction === "LR" ? (from.x + to.x) / 2 : (from.y + to.y) / 2;
+    const one = direction === "LR" ? { x: middle, y: from.y } : { x: from.x, y: middle };
+    const two = direction === "LR" ? { x: middle, y: to.y } : { x: to.x, y: middle };
+    path += `C${round(one)} ${round(two)} ${round(to)}`;
+    from = to;
+  }
+  return path;
+}
+
+function round({ x, y }: Point): string {
+  return `${Math.round(x * 10) / 10},${Math.round(y * 10) / 10}`;
+}

@@ -1,0 +1,164 @@
+import type { ProgressView, StepView } from "../../views/wire.ts";
+import { Icon } from "../ui/bits.tsx";
+import { count, usd } from "../ui/format.ts";
+import { Thumb } from "../ui/media.tsx";
+import { Dot, phaseTone, phaseWord, type Tone } from "../ui/status.tsx";
+import type { Bundle } from "./groups.ts";
+import type { Placed } from "./layout.ts";
+
+export const NODE_WIDTH = 196;
+const THUMB_HEIGHT = 104;
+const TEXT_HEIGHT = 58;
+
+/** Steps that make pictures have room for one from the start, so that nothing moves when it comes. */
+export function nodeHeight({ members }: Bundle): number {
+  const [first] = members;
+  if (members.length > 1) return TEXT_HEIGHT + 52;
+  return TEXT_HEIGHT + (first !== undefined && hasPicture(first) ? THUMB_HEIGHT : 0);
+}
+
+function hasPicture({ kind, yields }: StepView): boolean {
+  return kind !== "approve" && kind !== "expand" && (yields === "image" || yields === "video");
+}
+
+interface Props {
+  readonly bundle: Bundle;
+  readonly place: Placed;
+  readonly isChosen: boolean;
+  readonly progress: ReadonlyMap<string, ProgressView>;
+  readonly onOpen: () => void;
+  readonly onKey: (event: KeyboardEvent) => void;
+}
+
+export function GraphNode({ bundle, place, isChosen, progress, onOpen, onKey }: Props) {
+  const [only] = bundle.members;
+  const isGroup = bundle.members.length > 1;
+  const style = { left: `${place.x}px`, top: `${place.y}px`, width: `${place.width}px`, height: `${place.height}px` };
+  const tone = isGroup ? groupTone(bundle.members) : phaseTone(only!.phase);
+  return (
+    <button
+      type="button"
+      class={`node ${tone}${isChosen ? " chosen" : ""}${isGroup ? " stack" : ""}`}
+      style={style}
+      data-node={bundle.key}
+      aria-pressed={isChosen}
+      onClick={onOpen}
+      onKeyDown={onKey}
+    >
+      {isGroup ? (
+        <GroupFace bundle={bundle} tone={tone} />
+      ) : (
+        <StepFace step={only!} progress={progress.get(only!.path) ?? null} />
+      )}
+    </button>
+  );
+}
+
+const kindIcons = {
+  upload: "upload",
+  approve: "approve",
+  pick: "approve",
+  expand: "group",
+  chat: "value",
+  task: "value",
+} as const;
+
+function iconOf({ kind, yields }: StepView) {
+  if (kind in kindIcons) return kindIcons[kind as keyof typeof kindIcons];
+  if (yields === "audio") return "sound";
+  if (yields === "voice") return "voice";
+  return yields === "video" ? "film" : yields === "image" ? "image" : "value";
+}
+
+function StepFace({ step, progress }: { readonly step: StepView; readonly progress: ProgressView | null }) {
+  const media = step.media.find(({ kind }) => kind === "image" || kind === "video");
+  const cut = step.path.lastIndexOf("/") + 1;
+  const fraction = step.phase === "rendering" ? (progress?.fraction ?? null) : null;
+  const cost = step.costMicros ?? step.quoteMicros;
+  return (
+    <>
+      {hasPicture(step) && (
+        <span class="picture">
+          {media === undefined ? (
+            <span class="thumb blank">
+              <Icon name={iconOf(step)} />
+            </span>
+          ) : (
+            <Thumb media={media} label="" />
+          )}
+          {step.media.length > 1 && <span class="badge">{step.media.length}</span>}
+        </span>
+      )}
+      <span class="words">
+        <span class="path" title={step.path}>
+          {!hasPicture(step) && <Icon name={iconOf(step)} />}
+          <span>
+            {cut > 0 && <small>{step.path.slice(0, cut)}</small>}
+            {step.path.slice(cut)}
+          </span>
+        </span>
+        <span class="line">
+          <Dot tone={phaseTone(step.phase)} />
+          <span class="phase">
+            {phaseWord(step.phase)}
+            {fraction !== null && ` ${Math.round(fraction * 100)} %`}
+          </span>
+          {cost !== null && <span class={step.costMicros === null ? "cost guess" : "cost"}>{usd(cost)}</span>}
+        </span>
+      </span>
+      {fraction !== null && <span class="fraction" style={{ width: `${Math.round(fraction * 100)}%` }} />}
+    </>
+  );
+}
+
+function GroupFace({ bundle, tone }: { readonly bundle: Bundle; readonly tone: Tone }) {
+  const { members, title } = bundle;
+  const done = members.filter(({ phase }) => phaseTone(phase) === "good").length;
+  const pictures = members.flatMap(({ media }) =>
+    media.filter(({ kind, url }) => url !== null && (kind === "image" || kind === "video")).slice(0, 1),
+  );
+  return (
+    <>
+      <span class="mosaic">
+        {pictures.slice(-4).map((media) => (
+          <Thumb key={`${media.step} ${media.index}`} media={media} label="" />
+        ))}
+        {pictures.length === 0 && <Icon name={iconOf(members[0]!)} />}
+      </span>
+      <span class="words">
+        <span class="path" title={title}>
+          <span>{title}</span>
+        </span>
+        <span class="line">
+          <Dot tone={tone} />
+          <span class="phase">
+            {done} of {count(members.length, "step")}
+          </span>
+        </span>
+      </span>
+      <Waffle members={members} />
+    </>
+  );
+}
+
+/** What needs a look comes first. */
+function groupTone(members: readonly StepView[]): Tone {
+  const tones = new Set(members.map(({ phase }) => phaseTone(phase)));
+  return (
+    (["bad", "ask", "active", "idle", "off"] as const).find(
+      (tone) => tones.has(tone) && (tone !== "idle" || !tones.has("good")),
+    ) ?? (tones.has("idle") ? "active" : "good")
+  );
+}
+
+export function Waffle({ members }: { readonly members: readonly StepView[] }) {
+  const tones = new Map<Tone, number>();
+  for (const { phase } of members) tones.set(phaseTone(phase), (tones.get(phaseTone(phase)) ?? 0) + 1);
+  return (
+    <span class="stepbar edge" aria-hidden="true">
+      {(["good", "active", "ask", "bad", "off"] as const).map((tone) => (
+        <span key={tone} class={tone} style={{ width: `${(100 * (tones.get(tone) ?? 0)) / members.length}%` }} />
+      ))}
+    </span>
+  );
+}

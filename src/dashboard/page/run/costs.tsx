@@ -1,0 +1,133 @@
+import { useMemo } from "preact/hooks";
+import type { AttemptView } from "../../views/wire.ts";
+import type { RunModel } from "../state/run-store.ts";
+import { Empty, Fact } from "../ui/bits.tsx";
+import { usd } from "../ui/format.ts";
+import { VirtualList } from "../ui/virtual.tsx";
+
+interface Entry {
+  readonly step: string;
+  readonly attempt: AttemptView;
+}
+
+/** The run's ledger: what was reserved and what was paid, by model and by attempt. */
+export function CostsTab({ model, onOpen }: { readonly model: RunModel; readonly onOpen: (step: string) => void }) {
+  const { head } = model;
+  const entries = useMemo(
+    () =>
+      [...model.steps.values()].flatMap(({ path, attempts }) =>
+        attempts.map((attempt): Entry => ({ step: path, attempt })),
+      ),
+    [model.steps],
+  );
+  const models = useMemo(() => byModel(entries), [entries]);
+  const left = head.budgetMicros === null ? null : head.budgetMicros - head.spentMicros - head.heldMicros;
+  return (
+    <div class="costs">
+      <dl class="facts">
+        <Fact name="Spent">
+          <b>{usd(head.spentMicros)}</b>
+        </Fact>
+        <Fact name="Held" hint="reserved for jobs under way">
+          <b>{usd(head.heldMicros)}</b>
+        </Fact>
+        <Fact name="Quoted before the start">
+          <b>{usd(head.quoteMicros)}</b>
+        </Fact>
+        <Fact name="Left of the budget">
+          <b>{left === null ? "no budget" : usd(left)}</b>
+        </Fact>
+      </dl>
+      {entries.length === 0 ? (
+        <Empty title="Nothing was paid for yet" />
+      ) : (
+        <>
+          <h2>By model</h2>
+          <div class="scroll">
+            <table>
+              <thead>
+                <tr>
+                  <th scope="col">Model</th>
+                  <th scope="col" class="number">
+                    Attempts
+                  </th>
+                  <th scope="col" class="number">
+                    Held
+                  </th>
+                  <th scope="col" class="number">
+                    Cost
+                  </th>
+                </tr>
+              </thead>
+              <tbody>
+                {models.map(({ name, count, held, cost }) => (
+                  <tr key={name}>
+                    <th scope="row">{name}</th>
+                    <td class="number">{count}</td>
+                    <td class="number">{held === 0 ? "–" : usd(held)}</td>
+                    <td class="number">{usd(cost)}</td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </div>
+          <h2>Ledger</h2>
+          <div class="ledger">
+            <div class="ledger-row head" aria-hidden="true">
+              <span>Step</span>
+              <span>Attempt</span>
+              <span>Quoted</span>
+              <span>Held</span>
+              <span>Cost</span>
+              <span>Money</span>
+            </div>
+            <VirtualList items={entries} rowHeight={36} label="Ledger by attempt">
+              {(entry) => <LedgerRow entry={entry} onOpen={onOpen} />}
+            </VirtualList>
+          </div>
+        </>
+      )}
+    </div>
+  );
+}
+
+function LedgerRow({ entry, onOpen }: { readonly entry: Entry; readonly onOpen: (step: string) => void }) {
+  const { step, attempt } = entry;
+  return (
+    <div class="ledger-row">
+      <button type="button" class="link" onClick={() => onOpen(step)}>
+        {step}
+      </button>
+      <span>
+        <span class="unseen">attempt </span>
+        {attempt.n}
+      </span>
+      <span>
+        <span class="unseen">quoted </span>
+        {usd(attempt.quoteMicros)}
+      </span>
+      <span>
+        <span class="unseen">held </span>
+        {attempt.money === "held" ? usd(attempt.holdMicros) : "–"}
+      </span>
+      <span>
+        <span class="unseen">cost </span>
+        {usd(attempt.costMicros)}
+      </span>
+      <span>{attempt.money === "none" ? "" : attempt.money}</span>
+    </div>
+  );
+}
+
+function byModel(entries: readonly Entry[]) {
+  const rows = new Map<string, { readonly name: string; count: number; held: number; cost: number }>();
+  for (const { attempt } of entries) {
+    const name = attempt.model ?? "not submitted";
+    const row = rows.get(name) ?? { name, count: 0, held: 0, cost: 0 };
+    row.count += 1;
+    row.held += attempt.money === "held" ? attempt.holdMicros : 0;
+    row.cost += attempt.costMicros ?? 0;
+    rows.set(name, row);
+  }
+  return [...rows.values()].sort((a, b) => b.cost - a.cost || b.held - a.held);
+}

@@ -1,0 +1,200 @@
+import { useState } from "preact/hooks";
+import type { RunHead } from "../../views/wire.ts";
+import { pauseWord } from "../screens/runs.tsx";
+import type { RunModel } from "../state/run-store.ts";
+import { Fact, Meter, StepBar } from "../ui/bits.tsx";
+import { count, dateTime, span, usd } from "../ui/format.ts";
+import { useNow } from "../ui/hooks.ts";
+import { Link } from "../ui/link.tsx";
+import { Pill, runTone } from "../ui/status.tsx";
+import { FundsDialog, ResumeDialog, StopDialog } from "./dialogs.tsx";
+
+type Asking = "stop" | "resume" | "funds" | null;
+
+/** What a glance should answer. */
+export function RunHeader({ model, onOpen }: { readonly model: RunModel; readonly onOpen: (step: string) => void }) {
+  const { head } = model;
+  const [asking, ask] = useState<Asking>(null);
+  const shut = () => ask(null);
+  return (
+    <header class="run-head">
+      <div class="title">
+        <p class="crumbs">
+          <Link href="/">Runs</Link> <span aria-hidden="true">/</span> {head.pipeline}
+        </p>
+        <h1>{head.id}</h1>
+        <Pill tone={runTone(head.status)}>{head.pause === null ? head.status : pauseWord(head.pause.reason)}</Pill>
+        <div class="head-actions">
+          {head.status === "running" && (
+            <button type="button" class="button" onClick={() => ask("stop")}>
+              Stop…
+            </button>
+          )}
+          {(head.status === "paused" ||
+            head.status === "planned" ||
+            (head.status === "running" && !head.drivenHere)) && (
+            <button
+              type="button"
+              class={head.status === "paused" ? "button primary" : "button"}
+              onClick={() => ask("resume")}
+            >
+              Resume…
+            </button>
+          )}
+        </div>
+      </div>
+      <Banner model={model} onOpen={onOpen} onFunds={() => ask("funds")} />
+      <Facts model={model} />
+      {asking === "stop" && <StopDialog model={model} onClose={shut} />}
+      {asking === "resume" && <ResumeDialog head={head} onClose={shut} />}
+      {asking === "funds" && <FundsDialog head={head} onClose={shut} />}
+    </header>
+  );
+}
+
+function Facts({ model }: { readonly model: RunModel }) {
+  const { head } = model;
+  const isMoving = head.status === "running";
+  const now = useNow(isMoving);
+  const began = head.startedAt ?? head.createdAt;
+  const due = Math.max(0, ...[...model.progress.values()].map(({ dueAt }) => dueAt ?? 0));
+  const most = head.budgetMicros ?? head.quoteMicros ?? head.spentMicros + head.heldMicros;
+  const money = [
+    head.heldMicros > 0 && `${usd(head.heldMicros)} held`,
+    head.budgetMicros === null ? "no budget" : `budget ${usd(head.budgetMicros)}`,
+    head.quoteMicros !== null && `quoted ${usd(head.quoteMicros)}`,
+  ];
+  return (
+    <dl class="facts">
+      <Fact name="Spent" hint={money.filter(Boolean).join(" · ")}>
+        <b>{usd(head.spentMicros)}</b>
+        <Meter
+          label={`${usd(head.spentMicros)} spent and ${usd(head.heldMicros)} held of ${usd(most)}`}
+          value={head.spentMicros}
+          soft={head.heldMicros}
+          most={most}
+        />
+      </Fact>
+      <Fact name="Steps" hint={stepHint(head)}>
+        <b>
+          {head.counts.done} <span>of {head.counts.total}</span>
+        </b>
+        <StepBar counts={head.counts} />
+      </Fact>
+      <Fact name={isMoving ? "Running for" : "Took"} hint={dateTime(began)}>
+        <b>{span((head.finishedAt ?? (isMoving ? now : head.updatedAt)) - began)}</b>
+      </Fact>
+      {isMoving && due > now && (
+        <Fact name="Next result" hint="as the service expects">
+          <b>in {span(due - now)}</b>
+        </Fact>
+      )}
+    </dl>
+  );
+}
+
+function stepHint({ counts }: RunHead): string {
+  return [
+    counts.active > 0 && `${counts.active} under way`,
+    counts.waiting > 0 && `${counts.waiting} waiting`,
+    counts.failed > 0 && `${counts.failed} failed`,
+    counts.skipped > 0 && `${counts.skipped} skipped`,
+  ]
+    .filter(Boolean)
+    .join(" · ");
+}
+
+interface BannerProps {
+  readonly model: RunModel;
+  readonly onOpen: (step: string) => void;
+  readonly onFunds: () => void;
+}
+
+/** What the run needs from a person, or why it ended as it did. */
+function Banner({ model, onOpen, onFunds }: BannerProps) {
+  const { head } = model;
+  const steps = [...model.steps.values()];
+  const decisions = steps.filter(({ phase }) => phase === "approval");
+  const unresolved = steps.filter(({ phase }) => phase === "unresolved");
+  const failed = steps.filter(({ status }) => status === "failed");
+  return (
+    <>
+      {head.pause !== null && (
+        <div class="note ask">
+          <strong>{pauseTitles[head.pause.reason] ?? "Paused"}</strong>
+          <div>{head.pause.message}</div>
+          {head.pause.reason === "funds" && (
+            <button type="button" class="button" onClick={onFunds}>
+              Add funds…
+            </button>
+          )}
+        </div>
+      )}
+      {head.trouble !== null && (
+        <div class="note bad" role="alert">
+          <strong>This dashboard stopped driving the run</strong>
+          <div>{head.trouble}</div>
+        </div>
+      )}
+      {head.message !== null && (
+        <div class={head.status === "failed" ? "note bad" : "note"}>
+          <div>{head.message}</div>
+        </div>
+      )}
+      <StepLinks
+        title={`${count(decisions.length, "decision")} to make`}
+        tone="ask"
+        paths={decisions.map(({ path }) => path)}
+        onOpen={onOpen}
+      />
+      <StepLinks
+        title="Nobody knows whether these made a job"
+        tone="ask"
+        paths={unresolved.map(({ path }) => path)}
+        onOpen={onOpen}
+      />
+      <StepLinks
+        title={`${count(failed.length, "step")} failed`}
+        tone="bad"
+        paths={failed.map(({ path }) => path)}
+        onOpen={onOpen}
+      />
+    </>
+  );
+}
+
+const pauseTitles: Readonly<Record<string, string>> = {
+  funds: "The wallet is short",
+  budget: "The next step would pass the budget",
+  approval: "Waiting for a decision",
+  stopped: "Stopped",
+  drift: "The code changed since the plan was made",
+  unresolved: "A submit got no answer",
+  code: "This step needs the pipeline's code",
+};
+
+interface LinksProps {
+  readonly title: string;
+  readonly tone: "ask" | "bad";
+  readonly paths: readonly string[];
+  readonly onOpen: (step: string) => void;
+}
+
+const MOST_LINKS = 6;
+
+function StepLinks({ title, tone, paths, onOpen }: LinksProps) {
+  if (paths.length === 0) return null;
+  return (
+    <div class={`note ${tone}`}>
+      <strong>{title}</strong>
+      <div class="links">
+        {paths.slice(0, MOST_LINKS).map((path) => (
+          <button type="button" key={path} class="link" onClick={() => onOpen(path)}>
+            {path}
+          </button>
+        ))}
+        {paths.length > MOST_LINKS && <span>and {paths.length - MOST_LINKS} more</span>}
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,129 @@
+import { useEffect, useState } from "preact/hooks";
+import { GraphTab } from "../graph/graph-tab.tsx";
+import { GroupPanel } from "../graph/group-panel.tsx";
+import { run as runView } from "../state/live.ts";
+import { go, type Route, runHref, TABS, type Tab } from "../state/router.ts";
+import type { RunModel } from "../state/run-store.ts";
+import { useStore } from "../state/store.ts";
+import { Empty, Problem } from "../ui/bits.tsx";
+import { useKeys } from "../ui/hooks.ts";
+import { Link } from "../ui/link.tsx";
+import { CostsTab } from "./costs.tsx";
+import { RunHeader } from "./header.tsx";
+import { LogTab } from "./log.tsx";
+import { StepPanel } from "./step-panel.tsx";
+import { TimelineTab } from "./timeline.tsx";
+
+export type RunRoute = Extract<Route, { readonly screen: "run" }>;
+
+const tabNames: Readonly<Record<Tab, string>> = { graph: "Graph", timeline: "Timeline", costs: "Costs", log: "Log" };
+
+/** One run: what it is doing, what it cost, what it needs. */
+export function RunScreen({ route }: { readonly route: RunRoute }) {
+  const view = useStore(runView);
+  switch (view.state) {
+    case "none":
+    case "loading":
+      return <p class="quiet page">Reading {route.id}…</p>;
+    case "missing":
+      return (
+        <Empty title="No such run">
+          <p>
+            The journal holds no run named <code>{route.id}</code>. <Link href="/">All runs</Link>
+          </p>
+        </Empty>
+      );
+    case "broken":
+      return (
+        <div class="page">
+          <Problem title="This run cannot be shown">{view.message}</Problem>
+        </div>
+      );
+    case "ready":
+      return <Ready route={route} model={view.model} />;
+    default:
+      return view satisfies never;
+  }
+}
+
+function Ready({ route, model }: { readonly route: RunRoute; readonly model: RunModel }) {
+  const { id, tab, step, group } = route;
+  const open = (path: string | null) => go(runHref(id, tab, { step: path, group: path === null ? null : group }));
+  const openGroup = (key: string | null) => go(runHref(id, tab, { group: key }));
+  const shut = () => {
+    if (step !== null) openGroup(group);
+    else if (group !== null) openGroup(null);
+  };
+  useKeys({
+    Escape: shut,
+    ...Object.fromEntries(TABS.map((name, index) => [String(index + 1), () => go(runHref(id, name, { step, group }))])),
+  });
+  const chosen = step === null ? undefined : model.steps.get(step);
+  return (
+    <div class="run-screen">
+      <RunHeader model={model} onOpen={open} />
+      <Announcer model={model} />
+      <div class="tabs" role="tablist" aria-label="Views of this run">
+        {TABS.map((name) => (
+          <TabButton key={name} name={name} route={route} />
+        ))}
+      </div>
+      <div class={chosen !== undefined || group !== null ? "split open" : "split"}>
+        <div class="view" role="tabpanel" id="view" aria-labelledby={`tab-${tab}`}>
+          {tab === "graph" && <GraphTab model={model} step={step} group={group} onOpen={open} onGroup={openGroup} />}
+          {tab === "timeline" && <TimelineTab model={model} step={step} onOpen={open} />}
+          {tab === "costs" && <CostsTab model={model} onOpen={open} />}
+          {tab === "log" && <LogTab model={model} onOpen={open} />}
+        </div>
+        {chosen !== undefined && (
+          <StepPanel key={chosen.path} runId={id} step={chosen} model={model} onOpen={open} onClose={shut} />
+        )}
+        {chosen === undefined && group !== null && (
+          <GroupPanel model={model} group={group} onOpen={open} onClose={shut} />
+        )}
+      </div>
+    </div>
+  );
+}
+
+function TabButton({ name, route }: { readonly name: Tab; readonly route: RunRoute }) {
+  const isChosen = route.tab === name;
+  const choose = (tab: Tab) => go(runHref(route.id, tab, { step: route.step, group: route.group }));
+  const moved = (event: KeyboardEvent) => {
+    const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (by === undefined) return;
+    event.preventDefault();
+    const next = TABS[(TABS.indexOf(name) + by + TABS.length) % TABS.length]!;
+    choose(next);
+    document.getElementById(`tab-${next}`)?.focus();
+  };
+  return (
+    <button
+      type="button"
+      role="tab"
+      id={`tab-${name}`}
+      aria-selected={isChosen}
+      aria-controls="view"
+      tabIndex={isChosen ? 0 : -1}
+      onClick={() => choose(name)}
+      onKeyDown={moved}
+    >
+      {tabNames[name]}
+    </button>
+  );
+}
+
+/** Says aloud what changed, without saying every step. */
+function Announcer({ model }: { readonly model: RunModel }) {
+  const { status, pause, counts } = model.head;
+  const [said, say] = useState("");
+  useEffect(() => say(pause === null ? `Run ${status}` : `Run paused: ${pause.message}`), [status, pause?.message]);
+  useEffect(() => {
+    if (counts.failed > 0) say(`${counts.failed} of ${counts.total} steps failed`);
+  }, [counts.failed]);
+  return (
+    <p class="unseen" role="status">
+      {said}
+    </p>
+  );
+}

@@ -1,0 +1,203 @@
+import type { ComponentChildren } from "preact";
+import type { AttemptView, StepDetail, StepView } from "../../views/wire.ts";
+import { get, runPath } from "../state/api.ts";
+import type { RunModel } from "../state/run-store.ts";
+import { Fact } from "../ui/bits.tsx";
+import { clockTime, span, usd } from "../ui/format.ts";
+import { useLoaded, useNow } from "../ui/hooks.ts";
+import { Player } from "../ui/media.tsx";
+import { Panel } from "../ui/panel.tsx";
+import { Pill, phaseTone, phaseWord } from "../ui/status.tsx";
+import { Decide } from "./decide.tsx";
+import { Resolve } from "./resolve.tsx";
+
+interface Props {
+  readonly runId: string;
+  readonly step: StepView;
+  readonly model: RunModel;
+  readonly onOpen: (step: string) => void;
+  readonly onClose: () => void;
+}
+
+/** One step: what came of it, what it asked for, what it cost, what can be done. */
+export function StepPanel({ runId, step, model, onOpen, onClose }: Props) {
+  const progress = model.progress.get(step.path);
+  const detail = useLoaded(
+    (signal) => get<StepDetail>(`${runPath(runId)}/step?path=${encodeURIComponent(step.path)}`, signal),
+    [step.path, step.phase, step.attempts.length, step.costMicros],
+  );
+  const fraction =
+    step.phase === "rendering" && progress?.fraction != null ? ` ${Math.round(progress.fraction * 100)} %` : "";
+  return (
+    <Panel title={step.path} note={step.model ?? kindWords[step.kind] ?? step.kind} onClose={onClose}>
+      <p class="pills">
+        <Pill tone={phaseTone(step.phase)}>{`${phaseWord(step.phase)}${fraction}`}</Pill>
+        {step.reusedFrom !== null && <span class="quiet">taken over from {step.reusedFrom}</span>}
+      </p>
+      {step.reason !== null && <p class={step.status === "failed" ? "note bad" : "note"}>{step.reason}</p>}
+      {step.decision !== null && <Decide runId={runId} step={step} decision={step.decision} onOpen={onOpen} />}
+      {step.phase === "unresolved" && <Resolve runId={runId} step={step.path} />}
+      {step.media.map((media, index) => (
+        <Player key={media.index} media={media} label={`${step.path}, output ${index + 1}`} />
+      ))}
+      {step.voiceId !== null && (
+        <p>
+          Voice <code>{step.voiceId}</code>
+        </p>
+      )}
+      <StepFacts step={step} />
+      {detail.state === "ready" && <Details detail={detail.value} onOpen={onOpen} />}
+      {detail.state === "failed" && <p class="note bad">{detail.error.message}</p>}
+    </Panel>
+  );
+}
+
+const kindWords: Readonly<Record<string, string>> = {
+  upload: "uploaded file",
+  approve: "decision",
+  pick: "choice",
+  expand: "expansion",
+  task: "local task",
+};
+
+function StepFacts({ step }: { readonly step: StepView }) {
+  const isMoving = step.startedAt !== null && step.finishedAt === null && step.status === "running";
+  const now = useNow(isMoving);
+  return (
+    <dl class="facts small">
+      <Fact name="Cost">
+        <b>{usd(step.costMicros)}</b>
+      </Fact>
+      <Fact name="Quote">
+        <b>{usd(step.quoteMicros)}</b>
+      </Fact>
+      {step.heldMicros > 0 && (
+        <Fact name="Held">
+          <b>{usd(step.heldMicros)}</b>
+        </Fact>
+      )}
+      {step.startedAt !== null && (
+        <Fact name={isMoving ? "For" : "Took"}>
+          <b>{span((step.finishedAt ?? now) - step.startedAt)}</b>
+        </Fact>
+      )}
+    </dl>
+  );
+}
+
+function Details({ detail, onOpen }: { readonly detail: StepDetail; readonly onOpen: (step: string) => void }) {
+  const { step, input, inputIsCut, value, needs, usedBy, events } = detail;
+  return (
+    <>
+      {value !== null && (
+        <Section title="Value">
+          <Data value={value} />
+        </Section>
+      )}
+      {input !== null && (
+        <Section title="Input">
+          <Data value={input} />
+          {inputIsCut && <p class="quiet">Long texts are cut here; the journal holds them whole.</p>}
+        </Section>
+      )}
+      <Section title="Links">
+        <Neighbours title="Needs" paths={needs} onOpen={onOpen} />
+        <Neighbours title="Used by" paths={usedBy} onOpen={onOpen} />
+      </Section>
+      {step.attempts.length > 0 && (
+        <Section title="Attempts">
+          <ul class="attempts">
+            {step.attempts.map((attempt) => (
+              <Attempt key={`${attempt.n} ${attempt.phase}`} attempt={attempt} />
+            ))}
+          </ul>
+        </Section>
+      )}
+      <Section title="What happened">
+        <ol class="happened">
+          {events.map(({ seq, at, type, text }) => (
+            <li key={seq}>
+              <time dateTime={new Date(at).toISOString()}>{clockTime(at)}</time> <b>{type}</b> {text}
+            </li>
+          ))}
+        </ol>
+      </Section>
+    </>
+  );
+}
+
+function Section({ title, children }: { readonly title: string; readonly children: ComponentChildren }) {
+  return (
+    <section class="section">
+      <h3>{title}</h3>
+      {children}
+    </section>
+  );
+}
+
+function Neighbours({
+  title,
+  paths,
+  onOpen,
+}: {
+  readonly title: string;
+  readonly paths: readonly string[];
+  readonly onOpen: (step: string) => void;
+}) {
+  if (paths.length === 0) return null;
+  return (
+    <p class="links">
+      <span class="quiet">{title}</span>
+      {paths.slice(0, 12).map((path) => (
+        <button type="button" class="link" key={path} onClick={() => onOpen(path)}>
+          {path}
+        </button>
+      ))}
+      {paths.length > 12 && <span class="quiet">and {paths.length - 12} more</span>}
+    </p>
+  );
+}
+
+function Attempt({ attempt }: { readonly attempt: AttemptView }) {
+  const { n, phase, jobId, costMicros, holdMicros, money, error, voided } = attempt;
+  const paid = costMicros === null ? (money === "held" ? `${usd(holdMicros)} held` : null) : usd(costMicros);
+  return (
+    <li class={voided ? "voided" : ""}>
+      <b>{n}</b>
+      <span>
+        {phase}
+        {voided && ", made again since"}
+        {jobId !== null && (
+          <>
+            {" "}
+            <code>{jobId}</code>
+          </>
+        )}
+        {error !== null && <em>{error}</em>}
+      </span>
+      <span class="cost">{paid}</span>
+    </li>
+  );
+}
+
+/** A JSON value, its long texts broken into lines; everything is text, whatever it looks like. */
+function Data({ value }: { readonly value: unknown }) {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return <pre>{text(value)}</pre>;
+  return (
+    <dl class="data">
+      {Object.entries(value).map(([name, item]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{text(item)}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+function text(value: unknown): string {
+  if (typeof value === "string") return value;
+  const ref = (value as { readonly $ref?: { readonly step?: unknown } } | null)?.$ref;
+  if (ref?.step !== undefined) return `→ ${String(ref.step)}`;
+  return JSON.stringify(value, null, 2);
+}

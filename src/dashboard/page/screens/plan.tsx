@@ -1,0 +1,235 @@
+import { useEffect, useState } from "preact/hooks";
+import type { OfferedView, PlanView, StepView } from "../../views/wire.ts";
+import { GraphTab } from "../graph/graph-tab.tsx";
+import { get, post } from "../state/api.ts";
+import { go, runHref } from "../state/router.ts";
+import { Empty, Fact, Problem } from "../ui/bits.tsx";
+import { Dialog } from "../ui/dialog.tsx";
+import { count, span, usd } from "../ui/format.ts";
+import { useLoaded } from "../ui/hooks.ts";
+
+/** A pipeline and an input become a plan with prices; nothing is spent before somebody says so. */
+export function PlanScreen() {
+  const offered = useLoaded((signal) => get<readonly OfferedView[]>("/api/pipelines", signal), []);
+  return (
+    <div class="page">
+      <h1>Plan</h1>
+      {offered.state === "loading" && <p class="quiet">Looking for pipelines…</p>}
+      {offered.state === "failed" && <Problem title="The pipelines could not be read">{offered.error.message}</Problem>}
+      {offered.state === "ready" && offered.value.length === 0 && (
+        <Empty title="No pipeline is on offer here">
+          <p>
+            Name one when the dashboard starts: <code>showrunner dashboard recipes/talking-avatar.ts</code>
+          </p>
+        </Empty>
+      )}
+      {offered.state === "ready" && offered.value.length > 0 && <Planner offered={offered.value} />}
+    </div>
+  );
+}
+
+type Answer =
+  | { readonly state: "none" | "busy" }
+  | { readonly state: "failed"; readonly message: string }
+  | { readonly state: "ready"; readonly plan: PlanView };
+
+function Planner({ offered }: { readonly offered: readonly OfferedView[] }) {
+  const [name, setName] = useState(offered[0]!.name);
+  const [text, setText] = useState(offered[0]!.sample);
+  const [answer, setAnswer] = useState<Answer>({ state: "none" });
+  const [isStarting, setStarting] = useState(false);
+  useEffect(() => {
+    setText(offered.find((one) => one.name === name)!.sample);
+    setAnswer({ state: "none" });
+  }, [name]);
+  const price = async (event: SubmitEvent) => {
+    event.preventDefault();
+    setAnswer({ state: "busy" });
+    try {
+      setAnswer({
+        state: "ready",
+        plan: await post<PlanView>("/api/plan", { pipeline: name, input: JSON.parse(text) }),
+      });
+    } catch (error) {
+      const message =
+        error instanceof SyntaxError ? `The input is no JSON: ${error.message}` : (error as Error).message;
+      setAnswer({ state: "failed", message });
+    }
+  };
+  return (
+    <>
+      <form class="planner" onSubmit={price}>
+        <label class="field">
+          <span>Pipeline</span>
+          <select value={name} onChange={(event) => setName(event.currentTarget.value)}>
+            {offered.map((one) => (
+              <option key={one.name} value={one.name}>
+                {one.pipeline} ({one.name})
+              </option>
+            ))}
+          </select>
+        </label>
+        <label class="field">
+          <span>Input, as JSON</span>
+          <textarea
+            class="code"
+            rows={8}
+            spellcheck={false}
+            value={text}
+            onInput={(event) => setText(event.currentTarget.value)}
+          />
+        </label>
+        <div class="actions">
+          <button type="submit" class="button primary" disabled={answer.state === "busy"}>
+            {answer.state === "busy" ? "Asking for prices…" : "Check and price"}
+          </button>
+          <span class="quiet">Spends nothing.</span>
+        </div>
+      </form>
+      {answer.state === "failed" && <Problem title="No plan was made">{answer.message}</Problem>}
+      {answer.state === "ready" && <Planned plan={answer.plan} onStart={() => setStarting(true)} />}
+      {answer.state === "ready" && isStarting && (
+        <StartDialog name={name} text={text} plan={answer.plan} onClose={() => setStarting(false)} />
+      )}
+    </>
+  );
+}
+
+function Planned({ plan, onStart }: { readonly plan: PlanView; readonly onStart: () => void }) {
+  const steps = new Map(plan.steps.map((step) => [step.path, step]));
+  const total =
+    plan.maxMicros === null
+      ? `${usd(plan.minMicros)} at least`
+      : plan.minMicros === plan.maxMicros
+        ? usd(plan.maxMicros)
+        : `${usd(plan.minMicros)} to ${usd(plan.maxMicros)}`;
+  return (
+    <section class="planned" aria-label="The plan">
+      {plan.problems.length > 0 && (
+        <div class="note bad" role="alert">
+          <strong>{count(plan.problems.length, "problem")} to mend first</strong>
+          <ul>
+            {plan.problems.map(({ step, field, message }, index) => (
+              <li key={index}>
+                {[step, field].filter(Boolean).join(" · ")} {message}
+              </li>
+            ))}
+          </ul>
+        </div>
+      )}
+      {plan.ok && (
+        <>
+          <dl class="facts">
+            <Fact name="Price">
+              <b>{total}</b>
+            </Fact>
+            <Fact name="Steps">
+              <b>{plan.steps.length}</b>
+            </Fact>
+            {plan.forecastMs !== null && (
+              <Fact name="Expected to take" hint="by earlier runs">
+                <b>{span(plan.forecastMs)}</b>
+              </Fact>
+            )}
+            <div class="fact">
+              <button type="button" class="button primary" onClick={onStart}>
+                Start…
+              </button>
+            </div>
+          </dl>
+          <div class="plan-graph">
+            <GraphTab
+              model={{ steps, progress: new Map() }}
+              step={null}
+              group={null}
+              onOpen={() => {}}
+              onGroup={() => {}}
+            />
+          </div>
+          <Prices steps={plan.steps} />
+        </>
+      )}
+    </section>
+  );
+}
+
+const MOST_ROWS = 300;
+
+function Prices({ steps }: { readonly steps: readonly StepView[] }) {
+  return (
+    <div class="scroll">
+      <table>
+        <caption>Prices by step</caption>
+        <thead>
+          <tr>
+            <th scope="col">Step</th>
+            <th scope="col">Model</th>
+            <th scope="col">Basis</th>
+            <th scope="col" class="number">
+              Price
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {steps.slice(0, MOST_ROWS).map(({ path, model, kind, basis, quoteMicros, reason }) => (
+            <tr key={path}>
+              <th scope="row">{path}</th>
+              <td>{model ?? kind}</td>
+              <td>{reason ?? basis}</td>
+              <td class="number">{usd(quoteMicros)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {steps.length > MOST_ROWS && <p class="quiet">and {steps.length - MOST_ROWS} more steps</p>}
+    </div>
+  );
+}
+
+interface StartProps {
+  readonly name: string;
+  readonly text: string;
+  readonly plan: PlanView;
+  readonly onClose: () => void;
+}
+
+function StartDialog({ name, text, plan, onClose }: StartProps) {
+  const [budget, setBudget] = useState(((plan.maxMicros ?? plan.minMicros) / 1e6).toFixed(2));
+  const [id, setId] = useState("");
+  const start = async () => {
+    const run = await post<{ readonly id: string }>("/api/runs", {
+      pipeline: name,
+      input: JSON.parse(text),
+      budget,
+      id,
+    });
+    go(runHref(run.id));
+  };
+  return (
+    <Dialog title="Start this run?" action="Start" onAction={start} onClose={onClose}>
+      <label class="field">
+        <span>Budget in dollars</span>
+        <input
+          required
+          inputMode="decimal"
+          pattern="\d+(\.\d{1,6})?"
+          value={budget}
+          onInput={(event) => setBudget(event.currentTarget.value)}
+        />
+        <small>No job is submitted that would pass it.</small>
+      </label>
+      <label class="field">
+        <span>Name of the run (optional)</span>
+        <input
+          pattern="[A-Za-z0-9][A-Za-z0-9._\-]*"
+          maxLength={100}
+          value={id}
+          onInput={(event) => setId(event.currentTarget.value)}
+        />
+      </label>
+      <p class="quiet">
+        The run is driven by this dashboard. Should it close, the run stops gracefully and can be resumed.
+      </p>
+    </Dialog>
+  );
+}

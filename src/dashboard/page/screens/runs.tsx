@@ -1,0 +1,203 @@
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { RunSummary, RunsPage } from "../../views/wire.ts";
+import { get } from "../state/api.ts";
+import { listVersion } from "../state/live.ts";
+import { runHref } from "../state/router.ts";
+import { useStore } from "../state/store.ts";
+import { Empty, Problem, StepBar } from "../ui/bits.tsx";
+import { ago, count, span, usd } from "../ui/format.ts";
+import { useCalm, useKeys, useLoaded, useNow } from "../ui/hooks.ts";
+import { Link } from "../ui/link.tsx";
+import { Thumb } from "../ui/media.tsx";
+import { Pill, runTone } from "../ui/status.tsx";
+
+const PAGE = 50;
+const statuses = ["running", "paused", "planned", "succeeded", "partial", "failed", "cancelled"];
+
+/** All runs of the journal, newest first; what needs a person comes before. */
+export function RunsScreen() {
+  const [search, setSearch] = useState("");
+  const [status, setStatus] = useState<string | null>(null);
+  const [limit, setLimit] = useState(PAGE);
+  const box = useRef<HTMLInputElement>(null);
+  const version = useCalm(useStore(listVersion), 400);
+  const term = useCalm(search, 150);
+  const query = new URLSearchParams({ q: term, limit: String(limit), ...(status !== null && { status }) });
+  const loaded = useLoaded((signal) => get<RunsPage>(`/api/runs?${query}`, signal), [version, term, status, limit]);
+  useKeys({
+    "/": (event) => {
+      event.preventDefault();
+      box.current?.focus();
+    },
+  });
+  useEffect(() => setLimit(PAGE), [term, status]);
+  return (
+    <div class="page">
+      <h1>Runs</h1>
+      <div class="filters">
+        <search class="search">
+          <input
+            ref={box}
+            type="search"
+            placeholder="Search by run or pipeline"
+            aria-label="Search by run or pipeline"
+            aria-keyshortcuts="/"
+            value={search}
+            onInput={(event) => setSearch(event.currentTarget.value)}
+          />
+          <span class="key">/</span>
+        </search>
+        {loaded.state === "ready" && <Chips page={loaded.value} chosen={status} onChoose={setStatus} />}
+      </div>
+      {loaded.state === "failed" && <Problem title="The runs could not be read">{loaded.error.message}</Problem>}
+      {loaded.state === "loading" && <p class="quiet">Reading the journal…</p>}
+      {loaded.state === "ready" && (
+        <Found page={loaded.value} isFiltered={term !== "" || status !== null} onMore={() => setLimit(limit + PAGE)} />
+      )}
+    </div>
+  );
+}
+
+interface ChipProps {
+  readonly page: RunsPage;
+  readonly chosen: string | null;
+  readonly onChoose: (status: string | null) => void;
+}
+
+function Chips({ page, chosen, onChoose }: ChipProps) {
+  const all = Object.values(page.byStatus).reduce((sum, number) => sum + number, 0);
+  const chips = [
+    [null, "all", all] as const,
+    ...statuses.map((name) => [name, name, page.byStatus[name] ?? 0] as const),
+  ];
+  return (
+    <fieldset class="chips">
+      <legend class="unseen">Show runs that are</legend>
+      {chips
+        .filter(([value, , number]) => value === null || number > 0)
+        .map(([value, name, number]) => (
+          <button type="button" key={name} class="chip" aria-pressed={chosen === value} onClick={() => onChoose(value)}>
+            {name} <span>{number}</span>
+          </button>
+        ))}
+    </fieldset>
+  );
+}
+
+function Found({
+  page,
+  isFiltered,
+  onMore,
+}: {
+  readonly page: RunsPage;
+  readonly isFiltered: boolean;
+  readonly onMore: () => void;
+}) {
+  const now = useNow(true);
+  if (page.rows.length === 0 && isFiltered) return <Empty title="No run matches" />;
+  if (page.rows.length === 0) {
+    return (
+      <Empty title="No runs yet">
+        <p>
+          Start one on the command line, and it appears here: <code>showrunner run recipes/talking-avatar.ts</code>
+        </p>
+      </Empty>
+    );
+  }
+  const asking = page.rows.filter(({ status }) => status === "paused");
+  const others = page.rows.filter(({ status }) => status !== "paused");
+  return (
+    <>
+      {asking.length > 0 && (
+        <section aria-labelledby="asking">
+          <h2 id="asking">Waiting for you</h2>
+          <RunTable rows={asking} now={now} label="Runs that wait for you" />
+        </section>
+      )}
+      {others.length > 0 && (
+        <section aria-labelledby="others">
+          <h2 id="others">{asking.length > 0 ? "Everything else" : "All runs"}</h2>
+          <RunTable rows={others} now={now} label="Runs" />
+        </section>
+      )}
+      {page.rows.length < page.matching && (
+        <button type="button" class="button more" onClick={onMore}>
+          Show more of {count(page.matching, "run")}
+        </button>
+      )}
+    </>
+  );
+}
+
+function RunTable({
+  rows,
+  now,
+  label,
+}: {
+  readonly rows: readonly RunSummary[];
+  readonly now: number;
+  readonly label: string;
+}) {
+  return (
+    <ul class="runs" aria-label={label}>
+      {rows.map((run) => (
+        <RunRow key={run.id} run={run} now={now} />
+      ))}
+    </ul>
+  );
+}
+
+function RunRow({ run, now }: { readonly run: RunSummary; readonly now: number }) {
+  const { counts } = run;
+  const said = run.pause?.message ?? run.message;
+  const took = run.finishedAt === null ? null : span(run.finishedAt - run.createdAt);
+  return (
+    <li>
+      <Link class="run" href={runHref(run.id)}>
+        <span class="covers">
+          {run.covers.length === 0 ? (
+            <span class="thumb blank" />
+          ) : (
+            run.covers.slice(0, 3).map((cover) => <Thumb key={`${cover.step} ${cover.index}`} media={cover} label="" />)
+          )}
+        </span>
+        <span class="name">
+          <b>{run.id}</b>
+          <small>{run.pipeline}</small>
+        </span>
+        <span class="state">
+          <Pill tone={runTone(run.status)}>{run.pause === null ? run.status : pauseWord(run.pause.reason)}</Pill>
+          {said !== null && <small>{said}</small>}
+        </span>
+        <span class="steps">
+          <StepBar counts={counts} />
+          <small>
+            {counts.done} of {counts.total}
+          </small>
+        </span>
+        <span class="money">
+          <b>{usd(run.spentMicros)}</b>
+          <small>{run.budgetMicros === null ? "no budget" : `of ${usd(run.budgetMicros)}`}</small>
+        </span>
+        <span class="when">
+          <time dateTime={new Date(run.createdAt).toISOString()}>{ago(run.createdAt, now)}</time>
+          <small>{took === null ? "" : `took ${took}`}</small>
+        </span>
+      </Link>
+    </li>
+  );
+}
+
+const pauseWords: Readonly<Record<string, string>> = {
+  funds: "needs funds",
+  budget: "over budget",
+  approval: "needs approval",
+  stopped: "stopped",
+  drift: "code changed",
+  unresolved: "outcome unknown",
+  code: "needs its code",
+};
+
+export function pauseWord(reason: string): string {
+  return pauseWords[reason] ?? "paused";
+}

@@ -1,0 +1,40 @@
+import type { ErrorBody } from "../../views/wire.ts";
+
+/** What the server refused, in its own words. */
+export class Refused extends Error {
+  readonly status: number;
+  readonly code: string;
+
+  constructor(status: number, code: string, message: string) {
+    super(message);
+    this.status = status;
+    this.code = code;
+  }
+}
+
+export function get<T>(path: string, signal?: AbortSignal): Promise<T> {
+  return send<T>(path, { signal: signal ?? null });
+}
+
+export function post<T>(path: string, body: unknown): Promise<T> {
+  return send<T>(path, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(body),
+  });
+}
+
+async function send<T>(path: string, init: RequestInit): Promise<T> {
+  const answer = await fetch(path, init).catch((error: unknown) => {
+    if (error instanceof DOMException && error.name === "AbortError") throw error;
+    throw new Refused(0, "UNREACHABLE", "The dashboard's server does not answer. Is it still running?");
+  });
+  const body: unknown = await answer.json().catch(() => null);
+  if (answer.ok) return body as T;
+  const { error } = (body ?? {
+    error: { code: "INTERNAL", message: "The server's answer could not be read." },
+  }) as ErrorBody;
+  throw new Refused(answer.status, error.code, error.message);
+}
+
+export const runPath = (id: string) => `/api/runs/${encodeURIComponent(id)}`;

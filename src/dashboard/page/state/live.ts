@@ -1,0 +1,104 @@
+import type { Gauges, ProgressView, RunPatch } from "../../views/wire.ts";
+import { get, Refused, runPath } from "./api.ts";
+import { applyPatch, byStep, type RunModel } from "./run-store.ts";
+import { createStore } from "./store.ts";
+
+export type Connection = "connecting" | "live" | "lost" | "locked";
+
+export type RunView =
+  | { readonly state: "none" | "loading" | "missing" }
+  | { readonly state: "broken"; readonly message: string }
+  | { readonly state: "ready"; readonly model: RunModel };
+
+export const connection = createStore<Connection>("connecting");
+export const gauges = createStore<Gauges | null>(null);
+/** Counts up whenever some run changed. */
+export const listVersion = createStore(0);
+export const run = createStore<RunView>({ state: "none" });
+
+const FIRST_WAIT_MS = 500;
+const LONGEST_WAIT_MS = 8000;
+/** A page that nobody sees gives its connection back: browsers allow few to one server. */
+const HIDDEN_MS = 60_000;
+
+/** Follows the list, the gauges and (where given) one run; answers what ends it. */
+export function follow(runId: string | null): () => void {
+  let source: EventSource | null = null;
+  let waitMs = FIRST_WAIT_MS;
+  let timer = 0;
+  let over = false;
+  run.set({ state: runId === null ? "none" : "loading" });
+
+  const open = () => {
+    if (over || source !== null) return;
+    const query = new URLSearchParams();
+    const view = run.get();
+    if (runId !== null) query.set("run", runId);
+    if (view.state === "ready") query.set("after", String(view.model.head.seq));
+    const here = new EventSource(`/api/live?${query}`);
+    source = here;
+    here.onopen = () => {
+      connection.set("live");
+      waitMs = FIRST_WAIT_MS;
+    };
+    here.onerror = () => {
+      if (over) return;
+      connection.set("lost");
+      if (here.readyState === EventSource.CLOSED) void again();
+    };
+    on(here, "gauges", (data) => gauges.set(data as Gauges));
+    on(here, "runs", () => listVersion.set((version) => version + 1));
+    on(here, "run", (data) => take(data as RunPatch));
+    on(here, "progress", (data) => {
+      const now = run.get();
+      if (now.state !== "ready") return;
+      run.set({ state: "ready", model: { ...now.model, progress: byStep(data as readonly ProgressView[]) } });
+    });
+  };
+
+  const take = (patch: RunPatch) => {
+    const now = run.get();
+    run.set({ state: "ready", model: applyPatch(now.state === "ready" ? now.model : null, patch) });
+  };
+
+  /** The browser gave up: find out why, then try again unless that is of no use. */
+  const again = async () => {
+    shut();
+    try {
+      await get(runId === null ? "/api/gauges" : runPath(runId));
+    } catch (error) {
+      if (!(error instanceof Refused) || over) return;
+      if (error.status === 401) return connection.set("locked");
+      if (error.status === 404) return run.set({ state: "missing" });
+      if (error.status !== 0 && run.get().state === "loading") run.set({ state: "broken", message: error.message });
+    }
+    if (over) return;
+    clearTimeout(timer);
+    timer = setTimeout(open, waitMs);
+    waitMs = Math.min(waitMs * 2, LONGEST_WAIT_MS);
+  };
+
+  const shut = () => {
+    source?.close();
+    source = null;
+  };
+
+  const seen = () => {
+    clearTimeout(timer);
+    if (document.hidden) timer = setTimeout(shut, HIDDEN_MS);
+    else open();
+  };
+
+  document.addEventListener("visibilitychange", seen);
+  open();
+  return () => {
+    over = true;
+    clearTimeout(timer);
+    document.removeEventListener("visibilitychange", seen);
+    shut();
+  };
+}
+
+function on(source: EventSource, name: string, take: (data: unknown) => void): void {
+  source.addEventListener(name, (event) => take(JSON.parse((event as MessageEvent<string>).data)));
+}

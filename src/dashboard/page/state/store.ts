@@ -1,0 +1,35 @@
+import { useEffect, useState } from "preact/hooks";
+
+/** A value that components can watch. */
+export interface Store<T> {
+  get(): T;
+  set(next: T | ((now: T) => T)): void;
+  subscribe(listener: () => void): () => void;
+}
+
+export function createStore<T>(initial: T): Store<T> {
+  let value = initial;
+  const listeners = new Set<() => void>();
+  return {
+    get: () => value,
+    set(next) {
+      value = typeof next === "function" ? (next as (now: T) => T)(value) : next;
+      for (const listener of [...listeners]) listener();
+    },
+    subscribe(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+  };
+}
+
+/** The store's value; the component is drawn again when it changes. */
+export function useStore<T>(store: Store<T>): T {
+  const [, draw] = useState({});
+  useEffect(() => {
+    const unsubscribe = store.subscribe(() => draw({}));
+    draw({});
+    return unsubscribe;
+  }, [store]);
+  return store.get();
+}

@@ -1,0 +1,86 @@
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+
+/** The time, moving each second while `active`. */
+export function useNow(active: boolean): number {
+  const [now, setNow] = useState(() => Date.now());
+  useEffect(() => {
+    if (!active) return;
+    setNow(Date.now());
+    const timer = setInterval(() => setNow(Date.now()), 1000);
+    return () => clearInterval(timer);
+  }, [active]);
+  return now;
+}
+
+export type Loaded<T> =
+  | { readonly state: "loading" }
+  | { readonly state: "failed"; readonly error: Error }
+  | { readonly state: "ready"; readonly value: T };
+
+/** Loads, and loads again when one of `on` changes; what was there stays until the new is. */
+export function useLoaded<T>(load: (signal: AbortSignal) => Promise<T>, on: readonly unknown[]): Loaded<T> {
+  const [loaded, setLoaded] = useState<Loaded<T>>({ state: "loading" });
+  useEffect(() => {
+    const stop = new AbortController();
+    load(stop.signal).then(
+      (value) => !stop.signal.aborted && setLoaded({ state: "ready", value }),
+      (error: Error) => !stop.signal.aborted && setLoaded({ state: "failed", error }),
+    );
+    return () => stop.abort();
+  }, on);
+  return loaded;
+}
+
+/** A value that follows its source at most so often. */
+export function useCalm<T>(value: T, everyMs: number): T {
+  const [calm, setCalm] = useState(value);
+  const last = useRef(0);
+  useEffect(() => {
+    const wait = Math.max(0, last.current + everyMs - Date.now());
+    const timer = setTimeout(() => {
+      last.current = Date.now();
+      setCalm(value);
+    }, wait);
+    return () => clearTimeout(timer);
+  }, [value]);
+  return calm;
+}
+
+export interface Box {
+  readonly width: number;
+  readonly height: number;
+}
+
+/** The size of an element, as it is now. */
+export function useSize<E extends HTMLElement>() {
+  const ref = useRef<E>(null);
+  const [size, setSize] = useState<Box>({ width: 0, height: 0 });
+  useLayoutEffect(() => {
+    const element = ref.current;
+    if (element === null) return;
+    const measure = () => setSize({ width: element.clientWidth, height: element.clientHeight });
+    measure();
+    const observer = new ResizeObserver(measure);
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, []);
+  return [ref, size] as const;
+}
+
+/** Calls back for keys pressed while nobody types. */
+export function useKeys(keys: Readonly<Record<string, (event: KeyboardEvent) => void>>): void {
+  const latest = useRef(keys);
+  latest.current = keys;
+  useEffect(() => {
+    const pressed = (event: KeyboardEvent) => {
+      if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
+      const at = event.target as HTMLElement;
+      const isTyping = at.matches("input, textarea, select") || at.isContentEditable;
+      if (isTyping && event.key !== "Escape") return;
+      if (document.querySelector("dialog[open]") !== null) return;
+      latest.current[event.key]?.(event);
+    };
+    window.addEventListener("keydown", pressed);
+    return () => window.removeEventListener("keydown", pressed);
+  }, []);
+}

@@ -1,0 +1,36 @@
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import { Icon } from "./bits.tsx";
+
+interface Props {
+  readonly title: string;
+  readonly note?: string;
+  readonly onClose: () => void;
+  readonly children: ComponentChildren;
+}
+
+/** What was chosen, beside what it was chosen from; on a phone above it. Takes the focus, and gives it back. */
+export function Panel({ title, note, onClose, children }: Props) {
+  const heading = useRef<HTMLHeadingElement>(null);
+  useEffect(() => {
+    const opener = document.activeElement;
+    heading.current?.focus({ preventScroll: true });
+    return () => {
+      if (opener instanceof HTMLElement && opener.isConnected) opener.focus({ preventScroll: true });
+    };
+  }, []);
+  return (
+    <aside class="panel" aria-label={title}>
+      <header>
+        <h2 ref={heading} tabIndex={-1}>
+          {title}
+        </h2>
+        {note !== undefined && <span class="quiet">{note}</span>}
+        <button type="button" class="button quiet square" aria-label="Close" onClick={onClose}>
+          <Icon name="close" />
+        </button>
+      </header>
+      <div class="inside">{children}</div>
+    </aside>
+  );
+}

@@ -1,0 +1,57 @@
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+
+interface Props<T> {
+  readonly items: readonly T[];
+  readonly rowHeight: number;
+  readonly label: string;
+  readonly class?: string;
+  /** Keeps the last row in view as long as it is. */
+  readonly sticksToEnd?: boolean;
+  readonly children: (item: T, index: number) => ComponentChildren;
+}
+
+const EXTRA_ROWS = 12;
+
+/** A long list in a box that scrolls: only the rows in sight exist, and their positions are told to screen readers. */
+export function VirtualList<T>({ items, rowHeight, label, class: name = "", sticksToEnd = false, children }: Props<T>) {
+  const box = useRef<HTMLElement>(null);
+  const atEnd = useRef(true);
+  const [top, setTop] = useState(0);
+  const [height, setHeight] = useState(600);
+  useEffect(() => {
+    const element = box.current;
+    if (element === null) return;
+    const observer = new ResizeObserver(() => setHeight(element.clientHeight));
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, []);
+  useEffect(() => {
+    const element = box.current;
+    if (sticksToEnd && atEnd.current && element !== null) element.scrollTop = element.scrollHeight;
+  }, [items.length]);
+  const scrolled = () => {
+    const element = box.current!;
+    atEnd.current = element.scrollHeight - element.scrollTop - element.clientHeight < rowHeight * 2;
+    setTop(element.scrollTop);
+  };
+  const first = Math.max(0, Math.floor(top / rowHeight) - EXTRA_ROWS);
+  const shown = items.slice(first, Math.ceil((top + height) / rowHeight) + EXTRA_ROWS);
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+    <section ref={box} class={`virtual ${name}`} onScroll={scrolled} tabIndex={0} aria-label={label}>
+      <ol style={{ height: `${items.length * rowHeight}px` }}>
+        {shown.map((item, offset) => (
+          <li
+            key={first + offset}
+            aria-posinset={first + offset + 1}
+            aria-setsize={items.length}
+            style={{ height: `${rowHeight}px`, top: `${(first + offset) * rowHeight}px` }}
+          >
+            {children(item, first + offset)}
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}

@@ -1,0 +1,123 @@
+import { z } from "zod";
+import type { Pipeline, Quote } from "../../index.ts";
+import type { DashboardContext } from "../context.ts";
+import { optionalText, textField } from "../http/fields.ts";
+import { notFound } from "../http/refusal.ts";
+import type { Call, Route } from "../http/route.ts";
+import { cut } from "../views/cut.ts";
+import { plannedView } from "../views/step-view.ts";
+import type { CandidateView, OfferedView, PlanView } from "../views/wire.ts";
+
+/** What can be done to runs. */
+export function steeringRoutes(context: DashboardContext): readonly Route[] {
+  const { show, drivers, cache } = context;
+
+  const stop = async ({ params }: Call) => {
+    await show.stop(params.run!);
+    return {};
+  };
+
+  const resume = async ({ params, json }: Call) => {
+    const body = await json();
+    await cache.get(params.run!);
+    const budget = optionalText(body, "budget", 20);
+    const maxUnquoted = optionalText(body, "maxUnquoted", 20);
+    const options = { ...(budget !== undefined && { budget }), ...(maxUnquoted !== undefined && { maxUnquoted }) };
+    await drivers.follow(await show.resume(params.run!, options));
+    return {};
+  };
+
+  const candidates = async ({ params, query }: Call): Promise<readonly CandidateView[]> => {
+    const found = await show.candidates(params.run!, query.get("step") ?? "");
+    return found.map(({ jobId, status, createdAt }) => ({ jobId, status: String(status), createdAt }));
+  };
+
+  const adopt = async ({ params, json }: Call) => {
+    const body = await json();
+    await show.adopt(params.run!, textField(body, "step"), optionalText(body, "jobId", 200) ?? null);
+    return {};
+  };
+
+  const quoteOf = async (body: Readonly<Record<string, unknown>>) => {
+    const offered = context.pipelines.find(({ name }) => name === textField(body, "pipeline"));
+    if (offered === undefined) throw notFound("This pipeline");
+    return { offered, input: body.input ?? {}, maxUnquoted: optionalText(body, "maxUnquoted", 20) };
+  };
+
+  const plan = async ({ json }: Call): Promise<PlanView> => {
+    const { offered, input, maxUnquoted } = await quoteOf(await json());
+    return planView(await show.quote(offered.pipeline, input, { maxUnquoted }));
+  };
+
+  const start = async ({ json }: Call): Promise<{ readonly id: string }> => {
+    const body = await json();
+    const { offered, input, maxUnquoted } = await quoteOf(body);
+    const handle = await show.run(offered.pipeline, input, {
+      id: optionalText(body, "id", 100),
+      budget: textField(body, "budget"),
+      maxUnquoted,
+      source: offered.source ?? undefined,
+    });
+    await drivers.follow(handle);
+    return { id: handle.id };
+  };
+
+  const offered = async (): Promise<readonly OfferedView[]> =>
+    context.pipelines.map(({ name, pipeline }) => ({ name, pipeline: pipeline.name, sample: sampleOf(pipeline) }));
+
+  return [
+    { method: "POST", path: "/api/runs/:run/stop", handle: stop },
+    { method: "POST", path: "/api/runs/:run/resume", handle: resume },
+    { method: "GET", path: "/api/runs/:run/candidates", handle: candidates },
+    { method: "POST", path: "/api/runs/:run/adopt", handle: adopt },
+    { method: "GET", path: "/api/pipelines", handle: offered },
+    { method: "POST", path: "/api/plan", handle: plan },
+    { method: "POST", path: "/api/runs", handle: start },
+  ];
+}
+
+const MOST_PROBLEMS = 200;
+
+function planView(quote: Quote): PlanView {
+  const prices = new Map(quote.prices.map((price) => [price.step, price]));
+  return {
+    ok: quote.ok,
+    problems: quote.problems
+      .slice(0, MOST_PROBLEMS)
+      .map(({ code, step, field, message }) => ({ code, step, field, message: cut(message, 1000) })),
+    steps: (quote.plan?.steps ?? []).map((step) => {
+      const price = prices.get(step.path);
+      const reason = price?.reason == null ? null : cut(price.reason, 300);
+      return { ...plannedView(step), quoteMicros: price?.costMicros ?? null, basis: price?.basis ?? null, reason };
+    }),
+    minMicros: quote.totalMicros.min,
+    maxMicros: quote.totalMicros.max,
+    forecastMs: quote.forecastMs,
+    criticalPath: quote.criticalPath,
+  };
+}
+
+interface ObjectSchema {
+  readonly properties?: Readonly<Record<string, { readonly default?: unknown; readonly type?: unknown }>>;
+}
+
+/** An input to begin with: defaults where there are some, blanks to be filled in elsewhere. */
+function sampleOf(pipeline: Pipeline): string {
+  try {
+    const schema = z.toJSONSchema(pipeline.input, { io: "input", unrepresentable: "any" }) as ObjectSchema;
+    const fields = Object.entries(schema.properties ?? {}).map(([name, field]) => [
+      name,
+      field.default ?? blank(field.type),
+    ]);
+    return JSON.stringify(Object.fromEntries(fields), null, 2);
+  } catch {
+    return "{}";
+  }
+}
+
+function blank(type: unknown): unknown {
+  if (type === "number" || type === "integer") return 0;
+  if (type === "boolean") return false;
+  if (type === "array") return [];
+  return type === "object" ? {} : "";
+}

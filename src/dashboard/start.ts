@@ -1,0 +1,131 @@
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { DashboardContext } from "./context.ts";
+import { PortInUseError } from "./errors.ts";
+import { refusalOf, sendJson, sendRefusal } from "./http/answer.ts";
+import { readJson } from "./http/body.ts";
+import { passDoor } from "./http/door.ts";
+import { allowedHosts, checkSender } from "./http/guard.ts";
+import { SECURITY_HEADERS } from "./http/headers.ts";
+import { sendLockedPage } from "./http/locked-page.ts";
+import { notFound, Refusal } from "./http/refusal.ts";
+import { matchPath, type Route } from "./http/route.ts";
+import { createSession, type Session } from "./http/session.ts";
+import { GaugeReader } from "./live/gauges.ts";
+import type { Dashboard, DashboardOptions } from "./options.ts";
+import { pageFolder } from "./page-files.ts";
+import { lookingRoutes } from "./routes/looking.ts";
+import { mediaRoutes } from "./routes/media.ts";
+import { pageRoutes } from "./routes/page.ts";
+import { serviceRoutes } from "./routes/service.ts";
+import { steeringRoutes } from "./routes/steering.ts";
+import { Drivers } from "./runs/drivers.ts";
+import { RunCache } from "./runs/run-cache.ts";
+import { findOperator, type Operator } from "./service/operator.ts";
+
+/** Serves the dashboard until it is closed. @throws PortInUseError */
+export async function startDashboard(options: DashboardOptions): Promise<Dashboard> {
+  const context = contextOf(options);
+  const routes = [
+    ...lookingRoutes(context),
+    ...mediaRoutes(context),
+    ...steeringRoutes(context),
+    ...serviceRoutes(context),
+    ...pageRoutes(await pageFolder()),
+  ];
+  const host = options.host ?? "127.0.0.1";
+  const server = createServer();
+  const port = await listen(server, options.port ?? 0, host);
+  const session = createSession(options.token, port);
+  const hosts = allowedHosts({ host, port });
+  const onDefect = options.onDefect ?? ((error: unknown) => void process.stderr.write(`dashboard: ${String(error)}\n`));
+  server.on("request", (incoming, response) => {
+    void answer({ incoming, response, routes, session, hosts }).catch((error: unknown) => {
+      const refusal = refusalOf(error);
+      if (refusal === null) onDefect(error);
+      fail(incoming, response, refusal ?? new Refusal(500, "INTERNAL", "Something went wrong in the dashboard."));
+    });
+  });
+  const origin = `http://${hosts[0]}`;
+  const address = (path: string) => `${origin}${path}?token=${encodeURIComponent(session.token)}`;
+  return {
+    origin,
+    url: address("/"),
+    runUrl: (runId) => address(`/runs/${encodeURIComponent(runId)}`),
+    async close() {
+      for (const stream of context.streams) stream.end();
+      const closed = new Promise((done) => server.close(done));
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+function contextOf({ show, journal, media, pipelines, loadPipeline }: DashboardOptions): DashboardContext {
+  let operator: Operator | null = null;
+  return {
+    show,
+    journal,
+    media,
+    cache: new RunCache(journal),
+    drivers: new Drivers(),
+    gauges: new GaugeReader(show),
+    pipelines: pipelines ?? [],
+    loadPipeline: loadPipeline ?? (async () => null),
+    operator: async () => (operator ??= await findOperator(show.service.baseUrl)),
+    streams: new Set(),
+  };
+}
+
+interface Request {
+  readonly incoming: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly routes: readonly Route[];
+  readonly session: Session;
+  readonly hosts: readonly string[];
+}
+
+async function answer({ incoming, response, routes, session, hosts }: Request): Promise<void> {
+  for (const [name, value] of Object.entries(SECURITY_HEADERS)) response.setHeader(name, value);
+  const method = incoming.method ?? "GET";
+  checkSender(method, incoming.headers, hosts);
+  const url = parsedUrl(incoming.url ?? "/");
+  if (passDoor(incoming, response, url, session)) return;
+  for (const route of routes) {
+    if (route.method !== (method === "HEAD" ? "GET" : method)) continue;
+    const params = matchPath(route.path, url.pathname);
+    if (params === null) continue;
+    const body = await route.handle({
+      incoming,
+      response,
+      params,
+      query: url.searchParams,
+      json: () => readJson(incoming),
+    });
+    if (body !== undefined) sendJson(response, 200, body);
+    return;
+  }
+  throw notFound("This address");
+}
+
+function parsedUrl(target: string): URL {
+  // Kept as it came: a path is compared segment by segment, and dots in it lead nowhere.
+  if (!target.startsWith("/") || !URL.canParse(`http://dashboard${target}`)) throw notFound("This address");
+  return new URL(`http://dashboard${target}`);
+}
+
+/** A person who navigates sees a page; the page itself reads JSON. */
+function fail(incoming: IncomingMessage, response: ServerResponse, refusal: Refusal): void {
+  const isPerson = incoming.headers.accept?.includes("text/html") === true && !response.headersSent;
+  if (isPerson && (refusal.status === 401 || refusal.status === 404)) sendLockedPage(response, refusal);
+  else sendRefusal(response, refusal);
+}
+
+function listen(server: ReturnType<typeof createServer>, port: number, host: string): Promise<number> {
+  return new Promise((done, failed) => {
+    server.once("error", (error: NodeJS.ErrnoException) => {
+      failed(error.code === "EADDRINUSE" ? new PortInUseError(port, error) : error);
+    });
+    server.listen(port, host, () => done((server.address() as AddressInfo).port));
+  });
+}

@@ -1,0 +1,53 @@
+import type { PlanStep, RunState, StepState } from "../../index.ts";
+import { cut } from "./cut.ts";
+import { currentOutputs, outputView } from "./media-view.ts";
+import type { DecisionView, MediaView } from "./wire.ts";
+
+interface Place {
+  readonly step: string;
+  readonly index: number;
+}
+
+interface Ref {
+  readonly step: string;
+  readonly output: number | "all" | "chosen";
+}
+
+/** What a person (or a rule) is to choose among, and what was chosen. Null for steps that choose nothing. */
+export function decisionOf(state: RunState, plan: PlanStep, step: StepState): DecisionView | null {
+  if (plan.kind !== "approve" && plan.kind !== "pick") return null;
+  const refs = plan.kind === "approve" ? plan.shows : plan.among;
+  const places = refs.flatMap(({ $ref }) => placesOf(state, $ref));
+  const { chosen, approval } = step;
+  const pick =
+    chosen === null ? -1 : places.findIndex(({ step, index }) => step === chosen.step && index === chosen.index);
+  return {
+    shows: places.map((place) => viewAt(state, place)),
+    choose: plan.kind === "pick" || plan.choose,
+    message: plan.kind === "approve" && plan.message !== null ? cut(plan.message, 2000) : null,
+    approved: approval?.approved ?? null,
+    note: approval?.note == null ? null : cut(approval.note, 2000),
+    pick: pick < 0 ? null : pick,
+  };
+}
+
+/** Outputs that are there, in the order in which a pick counts them; what stands for another output is looked through. */
+function placesOf(state: RunState, ref: Ref): readonly Place[] {
+  const step = state.steps[ref.step];
+  if (step === undefined) return [];
+  if (step.chosen !== null) return [step.chosen];
+  if (step.expanded !== null) return step.expanded.flatMap(({ $ref }) => placesOf(state, $ref));
+  const there = currentOutputs(step).filter(({ status, phase }) => status === "COMPLETED" && phase !== "expired");
+  const wanted = ref.output === "chosen" ? 0 : ref.output;
+  return there
+    .filter(({ index }) => wanted === "all" || index === wanted)
+    .map(({ index }) => ({ step: ref.step, index }));
+}
+
+function viewAt(state: RunState, { step: path, index }: Place): MediaView {
+  const step = state.steps[path];
+  const output = step === undefined ? undefined : currentOutputs(step).find((one) => one.index === index);
+  if (step !== undefined && output !== undefined) return outputView(state, step, output);
+  const nothing = { contentType: null, sizeBytes: null, width: null, height: null, durationMs: null, fps: null };
+  return { step: path, index, kind: "other", url: null, ...nothing, state: "pending", error: null, file: null };
+}

@@ -1,0 +1,71 @@
+import type { OutputState, RunState, StepState } from "../../index.ts";
+import { kindOfType } from "../http/media-types.ts";
+import { cut } from "./cut.ts";
+import type { MediaView } from "./wire.ts";
+
+/** Outputs that count: of the newest attempt, of a task, or taken over. */
+export function currentOutputs(step: StepState): readonly OutputState[] {
+  if (step.outputs !== null) return step.outputs;
+  return step.attempts.length > step.voided ? (step.attempts.at(-1)?.outputs ?? []) : [];
+}
+
+/** Everything of a step that a person can look at. */
+export function mediaOf(state: RunState, step: StepState): readonly MediaView[] {
+  if (step.upload !== null) {
+    const { contentType, sizeBytes, sha256 } = step.upload;
+    return [
+      { ...blank(step.path, "upload"), ...bytes(state.runId, step.path, "upload", { contentType, sizeBytes, sha256 }) },
+    ];
+  }
+  return currentOutputs(step)
+    .filter(({ voiceId }) => voiceId === null)
+    .map((output) => outputView(state, step, output));
+}
+
+export function outputView(state: RunState, step: StepState, output: OutputState): MediaView {
+  const { index, copy, contentType } = output;
+  const placed = state.files.find((file) => file.step === step.path && file.index === index);
+  return {
+    ...blank(step.path, index),
+    kind: kindOfType(contentType),
+    contentType,
+    width: output.width,
+    height: output.height,
+    durationMs: output.durationMs,
+    fps: output.fps,
+    state: output.phase,
+    error: output.error === null ? null : cut(output.error.message, 300),
+    file: placed?.file ?? null,
+    ...(copy !== null && bytes(state.runId, step.path, index, copy)),
+  };
+}
+
+function blank(step: string, index: number | "upload"): MediaView {
+  return {
+    step,
+    index,
+    kind: "other",
+    url: null,
+    contentType: null,
+    sizeBytes: null,
+    width: null,
+    height: null,
+    durationMs: null,
+    fps: null,
+    state: "downloaded",
+    error: null,
+    file: null,
+  };
+}
+
+interface Copy {
+  readonly sha256: string;
+  readonly sizeBytes: number;
+  readonly contentType: string;
+}
+
+/** The hash in the address only tells two versions apart; what is sent is looked up in the journal. */
+function bytes(runId: string, step: string, index: number | "upload", { contentType, sizeBytes, sha256 }: Copy) {
+  const url = `/media/${encodeURIComponent(runId)}/${encodeURIComponent(step)}/${index}?v=${sha256.slice(0, 12)}`;
+  return { kind: kindOfType(contentType), contentType, sizeBytes, url };
+}

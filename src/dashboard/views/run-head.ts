@@ -1,0 +1,96 @@
+import type { RunRow, RunState, StepState } from "../../index.ts";
+import { cut } from "./cut.ts";
+import { mediaOf } from "./media-view.ts";
+import type { MediaView, RunHead, RunStatus, RunSummary, StepCounts } from "./wire.ts";
+
+const MOST_COVERS = 4;
+
+/** A run in the list. */
+export function runSummary(state: RunState, row: Pick<RunRow, "updatedAt">): RunSummary {
+  const { planned, pause } = state;
+  return {
+    id: state.runId,
+    pipeline: planned.plan.pipeline,
+    status: state.status,
+    createdAt: state.createdAt,
+    updatedAt: row.updatedAt,
+    finishedAt: state.finishedAt,
+    spentMicros: state.spentMicros,
+    heldMicros: state.heldMicros,
+    budgetMicros: state.budgetMicros,
+    quoteMicros: planned.quoteMicros,
+    pause:
+      pause === null ? null : { ...pause, message: cut(pause.message, 500), fundingUrl: safeUrl(pause.fundingUrl) },
+    message: state.message === null ? null : cut(state.message, 500),
+    counts: countSteps(state),
+    covers: coversOf(state),
+  };
+}
+
+export interface HeadFacts {
+  readonly updatedAt: number;
+  readonly trouble: string | null;
+  readonly drivenHere: boolean;
+}
+
+/** A run as its own screen shows it. */
+export function runHead(state: RunState, { updatedAt, trouble, drivenHere }: HeadFacts): RunHead {
+  const { planned } = state;
+  return {
+    ...runSummary(state, { updatedAt }),
+    seq: state.seq,
+    startedAt: state.startedAt,
+    baseUrl: planned.baseUrl,
+    keyId: planned.keyId,
+    outDir: planned.outDir,
+    source: planned.source === null ? null : `${planned.source.file}#${planned.source.exportName}`,
+    maxUnquotedMicros: state.maxUnquotedMicros,
+    jobsAtOnce: planned.limits.total,
+    files: state.files,
+    trouble,
+    drivenHere,
+  };
+}
+
+const places: Readonly<Record<StepState["status"], Exclude<keyof StepCounts, "total">>> = {
+  waiting: "waiting",
+  running: "active",
+  unresolved: "active",
+  succeeded: "done",
+  partial: "done",
+  failed: "failed",
+  skipped: "skipped",
+  cancelled: "skipped",
+};
+
+function countSteps(state: RunState): StepCounts {
+  const { steps } = state.planned.plan;
+  const counts = { total: steps.length, done: 0, active: 0, waiting: 0, failed: 0, skipped: 0 };
+  for (const { path } of steps) counts[places[state.steps[path]!.status]] += 1;
+  return counts;
+}
+
+/** What the pipeline returns first, then what came last; pictures and films only. */
+function coversOf(state: RunState): readonly MediaView[] {
+  const returned = [...new Set(state.files.map(({ step }) => step))];
+  const latest = state.planned.plan.steps.map(({ path }) => path).reverse();
+  const covers: MediaView[] = [];
+  for (const path of new Set([...returned, ...latest])) {
+    const step = state.steps[path];
+    if (step === undefined || step.upload !== null) continue;
+    covers.push(
+      ...mediaOf(state, step).filter(({ url, kind }) => url !== null && (kind === "image" || kind === "video")),
+    );
+    if (covers.length >= MOST_COVERS) break;
+  }
+  return covers.slice(0, MOST_COVERS);
+}
+
+/** Only addresses that lead to a page; a journal could hold any text. */
+function safeUrl(url: string | null): string | null {
+  return url !== null && /^https?:\/\//i.test(url) ? url : null;
+}
+
+export function isRunStatus(status: string): status is RunStatus {
+  return ["planned", "running", "paused", "succeeded", "partial", "failed", "cancelled"].includes(status);
+}

@@ -1,0 +1,28 @@
+import type { JournalStore, RunState } from "../../index.ts";
+import { cutJson } from "./cut.ts";
+import { eventLine } from "./event-line.ts";
+import { stepView } from "./step-view.ts";
+import type { StepDetail } from "./wire.ts";
+
+const MOST_LINES = 100;
+const MOST_NEIGHBOURS = 200;
+
+/** All about one step; null when the run has none of this name. */
+export async function stepDetail(journal: JournalStore, state: RunState, path: string): Promise<StepDetail | null> {
+  const { steps } = state.planned.plan;
+  const plan = steps.find((step) => step.path === path);
+  if (plan === undefined) return null;
+  const events = await journal.read(state.runId);
+  const own = events.filter(({ event }) => "step" in event && event.step === path);
+  const sent = state.steps[path]!.attempts.at(-1)?.input;
+  const { value, isCut } = cutJson(sent ?? ("input" in plan ? plan.input : null));
+  return {
+    step: stepView(state, plan),
+    input: value,
+    inputIsCut: isCut,
+    value: cutJson(state.steps[path]!.value ?? null).value,
+    needs: plan.needs.slice(0, MOST_NEIGHBOURS),
+    usedBy: steps.flatMap((step) => (step.needs.includes(path) ? [step.path] : [])).slice(0, MOST_NEIGHBOURS),
+    events: own.slice(-MOST_LINES).map(eventLine),
+  };
+}

@@ -1,0 +1,289 @@
+/**
+ * What server and page say to each other. Types only, so that the page can share them. Money is micro-dollars, instants
+ * are epoch milliseconds; texts of users are cut to a length that can be shown.
+ */
+
+export type RunStatus = "planned" | "running" | "paused" | "succeeded" | "partial" | "failed" | "cancelled";
+
+/** What a step is doing, in the words of a person who looks at it. */
+export type StepPhase =
+  | "waiting"
+  | "uploading"
+  | "submitting"
+  | "queued"
+  | "rendering"
+  | "downloading"
+  | "asking"
+  | "working"
+  | "approval"
+  | "unresolved"
+  | "succeeded"
+  | "partial"
+  | "failed"
+  | "skipped"
+  | "cancelled";
+
+export interface PauseView {
+  readonly reason: string;
+  readonly message: string;
+  readonly fundingUrl: string | null;
+  readonly requiredMicros: number | null;
+  readonly balanceMicros: number | null;
+}
+
+/** How many steps are where. */
+export interface StepCounts {
+  readonly total: number;
+  readonly done: number;
+  readonly active: number;
+  readonly waiting: number;
+  readonly failed: number;
+  readonly skipped: number;
+}
+
+/** One output, or one uploaded file, that can be looked at. */
+export interface MediaView {
+  readonly step: string;
+  /** Position in the step's outputs; `upload` for an upload's file. */
+  readonly index: number | "upload";
+  readonly kind: "image" | "video" | "audio" | "other";
+  /** Where its bytes are; null while there is no copy on this machine. */
+  readonly url: string | null;
+  readonly contentType: string | null;
+  readonly sizeBytes: number | null;
+  readonly width: number | null;
+  readonly height: number | null;
+  readonly durationMs: number | null;
+  readonly fps: number | null;
+  readonly state: string;
+  readonly error: string | null;
+  /** Named file below the run's folder, for what the pipeline returns. */
+  readonly file: string | null;
+}
+
+export interface RunSummary {
+  readonly id: string;
+  readonly pipeline: string;
+  readonly status: RunStatus;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  readonly finishedAt: number | null;
+  readonly spentMicros: number;
+  readonly heldMicros: number;
+  readonly budgetMicros: number | null;
+  readonly quoteMicros: number | null;
+  readonly pause: PauseView | null;
+  readonly message: string | null;
+  readonly counts: StepCounts;
+  /** Up to four results, newest last. */
+  readonly covers: readonly MediaView[];
+}
+
+export interface RunsPage {
+  readonly rows: readonly RunSummary[];
+  /** Rows that match, shown or not. */
+  readonly matching: number;
+  /** Rows by status, whatever the filter. */
+  readonly byStatus: { readonly [status: string]: number };
+}
+
+export interface RunHead extends RunSummary {
+  readonly seq: number;
+  readonly startedAt: number | null;
+  readonly baseUrl: string;
+  readonly keyId: string;
+  readonly outDir: string;
+  readonly source: string | null;
+  readonly maxUnquotedMicros: number | null;
+  readonly jobsAtOnce: number;
+  readonly files: readonly {
+    readonly name: string;
+    readonly step: string;
+    readonly index: number;
+    readonly file: string;
+  }[];
+  /** What went wrong when this dashboard last drove the run; null when nothing did. */
+  readonly trouble: string | null;
+  /** True while this dashboard drives it. */
+  readonly drivenHere: boolean;
+}
+
+export interface AttemptView {
+  readonly n: number;
+  readonly phase: string;
+  readonly model: string | null;
+  readonly jobId: string | null;
+  readonly quoteMicros: number | null;
+  readonly basis: string | null;
+  readonly holdMicros: number;
+  readonly costMicros: number | null;
+  readonly money: string;
+  readonly error: string | null;
+  readonly submittedAt: number | null;
+  readonly completedAt: number | null;
+  /** True when the step was made again since. */
+  readonly voided: boolean;
+}
+
+export interface StepView {
+  readonly path: string;
+  readonly kind: string;
+  readonly model: string | null;
+  /** Media kind, `voice` or `value`; null where that is not known beforehand. */
+  readonly yields: string | null;
+  readonly needs: readonly string[];
+  readonly status: string;
+  readonly phase: StepPhase;
+  readonly reason: string | null;
+  /** The prompt or text in short. */
+  readonly ask: string | null;
+  readonly startedAt: number | null;
+  readonly finishedAt: number | null;
+  readonly quoteMicros: number | null;
+  readonly basis: string | null;
+  readonly costMicros: number | null;
+  readonly heldMicros: number;
+  readonly attempts: readonly AttemptView[];
+  readonly media: readonly MediaView[];
+  readonly voiceId: string | null;
+  /** Only of approvals and picks. */
+  readonly decision: DecisionView | null;
+  /** The run that it was taken over from. */
+  readonly reusedFrom: string | null;
+}
+
+export interface DecisionView {
+  readonly shows: readonly MediaView[];
+  readonly choose: boolean;
+  readonly message: string | null;
+  readonly approved: boolean | null;
+  readonly note: string | null;
+  /** Position in `shows`. */
+  readonly pick: number | null;
+}
+
+/** Progress of a step: 0 to 1, and when the service expects it to be done. */
+export interface ProgressView {
+  readonly step: string;
+  readonly fraction: number | null;
+  readonly dueAt: number | null;
+}
+
+export interface EventLine {
+  readonly seq: number;
+  readonly at: number;
+  readonly type: string;
+  readonly step: string | null;
+  readonly text: string;
+}
+
+/** A change of a run, sent as it comes; the first one of a page holds everything. */
+export interface RunPatch {
+  /** True: `steps` are all there are. */
+  readonly full: boolean;
+  readonly head: RunHead;
+  readonly steps: readonly StepView[];
+  /** The newest events since, at most 200 of them. */
+  readonly events: readonly EventLine[];
+  readonly progress: readonly ProgressView[];
+}
+
+export interface StepDetail {
+  readonly step: StepView;
+  /** The input as it was (or is to be) sent; long texts are cut. */
+  readonly input: unknown;
+  readonly inputIsCut: boolean;
+  readonly value: unknown;
+  readonly needs: readonly string[];
+  readonly usedBy: readonly string[];
+  readonly events: readonly EventLine[];
+}
+
+export interface SpanView {
+  readonly step: string;
+  readonly attempt: number;
+  readonly phase: string;
+  readonly from: number;
+  readonly to: number | null;
+}
+
+export interface Gauges {
+  readonly balanceMicros: number | null;
+  /** Why the balance is not known. */
+  readonly balanceError: string | null;
+  readonly pace: {
+    readonly sent: number;
+    readonly inFlight: number;
+    readonly queued: number;
+    readonly pausedUntil: number | null;
+    readonly limitPerMinute: number | null;
+    /** Requests that this process sent within the last minute. */
+    readonly lastMinute: number;
+  };
+}
+
+export interface ServiceView {
+  readonly kind: "hosted" | "local";
+  readonly baseUrl: string;
+  readonly keyId: string | null;
+  /** The local service's own counts; null when another one is used. */
+  readonly local: LocalView | null;
+}
+
+export interface LocalView {
+  readonly jobs: number;
+  readonly runningJobs: number;
+  readonly byModel: { readonly [model: string]: number };
+  readonly chargedMicros: number;
+  readonly refundedMicros: number;
+  readonly replayedSubmits: number;
+  readonly openStreams: number;
+  readonly requests: readonly { readonly route: string; readonly count: number; readonly failed: number }[];
+  readonly faults: readonly { readonly kind: string; readonly text: string; readonly struck: number }[];
+}
+
+export interface PlanView {
+  readonly ok: boolean;
+  readonly problems: readonly {
+    readonly code: string;
+    readonly step: string | null;
+    readonly field: string | null;
+    readonly message: string;
+  }[];
+  readonly steps: readonly StepView[];
+  readonly minMicros: number;
+  /** Null when a step has neither a price nor a maximum. */
+  readonly maxMicros: number | null;
+  readonly forecastMs: number | null;
+  readonly criticalPath: readonly string[];
+}
+
+export interface OfferedView {
+  readonly name: string;
+  readonly pipeline: string;
+  /** Input to begin with, as JSON text. */
+  readonly sample: string;
+}
+
+export interface CandidateView {
+  readonly jobId: string;
+  readonly status: string;
+  readonly createdAt: string | null;
+}
+
+/** What going on would do and cost. */
+export interface ResumeView {
+  /** Steps whose code changed since the plan: compared only where the code is found. */
+  readonly drift: {
+    readonly changed: readonly string[];
+    readonly added: readonly string[];
+    readonly gone: readonly string[];
+  } | null;
+  readonly stale: readonly string[];
+  readonly costMicros: { readonly min: number; readonly max: number | null } | null;
+  readonly note: string | null;
+}
+
+export interface ErrorBody {
+  readonly error: { readonly code: string; readonly message: string };
+}
