@@ -1,15 +1,17 @@
 import { type Clock, sleep } from "../api/index.ts";
 import { ShowrunnerError } from "../errors.ts";
 import { EVENT_VERSION, type RunEvent, type StoredEvent } from "../journal/events.ts";
-import { apply, FOLD_VERSION } from "../journal/fold.ts";
+import { apply, FOLD_VERSION, fold } from "../journal/fold.ts";
 import { isRunFinal, type RunState } from "../journal/state.ts";
-import type { InboxEntry, JournalStore, Lease, Progress } from "../journal/store.ts";
+import type { CommitOutcome, InboxEntry, JournalStore, Lease, Progress, SpendingGuard } from "../journal/store.ts";
 import type { Json, Plan, PlanStep } from "../plan/plan.ts";
 import { type Command, commandId } from "../run/command.ts";
 import { decide } from "../run/decide.ts";
 import { inboxEvents } from "../run/inbox.ts";
 import { ledgerChanges } from "../run/ledger.ts";
+import type { Room } from "../run/room.ts";
 import { type EffectContext, type EffectResult, perform } from "./effects/index.ts";
+import type { SpendingWatch } from "./spending.ts";
 
 /** Another process took the run over: this one stopped and wrote nothing more. */
 export class RunTakenOverError extends ShowrunnerError {
@@ -24,6 +26,8 @@ export class RunTakenOverError extends ShowrunnerError {
 export interface DriveDependencies extends Omit<EffectContext, "state" | "signal" | "priority" | "emit" | "progress"> {
   readonly store: JournalStore;
   readonly clock: Clock;
+  /** What runs may spend together, beside each run's own budget. */
+  readonly spending: SpendingWatch;
   readonly idempotencyWindowMs: number;
   /** How long a frozen holder keeps the run. */
   readonly leaseMs: number;
@@ -55,6 +59,12 @@ export function drive(deps: DriveDependencies, state: RunState, lease: Lease, op
   return new Driver(deps, state, lease, options).run();
 }
 
+interface Decided {
+  readonly events: readonly RunEvent[];
+  readonly commands: readonly Command[];
+  readonly wakeAt: number | null;
+}
+
 class Driver {
   readonly #deps: DriveDependencies;
   readonly #state: RunState;
@@ -67,6 +77,8 @@ class Driver {
   /** Aborts what may be broken off at any moment: everything but submits. */
   readonly #interrupt = new AbortController();
   #failure: unknown = null;
+  /** The state holds what the journal does not. */
+  #isBehind = false;
   #scheduled: { readonly plan: Plan; readonly schedule: Schedule } | null = null;
   #wake: () => void = () => {};
 
@@ -95,18 +107,47 @@ class Driver {
   async #loop(): Promise<void> {
     for (;;) {
       if (this.#failure !== null) return this.#leave(this.#failure);
-      const inbox = await this.#deps.store.inbox(this.#state.runId);
-      const { events, commands, wakeAt } = this.#turn(inbox);
-      if (events.length > 0 || inbox.length > 0) await this.#commit(events, inbox);
-      for (const command of commands) this.#start(command);
-      if (this.#answers.length > 0) continue;
-      if (this.#isThrough() && (await this.#park())) return;
-      if (this.#active.size > 0 || wakeAt !== null) await this.#pause(wakeAt);
+      try {
+        if (await this.#goOn()) return;
+      } catch (error) {
+        this.#isBehind = true;
+        this.#failure ??= error;
+      }
+    }
+  }
+
+  /** Decides, makes it durable, begins it, and waits for what may change anything; true once the run is parked. */
+  async #goOn(): Promise<boolean> {
+    const { commands, wakeAt } = await this.#advance();
+    for (const command of commands) this.#start(command);
+    if (this.#answers.length > 0) return false;
+    if (this.#isThrough() && (await this.#park())) return true;
+    if (this.#active.size > 0 || wakeAt !== null) await this.#pause(wakeAt);
+    return false;
+  }
+
+  /** What leaves too little to other runs or the wallet is taken back and decided anew. */
+  async #advance(): Promise<Decided> {
+    const inbox = await this.#deps.store.inbox(this.#state.runId);
+    const answers = this.#answers.splice(0);
+    try {
+      for (let rooms: readonly Room[] = []; ; ) {
+        const decided = this.#turn(answers, inbox, rooms);
+        if (decided.events.length === 0 && inbox.length === 0) return decided;
+        const room = await this.#commit(decided.events, inbox);
+        if (room === null) return decided;
+        await this.#reload();
+        rooms = [...rooms.filter(({ limit }) => limit !== room.limit), room];
+      }
+    } catch (error) {
+      // Not in the journal: kept for another try.
+      this.#answers.unshift(...answers);
+      throw error;
     }
   }
 
   /** One decision after the other until nothing more follows without the world's help; nothing is done yet. */
-  #turn(inbox: readonly InboxEntry[]): { events: RunEvent[]; commands: Command[]; wakeAt: number | null } {
+  #turn(answers: readonly RunEvent[], inbox: readonly InboxEntry[], rooms: readonly Room[]): Decided {
     const at = this.#deps.now();
     const events: RunEvent[] = [];
     const commands = new Map<string, Command>();
@@ -116,7 +157,7 @@ class Driver {
         events.push(event);
       }
     };
-    take(this.#answers.splice(0));
+    take(answers);
     for (const entry of inbox) take(inboxEvents(this.#state, entry.message));
     if (this.#options.stop.aborted) take(stopEvents(this.#state));
     for (;;) {
@@ -126,6 +167,7 @@ class Driver {
         active: new Set([...this.#active, ...commands.keys()]),
         notBefore: this.#notBefore,
         idempotencyWindowMs: this.#deps.idempotencyWindowMs,
+        rooms: without(rooms, heldBy(events)),
       });
       take(decision.events);
       for (const command of decision.commands) commands.set(commandId(command), command);
@@ -143,28 +185,57 @@ class Driver {
     return this.#scheduled.schedule;
   }
 
-  async #commit(events: readonly RunEvent[], inbox: readonly InboxEntry[], park = false): Promise<boolean> {
+  /** Null once it is durable; else how much room there was for its holds. */
+  async #commit(events: readonly RunEvent[], inbox: readonly InboxEntry[]): Promise<Room | null> {
+    const { spending } = this.#deps;
+    const makesHold = ledgerChanges(events).some(({ type }) => type === "hold");
+    if (!makesHold) {
+      await this.#write(events, inbox);
+      return null;
+    }
+    for (let fresh = false; ; fresh = true) {
+      const guard = await spending.guard(fresh);
+      if (guard !== undefined && "limit" in guard) return guard;
+      const outcome = await this.#write(events, inbox, guard === undefined ? {} : { guard });
+      if (outcome.committed) {
+        spending.reserved();
+        return null;
+      }
+      if (outcome.reason === "inbox") throw new Error("Only a park is refused for its inbox.");
+      if (outcome.reason === "floor" && !fresh) continue;
+      return spending.room(outcome, guard!, this.#isSubmitting());
+    }
+  }
+
+  async #write(
+    events: readonly RunEvent[],
+    inbox: readonly InboxEntry[],
+    more: { readonly guard?: SpendingGuard; readonly park?: boolean } = {},
+  ): Promise<Exclude<CommitOutcome, { readonly reason: "fenced" }>> {
     const at = this.#deps.now();
     const lastSeq = this.#state.seq;
     const afterSeq = lastSeq - events.length;
     const outcome = await this.#deps.store.commit({
-      lease: this.#lease,
-      afterSeq,
-      at,
-      events,
-      ledger: ledgerChanges(events),
+      ...{ lease: this.#lease, afterSeq, at, events, ledger: ledgerChanges(events), status: this.#state.status },
       inbox: inbox.map((entry) => entry.id),
-      status: this.#state.status,
-      ...(park ? { park, snapshot: { foldVersion: FOLD_VERSION, seq: lastSeq, state: asJson(this.#state) } } : {}),
+      ...(more.park && { snapshot: { foldVersion: FOLD_VERSION, seq: lastSeq, state: asJson(this.#state) } }),
+      ...more,
     });
-    if (!outcome.committed) {
-      if (outcome.reason === "inbox") return false;
-      throw new RunTakenOverError(this.#state.runId);
-    }
-    if (events.length > 0) {
+    if (!outcome.committed && outcome.reason === "fenced") throw new RunTakenOverError(this.#state.runId);
+    if (outcome.committed && events.length > 0) {
       this.#options.onEvents(events.map((event, index) => this.#stored(afterSeq + 1 + index, at, event)));
     }
-    return true;
+    return outcome;
+  }
+
+  /** Back to what the journal says; whoever looks at the state keeps looking at the same object. */
+  async #reload(): Promise<void> {
+    Object.assign(this.#state, fold(await this.#deps.store.read(this.#state.runId)));
+    this.#isBehind = false;
+  }
+
+  #isSubmitting(): boolean {
+    return [...this.#active].some((id) => id.startsWith("submit:") || id.startsWith("chat:"));
   }
 
   #start(command: Command): void {
@@ -217,27 +288,37 @@ class Driver {
   }
 
   /** Gives the lease back together with a snapshot; false when somebody wrote to the inbox meanwhile. */
-  #park(): Promise<boolean> {
-    return this.#commit([], [], true);
+  async #park(): Promise<boolean> {
+    return (await this.#write([], [], { park: true })).committed;
   }
 
   /** Something is wrong outside the run: let submits under way finish, write down what they answered, and go. */
   async #leave(failure: unknown): Promise<never> {
     this.#interrupt.abort(new Error("The run stopped."));
-    while (this.#active.size > 0) await this.#pause(null);
+    while (this.#active.size > 0) {
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    }
     if (!(failure instanceof RunTakenOverError)) {
-      const at = this.#deps.now();
-      const answers = this.#answers.splice(0);
-      for (const event of answers) apply(this.#state, this.#stored(this.#state.seq + 1, at, event));
-      await this.#commit(answers, []).catch(() => {});
+      await this.#keepAnswers().catch(() => {});
       await this.#deps.store.releaseLease(this.#lease).catch(() => {});
     }
     throw failure;
   }
 
+  /** Writes down what submits under way answered, where that is possible; else they are sent again under their keys. */
+  async #keepAnswers(): Promise<void> {
+    if (this.#isBehind) await this.#reload();
+    const at = this.#deps.now();
+    const answers = this.#answers.splice(0);
+    for (const event of answers) apply(this.#state, this.#stored(this.#state.seq + 1, at, event));
+    await this.#write(answers, []);
+  }
+
   /** Waits for an answer, the inbox, a stop, or an instant. */
   async #pause(until: number | null): Promise<void> {
-    if (this.#answers.length > 0 || (this.#failure !== null && !this.#interrupt.signal.aborted)) return;
+    if (this.#answers.length > 0 || this.#failure !== null) return;
     let timer: { cancel(): void } | null = null;
     await new Promise<void>((resolve) => {
       this.#wake = resolve;
@@ -282,6 +363,14 @@ function stopEvents(state: RunState): readonly RunEvent[] {
   if (isRunFinal(state.status) || state.pause?.reason === "stopped") return [];
   const start: readonly RunEvent[] = state.status === "planned" ? [{ type: "run.started" }] : [];
   return [...start, { type: "run.paused", reason: "stopped", message: "stopped on request" }];
+}
+
+function heldBy(events: readonly RunEvent[]): number {
+  return ledgerChanges(events).reduce((sum, change) => sum + (change.type === "hold" ? change.amountMicros : 0), 0);
+}
+
+function without(rooms: readonly Room[], heldMicros: number): readonly Room[] {
+  return rooms.map((room) => (room.limit === "later" ? room : { ...room, roomMicros: room.roomMicros - heldMicros }));
 }
 
 function asJson(state: RunState): Json {

@@ -3,6 +3,7 @@ import { join, resolve } from "node:path";
 import type { z } from "zod";
 import { type Client, type Clock, type JobSummary, systemClock } from "../api/index.ts";
 import type { Pipeline, Returns } from "../define/index.ts";
+import { accountOf } from "../journal/account.ts";
 import { RunUnknownError } from "../journal/errors.ts";
 import type { StoredEvent } from "../journal/events.ts";
 import { planStep, type RunPlanned, type RunState } from "../journal/state.ts";
@@ -18,6 +19,7 @@ import { Driving, REMEMBERED_RUNS, type Start } from "./driving.ts";
 import type { Service } from "./embedded-service.ts";
 import { InvalidOptionError, OverBudgetError, PlanProblemsError } from "./errors.ts";
 import type { StepExplanation } from "./explain.ts";
+import { noFunctions, pipelineFunctions } from "./functions.ts";
 import { collectGarbage, type GcOptions, type GcReport } from "./gc.ts";
 import { UploadHandles } from "./handles.ts";
 import type { MediaStore } from "./media-store.ts";
@@ -28,9 +30,11 @@ import { compareWithService, type ReconcileReport } from "./reconcile.ts";
 import type { ResultsOf } from "./results.ts";
 import { RunShelf } from "./run-shelf.ts";
 import type { CompareOptions, OpenOptions, ResumeOptions, RunHandle, RunOptions, Showrunner } from "./showrunner.ts";
+import { Spending, type SpendingLimits } from "./spending.ts";
 
 export interface Parts {
   readonly options: OpenOptions;
+  readonly limits: SpendingLimits;
   readonly store: JournalStore;
   readonly ownsStore: boolean;
   readonly media: MediaStore;
@@ -48,6 +52,7 @@ export class EmbeddedShowrunner implements Showrunner {
   readonly #shelf: RunShelf;
   readonly #planner: Planner;
   readonly #driving: Driving;
+  readonly #spending: Spending;
   readonly #now = () => this.#clock.now();
 
   constructor(parts: Parts) {
@@ -62,6 +67,11 @@ export class EmbeddedShowrunner implements Showrunner {
     this.#handles = new UploadHandles({ client, store, media, now: this.#now });
     const recent = () => this.#shelf.all(REMEMBERED_RUNS);
     this.#planner = new Planner({ client, media, handles: this.#handles, now: this.#now, recent });
+    this.#spending = new Spending({
+      ...{ client, store, now: this.#now },
+      account: accountOf({ baseUrl: origin, keyId: client.keyId }),
+      ...parts.limits,
+    });
     this.#driving = new Driving({
       ...{ client, store, media },
       shelf: this.#shelf,
@@ -239,7 +249,7 @@ export class EmbeddedShowrunner implements Showrunner {
     return this.#store.send(runId, message, this.#now());
   }
 
-  #dependencies(_state: RunState, _how: Start): DriveDependencies {
+  #dependencies(state: RunState, { pipeline }: Start): DriveDependencies {
     const { options, media } = this.#parts;
     return {
       client: this.client,
@@ -250,7 +260,10 @@ export class EmbeddedShowrunner implements Showrunner {
       store: this.#store,
       clock: this.#clock,
       now: this.#now,
+      functions: pipeline === undefined ? noFunctions : pipelineFunctions(pipeline, state),
+      expansions: this.#planner,
       follow: options.follow ?? "auto",
+      spending: this.#spending.watch(),
       leaseMs: options.leaseMs ?? 30_000,
       idempotencyWindowMs: options.idempotencyWindowMs ?? 24 * 3_600_000,
       inboxEveryMs: 1000,

@@ -17,6 +17,7 @@ import { openMediaStore } from "./media-store.ts";
 import type { Quote } from "./quote.ts";
 import type { ReconcileReport } from "./reconcile.ts";
 import type { ResultsOf } from "./results.ts";
+import { spendingLimits } from "./spending.ts";
 import type { RunUpdate } from "./updates.ts";
 
 export interface OpenOptions extends ServiceOptions {
@@ -31,6 +32,19 @@ export interface OpenOptions extends ServiceOptions {
   readonly leaseMs?: number | undefined;
   /** An unanswered submit older than this is not sent again, milliseconds. Default 24 h. */
   readonly idempotencyWindowMs?: number | undefined;
+  /**
+   * The most that all runs of this account on this journal may have spent and reserved together, a decimal of US dollars;
+   * looked at in the transaction that reserves for a submit, so that it holds across processes. A submit that would
+   * exceed it is not sent: its run pauses (`budget`). Runs that `gc` removed count no more. Default: environment
+   * SHOWRUNNER_SPENDING_CAP, else none.
+   */
+  readonly spendingCap?: string | undefined;
+  /**
+   * What the wallet must keep, a decimal of US dollars. A submit that could bring it below, with everything charged that
+   * runs of this journal have reserved, is not sent: its run pauses (`funds`). Needs a key that may read the balance.
+   * Default: environment SHOWRUNNER_WALLET_FLOOR, else none.
+   */
+  readonly walletFloor?: string | undefined;
 }
 
 export interface RunOptions {
@@ -211,13 +225,14 @@ export interface Showrunner {
 
 /** Opens journal, media store and service. Close it when done. */
 export async function openShowrunner(options: OpenOptions = {}): Promise<Showrunner> {
+  const limits = spendingLimits(options);
   const journal = options.journal ?? process.env.SHOWRUNNER_JOURNAL ?? ".showrunner/journal.db";
   const store = typeof journal === "string" ? await openSqliteJournal(journal) : journal;
   try {
     const folder = typeof journal === "string" ? dirname(journal) : ".showrunner";
     const media = await openMediaStore(resolve(options.mediaDir ?? join(folder, "media")));
     const service = await openService(options);
-    return new EmbeddedShowrunner({ options, store, ownsStore: typeof journal === "string", media, service });
+    return new EmbeddedShowrunner({ options, limits, store, ownsStore: typeof journal === "string", media, service });
   } catch (error) {
     if (typeof journal === "string") await store.close();
     throw error;

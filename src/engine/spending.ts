@@ -1,0 +1,107 @@
+import { ApiError, type Client } from "../api/index.ts";
+import type { CommitOutcome, JournalStore, SpendingGuard } from "../journal/store.ts";
+import type { Room } from "../run/room.ts";
+import { isPassing, TROUBLE_WAIT_MS, throwAccountTrouble } from "./effects/service-trouble.ts";
+import { usdOption } from "./options.ts";
+import { Wallet } from "./wallet.ts";
+
+/** While charges of others are on their way to the wallet, a run that finds no room waits this long before it pauses. */
+const PATIENCE_MS = 15_000;
+const ASK_AGAIN_MS = 1_000;
+
+type Refusal = Extract<CommitOutcome, { readonly reason: "cap" | "floor" }>;
+
+/** What runs may spend together; null: no limit. */
+export interface SpendingLimits {
+  readonly capMicros: number | null;
+  readonly floorMicros: number | null;
+}
+
+/** From options, else from the environment; throws `InvalidOptionError` for what is no amount. */
+export function spendingLimits(options: {
+  readonly spendingCap?: string | undefined;
+  readonly walletFloor?: string | undefined;
+  readonly env?: Readonly<Record<string, string | undefined>> | undefined;
+}): SpendingLimits {
+  const env = options.env ?? process.env;
+  const limit = (option: string, given: string | undefined, variable: string) =>
+    given === undefined ? usdOption(variable, env[variable] || undefined) : usdOption(option, given);
+  return {
+    capMicros: limit("spendingCap", options.spendingCap, "SHOWRUNNER_SPENDING_CAP"),
+    floorMicros: limit("walletFloor", options.walletFloor, "SHOWRUNNER_WALLET_FLOOR"),
+  };
+}
+
+export interface SpendingParts extends SpendingLimits {
+  readonly client: Client;
+  readonly store: JournalStore;
+  /** As the ledger groups runs: see `accountOf`. */
+  readonly account: string;
+  readonly now: () => number;
+}
+
+/** What one process lets its runs spend together: a cap over all runs of the account, and a floor under its wallet. */
+export class Spending {
+  readonly #parts: SpendingParts;
+  readonly #wallet: Wallet;
+
+  constructor(parts: SpendingParts) {
+    this.#parts = parts;
+    this.#wallet = new Wallet(parts);
+  }
+
+  /** For one drive of one run. */
+  watch(): SpendingWatch {
+    return new SpendingWatch(this.#parts, this.#wallet);
+  }
+}
+
+export class SpendingWatch {
+  readonly #parts: SpendingParts;
+  readonly #wallet: Wallet;
+  /** Since when there is no room, only because charges are on their way. */
+  #waitingSince: number | null = null;
+
+  constructor(parts: SpendingParts, wallet: Wallet) {
+    this.#parts = parts;
+    this.#wallet = wallet;
+  }
+
+  /**
+   * What a commit that makes holds must leave; undefined when nothing is asked for. A room means: not now, the wallet
+   * cannot be reached. Throws for a key that may not read the balance. `fresh`: ask, whatever was answered before.
+   */
+  async guard(fresh: boolean): Promise<SpendingGuard | Room | undefined> {
+    const { capMicros, floorMicros, now } = this.#parts;
+    if (floorMicros === null) return capMicros === null ? undefined : { capMicros, wallet: null };
+    try {
+      return { capMicros, wallet: { ...(await this.#wallet.balance(fresh)), floorMicros } };
+    } catch (error) {
+      throwAccountTrouble(error);
+      if (!isPassing(error) && !(error instanceof ApiError)) throw error;
+      return { limit: "later", roomMicros: 0, askAgainAt: now() + TROUBLE_WAIT_MS };
+    }
+  }
+
+  /** How much room a refusal leaves. `submitting`: this run has charges of its own on their way. */
+  room(refusal: Refusal, guard: SpendingGuard, submitting: boolean): Room {
+    if (refusal.reason === "cap") {
+      const { roomMicros, committedMicros } = refusal;
+      return { limit: "cap", roomMicros, capMicros: guard.capMicros!, committedMicros };
+    }
+    const { roomMicros, unseenMicros } = refusal;
+    const now = this.#parts.now();
+    this.#waitingSince ??= now;
+    // A charge on its way may or may not be in the balance already: asked again once it is through, nobody need guess.
+    if (unseenMicros > 0 && (submitting || now - this.#waitingSince < PATIENCE_MS)) {
+      return { limit: "later", roomMicros: 0, askAgainAt: now + ASK_AGAIN_MS };
+    }
+    const { balanceMicros, floorMicros } = guard.wallet!;
+    return { limit: "floor", roomMicros, floorMicros, balanceMicros, unseenMicros };
+  }
+
+  /** Holds were taken: whoever waits next has all the patience again. */
+  reserved(): void {
+    this.#waitingSince = null;
+  }
+}

@@ -1,0 +1,49 @@
+import type { RunEvent } from "../journal/events.ts";
+import { formatUsd } from "../money.ts";
+
+/** How much more may be reserved right now, apart from the run's own budget: what other runs and the wallet leave. */
+export type Room =
+  | {
+      readonly limit: "cap";
+      readonly roomMicros: number;
+      readonly capMicros: number;
+      /** Spent and held by all runs of the account. */
+      readonly committedMicros: number;
+    }
+  | {
+      readonly limit: "floor";
+      readonly roomMicros: number;
+      readonly floorMicros: number;
+      readonly balanceMicros: number;
+      /** Held or charged, and not in the balance yet. */
+      readonly unseenMicros: number;
+    }
+  /** Nobody can say before then: the wallet could not be asked, or charges are on their way. */
+  | { readonly limit: "later"; readonly roomMicros: 0; readonly askAgainAt: number };
+
+export type Pause = Extract<RunEvent, { readonly type: "run.paused" }>;
+
+/** Why the run pauses when a hold finds no room; null when it only has to wait. */
+export function pauseFor(room: Room, path: string, holdMicros: number): Pause | null {
+  const needs = `${path} needs ${formatUsd(holdMicros)} USD`;
+  switch (room.limit) {
+    case "later":
+      return null;
+    case "cap": {
+      const { capMicros, committedMicros } = room;
+      const of = `${formatUsd(committedMicros)} of the spending cap of ${formatUsd(capMicros)} USD`;
+      const message = `${needs}; ${of} over all runs of this journal are spent or reserved. Resume with a higher cap: --spending-cap USD.`;
+      return { type: "run.paused", reason: "budget", message };
+    }
+    case "floor": {
+      const { floorMicros, balanceMicros, unseenMicros } = room;
+      const reserved = unseenMicros === 0 ? "" : `, of which ${formatUsd(unseenMicros)} are reserved`;
+      const has = `the wallet has ${formatUsd(balanceMicros)} USD${reserved}, and ${formatUsd(floorMicros)} must stay`;
+      const message = `${needs}; ${has}. Fund the wallet, or resume with a lower floor: --wallet-floor USD.`;
+      const requiredMicros = floorMicros + holdMicros;
+      return { type: "run.paused", reason: "funds", message, requiredMicros, balanceMicros };
+    }
+    default:
+      return room satisfies never;
+  }
+}
