@@ -31,14 +31,9 @@ export interface Made {
 export function readiness(state: RunState, step: PlanStep, input: Json, reader: Reader = "service"): Readiness {
   const gate = gateOf(state, step);
   if (gate !== null) return gate;
-  const quorum = quorumOf(step);
   const refs = referencesOf(input);
-  const missing = refs.flatMap((ref) => missingReason(state, ref) ?? []);
-  const present = refs.length - missing.length;
-  if (missing.length > 0 && (quorum === null || present < quorum)) {
-    const reason = quorum === null ? missing[0]! : `needs ${quorum} results and has ${present}: ${missing.join("; ")}`;
-    return { ready: "never", reason, unwanted: false };
-  }
+  const short = shortfall(state, step, input);
+  if (short !== null) return short;
   if (reader === "local" && !refs.every((ref) => isHere(state, ref))) return { ready: "no" };
   return { ready: "yes", input: resolveInput(input, (ref) => lookUp(state, ref, reader)) };
 }
@@ -55,11 +50,51 @@ export function gateOf(state: RunState, step: PlanStep): Readiness | null {
   for (const path of step.needs) {
     const needed = state.steps[path]!;
     if (!isStepFinal(needed.status)) return { ready: "no" };
-    if (needed.status === "succeeded" || needed.status === "partial") continue;
+    if (isThrough(needed)) continue;
     if (toleratesFailure || path === expectedToFail) continue;
     return { ready: "never", reason: `needs ${path}, which was ${needed.status}`, unwanted: needed.unwanted };
   }
   return null;
+}
+
+/** What is missing of what the step uses, as far as it cannot do without; null: nothing. */
+function shortfall(state: RunState, step: PlanStep, input: Json): Readiness | null {
+  const quorum = quorumOf(step);
+  const places = quorum === null ? referencesOf(input).map((ref) => ({ ref, inList: false })) : placesOf(input);
+  const needed = places.filter(({ inList }) => !inList).flatMap(({ ref }) => missingReason(state, ref) ?? []);
+  if (needed.length > 0) return { ready: "never", reason: needed[0]!, unwanted: false };
+  if (quorum === null) return null;
+  const listed = places.filter(({ inList }) => inList).map(({ ref }) => ref);
+  const present =
+    listed.length > 0
+      ? listed.reduce((sum, ref) => sum + countOf(state, ref), 0)
+      : step.needs.filter((path) => isThrough(state.steps[path]!)).length;
+  if (present >= quorum) return null;
+  const missing = listed.flatMap((ref) => missingReason(state, ref) ?? []);
+  const stopped = step.needs.filter((path) => !isThrough(state.steps[path]!));
+  const why = missing.length > 0 ? missing : stopped.map((path) => `${path} was ${state.steps[path]!.status}`);
+  const unwanted = stopped.length > 0 && stopped.every((path) => state.steps[path]!.unwanted);
+  return { ready: "never", reason: `needs ${quorum} results and has ${present}: ${why.join("; ")}`, unwanted };
+}
+
+/** How many results a reference takes of those that are there. */
+function countOf(state: RunState, ref: Ref): number {
+  if (ref.output !== "all" || ref.as !== "value") return tally(state, ref).there;
+  const value = referencedValue(state, ref);
+  return Array.isArray(value) ? value.length : value === undefined ? 0 : 1;
+}
+
+/** References with whether they are items of a list, or a list: those may drop out. The pieces of a text may not. */
+function placesOf(input: Json, inList = false): readonly { readonly ref: Ref; readonly inList: boolean }[] {
+  if (typeof input !== "object" || input === null) return [];
+  if (isReference(input)) return [{ ref: input.$ref, inList: inList || input.$ref.output === "all" }];
+  if (Array.isArray(input)) return input.flatMap((item: Json) => placesOf(item, true));
+  if ("$text" in input) return referencesOf(input).map((ref) => ({ ref, inList: false }));
+  return Object.values(input).flatMap((item) => placesOf(item));
+}
+
+function isThrough({ status }: StepState): boolean {
+  return status === "succeeded" || status === "partial";
 }
 
 function quorumOf(step: PlanStep): number | null {
@@ -73,7 +108,7 @@ function conditionHolds(state: RunState, condition: Condition): "yes" | "no" | "
   if (!isStepFinal(step.status)) return "unknown";
   if ("failed" in condition) return step.status === "failed" ? "yes" : "no";
   // What failed or was skipped is the needs' affair: it says why.
-  if (step.status !== "succeeded" && step.status !== "partial") return "yes";
+  if (!isThrough(step)) return "yes";
   const value = referencedValue(state, condition.ref);
   const holds =
     "equals" in condition
@@ -159,16 +194,37 @@ export function missingReason(state: RunState, ref: Ref): string | null {
     const where = ref.at === undefined ? "" : ` at ${ref.at.join(".")}`;
     return `needs the value of ${ref.step}${where}, which does not exist`;
   }
-  if (chosenUpload(state, step) !== null || referenced(state, ref).length > 0) return null;
-  if (ref.output === "all" && step.expanded?.length === 0) return null;
+  if (chosenUpload(state, step) !== null) return null;
+  const there = referenced(state, ref).length;
+  const { wanted } = tally(state, ref);
+  if (there > 0 && there < wanted)
+    return `needs all outputs of ${ref.step}, of which ${wanted - there} of ${wanted} failed`;
+  if (there > 0 || (wanted === 0 && !step.unwanted)) return null;
   const which = typeof ref.output === "number" ? `output ${ref.output} of ${ref.step}` : `the outputs of ${ref.step}`;
   return `needs ${which}, which ${whyUnusable(step, ref)}`;
+}
+
+/** How many results a reference stands for, and how many of them are there. */
+export function tally(state: RunState, ref: Ref): { readonly wanted: number; readonly there: number } {
+  const step = state.steps[ref.step];
+  if (step === undefined) return { wanted: 1, there: 0 };
+  if (step.unwanted) return { wanted: 0, there: 0 };
+  if (step.expanded !== null && ref.output === "all") {
+    const inner = step.expanded.map(({ $ref }) => tally(state, $ref));
+    const sum = (of: "wanted" | "there") => inner.reduce((total, one) => total + one[of], 0);
+    return { wanted: sum("wanted"), there: sum("there") };
+  }
+  if (ref.as === "upload") return { wanted: 1, there: chosenUpload(state, step) === null ? 0 : 1 };
+  if (ref.as === "value") return { wanted: 1, there: referencedValue(state, ref) === undefined ? 0 : 1 };
+  const there = chosenUpload(state, step) !== null ? 1 : referenced(state, ref).length;
+  if (ref.output !== "all" || step.chosen !== null) return { wanted: 1, there: Math.min(1, there) };
+  return { wanted: Math.max(1, outputsOf(step).length), there };
 }
 
 function whyUnusable(step: StepState, ref: Ref): string {
   const attempt = lastAttempt(step);
   const output = typeof ref.output === "number" ? attempt?.outputs[ref.output] : attempt?.outputs[0];
-  if (output === undefined) return "does not exist";
+  if (output === undefined) return step.unwanted ? "nobody wanted" : "does not exist";
   return output.phase === "expired" ? "expired at the service and has no local copy" : "failed";
 }
 

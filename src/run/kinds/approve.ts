@@ -17,9 +17,9 @@ export function approveStep(plan: ApproveStep, step: StepState, turn: Turn): voi
   if (gate?.ready === "no") return;
   if (gate?.ready === "never") return turn.giveUp(step, gate.reason, gate.unwanted);
   const missing = plan.shows.map(({ $ref }) => missingReason(turn.state, $ref));
-  const nothing = missing.length > 0 && missing.every((reason) => reason !== null);
-  const blocked = plan.choose ? nothing : missing.some((reason) => reason !== null);
-  if (blocked) return turn.giveUp(step, missing.find((reason) => reason !== null)!, false);
+  const reason = missing.find((one) => one !== null) ?? null;
+  const isBlocked = plan.choose ? offered(turn.state, plan).length === 0 : reason !== null;
+  if (isBlocked) return turn.giveUp(step, reason ?? "there is nothing to choose from", false);
   turn.start(step);
 }
 

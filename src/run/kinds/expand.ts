@@ -1,12 +1,15 @@
 import { isStepFinal, type StepState } from "../../journal/state.ts";
 import type { ExpandStep } from "../../plan/plan.ts";
-import { missingReason, readiness } from "../resolve.ts";
+import { missingReason, readiness, tally } from "../resolve.ts";
 import type { Turn } from "../turn.ts";
 
 /** Plans its steps once their value is known, and is through when they are. */
 export function expandStep(plan: ExpandStep, step: StepState, turn: Turn): void {
   if (isStepFinal(step.status)) return;
-  if (step.expanded !== null) return finishWhenThrough(plan, step, turn);
+  if (step.expanded !== null) {
+    turn.start(step);
+    return finishWhenThrough(plan, step, turn);
+  }
   if (!turn.mayBegin) return;
   const ready = readiness(turn.state, plan, plan.on);
   if (ready.ready === "no") return;
@@ -19,7 +22,10 @@ function finishWhenThrough(plan: ExpandStep, step: StepState, turn: Turn): void 
   const { state } = turn;
   const own = state.planned.plan.steps.filter(({ path }) => path.startsWith(`${plan.path}/`));
   if (!own.every(({ path }) => isStepFinal(state.steps[path]!.status))) return;
-  const missing = step.expanded!.flatMap(({ $ref }) => missingReason(state, $ref) ?? []);
+  const missing = step.expanded!.flatMap(({ $ref }) => {
+    const { wanted, there } = tally(state, $ref);
+    return there < wanted ? (missingReason(state, $ref) ?? []) : [];
+  });
   if (missing.length === 0) return turn.finish(step, "succeeded");
   const all = missing.length === step.expanded!.length;
   const reason = `${missing.length} of ${step.expanded!.length} results are missing: ${missing.join("; ")}`;
