@@ -51,7 +51,8 @@ export function forecast(plan: Plan, options: ForecastOptions): Forecast {
 }
 
 function requestsOf(step: PlanStep, strategy: FollowStrategy, options: ForecastOptions): number {
-  if (step.kind === "upload") return 1;
+  if (step.kind === "upload" || step.kind === "chat") return 1;
+  if (step.kind !== "job") return 0;
   switch (strategy) {
     case "poll":
       return REQUESTS_PER_JOB + Math.max(1, Math.ceil(options.durationMs(step) / (options.pollMs ?? DEFAULT_POLL_MS)));

@@ -66,17 +66,29 @@ function sayEnd(result: RunResult, { talk }: Context): void {
     if (result.pause.fundingUrl) talk.say(`  Add funds: ${visible(result.pause.fundingUrl)}`);
   }
   talk.say(`Next: ${next(result)}`);
+  if (result.status !== "paused") {
+    talk.say(`      showrunner dashboard   (every run of this folder, with players)`);
+  }
 }
 
 /** The command that goes on from here, by what the run rests for. */
 function next(result: RunResult): string {
   const id = visible(result.id);
-  if (result.status !== "paused") return `showrunner show ${id}`;
+  if (result.status !== "paused") return `showrunner report ${id}   (what happened, as one page)`;
   switch (result.pause?.reason) {
     case "funds":
       return `showrunner resume ${id} --wait-for-funds 30m   (or without, once there are funds)`;
     case "budget":
       return `showrunner resume ${id} --budget USD`;
+    case "approval": {
+      const step = result.report.steps.find(({ kind, status }) => kind === "approve" && status === "running");
+      return step === undefined
+        ? `showrunner approve ${id}   (lists what waits)`
+        : `showrunner approve ${id} ${visible(step.path)} --resume   (or reject; without a step it lists what is shown)`;
+    }
+    case "code":
+    case "drift":
+      return `showrunner resume ${id} --file FILE   (says what changed and what it costs)`;
     case "unresolved": {
       const step = result.report.steps.find(({ status }) => status === "unresolved");
       return step === undefined

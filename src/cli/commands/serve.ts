@@ -4,6 +4,7 @@ import { CliError } from "../cli-error.ts";
 import type { Context } from "../context.ts";
 import { ExitCode } from "../exit-code.ts";
 import { checkAmount } from "../input/amount.ts";
+import { parseRateLimit } from "../input/rate-limit.ts";
 import { parseDuration } from "../text/duration.ts";
 import { visible } from "../text/escape.ts";
 import { parseDollars } from "../text/money.ts";
@@ -51,7 +52,7 @@ function serviceOptions(flags: ServeFlags, cwd: string): LocalServiceOptions {
     dataDir: resolve(cwd, flags.data),
     balance: (parseDollars(flags.balance) ?? 0) / 1_000_000,
     ...(flags.key !== undefined && { keys: [credential(flags.key)] }),
-    ...(flags.rateLimit !== undefined && { rateLimit: rateLimit(flags.rateLimit) }),
+    ...(flags.rateLimit !== undefined && { rateLimit: parseRateLimit(flags.rateLimit) }),
     ...(flags.maxRunning !== undefined && { maxRunning: count("--max-running", flags.maxRunning, 1000) }),
     ...(flags.speed !== undefined && { speed: factor(flags.speed) }),
     ...(flags.retention !== undefined && { retentionMs: span(flags.retention) }),
@@ -83,12 +84,6 @@ function span(text: string): number {
 function credential(text: string): string {
   if (/^[\x21-\x39\x3b-\x7e]+:[\x21-\x7e]+$/.test(text)) return text;
   throw usage("--key is no credential", "write it as --key my-key:my-secret");
-}
-
-function rateLimit(text: string): { readonly requests: number; readonly windowMs: number } {
-  const [, requests, seconds] = /^([1-9]\d*)\/([1-9]\d*)$/.exec(text) ?? [];
-  if (requests && seconds) return { requests: Number(requests), windowMs: Number(seconds) * 1000 };
-  throw usage(`--rate-limit ${visible(text)} is no limit`, "write requests and seconds: --rate-limit 600/60");
 }
 
 function usage(message: string, next: string): CliError {

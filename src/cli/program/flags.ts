@@ -19,7 +19,7 @@ export function addOption(command: Command, flags: string, description: string):
   else command.option(flags, description);
 }
 
-function collect(value: string, before: readonly string[] = []): string[] {
+export function collect(value: string, before: readonly string[] = []): string[] {
   return [...before, value];
 }
 

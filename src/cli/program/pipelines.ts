@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import type { Context } from "../context.ts";
-import { type Finish, withInput, withService } from "./flags.ts";
+import { collect, type Finish, withInput, withService } from "./flags.ts";
 
 /** Commands that price and run pipelines. */
 export function addRunning(program: Command, context: Context, finish: Finish): void {
@@ -15,6 +15,9 @@ export function addRunning(program: Command, context: Context, finish: Finish): 
     );
   withService(withInput(program.command("plan <file[#export]>")))
     .description("check and price a pipeline; spends nothing")
+    .option("--concurrency <limits>", "jobs at a time to foretell with: 8, or total=8,video=2")
+    .option("--rate-limit <requests/seconds>", "the key's limit to foretell with (default: as the service told)")
+    .option("--against <run-id|file>", "say what differs from a run's plan or from another file, and what that costs")
     .option("--mermaid", "print the plan as a Mermaid flowchart")
     .option("--svg <file>", "draw the plan into an SVG file")
     .action(async (spec: string, flags: object) =>
@@ -25,6 +28,10 @@ export function addRunning(program: Command, context: Context, finish: Finish): 
     .option("--budget <usd>", "a new budget in place of the run's own")
     .option("--max-unquoted <usd>", "likewise for the most that a job without a price in advance may cost")
     .option("--wait-for-funds <duration>", "when the wallet is short, wait for it instead of pausing: 30m, 2h, 90s")
+    .option("--file <file[#export]>", "the pipeline as it is now; says what changed since the run was planned")
+    .option("--accept-changes", "take up what changed: changed and new steps, and all that use them, are made again")
+    .option("--rerun <step>", "make this step again, and all that use it; may be given more than once", collect)
+    .option("--yes", "agree to the price of what is made again")
     .action(async (id: string, flags: object) =>
       finish(await (await import("../commands/resume.ts")).resume(context, id, flags)),
     );
@@ -32,6 +39,21 @@ export function addRunning(program: Command, context: Context, finish: Finish): 
     .description("say which job an unanswered submit made, or none; without a job, list those it may be")
     .action(async (runId: string, step: string, job: string | undefined, flags: object) =>
       finish(await (await import("../commands/adopt.ts")).adopt(context, { runId, step }, job, flags)),
+    );
+  withService(program.command("approve <run-id> [step]"))
+    .description("let a step that waits for a person go on; without a step, list those that wait")
+    .option("--pick <n>", "the one chosen, where the step asks for a choice: its number, from 0")
+    .option("--note <text>", "kept in the journal beside the decision")
+    .option("--resume", "go on with the run at once, when no process drives it")
+    .action(async (runId: string, step: string | undefined, flags: object) =>
+      finish(await (await import("../commands/decide.ts")).approve(context, runId, step, flags)),
+    );
+  withService(program.command("reject <run-id> <step>"))
+    .description("the opposite: the step fails, and what uses it is skipped")
+    .option("--note <text>", "kept in the journal beside the decision")
+    .option("--resume", "go on with the run at once, when no process drives it")
+    .action(async (runId: string, step: string, flags: object) =>
+      finish(await (await import("../commands/decide.ts")).reject(context, runId, step, flags)),
     );
   withService(program.command("stop <run-id>"))
     .description("let a run submit nothing more, wherever it runs")

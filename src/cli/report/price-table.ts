@@ -1,5 +1,4 @@
 import type { Quote } from "../../index.ts";
-import { duration } from "../text/duration.ts";
 import { visible } from "../text/escape.ts";
 import { dollars } from "../text/money.ts";
 import { type Column, table } from "../text/table.ts";
@@ -31,13 +30,20 @@ function remark(price: Price): string {
   }
 }
 
-/** The prices of a plan, step by step, with the sum, the critical path and the forecast under them. */
+/** The prices of a plan, step by step, with the sum and the critical path under them. */
 export function priceTable(quote: Quote, width?: number): string {
-  const { min, max } = quote.totalMicros;
-  const total =
-    max === null ? `at least ${dollars(min)}` : min === max ? dollars(max) : `${dollars(min)} to ${dollars(max)}`;
-  const lines = [table(quote.prices, columns, width), "", `Total ${total}`];
+  const lines = [priceLines(quote.prices, width), "", `Total ${totalText(quote.totalMicros)}`];
   if (quote.criticalPath.length > 0) lines.push(`Longest chain: ${quote.criticalPath.map(visible).join(" → ")}`);
-  if (quote.forecastMs !== null) lines.push(`Expected to take ${duration(quote.forecastMs)}`);
   return lines.join("\n");
+}
+
+/** The prices alone, step by step. */
+export function priceLines(prices: readonly Price[], width?: number): string {
+  return table(prices, columns, width);
+}
+
+/** A sum that may be known only in part. */
+export function totalText({ min, max }: Quote["totalMicros"]): string {
+  if (max === null) return `at least ${dollars(min)}`;
+  return min === max ? dollars(max) : `${dollars(min)} to ${dollars(max)}`;
 }

@@ -1,0 +1,121 @@
+import type { PlanStep, RunReport, Showrunner } from "../../index.ts";
+import { CliError } from "../cli-error.ts";
+import { type Context, type ServiceFlags, withShowrunner } from "../context.ts";
+import { ExitCode } from "../exit-code.ts";
+import { planOf } from "../input/journaled.ts";
+import { type OfferedTake, offeredTakes } from "../report/offered.ts";
+import { visible } from "../text/escape.ts";
+import { table } from "../text/table.ts";
+import { continueRun } from "./resume.ts";
+
+export interface DecideFlags extends ServiceFlags {
+  readonly pick?: string;
+  readonly note?: string;
+  readonly resume?: boolean;
+  readonly json?: boolean;
+}
+
+/** `showrunner approve`: lets a waiting step go on; without a step, lists those that wait and what they show. */
+export async function approve(
+  context: Context,
+  runId: string,
+  step: string | undefined,
+  flags: DecideFlags,
+): Promise<ExitCode> {
+  const pick = flags.pick === undefined ? undefined : position(flags.pick);
+  return withShowrunner(flags, async (show) => {
+    if (step === undefined) return list(show, context, runId, flags);
+    await show.approve(runId, step, { pick, note: flags.note });
+    return decided(show, context, { runId, step, approved: true, pick: pick ?? null }, flags);
+  });
+}
+
+/** `showrunner reject`: the step fails, and what uses it is skipped. */
+export async function reject(context: Context, runId: string, step: string, flags: DecideFlags): Promise<ExitCode> {
+  return withShowrunner(flags, async (show) => {
+    await show.reject(runId, step, { note: flags.note });
+    return decided(show, context, { runId, step, approved: false, pick: null }, flags);
+  });
+}
+
+interface Decision {
+  readonly runId: string;
+  readonly step: string;
+  readonly approved: boolean;
+  readonly pick: number | null;
+}
+
+async function decided(show: Showrunner, context: Context, decision: Decision, flags: DecideFlags): Promise<ExitCode> {
+  const { talk } = context;
+  const { runId, step, approved, pick } = decision;
+  const { status } = await show.show(runId);
+  const isParked = status === "paused";
+  talk.say(
+    `Noted: ${visible(step)} ${approved ? "approved" : "rejected"}${pick === null ? "" : `, number ${pick} picked`}.`,
+  );
+  if (flags.resume && isParked) return continueRun(show, context, runId, flags);
+  if (flags.json) {
+    talk.printJson({ id: runId, step, approved, pick, note: flags.note ?? null, status });
+  }
+  if (isParked) {
+    talk.say("No process drives the run now: it goes on when it is resumed.");
+    talk.say(`Next: showrunner resume ${visible(runId)}`);
+  } else {
+    talk.say("The process that drives the run takes it up at once.");
+    talk.say(
+      `Next: showrunner events ${visible(runId)} --follow   (if nothing happens: showrunner resume ${visible(runId)})`,
+    );
+  }
+  return ExitCode.done;
+}
+
+interface Waiting {
+  readonly step: string;
+  readonly message: string | null;
+  readonly choose: boolean;
+  readonly shows: readonly OfferedTake[];
+}
+
+async function list(
+  show: Showrunner,
+  { io, talk }: Context,
+  runId: string,
+  flags: { readonly json?: boolean },
+): Promise<ExitCode> {
+  const report = await show.show(runId);
+  const waiting = waitingSteps((await planOf(show, runId)).steps, report);
+  if (flags.json) talk.printJson(waiting);
+  for (const { step, message, choose, shows } of waiting) {
+    talk.say(`${talk.paint(["bold", "yellow"], visible(step))}${message === null ? "" : `: ${visible(message)}`}`);
+    if (!flags.json && shows.length > 0) talk.print(table(shows, columns, io.stdout.columns));
+    talk.say(
+      `Next: showrunner approve ${visible(runId)} ${visible(step)}${choose ? " --pick NUMBER" : ""}   (or: showrunner reject ${visible(runId)} ${visible(step)} --note WHY)`,
+    );
+  }
+  if (waiting.length > 0) talk.say("See and hear them: showrunner dashboard");
+  else talk.say(`Nothing in run ${visible(runId)} waits for a person. Next: showrunner show ${visible(runId)}`);
+  return waiting.length > 0 ? ExitCode.unfinished : ExitCode.done;
+}
+
+const columns = [
+  { title: "pick", value: (take: OfferedTake) => String(take.pick), align: "right" },
+  { title: "step", value: (take: OfferedTake) => visible(take.step), flexible: true },
+  { title: "output", value: (take: OfferedTake) => String(take.index), align: "right" },
+  { title: "what", value: (take: OfferedTake) => visible(take.content_type ?? "–") },
+  { title: "where", value: (take: OfferedTake) => visible(take.file ?? take.asset_id ?? "–"), flexible: true },
+] as const;
+
+function waitingSteps(steps: readonly PlanStep[], report: RunReport): readonly Waiting[] {
+  return steps.flatMap((step): readonly Waiting[] => {
+    const isWaiting = report.steps.some(({ path, status }) => path === step.path && status === "running");
+    if (step.kind !== "approve" || !isWaiting) return [];
+    return [{ step: step.path, message: step.message, choose: step.choose, shows: offeredTakes(step.shows, report) }];
+  });
+}
+
+function position(text: string): number {
+  if (/^\d{1,6}$/.test(text)) return Number(text);
+  throw new CliError("USAGE", `--pick ${visible(text)} is no position`, {
+    next: "write the number before what you pick, from 0: --pick 0",
+  });
+}

@@ -1,0 +1,33 @@
+import { existsSync } from "node:fs";
+import type { Pipeline, Plan, Showrunner } from "../../index.ts";
+import { loadPipeline } from "../load/pipeline-file.ts";
+
+/** The plan of a run as it is now: with what its code changed since, and with what its values led to. */
+export async function planOf(show: Showrunner, runId: string): Promise<Plan> {
+  let plan: Plan | null = null;
+  for await (const { event } of show.events(runId)) {
+    if (event.type === "run.planned" || event.type === "run.replanned") ({ plan } = event);
+    if (event.type === "expand.planned" && plan !== null) plan = { ...plan, steps: [...plan.steps, ...event.steps] };
+  }
+  if (plan === null) throw new Error(`run ${runId} has no first event`);
+  return plan;
+}
+
+const ownCode = new Set(["task", "expand"]);
+
+/**
+ * The code of a run that has local functions, from the file that it was started from; null when it has none, or when the
+ * file is not there any more.
+ */
+export async function codeOf(show: Showrunner, runId: string, cwd: string): Promise<Pipeline | null> {
+  for await (const { event } of show.events(runId)) {
+    if (event.type !== "run.planned") break;
+    const { plan, source } = event;
+    const needsCode = plan.steps.some(
+      (step) => ownCode.has(step.kind) || (step.kind === "pick" && step.by === "score"),
+    );
+    if (!needsCode || source === null || !existsSync(source.file)) return null;
+    return (await loadPipeline(`${source.file}#${source.exportName}`, cwd)).pipeline;
+  }
+  return null;
+}

@@ -1,0 +1,32 @@
+import type { PlanDiff } from "../../index.ts";
+import { shorten, visible } from "../text/escape.ts";
+
+const MOST_STEPS = 20;
+const MOST_FIELDS = 6;
+
+/** What is different between two plans, a line each: `+` new, `-` gone, `~` changed, `>` renamed. */
+export function diffLines(diff: PlanDiff): readonly string[] {
+  const changed = diff.changed.flatMap(({ path, fields }) => [
+    `~ ${visible(path)}`,
+    ...fields
+      .slice(0, MOST_FIELDS)
+      .map((one) => `    ${visible(one.field)}: ${value(one.before)} → ${value(one.after)}`),
+    ...(fields.length > MOST_FIELDS ? [`    … and ${fields.length - MOST_FIELDS} more fields`] : []),
+  ]);
+  return [
+    ...capped(diff.added, (path) => `+ ${visible(path)}`),
+    ...capped(diff.removed, (path) => `- ${visible(path)}`),
+    ...capped(diff.renamed, ({ from, to }) => `> ${visible(from)} is now ${visible(to)}`),
+    ...changed.slice(0, MOST_STEPS * 4),
+    ...(changed.length > MOST_STEPS * 4 ? [`… ${diff.changed.length} changed steps in all`] : []),
+  ];
+}
+
+function capped<T>(items: readonly T[], line: (item: T) => string): readonly string[] {
+  const lines = items.slice(0, MOST_STEPS).map(line);
+  return items.length > MOST_STEPS ? [...lines, `… and ${items.length - MOST_STEPS} more`] : lines;
+}
+
+function value(json: unknown): string {
+  return json === undefined ? "nothing" : shorten(visible(JSON.stringify(json)), 60);
+}
