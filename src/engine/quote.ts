@@ -8,8 +8,9 @@ import type { EstimateCache } from "./estimates.ts";
 import type { UploadHandles } from "./handles.ts";
 import type { MediaStore } from "./media-store.ts";
 import { expectedMs, isKnown, type PastDurations } from "./past-durations.ts";
-import { placeholder } from "./placeholders.ts";
 import type { ExpiryRisk, RequestForecast } from "./prospects.ts";
+import { standIn } from "./stand-in.ts";
+import { total } from "./totals.ts";
 
 /** The price of one step. */
 export interface StepPrice {
@@ -56,15 +57,14 @@ export interface Pricing {
   readonly maxUnquotedMicros: number | null;
 }
 
-/** What speech is expected to last, for want of the speech itself. */
-const MS_PER_CHARACTER = 70;
-
 type Ref = Reference["$ref"];
 
-/** Asks the service what every step costs; equal inputs are asked once. */
-export async function pricePlan(plan: Plan, pricing: Pricing, problemsSoFar: readonly Problem[] = []): Promise<Quote> {
-  const problems: Problem[] = [...problemsSoFar];
-  for (const step of plan.steps) if (step.kind === "upload") await pricing.media.put({ path: step.file.path });
+/** Asks the service what every step costs; equal inputs are asked once. `only`: these steps of the plan, not all. */
+export async function pricePlan(plan: Plan, pricing: Pricing, only: readonly PlanStep[] = plan.steps): Promise<Quote> {
+  const problems: Problem[] = [];
+  for (const step of only) if (step.kind === "upload") await pricing.media.put({ path: step.file.path });
+  const steps = new Map(plan.steps.map((step) => [step.path, step]));
+  const sources = { steps, estimates: pricing.estimates, media: pricing.media };
 
   const price = async (step: JobStep): Promise<StepPrice> => {
     const base = {
@@ -77,7 +77,7 @@ export async function pricePlan(plan: Plan, pricing: Pricing, problemsSoFar: rea
     const pending = refs.filter((ref) => ref.as !== "upload");
     const stands = new Map<string, Json>();
     for (const ref of refs) {
-      const stand = await standIn(plan, step, ref, pricing);
+      const stand = await standIn(step, ref, sources);
       if (stand === null) return { ...unquotable(`${ref.step} does not exist yet`), basis: "provisional" };
       stands.set(refKey(ref), stand);
     }
@@ -96,27 +96,26 @@ export async function pricePlan(plan: Plan, pricing: Pricing, problemsSoFar: rea
   };
 
   const prices = await Promise.all(
-    plan.steps.map((step): StepPrice | Promise<StepPrice> =>
-      step.kind === "job" ? price(step) : unpriced(step, pricing.maxUnquotedMicros),
+    only.map((step): StepPrice | Promise<StepPrice> =>
+      step.kind === "job" ? price(step) : unpriced(plan, step, pricing.maxUnquotedMicros),
     ),
   );
-  problems.push(...priceProblems(plan, prices));
+  problems.push(...priceProblems(only, prices));
   const critical = criticalPath(plan, (step) => expectedMs(step, pricing.past));
-  const steps = new Map(plan.steps.map((step) => [step.path, step]));
   const isForeseen = critical.path.every((path) => isKnown(steps.get(path)!, pricing.past));
   return {
     ok: problems.length === 0,
     problems,
     plan,
     prices,
-    totalMicros: total(prices),
+    totalMicros: total({ ...plan, steps: only }, prices),
     criticalPath: critical.path,
     forecastMs: isForeseen ? critical.lengthMs : null,
   };
 }
 
 /** Steps that the service does not quote: free ones, and those that run under a maximum only. */
-function unpriced(step: Exclude<PlanStep, JobStep>, maxUnquotedMicros: number | null): StepPrice {
+function unpriced(plan: Plan, step: Exclude<PlanStep, JobStep>, maxUnquotedMicros: number | null): StepPrice {
   const base = { step: step.path, model: null };
   switch (step.kind) {
     case "chat": {
@@ -125,6 +124,8 @@ function unpriced(step: Exclude<PlanStep, JobStep>, maxUnquotedMicros: number | 
       return { ...base, model: step.model, costMicros: null, basis: "unquotable", maxCostMicros, reason };
     }
     case "expand": {
+      // Once its steps are in the plan, they have the prices.
+      if (plan.steps.some(({ path }) => path.startsWith(`${step.path}/`))) return free(step.path);
       const reason = "its steps are known once its value is";
       return { ...base, costMicros: null, basis: "unquotable", maxCostMicros: step.maxCostMicros, reason };
     }
@@ -132,46 +133,18 @@ function unpriced(step: Exclude<PlanStep, JobStep>, maxUnquotedMicros: number | 
     case "task":
     case "approve":
     case "pick":
-      return { ...base, costMicros: 0, basis: "free", maxCostMicros: 0, reason: null };
+      return free(step.path);
     default:
       return step satisfies never;
   }
 }
 
-export function total(prices: readonly StepPrice[]): { readonly min: number; readonly max: number | null } {
-  let min = 0;
-  let max: number | null = 0;
-  for (const price of prices) {
-    min += price.costMicros ?? 0;
-    const most = price.costMicros ?? price.maxCostMicros;
-    max = max === null || most === null ? null : max + most;
-  }
-  return { min, max };
-}
-
-/** What takes the place of a result that does not exist yet; null when nothing can. */
-async function standIn(plan: Plan, step: JobStep, ref: Ref, pricing: Pricing): Promise<Json | null> {
-  const source = plan.steps.find(({ path }) => path === ref.step)!;
-  if (source.kind === "upload") return { source: "upload", sha256: source.file.sha256 };
-  if (ref.as === "value") return null;
-  if (ref.as === "voice") return pricing.estimates.anyVoice(step.model);
-  if (ref.kind === undefined) return null;
-  const bytes = placeholder(ref.kind, { durationMs: source.kind === "job" ? spokenMs(source) : 5000 });
-  if (bytes === null) return null;
-  const { sha256 } = await pricing.media.put({ bytes });
-  const media: Json = { source: "upload", sha256 };
-  const outputs = source.kind === "job" ? source.outputs : 1;
-  return ref.output === "all" ? Array.from({ length: outputs }, () => media) : media;
-}
-
-function spokenMs(source: JobStep): number {
-  const input = source.input as { readonly text?: Json; readonly duration_ms?: Json };
-  if (typeof input.duration_ms === "number") return input.duration_ms;
-  return typeof input.text === "string" ? Math.max(1000, input.text.length * MS_PER_CHARACTER) : 5000;
+function free(step: string): StepPrice {
+  return { step, model: null, costMicros: 0, basis: "free", maxCostMicros: 0, reason: null };
 }
 
 function refKey(ref: Ref): string {
-  return `${ref.step} ${ref.as} ${ref.output}`;
+  return JSON.stringify([ref.step, ref.as, ref.output, ref.at ?? []]);
 }
 
 /** A refused estimate is a problem of the plan, one for each bad field. */
@@ -186,8 +159,8 @@ function refusal(step: JobStep, error: ApiError): readonly Problem[] {
   }));
 }
 
-function priceProblems(plan: Plan, prices: readonly StepPrice[]): readonly Problem[] {
-  return plan.steps.flatMap((step, index): readonly Problem[] => {
+function priceProblems(steps: readonly PlanStep[], prices: readonly StepPrice[]): readonly Problem[] {
+  return steps.flatMap((step, index): readonly Problem[] => {
     if (step.kind !== "job" && step.kind !== "chat") return [];
     const { costMicros, basis, maxCostMicros } = prices[index]!;
     const own = step.policy.maxCostMicros;

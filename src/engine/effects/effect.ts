@@ -1,9 +1,11 @@
-import type { Client } from "../../api/index.ts";
+import type { Client, Clock } from "../../api/index.ts";
 import type { RunEvent } from "../../journal/events.ts";
 import type { RunState } from "../../journal/state.ts";
 import type { Progress } from "../../journal/store.ts";
 import type { Command } from "../../run/command.ts";
 import type { EstimateCache } from "../estimates.ts";
+import type { Expansions } from "../expansion.ts";
+import type { StepFunctions } from "../functions.ts";
 import type { UploadHandles } from "../handles.ts";
 import type { MediaStore } from "../media-store.ts";
 
@@ -20,6 +22,11 @@ export interface EffectContext {
   readonly signal: AbortSignal;
   readonly follow: "auto" | "stream" | "poll";
   readonly now: () => number;
+  readonly clock: Clock;
+  /** The pipeline's own code. */
+  readonly functions: StepFunctions;
+  /** Plans and prices steps that a value leads to. */
+  readonly expansions: Expansions;
   /** Critical-path rank of the step, so that its requests go first. */
   readonly priority: number;
   /** Hands over events before the effect is through. */

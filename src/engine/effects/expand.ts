@@ -1,4 +1,51 @@
+import { ApiError } from "../../api/index.ts";
+import type { RunEvent } from "../../journal/events.ts";
+import { planStep } from "../../journal/state.ts";
+import type { ExpandStep, Problem } from "../../plan/plan.ts";
 import type { Effect } from "./effect.ts";
+import { localCode, thrownError, withoutCode } from "./local-code.ts";
+import { isPassing, journalError, TROUBLE_WAIT_MS, throwAccountTrouble } from "./service-trouble.ts";
 
-/** TODO */
-export const expand: Effect<"expand"> = (command) => Promise.reject(new Error(`not there yet: ${command.type}`));
+/** Plans and prices the steps for a value that is now known. Asks for estimates only: nothing is paid here. */
+export const expand: Effect<"expand"> = async ({ step, value }, context) => {
+  const code = localCode(context, step, "expand");
+  if (code === null) return withoutCode(context, step);
+  const failed = (reason: string) => {
+    const event: RunEvent = { type: "step.finished", step, status: "failed", reason };
+    return { events: [event] };
+  };
+  const plan = planStep(context.state, step) as ExpandStep;
+  let drafted: ReturnType<typeof code.expand>;
+  try {
+    drafted = code.expand(value);
+  } catch (error) {
+    return failed(thrownError(error, "EXPAND_FAILED").message);
+  }
+  try {
+    const { planned, maxUnquotedMicros } = context.state;
+    const grown = await context.expansions.expand(plan, drafted, { plan: planned.plan, maxUnquotedMicros });
+    if (!grown.ok) return failed(told(grown.problems));
+    const { steps, returns, groups, prices } = grown;
+    const quotes = prices.flatMap(({ step: path, costMicros, basis }): readonly RunEvent[] => {
+      const isJob = steps.some((inner) => inner.path === path && inner.kind === "job");
+      if (basis === "free" || basis === "reused" || !isJob) return [];
+      return [{ type: "job.quoted", step: path, attempt: 1, costMicros, basis }];
+    });
+    return { events: [{ type: "expand.planned", step, steps, returns, groups }, ...quotes] };
+  } catch (error) {
+    throwAccountTrouble(error);
+    if (isPassing(error)) return { events: [], againInMs: TROUBLE_WAIT_MS };
+    if (error instanceof ApiError) return failed(journalError(error).message);
+    throw error;
+  }
+};
+
+/** All of them: a person mends the code once. */
+function told(problems: readonly Problem[]): string {
+  return problems
+    .map(({ step, field, message }) => {
+      const where = [step, field].filter((part) => part !== null).join(" ");
+      return where === "" ? message : `${where}: ${message}`;
+    })
+    .join("; ");
+}

@@ -1,4 +1,45 @@
+import type { RunEvent } from "../../journal/events.ts";
+import { planStep } from "../../journal/state.ts";
+import type { PickStep } from "../../plan/plan.ts";
+import { candidatesOf } from "../../run/kinds/pick.ts";
+import { localFile } from "../local-input.ts";
 import type { Effect } from "./effect.ts";
+import { localCode, thrownError, withoutCode } from "./local-code.ts";
 
-/** TODO */
-export const score: Effect<"score"> = (command) => Promise.reject(new Error(`not there yet: ${command.type}`));
+/** Lets the pipeline's own function score what is there, one after the other; the highest wins, the first of equals. */
+export const score: Effect<"score"> = async ({ step }, context) => {
+  const code = localCode(context, step, "score");
+  if (code === null) return withoutCode(context, step);
+  const { state, media, signal } = context;
+  const candidates = candidatesOf(state, planStep(state, step) as PickStep);
+  const failed = (error: RunEvent & { readonly type: "task.failed" }) => ({ events: [error] });
+  const scores: (number | null)[] = [];
+  try {
+    for (const [index, candidate] of candidates.entries()) {
+      if (signal.aborted) return { events: [] };
+      const file = candidate?.file ?? null;
+      scores.push(file === null ? null : checked(await code.score({ ...(await localFile(media, file)), index })));
+    }
+  } catch (error) {
+    return failed({ type: "task.failed", step, error: thrownError(error, "SCORE_FAILED") });
+  }
+  const best = highest(scores);
+  if (best === null) {
+    const message = "there is no file to score";
+    return failed({ type: "task.failed", step, error: { code: "SCORE_FAILED", message, retryable: false } });
+  }
+  return { events: [{ type: "pick.made", step, chosen: candidates[best]!.chosen, scores }] };
+};
+
+function checked(scored: unknown): number {
+  if (typeof scored === "number" && Number.isFinite(scored)) return scored;
+  throw new TypeError(`a score must be a finite number, and the function gave ${String(scored)}`);
+}
+
+function highest(scores: readonly (number | null)[]): number | null {
+  let best: number | null = null;
+  for (const [index, one] of scores.entries()) {
+    if (one !== null && (best === null || one > scores[best]!)) best = index;
+  }
+  return best;
+}

@@ -1,4 +1,148 @@
-import type { Effect } from "./effect.ts";
+import { lstat, mkdir, rm } from "node:fs/promises";
+import { join } from "node:path";
+import type { TaskContext } from "../../define/local-function.ts";
+import type { TaskFile } from "../../journal/events.ts";
+import { planStep } from "../../journal/state.ts";
+import type { Json, TaskStep } from "../../plan/plan.ts";
+import { fileExtension } from "../file-extension.ts";
+import { localInput } from "../local-input.ts";
+import { measureMedia } from "../measure-media.ts";
+import type { Effect, EffectContext } from "./effect.ts";
+import { localCode, thrownError, withoutCode } from "./local-code.ts";
 
-/** TODO */
-export const task: Effect<"task"> = (command) => Promise.reject(new Error(`not there yet: ${command.type}`));
+const MAX_VALUE_BYTES = 1024 * 1024;
+/** Endings of declared files that name none: many tools look at nothing else. */
+const ENDINGS = { image: "image/png", video: "video/mp4", audio: "audio/wav" } as const;
+
+/** The function did not do what its step declares. */
+class TaskContractError extends Error {
+  readonly code = "TASK_CONTRACT";
+}
+
+/** Runs a local function in a folder of its own and takes in what it made. A stop forgets the try. */
+export const task: Effect<"task"> = async (command, context) => {
+  const { step } = command;
+  const code = localCode(context, step, "task");
+  if (code === null) return withoutCode(context, step);
+  const plan = planStep(context.state, step) as TaskStep;
+  const folder = context.media.tmpPath();
+  await mkdir(folder, { mode: 0o700 });
+  const paths = new Map(plan.files.map(({ name, kind }) => [name, pathOf(folder, name, kind)]));
+  const work = async () => {
+    const input = await localInput(command.input, context.media);
+    return code.run(input, taskContext(context, step, { folder, paths }));
+  };
+  const done = work();
+  // A function that goes on although it was told to stop keeps its folder until it is through.
+  const cleanUp = () => rm(folder, { recursive: true, force: true }).catch(() => {});
+  try {
+    const returned = await unlessAborted(done, context.signal);
+    if (returned === ABORTED) return { events: [] };
+    const value = jsonValue(returned);
+    const files = await takeIn(plan, paths, context);
+    return { events: [{ type: "task.done", step, value, files }] };
+  } catch (error) {
+    if (context.signal.aborted) return { events: [] };
+    if (isDiskTrouble(error)) throw error;
+    return { events: [{ type: "task.failed", step, error: thrownError(error, "TASK_FAILED") }] };
+  } finally {
+    if (context.signal.aborted) done.catch(() => {}).finally(cleanUp);
+    else await cleanUp();
+  }
+};
+
+const ABORTED = Symbol("aborted");
+
+async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T | typeof ABORTED> {
+  if (signal.aborted) return ABORTED;
+  let stop: () => void = () => {};
+  const aborted = new Promise<typeof ABORTED>((resolve) => {
+    stop = () => resolve(ABORTED);
+    signal.addEventListener("abort", stop, { once: true });
+  });
+  try {
+    return await Promise.race([work, aborted]);
+  } finally {
+    signal.removeEventListener("abort", stop);
+  }
+}
+
+function taskContext(
+  { signal, progress }: EffectContext,
+  step: string,
+  { folder, paths }: { readonly folder: string; readonly paths: ReadonlyMap<string, string> },
+): TaskContext {
+  return {
+    signal,
+    folder,
+    file(name) {
+      const path = paths.get(name);
+      if (path !== undefined) return path;
+      const declared = paths.size === 0 ? "it declares none" : `it declares ${[...paths.keys()].join(", ")}`;
+      throw new TaskContractError(`file(${JSON.stringify(name)}) was not declared by ${step}; ${declared}`);
+    },
+    progress(fraction) {
+      const told = Number.isFinite(fraction) ? Math.min(1, Math.max(0, fraction)) : null;
+      progress({ step, fraction: told, estimatedCompletionAt: null });
+    },
+  };
+}
+
+/** Names are path segments by their plan; one without an ending gets that of its kind. */
+function pathOf(folder: string, name: string, kind: TaskStep["files"][number]["kind"]): string {
+  return join(folder, /\.[A-Za-z0-9]{1,5}$/.test(name) ? name : `${name}${fileExtension(ENDINGS[kind])}`);
+}
+
+/** The declared files, looked at and moved into the media store. */
+async function takeIn(
+  plan: TaskStep,
+  paths: ReadonlyMap<string, string>,
+  { media }: EffectContext,
+): Promise<readonly TaskFile[]> {
+  const files: TaskFile[] = [];
+  for (const [index, { name, kind }] of plan.files.entries()) {
+    const path = paths.get(name)!;
+    const found = await lstat(path).catch(() => null);
+    if (found === null)
+      throw new TaskContractError(`it did not write its file "${name}" (write it to file("${name}"))`);
+    if (!found.isFile() || found.size === 0) {
+      throw new TaskContractError(`its file "${name}" is ${found.isFile() ? "empty" : "no plain file"}`);
+    }
+    const facts = await measureMedia(path, kind);
+    if ("fault" in facts) throw new TaskContractError(`its file "${name}" should be ${kind}, and ${facts.fault}`);
+    const { sha256, sizeBytes } = await media.adopt(path);
+    const made = { status: "COMPLETED", assetId: null, voiceId: null, error: null } as const;
+    files.push({ name, index, ...made, ...facts, sha256, sizeBytes });
+  }
+  return files;
+}
+
+/** What a function returned, as JSON; nothing becomes null. */
+function jsonValue(returned: unknown): Json {
+  if (returned === undefined) return null;
+  let text: string | undefined;
+  try {
+    text = JSON.stringify(returned, (_key, value: unknown) => {
+      if (typeof value === "number" && !Number.isFinite(value)) throw new TaskContractError(`it holds ${value}`);
+      if (typeof value === "function" || typeof value === "symbol")
+        throw new TaskContractError(`it holds a ${typeof value}`);
+      return value;
+    });
+  } catch (error) {
+    const said = error instanceof Error ? error.message : String(error);
+    throw new TaskContractError(`what it returned is no JSON: ${said}`);
+  }
+  if (text === undefined) throw new TaskContractError("what it returned is no JSON");
+  if (Buffer.byteLength(text) > MAX_VALUE_BYTES) {
+    throw new TaskContractError(
+      `what it returned has more than ${MAX_VALUE_BYTES} bytes; write large results to a file`,
+    );
+  }
+  return JSON.parse(text) as Json;
+}
+
+/** The journal's disk has no room either: the run stops, and is kept. */
+function isDiskTrouble(error: unknown): boolean {
+  const code = (error as NodeJS.ErrnoException | null)?.code;
+  return code === "ENOSPC" || code === "EDQUOT" || code === "EROFS";
+}

@@ -1,36 +1,68 @@
-import { isStepFinal, lastChat, type StepState } from "../../journal/state.ts";
-import type { ChatStep } from "../../plan/plan.ts";
+import { type ChatState, isStepFinal, lastChat, type StepState } from "../../journal/state.ts";
+import { formatUsd } from "../../money.ts";
+import type { ChatStep, Json } from "../../plan/plan.ts";
 import { readiness } from "../resolve.ts";
 import type { Turn } from "../turn.ts";
+
+/** Requests that were sent and never answered; each may have been charged, so the number is small. */
+const MOST_UNANSWERED = 5;
+/** Free new tries after a refusal that may pass. */
+const FREE_RETRIES = 2;
+/** Refusals that say nothing about the question: waited out for as long as it takes. */
+const WAITED_OUT = new Set(["RESOURCE_EXHAUSTED", "UNAVAILABLE", "INSUFFICIENT_BALANCE", "UNSENT", "ACCOUNT_REFUSED"]);
+const LONGEST_WAIT_MS = 30_000;
 
 /** A question to a chat model: at least once, because nobody can ask the service what became of an earlier one. */
 export function chatStep(plan: ChatStep, step: StepState, turn: Turn): void {
   if (isStepFinal(step.status)) return;
-  if (step.value !== undefined) return turn.finish(step, "succeeded");
   const last = lastChat(step);
+  if (step.value !== undefined) return turn.finish(step, "succeeded", excess(last));
   if (last?.phase === "sent") {
     if (turn.isActive(`chat:${plan.path}#${last.n}`)) return;
     turn.events.push({ type: "chat.abandoned", step: plan.path, attempt: last.n, holdMicros: last.holdMicros });
     return;
   }
-  if (last?.phase === "failed") {
-    const tried = step.chats.filter(({ n, phase }) => n > step.voided && phase === "failed").length;
-    const again = last.error?.retryable === true && tried < plan.policy.attempts;
-    if (!again) return turn.finish(step, "failed", `${last.error?.code}: ${last.error?.message}`);
-  }
+  const end = endOf(plan, step);
+  if (end !== null) return turn.finish(step, "failed", end);
   if (!turn.mayBegin) return;
+  const retryAt = nextTryAt(step, last);
+  if (retryAt > turn.context.now) return turn.wake(retryAt);
   begin(plan, step, turn);
+}
+
+/** Why it is given up; null while there is still a try left. */
+function endOf(plan: ChatStep, step: StepState): string | null {
+  const last = lastChat(step);
+  if (last === null) return null;
+  const chats = counting(step);
+  const unanswered = chats.filter(({ phase }) => phase === "abandoned").length;
+  if (unanswered >= MOST_UNANSWERED)
+    return `${unanswered} requests were sent and never answered; each may have been charged`;
+  const { error } = last;
+  if (last.phase !== "failed" || error === null) return null;
+  const said = `${error.code}: ${error.message}`;
+  if (last.answer !== null) {
+    const answers = chats.filter(({ answer }) => answer !== null).length;
+    if (answers >= (plan.repairs + 1) * plan.policy.attempts) return said;
+    return spentOn(toRepair(plan, step)) < maxCost(plan, last) ? null : `${said} (nothing is left of its maxCost)`;
+  }
+  if (WAITED_OUT.has(error.code)) return null;
+  const refused = chats.filter((chat) => chat.phase === "failed" && !WAITED_OUT.has(chat.error?.code ?? "")).length;
+  return error.retryable && refused < Math.max(plan.policy.attempts, 1 + FREE_RETRIES) ? null : said;
 }
 
 function begin(plan: ChatStep, step: StepState, turn: Turn): void {
   const ready = readiness(turn.state, plan, plan.input);
   if (ready.ready === "no") return;
   if (ready.ready === "never") return turn.giveUp(step, ready.reason, ready.unwanted);
-  const holdMicros = plan.policy.maxCostMicros ?? turn.state.maxUnquotedMicros;
-  if (holdMicros === null) {
+  const most = plan.policy.maxCostMicros ?? turn.state.maxUnquotedMicros;
+  if (most === null) {
     const message = `${plan.path} (${plan.model}) has no price in advance and no maxCost. Set maxCost on the step, or resume with --max-unquoted USD.`;
     return turn.pause("budget", message);
   }
+  const repairs = toRepair(plan, step);
+  // A question and its repairs share one maximum.
+  const holdMicros = Math.max(1, most - spentOn(repairs));
   const attempt = step.chats.length + 1;
   if (!turn.slots.free(plan) || !turn.affords(step, holdMicros)) return;
   if (!turn.isOpen(`chat:${plan.path}#${attempt}`)) return;
@@ -38,7 +70,49 @@ function begin(plan: ChatStep, step: StepState, turn: Turn): void {
   turn.reserve(plan.path, holdMicros);
   turn.start(step);
   const { path, model } = plan;
-  const { input } = ready;
+  const input = withRepairs(ready.input, repairs);
   turn.events.push({ type: "chat.intended", step: path, attempt, model, input, holdMicros });
   turn.issue({ type: "chat", step: path, attempt, model, input, maxCostMicros: holdMicros });
+}
+
+/** Answers of the present try that did not meet the schema, oldest first. */
+function toRepair(plan: ChatStep, step: StepState): readonly ChatState[] {
+  const bad = counting(step).filter(({ answer }) => answer !== null);
+  return bad.slice(bad.length - (bad.length % (plan.repairs + 1)));
+}
+
+/** The conversation so far: what the model said, and what is wrong with it. */
+function withRepairs(input: Json, repairs: readonly ChatState[]): Json {
+  if (repairs.length === 0) return input;
+  const body = input as { readonly messages?: readonly Json[] };
+  const more = repairs.flatMap(({ answer, error }): Json[] => [
+    { role: "assistant", content: answer },
+    { role: "user", content: `${error?.message}\nAnswer again, with nothing but the corrected JSON.` },
+  ]);
+  return { ...body, messages: [...(body.messages ?? []), ...more] };
+}
+
+function counting(step: StepState): readonly ChatState[] {
+  return step.chats.filter(({ n }) => n > step.voided);
+}
+
+function spentOn(chats: readonly ChatState[]): number {
+  return chats.reduce((sum, { costMicros }) => sum + (costMicros ?? 0), 0);
+}
+
+function maxCost(plan: ChatStep, last: ChatState): number {
+  return plan.policy.maxCostMicros ?? last.holdMicros;
+}
+
+/** At once after an answer; after trouble later and later. */
+function nextTryAt(step: StepState, last: ChatState | null): number {
+  if (last === null || last.answer !== null || last.endedAt === null) return 0;
+  const trouble = counting(step).filter(({ answer }) => answer === null).length;
+  return last.endedAt + Math.min(LONGEST_WAIT_MS, 1000 * 2 ** (trouble - 1));
+}
+
+/** A charge above what was allowed is the service's doing; it is told, and it counts. */
+function excess(last: ChatState | null): string | null {
+  if (last?.costMicros === null || last === null || last.costMicros <= last.holdMicros) return null;
+  return `cost ${formatUsd(last.costMicros)} USD, although at most ${formatUsd(last.holdMicros)} USD were allowed`;
 }

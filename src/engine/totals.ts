@@ -1,0 +1,44 @@
+import type { Plan } from "../plan/plan.ts";
+import type { StepPrice } from "./quote.ts";
+
+/** Micro-dollars. `max` is null when something has neither a price nor a maximum. */
+export interface Total {
+  readonly min: number;
+  readonly max: number | null;
+}
+
+/**
+ * What all of it costs together: at least what surely runs, at most everything, and of a part with a budget of its own
+ * no more than that.
+ */
+export function total(plan: Pick<Plan, "steps" | "groups">, prices: readonly StepPrice[]): Total {
+  const certain = certainSteps(plan);
+  const groups = plan.groups ?? {};
+  // The longest prefixes first: a part is summed up before the part that holds it.
+  const prefixes = Object.keys(groups).sort((a, b) => b.length - a.length);
+  const sums = new Map<string, Total>(["", ...prefixes].map((prefix) => [prefix, { min: 0, max: 0 }]));
+  const add = (path: string, more: Total) => {
+    const within = prefixes.find((prefix) => path.startsWith(`${prefix}/`)) ?? "";
+    const { min, max } = sums.get(within)!;
+    sums.set(within, { min: min + more.min, max: max === null || more.max === null ? null : max + more.max });
+  };
+  for (const { step, costMicros, maxCostMicros } of prices) {
+    add(step, { min: certain.has(step) ? (costMicros ?? 0) : 0, max: costMicros ?? maxCostMicros });
+  }
+  for (const prefix of prefixes) {
+    const { min, max } = sums.get(prefix)!;
+    const { maxCostMicros } = groups[prefix]!;
+    add(prefix, { min: Math.min(min, maxCostMicros), max: Math.min(max ?? maxCostMicros, maxCostMicros) });
+  }
+  return sums.get("")!;
+}
+
+/** Steps that run whatever the values are: no condition on them or on what they need. */
+function certainSteps({ steps }: Pick<Plan, "steps">): ReadonlySet<string> {
+  const certain = new Set<string>();
+  const known = new Set(steps.map(({ path }) => path));
+  for (const { path, needs, when } of steps) {
+    if (when === undefined && needs.every((needed) => certain.has(needed) || !known.has(needed))) certain.add(path);
+  }
+  return certain;
+}
