@@ -1,5 +1,6 @@
-import type { JobPhase, RunState, StepState } from "../journal/state.ts";
+import { type ChatState, type JobPhase, outputsOf, type RunState, type StepState } from "../journal/state.ts";
 import { formatUsd } from "../money.ts";
+import type { Json, PlanStep } from "../plan/plan.ts";
 
 /** A run as `showrunner show --json` prints it: snake_case, dollars as decimal strings, instants as ISO-8601. */
 export interface RunReport {
@@ -19,6 +20,8 @@ export interface RunReport {
   readonly cost: string;
   /** Reserved for jobs whose bill is not known yet. */
   readonly held: string;
+  /** Reserved for chat requests that were never answered: they may have been charged, and nobody can tell. */
+  readonly presumed: string;
   readonly out_dir: string;
   readonly created_at: string;
   readonly finished_at: string | null;
@@ -34,15 +37,25 @@ export interface StepReport {
   readonly started_at: string | null;
   readonly finished_at: string | null;
   readonly quote: string | null;
+  /** Jobs, or requests to a chat model, or failed tries of a task. */
   readonly attempts: readonly AttemptReport[];
   readonly outputs: readonly OutputReport[];
+  /** What a chat or a task yielded; null also where there is none. */
+  readonly value: Json;
+  /** What an approval or a pick stands for. */
+  readonly chosen: { readonly step: string; readonly index: number } | null;
+  readonly approval: { readonly approved: boolean; readonly note: string | null } | null;
+  /** The step of an earlier run whose results were taken over. */
+  readonly reused_from: { readonly run: string; readonly step: string } | null;
 }
 
 export interface AttemptReport {
   readonly n: number;
   readonly job_id: string | null;
-  readonly status: JobPhase;
+  readonly status: JobPhase | ChatState["phase"];
   readonly cost: string | null;
+  /** Why it failed, in words. */
+  readonly error: string | null;
 }
 
 export interface OutputReport {
@@ -81,6 +94,7 @@ export function runReport(state: RunState): RunReport {
     quote: usd(planned.quoteMicros),
     cost: formatUsd(state.spentMicros),
     held: formatUsd(state.heldMicros),
+    presumed: formatUsd(state.presumedMicros),
     out_dir: planned.outDir,
     created_at: instant(state.createdAt)!,
     finished_at: instant(state.finishedAt),
@@ -89,25 +103,40 @@ export function runReport(state: RunState): RunReport {
       return {
         path: plan.path,
         kind: plan.kind,
-        model: plan.kind === "job" ? plan.model : null,
+        model: "model" in plan ? plan.model : null,
         status: step.status,
         reason: step.reason,
         started_at: instant(step.startedAt),
         finished_at: instant(step.finishedAt),
         quote: usd(step.attempts.at(-1)?.quote?.costMicros ?? null),
-        attempts: step.attempts
-          .filter((attempt) => attempt.key !== null)
-          .map(({ n, jobId, phase, costMicros }) => ({ n, job_id: jobId, status: phase, cost: usd(costMicros) })),
-        outputs: outputReports(state, step),
+        attempts: attemptReports(step),
+        outputs: outputReports(state, plan, step),
+        value: step.value ?? null,
+        chosen: step.chosen,
+        approval: step.approval,
+        reused_from: step.reusedFrom === null ? null : { run: step.reusedFrom.runId, step: step.reusedFrom.step },
       };
     }),
   };
 }
 
-function outputReports(state: RunState, step: StepState): readonly OutputReport[] {
-  return (step.attempts.at(-1)?.outputs ?? []).map((output) => ({
+function attemptReports(step: StepState): readonly AttemptReport[] {
+  const jobs = step.attempts.filter((attempt) => attempt.key !== null);
+  const paid = [...jobs, ...step.chats].map(({ n, jobId, phase, costMicros, error }): AttemptReport => {
+    return { n, job_id: jobId, status: phase, cost: usd(costMicros), error: error?.message ?? null };
+  });
+  const tries = step.failures.map(({ error }, index): AttemptReport => {
+    return { n: index + 1, job_id: null, status: "failed", cost: null, error: error.message };
+  });
+  return [...paid, ...tries];
+}
+
+function outputReports(state: RunState, plan: PlanStep, step: StepState): readonly OutputReport[] {
+  // What is made here was never at the service, and cannot expire there.
+  const isOurs = plan.kind === "task";
+  return outputsOf(step).map((output) => ({
     index: output.index,
-    status: output.phase === "expired" || output.phase === "kept" ? "EXPIRED" : output.status,
+    status: !isOurs && (output.phase === "expired" || output.phase === "kept") ? "EXPIRED" : output.status,
     asset_id: output.assetId,
     voice_id: output.voiceId,
     file: state.files.find((file) => file.step === step.path && file.index === output.index)?.file ?? null,
