@@ -9,6 +9,7 @@ import { type Command, commandId } from "../run/command.ts";
 import { decide } from "../run/decide.ts";
 import { inboxEvents } from "../run/inbox.ts";
 import { ledgerChanges } from "../run/ledger.ts";
+import { MadeNotes } from "../run/made.ts";
 import type { Room } from "../run/room.ts";
 import { type EffectContext, type EffectResult, perform } from "./effects/index.ts";
 import type { SpendingWatch } from "./spending.ts";
@@ -68,6 +69,7 @@ interface Decided {
 class Driver {
   readonly #deps: DriveDependencies;
   readonly #state: RunState;
+  readonly #made: MadeNotes;
   readonly #lease: Lease;
   readonly #options: DriveOptions;
   /** Answers of effects, not yet in the journal. */
@@ -85,6 +87,7 @@ class Driver {
   constructor(deps: DriveDependencies, state: RunState, lease: Lease, options: DriveOptions) {
     this.#deps = deps;
     this.#state = state;
+    this.#made = new MadeNotes(state);
     this.#lease = lease;
     this.#options = options;
   }
@@ -215,13 +218,16 @@ class Driver {
     const at = this.#deps.now();
     const lastSeq = this.#state.seq;
     const afterSeq = lastSeq - events.length;
+    const made = this.#made.due(this.#state, events, more.park === true);
     const outcome = await this.#deps.store.commit({
       ...{ lease: this.#lease, afterSeq, at, events, ledger: ledgerChanges(events), status: this.#state.status },
       inbox: inbox.map((entry) => entry.id),
+      made,
       ...(more.park && { snapshot: { foldVersion: FOLD_VERSION, seq: lastSeq, state: asJson(this.#state) } }),
       ...more,
     });
     if (!outcome.committed && outcome.reason === "fenced") throw new RunTakenOverError(this.#state.runId);
+    if (outcome.committed) this.#made.noted(made);
     if (outcome.committed && events.length > 0) {
       this.#options.onEvents(events.map((event, index) => this.#stored(afterSeq + 1 + index, at, event)));
     }

@@ -28,6 +28,7 @@ import { Planner } from "./planner.ts";
 import type { Quote } from "./quote.ts";
 import { compareWithService, type ReconcileReport } from "./reconcile.ts";
 import type { ResultsOf } from "./results.ts";
+import { PastResults, takenBy } from "./reuse.ts";
 import { RunShelf } from "./run-shelf.ts";
 import type { CompareOptions, OpenOptions, ResumeOptions, RunHandle, RunOptions, Showrunner } from "./showrunner.ts";
 import { Spending, type SpendingLimits } from "./spending.ts";
@@ -52,6 +53,7 @@ export class EmbeddedShowrunner implements Showrunner {
   readonly #shelf: RunShelf;
   readonly #planner: Planner;
   readonly #driving: Driving;
+  readonly #past: PastResults;
   readonly #spending: Spending;
   readonly #now = () => this.#clock.now();
 
@@ -65,6 +67,8 @@ export class EmbeddedShowrunner implements Showrunner {
     this.service = { kind, baseUrl: client.baseUrl };
     this.#shelf = new RunShelf(store, { origin, keyId: client.keyId });
     this.#handles = new UploadHandles({ client, store, media, now: this.#now });
+    const account = accountOf({ baseUrl: origin, keyId: client.keyId });
+    this.#past = new PastResults({ ...{ client, store, media, account }, shelf: this.#shelf, now: this.#now });
     const recent = () => this.#shelf.all(REMEMBERED_RUNS);
     this.#planner = new Planner({ client, media, handles: this.#handles, now: this.#now, recent });
     this.#spending = new Spending({
@@ -256,6 +260,8 @@ export class EmbeddedShowrunner implements Showrunner {
       media,
       handles: this.#handles,
       estimates: this.#planner.estimates,
+      past: this.#past,
+      taken: takenBy(state),
       freshUrls: new Map(),
       store: this.#store,
       clock: this.#clock,

@@ -51,6 +51,16 @@ export interface StoredCopy {
   readonly contentType: string;
 }
 
+/** The step of an earlier run that made what a step stands for. */
+export interface ReusedFrom {
+  readonly runId: string;
+  readonly step: string;
+  /** The service's job; null for a local function. */
+  readonly jobId: string | null;
+  /** When it was made. */
+  readonly madeAt: number;
+}
+
 /** One output of one step. */
 export interface Chosen {
   readonly step: string;
@@ -80,6 +90,14 @@ export type RunEvent =
       readonly quoteMicros: number | null;
       /** Folder that named files go to. */
       readonly outDir: string;
+      /** Whether steps take over what earlier runs made from the very same. Absent: no. */
+      readonly reuse?: true;
+      /** The profile that the plan was made with. */
+      readonly profile?: string;
+      /** Whether named files get a manifest beside them. Absent: yes. */
+      readonly manifests?: false;
+      /** What the pipeline says of the consent of those whose voices it clones. */
+      readonly consent?: string;
       /** Where the pipeline came from, for `resume`; null when it was given as a value. */
       readonly source: { readonly file: string; readonly exportName: string } | null;
     }
@@ -136,7 +154,7 @@ export type RunEvent =
   | {
       readonly type: "step.reused";
       readonly step: string;
-      readonly from: { readonly runId: string; readonly step: string };
+      readonly from: ReusedFrom;
       readonly outputs: readonly (OutputFacts & { readonly copy: StoredCopy | null })[];
       readonly value: Json;
     }
@@ -206,6 +224,7 @@ export type RunEvent =
       readonly sizeBytes: number;
       readonly contentType: string;
     }
+  /** Attempt 0: an output that was taken over from an earlier run. */
   | { readonly type: "output.expired"; readonly step: string; readonly attempt: number; readonly index: number }
   | {
       readonly type: "chat.intended";
@@ -276,6 +295,8 @@ export type RunEvent =
       readonly step: string;
       readonly index: number;
       readonly file: string;
+      /** Manifest beside it, relative likewise. */
+      readonly manifest?: string;
     };
 
 /** An event as the journal holds it. */

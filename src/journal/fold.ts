@@ -269,7 +269,8 @@ export function apply(state: RunState, stored: StoredEvent): void {
     }
     case "output.downloaded":
     case "output.expired": {
-      const output = attemptOf(event.step, event.attempt).outputs[event.index];
+      const { attempt: n, step } = event;
+      const output = (n === 0 ? stepOf(step).outputs : attemptOf(step, n).outputs)?.[event.index];
       if (output === undefined) throw illegal(`(no output ${event.index} of ${event.step})`);
       moveOutput(output, event.type);
       if (event.type === "output.downloaded") {
@@ -337,7 +338,10 @@ export function apply(state: RunState, stored: StoredEvent): void {
       break;
     case "file.placed":
       state.files = state.files.filter(({ name }) => name !== event.name);
-      state.files.push({ name: event.name, step: event.step, index: event.index, file: event.file });
+      state.files.push({
+        ...{ name: event.name, step: event.step, index: event.index, file: event.file },
+        manifest: event.manifest ?? null,
+      });
       break;
     default:
       event satisfies never;

@@ -65,7 +65,8 @@ export function reset(state: RunState, step: StepState, move: Move, more: Partia
   move(step, "step.reset");
   const { path, attempts, chats } = step;
   const voided = attempts.length + chats.length;
-  state.steps[path] = { ...newStep(path), attempts, chats, voided, ...more };
+  const again = more.unlessSame !== true;
+  state.steps[path] = { ...newStep(path), attempts, chats, voided, again, ...more };
   state.files = state.files.filter((file) => file.step !== path);
 }
 

@@ -1,5 +1,14 @@
 import type { Json, PlanStep, Reference } from "../plan/plan.ts";
-import type { Chosen, JournalError, OutputFacts, PauseReason, PriceBasis, RunEvent, StoredCopy } from "./events.ts";
+import type {
+  Chosen,
+  JournalError,
+  OutputFacts,
+  PauseReason,
+  PriceBasis,
+  ReusedFrom,
+  RunEvent,
+  StoredCopy,
+} from "./events.ts";
 
 export type RunPlanned = RunEvent & { readonly type: "run.planned" };
 export type RunStatus = "planned" | "running" | "paused" | "succeeded" | "partial" | "failed" | "cancelled";
@@ -95,7 +104,9 @@ export interface StepState {
   chosen: Chosen | null;
   /** What an expansion stands for; null until it was planned. */
   expanded: readonly Reference[] | null;
-  reusedFrom: { readonly runId: string; readonly step: string } | null;
+  reusedFrom: ReusedFrom | null;
+  /** Somebody wants it made again: it is not taken over from an earlier run. */
+  again: boolean;
 }
 
 export interface PauseState {
@@ -111,6 +122,8 @@ export interface PlacedFile {
   readonly step: string;
   readonly index: number;
   readonly file: string;
+  /** Manifest beside it; null without one. */
+  readonly manifest: string | null;
 }
 
 /** What a run's events add up to. Plain JSON, so that it can be stored as a snapshot. */
@@ -186,6 +199,7 @@ export function newStep(path: string): StepState {
     chosen: null,
     expanded: null,
     reusedFrom: null,
+    again: false,
   };
 }
 

@@ -42,6 +42,8 @@ export type Command =
   | { readonly type: "task"; readonly step: string; readonly input: Json }
   | { readonly type: "score"; readonly step: string }
   | { readonly type: "expand"; readonly step: string; readonly value: Json }
+  /** Whether an earlier run made what the step asks for. */
+  | { readonly type: "reuse"; readonly step: string; readonly fingerprint: string }
   | { readonly type: "place" };
 
 /** Names a command within its run; the same work has the same name, so that it is never under way twice. */
@@ -53,6 +55,7 @@ export function commandId(command: Command): string {
     case "task":
     case "score":
     case "expand":
+    case "reuse":
       return `${command.type}:${command.step}`;
     case "download":
       return `download:${command.step}#${command.attempt}.${command.index}`;
@@ -63,7 +66,7 @@ export function commandId(command: Command): string {
 
 /** Names of what may be under way for a step before the service has taken anything of it. */
 export function localCommandIds({ path, attempts, chats }: StepState): readonly string[] {
-  const local = ["upload", "task", "score", "expand"].map((type) => `${type}:${path}`);
+  const local = ["upload", "task", "score", "expand", "reuse"].map((type) => `${type}:${path}`);
   const n = attempts.length;
   return [...local, `quote:${path}#${n}`, `quote:${path}#${n + 1}`, `chat:${path}#${chats.length}`];
 }

@@ -8,6 +8,7 @@ import type { Expansions } from "../expansion.ts";
 import type { StepFunctions } from "../functions.ts";
 import type { UploadHandles } from "../handles.ts";
 import type { MediaStore } from "../media-store.ts";
+import type { PastResults } from "../reuse.ts";
 
 /** What an effect may use. */
 export interface EffectContext {
@@ -17,6 +18,10 @@ export interface EffectContext {
   readonly estimates: EstimateCache;
   /** Download URLs by `job id, output`: known while the process lives, never written down. */
   readonly freshUrls: Map<string, string>;
+  /** What earlier runs made. */
+  readonly past: PastResults;
+  /** Earlier results that steps of this run stand for already. */
+  readonly taken: Set<string>;
   /** Read only; the driver alone changes it. */
   readonly state: RunState;
   readonly signal: AbortSignal;

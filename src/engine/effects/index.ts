@@ -5,6 +5,7 @@ import type { Effect, EffectContext, EffectResult } from "./effect.ts";
 import { expand } from "./expand.ts";
 import { follow, settle } from "./follow.ts";
 import { quote } from "./quote.ts";
+import { reuse } from "./reuse.ts";
 import { score } from "./score.ts";
 import { submit } from "./submit.ts";
 import { task } from "./task.ts";
@@ -23,6 +24,7 @@ const effects: { readonly [T in Command["type"]]: Effect<T> } = {
   follow,
   settle,
   download,
+  reuse,
   place,
 };
 

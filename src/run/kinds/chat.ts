@@ -1,6 +1,7 @@
 import { type ChatState, isStepFinal, lastChat, type StepState } from "../../journal/state.ts";
 import { formatUsd } from "../../money.ts";
 import type { ChatStep, Json } from "../../plan/plan.ts";
+import { looksBack } from "../look-back.ts";
 import { readiness } from "../resolve.ts";
 import type { Turn } from "../turn.ts";
 
@@ -55,6 +56,7 @@ function begin(plan: ChatStep, step: StepState, turn: Turn): void {
   const ready = readiness(turn.state, plan, plan.input);
   if (ready.ready === "no") return;
   if (ready.ready === "never") return turn.giveUp(step, ready.reason, ready.unwanted);
+  if (looksBack(plan, step, ready.input, turn)) return;
   const most = plan.policy.maxCostMicros ?? turn.state.maxUnquotedMicros;
   if (most === null) {
     const message = `${plan.path} (${plan.model}) has no price in advance and no maxCost. Set maxCost on the step, or resume with --max-unquoted USD.`;

@@ -2,6 +2,7 @@ import { type AttemptState, isStepFinal, lastAttempt, type StepState } from "../
 import { formatUsd } from "../../money.ts";
 import type { JobStep, PlanStep } from "../../plan/plan.ts";
 import { idempotencyKey } from "../key.ts";
+import { looksBack } from "../look-back.ts";
 import { readiness } from "../resolve.ts";
 import type { Turn } from "../turn.ts";
 
@@ -50,6 +51,7 @@ function begin(plan: JobStep, step: StepState, attempt: AttemptState | null, tur
   const ready = readiness(state, plan, plan.input);
   if (ready.ready === "no") return;
   if (ready.ready === "never") return turn.giveUp(step, ready.reason, ready.unwanted);
+  if (looksBack(plan, step, ready.input, turn)) return;
   const n = attempt?.n ?? step.attempts.length + 1;
   const quote = attempt?.quote ?? null;
   if (quote === null || quote.basis === "provisional") {

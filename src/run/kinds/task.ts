@@ -1,5 +1,6 @@
 import { isStepFinal, type StepState } from "../../journal/state.ts";
 import type { TaskStep } from "../../plan/plan.ts";
+import { looksBack } from "../look-back.ts";
 import { readiness } from "../resolve.ts";
 import type { Turn } from "../turn.ts";
 
@@ -15,6 +16,7 @@ export function taskStep(plan: TaskStep, step: StepState, turn: Turn): void {
   const ready = readiness(turn.state, plan, plan.input, "local");
   if (ready.ready === "no") return;
   if (ready.ready === "never") return turn.giveUp(step, ready.reason, ready.unwanted);
+  if (looksBack(plan, step, ready.input, turn)) return;
   if (last !== undefined) {
     const retryAt = last.at + 1000 * 2 ** (step.failures.length - 1);
     if (retryAt > turn.context.now) return turn.wake(retryAt);

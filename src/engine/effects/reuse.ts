@@ -1,0 +1,22 @@
+import { DownloadError } from "../../api/index.ts";
+import { isReusable } from "../../run/asked.ts";
+import { stepNamed } from "../../run/plan-index.ts";
+import type { Effect } from "./effect.ts";
+import { isPassing, TROUBLE_WAIT_MS } from "./service-trouble.ts";
+
+const NOT_FOUND = { events: [], againInMs: Number.POSITIVE_INFINITY };
+
+/** Takes over what an earlier run made from the very same, where that still exists. Costs nothing either way. */
+export const reuse: Effect<"reuse"> = async ({ step, fingerprint }, { past, taken, state }) => {
+  const plan = stepNamed(state.planned.plan, step);
+  if (plan === undefined || !isReusable(plan)) return NOT_FOUND;
+  try {
+    const { found } = await past.find({ fingerprint, plan, taken, runId: state.runId, verify: true });
+    if (found === null) return NOT_FOUND;
+    const start = state.steps[step]?.status === "waiting" ? [{ type: "step.started", step } as const] : [];
+    return { events: [...start, { type: "step.reused", step, ...found }] };
+  } catch (error) {
+    if (isPassing(error) || error instanceof DownloadError) return { events: [], againInMs: TROUBLE_WAIT_MS };
+    throw error;
+  }
+};

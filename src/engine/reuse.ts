@@ -1,0 +1,181 @@
+import { ApiError, type Client, DownloadError } from "../api/index.ts";
+import type { OutputFacts, ReusedFrom, RunEvent, StoredCopy } from "../journal/events.ts";
+import { lastAttempt, lastChat, type OutputState, outputsOf, type RunState, type StepState } from "../journal/state.ts";
+import type { JournalStore, MadeRow } from "../journal/store.ts";
+import type { Json } from "../plan/plan.ts";
+import { askedNow, isReusable, type ReusableStep } from "../run/asked.ts";
+import { stepNamed } from "../run/plan-index.ts";
+import { isPassing, throwAccountTrouble } from "./effects/service-trouble.ts";
+import type { MediaStore } from "./media-store.ts";
+import type { RunShelf } from "./run-shelf.ts";
+
+/** An asset counts as there for so long after its job, milliseconds; the service keeps it an hour longer. */
+export const ASSET_MS = 47 * 3_600_000;
+
+/** What an earlier run made, in the shape in which a step takes it over. */
+export type PastResult = Omit<RunEvent & { readonly type: "step.reused" }, "type" | "step">;
+
+type PastOutput = OutputFacts & { readonly copy: StoredCopy | null };
+
+/** Why a result that is just what is asked for cannot be taken over. */
+export type Unusable = "gone" | "taken";
+
+export interface Wanted {
+  readonly fingerprint: string;
+  readonly plan: ReusableStep;
+  /** The run that asks; its own results do not count. */
+  readonly runId: string | null;
+  /** Results that other steps of the run stand for already: two steps that ask for the same want two results. */
+  readonly taken: Set<string>;
+  /** Whether to make sure at the service, and to copy what is to be kept. False while only asking for a price. */
+  readonly verify: boolean;
+}
+
+export interface PastResultsParts {
+  readonly client: Client;
+  readonly store: JournalStore;
+  readonly shelf: RunShelf;
+  readonly media: MediaStore;
+  readonly now: () => number;
+  readonly account: string;
+}
+
+/** Results of earlier runs of one account, by what was asked for. */
+export class PastResults {
+  readonly #parts: PastResultsParts;
+  readonly #states = new Map<string, { readonly lastSeq: number; readonly state: Promise<RunState> }>();
+
+  constructor(parts: PastResultsParts) {
+    this.#parts = parts;
+  }
+
+  /** The newest result of the very same request that still exists; one of the same path first. */
+  async find(
+    wanted: Wanted,
+  ): Promise<{ readonly found: PastResult } | { readonly found: null; readonly why: Unusable | null }> {
+    const { store, account } = this.#parts;
+    const rows = await store.made({ account, fingerprint: wanted.fingerprint });
+    const isNamesake = (row: MadeRow) => (row.step === wanted.plan.path ? 0 : 1);
+    let why: Unusable | null = null;
+    for (const row of rows.toSorted((a, b) => isNamesake(a) - isNamesake(b))) {
+      if (row.runId === wanted.runId) continue;
+      const made = await this.#madeBy(row);
+      if (made === null) continue;
+      const key = sourceKey(made.from);
+      if (wanted.taken.has(key)) {
+        why = "taken";
+        continue;
+      }
+      wanted.taken.add(key);
+      const outputs = await this.#living(made, wanted).catch((error: unknown) => {
+        wanted.taken.delete(key);
+        throw error;
+      });
+      if (outputs !== null) return { found: { from: made.from, outputs, value: made.value } };
+      wanted.taken.delete(key);
+      why ??= "gone";
+    }
+    return { found: null, why };
+  }
+
+  /** The state of a run, folded once for as long as it does not change. */
+  async state(runId: string): Promise<RunState | null> {
+    const { store, shelf } = this.#parts;
+    const row = await store.run(runId);
+    if (row === null) return null;
+    const known = this.#states.get(runId);
+    if (known?.lastSeq === row.lastSeq) return known.state;
+    const state = shelf.load(runId);
+    this.#states.set(runId, { lastSeq: row.lastSeq, state });
+    state.catch(() => this.#states.delete(runId));
+    if (this.#states.size > REMEMBERED) this.#states.delete(this.#states.keys().next().value!);
+    return state;
+  }
+
+  async #madeBy(row: MadeRow): Promise<Made | null> {
+    const state = await this.state(row.runId);
+    const step = state?.steps[row.step];
+    const plan = state === null ? undefined : stepNamed(state.planned.plan, row.step);
+    if (state === null || step === undefined || plan === undefined) return null;
+    if (step.status !== "succeeded" || !isReusable(plan)) return null;
+    // The list may be older than the run: the step may have been made again since.
+    if (askedNow(state, plan)?.fingerprint !== row.fingerprint) return null;
+    const outputs = outputsOf(step);
+    if (outputs.some(({ status, phase }) => status !== "COMPLETED" || phase === "failed")) return null;
+    return { from: originOf(state, step, plan), outputs, value: step.value ?? null };
+  }
+
+  /** The outputs as they are to be had now; null when one is not to be had any more. */
+  async #living({ from, outputs }: Made, wanted: Wanted): Promise<readonly PastOutput[] | null> {
+    const found = await Promise.all(outputs.map((output) => this.#one(output, from, wanted)));
+    return found.every((output) => output !== null) ? found : null;
+  }
+
+  async #one(output: OutputState, from: ReusedFrom, wanted: Wanted): Promise<PastOutput | null> {
+    const { media, now } = this.#parts;
+    const { phase, copy: known, ...facts } = output;
+    if (facts.voiceId !== null) return { ...facts, copy: null };
+    const copy = known !== null && (await media.has(known.sha256)) ? known : null;
+    const isThere = facts.assetId !== null && phase !== "kept" && phase !== "expired" && now() < from.madeAt + ASSET_MS;
+    if (copy !== null) return { ...facts, assetId: isThere ? facts.assetId : null, copy };
+    if (!isThere || from.jobId === null) return null;
+    if (!wanted.verify) return { ...facts, copy: null };
+    const isKept = wanted.plan.kind === "job" && wanted.plan.policy.keep;
+    const asked = isKept ? this.#copied(facts, from.jobId) : this.#seen(facts, from.jobId);
+    return asked.catch(goneOrTrouble);
+  }
+
+  async #seen(facts: OutputFacts, jobId: string): Promise<PastOutput | null> {
+    const job = await this.#parts.client.job(jobId);
+    const asset = job.outputs.find(({ index }) => index === facts.index);
+    return asset?.status === "COMPLETED" ? { ...facts, copy: null } : null;
+  }
+
+  async #copied(facts: OutputFacts, jobId: string): Promise<PastOutput> {
+    const { client, media } = this.#parts;
+    const target = media.tmpPath();
+    const got = await client.download({ jobId, outputIndex: facts.index }, target);
+    const stored = await media.adopt(target);
+    const contentType = facts.contentType ?? got.contentType ?? "application/octet-stream";
+    return { ...facts, copy: { ...stored, contentType } };
+  }
+}
+
+const REMEMBERED = 16;
+
+interface Made {
+  readonly from: ReusedFrom;
+  readonly outputs: readonly OutputState[];
+  readonly value: Json;
+}
+
+/** A definite no of the service means that it is gone; what may pass is thrown, so that nothing is paid for a hiccup. */
+function goneOrTrouble(error: unknown): null {
+  throwAccountTrouble(error);
+  if (isPassing(error)) throw error;
+  if (error instanceof ApiError) return null;
+  if (error instanceof DownloadError && error.reason !== "incomplete") return null;
+  throw error;
+}
+
+/** Names a result, wherever it was taken over to since. */
+export function sourceKey({ jobId, runId, step }: ReusedFrom): string {
+  return jobId ?? `${runId} ${step}`;
+}
+
+/** Where a result was really made, however often it was taken over since. */
+function originOf({ runId }: RunState, step: StepState, plan: ReusableStep): ReusedFrom {
+  if (step.reusedFrom !== null) return step.reusedFrom;
+  const attempt = lastAttempt(step);
+  const chat = lastChat(step);
+  return {
+    ...{ runId, step: plan.path },
+    jobId: attempt?.jobId ?? chat?.jobId ?? null,
+    madeAt: attempt?.completedAt ?? chat?.endedAt ?? step.finishedAt ?? 0,
+  };
+}
+
+/** Results of earlier runs that steps of this one stand for. */
+export function takenBy(state: RunState): Set<string> {
+  return new Set(Object.values(state.steps).flatMap(({ reusedFrom }) => (reusedFrom ? [sourceKey(reusedFrom)] : [])));
+}

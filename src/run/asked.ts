@@ -1,0 +1,83 @@
+import { lastAttempt, type RunState } from "../journal/state.ts";
+import { fingerprint, referencesOf } from "../plan/index.ts";
+import type { ChatStep, JobStep, Json, Plan, PlanStep, TaskStep } from "../plan/plan.ts";
+import { stepNamed } from "./plan-index.ts";
+import { readiness, referenced } from "./resolve.ts";
+
+/** Steps whose results are worth taking over: those that cost money or time. */
+export type ReusableStep = JobStep | ChatStep | TaskStep;
+
+/** What a step really asks for, with all media by content. */
+export interface Asked {
+  readonly asks: Json;
+  readonly fingerprint: string;
+  /** False while a copy of what it takes in is still on its way: then an asset stands for itself, for want of its hash. */
+  readonly settled: boolean;
+}
+
+export function isReusable(plan: PlanStep): plan is ReusableStep {
+  return plan.kind === "job" || plan.kind === "chat" || plan.kind === "task";
+}
+
+/** What a step asked for, or would ask for now; null while that cannot be said. */
+export function askedNow(state: RunState, plan: ReusableStep): Asked | null {
+  const step = state.steps[plan.path]!;
+  const sent = plan.kind === "job" ? (lastAttempt(step)?.input ?? null) : null;
+  if (sent !== null) return asked(state, plan, sent);
+  const ready = readiness(state, plan, plan.input, plan.kind === "task" ? "local" : "service");
+  return ready.ready === "yes" ? asked(state, plan, ready.input) : null;
+}
+
+/** What a step asks for with a resolved input. Two runs that ask for the same have the same fingerprint. */
+export function asked(state: RunState, plan: ReusableStep, input: Json): Asked {
+  const contentOf = new Map<string, string>();
+  let settled = true;
+  for (const ref of referencesOf(plan.input)) {
+    for (const { step, output } of referenced(state, ref)) {
+      if (output.assetId === null) continue;
+      if (output.copy !== null) contentOf.set(output.assetId, output.copy.sha256);
+      else if (output.phase === "available" && isKept(state.planned.plan, step)) settled = false;
+    }
+  }
+  const asks = { ...what(state, plan), input: byContent(input, contentOf) };
+  return { asks, fingerprint: fingerprint(asks), settled };
+}
+
+function what(state: RunState, plan: ReusableStep): { readonly [key: string]: Json } {
+  switch (plan.kind) {
+    case "job":
+      return { kind: "job", model: plan.model };
+    case "chat":
+      return { kind: "chat", model: plan.model, schema: plan.schema };
+    case "task": {
+      // A function is known by its place alone.
+      const { pipeline } = state.planned.plan;
+      return { kind: "task", function: `${pipeline}/${plan.path}`, version: plan.version, files: plan.files };
+    }
+    default:
+      return plan satisfies never;
+  }
+}
+
+/** Media by the hash of their bytes, wherever they come from: an asset, an upload, a local file. */
+function byContent(value: Json, contentOf: ReadonlyMap<string, string>): Json {
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map((item) => byContent(item, contentOf));
+  const record = value as { readonly [key: string]: Json };
+  const content = contentHash(record, contentOf);
+  if (content !== null) return { media: content };
+  return Object.fromEntries(Object.entries(record).map(([key, item]) => [key, byContent(item, contentOf)]));
+}
+
+function contentHash(record: { readonly [key: string]: Json }, contentOf: ReadonlyMap<string, string>): string | null {
+  if (record.source === "upload" && typeof record.sha256 === "string") return record.sha256;
+  if (record.source === "asset" && typeof record.asset_id === "string") return contentOf.get(record.asset_id) ?? null;
+  const file = record.$file as { readonly sha256?: Json } | undefined;
+  return typeof file?.sha256 === "string" ? file.sha256 : null;
+}
+
+/** Whether the step's outputs are copied to disk. */
+function isKept(plan: Plan, path: string): boolean {
+  const step = stepNamed(plan, path);
+  return step?.kind === "job" && step.policy.keep;
+}
