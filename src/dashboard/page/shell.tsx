@@ -85,7 +85,7 @@ function Beacon({ state }: { readonly state: Connection }) {
   return (
     <span class={`beacon ${state}`} role="status">
       <span class="dot" aria-hidden="true" />
-      {beacons[state]}
+      <span class="word">{beacons[state]}</span>
     </span>
   );
 }

@@ -1,12 +1,13 @@
 import { z } from "zod";
-import type { Pipeline, Quote } from "../../index.ts";
+import type { Pipeline, Quote, ResumeOptions } from "../../index.ts";
 import type { DashboardContext } from "../context.ts";
-import { optionalText, textField } from "../http/fields.ts";
+import { optionalPosition, optionalText, textField, textList } from "../http/fields.ts";
 import { notFound } from "../http/refusal.ts";
 import type { Call, Route } from "../http/route.ts";
 import { cut } from "../views/cut.ts";
 import { plannedView } from "../views/step-view.ts";
 import type { CandidateView, OfferedView, PlanView } from "../views/wire.ts";
+import { codeOf, neededCode, outlookOf } from "./outlook.ts";
 
 /** What can be done to runs. */
 export function steeringRoutes(context: DashboardContext): readonly Route[] {
@@ -17,13 +18,38 @@ export function steeringRoutes(context: DashboardContext): readonly Route[] {
     return {};
   };
 
+  const goOn = async (runId: string, options: ResumeOptions = {}) => {
+    const { state } = await cache.get(runId);
+    const pipeline = options.acceptChanges === true ? await codeOf(context, state) : await neededCode(context, state);
+    await drivers.follow(await show.resume(runId, { ...options, ...(pipeline !== null && { pipeline }) }));
+  };
+
   const resume = async ({ params, json }: Call) => {
     const body = await json();
-    await cache.get(params.run!);
-    const budget = optionalText(body, "budget", 20);
-    const maxUnquoted = optionalText(body, "maxUnquoted", 20);
-    const options = { ...(budget !== undefined && { budget }), ...(maxUnquoted !== undefined && { maxUnquoted }) };
-    await drivers.follow(await show.resume(params.run!, options));
+    const rerun = textList(body, "rerun");
+    await goOn(params.run!, {
+      budget: optionalText(body, "budget", 20),
+      maxUnquoted: optionalText(body, "maxUnquoted", 20),
+      ...(rerun.length > 0 && { rerun }),
+      ...(body.acceptChanges === true && { acceptChanges: true }),
+    });
+    return {};
+  };
+
+  const outlook = async ({ params, query }: Call) => {
+    const { state } = await cache.get(params.run!);
+    return outlookOf(context, state, query.getAll("rerun"));
+  };
+
+  /** Writes the decision down; goes on with the run where that was asked for and nobody drives it. */
+  const decide = async ({ params, json }: Call, approved: boolean) => {
+    const body = await json();
+    const step = textField(body, "step");
+    const note = optionalText(body, "note", 2000);
+    if (approved) await show.approve(params.run!, step, { pick: optionalPosition(body, "pick"), note });
+    else await show.reject(params.run!, step, { note });
+    const { row } = await cache.get(params.run!);
+    if (body.goOn === true && row.status === "paused") await goOn(params.run!);
     return {};
   };
 
@@ -68,6 +94,9 @@ export function steeringRoutes(context: DashboardContext): readonly Route[] {
   return [
     { method: "POST", path: "/api/runs/:run/stop", handle: stop },
     { method: "POST", path: "/api/runs/:run/resume", handle: resume },
+    { method: "GET", path: "/api/runs/:run/outlook", handle: outlook },
+    { method: "POST", path: "/api/runs/:run/approve", handle: (call) => decide(call, true) },
+    { method: "POST", path: "/api/runs/:run/reject", handle: (call) => decide(call, false) },
     { method: "GET", path: "/api/runs/:run/candidates", handle: candidates },
     { method: "POST", path: "/api/runs/:run/adopt", handle: adopt },
     { method: "GET", path: "/api/pipelines", handle: offered },

@@ -271,17 +271,34 @@ export interface CandidateView {
   readonly createdAt: string | null;
 }
 
-/** What going on would do and cost. */
-export interface ResumeView {
-  /** Steps whose code changed since the plan: compared only where the code is found. */
-  readonly drift: {
-    readonly changed: readonly string[];
-    readonly added: readonly string[];
-    readonly gone: readonly string[];
-  } | null;
+/** How the code differs from the run's plan. */
+export interface DriftView {
+  readonly changed: readonly { readonly step: string; readonly fields: readonly string[] }[];
+  readonly added: readonly string[];
+  readonly removed: readonly string[];
+  readonly renamed: readonly { readonly from: string; readonly to: string }[];
+}
+
+/** Steps to be made again, and for how much. */
+export interface RemakeView {
   readonly stale: readonly string[];
-  readonly costMicros: { readonly min: number; readonly max: number | null } | null;
-  readonly note: string | null;
+  readonly staleCount: number;
+  readonly problems: readonly string[];
+  readonly prices: readonly { readonly step: string; readonly costMicros: number | null }[];
+  readonly minMicros: number;
+  /** Null when a step has neither a price nor a maximum. */
+  readonly maxMicros: number | null;
+  /** Spent and reserved so far; the price comes on top. */
+  readonly committedMicros: number;
+  readonly budgetMicros: number | null;
+  /** Jobs at the service that are seen through first. */
+  readonly seenThroughFirst: readonly string[];
+}
+
+/** What resuming would do. Both are null when it just goes on. */
+export interface OutlookView {
+  readonly drift: DriftView | null;
+  readonly remake: RemakeView | null;
 }
 
 export interface ErrorBody {

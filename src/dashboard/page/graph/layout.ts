@@ -61,7 +61,9 @@ function careful({ nodes, arrows, direction }: Sketch): Drawing {
   }
   const drawn = arrows.map(([from, to]) => {
     const { points = [] } = graph.edge(from, to) as { readonly points?: readonly Point[] };
-    return { from, to, points };
+    const [first, last] = straight(placed.get(from)!, placed.get(to)!, direction === "LR");
+    // Between neighbours one bend is enough; farther ones go around what lies between.
+    return { from, to, points: points.length > 3 ? [first, ...points.slice(1, -1), last] : [first, last] };
   });
   return { nodes: placed, arrows: drawn, ...extent(placed) };
 }
@@ -97,7 +99,7 @@ function quick({ nodes, arrows, direction }: Sketch): Drawing {
   return { nodes: placed, arrows: drawn, ...extent(placed) };
 }
 
-function straight(from: Placed, to: Placed, isWide: boolean): readonly Point[] {
+function straight(from: Placed, to: Placed, isWide: boolean): readonly [Point, Point] {
   return isWide
     ? [
         { x: from.x + from.width, y: from.y + from.height / 2 },

@@ -7,15 +7,18 @@ interface Props {
   readonly runId: string;
   readonly step: StepView;
   readonly decision: DecisionView;
+  /** True when nobody drives the run: a decision alone then changes nothing yet. */
+  readonly isParked: boolean;
   readonly onOpen: (step: string) => void;
 }
 
 /** What is shown for a decision, and (while it is open) the decision itself. */
-export function Decide({ runId, step, decision, onOpen }: Props) {
+export function Decide({ runId, step, decision, isParked, onOpen }: Props) {
   const { shows, choose, message, approved, note, pick } = decision;
   const isOpen = step.phase === "approval";
   const [chosen, setChosen] = useState<number | null>(shows.length === 1 ? 0 : null);
   const [words, setWords] = useState("");
+  const [goesOn, setGoesOn] = useState(true);
   const [state, setState] = useState<{
     readonly busy: boolean;
     readonly error: string | null;
@@ -25,7 +28,12 @@ export function Decide({ runId, step, decision, onOpen }: Props) {
   const decide = async (verb: "approve" | "reject") => {
     setState({ busy: true, error: null, sent: null });
     try {
-      const body = { step: step.path, note: words, ...(verb === "approve" && choose && { pick: chosen }) };
+      const body = {
+        step: step.path,
+        note: words,
+        goOn: isParked && goesOn,
+        ...(verb === "approve" && choose && { pick: chosen }),
+      };
       await post(`${runPath(runId)}/${verb}`, body);
       setState({ busy: false, error: null, sent: verb === "approve" ? "Approved." : "Rejected." });
     } catch (error) {
@@ -72,6 +80,11 @@ export function Decide({ runId, step, decision, onOpen }: Props) {
               onInput={(event) => setWords(event.currentTarget.value)}
             />
           </label>
+          {isParked && (
+            <label>
+              <input type="checkbox" checked={goesOn} onChange={() => setGoesOn(!goesOn)} /> Go on with the run at once
+            </label>
+          )}
           <div class="actions">
             <button type="button" class="button danger" disabled={!isReady} onClick={() => decide("reject")}>
               Reject

@@ -1,11 +1,12 @@
 import { useState } from "preact/hooks";
-import type { RunHead } from "../../views/wire.ts";
-import { post, runPath } from "../state/api.ts";
+import type { DriftView, OutlookView, RemakeView, RunHead } from "../../views/wire.ts";
+import { get, post, runPath } from "../state/api.ts";
 import { gauges } from "../state/live.ts";
 import type { RunModel } from "../state/run-store.ts";
 import { useStore } from "../state/store.ts";
 import { Dialog } from "../ui/dialog.tsx";
 import { count, usd } from "../ui/format.ts";
+import { useLoaded } from "../ui/hooks.ts";
 
 export function StopDialog({ model, onClose }: { readonly model: RunModel; readonly onClose: () => void }) {
   const atService = [...model.steps.values()].filter(({ heldMicros }) => heldMicros > 0).length;
@@ -23,14 +24,104 @@ export function StopDialog({ model, onClose }: { readonly model: RunModel; reado
   );
 }
 
-export function ResumeDialog({ head, onClose }: { readonly head: RunHead; readonly onClose: () => void }) {
+interface ResumeProps {
+  readonly head: RunHead;
+  /** Steps to be made again; none: just go on. */
+  readonly rerun?: readonly string[];
+  readonly onClose: () => void;
+}
+
+/** Goes on with a run: as it was planned, with what its code changed since, or with steps made again. Priced first. */
+export function ResumeDialog({ head, rerun = [], onClose }: ResumeProps) {
   const [budget, setBudget] = useState("");
-  const resume = () => post<void>(`${runPath(head.id)}/resume`, { budget });
+  const [takesUp, setTakesUp] = useState(false);
+  const query = new URLSearchParams(rerun.map((step) => ["rerun", step]));
+  const outlook = useLoaded((signal) => get<OutlookView>(`${runPath(head.id)}/outlook?${query}`, signal), [head.id]);
+  const known = outlook.state === "ready" ? outlook.value : null;
+  const isRemade = rerun.length > 0 || takesUp;
+  const problems = isRemade ? (known?.remake?.problems ?? []) : [];
+  const resume = () => post<void>(`${runPath(head.id)}/resume`, { budget, rerun, acceptChanges: takesUp });
+  const [first] = rerun;
   return (
-    <Dialog title={`Resume ${head.id}?`} action="Resume" onAction={resume} onClose={onClose}>
-      <p>The run goes on where its journal ends. Jobs that were paid for are collected, never made again.</p>
+    <Dialog
+      title={first === undefined ? `Resume ${head.id}?` : `Make ${first} again?`}
+      action={first === undefined ? "Resume" : "Make again"}
+      ready={outlook.state !== "loading" && problems.length === 0 && (rerun.length === 0 || known !== null)}
+      onAction={resume}
+      onClose={onClose}
+    >
+      {first === undefined && (
+        <p>The run goes on where its journal ends. Jobs that were paid for are collected, never made again.</p>
+      )}
+      {outlook.state === "loading" && <p class="quiet">Comparing code and prices…</p>}
+      {outlook.state === "failed" && <p class="note bad">{outlook.error.message}</p>}
+      {known?.drift != null && <Drifted drift={known.drift} takesUp={takesUp} onChange={setTakesUp} />}
+      {isRemade && known?.remake != null && <Remade remake={known.remake} />}
       <BudgetField head={head} value={budget} onChange={setBudget} />
     </Dialog>
+  );
+}
+
+interface DriftedProps {
+  readonly drift: DriftView;
+  readonly takesUp: boolean;
+  readonly onChange: (takesUp: boolean) => void;
+}
+
+function Drifted({ drift, takesUp, onChange }: DriftedProps) {
+  const lines = [
+    ...drift.changed.map(({ step, fields }) => `${step}: ${fields.join(", ")}`),
+    ...drift.added.map((step) => `${step} is new`),
+    ...drift.removed.map((step) => `${step} is gone`),
+    ...drift.renamed.map(({ from, to }) => `${from} is called ${to} now`),
+  ];
+  return (
+    <fieldset class="drift">
+      <legend>The code changed since this run was planned</legend>
+      <ul class="plain">
+        {lines.slice(0, 8).map((line) => (
+          <li key={line}>{line}</li>
+        ))}
+        {lines.length > 8 && <li>and {lines.length - 8} more</li>}
+      </ul>
+      <label>
+        <input type="radio" name="drift" checked={!takesUp} onChange={() => onChange(false)} /> Go on as it was planned
+      </label>
+      <label>
+        <input type="radio" name="drift" checked={takesUp} onChange={() => onChange(true)} /> Take up the changes
+      </label>
+    </fieldset>
+  );
+}
+
+function Remade({ remake }: { readonly remake: RemakeView }) {
+  const { minMicros, maxMicros, committedMicros, budgetMicros, prices, problems, staleCount, seenThroughFirst } =
+    remake;
+  const price = maxMicros === null ? `at least ${usd(minMicros)}` : usd(maxMicros);
+  const isOver = budgetMicros !== null && committedMicros + (maxMicros ?? minMicros) > budgetMicros;
+  return (
+    <div class="remade">
+      <p>
+        <b class="price">{price}</b> on top of {usd(committedMicros)}, for {count(staleCount, "step")} made again:
+      </p>
+      <ul class="plain">
+        {prices.slice(0, 8).map(({ step, costMicros }) => (
+          <li key={step}>
+            <span>{step}</span> <span>{usd(costMicros)}</span>
+          </li>
+        ))}
+        {staleCount > 8 && <li>and {staleCount - 8} more</li>}
+      </ul>
+      {seenThroughFirst.length > 0 && (
+        <p class="quiet">{count(seenThroughFirst.length, "job")} under way will be seen through first.</p>
+      )}
+      {isOver && <p class="note ask">This passes the budget of {usd(budgetMicros)}: set a new one below.</p>}
+      {problems.length > 0 && (
+        <div class="note bad" role="alert">
+          {problems.join(" ")}
+        </div>
+      )}
+    </div>
   );
 }
 

@@ -30,9 +30,7 @@ export function RunHeader({ model, onOpen }: { readonly model: RunModel; readonl
               Stop…
             </button>
           )}
-          {(head.status === "paused" ||
-            head.status === "planned" ||
-            (head.status === "running" && !head.drivenHere)) && (
+          {canResume(head) && (
             <button
               type="button"
               class={head.status === "paused" ? "button primary" : "button"}
@@ -50,6 +48,14 @@ export function RunHeader({ model, onOpen }: { readonly model: RunModel; readonl
       {asking === "funds" && <FundsDialog head={head} onClose={shut} />}
     </header>
   );
+}
+
+/** A run whose process was killed still says that it is running; whether one lives is only known on trying. */
+const QUIET_MS = 20_000;
+
+function canResume({ status, drivenHere, updatedAt }: RunHead): boolean {
+  if (status === "paused" || status === "planned") return !drivenHere;
+  return status === "running" && !drivenHere && Date.now() - updatedAt > QUIET_MS;
 }
 
 function Facts({ model }: { readonly model: RunModel }) {
@@ -118,7 +124,7 @@ function Banner({ model, onOpen, onFunds }: BannerProps) {
   const unresolved = steps.filter(({ phase }) => phase === "unresolved");
   const failed = steps.filter(({ status }) => status === "failed");
   return (
-    <>
+    <div class="notes">
       {head.pause !== null && (
         <div class="note ask">
           <strong>{pauseTitles[head.pause.reason] ?? "Paused"}</strong>
@@ -159,7 +165,7 @@ function Banner({ model, onOpen, onFunds }: BannerProps) {
         paths={failed.map(({ path }) => path)}
         onOpen={onOpen}
       />
-    </>
+    </div>
   );
 }
 

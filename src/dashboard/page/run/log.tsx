@@ -69,7 +69,7 @@ function Line({ line, onOpen }: { readonly line: EventLine; readonly onOpen: (st
       <time dateTime={new Date(at).toISOString()} title={dateTime(at)}>
         {clockTime(at)}
       </time>
-      <b class={toneOf(type)}>{type}</b>
+      <b class={toneOf(line)}>{type}</b>
       {step === null ? (
         <span />
       ) : (
@@ -84,8 +84,9 @@ function Line({ line, onOpen }: { readonly line: EventLine; readonly onOpen: (st
   );
 }
 
-function toneOf(type: string): string {
-  if (/failed|refused|unresolved|expired/.test(type)) return "bad";
+function toneOf({ type, text }: EventLine): string {
+  if (/failed|refused|unresolved|expired/.test(type) || (type.endsWith(".finished") && text.startsWith("failed")))
+    return "bad";
   if (/paused|unknown|withdrawn|reset/.test(type)) return "ask";
   return /finished|completed|settled|downloaded|approved|placed/.test(type) ? "good" : "";
 }

@@ -1,4 +1,5 @@
 import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
 import type { AttemptView, StepDetail, StepView } from "../../views/wire.ts";
 import { get, runPath } from "../state/api.ts";
 import type { RunModel } from "../state/run-store.ts";
@@ -9,6 +10,7 @@ import { Player } from "../ui/media.tsx";
 import { Panel } from "../ui/panel.tsx";
 import { Pill, phaseTone, phaseWord } from "../ui/status.tsx";
 import { Decide } from "./decide.tsx";
+import { ResumeDialog } from "./dialogs.tsx";
 import { Resolve } from "./resolve.tsx";
 
 interface Props {
@@ -21,6 +23,7 @@ interface Props {
 
 /** One step: what came of it, what it asked for, what it cost, what can be done. */
 export function StepPanel({ runId, step, model, onOpen, onClose }: Props) {
+  const [isRemaking, setRemaking] = useState(false);
   const progress = model.progress.get(step.path);
   const detail = useLoaded(
     (signal) => get<StepDetail>(`${runPath(runId)}/step?path=${encodeURIComponent(step.path)}`, signal),
@@ -35,7 +38,15 @@ export function StepPanel({ runId, step, model, onOpen, onClose }: Props) {
         {step.reusedFrom !== null && <span class="quiet">taken over from {step.reusedFrom}</span>}
       </p>
       {step.reason !== null && <p class={step.status === "failed" ? "note bad" : "note"}>{step.reason}</p>}
-      {step.decision !== null && <Decide runId={runId} step={step} decision={step.decision} onOpen={onOpen} />}
+      {step.decision !== null && (
+        <Decide
+          runId={runId}
+          step={step}
+          decision={step.decision}
+          isParked={model.head.status === "paused"}
+          onOpen={onOpen}
+        />
+      )}
       {step.phase === "unresolved" && <Resolve runId={runId} step={step.path} />}
       {step.media.map((media, index) => (
         <Player key={media.index} media={media} label={`${step.path}, output ${index + 1}`} />
@@ -46,10 +57,25 @@ export function StepPanel({ runId, step, model, onOpen, onClose }: Props) {
         </p>
       )}
       <StepFacts step={step} />
+      {canBeRemade(step) && (
+        <p>
+          <button type="button" class="button small" onClick={() => setRemaking(true)}>
+            Make again…
+          </button>
+        </p>
+      )}
+      {isRemaking && <ResumeDialog head={model.head} rerun={[step.path]} onClose={() => setRemaking(false)} />}
       {detail.state === "ready" && <Details detail={detail.value} onOpen={onOpen} />}
       {detail.state === "failed" && <p class="note bad">{detail.error.message}</p>}
     </Panel>
   );
+}
+
+const remade = new Set(["succeeded", "partial", "failed"]);
+
+/** An upload is made from its file, a choice by whoever makes it: only what is asked of a model or a function. */
+function canBeRemade({ kind, status }: StepView): boolean {
+  return remade.has(status) && kind !== "upload";
 }
 
 const kindWords: Readonly<Record<string, string>> = {

@@ -77,7 +77,9 @@ const steps = [
 function Axis({ from, to }: { readonly from: number; readonly to: number }) {
   const length = to - from;
   const every = steps.find((step) => length / step <= 6) ?? length / 5;
-  const marks = Array.from({ length: Math.floor(length / every) + 1 }, (_, index) => index * every);
+  const marks = Array.from({ length: Math.floor(length / every) + 1 }, (_, index) => index * every).filter(
+    (at) => at / length < 0.97,
+  );
   return (
     <div class="axis" aria-hidden="true">
       <span />
