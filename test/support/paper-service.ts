@@ -1,6 +1,13 @@
 import { createHash } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
-import { ApiError, type Client, type FollowEvent, type JobResult, UnknownOutcomeError } from "../../src/api/index.ts";
+import {
+  ApiError,
+  type ChatRequest,
+  type Client,
+  type FollowEvent,
+  type JobResult,
+  UnknownOutcomeError,
+} from "../../src/api/index.ts";
 import type { Catalog } from "../../src/catalog/index.ts";
 
 /** A job as the paper service keeps it. */
@@ -28,6 +35,9 @@ export interface PaperOptions {
   readonly sleep?: () => Promise<void>;
   /** Thrown instead of accepting a submit; null accepts it. */
   readonly refuses?: (model: string, input: unknown) => Error | null;
+  /** What a chat model says; what it throws is thrown instead of an answer. Default: an empty object. */
+  readonly says?: (request: ChatRequest, nth: number) => string;
+  readonly chatMicros?: number;
   readonly fails?: (model: string, body: string) => { readonly code: string; readonly retryable: boolean } | null;
 }
 
@@ -39,6 +49,8 @@ export class PaperService {
   readonly jobs = new Map<string, PaperJob>();
   readonly byKey = new Map<string, string>();
   readonly uploads = new Map<string, string>();
+  /** Chats that were answered and charged, by job id. */
+  readonly chats = new Map<string, { readonly request: ChatRequest; readonly costMicros: number }>();
   readonly #options: PaperOptions;
   balanceMicros: number;
   submits = 0;
@@ -51,6 +63,10 @@ export class PaperService {
 
   get chargedMicros(): number {
     return [...this.jobs.values()].reduce((sum, job) => sum + job.costMicros, 0);
+  }
+
+  get chatChargedMicros(): number {
+    return [...this.chats.values()].reduce((sum, chat) => sum + chat.costMicros, 0);
   }
 
   /** A client of it. `boundary` is passed before sending, after the service did its part, and before the answer is read. */
@@ -81,7 +97,8 @@ export class PaperService {
       },
       submit: (request: { model: string; input: unknown; idempotencyKey: string }, options?: { mayExist?: boolean }) =>
         talk("submit", () => this.#submit(request, options?.mayExist ?? false)),
-      job: (jobId: string) => talk("job", () => this.#result(jobId)),
+      chat: (request: ChatRequest) => talk("chat", () => this.#chat(request)),
+      job: (jobId: string) => talk("job", () => this.#chatJob(jobId) ?? this.#result(jobId)),
       follow: (jobId: string, o?: { signal?: AbortSignal }) => this.#follow(jobId, talk, o?.signal),
       upload: (source: { path?: string; bytes?: Uint8Array }) =>
         talk("upload", async () => {
@@ -110,6 +127,19 @@ export class PaperService {
   #model(id: string) {
     const found = this.#options.catalog.model(id)!;
     return { ...found };
+  }
+
+  #chat(request: ChatRequest) {
+    const content = this.#options.says?.(request, this.chats.size) ?? "{}";
+    const costMicros = this.#options.chatMicros ?? 1_000;
+    this.balanceMicros -= costMicros;
+    const id = `job_chat_${this.chats.size + 1}`;
+    this.chats.set(id, { request, costMicros });
+    return { id, model: request.model, content, finishReason: "stop", usage: null, raw: {} };
+  }
+
+  #chatJob(jobId: string): { readonly costMicros: number } | null {
+    return this.chats.get(jobId) ?? null;
   }
 
   #submit(

@@ -1,0 +1,199 @@
+import { expect, test } from "vitest";
+import { ConnectionError } from "../../src/api/index.ts";
+import type { Reference } from "../../src/plan/plan.ts";
+import { apiError } from "../support/paper-service.ts";
+import { during, openPaperShow, type PaperShow } from "../support/paper-show.ts";
+import { chatStep, runPlan } from "./fixtures/planned-run.ts";
+
+const value: Reference = { $ref: { step: "story", as: "value", output: 0 } };
+const returns = { story: value };
+const titled = { type: "object", properties: { title: { type: "string" } }, required: ["title"] };
+
+async function asked(world: PaperShow, step = chatStep(), budgetMicros?: number) {
+  const more = budgetMicros === undefined ? { returns } : { returns, budgetMicros };
+  const handle = await runPlan(world, [step], more);
+  return during(world.clock, handle.result());
+}
+
+async function typesOf({ show }: PaperShow): Promise<readonly string[]> {
+  const types: string[] = [];
+  for await (const { event } of show.events("x")) types.push(event.type);
+  return types.filter((type) => type.startsWith("chat."));
+}
+
+test("an answer is the step's value, its cost is what its job was charged", async () => {
+  const world = await openPaperShow({ says: () => "once upon a time", chatMicros: 1_234 });
+  const result = await asked(world);
+  expect(result).toMatchObject({
+    status: "succeeded",
+    outputs: { story: "once upon a time" },
+    cost: { micros: 1_234 },
+  });
+  const [step] = result.report.steps;
+  expect(step).toMatchObject({ kind: "chat", model: "chat-1", value: "once upon a time" });
+  expect(step!.attempts).toMatchObject([{ n: 1, job_id: "job_chat_1", status: "answered", cost: "0.001234" }]);
+  expect(await world.journal.ledger("x")).toEqual({ heldMicros: 0, settledMicros: 1_234 });
+});
+
+test("an answer that does not meet the schema goes back with what is wrong with it, and both are paid for", async () => {
+  const world = await openPaperShow({ says: (_, nth) => (nth === 0 ? '{"name": 1}' : '```json\n{"title": "T"}\n```') });
+  const result = await asked(world, chatStep({ schema: titled }));
+  expect(result).toMatchObject({ status: "succeeded", outputs: { story: { title: "T" } }, cost: { micros: 2_000 } });
+  const [first, second] = [...world.paper.chats.values()].map(({ request }) => request);
+  expect(first).toMatchObject({
+    response_format: { type: "json_schema", json_schema: { name: "story", schema: titled } },
+  });
+  expect(second!.messages.slice(1)).toEqual([
+    { role: "assistant", content: '{"name": 1}' },
+    { role: "user", content: expect.stringContaining("must have required property 'title'") },
+  ]);
+  expect(result.report.steps[0]!.attempts.map(({ status }) => status)).toEqual(["failed", "answered"]);
+});
+
+test("repairs are bounded in number and by what is left of the maximum", async () => {
+  const world = await openPaperShow({ says: () => "no JSON at all" });
+  const result = await asked(world, chatStep({ schema: titled, repairs: 2 }));
+  expect(result.status).toBe("failed");
+  expect(result.report.steps[0]!.reason).toMatch(/ANSWER_INVALID: The answer is no JSON/);
+  expect(world.paper.chats.size).toBe(3);
+
+  const poor = await openPaperShow({ says: () => "no JSON at all", chatMicros: 5_000 });
+  const spent = await asked(poor, chatStep({ schema: titled, repairs: 2 }));
+  expect(spent.report.steps[0]!.reason).toMatch(/nothing is left of its maxCost/);
+  expect(poor.paper.chats.size).toBe(1);
+});
+
+test("a charge above the maximum counts in full and is told", async () => {
+  const world = await openPaperShow({ says: () => "dear words", chatMicros: 9_000 });
+  const result = await asked(world);
+  expect(result).toMatchObject({ status: "succeeded", cost: { micros: 9_000 } });
+  expect(result.report.steps[0]!.reason).toBe("cost 0.009 USD, although at most 0.005 USD were allowed");
+});
+
+test("the maximum is held before it is asked: over the budget, nothing is sent", async () => {
+  const world = await openPaperShow();
+  const result = await asked(world, chatStep(), 4_999);
+  expect(result).toMatchObject({ status: "paused", pause: { reason: "budget" } });
+  expect(world.paper.chats.size).toBe(0);
+});
+
+test("a refusal that may pass is waited out, one that is for good fails the step", async () => {
+  const troubles = [apiError(503, "UNAVAILABLE", { retryable: true }), new ConnectionError("down", { sent: false })];
+  const world = await openPaperShow({
+    says: () => {
+      const trouble = troubles.shift();
+      if (trouble !== undefined) throw trouble;
+      return "at last";
+    },
+  });
+  expect(await asked(world)).toMatchObject({ status: "succeeded", outputs: { story: "at last" } });
+  expect(await typesOf(world)).toEqual([
+    ...["chat.intended", "chat.failed", "chat.intended", "chat.failed", "chat.intended", "chat.answered"],
+  ]);
+
+  const strict = await openPaperShow({
+    says: () => {
+      throw apiError(422, "MODERATION_FAILED");
+    },
+  });
+  const refused = await asked(strict);
+  expect(refused.report.steps[0]).toMatchObject({
+    status: "failed",
+    reason: expect.stringMatching(/^MODERATION_FAILED/),
+  });
+  expect(refused.cost.micros).toBe(0);
+});
+
+test("a request that was sent and never answered may have been charged: its maximum counts, and it is asked again", async () => {
+  let lost = true;
+  const world = await openPaperShow({
+    says: () => {
+      if (!lost) return "heard";
+      lost = false;
+      throw new ConnectionError("cut", { sent: true });
+    },
+  });
+  const result = await asked(world);
+  expect(result).toMatchObject({ status: "succeeded", report: { presumed: "0.005", cost: "0.001" } });
+  expect(await typesOf(world)).toEqual(["chat.intended", "chat.abandoned", "chat.intended", "chat.answered"]);
+});
+
+test("never answered again and again, it is given up rather than paid for without end", async () => {
+  const world = await openPaperShow({
+    says: () => {
+      throw new ConnectionError("cut", { sent: true });
+    },
+  });
+  const result = await asked(world);
+  expect(result.report.steps[0]!.reason).toMatch(/^5 requests were sent and never answered/);
+});
+
+test("an empty wallet pauses the run; with funds it asks again, once", async () => {
+  let funded = false;
+  const billing = {
+    balanceMicros: 0,
+    requiredMicros: 1_000,
+    currency: "USD",
+    fundingUrl: "https://f.test",
+    reason: null,
+  };
+  const world = await openPaperShow({
+    says: () => {
+      if (!funded) throw apiError(402, "INSUFFICIENT_BALANCE", { billing });
+      return "paid";
+    },
+  });
+  const paused = await asked(world);
+  expect(paused).toMatchObject({ status: "paused", pause: { reason: "funds", fundingUrl: "https://f.test" } });
+  funded = true;
+  const result = await during(world.clock, (await world.show.resume("x")).result());
+  expect(result).toMatchObject({ status: "succeeded", outputs: { story: "paid" }, cost: { micros: 1_000 } });
+});
+
+test("a stop waits for the answer that is under way, and asks nothing more", async () => {
+  let answer: () => void = () => {};
+  const waiting = new Promise<void>((resolve) => {
+    answer = resolve;
+  });
+  const world = await openPaperShow({ says: () => "in time" });
+  const { chat } = world.show.client;
+  let asking: () => void = () => {};
+  const isAsking = new Promise<void>((resolve) => {
+    asking = resolve;
+  });
+  Object.assign(world.show.client, {
+    chat: async (...args: Parameters<typeof chat>) => {
+      asking();
+      await waiting;
+      return chat(...args);
+    },
+  });
+  const next = chatStep({
+    path: "next",
+    fingerprint: "f1_next",
+    needs: ["story"],
+    input: { messages: [{ role: "user", content: value }] },
+  });
+  const handle = await runPlan(world, [chatStep(), next], { returns });
+  await isAsking;
+  const stopped = handle.stop();
+  answer();
+  await during(world.clock, stopped);
+  const result = await handle.result();
+  expect(result).toMatchObject({ status: "paused", pause: { reason: "stopped" }, outputs: { story: "in time" } });
+  expect(await typesOf(world)).toEqual(["chat.intended", "chat.answered"]);
+});
+
+test("a bill that comes late is waited for; one that never comes is taken for all that was allowed", async () => {
+  const world = await openPaperShow({ says: () => "said" });
+  const { job } = world.show.client;
+  let looks = 0;
+  Object.assign(world.show.client, {
+    job: async (id: string) => ({ ...(await job(id)), ...(++looks < 4 && { costMicros: null }) }),
+  });
+  expect(await asked(world)).toMatchObject({ status: "succeeded", cost: { micros: 1_000 } });
+
+  const silent = await openPaperShow({ says: () => "said" });
+  Object.assign(silent.show.client, { job: async () => ({ costMicros: null }) });
+  expect(await asked(silent)).toMatchObject({ status: "succeeded", cost: { micros: 5_000 } });
+});
