@@ -102,6 +102,22 @@ export { openSqliteJournal } from "./journal/sqlite.ts";
 export type { AttemptState, OutputState, RunState, StepState } from "./journal/state.ts";
 export type { JournalStore, RunRow } from "./journal/store.ts";
 export { jobMachine, outputMachine, runMachine, stepMachine } from "./lifecycle/index.ts";
+// Carry v2 work over.
+export {
+  estimateMigration,
+  type MigrateOptions,
+  type Migration,
+  type MigrationReport,
+  migrateV2,
+  migrateV2File,
+  migrationFiles,
+  type Question as MigrationQuestion,
+  questionsOf,
+  sampleInput,
+  V2FileError,
+  verifyMigration,
+  writeMigration,
+} from "./migrate/index.ts";
 export { formatUsd, parseUsd } from "./money.ts";
 // Plan and price.
 export {
@@ -119,6 +135,6 @@ export {
   planMermaid,
   planSvg,
 } from "./plan/index.ts";
-export type { JobStep, Json, Plan, PlanStep, Problem, UploadStep } from "./plan/plan.ts";
+export type { JobStep, Json, Plan, PlanStep, Problem, Reference, UploadStep } from "./plan/plan.ts";
 export type { RunReport, StepReport } from "./run/report.ts";
 export { type TimelinePhase, type TimelineSpan, timelineOf } from "./run/timeline.ts";

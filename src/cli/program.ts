@@ -7,6 +7,7 @@ import { ownVersion } from "./own-version.ts";
 import { addCalls } from "./program/calls.ts";
 import type { Finish } from "./program/flags.ts";
 import { addServing } from "./program/machine.ts";
+import { addMigrating } from "./program/migrate.ts";
 import { addLooking, addRunning } from "./program/pipelines.ts";
 import { createTalk } from "./talk.ts";
 
@@ -49,6 +50,7 @@ export function createProgram(context: Context, finish: Finish): Command {
   program.commandsGroup("Pipelines:");
   addRunning(program, context, finish);
   addLooking(program, context, finish);
+  addMigrating(program, context, finish);
   program.commandsGroup("This machine:");
   addServing(program, context, finish);
   program.commandsGroup("The service:");

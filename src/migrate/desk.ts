@@ -84,7 +84,12 @@ export class Desk {
   }
 
   choice(key: string, base: string, values: readonly string[], why: string): Expression {
-    const input = this.#input(`choice ${key}`, kebab(base) ?? "choice", (name) => ({ is: "choice", values, name, why }));
+    const input = this.#input(`choice ${key}`, kebab(base) ?? "choice", (name) => ({
+      is: "choice",
+      values,
+      name,
+      why,
+    }));
     return { is: "input", input };
   }
 
@@ -127,6 +132,8 @@ function variationOf(expression: string): number {
 
 /** `image_asset_id` and `Upload Portrait` as what they are about: `image`, `portrait`. */
 function nameOfOutside(name: string): string {
-  const short = name.replace(/^(?:upload|create|get|fetch|load|read)[\s_-]+/i, "").replace(/[\s_-]*(?:asset)?[\s_-]*(?:id|url)$/i, "");
+  const short = name
+    .replace(/^(?:upload|create|get|fetch|load|read)[\s_-]+/i, "")
+    .replace(/[\s_-]*(?:asset)?[\s_-]*(?:id|url)$/i, "");
   return short.trim() === "" ? name : short;
 }

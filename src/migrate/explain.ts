@@ -1,6 +1,6 @@
 import { nearest } from "../plan/near.ts";
-import type { EntryDetails } from "./ledger.ts";
 import { isRecord, type JsonPath } from "./json-path.ts";
+import type { EntryDetails } from "./ledger.ts";
 import { valueAt } from "./ledger.ts";
 import type { Outcome } from "./report/report.ts";
 import type { Field, Fields } from "./v2/shape.ts";

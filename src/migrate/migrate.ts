@@ -1,14 +1,16 @@
+import { hash } from "node:crypto";
 import type { Pipeline } from "../define/index.ts";
 import type { Catalog } from "../plan/index.ts";
 import type { Json } from "../plan/plan.ts";
-import { type Body, given, type MadeBody } from "./body.ts";
 import { convert } from "./bodies/convert.ts";
+import { type Body, given, type MadeBody } from "./body.ts";
 import { Desk, type StockVoice } from "./desk.ts";
 import { explain } from "./explain.ts";
 import type { PipelineInput } from "./expression.ts";
 import { isRecord, type JsonPath, pathText } from "./json-path.ts";
 import { Ledger } from "./ledger.ts";
 import { usedInputs } from "./made.ts";
+import { TYPE_FACTS } from "./models/need.ts";
 import { kebab } from "./names.ts";
 import { type Cycle, type Edge, inOrder, usedIds } from "./order.ts";
 import { pipelineOf } from "./pipeline.ts";
@@ -31,6 +33,8 @@ export interface MigrateOptions {
   readonly name?: string | undefined;
   /** What the source imports its models from. Default `./models.ts`. */
   readonly modelsModule?: string | undefined;
+  /** Bodies that one pipeline holds at most; those beyond it are problems. Default 20 000. */
+  readonly maxBodies?: number | undefined;
   /** Voices by model, offered where a v2 voice has to be replaced. Default: none. */
   readonly voices?: { readonly [model: string]: readonly StockVoice[] } | undefined;
 }
@@ -60,7 +64,8 @@ export function migrateV2(value: unknown, options: MigrateOptions): Migration {
 }
 
 /** {@link migrateV2} of bodies that have been read. */
-export function migrateBodies(read: ReadBodies, options: MigrateOptions): Migration {
+export function migrateBodies(all: ReadBodies, options: MigrateOptions): Migration {
+  const read = bounded(all, options.maxBodies ?? MAX_BODIES);
   const desk = new Desk({
     catalog: options.catalog,
     map: new Map(Object.entries(options.map ?? {})),
@@ -76,6 +81,7 @@ export function migrateBodies(read: ReadBodies, options: MigrateOptions): Migrat
   const report: MigrationReport = {
     version: 1,
     pipeline: name,
+    sourceSha256: null,
     format: read.format,
     bodies: reports,
     steps: stepsOf(desk),
@@ -88,15 +94,38 @@ export function migrateBodies(read: ReadBodies, options: MigrateOptions): Migrat
     })),
     decisions: decisionsOf(reports),
     problems,
+    price: null,
+    verification: null,
   };
+  const source = made === null ? null : writeSource(made, report);
   return {
     name,
-    source: made === null ? null : writeSource(made, report),
+    source,
     pipeline: made === null ? null : pipelineOf(made),
-    report,
+    report: { ...report, sourceSha256: source === null ? null : hash("sha256", source) },
     outputs: outputsOf(desk),
     inputs,
   };
+}
+
+const MAX_BODIES = 20_000;
+
+/** A pipeline of more is no source that anyone reads; what is beyond is said, not left out in silence. */
+function bounded(read: ReadBodies, most: number): ReadBodies {
+  const rest = read.sources.slice(most);
+  const [first] = rest;
+  if (first === undefined) return read;
+  const message = `is one of ${rest.length} bodies beyond the ${most} that one pipeline holds: split the document`;
+  const [place] = read.locate?.([{ source: first, path: [] }]) ?? [];
+  const problem: ReadProblem = {
+    code: "too-many-bodies",
+    at: first.at,
+    path: first.path,
+    line: place?.line ?? null,
+    column: place?.column ?? null,
+    message,
+  };
+  return { ...read, sources: read.sources.slice(0, most), problems: [...read.problems, problem] };
 }
 
 interface Mistake {
@@ -123,7 +152,10 @@ function check(sources: readonly V2Source[], desk: Desk): { bodies: readonly Che
     }
     if (source.is === "asset") {
       const kind = (["image", "video", "audio"] as const).find((one) => one === value.type) ?? null;
-      desk.assets.set(index, { name: String(value.name ?? source.label ?? "asset"), kind: value.type === "voice" ? "audio" : kind });
+      desk.assets.set(index, {
+        name: String(value.name ?? source.label ?? "asset"),
+        kind: value.type === "voice" ? "audio" : kind,
+      });
       bodies.push({ index, source, is: "asset", value });
       continue;
     }
@@ -131,7 +163,14 @@ function check(sources: readonly V2Source[], desk: Desk): { bodies: readonly Che
     const found = typeof type === "string" ? mistakesIn(value, type) : [type];
     for (const { code, path, message } of found) mistakes.push({ code, source, path, message });
     if (typeof type !== "string" || found.length > 0) continue;
-    const body = { index, source, type, value, ledger: new Ledger(value), name: nameFor(value, type, index, source, desk) };
+    const body = {
+      index,
+      source,
+      type,
+      value,
+      ledger: new Ledger(value),
+      name: nameFor(value, type, index, source, desk),
+    };
     bodies.push({ index, source, is: "body", body });
   }
   return { bodies, mistakes };
@@ -170,7 +209,8 @@ function noteIdentities(sources: readonly V2Source[], desk: Desk): void {
   for (const [index, { value }] of sources.entries()) {
     if (!isRecord(value)) continue;
     const claim = (id: unknown, variation: number) => {
-      if (typeof id === "string" && id !== "" && !desk.identities.has(id)) desk.identities.set(id, { index, variation });
+      if (typeof id === "string" && id !== "" && !desk.identities.has(id))
+        desk.identities.set(id, { index, variation });
     };
     for (const field of ["reserved_asset_id", "asset_id", "generation_id", "id"]) claim(value[field], 0);
     for (const field of ["reserved_asset_ids", "generation_ids"]) {
@@ -217,11 +257,13 @@ function cycleMistake({ nodes, paths }: Cycle, sources: readonly V2Source[]): Mi
 
 function bodyReport(body: Body, desk: Desk): BodyReport {
   const { index, source, type, value } = body;
-  const base = { number: index + 1, at: source.at, type };
+  const size = given(body, "batch_size");
+  const makes = { kind: TYPE_FACTS[type].yields, count: typeof size === "number" ? size : 1 };
+  const base = { number: index + 1, at: source.at, type, makes };
   const converted = convert(desk, body);
   if ("open" in converted) {
     const ledger = new Ledger(value);
-    const choices = ["choose a v3 model with --map", "leave this body on v2"];
+    const choices = ["leave this body on v2", "choose a v3 model with --map"];
     const fields = ledger.close(() => ["decision", { why: converted.open, choices }]).map(cleaned);
     return { ...base, status: "open", steps: [], outputs: [], fields, body: redacted(value) as Json };
   }
@@ -241,7 +283,8 @@ function assetReport({ index, source, value }: Extract<Checked, { is: "asset" }>
   }
   if ("type" in value) ledger.note(["type"], "converted", { why: "the kind of the file to supply" });
   const fields = ledger.close(explain(value, null)).map(cleaned);
-  const base = { number: index + 1, at: source.at, type: "asset", status: "asset" } as const;
+  const makes = { kind: "image", count: 0 } as const;
+  const base = { number: index + 1, at: source.at, type: "asset", status: "asset", makes } as const;
   return { ...base, steps: [], outputs: [], fields, body: null };
 }
 

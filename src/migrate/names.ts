@@ -16,7 +16,13 @@ export function kebab(text: string, most = 40): string | null {
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, "-")
     .replace(/^-+|-+$/g, "");
-  const short = plain.length <= most ? plain : plain.slice(0, most + 1).replace(/-[^-]*$/, "").slice(0, most);
+  const short =
+    plain.length <= most
+      ? plain
+      : plain
+          .slice(0, most + 1)
+          .replace(/-[^-]*$/, "")
+          .slice(0, most);
   return short === "" ? null : short.replace(/-+$/, "");
 }
 

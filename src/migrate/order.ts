@@ -33,7 +33,8 @@ function inRecord(value: { readonly [key: string]: unknown }, fields: Fields, pa
 }
 
 function inValue(value: unknown, shape: Shape, path: JsonPath): readonly UsedId[] {
-  if (typeof value === "string") return shape.is === "id" || shape.is === "ids" || shape.is === "url" ? [{ path, id: value }] : [];
+  if (typeof value === "string")
+    return shape.is === "id" || shape.is === "ids" || shape.is === "url" ? [{ path, id: value }] : [];
   if (Array.isArray(value)) {
     const item: Shape = shape.is === "list" ? shape.item : { is: "id" };
     const isList = shape.is === "list" || shape.is === "ids";

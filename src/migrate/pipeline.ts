@@ -45,7 +45,7 @@ function build({ desk, inputs }: Made, { input, job, upload }: Builder<{ readonl
   for (const one of inputs) {
     if (one.is === "file") handles.set(`file ${one.name}`, upload(uploadStep(one.name), input[one.name] as FileInput));
   }
-  const valueOf = (expression: Expression): UntypedValue => {
+  const valueFor = (expression: Expression): UntypedValue => {
     switch (expression.is) {
       case "json":
         return expression.value as UntypedValue;
@@ -58,16 +58,16 @@ function build({ desk, inputs }: Made, { input, job, upload }: Builder<{ readonl
       case "template":
         return expression.parts.map((part) => (typeof part === "string" ? part : String(input[part.input]))).join("");
       case "list":
-        return expression.items.map(valueOf);
+        return expression.items.map(valueFor);
       case "record":
-        return Object.fromEntries(expression.entries.map(([name, value]) => [name, valueOf(value)]));
+        return Object.fromEntries(expression.entries.map(([name, value]) => [name, valueFor(value)]));
       default:
         return expression satisfies never;
     }
   };
   for (const { view, input: shared, variations } of jobsOf(desk)) {
     for (const { step, own } of variations) {
-      const fields = [...shared, ...own].map(([name, value]) => [name, valueOf(value)] as const);
+      const fields = [...shared, ...own].map(([name, value]) => [name, valueFor(value)] as const);
       handles.set(step, job(step, view.id, Object.fromEntries(fields)));
     }
   }

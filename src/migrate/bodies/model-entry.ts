@@ -33,7 +33,8 @@ export function noteModel(body: Body, prefix: JsonPath, choice: Choice, step: st
   const to = `${step}: model`;
   const isSure = by === "mapped" || by === "same" || by === "only";
   ledger.note([...prefix, "type"], "converted", { to, newValue: view.id, why: "in v3 the model says what is made" });
-  for (const { path } of weaker) ledger.note(path, "dropped", { why: `${pathText(named?.path ?? [])} names the model` });
+  for (const { path } of weaker)
+    ledger.note(path, "dropped", { why: `${pathText(named?.path ?? [])} names the model` });
   if (named === undefined) {
     if (by === "only") return;
     const why = `v2 chose a model by itself; ${view.id} is taken until you confirm it`;

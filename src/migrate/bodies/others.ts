@@ -26,7 +26,8 @@ export function fillSoundEffect(job: Job): void {
   for (const name of ["prompt_influence", "loop", "output_format"]) job.plain([name]);
   const seconds = given(job.body, "duration_seconds");
   const ms = job.plainField(["duration_ms"]);
-  if (typeof seconds !== "number" || ms === null) return job.plain(["duration_seconds"], "duration_seconds", "duration");
+  if (typeof seconds !== "number" || ms === null)
+    return job.plain(["duration_seconds"], "duration_seconds", "duration");
   job.place(["duration_seconds"], ms, Math.round(seconds * 1000), "v3 counts milliseconds");
 }
 

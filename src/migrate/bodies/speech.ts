@@ -41,6 +41,9 @@ export function fillVoice(job: Job, path: JsonPath): void {
   askForVoice(job, path, field, link.to === "outside" ? link.key : id);
 }
 
+/** What stays when nobody has chosen. */
+const SAY_LATER = "say which when the pipeline is run";
+
 function askForVoice(job: Job, path: JsonPath, field: FieldView, key: string): void {
   const { desk, body, view } = job;
   const stock = (desk.voices[view.id] ?? []).map(({ id, name }) => (name === null ? id : `${id} (${name})`));
@@ -52,7 +55,7 @@ function askForVoice(job: Job, path: JsonPath, field: FieldView, key: string): v
       ? desk.voice(key, `${why}; first used by ${body.source.at}`)
       : desk.choice(`${field.name} ${key}`, "voice", values, `${why}; first used by ${body.source.at}`);
   job.set(field.name, expression, path);
-  job.decide(path, `${why} is not known to v3: choose one of ${view.id}`, values ?? stock, {
+  job.decide(path, `${why} is not known to v3: choose one of ${view.id}`, [SAY_LATER, ...(values ?? stock)], {
     to: job.to(field.name),
     newValue: shown(expression),
   });

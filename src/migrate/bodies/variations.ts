@@ -1,8 +1,8 @@
 import type { Json } from "../../plan/plan.ts";
 import { given, type MadeJob, type Variation } from "../body.ts";
 import { type Expression, json } from "../expression.ts";
-import { fit } from "../fields/fit.ts";
 import type { Job } from "../fields/job.ts";
+import { snap } from "../fields/snap.ts";
 import { type JsonPath, pathText } from "../json-path.ts";
 import type { FieldView } from "../models/view.ts";
 import { camel } from "../names.ts";
@@ -39,7 +39,7 @@ export function seedsOf(job: Job, path: JsonPath, count: number): readonly Json[
 
 /** Counts on from the first seed, and from the smallest one again at the end. */
 function nth(field: FieldView, first: number, index: number): Json {
-  const fitted = fit(field, first);
+  const fitted = snap(field, first);
   const start = fitted.fits && typeof fitted.value === "number" ? fitted.value : 0;
   if (field.values !== null) return field.values[index % field.values.length] ?? null;
   const low = Number.isFinite(field.min) ? field.min : 0;
@@ -66,12 +66,19 @@ export function madeJob(job: Job, count: number, seeds: readonly Json[] | null):
 
 /** Enters the size of the batch. */
 export function noteBatch(job: Job, count: number): void {
+  const hasSeed = job.plainField(["seed"]) !== null;
   const size = given(job.body, "batch_size");
   if (size === undefined) return;
   if (typeof size !== "number") {
     const choices = ["one job", "write the jobs into the source"];
     return job.decide(["batch_size"], "the flow fills it in, and the number of jobs has to be known", choices);
   }
-  const why = count === 1 ? "v3 makes one output a job" : "v3 makes one output a job: a job for each variation";
-  job.body.ledger.note(["batch_size"], "converted", { to: job.step, newValue: `${count} job${count === 1 ? "" : "s"}`, why });
+  const chance = hasSeed ? "" : `; ${job.view.id} has no seed, so they differ by chance`;
+  const why =
+    count === 1 ? "v3 makes one output a job" : `v3 makes one output a job: a job for each variation${chance}`;
+  job.body.ledger.note(["batch_size"], "converted", {
+    to: job.step,
+    newValue: `${count} job${count === 1 ? "" : "s"}`,
+    why,
+  });
 }

@@ -1,9 +1,9 @@
 import type { Json } from "../../plan/plan.ts";
 import { given } from "../body.ts";
 import { type Expression, json } from "../expression.ts";
-import { fit } from "../fields/fit.ts";
 import type { Job } from "../fields/job.ts";
 import { idPaths, type Medium, mediumAt, placeMedia } from "../fields/media.ts";
+import { snap } from "../fields/snap.ts";
 import type { JsonPath } from "../json-path.ts";
 import { slotField } from "../models/slots.ts";
 import { isTemplate } from "../read/template.ts";
@@ -14,10 +14,20 @@ const at = (...path: JsonPath): JsonPath => [...INPUTS, ...path];
 /** Enters `generated_video_inputs`, but for the seed. Returns how long the shots last together, where there are any. */
 export function fillVideoInputs(job: Job): number | null {
   const shotsMs = fillShots(job);
-  for (const name of ["negative_prompt", "enhance_prompt", "aspect_ratio", "resolution", "duration_ms"]) job.plain(at(name));
-  for (const name of ["generate_audio", "bounding_box_target", "character_orientation", "cfg_scale"]) job.plain(at(name));
+  for (const name of ["negative_prompt", "enhance_prompt", "aspect_ratio", "resolution"]) job.plain(at(name));
+  fillDuration(job, shotsMs);
+  for (const name of ["generate_audio", "bounding_box_target", "character_orientation", "cfg_scale"])
+    job.plain(at(name));
   fillShotType(job, shotsMs !== null);
   return shotsMs;
+}
+
+/** The lengths of the shots say how long the film is. */
+function fillDuration(job: Job, shotsMs: number | null): void {
+  const field = job.plainField(["duration_ms"]);
+  const length = given(job.body, ...at("duration_ms"));
+  if (shotsMs === null || field === null || typeof length !== "number") return job.plain(at("duration_ms"));
+  job.place(at("duration_ms"), field, shotsMs, length === shotsMs ? null : `the shots last ${shotsMs} ms`);
 }
 
 /** Shots take the place of the prompt where the model has them and they keep to its bounds. */
@@ -26,13 +36,21 @@ function fillShots(job: Job): number | null {
   const shots = readShots(job);
   if (shots === null || shots.problem !== null) {
     if (shots?.problem) {
-      const choices = ["make one scene of text_prompt", "shorten or join the shots in the source", "split them into several jobs"];
+      const choices = [
+        "make one scene of text_prompt",
+        "shorten or join the shots in the source",
+        "split them into several jobs",
+      ];
       job.decide(at("multi_prompt"), `${shots.problem}; text_prompt alone is taken for now`, choices);
     }
     job.text(at("text_prompt"), "prompt");
     return null;
   }
-  job.set("multi_prompt", { is: "list", items: shots.items.map(({ entries }) => ({ is: "record", entries })) }, at("multi_prompt"));
+  job.set(
+    "multi_prompt",
+    { is: "list", items: shots.items.map(({ entries }) => ({ is: "record", entries })) },
+    at("multi_prompt"),
+  );
   for (const { note } of shots.items) note();
   if (prompt?.isRequired) job.text(at("text_prompt"), "prompt");
   else job.drop(at("text_prompt"), "v3 takes a prompt or shots, never both, and the shots are given");
@@ -57,7 +75,8 @@ function readShots(job: Job): Shots | null {
   const none = (problem: string): Shots => ({ items: [], totalMs: 0, problem });
   const [prompt, duration] = [field?.item.get("prompt"), field?.item.get("duration_ms")];
   if (field === undefined || prompt === undefined) return none(`${job.view.id} takes no shots`);
-  if (list.length > field.maxItems) return none(`there are ${list.length} shots; ${job.view.id} takes ${field.maxItems}`);
+  if (list.length > field.maxItems)
+    return none(`there are ${list.length} shots; ${job.view.id} takes ${field.maxItems}`);
   let totalMs = 0;
   const items: Shot[] = [];
   for (const index of list.keys()) {
@@ -65,15 +84,19 @@ function readShots(job: Job): Shots | null {
     const text = String(given(job.body, ...place, "prompt"));
     const length = given(job.body, ...place, "duration_ms");
     if (isTemplate(length)) return none("the flow fills in how long a shot lasts");
-    const fitted = duration === undefined ? null : fit(duration, Number(length));
+    const fitted = duration === undefined ? null : snap(duration, Number(length));
     if (fitted !== null && !fitted.fits) return none(`shot ${index + 1} ${fitted.why}`);
-    const words = fit(prompt, text);
+    const words = snap(prompt, text);
     if (!isTemplate(text) && !words.fits) return none(`the prompt of shot ${index + 1} ${words.why}`);
     totalMs += Number(fitted === null ? length : fitted.value);
     items.push(shot(job, place, { text, ms: fitted?.value ?? null, why: fitted?.why ?? null }));
   }
   const isTooLong = totalMs > field.maxTotalMs;
-  return { items, totalMs, problem: isTooLong ? `the shots last ${totalMs} ms; ${job.view.id} takes ${field.maxTotalMs}` : null };
+  return {
+    items,
+    totalMs,
+    problem: isTooLong ? `the shots last ${totalMs} ms; ${job.view.id} takes ${field.maxTotalMs}` : null,
+  };
 }
 
 function shot(
@@ -87,7 +110,8 @@ function shot(
     entries: [["prompt", words], ...(ms === null ? [] : [["duration_ms", json(ms)] as const])],
     note: () => {
       if (words.is === "json") job.carried([...place, "prompt"], "prompt", text, null);
-      else job.convert([...place, "prompt"], `${field}.prompt`, text, "what the flow fills in is input of the pipeline");
+      else
+        job.convert([...place, "prompt"], `${field}.prompt`, text, "what the flow fills in is input of the pipeline");
       if (ms === null) job.drop([...place, "duration_ms"], `a shot of ${job.view.id} has no length of its own`);
       else job.carried([...place, "duration_ms"], "duration_ms", ms, why);
     },
@@ -101,7 +125,12 @@ function fillShotType(job: Job, hasShots: boolean): void {
     if (isGiven) return job.plain(path);
     const field = job.plainField(["shot_type"]);
     if (field?.values?.includes("customize")) {
-      job.preset("generated_video_inputs.shot_type", field.name, "customize", "v2 always keeps to the lengths of the shots");
+      job.preset(
+        "generated_video_inputs.shot_type",
+        field.name,
+        "customize",
+        "v2 always keeps to the lengths of the shots",
+      );
     }
   } else if (isGiven) job.drop(path, "counts only where there are shots");
 }
@@ -151,7 +180,8 @@ export function fillFilm(job: Job): void {
 export function fillAudio(job: Job, speech: Expression | null): void {
   const { desk, body, view } = job;
   const field = slotField(view, "audio");
-  if (speech !== null && field !== null) job.set(field.name, field.isList ? { is: "list", items: [speech] } : speech, null);
+  if (speech !== null && field !== null)
+    job.set(field.name, field.isList ? { is: "list", items: [speech] } : speech, null);
   const media = idPaths(body, "audio_id").map((path) => mediumAt(desk, body, path, "audio", "audio"));
   placeMedia(job, field, media, "sound");
   const startMs = given(body, "audio_start_ms");

@@ -6,7 +6,7 @@ import { type JsonPath, pathText } from "../json-path.ts";
 import { type Slot, slotField } from "../models/slots.ts";
 import type { FieldView, ModelView } from "../models/view.ts";
 import { isTemplate } from "../read/template.ts";
-import { fit } from "./fit.ts";
+import { snap } from "./snap.ts";
 
 /** The input of one v3 job while it is put together from a body. */
 export class Job {
@@ -44,7 +44,8 @@ export class Job {
     if (value === undefined) return;
     const own = String(path.at(-1));
     const field = this.plainField(names.length === 0 ? [own] : names);
-    if (field === null) return this.drop(path, `${this.view.id} has no field ${(names.length === 0 ? [own] : names).join(" or ")}`);
+    if (field === null)
+      return this.drop(path, `${this.view.id} has no field ${(names.length === 0 ? [own] : names).join(" or ")}`);
     if (isTemplate(value)) return this.#filledByFlow(path, field);
     this.place(path, field, value as Json);
   }
@@ -56,7 +57,7 @@ export class Job {
 
   /** Enters a value, snapped to what the field allows. */
   place(path: JsonPath, field: FieldView, value: Json, why: string | null = null): void {
-    const fitted = fit(field, value);
+    const fitted = snap(field, value);
     if (!fitted.fits) {
       const choices = ["leave it out", ...fitted.choices.filter((choice) => choice !== "leave it out")];
       return this.decide(path, fitted.why, choices);
@@ -77,7 +78,7 @@ export class Job {
       this.set(field.name, expression, path);
       return this.convert(path, field.name, shown(expression), "what the flow fills in is input of the pipeline");
     }
-    const fitted = fit(field, value);
+    const fitted = snap(field, value);
     if (fitted.fits) return this.place(path, field, value);
     const key = `${this.step} ${field.name}`;
     const maxLength = Number.isFinite(field.maxLength) ? field.maxLength : null;

@@ -24,7 +24,13 @@ export function mediumAt(desk: Desk, body: Body, path: JsonPath, kind: MediaKind
   if (link.to === "outside") {
     const names = { name: link.name ?? `${body.name}-${role}`, why: whyFile(id, body, path) };
     const expression = desk.file(link.key, kind, names);
-    return { path, expression, outcome: "converted", why: "a v2 asset is not known to v3: supply its file", choices: [] };
+    return {
+      path,
+      expression,
+      outcome: "converted",
+      why: "a v2 asset is not known to v3: supply its file",
+      choices: [],
+    };
   }
   const asset = desk.assets.get(link.index);
   if (asset !== undefined) return uploaded(desk, body, path, { kind, index: link.index });
@@ -41,7 +47,8 @@ function uploaded(desk: Desk, body: Body, path: JsonPath, { kind, index }: Wante
   const why = `the v2 asset ${JSON.stringify(asset?.name)}; first used by ${body.source.at}, ${pathText(path)}`;
   const expression = desk.file(`asset ${index}`, kind, { name: asset?.name.replace(/\.\w{2,4}$/, "") ?? null, why });
   const isOfKind = asset?.kind === null || asset?.kind === kind;
-  if (isOfKind) return { path, expression, outcome: "converted", why: "an uploaded v2 asset: supply its file", choices: [] };
+  if (isOfKind)
+    return { path, expression, outcome: "converted", why: "an uploaded v2 asset: supply its file", choices: [] };
   const open = `the asset was uploaded as ${asset?.kind}, and ${kind} is needed`;
   return { path, expression, outcome: "decision", why: open, choices: [`supply ${kind} when the pipeline is run`] };
 }
@@ -87,7 +94,11 @@ export function placeMedia(job: Job, field: FieldView | null, media: readonly Me
     if (index < room) {
       const details = { to: job.to(field.name), newValue: shown(expression), why, choices };
       body.ledger.note(path, outcome, details);
-      job.set(field.name, field.isList ? { is: "list", items: [...listed(job.input.get(field.name)), expression] } : expression, path);
+      job.set(
+        field.name,
+        field.isList ? { is: "list", items: [...listed(job.input.get(field.name)), expression] } : expression,
+        path,
+      );
     } else {
       const most = field.isList ? `at most ${field.maxItems}` : "one";
       job.decide(path, `${view.id} takes ${most} in ${field.name}`, ["leave it out", "choose another in the source"]);
@@ -104,5 +115,7 @@ function listed(expression: Expression | undefined): readonly Expression[] {
 export function idPaths(body: Body, ...path: JsonPath): readonly JsonPath[] {
   const value = given(body, ...path);
   if (typeof value === "string") return [path];
-  return Array.isArray(value) ? value.flatMap((id: Json, index) => (typeof id === "string" ? [[...path, index]] : [])) : [];
+  return Array.isArray(value)
+    ? value.flatMap((id: Json, index) => (typeof id === "string" ? [[...path, index]] : []))
+    : [];
 }

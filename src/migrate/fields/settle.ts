@@ -2,8 +2,8 @@ import type { FieldProblem } from "../../plan/index.ts";
 import type { Json } from "../../plan/plan.ts";
 import { json, sampleOf } from "../expression.ts";
 import type { FieldView } from "../models/view.ts";
-import { fit } from "./fit.ts";
 import { type Job, shown } from "./job.ts";
+import { snap } from "./snap.ts";
 
 /** What to take for a required field that v2 did not know or left out. */
 export interface Defaults {
@@ -94,11 +94,12 @@ function defaultOf(field: FieldView, wanted: Json | undefined): Json | null {
   if (field.takes.what !== "json") return null;
   if (field.preset !== undefined && wanted === undefined) return field.preset;
   const usual = wanted ?? USUAL[field.name];
-  const fitted = usual === undefined ? null : fit(field, usual);
+  const fitted = usual === undefined ? null : snap(field, usual);
   if (fitted?.fits) return fitted.value;
   if (field.values !== null) return field.values[0] ?? null;
   if (field.types.includes("boolean")) return false;
-  if (field.types.includes("integer") || field.types.includes("number")) return Number.isFinite(field.min) ? field.min : 0;
+  if (field.types.includes("integer") || field.types.includes("number"))
+    return Number.isFinite(field.min) ? field.min : 0;
   return null;
 }
 

@@ -1,6 +1,6 @@
 import type { Catalog } from "../../plan/index.ts";
-import { matchSlug } from "./slug.ts";
 import { type Need, suits, TYPE_FACTS } from "./need.ts";
+import { matchSlug } from "./slug.ts";
 import { type ModelView, viewOf } from "./view.ts";
 
 /** The v3 model for a body, and how sure that is. */
@@ -49,12 +49,23 @@ export class ModelChooser {
       return { view: mapped, quality: null, by: "mapped", candidates: first(mapped) };
     }
     const [best] = candidates;
-    const match = named === null || isUuid(named) ? null : matchSlug(named, this.#views.filter((view) => isOfType(view, need)));
+    const match =
+      named === null || isUuid(named)
+        ? null
+        : matchSlug(
+            named,
+            this.#views.filter((view) => isOfType(view, need)),
+          );
     // A slug that names its model outright is believed although the model lacks a field; a likeness is not.
     const isUsable = match !== null && (match.is === "same" || candidates.includes(match.view));
     if (isUsable) {
       const isSure = match.is === "same" && (TYPE_FACTS[need.type].isCertain || candidates.includes(match.view));
-      return { view: match.view, quality: match.quality, by: isSure ? "same" : "similar", candidates: first(match.view) };
+      return {
+        view: match.view,
+        quality: match.quality,
+        by: isSure ? "same" : "similar",
+        candidates: first(match.view),
+      };
     }
     if (best === undefined) return null;
     const isOnly = candidates.length === 1 && named === null && TYPE_FACTS[need.type].isCertain;

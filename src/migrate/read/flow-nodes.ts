@@ -27,7 +27,9 @@ export function nodesOf(list: readonly unknown[], path: JsonPath, connections: u
     const name = names[index] ?? `${index + 1}`;
     const record = isRecord(node) ? node : {};
     const previous = before === null ? (names[index - 1] ?? null) : null;
-    const ids = [record.id, record.key, record.name].filter((one) => typeof one === "string" || typeof one === "number");
+    const ids = [record.id, record.key, record.name].filter(
+      (one) => typeof one === "string" || typeof one === "number",
+    );
     return {
       name,
       ids: ids.map(String),

@@ -42,7 +42,9 @@ export interface ReadBodies {
   /** The format that it was recognised as. */
   readonly format: "body" | "list" | "lines" | "flow" | "none";
   /** Finds the places of values in the text, all at once; null where there is no text. */
-  readonly locate: ((paths: readonly { readonly source: V2Source; readonly path: JsonPath }[]) => readonly Place[]) | null;
+  readonly locate:
+    | ((paths: readonly { readonly source: V2Source; readonly path: JsonPath }[]) => readonly Place[])
+    | null;
 }
 
 export interface Place {

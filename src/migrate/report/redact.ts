@@ -1,5 +1,6 @@
 /** Query parameters that make an address a key. */
-const SECRET = /^(?:x-(?:amz|goog)-.*|sig|signature|token|access_token|key|api_?key|expires|policy|key-pair-id|se|sp|sv|sr|hmac)$/i;
+const SECRET =
+  /^(?:x-(?:amz|goog)-.*|sig|signature|token|access_token|key|api_?key|expires|policy|key-pair-id|se|sp|sv|sr|hmac)$/i;
 
 /** A text in which addresses keep no signatures, tokens or passwords. */
 export function withoutSecrets(text: string): string {

@@ -35,6 +35,8 @@ export interface BodyReport {
   readonly steps: readonly string[];
   /** Those of them whose outputs are what v2 would have made. */
   readonly outputs: readonly string[];
+  /** What v2 would have made of it. */
+  readonly makes: { readonly kind: "image" | "video" | "audio" | "voice"; readonly count: number };
   readonly fields: readonly FieldEntry[];
   /** The body itself, kept where it is open. */
   readonly body: Json;
@@ -71,7 +73,7 @@ export interface InputReport {
   readonly choices: readonly string[];
 }
 
-export interface StepReport {
+export interface MigratedStep {
   readonly name: string;
   readonly model: string;
   readonly yields: "image" | "video" | "audio" | "voice";
@@ -82,11 +84,50 @@ export interface StepReport {
 export interface MigrationReport {
   readonly version: 1;
   readonly pipeline: string;
+  /** SHA-256 of the source as it was written, to tell whether someone has edited it since; null without a source. */
+  readonly sourceSha256: string | null;
   readonly format: "body" | "list" | "lines" | "flow" | "none";
   readonly bodies: readonly BodyReport[];
-  readonly steps: readonly StepReport[];
+  readonly steps: readonly MigratedStep[];
   /** What to supply when the pipeline is run. */
   readonly inputs: readonly InputReport[];
   readonly decisions: readonly Decision[];
   readonly problems: readonly MigrationProblem[];
+  /** Null until `estimateMigration` has asked a service. */
+  readonly price: PriceReport | null;
+  /** Null until `verifyMigration` has run the pipeline. */
+  readonly verification: VerificationReport | null;
+}
+
+export interface StepPriceReport {
+  readonly step: string;
+  readonly model: string | null;
+  /** Decimal US dollars; null when the service cannot say in advance. */
+  readonly usd: string | null;
+  /** `quoted`: for just this input; `provisional`: with stand-ins for media that do not exist yet; `unquotable`. */
+  readonly basis: string;
+  readonly why: string | null;
+}
+
+export interface PriceReport {
+  /** Who was asked. */
+  readonly service: string;
+  readonly steps: readonly StepPriceReport[];
+  /** Sum of what is known, decimal US dollars; null when nothing is. */
+  readonly min: string | null;
+  /** Null when a job has no price in advance. */
+  readonly max: string | null;
+  readonly why: string | null;
+}
+
+export interface VerificationReport {
+  readonly ok: boolean;
+  /** How the run ended. */
+  readonly status: string;
+  /** Outputs that the migrated v2 bodies would have made. */
+  readonly expected: readonly { readonly kind: "image" | "video" | "audio" | "voice"; readonly count: number }[];
+  readonly found: VerificationReport["expected"];
+  readonly differences: readonly string[];
+  /** Bodies that are not in the pipeline, because they are open. */
+  readonly uncovered: readonly string[];
 }

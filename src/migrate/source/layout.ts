@@ -59,7 +59,9 @@ function inlineJson(value: Json): string | null {
 function opened(value: Json): Expression {
   if (Array.isArray(value)) return { is: "list", items: value.map((item: Json) => ({ is: "json", value: item })) };
   if (typeof value !== "object" || value === null) return { is: "json", value };
-  const entries = Object.entries(value).map(([name, item]: [string, Json]) => [name, { is: "json", value: item }] as const);
+  const entries = Object.entries(value).map(
+    ([name, item]: [string, Json]) => [name, { is: "json", value: item }] as const,
+  );
   return { is: "record", entries };
 }
 
@@ -85,14 +87,17 @@ export function block(value: Expression, indent: string): string {
     return `{\n${whole.entries.map(([name, item]) => property(name, item, inner)).join("\n")}\n${indent}}`;
   }
   if (whole.is !== "list") return inline(whole) ?? "";
-  const isNumbers = whole.items.length > 1 && whole.items.every((item) => item.is === "json" && typeof item.value === "number");
+  const isNumbers =
+    whole.items.length > 1 && whole.items.every((item) => item.is === "json" && typeof item.value === "number");
   const lines = isNumbers ? filled(whole.items, inner) : whole.items.map((item) => `${inner}${element(item, inner)},`);
   return `[\n${lines.join("\n")}\n${indent}]`;
 }
 
 function element(item: Expression, indent: string): string {
   const line = inline(item);
-  return line !== null && (isUnbreakable(item) || widthOf(`${indent}${line},`) <= LINE_WIDTH) ? line : block(item, indent);
+  return line !== null && (isUnbreakable(item) || widthOf(`${indent}${line},`) <= LINE_WIDTH)
+    ? line
+    : block(item, indent);
 }
 
 /** Numbers stand as many on a line as there is room for. */
@@ -112,7 +117,8 @@ export function comment(text: string, indent: string): string {
   const lines: string[] = [];
   for (const word of text.split(" ")) {
     const last = lines.at(-1);
-    if (last !== undefined && widthOf(last) + 1 + widthOf(word) <= LINE_WIDTH) lines[lines.length - 1] = `${last} ${word}`;
+    if (last !== undefined && widthOf(last) + 1 + widthOf(word) <= LINE_WIDTH)
+      lines[lines.length - 1] = `${last} ${word}`;
     else lines.push(`${indent}// ${word}`);
   }
   return lines.map((line) => `${line}\n`).join("");

@@ -22,7 +22,11 @@ function escaped(character: string): string {
 
 /** Words of a comment: one line, with nothing hidden in it. */
 export function commentWords(text: string): string {
-  return text.replace(/\s+/g, " ").replace(/\p{Cc}/gu, "").replace(INVISIBLE, "").trim();
+  return text
+    .replace(/\s+/g, " ")
+    .replace(/\p{Cc}/gu, "")
+    .replace(INVISIBLE, "")
+    .trim();
 }
 
 export function numberLiteral(value: number): string {

@@ -42,7 +42,10 @@ function summary({ bodies, steps }: MigrationReport): string {
 function namesOfModels({ desk }: Made): ReadonlyMap<string, string> {
   const listed = desk.catalog
     .models()
-    .filter((model) => (model.state === "live" || model.state === "retired") && ["image", "video", "audio"].includes(model.modality))
+    .filter(
+      (model) =>
+        (model.state === "live" || model.state === "retired") && ["image", "video", "audio"].includes(model.modality),
+    )
     .sort((a, b) => (a.id < b.id ? -1 : 1));
   return valueNames(listed);
 }
@@ -52,7 +55,12 @@ function inputSchema(inputs: readonly PipelineInput[]): string {
   const fields = inputs.map((input) => {
     const why = comment(commentWords(input.why), "    ");
     const line = `    ${propertyName(input.name)}: ${schemaText(input)},`;
-    return why + (widthOf(line) <= LINE_WIDTH || input.is !== "choice" ? line : `    ${propertyName(input.name)}: ${choiceBlock(input.values)},`);
+    return (
+      why +
+      (widthOf(line) <= LINE_WIDTH || input.is !== "choice"
+        ? line
+        : `    ${propertyName(input.name)}: ${choiceBlock(input.values)},`)
+    );
   });
   return `z.object({\n${fields.join("\n")}\n  })`;
 }

@@ -66,10 +66,14 @@ function valueMistakes(value: unknown, shape: Shape, path: JsonPath): readonly B
     case "number":
       return numberMistakes(value, shape, path) ?? wrong(shape.integer ? "a whole number" : "a number");
     case "point":
-      return isPoint(value) || (Array.isArray(value) && value.every(isPoint)) ? [] : wrong("a point [x, y] or a list of points");
+      return isPoint(value) || (Array.isArray(value) && value.every(isPoint))
+        ? []
+        : wrong("a point [x, y] or a list of points");
     case "ids":
       if (shape.orOne && typeof value === "string") return [];
-      return Array.isArray(value) ? each(value, { is: "id" }, path) : wrong(shape.orOne ? "an id or a list of ids" : "a list of ids");
+      return Array.isArray(value)
+        ? each(value, { is: "id" }, path)
+        : wrong(shape.orOne ? "an id or a list of ids" : "a list of ids");
     case "list":
       return Array.isArray(value) ? each(value, shape.item, path) : wrong("a list");
     case "record":
@@ -93,7 +97,11 @@ function choiceMistakes(value: unknown, of: readonly string[], path: JsonPath): 
 
 function numberMistakes(
   value: unknown,
-  { min = -Infinity, max = Infinity, integer }: { readonly min?: number; readonly max?: number; readonly integer?: true },
+  {
+    min = -Infinity,
+    max = Infinity,
+    integer,
+  }: { readonly min?: number; readonly max?: number; readonly integer?: true },
   path: JsonPath,
 ): readonly BodyMistake[] | null {
   if (typeof value !== "number" || (integer && !Number.isSafeInteger(value))) return null;
@@ -102,7 +110,8 @@ function numberMistakes(
   return [{ code: "range", path, message: `${pathText(path)} is ${value}; v2 takes ${bounds}` }];
 }
 
-const isPoint = (value: unknown) => Array.isArray(value) && value.length === 2 && value.every((one) => typeof one === "number");
+const isPoint = (value: unknown) =>
+  Array.isArray(value) && value.length === 2 && value.every((one) => typeof one === "number");
 
 function nameOf(value: unknown): string {
   if (value === null) return "null";

@@ -1,4 +1,18 @@
-import { boolean, choice, type Fields, id, ids, list, number, record, required, text, url, whole, word } from "./shape.ts";
+import {
+  boolean,
+  choice,
+  type Fields,
+  id,
+  ids,
+  list,
+  number,
+  record,
+  required,
+  text,
+  url,
+  whole,
+  word,
+} from "./shape.ts";
 
 /** The request types of the v2 API. */
 export const V2_TYPES = [

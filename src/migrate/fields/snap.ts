@@ -2,12 +2,12 @@ import type { Json } from "../../plan/plan.ts";
 import type { FieldView } from "../models/view.ts";
 
 /** A v2 value as a v3 field takes it, or why it takes none like it. */
-export type Fit =
+export type Snapped =
   | { readonly fits: true; readonly value: Json; readonly why: string | null }
   | { readonly fits: false; readonly why: string; readonly choices: readonly string[] };
 
 /** The value itself, or the nearest that the field allows. */
-export function fit(field: FieldView, value: Json): Fit {
+export function snap(field: FieldView, value: Json): Snapped {
   if (field.values !== null) return fitListed(field, field.values, value);
   if (typeof value === "number") return fitNumber(field, value);
   if (typeof value === "string") return fitText(field, value);
@@ -17,7 +17,7 @@ export function fit(field: FieldView, value: Json): Fit {
   return { fits: true, value, why: null };
 }
 
-function fitListed(field: FieldView, values: readonly Json[], value: Json): Fit {
+function fitListed(field: FieldView, values: readonly Json[], value: Json): Snapped {
   if (values.includes(value)) return { fits: true, value, why: null };
   const choices = values.map(String);
   const same = values.find((one) => String(one).toLowerCase() === String(value).toLowerCase());
@@ -65,7 +65,14 @@ export function ratioOf(text: string): number | null {
   return Number.isFinite(ratio) && ratio > 0 ? ratio : null;
 }
 
-const NAMED_LINES: Readonly<Record<string, number>> = { sd: 480, hd: 720, fhd: 1080, "full hd": 1080, qhd: 1440, uhd: 2160 };
+const NAMED_LINES: Readonly<Record<string, number>> = {
+  sd: 480,
+  hd: 720,
+  fhd: 1080,
+  "full hd": 1080,
+  qhd: 1440,
+  uhd: 2160,
+};
 
 /** Lines of a resolution: `720p`, `4K`, `1920x1080`; the shorter side counts. */
 export function linesOf(text: string): number | null {
@@ -80,7 +87,7 @@ export function linesOf(text: string): number | null {
   return thousands === undefined ? null : Number(thousands) * 540 || null;
 }
 
-function fitNumber(field: FieldView, value: number): Fit {
+function fitNumber(field: FieldView, value: number): Snapped {
   const { types, min, max, step } = field;
   if (types.length > 0 && !types.includes("number") && !types.includes("integer")) {
     return { fits: false, why: `${field.name} takes ${types.join(" or ")}`, choices: ["leave it out"] };
@@ -94,7 +101,7 @@ function fitNumber(field: FieldView, value: number): Fit {
   return { fits: true, value: bounded, why: `the nearest that is ${rule.join(", ")}` };
 }
 
-function fitText(field: FieldView, value: string): Fit {
+function fitText(field: FieldView, value: string): Snapped {
   const { types, maxLength, pattern, name } = field;
   if (types.length > 0 && !types.includes("string")) {
     return { fits: false, why: `${name} takes ${types.join(" or ")}`, choices: ["leave it out"] };

@@ -1,0 +1,185 @@
+import { hash } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { join, relative, resolve } from "node:path";
+import type { Catalog, Migration, MigrationReport } from "../../index.ts";
+import { CliError } from "../cli-error.ts";
+import type { Context } from "../context.ts";
+import { ExitCode } from "../exit-code.ts";
+import { loadPipeline } from "../load/pipeline-file.ts";
+import { askOpen } from "../migrate/ask.ts";
+import { type Ground, hostedGround, localGround } from "../migrate/ground.ts";
+import { visible } from "../text/escape.ts";
+
+export interface MigrateFlags {
+  readonly out: string;
+  readonly map?: readonly string[];
+  readonly catalog?: string;
+  readonly verify?: boolean;
+  readonly force?: boolean;
+  readonly local?: boolean;
+  readonly baseUrl?: string;
+  readonly json?: boolean;
+}
+
+/** `showrunner migrate`: writes pipeline, models and report; spends nothing. */
+export async function migrate(context: Context, file: string, flags: MigrateFlags): Promise<ExitCode> {
+  const { io, talk } = context;
+  const map = readMap(flags.map ?? []);
+  const folder = resolve(io.cwd, flags.out);
+  const { readSnapshot, pullCatalog, writeMigration } = await import("../../index.ts");
+  const given = flags.catalog === undefined ? null : await readSnapshot(resolve(io.cwd, flags.catalog));
+  const ground = await openGround(flags, context, given);
+  try {
+    const catalog = given ?? (await pullCatalog(ground.show.client, null));
+    let migration = await migrated({ context, path: resolve(io.cwd, file), catalog, map, ground });
+    await refuseEdited(migration, folder, flags);
+    await writeMigration(folder, migration, catalog);
+    if (flags.verify) migration = await verified(migration, { folder, catalog, ground, context });
+    const files = await writeMigration(folder, migration, catalog);
+    if (flags.json) talk.printJson(migration.report);
+    else for (const path of files) talk.print(visible(relative(io.cwd, path) || path));
+    return conclude(migration.report, context, relative(io.cwd, folder) || ".");
+  } finally {
+    await ground.close();
+  }
+}
+
+function readMap(entries: readonly string[]): { readonly [v2: string]: string } {
+  return Object.fromEntries(
+    entries.map((entry) => {
+      const [, from, to] = /^([^=]+)=(.+)$/.exec(entry) ?? [];
+      if (from !== undefined && to !== undefined) return [from.trim(), to.trim()];
+      const next = "write it as --map vendor/name=model-id";
+      throw new CliError("USAGE", `--map ${visible(entry)} is no mapping`, { next });
+    }),
+  );
+}
+
+/** Where models and prices come from. */
+function openGround(flags: MigrateFlags, { io }: Context, catalog: Catalog | null): Promise<Ground> {
+  const isHosted = !flags.local && Boolean(flags.baseUrl ?? io.env.SHOWRUNNER_BASE_URL);
+  return isHosted ? hostedGround(flags.baseUrl) : localGround(catalog);
+}
+
+interface Work {
+  readonly context: Context;
+  readonly path: string;
+  readonly catalog: Catalog;
+  readonly map: { readonly [v2: string]: string };
+  readonly ground: Ground;
+}
+
+/** Migrates, asks what a person can answer at once, migrates again with the answers, and prices the result. */
+async function migrated({ context, path, catalog, map, ground }: Work): Promise<Migration> {
+  const { estimateMigration, migrateV2File, questionsOf, sampleInput } = await import("../../index.ts");
+  refuseUnknown(map, catalog);
+  const first = await migrateV2File(path, { catalog, map });
+  const voices = await voicesFor(first.report, ground);
+  const withVoices = await migrateV2File(path, { catalog, map, voices });
+  const answers = await askOpen(questionsOf(withVoices.report.bodies), context);
+  const isAnswered = Object.keys(answers).length > 0;
+  const migration = isAnswered
+    ? await migrateV2File(path, { catalog, voices, map: { ...map, ...answers } })
+    : withVoices;
+  const input = await sampleInput(migration.inputs, { folder: ground.folder, voice: anyVoice(voices) });
+  return estimateMigration(migration, ground.show, { service: ground.name, input });
+}
+
+type Voices = { readonly [model: string]: readonly { readonly id: string; readonly name: string | null }[] };
+
+/** Voices offered for each model that speaks. */
+const MOST_VOICES = 20;
+
+async function voicesFor({ steps, inputs }: MigrationReport, { show }: Ground): Promise<Voices> {
+  if (!inputs.some(({ is }) => is === "voice")) return {};
+  const models = [...new Set(steps.filter(({ yields }) => yields === "audio").map(({ model }) => model))];
+  const listed = models.map(async (model) => {
+    const voices: { id: string; name: string | null }[] = [];
+    try {
+      for await (const { id, name } of show.client.voices(model, { limit: MOST_VOICES })) {
+        voices.push({ id, name });
+        if (voices.length >= MOST_VOICES) break;
+      }
+    } catch {
+      // A model without a list of voices leaves the choice as open as it is.
+    }
+    return [model, voices] as const;
+  });
+  return Object.fromEntries(await Promise.all(listed));
+}
+
+function anyVoice(voices: Voices): string {
+  return Object.values(voices).flat()[0]?.id ?? "voice_00000000-0000-4000-8000-000000000000";
+}
+
+/** A model that was mapped to, and is not there, is a slip of the pen. */
+function refuseUnknown(map: { readonly [v2: string]: string }, catalog: Catalog): void {
+  for (const [from, to] of Object.entries(map)) {
+    if (to.startsWith("voice_") || catalog.model(to)?.state === "live") continue;
+    const next = "showrunner models list   (or a voice: --map V2-VOICE-ID=voice_…)";
+    throw new CliError("USAGE", `--map ${visible(from)}=${visible(to)}: the catalog has no model ${visible(to)}`, {
+      next,
+    });
+  }
+}
+
+/** What someone has worked on is not written over. */
+async function refuseEdited(migration: Migration, folder: string, flags: MigrateFlags): Promise<void> {
+  const path = join(folder, "pipeline.ts");
+  const existing = await readFile(path, "utf8").catch(() => null);
+  if (existing === null || existing === migration.source || flags.force) return;
+  const report = await readFile(join(folder, "report.json"), "utf8").catch(() => "");
+  if (report.includes(`"sourceSha256": "${hash("sha256", existing)}"`)) return;
+  const next = "choose another --out, or overwrite it with --force";
+  throw new CliError("USAGE", `${visible(path)} was edited since it was written`, { next });
+}
+
+interface Proof {
+  readonly folder: string;
+  readonly catalog: Catalog;
+  readonly ground: Ground;
+  readonly context: Context;
+}
+
+/** Runs the written source where it costs nothing: on the local service that was asked, or on one with the same models. */
+async function verified(migration: Migration, { folder, catalog, ground, context }: Proof): Promise<Migration> {
+  if (migration.source === null) return migration;
+  const { sampleInput, verifyMigration } = await import("../../index.ts");
+  const own = ground.show.service.baseUrl === ground.name ? await localGround(catalog) : null;
+  const { show, folder: scratch } = own ?? ground;
+  try {
+    const { pipeline } = await loadPipeline(join(folder, "pipeline.ts"), context.io.cwd);
+    const voice = anyVoice(await voicesFor(migration.report, own ?? ground));
+    const input = await sampleInput(migration.inputs, { folder: scratch, voice });
+    const { interrupt: signal } = context.io;
+    return await verifyMigration(migration, show, { pipeline, input, outDir: join(scratch, "out"), signal });
+  } finally {
+    await own?.close();
+  }
+}
+
+function conclude(report: MigrationReport, { talk }: Context, folder: string): ExitCode {
+  const { bodies, problems, decisions, steps, verification } = report;
+  const migratedCount = bodies.filter(({ status }) => status === "migrated").length;
+  const open = bodies.filter(({ status }) => status === "open").length;
+  for (const { at, line, column, message } of problems.slice(0, 20)) {
+    talk.say(`${visible(at)}${line === null ? "" : ` (line ${line}, column ${column})`}: ${visible(message)}`);
+  }
+  if (problems.length > 20) talk.say(`… and ${problems.length - 20} more in report.md`);
+  talk.say(
+    `${migratedCount} bodies migrated to ${steps.length} jobs, ${open} open, ${problems.length} problems, ${decisions.length} decisions.`,
+  );
+  if (report.price?.min != null)
+    talk.say(`Price: ${report.price.max === null ? "at least " : ""}$${report.price.min}, by ${report.price.service}.`);
+  if (verification !== null)
+    talk.say(
+      verification.ok
+        ? "Verified: it makes what v2 would have made."
+        : `Not verified: ${verification.differences.map(visible).join("; ")}`,
+    );
+  const at = visible(folder);
+  talk.say(`Next: read ${at}/report.md, then: showrunner plan ${at}/pipeline.ts`);
+  if (steps.length === 0) return ExitCode.refused;
+  if (verification?.ok === false) return ExitCode.failed;
+  return problems.length + open > 0 ? ExitCode.unfinished : ExitCode.done;
+}

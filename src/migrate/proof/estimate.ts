@@ -1,0 +1,76 @@
+import type { Pipeline } from "../../define/index.ts";
+import { formatUsd } from "../../money.ts";
+import type { Migration } from "../migrate.ts";
+import type { PriceReport, StepPriceReport } from "../report/report.ts";
+
+/** What prices a pipeline; `openShowrunner()` gives one. */
+export interface Quoter {
+  quote(pipeline: Pipeline, input: unknown, options?: { readonly maxUnquoted?: string }): Promise<QuoteView>;
+}
+
+interface QuoteView {
+  readonly problems: readonly { readonly step: string | null; readonly message: string }[];
+  readonly prices: readonly {
+    readonly step: string;
+    readonly model: string | null;
+    readonly costMicros: number | null;
+    readonly basis: string;
+    readonly reason: string | null;
+  }[];
+}
+
+export interface EstimateOptions {
+  /** Who is asked, for the report: an address, or "the local service". */
+  readonly service: string;
+  /** A value for every input of the pipeline, samples where the real ones are not there yet. */
+  readonly input: unknown;
+  /** Jobs that are priced at most; a larger pipeline is left to `showrunner plan`. Default 2000. */
+  readonly maxJobs?: number | undefined;
+}
+
+/** Lets every job be quoted, even one that has no price before its input is measured. */
+const ANY_AMOUNT = "1000000";
+const MAX_JOBS = 2000;
+
+/** The migration with the prices of its jobs in its report. Spends nothing. */
+export async function estimateMigration(
+  migration: Migration,
+  quoter: Quoter,
+  { service, input, maxJobs = MAX_JOBS }: EstimateOptions,
+): Promise<Migration> {
+  const { pipeline, report } = migration;
+  if (pipeline === null) return migration;
+  if (report.steps.length > maxJobs) {
+    const why = `${report.steps.length} jobs are more than the ${maxJobs} that a migration prices; showrunner plan prices them all`;
+    return { ...migration, report: { ...report, price: { service, steps: [], min: null, max: null, why } } };
+  }
+  const quote = await quoter.quote(pipeline, input, { maxUnquoted: ANY_AMOUNT });
+  return { ...migration, report: { ...report, price: priceOf(migration, quote, service) } };
+}
+
+function priceOf({ report, inputs }: Migration, quote: QuoteView, service: string): PriceReport {
+  const jobs = new Set(report.steps.map(({ name }) => name));
+  const hasSamples = inputs.length > 0;
+  const steps = quote.prices
+    .filter(({ step }) => jobs.has(step))
+    .map(({ step, model, costMicros, basis, reason }): StepPriceReport => {
+      const usd = costMicros === null ? null : formatUsd(costMicros);
+      return { step, model, usd, basis: costMicros === null ? "unquotable" : basis, why: reason };
+    });
+  const known = quote.prices.reduce((sum, { costMicros }) => sum + (costMicros ?? 0), 0);
+  const isWhole = steps.length > 0 && steps.every(({ usd }) => usd !== null);
+  const [problem] = quote.problems;
+  const why =
+    problem !== undefined && steps.length === 0
+      ? `not priced: ${problem.step ?? "the pipeline"}: ${problem.message}`
+      : hasSamples
+        ? "with stand-ins for what is still to be supplied; showrunner plan prices the real inputs"
+        : null;
+  return {
+    service,
+    steps,
+    min: steps.length === 0 ? null : formatUsd(known),
+    max: isWhole ? formatUsd(known) : null,
+    why,
+  };
+}

@@ -1,0 +1,153 @@
+import { isUtf8 } from "node:buffer";
+import { createReadStream } from "node:fs";
+import { open, stat } from "node:fs/promises";
+import { ShowrunnerError } from "../../errors.ts";
+import { parseJson } from "./json-text.ts";
+import { readLines, readText } from "./read-text.ts";
+import { type ReadBodies, readProblem } from "./source.ts";
+
+/** The file of v2 bodies is not there or cannot be read. */
+export class V2FileError extends ShowrunnerError {
+  readonly code = "V2_FILE";
+}
+
+export interface ReadFileOptions {
+  /** A JSON document is read whole up to this size, in bytes. Default 32 MiB. JSON Lines may be longer. */
+  readonly maxBytes?: number | undefined;
+  /** The longest line of JSON Lines, in bytes. Default 4 MiB. */
+  readonly maxLineBytes?: number | undefined;
+  /** Lines of JSON Lines that are kept; those after it are counted. Default 20 000. */
+  readonly maxLines?: number | undefined;
+}
+
+const MIB = 1024 * 1024;
+
+/**
+ * Reads a file of v2 bodies in bounded memory: a JSON document up to a size, JSON Lines of any size line by line. Throws
+ * {@link V2FileError} when the file cannot be read at all; what is wrong with its content is in `problems`.
+ */
+export async function readV2File(path: string, options: ReadFileOptions = {}): Promise<ReadBodies> {
+  const { maxBytes = 32 * MIB, maxLineBytes = 4 * MIB, maxLines = 20_000 } = options;
+  try {
+    const found = await stat(path);
+    if (!found.isFile()) throw new V2FileError(`${path} is not a file; give a file of v2 bodies`);
+    const head = await readHead(path);
+    if (found.size > maxBytes) {
+      if (isLine(head)) return await readLongLines(path, { maxLineBytes, maxLines });
+      const message =
+        `has ${found.size} bytes; a JSON document is read whole up to ${maxBytes}: split it, ` +
+        "or write it as JSON Lines, one body a line";
+      return nothing("too-large", message, 1);
+    }
+    const bytes = await readAll(path, found.size);
+    if (head[0] === 0xff && head[1] === 0xfe) return readText(bytes.toString("utf16le"));
+    if (!isUtf8(bytes)) return nothing("not-json", "is not UTF-8 text, so it is no JSON", badLine(bytes));
+    return readText(bytes.toString("utf8"));
+  } catch (cause) {
+    if (cause instanceof V2FileError) throw cause;
+    const code = (cause as NodeJS.ErrnoException).code;
+    const said = code === "ENOENT" ? "does not exist" : `cannot be read (${code ?? String(cause)})`;
+    throw new V2FileError(`${path} ${said}; give a file of v2 bodies`, { cause });
+  }
+}
+
+const HEAD_BYTES = 64 * 1024;
+
+async function readHead(path: string): Promise<Buffer> {
+  return readAll(path, HEAD_BYTES);
+}
+
+async function readAll(path: string, most: number): Promise<Buffer> {
+  const handle = await open(path);
+  try {
+    const buffer = Buffer.alloc(most);
+    let length = 0;
+    while (length < most) {
+      const { bytesRead } = await handle.read(buffer, length, most - length, length);
+      if (bytesRead === 0) break;
+      length += bytesRead;
+    }
+    return buffer.subarray(0, length);
+  } finally {
+    await handle.close();
+  }
+}
+
+/** True when the first line that says something is a JSON object by itself. */
+function isLine(head: Buffer): boolean {
+  const line = head
+    .toString("utf8")
+    .replace(/^\uFEFF/, "")
+    .split("\n")
+    .find((one) => one.trim() !== "");
+  return line !== undefined && /^\s*\{.*\}\s*$/.test(line) && "value" in parseJson(line);
+}
+
+interface Bounds {
+  readonly maxLineBytes: number;
+  readonly maxLines: number;
+}
+
+/** Lines one after the other; what is too long or too many is told, not kept. */
+async function readLongLines(path: string, { maxLineBytes, maxLines }: Bounds): Promise<ReadBodies> {
+  const lines: string[] = [];
+  const tooLong: number[] = [];
+  let count = 0;
+  let pieces: Buffer[] = [];
+  let length = 0;
+  const add = (piece: Buffer) => {
+    length += piece.length;
+    if (length <= maxLineBytes && count < maxLines) pieces.push(piece);
+    else pieces = [];
+  };
+  const end = () => {
+    if (length > maxLineBytes) tooLong.push(count + 1);
+    if (count < maxLines) lines.push(length > maxLineBytes ? "" : Buffer.concat(pieces).toString("utf8"));
+    count++;
+    pieces = [];
+    length = 0;
+  };
+  for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) {
+    let from = 0;
+    for (let at = chunk.indexOf(10); at >= 0; at = chunk.indexOf(10, from)) {
+      add(chunk.subarray(from, at));
+      end();
+      from = at + 1;
+    }
+    add(chunk.subarray(from));
+  }
+  if (length > 0) end();
+  const read = readLines(lines);
+  const long = tooLong.slice(0, 100).map((line) => {
+    const message = `is longer than ${maxLineBytes} bytes, which no v2 body is`;
+    return { ...readProblem("too-large", `line ${line}`, null, message), line, column: 1 };
+  });
+  const rest = count - maxLines;
+  const beyond = {
+    ...readProblem(
+      "too-many-bodies",
+      `line ${maxLines + 1}`,
+      null,
+      `and what follows, ${rest} lines in all, is not read: split the file`,
+    ),
+    line: maxLines + 1,
+    column: 1,
+  };
+  return { ...read, problems: [...read.problems, ...long, ...(rest > 0 ? [beyond] : [])] };
+}
+
+/** Number of the first line that is not UTF-8. */
+function badLine(bytes: Buffer): number {
+  let from = 0;
+  for (let line = 1; ; line++) {
+    const end = bytes.indexOf(10, from);
+    const piece = bytes.subarray(from, end < 0 ? undefined : end);
+    if (!isUtf8(piece) || end < 0) return line;
+    from = end + 1;
+  }
+}
+
+function nothing(code: string, message: string, line: number): ReadBodies {
+  const problem = { ...readProblem(code, "the document", null, message), line, column: 1 };
+  return { format: "none", sources: [], problems: [problem], locate: null };
+}

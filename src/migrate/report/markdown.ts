@@ -1,0 +1,176 @@
+import type {
+  BodyReport,
+  Decision,
+  FieldEntry,
+  MigrationReport,
+  Outcome,
+  PriceReport,
+  VerificationReport,
+} from "./report.ts";
+
+const OUTCOME: Readonly<Record<Outcome, string>> = {
+  carried: "carried over",
+  renamed: "renamed",
+  converted: "converted",
+  defaulted: "defaulted",
+  dropped: "dropped",
+  decision: "**needs a decision**",
+};
+
+/** The report for people. The same report gives the same bytes. */
+export function reportMarkdown(report: MigrationReport): string {
+  const { bodies } = report;
+  return [
+    `# Migration of ${code(report.pipeline)}`,
+    summary(report),
+    section("To decide", decisions(report.decisions)),
+    section("To supply", inputs(report)),
+    section("Not migrated", problems(report)),
+    section("Price", price(report)),
+    section("Proof", verification(report.verification)),
+    section("Every field", bodies.map(bodyText).join("\n\n")),
+  ]
+    .filter((part) => part !== "")
+    .join("\n\n")
+    .concat("\n");
+}
+
+function summary({ bodies, steps, problems, decisions }: MigrationReport): string {
+  const of = (status: BodyReport["status"]) => bodies.filter((body) => body.status === status).length;
+  return [
+    "| | |",
+    "|---|---|",
+    `| bodies migrated | ${of("migrated")} |`,
+    `| uploads that became files to supply | ${of("asset")} |`,
+    `| bodies still open | ${of("open")} |`,
+    `| not migrated: what v2 itself would refuse | ${problems.length} |`,
+    `| jobs | ${steps.length} |`,
+    `| decisions | ${decisions.length} |`,
+  ].join("\n");
+}
+
+function section(title: string, text: string): string {
+  return text === "" ? "" : `## ${title}\n\n${text}`;
+}
+
+/** Places named of one decision; report.json has them all. */
+const SHOWN_PLACES = 5;
+
+function decisions(all: readonly Decision[]): string {
+  return all.map((decision, index) => `${index + 1}. ${decisionText(decision)}`).join("\n");
+}
+
+function decisionText({ question, where, choices }: Decision): string {
+  const places = where.slice(0, SHOWN_PLACES).map(words).join("; ");
+  const more = where.length > SHOWN_PLACES ? ` and ${where.length - SHOWN_PLACES} more` : "";
+  const options = choices.map((choice, index) => `   - ${words(choice)}${index === 0 ? " (as it is now)" : ""}`);
+  return [`${words(question)} (${places}${more})`, ...options].join("\n");
+}
+
+function inputs({ inputs: all, pipeline }: MigrationReport): string {
+  if (all.length === 0) return "";
+  const rows = all.map(
+    ({ name, is, kind, why }) => `| ${code(name)} | ${is === "file" ? `${kind} file` : is} | ${cell(why)} |`,
+  );
+  const flags = all.map(({ name, is, kind }) => `-i ${name}=${is === "file" ? `path/to/${kind}` : "…"}`);
+  const run = `showrunner run pipeline.ts ${flags.slice(0, 4).join(" ")}${flags.length > 4 ? " …" : ""} --id ${pipeline}`;
+  return ["| Input | Is | Stands for |", "|---|---|---|", ...rows, "", "```sh", run, "```"].join("\n");
+}
+
+function problems({ problems: all }: MigrationReport): string {
+  return all
+    .map(({ at, line, column, message }) => {
+      const place = line === null ? "" : ` (line ${line}, column ${column ?? 1})`;
+      return `- ${words(at)}${place}: ${words(message)}`;
+    })
+    .join("\n");
+}
+
+const CREDITS =
+  "v2 credits have no fixed rate in dollars, so what the v2 work cost cannot be compared by a factor; compare with your own subscription.";
+
+function price({ price: found, steps }: MigrationReport): string {
+  if (steps.length === 0) return "";
+  if (found === null) return `Not estimated: no service was asked. ${CREDITS}`;
+  const { min, max, service, why } = found;
+  const total = min === null ? "no total" : max === null ? `at least $${min}` : `$${max}`;
+  const note = why === null ? "" : ` (${words(why)})`;
+  const head = `Estimated by ${words(service)}: ${total} for ${steps.length} jobs${note}. ${CREDITS}`;
+  return found.steps.length === 0 ? head : `${head}\n\n${priceTable(found)}`;
+}
+
+function priceTable({ steps }: PriceReport): string {
+  const rows = steps.map(({ step, model, usd, basis, why }) => {
+    const amount = usd === null ? "cannot be quoted" : `$${usd}`;
+    const remark = basis === "provisional" ? "provisional: its media do not exist yet" : (why ?? "");
+    return `| ${code(step)} | ${cell(model ?? "")} | ${amount} | ${cell(remark)} |`;
+  });
+  return ["| Step | Model | Price | |", "|---|---|---|---|", ...rows].join("\n");
+}
+
+function verification(found: VerificationReport | null): string {
+  if (found === null) return "";
+  const list = (tally: VerificationReport["expected"]) =>
+    tally.map(({ kind, count }) => `${count} × ${kind}`).join(", ") || "nothing";
+  const verdict = found.ok
+    ? "The migrated pipeline ran on the local service and made what v2 would have made"
+    : "The run did not make what v2 would have made";
+  const open =
+    found.uncovered.length === 0 ? "" : ` Not covered, because still open: ${found.uncovered.map(words).join(", ")}.`;
+  const lines = [`${verdict}: ${list(found.expected)} expected, ${list(found.found)} found.${open}`];
+  return [...lines, ...found.differences.map((one) => `- ${words(one)}`)].join("\n");
+}
+
+function bodyText(body: BodyReport): string {
+  const { number, at, type, status, steps } = body;
+  const place = at === `body ${number}` ? "" : `, ${words(at)}`;
+  const became =
+    steps.length > 0 ? `: ${steps.map(code).join(" → ")}` : status === "asset" ? ": a file to supply" : ": open";
+  const head = `### Body ${number}${place}: ${words(type)}${became}`;
+  const rows = body.fields.map(fieldRow);
+  const kept = body.status === "open" ? ["", "Kept as it was:", "", fenced(JSON.stringify(body.body, null, 2))] : [];
+  return [head, "", "| Field | Was | | Is now | Why |", "|---|---|---|---|---|", ...rows, ...kept].join("\n");
+}
+
+function fieldRow({ field, given, outcome, value, to, newValue, why, choices }: FieldEntry): string {
+  const before = given ? valueCell(value) : "–";
+  const isNew = newValue !== null && (outcome !== "carried" || !given);
+  const after = [to === null ? "" : cell(to), isNew && outcome !== "renamed" ? valueCell(newValue) : ""]
+    .filter(Boolean)
+    .join(" = ");
+  const reason = [why ?? "", outcome === "decision" && choices.length > 0 ? `(${choices.join(" / ")})` : ""]
+    .filter(Boolean)
+    .join(" ");
+  return `| ${code(field)} | ${before} | ${OUTCOME[outcome]} | ${after} | ${cell(reason)} |`;
+}
+
+/** Characters of a value that a table shows; report.json has it whole. */
+const SHOWN = 80;
+
+function valueCell(value: FieldEntry["value"]): string {
+  const text = typeof value === "string" ? value : JSON.stringify(value);
+  return text === "" ? "(blank)" : code(text.length > SHOWN ? `${text.slice(0, SHOWN - 1)}…` : text);
+}
+
+/** Text from outside within a sentence: nothing in it is markup, nothing breaks the line. */
+function words(text: string): string {
+  return flat(text).replace(/[\\`*_[\]<>#|]/g, "\\$&");
+}
+
+const cell = words;
+
+function code(text: string): string {
+  const plain = flat(text).replaceAll("|", "\\|");
+  const fence = plain.includes("`") ? "``" : "`";
+  return fence === "``" ? `\`\` ${plain.replaceAll("``", "` `")} \`\`` : `\`${plain}\``;
+}
+
+function flat(text: string): string {
+  return text.replace(/[\s\u2028\u2029]+/g, " ").replace(/[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu, "�");
+}
+
+function fenced(text: string): string {
+  const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([ticks]) => ticks.length));
+  const fence = "`".repeat(longest + 1);
+  return `${fence}json\n${text}\n${fence}`;
+}
