@@ -1,9 +1,15 @@
-import type { Problem, StepPolicy } from "../plan/plan.ts";
+import type { FailurePolicy, Json, Plan, Problem, StepPolicy, Yield } from "../plan/plan.ts";
+import type { LocalFunction } from "./local-function.ts";
 import type { MediaKind } from "./media.ts";
 
 /** A reference before the catalog was asked what it refers to. */
 export interface DraftReference {
-  readonly $ref: { readonly step: string; readonly output: number | "all" | "single" };
+  readonly $ref: {
+    readonly step: string;
+    /** `value`: the JSON value that a task yields beside its files, or that a chat answers. */
+    readonly output: number | "all" | "single" | "value";
+    readonly at?: readonly (string | number)[];
+  };
 }
 
 /** An owned asset with the kind of media that the writer says it is. */
@@ -22,10 +28,17 @@ export type DraftJson =
   | readonly DraftJson[]
   | { readonly [key: string]: DraftJson };
 
+/** When a step runs at all; see `Condition` of the plan. */
+export type DraftCondition =
+  | { readonly ref: DraftReference; readonly is: "truthy" | "falsy" }
+  | { readonly ref: DraftReference; readonly equals: Json }
+  | { readonly failed: string };
+
 interface DraftStepBase {
   readonly path: string;
   /** Steps that must be over before this one begins, beside those it uses. */
   readonly after: readonly string[];
+  readonly when: DraftCondition | null;
 }
 
 export interface JobDraft extends DraftStepBase {
@@ -33,6 +46,8 @@ export interface JobDraft extends DraftStepBase {
   readonly model: string;
   readonly input: DraftJson;
   readonly policy: StepPolicy;
+  /** Taken as `seed` where the model has such a field and the input says none. */
+  readonly seed: number | null;
 }
 
 export interface UploadDraft extends DraftStepBase {
@@ -42,11 +57,62 @@ export interface UploadDraft extends DraftStepBase {
   readonly media: MediaKind | null;
 }
 
-export type DraftStep = JobDraft | UploadDraft;
+export interface ChatDraft extends DraftStepBase {
+  readonly kind: "chat";
+  readonly model: string;
+  readonly input: DraftJson;
+  readonly schema: Json | null;
+  readonly repairs: number;
+  readonly policy: StepPolicy;
+}
+
+export interface TaskDraft extends DraftStepBase {
+  readonly kind: "task";
+  readonly input: DraftJson;
+  readonly version: string;
+  readonly files: readonly { readonly name: string; readonly kind: MediaKind }[];
+  readonly policy: StepPolicy;
+}
+
+export interface ApproveDraft extends DraftStepBase {
+  readonly kind: "approve";
+  readonly shows: readonly DraftReference[];
+  readonly choose: boolean;
+  readonly message: string | null;
+}
+
+export interface PickDraft extends DraftStepBase {
+  readonly kind: "pick";
+  readonly among: readonly DraftReference[];
+  readonly by: "first" | "score";
+  readonly version: string | null;
+}
+
+export interface ExpandDraft extends DraftStepBase {
+  readonly kind: "expand";
+  /** Null after a mistake that was reported. */
+  readonly on: DraftReference | null;
+  readonly maxSteps: number;
+  readonly version: string;
+  readonly yields: Yield | null;
+  readonly maxCostMicros: number | null;
+}
+
+export type DraftStep = JobDraft | UploadDraft | ChatDraft | TaskDraft | ApproveDraft | PickDraft | ExpandDraft;
 
 /** Everything that one build wrote down, mistakes included. */
 export interface Recorded {
   readonly steps: readonly DraftStep[];
   readonly returns: DraftJson;
   readonly problems: readonly Problem[];
+  /** Code that the run needs, by step path. */
+  readonly functions: ReadonlyMap<string, LocalFunction>;
+  readonly groups: NonNullable<Plan["groups"]>;
+  readonly onFailure: FailurePolicy | null;
+}
+
+/** What a pipeline says for one input, not yet held against files and models. */
+export interface Draft extends Recorded {
+  readonly pipeline: string;
+  readonly parsedInput: Json;
 }

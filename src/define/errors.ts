@@ -25,3 +25,15 @@ export class BuilderClosedError extends ShowrunnerError {
     super(`step ${step} was added after build had returned; add every step within build, which may not be async`);
   }
 }
+
+/** `include()` cannot go on: what it was given is no pipeline, or no input of it. The plan reports it. */
+export class IncludeError extends ShowrunnerError {
+  readonly code = "INCLUDE";
+  /** True when everything that is wrong was reported already. */
+  readonly reported: boolean;
+
+  constructor(path: string, message: string | null) {
+    super(message ?? `the input of ${path} is not what its pipeline takes`);
+    this.reported = message === null;
+  }
+}

@@ -1,19 +1,44 @@
 import { HandleMisuseError } from "./errors.ts";
-import type { AssetHandle, Handle, JobHandle, OutputHandle, OutputsHandle, UploadHandle, Yields } from "./handle.ts";
+import type {
+  AssetHandle,
+  ExpandHandle,
+  Handle,
+  JobHandle,
+  OutputHandle,
+  OutputsHandle,
+  TakesHandle,
+  UploadHandle,
+  Value,
+  ValueHandle,
+  Yields,
+} from "./handle.ts";
 import type { MediaKind } from "./media.ts";
 
 /** Shared by all copies of this module in a process, so that a handle is known wherever it comes from. */
 const POINTER = Symbol.for("showrunner.handle");
 
-/** What a handle points at. `single` is the one output of a step that makes one. */
+/** Identity of a build; that of an expansion has the one around it as `within`, whose handles it may use. */
+export interface Build {
+  readonly within: Build | null;
+}
+
+export type Key = string | number;
+
+/** A pointer at a result of a step. `single` is the one output of a step that makes one. */
+export interface StepPointer {
+  readonly to: "step";
+  readonly step: string;
+  readonly output: number | "all" | "single" | "value";
+  readonly at?: readonly Key[];
+  /** Identity of the build that made it. */
+  readonly build: Build;
+}
+
+/** What a handle points at. */
 export type Pointer =
-  | {
-      readonly to: "step";
-      readonly step: string;
-      readonly output: number | "all" | "single";
-      /** Identity of the build that made it. */
-      readonly build: object;
-    }
+  | StepPointer
+  | { readonly to: "several"; readonly pointers: readonly StepPointer[]; readonly step: string }
+  | { readonly to: "text"; readonly pieces: readonly unknown[] }
   | { readonly to: "asset"; readonly assetId: string; readonly kind: MediaKind };
 
 interface Marked {
@@ -25,9 +50,15 @@ export function pointerOf(value: unknown): Pointer | null {
   return typeof value === "object" && value !== null && POINTER in value ? (value as Marked)[POINTER] : null;
 }
 
-function mark<H extends Handle>(facts: Omit<H, "toString">, pointer: Pointer): H {
+/** True for what stands for a list: all outputs, or several results. */
+export function isListPointer(pointer: Pointer | null): boolean {
+  return pointer?.to === "several" || (pointer?.to === "step" && pointer.output === "all");
+}
+
+/** A handle of these facts that points there, and refuses to become text. */
+export function mark<H extends Handle>(facts: Omit<H, "toString">, pointer: Pointer): H {
   const refuse = (): never => {
-    throw new HandleMisuseError(pointer.to === "step" ? pointer.step : pointer.assetId);
+    throw new HandleMisuseError(facts.step);
   };
   const handle: object = { ...facts };
   const hidden = { [POINTER]: pointer, toString: refuse, toJSON: refuse, [Symbol.toPrimitive]: refuse };
@@ -37,28 +68,69 @@ function mark<H extends Handle>(facts: Omit<H, "toString">, pointer: Pointer): H
   return Object.freeze(handle) as H;
 }
 
-export function jobHandle<Y extends Yields, N extends number>(step: string, yields: Y, build: object): JobHandle<Y, N> {
-  const to = "step";
+export function jobHandle<Y extends Yields, N extends number>(step: string, yields: Y, build: Build): JobHandle<Y, N> {
   return mark<JobHandle<Y, N>>(
     {
       step,
       yields,
       form: "single",
-      output: (index: number) =>
-        mark<OutputHandle<Y>>({ step, yields, form: "single", index }, { to, step, output: index, build }),
-      outputs: () => mark<OutputsHandle<Y>>({ step, yields, form: "list" }, { to, step, output: "all", build }),
+      output: (index: number) => outputHandle({ step, yields, index, build }),
+      outputs: () => mark<OutputsHandle<Y>>({ step, yields, form: "list" }, { to: "step", step, output: "all", build }),
     },
-    { to, step, output: "single", build },
+    { to: "step", step, output: "single", build },
   );
+}
+
+export function outputHandle<Y extends Yields>(at: {
+  readonly step: string;
+  readonly yields: Y;
+  readonly index: number;
+  readonly build: Build;
+}): OutputHandle<Y> {
+  const { step, yields, index, build } = at;
+  return mark<OutputHandle<Y>>({ step, yields, form: "single", index }, { to: "step", step, output: index, build });
 }
 
 export function uploadHandle<K extends MediaKind | "unknown">(
   step: string,
   yields: K,
-  from: { readonly file: string; readonly build: object },
+  from: { readonly file: string; readonly build: Build },
 ): UploadHandle<K> {
   const pointer: Pointer = { to: "step", step, output: "single", build: from.build };
   return mark<UploadHandle<K>>({ step, yields, form: "single", file: from.file }, pointer);
+}
+
+/** The value of a step, or a place in it. */
+export function valueHandle<T>(step: string, build: Build, at: readonly Key[] = []): ValueHandle<T> {
+  const pointer: Pointer = { to: "step", step, output: "value", build, ...(at.length > 0 && { at }) };
+  const further = (key: Key) => valueHandle(step, build, [...at, key]);
+  return mark<ValueHandle<T>>({ step, yields: "value", form: "single", at: further } as ValueHandle<T>, pointer);
+}
+
+/** One of several results, which a step chooses or lets pass. */
+export function chosenHandle<Y extends Yields>(step: string, yields: Y, build: Build): Handle<Y, "single"> {
+  return mark<Handle<Y, "single">>({ step, yields, form: "single" }, { to: "step", step, output: "single", build });
+}
+
+export function takesHandle<Y extends Yields>(
+  step: string,
+  yields: Y,
+  takes: { readonly pointers: readonly StepPointer[]; readonly build: Build },
+): TakesHandle<Y> {
+  const all: Pointer = { to: "several", step, pointers: takes.pointers };
+  const outputs = () => mark<OutputsHandle<Y>>({ step, yields, form: "list" }, all);
+  const pointer: Pointer = { to: "step", step, output: "single", build: takes.build };
+  return mark<TakesHandle<Y>>({ step, yields, form: "single", outputs }, pointer);
+}
+
+export function expandHandle<Y extends Yields>(step: string, yields: Y, build: Build): ExpandHandle<Y> {
+  const output = (index: number) => outputHandle({ step, yields, index, build });
+  return mark<ExpandHandle<Y>>({ step, yields, form: "list", output }, { to: "step", step, output: "all", build });
+}
+
+/** Text with values in it. */
+export function textHandle(pieces: readonly unknown[]): Value<string> {
+  return mark<Value<string>>({ step: "text", yields: "value", form: "single" }, { to: "text", pieces });
 }
 
 /**

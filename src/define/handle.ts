@@ -1,6 +1,8 @@
 import type { Yield } from "../plan/plan.ts";
 import type { MediaKind } from "./media.ts";
 
+declare const VALUE: unique symbol;
+
 /** What a handle stands for; `unknown` when the step's model is an untyped id, which only the catalog can tell about. */
 export type Yields = Yield | "unknown";
 
@@ -42,6 +44,92 @@ export interface AssetHandle<K extends MediaKind = MediaKind> extends Handle<K, 
   readonly assetId: string;
 }
 
+/** Where an input takes a JSON value that a step yields: the handle of one. */
+export interface Value<T = unknown> {
+  readonly step: string;
+  readonly yields: "value";
+  readonly form: "single";
+  /** Carries the type only; there is no such property. */
+  readonly [VALUE]?: T;
+}
+
+/** Where an input takes a value, written down or yielded by a step. */
+export type OrValue<T> = T | Value<T>;
+
+/** A JSON value that a chat or a task yields. It exists once the step is through. */
+export interface ValueHandle<T = unknown> extends Handle<"value", "single"> {
+  readonly [VALUE]?: T;
+  /** A place inside the value: a field by its name, an item of a list by its number. */
+  at<K extends KeyIn<T>>(key: K): ValueHandle<PlaceIn<T, K>>;
+}
+
+/** Several values, in order; goes where a list goes. */
+export interface ValuesHandle<T = unknown> extends Handle<"value", "list"> {
+  readonly [VALUE]?: T;
+}
+
+/** Names and positions that {@link ValueHandle.at} takes for a value of this type. */
+export type KeyIn<T> = unknown extends T
+  ? string | number
+  : T extends readonly unknown[]
+    ? number
+    : T extends object
+      ? keyof T & string
+      : never;
+
+/** What stands at a place of a value. */
+export type PlaceIn<T, K> = unknown extends T
+  ? unknown
+  : T extends readonly (infer E)[]
+    ? E
+    : T extends object
+      ? K extends keyof T
+        ? Exclude<T[K], undefined>
+        : never
+      : never;
+
+/** A local function with one declared file, which the handle stands for. */
+export interface FileTaskHandle<T, F extends TaskFiles> extends Handle<F[keyof F], "single">, TaskParts<T, F> {}
+
+/** A local function with several declared files: the handle stands for the list of them. */
+export interface FilesTaskHandle<T, F extends TaskFiles> extends Handle<F[keyof F], "list">, TaskParts<T, F> {}
+
+/** A local function that yields a value only. */
+export interface ValueTaskHandle<T> extends ValueHandle<T> {
+  /** The same; every task has it. */
+  readonly value: ValueHandle<T>;
+}
+
+interface TaskParts<T, F extends TaskFiles> {
+  /** A declared file. */
+  file<N extends keyof F & string>(name: N): OutputHandle<F[N]>;
+  /** What the function returned. */
+  readonly value: ValueHandle<T>;
+}
+
+/** Files that a task declares: names to kinds. */
+export type TaskFiles = { readonly [name: string]: MediaKind };
+
+export type TaskHandle<T, F extends TaskFiles> = keyof F extends never
+  ? ValueTaskHandle<T>
+  : IsUnion<keyof F> extends true
+    ? FilesTaskHandle<T, F>
+    : FileTaskHandle<T, F>;
+
+type IsUnion<T, All = T> = T extends unknown ? ([All] extends [T] ? false : true) : never;
+
+/** Several takes of one job: the chosen one, and all. */
+export interface TakesHandle<Y extends Yields = Yields> extends Handle<Y, "single"> {
+  /** Every take, as a list. */
+  outputs(): OutputsHandle<Y>;
+}
+
+/** What an expansion stands for: the list of what its function returned. */
+export interface ExpandHandle<Y extends Yields = Yields> extends Handle<Y, "list"> {
+  /** One of them, counted from 0. */
+  output(index: number): OutputHandle<Y>;
+}
+
 /** Where an input takes media of a kind: any handle of one such output. */
 export interface Media<K extends MediaKind> {
   readonly step: string;
@@ -66,8 +154,8 @@ export interface MadeVoice {
   readonly form: "single";
 }
 
-/** Where an input takes a voice: the id of one, or the handle of a step that makes one. */
-export type Voice = string | MadeVoice;
+/** Where an input takes a voice: the id of one, written down or as a value, or the handle of a step that makes one. */
+export type Voice = string | MadeVoice | Value<string>;
 
 type Count<N extends number, Indexes extends readonly number[] = []> = Indexes["length"] extends N
   ? Indexes[number]

@@ -1,12 +1,13 @@
 import type { z } from "zod";
-import type { Problem } from "../plan/plan.ts";
+import type { FailurePolicy, Problem } from "../plan/plan.ts";
 import { type Builder, wordsOf } from "./builder.ts";
 import type { DraftJson, Recorded } from "./draft.ts";
-import { PipelineDefinitionError } from "./errors.ts";
+import { IncludeError, PipelineDefinitionError } from "./errors.ts";
 import { pointerOf } from "./handle-value.ts";
 import { type Recorder, startRecording } from "./recorder.ts";
 import type { Returns } from "./result.ts";
 import { isStepName } from "./step-name.ts";
+import { FAILURE_POLICIES, failurePolicy } from "./words/options.ts";
 
 /** Shared by all copies of this module in a process. */
 const PIPELINE = Symbol.for("showrunner.pipeline");
@@ -15,6 +16,8 @@ const PIPELINE = Symbol.for("showrunner.pipeline");
 export interface Pipeline<S extends z.ZodType = z.ZodType, R extends Returns = Returns> {
   readonly name: string;
   readonly input: S;
+  /** What becomes of the rest when a step fails, where the step does not say. Null: the default, `continue`. */
+  readonly onFailure: FailurePolicy | null;
   /** Writes down the steps for a parsed input. Runs once, at plan time. */
   build(builder: Builder<z.output<S>>): R;
 }
@@ -22,6 +25,11 @@ export interface Pipeline<S extends z.ZodType = z.ZodType, R extends Returns = R
 export interface PipelineDefinition<S extends z.ZodType, R extends Returns> {
   /** zod schema of the input. */
   readonly input: S;
+  /**
+   * What becomes of the rest when a step fails. `continue` skips what uses it; `failFast` stops the run; `quorum(n)`: the
+   * run has succeeded once n of the returned results are there. Default `continue`.
+   */
+  readonly onFailure?: FailurePolicy | undefined;
   /** Says the steps, and returns the handles whose results the run is for. Not async; loops and ifs are plain code. */
   build(builder: Builder<z.output<S>>): R;
 }
@@ -42,7 +50,9 @@ export function pipeline<S extends z.ZodType, R extends Returns>(
   const { input } = definition;
   if (typeof input?.safeParse !== "function") refuse("input must be a zod schema, such as z.object({})");
   if (typeof definition.build !== "function") refuse("build must be a function that returns handles");
-  const made: Pipeline<S, R> = { name, input, build: (builder) => definition.build(builder) };
+  const onFailure = definition.onFailure === undefined ? null : failurePolicy(definition.onFailure);
+  if (definition.onFailure !== undefined && onFailure === null) refuse(FAILURE_POLICIES);
+  const made: Pipeline<S, R> = { name, input, onFailure, build: (builder) => definition.build(builder) };
   Object.defineProperty(made, PIPELINE, { value: true });
   return Object.freeze(made);
 }
@@ -55,17 +65,17 @@ export function isPipeline(value: unknown): value is Pipeline {
 /** Runs `build` once on a parsed input and returns all that it said. Errors thrown by `build` are problems. */
 export function record(pipeline: Pipeline, input: unknown): Recorded {
   const recording = startRecording();
-  const { steps, problems } = recording;
+  const { steps, problems, functions, groups } = recording;
   let returns: DraftJson = {};
   try {
     const returned: unknown = pipeline.build({ input, ...wordsOf(recording) });
     returns = readReturns(returned, recording);
   } catch (error) {
-    recording.report(buildFailed(error));
+    if (!(error instanceof IncludeError && error.reported)) recording.report(buildFailed(error));
   } finally {
     recording.close();
   }
-  return { steps, problems, returns };
+  return { steps, problems, returns, functions, groups, onFailure: pipeline.onFailure ?? null };
 }
 
 function buildFailed(error: unknown): Problem {
@@ -95,8 +105,10 @@ function readReturns(returned: unknown, recorder: Recorder): DraftJson {
 
 /** Only handles, and lists and records of them; names become file names. */
 function checkReturned(value: unknown, field: string, bad: (message: string, field: string) => void): void {
-  if (pointerOf(value)?.to === "step") return;
-  if (pointerOf(value) !== null) return bad(`${field} is an asset that exists already, no result of a step`, field);
+  const pointer = pointerOf(value);
+  if (pointer?.to === "step" || pointer?.to === "several") return;
+  if (pointer?.to === "text") return bad(`${field} is text, no result of a step; a task can make one of it`, field);
+  if (pointer !== null) return bad(`${field} is an asset that exists already, no result of a step`, field);
   if (typeof value !== "object" || value === null) return bad(`${field} is no handle of a step`, field);
   if (Array.isArray(value)) {
     for (const [index, item] of value.entries()) checkReturned(item, `${field}[${index}]`, bad);

@@ -1,46 +1,99 @@
-import type { Problem } from "../plan/plan.ts";
+import type { FailurePolicy, Plan, Problem } from "../plan/plan.ts";
 import type { DraftJson, DraftStep } from "./draft.ts";
 import { draftJson } from "./draft-json.ts";
 import { BuilderClosedError } from "./errors.ts";
+import type { Build } from "./handle-value.ts";
+import type { LocalFunction } from "./local-function.ts";
 import { stepNameProblem } from "./step-name.ts";
 
 /** Writes down what a build says. Mistakes are written down too, so that all of them are found in one go. */
 export interface Recorder {
   /** Identity of this build; its handles carry it. */
-  readonly build: object;
+  readonly build: Build;
+  /** What the steps of this part do when one fails, where they do not say. */
+  readonly onFailure: FailurePolicy | null;
+  /** How many parts are around this one. */
+  readonly depth: number;
+  /** Path of a step of this name. */
+  path(name: unknown): string;
   add(step: DraftStep): void;
   report(problem: Problem): void;
   /** A value as JSON with references; `field` is its dotted path. */
   json(value: unknown, at: { readonly step: string | null; readonly field: string }): DraftJson;
+  /** True for handles of this build, and of the builds around it. */
+  knows(build: Build): boolean;
+  /** Keeps code for a step. */
+  bind(path: string, code: LocalFunction): void;
+  /** Bounds what the steps under a path may cost together. */
+  group(path: string, maxCostMicros: number): void;
+  /** The same recording, with all names under `<name>/`. Takes the name itself, so that no other step has it. */
+  part(name: unknown, options?: { readonly onFailure?: FailurePolicy | null }): Recorder & { readonly prefix: string };
 }
 
 export interface Recording extends Recorder {
   readonly steps: readonly DraftStep[];
   readonly problems: readonly Problem[];
+  readonly functions: ReadonlyMap<string, LocalFunction>;
+  readonly groups: NonNullable<Plan["groups"]>;
   close(): void;
 }
 
-export function startRecording(): Recording {
+export interface RecordingOptions {
+  /** All names are under it: `shots/`. Default none. */
+  readonly prefix?: string;
+  /** The build whose handles may be used too. Default none. */
+  readonly within?: Build | null;
+  readonly onFailure?: FailurePolicy | null;
+}
+
+export function startRecording(options: RecordingOptions = {}): Recording {
   const steps: DraftStep[] = [];
   const problems: Problem[] = [];
+  const functions = new Map<string, LocalFunction>();
+  const groups: { [prefix: string]: { readonly maxCostMicros: number } } = {};
   const names = new Set<string>();
-  const build = {};
+  const build: Build = { within: options.within ?? null };
   let closed = false;
   const report = (problem: Problem) => void problems.push(problem);
-  return {
+  const knows = (other: Build) => {
+    for (let one: Build | null = build; one !== null; one = one.within) if (one === other) return true;
+    return false;
+  };
+  const take = (path: string, prefix: string) => {
+    if (closed) throw new BuilderClosedError(path);
+    const badName = stepNameProblem(path.slice(prefix.length));
+    if (badName !== null) report({ ...badName, step: path });
+    else if (names.has(path)) report(duplicate(path));
+    names.add(path);
+  };
+  const recorder = (prefix: string, depth: number, onFailure: FailurePolicy | null): Recorder => ({
     build,
-    steps,
-    problems,
+    onFailure,
+    depth,
     report,
-    json: (value, at) => draftJson(value, { ...at, build, report }),
+    knows,
+    path: (name) => prefix + String(name).normalize("NFC"),
+    json: (value, at) => draftJson(value, { ...at, knows, report }),
     add(step) {
-      if (closed) throw new BuilderClosedError(step.path);
-      const badName = stepNameProblem(step.path);
-      if (badName !== null) report(badName);
-      else if (names.has(step.path)) report(duplicate(step.path));
-      names.add(step.path);
+      take(step.path, prefix);
       steps.push(step);
     },
+    bind: (path, code) => void functions.set(path, code),
+    group(path, maxCostMicros) {
+      groups[path] = { maxCostMicros };
+    },
+    part(name, own = {}) {
+      const path = prefix + String(name).normalize("NFC");
+      take(path, prefix);
+      return { ...recorder(`${path}/`, depth + 1, own.onFailure ?? onFailure), prefix: `${path}/` };
+    },
+  });
+  return {
+    ...recorder(options.prefix ?? "", 0, options.onFailure ?? null),
+    steps,
+    problems,
+    functions,
+    groups,
     close: () => {
       closed = true;
     },

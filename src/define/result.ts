@@ -1,4 +1,4 @@
-import type { Handle, UploadHandle } from "./handle.ts";
+import type { Handle, UploadHandle, Value, ValuesHandle } from "./handle.ts";
 
 interface MediaResult {
   /** The downloaded file. */
@@ -71,17 +71,25 @@ export type Returnable = Handle | readonly Returnable[] | { readonly [name: stri
 /** What a returned value becomes once the run succeeded. */
 export type ResultOf<R> = R extends UploadHandle
   ? UploadResult
-  : R extends Handle<infer Y, infer F>
-    ? F extends "list"
-      ? readonly ResultByYield[Y][]
-      : ResultByYield[Y]
-    : { readonly [K in keyof R]: ResultOf<R[K]> };
+  : R extends Value<infer T>
+    ? T
+    : R extends ValuesHandle<infer T>
+      ? readonly T[]
+      : R extends Handle<infer Y, infer F>
+        ? F extends "list"
+          ? readonly ResultByYield[Y][]
+          : ResultByYield[Y]
+        : { readonly [K in keyof R]: ResultOf<R[K]> };
 
 /** {@link ResultOf} of a run that has not succeeded, or not yet: a part that does not exist is null. */
 export type PartialResultOf<R> = R extends UploadHandle
   ? UploadResult | null
-  : R extends Handle<infer Y, infer F>
-    ? F extends "list"
-      ? readonly (ResultByYield[Y] | null)[]
-      : ResultByYield[Y] | null
-    : { readonly [K in keyof R]: PartialResultOf<R[K]> };
+  : R extends Value<infer T>
+    ? T | null
+    : R extends ValuesHandle<infer T>
+      ? readonly T[] | null
+      : R extends Handle<infer Y, infer F>
+        ? F extends "list"
+          ? readonly (ResultByYield[Y] | null)[]
+          : ResultByYield[Y] | null
+        : { readonly [K in keyof R]: PartialResultOf<R[K]> };

@@ -1,20 +1,11 @@
-import type { DraftJson, DraftStep } from "../define/draft.ts";
+import type { Draft } from "../define/draft.ts";
+import { fieldPath } from "../define/field-path.ts";
+import type { LocalFunction } from "../define/local-function.ts";
 import type { MediaKind } from "../define/media.ts";
 import { type Pipeline, record } from "../define/pipeline.ts";
-import { fieldPath } from "./field-path.ts";
 import { kindOf } from "./kinds/index.ts";
 import { plainJson } from "./plain-json.ts";
-import type { Json, Problem } from "./plan.ts";
-
-/** What a pipeline says for one input, not yet held against files and models. */
-export interface Draft {
-  readonly pipeline: string;
-  readonly steps: readonly DraftStep[];
-  readonly returns: DraftJson;
-  readonly parsedInput: Json;
-  /** Mistakes in what the pipeline says. {@link makePlan} reports them together with its own. */
-  readonly problems: readonly Problem[];
-}
+import type { Problem } from "./plan.ts";
 
 /** A draft, or the problems of the input. Exactly one of them: there are problems only when there is no draft. */
 export interface Drafted {
@@ -26,9 +17,9 @@ export interface Drafted {
 export function draft(pipeline: Pipeline, input: unknown): Drafted {
   const parsed = parse(pipeline, input);
   if ("problems" in parsed) return { draft: null, problems: parsed.problems };
-  const { steps, returns, problems } = record(pipeline, parsed.value);
+  const recorded = record(pipeline, parsed.value);
   const parsedInput = plainJson(parsed.value);
-  return { draft: { pipeline: pipeline.name, steps, returns, parsedInput, problems }, problems: [] };
+  return { draft: { pipeline: pipeline.name, parsedInput, ...recorded }, problems: [] };
 }
 
 /** Local files that the draft uploads; whoever plans measures them. */
@@ -39,6 +30,11 @@ export function filesOf(draft: Draft): readonly { path: string; kind: MediaKind;
 /** Ids of the models that the draft uses, each once. */
 export function modelsOf(draft: Draft): readonly string[] {
   return [...new Set(draft.steps.flatMap((step) => kindOf(step).models(step)))];
+}
+
+/** Code that a run of the draft needs, by the path of its step. */
+export function functionsOf(draft: Draft): ReadonlyMap<string, LocalFunction> {
+  return draft.functions;
 }
 
 function parse(pipeline: Pipeline, input: unknown): { readonly value: unknown } | { readonly problems: Problem[] } {

@@ -1,10 +1,12 @@
+export type { Draft } from "../define/draft.ts";
 export type { Catalog, CatalogModel, FieldProblem, JsonSchema } from "./catalog-port.ts";
 export { type CriticalPath, criticalPath } from "./critical-path.ts";
 export { planMermaid } from "./diagram/mermaid.ts";
 export type { DiagramOptions } from "./diagram/options.ts";
 export { planSvg } from "./diagram/svg.ts";
 export { diffPlans, type FieldChange, type PlanDiff } from "./diff.ts";
-export { type Draft, draft, filesOf, modelsOf } from "./draft.ts";
+export { draft, filesOf, functionsOf, modelsOf } from "./draft.ts";
+export { type ExpansionOutcome, planExpansion } from "./expansion.ts";
 export { fingerprint } from "./fingerprint.ts";
 export { type FollowStrategy, type Forecast, type ForecastOptions, forecast } from "./forecast.ts";
 export type { PlanContext } from "./kinds/kind.ts";

@@ -1,9 +1,10 @@
-import type { DraftJson, DraftReference } from "../define/draft.ts";
-import type { Draft } from "./draft.ts";
+import type { Draft, DraftJson, DraftReference, DraftStep } from "../define/draft.ts";
+import { completeRef } from "./kinds/complete-ref.ts";
+import type { StepFacts } from "./kinds/facts.ts";
 import { kindOf } from "./kinds/index.ts";
-import type { PlanContext, Planning, StepFacts } from "./kinds/kind.ts";
-import { completeRef, settleIndex } from "./kinds/place-reference.ts";
+import type { PlanContext, Planning } from "./kinds/kind.ts";
 import type { Json, Plan, PlanStep, Problem, Returned } from "./plan.ts";
+import { checkQuorum, checkReturnedQuorum } from "./quorum.ts";
 
 export type PlanOutcome =
   | { readonly ok: true; readonly plan: Plan; readonly parsedInput: Json }
@@ -15,9 +16,31 @@ export type PlanOutcome =
  */
 export function makePlan(draft: Draft, context: PlanContext): PlanOutcome {
   const problems: Problem[] = [...draft.problems];
+  const facts = new Map<string, StepFacts>();
+  const steps = planSteps(draft, context, { problems, facts });
+  const returns = placeReturns(draft.returns, facts, problems);
+  const { onFailure, groups } = draft;
+  if (onFailure !== null) problems.push(...checkReturnedQuorum(onFailure, returns));
+  if (problems.length > 0) return { ok: false, problems: inStepOrder(problems, draft.steps) };
+  const plan: Plan = {
+    ...{ version: 1, pipeline: draft.pipeline, steps, returns },
+    ...(onFailure !== null && { onFailure }),
+    ...(Object.keys(groups).length > 0 && { groups }),
+  };
+  return { ok: true, plan, parsedInput: draft.parsedInput };
+}
+
+export interface Found {
+  /** Problems of the draft; those found are added. */
+  readonly problems: Problem[];
+  /** What is known of the steps before; that of the planned ones is added. */
+  readonly facts: Map<string, StepFacts>;
+}
+
+/** Plans the steps of a draft, one after the other. */
+export function planSteps(draft: Draft, context: PlanContext, { problems, facts }: Found): readonly PlanStep[] {
   const place = ({ step, field }: Pick<Problem, "step" | "field">) => `${step} ${field}`;
   const faulty = new Set(draft.problems.filter(({ field }) => field !== null).map(place));
-  const facts = new Map<string, StepFacts>();
   const steps: PlanStep[] = [];
   for (const drafted of draft.steps) {
     const planning: Planning = {
@@ -31,16 +54,15 @@ export function makePlan(draft: Draft, context: PlanContext): PlanOutcome {
     };
     const planned = kindOf(drafted).plan(drafted, planning);
     facts.set(drafted.path, planned.facts);
-    if (planned.step !== null) steps.push(planned.step);
+    if (planned.step === null) continue;
+    checkQuorum(planned.step, planning);
+    steps.push(planned.step);
   }
-  const returns = placeReturns(draft.returns, facts, problems);
-  if (problems.length > 0) return { ok: false, problems: inStepOrder(problems, draft) };
-  const plan: Plan = { version: 1, pipeline: draft.pipeline, steps, returns };
-  return { ok: true, plan, parsedInput: draft.parsedInput };
+  return steps;
 }
 
 /** Problems of one step stand together, in the order of the steps; those of no step come first. */
-function inStepOrder(problems: readonly Problem[], { steps }: Draft): readonly Problem[] {
+export function inStepOrder(problems: readonly Problem[], steps: readonly DraftStep[]): readonly Problem[] {
   const place = new Map(steps.map(({ path }, index) => [path, index]));
   const placeOf = ({ step }: Problem) => (step === null ? -1 : (place.get(step) ?? -1));
   return problems.toSorted((a, b) => placeOf(a) - placeOf(b));
@@ -57,7 +79,7 @@ function placeReturns(returns: DraftJson, facts: ReadonlyMap<string, StepFacts>,
     const source = facts.get(ref.step);
     if (source === undefined) return {};
     const report = (code: string, message: string) => void problems.push({ code, step: null, field, message });
-    return { $ref: completeRef(ref.step, settleIndex(ref, source, report), source) };
+    return { $ref: completeRef(ref, source, report) };
   };
   return place(returns, "returns") as Plan["returns"];
 }

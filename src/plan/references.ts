@@ -31,12 +31,29 @@ export function resolveInput(input: Json, lookup: (ref: Ref) => Json | undefined
 function resolve(input: Json, lookup: (ref: Ref) => Json | undefined): Json | undefined {
   if (typeof input !== "object" || input === null) return input;
   if (isReference(input)) return lookup(input.$ref);
+  if (isText(input)) return joinText(input.$text, lookup);
   if (Array.isArray(input)) return input.flatMap((item: Json) => resolveItem(item, lookup));
   const entries = Object.entries(input).flatMap(([key, value]: [string, Json]) => {
     const resolved = resolve(value, lookup);
     return resolved === undefined ? [] : [[key, resolved] as const];
   });
   return Object.fromEntries(entries);
+}
+
+/** Text with values in it: `{ "$text": ["a picture of ", { "$ref": … }] }`. */
+function isText(value: object): value is { readonly $text: readonly Json[] } {
+  return "$text" in value && Array.isArray(value.$text);
+}
+
+/** Undefined when one of the values is missing. Values that are no text stand as JSON. */
+function joinText(pieces: readonly Json[], lookup: (ref: Ref) => Json | undefined): string | undefined {
+  let joined = "";
+  for (const piece of pieces) {
+    const value = resolve(piece, lookup);
+    if (value === undefined) return undefined;
+    joined += typeof value === "string" ? value : JSON.stringify(value);
+  }
+  return joined;
 }
 
 function resolveItem(item: Json, lookup: (ref: Ref) => Json | undefined): Json | readonly Json[] {

@@ -1,24 +1,40 @@
-import type { DraftAsset, DraftJson, DraftReference } from "../../define/draft.ts";
+import type { DraftJson } from "../../define/draft.ts";
 import type { Json } from "../plan.ts";
 import type { Place } from "../schema/field.ts";
+import { isAsset, isDraftReference } from "./free-input.ts";
 import type { Planning } from "./kind.ts";
 import { checkMediaLiteral } from "./media-literal.ts";
-import { placeAsset, placeReference } from "./place-reference.ts";
+import { placeAsset, placeReference, placeText } from "./place-reference.ts";
 
 /** A job's input on its way into the plan. */
 export interface PlacedInput {
   /** With complete references, as the plan keeps it. */
   readonly input: Json;
-  /** Without references: valid media and voices stand in for them, for the model's schema to look at. */
-  readonly sample: Json;
+  /**
+   * Without references: valid media and voices stand in for them, for the model's schema to look at. More than one where
+   * values of steps may be this or that.
+   */
+  readonly samples: readonly Json[];
   /** Fields whose value was judged here, which the schema need not judge again. */
   readonly settled: readonly string[];
 }
 
+/** A stand-in for a value of a step: any of these may come. */
+export class AnyOf {
+  readonly values: readonly Json[];
+
+  constructor(values: readonly Json[]) {
+    this.values = values;
+  }
+}
+
+/** A sample with places that are open. */
+export type Sample = Json | AnyOf | readonly Sample[] | { readonly [key: string]: Sample };
+
 /** One value of an input, planned. `spread` marks a stand-in for several items of the list around it. */
 export interface Placed {
   readonly input: Json;
-  readonly sample: Json;
+  readonly sample: Sample;
   readonly spread?: true;
 }
 
@@ -28,22 +44,47 @@ export interface Spot {
   /** Null where the schema says nothing. */
   readonly place: Place | null;
   settle(field: string): void;
+  /** Says that a value stands there that may be any of so many. */
+  opens(choices: number): void;
 }
+
+/** Looks at so many combinations at most. */
+const MAX_SAMPLES = 16;
 
 /** Completes the references of a job's input and checks each against the place where it stands. */
 export function placeInput(input: DraftJson, place: Place | null, planning: Planning): PlacedInput {
   const settled: string[] = [];
-  const spot: Spot = { field: "input", place, settle: (field) => void settled.push(field) };
-  return { ...placeValue(input, spot, planning), settled };
+  let rounds = 0;
+  const spot: Spot = {
+    field: "input",
+    place,
+    settle: (field) => void settled.push(field),
+    opens: (choices) => {
+      rounds = Math.min(MAX_SAMPLES, Math.max(rounds, choices));
+    },
+  };
+  const placed = placeValue(input, spot, planning);
+  const samples =
+    rounds === 0 ? [placed.sample as Json] : Array.from({ length: rounds }, (_, n) => nth(placed.sample, n));
+  return { input: placed.input, samples, settled };
+}
+
+/** The sample with the n-th choice in each open place. */
+function nth(sample: Sample, n: number): Json {
+  if (sample instanceof AnyOf) return sample.values[n % sample.values.length] ?? null;
+  if (typeof sample !== "object" || sample === null) return sample;
+  if (Array.isArray(sample)) return sample.map((item: Sample) => nth(item, n));
+  return Object.fromEntries(Object.entries(sample).map(([key, item]: [string, Sample]) => [key, nth(item, n)]));
 }
 
 function placeValue(value: DraftJson, spot: Spot, planning: Planning): Placed {
   if (typeof value !== "object" || value === null) {
     return typeof value === "string" ? checkMediaLiteral(value, spot, planning) : { input: value, sample: value };
   }
-  if (isReference(value)) return placeReference(value.$ref, spot, planning);
+  if (isDraftReference(value)) return placeReference(value.$ref, spot, planning);
   if (isAsset(value)) return placeAsset(value.$asset, spot, planning);
   if (Array.isArray(value)) return placeList(value, spot, planning);
+  if ("$text" in value) return placeText(value, spot, planning);
   const record = value as { readonly [key: string]: DraftJson };
   const literal = checkMediaLiteral(record, spot, planning);
   return literal.sample === record ? placeRecord(record, spot, planning) : literal;
@@ -55,13 +96,15 @@ function placeList(list: readonly DraftJson[], spot: Spot, planning: Planning): 
   );
   return {
     input: items.map((item) => item.input),
-    sample: items.flatMap(({ sample, spread }) => (spread && Array.isArray(sample) ? sample : [sample])),
+    sample: items.flatMap(({ sample, spread }): readonly Sample[] =>
+      spread && Array.isArray(sample) ? sample : [sample],
+    ),
   };
 }
 
 function placeRecord(record: { readonly [key: string]: DraftJson }, spot: Spot, planning: Planning): Placed {
   const input: [string, Json][] = [];
-  const sample: [string, Json][] = [];
+  const sample: [string, Sample][] = [];
   for (const [key, value] of Object.entries(record)) {
     const inner = { ...spot, field: `${spot.field}.${key}`, place: spot.place?.property(key) ?? null };
     const placed = placeValue(value, inner, planning);
@@ -69,12 +112,4 @@ function placeRecord(record: { readonly [key: string]: DraftJson }, spot: Spot, 
     sample.push([key, placed.sample]);
   }
   return { input: Object.fromEntries(input), sample: Object.fromEntries(sample) };
-}
-
-function isReference(value: object): value is DraftReference {
-  return "$ref" in value;
-}
-
-function isAsset(value: object): value is DraftAsset {
-  return "$asset" in value;
 }

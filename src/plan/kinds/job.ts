@@ -1,12 +1,14 @@
-import type { DraftReference, JobDraft } from "../../define/draft.ts";
-import type { CatalogModel } from "../catalog-port.ts";
+import type { DraftJson, JobDraft } from "../../define/draft.ts";
+import type { Catalog, CatalogModel, FieldProblem } from "../catalog-port.ts";
 import { fingerprint } from "../fingerprint.ts";
 import { didYouMean, nearest } from "../near.ts";
-import type { JobStep, Json } from "../plan.ts";
+import type { JobStep } from "../plan.ts";
 import { inputPlace } from "../schema/field.ts";
-import { outputsOf, yieldsOf } from "../schema/model-facts.ts";
-import { placeInput } from "./job-input.ts";
-import type { Planning, StepFacts, StepKind } from "./kind.ts";
+import { mostSeed, outputsOf, yieldsOf } from "../schema/model-facts.ts";
+import { factsOf, UNKNOWN } from "./facts.ts";
+import { needsOf, placeWhen } from "./free-input.ts";
+import { type PlacedInput, placeInput } from "./job-input.ts";
+import type { Planning, StepKind } from "./kind.ts";
 
 export const jobKind: StepKind<JobDraft> = {
   files: () => [],
@@ -14,39 +16,60 @@ export const jobKind: StepKind<JobDraft> = {
   plan(draft, planning) {
     const model = usableModel(draft.model, planning);
     const place = model === null ? null : inputPlace(model.inputSchema);
-    const placed = placeInput(draft.input, place, planning);
+    const given = model === null ? draft.input : withSeed(draft, model, planning);
+    const placed = placeInput(given, place, planning);
     if (model !== null) checkInput(model, placed, planning);
+    const when = placeWhen(draft.when, planning);
     const yields = model === null ? null : yieldsOf(model);
-    const facts: StepFacts = {
-      yields,
-      outputs: model === null ? Number.POSITIVE_INFINITY : outputsOf(draft.input, model),
-      as: yields === "voice" ? "voice" : "asset",
-      sizeBytes: null,
+    if (model === null || yields === null) return { step: null, facts: UNKNOWN };
+    const { path, policy } = draft;
+    const { input } = placed;
+    const step: JobStep = {
+      kind: "job",
+      path,
+      needs: needsOf(draft, draft.input),
+      fingerprint: fingerprint({ kind: "job", model: draft.model, input }),
+      ...when,
+      ...{ model: draft.model, input, yields, outputs: outputsOf(draft.input, model), policy },
     };
-    return { step: yields === null ? null : jobStep(draft, placed.input, { yields, outputs: facts.outputs }), facts };
+    return { step, facts: factsOf(step, planning.facts) };
   },
 };
 
-function jobStep(draft: JobDraft, input: Json, made: Pick<JobStep, "yields" | "outputs">): JobStep {
-  const { path, model, policy } = draft;
-  const needs = [...new Set([...stepsIn(draft.input), ...draft.after])].sort();
-  const asks = fingerprint({ kind: "job", model, input });
-  return { kind: "job", path, needs, model, input, ...made, policy, fingerprint: asks };
+/** The input with the seed of a take, where the model takes one. */
+function withSeed({ input, seed }: JobDraft, model: CatalogModel, { report }: Planning): DraftJson {
+  if (seed === null || typeof input !== "object" || input === null || Array.isArray(input)) return input;
+  const most = mostSeed(model);
+  if (most === null) return input;
+  if ("seed" in input) {
+    report(
+      "fixed-field",
+      "input.seed",
+      "takes count their seeds up from this one; give a whole number, or leave it out",
+    );
+    return input;
+  }
+  return { ...input, seed: seed % (most + 1) };
 }
 
-function stepsIn(value: unknown): readonly string[] {
-  if (typeof value !== "object" || value === null) return [];
-  if ("$ref" in value) return [(value as DraftReference).$ref.step];
-  return Object.values(value).flatMap(stepsIn);
-}
-
-function checkInput(model: CatalogModel, placed: ReturnType<typeof placeInput>, { catalog, report }: Planning): void {
-  for (const problem of catalog.check(model, placed.sample)) {
-    // What a reference stands for is checked where it stands; its stand-in is nobody's mistake.
-    const isOurs = placed.settled.some((field) => problem.field === field || problem.field.startsWith(`${field}.`));
-    if (isOurs) continue;
+function checkInput(model: CatalogModel, placed: PlacedInput, { catalog, report }: Planning): void {
+  for (const problem of problemsOf(model, placed, catalog)) {
     report(problem.code, problem.field, problem.message, problem.allowed && { allowed: problem.allowed });
   }
+}
+
+/**
+ * What the model's schema says of the input. Where values stand that nobody knows yet, only what it says whatever they
+ * will be.
+ */
+function problemsOf(model: CatalogModel, { samples, settled }: PlacedInput, catalog: Catalog): readonly FieldProblem[] {
+  // What a reference stands for is checked where it stands; its stand-in is nobody's mistake.
+  const isOurs = ({ field }: FieldProblem) =>
+    settled.some((one) => field === one || field.startsWith(`${one}.`) || field.startsWith(`${one}[`));
+  const said = samples.map((sample) => catalog.check(model, sample).filter((problem) => !isOurs(problem)));
+  const [first = [], ...others] = said;
+  const isSame = (a: FieldProblem) => (b: FieldProblem) => a.code === b.code && a.field === b.field;
+  return first.filter((problem) => others.every((list) => list.some(isSame(problem))));
 }
 
 function usableModel(id: string, { catalog, report }: Planning): CatalogModel | null {

@@ -1,24 +1,14 @@
 import type { DraftStep } from "../../define/draft.ts";
 import type { MediaKind } from "../../define/media.ts";
 import type { Catalog } from "../catalog-port.ts";
-import type { FileFacts, PlanStep, Problem, Reference } from "../plan.ts";
+import type { FileFacts, PlanStep, Problem } from "../plan.ts";
+import type { StepFacts } from "./facts.ts";
 
 /** What a plan is held against. */
 export interface PlanContext {
   readonly catalog: Catalog;
   /** Measured files by path as the draft gives it; `error` says why a file could not be measured. */
   readonly files: ReadonlyMap<string, FileFacts | { readonly error: string }>;
-}
-
-/** What later steps may know of an earlier one. */
-export interface StepFacts {
-  /** Null when it cannot be known, because the step itself has a problem: nothing more is said about its uses. */
-  readonly yields: PlanStep["yields"] | null;
-  readonly outputs: number;
-  /** How a reference to it is resolved. */
-  readonly as: Reference["$ref"]["as"];
-  /** Size of an uploaded file, bytes. */
-  readonly sizeBytes: number | null;
 }
 
 /** What a kind of step needs to become a step of the plan. */

@@ -1,8 +1,12 @@
-import type { DraftAsset, DraftReference } from "../../define/draft.ts";
+import type { DraftAsset, DraftJson, DraftReference } from "../../define/draft.ts";
 import type { MediaKind } from "../../define/media.ts";
 import type { Json, Reference } from "../plan.ts";
-import type { Placed, Spot } from "./job-input.ts";
-import type { Planning, StepFacts } from "./kind.ts";
+import type { Takes } from "../schema/field.ts";
+import { completeRef, valueAt } from "./complete-ref.ts";
+import type { StepFacts } from "./facts.ts";
+import { placeFree } from "./free-input.ts";
+import { AnyOf, type Placed, type Spot } from "./job-input.ts";
+import type { Planning } from "./kind.ts";
 
 const NIL = "00000000-0000-4000-8000-000000000000";
 /** Valid values of each kind, for the schema to look at in place of results that do not exist yet. */
@@ -16,43 +20,93 @@ export function placeReference(ref: DraftReference["$ref"], spot: Spot, planning
   spot.settle(spot.field);
   const source = planning.facts(ref.step);
   if (source === undefined) return { input: null, sample: null };
-  const index = settleIndex(ref, source, (code, message) => planning.report(code, spot.field, message));
-  checkKind(source, ref.step, spot, planning);
-  const one = source.as === "voice" ? STAND_IN_VOICE : STAND_IN_MEDIA;
-  const planned: Reference = { $ref: completeRef(ref.step, index, source) };
+  const report = (code: string, message: string, more?: { readonly allowed?: readonly string[] }) =>
+    planning.report(code, spot.field, message, more);
+  const said = completeRef(ref, source, report);
+  const completed = source.isOpen === true ? { ...said, as: openAs(spot) } : said;
+  const planned: Reference = { $ref: completed };
   const input = planned as unknown as Json;
-  if (index !== "all") return { input, sample: one };
+  if (completed.as === "value") return { input, ...placeAnyValue(ref, source, spot, planning) };
+  checkKind({ ...source, yields: completed.kind ?? source.yields }, ref.step, spot, planning);
+  const one = completed.as === "voice" ? STAND_IN_VOICE : STAND_IN_MEDIA;
+  if (completed.output !== "all") return { input, sample: one };
   const count = Number.isFinite(source.outputs) ? Math.min(source.outputs, MAX_SPREAD) : 1;
   return { input, sample: Array.from({ length: count }, () => one), spread: true };
 }
 
-/** A reference with all that is known of what it refers to. */
-export function completeRef(step: string, output: number | "all", source: StepFacts): Reference["$ref"] {
-  const { as, yields } = source;
-  const isMedia = yields === "image" || yields === "video" || yields === "audio";
-  return { step, as, output, ...(isMedia && { kind: yields }) };
+/** Where a step says later what it yields, the place tells what it must be. */
+function openAs({ place }: Spot): Reference["$ref"]["as"] {
+  if (place?.takes.what === "voice") return "voice";
+  return place?.takes.what === "json" && place.takes.types.length > 0 ? "value" : "asset";
 }
 
-/** Which output a reference takes, after checking that it is there. */
-export function settleIndex(
-  { step, output }: DraftReference["$ref"],
+/** A value of a step: checked as far as its schema is known, and open else. */
+function placeAnyValue(
+  ref: DraftReference["$ref"],
   source: StepFacts,
-  report: (code: string, message: string) => void,
-): number | "all" {
-  if (output === "all") return "all";
-  const { outputs } = source;
-  if (output === "single") {
-    if (outputs > 1 && Number.isFinite(outputs)) {
-      const message = `${step} makes ${outputs} outputs; say which: ${step}.output(0) for one, ${step}.outputs() for all`;
-      report("several-outputs", message);
+  spot: Spot,
+  planning: Planning,
+): Pick<Placed, "sample" | "spread"> {
+  const { types } = valueAt(ref, source);
+  checkValue(ref, types, spot, planning);
+  const examples = spot.place?.examples() ?? [null];
+  spot.opens(examples.length);
+  const sample = new AnyOf(examples);
+  return ref.output === "all" ? { sample: [sample], spread: true } : { sample };
+}
+
+function checkValue(ref: DraftReference["$ref"], types: readonly string[], { field, place }: Spot, planning: Planning) {
+  const name = [ref.step, ...(ref.at ?? [])].join(".");
+  if (/^input\.num_outputs$/.test(field)) {
+    const message = "how many outputs there are must be known when the plan is made; give a number, or use expand";
+    return planning.report("fixed-field", field, message);
+  }
+  if (place === null) return;
+  const { takes } = place;
+  switch (takes.what) {
+    case "media":
+      return planning.report(
+        "media-kind",
+        field,
+        `takes ${phrase(takes.kinds)}, and ${name} is a value; ${MEDIA_FROM}`,
+      );
+    case "voice":
+    case "json": {
+      const wanted = takes.what === "voice" ? ["string"] : takes.types;
+      if (fits(types, wanted)) return;
+      return planning.report("value-type", field, `takes ${wanted.join(" or ")}, and ${name} is ${types.join(" or ")}`);
     }
-    return 0;
+    default:
+      return takes satisfies never;
   }
-  if (!Number.isSafeInteger(output) || output < 0 || output >= outputs) {
-    const made = outputs === 1 ? "1 output, number 0" : `${outputs} outputs, numbers 0 to ${outputs - 1}`;
-    report("output-index", `${step} makes ${made}; there is no output ${output}`);
+}
+
+const MEDIA_FROM = "pass a step that makes media, or let a task write a file";
+
+/** Whether a value of some of these types may stand where some of those are taken; both empty when not known. */
+function fits(types: readonly string[], wanted: readonly string[]): boolean {
+  if (types.length === 0 || wanted.length === 0) return true;
+  return types.some(
+    (type) =>
+      wanted.includes(type) ||
+      (type === "integer" && wanted.includes("number")) ||
+      (type === "number" && wanted.includes("integer")),
+  );
+}
+
+/** Text with values in it, where an input takes text. */
+export function placeText(text: DraftJson, spot: Spot, planning: Planning): Placed {
+  spot.settle(spot.field);
+  const input = placeFree(text, spot.field, planning, { assets: null, reference: () => {} });
+  const takes: Takes = spot.place?.takes ?? { what: "json", types: [] };
+  const isText = takes.what === "voice" || (takes.what === "json" && fits(["string"], takes.types));
+  if (!isText) {
+    const wanted = takes.what === "media" ? phrase(takes.kinds) : takes.what === "json" ? takes.types.join(" or ") : "";
+    planning.report(takes.what === "media" ? "media-kind" : "value-type", spot.field, `takes ${wanted}, not text`);
   }
-  return output;
+  const examples = spot.place?.examples() ?? ["x"];
+  spot.opens(examples.length);
+  return { input, sample: new AnyOf(examples) };
 }
 
 function checkKind(source: StepFacts, step: string, { field, place }: Spot, { report }: Planning): void {

@@ -1,20 +1,23 @@
 import type { UploadDraft } from "../../define/draft.ts";
 import { fingerprint } from "../fingerprint.ts";
-import type { FileFacts } from "../plan.ts";
-import type { Planning, StepFacts, StepKind } from "./kind.ts";
+import type { FileFacts, UploadStep } from "../plan.ts";
+import { factsOf, UNKNOWN } from "./facts.ts";
+import { needsOf, placeWhen } from "./free-input.ts";
+import type { Planning, StepKind } from "./kind.ts";
 
 export const uploadKind: StepKind<UploadDraft> = {
   files: ({ file, media, path }) => (file === "" ? [] : [{ path: file, kind: media ?? "image", step: path }]),
   models: () => [],
   plan(draft, planning) {
+    const when = placeWhen(draft.when, planning);
     const file = measured(draft, planning);
     const yields = draft.media ?? (file === null ? null : mediaOf(file));
-    const facts: StepFacts = { yields, outputs: 1, as: "upload", sizeBytes: file?.sizeBytes ?? null };
-    if (file === null || yields === null) return { step: null, facts };
-    const asks = { kind: "upload", sha256: file.sha256, yields };
-    const needs = [...new Set(draft.after)].sort();
-    const step = { kind: "upload", path: draft.path, needs, yields, file, fingerprint: fingerprint(asks) } as const;
-    return { step, facts };
+    if (file === null || yields === null)
+      return { step: null, facts: { ...UNKNOWN, yields, outputs: 1, as: "upload" } };
+    const asks = fingerprint({ kind: "upload", sha256: file.sha256, yields });
+    const { path } = draft;
+    const step: UploadStep = { kind: "upload", path, needs: needsOf(draft), fingerprint: asks, ...when, yields, file };
+    return { step, facts: factsOf(step, planning.facts) };
   },
 };
 

@@ -1,5 +1,6 @@
 import type { MediaKind } from "../../define/media.ts";
 import type { JsonSchema } from "../catalog-port.ts";
+import type { Json } from "../plan.ts";
 import { applicable, branches, isSchema, itemSchemas, localRef, propertySchemas } from "./schema.ts";
 
 /** What a place in a model's input takes, beyond plain JSON. */
@@ -14,6 +15,8 @@ export interface Place {
   readonly takes: Takes;
   property(name: string): Place | null;
   item(index: number): Place | null;
+  /** Values that may stand there, at least one: each of a closed set, one of an open one. */
+  examples(): readonly Json[];
 }
 
 const roots = new WeakMap<JsonSchema, Place>();
@@ -46,8 +49,13 @@ function makePlace(seed: Seed): Place {
     children.set(key, place);
     return place;
   };
+  let examples: readonly Json[] | null = null;
   return {
     takes,
+    examples: () => {
+      examples ??= examplesOf(seed.parts);
+      return examples;
+    },
     property: (name) => child(`.${name}`, propertySchemas(seed.parts, name), name, null),
     item: (index) =>
       child(
@@ -100,6 +108,24 @@ function isVoice(name: string, parts: readonly JsonSchema[]): boolean {
   const isMarked = ({ format, pattern }: JsonSchema) =>
     format === "voice_id" || (typeof pattern === "string" && pattern.includes("voice_"));
   return /^(?:.*_)?voice(?:_id)?$/.test(name) || parts.some(isMarked);
+}
+
+function examplesOf(parts: readonly JsonSchema[]): readonly Json[] {
+  const listed = parts.flatMap(({ enum: values, const: constant }) => {
+    return [...(Array.isArray(values) ? values : []), ...(constant === undefined ? [] : [constant])] as Json[];
+  });
+  if (listed.length > 0) return [...new Set(listed)];
+  const [type = "string"] = typesOf(parts);
+  const minimum = parts.find((part) => typeof part.minimum === "number")?.minimum as number | undefined;
+  const byType: Readonly<Record<string, readonly Json[]>> = {
+    boolean: [true, false],
+    integer: [minimum ?? 1],
+    number: [minimum ?? 1],
+    array: [[]],
+    object: [{}],
+    null: [null],
+  };
+  return byType[type] ?? ["x"];
 }
 
 /** JSON types that the parts name; empty when any value may stand there. */

@@ -58,6 +58,14 @@ export function maxOutputsOf(model: CatalogModel): number | null {
   return bounds.length === 0 ? null : Math.min(...bounds);
 }
 
+/** The highest seed that the model takes; null when it takes none. */
+export function mostSeed({ inputSchema }: CatalogModel): number | null {
+  const schemas = propertySchemas(applicable(inputSchema, inputSchema), "seed");
+  if (schemas.length === 0) return null;
+  const bounds = schemas.flatMap(({ maximum }) => (isCount(maximum) ? [maximum] : []));
+  return Math.min(Number.MAX_SAFE_INTEGER - 1, ...bounds);
+}
+
 function countSchemas({ inputSchema }: CatalogModel): readonly JsonSchema[] {
   return propertySchemas([inputSchema], "num_outputs").flatMap((schema) => applicable(inputSchema, schema));
 }

@@ -1,0 +1,52 @@
+import type { Json } from "../plan/plan.ts";
+import type { InputOf, Model, ModelOrId, YieldOf } from "./model.ts";
+
+/** Values that fields of a model's input take instead of those in the pipeline; `undefined` leaves the field out. */
+export interface ProfileFields {
+  readonly [field: string]: Json | undefined;
+}
+
+/** What a profile changes in one step, after all else. */
+export interface ProfileStep {
+  readonly model?: ModelOrId | undefined;
+  readonly fields?: ProfileFields | undefined;
+}
+
+/**
+ * A way to run a whole pipeline: other models, or other values of their fields. `draft` is cheap and quick; without a
+ * profile the pipeline runs as it is written. Made of `swap` and `fieldsOf`, a profile is typed; ids work as well.
+ */
+export interface Profile {
+  /** Models by the id that they take the place of, as {@link swap} gives it. */
+  readonly models?: { readonly [id: string]: ModelOrId } | undefined;
+  /** Fields by the id of the model that the step then runs, as {@link fieldsOf} gives them. */
+  readonly fields?: { readonly [model: string]: ProfileFields } | undefined;
+  /** By step path; `*` stands for any characters: `scene-*`. */
+  readonly steps?: { readonly [path: string]: ProfileStep } | undefined;
+  /** `local`: runs only on the local service; the command line then embeds it by itself. */
+  readonly service?: "local" | undefined;
+}
+
+export interface Profiles {
+  readonly [name: string]: Profile;
+}
+
+/** One model in place of another that makes the same: `models: { ...swap(models.filmHd, models.filmFast) }`. */
+export function swap<M extends Model>(
+  model: M,
+  by: Model<never, YieldOf<M>> | Model<unknown, YieldOf<M>>,
+): {
+  readonly [id: string]: string;
+} {
+  return { [model.id]: by.id };
+}
+
+type PlainFields<I> = I extends unknown ? { readonly [K in keyof I]?: Extract<I[K], Json> | undefined } : never;
+
+/** Fields of a model's input, typed: `fields: { ...fieldsOf(models.film, { duration_ms: 3000 }) }`. */
+export function fieldsOf<M extends Model>(
+  model: M,
+  fields: PlainFields<InputOf<M>>,
+): { readonly [model: string]: ProfileFields } {
+  return { [model.id]: fields as ProfileFields };
+}

@@ -1,0 +1,171 @@
+import { parseUsd } from "../../money.ts";
+import type { FailurePolicy, Json, StepPolicy } from "../../plan/plan.ts";
+import { isWhenCondition, type When } from "../condition.ts";
+import type { DraftCondition, DraftReference } from "../draft.ts";
+import type { Handle } from "../handle.ts";
+import { pointerOf } from "../handle-value.ts";
+import type { Recorder } from "../recorder.ts";
+
+/** What every step may be told. */
+export interface StepOptions {
+  /** Steps that must be over before this one begins although it uses none of their results. */
+  readonly after?: Handle | readonly Handle[] | undefined;
+  /** Runs the step only if this holds; else it is skipped, and what uses it. Default: it always runs. */
+  readonly when?: When | undefined;
+}
+
+/** What a step that can fail may be told. */
+export interface WorkOptions extends StepOptions {
+  /** Tries at most. Default 1; of a paid step, more only repeats what cost nothing, or what is worth paying for again. */
+  readonly attempts?: number | undefined;
+  /** What becomes of the rest when it fails: `continue`, `failFast`, or `quorum(n)` of what it uses. Default: the pipeline's. */
+  readonly onFailure?: FailurePolicy | undefined;
+}
+
+/** What a paid step may be told. */
+export interface PaidOptions extends WorkOptions {
+  /** The most that one attempt may cost, a decimal of US dollars such as `"1.50"`. Needed when the model has no quote. */
+  readonly maxCost?: string | undefined;
+}
+
+const STEP_OPTIONS = ["after", "when"];
+export const WORK_OPTIONS: readonly string[] = [...STEP_OPTIONS, "attempts", "onFailure"];
+export const PAID_OPTIONS: readonly string[] = [...WORK_OPTIONS, "maxCost"];
+
+/** Reads the options of one step and reports all that is wrong with them. */
+export class OptionReader {
+  readonly #options: Readonly<Record<string, unknown>>;
+  readonly #step: string;
+  readonly #recorder: Recorder;
+
+  constructor(options: object | undefined, step: string, recorder: Recorder) {
+    this.#step = step;
+    this.#recorder = recorder;
+    const isObject = typeof options === "object" && options !== null && pointerOf(options) === null;
+    if (options !== undefined && !isObject) this.bad("options", "the options are no object such as { attempts: 2 }");
+    this.#options = isObject ? { ...options } : {};
+  }
+
+  bad(field: string, message: string): void {
+    this.#recorder.report({ code: "bad-option", step: this.#step, field, message });
+  }
+
+  /** Reports options that this kind of step does not have. */
+  only(word: string, names: readonly string[]): void {
+    const known = [...new Set([...STEP_OPTIONS, ...names])].sort();
+    for (const key of Object.keys(this.#options)) {
+      if (!known.includes(key)) this.bad(key, `${key} is no option of ${word}; options are ${known.join(", ")}`);
+    }
+  }
+
+  get(field: string): unknown {
+    return this.#options[field];
+  }
+
+  /** A whole number between two bounds. */
+  count(field: string, bounds: { readonly least: number; readonly most: number; readonly preset: number }): number {
+    const value = this.#options[field] ?? bounds.preset;
+    const { least, most } = bounds;
+    if (typeof value === "number" && Number.isSafeInteger(value) && value >= least && value <= most) return value;
+    this.bad(field, `${field} is ${say(value)}; give a whole number from ${least} to ${most}`);
+    return bounds.preset;
+  }
+
+  usd(field: string): number | null {
+    const value = this.#options[field];
+    if (value === undefined) return null;
+    const micros = parseUsd(String(value));
+    if (micros === null)
+      this.bad(field, `${field} is ${say(value)}; give US dollars as a decimal string, such as "1.50"`);
+    return micros;
+  }
+
+  string(field: string): string | null {
+    const value = this.#options[field];
+    if (value === undefined) return null;
+    if (typeof value === "string" && value.length > 0) return value;
+    this.bad(field, `${field} is ${say(value)}; give text`);
+    return null;
+  }
+
+  policy(): StepPolicy {
+    const keep = this.#options.keep ?? true;
+    if (typeof keep !== "boolean") this.bad("keep", "keep is neither true nor false");
+    const onFailure = this.failure() ?? this.#recorder.onFailure;
+    return {
+      attempts: this.count("attempts", { least: 1, most: 100, preset: 1 }),
+      maxCostMicros: this.usd("maxCost"),
+      keep: keep !== false,
+      ...(onFailure !== null && { onFailure }),
+    };
+  }
+
+  failure(): FailurePolicy | null {
+    const given = this.#options.onFailure;
+    if (given === undefined) return null;
+    const policy = failurePolicy(given);
+    if (policy === null) this.bad("onFailure", `onFailure is ${say(given)}; ${FAILURE_POLICIES}`);
+    return policy;
+  }
+
+  /** Paths of the steps that `after` names. */
+  after(): readonly string[] {
+    const { after } = this.#options;
+    const handles: readonly unknown[] = after === undefined ? [] : Array.isArray(after) ? after : [after];
+    return handles.flatMap((handle) => this.#stepsOf(handle, "after"));
+  }
+
+  when(): DraftCondition | null {
+    const { when } = this.#options;
+    if (when === undefined) return null;
+    if (!isWhenCondition(when)) return this.#test(when, (ref) => ({ ref, is: "truthy" }));
+    switch (when.test) {
+      case "not":
+        return this.#test(when.of, (ref) => ({ ref, is: "falsy" }));
+      case "equals": {
+        const value = this.#recorder.json(when.value, { step: this.#step, field: "when" });
+        return this.#test(when.of, (ref) => ({ ref, equals: value as Json }));
+      }
+      case "failed": {
+        const [step] = this.#stepsOf(when.of, "when");
+        return step === undefined ? null : { failed: step };
+      }
+      default:
+        return when.test satisfies never;
+    }
+  }
+
+  #test(handle: unknown, make: (ref: DraftReference) => DraftCondition): DraftCondition | null {
+    const pointer = pointerOf(handle);
+    if (pointer?.to !== "step") {
+      const message = "when takes the value of a step, or not(…), equals(…, …) or failed(…) of one";
+      this.bad("when", message);
+      return null;
+    }
+    const ref = this.#recorder.json(handle, { step: this.#step, field: "when" });
+    return ref === null ? null : make(ref as DraftReference);
+  }
+
+  #stepsOf(handle: unknown, field: string): readonly string[] {
+    const pointer = pointerOf(handle);
+    const pointers = pointer?.to === "step" ? [pointer] : pointer?.to === "several" ? pointer.pointers : [];
+    const known = pointers.filter(({ build }) => this.#recorder.knows(build));
+    if (pointers.length > 0 && known.length === pointers.length) return known.map(({ step }) => step);
+    const message = `${field} takes handles of steps of this build`;
+    this.#recorder.report({ code: "foreign-handle", step: this.#step, field, message });
+    return [];
+  }
+}
+
+export const FAILURE_POLICIES = 'give "continue", "failFast" or quorum(n) with n of at least 1';
+
+/** A failure policy as it was meant; null when it is none. */
+export function failurePolicy(given: unknown): FailurePolicy | null {
+  if (given === "continue" || given === "failFast") return given;
+  const count = typeof given === "object" && given !== null && "quorum" in given ? given.quorum : null;
+  return typeof count === "number" && Number.isSafeInteger(count) && count >= 1 ? { quorum: count } : null;
+}
+
+function say(value: unknown): string {
+  return pointerOf(value) !== null ? "a handle" : (JSON.stringify(value) ?? String(value));
+}

@@ -1,0 +1,32 @@
+import type { ChatDraft } from "../../define/draft.ts";
+import { fingerprint } from "../fingerprint.ts";
+import type { ChatStep } from "../plan.ts";
+import { factsOf } from "./facts.ts";
+import { needsOf, placeFree, placeWhen } from "./free-input.ts";
+import type { StepKind } from "./kind.ts";
+
+const ONLY_TEXT = "a chat takes text and values; let a task or a job read media";
+
+export const chatKind: StepKind<ChatDraft> = {
+  files: () => [],
+  models: () => [],
+  plan(draft, planning) {
+    const { path, model, schema, repairs, policy } = draft;
+    const input = placeFree(draft.input, "input", planning, {
+      assets: ONLY_TEXT,
+      reference(ref, source, field) {
+        if (ref.as === "value" || source.isOpen === true) return;
+        planning.report("media-kind", field, `${field} is media of ${ref.step}; ${ONLY_TEXT}`);
+      },
+    });
+    const step: ChatStep = {
+      kind: "chat",
+      path,
+      needs: needsOf(draft, draft.input),
+      fingerprint: fingerprint({ kind: "chat", model, input, schema }),
+      ...placeWhen(draft.when, planning),
+      ...{ model, input, schema, repairs, yields: "value", policy },
+    };
+    return { step, facts: factsOf(step, planning.facts) };
+  },
+};

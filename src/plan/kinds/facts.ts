@@ -1,0 +1,89 @@
+import type { MediaKind } from "../../define/media.ts";
+import type { Json, PlanStep, Reference, Yield } from "../plan.ts";
+import { schemaAt } from "../schema/value-schema.ts";
+
+/** What later steps may know of an earlier one. */
+export interface StepFacts {
+  /** Null when it cannot be known, because the step has a problem or says it later: nothing more is said about its uses. */
+  readonly yields: Yield | null;
+  readonly outputs: number;
+  /** How a reference to its media is resolved. */
+  readonly as: Reference["$ref"]["as"];
+  /** Size of an uploaded file, bytes. */
+  readonly sizeBytes: number | null;
+  /** Kinds of its outputs, where one step makes several. */
+  readonly kinds?: readonly MediaKind[];
+  /** Whether its media are copied to this machine, where local functions can read them. */
+  readonly keeps: boolean;
+  /** Whether it yields a JSON value, beside its files or alone. */
+  readonly hasValue: boolean;
+  /** JSON Schema of its value, where that is known. */
+  readonly schema: Json | null;
+  /** It stands for one of several: references say so. */
+  readonly picks?: true;
+  /** What it yields is said only when it is planned itself. */
+  readonly isOpen?: true;
+}
+
+/** Of a step with a problem. */
+export const UNKNOWN: StepFacts = {
+  yields: null,
+  outputs: Number.POSITIVE_INFINITY,
+  as: "asset",
+  sizeBytes: null,
+  keeps: true,
+  hasValue: true,
+  schema: null,
+};
+
+const MEDIA: StepFacts = { ...UNKNOWN, outputs: 1, hasValue: false };
+const VALUE: StepFacts = { ...UNKNOWN, yields: "value", outputs: 1, as: "value" };
+
+export function factsOf(step: PlanStep, known: (path: string) => StepFacts | undefined): StepFacts {
+  switch (step.kind) {
+    case "job": {
+      const as = step.yields === "voice" ? "voice" : "asset";
+      return { ...MEDIA, yields: step.yields, outputs: step.outputs, as, keeps: step.policy.keep };
+    }
+    case "upload":
+      return { ...MEDIA, yields: step.yields, as: "upload", sizeBytes: step.file.sizeBytes };
+    case "chat":
+      return { ...VALUE, schema: step.schema ?? { type: "string" } };
+    case "task": {
+      const kinds = step.files.map(({ kind }) => kind);
+      if (kinds.length === 0) return VALUE;
+      return { ...MEDIA, yields: step.yields, outputs: kinds.length, kinds, hasValue: true };
+    }
+    case "approve":
+      return step.choose ? oneOf(step.shows, step.yields, known) : shown(step.shows, step.yields, known);
+    case "pick":
+      return oneOf(step.among, step.yields, known);
+    case "expand": {
+      const { yields } = step;
+      if (yields === "value") return { ...VALUE, outputs: Number.POSITIVE_INFINITY };
+      const as = yields === "voice" ? "voice" : "asset";
+      return { ...MEDIA, yields, outputs: Number.POSITIVE_INFINITY, as, ...(yields === null && { isOpen: true }) };
+    }
+    default:
+      return step satisfies never;
+  }
+}
+
+type Known = (path: string) => StepFacts | undefined;
+
+function oneOf(among: readonly Reference[], yields: Yield, known: Known): StepFacts {
+  const keeps = among.every(({ $ref }) => known($ref.step)?.keeps !== false);
+  return { ...MEDIA, yields, as: yields === "voice" ? "voice" : "asset", keeps, picks: true };
+}
+
+/** An approval without a choice lets just that pass which it shows. */
+function shown(shows: readonly Reference[], yields: Yield, known: Known): StepFacts {
+  const [first] = shows;
+  const source = first === undefined ? undefined : known(first.$ref.step);
+  if (first === undefined || source === undefined) return { ...UNKNOWN, yields };
+  const { $ref } = first;
+  const outputs = shows.length > 1 || $ref.output === "all" ? Number.POSITIVE_INFINITY : 1;
+  if ($ref.as === "value") return { ...VALUE, outputs, schema: schemaAt(source.schema, $ref.at ?? []).schema };
+  const { picks: _, ...passes } = oneOf(shows, yields, known);
+  return { ...passes, outputs, sizeBytes: source.sizeBytes };
+}

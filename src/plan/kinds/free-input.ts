@@ -1,0 +1,97 @@
+import type { DraftAsset, DraftCondition, DraftJson, DraftReference, DraftStep } from "../../define/draft.ts";
+import type { Condition, Json, Reference } from "../plan.ts";
+import { completeRef, isValueRef } from "./complete-ref.ts";
+import type { StepFacts } from "./facts.ts";
+import type { Planning } from "./kind.ts";
+
+/** What may stand in an input that no model's schema describes. */
+export interface Accepts {
+  /** Says what is wrong with a reference that stands there, if anything. */
+  reference(ref: Reference["$ref"], source: StepFacts, field: string): void;
+  /** Owned assets: where to go with one instead; null where it may stand. */
+  readonly assets: string | null;
+}
+
+/** Completes the references of an input that no model's schema describes. */
+export function placeFree(value: DraftJson, field: string, planning: Planning, accepts: Accepts): Json {
+  if (typeof value !== "object" || value === null) return value;
+  if (isDraftReference(value)) return placeOne(value, field, planning, accepts.reference) as unknown as Json;
+  if (isAsset(value)) {
+    const { assetId } = value.$asset;
+    if (accepts.assets !== null) planning.report("asset-here", field, `${field} is ${assetId}; ${accepts.assets}`);
+    return { source: "asset", asset_id: assetId };
+  }
+  if (Array.isArray(value)) {
+    return value.map((item: DraftJson, index) => placeFree(item, `${field}[${index}]`, planning, accepts));
+  }
+  const entries = Object.entries(value as { readonly [key: string]: DraftJson });
+  return Object.fromEntries(
+    entries.map(([key, item]) => {
+      const at = key === "$text" ? field : `${field}.${key}`;
+      return [key, placeFree(item, at, planning, accepts)];
+    }),
+  );
+}
+
+/** One reference, completed and checked. Its step may have been left out after a problem; then nothing is known of it. */
+export function placeOne(
+  { $ref }: DraftReference,
+  field: string,
+  planning: Planning,
+  check: Accepts["reference"],
+): Reference {
+  const source = planning.facts($ref.step);
+  if (source === undefined) return { $ref: { step: $ref.step, as: "asset", output: 0 } };
+  const placed = completeRef($ref, source, (code, message, more) => planning.report(code, field, message, more));
+  if (source.yields !== null || source.isOpen === true) check(placed, source, field);
+  return { $ref: placed };
+}
+
+/** The value that a step needs, for what only values can be. */
+export function placeValue(reference: DraftReference, field: string, planning: Planning, next: string): Reference {
+  const source = planning.facts(reference.$ref.step);
+  const isMedia = source !== undefined && source.yields !== null && !isValueRef(reference.$ref, source);
+  const isOpen = source?.isOpen === true;
+  if (!isMedia && !isOpen) return placeOne(reference, field, planning, () => {});
+  const { step } = reference.$ref;
+  const made = isOpen ? "does not say beforehand that it yields values" : "yields no value";
+  planning.report("not-a-value", field, `${step} ${made}; ${next}`);
+  return { $ref: { step, as: "value", output: 0 } };
+}
+
+/** Media that a local function reads must be on this machine. */
+export function checkReadable(ref: Reference["$ref"], source: StepFacts, field: string, { report }: Planning): void {
+  if (source.keeps || ref.as === "value" || ref.as === "voice") return;
+  const message = `${ref.step} keeps no copy (keep: false), and a local function reads files on this machine; leave keep out there`;
+  report("not-kept", field, message);
+}
+
+/** Paths of all steps that a drafted one uses or waits for, sorted, each once. */
+export function needsOf(step: DraftStep, ...used: readonly unknown[]): readonly string[] {
+  const { when, after } = step;
+  const condition = when === null ? [] : "failed" in when ? [when.failed] : [when.ref.$ref.step];
+  return [...new Set([...used.flatMap(stepsIn), ...after, ...condition])].sort();
+}
+
+function stepsIn(value: unknown): readonly string[] {
+  if (typeof value !== "object" || value === null) return [];
+  if ("$ref" in value) return [(value as DraftReference).$ref.step];
+  return Object.values(value).flatMap(stepsIn);
+}
+
+/** The condition of a step, for its plan. */
+export function placeWhen(when: DraftCondition | null, planning: Planning): { readonly when?: Condition } {
+  if (when === null) return {};
+  if ("failed" in when) return { when };
+  const next = "when takes a value, such as a chat's answer or a place in it; for a failure say failed(step)";
+  const { $ref: ref } = placeValue(when.ref, "when", planning, next);
+  return { when: "equals" in when ? { ref, equals: when.equals } : { ref, is: when.is } };
+}
+
+export function isDraftReference(value: object): value is DraftReference {
+  return "$ref" in value;
+}
+
+export function isAsset(value: object): value is DraftAsset {
+  return "$asset" in value;
+}

@@ -1,0 +1,132 @@
+import type { Draft, DraftJson, DraftStep } from "../define/draft.ts";
+import type { Profile, ProfileFields, Profiles } from "../define/profile.ts";
+import { didYouMean, nearest } from "./near.ts";
+import { plainJson } from "./plain-json.ts";
+import type { Json, Problem } from "./plan.ts";
+
+/** A profile as it is written down with a run: plain JSON. A field that is left out stands in `without`. */
+export interface AppliedProfile {
+  readonly name: string;
+  readonly models: { readonly [id: string]: string };
+  readonly fields: { readonly [model: string]: ProfileChange };
+  readonly steps: { readonly [path: string]: ProfileChange & { readonly model: string | null } };
+}
+
+export interface ProfileChange {
+  readonly set: { readonly [field: string]: Json };
+  readonly without: readonly string[];
+}
+
+type Found = { readonly profile: AppliedProfile } | { readonly problem: Problem };
+
+/** A pipeline's profile by name. */
+export function profileNamed(profiles: Profiles | undefined, name: string): Found {
+  const known = Object.keys(profiles ?? {});
+  const profile = known.includes(name) ? profiles?.[name] : undefined;
+  if (profile !== undefined) return { profile: plainProfile(name, profile) };
+  const listed = known.length === 0 ? "the pipeline has none" : `there are ${known.join(", ")}`;
+  const message = `there is no profile ${JSON.stringify(name)}; ${didYouMean(name, known) ?? listed}`;
+  return { problem: { code: "unknown-profile", step: null, field: "profile", message, allowed: known } };
+}
+
+function plainProfile(name: string, { models = {}, fields = {}, steps = {} }: Profile): AppliedProfile {
+  return {
+    name,
+    models: mapValues(models, idOf),
+    fields: mapValues(fields, changeOf),
+    steps: mapValues(steps, ({ model, fields = {} }) => {
+      return { model: model === undefined ? null : idOf(model), ...changeOf(fields) };
+    }),
+  };
+}
+
+function idOf(model: string | { readonly id: string }): string {
+  return typeof model === "string" ? model : model.id;
+}
+
+function changeOf(fields: ProfileFields): ProfileChange {
+  const entries = Object.entries(fields);
+  const set = entries.filter(([, value]) => value !== undefined).map(([name, value]) => [name, plainJson(value)]);
+  return {
+    set: Object.fromEntries(set),
+    without: entries.filter(([, value]) => value === undefined).map(([name]) => name),
+  };
+}
+
+/** The draft as the profile would have it. What the new models make of it is found by the plan, as of any draft. */
+export function applyProfile(draft: Draft, profile: AppliedProfile): Draft {
+  return { ...draft, steps: draft.steps.map((step) => changed(step, profile)) };
+}
+
+function changed(step: DraftStep, profile: AppliedProfile): DraftStep {
+  if (step.kind !== "job" && step.kind !== "chat") return step;
+  const own = Object.entries(profile.steps).filter(([pattern]) => matches(pattern, step.path));
+  const swapped = Object.hasOwn(profile.models, step.model) ? profile.models[step.model]! : step.model;
+  const model = own.findLast(([, { model }]) => model !== null)?.[1].model ?? swapped;
+  const ofModel = Object.hasOwn(profile.fields, model) ? [profile.fields[model]!] : [];
+  const changes = [...ofModel, ...own.map(([, change]) => change)];
+  return { ...step, model, input: changes.reduce(withChange, step.input) };
+}
+
+function withChange(input: DraftJson, { set, without }: ProfileChange): DraftJson {
+  if (typeof input !== "object" || input === null || Array.isArray(input)) return input;
+  const kept = Object.entries(input).filter(([name]) => !without.includes(name));
+  return { ...Object.fromEntries(kept), ...set };
+}
+
+/** Places of a profile that concern no step of the draft: names that are likely misspelt. */
+export function profileProblems(
+  draft: Draft,
+  profile: AppliedProfile,
+  knownModels: Iterable<string>,
+): readonly Problem[] {
+  const paths = draft.steps.map(({ path }) => path);
+  const grows = draft.steps.filter(({ kind }) => kind === "expand").map(({ path }) => `${path}/`);
+  const at = `profiles.${profile.name}`;
+  const unknownSteps = Object.keys(profile.steps).flatMap((pattern): readonly Problem[] => {
+    const concerned = pattern.includes("*") || paths.includes(pattern);
+    if (concerned || grows.some((prefix) => pattern.startsWith(prefix))) return [];
+    const hint = didYouMean(pattern, paths) ?? "a name with * may stand for steps that only some inputs lead to";
+    const message = `the plan has no step ${pattern}; ${hint}`;
+    return [
+      { code: "unknown-step", step: null, field: `${at}.steps.${pattern}`, message, allowed: nearest(pattern, paths) },
+    ];
+  });
+  const models = [...knownModels];
+  const unknownModels = modelPlaces(profile).flatMap(([field, id]): readonly Problem[] => {
+    if (models.includes(id)) return [];
+    const message = `the service has no model ${id}; ${didYouMean(id, models) ?? "see them all with: showrunner models list"}`;
+    return [{ code: "unknown-model", step: null, field: `${at}.${field}`, message, allowed: nearest(id, models) }];
+  });
+  return [...unknownSteps, ...unknownModels];
+}
+
+/** Ids that a profile names, with their place in it. */
+function modelPlaces({ models, fields, steps }: AppliedProfile): readonly (readonly [field: string, id: string])[] {
+  return [
+    ...Object.keys(models).map((id) => [`models.${id}`, id] as const),
+    ...Object.entries(models).map(([id, by]) => [`models.${id}`, by] as const),
+    ...Object.keys(fields).map((id) => [`fields.${id}`, id] as const),
+    ...Object.entries(steps).flatMap(([path, { model }]) =>
+      model === null ? [] : [[`steps.${path}`, model] as const],
+    ),
+  ];
+}
+
+function matches(pattern: string, path: string): boolean {
+  const [first = "", ...rest] = pattern.split("*");
+  if (rest.length === 0) return pattern === path;
+  if (!path.startsWith(first)) return false;
+  let from = first.length;
+  for (const [index, piece] of rest.entries()) {
+    const isLast = index === rest.length - 1;
+    const found = isLast ? path.length - piece.length : path.indexOf(piece, from);
+    if (found < from || !path.startsWith(piece, found)) return false;
+    from = found + piece.length;
+  }
+  return true;
+}
+
+function mapValues<A, B>(record: { readonly [key: string]: A }, map: (value: A) => B): { readonly [key: string]: B } {
+  return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, map(value)]));
+}
