@@ -40,9 +40,24 @@ export function decide(state: RunState, context: DecideContext): Decision {
   const turn = new Turn(state, context);
   for (const plan of context.order) decideStep(plan, state.steps[plan.path]!, turn);
   for (const plan of state.gone) takeIn(plan, state.steps[plan.path]!, turn);
+  if (turn.stopsNow) return withoutBeginnings(turn);
   if (turn.events.length === 0 && turn.stoppedBy !== null) cancelTheRest(turn, turn.stoppedBy);
   if (turn.events.length === 0 && turn.commands.length === 0 && context.active.size === 0) settle(turn);
   return turn;
+}
+
+/** A failure that stops the run came to light in this very turn: what it would have begun beside it is not begun. */
+function withoutBeginnings({ events, commands }: Turn): Decision {
+  const ends = new Set(events.flatMap((event) => (event.type === "step.finished" ? [event.step] : [])));
+  const isLeft = (event: RunEvent) => {
+    if (event.type === "step.started") return ends.has(event.step);
+    return event.type === "step.finished" || event.type === "chat.abandoned" || event.type === "job.unresolved";
+  };
+  const isSeenThrough = (command: Command) => {
+    const { type } = command;
+    return type === "follow" || type === "settle" || type === "download" || (type === "submit" && command.mayExist);
+  };
+  return { events: events.filter(isLeft), commands: commands.filter(isSeenThrough), wakeAt: null };
 }
 
 /** A failure that stops the run: nothing is begun any more; what is at the service is seen through. */

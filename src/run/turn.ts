@@ -1,10 +1,10 @@
 import type { PauseReason, RunEvent, StepEnd } from "../journal/events.ts";
-import { isStepFinal, type RunState, type StepState } from "../journal/state.ts";
+import { planStep, type RunState, type StepState } from "../journal/state.ts";
 import { formatUsd } from "../money.ts";
 import type { FailurePolicy, PlanStep } from "../plan/plan.ts";
 import { type Command, commandId, localCommandIds } from "./command.ts";
 import type { DecideContext, Decision } from "./decide.ts";
-import { pauseFor } from "./room.ts";
+import { afterReserving, pauseFor } from "./room.ts";
 import { Slots } from "./slots.ts";
 
 /** One decision in the making: what the kinds of steps find out about the run, and what they want done. */
@@ -19,6 +19,8 @@ export class Turn implements Decision {
   mayBegin: boolean;
   /** The step whose failure stops the run, by its policy. */
   readonly stoppedBy: string | null;
+  /** Whether such a failure came to light in this very turn. */
+  stopsNow = false;
   #committedMicros: number;
   #reservedMicros = 0;
   readonly #groupMicros = new Map<string, number>();
@@ -37,6 +39,7 @@ export class Turn implements Decision {
   }
 
   finish(step: StepState, status: StepEnd, reason: string | null = null, unwanted = false): void {
+    this.stopsNow ||= status === "failed" && policyOf(this.state, planStep(this.state, step.path)) === "failFast";
     this.events.push({
       type: "step.finished",
       step: step.path,
@@ -115,8 +118,9 @@ export class Turn implements Decision {
 
   /** Whether other runs and the wallet leave enough; pauses the run where waiting would not help. */
   #hasRoom(path: string, holdMicros: number): boolean {
-    for (const room of this.context.rooms ?? []) {
-      if (this.#reservedMicros + holdMicros <= room.roomMicros) continue;
+    for (const known of this.context.rooms ?? []) {
+      const room = afterReserving(known, this.#reservedMicros);
+      if (holdMicros <= room.roomMicros) continue;
       const pause = pauseFor(room, path, holdMicros);
       if (pause !== null && this.mayBegin) this.events.push(pause);
       if (pause !== null) this.mayBegin = false;
@@ -161,8 +165,10 @@ function committed(step: StepState): number {
 }
 
 function stopsTheRun(state: RunState, plan: PlanStep): boolean {
-  const step = state.steps[plan.path]!;
-  if (!isStepFinal(step.status) || step.status !== "failed") return false;
-  const own: FailurePolicy | undefined = "policy" in plan ? plan.policy.onFailure : undefined;
-  return (own ?? state.planned.plan.onFailure) === "failFast";
+  return state.steps[plan.path]!.status === "failed" && policyOf(state, plan) === "failFast";
+}
+
+function policyOf(state: RunState, plan: PlanStep): FailurePolicy | undefined {
+  const own = "policy" in plan ? plan.policy.onFailure : undefined;
+  return own ?? state.planned.plan.onFailure;
 }
