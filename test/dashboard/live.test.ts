@@ -1,0 +1,180 @@
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { runPatch, type WatchParts } from "../../src/dashboard/live/run-watch.ts";
+import { applyPatch, type RunModel } from "../../src/dashboard/page/state/run-store.ts";
+import { Drivers } from "../../src/dashboard/runs/drivers.ts";
+import { RunCache } from "../../src/dashboard/runs/run-cache.ts";
+import type { ProgressView, RunPatch, RunsPage } from "../../src/dashboard/views/wire.ts";
+import { createMemoryJournal, type JournalStore, openSqliteJournal } from "../../src/index.ts";
+import { cookieOf, listen } from "./support/listen.ts";
+import { doneEvents, type PlantedStep, plantRun, stepEvents } from "./support/planted.ts";
+import { type Served, serveDashboard } from "./support/serve.ts";
+
+const patchOf = async (listener: Awaited<ReturnType<typeof listen>>) => (await listener.next("run")).data as RunPatch;
+
+describe("the live stream", () => {
+  test("begins with everything, then sends only the steps that changed", async () => {
+    await using served = await serveDashboard();
+    const steps: PlantedStep[] = [
+      { path: "a", state: "rendering" },
+      { path: "b", state: "waiting" },
+    ];
+    const gardener = await plantRun(served.journal, { id: "r", steps });
+    await using listener = await listen(served, "/api/live?run=r");
+    const first = await patchOf(listener);
+    expect(first.full).toBe(true);
+    expect(first.steps.map(({ path, phase }) => [path, phase])).toEqual([
+      ["a", "rendering"],
+      ["b", "waiting"],
+    ]);
+    await gardener.add(...doneEvents(steps[0]!));
+    const seen: RunPatch[] = [];
+    while (seen.at(-1)?.steps.at(-1)?.phase !== "succeeded") seen.push(await patchOf(listener));
+    expect(seen.every(({ full, steps }) => !full && steps.every(({ path }) => path === "a"))).toBe(true);
+  });
+
+  test("goes on after the last event that the reader saw, with an id for the next time", async () => {
+    await using served = await serveDashboard();
+    const gardener = await plantRun(served.journal, {
+      id: "r",
+      steps: [
+        { path: "a", state: "waiting" },
+        { path: "b", state: "waiting" },
+      ],
+    });
+    const { lastSeq } = (await served.journal.run("r"))!;
+    await gardener.add(...stepEvents({ path: "b", state: "queued" }));
+    await using listener = await listen(served, "/api/live?run=r", { "last-event-id": String(lastSeq) });
+    const { id, data } = await listener.next("run");
+    const patch = data as RunPatch;
+    expect(patch.full).toBe(false);
+    expect(patch.steps.map(({ path }) => path)).toEqual(["b"]);
+    expect(patch.events.map(({ type }) => type)).toEqual([
+      "lease.taken",
+      "step.started",
+      "job.submit.intended",
+      "job.submitted",
+    ]);
+    expect(Number(id)).toBe(patch.head.seq);
+  });
+
+  test("shows a run that another process writes, and its progress", async () => {
+    const file = join(mkdtempSync(join(tmpdir(), "dashboard-journal-")), "journal.db");
+    await using elsewhere = await opened(file);
+    const gardener = await plantRun(elsewhere.journal, { id: "r", steps: [{ path: "a", state: "rendering" }] });
+    await using here = await opened(file);
+    await using served = await serveDashboard({ journal: here.journal });
+    await using listener = await listen(served, "/api/live?run=r");
+    expect((await patchOf(listener)).steps[0]!.phase).toBe("rendering");
+    await elsewhere.journal.setProgress("r", { step: "a", fraction: 0.5, estimatedCompletionAt: null });
+    expect((await listener.next("progress")).data as readonly ProgressView[]).toEqual([
+      { step: "a", fraction: 0.5, dueAt: null },
+    ]);
+    await gardener.add({ type: "run.paused", reason: "stopped", message: "stopped by a person" });
+    let patch = await patchOf(listener);
+    while (patch.head.status !== "paused") patch = await patchOf(listener);
+    expect(patch.head.pause?.message).toBe("stopped by a person");
+  });
+
+  test("tells of new runs, whoever makes them", async () => {
+    await using served = await serveDashboard();
+    await using listener = await listen(served, "/api/live");
+    await listener.next("runs");
+    await plantRun(served.journal, { id: "new", steps: [{ path: "a" }] });
+    await listener.next("runs");
+    const page = await listed(served, "");
+    expect(page.rows.map(({ id }) => id)).toEqual(["new"]);
+  });
+
+  test("says what is in the wallet", async () => {
+    await using served = await serveDashboard();
+    await using listener = await listen(served, "/api/live");
+    expect((await listener.next("gauges")).data).toMatchObject({ balanceMicros: 1_000_000_000, balanceError: null });
+  });
+});
+
+test("a prompt of 10 MB is cut before it is sent, and the run stays usable", async () => {
+  await using served = await serveDashboard();
+  await plantRun(served.journal, {
+    id: "r",
+    steps: [{ path: "a", prompt: "lighthouse ".repeat(1_000_000), state: "done" }],
+  });
+  const cookie = await cookieOf(served);
+  for (const path of ["/api/runs/r", "/api/runs/r/step?path=a", "/api/runs/r/events", "/api/runs"]) {
+    const text = await (await fetch(served.dashboard.origin + path, { headers: { cookie } })).text();
+    expect(text.length).toBeLessThan(20_000);
+  }
+});
+
+test("the list is searched and filtered on the server, and counts every status", async () => {
+  await using served = await serveDashboard();
+  await plantRun(served.journal, { id: "one", pipeline: "poster", steps: [{ path: "a" }], end: "succeeded" });
+  await plantRun(served.journal, {
+    id: "two",
+    pipeline: "film",
+    steps: [{ path: "a", state: "failed" }],
+    end: "failed",
+  });
+  await plantRun(served.journal, { id: "three", pipeline: "film", steps: [{ path: "a" }], end: "succeeded" });
+  expect((await listed(served, "q=FILM")).rows.map(({ id }) => id).sort()).toEqual(["three", "two"]);
+  expect((await listed(served, "status=failed")).rows.map(({ id }) => id)).toEqual(["two"]);
+  const page = await listed(served, "limit=1");
+  expect([page.rows.length, page.matching, page.byStatus]).toEqual([1, 3, { succeeded: 2, failed: 1 }]);
+});
+
+test("however a page came by its patches, it ends with what a page opened now shows", async () => {
+  const states = ["waiting", "queued", "rendering", "done", "failed"] as const;
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.constantFrom(...states), { minLength: 1, maxLength: 6 }),
+      fc.array(fc.nat(60), { maxLength: 6 }),
+      async (given, cuts) => {
+        const journal = createMemoryJournal();
+        await plantRun(journal, { id: "r", steps: given.map((state, index) => ({ path: `s${index}`, state })) });
+        const parts = partsOf(journal);
+        const last = (await journal.run("r"))!.lastSeq;
+        let model: RunModel | null = null;
+        for (const cut of [...cuts.map((cut) => Math.min(cut, last)).sort((a, b) => a - b), last]) {
+          const until = partsOf(upTo(journal, cut));
+          if (cut > 0) model = applyPatch(model, await runPatch(until, "r", (model as RunModel | null)?.head.seq ?? 0));
+        }
+        const fresh = applyPatch(null, await runPatch(parts, "r", 0));
+        expect([...model!.steps.values()]).toEqual([...fresh.steps.values()]);
+        expect(model!.head).toEqual(fresh.head);
+        expect(model!.events).toEqual(fresh.events);
+        await journal.close();
+      },
+    ),
+    { numRuns: 40 },
+  );
+});
+
+function partsOf(journal: JournalStore): WatchParts {
+  return { journal, cache: new RunCache(journal), drivers: new Drivers() };
+}
+
+/** The journal as it was when the run had so many events. */
+function upTo(journal: JournalStore, seq: number): JournalStore {
+  const view: Pick<JournalStore, "run" | "read" | "snapshot" | "progress"> = {
+    run: async (id) => ({ ...(await journal.run(id))!, lastSeq: seq }),
+    read: async (id, options) => (await journal.read(id, options)).filter((event) => event.seq <= seq),
+    snapshot: async () => null,
+    progress: async () => [],
+  };
+  return view as JournalStore;
+}
+
+async function listed(served: Served, query: string): Promise<RunsPage> {
+  const answer = await fetch(`${served.dashboard.origin}/api/runs?${query}`, {
+    headers: { cookie: await cookieOf(served) },
+  });
+  return (await answer.json()) as RunsPage;
+}
+
+async function opened(file: string): Promise<{ readonly journal: JournalStore } & AsyncDisposable> {
+  const journal = await openSqliteJournal(file);
+  return { journal, [Symbol.asyncDispose]: () => journal.close() };
+}

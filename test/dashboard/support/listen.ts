@@ -1,0 +1,50 @@
+import { createParser } from "eventsource-parser";
+import { type Served, TOKEN } from "./serve.ts";
+
+export interface Heard {
+  readonly event: string;
+  readonly id: string | undefined;
+  readonly data: unknown;
+}
+
+/** An open stream of the dashboard, read as a browser would. */
+export interface Listener extends AsyncDisposable {
+  /** The next event of this name; what else comes is passed over. Rejects when the stream ends before. */
+  next(event: string): Promise<Heard>;
+}
+
+export async function cookieOf(served: Served): Promise<string> {
+  const answer = await fetch(`${served.dashboard.origin}/?token=${TOKEN}`);
+  return answer.headers.get("set-cookie")!.split(";")[0]!;
+}
+
+export async function listen(
+  served: Served,
+  path: string,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Listener> {
+  const stop = new AbortController();
+  const cookie = await cookieOf(served);
+  const answer = await fetch(served.dashboard.origin + path, { headers: { cookie, ...headers }, signal: stop.signal });
+  if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
+  const queue: Heard[] = [];
+  const parser = createParser({
+    onEvent: ({ event = "message", id, data }) => queue.push({ event, id, data: JSON.parse(data) }),
+  });
+  const reader = answer.body!.pipeThrough(new TextDecoderStream()).getReader();
+  return {
+    async next(event) {
+      for (;;) {
+        const found = queue.findIndex((heard) => heard.event === event);
+        if (found >= 0) return queue.splice(0, found + 1).at(-1)!;
+        const { value, done } = await reader.read();
+        if (done) throw new Error(`the stream ended before ${event}`);
+        parser.feed(value);
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      stop.abort();
+      await reader.cancel().catch(() => {});
+    },
+  };
+}
