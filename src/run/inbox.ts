@@ -1,4 +1,4 @@
-import type { RunEvent } from "../journal/events.ts";
+import type { PauseReason, RunEvent } from "../journal/events.ts";
 import { isRunFinal, lastAttempt, planStep, type RunState } from "../journal/state.ts";
 import type { InboxMessage } from "../journal/store.ts";
 import { offered } from "./kinds/approve.ts";
@@ -7,20 +7,26 @@ import { offered } from "./kinds/approve.ts";
 export function inboxEvents(state: RunState, message: InboxMessage): readonly RunEvent[] {
   switch (message.type) {
     case "stop":
-      if (isRunFinal(state.status) || state.status === "planned" || state.pause?.reason === "stopped") return [];
-      return [{ type: "run.paused", reason: "stopped", message: "stopped on request" }];
+      if (isRunFinal(state.status) || state.pause?.reason === "stopped") return [];
+      return [
+        ...(state.status === "planned" ? [{ type: "run.started" } as const] : []),
+        { type: "run.paused", reason: "stopped", message: "stopped on request" },
+      ];
     case "adopt": {
       const step = state.steps[message.step];
       const attempt = step === undefined ? null : lastAttempt(step);
       if (isRunFinal(state.status) || attempt?.phase !== "unresolved") return [];
-      return [{ type: "job.adopted", step: message.step, attempt: attempt.n, jobId: message.jobId }];
+      return [
+        { type: "job.adopted", step: message.step, attempt: attempt.n, jobId: message.jobId },
+        ...goingOn(state, "unresolved"),
+      ];
     }
     case "approve":
       return approved(state, message);
     case "reject": {
       const { step, note = null } = message;
       if (!awaitsDecision(state, step)) return [];
-      return [{ type: "approval.decided", step, approved: false, pick: null, note }];
+      return [{ type: "approval.decided", step, approved: false, pick: null, note }, ...goingOn(state, "approval")];
     }
     case "webhook":
       return [];
@@ -41,7 +47,13 @@ function approved(state: RunState, message: InboxMessage & { readonly type: "app
   return [
     { type: "approval.decided", step, approved: true, pick: plan.choose ? index : null, note },
     ...(chosen === undefined ? [] : [{ type: "pick.made", step, chosen, scores: null } as const]),
+    ...goingOn(state, "approval"),
   ];
+}
+
+/** What a run was paused for has come, while its driver was still about to park. */
+function goingOn(state: RunState, waitedFor: PauseReason): readonly RunEvent[] {
+  return state.status === "paused" && state.pause?.reason === waitedFor ? [{ type: "run.resumed" }] : [];
 }
 
 /** Shown and not decided. */

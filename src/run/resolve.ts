@@ -8,6 +8,7 @@ import {
 } from "../journal/state.ts";
 import { isReference, referencesOf, resolveInput } from "../plan/index.ts";
 import type { Condition, Json, PlanStep, Reference, Returned } from "../plan/plan.ts";
+import { stepNamed } from "./plan-index.ts";
 
 type Ref = Reference["$ref"];
 
@@ -150,12 +151,22 @@ export function referenced(state: RunState, ref: Pick<Ref, "step" | "output">): 
 export function referencedValue(state: RunState, ref: Pick<Ref, "step" | "output" | "at">): Json | undefined {
   const step = state.steps[ref.step];
   if (step === undefined) return undefined;
-  if (step.chosen !== null) return referencedValue(state, { ...ref, step: step.chosen.step });
+  if (step.chosen !== null) {
+    const shown = shownValue(state, ref.step, step.chosen);
+    return shown === null ? undefined : placeIn(referencedValue(state, shown), ref.at);
+  }
   if (step.expanded !== null) {
     const values = step.expanded.flatMap(({ $ref }) => referencedValue(state, $ref) ?? []);
     return placeIn(ref.output === "all" ? values : values[Number(ref.output)], ref.at);
   }
   return placeIn(step.value, ref.at);
+}
+
+/** The value that an approval or a pick stands for, among those that it was given: `index` is its place there. */
+function shownValue(state: RunState, path: string, chosen: NonNullable<StepState["chosen"]>): Ref | null {
+  const plan = stepNamed(state.planned.plan, path);
+  const given = plan?.kind === "approve" ? plan.shows : plan?.kind === "pick" ? plan.among : [];
+  return given[chosen.index]?.$ref ?? null;
 }
 
 function placeIn(value: Json | undefined, at: Ref["at"]): Json | undefined {

@@ -32,7 +32,8 @@ export function undecided(turn: Turn): readonly ApproveStep[] {
 
 /** What an approval offers to choose from, in the order in which it is shown. */
 export function offered(state: RunState, plan: ApproveStep): readonly Chosen[] {
-  return plan.shows.flatMap(({ $ref }): readonly Chosen[] => {
+  return plan.shows.flatMap(({ $ref }, position): readonly Chosen[] => {
+    if ($ref.as === "value") return missingReason(state, $ref) === null ? [{ step: $ref.step, index: position }] : [];
     if ($ref.as === "upload") return [{ step: $ref.step, index: 0 }];
     return referenced(state, $ref).map(({ step, output }) => ({ step, index: output.index }));
   });

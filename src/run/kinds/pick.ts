@@ -1,7 +1,7 @@
 import type { Chosen, StoredCopy } from "../../journal/events.ts";
 import { isStepFinal, type RunState, type StepState } from "../../journal/state.ts";
 import type { PickStep } from "../../plan/plan.ts";
-import { gateOf, referenced } from "../resolve.ts";
+import { gateOf, referenced, referencedValue } from "../resolve.ts";
 import type { Turn } from "../turn.ts";
 
 /** One of what is chosen among: what would be chosen, and its bytes where we have them. */
@@ -33,7 +33,11 @@ export function pickStep(plan: PickStep, step: StepState, turn: Turn): void {
 
 /** What a step picks from, in order; null where a result is missing. A list counts with what is there of it. */
 export function candidatesOf(state: RunState, plan: PickStep): readonly (PickCandidate | null)[] {
-  return plan.among.flatMap(({ $ref }): readonly (PickCandidate | null)[] => {
+  return plan.among.flatMap(({ $ref }, position): readonly (PickCandidate | null)[] => {
+    if ($ref.as === "value") {
+      const isThere = referencedValue(state, $ref) !== undefined;
+      return [isThere ? { chosen: { step: $ref.step, index: position }, file: null, isComing: false } : null];
+    }
     const { upload = null } = state.steps[$ref.step] ?? {};
     if (upload !== null) return [{ chosen: { step: $ref.step, index: 0 }, file: upload, isComing: false }];
     const made = referenced(state, $ref).map(({ step, output }): PickCandidate => {
