@@ -10,7 +10,7 @@ import { decide } from "../run/decide.ts";
 import { inboxEvents } from "../run/inbox.ts";
 import { ledgerChanges } from "../run/ledger.ts";
 import { MadeNotes } from "../run/made.ts";
-import type { Room } from "../run/room.ts";
+import { afterReserving, type Room } from "../run/room.ts";
 import { type EffectContext, type EffectResult, perform } from "./effects/index.ts";
 import type { SpendingWatch } from "./spending.ts";
 
@@ -132,9 +132,11 @@ class Driver {
   /** What leaves too little to other runs or the wallet is taken back and decided anew. */
   async #advance(): Promise<Decided> {
     const inbox = await this.#deps.store.inbox(this.#state.runId);
-    const answers = this.#answers.splice(0);
+    const answers: RunEvent[] = [];
     try {
       for (let rooms: readonly Room[] = []; ; ) {
+        // Also those that came while a commit was refused: what gave them is no longer active and must not begin again.
+        answers.push(...this.#answers.splice(0));
         const decided = this.#turn(answers, inbox, rooms);
         if (decided.events.length === 0 && inbox.length === 0) return decided;
         const room = await this.#commit(decided.events, inbox);
@@ -170,7 +172,7 @@ class Driver {
         active: new Set([...this.#active, ...commands.keys()]),
         notBefore: this.#notBefore,
         idempotencyWindowMs: this.#deps.idempotencyWindowMs,
-        rooms: without(rooms, heldBy(events)),
+        rooms: rooms.map((room) => afterReserving(room, heldBy(events))),
       });
       take(decision.events);
       for (const command of decision.commands) commands.set(commandId(command), command);
@@ -373,10 +375,6 @@ function stopEvents(state: RunState): readonly RunEvent[] {
 
 function heldBy(events: readonly RunEvent[]): number {
   return ledgerChanges(events).reduce((sum, change) => sum + (change.type === "hold" ? change.amountMicros : 0), 0);
-}
-
-function without(rooms: readonly Room[], heldMicros: number): readonly Room[] {
-  return rooms.map((room) => (room.limit === "later" ? room : { ...room, roomMicros: room.roomMicros - heldMicros }));
 }
 
 function asJson(state: RunState): Json {

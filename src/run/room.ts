@@ -23,6 +23,21 @@ export type Room =
 
 export type Pause = Extract<RunEvent, { readonly type: "run.paused" }>;
 
+/** The room that is left once more was reserved. */
+export function afterReserving(room: Room, micros: number): Room {
+  const roomMicros = room.roomMicros - micros;
+  switch (room.limit) {
+    case "later":
+      return room;
+    case "cap":
+      return { ...room, roomMicros, committedMicros: room.committedMicros + micros };
+    case "floor":
+      return { ...room, roomMicros, unseenMicros: room.unseenMicros + micros };
+    default:
+      return room satisfies never;
+  }
+}
+
 /** Why the run pauses when a hold finds no room; null when it only has to wait. */
 export function pauseFor(room: Room, path: string, holdMicros: number): Pause | null {
   const needs = `${path} needs ${formatUsd(holdMicros)} USD`;
@@ -36,9 +51,9 @@ export function pauseFor(room: Room, path: string, holdMicros: number): Pause | 
       return { type: "run.paused", reason: "budget", message };
     }
     case "floor": {
-      const { floorMicros, balanceMicros, unseenMicros } = room;
-      const reserved = unseenMicros === 0 ? "" : `, of which ${formatUsd(unseenMicros)} are reserved`;
-      const has = `the wallet has ${formatUsd(balanceMicros)} USD${reserved}, and ${formatUsd(floorMicros)} must stay`;
+      const { floorMicros } = room;
+      const balanceMicros = room.balanceMicros - room.unseenMicros;
+      const has = `apart from what is reserved the wallet has ${formatUsd(balanceMicros)} USD, of which ${formatUsd(floorMicros)} must stay`;
       const message = `${needs}; ${has}. Fund the wallet, or resume with a lower floor: --wallet-floor USD.`;
       const requiredMicros = floorMicros + holdMicros;
       return { type: "run.paused", reason: "funds", message, requiredMicros, balanceMicros };

@@ -1,0 +1,166 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, test } from "vitest";
+import { z } from "zod";
+import { models } from "../../recipes/models.ts";
+import { createMemoryJournal, openShowrunner, openSqliteJournal, pipeline, type RunResult } from "../../src/index.ts";
+import type { JournalStore } from "../../src/journal/store.ts";
+import { startLocalService } from "../../src/local-service/index.ts";
+import { builtInCatalog } from "../support/built-in-catalog.ts";
+import { PaperService } from "../support/paper-service.ts";
+import { during, openPaperShow } from "../support/paper-show.ts";
+import { SimulatedClock } from "../support/simulated-clock.ts";
+import { startRacers } from "./fixtures/racers.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "overspend-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const schedules = 100;
+const priceMicros = 70_000;
+const affordable = 73;
+const enough = "5.11";
+
+/** So many independent pictures; nothing is downloaded, since only money is looked at. */
+const pictures = pipeline("pictures", {
+  input: z.object({ count: z.number() }),
+  build({ input, job }) {
+    for (let i = 0; i < input.count; i++) {
+      job(`p${i}`, models.image, { prompt: `${i}` }, { maxCost: "0.07", keep: false });
+    }
+    return {};
+  },
+});
+
+/** Numbers from 0 to 1, the same for the same seed. */
+function chance(seed: number): () => number {
+  let state = (seed * 7919 + 1) % 2_147_483_647;
+  return () => {
+    state = (state * 48_271) % 2_147_483_647;
+    return state / 2_147_483_647;
+  };
+}
+
+function seeds(count: number): readonly number[] {
+  return Array.from({ length: count }, (_, index) => index + 1);
+}
+
+test(`200 steps at once under a budget for 73: exactly 73 are submitted, in ${schedules} random schedules`, async () => {
+  for (const seed of seeds(schedules)) {
+    const next = chance(seed);
+    const { show, paper, clock } = await openPaperShow({
+      sleep: () => new Promise((resolve) => void clock.setTimer(Math.floor(next() * 5000), resolve)),
+      priceMicros: () => null,
+    });
+    const concurrency = 1 + Math.floor(next() * 200);
+    // A budget below the quote is refused at once; one that is lowered later bites in the middle of the run.
+    const beforeAll = { id: "x", budget: "14", concurrency, signal: AbortSignal.abort() };
+    await during(clock, (await during(clock, show.run(pictures, { count: 200 }, beforeAll))).result());
+    expect(paper.submits).toBe(0);
+    const result = await during(clock, (await show.resume("x", { budget: enough })).result());
+    expect(result.pause?.reason, `seed ${seed}`).toBe("budget");
+    expect(paper.jobs.size, `seed ${seed}`).toBe(affordable);
+    expect(paper.chargedMicros, `seed ${seed}`).toBe(affordable * priceMicros);
+    expect(result.report).toMatchObject({ cost: enough, held: "0.00" });
+  }
+});
+
+/** Four runs of 50 steps, each in a Showrunner of its own as in a process of its own, under one cap. */
+async function fourRuns(paper: PaperService, clock: SimulatedClock, journals: readonly JournalStore[], more: object) {
+  const shows = await Promise.all(
+    journals.map((journal, index) =>
+      openShowrunner({ client: paper.client(), journal, mediaDir: join(folder, `media-${index}`), clock, ...more }),
+    ),
+  );
+  const finish = async (ids: readonly string[], resume: boolean) => {
+    const results = ids.map(async (id, index): Promise<RunResult> => {
+      const show = shows[index]!;
+      const run = resume ? await show.resume(id) : await show.run(pictures, { count: 50 }, { id, concurrency: 20 });
+      return run.result();
+    });
+    return during(clock, Promise.all(results));
+  };
+  return { finish, close: () => Promise.all(shows.map((show) => show.close())) };
+}
+
+function slowPaper(seed: number, clock: SimulatedClock, balanceMicros?: number): PaperService {
+  const next = chance(seed);
+  const paper = new PaperService({
+    catalog: builtInCatalog(),
+    ...(balanceMicros !== undefined && { balanceMicros }),
+    sleep: () => new Promise((resolve) => void clock.setTimer(Math.floor(next() * 5000), resolve)),
+    priceMicros: () => priceMicros,
+  });
+  return paper;
+}
+
+/** The same journal, as one sees it whose commits take their time: answers arrive while one is under way. */
+function slowCommits(journal: JournalStore, clock: SimulatedClock, next: () => number): JournalStore {
+  const commit: JournalStore["commit"] = async (wanted) => {
+    await new Promise<void>((resolve) => void clock.setTimer(Math.floor(next() * 400), resolve));
+    return journal.commit(wanted);
+  };
+  return new Proxy(journal, {
+    get: (target, name) => (name === "commit" ? commit : Reflect.get(target, name).bind(target)),
+  });
+}
+
+const ids = ["a", "b", "c", "d"];
+
+describe("A spending cap for 73 jobs over four runs of 50", () => {
+  test("lets exactly 73 through in random schedules, then the rest once it is raised", async () => {
+    for (const seed of seeds(25)) {
+      const clock = new SimulatedClock();
+      const paper = slowPaper(seed, clock);
+      const journal = createMemoryJournal();
+      const journals = ids.map((_, index) => slowCommits(journal, clock, chance(seed * 5 + index)));
+      const capped = await fourRuns(paper, clock, journals, { spendingCap: enough });
+      const results = await capped.finish(ids, false);
+      expect(paper.jobs.size, `seed ${seed}`).toBe(affordable);
+      const paused = results.filter(({ pause }) => pause?.reason === "budget");
+      expect(paused.length, `seed ${seed}`).toBeGreaterThanOrEqual(3);
+      expect(paused[0]?.pause?.message).toContain("--spending-cap");
+      for (const id of ids) expect((await journal.ledger(id)).heldMicros).toBe(0);
+      if (seed > 3) continue;
+      // Resumed under the same cap nothing is sent; under a higher one every run finishes.
+      const stuck = paused.map(({ id }) => id);
+      await capped.finish(stuck, true);
+      expect(paper.jobs.size).toBe(affordable);
+      const raised = await fourRuns(paper, clock, journals, { spendingCap: "14" });
+      expect((await raised.finish(ids, true)).map(({ status }) => status)).toEqual(ids.map(() => "succeeded"));
+      expect(paper.chargedMicros).toBe(14_000_000);
+    }
+  });
+
+  test("holds across connections to one file", async () => {
+    const clock = new SimulatedClock();
+    const paper = slowPaper(1, clock);
+    const path = join(folder, "cap.db");
+    const journals = await Promise.all(ids.map(() => openSqliteJournal(path)));
+    const { finish, close } = await fourRuns(paper, clock, journals, { spendingCap: enough });
+    await finish(ids, false);
+    expect(paper.jobs.size).toBe(affordable);
+    await close();
+    await Promise.all(journals.map((journal) => journal.close()));
+  });
+
+  test("holds across four processes: exactly 73 are submitted in all", async () => {
+    const service = await startLocalService({ renderer: "stub", rateLimit: { requests: 1e6, windowMs: 60_000 } });
+    const home = mkdtempSync(join(folder, "processes-"));
+    const { baseUrl, apiKey } = service;
+    const cap = ((affordable * 20_000) / 1_000_000).toFixed(2);
+    const racers = await startRacers(4, { baseUrl, apiKey, folder: home, count: 50, spendingCap: cap });
+    try {
+      const outcomes = await racers.race();
+      expect(service.stats().jobs_created, JSON.stringify(outcomes)).toBe(affordable);
+      expect(service.stats().charged_micros).toBe(affordable * 20_000);
+      expect(
+        outcomes.filter(({ pause }) => pause === "budget").length,
+        JSON.stringify(outcomes),
+      ).toBeGreaterThanOrEqual(3);
+    } finally {
+      racers.end();
+      await service.close();
+    }
+  }, 120_000);
+});

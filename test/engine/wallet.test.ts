@@ -1,0 +1,196 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, test } from "vitest";
+import { z } from "zod";
+import { models } from "../../recipes/models.ts";
+import { ConnectionError } from "../../src/api/index.ts";
+import { Wallet } from "../../src/engine/wallet.ts";
+import {
+  type Client,
+  createMemoryJournal,
+  type JournalStore,
+  type OpenOptions,
+  openShowrunner,
+  pipeline,
+} from "../../src/index.ts";
+import { builtInCatalog } from "../support/built-in-catalog.ts";
+import { apiError, PaperService } from "../support/paper-service.ts";
+import { during } from "../support/paper-show.ts";
+import { SimulatedClock } from "../support/simulated-clock.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "wallet-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const usd = 1_000_000;
+/** So many pictures of ten cents, and nothing is downloaded. */
+const pictures = pipeline("pictures", {
+  input: z.object({ count: z.number() }),
+  build({ input, job }) {
+    for (let i = 0; i < input.count; i++) job(`p${i}`, models.image, { prompt: `${i}` }, { keep: false });
+    return {};
+  },
+});
+
+interface World {
+  readonly paper: PaperService;
+  readonly clock: SimulatedClock;
+  readonly journal: JournalStore;
+  open(options: Partial<OpenOptions> & { readonly client?: Client }): ReturnType<typeof openShowrunner>;
+}
+
+function world(balanceMicros: number, slow: (clock: SimulatedClock) => number = () => 1000): World {
+  const clock = new SimulatedClock();
+  const sleep = () => new Promise<void>((resolve) => void clock.setTimer(slow(clock), resolve));
+  const paper = new PaperService({ catalog: builtInCatalog(), balanceMicros, sleep });
+  const journal = createMemoryJournal({ now: () => clock.now() });
+  return {
+    ...{ paper, clock, journal },
+    open: (options) => openShowrunner({ client: paper.client(), journal, clock, mediaDir: folder, ...options }),
+  };
+}
+
+describe("A floor under the wallet", () => {
+  test("lets through what keeps it, sends nothing more, and says what the wallet would have to hold", async () => {
+    const { paper, clock, open } = world(usd);
+    const show = await open({ walletFloor: "0.75" });
+    const run = await during(clock, show.run(pictures, { count: 5 }, { id: "x", concurrency: 5 }));
+    const result = await during(clock, run.result());
+    expect(paper.submits).toBe(2);
+    expect(paper.balanceMicros).toBe(800_000);
+    expect(result.status).toBe("paused");
+    expect(result.pause).toMatchObject({ reason: "funds", requiredMicros: 850_000, balanceMicros: 800_000 });
+    expect(result.pause?.message).toContain("0.75");
+    expect(result.report).toMatchObject({ cost: "0.20", held: "0.00" });
+
+    // Nothing has changed: nothing is sent. Paid in: it goes on where it was.
+    const again = await during(clock, (await show.resume("x")).result());
+    expect([again.pause?.reason, paper.submits]).toEqual(["funds", 2]);
+    paper.balanceMicros += 300_000;
+    const done = await during(clock, (await show.resume("x")).result());
+    expect([done.status, paper.submits, paper.balanceMicros]).toEqual(["succeeded", 5, 800_000]);
+  });
+
+  test("holds exactly over runs at the same time, in random schedules", async () => {
+    for (let seed = 1; seed <= 30; seed++) {
+      let state = seed * 7919;
+      const slow = () => {
+        state = (state * 48_271) % 2_147_483_647;
+        return state % 4000;
+      };
+      const { paper, clock, journal, open } = world(3 * usd, slow);
+      const shows = await Promise.all(Array.from({ length: 3 }, () => open({ walletFloor: "1.30" })));
+      const results = await during(
+        clock,
+        Promise.all(
+          shows.map(async (show, index) => {
+            const run = await show.run(pictures, { count: 10 }, { id: `r${index}`, concurrency: 1 + (slow() % 10) });
+            return run.result();
+          }),
+        ),
+      );
+      expect(paper.balanceMicros, `seed ${seed}`).toBe(1_300_000);
+      expect(paper.jobs.size, `seed ${seed}`).toBe(17);
+      expect(results.filter(({ pause }) => pause?.reason === "funds").length).toBeGreaterThanOrEqual(1);
+      for (const { id } of results) expect((await journal.ledger(id)).heldMicros).toBe(0);
+    }
+  });
+
+  test("goes on by itself once the wallet holds enough, when it was asked to wait", async () => {
+    const { paper, clock, open } = world(usd);
+    const show = await open({ walletFloor: "0.95" });
+    const run = await during(clock, show.run(pictures, { count: 2 }, { id: "x" }));
+    await during(clock, run.result());
+    expect(paper.submits).toBe(0);
+    clock.setTimer(25_000, () => {
+      paper.balanceMicros += usd;
+    });
+    const waiting = await show.resume("x", { waitForFundsMs: 60_000 });
+    expect((await during(clock, waiting.result())).status).toBe("succeeded");
+  });
+
+  test("notices what others spend from the same wallet", async () => {
+    const { paper, clock, open } = world(usd, () => 20_000);
+    const show = await open({ walletFloor: "0.50" });
+    const run = await during(clock, show.run(pictures, { count: 4 }, { id: "x", concurrency: 1 }));
+    clock.setTimer(5_000, () => {
+      paper.balanceMicros -= 350_000;
+    });
+    const result = await during(clock, run.result());
+    expect(result.pause?.reason).toBe("funds");
+    expect([paper.jobs.size, paper.balanceMicros]).toEqual([1, 550_000]);
+  });
+
+  test("waits while the balance cannot be read, and sends nothing meanwhile", async () => {
+    const { paper, clock, open } = world(usd);
+    const client = paper.client();
+    let failures = 3;
+    const submitsAtFailure: number[] = [];
+    const balance: Client["balance"] = (options) => {
+      if (failures-- <= 0) return client.balance(options);
+      submitsAtFailure.push(paper.submits);
+      return Promise.reject(new ConnectionError("no route", { sent: false }));
+    };
+    const show = await open({ client: { ...client, balance }, walletFloor: "0.10" });
+    const run = await during(clock, show.run(pictures, { count: 2 }, { id: "x" }));
+    expect((await during(clock, run.result())).status).toBe("succeeded");
+    expect(submitsAtFailure).toEqual([0, 0, 0]);
+  });
+
+  test("with a key that may not read the balance stops the run before anything is sent", async () => {
+    const { paper, clock, open } = world(usd);
+    const balance = () => Promise.reject(apiError(403, "PERMISSION_DENIED"));
+    const show = await open({ client: { ...paper.client(), balance }, walletFloor: "0.10" });
+    const run = await during(clock, show.run(pictures, { count: 2 }, { id: "x" }));
+    await expect(during(clock, run.result())).rejects.toMatchObject({ code: "ACCOUNT_REFUSED" });
+    expect(paper.submits).toBe(0);
+    const without = await open({});
+    expect((await during(clock, (await without.resume("x")).result())).status).toBe("succeeded");
+  });
+
+  test("beside a cap: the tighter of the two decides", async () => {
+    for (const [spendingCap, walletFloor, jobs, reason] of [
+      ["0.30", "0.50", 3, "budget"],
+      ["0.80", "0.50", 5, "funds"],
+    ] as const) {
+      const { paper, clock, open } = world(usd);
+      const show = await open({ spendingCap, walletFloor });
+      const run = await during(clock, show.run(pictures, { count: 9 }, { id: "x", concurrency: 9 }));
+      const result = await during(clock, run.result());
+      expect([result.pause?.reason, paper.jobs.size]).toEqual([reason, jobs]);
+    }
+  });
+});
+
+test("An amount that is none is refused before anything is opened, wherever it was given", async () => {
+  const { open } = world(usd);
+  await expect(open({ walletFloor: "much" })).rejects.toMatchObject({ code: "INVALID_OPTION" });
+  await expect(open({ env: { SHOWRUNNER_SPENDING_CAP: "-1" } })).rejects.toThrow("SHOWRUNNER_SPENDING_CAP");
+});
+
+describe("The balance", () => {
+  test("is asked for once in ten seconds however many want it, and again when it must be fresh or could not be had", async () => {
+    let now = 0;
+    let asked = 0;
+    let broken = false;
+    const client = {
+      balance: async () => {
+        asked++;
+        if (broken) throw new Error("broken");
+        return { balanceMicros: asked, currency: "USD", spentMicros: null };
+      },
+    } as unknown as Client;
+    const wallet = new Wallet({ client, store: createMemoryJournal(), account: "a", now: () => now });
+    const all = await Promise.all([wallet.balance(false), wallet.balance(false), wallet.balance(false)]);
+    expect(all.map(({ balanceMicros }) => balanceMicros)).toEqual([1, 1, 1]);
+    now = 9_999;
+    expect((await wallet.balance(false)).balanceMicros).toBe(1);
+    now = 10_000;
+    expect((await wallet.balance(false)).balanceMicros).toBe(2);
+    expect((await wallet.balance(true)).balanceMicros).toBe(3);
+    broken = true;
+    await expect(wallet.balance(true)).rejects.toThrow("broken");
+    broken = false;
+    expect((await wallet.balance(false)).balanceMicros).toBe(5);
+  });
+});
