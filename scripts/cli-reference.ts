@@ -71,6 +71,7 @@ export function cliReference(): string {
     stdout: nowhere,
     stderr: nowhere,
     ask: null,
+    background: null,
     env: {},
     cwd: "/",
     interrupt: new AbortController().signal,

@@ -1,4 +1,5 @@
 import process from "node:process";
+import { startInBackground } from "./background.ts";
 import { ExitCode } from "./exit-code.ts";
 import type { Io } from "./io.ts";
 
@@ -13,6 +14,7 @@ export function hostProcess(): Io {
     stdout: process.stdout,
     stderr: process.stderr,
     ask: process.stdin.isTTY && process.stderr.isTTY ? askOnTerminal : null,
+    background: startInBackground,
     env: process.env,
     cwd: process.cwd(),
     interrupt: firstInterrupt(),

@@ -1,3 +1,5 @@
+import type { Background } from "./background.ts";
+
 /** Where text goes: a stream of the process, or a list in a test. */
 export interface TextOutput {
   write(text: string): unknown;
@@ -15,6 +17,8 @@ export interface Io {
   readonly stderr: TextOutput;
   /** One line typed by a person, or null when nobody can answer. */
   readonly ask: ((question: string) => Promise<string>) | null;
+  /** Starts this command line again with other arguments, away from the terminal; null where that cannot be. */
+  readonly background: ((args: readonly string[], logFile: string) => Background) | null;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
   /** Aborted by the first Ctrl-C or SIGTERM; a second one ends the process. */

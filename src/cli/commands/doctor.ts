@@ -1,57 +1,41 @@
 import process from "node:process";
-import { type Context, type ServiceFlags, withShowrunner } from "../context.ts";
+import type { Context, ServiceFlags } from "../context.ts";
+import { type Finding, failed, fine } from "../doctor/finding.ts";
+import { journalFindings } from "../doctor/journal.ts";
+import { serviceFindings } from "../doctor/service.ts";
+import { type WebhookFlags, webhookTarget } from "../doctor/webhook.ts";
 import { ExitCode } from "../exit-code.ts";
-import { explainError } from "../explain-error.ts";
-import { dollars } from "../text/money.ts";
 
-interface Finding {
-  readonly check: string;
-  readonly ok: boolean;
-  readonly detail: string;
+export interface DoctorFlags extends ServiceFlags, WebhookFlags {
+  readonly json?: boolean;
 }
 
-/** `showrunner doctor`: one line a check; exit 1 when one of them fails. */
-export async function doctor(context: Context, flags: ServiceFlags & { readonly json?: boolean }): Promise<ExitCode> {
+const marks = { ok: "ok  ", fail: "FAIL", unknown: "?   " } as const;
+
+/** `showrunner doctor`: one line a check; exit 1 when one of them fails. What cannot be known from here is said to be so. */
+export async function doctor(context: Context, flags: DoctorFlags): Promise<ExitCode> {
   const { talk } = context;
+  const target = webhookTarget(flags);
+  const journal = await journalFindings(context.io, flags);
+  // A damaged journal would be opened again, and fail again, on the way to the service.
+  const isUsable = journal.every(({ check, state }) => check !== "journal" || state === "ok");
   const findings = [
-    { check: "node", ok: true, detail: process.versions.node },
+    fine("node", process.versions.node),
     credential(context, flags),
-    ...(await serviceFindings(context, flags)),
+    ...journal,
+    ...(isUsable ? await serviceFindings(context, flags, target) : []),
   ];
-  if (flags.json) talk.printJson(findings);
-  else
-    for (const finding of findings)
-      talk.print(`${finding.ok ? "ok  " : "FAIL"}  ${finding.check.padEnd(10)}  ${finding.detail}`);
-  return findings.every((finding) => finding.ok) ? ExitCode.done : ExitCode.failed;
+  if (flags.json) talk.printJson(findings.map((one) => ({ ...one, ok: one.state !== "fail" })));
+  else for (const { check, state, detail } of findings) talk.print(`${marks[state]}  ${check.padEnd(10)}  ${detail}`);
+  for (const { next, state } of findings)
+    if (next !== null) talk.say(`${state === "fail" ? "Next" : "To know"}: ${next}`);
+  return findings.some(({ state }) => state === "fail") ? ExitCode.failed : ExitCode.done;
 }
 
 function credential({ io }: Context, flags: ServiceFlags): Finding {
   const hosted = !flags.local && (flags.baseUrl ?? io.env.SHOWRUNNER_BASE_URL);
-  if (!hosted)
-    return {
-      check: "credential",
-      ok: true,
-      detail: "none needed: no SHOWRUNNER_BASE_URL, so the local service is used",
-    };
+  if (!hosted) return fine("credential", "none needed: no SHOWRUNNER_BASE_URL, so the local service is used");
   const key = io.env.SHOWRUNNER_API_KEY;
-  if (!key) return { check: "credential", ok: false, detail: "SHOWRUNNER_API_KEY is not set" };
-  return { check: "credential", ok: true, detail: key.includes(":") ? `key ${key.split(":")[0]}` : "a token" };
-}
-
-/** Opening reads the journal, asking for the balance reaches the service. */
-async function serviceFindings({ io }: Context, flags: ServiceFlags): Promise<Finding[]> {
-  try {
-    return await withShowrunner(flags, async (show) => {
-      const runs = await show.runs();
-      const { balanceMicros, currency } = await show.balance();
-      return [
-        { check: "journal", ok: true, detail: `${runs.length} runs` },
-        { check: "service", ok: true, detail: `${show.service.kind} ${show.service.baseUrl}` },
-        { check: "balance", ok: true, detail: `${dollars(balanceMicros)} ${currency}` },
-      ];
-    });
-  } catch (error) {
-    const { message } = explainError(error, io.env);
-    return [{ check: "service", ok: false, detail: message }];
-  }
+  if (!key) return failed("credential", "SHOWRUNNER_API_KEY is not set", "export SHOWRUNNER_API_KEY=<key_id>:<secret>");
+  return fine("credential", key.includes(":") ? `key ${key.split(":")[0]}` : "a token");
 }

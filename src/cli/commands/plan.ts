@@ -6,6 +6,7 @@ import { type Context, type ServiceFlags, sayWhere, withShowrunner } from "../co
 import { ExitCode } from "../exit-code.ts";
 import { checkAmount } from "../input/amount.ts";
 import { parseConcurrency } from "../input/concurrency.ts";
+import { quoteOptions } from "../input/quote-options.ts";
 import { parseRateLimit } from "../input/rate-limit.ts";
 import { readInput } from "../input/read-input.ts";
 import { loadPipeline } from "../load/pipeline-file.ts";
@@ -21,6 +22,8 @@ export interface PlanFlags extends ServiceFlags {
   readonly input?: string;
   readonly i?: readonly string[];
   readonly maxUnquoted?: string;
+  readonly profile?: string;
+  readonly reuse?: boolean;
   readonly concurrency?: string;
   /** The key's limit, requests/seconds. */
   readonly rateLimit?: string;
@@ -54,9 +57,7 @@ export async function plan(context: Context, spec: string, flags: PlanFlags): Pr
   const input = await readInput({ input: flags.input, assignments: flags.i }, io.cwd);
   return withShowrunner(flags, async (show) => {
     sayWhere(show, context);
-    const quote = await show.quote(loaded.pipeline, input, {
-      ...(flags.maxUnquoted !== undefined && { maxUnquoted: flags.maxUnquoted }),
-    });
+    const quote = await show.quote(loaded.pipeline, input, quoteOptions(flags));
     if (!quote.ok || quote.plan === null) return reportProblems(quote.problems, context, flags);
     const against =
       flags.against === undefined ? null : await compareWith(show, flags.against, quote, { cwd: io.cwd, input });

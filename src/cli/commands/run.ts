@@ -1,13 +1,16 @@
+import { randomUUID } from "node:crypto";
 import type { Quote, RunOptions, Showrunner } from "../../index.ts";
 import { CliError } from "../cli-error.ts";
 import { type Context, type ServiceFlags, sayWhere, withShowrunner } from "../context.ts";
 import type { ExitCode } from "../exit-code.ts";
 import { checkAmount } from "../input/amount.ts";
 import { parseConcurrency } from "../input/concurrency.ts";
+import { quoteOptions } from "../input/quote-options.ts";
 import { readInput } from "../input/read-input.ts";
 import { loadPipeline } from "../load/pipeline-file.ts";
 import { priceTable } from "../report/price-table.ts";
 import { dollars } from "../text/money.ts";
+import { detach } from "./detach.ts";
 import { followRun } from "./follow.ts";
 import { reportProblems } from "./plan.ts";
 
@@ -19,6 +22,10 @@ export interface RunFlags extends ServiceFlags {
   readonly out?: string;
   readonly concurrency?: string;
   readonly maxUnquoted?: string;
+  readonly profile?: string;
+  readonly reuse?: boolean;
+  /** Goes on in a process of its own. */
+  readonly detach?: boolean;
   readonly json?: boolean;
 }
 
@@ -28,18 +35,20 @@ export async function run(context: Context, spec: string, flags: RunFlags): Prom
   const loaded = await loadPipeline(spec, io.cwd);
   const input = await readInput({ input: flags.input, assignments: flags.i }, io.cwd);
   const options = runOptions(flags, loaded);
-  return withShowrunner(flags, async (show) => {
+  const outcome = await withShowrunner(flags, async (show): Promise<ExitCode | { readonly budget: string | null }> => {
     sayWhere(show, context);
-    const quote = await show.quote(loaded.pipeline, input, {
-      ...(flags.maxUnquoted !== undefined && { maxUnquoted: flags.maxUnquoted }),
-    });
+    const quote = await show.quote(loaded.pipeline, input, quoteOptions(flags));
     if (!quote.ok) return reportProblems(quote.problems, context, flags);
     talk.say(`\n${priceTable(quote, io.stderr.columns)}\n`);
     const budget = flags.budget ?? (await agreedPrice(show, quote, context, spec));
+    if (flags.detach) return { budget };
     const handle = await show.run(loaded.pipeline, input, { ...options, ...(budget !== null && { budget }) });
     talk.say(`Run ${handle.id}`);
     return followRun(handle, context, { json: flags.json });
   });
+  if (typeof outcome === "number") return outcome;
+  const runId = flags.id ?? `${loaded.pipeline.name}-${randomUUID().slice(0, 8)}`;
+  return detach(context, { spec, runId, budget: outcome.budget }, flags);
 }
 
 function runOptions(flags: RunFlags, loaded: { readonly file: string; readonly exportName: string }): RunOptions {
@@ -47,9 +56,9 @@ function runOptions(flags: RunFlags, loaded: { readonly file: string; readonly e
   checkAmount("--max-unquoted", flags.maxUnquoted);
   return {
     source: { file: loaded.file, exportName: loaded.exportName },
+    ...quoteOptions(flags),
     ...(flags.id !== undefined && { id: flags.id }),
     ...(flags.out !== undefined && { outDir: flags.out }),
-    ...(flags.maxUnquoted !== undefined && { maxUnquoted: flags.maxUnquoted }),
     ...(flags.concurrency !== undefined && { concurrency: parseConcurrency(flags.concurrency) }),
   };
 }

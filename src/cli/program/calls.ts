@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import type { Context } from "../context.ts";
 import type { CallFlags } from "../service/call.ts";
 import { callSpecs } from "../service/specs.ts";
-import { addOption, type Finish, withService } from "./flags.ts";
+import { addOption, collect, type Finish, withService } from "./flags.ts";
 
 const groups: Readonly<Record<string, string>> = {
   models: "look at the catalog",
@@ -31,4 +31,18 @@ export function addCalls(program: Command, context: Context, finish: Finish): vo
       finish(await performCall(spec, context, args, given[count] as CallFlags));
     });
   }
+  addModelsDiff(made.get("models") ?? program, context, finish);
+}
+
+/** No call of the API: compares what it says now with what was pulled. */
+function addModelsDiff(models: Command, context: Context, finish: Finish): void {
+  withService(models.command("diff [files...]"))
+    .description("say what changed in the catalog since it was pulled, and which of these pipelines that breaks")
+    .option("--snapshot <file>", "the catalog of then (default: catalog.json)")
+    .option("--with <file>", "compare with this catalog instead of the service's")
+    .option("--input <json|@file>", "the pipelines' input, where it has no defaults")
+    .option("-i <key=value>", "one field of it; key:=json for anything but text", collect)
+    .action(async (files: readonly string[], flags: object) =>
+      finish(await (await import("../commands/models-diff.ts")).modelsDiff(context, files, flags)),
+    );
 }

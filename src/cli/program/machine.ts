@@ -36,6 +36,13 @@ export function addServing(program: Command, context: Context, finish: Finish): 
     .option("--json", "print address and key as one JSON document")
     .action(async (flags: ServeFlags) => finish(await (await import("../commands/serve.ts")).serve(context, flags)));
   program
+    .command("init [file]")
+    .description("write a pipeline to begin with; overwrites nothing")
+    .option("--json", "print one JSON document on stdout")
+    .action(async (file: string | undefined, flags: object) =>
+      finish(await (await import("../commands/init.ts")).init(context, file ?? "film.ts", flags)),
+    );
+  program
     .command("completion")
     .description("print the script that completes commands and flags in a shell: source <(showrunner completion bash)")
     .addArgument(new Argument("<shell>", "the shell").choices(["bash", "zsh", "fish"]))

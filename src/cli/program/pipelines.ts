@@ -10,12 +10,17 @@ export function addRunning(program: Command, context: Context, finish: Finish): 
     .option("--budget <usd>", "the most that the run may cost")
     .option("--out <dir>", "folder of the returned files")
     .option("--concurrency <limits>", "jobs at a time: 8, or total=8,video=2")
+    .option("--profile <name>", "one of the pipeline's profiles, such as draft")
+    .option("--reuse", "take over what an earlier run made from the very same, free of charge")
+    .option("--detach", "go on in a process of its own; prints the run's id and how to follow it")
     .action(async (spec: string, flags: object) =>
       finish(await (await import("../commands/run.ts")).run(context, spec, flags)),
     );
   withService(withInput(program.command("plan <file[#export]>")))
     .description("check and price a pipeline; spends nothing")
     .option("--concurrency <limits>", "jobs at a time to foretell with: 8, or total=8,video=2")
+    .option("--profile <name>", "one of the pipeline's profiles, such as draft")
+    .option("--reuse", "price what an earlier run made from the very same at zero")
     .option("--rate-limit <requests/seconds>", "the key's limit to foretell with (default: as the service told)")
     .option("--against <run-id|file>", "say what differs from a run's plan or from another file, and what that costs")
     .option("--mermaid", "print the plan as a Mermaid flowchart")
@@ -98,6 +103,8 @@ export function addLooking(program: Command, context: Context, finish: Finish): 
     .description("show what is in the wallet")
     .action(async (flags: object) => finish(await (await import("../commands/balance.ts")).balance(context, flags)));
   withService(program.command("doctor"))
-    .description("check Node, settings, journal and service")
+    .description("check Node, settings, journal, room, service, clock and webhooks")
+    .option("--webhook-url <url>", "a public address that should lead to this machine")
+    .option("--webhook-port <port>", "the port on this machine that it leads to; listened on for a moment")
     .action(async (flags: object) => finish(await (await import("../commands/doctor.ts")).doctor(context, flags)));
 }

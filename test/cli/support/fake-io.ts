@@ -29,6 +29,7 @@ export function fakeIo(
       stdout: output("stdout"),
       stderr: output("stderr"),
       ask: options.ask ?? null,
+      background: null,
       env: options.env ?? {},
       cwd: options.cwd ?? process.cwd(),
       interrupt: controller.signal,

@@ -1,0 +1,93 @@
+import { readFile } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import type { JournalStore } from "../../index.ts";
+import type { Background } from "../background.ts";
+import { CliError } from "../cli-error.ts";
+import type { Context } from "../context.ts";
+import { ExitCode } from "../exit-code.ts";
+import { visible, visibleLines } from "../text/escape.ts";
+import type { RunFlags } from "./run.ts";
+
+export interface Detached {
+  readonly spec: string;
+  readonly runId: string;
+  /** Agreed to, a decimal of US dollars; null at the local service. */
+  readonly budget: string | null;
+}
+
+/** Milliseconds between two looks into the journal. */
+const LOOK_EVERY_MS = 100;
+const LAST_LINES = 15;
+
+/** Starts the run in a process of its own, waits until its journal has it, and says how to follow it. */
+export async function detach(context: Context, { spec, runId, budget }: Detached, flags: RunFlags): Promise<ExitCode> {
+  const { io, talk } = context;
+  if (io.background === null)
+    throw new CliError("USAGE", "no process can be started here", { next: "run without --detach" });
+  const journal = resolve(io.cwd, flags.journal ?? io.env.SHOWRUNNER_JOURNAL ?? ".showrunner/journal.db");
+  const log = join(dirname(journal), "logs", `${runId}.log`);
+  const { openSqliteJournal } = await import("../../index.ts");
+  const store = await openSqliteJournal(journal);
+  let child: Background;
+  let end: "begun" | number | null;
+  try {
+    if ((await store.run(runId)) !== null) {
+      const next = `showrunner resume ${visible(runId)}   (or choose another --id)`;
+      throw new CliError("USAGE", `Run ${visible(runId)} is there already`, { next });
+    }
+    child = io.background(argumentsOf(spec, runId, budget, flags), log);
+    end = await begun(store, runId, child.ended);
+  } finally {
+    await store.close();
+  }
+  if (end !== "begun") {
+    const said = (await readFile(log, "utf8").catch(() => "")).trimEnd().split("\n").slice(-LAST_LINES).join("\n");
+    talk.say(visibleLines(said));
+    throw new CliError("USAGE", `The run did not begin; its process ended with ${end ?? "a signal"}`, {
+      next: `the same without --detach, or look into ${visible(log)}`,
+      exitCode: end === ExitCode.refused ? ExitCode.refused : ExitCode.failed,
+    });
+  }
+  if (flags.json) talk.printJson({ id: runId, pid: child.pid ?? null, log });
+  else talk.print(visible(runId));
+  talk.say(`Run ${visible(runId)} goes on in process ${child.pid}; it writes to ${visible(log)}`);
+  talk.say(`Next: showrunner events ${visible(runId)} --follow`);
+  talk.say(`      showrunner stop ${visible(runId)}      (submits nothing more)`);
+  talk.say("      showrunner dashboard");
+  return ExitCode.done;
+}
+
+async function begun(
+  store: JournalStore,
+  runId: string,
+  ended: Promise<number | null>,
+): Promise<"begun" | number | null> {
+  const over = ended.then((code) => ({ code }));
+  for (;;) {
+    if ((await store.run(runId)) !== null) return "begun";
+    const end = await Promise.race([over, delay(LOOK_EVERY_MS, null)]);
+    // A short run may be through before it was seen.
+    if (end !== null) return (await store.run(runId)) !== null ? "begun" : end.code;
+  }
+}
+
+function argumentsOf(spec: string, runId: string, budget: string | null, flags: RunFlags): readonly string[] {
+  const value = (name: string, given: string | undefined | null) => (given == null ? [] : [`--${name}`, given]);
+  return [
+    "run",
+    spec,
+    ...value("id", runId),
+    ...value("budget", budget),
+    ...value("input", flags.input),
+    ...(flags.i ?? []).flatMap((one) => ["-i", one]),
+    ...value("out", flags.out),
+    ...value("concurrency", flags.concurrency),
+    ...value("max-unquoted", flags.maxUnquoted),
+    ...value("profile", flags.profile),
+    ...(flags.reuse ? ["--reuse"] : []),
+    ...(flags.local ? ["--local"] : []),
+    ...value("base-url", flags.baseUrl),
+    ...value("journal", flags.journal),
+  ];
+}

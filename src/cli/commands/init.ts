@@ -1,0 +1,65 @@
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
+import { CliError } from "../cli-error.ts";
+import type { Context } from "../context.ts";
+import { ExitCode } from "../exit-code.ts";
+import { STARTER } from "../init/starter.ts";
+import { visible } from "../text/escape.ts";
+
+export interface InitFlags {
+  readonly json?: boolean;
+}
+
+const IGNORED = ".showrunner/";
+
+/** `showrunner init`: a pipeline to begin with, and what git should not keep. Overwrites nothing. */
+export async function init(context: Context, file: string, flags: InitFlags): Promise<ExitCode> {
+  const { io, talk } = context;
+  const path = resolve(io.cwd, file);
+  if (!/\.m?ts$/.test(path)) {
+    throw new CliError("USAGE", `${visible(file)} is no name for a TypeScript file`, {
+      next: "showrunner init film.ts",
+    });
+  }
+  await mkdir(dirname(path), { recursive: true });
+  if (!(await written(path, STARTER))) {
+    throw new CliError("USAGE", `${visible(file)} is there already, and nothing is overwritten`, {
+      next: "name another file: showrunner init another.ts",
+    });
+  }
+  const isIgnored = await ignore(resolve(io.cwd, ".gitignore"));
+  const tsconfig = await readFile(resolve(io.cwd, "tsconfig.json"), "utf8").catch(() => null);
+  if (flags.json) talk.printJson({ file: path, gitignore: isIgnored ? "had it" : "added" });
+  else talk.print(visible(path));
+  if (!isIgnored) talk.say(`.gitignore now leaves out ${IGNORED} (journal, media and the local service's data)`);
+  if (tsconfig === null || !tsconfig.includes("allowImportingTsExtensions")) {
+    talk.say("For your editor, tsconfig.json wants these compilerOptions (the command line itself needs none):");
+    talk.say(
+      '  "module": "nodenext", "strict": true, "noEmit": true, "erasableSyntaxOnly": true, "allowImportingTsExtensions": true',
+    );
+  }
+  talk.say(`Next: showrunner plan ${visible(file)}   (prices and checks, spends nothing)`);
+  talk.say(`      showrunner run ${visible(file)} --local   (real little media on this machine, play money)`);
+  return ExitCode.done;
+}
+
+/** False when there is such a file already. */
+async function written(path: string, text: string): Promise<boolean> {
+  try {
+    await writeFile(path, text, { flag: "wx" });
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
+    throw error;
+  }
+}
+
+/** Adds our line to a .gitignore; true when it stood there before. */
+async function ignore(path: string): Promise<boolean> {
+  const before = await readFile(path, "utf8").catch(() => "");
+  const lines = before.split(/\r?\n/).map((line) => line.trim().replace(/^\//, ""));
+  if (lines.includes(IGNORED) || lines.includes(".showrunner")) return true;
+  const gap = before === "" || before.endsWith("\n") ? "" : "\n";
+  await writeFile(path, `${before}${gap}${IGNORED}\n`);
+  return false;
+}

@@ -1,0 +1,85 @@
+import { resolve } from "node:path";
+import type { Catalog, CatalogChange, Problem, Showrunner } from "../../index.ts";
+import { CliError } from "../cli-error.ts";
+import { type Context, type ServiceFlags, withShowrunner } from "../context.ts";
+import { ExitCode } from "../exit-code.ts";
+import { readInput } from "../input/read-input.ts";
+import { loadPipeline } from "../load/pipeline-file.ts";
+import { problemList } from "../report/problem-list.ts";
+import { wireForm } from "../service/present.ts";
+import { visible } from "../text/escape.ts";
+
+export interface ModelsDiffFlags extends ServiceFlags {
+  readonly snapshot?: string;
+  readonly with?: string;
+  readonly input?: string;
+  readonly i?: readonly string[];
+  readonly json?: boolean;
+}
+
+/** What the service's catalog of now makes of a pipeline. */
+interface Checked {
+  readonly file: string;
+  readonly ok: boolean;
+  readonly problems: readonly Problem[];
+}
+
+/** `showrunner models diff`: what changed since the snapshot was pulled, and what that breaks in pipelines. */
+export async function modelsDiff(
+  context: Context,
+  files: readonly string[],
+  flags: ModelsDiffFlags,
+): Promise<ExitCode> {
+  const { io, talk } = context;
+  const { diffCatalogs, pullCatalog } = await import("../../index.ts");
+  const before = await snapshot(flags.snapshot ?? "catalog.json", io.cwd);
+  return withShowrunner(flags, async (show) => {
+    const after =
+      flags.with === undefined ? await pullCatalog(show.client, before) : await snapshot(flags.with, io.cwd);
+    const changes = diffCatalogs(before, after);
+    const pipelines: Checked[] = [];
+    for (const file of files) pipelines.push(await check(show, file, context, flags));
+    if (flags.json) talk.printJson({ changes: wireForm(changes), pipelines });
+    else say(changes, pipelines, context);
+    const broken = changes.filter(({ isBreaking }) => isBreaking).length;
+    const wrong = pipelines.filter(({ ok }) => !ok);
+    talk.say(
+      `${changes.length} changes, ${broken} of them breaking${files.length > 0 ? `; ${wrong.length} of ${files.length} pipelines no longer fit` : ""}.`,
+    );
+    if (changes.length > 0) talk.say("Next: showrunner models pull   (writes the new catalog and its types)");
+    return broken > 0 || wrong.length > 0 ? ExitCode.failed : ExitCode.done;
+  });
+}
+
+async function snapshot(file: string, cwd: string): Promise<Catalog> {
+  const { readSnapshot } = await import("../../index.ts");
+  try {
+    return await readSnapshot(resolve(cwd, file));
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new CliError("USAGE", `no catalog to compare with: ${visible(why)}`, {
+      next: "showrunner models pull   (writes catalog.json), or name one: --snapshot FILE",
+      cause,
+    });
+  }
+}
+
+async function check(show: Showrunner, file: string, { io }: Context, flags: ModelsDiffFlags): Promise<Checked> {
+  const { pipeline } = await loadPipeline(file, io.cwd);
+  const made = await show.plan(pipeline, await readInput({ input: flags.input, assignments: flags.i }, io.cwd));
+  return { file, ok: made.ok, problems: made.ok ? [] : made.problems };
+}
+
+function say(changes: readonly CatalogChange[], pipelines: readonly Checked[], { talk }: Context): void {
+  let model = "";
+  for (const change of changes) {
+    if (change.model !== model) talk.print(visible(change.model));
+    ({ model } = change);
+    const mark = change.isBreaking ? "BREAKS" : "      ";
+    talk.print(`  ${mark}  ${change.field === null ? "" : `${visible(change.field)}: `}${visible(change.message)}`);
+  }
+  for (const { file, ok, problems } of pipelines) {
+    talk.print(`${ok ? "ok    " : "BROKEN"}  ${visible(file)}`);
+    if (!ok) talk.print(problemList(problems));
+  }
+}

@@ -1,0 +1,63 @@
+import { stat, statfs } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
+import type { RunRow } from "../../index.ts";
+import { CliError } from "../cli-error.ts";
+import type { ServiceFlags } from "../context.ts";
+import { explainError } from "../explain-error.ts";
+import type { Io } from "../io.ts";
+import { visible } from "../text/escape.ts";
+import { type Finding, failed, fine } from "./finding.ts";
+
+/** Less room than this, and a film may not fit any more. */
+const LITTLE_ROOM_BYTES = 500_000_000;
+/** Runs that are looked at more closely. */
+const LOOKED_AT = 50;
+
+/** Opens the journal, which checks it, and looks at what lies in it and how much room there is. */
+export async function journalFindings(io: Io, flags: ServiceFlags): Promise<readonly Finding[]> {
+  const path = resolve(io.cwd, flags.journal ?? io.env.SHOWRUNNER_JOURNAL ?? ".showrunner/journal.db");
+  try {
+    const { openSqliteJournal } = await import("../../index.ts");
+    const store = await openSqliteJournal(path);
+    try {
+      const rows = await store.runs();
+      await readNewest(rows, (runId) => store.read(runId));
+      const facts = await stat(path);
+      const unfinished = rows.filter(({ status }) => status === "running" || status === "paused").length;
+      const said = `${rows.length} runs, ${unfinished} unfinished, ${megabytes(facts.size)}, the newest read whole: ${visible(path)}`;
+      return [fine("journal", said), await room(dirname(path))];
+    } finally {
+      await store.close();
+    }
+  } catch (error) {
+    const { message, next } = error instanceof CliError ? error : explainError(error, io.env);
+    return [failed("journal", message, next)];
+  }
+}
+
+/** Events number from 1 without a gap; anything else was damaged or cut. */
+async function readNewest(
+  rows: readonly RunRow[],
+  read: (runId: string) => Promise<readonly { readonly seq: number }[]>,
+): Promise<void> {
+  for (const { runId, lastSeq } of rows.slice(0, LOOKED_AT)) {
+    const events = await read(runId);
+    if (events.length >= lastSeq && events.every(({ seq }, at) => seq === at + 1)) continue;
+    throw new CliError("USAGE", `Run ${visible(runId)} has gaps in its events`, {
+      next: "restore the journal from a copy",
+    });
+  }
+}
+
+async function room(folder: string): Promise<Finding> {
+  const { bavail, bsize } = await statfs(folder);
+  const free = bavail * bsize;
+  const said = `${megabytes(free)} free for journal and media`;
+  return free < LITTLE_ROOM_BYTES
+    ? failed("disk", said, "showrunner gc   (removes old finished runs and their media)")
+    : fine("disk", said);
+}
+
+function megabytes(bytes: number): string {
+  return bytes < 1e9 ? `${(bytes / 1e6).toFixed(1)} MB` : `${(bytes / 1e9).toFixed(1)} GB`;
+}

@@ -1,0 +1,116 @@
+import { randomUUID } from "node:crypto";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Client } from "../../api/index.ts";
+import { CliError } from "../cli-error.ts";
+import type { Context } from "../context.ts";
+import { explainError } from "../explain-error.ts";
+import { visible } from "../text/escape.ts";
+import { type Finding, failed, fine, unknown } from "./finding.ts";
+
+const PATIENCE_MS = 10_000;
+
+export interface WebhookFlags {
+  /** The address at which the service would reach this machine. */
+  readonly webhookUrl?: string;
+  /** Where that address leads on this machine. */
+  readonly webhookPort?: string;
+}
+
+export interface WebhookTarget {
+  readonly url: URL;
+  readonly port: number;
+}
+
+/** What the flags name, or null; refuses what is no address or port. */
+export function webhookTarget({ webhookUrl, webhookPort }: WebhookFlags): WebhookTarget | null {
+  if (webhookUrl === undefined) return null;
+  return { url: new URL(checkedUrl(webhookUrl)), port: checkedPort(webhookPort) };
+}
+
+/** What is set at the service, and whether a public address leads to this machine; without one that stays unknown. */
+export async function webhookFindings(
+  context: Context,
+  client: Client,
+  target: WebhookTarget | null,
+): Promise<readonly Finding[]> {
+  const set = await defaultWebhook(context, client);
+  if (target === null) {
+    const how = "showrunner doctor --webhook-url https://… --webhook-port 8080   (listens there for a moment)";
+    return [set, unknown("reachable", "nobody said at which public address the service would reach this machine", how)];
+  }
+  return [set, await reachable(target)];
+}
+
+async function defaultWebhook({ io }: Context, client: Client): Promise<Finding> {
+  try {
+    const { url, enabled } = await client.webhooks.default.get();
+    if (!url) return fine("webhooks", "no default webhook is set; runs follow their jobs by stream and poll");
+    const said = `${enabled ? "sent to" : "set but disabled:"} ${visible(url)}`;
+    return {
+      ...fine("webhooks", said),
+      next: enabled ? "showrunner webhooks test   (has the service send one there)" : null,
+    };
+  } catch (error) {
+    const { message } = explainError(error, io.env);
+    return /NOT_FOUND|404/.test(message)
+      ? fine("webhooks", "no default webhook is set; runs follow their jobs by stream and poll")
+      : unknown("webhooks", message);
+  }
+}
+
+/** Sends a word to the public address and waits for it here, behind it. */
+async function reachable({ url, port }: WebhookTarget): Promise<Finding> {
+  const word = randomUUID();
+  let isHeard = false;
+  const server = createServer((request, response) => {
+    if (request.headers["x-showrunner-doctor"] === word) isHeard = true;
+    response.writeHead(204).end();
+    request.resume();
+  });
+  try {
+    await new Promise<void>((done, refused) => server.once("error", refused).listen(port, "127.0.0.1", done));
+    const { port: own } = server.address() as AddressInfo;
+    const signal = AbortSignal.timeout(PATIENCE_MS);
+    const answer = await fetch(url, {
+      method: "POST",
+      headers: { "x-showrunner-doctor": word },
+      signal,
+      redirect: "manual",
+    });
+    await answer.body?.cancel();
+    return isHeard
+      ? fine("reachable", `${visible(url.origin)} leads to port ${own} of this machine`)
+      : failed(
+          "reachable",
+          `${visible(url.origin)} answered ${answer.status}, but not from port ${own} here`,
+          "check where the address forwards to",
+        );
+  } catch (error) {
+    const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+    const why = cause instanceof Error ? cause.message : String(cause);
+    return failed(
+      "reachable",
+      `${visible(url.origin)}: ${visible(why)}`,
+      "check the address, its tunnel and --webhook-port",
+    );
+  } finally {
+    server.closeAllConnections();
+    server.close();
+  }
+}
+
+function checkedUrl(text: string): string {
+  if (/^https?:\/\//.test(text) && URL.canParse(text)) return text;
+  throw new CliError("USAGE", `--webhook-url ${visible(text)} is no web address`, {
+    next: "write it with https://, as the service would call it",
+  });
+}
+
+function checkedPort(text: string | undefined): number {
+  const port = Number(text);
+  if (text !== undefined && /^\d+$/.test(text) && port >= 1 && port <= 65_535) return port;
+  throw new CliError("USAGE", "--webhook-url needs the port on this machine that it leads to", {
+    next: "add --webhook-port 8080",
+  });
+}

@@ -1,0 +1,15 @@
+/** Flags that change what a plan is and costs. */
+export interface QuoteFlags {
+  readonly maxUnquoted?: string;
+  readonly profile?: string;
+  readonly reuse?: boolean;
+}
+
+/** What pricing takes from the flags. */
+export function quoteOptions(flags: QuoteFlags) {
+  return {
+    ...(flags.maxUnquoted !== undefined && { maxUnquoted: flags.maxUnquoted }),
+    ...(flags.profile !== undefined && { profile: flags.profile }),
+    ...(flags.reuse && { reuse: true }),
+  };
+}

@@ -1,0 +1,65 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { cli, emptyFolder, root } from "./support/cli.ts";
+import { type ServiceProcess, startService } from "./support/service.ts";
+
+const recipe = join(root, "recipes/image-to-video.ts");
+let service: ServiceProcess;
+beforeAll(async () => {
+  service = await startService(["--stub"]);
+});
+afterAll(() => service.stop());
+
+describe("run --detach", () => {
+  test("goes on in a process of its own, writes a log, and says how to follow it", async () => {
+    const cwd = emptyFolder();
+    const options = { cwd, env: service.env };
+    const begun = await cli(
+      ["run", recipe, "--budget", "2", "--id", "film", "--detach", "-i", "scene=a 'quay' $HOME"],
+      options,
+    );
+    expect(begun.code, begun.stderr).toBe(0);
+    expect(begun.stdout).toBe("film\n");
+    expect(begun.stderr).toContain("Next: showrunner events film --follow");
+    const followed = await cli(["events", "film", "--follow"], options);
+    expect(followed.stdout).toContain("run succeeded");
+    expect(existsSync(join(cwd, "out/film/video.mp4"))).toBe(true);
+    expect(readFileSync(join(cwd, ".showrunner/logs/film.log"), "utf8")).toContain("picture: succeeded");
+    expect((await cli(["events", "film", "--json"], options)).stdout).toContain("a 'quay' $HOME");
+  });
+
+  test("prints one document with --json, and makes up an id", async () => {
+    const cwd = emptyFolder();
+    const { code, stdout } = await cli(["run", recipe, "--budget", "2", "--detach", "--json"], {
+      cwd,
+      env: service.env,
+    });
+    expect(code).toBe(0);
+    const { id, pid, log } = JSON.parse(stdout) as { readonly id: string; readonly pid: number; readonly log: string };
+    expect(id).toMatch(/^image-to-video-[0-9a-f]{8}$/);
+    expect(pid).toBeGreaterThan(0);
+    expect(log).toBe(join(cwd, ".showrunner/logs", `${id}.log`));
+    await cli(["events", id, "--follow"], { cwd, env: service.env });
+  });
+
+  test("a run that cannot begin says why, and nothing is left running", async () => {
+    const cwd = emptyFolder();
+    const poor = await cli(["run", recipe, "--budget", "0.01", "--id", "poor", "--detach"], { cwd, env: service.env });
+    expect(poor.code).toBe(2);
+    expect(poor.stderr).toMatch(/budget[\s\S]*did not begin/);
+    const nobody = await cli(["run", recipe, "--detach"], { cwd, env: service.env });
+    expect(nobody.code).toBe(2);
+    expect(nobody.stderr).toContain("--budget");
+  });
+
+  test("an id that is taken is refused before a process is started", async () => {
+    const cwd = emptyFolder();
+    const again = () => cli(["run", recipe, "--budget", "2", "--id", "twice", "--detach"], { cwd, env: service.env });
+    expect((await again()).code).toBe(0);
+    await cli(["events", "twice", "--follow"], { cwd, env: service.env });
+    const second = await again();
+    expect(second.code).toBe(2);
+    expect(second.stderr).toContain("Next: showrunner resume twice");
+  });
+});

@@ -1,0 +1,91 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { cli, emptyFolder } from "./support/cli.ts";
+import { type ServiceProcess, startService } from "./support/service.ts";
+
+interface Finding {
+  readonly check: string;
+  readonly state: "ok" | "fail" | "unknown";
+  readonly ok: boolean;
+  readonly detail: string;
+}
+
+let service: ServiceProcess;
+beforeAll(async () => {
+  service = await startService(["--stub"]);
+});
+afterAll(() => service.stop());
+
+async function doctor(args: readonly string[] = [], cwd = emptyFolder(), env = service.env) {
+  const { code, stdout, stderr } = await cli(["doctor", "--json", ...args], { cwd, env });
+  const findings = stdout === "" ? [] : (JSON.parse(stdout) as readonly Finding[]);
+  return { code, stderr, find: (check: string) => findings.find((one) => one.check === check) };
+}
+
+/** A free port of the loopback, given back. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await new Promise((listening) => server.once("listening", listening));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((closed) => server.close(closed));
+  return port;
+}
+
+describe("doctor", () => {
+  test("finds everything in order, and says what it cannot know", async () => {
+    const { code, find } = await doctor();
+    expect(code).toBe(0);
+    for (const check of ["node", "credential", "journal", "disk", "service", "balance", "clock", "webhooks"]) {
+      expect(find(check), check).toMatchObject({ state: "ok", ok: true });
+    }
+    expect(find("reachable")).toMatchObject({ state: "unknown", ok: true });
+  });
+
+  test("sees a clock that is wrong", async () => {
+    const operator = new URL("/_local/clock", service.baseUrl);
+    const headers = { "content-type": "application/json" };
+    await fetch(operator, { method: "POST", headers, body: JSON.stringify({ advance_ms: 600_000 }) });
+    const { code, find } = await doctor();
+    expect(find("clock")).toMatchObject({ state: "fail" });
+    expect(find("clock")?.detail).toMatch(/service's clock is (10 min|9 min 5\d)/);
+    expect(code).toBe(1);
+  });
+
+  test("a damaged journal is a finding, and the service is left alone", async () => {
+    const cwd = emptyFolder();
+    mkdirSync(join(cwd, ".showrunner"));
+    writeFileSync(join(cwd, ".showrunner/journal.db"), "this is no journal");
+    const { code, find } = await doctor([], cwd);
+    expect(code).toBe(1);
+    expect(find("journal")).toMatchObject({ state: "fail" });
+    expect(find("service")).toBeUndefined();
+  });
+
+  test("without a service that answers, says so and what to do", async () => {
+    const env = { SHOWRUNNER_BASE_URL: `http://127.0.0.1:${await freePort()}/v3`, SHOWRUNNER_API_KEY: "a:b" };
+    const { code, find, stderr } = await doctor([], emptyFolder(), env);
+    expect(code).toBe(1);
+    expect(find("service")).toMatchObject({ state: "fail" });
+    expect(stderr).toMatch(/Next: \S/);
+  });
+
+  test("an address that leads here is heard, one that leads elsewhere is not", async () => {
+    const port = await freePort();
+    const here = await doctor(["--webhook-url", `http://127.0.0.1:${port}/hook`, "--webhook-port", String(port)]);
+    expect(here.find("reachable")).toMatchObject({ state: "ok" });
+    const elsewhere = await doctor(["--webhook-url", service.baseUrl, "--webhook-port", String(port)]);
+    expect(elsewhere.find("reachable")).toMatchObject({ state: "fail" });
+  });
+
+  test.each([
+    [["--webhook-url", "ftp://x"], "is no web address"],
+    [["--webhook-url", "https://example.test"], "needs the port"],
+  ])("refuses %j before anything is opened", async (args, message) => {
+    const { code, stderr } = await doctor(args);
+    expect(code).toBe(2);
+    expect(stderr).toContain(message);
+  });
+});

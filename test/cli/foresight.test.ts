@@ -1,0 +1,126 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { forecastLines } from "../../src/cli/report/forecast-lines.ts";
+import { cli, emptyFolder, root } from "./support/cli.ts";
+import { type ServiceProcess, startService } from "./support/service.ts";
+
+const recipe = join(root, "recipes/image-to-video.ts");
+let service: ServiceProcess;
+const cwd = emptyFolder();
+beforeAll(async () => {
+  service = await startService(["--stub"]);
+  const { code, stderr } = await cli(["run", recipe, "--budget", "2", "--id", "first"], { cwd, env: service.env });
+  expect(code, stderr).toBe(0);
+});
+afterAll(() => service.stop());
+
+const plan = (...args: readonly string[]) => cli(["plan", recipe, ...args], { cwd, env: service.env });
+
+describe("plan foretells", () => {
+  test("requests by each way of following, and the time that the key's limit makes of them", async () => {
+    const { stdout } = await plan("--rate-limit", "4/60");
+    expect(stdout).toMatch(
+      /Expected to take 2 min 00 s at 4 requests\/min|Expected to take .* by polling, .* by stream/,
+    );
+    expect(stdout).toMatch(/API requests: \d+ by polling, 8 by stream, 6 by webhook/);
+  });
+
+  test("no time before the models have run here", async () => {
+    const { stdout } = await cli(["plan", recipe], { cwd: emptyFolder(), env: service.env });
+    expect(stdout).toContain("No forecast of time yet: image-1, video-1 have not run here");
+  });
+
+  test("the same in one document with --json", async () => {
+    const { stdout } = await plan("--json", "--rate-limit", "60/60");
+    const { forecast } = JSON.parse(stdout) as { readonly forecast: Record<string, unknown> };
+    expect(forecast).toMatchObject({ unknownModels: [], requestsPerMinute: 60, expiryRisks: [] });
+  });
+
+  test("polling and stream apart where polling outlasts the limit, and what may expire", () => {
+    const lines = forecastLines({
+      unknownModels: [],
+      requestsPerMinute: 60,
+      byStrategy: {
+        poll: { requests: 2460, makespanMs: 41 * 60_000 },
+        stream: { requests: 400, makespanMs: 9 * 60_000 },
+        webhook: { requests: 300, makespanMs: 9 * 60_000 },
+      },
+      expiryRisks: ["old/\u001b[2Jpicture"],
+    });
+    expect(lines).toEqual([
+      "Expected to take 41 min 00 s at 60 requests/min by polling, 9 min 00 s by stream",
+      "API requests: 2460 by polling, 400 by stream, 300 by webhook",
+      "May expire at the service before their last use, since no copy is kept: old/\\u001b[2Jpicture",
+    ]);
+  });
+
+  test("a limit that is none is refused", async () => {
+    const { code, stderr } = await plan("--rate-limit", "many");
+    expect(code).toBe(2);
+    expect(stderr).toContain("--rate-limit 600/60");
+  });
+});
+
+describe("plan --against", () => {
+  test("a run: what changed, and what the part costs that would be made again", async () => {
+    const { stdout } = await plan("--against", "first", "-i", "motion=faster");
+    expect(stdout).toMatch(/Against first:\n {2}~ video\n {6}input\.prompt: .* → "faster"/);
+    expect(stdout).toMatch(/1 unchanged; 1 to be made, for \$0\.18/);
+    expect((await plan("--against", "first")).stdout).toContain("Against first: no difference.");
+  });
+
+  test("another file, in one document", async () => {
+    const { stdout } = await plan("--against", join(root, "recipes/talking-avatar.ts"), "--json");
+    const { against } = JSON.parse(stdout) as {
+      readonly against: { readonly added: readonly string[]; readonly removed: readonly string[] };
+    };
+    expect(against.added).toEqual(["picture"]);
+    expect(against.removed).toContain("voice");
+  });
+
+  test("a run that is not there is refused", async () => {
+    const { code, stderr } = await plan("--against", "nowhere");
+    expect(code).toBe(2);
+    expect(stderr).toContain("showrunner runs");
+  });
+});
+
+describe("models diff", () => {
+  test("lists what a new catalog changes, and the pipelines that it breaks", async () => {
+    const folder = emptyFolder();
+    const options = { cwd: folder, env: service.env };
+    await cli(["models", "pull"], options);
+    const file = join(folder, "catalog.json");
+    const now = readFileSync(file, "utf8");
+    expect((await cli(["models", "diff", recipe], options)).code).toBe(0);
+    writeFileSync(file, now.replaceAll('"video-1"', '"video-0"'));
+    const gone = await cli(["models", "diff", recipe, "--json"], options);
+    expect(gone.code).toBe(1);
+    const { changes, pipelines } = JSON.parse(gone.stdout) as {
+      readonly changes: readonly object[];
+      readonly pipelines: readonly object[];
+    };
+    expect(changes).toContainEqual({
+      model: "video-0",
+      field: null,
+      is_breaking: true,
+      message: "is no longer listed",
+    });
+    expect(pipelines).toEqual([{ file: recipe, ok: true, problems: [] }]);
+    const other = join(folder, "old.ts");
+    writeFileSync(
+      other,
+      `import { pipeline } from "showrunner"; import { z } from "zod";
+export default pipeline("old", { input: z.object({}), build: ({ job }) => ({ film: job("film", "video-0", { prompt: "x" }) }) });`,
+    );
+    const broken = await cli(["models", "diff", other], options);
+    expect(broken.stdout).toMatch(/BREAKS {2}is no longer listed[\s\S]*BROKEN {2}.*old\.ts\n {2}film {2}model/);
+  });
+
+  test("without a snapshot, says how to get one", async () => {
+    const { code, stderr } = await cli(["models", "diff"], { env: service.env });
+    expect(code).toBe(2);
+    expect(stderr).toContain("Next: showrunner models pull");
+  });
+});
