@@ -30,6 +30,7 @@ export type { Candidate, LocalFile, LocalFunction, TaskContext } from "./local-f
 export type { MediaKind } from "./media.ts";
 export { type Model, type ModelFacts, model, type UntypedInput } from "./model.ts";
 export { isPipeline, type Pipeline, type PipelineDefinition, pipeline } from "./pipeline.ts";
+export { fieldsOf, type Profile, type ProfileFields, type ProfileStep, type Profiles, swap } from "./profile.ts";
 export type {
   AudioResult,
   ImageResult,

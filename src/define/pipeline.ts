@@ -4,6 +4,7 @@ import { type Builder, wordsOf } from "./builder.ts";
 import type { DraftJson, Recorded } from "./draft.ts";
 import { IncludeError, PipelineDefinitionError } from "./errors.ts";
 import { pointerOf } from "./handle-value.ts";
+import type { Profiles } from "./profile.ts";
 import { type Recorder, startRecording } from "./recorder.ts";
 import type { Returns } from "./result.ts";
 import { isStepName } from "./step-name.ts";
@@ -18,6 +19,9 @@ export interface Pipeline<S extends z.ZodType = z.ZodType, R extends Returns = R
   readonly input: S;
   /** What becomes of the rest when a step fails, where the step does not say. Null: the default, `continue`. */
   readonly onFailure: FailurePolicy | null;
+  readonly profiles: Profiles;
+  /** Said of the people whose voices it clones; null when nothing was said. */
+  readonly consent: string | null;
   /** Writes down the steps for a parsed input. Runs once, at plan time. */
   build(builder: Builder<z.output<S>>): R;
 }
@@ -30,6 +34,13 @@ export interface PipelineDefinition<S extends z.ZodType, R extends Returns> {
    * run has succeeded once n of the returned results are there. Default `continue`.
    */
   readonly onFailure?: FailurePolicy | undefined;
+  /** Other ways to run it, by name: `draft` with cheaper models or shorter films. See {@link Profile}. */
+  readonly profiles?: Profiles | undefined;
+  /**
+   * That the people whose voices it clones agreed, and how that is known: goes into the manifest of every file that such
+   * a voice speaks in. A step's own `consent` counts more.
+   */
+  readonly consent?: string | undefined;
   /** Says the steps, and returns the handles whose results the run is for. Not async; loops and ifs are plain code. */
   build(builder: Builder<z.output<S>>): R;
 }
@@ -52,7 +63,9 @@ export function pipeline<S extends z.ZodType, R extends Returns>(
   if (typeof definition.build !== "function") refuse("build must be a function that returns handles");
   const onFailure = definition.onFailure === undefined ? null : failurePolicy(definition.onFailure);
   if (definition.onFailure !== undefined && onFailure === null) refuse(FAILURE_POLICIES);
-  const made: Pipeline<S, R> = { name, input, onFailure, build: (builder) => definition.build(builder) };
+  const { profiles = {}, consent = null } = definition;
+  const build: Pipeline<S, R>["build"] = (builder) => definition.build(builder);
+  const made: Pipeline<S, R> = { name, input, onFailure, profiles, consent, build };
   Object.defineProperty(made, PIPELINE, { value: true });
   return Object.freeze(made);
 }

@@ -30,7 +30,16 @@ import { compareWithService, type ReconcileReport } from "./reconcile.ts";
 import type { ResultsOf } from "./results.ts";
 import { PastResults, takenBy } from "./reuse.ts";
 import { RunShelf } from "./run-shelf.ts";
-import type { CompareOptions, OpenOptions, ResumeOptions, RunHandle, RunOptions, Showrunner } from "./showrunner.ts";
+import type {
+  CompareOptions,
+  OpenOptions,
+  PlanOptions,
+  QuoteOptions,
+  ResumeOptions,
+  RunHandle,
+  RunOptions,
+  Showrunner,
+} from "./showrunner.ts";
 import { Spending, type SpendingLimits } from "./spending.ts";
 
 export interface Parts {
@@ -70,7 +79,10 @@ export class EmbeddedShowrunner implements Showrunner {
     const account = accountOf({ baseUrl: origin, keyId: client.keyId });
     this.#past = new PastResults({ ...{ client, store, media, account }, shelf: this.#shelf, now: this.#now });
     const recent = () => this.#shelf.all(REMEMBERED_RUNS);
-    this.#planner = new Planner({ client, media, handles: this.#handles, now: this.#now, recent });
+    this.#planner = new Planner({
+      ...{ client, media, recent, service: kind, past: this.#past },
+      ...{ handles: this.#handles, now: this.#now },
+    });
     this.#spending = new Spending({
       ...{ client, store, now: this.#now },
       account: accountOf({ baseUrl: origin, keyId: client.keyId }),
@@ -85,17 +97,14 @@ export class EmbeddedShowrunner implements Showrunner {
     });
   }
 
-  async plan(pipeline: Pipeline, input: unknown) {
-    const made = await this.#planner.plan(pipeline, input);
+  async plan(pipeline: Pipeline, input: unknown, options: PlanOptions = {}) {
+    const made = await this.#planner.plan(pipeline, input, options);
     return made.ok ? { ok: true as const, plan: made.plan } : made;
   }
 
-  async quote(
-    pipeline: Pipeline,
-    input: unknown,
-    options: { readonly maxUnquoted?: string | undefined } = {},
-  ): Promise<Quote> {
-    return this.#planner.quote(pipeline, input, usdOption("maxUnquoted", options.maxUnquoted));
+  async quote(pipeline: Pipeline, input: unknown, { maxUnquoted, profile, reuse }: QuoteOptions = {}): Promise<Quote> {
+    const maxUnquotedMicros = usdOption("maxUnquoted", maxUnquoted);
+    return this.#planner.quote(pipeline, input, { maxUnquotedMicros, profile, reuse });
   }
 
   async run<S extends z.ZodType, R extends Returns>(
@@ -108,9 +117,10 @@ export class EmbeddedShowrunner implements Showrunner {
     const budgetMicros = usdOption("budget", options.budget);
     const maxUnquotedMicros = usdOption("maxUnquoted", options.maxUnquoted);
     const limits = limitsOf(options.concurrency);
-    const made = await this.#planner.plan(pipeline, input);
+    const { reuse = false } = options;
+    const made = await this.#planner.plan(pipeline, input, options);
     if (!made.ok) throw new PlanProblemsError(made.problems);
-    const quote = await this.#planner.price(made.plan, maxUnquotedMicros);
+    const quote = await this.#planner.price(made.plan, { maxUnquotedMicros, reuse });
     if (!quote.ok) throw new PlanProblemsError(quote.problems);
     const most = quote.totalMicros.max ?? quote.totalMicros.min;
     if (budgetMicros !== null && most > budgetMicros) throw new OverBudgetError(most, budgetMicros);
@@ -127,6 +137,10 @@ export class EmbeddedShowrunner implements Showrunner {
       quoteMicros: quote.totalMicros.max,
       outDir: resolve(options.outDir ?? join("out", id)),
       source: options.source ?? null,
+      ...(reuse && { reuse }),
+      ...(made.profile !== null && { profile: made.profile }),
+      ...(options.manifests === false && { manifests: false as const }),
+      ...(pipeline.consent != null && { consent: pipeline.consent }),
     };
     await this.#store.createRun(id, planned, this.#now());
     const { signal } = options;

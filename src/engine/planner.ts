@@ -1,28 +1,53 @@
 import type { Client } from "../api/index.ts";
 import { type Catalog, fetchCatalog } from "../catalog/index.ts";
-import type { Pipeline } from "../define/index.ts";
+import type { Draft, Pipeline } from "../define/index.ts";
 import type { RunState } from "../journal/state.ts";
-import { type Draft, draft, filesOf, makePlan, modelsOf, type PlanOutcome } from "../plan/index.ts";
-import type { Plan, Problem } from "../plan/plan.ts";
+import {
+  type AppliedProfile,
+  applyProfile,
+  draft,
+  filesOf,
+  makePlan,
+  modelsOf,
+  type PlanOutcome,
+  profileModels,
+  profileNamed,
+  profileProblems,
+} from "../plan/index.ts";
+import type { Plan, PlanStep, Problem } from "../plan/plan.ts";
 import { EstimateCache } from "./estimates.ts";
 import type { UploadHandles } from "./handles.ts";
 import { measureFiles } from "./measure-files.ts";
 import type { MediaStore } from "./media-store.ts";
+import { outlookOf } from "./outlook.ts";
 import { pastDurations } from "./past-durations.ts";
 import { pricePlan, type Quote } from "./quote.ts";
+import type { PastResults } from "./reuse.ts";
 
 /** Catalog entries and estimates are believed for so long, milliseconds. */
 const CACHE_MS = 5 * 60_000;
 
-export type Planned = Extract<PlanOutcome, { readonly ok: true }> & { readonly draft: Draft };
+export type Planned = Extract<PlanOutcome, { readonly ok: true }> & {
+  readonly draft: Draft;
+  /** The profile that it was planned with; null: as it is written. */
+  readonly profile: AppliedProfile | null;
+};
 
 export interface PlannerParts {
   readonly client: Client;
+  readonly service: "hosted" | "local";
   readonly media: MediaStore;
   readonly handles: UploadHandles;
   readonly now: () => number;
+  readonly past: PastResults;
   /** The newest runs, which expected durations are learnt from. */
   readonly recent: () => Promise<readonly RunState[]>;
+}
+
+export interface PricingOptions {
+  readonly maxUnquotedMicros: number | null;
+  /** Whether what an earlier run made is priced at zero. Default false. */
+  readonly reuse?: boolean | undefined;
 }
 
 /** Turns pipelines into plans and plans into quotes. Reads the catalog, asks for estimates, spends nothing. */
@@ -36,26 +61,39 @@ export class Planner {
     this.estimates = new EstimateCache(parts.client, parts.now, CACHE_MS);
   }
 
+  /** Plans it as written, or as one of its profiles would have it. */
   async plan(
     pipeline: Pipeline,
     input: unknown,
+    { profile: name }: { readonly profile?: string | undefined } = {},
   ): Promise<Planned | { readonly ok: false; readonly problems: readonly Problem[] }> {
     const drafted = draft(pipeline, input);
-    if (drafted.draft === null) return { ok: false, problems: drafted.problems };
-    const made = await this.planDraft(drafted.draft);
-    const problems = [...drafted.problems, ...(made.ok ? [] : made.problems)];
-    return made.ok && problems.length === 0 ? { ...made, draft: drafted.draft } : { ok: false, problems };
+    const chosen = name === undefined ? { profile: null } : this.#profile(pipeline, name);
+    const wrong = "problem" in chosen ? [chosen.problem] : [];
+    if (drafted.draft === null) return { ok: false, problems: [...wrong, ...drafted.problems] };
+    const profile = "problem" in chosen ? null : chosen.profile;
+    const made = await this.planDraft(drafted.draft, profile);
+    const problems = [...wrong, ...drafted.problems, ...(made.ok ? [] : made.problems)];
+    return made.ok && problems.length === 0 ? { ...made, draft: drafted.draft, profile } : { ok: false, problems };
   }
 
-  async planDraft(drafted: Draft): Promise<PlanOutcome> {
-    const files = await measureFiles(filesOf(drafted));
-    const catalog = await this.#catalog(modelsOf(drafted));
-    return makePlan(drafted, { catalog, files });
+  async planDraft(drafted: Draft, profile: AppliedProfile | null = null): Promise<PlanOutcome> {
+    const wanted = profile === null ? drafted : applyProfile(drafted, profile);
+    const files = await measureFiles(filesOf(wanted));
+    const named = profile === null ? [] : profileModels(profile);
+    const catalog = await this.#catalog([...new Set([...modelsOf(wanted), ...named])]);
+    const made = makePlan(wanted, { catalog, files });
+    const wrong = profile === null ? [] : profileProblems(drafted, profile, catalog);
+    return wrong.length === 0 ? made : { ok: false, problems: [...wrong, ...(made.ok ? [] : made.problems)] };
   }
 
-  async quote(pipeline: Pipeline, input: unknown, maxUnquotedMicros: number | null): Promise<Quote> {
-    const made = await this.plan(pipeline, input);
-    if (made.ok) return this.price(made.plan, maxUnquotedMicros);
+  async quote(
+    pipeline: Pipeline,
+    input: unknown,
+    { maxUnquotedMicros, profile, reuse }: PricingOptions & { readonly profile?: string | undefined },
+  ): Promise<Quote> {
+    const made = await this.plan(pipeline, input, { profile });
+    if (made.ok) return this.price(made.plan, { maxUnquotedMicros, reuse });
     return {
       ok: false,
       problems: made.problems,
@@ -67,10 +105,20 @@ export class Planner {
     };
   }
 
-  async price(plan: Plan, maxUnquotedMicros: number | null): Promise<Quote> {
+  /** `only`: these steps of the plan, not all. */
+  async price(plan: Plan, options: PricingOptions, only?: readonly PlanStep[]): Promise<Quote> {
     const { handles, media, recent } = this.#parts;
+    const { maxUnquotedMicros, reuse = false } = options;
     const past = pastDurations(await recent());
-    return pricePlan(plan, { handles, estimates: this.estimates, media, past, maxUnquotedMicros });
+    const outlook = reuse ? await outlookOf(plan, this.#parts.past) : undefined;
+    return pricePlan(plan, { handles, estimates: this.estimates, media, past, maxUnquotedMicros, outlook }, only);
+  }
+
+  #profile(pipeline: Pipeline, name: string) {
+    const isLocal = pipeline.profiles?.[name]?.service === "local";
+    if (!isLocal || this.#parts.service === "local") return profileNamed(pipeline.profiles, name);
+    const message = `profile ${name} runs on the local service only; open it with local: true, or say --local`;
+    return { problem: { code: "profile-service", step: null, field: "profile", message } };
   }
 
   /** Read once for a quote and the run that follows it; the service has the last word anyway. */

@@ -7,6 +7,7 @@ import { journalError } from "./effects/service-trouble.ts";
 import type { EstimateCache } from "./estimates.ts";
 import type { UploadHandles } from "./handles.ts";
 import type { MediaStore } from "./media-store.ts";
+import type { Outlook } from "./outlook.ts";
 import { expectedMs, isKnown, type PastDurations } from "./past-durations.ts";
 import type { ExpiryRisk, RequestForecast } from "./prospects.ts";
 import { standIn } from "./stand-in.ts";
@@ -55,6 +56,8 @@ export interface Pricing {
   readonly media: MediaStore;
   readonly past: PastDurations;
   readonly maxUnquotedMicros: number | null;
+  /** What earlier runs made of it, where that is to be taken over. */
+  readonly outlook?: Outlook | undefined;
 }
 
 type Ref = Reference["$ref"];
@@ -74,10 +77,10 @@ export async function pricePlan(plan: Plan, pricing: Pricing, only: readonly Pla
     };
     const unquotable = (reason: string): StepPrice => ({ ...base, costMicros: null, basis: "unquotable", reason });
     const refs = referencesOf(step.input);
-    const pending = refs.filter((ref) => ref.as !== "upload");
+    const pending = refs.filter((ref) => ref.as !== "upload" && pricing.outlook?.resolved(ref) === undefined);
     const stands = new Map<string, Json>();
     for (const ref of refs) {
-      const stand = await standIn(step, ref, sources);
+      const stand = pricing.outlook?.resolved(ref) ?? (await standIn(step, ref, sources));
       if (stand === null) return { ...unquotable(`${ref.step} does not exist yet`), basis: "provisional" };
       stands.set(refKey(ref), stand);
     }
@@ -96,8 +99,10 @@ export async function pricePlan(plan: Plan, pricing: Pricing, only: readonly Pla
   };
 
   const prices = await Promise.all(
-    only.map((step): StepPrice | Promise<StepPrice> =>
-      step.kind === "job" ? price(step) : unpriced(plan, step, pricing.maxUnquotedMicros),
+    only.map(
+      (step): StepPrice | Promise<StepPrice> =>
+        foreseen(step, pricing.outlook) ??
+        (step.kind === "job" ? price(step) : unpriced(plan, step, pricing.maxUnquotedMicros)),
     ),
   );
   problems.push(...priceProblems(only, prices));
@@ -112,6 +117,16 @@ export async function pricePlan(plan: Plan, pricing: Pricing, only: readonly Pla
     criticalPath: critical.path,
     forecastMs: isForeseen ? critical.lengthMs : null,
   };
+}
+
+/** What surely costs nothing: what an earlier run made, and what nobody needs since. */
+function foreseen(step: PlanStep, outlook: Outlook | undefined): StepPrice | null {
+  const base = { step: step.path, model: "model" in step ? step.model : null, costMicros: 0, maxCostMicros: 0 };
+  const found = outlook?.reused.get(step.path);
+  if (found !== undefined)
+    return { ...base, basis: "reused", reason: `made by ${found.from.step} of run ${found.from.runId}` };
+  const state = outlook?.state.steps[step.path];
+  return state?.status === "skipped" ? { ...base, basis: "free", reason: state.reason } : null;
 }
 
 /** Steps that the service does not quote: free ones, and those that run under a maximum only. */

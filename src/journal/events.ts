@@ -1,4 +1,5 @@
 import type { Json, Plan, PlanStep, Reference } from "../plan/plan.ts";
+import type { AppliedProfile } from "../plan/profile.ts";
 
 /** Version of the event shapes below; stored with every event. */
 export const EVENT_VERSION = 1;
@@ -93,7 +94,7 @@ export type RunEvent =
       /** Whether steps take over what earlier runs made from the very same. Absent: no. */
       readonly reuse?: true;
       /** The profile that the plan was made with. */
-      readonly profile?: string;
+      readonly profile?: AppliedProfile;
       /** Whether named files get a manifest beside them. Absent: yes. */
       readonly manifests?: false;
       /** What the pipeline says of the consent of those whose voices it clones. */

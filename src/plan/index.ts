@@ -12,4 +12,5 @@ export { type FollowStrategy, type Forecast, type ForecastOptions, forecast } fr
 export type { PlanContext } from "./kinds/kind.ts";
 export { makePlan, type PlanOutcome } from "./make-plan.ts";
 export type { JobLimits } from "./makespan.ts";
+export { type AppliedProfile, applyProfile, profileModels, profileNamed, profileProblems } from "./profile.ts";
 export { isReference, referencesOf, resolveInput } from "./references.ts";

@@ -1,5 +1,6 @@
 import type { Draft, DraftJson, DraftStep } from "../define/draft.ts";
 import type { Profile, ProfileFields, Profiles } from "../define/profile.ts";
+import type { Catalog } from "./catalog-port.ts";
 import { didYouMean, nearest } from "./near.ts";
 import { plainJson } from "./plain-json.ts";
 import type { Json, Problem } from "./plan.ts";
@@ -78,7 +79,7 @@ function withChange(input: DraftJson, { set, without }: ProfileChange): DraftJso
 export function profileProblems(
   draft: Draft,
   profile: AppliedProfile,
-  knownModels: Iterable<string>,
+  catalog: Pick<Catalog, "ids" | "model">,
 ): readonly Problem[] {
   const paths = draft.steps.map(({ path }) => path);
   const grows = draft.steps.filter(({ kind }) => kind === "expand").map(({ path }) => `${path}/`);
@@ -92,16 +93,21 @@ export function profileProblems(
       { code: "unknown-step", step: null, field: `${at}.steps.${pattern}`, message, allowed: nearest(pattern, paths) },
     ];
   });
-  const models = [...knownModels];
   const unknownModels = modelPlaces(profile).flatMap(([field, id]): readonly Problem[] => {
-    if (models.includes(id)) return [];
+    if (catalog.model(id) !== null) return [];
+    const models = [...catalog.ids()];
     const message = `the service has no model ${id}; ${didYouMean(id, models) ?? "see them all with: showrunner models list"}`;
     return [{ code: "unknown-model", step: null, field: `${at}.${field}`, message, allowed: nearest(id, models) }];
   });
   return [...unknownSteps, ...unknownModels];
 }
 
-/** Ids that a profile names, with their place in it. */
+/** Ids of the models that a profile names. */
+export function profileModels(profile: AppliedProfile): readonly string[] {
+  return [...new Set(modelPlaces(profile).map(([, id]) => id))];
+}
+
+/** The same with their place in it. */
 function modelPlaces({ models, fields, steps }: AppliedProfile): readonly (readonly [field: string, id: string])[] {
   return [
     ...Object.keys(models).map((id) => [`models.${id}`, id] as const),

@@ -255,7 +255,7 @@ function isHere(state: RunState, ref: Ref): boolean {
 }
 
 /** Undefined for what is missing and may be. */
-function lookUp(state: RunState, ref: Ref, reader: Reader): Json | undefined {
+export function lookUp(state: RunState, ref: Ref, reader: Reader): Json | undefined {
   if (ref.as === "value") {
     const value = referencedValue(state, ref);
     return ref.output === "all" && value !== undefined && !Array.isArray(value) ? [value] : value;
