@@ -37,9 +37,9 @@ const wrong: readonly (readonly [line: string, message: string])[] = [
   [`job("8", models.image, {});`, `Property 'prompt' is missing in type '{}' but required in type 'ImageInput'.`],
   [
     `job("9", models.image, { prompt: "x", quality: "ultra" });`,
-    `Type '"ultra"' is not assignable to type '"pro" | "standard"'.`,
+    `Type '"ultra"' is not assignable to type 'OrValue<"pro" | "standard">'.`,
   ],
-  [`job("10", models.image, { prompt: face });`, `Type 'JobHandle<"image", 4>' is not assignable to type 'string'.`],
+  [`job("10", models.image, { prompt: face });`, `Type 'JobHandle<"image", 4>' is not assignable to type 'string | Value<string>'.`],
   [`face.output(4);`, `Argument of type '4' is not assignable to parameter of type '0 | 1 | 2 | 3'.`],
   [`speech.output(1);`, `Argument of type '1' is not assignable to parameter of type '0'.`],
   [`job("11", models.images, { prompt: "x" });`, `Property 'images' does not exist on type`],

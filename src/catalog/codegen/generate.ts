@@ -14,7 +14,7 @@ export function generateModels(catalog: Catalog): string {
     .filter((model) => (model.state === "live" || model.state === "retired") && yieldsOf(model) !== null)
     .sort((a, b) => (a.id < b.id ? -1 : 1));
   const names = valueNames(models);
-  const taken = new Set(["Media", "MediaList", "Voice", "model", "models"]);
+  const taken = new Set(["Media", "MediaList", "OrValue", "Value", "Voice", "model", "models"]);
   const written = models.map((model) => writeModel(model, names, taken));
   const declarations = written.flatMap(({ types }) => types);
   return [
@@ -55,7 +55,14 @@ function modelDocs(model: CatalogModel, names: ReadonlyMap<string, string>): rea
 }
 
 function importLine(declarations: string): string {
-  const code = declarations.replace(/\/\*\*.*?\*\//g, "");
+  const code = declarations.replace(/\/\*\*.*?\*\//gs, "").replace(/"(?:[^"\\]|\\.)*"/g, '""');
   const used = (name: string) => (new RegExp(`\\b${name}\\b`).test(code) ? [`type ${name}`] : []);
-  return `import { ${[...used("Media"), ...used("MediaList"), "model", ...used("Voice")].join(", ")} } from "showrunner";`;
+  const types = ["Media", "MediaList", "OrValue", "Value", "Voice"].flatMap(used);
+  return `import { ${["model", ...types].sort(byName).join(", ")} } from "showrunner";`;
+}
+
+/** In the order in which formatters put imports: by name, whether type or not, without looking at case. */
+function byName(a: string, b: string): number {
+  const [one, other] = [a, b].map((name) => name.replace("type ", "").toLowerCase());
+  return one! < other! ? -1 : 1;
 }

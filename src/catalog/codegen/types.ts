@@ -12,6 +12,9 @@ export function inputDeclarations(schema: JsonSchema, name: string, taken: Set<s
   return new TypeWriter(schema, name, taken).declarations();
 }
 
+/** How many outputs there are is said in the plan, before any value exists. */
+const MUST_BE_KNOWN = new Set(["num_outputs"]);
+
 class TypeWriter {
   readonly #root: JsonSchema;
   readonly #name: string;
@@ -107,7 +110,7 @@ class TypeWriter {
       this.#type(item, place?.item(index) ?? null, indent, depth + 1),
     );
     const item = isSchema(schema.items)
-      ? this.#type(schema.items, place?.item(positional.length) ?? null, indent, depth + 1)
+      ? orValue(this.#type(schema.items, place?.item(positional.length) ?? null, indent, depth + 1))
       : "unknown";
     if (positional.length === 0) return /^[\w<>"]+$/.test(item) ? `readonly ${item}[]` : `ReadonlyArray<${item}>`;
     const rest = schema.items === false ? [] : [`...(${item})[]`];
@@ -135,7 +138,8 @@ class TypeWriter {
     const schemas = propertySchemas(described, name);
     const inner = place?.property(name) ?? null;
     const types = schemas.map((schema) => this.#type(schema, inner, indent, depth + 1));
-    return { type: types.find((type) => type !== "unknown") ?? "unknown", parts: schemas.slice(0, 1) };
+    const type = types.find((type) => type !== "unknown") ?? "unknown";
+    return { type: MUST_BE_KNOWN.has(name) ? type : orValue(type), parts: schemas.slice(0, 1) };
   }
 
   /** An object without named fields. */
@@ -155,6 +159,19 @@ function requiredOf(root: JsonSchema, schema: JsonSchema, depth = 0): ReadonlySe
   const own = Array.isArray(schema.required) ? schema.required.filter((name) => typeof name === "string") : [];
   return new Set([...own, ...always.flatMap((part) => [...requiredOf(root, part, depth + 1)])]);
 }
+
+/**
+ * Plain JSON may come from a step as well. Not so media and voices, which say it themselves, what tells types apart, and
+ * objects: their fields take values, and a misspelt one is only told with its right name where nothing else is accepted.
+ */
+function orValue(type: string): string {
+  if (type === "unknown" || /\b(?:Media|MediaList|Voice)\b/.test(withoutComments(type))) return type;
+  if (/^(?:\{|[A-Z]\w*$)/.test(type)) return type;
+  if (/^(?:"(?:[^"\\]|\\.)*"|-?[\d.]+|true|false|null)$/.test(type)) return type;
+  return /^(?:string|number|boolean)$/.test(type) ? `${type} | Value<${type}>` : `OrValue<${type}>`;
+}
+
+const withoutComments = (code: string) => code.replace(/\/\*\*.*?\*\//gs, "");
 
 function union(types: readonly string[]): string {
   const distinct = [...new Set(types)];
