@@ -119,7 +119,7 @@ export class Desk {
   #input(key: string, base: string, make: (name: string) => PipelineInput): string {
     const known = this.#inputs.get(key);
     if (known !== undefined) return known.name;
-    const input = make(camel(this.names.take(base)));
+    const input = make(camel(this.names.take(/^\d/.test(base) ? `input-${base}` : base)));
     this.#inputs.set(key, input);
     return input.name;
   }

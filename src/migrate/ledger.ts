@@ -38,12 +38,23 @@ export class Ledger {
     this.#entries.set(field, entry(field, true, valueAt(this.#body, path) as Json, outcome, details));
   }
 
-  /** Enters a field that the body lacks and v3 needs to be told. */
+  /**
+   * Enters a field that v3 needs to be told and the body lacks, or has as null, or has with a value that was not taken:
+   * then the two are one entry. `field` is a path of plain names.
+   */
   add(field: string, outcome: "defaulted" | "decision", details: EntryDetails): void {
     const known = this.#entries.get(field);
-    // The same gap can show twice; the first word stands, a decision outweighs a default.
-    if (known?.given || (known !== undefined && outcome === "defaulted")) return;
-    this.#entries.set(field, entry(field, false, null, outcome, details));
+    const value = valueAt(this.#body, field.split("."));
+    if (known === undefined) {
+      const given = value !== undefined;
+      if (given) this.note(field.split("."), outcome, details);
+      else this.#entries.set(field, entry(field, false, null, outcome, details));
+    } else if (known.outcome !== "carried" && known.outcome !== "renamed" && known.to === null) {
+      const why = [known.why, details.why].filter((one) => one != null).join("; ");
+      const choices = known.choices.length > 0 ? known.choices : (details.choices ?? []);
+      const kept = known.outcome === "dropped" ? outcome : known.outcome;
+      this.#entries.set(field, entry(field, known.given, known.value, kept, { ...details, why, choices }));
+    }
   }
 
   /** Changes what was said of a field. */

@@ -201,7 +201,8 @@ function nameFor(
 ): string {
   const own = typeof value.name === "string" && !/[{}]/.test(value.name) ? kebab(value.name) : null;
   const label = source.label === null ? null : kebab(source.label.replace(/^(?:generate|create|make|render)\s+/i, ""));
-  return desk.names.take(own ?? label ?? `${SHORT[type]}-${index + 1}`);
+  const name = own ?? label ?? `${index + 1}`;
+  return desk.names.take(/^\d/.test(name) ? `${SHORT[type]}-${name}` : name);
 }
 
 /** Ids by which other bodies may use what a body makes; the first body that claims one keeps it. */

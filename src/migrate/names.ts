@@ -26,10 +26,9 @@ export function kebab(text: string, most = 40): string | null {
   return short === "" ? null : short.replace(/-+$/, "");
 }
 
-/** `my-portrait-2` → `myPortrait2`. */
+/** `my-portrait-2` → `myPortrait2`. Names begin with a letter. */
 export function camel(name: string): string {
-  const joined = name.replace(/-+([a-z0-9])/g, (_, first: string) => first.toUpperCase());
-  return /^\d/.test(joined) ? `_${joined}` : joined;
+  return name.replace(/-+([a-z0-9])/g, (_, first: string) => first.toUpperCase());
 }
 
 /** Gives out names of steps and inputs, none twice, none that TypeScript or the words of a pipeline keep. */

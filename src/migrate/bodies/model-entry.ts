@@ -32,7 +32,9 @@ export function noteModel(body: Body, prefix: JsonPath, choice: Choice, step: st
   const newValue: Json = quality === null ? view.id : `${view.id}, quality ${quality}`;
   const to = `${step}: model`;
   const isSure = by === "mapped" || by === "same" || by === "only";
-  ledger.note([...prefix, "type"], "converted", { to, newValue: view.id, why: "in v3 the model says what is made" });
+  if (given(body, ...prefix, "type") !== undefined) {
+    ledger.note([...prefix, "type"], "converted", { to, newValue: view.id, why: "in v3 the model says what is made" });
+  }
   for (const { path } of weaker)
     ledger.note(path, "dropped", { why: `${pathText(named?.path ?? [])} names the model` });
   if (named === undefined) {

@@ -1,0 +1,167 @@
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { generateModels } from "../../src/catalog/index.ts";
+import { type Migration, migrateV2, migrationFiles } from "../../src/migrate/index.ts";
+import { V2_TYPES } from "../../src/migrate/v2/types.ts";
+import { builtInCatalog } from "../support/built-in-catalog.ts";
+import { typeCheck } from "../support/type-check.ts";
+import { anyDocument, bodyOf } from "./support/arbitraries.ts";
+import { coverage, leavesOf } from "./support/leaves.ts";
+import { evaluate, planOf } from "./support/planned.ts";
+import { wideCatalog } from "./support/wide-catalog.ts";
+
+const root = resolve(import.meta.dirname, "../..");
+const catalogs = { "the built-in models": builtInCatalog(), "models for every type": wideCatalog() };
+const RUNS = Number(process.env.SHOWRUNNER_TEST_RUNS ?? 150);
+
+/** As a file has it: what JSON cannot hold is not there. */
+const asJson = <T>(value: T): T => JSON.parse(JSON.stringify(value)) as T;
+
+describe.each(Object.entries(catalogs))("any valid document, with %s", (_name, catalog) => {
+  const migrated = anyDocument.map((bodies) => {
+    const value = asJson(bodies);
+    return { value, migration: migrateV2(value, { catalog }) };
+  });
+
+  test("every field of every body stands in the report exactly once", () => {
+    fc.assert(
+      fc.property(migrated, ({ value, migration: { report } }) => {
+        const left = new Set(report.problems.map(({ at }) => at));
+        for (const [index, body] of value.entries()) {
+          const found = report.bodies.find(({ number }) => number === index + 1);
+          if (found === undefined) {
+            expect(report.problems.some(({ code }) => code === "cyclic-ids")).toBe(true);
+            continue;
+          }
+          const fields = found.fields.filter(({ given }) => given).map(({ field }) => field);
+          expect(new Set(fields).size).toBe(fields.length);
+          for (const leaf of leavesOf(body)) expect([leaf, coverage(leaf, fields)]).toEqual([leaf, 1]);
+          const leaves = leavesOf(body);
+          for (const field of fields) expect(leaves.some((leaf) => coverage(leaf, [field]) === 1)).toBe(true);
+        }
+        for (const code of report.problems.map((problem) => problem.code)) expect(code).toBe("cyclic-ids");
+        expect(left.size).toBeLessThanOrEqual(value.length);
+      }),
+      { numRuns: RUNS },
+    );
+  });
+
+  test("what is written plans without problems, and as the pipeline at hand does", () => {
+    fc.assert(
+      fc.property(migrated, ({ migration }) => {
+        const { pipeline, source } = migration;
+        expect(source === null).toBe(pipeline === null);
+        if (pipeline === null || source === null) return;
+        const own = planOf(migration, pipeline, catalog);
+        expect(own.ok ? [] : own.problems).toEqual([]);
+        expect(planOf(migration, evaluate(source, catalog), catalog)).toEqual(own);
+      }),
+      { numRuns: RUNS },
+    );
+  });
+
+  test("a body is migrated, or is open and kept; each has as many outputs as v2 would make", () => {
+    fc.assert(
+      fc.property(migrated, ({ value, migration: { report, outputs } }) => {
+        for (const body of report.bodies) {
+          const given = value[body.number - 1];
+          if (body.status === "open") {
+            expect(body.fields.every(({ outcome, why }) => outcome === "decision" && why !== null)).toBe(true);
+            expect(Object.keys(body.body ?? {})).toEqual(Object.keys(given ?? {}));
+          } else {
+            expect(body.outputs.length).toBe(typeof given?.batch_size === "number" ? given.batch_size : 1);
+          }
+        }
+        expect(Object.keys(outputs).length).toBe(report.bodies.flatMap((body) => body.outputs).length);
+      }),
+      { numRuns: RUNS },
+    );
+  });
+
+  test("every decision says why and what there is to choose, and is in the list of decisions", () => {
+    fc.assert(
+      fc.property(migrated, ({ migration: { report } }) => {
+        const listed = new Set(report.decisions.flatMap(({ where }) => where));
+        for (const { at, fields, status } of report.bodies) {
+          for (const { field, outcome, why, choices } of fields) {
+            if (outcome === "dropped" || outcome === "decision" || outcome === "defaulted") expect(why).toBeTruthy();
+            if (outcome !== "decision") continue;
+            expect(choices.length).toBeGreaterThan(0);
+            expect(listed.has(status === "open" ? at : `${at}: ${field}`)).toBe(true);
+          }
+        }
+      }),
+      { numRuns: RUNS },
+    );
+  });
+
+  test("migrating twice gives the same bytes, from values and from text", () => {
+    fc.assert(
+      fc.property(migrated, ({ value, migration }) => {
+        const files = migrationFiles(migration, catalog);
+        expect(migrationFiles(migrateV2(asJson(value), { catalog }), catalog)).toEqual(files);
+        const fromText = migrateV2(JSON.stringify(value), { catalog });
+        expect(fromText.source).toBe(migration.source);
+      }),
+      { numRuns: Math.ceil(RUNS / 3) },
+    );
+  });
+});
+
+describe("written sources", () => {
+  const catalog = catalogs["models for every type"];
+  const documents = [
+    ...V2_TYPES.flatMap((type) => fc.sample(bodyOf(type), { numRuns: 6, seed: 7 }).map((body) => [body])),
+    ...fc.sample(anyDocument, { numRuns: 60, seed: 11 }),
+  ];
+  const sources = [catalog, catalogs["the built-in models"]].flatMap((one) =>
+    documents
+      .map((bodies) => migrateV2(asJson(bodies), { catalog: one }))
+      .flatMap(({ source }) => (source === null ? [] : [source])),
+  );
+
+  test("are found, for every type", () => {
+    const reports = documents.map((bodies) => migrateV2(asJson(bodies), { catalog }).report);
+    const types = reports.flatMap(({ bodies }) =>
+      bodies.filter(({ status }) => status === "migrated").map(({ type }) => type),
+    );
+    expect([...new Set(types)].sort()).toEqual([...V2_TYPES].sort());
+    expect(sources.length).toBeGreaterThan(200);
+  });
+
+  test("compile against the models of the catalog", async () => {
+    const wide = documents.map((bodies) => migrateV2(asJson(bodies), { catalog }).source ?? "export {};\n");
+    const builtIn = catalogs["the built-in models"];
+    const small = documents.map((bodies) =>
+      sourceOf(migrateV2(asJson(bodies), { catalog: builtIn, modelsModule: "./small.ts" })),
+    );
+    const files = Object.fromEntries([
+      ["models.ts", generateModels(catalog)],
+      ["small.ts", generateModels(builtIn)],
+      ...wide.map((source, index) => [`wide-${index}.ts`, source] as const),
+      ...small.map((source, index) => [`small-${index}.ts`, source] as const),
+    ]);
+    expect(await typeCheck(files)).toBe("");
+  });
+
+  test("stay as they are when they are formatted", () => {
+    const folder = mkdtempSync(join(root, "test", ".format-"));
+    try {
+      for (const [index, source] of sources.entries()) writeFileSync(join(folder, `source-${index}.ts`), source);
+      const biome = join(root, "node_modules/.bin/biome");
+      const { status, stderr } = spawnSync(biome, ["format", "--write", folder], { cwd: root, encoding: "utf8" });
+      expect({ status, stderr: status === 0 ? "" : stderr }).toEqual({ status: 0, stderr: "" });
+      const formatted = sources.map((_, index) => readFileSync(join(folder, `source-${index}.ts`), "utf8"));
+      expect(formatted.filter((text, index) => text !== sources[index])).toEqual([]);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+});
+
+function sourceOf({ source }: Migration): string {
+  return source ?? "export {};\n";
+}
