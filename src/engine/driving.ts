@@ -3,11 +3,11 @@ import { type Client, type Clock, sleep } from "../api/index.ts";
 import type { RunEvent, StoredEvent } from "../journal/events.ts";
 import { EVENT_VERSION } from "../journal/events.ts";
 import { apply } from "../journal/fold.ts";
-import { isHolderDead, thisHolder } from "../journal/host.ts";
+import { isHolderDead, retireHolder, thisHolder } from "../journal/host.ts";
 import { isRunFinal, planStep, type RunState } from "../journal/state.ts";
 import type { JournalStore, Lease } from "../journal/store.ts";
 import { formatUsd } from "../money.ts";
-import { criticalPath } from "../plan/index.ts";
+import { criticalPath, type Draft } from "../plan/index.ts";
 import type { Plan } from "../plan/plan.ts";
 import { runReport } from "../run/report.ts";
 import { type DriveDependencies, drive, type Schedule } from "./drive.ts";
@@ -29,6 +29,8 @@ export const REMEMBERED_RUNS = 10;
 export interface Start extends ResumeOptions {
   /** Prices of a run that begins. */
   readonly quote?: Quote | undefined;
+  /** What a run that begins was just planned from: its functions are taken from here. */
+  readonly draft?: Draft | undefined;
 }
 
 export interface DrivingParts {
@@ -83,34 +85,45 @@ export class Driving {
   }
 
   async #drive(known: RunState, updates: Updates, stop: AbortController, how: Start): Promise<RunResult> {
-    const { store, shelf, media, clock, leaseMs } = this.#parts;
+    const { store, media, clock, leaseMs } = this.#parts;
     const { runId } = known;
     if (isRunFinal(known.status)) {
       updates.push(await store.read(runId));
       return result(known, media);
     }
     const at = clock.now();
-    const outcome = await store.takeLease(runId, thisHolder(randomUUID()), {
+    const holder = thisHolder(randomUUID());
+    const outcome = await store.takeLease(runId, holder, {
       at,
       ttlMs: leaseMs,
       isDead: isHolderDead,
     });
     if (!outcome.taken) throw new RunBusyError(runId, outcome.heldBy, outcome.expiresAt);
-    updates.push(await store.read(runId));
-    const state = await shelf.load(runId);
-    await this.#begin(state, outcome.lease, updates, how);
-    const past = pastDurations(await shelf.all(REMEMBERED_RUNS));
-    await drive(this.#parts.dependencies(state, how), state, outcome.lease, {
-      schedule: (plan) => scheduleOf(plan, past),
-      stop: stop.signal,
-      onEvents: (events) => updates.push(events),
-      onProgress: (progress) => updates.progress(progress),
+    const state = await this.#held(outcome.lease, updates, stop, how).catch((error: unknown) => {
+      retireHolder(holder);
+      throw error;
     });
     const funded = await this.#awaitFunds(state, stop.signal, how.waitForFundsMs ?? 0);
     if (!funded) return result(state, media);
     const { waitForFundsMs = 0 } = how;
     const { quote: _, ...again } = how;
     return this.#drive(state, updates, stop, { ...again, waitForFundsMs: waitForFundsMs - (clock.now() - at) });
+  }
+
+  /** Drives the run under its lease until it is through or pauses. */
+  async #held(lease: Lease, updates: Updates, stop: AbortController, how: Start): Promise<RunState> {
+    const { store, shelf } = this.#parts;
+    updates.push(await store.read(lease.runId));
+    const state = await shelf.load(lease.runId);
+    await this.#begin(state, lease, updates, how);
+    const past = pastDurations(await shelf.all(REMEMBERED_RUNS));
+    await drive(this.#parts.dependencies(state, how), state, lease, {
+      schedule: (plan) => scheduleOf(plan, past),
+      stop: stop.signal,
+      onEvents: (events) => updates.push(events),
+      onProgress: (progress) => updates.progress(progress),
+    });
+    return state;
   }
 
   /** True once the wallet holds what the paused run asked for; false when it is not paused for funds, or time is up. */

@@ -19,7 +19,7 @@ import { Driving, REMEMBERED_RUNS, type Start } from "./driving.ts";
 import type { Service } from "./embedded-service.ts";
 import { InvalidOptionError, OverBudgetError, PlanProblemsError } from "./errors.ts";
 import type { StepExplanation } from "./explain.ts";
-import { noFunctions, pipelineFunctions } from "./functions.ts";
+import { functionsFor } from "./functions.ts";
 import { collectGarbage, type GcOptions, type GcReport } from "./gc.ts";
 import { UploadHandles } from "./handles.ts";
 import type { MediaStore } from "./media-store.ts";
@@ -144,7 +144,7 @@ export class EmbeddedShowrunner implements Showrunner {
     };
     await this.#store.createRun(id, planned, this.#now());
     const { signal } = options;
-    return this.#driving.open(id, { quote, signal, pipeline }) as Promise<RunHandle<ResultsOf<R>>>;
+    return this.#driving.open(id, { quote, draft: made.draft, signal, pipeline }) as Promise<RunHandle<ResultsOf<R>>>;
   }
 
   compare(_pipeline: Pipeline, _input: unknown, options: CompareOptions): Promise<Comparison> {
@@ -267,7 +267,7 @@ export class EmbeddedShowrunner implements Showrunner {
     return this.#store.send(runId, message, this.#now());
   }
 
-  #dependencies(state: RunState, { pipeline }: Start): DriveDependencies {
+  #dependencies(state: RunState, { draft, pipeline }: Start): DriveDependencies {
     const { options, media } = this.#parts;
     return {
       client: this.client,
@@ -280,7 +280,7 @@ export class EmbeddedShowrunner implements Showrunner {
       store: this.#store,
       clock: this.#clock,
       now: this.#now,
-      functions: pipeline === undefined ? noFunctions : pipelineFunctions(pipeline, state),
+      functions: functionsFor(state, { draft, pipeline }),
       expansions: this.#planner,
       follow: options.follow ?? "auto",
       spending: this.#spending.watch(),

@@ -1,6 +1,8 @@
-import type { Draft } from "../define/draft.ts";
+import type { Catalog } from "../catalog/index.ts";
 import { formatUsd } from "../money.ts";
+import { type AppliedProfile, applyProfile, type Draft, filesOf, modelsOf, planExpansion } from "../plan/index.ts";
 import type { ExpandStep, Plan, PlanStep, Problem, Reference } from "../plan/plan.ts";
+import { measureFiles } from "./measure-files.ts";
 import type { Quote, StepPrice } from "./quote.ts";
 
 /** Steps that a value led to, with their prices; or everything that is wrong with them. */
@@ -14,31 +16,45 @@ export type Expansion =
     }
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
+/** The run that an expansion belongs to. */
+export interface Surroundings {
+  readonly plan: Plan;
+  /** What the plan was made with; it holds for what grows out of it too. */
+  readonly profile?: AppliedProfile | undefined;
+  readonly maxUnquotedMicros: number | null;
+}
+
 export interface Expansions {
   /** Reads the catalog and asks for estimates; spends nothing. */
-  expand(
-    step: ExpandStep,
-    drafted: Draft,
-    within: { readonly plan: Plan; readonly maxUnquotedMicros: number | null },
-  ): Promise<Expansion>;
+  expand(step: ExpandStep, drafted: Draft, within: Surroundings): Promise<Expansion>;
 }
 
-/** What is wrong with an expansion that could be planned: too many steps, or more money than it may cost. */
-export function boundProblems(step: ExpandStep, steps: readonly PlanStep[], quote: Quote | null): readonly Problem[] {
-  const problems: Problem[] = [];
-  const report = (code: string, message: string) => void problems.push({ code, step: step.path, field: null, message });
-  if (steps.length > step.maxSteps)
-    report("max-steps", `expands to ${steps.length} steps, more than its maxSteps of ${step.maxSteps}`);
-  const most = quote?.totalMicros.max ?? null;
-  if (step.maxCostMicros !== null && most !== null && most > step.maxCostMicros) {
-    const may = formatUsd(step.maxCostMicros);
-    report("over-max-cost", `its steps may cost ${formatUsd(most)} USD, more than its maxCost of ${may} USD`);
-  }
-  return problems;
+interface Tools {
+  catalog(models: readonly string[]): Promise<Catalog>;
+  /** Prices these steps of the plan. */
+  price(plan: Plan, only: readonly PlanStep[]): Promise<Quote>;
 }
 
-/** The expansion's own maximum is a budget of what lies within it. */
-export function groupsOf(step: ExpandStep, groups: Plan["groups"]): Plan["groups"] {
-  if (step.maxCostMicros === null) return groups;
-  return { ...groups, [step.path]: { maxCostMicros: step.maxCostMicros } };
+/** Plans and prices what a value led to; the prices must fit into what the expansion may cost. */
+export async function expandPlan(
+  step: ExpandStep,
+  drafted: Draft,
+  { plan, profile, catalog, price }: Tools & Pick<Surroundings, "plan" | "profile">,
+): Promise<Expansion> {
+  const wanted = profile === undefined ? drafted : applyProfile(drafted, profile);
+  const files = await measureFiles(filesOf(wanted));
+  const made = planExpansion(step, wanted, { catalog: await catalog(modelsOf(wanted)), files, plan });
+  if (!made.ok) return made;
+  const groups = { ...plan.groups, ...made.groups };
+  const quote = await price({ ...plan, groups, steps: [...plan.steps, ...made.steps] }, made.steps);
+  const problems = [...quote.problems, ...tooDear(step, quote)];
+  return problems.length === 0 ? { ...made, prices: quote.prices } : { ok: false, problems };
+}
+
+/** Only what surely costs more is refused beforehand; what may cost more meets its budget when it comes to that. */
+function tooDear({ path, maxCostMicros }: ExpandStep, { prices }: Quote): readonly Problem[] {
+  const most = prices.reduce((sum, { costMicros, maxCostMicros: at }) => sum + (costMicros ?? at ?? 0), 0);
+  if (maxCostMicros === null || most <= maxCostMicros) return [];
+  const message = `its steps may cost ${formatUsd(most)} USD, more than its maxCost of ${formatUsd(maxCostMicros)} USD`;
+  return [{ code: "over-max-cost", step: path, field: null, message }];
 }

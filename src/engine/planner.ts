@@ -14,8 +14,9 @@ import {
   profileNamed,
   profileProblems,
 } from "../plan/index.ts";
-import type { Plan, PlanStep, Problem } from "../plan/plan.ts";
+import type { ExpandStep, Plan, PlanStep, Problem } from "../plan/plan.ts";
 import { EstimateCache } from "./estimates.ts";
+import { type Expansion, expandPlan, type Surroundings } from "./expansion.ts";
 import type { UploadHandles } from "./handles.ts";
 import { measureFiles } from "./measure-files.ts";
 import type { MediaStore } from "./media-store.ts";
@@ -112,6 +113,12 @@ export class Planner {
     const past = pastDurations(await recent());
     const outlook = reuse ? await outlookOf(plan, this.#parts.past) : undefined;
     return pricePlan(plan, { handles, estimates: this.estimates, media, past, maxUnquotedMicros, outlook }, only);
+  }
+
+  expand(step: ExpandStep, drafted: Draft, { plan, profile, maxUnquotedMicros }: Surroundings): Promise<Expansion> {
+    const catalog = (models: readonly string[]) => this.#catalog(models);
+    const price = (whole: Plan, only: readonly PlanStep[]) => this.price(whole, { maxUnquotedMicros }, only);
+    return expandPlan(step, drafted, { plan, profile, catalog, price });
   }
 
   #profile(pipeline: Pipeline, name: string) {

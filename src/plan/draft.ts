@@ -5,7 +5,7 @@ import type { MediaKind } from "../define/media.ts";
 import { type Pipeline, record } from "../define/pipeline.ts";
 import { kindOf } from "./kinds/index.ts";
 import { plainJson } from "./plain-json.ts";
-import type { Problem } from "./plan.ts";
+import type { Json, Problem } from "./plan.ts";
 
 /** A draft, or the problems of the input. Exactly one of them: there are problems only when there is no draft. */
 export interface Drafted {
@@ -20,6 +20,18 @@ export function draft(pipeline: Pipeline, input: unknown): Drafted {
   const recorded = record(pipeline, parsed.value);
   const parsedInput = plainJson(parsed.value);
   return { draft: { pipeline: pipeline.name, parsedInput, ...recorded }, problems: [] };
+}
+
+/**
+ * Records a pipeline again with the input that a journal has of it, to find its functions and its mistakes. Parsing is
+ * not repeated; where `build` cannot do with JSON (dates, say), the input is parsed after all.
+ */
+export function redraft(pipeline: Pipeline, parsedInput: Json): Draft {
+  const again = { pipeline: pipeline.name, parsedInput };
+  const recorded = record(pipeline, parsedInput);
+  if (!recorded.problems.some(({ code }) => code === "build")) return { ...again, ...recorded };
+  const parsed = parse(pipeline, parsedInput);
+  return { ...again, ...("problems" in parsed ? recorded : record(pipeline, parsed.value)) };
 }
 
 /** Local files that the draft uploads; whoever plans measures them. */

@@ -3,13 +3,14 @@ import type { RunEvent } from "../../journal/events.ts";
 import { planStep } from "../../journal/state.ts";
 import type { ExpandStep, Problem } from "../../plan/plan.ts";
 import type { Effect } from "./effect.ts";
-import { localCode, thrownError, withoutCode } from "./local-code.ts";
+import { localCode, thrownError } from "./local-code.ts";
 import { isPassing, journalError, TROUBLE_WAIT_MS, throwAccountTrouble } from "./service-trouble.ts";
 
 /** Plans and prices the steps for a value that is now known. Asks for estimates only: nothing is paid here. */
 export const expand: Effect<"expand"> = async ({ step, value }, context) => {
-  const code = localCode(context, step, "expand");
-  if (code === null) return withoutCode(context, step);
+  const found = localCode(context, step, "expand");
+  if ("without" in found) return found.without;
+  const { code } = found;
   const failed = (reason: string) => {
     const event: RunEvent = { type: "step.finished", step, status: "failed", reason };
     return { events: [event] };
@@ -23,12 +24,15 @@ export const expand: Effect<"expand"> = async ({ step, value }, context) => {
   }
   try {
     const { planned, maxUnquotedMicros } = context.state;
-    const grown = await context.expansions.expand(plan, drafted, { plan: planned.plan, maxUnquotedMicros });
+    const within = { plan: planned.plan, profile: planned.profile, maxUnquotedMicros };
+    const grown = await context.expansions.expand(plan, drafted, within);
     if (!grown.ok) return failed(told(grown.problems));
     const { steps, returns, groups, prices } = grown;
     const quotes = prices.flatMap(({ step: path, costMicros, basis }): readonly RunEvent[] => {
       const isJob = steps.some((inner) => inner.path === path && inner.kind === "job");
-      if (basis === "free" || basis === "reused" || !isJob) return [];
+      // One that an earlier planning had made is priced when it begins, if it is made again at all.
+      const isKnown = context.state.steps[path] !== undefined;
+      if (basis === "free" || basis === "reused" || !isJob || isKnown) return [];
       return [{ type: "job.quoted", step: path, attempt: 1, costMicros, basis }];
     });
     return { events: [{ type: "expand.planned", step, steps, returns, groups }, ...quotes] };

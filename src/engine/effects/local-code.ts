@@ -4,25 +4,22 @@ import type { EffectContext, EffectResult } from "./effect.ts";
 
 const MAX_MESSAGE = 1000;
 
-/** The function of a step, of the kind that it must be; null when the code of the run is not here, or has another. */
+/** The function of a step, of the kind that it must be; else how the run waits for somebody who has the code. */
 export function localCode<K extends LocalFunction["kind"]>(
   { state, functions }: EffectContext,
   step: string,
   kind: K,
-): Extract<LocalFunction, { readonly kind: K }> | null {
+): { readonly code: Extract<LocalFunction, { readonly kind: K }> } | { readonly without: EffectResult } {
   const found = functions.find(state, step);
-  return found?.kind === kind ? (found as Extract<LocalFunction, { readonly kind: K }>) : null;
-}
-
-/** Nobody but whoever has the code can go on. */
-export function withoutCode({ state, functions }: EffectContext, step: string): EffectResult {
+  if ("code" in found && found.code.kind === kind) {
+    return { code: found.code as Extract<LocalFunction, { readonly kind: K }> };
+  }
+  const why = "missing" in found ? found.missing : `${step} is another kind of step in the code that was given`;
   const { source } = state.planned;
   const file = source === null ? "pipeline.ts" : `${source.file}#${source.exportName}`;
-  const why = functions.given
-    ? `the pipeline that was given has no function for ${step}${functions.said === null ? "" : ` (${functions.said})`}`
-    : `${step} is a function of the pipeline, and the code is not here`;
   const message = `${why}. Resume with the pipeline's file: showrunner resume ${state.runId} --file ${file}`;
-  return { events: [{ type: "run.paused", reason: "code", message }], againInMs: Number.POSITIVE_INFINITY };
+  const paused = { type: "run.paused", reason: "code", message } as const;
+  return { without: { events: [paused], againInMs: Number.POSITIVE_INFINITY } };
 }
 
 /** What the user's own code threw, in a form for the journal: its words, without a stack. */

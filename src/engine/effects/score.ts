@@ -4,12 +4,13 @@ import type { PickStep } from "../../plan/plan.ts";
 import { candidatesOf } from "../../run/kinds/pick.ts";
 import { localFile } from "../local-input.ts";
 import type { Effect } from "./effect.ts";
-import { localCode, thrownError, withoutCode } from "./local-code.ts";
+import { localCode, thrownError } from "./local-code.ts";
 
 /** Lets the pipeline's own function score what is there, one after the other; the highest wins, the first of equals. */
 export const score: Effect<"score"> = async ({ step }, context) => {
-  const code = localCode(context, step, "score");
-  if (code === null) return withoutCode(context, step);
+  const found = localCode(context, step, "score");
+  if ("without" in found) return found.without;
+  const { code } = found;
   const { state, media, signal } = context;
   const candidates = candidatesOf(state, planStep(state, step) as PickStep);
   const failed = (error: RunEvent & { readonly type: "task.failed" }) => ({ events: [error] });

@@ -8,7 +8,7 @@ import { fileExtension } from "../file-extension.ts";
 import { localInput } from "../local-input.ts";
 import { measureMedia } from "../measure-media.ts";
 import type { Effect, EffectContext } from "./effect.ts";
-import { localCode, thrownError, withoutCode } from "./local-code.ts";
+import { localCode, thrownError } from "./local-code.ts";
 
 const MAX_VALUE_BYTES = 1024 * 1024;
 /** Endings of declared files that name none: many tools look at nothing else. */
@@ -22,8 +22,9 @@ class TaskContractError extends Error {
 /** Runs a local function in a folder of its own and takes in what it made. A stop forgets the try. */
 export const task: Effect<"task"> = async (command, context) => {
   const { step } = command;
-  const code = localCode(context, step, "task");
-  if (code === null) return withoutCode(context, step);
+  const found = localCode(context, step, "task");
+  if ("without" in found) return found.without;
+  const { code } = found;
   const plan = planStep(context.state, step) as TaskStep;
   const folder = context.media.tmpPath();
   await mkdir(folder, { mode: 0o700 });
