@@ -3,6 +3,7 @@ import {
   lastAttempt,
   type OutputState,
   outputsOf,
+  planStep,
   type RunState,
   type StepState,
 } from "../journal/state.ts";
@@ -136,15 +137,21 @@ export function referenced(state: RunState, ref: Pick<Ref, "step" | "output">): 
   const step = state.steps[ref.step];
   if (step === undefined) return [];
   if (step.chosen !== null) return referenced(state, { step: step.chosen.step, output: step.chosen.index });
+  const parts = step.expanded ?? passedBy(state, step);
   const usable =
-    step.expanded === null
+    parts === null
       ? outputsOf(step).flatMap((output) => (isUsable(output) ? [{ step: ref.step, output }] : []))
-      : step.expanded.flatMap(({ $ref }) => referenced(state, $ref));
+      : parts.flatMap(({ $ref }) => referenced(state, $ref));
   if (ref.output === "all") return usable;
   const index = ref.output === "chosen" ? 0 : ref.output;
-  return step.expanded === null
-    ? usable.filter(({ output }) => output.index === index)
-    : usable.slice(index, index + 1);
+  return parts === null ? usable.filter(({ output }) => output.index === index) : usable.slice(index, index + 1);
+}
+
+/** What an approved gate lets pass: all that it showed. Null for every other step. */
+function passedBy(state: RunState, step: StepState): readonly Reference[] | null {
+  if (step.approval?.approved !== true) return null;
+  const plan = planStep(state, step.path);
+  return plan.kind === "approve" ? plan.shows : null;
 }
 
 /** The value that a reference takes; undefined while there is none. */
@@ -159,7 +166,9 @@ export function referencedValue(state: RunState, ref: Pick<Ref, "step" | "output
     const values = step.expanded.flatMap(({ $ref }) => referencedValue(state, $ref) ?? []);
     return placeIn(ref.output === "all" ? values : values[Number(ref.output)], ref.at);
   }
-  return placeIn(step.value, ref.at);
+  const [shown] = passedBy(state, step) ?? [];
+  if (shown === undefined) return placeIn(step.value, ref.at);
+  return placeIn(referencedValue(state, shown.$ref), ref.at);
 }
 
 /** The value that an approval or a pick stands for, among those that it was given: `index` is its place there. */
