@@ -119,7 +119,8 @@ export class PastResults {
     const isThere = facts.assetId !== null && phase !== "kept" && phase !== "expired" && now() < from.madeAt + ASSET_MS;
     if (copy !== null) return { ...facts, assetId: isThere ? facts.assetId : null, copy };
     if (!isThere || from.jobId === null) return null;
-    if (!wanted.verify) return { ...facts, copy: null };
+    // A copy that was lost is made anew when it comes to that, of the same bytes.
+    if (!wanted.verify) return { ...facts, copy: known };
     const isKept = wanted.plan.kind === "job" && wanted.plan.policy.keep;
     const asked = isKept ? this.#copied(facts, from.jobId) : this.#seen(facts, from.jobId);
     return asked.catch(goneOrTrouble);

@@ -12,18 +12,25 @@ export interface PaperShow {
   readonly journal: JournalStore;
   readonly show: Showrunner;
   readonly outDir: string;
+  readonly mediaDir: string;
 }
 
 /** A Showrunner on the paper service, with time held by hand. */
 export async function openPaperShow(
-  options: Partial<PaperOptions> & { readonly journal?: JournalStore; readonly paper?: PaperService } = {},
+  options: Partial<PaperOptions> & {
+    readonly journal?: JournalStore;
+    readonly paper?: PaperService;
+    /** Shared with a Showrunner that is gone. */
+    readonly mediaDir?: string;
+  } = {},
 ): Promise<PaperShow> {
   const clock = new SimulatedClock();
   const paper = options.paper ?? new PaperService({ catalog: builtInCatalog(), ...options });
   const journal = options.journal ?? createMemoryJournal({ now: () => clock.now() });
   const folder = mkdtempSync(join(tmpdir(), "paper-show-"));
-  const show = await openShowrunner({ client: paper.client(), journal, mediaDir: join(folder, "media"), clock });
-  return { paper, clock, journal, show, outDir: join(folder, "out") };
+  const mediaDir = options.mediaDir ?? join(folder, "media");
+  const show = await openShowrunner({ client: paper.client(), journal, mediaDir, clock });
+  return { paper, clock, journal, show, outDir: join(folder, "out"), mediaDir };
 }
 
 /** Lets simulated time pass until the promise is settled. */

@@ -1,0 +1,240 @@
+import { readdirSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { models } from "../../recipes/models.ts";
+import { type Pipeline, pipeline, type RunOptions, type RunResult } from "../../src/index.ts";
+import { builtInCatalog } from "../support/built-in-catalog.ts";
+import { Mortal } from "../support/mortal.ts";
+import { PaperService } from "../support/paper-service.ts";
+import { during, openPaperShow, type PaperShow } from "../support/paper-show.ts";
+
+/** a → b → d, and c beside them; b can be asked for otherwise. */
+const input = z.object({ a: z.string().default("a"), b: z.string().default("b"), c: z.string().default("c") });
+const chain = pipeline("chain", {
+  input,
+  build({ input, job }) {
+    const a = job("a", models.image, { prompt: input.a });
+    const b = job("b", models.image, { prompt: input.b, images: [a] });
+    const c = job("c", models.image, { prompt: input.c });
+    const d = job("d", models.image, { prompt: "d", images: [b] });
+    return { d, c };
+  },
+});
+
+async function run(world: PaperShow, what: Pipeline, given: unknown, options: RunOptions): Promise<RunResult> {
+  const outDir = join(world.outDir, options.id ?? "x");
+  const handle = await during(world.clock, world.show.run(what, given as never, { outDir, ...options }));
+  return during(world.clock, handle.result());
+}
+
+async function reusedSteps(world: PaperShow, runId: string): Promise<string[]> {
+  const steps: string[] = [];
+  for await (const { event } of world.show.events(runId)) if (event.type === "step.reused") steps.push(event.step);
+  return steps.sort();
+}
+
+describe("with reuse, a run", () => {
+  test("takes over what an earlier run made from the very same, for nothing, and has the same files", async () => {
+    const world = await openPaperShow();
+    const first = await run(world, chain, {}, { id: "one" });
+    const second = await run(world, chain, {}, { id: "two", reuse: true });
+    expect(world.paper.jobs.size).toBe(4);
+    expect(second.status).toBe("succeeded");
+    expect(second.cost.micros).toBe(0);
+    expect(await reusedSteps(world, "two")).toEqual(["a", "b", "c", "d"]);
+    const bytes = (result: RunResult) => readFileSync((result.outputs as { d: { path: string } }).d.path, "utf8");
+    expect(bytes(second)).toBe(bytes(first));
+    expect((second.outputs as { d: { path: string } }).d.path).toContain(join("two", "d.png"));
+  });
+
+  test("is priced at what is left to make, and shows what it takes over from where", async () => {
+    const world = await openPaperShow();
+    await run(world, chain, {}, { id: "one" });
+    const quote = await world.show.quote(chain, { b: "another" }, { reuse: true });
+    expect(quote.totalMicros).toEqual({ min: 200_000, max: 200_000 });
+    const basis = Object.fromEntries(quote.prices.map((price) => [price.step, price.basis]));
+    // The price of b is exact: what it takes in exists.
+    expect(basis).toEqual({ a: "reused", b: "quoted", c: "reused", d: "provisional" });
+    expect(quote.prices[0]).toMatchObject({ costMicros: 0, reason: "made by a of run one" });
+    expect((await world.show.quote(chain, { b: "another" })).totalMicros.max).toBe(400_000);
+  });
+
+  test("fits a budget that only covers what is left to make", async () => {
+    const world = await openPaperShow();
+    await run(world, chain, {}, { id: "one" });
+    const result = await run(world, chain, { b: "another" }, { id: "two", reuse: true, budget: "0.20" });
+    expect(result.status).toBe("succeeded");
+    expect(result.cost.micros).toBe(200_000);
+    expect(await reusedSteps(world, "two")).toEqual(["a", "c"]);
+  });
+
+  test("takes over from a run that took over itself, also when the first one is gone", async () => {
+    const world = await openPaperShow();
+    await run(world, chain, {}, { id: "one" });
+    await run(world, chain, {}, { id: "two", reuse: true });
+    await world.journal.removeRun("one", world.clock.now());
+    await run(world, chain, {}, { id: "three", reuse: true });
+    expect(world.paper.jobs.size).toBe(4);
+    for await (const { event } of world.show.events("three")) {
+      if (event.type === "step.reused") expect(event.from.runId).toBe("one");
+    }
+  });
+
+  test("finds the same under another name and in another pipeline", async () => {
+    const world = await openPaperShow();
+    await run(world, chain, {}, { id: "one" });
+    const other = pipeline("other", {
+      input: z.object({}),
+      build: ({ job }) => ({ picture: job("picture", models.image, { prompt: "c" }) }),
+    });
+    const result = await run(world, other, {}, { id: "two", reuse: true });
+    expect(result.cost.micros).toBe(0);
+    expect(world.paper.jobs.size).toBe(4);
+  });
+});
+
+describe("a run makes a step itself", () => {
+  test("when reuse is not asked for", async () => {
+    const world = await openPaperShow();
+    await run(world, chain, {}, { id: "one" });
+    await run(world, chain, {}, { id: "two" });
+    expect(world.paper.jobs.size).toBe(8);
+    expect(await reusedSteps(world, "two")).toEqual([]);
+  });
+
+  test("when the earlier one failed, and what used that one", async () => {
+    let isBroken = true;
+    const fails = (_: string, body: string) =>
+      isBroken && body.includes('"b"') ? { code: "INVALID_ARGUMENT", retryable: false } : null;
+    const world = await openPaperShow({ fails });
+    expect((await run(world, chain, {}, { id: "one" })).status).toBe("partial");
+    isBroken = false;
+    const second = await run(world, chain, {}, { id: "two", reuse: true });
+    expect(second.status).toBe("succeeded");
+    expect(await reusedSteps(world, "two")).toEqual(["a", "c"]);
+  });
+
+  test("when another account made it", async () => {
+    const world = await openPaperShow();
+    await run(world, chain, {}, { id: "one" });
+    const stranger = new PaperService({ catalog: builtInCatalog() });
+    const client = Object.assign(stranger.client(), { keyId: "stranger" });
+    const paper = Object.assign(stranger, { client: () => client });
+    const other = await openPaperShow({ paper, journal: world.journal });
+    await run(other, chain, {}, { id: "two", reuse: true });
+    expect(stranger.jobs.size).toBe(4);
+    expect(await reusedSteps(other, "two")).toEqual([]);
+  });
+
+  test("when its only copy was removed and its asset is too old", async () => {
+    const world = await openPaperShow();
+    const first = await run(world, chain, {}, { id: "one" });
+    expect(first.status).toBe("succeeded");
+    for (const name of readdirSync(world.mediaDir).filter((name) => name !== "tmp")) {
+      rmSync(join(world.mediaDir, name), { recursive: true });
+    }
+    expect((await world.show.quote(chain, {}, { reuse: true })).totalMicros.max).toBe(0);
+    await world.clock.advance(48 * 3_600_000);
+    expect((await world.show.quote(chain, {}, { reuse: true })).totalMicros.max).toBe(400_000);
+    await run(world, chain, {}, { id: "two", reuse: true });
+    expect(world.paper.jobs.size).toBe(8);
+  });
+
+  test("as often as it is asked for: two steps that ask for the same want two results", async () => {
+    const world = await openPaperShow();
+    const twins = pipeline("twins", {
+      input: z.object({ count: z.number() }),
+      build: ({ input, job }) => ({
+        all: Array.from({ length: input.count }, (_, i) => job(`t${i}`, models.image, { prompt: "same" })),
+      }),
+    });
+    await run(world, twins, { count: 2 }, { id: "one" });
+    expect(world.paper.jobs.size).toBe(2);
+    const quote = await world.show.quote(twins, { count: 3 }, { reuse: true });
+    expect(quote.totalMicros.max).toBe(100_000);
+    await run(world, twins, { count: 3 }, { id: "two", reuse: true });
+    expect(world.paper.jobs.size).toBe(3);
+    expect(await reusedSteps(world, "two")).toEqual(["t0", "t1"]);
+  });
+});
+
+describe("what was taken over", () => {
+  test("goes back to the service from its copy once the asset is gone there", async () => {
+    const world = await openPaperShow();
+    await run(world, chain, {}, { id: "one" });
+    await world.clock.advance(48 * 3_600_000);
+    const second = await run(world, chain, { b: "another" }, { id: "two", reuse: true });
+    expect(second.status).toBe("succeeded");
+    expect(await reusedSteps(world, "two")).toEqual(["a", "c"]);
+    const sent = [...world.paper.jobs.values()].map(({ body }) => body).find((body) => body.includes("another"));
+    expect(sent).toContain("https://paper.test/files/");
+  });
+
+  test("is looked for at the service where no copy was kept, and copied where one is wanted now", async () => {
+    const world = await openPaperShow();
+    const one = (keep: boolean) =>
+      pipeline("one", {
+        input: z.object({}),
+        build: ({ job }) => ({ picture: job("picture", models.image, { prompt: "p" }, { keep }) }),
+      });
+    await run(world, one(false), {}, { id: "one" });
+    const result = await run(world, one(true), {}, { id: "two", reuse: true });
+    expect(world.paper.jobs.size).toBe(1);
+    expect(readFileSync((result.outputs as { picture: { path: string } }).picture.path)).toHaveLength(64);
+  });
+
+  test("is the same after a crash anywhere, with nothing made twice", async () => {
+    const paper = new PaperService({ catalog: builtInCatalog() });
+    const base = await openPaperShow({ paper });
+    await run(base, chain, {}, { id: "one" });
+    const whole = new Mortal(Number.POSITIVE_INFINITY);
+    for (let dieAt = 1, reached = true; reached; dieAt++) {
+      const mortal = new Mortal(dieAt);
+      const id = `run-${dieAt}`;
+      const dying = await openPaperShow({ paper, journal: mortal.store(base.journal), mediaDir: base.mediaDir });
+      const started = during(
+        dying.clock,
+        dying.show.run(chain, { b: `b${dieAt}` }, { id, reuse: true, outDir: dying.outDir }),
+      ).then((handle) => during(dying.clock, handle.result()));
+      await Promise.race([started, mortal.died]);
+      reached = mortal.count >= dieAt;
+      if (!reached || (await base.journal.run(id)) === null) continue;
+      const journal = new Mortal(Number.POSITIVE_INFINITY).store(base.journal);
+      const heir = await openPaperShow({ paper, journal, mediaDir: base.mediaDir });
+      const result = await during(heir.clock, (await heir.show.resume(id)).result());
+      expect(result.status).toBe("succeeded");
+      const made = [...paper.jobs.values()].filter(({ body }) => body.includes(`"b${dieAt}"`));
+      expect(made).toHaveLength(1);
+    }
+    expect([...paper.jobs.values()].filter(({ body }) => body === '{"prompt":"a"}')).toHaveLength(1);
+    expect(whole.points).toEqual([]);
+  });
+});
+
+test("exactly those steps are made whose request, or what they take in, is not the same as ever before", async () => {
+  const word = fc.constantFrom("x", "y", "z");
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.record({ a: word, b: word, c: word }), { minLength: 1, maxLength: 4 }),
+      async (inputs) => {
+        const world = await openPaperShow();
+        const made = new Set<string>();
+        for (const [index, given] of inputs.entries()) {
+          const wanted = [`a ${given.a}`, `b ${given.a} ${given.b}`, `a ${given.c}`, `d ${given.a} ${given.b}`];
+          // a and c ask for the same where their words are equal: as often as that was made before, it is there.
+          const before = world.paper.jobs.size;
+          await run(world, chain, given, { id: `run-${index}`, reuse: true });
+          const fresh = new Set(wanted.filter((one) => !made.has(one)));
+          const twice = given.a === given.c && !made.has(`twice ${given.a}`) ? 1 : 0;
+          const expected = fresh.size + twice;
+          expect(world.paper.jobs.size - before).toBe(expected);
+          for (const one of wanted) made.add(one);
+          if (given.a === given.c) made.add(`twice ${given.a}`);
+        }
+      },
+    ),
+    { numRuns: 8 },
+  );
+});
