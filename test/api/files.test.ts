@@ -46,9 +46,13 @@ test("a download that breaks off resumes with Range where it stopped", async () 
       cutAt += 20_000;
     },
   ]);
-  const result = await client.download(`${service.origin}/asset`, join(folder, "a"));
+  const told: (readonly [received: number, total: number | null])[] = [];
+  const onProgress = (received: number, total: number | null) => told.push([received, total]);
+  const result = await client.download(`${service.origin}/asset`, join(folder, "a"), { onProgress });
   expect(result.sha256).toBe(sha256);
   expect(service.seen.length).toBeGreaterThan(1);
+  expect(told.at(-1)).toEqual([bytes.length, bytes.length]);
+  expect(told.map(([received]) => received)).toEqual(told.map(([received]) => received).toSorted((a, b) => a - b));
 });
 
 test("a server that ignores Range is read from the start again", async () => {

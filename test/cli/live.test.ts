@@ -125,6 +125,60 @@ describe("the tree", () => {
     );
   });
 
+  test("says how long models took before where the service says nothing, and what is left of the run", () => {
+    const view = viewAfter([planned([job("face"), job("video", ["face"])]), ...submitted]);
+    const medians = new Map([["some-model", 12_000]]);
+    const tree = renderTree(view, { ...plain, width: 120, medians });
+    expect(tree).toMatch(/◐ face {5}rendering {2}about [\d.]+ s left/);
+    expect(tree).toMatch(/running {2}0\/2 steps .* about [\d.]+ s left$/);
+    expect(renderTree(view, plain)).not.toContain("left");
+  });
+
+  test("shows requests a minute against the limit, and how far a download is", () => {
+    const view = applyUpdate(viewAfter([planned(steps), ...submitted, ended[0]!]), {
+      type: "progress",
+      step: "face",
+      fraction: 0.25,
+      estimatedCompletionAt: null,
+    });
+    const tree = renderTree(view, { ...plain, width: 120, rate: { perMinute: 12, limitPerMinute: 60 } });
+    expect(tree).toContain("face     downloading ███░░░░░░░░░  25 %");
+    expect(tree).toMatch(/12 of 60 requests\/min/);
+  });
+
+  test("a second attempt costs on top of the first", () => {
+    const view = viewAfter([
+      planned(steps),
+      ...submitted,
+      { type: "job.settled", step: "face", attempt: 1, costMicros: 250_000 },
+      { ...(submitted[2] as RunEvent & { readonly type: "job.submit.intended" }), attempt: 2 },
+    ]);
+    expect(spentOf(view)).toEqual({ spentMicros: 250_000, heldMicros: 250_000 });
+  });
+
+  test("steps of every kind say what they do, and those that a value led to appear", () => {
+    const shots = [job("shots/1"), job("shots/2")];
+    const kinds = (["chat", "task", "approve", "expand"] as const).map(
+      (kind) => ({ ...job(kind), kind }) as unknown as PlanStep,
+    );
+    const view = viewAfter([
+      planned(kinds),
+      { type: "run.started" },
+      ...kinds.map(({ path }) => ({ type: "step.started", step: path }) as const),
+      { type: "expand.planned", step: "expand", steps: shots, returns: [], groups: {} },
+    ]);
+    const tree = renderTree(view, plain);
+    for (const words of [
+      "chat     asking",
+      "task     working",
+      "approve  asking you",
+      "expand   planning",
+      "shots/2  waiting",
+    ]) {
+      expect(tree).toContain(words);
+    }
+  });
+
   test("fits every width and height", () => {
     const many = Array.from({ length: 40 }, (_, at) =>
       job(`step-${at}-with-a-long-name`, at > 0 ? [`step-${at - 1}-with-a-long-name`] : []),

@@ -17,6 +17,8 @@ export interface DownloadOptions {
   /** Milliseconds without a byte after which a connection counts as dead. Default 30 000. */
   readonly idleMs?: number | undefined;
   readonly priority?: number | undefined;
+  /** Told after each piece how many bytes are there, and how many there will be where the server says. */
+  readonly onProgress?: ((receivedBytes: number, totalBytes: number | null) => void) | undefined;
 }
 
 export interface Downloaded {

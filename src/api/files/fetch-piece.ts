@@ -3,6 +3,7 @@ import { request } from "undici";
 import type { HttpContext } from "../http/call.ts";
 import { startDeadline } from "../http/deadline.ts";
 import { headerNumber, headerText, retryAfterHeaderMs } from "../http/headers.ts";
+import type { DownloadOptions } from "./download.ts";
 import type { PartFile } from "./part-file.ts";
 
 export type Piece =
@@ -26,7 +27,7 @@ export async function fetchPiece(
   context: HttpContext,
   url: string,
   part: PartFile,
-  options: { readonly signal?: AbortSignal | undefined; readonly idleMs?: number | undefined },
+  options: Pick<DownloadOptions, "signal" | "idleMs" | "onProgress">,
 ): Promise<Piece> {
   const deadline = startDeadline(context.clock, options.idleMs ?? 30_000, options.signal);
   try {
@@ -58,6 +59,7 @@ export async function fetchPiece(
     for await (const chunk of body as AsyncIterable<Buffer>) {
       deadline.extend();
       await part.append(chunk);
+      options.onProgress?.(part.sizeBytes, plan.totalBytes);
     }
     if (plan.totalBytes !== null && part.sizeBytes !== plan.totalBytes) {
       if (part.sizeBytes > plan.totalBytes) await part.restart();

@@ -1,7 +1,7 @@
 import type { RunHandle, RunResult } from "../../index.ts";
 import type { Context } from "../context.ts";
 import { ExitCode } from "../exit-code.ts";
-import { watchRun } from "../live/watch.ts";
+import { type Pace, watchRun } from "../live/watch.ts";
 import { listOutputs } from "../report/outputs.ts";
 import { visible } from "../text/escape.ts";
 
@@ -9,6 +9,8 @@ export interface FollowOptions {
   readonly json?: boolean | undefined;
   /** Last event known before: older ones print no line. */
   readonly afterSeq?: number;
+  readonly medians?: ReadonlyMap<string, number>;
+  readonly pace?: () => Pace;
 }
 
 const exitCodes: Readonly<Record<RunResult["status"], ExitCode>> = {
@@ -29,7 +31,8 @@ export async function followRun(handle: RunHandle, context: Context, options: Fo
   if (io.interrupt.aborted) onInterrupt();
   io.interrupt.addEventListener("abort", onInterrupt, { once: true });
   try {
-    await watchRun(handle.events(), io, talk, options.afterSeq === undefined ? {} : { afterSeq: options.afterSeq });
+    const { afterSeq = 0, medians, pace } = options;
+    await watchRun(handle.events(), io, talk, { afterSeq, medians, pace });
     const result = await handle.result();
     if (options.json) talk.printJson(document(result));
     else for (const { name, value } of listOutputs(result.outputs)) talk.print(`${visible(name)}\t${visible(value)}`);

@@ -6,6 +6,7 @@ import { agreeTo } from "../input/agree.ts";
 import { checkAmount } from "../input/amount.ts";
 import { readDuration } from "../input/duration.ts";
 import { codeOf } from "../input/journaled.ts";
+import { pastMedians } from "../input/past-durations.ts";
 import { loadPipeline } from "../load/pipeline-file.ts";
 import { diffLines } from "../report/diff-lines.ts";
 import { remakeTable } from "../report/remake-table.ts";
@@ -63,9 +64,15 @@ export async function continueRun(
 ): Promise<ExitCode> {
   const known = (await show.runs()).find((row) => row.runId === runId);
   const pipeline = options === undefined ? await codeOf(show, runId, context.io.cwd) : null;
+  const medians = await pastMedians(show);
   const handle = await show.resume(runId, options ?? (pipeline === null ? {} : { pipeline }));
   context.talk.say(`Run ${visible(handle.id)}`);
-  return followRun(handle, context, { json: flags.json, afterSeq: known?.lastSeq ?? 0 });
+  return followRun(handle, context, {
+    json: flags.json,
+    afterSeq: known?.lastSeq ?? 0,
+    medians,
+    pace: () => show.client.pace(),
+  });
 }
 
 interface Asked {

@@ -5,6 +5,7 @@ import { type Context, type ServiceFlags, sayWhere, withShowrunner } from "../co
 import type { ExitCode } from "../exit-code.ts";
 import { checkAmount } from "../input/amount.ts";
 import { parseConcurrency } from "../input/concurrency.ts";
+import { pastMedians } from "../input/past-durations.ts";
 import { quoteOptions } from "../input/quote-options.ts";
 import { readInput } from "../input/read-input.ts";
 import { loadPipeline } from "../load/pipeline-file.ts";
@@ -42,9 +43,10 @@ export async function run(context: Context, spec: string, flags: RunFlags): Prom
     talk.say(`\n${priceTable(quote, io.stderr.columns)}\n`);
     const budget = flags.budget ?? (await agreedPrice(show, quote, context, spec));
     if (flags.detach) return { budget };
+    const medians = await pastMedians(show);
     const handle = await show.run(loaded.pipeline, input, { ...options, ...(budget !== null && { budget }) });
     talk.say(`Run ${handle.id}`);
-    return followRun(handle, context, { json: flags.json });
+    return followRun(handle, context, { json: flags.json, medians, pace: () => show.client.pace() });
   });
   if (typeof outcome === "number") return outcome;
   const runId = flags.id ?? `${loaded.pipeline.name}-${randomUUID().slice(0, 8)}`;

@@ -18,6 +18,30 @@ function describe(event: RunEvent): string | null {
   switch (event.type) {
     case "run.paused":
       return `paused (${event.reason}): ${visible(event.message)}`;
+    case "run.reopened":
+      return "opened again";
+    case "run.replanned":
+      return `took up changed code, ${event.plan.steps.length} steps`;
+    case "step.reset":
+      return `is made again: ${visible(event.why)}`;
+    case "step.reused":
+      return `taken over from run ${visible(event.from.runId)}`;
+    case "chat.intended":
+      return `asking ${visible(event.model)}`;
+    case "chat.answered":
+      return `answered, cost ${dollars(event.costMicros)}`;
+    case "chat.failed":
+      return `no useful answer: ${visible(event.error.message)}`;
+    case "chat.abandoned":
+      return "the answer never came; it may have cost its maximum, and is asked again";
+    case "task.failed":
+      return `failed: ${visible(event.error.message)}`;
+    case "approval.decided":
+      return `${event.approved ? "approved" : "rejected"}${event.note === null ? "" : `: ${visible(event.note)}`}`;
+    case "pick.made":
+      return `chose output ${event.chosen.index} of ${visible(event.chosen.step)}`;
+    case "expand.planned":
+      return `planned ${event.steps.length} steps`;
     case "run.finished":
       return `run ${event.status}${event.message ? `: ${visible(event.message)}` : ""}`;
     case "step.finished":

@@ -1,8 +1,13 @@
-import type { RunEvent, RunUpdate } from "../../index.ts";
+import type { PlanStep, RunEvent, RunUpdate } from "../../index.ts";
 
 /** What a step is doing, in words of a person. */
 export type Phase =
   | "waiting"
+  | "asking you"
+  | "asking"
+  | "working"
+  | "choosing"
+  | "planning"
   | "uploading"
   | "pricing"
   | "submitting"
@@ -19,20 +24,25 @@ export type Phase =
 /** One step as the live view shows it. Money is micro-dollars, instants are epoch milliseconds. */
 export interface StepView {
   readonly path: string;
-  readonly kind: string;
+  readonly kind: PlanStep["kind"];
   readonly model: string | null;
   readonly needs: readonly string[];
   readonly phase: Phase;
-  /** 0 to 1 while rendering, where the service says. */
+  /** 0 to 1 while rendering, downloading or working, where that is known. */
   readonly fraction: number | null;
   readonly etaAt: number | null;
+  /** When the service took the job that counts. */
+  readonly queuedAt: number | null;
   readonly startedAt: number | null;
   readonly finishedAt: number | null;
   readonly attempt: number;
   readonly jobId: string | null;
   /** Quoted or held, until it is settled. */
   readonly priceMicros: number | null;
+  /** What its attempts cost so far; null before the first bill. */
   readonly costMicros: number | null;
+  /** Reserved for a request whose bill is not known yet. */
+  readonly heldMicros: number;
   readonly reason: string | null;
 }
 
@@ -64,7 +74,7 @@ export function spentOf(view: RunView): { readonly spentMicros: number; readonly
   let heldMicros = 0;
   for (const step of view.steps.values()) {
     spentMicros += step.costMicros ?? 0;
-    if (step.costMicros === null && step.jobId !== null) heldMicros += step.priceMicros ?? 0;
+    heldMicros += step.heldMicros;
   }
   return { spentMicros, heldMicros };
 }
@@ -83,7 +93,14 @@ function applyEvent(view: RunView, event: RunEvent, at: number): RunView {
       return planned(event, at);
     case "run.started":
     case "run.resumed":
+    case "run.reopened":
       return { ...view, status: "running" };
+    case "run.budget.set":
+      return { ...view, budgetMicros: event.budgetMicros };
+    case "run.replanned":
+      return { ...view, quoteMicros: event.quoteMicros, steps: withSteps(view.steps, event.plan.steps, true) };
+    case "expand.planned":
+      return { ...view, steps: withSteps(view.steps, event.steps, false) };
     case "run.paused":
       return { ...view, status: `paused (${event.reason})` };
     case "run.finished":
@@ -96,33 +113,57 @@ function applyEvent(view: RunView, event: RunEvent, at: number): RunView {
 }
 
 function planned(event: RunEvent & { readonly type: "run.planned" }, at: number): RunView {
-  const steps = event.plan.steps.map(
-    (step): StepView => ({
-      path: step.path,
-      kind: step.kind,
-      model: "model" in step ? step.model : null,
-      needs: step.needs,
-      phase: "waiting",
-      fraction: null,
-      etaAt: null,
-      startedAt: null,
-      finishedAt: null,
-      attempt: 0,
-      jobId: null,
-      priceMicros: null,
-      costMicros: null,
-      reason: null,
-    }),
-  );
   return {
     ...emptyView,
     pipeline: event.plan.pipeline,
     budgetMicros: event.budgetMicros,
     quoteMicros: event.quoteMicros,
     startedAt: at,
-    steps: new Map(steps.map((step) => [step.path, step])),
+    steps: withSteps(new Map(), event.plan.steps, true),
   };
 }
+
+/** The steps of a plan, known ones as they are; with `only`, those that the plan does not name are gone. */
+function withSteps(
+  known: ReadonlyMap<string, StepView>,
+  planned: readonly PlanStep[],
+  only: boolean,
+): ReadonlyMap<string, StepView> {
+  const steps = planned.map((step) => [step.path, known.get(step.path) ?? newStep(step)] as const);
+  return new Map(only ? steps : [...known, ...steps]);
+}
+
+function newStep(step: PlanStep): StepView {
+  return {
+    path: step.path,
+    kind: step.kind,
+    model: "model" in step ? step.model : null,
+    needs: step.needs,
+    phase: "waiting",
+    fraction: null,
+    etaAt: null,
+    queuedAt: null,
+    startedAt: null,
+    finishedAt: null,
+    attempt: 0,
+    jobId: null,
+    priceMicros: null,
+    costMicros: null,
+    heldMicros: 0,
+    reason: null,
+  };
+}
+
+/** What a step of each kind does first. */
+const beginning: Readonly<Record<PlanStep["kind"], Phase>> = {
+  upload: "uploading",
+  job: "pricing",
+  chat: "asking",
+  task: "working",
+  approve: "asking you",
+  pick: "choosing",
+  expand: "planning",
+};
 
 const endPhase = {
   succeeded: "done",
@@ -133,29 +174,51 @@ const endPhase = {
 } as const;
 
 function stepChange(event: RunEvent, at: number, view: RunView): Partial<StepView> {
+  const step = "step" in event ? view.steps.get(event.step) : undefined;
+  if (step === undefined) return {};
   switch (event.type) {
     case "step.started":
-      return { startedAt: at, phase: view.steps.get(event.step)?.kind === "upload" ? "uploading" : "pricing" };
+      return { startedAt: at, phase: beginning[step.kind] };
+    case "step.reset":
+      return { phase: "waiting", startedAt: null, finishedAt: null, reason: event.why };
+    case "step.reused":
+      return { reason: `made by run ${event.from.runId}` };
     case "job.quoted":
       return { priceMicros: event.costMicros };
     case "job.submit.intended":
-      return { phase: "submitting", attempt: event.attempt, priceMicros: event.holdMicros, jobId: null };
-    case "job.submit.withdrawn":
-      return { phase: "waiting" };
-    case "job.submit.refused":
+      return {
+        phase: "submitting",
+        attempt: event.attempt,
+        priceMicros: event.holdMicros,
+        heldMicros: event.holdMicros,
+        jobId: null,
+      };
+    case "chat.intended":
+      return { phase: "asking", attempt: event.attempt, priceMicros: event.holdMicros, heldMicros: event.holdMicros };
+    case "chat.answered":
+      return paid(step, event.costMicros);
+    case "chat.failed":
+      return { ...paid(step, event.costMicros), reason: event.error.message };
+    case "task.failed":
       return { reason: event.error.message };
+    case "approval.decided":
+      return { reason: event.note };
+    case "job.submit.withdrawn":
+      return { phase: "waiting", heldMicros: 0 };
+    case "job.submit.refused":
+      return { reason: event.error.message, heldMicros: 0 };
     case "job.unresolved":
       return { phase: "unresolved", reason: event.message };
     case "job.submitted":
-      return { phase: "queued", jobId: event.jobId, fraction: null };
+      return { phase: "queued", jobId: event.jobId, fraction: null, queuedAt: at };
     case "job.started":
       return { phase: "rendering" };
     case "job.completed":
-      return { phase: "downloading", fraction: null };
+      return { phase: "downloading", fraction: null, etaAt: null };
     case "job.failed":
       return { reason: event.error.message };
     case "job.settled":
-      return { costMicros: event.costMicros };
+      return paid(step, event.costMicros);
     case "step.finished":
       return {
         phase: endPhase[event.status],
@@ -167,6 +230,11 @@ function stepChange(event: RunEvent, at: number, view: RunView): Partial<StepVie
     default:
       return {};
   }
+}
+
+/** A bill: it takes the place of what was held. Further attempts cost on top of it. */
+function paid(step: StepView, costMicros: number): Partial<StepView> {
+  return { costMicros: (step.costMicros ?? 0) + costMicros, heldMicros: 0 };
 }
 
 function withStep(view: RunView, path: string, change: Partial<StepView>): RunView {

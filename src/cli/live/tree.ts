@@ -2,6 +2,7 @@ import type { Talk } from "../talk.ts";
 import { duration } from "../text/duration.ts";
 import { shorten, visible } from "../text/escape.ts";
 import { dollars } from "../text/money.ts";
+import { expectedEnd, remainingMs } from "./remaining.ts";
 import { type Phase, type RunView, type StepView, spentOf } from "./run-view.ts";
 
 export interface TreeOptions {
@@ -12,10 +13,19 @@ export interface TreeOptions {
   /** Lines; further steps are summed up. */
   readonly height: number;
   readonly paint: Talk["paint"];
+  /** How long models took before, milliseconds. Default: nothing known. */
+  readonly medians?: ReadonlyMap<string, number> | undefined;
+  /** API requests of the last minute, and how many the key may send in one where that is known. */
+  readonly rate?: { readonly perMinute: number; readonly limitPerMinute: number | null } | undefined;
 }
 
 const marks: Readonly<Record<Phase, readonly [mark: string, style: "dim" | "cyan" | "green" | "yellow" | "red"]>> = {
   waiting: ["·", "dim"],
+  "asking you": ["?", "yellow"],
+  asking: ["→", "cyan"],
+  working: ["*", "cyan"],
+  choosing: ["*", "cyan"],
+  planning: ["*", "cyan"],
   uploading: ["↑", "cyan"],
   pricing: ["$", "cyan"],
   submitting: ["→", "cyan"],
@@ -63,14 +73,17 @@ function mostTelling(steps: readonly StepView[], room: number): StepView[] {
 function stepLine(step: StepView, depth: number, nameWidth: number, options: TreeOptions): string {
   const [mark, style] = marks[step.phase];
   const name = shorten(`${"  ".repeat(depth)}${visible(step.path)}`, nameWidth).padEnd(nameWidth);
-  const rest = shorten(`  ${details(step, options.now)}`, Math.max(0, options.width - nameWidth - 4));
+  const rest = shorten(`  ${details(step, options)}`, Math.max(0, options.width - nameWidth - 4));
   return `${options.paint(style, mark)} ${name}${options.paint("dim", rest)}`;
 }
 
-function details(step: StepView, now: number): string {
+function details(step: StepView, { now, medians }: TreeOptions): string {
   const parts = [phaseText(step)];
   if (step.finishedAt !== null && step.startedAt !== null) parts.push(duration(step.finishedAt - step.startedAt));
-  else if (step.etaAt !== null && step.etaAt > now) parts.push(`about ${duration(step.etaAt - now)} left`);
+  else {
+    const endsAt = expectedEnd(step, medians);
+    if (endsAt !== null && endsAt > now) parts.push(`about ${duration(endsAt - now)} left`);
+  }
   if (step.costMicros !== null) parts.push(dollars(step.costMicros));
   else if (step.priceMicros !== null) parts.push(`(${dollars(step.priceMicros)})`);
   if (step.reason !== null) parts.push(visible(step.reason));
@@ -78,8 +91,9 @@ function details(step: StepView, now: number): string {
 }
 
 function phaseText(step: StepView): string {
-  if (step.phase !== "rendering" || step.fraction === null) return step.phase;
-  return `${bar(step.fraction)} ${String(Math.round(step.fraction * 100)).padStart(3)} %`;
+  if (step.fraction === null) return step.phase;
+  const done = `${bar(step.fraction)} ${String(Math.round(step.fraction * 100)).padStart(3)} %`;
+  return step.phase === "rendering" ? done : `${step.phase} ${done}`;
 }
 
 const barWidth = 12;
@@ -98,5 +112,11 @@ function summary(view: RunView, options: TreeOptions): string {
   ];
   if (heldMicros > 0) parts.push(`held ${dollars(heldMicros)}`);
   if (view.startedAt !== null) parts.push(duration(Math.max(0, options.now - view.startedAt)));
+  const left = view.status === "running" ? remainingMs(view, options) : null;
+  if (left !== null && left > 0) parts.push(`about ${duration(left)} left`);
+  if (options.rate !== undefined) {
+    const { perMinute, limitPerMinute } = options.rate;
+    parts.push(`${perMinute}${limitPerMinute === null ? "" : ` of ${limitPerMinute}`} requests/min`);
+  }
   return shorten(`  ${view.status}  ${parts.join("  ")}`, options.width);
 }

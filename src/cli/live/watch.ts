@@ -8,6 +8,16 @@ import { renderTree } from "./tree.ts";
 export interface WatchOptions {
   /** Events up to this one are old news: they shape the picture and print no line. Default 0. */
   readonly afterSeq?: number;
+  /** How long models took before, milliseconds. */
+  readonly medians?: ReadonlyMap<string, number> | undefined;
+  /** API requests sent so far, and the key's limit where it is known. */
+  readonly pace?: (() => Pace) | undefined;
+}
+
+/** As the client's own pace says it. */
+export interface Pace {
+  readonly sent: number;
+  readonly limit: { readonly requests: number; readonly perMs: number } | null;
 }
 
 /** Milliseconds between two pictures on a terminal. */
@@ -21,7 +31,7 @@ export async function watchRun(
   options: WatchOptions = {},
 ): Promise<RunView> {
   const canRedraw = io.stderr.isTTY === true && io.env.TERM !== "dumb" && !io.env.CI;
-  const picture = canRedraw ? await redrawing(io, talk) : printing(talk, options.afterSeq ?? 0);
+  const picture = canRedraw ? await redrawing(io, talk, options) : printing(talk, options.afterSeq ?? 0);
   let view = emptyView;
   try {
     for await (const update of updates) {
@@ -50,14 +60,17 @@ function printing(talk: Talk, afterSeq: number): Picture {
   };
 }
 
-async function redrawing(io: Io, talk: Talk): Promise<Picture> {
+async function redrawing(io: Io, talk: Talk, { medians, pace }: WatchOptions): Promise<Picture> {
   const { createLogUpdate } = await import("log-update");
   const update = createLogUpdate(io.stderr as NodeJS.WriteStream);
   let current = emptyView;
+  const rate = pace === undefined ? () => undefined : rateOf(pace);
   const draw = () =>
     update(
       renderTree(current, {
         now: Date.now(),
+        medians,
+        rate: rate(),
         width: io.stderr.columns ?? 80,
         height: io.stderr.rows ?? 24,
         paint: talk.paint,
@@ -74,5 +87,21 @@ async function redrawing(io: Io, talk: Talk): Promise<Picture> {
       draw();
       update.done();
     },
+  };
+}
+
+const minuteMs = 60_000;
+
+/** Requests of the last minute, by looking at the count again and again. */
+function rateOf(pace: () => Pace): () => { readonly perMinute: number; readonly limitPerMinute: number | null } {
+  const seen: { readonly at: number; readonly sent: number }[] = [{ at: performance.now(), sent: pace().sent }];
+  return () => {
+    const at = performance.now();
+    const { sent, limit } = pace();
+    // One look a second is enough to know a minute.
+    if (at - seen.at(-1)!.at >= 1000) seen.push({ at, sent });
+    while (seen.length > 1 && at - seen[1]!.at >= minuteMs) seen.shift();
+    const limitPerMinute = limit === null ? null : Math.round((limit.requests / limit.perMs) * minuteMs);
+    return { perMinute: sent - seen[0]!.sent, limitPerMinute };
   };
 }

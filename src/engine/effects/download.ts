@@ -2,17 +2,24 @@ import { DownloadError } from "../../api/index.ts";
 import type { RunEvent } from "../../journal/events.ts";
 import { ending } from "../../run/ending.ts";
 import { fileExtension } from "../file-extension.ts";
-import type { Effect } from "./effect.ts";
+import type { Effect, EffectContext } from "./effect.ts";
 import { TROUBLE_WAIT_MS, throwAccountTrouble } from "./service-trouble.ts";
 
+const PROGRESS_EVERY_MS = 250;
+
 /** Copies one output into the media store while the service still keeps it. */
-export const download: Effect<"download"> = async (command, { client, media, signal, state, priority, freshUrls }) => {
+export const download: Effect<"download"> = async (command, context) => {
+  const { client, media, signal, state, priority, freshUrls } = context;
   const { step, attempt, jobId, index } = command;
   try {
     const target = media.tmpPath();
     const url = freshUrls.get(`${jobId} ${index}`);
     freshUrls.delete(`${jobId} ${index}`);
-    const got = await client.download({ jobId, outputIndex: index, url }, target, { signal, priority });
+    const got = await client.download({ jobId, outputIndex: index, url }, target, {
+      signal,
+      priority,
+      onProgress: progressOf(step, context),
+    });
     const { sha256, sizeBytes } = await media.adopt(target);
     const facts = state.steps[step]?.attempts[attempt - 1]?.outputs[index];
     const contentType = facts?.contentType ?? got.contentType ?? "application/octet-stream";
@@ -26,6 +33,16 @@ export const download: Effect<"download"> = async (command, { client, media, sig
     return { events: [], againInMs: TROUBLE_WAIT_MS };
   }
 };
+
+/** Says a few times a second how much of an output is there; more would keep the journal busy for nobody. */
+function progressOf(step: string, { progress, now }: EffectContext) {
+  let lastAt = now();
+  return (receivedBytes: number, totalBytes: number | null) => {
+    if (totalBytes === null || totalBytes === 0 || now() - lastAt < PROGRESS_EVERY_MS) return;
+    lastAt = now();
+    progress({ step, fraction: Math.min(1, receivedBytes / totalBytes), estimatedCompletionAt: null });
+  };
+}
 
 /** Gives every returned output its name in the run's folder. */
 export const place: Effect<"place"> = async (_command, { media, state }) => {
