@@ -158,12 +158,9 @@ export function apply(state: RunState, stored: StoredEvent): void {
       if (!keepsPlan && isExpansion(state, step)) leaveExpansion(state, step, moveStep);
       break;
     }
-    case "step.restored": {
-      const { step, attempt } = event;
-      if (attempt !== attemptOf(step, attempt).n || attempt !== stepOf(step).attempts.length) throw illegal("(older)");
-      stepOf(step).voided = attempt - 1;
+    case "step.restored":
+      restore(stepOf(event.step), attemptOf(event.step, event.attempt), illegal);
       break;
-    }
     case "step.reused": {
       const step = stepOf(event.step);
       step.outputs = event.outputs.map((output) => ({ ...output, phase: reusedPhase(output) }));
@@ -347,6 +344,14 @@ export function apply(state: RunState, stored: StoredEvent): void {
       event satisfies never;
   }
   state.seq = stored.seq;
+}
+
+/** The attempt counts again; what was priced since and never sent is forgotten. */
+function restore(step: StepState, attempt: AttemptState, illegal: (from: string) => Error): void {
+  const later = step.attempts.slice(attempt.n);
+  if (attempt.n !== step.voided || later.some(({ key }) => key !== null)) throw illegal(`(attempt ${attempt.n})`);
+  step.attempts = step.attempts.slice(0, attempt.n);
+  step.voided = attempt.n - 1;
 }
 
 function sentChat(step: StepState, n: number, illegal: (from: string) => Error): ChatState {

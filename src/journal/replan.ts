@@ -60,13 +60,16 @@ export function enterExpansion(state: RunState, event: Planned, move: Move): voi
   state.planned = withSteps(state, [...kept, ...event.steps], event.groups);
 }
 
-/** The step begins anew; what it made stays in the list of its attempts. */
+/** The step begins anew; what it made stays in the list of its attempts. One that was only priced is forgotten. */
 export function reset(state: RunState, step: StepState, move: Move, more: Partial<StepState> = {}): void {
   move(step, "step.reset");
-  const { path, attempts, chats } = step;
+  const { path, chats } = step;
+  const attempts = step.attempts.slice(0, step.attempts.findLastIndex(({ key }) => key !== null) + 1);
   const voided = attempts.length + chats.length;
-  const again = more.unlessSame !== true;
-  state.steps[path] = { ...newStep(path), attempts, chats, voided, again, ...more };
+  // Who asked for it to be made again, and has not got that yet, still asks for it.
+  const isOwed = step.again && voided === step.voided;
+  const again = isOwed || more.unlessSame !== true;
+  state.steps[path] = { ...newStep(path), attempts, chats, voided, ...more, again, unlessSame: !again };
   state.files = state.files.filter((file) => file.step !== path);
 }
 

@@ -1,7 +1,8 @@
 import { fingerprint } from "./fingerprint.ts";
-import { dependentsOf } from "./makespan.ts";
 import type { Json, Plan, PlanStep } from "./plan.ts";
 import { isReference } from "./references.ts";
+import { type Names, renameIn } from "./rename.ts";
+import { withDependents } from "./stale.ts";
 
 /** One place in what a step asks for that is not as it was. */
 export interface FieldChange {
@@ -25,29 +26,29 @@ export interface PlanDiff {
   readonly stale: readonly string[];
 }
 
-/** What is different in `after`, by path and fingerprint. Policy (attempts, maxCost, keep) is no part of it. */
+/**
+ * What is different in `after`, by path and fingerprint. A step under another name that asks for the very same is
+ * renamed, and so is what uses it the same as before. Policy (attempts, maxCost, keep) is no part of it.
+ */
 export function diffPlans(before: Plan, after: Plan): PlanDiff {
   const was = byPath(before);
   const is = byPath(after);
-  const added = after.steps.filter(({ path }) => !was.has(path));
-  const removed = before.steps.filter(({ path }) => !is.has(path));
-  const renamed = pairByFingerprint(removed, added);
-  const isNewName = new Set(renamed.map(({ to }) => to));
-  const isOldName = new Set(renamed.map(({ from }) => from));
+  const renamed = findRenames(before, after);
+  const names: Names = new Map(renamed.map(({ from, to }) => [from, to]));
+  const formerOf = new Map(renamed.map(({ from, to }) => [to, from]));
   const changed = after.steps.flatMap((step) => {
     const known = was.get(step.path);
-    if (known === undefined || known.fingerprint === step.fingerprint) return [];
-    return [{ path: step.path, fields: changesOf(known, step) }];
+    if (known === undefined || isSameStep(known, step, names)) return [];
+    return [{ path: step.path, fields: changesOf(renameIn(known, names), step) }];
   });
-  const reallyNew = added.map(({ path }) => path).filter((path) => !isNewName.has(path));
-  const stale = withDependents(after, [...changed.map(({ path }) => path), ...reallyNew]);
+  const isChanged = new Set(changed.map(({ path }) => path));
+  const added = after.steps.map(({ path }) => path).filter((path) => !was.has(path) && !formerOf.has(path));
+  const stale = withDependents(after.steps, [...isChanged, ...added]);
   return {
-    unchanged: after.steps
-      .filter((step) => was.get(step.path)?.fingerprint === step.fingerprint)
-      .map(({ path }) => path),
+    unchanged: after.steps.map(({ path }) => path).filter((path) => was.has(path) && !isChanged.has(path)),
     changed,
-    added: reallyNew,
-    removed: removed.map(({ path }) => path).filter((path) => !isOldName.has(path)),
+    added,
+    removed: before.steps.map(({ path }) => path).filter((path) => !is.has(path) && !names.has(path)),
     renamed,
     stale: after.steps.map(({ path }) => path).filter((path) => stale.has(path)),
   };
@@ -55,20 +56,34 @@ export function diffPlans(before: Plan, after: Plan): PlanDiff {
 
 const byPath = (plan: Plan) => new Map(plan.steps.map((step) => [step.path, step]));
 
-function pairByFingerprint(removed: readonly PlanStep[], added: readonly PlanStep[]): PlanDiff["renamed"] {
-  const free = new Map<string, string[]>();
-  for (const { fingerprint, path } of removed) free.set(fingerprint, [...(free.get(fingerprint) ?? []), path]);
-  return added.flatMap(({ fingerprint, path }) => {
-    const from = free.get(fingerprint)?.shift();
-    return from === undefined ? [] : [{ from, to: path }];
-  });
+/** New steps that ask for what a gone one asked for, in plan order: what a step uses has its new name before it. */
+function findRenames(before: Plan, after: Plan): PlanDiff["renamed"] {
+  const was = byPath(before);
+  const is = byPath(after);
+  const free = before.steps.filter(({ path }) => !is.has(path));
+  const names = new Map<string, string>();
+  for (const step of after.steps) {
+    if (was.has(step.path) || free.length === 0) continue;
+    const at = free.findIndex((gone) => isSameStep(gone, step, names));
+    const [found] = at === -1 ? [] : free.splice(at, 1);
+    if (found !== undefined) names.set(found.path, step.path);
+  }
+  return [...names].map(([from, to]) => ({ from, to }));
 }
 
-function withDependents(plan: Plan, paths: readonly string[]): ReadonlySet<string> {
-  const dependents = dependentsOf(plan);
-  const found = new Set(paths);
-  for (const path of found) for (const user of dependents.get(path) ?? []) found.add(user.path);
-  return found;
+/** Whether two steps ask for the same, their names apart, under the same condition. */
+function isSameStep(before: PlanStep, after: PlanStep, names: Names): boolean {
+  if (before.kind !== after.kind) return false;
+  const named = renameIn(before, names);
+  const isUntouched = !before.needs.some((path) => names.has(path));
+  const asksSame = isUntouched
+    ? before.fingerprint === after.fingerprint
+    : fingerprint(asked(named)) === fingerprint(asked(after));
+  return asksSame && fingerprint(conditionOf(named)) === fingerprint(conditionOf(after));
+}
+
+function conditionOf({ when }: PlanStep): Json {
+  return when === undefined ? null : { ...when };
 }
 
 function changesOf(before: PlanStep, after: PlanStep): readonly FieldChange[] {
@@ -76,6 +91,10 @@ function changesOf(before: PlanStep, after: PlanStep): readonly FieldChange[] {
 }
 
 function asked(step: PlanStep): Json {
+  return { ...ownAsk(step), ...(step.when !== undefined && { when: conditionOf(step) }) };
+}
+
+function ownAsk(step: PlanStep): { readonly [field: string]: Json } {
   switch (step.kind) {
     case "job":
       return { model: step.model, input: step.input };

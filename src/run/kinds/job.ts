@@ -1,8 +1,10 @@
 import { type AttemptState, isStepFinal, lastAttempt, type StepState } from "../../journal/state.ts";
 import { formatUsd } from "../../money.ts";
-import type { JobStep, PlanStep } from "../../plan/plan.ts";
+import type { JobStep, Json, PlanStep } from "../../plan/plan.ts";
+import { asked } from "../asked.ts";
 import { idempotencyKey } from "../key.ts";
 import { looksBack } from "../look-back.ts";
+import { formerAttempt } from "../remake.ts";
 import { readiness } from "../resolve.ts";
 import type { Turn } from "../turn.ts";
 
@@ -51,6 +53,7 @@ function begin(plan: JobStep, step: StepState, attempt: AttemptState | null, tur
   const ready = readiness(state, plan, plan.input);
   if (ready.ready === "no") return;
   if (ready.ready === "never") return turn.giveUp(step, ready.reason, ready.unwanted);
+  if (madeOfTheSame(plan, step, ready.input, turn)) return;
   if (looksBack(plan, step, ready.input, turn)) return;
   const n = attempt?.n ?? step.attempts.length + 1;
   const quote = attempt?.quote ?? null;
@@ -70,6 +73,17 @@ function begin(plan: JobStep, step: StepState, attempt: AttemptState | null, tur
   }
   if (!turn.slots.free(plan) || !turn.affords(step, holdMicros)) return;
   if (turn.isOpen(`submit:${plan.path}#${n}`)) submit(plan, step, { n, input: ready.input, holdMicros }, turn);
+}
+
+/** Takes back what the step made before it was reset, if what it uses now is just what it used then. */
+function madeOfTheSame(plan: JobStep, step: StepState, input: Json, turn: Turn): boolean {
+  const former = formerAttempt(step);
+  if (former?.input == null || former.outputs.some((output) => output.phase === "expired")) return false;
+  const { state } = turn;
+  if (asked(state, plan, former.input).fingerprint !== asked(state, plan, input).fingerprint) return false;
+  turn.start(step);
+  turn.events.push({ type: "step.restored", step: plan.path, attempt: former.n });
+  return true;
 }
 
 function submit(

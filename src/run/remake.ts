@@ -1,0 +1,94 @@
+import type { RunEvent } from "../journal/events.ts";
+import { isRunFinal, lastAttempt, type RunState, type StepState } from "../journal/state.ts";
+import { outerPaths, withDependents } from "../plan/index.ts";
+import type { Plan, PlanStep } from "../plan/plan.ts";
+
+/** Steps that are to be made again whatever they use, each with why. */
+export type Roots = ReadonlyMap<string, string>;
+
+/** Which steps are made again, in plan order: the roots and all that use them, those of former expansions included. */
+export function staleSteps(state: RunState, plan: Plan, roots: Roots): readonly string[] {
+  const inPlan = new Set(plan.steps.map(({ path }) => path));
+  const formerly = state.gone.filter(
+    ({ path }) => !inPlan.has(path) && outerPaths(path).some((one) => inPlan.has(one)),
+  );
+  const steps = [...plan.steps, ...formerly];
+  const stale = withDependents(steps, roots.keys());
+  return steps.map(({ path }) => path).filter((path) => stale.has(path));
+}
+
+/**
+ * What resets these steps, once the plan is the one that they are of. What was never begun needs none. The steps of an
+ * expansion come before it, since it may let go of them.
+ */
+export function resetEvents(state: RunState, plan: Plan, stale: readonly string[], roots: Roots): readonly RunEvent[] {
+  const isStale = new Set(stale);
+  const stepAt = new Map([...state.gone, ...plan.steps].map((step) => [step.path, step]));
+  const isExpansion = (path: string) => stepAt.get(path)?.kind === "expand";
+  const expansions = stale.filter(isExpansion).toSorted((a, b) => b.split("/").length - a.split("/").length);
+  const ordered = [...stale.filter((path) => !isExpansion(path)), ...expansions];
+  return ordered.flatMap((path): readonly RunEvent[] => {
+    const step = state.steps[path];
+    const planned = stepAt.get(path);
+    if (step === undefined || planned === undefined || !hasBegun(step)) return [];
+    const why = roots.get(path);
+    if (why !== undefined) return [{ type: "step.reset", step: path, why }];
+    const used = planned.needs.find((needed) => isStale.has(needed));
+    const inner = used ?? stale.find((one) => outerPaths(one).includes(path))!;
+    const keepsPlan = planned.kind === "expand" && used === undefined && step.expanded !== null;
+    return [
+      {
+        type: "step.reset",
+        step: path,
+        why: `${inner} is made again`,
+        ...(keepsPlan ? { keepsPlan: true as const } : { unlessSame: true as const }),
+      },
+    ];
+  });
+}
+
+/** Whether anything happened to it that a fresh step does not have. */
+function hasBegun(step: StepState): boolean {
+  const { attempts, chats, voided } = step;
+  return step.status !== "waiting" || attempts.length + chats.length > voided || step.expanded !== null;
+}
+
+/** Whether nothing of a step is at the service, nor its outcome there unknown. `paid`: its bill is known too. */
+export function isQuiet(step: StepState, { paid = false }: { readonly paid?: boolean } = {}): boolean {
+  if (step.status === "unresolved" || step.chats.at(-1)?.phase === "sent") return false;
+  return step.attempts.every(({ phase, money }) => {
+    const isAtService = phase.startsWith("submitting") || phase === "inQueue" || phase === "inProgress";
+    return !isAtService && phase !== "unresolved" && !(paid && money === "held");
+  });
+}
+
+/** What sets a run going again that is over or rests. */
+export function wakeEvents(state: RunState): {
+  readonly before: readonly RunEvent[];
+  readonly after: readonly RunEvent[];
+} {
+  if (isRunFinal(state.status)) return { before: [{ type: "run.reopened" }], after: [] };
+  return { before: [], after: state.status === "paused" ? [{ type: "run.resumed" }] : [] };
+}
+
+/** A failed step that would stop the run again at once, although others are to be made again. */
+export function stillStops(state: RunState, plan: Plan, stale: readonly string[]): PlanStep | null {
+  const isStale = new Set(stale);
+  const stops = (step: PlanStep) => {
+    const own = "policy" in step ? step.policy.onFailure : undefined;
+    return (own ?? plan.onFailure) === "failFast" && state.steps[step.path]?.status === "failed";
+  };
+  return plan.steps.find((step) => stops(step) && !isStale.has(step.path)) ?? null;
+}
+
+/** Steps that were not made only because a failure stopped the run. */
+export function leftOut(state: RunState, plan: Plan): readonly string[] {
+  return plan.steps.map(({ path }) => path).filter((path) => state.steps[path]?.status === "cancelled");
+}
+
+/** The attempt of a reset step that would count again; null when there is none. */
+export function formerAttempt(step: StepState) {
+  const attempt = step.attempts[step.voided - 1];
+  const isBegun = (lastAttempt(step)?.key ?? null) !== null;
+  return step.unlessSame && !isBegun && attempt?.phase === "completed" ? attempt : null;
+}
