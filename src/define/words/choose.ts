@@ -1,6 +1,6 @@
 import type { DraftReference } from "../draft.ts";
-import type { Handle, Yields } from "../handle.ts";
-import { chosenHandle } from "../handle-value.ts";
+import type { Handle, Value, ValueHandle, ValuesHandle } from "../handle.ts";
+import { chosenHandle, valueHandle } from "../handle-value.ts";
 import type { Candidate } from "../local-function.ts";
 import type { Recorder } from "../recorder.ts";
 import { readAmong } from "./among.ts";
@@ -20,22 +20,21 @@ export interface ChooseOptions extends StepOptions {
   readonly message?: string | undefined;
 }
 
-/** What can be chosen from: media and voices. */
-export type Choosable = Exclude<Yields, "value">;
+/** What one of several stands for. */
+export type Chosen<H extends Handle> = [H["yields"]] extends ["value"]
+  ? ValueHandle<ValueIn<H>>
+  : Handle<H["yields"], "single">;
 
-/** Chooses one of several results; the others stay in the run and cost what they cost. */
-export type ChooseWord = <Y extends Choosable>(
-  name: string,
-  among: Handle<Y, "list"> | readonly Handle<Y>[],
-  options: ChooseOptions,
-) => Handle<Y, "single">;
+type ValueIn<H> = H extends Value<infer T> ? T : H extends ValuesHandle<infer T> ? T : never;
+
+/**
+ * Chooses one of several results of one kind, given as handles or as a list handle; the others stay in the run and cost
+ * what they cost.
+ */
+export type ChooseWord = <H extends Handle>(name: string, among: H | readonly H[], options: ChooseOptions) => Chosen<H>;
 
 export function chooseWord(recorder: Recorder): ChooseWord {
-  return <Y extends Choosable>(
-    name: string,
-    among: Handle<Y, "list"> | readonly Handle<Y>[],
-    options: ChooseOptions,
-  ) => {
+  return <H extends Handle>(name: string, among: H | readonly H[], options: ChooseOptions) => {
     const path = recorder.path(name);
     const read = new OptionReader(options, path, recorder);
     read.only("a choice", ["by", "version", "message"]);
@@ -45,8 +44,11 @@ export function chooseWord(recorder: Recorder): ChooseWord {
       recorder.report({ code: "required", step: path, field: "among", message });
     }
     addChoice(recorder, path, references, { read, by: read.get("by") });
-    const first: Handle<Y> | undefined = Array.isArray(among) ? among[0] : (among as Handle<Y, "list">);
-    return chosenHandle(path, first?.yields ?? ("unknown" as Y), recorder.build);
+    const first: Handle | undefined = Array.isArray(among) ? among[0] : (among as Handle);
+    const { build } = recorder;
+    const made =
+      first?.yields === "value" ? valueHandle(path, build) : chosenHandle(path, first?.yields ?? "unknown", build);
+    return made as Handle as Chosen<H>;
   };
 }
 

@@ -12,50 +12,51 @@ interface Among {
 
 interface What {
   readonly field: string;
-  /** Whether one of them is chosen. */
-  readonly choose: boolean;
   /** Whether a local function looks at them. */
   readonly local: boolean;
 }
 
-/** What is shown, or chosen from: all of one kind, and no values where one is chosen. */
-export function placeAmong(given: readonly DraftReference[], what: What, planning: Planning): Among {
-  const at = (index: number) => (given.length === 1 ? what.field : `${what.field}[${index}]`);
-  let first: { readonly step: string; readonly yields: Yield } | null = null;
-  let isKnown = given.length > 0;
-  const references = given.map((reference, index) => {
-    const { step } = reference.$ref;
-    const source = planning.facts(step);
-    const placed = placeOne(reference, at(index), planning, (ref, facts, field) => {
-      if (what.local) checkReadable(ref, facts, field, planning);
-    });
-    if (source?.isOpen === true) {
-      const message = `${step} does not say beforehand what it yields; say it there, such as yields: "image"`;
-      planning.report("unknown-yield", at(index), message);
-    }
-    const yields =
-      source === undefined ? null : isValueRef(reference.$ref, source) ? "value" : yieldsOf(placed, source.yields);
-    if (yields === null) isKnown = false;
-    else if (yields === "value" && what.choose) {
-      isKnown = false;
-      planning.report(
-        "not-media",
-        at(index),
-        `${step} yields a value; choose among media or voices, and let a task choose values`,
-      );
-    } else if (first === null) first = { step, yields };
-    else if (first.yields !== yields) {
-      const message = `${step} yields ${say(yields)}, and ${first.step} ${say(first.yields)}; give results of one kind`;
-      planning.report("media-kind", at(index), message);
-    }
-    return placed;
-  });
-  const found = first as { readonly yields: Yield } | null;
-  return { references, yields: isKnown && found !== null ? found.yields : null };
+interface Member {
+  readonly reference: Reference;
+  readonly field: string;
+  readonly step: string;
+  /** Null when it is not known. */
+  readonly yields: Yield | null;
 }
 
-function yieldsOf({ $ref }: Reference, yields: Yield | null): Yield | null {
-  return $ref.kind ?? yields;
+/** What is shown, or chosen from: all of one kind. */
+export function placeAmong(given: readonly DraftReference[], what: What, planning: Planning): Among {
+  const members = given.map((reference, index) => {
+    const field = given.length === 1 ? what.field : `${what.field}[${index}]`;
+    return placeMember(reference, field, what, planning);
+  });
+  const first = members.find(({ yields }) => yields !== null);
+  for (const { step, yields, field } of members) {
+    if (first === undefined || yields === null || yields === first.yields) continue;
+    const message = `${step} yields ${say(yields)}, and ${first.step} ${say(first.yields!)}; give results of one kind`;
+    planning.report("media-kind", field, message);
+  }
+  const isKnown = members.length > 0 && members.every(({ yields }) => yields !== null);
+  return { references: members.map(({ reference }) => reference), yields: isKnown ? first!.yields : null };
+}
+
+function placeMember(given: DraftReference, field: string, what: What, planning: Planning): Member {
+  const { step } = given.$ref;
+  const source = planning.facts(step);
+  const reference = placeOne(given, field, planning, (ref, facts) => {
+    if (!what.local) return;
+    checkReadable(ref, facts, field, planning);
+    if (ref.as !== "value") return;
+    const message = `${step} yields a value, and a function scores files; let a task choose among values`;
+    planning.report("not-media", field, message);
+  });
+  if (source?.isOpen === true) {
+    const message = `${step} does not say beforehand what it yields; say it there, such as yields: "image"`;
+    planning.report("unknown-yield", field, message);
+  }
+  if (source === undefined) return { reference, field, step, yields: null };
+  const yields = isValueRef(given.$ref, source) ? "value" : (reference.$ref.kind ?? source.yields);
+  return { reference, field, step, yields };
 }
 
 function say(yields: Yield): string {

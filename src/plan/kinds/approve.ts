@@ -13,7 +13,7 @@ export const approveKind: StepKind<ApproveDraft> = {
     const { path, choose, message } = draft;
     const when = placeWhen(draft.when, planning);
     const field = choose ? "among" : "shown";
-    const { references: shows, yields } = placeAmong(draft.shows, { field, choose, local: false }, planning);
+    const { references: shows, yields } = placeAmong(draft.shows, { field, local: false }, planning);
     if (yields === null) return { step: null, facts: UNKNOWN };
     const needs = needsOf(draft, draft.shows);
     const asks = fingerprint({ kind: "approve", shows, choose });

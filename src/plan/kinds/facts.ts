@@ -72,6 +72,7 @@ export function factsOf(step: PlanStep, known: (path: string) => StepFacts | und
 type Known = (path: string) => StepFacts | undefined;
 
 function oneOf(among: readonly Reference[], yields: Yield, known: Known): StepFacts {
+  if (yields === "value") return VALUE;
   const keeps = among.every(({ $ref }) => known($ref.step)?.keeps !== false);
   return { ...MEDIA, yields, as: yields === "voice" ? "voice" : "asset", keeps, picks: true };
 }

@@ -12,7 +12,7 @@ export const pickKind: StepKind<PickDraft> = {
   plan(draft, planning) {
     const { path, by, version } = draft;
     const when = placeWhen(draft.when, planning);
-    const what = { field: "among", choose: true, local: by === "score" };
+    const what = { field: "among", local: by === "score" };
     const { references: among, yields } = placeAmong(draft.among, what, planning);
     if (yields === null) return { step: null, facts: UNKNOWN };
     const needs = needsOf(draft, draft.among);
