@@ -10,10 +10,11 @@ import { SECURITY_HEADERS } from "./http/headers.ts";
 import { sendLockedPage } from "./http/locked-page.ts";
 import { notFound, Refusal } from "./http/refusal.ts";
 import { matchPath, type Route } from "./http/route.ts";
+import { sendFile } from "./http/send-file.ts";
 import { createSession, type Session } from "./http/session.ts";
 import { GaugeReader } from "./live/gauges.ts";
 import type { Dashboard, DashboardOptions } from "./options.ts";
-import { pageFolder } from "./page-files.ts";
+import { pageFile, pageFolder } from "./page-files.ts";
 import { lookingRoutes } from "./routes/looking.ts";
 import { mediaRoutes } from "./routes/media.ts";
 import { pageRoutes } from "./routes/page.ts";
@@ -26,12 +27,13 @@ import { findOperator, type Operator } from "./service/operator.ts";
 /** Serves the dashboard until it is closed. @throws PortInUseError */
 export async function startDashboard(options: DashboardOptions): Promise<Dashboard> {
   const context = contextOf(options);
+  const folder = await pageFolder();
   const routes = [
     ...lookingRoutes(context),
     ...mediaRoutes(context),
     ...steeringRoutes(context),
     ...serviceRoutes(context),
-    ...pageRoutes(await pageFolder()),
+    ...pageRoutes(folder),
   ];
   const host = options.host ?? "127.0.0.1";
   const server = createServer();
@@ -40,10 +42,12 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
   const hosts = allowedHosts({ host, port });
   const onDefect = options.onDefect ?? ((error: unknown) => void process.stderr.write(`dashboard: ${String(error)}\n`));
   server.on("request", (incoming, response) => {
-    void answer({ incoming, response, routes, session, hosts }).catch((error: unknown) => {
+    const request = { incoming, response, routes, session, hosts };
+    void answer(request).catch((error: unknown) => {
       const refusal = refusalOf(error);
       if (refusal === null) onDefect(error);
-      fail(incoming, response, refusal ?? new Refusal(500, "INTERNAL", "Something went wrong in the dashboard."));
+      const said = refusal ?? new Refusal(500, "INTERNAL", "Something went wrong in the dashboard.");
+      return fail(request, folder, said).catch(onDefect);
     });
   });
   const origin = `http://${hosts[0]}`;
@@ -115,9 +119,11 @@ function parsedUrl(target: string): URL {
 }
 
 /** A person who navigates sees a page; the page itself reads JSON. */
-function fail(incoming: IncomingMessage, response: ServerResponse, refusal: Refusal): void {
+async function fail({ incoming, response }: Request, folder: string, refusal: Refusal): Promise<void> {
   const isPerson = incoming.headers.accept?.includes("text/html") === true && !response.headersSent;
-  if (isPerson && (refusal.status === 401 || refusal.status === 404)) sendLockedPage(response, refusal);
+  if (isPerson && refusal.status === 401) sendLockedPage(response);
+  else if (isPerson && refusal.status === 404)
+    await sendFile(incoming, response, { ...pageFile(folder, "index.html")!, status: 404 });
   else sendRefusal(response, refusal);
 }
 

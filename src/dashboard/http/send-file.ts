@@ -9,6 +9,8 @@ export interface FileAnswer {
   readonly path: string;
   readonly contentType: string;
   readonly headers?: Readonly<Record<string, string>>;
+  /** Default 200, or 206 for a part. */
+  readonly status?: number;
 }
 
 /** Sends a file, or the part that was asked for. @throws Refusal 404 */
@@ -19,7 +21,11 @@ export async function sendFile(incoming: IncomingMessage, response: ServerRespon
   if (range === "beyond") return void response.writeHead(416, { "Content-Range": `bytes */${size}` }).end();
   const { start, end } = range === "whole" ? { start: 0, end: size - 1 } : range;
   const part = range === "whole" ? {} : { "Content-Range": `bytes ${start}-${end}/${size}` };
-  response.writeHead(range === "whole" ? 200 : 206, { ...headers, ...part, "Content-Length": end - start + 1 });
+  response.writeHead(range === "whole" ? (file.status ?? 200) : 206, {
+    ...headers,
+    ...part,
+    "Content-Length": end - start + 1,
+  });
   if (incoming.method === "HEAD" || size === 0) return void response.end();
   // A player that seeks hangs up in the middle: that is no failure of ours.
   await pipeline(createReadStream(file.path, { start, end }), response).catch(() => response.destroy());

@@ -34,7 +34,7 @@ function Screen() {
       return <ServiceScreen />;
     case "unknown":
       return (
-        <Empty title="There is nothing here">
+        <Empty title="There is nothing here" isAll>
           <p>
             <Link href="/">All runs</Link>
           </p>
@@ -47,7 +47,7 @@ function Screen() {
 
 function Locked() {
   return (
-    <Empty title="This dashboard was started anew">
+    <Empty title="This dashboard was started anew" isAll>
       <p>
         Open the address that <code>showrunner dashboard</code> printed last; it holds a new token.
       </p>

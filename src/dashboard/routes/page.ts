@@ -15,6 +15,8 @@ export function pageRoutes(folder: string): readonly Route[] {
   };
   return [
     ...SCREENS.map((path): Route => ({ method: "GET", path, handle: (call) => send(call, folder, "index.html") })),
+    // Browsers ask for it before they have read the page, which names another one.
+    { method: "GET", path: "/favicon.ico", handle: async ({ response }) => void response.writeHead(204).end() },
     { method: "GET", path: "/assets/:name", handle: (call) => send(call, join(folder, "assets"), call.params.name!) },
   ];
 }

@@ -44,7 +44,7 @@ export function LogTab({ model, onOpen }: { readonly model: RunModel; readonly o
         </search>
         <span class="quiet">{count(lines.length, "event")}</span>
         {first > 1 && (
-          <button type="button" class="button small" onClick={load}>
+          <button type="button" class="button small" data-before={first} onClick={load}>
             Load {Math.min(500, first - 1)} earlier
           </button>
         )}

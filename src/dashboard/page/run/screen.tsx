@@ -11,12 +11,19 @@ import { Link } from "../ui/link.tsx";
 import { CostsTab } from "./costs.tsx";
 import { RunHeader } from "./header.tsx";
 import { LogTab } from "./log.tsx";
+import { ResultsTab } from "./results.tsx";
 import { StepPanel } from "./step-panel.tsx";
 import { TimelineTab } from "./timeline.tsx";
 
 export type RunRoute = Extract<Route, { readonly screen: "run" }>;
 
-const tabNames: Readonly<Record<Tab, string>> = { graph: "Graph", timeline: "Timeline", costs: "Costs", log: "Log" };
+const tabNames: Readonly<Record<Tab, string>> = {
+  graph: "Graph",
+  results: "Results",
+  timeline: "Timeline",
+  costs: "Costs",
+  log: "Log",
+};
 
 /** One run: what it is doing, what it cost, what it needs. */
 export function RunScreen({ route }: { readonly route: RunRoute }) {
@@ -27,7 +34,7 @@ export function RunScreen({ route }: { readonly route: RunRoute }) {
       return <p class="quiet page">Reading {route.id}…</p>;
     case "missing":
       return (
-        <Empty title="No such run">
+        <Empty title="No such run" isAll>
           <p>
             The journal holds no run named <code>{route.id}</code>. <Link href="/">All runs</Link>
           </p>
@@ -36,6 +43,7 @@ export function RunScreen({ route }: { readonly route: RunRoute }) {
     case "broken":
       return (
         <div class="page">
+          <h1>{route.id}</h1>
           <Problem title="This run cannot be shown">{view.message}</Problem>
         </div>
       );
@@ -71,6 +79,7 @@ function Ready({ route, model }: { readonly route: RunRoute; readonly model: Run
       <div class={chosen !== undefined || group !== null ? "split open" : "split"}>
         <div class="view" role="tabpanel" id="view" aria-labelledby={`tab-${tab}`}>
           {tab === "graph" && <GraphTab model={model} step={step} group={group} onOpen={open} onGroup={openGroup} />}
+          {tab === "results" && <ResultsTab model={model} onOpen={open} />}
           {tab === "timeline" && <TimelineTab model={model} step={step} onOpen={open} />}
           {tab === "costs" && <CostsTab model={model} onOpen={open} />}
           {tab === "log" && <LogTab model={model} onOpen={open} />}

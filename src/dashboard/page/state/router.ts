@@ -1,7 +1,7 @@
 import { createStore, useStore } from "./store.ts";
 
-export type Tab = "graph" | "timeline" | "costs" | "log";
-export const TABS: readonly Tab[] = ["graph", "timeline", "costs", "log"];
+export type Tab = "graph" | "results" | "timeline" | "costs" | "log";
+export const TABS: readonly Tab[] = ["graph", "results", "timeline", "costs", "log"];
 
 export type Route =
   | { readonly screen: "runs" }
@@ -20,12 +20,12 @@ const route = createStore<Route>(readRoute());
 window.addEventListener("popstate", () => route.set(readRoute()));
 
 function readRoute(): Route {
-  const [first = "", second, third] = location.pathname.split("/").slice(1).map(decodeURIComponent);
+  const [first = "", second, third, ...rest] = location.pathname.split("/").slice(1).map(decodeURIComponent);
   const query = new URLSearchParams(location.search);
   if (first === "") return { screen: "runs" };
-  if (first === "plan") return { screen: "plan" };
-  if (first === "service") return { screen: "service" };
-  if (first !== "runs" || !second) return { screen: "unknown" };
+  if (first === "plan" && second === undefined) return { screen: "plan" };
+  if (first === "service" && second === undefined) return { screen: "service" };
+  if (first !== "runs" || !second || rest.length > 0) return { screen: "unknown" };
   const tab = TABS.find((name) => name === third) ?? "graph";
   return { screen: "run", id: second, tab, step: query.get("step"), group: query.get("group") };
 }

@@ -2,11 +2,18 @@ import type { ComponentChildren } from "preact";
 import type { StepCounts } from "../../views/wire.ts";
 import { count } from "./format.ts";
 
-export function Empty({ title, children }: { readonly title: string; readonly children?: ComponentChildren }) {
+interface EmptyProps {
+  readonly title: string;
+  /** True when there is nothing else on the screen. */
+  readonly isAll?: boolean;
+  readonly children?: ComponentChildren;
+}
+
+export function Empty({ title, isAll = false, children }: EmptyProps) {
   return (
     <div class="empty">
       <Mark />
-      <h2>{title}</h2>
+      {isAll ? <h1>{title}</h1> : <h2>{title}</h2>}
       {children}
     </div>
   );
