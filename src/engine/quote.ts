@@ -105,7 +105,9 @@ export async function pricePlan(plan: Plan, pricing: Pricing, only: readonly Pla
         (step.kind === "job" ? price(step) : unpriced(plan, step, pricing.maxUnquotedMicros)),
     ),
   );
-  problems.push(...priceProblems(only, prices));
+  // A step that the service refused has no price for that reason.
+  const refused = new Set(problems.map(({ step }) => step));
+  problems.push(...priceProblems(only, prices).filter(({ step }) => !refused.has(step)));
   const critical = criticalPath(plan, (step) => expectedMs(step, pricing.past));
   const isForeseen = critical.path.every((path) => isKnown(steps.get(path)!, pricing.past));
   return {
@@ -170,7 +172,10 @@ function refusal(step: JobStep, error: ApiError): readonly Problem[] {
     code: detail.reason ?? "refused",
     step: step.path,
     field: detail.field,
-    message: detail.message,
+    // Some services repeat the field in the text.
+    message: detail.message.startsWith(`${detail.field}: `)
+      ? detail.message.slice(detail.field.length + 2)
+      : detail.message,
   }));
 }
 
