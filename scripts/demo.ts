@@ -9,6 +9,7 @@ import { parseArgs } from "node:util";
 import { hostProcess } from "../src/cli/host-process.ts";
 import { watchRun } from "../src/cli/live/watch.ts";
 import { loadPipeline } from "../src/cli/load/pipeline-file.ts";
+import { ownVersion } from "../src/cli/own-version.ts";
 import { priceTable } from "../src/cli/report/price-table.ts";
 import { createTalk } from "../src/cli/talk.ts";
 import { duration } from "../src/cli/text/duration.ts";
@@ -16,6 +17,7 @@ import { dollars, parseDollars } from "../src/cli/text/money.ts";
 import { type Column, table } from "../src/cli/text/table.ts";
 import { openShowrunner, type Quote, type RunReport, type Showrunner } from "../src/index.ts";
 import { startLocalService } from "../src/local-service/index.ts";
+import { writeReport } from "../src/report/index.ts";
 
 const root = join(import.meta.dirname, "..");
 const { values: flags } = parseArgs({
@@ -67,9 +69,18 @@ try {
   for (const recipe of recipes) acts.push(await perform(show, recipe));
   const { charged_micros: charged, refunded_micros: refunded } = service.stats();
   process.exitCode = conclude(acts, charged - refunded, show.requests().total) ? 0 : 1;
+  for (const { report } of acts) await sayReport(show, report.id);
+  talk.print(`\nEvery run, with players, graph and prices, live in the browser:`);
+  talk.print(`  npx showrunner dashboard --journal ${relative(process.cwd(), join(folder, "journal.db"))}`);
 } finally {
   await show.close();
   await service.close();
+}
+
+/** Writes what happened into a page of its own and says where it is. */
+async function sayReport(runner: Showrunner, runId: string): Promise<void> {
+  const { file } = await writeReport(runner, runId, { writtenAt: Date.now(), version: ownVersion() });
+  talk.print(`\nWhat happened, with the media, as one page to open in a browser:\n  ${relative(process.cwd(), file)}`);
 }
 
 /** Prices one recipe, runs it and shows how it goes. */
