@@ -75,7 +75,8 @@ async function migrated({ context, path, catalog, map, ground }: Work): Promise<
   refuseUnknown(map, catalog);
   const first = await migrateV2File(path, { catalog, map });
   const voices = await voicesFor(first.report, ground);
-  const withVoices = await migrateV2File(path, { catalog, map, voices });
+  const hasVoices = Object.keys(voices).length > 0;
+  const withVoices = hasVoices ? await migrateV2File(path, { catalog, map, voices }) : first;
   const answers = await askOpen(questionsOf(withVoices.report.bodies), context);
   const isAnswered = Object.keys(answers).length > 0;
   const migration = isAnswered
