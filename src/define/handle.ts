@@ -50,7 +50,7 @@ export interface Value<T = unknown> {
   readonly yields: "value";
   readonly form: "single";
   /** Carries the type only; there is no such property. */
-  readonly [VALUE]?: T;
+  readonly [VALUE]?: T | undefined;
 }
 
 /** Where an input takes a value, written down or yielded by a step. */
@@ -58,14 +58,14 @@ export type OrValue<T> = T | Value<T>;
 
 /** A JSON value that a chat or a task yields. It exists once the step is through. */
 export interface ValueHandle<T = unknown> extends Handle<"value", "single"> {
-  readonly [VALUE]?: T;
+  readonly [VALUE]?: T | undefined;
   /** A place inside the value: a field by its name, an item of a list by its number. */
   at<K extends KeyIn<T>>(key: K): ValueHandle<PlaceIn<T, K>>;
 }
 
 /** Several values, in order; goes where a list goes. */
 export interface ValuesHandle<T = unknown> extends Handle<"value", "list"> {
-  readonly [VALUE]?: T;
+  readonly [VALUE]?: T | undefined;
 }
 
 /** Names and positions that {@link ValueHandle.at} takes for a value of this type. */
