@@ -11,6 +11,7 @@ import { inboxEvents } from "../run/inbox.ts";
 import { ledgerChanges } from "../run/ledger.ts";
 import { MadeNotes } from "../run/made.ts";
 import { afterReserving, type Room } from "../run/room.ts";
+import { isDiskTrouble, MediaDiskError } from "./disk-trouble.ts";
 import { type EffectContext, type EffectResult, perform } from "./effects/index.ts";
 import type { SpendingWatch } from "./spending.ts";
 
@@ -265,7 +266,8 @@ class Driver {
     };
     perform(command, context)
       .then(through, (error) => {
-        if (!this.#interrupt.signal.aborted) this.#failure ??= error;
+        if (this.#interrupt.signal.aborted) return;
+        this.#failure ??= isDiskTrouble(error) ? new MediaDiskError(this.#state.runId, error) : error;
       })
       .finally(() => {
         this.#active.delete(id);

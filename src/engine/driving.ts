@@ -5,7 +5,7 @@ import { EVENT_VERSION } from "../journal/events.ts";
 import { apply } from "../journal/fold.ts";
 import { isHolderDead, retireHolder, thisHolder } from "../journal/host.ts";
 import { isRunFinal, planStep, type RunState } from "../journal/state.ts";
-import type { JournalStore, Lease } from "../journal/store.ts";
+import type { JournalStore, Lease, LeaseHolder } from "../journal/store.ts";
 import { formatUsd } from "../money.ts";
 import { criticalPath, type Draft } from "../plan/index.ts";
 import type { Plan } from "../plan/plan.ts";
@@ -85,7 +85,7 @@ export class Driving {
   }
 
   async #drive(known: RunState, updates: Updates, stop: AbortController, how: Start): Promise<RunResult> {
-    const { store, media, clock, leaseMs } = this.#parts;
+    const { store, media, clock } = this.#parts;
     const { runId } = known;
     if (isRunFinal(known.status)) {
       updates.push(await store.read(runId));
@@ -93,13 +93,8 @@ export class Driving {
     }
     const at = clock.now();
     const holder = thisHolder(randomUUID());
-    const outcome = await store.takeLease(runId, holder, {
-      at,
-      ttlMs: leaseMs,
-      isDead: isHolderDead,
-    });
-    if (!outcome.taken) throw new RunBusyError(runId, outcome.heldBy, outcome.expiresAt);
-    const state = await this.#held(outcome.lease, updates, stop, how).catch((error: unknown) => {
+    const state = await this.#asHolder(holder, runId, updates, stop, how).catch((error: unknown) => {
+      // Its lease may be in the journal all the same: a disk that fails leaves open what arrived.
       retireHolder(holder);
       throw error;
     });
@@ -110,9 +105,18 @@ export class Driving {
     return this.#drive(state, updates, stop, { ...again, waitForFundsMs: waitForFundsMs - (clock.now() - at) });
   }
 
-  /** Drives the run under its lease until it is through or pauses. */
-  async #held(lease: Lease, updates: Updates, stop: AbortController, how: Start): Promise<RunState> {
-    const { store, shelf } = this.#parts;
+  /** Takes the lease and drives the run until it is through or pauses. */
+  async #asHolder(
+    holder: LeaseHolder,
+    runId: string,
+    updates: Updates,
+    stop: AbortController,
+    how: Start,
+  ): Promise<RunState> {
+    const { store, shelf, clock, leaseMs: ttlMs } = this.#parts;
+    const outcome = await store.takeLease(runId, holder, { at: clock.now(), ttlMs, isDead: isHolderDead });
+    if (!outcome.taken) throw new RunBusyError(runId, outcome.heldBy, outcome.expiresAt);
+    const { lease } = outcome;
     updates.push(await store.read(lease.runId));
     const state = await shelf.load(lease.runId);
     await this.#begin(state, lease, updates, how);

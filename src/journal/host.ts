@@ -14,9 +14,17 @@ export function thisHolder(instance: string): LeaseHolder {
   };
 }
 
+/** Engines of this process that are through. */
+const retired = new Set<string>();
+
+/** Says that an engine of this process is through, although it could not give its lease back: the journal failed. */
+export function retireHolder({ instance }: LeaseHolder): void {
+  retired.add(instance);
+}
+
 /**
  * True only when the holder cannot be running any more, as far as this machine can tell: the machine was started anew,
- * or its process is gone or is another one by now. A holder on another host is never known dead; its lease expires.
+ * or its process is gone or is another one by now, or it is this one and the engine in it retired. A holder on another host is never known dead; its lease expires.
  */
 export function isHolderDead(holder: LeaseHolder): boolean {
   if (holder.host !== hostname()) return false;
@@ -25,7 +33,7 @@ export function isHolderDead(holder: LeaseHolder): boolean {
   if (boot !== "" && ownBoot !== "" && boot !== ownBoot) return true;
   // Another container on this kernel: its process ids say nothing here.
   if (pids !== ownPids) return false;
-  return processGone(holder);
+  return processGone(holder) || (holder.pid === process.pid && retired.has(holder.instance));
 }
 
 function processGone(holder: LeaseHolder): boolean {

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { isHolderDead, thisHolder } from "../../src/journal/host.ts";
+import { isHolderDead, retireHolder, thisHolder } from "../../src/journal/host.ts";
 
 describe("A lease holder", () => {
   const self = thisHolder("a");
@@ -16,6 +16,12 @@ describe("A lease holder", () => {
   test("that runs is not dead, whichever engine of the process it is", () => {
     expect(isHolderDead(self)).toBe(false);
     expect(isHolderDead(thisHolder("b"))).toBe(false);
+  });
+
+  test("in this process is dead once it says that it is through, and no other engine of the process is", () => {
+    const [through, other] = [thisHolder("through"), thisHolder("other")];
+    retireHolder(through);
+    expect([isHolderDead(through), isHolderDead(other)]).toEqual([true, false]);
   });
 
   test("is dead once its process is gone, also before anybody collected its exit", async () => {

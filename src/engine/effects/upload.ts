@@ -1,5 +1,6 @@
 import { planStep } from "../../journal/state.ts";
 import type { UploadStep } from "../../plan/plan.ts";
+import { isDiskTrouble } from "../disk-trouble.ts";
 import type { Effect } from "./effect.ts";
 
 /** Copies the file into the media store, so that it can be sent (again) whatever happens to the original. */
@@ -9,7 +10,10 @@ export const upload: Effect<"upload"> = async (command, { state, media }) => {
   const { sha256, sizeBytes, contentType } = file;
   const stored = { type: "upload.stored", step, sha256, sizeBytes, contentType } as const;
   if (await media.has(sha256)) return { events: [stored] };
-  const copy = await media.put({ path: file.path }).catch((cause: unknown) => cause as Error);
+  const copy = await media.put({ path: file.path }).catch((cause: unknown) => {
+    if (isDiskTrouble(cause)) throw cause;
+    return cause as Error;
+  });
   const reason =
     copy instanceof Error
       ? `${file.path} cannot be read any more (${copy.message})`
