@@ -79,7 +79,11 @@ try {
 
 /** Writes what happened into a page of its own and says where it is. */
 async function sayReport(runner: Showrunner, runId: string): Promise<void> {
-  const { file } = await writeReport(runner, runId, { writtenAt: Date.now(), version: ownVersion() });
+  const { file } = await writeReport(runner, runId, {
+    mediaDir: join(folder, "media"),
+    writtenAt: Date.now(),
+    version: ownVersion(),
+  });
   talk.print(`\nWhat happened, with the media, as one page to open in a browser:\n  ${relative(process.cwd(), file)}`);
 }
 

@@ -28,6 +28,19 @@ export interface StepFacts {
   /** Sum of what they cost; null before the first bill. */
   readonly costMicros: number | null;
   readonly outputs: StepReport["outputs"];
+  /** What a chat or a task yielded; null also where there is none. */
+  readonly value: Json;
+  /** What an approval or a pick stands for. */
+  readonly chosen: StepReport["chosen"];
+  readonly reusedFrom: StepReport["reused_from"];
+}
+
+/** A result that was made on the way and is not returned, with a copy of ours. */
+export interface MadeOnTheWay {
+  readonly step: string;
+  readonly index: number;
+  readonly sha256: string;
+  readonly contentType: string;
 }
 
 /** A returned file, named and placed in the run's folder. */
@@ -56,12 +69,16 @@ export interface ReportFacts {
   readonly quoteMicros: number | null;
   readonly costMicros: number;
   readonly heldMicros: number;
+  /** Of chat requests that were never answered: they may have been charged. */
+  readonly presumedMicros: number;
   readonly startedAt: number;
   /** When it ended, or its last event; while it runs, the moment looked at. */
   readonly lastAt: number;
   readonly events: number;
   readonly steps: readonly StepFacts[];
   readonly files: readonly FinalFile[];
+  /** In plan order. */
+  readonly onTheWay: readonly MadeOnTheWay[];
   readonly spans: readonly TimelineSpan[];
   /** What did not go straight, in order of time. */
   readonly incidents: readonly Incident[];
@@ -90,11 +107,13 @@ export function reportFacts(report: RunReport, events: readonly StoredEvent[], n
     quoteMicros: micros(report.quote),
     costMicros: micros(report.cost) ?? 0,
     heldMicros: micros(report.held) ?? 0,
+    presumedMicros: micros(report.presumed ?? null) ?? 0,
     startedAt: events[0]?.at ?? 0,
     lastAt: report.status === "running" ? Math.max(lastAt, Math.min(now, lastAt + LONGEST_SILENCE_MS)) : lastAt,
     events: events.length,
     steps: report.steps.map((step) => stepFacts(step, needs.get(step.path) ?? [], attempts.get(step.path) ?? [])),
     files: finalFiles(report, events),
+    onTheWay: onTheWay(report),
     spans: timelineOf(events),
     incidents: incidentsOf(events),
     rests: restsOf(events),
@@ -125,6 +144,9 @@ function stepFacts(step: StepReport, needs: readonly string[], attempts: readonl
     quoteMicros: micros(step.quote),
     costMicros: sumOf(attempts.map(({ costMicros }) => costMicros)),
     outputs: step.outputs,
+    value: step.value ?? null,
+    chosen: step.chosen ?? null,
+    reusedFrom: step.reused_from ?? null,
   };
 }
 
@@ -152,6 +174,14 @@ function finalFiles(report: RunReport, events: readonly StoredEvent[]): readonly
     });
   }
   return [...files.values()];
+}
+
+function onTheWay(report: RunReport): readonly MadeOnTheWay[] {
+  return report.steps.flatMap(({ path, outputs }) =>
+    outputs.flatMap(({ index, sha256, content_type: contentType, file }) =>
+      sha256 === null || contentType === null || file !== null ? [] : [{ step: path, index, sha256, contentType }],
+    ),
+  );
 }
 
 function restsOf(events: readonly StoredEvent[]): ReportFacts["rests"] {

@@ -1,8 +1,9 @@
 import { mkdir, rename, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
-import type { Showrunner, StoredEvent } from "../index.ts";
-import { reportFacts } from "./facts.ts";
-import { placeMedia } from "./media.ts";
+import { openMediaStore, type Showrunner, type StoredEvent } from "../index.ts";
+import { type ReportFacts, reportFacts } from "./facts.ts";
+import { inlineBytesOf, placeMedia, placeOnTheWay } from "./media.ts";
+import type { MediaPlace } from "./page/gallery.ts";
 import { reportPage } from "./page/page.ts";
 
 export { type ReportFacts, reportFacts } from "./facts.ts";
@@ -17,6 +18,8 @@ export interface WriteReportOptions {
   readonly file?: string | undefined;
   /** Media that may stand in the page itself, bytes in all. Default 4 000 000; the others stay beside it. */
   readonly inlineBytes?: number;
+  /** Folder of the media store, for what was made on the way. Default: only what was returned is shown. */
+  readonly mediaDir?: string | undefined;
   /** Epoch milliseconds, said in the page. */
   readonly writtenAt: number;
   /** Showrunner's own version, said in the page. */
@@ -42,8 +45,10 @@ export async function writeReport(
   const facts = reportFacts(await show.show(runId), events, options.writtenAt);
   const file = resolve(options.file ?? join(facts.report.out_dir, "report.html"));
   await mkdir(dirname(file), { recursive: true });
-  const media = await placeMedia(facts, file, options.inlineBytes ?? INLINE_BYTES);
-  const page = reportPage(facts, media, options);
+  const inlineBytes = options.inlineBytes ?? INLINE_BYTES;
+  const media = await placeMedia(facts, file, inlineBytes);
+  const others = await onTheWay(facts, options.mediaDir, inlineBytes - inlineBytesOf(media));
+  const page = reportPage(facts, new Map([...media, ...others]), options);
   // Written whole or not at all: somebody may be looking at the one before.
   await writeFile(`${file}.part`, page);
   await rename(`${file}.part`, file);
@@ -54,4 +59,14 @@ export async function writeReport(
     sizeBytes: Buffer.byteLength(page),
     media: { inline: countOf("inline"), beside: countOf("beside"), missing: countOf("missing") },
   };
+}
+
+async function onTheWay(
+  facts: ReportFacts,
+  mediaDir: string | undefined,
+  room: number,
+): Promise<ReadonlyMap<string, MediaPlace>> {
+  if (mediaDir === undefined || facts.onTheWay.length === 0) return new Map();
+  const store = await openMediaStore(mediaDir);
+  return placeOnTheWay(facts, (sha256) => store.path(sha256), room);
 }

@@ -10,6 +10,38 @@ interface Found {
   readonly sizeBytes: number;
 }
 
+/** Results made on the way stand in the page only while they are small. */
+const SMALL_BYTES = 700_000;
+
+/** Copies of what was made on the way, by content hash, as far as there is room; they are known by `sha256:…`. */
+export async function placeOnTheWay(
+  facts: ReportFacts,
+  pathOf: (sha256: string) => string,
+  inlineBytes: number,
+): Promise<ReadonlyMap<string, MediaPlace>> {
+  const places = new Map<string, MediaPlace>();
+  let room = inlineBytes;
+  for (const { sha256, contentType } of facts.onTheWay) {
+    const key = `sha256:${sha256}`;
+    if (places.has(key) || !isPlayed(contentType)) continue;
+    const size = await stat(pathOf(sha256)).then(
+      (found) => found.size,
+      () => Number.POSITIVE_INFINITY,
+    );
+    if (size > Math.min(room, SMALL_BYTES)) continue;
+    room -= size;
+    places.set(key, { type: "inline", url: await dataUrl(pathOf(sha256), contentType) });
+  }
+  return places;
+}
+
+/** Bytes that stand in the page. */
+export function inlineBytesOf(places: ReadonlyMap<string, MediaPlace>): number {
+  return [...places.values()].reduce((sum, { type, ...place }) => {
+    return sum + (type === "inline" && "url" in place ? Math.floor((place.url.length * 3) / 4) : 0);
+  }, 0);
+}
+
 /**
  * Where the page at `pagePath` finds each returned file: the smallest within the page, as many as fit into
  * `inlineBytes`; the others as they lie below the page's own folder, or else copied to a folder beside it.

@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFil
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { openMediaStore } from "../../src/index.ts";
 import { writeReport } from "../../src/report/index.ts";
 import { jobStep, SampleRun } from "./support/sample-run.ts";
 
@@ -73,5 +74,30 @@ describe("media of a report", () => {
     expect(page).toContain("Showrunner 9.9.9");
     expect(Buffer.byteLength(page)).toBe(sizeBytes);
     expect(existsSync(join(outDir, "report.html.part"))).toBe(false);
+  });
+});
+
+describe("what was made on the way", () => {
+  test("stands in the page while it is small, from the media store", async () => {
+    const { folder, outDir } = runWith({});
+    const mediaDir = join(folder, "media");
+    const store = await openMediaStore(mediaDir);
+    const { sha256 } = await store.put({ bytes: Buffer.from("a small picture") });
+    const run = new SampleRun([jobStep("face")], { outDir }).start().submit("face").complete("face");
+    run.add({
+      type: "output.downloaded",
+      step: "face",
+      attempt: 1,
+      index: 0,
+      sha256,
+      sizeBytes: 15,
+      contentType: "image/png",
+    });
+    const small = await writeReport(run.show(), run.id, { ...options, mediaDir });
+    const page = readFileSync(small.file, "utf8");
+    expect(page).toContain(`data:image/png;base64,${Buffer.from("a small picture").toString("base64")}`);
+    expect(page).toContain("On the way");
+    const without = await writeReport(run.show(), run.id, { ...options, mediaDir, inlineBytes: 10 });
+    expect(readFileSync(without.file, "utf8")).not.toContain("On the way");
   });
 });

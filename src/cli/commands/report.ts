@@ -1,4 +1,4 @@
-import { resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { type Context, type ServiceFlags, withShowrunner } from "../context.ts";
 import { ExitCode } from "../exit-code.ts";
 import { ownVersion } from "../own-version.ts";
@@ -9,6 +9,8 @@ export interface ReportFlags extends ServiceFlags {
   readonly json?: boolean;
 }
 
+const DEFAULT_JOURNAL = ".showrunner/journal.db";
+
 /** `showrunner report`: one HTML file that says what happened, with the media in it. */
 export async function report(context: Context, runId: string, flags: ReportFlags): Promise<ExitCode> {
   const { io, talk } = context;
@@ -16,6 +18,7 @@ export async function report(context: Context, runId: string, flags: ReportFlags
   return withShowrunner(flags, async (show) => {
     const written = await writeReport(show, runId, {
       file: flags.out === undefined ? undefined : resolve(io.cwd, flags.out),
+      mediaDir: join(dirname(resolve(io.cwd, flags.journal ?? io.env.SHOWRUNNER_JOURNAL ?? DEFAULT_JOURNAL)), "media"),
       writtenAt: Date.now(),
       version: ownVersion(),
     });

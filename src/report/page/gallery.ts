@@ -3,6 +3,29 @@ import type { FinalFile, ReportFacts } from "../facts.ts";
 import { type Html, html } from "./html.ts";
 import { size } from "./words.ts";
 
+/** What was made on the way and is small enough to stand in the page. */
+export function onTheWay(facts: ReportFacts, places: MediaPlaces): Html | null {
+  const shown = facts.onTheWay.flatMap((made) => {
+    const place = places.get(`sha256:${made.sha256}`);
+    return place?.type === "inline" ? [{ made, url: place.url }] : [];
+  });
+  if (shown.length === 0) return null;
+  return html`<h3>On the way</h3><div class="strip scroll" role="region" aria-label="Made on the way" tabindex="0">${shown.map(
+    ({ made: { step, index, contentType }, url }) => {
+      const name = index === 0 ? step : `${step}, output ${index}`;
+      return html`<figure>${thumbnail(contentType, url, name)}<figcaption>${name}</figcaption></figure>`;
+    },
+  )}</div>`;
+}
+
+function thumbnail(contentType: string, url: string, name: string): Html {
+  if (contentType.startsWith("image/")) return html`<img src="${url}" alt="${name}">`;
+  const tag = contentType.startsWith("video/") ? "video" : "audio";
+  return tag === "video"
+    ? html`<video src="${url}#t=0.001" controls preload="metadata" playsinline aria-label="${name}"></video>`
+    : html`<audio src="${url}" controls preload="metadata" aria-label="${name}"></audio>`;
+}
+
 /** Where a page finds the bytes of a file. `missing`: it is no longer where the run put it. */
 export type MediaPlace =
   | { readonly type: "inline" | "beside"; readonly url: string }

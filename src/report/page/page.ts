@@ -3,7 +3,7 @@ import type { ReportFacts } from "../facts.ts";
 import { Asked } from "./asked.ts";
 import { costsByModel } from "./costs.ts";
 import { diagram } from "./diagram.ts";
-import { gallery, type MediaPlaces } from "./gallery.ts";
+import { gallery, type MediaPlaces, onTheWay } from "./gallery.ts";
 import { header } from "./header.ts";
 import { type Html, html, type Piece, trusted } from "./html.ts";
 import { incidents } from "./incidents.ts";
@@ -39,7 +39,7 @@ export function reportPage(
 <body>
 ${header(facts)}
 <main>
-${section("files", "What it made", gallery(facts, media))}
+${section("files", "What it made", html`${gallery(facts, media)}${onTheWay(facts, media)}`)}
 ${section("plan", "How it was planned", diagram(facts))}
 ${section("timeline", "When it was done", timeline(facts))}
 ${section("costs", "What it cost", html`${costsByModel(facts)}<h3>Step by step</h3>${stepTable(facts, anchors)}`)}

@@ -47,7 +47,10 @@ function detail(step: StepFacts, plan: PlanStep | undefined, { anchor, asked, is
 <div class="inside">${step.reason === null ? null : html`<p class="reason">${step.reason}</p>`}
 ${plan === undefined ? null : html`<h3>Asked for</h3>${asked.step(plan)}`}
 ${step.attempts.length === 0 ? null : html`<h3>Jobs</h3><ul class="list">${step.attempts.map(attemptLine)}</ul>`}
-${step.outputs.length === 0 ? null : html`<h3>Outputs</h3><ul class="list">${step.outputs.map(outputLine)}</ul>`}</div></details>
+${step.outputs.length === 0 ? null : html`<h3>Outputs</h3><ul class="list">${step.outputs.map(outputLine)}</ul>`}
+${step.value === null ? null : html`<h3>Yielded</h3>${asked.value(step.value)}`}
+${step.chosen === null ? null : html`<p>Stands for output ${step.chosen.index} of <strong>${step.chosen.step}</strong>.</p>`}
+${step.reusedFrom === null ? null : html`<p>Taken over from <strong>${step.reusedFrom.step}</strong> of run <code>${step.reusedFrom.run}</code>, free of charge.</p>`}</div></details>
 `;
 }
 

@@ -40,6 +40,7 @@ figure img, figure video { display: block; width: 100%; max-height: 520px; objec
 figure audio { display: block; width: calc(100% - 24px); margin: 16px 12px 4px }
 figcaption { padding: 12px 16px 14px; display: flex; flex-wrap: wrap; gap: 2px 12px; align-items: baseline; overflow-wrap: anywhere }
 .facts, .hint, .empty, .why, .took { color: var(--soft); font-size: 13px } figcaption a { font-size: 13px; margin-left: auto }
+.strip { display: flex; gap: 12px; padding-bottom: 6px } .strip figure { flex: none; max-width: 320px } .strip img, .strip video { width: auto; max-width: 320px; height: 140px } .strip figcaption { padding: 6px 12px 8px; font-size: 13px; color: var(--soft) }
 .gone { padding: 40px 16px; text-align: center; color: var(--soft); background: var(--idle-ground) }
 .scroll { overflow-x: auto; position: relative } .breakable { overflow-wrap: anywhere }
 .diagram { background: var(--card); border: 1px solid var(--line); border-radius: 14px; padding: 8px; max-height: 720px; overflow: auto }
@@ -69,6 +70,6 @@ footer { margin-top: 56px; padding-top: 16px; border-top: 1px solid var(--line);
     --good: #17703a; --good-ground: #fff; --bad: #b01e2e; --bad-ground: #fff; --warn: #8a5200; --warn-ground: #fff; --live: #1c55b8; --live-ground: #fff; --idle: #444; --idle-ground: #fff;
     --queue: #c3bdb1; --render: #3b76d6; --download: #14a08d; --upload: #8a5cd6; --task: #c9940a; --chat: #d14b8f; --approval: #e2721b }
   @page { margin: 16mm 14mm } html { font-size: 12px } body { max-width: none; padding: 0 } body::before { display: none } section { margin-top: 28px } h2, h3 { break-after: avoid } tr, .row, .incidents li { break-inside: avoid }
-  .scroll, .diagram { overflow: visible; max-height: none } .diagram svg { max-width: 100%; height: auto; max-height: 230mm } figure.wide { flex-basis: 100mm } figure.upright { flex-basis: 56mm } figure.sound, figure.plain { flex-basis: 70mm } figure img, figure video { max-height: 90mm }
+  .strip { flex-wrap: wrap } .scroll, .diagram { overflow: visible; max-height: none } .diagram svg { max-width: 100%; height: auto; max-height: 230mm } figure.wide { flex-basis: 100mm } figure.upright { flex-basis: 56mm } figure.sound, figure.plain { flex-basis: 70mm } figure img, figure video { max-height: 90mm }
   * { print-color-adjust: exact } a { color: inherit; text-decoration: none } figcaption a { display: none } details:not(.many)::details-content { content-visibility: visible; display: block; block-size: auto } .tiles { grid-template-columns: repeat(4, 1fr) } }
 `;
