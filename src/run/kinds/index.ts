@@ -22,6 +22,9 @@ const deciders: { readonly [K in PlanStep["kind"]]: StepDecider<Extract<PlanStep
   expand: expandStep,
 };
 
+/** Every kind of step that a run can decide. */
+export const planStepKinds = Object.keys(deciders) as readonly PlanStep["kind"][];
+
 export function decideStep(plan: PlanStep, step: StepState, turn: Turn): void {
   (deciders[plan.kind] as StepDecider<PlanStep>)(plan, step, turn);
 }
