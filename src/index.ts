@@ -39,6 +39,7 @@ export {
   type FilesTaskHandle,
   type FileTaskHandle,
   failed,
+  fieldsOf,
   file,
   type Handle,
   HandleMisuseError,
@@ -62,12 +63,17 @@ export {
   type Pipeline,
   type PipelineDefinition,
   PipelineDefinitionError,
+  type Profile,
+  type ProfileFields,
+  type ProfileStep,
+  type Profiles,
   pipeline,
   quorum,
   type ResultOf,
   type Returnable,
   type Returns,
   type StepOptions,
+  swap,
   type TakesHandle,
   type TakesOptions,
   type TaskContext,
@@ -103,6 +109,7 @@ export type { StepExplanation } from "./engine/explain.ts";
 export type { GcOptions, GcReport } from "./engine/gc.ts";
 export { type MediaStore, openMediaStore } from "./engine/media-store.ts";
 export type { ExpiryRisk, RequestForecast } from "./engine/prospects.ts";
+export { type Manifest, manifestSchema } from "./engine/provenance-schema.ts";
 export type { Quote, StepPrice } from "./engine/quote.ts";
 export type { ReconcileReport } from "./engine/reconcile.ts";
 // Run, resume, look.

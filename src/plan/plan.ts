@@ -48,6 +48,8 @@ export interface StepPolicy {
    * their lists. Absent: the pipeline's.
    */
   readonly onFailure?: FailurePolicy;
+  /** What is stated of the consent of the person whose voice is cloned; goes into manifests. */
+  readonly consent?: string;
 }
 
 interface StepBase {

@@ -1,4 +1,11 @@
-import { type ChatState, type JobPhase, outputsOf, type RunState, type StepState } from "../journal/state.ts";
+import {
+  type ChatState,
+  type JobPhase,
+  type OutputState,
+  outputsOf,
+  type RunState,
+  type StepState,
+} from "../journal/state.ts";
 import { formatUsd } from "../money.ts";
 import type { Json, PlanStep } from "../plan/plan.ts";
 
@@ -65,6 +72,8 @@ export interface OutputReport {
   readonly voice_id: string | null;
   /** Named file relative to out_dir, for returned outputs. */
   readonly file: string | null;
+  /** Says how the file was made; relative to out_dir. */
+  readonly manifest: string | null;
   readonly sha256: string | null;
   readonly content_type: string | null;
   readonly width: number | null;
@@ -134,12 +143,15 @@ function attemptReports(step: StepState): readonly AttemptReport[] {
 function outputReports(state: RunState, plan: PlanStep, step: StepState): readonly OutputReport[] {
   // What is made here was never at the service, and cannot expire there.
   const isOurs = plan.kind === "task";
+  const placed = ({ index }: OutputState) =>
+    state.files.find((file) => file.step === step.path && file.index === index);
   return outputsOf(step).map((output) => ({
     index: output.index,
     status: !isOurs && (output.phase === "expired" || output.phase === "kept") ? "EXPIRED" : output.status,
     asset_id: output.assetId,
     voice_id: output.voiceId,
-    file: state.files.find((file) => file.step === step.path && file.index === output.index)?.file ?? null,
+    file: placed(output)?.file ?? null,
+    manifest: placed(output)?.manifest ?? null,
     sha256: output.copy?.sha256 ?? null,
     content_type: output.contentType,
     width: output.width,

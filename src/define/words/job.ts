@@ -8,6 +8,11 @@ import { OptionReader, PAID_OPTIONS, type PaidOptions } from "./options.ts";
 export interface JobOptions extends PaidOptions {
   /** Copy all outputs to disk as soon as they exist. Default true. */
   readonly keep?: boolean | undefined;
+  /**
+   * Of a step that clones a voice: that the speaker agreed, and how that is known. Goes into the manifest of every file
+   * that the voice speaks in. Default: what the pipeline says.
+   */
+  readonly consent?: string | undefined;
 }
 
 /** Adds a paid job: a model of the catalog with its input. */
@@ -18,7 +23,7 @@ export type JobWord = <M extends ModelOrId>(
   options?: JobOptions,
 ) => JobHandle<YieldOf<M>, MaxOutputsOf<M>>;
 
-export const JOB_OPTIONS: readonly string[] = [...PAID_OPTIONS, "keep"];
+export const JOB_OPTIONS: readonly string[] = [...PAID_OPTIONS, "keep", "consent"];
 
 export function jobWord(recorder: Recorder): JobWord {
   return <M extends ModelOrId>(name: string, model: M, input: InputOf<M>, options?: JobOptions) => {

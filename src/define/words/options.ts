@@ -92,11 +92,13 @@ export class OptionReader {
     const keep = this.#options.keep ?? true;
     if (typeof keep !== "boolean") this.bad("keep", "keep is neither true nor false");
     const onFailure = this.failure() ?? this.#recorder.onFailure;
+    const consent = this.string("consent");
     return {
       attempts: this.count("attempts", { least: 1, most: 100, preset: 1 }),
       maxCostMicros: this.usd("maxCost"),
       keep: keep !== false,
       ...(onFailure !== null && { onFailure }),
+      ...(consent !== null && { consent }),
     };
   }
 

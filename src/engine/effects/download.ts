@@ -2,6 +2,9 @@ import { DownloadError } from "../../api/index.ts";
 import type { RunEvent } from "../../journal/events.ts";
 import { ending } from "../../run/ending.ts";
 import { fileExtension } from "../file-extension.ts";
+import { ownVersion } from "../own-version.ts";
+import { manifestOf } from "../provenance.ts";
+import { placeManifest } from "../provenance-file.ts";
 import type { Effect, EffectContext } from "./effect.ts";
 import { TROUBLE_WAIT_MS, throwAccountTrouble } from "./service-trouble.ts";
 
@@ -49,8 +52,12 @@ export const place: Effect<"place"> = async (_command, { media, state }) => {
   const events: RunEvent[] = [];
   for (const { name, step, output } of ending(state).toPlace) {
     const wanted = `${name}${fileExtension(output.copy!.contentType)}`;
-    const file = await media.place(output.copy!.sha256, state.planned.outDir, wanted);
-    events.push({ type: "file.placed", name, step, index: output.index, file });
+    const { outDir, manifests } = state.planned;
+    const file = await media.place(output.copy!.sha256, outDir, wanted);
+    const placed = { type: "file.placed", name, step, index: output.index, file } as const;
+    // Before the event: a crash in between places both again, with the same content.
+    const describe = () => placeManifest(outDir, manifestOf(state, { file, step, output }, ownVersion()));
+    events.push(manifests === false ? placed : { ...placed, manifest: await describe() });
   }
   return { events };
 };

@@ -1,0 +1,241 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { models } from "../../recipes/models.ts";
+import { cleanJson, cleanText } from "../../src/engine/provenance-clean.ts";
+import {
+  file,
+  type Json,
+  type Manifest,
+  manifestSchema,
+  type Pipeline,
+  pipeline,
+  type RunOptions,
+} from "../../src/index.ts";
+import { Mortal } from "../support/mortal.ts";
+import { during, openPaperShow, type PaperShow } from "../support/paper-show.ts";
+
+const pictures = pipeline("pictures", {
+  input: z.object({ look: z.string(), apiKey: z.string().optional() }),
+  build({ input, job }) {
+    const base = job("base", models.image, { prompt: input.look, seed: 7 });
+    const hero = job("hero", models.image, { prompt: "closer", images: [base] });
+    job("unrelated", models.image, { prompt: "something else" });
+    return { hero };
+  },
+});
+
+const avatar = (consent?: { readonly pipeline?: string; readonly step?: string }) =>
+  pipeline("avatar", {
+    input: z.object({ sample: file("audio") }),
+    consent: consent?.pipeline,
+    build({ input, job, upload }) {
+      const sample = upload("sample", input.sample);
+      const voice = job("voice", models.voiceClone, { audio: sample, name: "narrator" }, { consent: consent?.step });
+      return { speech: job("speech", models.speech, { text: "Hello", voice_id: voice }) };
+    },
+  });
+
+async function run(world: PaperShow, what: Pipeline, input: unknown, options: RunOptions = {}) {
+  const handle = await during(
+    world.clock,
+    world.show.run(what, input as never, { id: "x", outDir: world.outDir, ...options }),
+  );
+  return during(world.clock, handle.result());
+}
+
+function manifestAt(...path: string[]): Manifest {
+  return manifestSchema.parse(JSON.parse(readFileSync(join(...path), "utf8")));
+}
+
+function wav(world: PaperShow): string {
+  mkdirSync(world.outDir, { recursive: true });
+  const path = join(world.outDir, "speaker at home.wav");
+  const header = Buffer.alloc(44 + 8000);
+  header.write("RIFF", 0);
+  header.writeUInt32LE(header.length - 8, 4);
+  header.write("WAVEfmt ", 8);
+  header.writeUInt32LE(16, 16);
+  header.writeUInt16LE(1, 20);
+  header.writeUInt16LE(1, 22);
+  header.writeUInt32LE(8000, 24);
+  header.writeUInt32LE(8000, 28);
+  header.writeUInt16LE(1, 32);
+  header.writeUInt16LE(8, 34);
+  header.write("data", 36);
+  header.writeUInt32LE(8000, 40);
+  writeFileSync(path, header);
+  return path;
+}
+
+describe("each named file has a manifest beside it", () => {
+  test("that says which steps led to it, what they asked for, and what they cost", async () => {
+    const world = await openPaperShow();
+    await run(world, pictures, { look: "a lighthouse" });
+    const manifest = manifestAt(world.outDir, "hero.png.json");
+    expect(manifest).toMatchObject({
+      manifest: 1,
+      showrunner: expect.stringMatching(/^\d+\.\d+\.\d+/),
+      file: { name: "hero.png", content_type: "image/png", size_bytes: 64 },
+      made_by: { step: "hero", output: 0 },
+      pipeline: "pictures",
+      run: "x",
+      profile: null,
+      service: { base_url: "https://paper.test/v3" },
+      input: { look: "a lighthouse" },
+      models: ["image-1"],
+      cost: "0.20",
+      voice_consent: null,
+    });
+    expect(manifest.steps.map(({ path }) => path)).toEqual(["base", "hero"]);
+    const [base, hero] = manifest.steps;
+    expect(base).toMatchObject({ kind: "job", model: "image-1", seed: 7, input: { prompt: "a lighthouse" } });
+    expect(base?.attempts).toEqual([{ n: 1, job_id: "job_1", status: "completed", cost: "0.10" }]);
+    const taken = { step: "base", output: 0, sha256: base?.outputs[0]?.sha256 };
+    expect(hero?.input).toEqual({ prompt: "closer", images: [taken] });
+    expect(manifest.file.sha256).toBe(hero?.outputs[0]?.sha256);
+  });
+
+  test("and is known to the journal and the report", async () => {
+    const world = await openPaperShow();
+    const { report } = await run(world, pictures, { look: "x" });
+    const hero = report.steps.find(({ path }) => path === "hero");
+    expect(hero?.outputs[0]).toMatchObject({ file: "hero.png", manifest: "hero.png.json" });
+  });
+
+  test("unless the run was asked for none", async () => {
+    const world = await openPaperShow();
+    const { report } = await run(world, pictures, { look: "x" }, { manifests: false });
+    expect(readdirSync(world.outDir)).toEqual(["hero.png"]);
+    expect(report.steps[1]?.outputs[0]?.manifest).toBeNull();
+  });
+
+  test("without secrets, presigned URLs and the places of local files", async () => {
+    const world = await openPaperShow();
+    const look = "like https://me:pass@shop.test/pic.png?X-Amz-Signature=abc#top with Key key_1:supersecretvalue";
+    await run(world, pictures, { look, apiKey: "anything at all" });
+    const text = readFileSync(join(world.outDir, "hero.png.json"), "utf8");
+    expect(JSON.parse(text).input).toEqual({
+      look: "like https://shop.test/pic.png with [removed]",
+      apiKey: "[removed]",
+    });
+    for (const secret of ["abc", "pass@", "supersecretvalue", "anything at all", "files/"]) {
+      expect(text).not.toContain(secret);
+    }
+  });
+
+  test("the same to the byte when it is placed again", async () => {
+    const texts = new Set<string>();
+    let placed = 0;
+    for (let dieAt = 1, reached = true; reached; dieAt++) {
+      const mortal = new Mortal(dieAt);
+      const { journal, paper } = await openPaperShow();
+      const world = await openPaperShow({ paper, journal: mortal.store(journal) });
+      const options = { id: "x", outDir: world.outDir };
+      const working = during(world.clock, world.show.run(pictures, { look: "x" }, options)).then((handle) =>
+        during(world.clock, handle.result()),
+      );
+      await Promise.race([working, mortal.died]);
+      reached = mortal.count >= dieAt;
+      const path = join(world.outDir, "hero.png.json");
+      if (!reached || !existsSync(path)) continue;
+      const before = readFileSync(path, "utf8");
+      const heirs = new Mortal(Number.POSITIVE_INFINITY).store(journal);
+      const heir = await openPaperShow({ paper, journal: heirs, mediaDir: world.mediaDir });
+      await during(heir.clock, (await heir.show.resume("x")).result());
+      expect(readFileSync(path, "utf8")).toBe(before);
+      placed++;
+      texts.add(before);
+    }
+    expect(placed).toBeGreaterThan(0);
+    expect(texts.size).toBe(1);
+  });
+});
+
+describe("of what was taken over from an earlier run, a manifest", () => {
+  test("says where it was made, and that it cost nothing here", async () => {
+    const world = await openPaperShow();
+    await run(world, pictures, { look: "x" }, { id: "one" });
+    const outDir = join(world.outDir, "two");
+    await run(world, pictures, { look: "x" }, { id: "two", reuse: true, outDir });
+    const manifest = manifestAt(outDir, "hero.png.json");
+    expect(manifest.cost).toBe("0.00");
+    expect(manifest.steps.map(({ reused_from }) => reused_from?.run)).toEqual(["one", "one"]);
+    expect(manifest.created_at).toBe(manifest.steps[1]?.reused_from?.made_at);
+  });
+});
+
+describe("where a voice was cloned, a manifest", () => {
+  test("says so when nobody stated that the speaker agreed", async () => {
+    const world = await openPaperShow();
+    await run(world, avatar(), { sample: wav(world) });
+    const manifest = manifestAt(world.outDir, "speech.png.json");
+    expect(manifest.voice_consent).toEqual({
+      note: "A voice in this file was cloned, and no consent of the speaker is stated for voice.",
+      voices: [{ step: "voice", voice_id: expect.stringMatching(/^voice_/), statement: null }],
+    });
+    expect(manifest.input).toEqual({ sample: { file: "speaker at home.wav", kind: "audio" } });
+    expect(JSON.stringify(manifest)).not.toContain(world.outDir);
+  });
+
+  test("holds what the pipeline says, and rather what the step says", async () => {
+    const consents = [
+      [{ pipeline: "signed release 7" }, "signed release 7"],
+      [{ pipeline: "signed release 7", step: "said so on tape" }, "said so on tape"],
+    ] as const;
+    for (const [consent, statement] of consents) {
+      const world = await openPaperShow();
+      await run(world, avatar(consent), { sample: wav(world) });
+      const { voice_consent } = manifestAt(world.outDir, "speech.png.json");
+      expect(voice_consent?.voices[0]?.statement).toBe(statement);
+      expect(voice_consent?.note).toContain("nobody here has verified it");
+    }
+  });
+});
+
+describe("what is cleaned", () => {
+  test("keeps every value that is no secret as it is", () => {
+    const plain = fc.jsonValue().filter((value) => !JSON.stringify(value).includes("://"));
+    fc.assert(
+      fc.property(plain, (value) => {
+        const names = JSON.stringify(value).match(/secret|pass|key|token|auth|cred|cookie|path/i);
+        if (names === null) expect(cleanJson(value as Json)).toEqual(value);
+      }),
+    );
+  });
+
+  test("lets no query, fragment or user of a URL through, wherever it stands", () => {
+    const part = fc.stringMatching(/^[a-zA-Z0-9]{3,12}$/);
+    fc.assert(
+      fc.property(part, part, part, part, (before, user, query, hash) => {
+        const url = `https://u${user}:p${user}@host.test/a/b?q=Q${query}#H${hash}`;
+        const clean = cleanText(`${before} (${url}) ${before}`);
+        expect(clean.startsWith(`${before} (https://host.test/a/b`)).toBe(true);
+        for (const gone of [`u${user}:`, `Q${query}`, `H${hash}`]) expect(clean).not.toContain(gone);
+      }),
+    );
+  });
+
+  test("drops common credentials by their looks, and fields by their names", () => {
+    const secrets = {
+      text: "use sk-proj-abcdefghijklmnop1234 or ghp_abcdefghijklmnopqrst, AKIAABCDEFGHIJKLMNOP",
+      jwt: "eyJhbGciOiJI.eyJzdWIiOiIx.SflKxwRJSM",
+      nested: [{ "api-key": "x", clientSecret: "y", max_tokens: 5, password: "z", Authorization: "w" }],
+    };
+    expect(cleanJson(secrets)).toEqual({
+      text: "use [removed] or [removed], [removed]",
+      jwt: "[removed]",
+      nested: [
+        {
+          "api-key": "[removed]",
+          clientSecret: "[removed]",
+          max_tokens: 5,
+          password: "[removed]",
+          Authorization: "[removed]",
+        },
+      ],
+    });
+  });
+});
