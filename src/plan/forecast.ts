@@ -22,9 +22,20 @@ export interface Forecast {
   /** Under the limits of jobs at once. */
   readonly makespanMs: number;
   /** What each way of following jobs costs in requests, and how long the run takes with the key's limit. */
-  readonly byStrategy: { readonly [S in FollowStrategy]: { readonly requests: number; readonly makespanMs: number } };
+  readonly byStrategy: { readonly [S in FollowStrategy]: StrategyForecast };
+  /** Steps at which the run waits for a person, for nobody knows how long: no duration here counts that. */
+  readonly approvals: readonly string[];
+  /** Steps that lead to others once their value is known; those are in no figure here but `requestsAtMost`. */
+  readonly expansions: readonly { readonly step: string; readonly maxSteps: number }[];
   /** Steps whose outputs may be gone at the service before the last step that uses them starts. */
   readonly expiryRisks: readonly string[];
+}
+
+export interface StrategyForecast {
+  readonly requests: number;
+  /** With every expansion at its most steps, each a job, and every answer of a chat repaired as often as may be. */
+  readonly requestsAtMost: number;
+  readonly makespanMs: number;
 }
 
 const DEFAULT_POLL_MS = 5_000;
@@ -39,27 +50,54 @@ export function forecast(plan: Plan, options: ForecastOptions): Forecast {
   const { lengthMs } = criticalPath(plan, durationMs);
   const along = (strategy: FollowStrategy) => {
     const requests = plan.steps.reduce((sum, step) => sum + requestsOf(step, strategy, options), 0);
+    const requestsAtMost = plan.steps.reduce((sum, step) => sum + requestsAtMostOf(step, strategy, options), 0);
     const sendingMs = options.requestsPerMinute === null ? 0 : (requests / options.requestsPerMinute) * 60_000;
-    return { requests, makespanMs: Math.max(spanMs, Math.ceil(sendingMs)) };
+    return { requests, requestsAtMost, makespanMs: Math.max(spanMs, Math.ceil(sendingMs)) };
   };
   return {
     criticalPathMs: lengthMs,
     makespanMs: spanMs,
     byStrategy: { poll: along("poll"), stream: along("stream"), webhook: along("webhook") },
+    approvals: plan.steps.filter(({ kind }) => kind === "approve").map(({ path }) => path),
+    expansions: plan.steps.flatMap((step) =>
+      step.kind === "expand" ? [{ step: step.path, maxSteps: step.maxSteps }] : [],
+    ),
     expiryRisks: expiryRisks(plan, options),
   };
 }
 
 function requestsOf(step: PlanStep, strategy: FollowStrategy, options: ForecastOptions): number {
-  if (step.kind === "upload" || step.kind === "chat") return 1;
-  if (step.kind !== "job") return 0;
+  switch (step.kind) {
+    case "upload":
+    case "chat":
+      return 1;
+    case "job":
+      return REQUESTS_PER_JOB + followRequests(options.durationMs(step), strategy, options);
+    case "task":
+    case "approve":
+    case "pick":
+    case "expand":
+      return 0;
+    default:
+      return step satisfies never;
+  }
+}
+
+function requestsAtMostOf(step: PlanStep, strategy: FollowStrategy, options: ForecastOptions): number {
+  if (step.kind === "chat") return 1 + step.repairs;
+  if (step.kind !== "expand") return requestsOf(step, strategy, options);
+  return step.maxSteps * (REQUESTS_PER_JOB + followRequests(options.durationMs(step), strategy, options));
+}
+
+/** Requests between a job's submit and its result. */
+function followRequests(durationMs: number, strategy: FollowStrategy, { pollMs }: ForecastOptions): number {
   switch (strategy) {
     case "poll":
-      return REQUESTS_PER_JOB + Math.max(1, Math.ceil(options.durationMs(step) / (options.pollMs ?? DEFAULT_POLL_MS)));
+      return Math.max(1, Math.ceil(durationMs / (pollMs ?? DEFAULT_POLL_MS)));
     case "stream":
-      return REQUESTS_PER_JOB + 1;
+      return 1;
     case "webhook":
-      return REQUESTS_PER_JOB;
+      return 0;
     default:
       return strategy satisfies never;
   }

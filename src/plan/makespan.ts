@@ -2,10 +2,14 @@ import { criticalPath } from "./critical-path.ts";
 import { createHeap, type Heap } from "./heap.ts";
 import type { Plan, PlanStep } from "./plan.ts";
 
-/** How many jobs may run at once. */
+/** Local functions at once, where the limits do not say. */
+const TASKS_AT_ONCE = 4;
+
+/** How many jobs and chats may run at once. */
 export interface JobLimits {
   readonly total: number;
   readonly perModel: { readonly [model: string]: number };
+  /** `image`, `video`, `audio` and `chat` for what the service does, `task` for local functions. */
   readonly perModality: { readonly [modality: string]: number };
 }
 
@@ -70,7 +74,7 @@ class Ready {
   }
 
   add(step: PlanStep): void {
-    const name = step.kind === "job" ? `${step.yields} ${step.model}` : step.kind;
+    const name = "model" in step ? `${step.yields} ${step.model}` : step.kind;
     const group = this.#groups.get(name) ?? createHeap((a, b) => this.#rank(a) > this.#rank(b));
     this.#groups.set(name, group);
     group.push(step);
@@ -103,9 +107,10 @@ class Ready {
   }
 
   #slots(step: PlanStep): readonly (readonly [slot: string, limit: number])[] {
-    if (step.kind !== "job") return [];
     const { total, perModel, perModality } = this.#limits;
-    const modality = step.yields === "voice" ? "audio" : step.yields;
+    if (step.kind === "task") return [["task", Math.max(1, perModality.task ?? TASKS_AT_ONCE)]];
+    if (step.kind !== "job" && step.kind !== "chat") return [];
+    const modality = step.kind === "chat" ? "chat" : step.yields === "voice" ? "audio" : step.yields;
     return [
       ["total", Math.max(1, total)],
       [`model ${step.model}`, Math.max(1, perModel[step.model] ?? Number.POSITIVE_INFINITY)],

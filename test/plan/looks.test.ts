@@ -40,6 +40,28 @@ const anyPlan = fc.array(fc.array(fc.nat(), { maxLength: 3 }), { minLength: 1, m
   ),
 );
 
+const reference = { $ref: { step: "a", as: "asset", output: 0, kind: "image" } } as const;
+const base = (path: string, needs: readonly string[] = []) => ({ path, needs, fingerprint: `f1_${path}` });
+const policy = { attempts: 1, maxCostMicros: null, keep: true };
+
+/** One step of every kind. */
+const everyKind: readonly PlanStep[] = [
+  upload,
+  step("a"),
+  { kind: "chat", ...base("story"), model: "chat-1", input: {}, schema: null, repairs: 2, yields: "value", policy },
+  {
+    ...{ kind: "task", ...base("cut", ["a"]), input: { image: reference }, version: "1", yields: "video", policy },
+    files: [{ name: "film", kind: "video" }],
+  },
+  { kind: "approve", ...base("ok", ["a"]), shows: [reference], choose: false, message: null, yields: "image" },
+  { kind: "approve", ...base("which", ["a"]), shows: [reference], choose: true, message: null, yields: "image" },
+  { kind: "pick", ...base("best", ["a"]), among: [reference], by: "score", version: "1", yields: "image" },
+  {
+    ...{ kind: "expand", ...base("shots", ["story"]), maxSteps: 7, version: "1", yields: "video", maxCostMicros: 1 },
+    on: { $ref: { step: "story", as: "value", output: 0 } },
+  },
+];
+
 describe("the makespan", () => {
   const ms = (one: PlanStep) => 10 + (one.path.length % 3) * 7;
 
@@ -71,14 +93,38 @@ describe("the makespan", () => {
   });
 });
 
+describe("the makespan of chats and tasks", () => {
+  test("counts chats with the jobs, and local functions apart", () => {
+    const chat = everyKind.find(({ kind }) => kind === "chat")!;
+    const task = everyKind.find(({ kind }) => kind === "task")!;
+    const ten = () => 10;
+    const three = (one: PlanStep) => planOf(...["x", "y", "z"].map((path) => ({ ...one, path, needs: [] })));
+    expect(makespan(three(chat), ten, free)).toBe(10);
+    expect(makespan(three(chat), ten, { ...free, total: 1 })).toBe(30);
+    expect(makespan(three(chat), ten, { ...free, perModality: { chat: 2 } })).toBe(20);
+    expect(makespan(three(chat), ten, { ...free, perModel: { "chat-1": 1 } })).toBe(30);
+    expect(makespan(three(task), ten, { ...free, total: 1 })).toBe(10);
+    expect(makespan(three(task), ten, { ...free, perModality: { task: 1 } })).toBe(30);
+  });
+});
+
 describe("a forecast", () => {
   test("tells what following costs in requests, and that a small limit makes polling slow", () => {
     const plan = planOf(...Array.from({ length: 100 }, (_, index) => step(`s${index}`)));
     const told = forecast(plan, { durationMs: () => 60_000, limits: { ...free, total: 20 }, requestsPerMinute: 60 });
     expect(told.makespanMs).toBe(300_000);
-    expect(told.byStrategy.poll).toEqual({ requests: 1500, makespanMs: 1_500_000 });
-    expect(told.byStrategy.stream).toEqual({ requests: 400, makespanMs: 400_000 });
-    expect(told.byStrategy.webhook).toEqual({ requests: 300, makespanMs: 300_000 });
+    expect(told.byStrategy.poll).toEqual({ requests: 1500, requestsAtMost: 1500, makespanMs: 1_500_000 });
+    expect(told.byStrategy.stream).toEqual({ requests: 400, requestsAtMost: 400, makespanMs: 400_000 });
+    expect(told.byStrategy.webhook).toEqual({ requests: 300, requestsAtMost: 300, makespanMs: 300_000 });
+  });
+
+  test("counts a chat as one request and its repairs at most, and says what waits for people or values", () => {
+    const told = forecast(planOf(...everyKind), { durationMs: () => 10_000, limits: free, requestsPerMinute: null });
+    const requests = 4 + 1 + 1; // job, chat, upload
+    expect(told.byStrategy.stream).toMatchObject({ requests, requestsAtMost: requests + 2 + 7 * 4 });
+    expect(told.byStrategy.webhook).toMatchObject({ requests: requests - 1, requestsAtMost: requests - 1 + 2 + 7 * 3 });
+    expect(told.approvals).toEqual(["ok", "which"]);
+    expect(told.expansions).toEqual([{ step: "shots", maxSteps: 7 }]);
   });
 
   test("names outputs that may expire before their last use, unless a copy is kept", () => {
@@ -159,6 +205,22 @@ describe("diagrams", () => {
         "",
       ].join("\n"),
     );
+  });
+
+  test("draw every kind of step in its own shape, with what it does", () => {
+    const mermaid = planMermaid(planOf(...everyKind));
+    expect(mermaid.split("\n").slice(1, 9)).toEqual([
+      '  s0[/"sample<br/>audio file"/]',
+      '  s1["a<br/>image-1"]',
+      '  s2>"story<br/>chat-1"]',
+      '  s3("cut<br/>task: film")',
+      '  s4{{"ok<br/>a person approves"}}',
+      '  s5{{"which<br/>a person chooses"}}',
+      '  s6{"best<br/>the best by score"}',
+      '  s7[["shots<br/>up to 7 steps"]]',
+    ]);
+    const svg = planSvg(planOf(...everyKind));
+    for (const { kind } of everyKind) expect(svg).toContain(`<g class="step ${kind} `);
   });
 
   test("as SVG have every step and edge, and keep names from becoming markup", () => {

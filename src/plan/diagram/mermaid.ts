@@ -19,7 +19,24 @@ export function planMermaid(plan: Plan, options: DiagramOptions = {}): string {
 
 function shape(step: PlanStep, note: string): string {
   const label = `"${text(step.path)}<br/>${text(note)}"`;
-  return step.kind === "upload" ? `[/${label}/]` : step.yields === "voice" ? `([${label}])` : `[${label}]`;
+  switch (step.kind) {
+    case "job":
+      return step.yields === "voice" ? `([${label}])` : `[${label}]`;
+    case "upload":
+      return `[/${label}/]`;
+    case "chat":
+      return `>${label}]`;
+    case "task":
+      return `(${label})`;
+    case "approve":
+      return `{{${label}}}`;
+    case "pick":
+      return `{${label}}`;
+    case "expand":
+      return `[[${label}]]`;
+    default:
+      return step satisfies never;
+  }
 }
 
 /** Mermaid reads HTML entities in quoted labels. */

@@ -13,5 +13,21 @@ export interface DiagramOptions {
 
 export function noteOf(step: PlanStep, options: DiagramOptions): string {
   if (options.note !== undefined) return options.note(step);
-  return step.kind === "job" ? step.model : `${step.yields} file`;
+  switch (step.kind) {
+    case "job":
+    case "chat":
+      return step.model;
+    case "upload":
+      return `${step.yields} file`;
+    case "task":
+      return step.files.length === 0 ? "task" : `task: ${step.files.map(({ name }) => name).join(", ")}`;
+    case "approve":
+      return step.choose ? "a person chooses" : "a person approves";
+    case "pick":
+      return step.by === "first" ? "the first made" : "the best by score";
+    case "expand":
+      return `up to ${step.maxSteps} steps`;
+    default:
+      return step satisfies never;
+  }
 }

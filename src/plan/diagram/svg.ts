@@ -12,7 +12,8 @@ const STYLE = `
   .step rect { fill: #fff; stroke: #5b6470; stroke-width: 1.25 }
   .step .name { font: 600 12px system-ui, sans-serif; fill: #1b1f24 }
   .step .note { font: 11px system-ui, sans-serif; fill: #59636e }
-  .upload rect { stroke-dasharray: 4 3 }
+  .upload rect { stroke-dasharray: 4 3 } .task rect { stroke-dasharray: 1 2 } .value rect { fill: #f2f4f6 }
+  .approve rect { stroke: #7c3aed; stroke-width: 2 } .expand rect { stroke-width: 3; stroke-dasharray: 8 3 }
   .image rect { fill: #eaf3ff } .video rect { fill: #eefbef } .audio rect { fill: #fff6e5 } .voice rect { fill: #f7eeff }
   .critical rect { stroke: #c2410c; stroke-width: 2.5 }
   .edge { fill: none; stroke: #8c959f; stroke-width: 1.25 }
