@@ -30,10 +30,20 @@ export interface MadeJob {
   readonly variations: readonly Variation[];
   /** Name of the shared input in the source, where there are several variations. */
   readonly sharedName: string | null;
+  /** Made before it: the sound that it takes, moved in time. */
+  readonly shift: Shift | null;
   /** What there is to decide about it. */
   readonly comments: readonly string[];
   /** Position of its body. */
   readonly body: number;
+}
+
+/** A local task that begins a sound later or earlier. */
+export interface Shift {
+  readonly step: string;
+  readonly sound: Expression;
+  /** Milliseconds; above 0 are cut off, below 0 are silence before the sound. */
+  readonly startMs: number;
 }
 
 export interface Variation {

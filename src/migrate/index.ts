@@ -20,3 +20,4 @@ export type {
   StepPriceReport,
   VerificationReport,
 } from "./report/report.ts";
+export { ShiftSoundError, type ShiftSoundOptions, shiftSound } from "./shift-sound.ts";

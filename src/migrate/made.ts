@@ -15,7 +15,8 @@ export function returnedSteps(desk: Desk): readonly string[] {
 /** The inputs that some job uses; a body that stayed open may have asked for others. */
 export function usedInputs(desk: Desk): readonly PipelineInput[] {
   const used = new Set<string>();
-  for (const { input, variations } of jobsOf(desk)) {
+  for (const { input, variations, shift } of jobsOf(desk)) {
+    if (shift !== null) note(shift.sound, used);
     for (const value of input.values()) note(value, used);
     for (const { own } of variations) for (const value of own.values()) note(value, used);
   }

@@ -94,6 +94,7 @@ export function migrateBodies(all: ReadBodies, options: MigrateOptions): Migrati
     })),
     decisions: decisionsOf(reports),
     problems,
+    left: read.left,
     price: null,
     verification: null,
   };
@@ -273,7 +274,10 @@ function bodyReport(body: Body, desk: Desk): BodyReport {
   const comments = entries.flatMap(({ field, outcome, why }) => (outcome === "decision" ? [`${field}: ${why}`] : []));
   const jobs = converted.jobs.map((job, at) => (at === converted.jobs.length - 1 ? { ...job, comments } : job));
   desk.made.set(index, { ...converted, jobs });
-  const steps = converted.jobs.flatMap(({ variations }) => variations.map(({ step }) => step));
+  const steps = converted.jobs.flatMap(({ shift, variations }) => [
+    ...(shift === null ? [] : [shift.step]),
+    ...variations.map(({ step }) => step),
+  ]);
   return { ...base, status: "migrated", steps, outputs: converted.outputs, fields: entries.map(cleaned), body: null };
 }
 

@@ -1,10 +1,12 @@
 import { z } from "zod";
 import { type Builder, type FileInput, file, type Handle, type Pipeline, pipeline } from "../define/index.ts";
+import type { LocalFile, TaskContext } from "../define/local-function.ts";
 import type { UntypedValue } from "../define/model.ts";
 import type { Desk } from "./desk.ts";
 import type { Expression, PipelineInput } from "./expression.ts";
 import { jobsOf, returnedSteps } from "./made.ts";
 import { camel, kebab } from "./names.ts";
+import { shiftSound } from "./shift-sound.ts";
 
 /** What a source and a pipeline are made of. */
 export interface Made {
@@ -40,7 +42,7 @@ export function uploadStep(inputName: string): string {
   return kebab(inputName, 100) ?? inputName;
 }
 
-function build({ desk, inputs }: Made, { input, job, upload }: Builder<{ readonly [name: string]: unknown }>) {
+function build({ desk, inputs }: Made, { input, job, task, upload }: Builder<{ readonly [name: string]: unknown }>) {
   const handles = new Map<string, Handle>();
   for (const one of inputs) {
     if (one.is === "file") handles.set(`file ${one.name}`, upload(uploadStep(one.name), input[one.name] as FileInput));
@@ -65,11 +67,21 @@ function build({ desk, inputs }: Made, { input, job, upload }: Builder<{ readonl
         return expression satisfies never;
     }
   };
-  for (const { view, input: shared, variations } of jobsOf(desk)) {
+  for (const { view, input: shared, variations, shift } of jobsOf(desk)) {
+    if (shift !== null) {
+      const run = shifting(shift.startMs);
+      handles.set(shift.step, task(shift.step, { sound: valueFor(shift.sound) }, run, { files: { sound: "audio" } }));
+    }
     for (const { step, own } of variations) {
       const fields = [...shared, ...own].map(([name, value]) => [name, valueFor(value)] as const);
       handles.set(step, job(step, view.id, Object.fromEntries(fields)));
     }
   }
   return Object.fromEntries(returnedSteps(desk).map((step) => [camel(step), handles.get(step)!]));
+}
+
+/** What the written task does. */
+function shifting(startMs: number) {
+  return ({ sound }: { readonly sound: unknown }, { file: fileOf }: TaskContext) =>
+    shiftSound({ from: (sound as LocalFile).path, to: fileOf("sound"), startMs });
 }

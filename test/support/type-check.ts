@@ -6,11 +6,14 @@ import { promisify } from "node:util";
 const root = resolve(import.meta.dirname, "../..");
 
 /** What the type checker says about these files, where `showrunner` is the words of `define`; empty when nothing. */
-export async function typeCheck(files: Readonly<Record<string, string>>): Promise<string> {
+export async function typeCheck(
+  files: Readonly<Record<string, string>>,
+  showrunner = "src/define/index.ts",
+): Promise<string> {
   const folder = mkdtempSync(join(root, "test", ".type-check-"));
   try {
     for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
-    const paths = { showrunner: [join(root, "src/define/index.ts")] };
+    const paths = { showrunner: [join(root, showrunner)] };
     const config = {
       extends: "../../tsconfig.json",
       compilerOptions: { paths },

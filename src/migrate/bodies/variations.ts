@@ -49,11 +49,11 @@ function nth(field: FieldView, first: number, index: number): Json {
 
 /** The jobs of a batch, or the one job. */
 export function madeJob(job: Job, count: number, seeds: readonly Json[] | null): MadeJob {
-  const { desk, body, view, input } = job;
+  const { desk, body, view, input, shift } = job;
   const comments: readonly string[] = [];
   if (count === 1) {
     const variations = [{ step: job.step, own: new Map<string, Expression>() }];
-    return { view, input, variations, sharedName: null, comments, body: body.index };
+    return { view, input, variations, sharedName: null, shift, comments, body: body.index };
   }
   const variations = Array.from({ length: count }, (_, index): Variation => {
     const seed = seeds?.[index];
@@ -61,7 +61,7 @@ export function madeJob(job: Job, count: number, seeds: readonly Json[] | null):
     return { step: desk.names.take(`${job.step}-take-${index + 1}`), own };
   });
   const sharedName = camel(desk.names.take(`${job.step}-input`));
-  return { view, input, variations, sharedName, comments, body: body.index };
+  return { view, input, variations, sharedName, shift, comments, body: body.index };
 }
 
 /** Enters the size of the batch. */

@@ -6,6 +6,7 @@ import { idPaths, type Medium, mediumAt, placeMedia } from "../fields/media.ts";
 import { snap } from "../fields/snap.ts";
 import type { JsonPath } from "../json-path.ts";
 import { slotField } from "../models/slots.ts";
+import type { FieldView } from "../models/view.ts";
 import { isTemplate } from "../read/template.ts";
 
 const INPUTS: JsonPath = ["generated_video_inputs"];
@@ -184,16 +185,30 @@ export function fillAudio(job: Job, speech: Expression | null): void {
     job.set(field.name, field.isList ? { is: "list", items: [speech] } : speech, null);
   const media = idPaths(body, "audio_id").map((path) => mediumAt(desk, body, path, "audio", "audio"));
   placeMedia(job, field, media, "sound");
-  const startMs = given(body, "audio_start_ms");
+  shiftAudio(job, field);
+}
+
+/** v3 has no field for where a sound begins; a local task moves it. */
+function shiftAudio(job: Job, field: FieldView | null): void {
+  const path: JsonPath = ["audio_start_ms"];
+  const startMs = given(job.body, ...path);
   if (startMs === undefined) return;
-  if (field === null || !job.input.has(field.name)) return job.drop(["audio_start_ms"], "there is no sound to shift");
-  if (startMs === 0) return job.drop(["audio_start_ms"], "0 shifts nothing");
-  const shift =
-    typeof startMs === "number"
-      ? startMs < 0
-        ? `put ${-startMs} ms of silence before the sound`
-        : `cut ${startMs} ms off its beginning`
-      : "shift the sound as the flow says";
-  const choices = ["use the sound as it is", `${shift} yourself, and supply it as a file`];
-  job.decide(["audio_start_ms"], `v3 has no such field: v2 would ${shift}`, choices);
+  const taken = field === null ? undefined : job.input.get(field.name);
+  if (field === null || taken === undefined) return job.drop(path, "there is no sound to shift");
+  if (startMs === 0) return job.drop(path, "0 shifts nothing");
+  const [sound, ...others] = taken.is === "list" ? taken.items : [taken];
+  if (typeof startMs !== "number" || sound === undefined || others.length > 0) {
+    const why = others.length > 0 ? "there are several sounds, and v2 does not say which" : "the flow fills it in";
+    return job.decide(path, why, ["use the sound as it is", "shift it yourself, and supply it as a file"]);
+  }
+  const step = job.desk.names.take(`${job.step}-audio-shifted`);
+  job.shift = { step, sound, startMs };
+  const made: Expression = { is: "step", step };
+  job.input.set(field.name, taken.is === "list" ? { is: "list", items: [made] } : made);
+  const what = startMs < 0 ? `puts ${-startMs} ms of silence before the sound` : `cuts ${startMs} ms off the sound`;
+  job.body.ledger.note(path, "converted", {
+    to: step,
+    newValue: startMs,
+    why: `v3 has no such field; a local task ${what}`,
+  });
 }

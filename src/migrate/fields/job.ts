@@ -1,5 +1,5 @@
 import type { Json } from "../../plan/plan.ts";
-import { type Body, given } from "../body.ts";
+import { type Body, given, type Shift } from "../body.ts";
 import type { Desk } from "../desk.ts";
 import { type Expression, json } from "../expression.ts";
 import { type JsonPath, pathText } from "../json-path.ts";
@@ -15,6 +15,8 @@ export class Job {
   readonly view: ModelView;
   readonly step: string;
   readonly input = new Map<string, Expression>();
+  /** Set where the sound that it takes is moved in time first. */
+  shift: Shift | null = null;
   /** Fields of the body that each field of the input came from. */
   readonly #origins = new Map<string, JsonPath[]>();
 

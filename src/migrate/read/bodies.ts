@@ -12,19 +12,32 @@ export function bodiesOf(value: unknown): Omit<ReadBodies, "locate"> {
   if (isFlow(value)) return readFlow(value);
   if (isRecord(value) && !("type" in value)) {
     const key = LIST_KEYS.find((name) => Array.isArray(value[name]));
-    if (key !== undefined) return listOf(value[key] as readonly unknown[], [key]);
+    const list = key === undefined ? undefined : value[key];
+    if (key !== undefined && Array.isArray(list)) {
+      const left = Object.keys(value).filter((name) => name !== key);
+      return {
+        ...listOf(list, [key]),
+        left: left.map((name) => ({ at: name, why: "stands beside the list of bodies" })),
+      };
+    }
   }
   const read = sourceOf(value, "body 1", []);
-  return { format: "body", ...collected([read]) };
+  return { format: "body", left: [], ...collected([read]) };
 }
 
 function listOf(values: readonly unknown[], path: JsonPath): Omit<ReadBodies, "locate"> {
   if (values.length === 0) {
     const message = "the list is empty; give at least one v2 body";
-    return { format: "list", sources: [], problems: [readProblem("no-bodies", "the document", path, message)] };
+    return {
+      format: "list",
+      left: [],
+      sources: [],
+      problems: [readProblem("no-bodies", "the document", path, message)],
+    };
   }
   return {
     format: "list",
+    left: [],
     ...collected(values.map((value, index) => sourceOf(value, `body ${index + 1}`, [...path, index]))),
   };
 }

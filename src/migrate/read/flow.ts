@@ -21,7 +21,7 @@ export function readFlow(flow: { readonly [key: string]: unknown }): Omit<ReadBo
   const list = flow[key];
   if (isTooDeep(list)) {
     const message = "nests too deeply for a flow";
-    return { format: "flow", sources: [], problems: [readProblem("too-deep", "the flow", [key], message)] };
+    return { format: "flow", left: [], sources: [], problems: [readProblem("too-deep", "the flow", [key], message)] };
   }
   const nodes = nodesOf(Array.isArray(list) ? list : [], [key], flow.connections);
   const requests = nodes.filter((node) => node.does === "generate" || node.does === "asset");
@@ -37,11 +37,18 @@ export function readFlow(flow: { readonly [key: string]: unknown }): Omit<ReadBo
   if (sources.length === 0 && problems.length === 0) {
     problems.push(readProblem("no-bodies", "the flow", [key], "no node sends a body to POST /generations of v2"));
   }
-  return { format: "flow", sources, problems };
+  const others = nodes.filter((node) => !indexOf.has(node) && node.problem === null);
+  return { format: "flow", left: others.map((node) => ({ at: at(node), why: whyLeft(node) })), sources, problems };
 }
 
 const at = ({ name }: FlowNode) => `node ${JSON.stringify(name)}`;
 
 function broken(node: FlowNode, message: string): ReadProblem {
   return readProblem("flow-body", at(node), node.bodyPath, message);
+}
+
+function whyLeft({ does }: FlowNode): string {
+  if (does === "upload") return "the pipeline uploads its files by itself";
+  if (does === "status") return "a run follows its jobs by itself";
+  return "sends nothing to v2 that makes something; what it passes on is followed, or is input of the pipeline";
 }

@@ -149,5 +149,5 @@ function badLine(bytes: Buffer): number {
 
 function nothing(code: string, message: string, line: number): ReadBodies {
   const problem = { ...readProblem(code, "the document", null, message), line, column: 1 };
-  return { format: "none", sources: [], problems: [problem], locate: null };
+  return { format: "none", left: [], sources: [], problems: [problem], locate: null };
 }

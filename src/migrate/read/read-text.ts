@@ -40,7 +40,7 @@ export function readLines(lines: readonly string[]): ReadBodies {
     const message = `is not valid JSON: ${parsed.mistake.message}`;
     reads.push({ ...readProblem("not-json", at, null, message), line: index + 1, column: parsed.mistake.column });
   });
-  return placed({ format: "lines", ...collected(reads) }, (wanted) =>
+  return placed({ format: "lines", left: [], ...collected(reads) }, (wanted) =>
     wanted.map(({ at, path }) => {
       const index = lineOf.get(at) ?? 0;
       const [offset = 0] = locate(lines[index] ?? "", [path]);
@@ -86,7 +86,7 @@ function placed(read: Omit<ReadBodies, "locate">, find: (wanted: readonly Wanted
 }
 
 function nothing(one: ReadProblem): ReadBodies {
-  return { format: "none", sources: [], problems: [one], locate: null };
+  return { format: "none", left: [], sources: [], problems: [one], locate: null };
 }
 
 function problem(code: string, message: string): ReadProblem {

@@ -39,12 +39,19 @@ export interface ReadProblem {
 export interface ReadBodies {
   readonly sources: readonly V2Source[];
   readonly problems: readonly ReadProblem[];
+  /** Parts of the document that are no bodies, and why they do not go on. */
+  readonly left: readonly LeftPart[];
   /** The format that it was recognised as. */
   readonly format: "body" | "list" | "lines" | "flow" | "none";
   /** Finds the places of values in the text, all at once; null where there is no text. */
   readonly locate:
     | ((paths: readonly { readonly source: V2Source; readonly path: JsonPath }[]) => readonly Place[])
     | null;
+}
+
+export interface LeftPart {
+  readonly at: string;
+  readonly why: string;
 }
 
 export interface Place {

@@ -28,6 +28,7 @@ export function reportMarkdown(report: MigrationReport): string {
     section("Not migrated", problems(report)),
     section("Price", price(report)),
     section("Proof", verification(report.verification)),
+    section("Left out", report.left.map(({ at, why }) => `- ${words(at)}: ${words(why)}`).join("\n")),
     section("Every field", bodies.map(bodyText).join("\n\n")),
   ]
     .filter((part) => part !== "")

@@ -93,6 +93,8 @@ export interface MigrationReport {
   readonly inputs: readonly InputReport[];
   readonly decisions: readonly Decision[];
   readonly problems: readonly MigrationProblem[];
+  /** Parts of the document that are no bodies, such as nodes of a flow that wait. */
+  readonly left: readonly { readonly at: string; readonly why: string }[];
   /** Null until `estimateMigration` has asked a service. */
   readonly price: PriceReport | null;
   /** Null until `verifyMigration` has run the pipeline. */

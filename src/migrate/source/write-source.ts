@@ -1,30 +1,32 @@
 import { valueNames } from "../../catalog/codegen/names.ts";
-import type { MadeJob, Variation } from "../body.ts";
+import type { MadeJob, Shift, Variation } from "../body.ts";
 import type { Expression, PipelineInput } from "../expression.ts";
 import { jobsOf, returnedSteps } from "../made.ts";
 import { camel } from "../names.ts";
 import { type Made, uploadStep } from "../pipeline.ts";
 import type { MigrationReport } from "../report/report.ts";
-import { block, comment, LINE_WIDTH, property } from "./layout.ts";
-import { commentWords, propertyName, stringLiteral, widthOf } from "./literal.ts";
+import { block, comment, inline, LINE_WIDTH, property } from "./layout.ts";
+import { commentWords, numberLiteral, propertyName, stringLiteral, widthOf } from "./literal.ts";
 
 /** The pipeline as TypeScript, formatted, its models typed by the module that it imports them from. */
 export function writeSource(made: Made, report: MigrationReport): string {
   const { desk, inputs, name, modelsModule } = made;
   const hasFiles = inputs.some(({ is }) => is === "file");
-  const words = [inputs.length > 0 ? "input" : "", "job", hasFiles ? "upload" : ""].filter(Boolean).join(", ");
+  const hasShifts = jobsOf(desk).some(({ shift }) => shift !== null);
+  const words = [inputs.length > 0 ? "input" : "", "job", hasShifts ? "task" : "", hasFiles ? "upload" : ""];
+  const imported = [hasFiles ? "file" : "", "pipeline", hasShifts ? "shiftSound" : ""];
   const modelNames = namesOfModels(made);
   return [
-    `import { ${hasFiles ? "file, " : ""}pipeline } from "showrunner";`,
+    `import { ${imported.filter(Boolean).join(", ")} } from "showrunner";`,
     'import { z } from "zod";',
     `import { models } from ${stringLiteral(modelsModule)};`,
     "",
     `/** ${summary(report)} What became of every field is in report.md. */`,
     `export default pipeline(${stringLiteral(name)}, {`,
     `  input: ${inputSchema(inputs)},`,
-    `  build({ ${words} }) {`,
+    `  build({ ${words.filter(Boolean).join(", ")} }) {`,
     ...inputs.filter(({ is }) => is === "file").map(uploadLine),
-    ...jobsOf(desk).map((job) => jobText(job, modelNames)),
+    ...jobsOf(desk).flatMap((job) => [...shiftLines(job.shift), jobText(job, modelNames)]),
     returnText(returnedSteps(desk).map(camel)),
     "  },",
     "});",
@@ -34,8 +36,9 @@ export function writeSource(made: Made, report: MigrationReport): string {
 
 function summary({ bodies, steps }: MigrationReport): string {
   const migrated = bodies.filter(({ status }) => status === "migrated").length;
-  const rest = migrated === bodies.length ? "" : ` of ${bodies.length}`;
-  return `Migrated from v2: ${migrated}${rest} ${bodies.length === 1 ? "body" : "bodies"}, ${steps.length} ${steps.length === 1 ? "job" : "jobs"}.`;
+  const count = bodies.filter(({ status }) => status !== "asset").length;
+  const rest = migrated === count ? "" : ` of ${count}`;
+  return `Migrated from v2: ${migrated}${rest} ${count === 1 ? "body" : "bodies"}, ${steps.length} ${steps.length === 1 ? "job" : "jobs"}.`;
 }
 
 /** How the generated models module calls the models: it lists all of the catalog, so names depend on all. */
@@ -86,6 +89,21 @@ function choiceBlock(values: readonly string[]): string {
 
 function uploadLine({ name }: PipelineInput): string {
   return statement(`const ${name} = upload`, [stringLiteral(uploadStep(name)), `input.${name}`]);
+}
+
+/** Always too long for one line. */
+function shiftLines(shift: Shift | null): readonly string[] {
+  if (shift === null) return [];
+  const sound = inline(shift.sound) ?? "null";
+  const options = `{ from: sound.path, to: file("sound"), startMs: ${numberLiteral(shift.startMs)} }`;
+  return [
+    `    const ${camel(shift.step)} = task(`,
+    `      ${stringLiteral(shift.step)},`,
+    `      { sound: ${sound} },`,
+    `      ({ sound }, { file }) => shiftSound(${options}),`,
+    '      { files: { sound: "audio" } },',
+    "    );",
+  ];
 }
 
 function jobText(job: MadeJob, modelNames: ReadonlyMap<string, string>): string {

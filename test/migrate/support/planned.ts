@@ -1,10 +1,10 @@
 import { stripTypeScriptTypes } from "node:module";
 import { z } from "zod";
 import { valueNames } from "../../../src/catalog/codegen/names.ts";
-import * as define from "../../../src/define/index.ts";
 import type { Catalog, Pipeline, Plan, Problem } from "../../../src/index.ts";
 import type { Migration } from "../../../src/migrate/index.ts";
 import { draft, filesOf, makePlan } from "../../../src/plan/index.ts";
+import * as words from "./words.ts";
 
 type Planned =
   | { readonly ok: true; readonly plan: Plan }
@@ -48,7 +48,7 @@ export function evaluate(source: string, catalog: Catalog): Pipeline {
     .replace(/^import \{ z \} from "zod";$/m, "const { z } = zod;")
     .replace(/^import \{ models \} from "[^"]*";$/m, "")
     .replace(/^export default /m, "return ");
-  return new Function("showrunner", "zod", "models", script)(define, { z }, modelsOf(catalog)) as Pipeline;
+  return new Function("showrunner", "zod", "models", script)(words, { z }, modelsOf(catalog)) as Pipeline;
 }
 
 /** What a generated models module would hold, for all that runs. */
