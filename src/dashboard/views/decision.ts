@@ -1,5 +1,5 @@
 import type { PlanStep, RunState, StepState } from "../../index.ts";
-import { cut } from "./cut.ts";
+import { cut, cutJson } from "./cut.ts";
 import { currentOutputs, outputView } from "./media-view.ts";
 import type { DecisionView, MediaView } from "./wire.ts";
 
@@ -17,18 +17,25 @@ interface Ref {
 export function decisionOf(state: RunState, plan: PlanStep, step: StepState): DecisionView | null {
   if (plan.kind !== "approve" && plan.kind !== "pick") return null;
   const refs = plan.kind === "approve" ? plan.shows : plan.among;
-  const places = refs.flatMap(({ $ref }) => placesOf(state, $ref));
+  const places = refs.flatMap(({ $ref }) => ($ref.as === "value" ? [] : placesOf(state, $ref)));
   const { chosen, approval } = step;
   const pick =
     chosen === null ? -1 : places.findIndex(({ step, index }) => step === chosen.step && index === chosen.index);
   return {
     shows: places.map((place) => viewAt(state, place)),
+    values: refs.flatMap(({ $ref }) => ($ref.as === "value" ? valueView(state, $ref.step) : [])),
     choose: plan.kind === "pick" || plan.choose,
     message: plan.kind === "approve" && plan.message !== null ? cut(plan.message, 2000) : null,
     approved: approval?.approved ?? null,
     note: approval?.note == null ? null : cut(approval.note, 2000),
     pick: pick < 0 ? null : pick,
   };
+}
+
+/** A value that a person reads before deciding; long texts are cut. */
+function valueView(state: RunState, step: string): DecisionView["values"] {
+  const value = state.steps[step]?.value;
+  return value === undefined ? [] : [{ step, value: cutJson(value, 8000).value }];
 }
 
 /** Outputs that are there, in the order in which a pick counts them; what stands for another output is looked through. */

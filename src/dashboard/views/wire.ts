@@ -154,6 +154,8 @@ export interface StepView {
 
 export interface DecisionView {
   readonly shows: readonly MediaView[];
+  /** What is to be read rather than looked at. */
+  readonly values: readonly { readonly step: string; readonly value: unknown }[];
   readonly choose: boolean;
   readonly message: string | null;
   readonly approved: boolean | null;

@@ -1,6 +1,7 @@
 import { useState } from "preact/hooks";
 import type { DecisionView, StepView } from "../../views/wire.ts";
 import { post, runPath } from "../state/api.ts";
+import { Data } from "../ui/data.tsx";
 import { Player } from "../ui/media.tsx";
 
 interface Props {
@@ -14,7 +15,7 @@ interface Props {
 
 /** What is shown for a decision, and (while it is open) the decision itself. */
 export function Decide({ runId, step, decision, isParked, onOpen }: Props) {
-  const { shows, choose, message, approved, note, pick } = decision;
+  const { shows, values, choose, message, approved, note, pick } = decision;
   const isOpen = step.phase === "approval";
   const [chosen, setChosen] = useState<number | null>(shows.length === 1 ? 0 : null);
   const [words, setWords] = useState("");
@@ -49,6 +50,11 @@ export function Decide({ runId, step, decision, isParked, onOpen }: Props) {
           {note !== null && `: ${note}`}
         </p>
       )}
+      {values.map(({ step: from, value }) => (
+        <div key={from} class="read">
+          <Data value={value} />
+        </div>
+      ))}
       <ol class="takes">
         {shows.map((media, index) => (
           <li key={`${media.step} ${media.index}`} class={(isOpen ? chosen : pick) === index && choose ? "chosen" : ""}>

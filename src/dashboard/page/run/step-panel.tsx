@@ -4,6 +4,7 @@ import type { AttemptView, StepDetail, StepView } from "../../views/wire.ts";
 import { get, runPath } from "../state/api.ts";
 import type { RunModel } from "../state/run-store.ts";
 import { Fact } from "../ui/bits.tsx";
+import { Data } from "../ui/data.tsx";
 import { clockTime, span, usd } from "../ui/format.ts";
 import { useLoaded, useNow } from "../ui/hooks.ts";
 import { Player } from "../ui/media.tsx";
@@ -204,26 +205,4 @@ function Attempt({ attempt }: { readonly attempt: AttemptView }) {
       <span class="cost">{paid}</span>
     </li>
   );
-}
-
-/** A JSON value, its long texts broken into lines; everything is text, whatever it looks like. */
-function Data({ value }: { readonly value: unknown }) {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return <pre>{text(value)}</pre>;
-  return (
-    <dl class="data">
-      {Object.entries(value).map(([name, item]) => (
-        <div key={name}>
-          <dt>{name}</dt>
-          <dd>{text(item)}</dd>
-        </div>
-      ))}
-    </dl>
-  );
-}
-
-function text(value: unknown): string {
-  if (typeof value === "string") return value;
-  const ref = (value as { readonly $ref?: { readonly step?: unknown } } | null)?.$ref;
-  if (ref?.step !== undefined) return `→ ${String(ref.step)}`;
-  return JSON.stringify(value, null, 2);
 }

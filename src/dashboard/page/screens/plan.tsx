@@ -131,12 +131,12 @@ function Planned({ plan, onStart }: { readonly plan: PlanView; readonly onStart:
                 <b>{span(plan.forecastMs)}</b>
               </Fact>
             )}
-            <div class="fact">
-              <button type="button" class="button primary" onClick={onStart}>
-                Start…
-              </button>
-            </div>
           </dl>
+          <p>
+            <button type="button" class="button primary" onClick={onStart}>
+              Start…
+            </button>
+          </p>
           <div class="plan-graph">
             <GraphTab
               model={{ steps, progress: new Map() }}
