@@ -32,12 +32,7 @@ export interface Profiles {
 }
 
 /** One model in place of another that makes the same: `models: { ...swap(models.filmHd, models.filmFast) }`. */
-export function swap<M extends Model>(
-  model: M,
-  by: Model<never, YieldOf<M>> | Model<unknown, YieldOf<M>>,
-): {
-  readonly [id: string]: string;
-} {
+export function swap<M extends Model>(model: M, by: Model<unknown, YieldOf<M>>): { readonly [id: string]: string } {
   return { [model.id]: by.id };
 }
 
