@@ -1,0 +1,54 @@
+import { type Media, pipeline } from "showrunner";
+import { z } from "zod";
+import { withSound } from "./lib/film.ts";
+import { models } from "./models.ts";
+
+/** Alan, one of the local service's own voices; `showrunner models voices speech-1` lists them. */
+const VOICE = "voice_3c8eab21-7d53-4f9c-8e32-8f405c6d7e03";
+
+const ratio = z.enum(["16:9", "9:16", "1:1"]);
+
+/**
+ * One advertisement in every language and every format: the picture is drawn and filmed once a format, the line is
+ * spoken once a language, and each pair of them becomes a film. Plain loops are all it takes.
+ */
+export default pipeline("localized-ad", {
+  input: z.object({
+    product: z.string().min(1).default("A copper kettle on a camp stove, steam rising, mountains at sunrise behind it"),
+    /** What is said, by language tag. */
+    lines: z
+      .record(z.string().regex(/^[a-z]{2}(-[A-Z]{2})?$/), z.string().min(1))
+      .default({ "en-GB": "The kettle that boils before the sun is up.", "en-US": "Coffee, before sunrise." }),
+    ratios: z.array(ratio).min(1).default(["16:9", "9:16"]),
+    voice: z.string().min(1).default(VOICE),
+  }),
+  onFailure: "continue",
+  build({ input, job, task }) {
+    const spoken: Record<string, Media<"audio">> = {};
+    for (const [language, line] of Object.entries(input.lines)) {
+      spoken[language] = job(`speech-${language}`, models.speech, { text: line, voice_id: input.voice });
+    }
+    const films: Record<string, Media<"video">> = {};
+    for (const aspect of input.ratios) {
+      const name = aspect.replace(":", "x");
+      const picture = job(`picture-${name}`, models.image, { prompt: input.product, aspect_ratio: aspect });
+      const clip = job(`clip-${name}`, models.video, {
+        start_image: picture,
+        prompt: "The steam drifts, the light grows warmer, the camera moves in slowly",
+        aspect_ratio: aspect,
+        resolution: "720p",
+        duration_ms: 4000,
+        generate_audio: false,
+      });
+      for (const [language, speech] of Object.entries(spoken)) {
+        films[`${name}-${language}`] = task(
+          `film-${name}-${language}`,
+          { clip, speech },
+          ({ clip, speech }, { file }) => withSound(clip.path, speech.path, file("film")),
+          { files: { film: "video" } },
+        );
+      }
+    }
+    return { films };
+  },
+});

@@ -1,0 +1,56 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { parse } from "csv-parse/sync";
+import { pipeline, quorum } from "showrunner";
+import { z } from "zod";
+import { joinClips } from "./lib/film.ts";
+import { models } from "./models.ts";
+
+const shot = z.object({
+  name: z.string().regex(/^[a-z0-9-]+$/),
+  prompt: z.string().min(1),
+  ratio: z.enum(["16:9", "9:16", "1:1"]),
+  seconds: z.coerce.number().int().min(3).max(15),
+});
+
+/** A path becomes its rows while the input is read, so that the journal holds the shots and never needs the file again. */
+const shots = z
+  .string()
+  .default(join(import.meta.dirname, "assets", "shots.csv"))
+  .transform((path) =>
+    parse(readFileSync(path, "utf8"), { columns: true, bom: true, trim: true, skip_empty_lines: true }),
+  )
+  .pipe(z.array(shot).min(1));
+
+/** A shot list from a spreadsheet: one clip a row, and a film of those that worked, if at least two did. */
+export default pipeline("shot-list", {
+  input: z.object({ shots }),
+  build({ input, job, task }) {
+    const clips = input.shots.map(({ name, prompt, ratio, seconds }) =>
+      job(`clip-${name}`, models.video, {
+        prompt,
+        aspect_ratio: ratio,
+        resolution: "720p",
+        duration_ms: lengthOf(seconds),
+        generate_audio: false,
+      }),
+    );
+    const film = task(
+      "film",
+      { clips },
+      async ({ clips }, { file }) => {
+        const paths = clips.map(({ path }) => path);
+        return joinClips(paths, file("film"));
+      },
+      { files: { film: "video" }, onFailure: quorum(2) },
+    );
+    return { film };
+  },
+});
+
+type Length = 3000 | 4000 | 5000 | 6000 | 7000 | 8000 | 9000 | 10000 | 11000 | 12000 | 13000 | 14000 | 15000;
+
+/** The model takes whole seconds from 3 to 15, which the schema above has made sure of. */
+function lengthOf(seconds: number): Length {
+  return (seconds * 1000) as Length;
+}

@@ -1,0 +1,16 @@
+import { ALL_FORMATS, FilePathSource, Input } from "mediabunny";
+
+/** What a film's tracks say. */
+export async function trackFacts(path: string) {
+  const input = new Input({ source: new FilePathSource(path), formats: ALL_FORMATS });
+  const video = await input.getPrimaryVideoTrack();
+  const audio = await input.getPrimaryAudioTrack();
+  const facts = {
+    seconds: await video!.computeDuration(),
+    width: await video!.getDisplayWidth(),
+    height: await video!.getDisplayHeight(),
+    hasSound: audio !== null,
+  };
+  input.dispose();
+  return facts;
+}
