@@ -1,6 +1,13 @@
+import canonicalize from "canonicalize";
+import type { Pipeline } from "../define/index.ts";
+import type { RunState } from "../journal/state.ts";
+import { formatUsd } from "../money.ts";
 import type { PlanDiff } from "../plan/index.ts";
-import type { Problem } from "../plan/plan.ts";
+import type { Plan, PlanStep, Problem } from "../plan/plan.ts";
+import { isQuiet, type Roots, staleSteps } from "../run/remake.ts";
+import type { Planner } from "./planner.ts";
 import type { StepPrice } from "./quote.ts";
+import { planAgain, type Replanning } from "./replanning.ts";
 
 /** Steps of a run that are to be made again, and what that costs. Finding out spends nothing. */
 export interface Remake {
@@ -28,6 +35,132 @@ export type RerunQuote = Remake;
 export interface Drift extends PlanDiff, Remake {
   /** Paths of the steps that would be made again, with all that use them, in plan order. */
   readonly stale: readonly string[];
-  /** True when the code still asks for just the same. */
+  /** True when the code still asks for just the same and returns the same. */
   readonly isSame: boolean;
+}
+
+/** Steps with reasons, and the plan that they are of. */
+export interface Wanted {
+  readonly plan: Plan;
+  readonly roots: Roots;
+  /** For want of the run's own: what one job without a quote may cost, micro-dollars. */
+  readonly maxUnquotedMicros?: number | null | undefined;
+}
+
+/** What is made again because of these, with prices. */
+export async function remakeOf(state: RunState, { plan, roots, ...own }: Wanted, planner: Planner): Promise<Remake> {
+  const stale = staleSteps(state, plan, roots);
+  const isStale = new Set(stale);
+  const only = plan.steps.filter((step) => isStale.has(step.path) && !isUploaded(state, step));
+  const maxUnquotedMicros = own.maxUnquotedMicros ?? state.maxUnquotedMicros;
+  const nothing = { problems: [], prices: [], totalMicros: { min: 0, max: 0 } };
+  const { reuse } = state.planned;
+  const quote = only.length === 0 ? nothing : await planner.price(plan, { maxUnquotedMicros, reuse }, only);
+  return {
+    runId: state.runId,
+    stale,
+    problems: quote.problems,
+    prices: quote.prices,
+    totalMicros: quote.totalMicros,
+    committedMicros: committedMicros(state),
+    budgetMicros: state.budgetMicros,
+    seenThroughFirst: stale.filter((path) => state.steps[path] !== undefined && !isQuiet(state.steps[path])),
+  };
+}
+
+/** Compares a run with its code. */
+export async function driftOf(state: RunState, pipeline: Pipeline, planner: Planner): Promise<Drift> {
+  return driftFrom(state, await planAgain(state, pipeline, planner), planner);
+}
+
+export async function driftFrom(state: RunState, again: Replanning, planner: Planner): Promise<Drift> {
+  if (!again.ok) {
+    const { plan } = state.planned;
+    const none = await remakeOf(state, { plan, roots: new Map() }, planner);
+    return { ...sameDiff(plan), ...none, isSame: false, problems: again.problems };
+  }
+  const { plan, diff } = again;
+  const remake = await remakeOf(state, { plan, roots: changedRoots(diff) }, planner);
+  const problems = [...nameProblems(state, plan, diff), ...remake.problems];
+  return { ...diff, ...remake, problems, isSame: isSamePlan(state.planned.plan, plan, diff) };
+}
+
+/** Changed and new steps, with why they are made again. */
+export function changedRoots({ changed, added }: PlanDiff): Roots {
+  const why = ({ path, fields }: PlanDiff["changed"][number]) =>
+    [path, `changed: ${fields.map(({ field }) => field).join(", ")}`] as const;
+  return new Map([...changed.map(why), ...added.map((path) => [path, "new in the plan"] as const)]);
+}
+
+/** Whether nobody who looks only at steps and returned results can tell the two apart. Policies may differ. */
+export function isSamePlan(before: Plan, after: Plan, diff: PlanDiff): boolean {
+  const { changed, added, removed, renamed } = diff;
+  const steps = changed.length + added.length + removed.length + renamed.length;
+  return steps === 0 && canonicalize(before.returns) === canonicalize(after.returns);
+}
+
+/** What is different, what it costs, and how to go on, in words. */
+export function driftMessage({ runId, problems, ...drift }: Drift): string {
+  if (problems.length > 0) {
+    const [first, ...others] = problems;
+    const more = others.length === 0 ? "" : ` (and ${others.length} more)`;
+    const where = [first!.step, first!.field].filter((part) => part !== null).join(" ");
+    return `the code cannot be taken up: ${where === "" ? "" : `${where}: `}${first!.message}${more}. Nothing was spent.`;
+  }
+  const parts = [
+    said(
+      "changed",
+      drift.changed.map(({ path }) => path),
+    ),
+    said("new", drift.added),
+    said("gone", drift.removed),
+    said(
+      "renamed",
+      drift.renamed.map(({ from, to }) => `${from} to ${to}`),
+    ),
+  ].filter((part) => part !== null);
+  const what = parts.length === 0 ? "it returns something else" : parts.join("; ");
+  const { min, max } = drift.totalMicros;
+  const price = max === null ? `at least ${formatUsd(min)}` : formatUsd(max);
+  const count = drift.stale.length === 1 ? "1 step" : `${drift.stale.length} steps`;
+  return `the code is not what the run was planned from: ${what}. Going on makes ${count} for ${price} USD; nothing was spent yet. Take it up with: showrunner resume ${runId} --file FILE --accept-changes`;
+}
+
+function said(what: string, paths: readonly string[]): string | null {
+  return paths.length === 0 ? null : `${what}: ${paths.slice(0, 5).join(", ")}${paths.length > 5 ? ", …" : ""}`;
+}
+
+/** Spent, held, and presumed spent. */
+export function committedMicros({ spentMicros, heldMicros, presumedMicros }: RunState): number {
+  return spentMicros + heldMicros + presumedMicros;
+}
+
+/** Keys and bills go by step name and attempt: a name stands for one kind of step, and for one history. */
+function nameProblems(state: RunState, plan: Plan, { changed, added, renamed }: PlanDiff): readonly Problem[] {
+  const problem = (step: string, message: string): Problem => ({ code: "name-taken", step, field: null, message });
+  const kindBefore = new Map([...state.gone, ...state.planned.plan.steps].map(({ path, kind }) => [path, kind]));
+  const kindNow = new Map(plan.steps.map(({ path, kind }) => [path, kind]));
+  const otherKind = [...changed.map(({ path }) => path), ...added].flatMap((path) => {
+    const before = kindBefore.get(path);
+    if (before === undefined || before === kindNow.get(path)) return [];
+    return [problem(path, `was a step of kind ${before} in this run; give the new one another name`)];
+  });
+  const again = added.flatMap((path) => {
+    const now = state.formerNames[path];
+    return now === undefined ? [] : [problem(path, `is what ${now} was called in this run; use another name`)];
+  });
+  const onto = renamed.flatMap(({ from, to }) => {
+    const free = state.steps[to] === undefined && (state.formerNames[to] ?? from) === from;
+    return free ? [] : [problem(to, `had another step of this run for a while; call ${from} something else`)];
+  });
+  return [...otherKind, ...again, ...onto];
+}
+
+function isUploaded(state: RunState, step: PlanStep): boolean {
+  return step.kind === "upload" && state.steps[step.path]?.upload?.sha256 === step.file.sha256;
+}
+
+function sameDiff(plan: Plan): PlanDiff {
+  const none = { changed: [], added: [], removed: [], renamed: [], stale: [] };
+  return { unchanged: plan.steps.map(({ path }) => path), ...none };
 }

@@ -10,6 +10,7 @@ import { formatUsd } from "../money.ts";
 import { criticalPath, type Draft } from "../plan/index.ts";
 import type { Plan } from "../plan/plan.ts";
 import { runReport } from "../run/report.ts";
+import { type Drift, driftMessage } from "./drift.ts";
 import { type DriveDependencies, drive, type Schedule } from "./drive.ts";
 import { RunBusyError } from "./errors.ts";
 import type { MediaStore } from "./media-store.ts";
@@ -17,12 +18,16 @@ import { usdOption } from "./options.ts";
 import { expectedMs, type PastDurations, pastDurations } from "./past-durations.ts";
 import type { Quote } from "./quote.ts";
 import { runOutputs } from "./results.ts";
+import { planId, type Revision } from "./revision.ts";
 import type { RunShelf } from "./run-shelf.ts";
 import type { ResumeOptions, RunHandle, RunResult } from "./showrunner.ts";
 import { Updates } from "./updates.ts";
 
 /** How often a run that waits for funds looks at the wallet, milliseconds. */
 const FUNDS_EVERY_MS = 10_000;
+/** Between two looks at a job that must be through before a change is taken up, milliseconds. */
+const LOOK_AGAIN_MS = 5_000;
+const MOST_LOOKS = 60;
 /** Runs that expected durations are learnt from. */
 export const REMEMBERED_RUNS = 10;
 
@@ -31,7 +36,13 @@ export interface Start extends ResumeOptions {
   readonly quote?: Quote | undefined;
   /** What a run that begins was just planned from: its functions are taken from here. */
   readonly draft?: Draft | undefined;
+  /** What is to be changed in a run that is resumed. */
+  readonly revision?: Revision | null | undefined;
+  /** How often it was looked whether the service is through with what stands in its way. */
+  readonly looks?: number | undefined;
 }
+
+type Remaking = Extract<Revision, { readonly kind: "remake" }>;
 
 export interface DrivingParts {
   readonly client: Client;
@@ -87,39 +98,53 @@ export class Driving {
   async #drive(known: RunState, updates: Updates, stop: AbortController, how: Start): Promise<RunResult> {
     const { store, media, clock } = this.#parts;
     const { runId } = known;
-    if (isRunFinal(known.status)) {
+    const { revision = null } = how;
+    const drift = revision?.kind === "drifted" ? revision.drift : null;
+    if (isRunFinal(known.status) && revision?.kind !== "remake") {
       updates.push(await store.read(runId));
-      return result(known, media);
+      return result(known, media, drift);
     }
     const at = clock.now();
     const holder = thisHolder(randomUUID());
-    const state = await this.#asHolder(holder, runId, updates, stop, how).catch((error: unknown) => {
+    const held = await this.#asHolder(holder, runId, updates, stop, how).catch((error: unknown) => {
       // Its lease may be in the journal all the same: a disk that fails leaves open what arrived.
       retireHolder(holder);
       throw error;
     });
-    const funded = await this.#awaitFunds(state, stop.signal, how.waitForFundsMs ?? 0);
-    if (!funded) return result(state, media);
+    const { state, pending } = held;
     const { waitForFundsMs = 0 } = how;
-    const { quote: _, ...again } = how;
+    const { quote: _, revision: __, ...again } = how;
+    if (pending !== null) {
+      const { looks = 0 } = how;
+      const goesOn = looks < MOST_LOOKS && (await this.#awaitQuiet(state, pending, stop.signal));
+      if (!goesOn) return result(state, media);
+      return this.#drive(state, updates, stop, { ...again, revision: pending, looks: looks + 1 });
+    }
+    const funded = await this.#awaitFunds(state, stop.signal, waitForFundsMs);
+    if (!funded) return result(state, media, drift);
     return this.#drive(state, updates, stop, { ...again, waitForFundsMs: waitForFundsMs - (clock.now() - at) });
   }
 
-  /** Takes the lease and drives the run until it is through or pauses. */
+  /** Takes the lease and drives the run until it is through or pauses. `pending`: what is still to be changed then. */
   async #asHolder(
     holder: LeaseHolder,
     runId: string,
     updates: Updates,
     stop: AbortController,
     how: Start,
-  ): Promise<RunState> {
+  ): Promise<{ readonly state: RunState; readonly pending: Remaking | null }> {
     const { store, shelf, clock, leaseMs: ttlMs } = this.#parts;
     const outcome = await store.takeLease(runId, holder, { at: clock.now(), ttlMs, isDead: isHolderDead });
     if (!outcome.taken) throw new RunBusyError(runId, outcome.heldBy, outcome.expiresAt);
     const { lease } = outcome;
     updates.push(await store.read(lease.runId));
     const state = await shelf.load(lease.runId);
-    await this.#begin(state, lease, updates, how);
+    const { events, pending, rests } = await beginnings(state, how);
+    await this.#append(events, state, lease, updates);
+    if (rests) {
+      await store.releaseLease(lease);
+      return { state, pending };
+    }
     const past = pastDurations(await shelf.all(REMEMBERED_RUNS));
     await drive(this.#parts.dependencies(state, how), state, lease, {
       schedule: (plan) => scheduleOf(plan, past),
@@ -127,7 +152,16 @@ export class Driving {
       onEvents: (events) => updates.push(events),
       onProgress: (progress) => updates.progress(progress),
     });
-    return state;
+    return { state, pending };
+  }
+
+  /** Whether what had to be seen through at the service is through; if not, after a while of waiting for it. */
+  async #awaitQuiet(state: RunState, pending: Remaking, signal: AbortSignal): Promise<boolean> {
+    const busy = pending.busy(state);
+    if (signal.aborted || state.pause?.reason !== "drift") return false;
+    if (busy.some((path) => state.steps[path]?.status === "unresolved")) return false;
+    if (busy.length > 0) await sleep(this.#parts.clock, LOOK_AGAIN_MS, signal).catch(() => {});
+    return !signal.aborted;
   }
 
   /** True once the wallet holds what the paused run asked for; false when it is not paused for funds, or time is up. */
@@ -144,13 +178,7 @@ export class Driving {
     return false;
   }
 
-  /** First prices into the journal, or a paused run set going again. */
-  async #begin(state: RunState, lease: Lease, updates: Updates, how: Start): Promise<void> {
-    const events: readonly RunEvent[] = [
-      ...quoteEvents(state, how.quote),
-      ...budgetEvents(state, how),
-      ...(state.status === "paused" ? [{ type: "run.resumed" } as const] : []),
-    ];
+  async #append(events: readonly RunEvent[], state: RunState, lease: Lease, updates: Updates): Promise<void> {
     if (events.length === 0) return;
     const at = this.#parts.clock.now();
     const { runId, seq: afterSeq } = state;
@@ -162,6 +190,48 @@ export class Driving {
     if (!outcome.committed) throw new RunBusyError(runId, thisHolder(""), at);
     updates.push(stored);
   }
+}
+
+interface Beginning {
+  readonly events: readonly RunEvent[];
+  /** What is to be changed once the service is done with what stands in its way. */
+  readonly pending: Remaking | null;
+  /** True when nothing at all is to be done. */
+  readonly rests: boolean;
+}
+
+/** First prices, a paused run set going again, or what whoever resumes it changes. */
+async function beginnings(state: RunState, how: Start): Promise<Beginning> {
+  const revision = await current(state, how.revision ?? null);
+  if (revision?.kind === "drifted") {
+    const events = pauseForDrift(state, driftMessage(revision.drift));
+    return { events, pending: null, rests: true };
+  }
+  const budget = budgetEvents(state, how);
+  if (revision !== null) {
+    const busy = revision.busy(state);
+    if (busy.length === 0) return { events: [...budget, ...revision.events(state)], pending: null, rests: false };
+    const message = `what is at the service is seen through first (${busy.join(", ")}); then the changes are taken up. Should this be interrupted, resume in the same way.`;
+    return { events: [...budget, ...pauseForDrift(state, message)], pending: revision, rests: false };
+  }
+  const resumed: readonly RunEvent[] = state.status === "paused" ? [{ type: "run.resumed" }] : [];
+  return { events: [...quoteEvents(state, how.quote), ...budget, ...resumed], pending: null, rests: false };
+}
+
+/** The revision for the plan as it is now that the run is ours. */
+async function current(state: RunState, revision: Revision | null): Promise<Revision | null> {
+  const isOutdated = revision?.kind === "remake" && revision.of !== planId(state);
+  return isOutdated ? revision.renew(state) : revision;
+}
+
+function pauseForDrift(state: RunState, message: string): readonly RunEvent[] {
+  const start: readonly RunEvent[] = isRunFinal(state.status)
+    ? [{ type: "run.reopened" }]
+    : state.status === "planned"
+      ? [{ type: "run.started" }]
+      : [];
+  const isSaid = state.pause?.reason === "drift" && state.pause.message === message;
+  return isSaid ? [] : [...start, { type: "run.paused", reason: "drift", message }];
 }
 
 /** The critical path first. */
@@ -188,7 +258,7 @@ function budgetEvents(state: RunState, { budget, maxUnquoted }: ResumeOptions): 
   return [{ type: "run.budget.set", budgetMicros, maxUnquotedMicros }];
 }
 
-function result(state: RunState, media: MediaStore): RunResult {
+function result(state: RunState, media: MediaStore, drift: Drift | null = null): RunResult {
   const paused = state.status === "paused" || !isRunFinal(state.status);
   const atService = Object.values(state.steps).flatMap((step) => {
     const attempt = step.attempts.at(-1);
@@ -202,7 +272,7 @@ function result(state: RunState, media: MediaStore): RunResult {
     cost: { micros: state.spentMicros, usd: formatUsd(state.spentMicros) },
     pause: state.pause,
     report: runReport(state),
-    drift: null,
+    drift,
     stillRunning: atService,
   };
 }

@@ -13,7 +13,7 @@ import { offered } from "../run/kinds/approve.ts";
 import { type RunReport, runReport } from "../run/report.ts";
 import { candidatesFor, checkAdoption } from "./adoption.ts";
 import type { Comparison } from "./compare.ts";
-import type { Drift, RerunQuote } from "./drift.ts";
+import { type Drift, driftOf, type RerunQuote } from "./drift.ts";
 import type { DriveDependencies } from "./drive.ts";
 import { Driving, REMEMBERED_RUNS, type Start } from "./driving.ts";
 import type { Service } from "./embedded-service.ts";
@@ -29,6 +29,7 @@ import type { Quote } from "./quote.ts";
 import { compareWithService, type ReconcileReport } from "./reconcile.ts";
 import type { ResultsOf } from "./results.ts";
 import { PastResults, takenBy } from "./reuse.ts";
+import { rerunQuote, revise } from "./revision.ts";
 import { RunShelf } from "./run-shelf.ts";
 import type {
   CompareOptions,
@@ -155,16 +156,17 @@ export class EmbeddedShowrunner implements Showrunner {
     throw new Error(`explanation of ${step}: not built yet`);
   }
 
-  resume(runId: string, options: ResumeOptions = {}): Promise<RunHandle> {
-    return this.#driving.open(runId, options);
+  async resume(runId: string, options: ResumeOptions = {}): Promise<RunHandle> {
+    const revision = await revise(await this.#loadOurs(runId), options, this.#planner);
+    return this.#driving.open(runId, { ...options, revision });
   }
 
-  drift(runId: string, _pipeline: Pipeline): Promise<Drift> {
-    throw new Error(`drift of ${runId}: not built yet`);
+  async drift(runId: string, pipeline: Pipeline): Promise<Drift> {
+    return driftOf(await this.#loadOurs(runId), pipeline, this.#planner);
   }
 
-  rerunQuote(runId: string, _steps: readonly string[]): Promise<RerunQuote> {
-    throw new Error(`rerun of ${runId}: not built yet`);
+  async rerunQuote(runId: string, steps: readonly string[]): Promise<RerunQuote> {
+    return rerunQuote(await this.#loadOurs(runId), steps, this.#planner);
   }
 
   runs(): Promise<readonly RunRow[]> {

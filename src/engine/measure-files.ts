@@ -5,12 +5,21 @@ import { resolve } from "node:path";
 import { fileTypeFromFile } from "file-type";
 import type { FileFacts } from "../plan/plan.ts";
 
-/** Measures the files that a plan uploads; one that cannot be read is a value, so that all problems come at once. */
+/**
+ * Measures the files that a plan uploads; one that cannot be read is a value, so that all problems come at once. Of a
+ * file that is not there any more, what was measured before (`kept`) holds.
+ */
 export async function measureFiles(
   files: readonly { readonly path: string }[],
+  kept: readonly FileFacts[] = [],
 ): Promise<ReadonlyMap<string, FileFacts | { readonly error: string }>> {
   const paths = [...new Set(files.map((file) => file.path))];
-  return new Map(await Promise.all(paths.map(async (path) => [path, await measure(path)] as const)));
+  const measured = paths.map(async (path) => {
+    const found = await measure(path);
+    const before = kept.find((facts) => facts.path === resolve(path));
+    return [path, "error" in found ? (before ?? found) : found] as const;
+  });
+  return new Map(await Promise.all(measured));
 }
 
 async function measure(given: string): Promise<FileFacts | { readonly error: string }> {

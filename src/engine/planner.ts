@@ -14,7 +14,7 @@ import {
   profileNamed,
   profileProblems,
 } from "../plan/index.ts";
-import type { ExpandStep, Plan, PlanStep, Problem } from "../plan/plan.ts";
+import type { ExpandStep, FileFacts, Plan, PlanStep, Problem } from "../plan/plan.ts";
 import { EstimateCache } from "./estimates.ts";
 import { type Expansion, expandPlan, type Surroundings } from "./expansion.ts";
 import type { UploadHandles } from "./handles.ts";
@@ -78,9 +78,14 @@ export class Planner {
     return made.ok && problems.length === 0 ? { ...made, draft: drafted.draft, profile } : { ok: false, problems };
   }
 
-  async planDraft(drafted: Draft, profile: AppliedProfile | null = null): Promise<PlanOutcome> {
+  /** `kept`: files as they were measured once, for those that are not there any more. */
+  async planDraft(
+    drafted: Draft,
+    profile: AppliedProfile | null = null,
+    kept: readonly FileFacts[] = [],
+  ): Promise<PlanOutcome> {
     const wanted = profile === null ? drafted : applyProfile(drafted, profile);
-    const files = await measureFiles(filesOf(wanted));
+    const files = await measureFiles(filesOf(wanted), kept);
     const named = profile === null ? [] : profileModels(profile);
     const catalog = await this.#catalog([...new Set([...modelsOf(wanted), ...named])]);
     const made = makePlan(wanted, { catalog, files });

@@ -8,11 +8,16 @@ export { diffPlans, type FieldChange, type PlanDiff } from "./diff.ts";
 export { draft, filesOf, functionsOf, modelsOf, redraft } from "./draft.ts";
 export { type ExpansionOutcome, planExpansion } from "./expansion.ts";
 export { fingerprint } from "./fingerprint.ts";
-export { type FollowStrategy, type Forecast, type ForecastOptions, forecast } from "./forecast.ts";
+export {
+  type FollowStrategy,
+  type Forecast,
+  type ForecastOptions,
+  forecast,
+  type StrategyForecast,
+} from "./forecast.ts";
 export type { PlanContext } from "./kinds/kind.ts";
 export { makePlan, type PlanOutcome } from "./make-plan.ts";
 export type { JobLimits } from "./makespan.ts";
 export { type AppliedProfile, applyProfile, profileModels, profileNamed, profileProblems } from "./profile.ts";
 export { isReference, referencesOf, resolveInput } from "./references.ts";
-export { renameReturns } from "./rename.ts";
 export { outerPaths, withDependents } from "./stale.ts";

@@ -1,4 +1,4 @@
-import type { Condition, Json, Plan, PlanStep, Returned } from "./plan.ts";
+import type { Condition, Json, PlanStep } from "./plan.ts";
 import { isReference } from "./references.ts";
 
 /** Steps by the name that they have now. */
@@ -17,11 +17,6 @@ export function renameIn(step: PlanStep, names: Names): PlanStep {
   };
   // A step is plain JSON; only names within it were replaced.
   return renamed as unknown as PlanStep;
-}
-
-/** What a pipeline returns, under the new names. */
-export function renameReturns(returns: Plan["returns"], names: Names): { readonly [name: string]: Returned } {
-  return names.size === 0 ? returns : (renameReferences(returns as Json, names) as Plan["returns"]);
 }
 
 function renameReferences(value: Json, names: Names): Json {

@@ -36,6 +36,8 @@ export interface RunReport {
 }
 
 export interface StepReport {
+  /** Set on a step that the plan no longer has: what it made and cost stays listed. */
+  readonly gone?: true;
   readonly path: string;
   readonly kind: string;
   readonly model: string | null;
@@ -63,6 +65,13 @@ export interface AttemptReport {
   readonly cost: string | null;
   /** Why it failed, in words. */
   readonly error: string | null;
+  /** What it made, where it does not count any more because the step was made again. */
+  readonly former_outputs?: readonly {
+    readonly index: number;
+    readonly asset_id: string | null;
+    readonly voice_id: string | null;
+    readonly sha256: string | null;
+  }[];
 }
 
 export interface OutputReport {
@@ -107,9 +116,10 @@ export function runReport(state: RunState): RunReport {
     out_dir: planned.outDir,
     created_at: instant(state.createdAt)!,
     finished_at: instant(state.finishedAt),
-    steps: planned.plan.steps.map((plan) => {
+    steps: [...planned.plan.steps, ...state.gone].map((plan) => {
       const step = state.steps[plan.path]!;
       return {
+        ...(state.gone.includes(plan) && { gone: true as const }),
         path: plan.path,
         kind: plan.kind,
         model: "model" in plan ? plan.model : null,
@@ -131,8 +141,14 @@ export function runReport(state: RunState): RunReport {
 
 function attemptReports(step: StepState): readonly AttemptReport[] {
   const jobs = step.attempts.filter((attempt) => attempt.key !== null);
-  const paid = [...jobs, ...step.chats].map(({ n, jobId, phase, costMicros, error }): AttemptReport => {
-    return { n, job_id: jobId, status: phase, cost: usd(costMicros), error: error?.message ?? null };
+  const paid = [...jobs, ...step.chats].map((attempt): AttemptReport => {
+    const { n, jobId, phase, costMicros, error } = attempt;
+    const made = "outputs" in attempt && n <= step.voided ? attempt.outputs : [];
+    const former = made.map(({ index, assetId, voiceId, copy }) => {
+      return { index, asset_id: assetId, voice_id: voiceId, sha256: copy?.sha256 ?? null };
+    });
+    const own = { n, job_id: jobId, status: phase, cost: usd(costMicros), error: error?.message ?? null };
+    return { ...own, ...(former.length > 0 && { former_outputs: former }) };
   });
   const tries = step.failures.map(({ error }, index): AttemptReport => {
     return { n: index + 1, job_id: null, status: "failed", cost: null, error: error.message };

@@ -1,0 +1,136 @@
+import canonicalize from "canonicalize";
+import type { Pipeline } from "../define/index.ts";
+import type { LocalFunction } from "../define/local-function.ts";
+import type { RunState } from "../journal/state.ts";
+import { type Draft, diffPlans, draft, outerPaths, type PlanDiff, redraft } from "../plan/index.ts";
+import type { ExpandStep, Json, Plan, PlanStep, Problem, Reference } from "../plan/plan.ts";
+import { readiness } from "../run/resolve.ts";
+import type { Planner } from "./planner.ts";
+
+/** What the code makes of a run's input now, or why it makes nothing of it. */
+export type Replanning =
+  | {
+      readonly ok: true;
+      /** With the steps of the expansions whose value is still the same. */
+      readonly plan: Plan;
+      /** What these expansions stand for, by path. */
+      readonly expanded: { readonly [step: string]: readonly Reference[] };
+      readonly diff: PlanDiff;
+    }
+  | { readonly ok: false; readonly problems: readonly Problem[] };
+
+type Functions = Map<string, LocalFunction>;
+
+/**
+ * Plans a run's input again with the code as it is now. An expansion whose value is still what it was is planned again
+ * with that value, so that its steps are compared like all others; one whose value will be another is not.
+ */
+export async function planAgain(state: RunState, pipeline: Pipeline, planner: Planner): Promise<Replanning> {
+  const { planned } = state;
+  const { drafted, problems } = draftAgain(pipeline, planned.input);
+  const files = planned.plan.steps.flatMap((step) => (step.kind === "upload" ? [step.file] : []));
+  const made = await planner.planDraft(drafted, planned.profile ?? null, files);
+  if (!made.ok) return { ok: false, problems: [...problems, ...made.problems] };
+  const functions: Functions = new Map(drafted.functions);
+  return grow(new Growing(state, made.plan, functions), planner);
+}
+
+/**
+ * The journal has the input as it was parsed. It is parsed again for what the schema fills in newly, unless that makes
+ * something else of what is there already: then it is taken as it is.
+ */
+function draftAgain(
+  pipeline: Pipeline,
+  input: Json,
+): { readonly drafted: Draft; readonly problems: readonly Problem[] } {
+  const parsed = draft(pipeline, input);
+  const isKept = parsed.draft !== null && canonicalize(kept(parsed.draft.parsedInput, input)) === canonicalize(input);
+  if (parsed.draft !== null && isKept) return { drafted: parsed.draft, problems: [] };
+  return { drafted: redraft(pipeline, input), problems: parsed.problems };
+}
+
+/** The part of a record that another one has too. */
+function kept(value: Json, like: Json): Json {
+  if (!isRecord(value) || !isRecord(like)) return value;
+  const shared = Object.entries(value).filter(([key]) => Object.hasOwn(like, key));
+  return Object.fromEntries(shared.map(([key, item]) => [key, kept(item, like[key]!)]));
+}
+
+function isRecord(value: Json): value is { readonly [key: string]: Json } {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Two plans that are compared, without what grows only once a value is known. */
+class Growing {
+  readonly state: RunState;
+  readonly functions: Functions;
+  readonly expanded: { [step: string]: readonly Reference[] } = {};
+  before: Plan;
+  after: Plan;
+
+  constructor(state: RunState, after: Plan, functions: Functions) {
+    this.state = state;
+    this.functions = functions;
+    this.after = after;
+    this.before = { ...state.planned.plan, steps: this.ownedBy(null) };
+  }
+
+  /** Steps of the journal's plan that this expansion led to; null: those that no expansion did. */
+  ownedBy(expansion: string | null): readonly PlanStep[] {
+    const { steps } = this.state.planned.plan;
+    const expansions = new Set(steps.filter(({ kind }) => kind === "expand").map(({ path }) => path));
+    return steps.filter(({ path }) => (outerPaths(path).find((one) => expansions.has(one)) ?? null) === expansion);
+  }
+}
+
+async function grow(growing: Growing, planner: Planner): Promise<Replanning> {
+  const { state, functions } = growing;
+  for (;;) {
+    const diff = diffPlans(growing.before, growing.after);
+    const next = nextExpansion(growing, diff);
+    if (next === null) return { ok: true, plan: growing.after, expanded: growing.expanded, diff };
+    const { step, former } = next;
+    const builder = functions.get(step.path);
+    const ready = readiness(state, former, former.on);
+    if (builder?.kind !== "expand" || ready.ready !== "yes") {
+      const message = `the value that ${step.path} was planned with is not there any more; make it again with --rerun`;
+      return { ok: false, problems: [{ code: "value-gone", step: step.path, field: null, message }] };
+    }
+    const drafted = callBuilder(() => builder.expand(ready.input), step.path);
+    if (!drafted.ok) return drafted;
+    const { profile } = state.planned;
+    const { maxUnquotedMicros } = state;
+    const grown = await planner.expand(step, drafted.draft, { plan: growing.after, profile, maxUnquotedMicros });
+    if (!grown.ok) return grown;
+    for (const [path, one] of drafted.draft.functions) functions.set(path, one);
+    const groups = { ...growing.after.groups, ...grown.groups };
+    growing.after = { ...growing.after, steps: [...growing.after.steps, ...grown.steps], groups };
+    growing.before = { ...growing.before, steps: [...growing.before.steps, ...growing.ownedBy(former.path)] };
+    growing.expanded[step.path] = grown.returns;
+  }
+}
+
+function callBuilder<T>(build: () => T, step: string) {
+  try {
+    return { ok: true as const, draft: build() };
+  } catch (error) {
+    const said = error instanceof Error ? error.message : String(error);
+    return { ok: false as const, problems: [{ code: "expand-threw", step, field: null, message: `threw: ${said}` }] };
+  }
+}
+
+/** An expansion that was planned with a value that still holds, and was not yet planned again here. */
+function nextExpansion(
+  { state, before, after, expanded }: Growing,
+  { stale, renamed }: PlanDiff,
+): { readonly step: ExpandStep; readonly former: ExpandStep } | null {
+  const isStale = new Set(stale);
+  const formerOf = new Map(renamed.map(({ from, to }) => [to, from]));
+  for (const step of after.steps) {
+    if (step.kind !== "expand" || isStale.has(step.path) || expanded[step.path] !== undefined) continue;
+    const path = formerOf.get(step.path) ?? step.path;
+    const former = before.steps.find((one) => one.path === path);
+    if (former?.kind === "expand" && state.steps[path]?.expanded != null) return { step, former };
+  }
+  return null;
+}

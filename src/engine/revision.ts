@@ -1,0 +1,182 @@
+import canonicalize from "canonicalize";
+import { EVENT_VERSION, type RunEvent } from "../journal/events.ts";
+import { apply } from "../journal/fold.ts";
+import { isStepFinal, lastAttempt, type RunState } from "../journal/state.ts";
+import { fingerprint } from "../plan/index.ts";
+import { nearest } from "../plan/near.ts";
+import type { Json, Plan } from "../plan/plan.ts";
+import { isQuiet, leftOut, type Roots, resetEvents, staleSteps, stillStops, wakeEvents } from "../run/remake.ts";
+import { changedRoots, committedMicros, type Drift, driftFrom, type Remake, remakeOf } from "./drift.ts";
+import { InvalidOptionError, OverBudgetError, PlanProblemsError } from "./errors.ts";
+import { usdOption } from "./options.ts";
+import type { Planner } from "./planner.ts";
+import { planAgain, type Replanning } from "./replanning.ts";
+import type { ResumeOptions } from "./showrunner.ts";
+
+/** What whoever resumes a run wants changed in it, priced and allowed; or that the code differs and nobody said so. */
+export type Revision =
+  | { readonly kind: "drifted"; readonly drift: Drift }
+  | {
+      readonly kind: "remake";
+      /** Which plan it was made for; another one needs a new revision. */
+      readonly of: string;
+      /** The same for a plan that has grown meanwhile. */
+      renew(state: RunState): Promise<Revision | null>;
+      /** Steps that must be seen through at the service before {@link Revision.events} may be written down. */
+      busy(state: RunState): readonly string[];
+      /** What changes the run; then it goes on. */
+      events(state: RunState): readonly RunEvent[];
+    };
+
+type Replanned = Extract<Replanning, { readonly ok: true }>;
+
+/** Identifies the plan that a revision was made for. */
+export function planId(state: RunState): string {
+  return fingerprint(state.planned.plan as unknown as Json);
+}
+
+/**
+ * Finds out what `pipeline`, `acceptChanges` and `rerun` change in a run, and what that costs, before anything is
+ * written down. Null: nothing. Throws when it is not possible or above the budget.
+ */
+export async function revise(state: RunState, how: ResumeOptions, planner: Planner): Promise<Revision | null> {
+  const { pipeline, acceptChanges = false, rerun = [] } = how;
+  if (acceptChanges && pipeline === undefined) {
+    throw new InvalidOptionError("acceptChanges", "needs the changed code: give the pipeline too.");
+  }
+  const again = pipeline === undefined ? null : await planAgain(state, pipeline, planner);
+  const drift = again === null ? null : await driftFrom(state, again, planner);
+  if (drift !== null && !drift.isSame && !acceptChanges) return { kind: "drifted", drift };
+  if (drift !== null && drift.problems.length > 0) throw new PlanProblemsError(drift.problems);
+  const before = state.planned.plan;
+  const replanned = acceptChanges && again?.ok && canonicalize(again.plan) !== canonicalize(before) ? again : null;
+  const named = checkedRoots(state, replanned?.plan ?? before, rerun);
+  if (replanned === null && named.size === 0) return null;
+  const plan = replanned?.plan ?? before;
+  const changed = replanned === null ? new Map() : changedRoots(replanned.diff);
+  const roots = withLeftOut(state, plan, new Map([...changed, ...named]));
+  if (named.size > 0) checkGoesOn(state, plan, roots);
+  const maxUnquotedMicros = usdOption("maxUnquoted", how.maxUnquoted);
+  const remake = await remakeOf(state, { plan, roots, maxUnquotedMicros }, planner);
+  if (remake.problems.length > 0) throw new PlanProblemsError(remake.problems);
+  checkBudget(state, remake, usdOption("budget", how.budget));
+  checkResolved(state, remake.stale);
+  const touched = [...remake.stale, ...(replanned?.diff.removed ?? [])];
+  const renamed = replanned?.diff.renamed.map(({ from }) => from) ?? [];
+  return {
+    kind: "remake",
+    of: planId(state),
+    renew: (now) => revise(now, how, planner),
+    busy: ({ steps }) => [
+      ...touched.filter((path) => steps[path] !== undefined && !isQuiet(steps[path])),
+      ...renamed.filter((path) => !isQuiet(steps[path]!, { paid: true })),
+    ],
+    events: (now) => revisionEvents(now, { replanned, roots, remake }),
+  };
+}
+
+/** What `resume` with `rerun` would make again. */
+export function rerunQuote(state: RunState, steps: readonly string[], planner: Planner): Promise<Remake> {
+  const { plan } = state.planned;
+  const roots = withLeftOut(state, plan, checkedRoots(state, plan, steps));
+  checkGoesOn(state, plan, roots);
+  return remakeOf(state, { plan, roots }, planner);
+}
+
+function revisionEvents(
+  state: RunState,
+  {
+    replanned,
+    roots,
+    remake,
+  }: { readonly replanned: Replanned | null; readonly roots: Roots; readonly remake: Remake },
+): readonly RunEvent[] {
+  const draft = new Foreseen(state);
+  const { before, after } = wakeEvents(state);
+  draft.add(before);
+  if (replanned !== null) {
+    const { plan, expanded, diff } = replanned;
+    const quoteMicros = remake.totalMicros.max;
+    draft.add([{ type: "run.replanned", plan, quoteMicros, renamed: diff.renamed, expanded }]);
+  }
+  const { plan } = draft.state.planned;
+  const stale = staleSteps(draft.state, plan, roots);
+  draft.add(resetEvents(draft.state, plan, stale, roots));
+  draft.add(priceEvents(draft.state, remake));
+  return [...draft.events, ...after];
+}
+
+/** A copy of the state that events are tried on before they are written down. */
+class Foreseen {
+  readonly state: RunState;
+  readonly events: RunEvent[] = [];
+
+  constructor(state: RunState) {
+    this.state = structuredClone(state);
+  }
+
+  add(events: readonly RunEvent[]): void {
+    const { state } = this;
+    for (const event of events) {
+      apply(state, { runId: state.runId, seq: state.seq + 1, at: 0, version: EVENT_VERSION, event });
+      this.events.push(event);
+    }
+  }
+}
+
+function priceEvents({ steps, planned }: RunState, { prices }: Remake): readonly RunEvent[] {
+  const jobs = new Set(planned.plan.steps.filter(({ kind }) => kind === "job").map(({ path }) => path));
+  return prices.flatMap(({ step: path, costMicros, basis }): readonly RunEvent[] => {
+    const step = steps[path];
+    if (step === undefined || step.status !== "waiting" || lastAttempt(step) !== null) return [];
+    if (basis === "free" || basis === "reused" || !jobs.has(path)) return [];
+    return [{ type: "job.quoted", step: path, attempt: step.attempts.length + 1, costMicros, basis }];
+  });
+}
+
+/** The named steps; every one of them must be there and be through. */
+function checkedRoots(state: RunState, plan: Plan, steps: readonly string[]): Map<string, string> {
+  const paths = plan.steps.map(({ path }) => path);
+  for (const path of steps) {
+    const step = paths.includes(path) ? state.steps[path] : undefined;
+    const next = `showrunner show ${state.runId}`;
+    const refuse = (why: string) => new InvalidOptionError("rerun", why, next);
+    if (step === undefined) {
+      const [near] = nearest(path, paths);
+      throw refuse(`run "${state.runId}" has no step ${path}${near === undefined ? "" : `; did you mean ${near}?`}.`);
+    }
+    if (step.status === "waiting") throw refuse(`${path} was not made yet; it will be when the run goes on.`);
+    if (step.status === "unresolved") throw refuse(unresolved(state, path));
+    if (!isStepFinal(step.status)) throw refuse(`${path} is being made right now; wait until it is through.`);
+  }
+  return new Map(steps.map((path) => [path, "asked for"]));
+}
+
+/** When the failure that stopped a run is made good, what it stopped is made too. */
+function withLeftOut(state: RunState, plan: Plan, roots: Map<string, string>): Roots {
+  if (roots.size === 0) return roots;
+  const left = leftOut(state, plan).filter((path) => !roots.has(path));
+  return new Map([...roots, ...left.map((path) => [path, "the run goes on"] as const)]);
+}
+
+function checkGoesOn(state: RunState, plan: Plan, roots: Roots): void {
+  const stop = stillStops(state, plan, staleSteps(state, plan, roots));
+  if (stop === null) return;
+  const why = `${stop.path} failed and stops the run (failFast): make it again too.`;
+  throw new InvalidOptionError("rerun", why, `showrunner resume ${state.runId} --rerun ${stop.path}`);
+}
+
+function checkResolved(state: RunState, stale: readonly string[]): void {
+  const path = stale.find((one) => state.steps[one]?.status === "unresolved");
+  if (path !== undefined) throw new InvalidOptionError("rerun", unresolved(state, path));
+}
+
+function unresolved(state: RunState, path: string): string {
+  return `nobody knows what became of the submit of ${path}. Say it first: showrunner adopt ${state.runId} ${path} <job-id|none>`;
+}
+
+function checkBudget(state: RunState, { totalMicros }: Remake, given: number | null): void {
+  const budget = given ?? state.budgetMicros;
+  const most = committedMicros(state) + (totalMicros.max ?? totalMicros.min);
+  if (budget !== null && most > budget) throw new OverBudgetError(most, budget);
+}

@@ -1,0 +1,218 @@
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { models } from "../../recipes/models.ts";
+import { failed } from "../../src/define/index.ts";
+import { type OverBudgetError, type PlanProblemsError, pipeline, type RunReport } from "../../src/index.ts";
+import { during, openPaperShow, type PaperShow } from "../support/paper-show.ts";
+
+const nothing = z.object({});
+/** face → poster → film, and a jingle beside them. */
+const film = (
+  edit: {
+    readonly poster?: string;
+    readonly faceName?: string;
+    readonly extra?: boolean;
+    readonly noJingle?: boolean;
+  } = {},
+) =>
+  pipeline("film", {
+    input: nothing,
+    build({ job }) {
+      const face = job(edit.faceName ?? "face", models.image, { prompt: "a face" });
+      const poster = job("poster", models.image, { prompt: edit.poster ?? "a poster", images: [face] });
+      const moving = job("film", models.image, { prompt: "moves", images: [poster] });
+      const jingle = edit.noJingle ? {} : { jingle: job("jingle", models.image, { prompt: "a jingle" }) };
+      const extra = edit.extra ? { extra: job("extra", models.image, { prompt: "an extra" }) } : {};
+      return { film: moving, ...jingle, ...extra };
+    },
+  });
+
+async function finished(world: PaperShow, budget?: string) {
+  const { show, clock, outDir } = world;
+  const run = await during(clock, show.run(film(), {}, { id: "x", outDir, budget }));
+  const result = await during(clock, run.result());
+  expect(result.status).toBe("succeeded");
+  return result;
+}
+
+const attempts = (report: RunReport) =>
+  Object.fromEntries(
+    report.steps.map(({ path, attempts: made }) => [path, made.map(({ n, cost }) => `${n}: ${cost}`)]),
+  );
+
+describe("drift", () => {
+  test("says what is unchanged, changed field by field, new, gone and stale, with its price, and writes nothing", async () => {
+    const world = await openPaperShow();
+    await finished(world);
+    const { show, clock, journal, paper } = world;
+    const before = await journal.read("x");
+    const drift = await during(clock, show.drift("x", film({ poster: "a blue poster", extra: true, noJingle: true })));
+    expect(drift).toMatchObject({
+      isSame: false,
+      unchanged: ["face", "film"],
+      changed: [{ path: "poster", fields: [{ field: "input.prompt", before: "a poster", after: "a blue poster" }] }],
+      added: ["extra"],
+      removed: ["jingle"],
+      renamed: [],
+      stale: ["poster", "film", "extra"],
+      problems: [],
+      totalMicros: { min: 300_000, max: 300_000 },
+      committedMicros: 400_000,
+      seenThroughFirst: [],
+    });
+    expect(drift.prices.map(({ step }) => step)).toEqual(["poster", "film", "extra"]);
+    expect(await journal.read("x")).toEqual(before);
+    expect(paper.jobs.size).toBe(4);
+    expect(await during(clock, show.drift("x", film()))).toMatchObject({ isSame: true, stale: [], prices: [] });
+  });
+
+  test("a step under a new name, and what uses it, stay what they are", async () => {
+    const world = await openPaperShow();
+    await finished(world);
+    const drift = await during(world.clock, world.show.drift("x", film({ faceName: "portrait" })));
+    expect(drift).toMatchObject({
+      isSame: false,
+      renamed: [{ from: "face", to: "portrait" }],
+      changed: [],
+      stale: [],
+      totalMicros: { min: 0, max: 0 },
+    });
+  });
+
+  test("a changed condition makes the step stale", async () => {
+    const gated = (when: boolean) =>
+      pipeline("gated", {
+        input: nothing,
+        build({ job }) {
+          const a = job("a", models.image, { prompt: "a" });
+          const b = job("b", models.image, { prompt: "b" }, when ? { when: failed(a) } : {});
+          return { a, b };
+        },
+      });
+    const { show, clock, outDir } = await openPaperShow();
+    const run = await during(clock, show.run(gated(true), {}, { id: "x", outDir }));
+    await during(clock, run.result());
+    const drift = await during(clock, show.drift("x", gated(false)));
+    expect(drift.changed.map(({ path, fields }) => [path, fields[0]?.field])).toEqual([["b", "when"]]);
+    expect(drift.stale).toEqual(["b"]);
+  });
+});
+
+describe("resuming with changed code", () => {
+  test("a run that rests stays paused for drift, says what differs, and spends nothing", async () => {
+    const world = await openPaperShow({ balanceMicros: 250_000 });
+    const { show, clock, outDir, paper } = world;
+    const run = await during(clock, show.run(film(), {}, { id: "x", outDir, concurrency: 1 }));
+    expect((await during(clock, run.result())).pause?.reason).toBe("funds");
+    paper.balanceMicros += 10_000_000;
+    const [jobs, submits] = [paper.jobs.size, paper.submits];
+    const changed = film({ poster: "a blue poster" });
+    const rests = await during(clock, (await during(clock, show.resume("x", { pipeline: changed }))).result());
+    expect(rests).toMatchObject({ status: "paused", pause: { reason: "drift" }, drift: { stale: ["poster", "film"] } });
+    expect(rests.pause?.message).toContain("changed: poster");
+    expect(rests.pause?.message).toContain("0.20 USD");
+    expect([paper.jobs.size, paper.submits]).toEqual([jobs, submits]);
+    const done = await during(
+      clock,
+      (await during(clock, show.resume("x", { pipeline: changed, acceptChanges: true }))).result(),
+    );
+    expect(done).toMatchObject({ status: "succeeded", drift: null });
+    const bodies = [...paper.jobs.values()].map(({ body }) => JSON.parse(body).prompt);
+    expect(bodies.toSorted()).toEqual(expect.arrayContaining(["a blue poster", "a face", "a jingle", "moves"]));
+  });
+
+  test("a finished run is left as it is, and its result says what differs", async () => {
+    const world = await openPaperShow();
+    await finished(world);
+    const { show, clock, paper } = world;
+    const run = await during(clock, show.resume("x", { pipeline: film({ extra: true }) }));
+    const result = await during(clock, run.result());
+    expect(result).toMatchObject({ status: "succeeded", pause: null, drift: { added: ["extra"] } });
+    expect(paper.jobs.size).toBe(4);
+  });
+
+  test("with the changes accepted, only stale steps are made again; what was paid before stays listed", async () => {
+    const world = await openPaperShow();
+    await finished(world);
+    const { show, clock, paper, journal } = world;
+    const changed = film({ poster: "a blue poster", extra: true, noJingle: true });
+    const run = await during(clock, show.resume("x", { pipeline: changed, acceptChanges: true }));
+    const result = await during(clock, run.result());
+    expect(result.status).toBe("succeeded");
+    expect(paper.jobs.size).toBe(7);
+    expect(attempts(result.report)).toEqual({
+      face: ["1: 0.10"],
+      poster: ["1: 0.10", "2: 0.10"],
+      film: ["1: 0.10", "2: 0.10"],
+      extra: ["1: 0.10"],
+      jingle: ["1: 0.10"],
+    });
+    expect(result.cost.usd).toBe("0.70");
+    const ledger = await journal.ledger("x");
+    expect([ledger.settledMicros, ledger.heldMicros]).toEqual([paper.chargedMicros, 0]);
+    // The keys of all attempts differ.
+    expect(paper.byKey.size).toBe(7);
+  });
+
+  test("a renamed step keeps its result and is not paid again", async () => {
+    const world = await openPaperShow();
+    await finished(world);
+    const { show, clock, paper } = world;
+    const renamed = film({ faceName: "portrait" });
+    const done = await during(
+      clock,
+      (await during(clock, show.resume("x", { pipeline: renamed, acceptChanges: true }))).result(),
+    );
+    expect(done.status).toBe("succeeded");
+    expect(paper.jobs.size).toBe(4);
+    expect(attempts(done.report)).toMatchObject({ portrait: ["1: 0.10"] });
+    const same = await during(clock, show.drift("x", renamed));
+    expect(same.isSame).toBe(true);
+    // The old name stands for that history: another step cannot take it.
+    const taken = pipeline("film", {
+      input: nothing,
+      build({ job }) {
+        return { face: job("face", models.image, { prompt: "another" }) };
+      },
+    });
+    const error: PlanProblemsError = await during(
+      clock,
+      show.resume("x", { pipeline: taken, acceptChanges: true }).catch((e) => e),
+    );
+    expect(error.problems).toMatchObject([{ code: "name-taken", step: "face" }]);
+  });
+
+  test("beyond the budget, nothing is reset and nothing is spent", async () => {
+    const world = await openPaperShow();
+    await finished(world, "0.50");
+    const { show, clock, journal, paper } = world;
+    const before = await journal.read("x");
+    const pay = (budget?: string) =>
+      during(
+        clock,
+        show.resume("x", { pipeline: film({ poster: "blue" }), acceptChanges: true, budget }).catch((e) => e),
+      );
+    const error: OverBudgetError = await pay().catch((e) => e);
+    expect(error).toMatchObject({ code: "OVER_BUDGET", quoteMicros: 600_000, budgetMicros: 500_000 });
+    expect(await journal.read("x")).toEqual(before);
+    expect(paper.jobs.size).toBe(4);
+    const run = await pay("0.60");
+    expect((await during(clock, run.result())).cost.usd).toBe("0.60");
+  });
+
+  test("code that cannot be planned is told, and the run rests", async () => {
+    const world = await openPaperShow({ balanceMicros: 150_000 });
+    const { show, clock, outDir } = world;
+    const first = await during(clock, show.run(film(), {}, { id: "x", outDir, concurrency: 1 }));
+    await during(clock, first.result());
+    const broken = pipeline("film", {
+      input: nothing,
+      build: ({ job }) => ({ a: job("a", "no-such-model", { prompt: "a" }) }),
+    });
+    const run = await during(clock, show.resume("x", { pipeline: broken }));
+    const result = await during(clock, run.result());
+    expect(result.pause).toMatchObject({ reason: "drift" });
+    expect(result.pause?.message).toContain("no-such-model");
+    expect(result.drift?.problems[0]?.code).toBe("unknown-model");
+  });
+});
