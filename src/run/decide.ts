@@ -93,7 +93,7 @@ function settle(turn: Turn): void {
   const [first, ...others] = undecided(turn);
   if (first === undefined) return;
   const more = others.length === 0 ? "" : ` (and ${others.length} more)`;
-  const asks = first.message === null ? "" : `: ${first.message}`;
+  const asks = first.message === null ? "" : ` (${JSON.stringify(first.message)})`;
   const how = `showrunner approve ${state.runId} ${first.path}${first.choose ? " --pick N" : ""}`;
   turn.pause("approval", `${first.path}${more} waits for a decision${asks}. Decide with: ${how}, or reject it`);
 }
