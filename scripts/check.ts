@@ -21,6 +21,7 @@ const bin = (name: string) => join(root, "node_modules", ".bin", name);
 const steps: readonly Step[] = [
   { name: "format and lint", command: bin("biome"), args: ["ci", "."] },
   { name: "types", command: bin("tsc"), args: ["--noEmit"] },
+  { name: "types of the dashboard's page", command: bin("tsc"), args: ["-p", "src/dashboard/page"] },
   { name: "unused files, exports and dependencies", command: bin("knip"), args: [] },
   { name: "build", command: process.execPath, args: ["scripts/build.ts"] },
   { name: "package contents", command: bin("publint"), args: ["--strict"] },

@@ -1,7 +1,7 @@
 import type { RunRow, RunState, StepState } from "../../index.ts";
 import { cut } from "./cut.ts";
 import { mediaOf } from "./media-view.ts";
-import type { MediaView, RunHead, RunStatus, RunSummary, StepCounts } from "./wire.ts";
+import type { MediaView, RunHead, RunSummary, StepCounts } from "./wire.ts";
 
 const MOST_COVERS = 4;
 
@@ -89,8 +89,4 @@ function coversOf(state: RunState): readonly MediaView[] {
 /** Only addresses that lead to a page; a journal could hold any text. */
 function safeUrl(url: string | null): string | null {
   return url !== null && /^https?:\/\//i.test(url) ? url : null;
-}
-
-export function isRunStatus(status: string): status is RunStatus {
-  return ["planned", "running", "paused", "succeeded", "partial", "failed", "cancelled"].includes(status);
 }
