@@ -1,3 +1,4 @@
+import { dirname, join, resolve } from "node:path";
 import type { OpenOptions, Showrunner } from "../index.ts";
 import type { Io } from "./io.ts";
 import type { Talk } from "./talk.ts";
@@ -29,6 +30,16 @@ export async function withShowrunner<T>(flags: ServiceFlags, work: (show: Showru
   } finally {
     await show.close();
   }
+}
+
+/** The journal file that flags and environment name, absolute. */
+export function journalFileOf({ cwd, env }: Io, flags: ServiceFlags): string {
+  return resolve(cwd, flags.journal ?? env.SHOWRUNNER_JOURNAL ?? ".showrunner/journal.db");
+}
+
+/** The media store beside it. */
+export function mediaDirOf(io: Io, flags: ServiceFlags): string {
+  return join(dirname(journalFileOf(io, flags)), "media");
 }
 
 /** Says where jobs go; loudly when it is this machine, so that nobody takes its media for the real thing. */

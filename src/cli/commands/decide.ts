@@ -1,8 +1,9 @@
 import type { PlanStep, RunReport, Showrunner } from "../../index.ts";
 import { CliError } from "../cli-error.ts";
-import { type Context, type ServiceFlags, withShowrunner } from "../context.ts";
+import { type Context, mediaDirOf, type ServiceFlags, withShowrunner } from "../context.ts";
 import { ExitCode } from "../exit-code.ts";
 import { planOf } from "../input/journaled.ts";
+import type { Io } from "../io.ts";
 import { type OfferedTake, offeredTakes } from "../report/offered.ts";
 import { visible } from "../text/escape.ts";
 import { table } from "../text/table.ts";
@@ -25,7 +26,7 @@ export async function approve(
   const pick = flags.pick === undefined ? undefined : position(flags.pick);
   return withShowrunner(flags, async (show) => {
     if (step === undefined) return list(show, context, runId, flags);
-    await show.approve(runId, step, { pick, note: flags.note });
+    await asked(runId, () => show.approve(runId, step, { pick, note: flags.note }));
     return decided(show, context, { runId, step, approved: true, pick: pick ?? null }, flags);
   });
 }
@@ -33,9 +34,20 @@ export async function approve(
 /** `showrunner reject`: the step fails, and what uses it is skipped. */
 export async function reject(context: Context, runId: string, step: string, flags: DecideFlags): Promise<ExitCode> {
   return withShowrunner(flags, async (show) => {
-    await show.reject(runId, step, { note: flags.note });
+    await asked(runId, () => show.reject(runId, step, { note: flags.note }));
     return decided(show, context, { runId, step, approved: false, pick: null }, flags);
   });
+}
+
+/** A decision that does not fit what waits is answered with the list of what does. */
+async function asked(runId: string, decide: () => Promise<void>): Promise<void> {
+  try {
+    await decide();
+  } catch (error) {
+    if (!(error instanceof Error) || !("code" in error) || error.code !== "INVALID_OPTION") throw error;
+    const next = `showrunner approve ${visible(runId)}   (lists what waits, and what it shows)`;
+    throw new CliError("USAGE", visible(error.message), { next, cause: error });
+  }
 }
 
 interface Decision {
@@ -76,14 +88,10 @@ interface Waiting {
   readonly shows: readonly OfferedTake[];
 }
 
-async function list(
-  show: Showrunner,
-  { io, talk }: Context,
-  runId: string,
-  flags: { readonly json?: boolean },
-): Promise<ExitCode> {
+async function list(show: Showrunner, { io, talk }: Context, runId: string, flags: DecideFlags): Promise<ExitCode> {
   const report = await show.show(runId);
-  const waiting = waitingSteps((await planOf(show, runId)).steps, report);
+  const pathOf = await copies(io, flags);
+  const waiting = waitingSteps((await planOf(show, runId)).steps, report, pathOf);
   if (flags.json) talk.printJson(waiting);
   for (const { step, message, choose, shows } of waiting) {
     talk.say(`${talk.paint(["bold", "yellow"], visible(step))}${message === null ? "" : `: ${visible(message)}`}`);
@@ -102,14 +110,27 @@ const columns = [
   { title: "step", value: (take: OfferedTake) => visible(take.step), flexible: true },
   { title: "output", value: (take: OfferedTake) => String(take.index), align: "right" },
   { title: "what", value: (take: OfferedTake) => visible(take.content_type ?? "–") },
-  { title: "where", value: (take: OfferedTake) => visible(take.file ?? take.asset_id ?? "–"), flexible: true },
+  { title: "where", value: (take: OfferedTake) => visible(take.path ?? take.asset_id ?? "–"), flexible: true },
 ] as const;
 
-function waitingSteps(steps: readonly PlanStep[], report: RunReport): readonly Waiting[] {
+/** Where our copies of media lie. */
+async function copies(io: Io, flags: ServiceFlags): Promise<(sha256: string) => string> {
+  const { openMediaStore } = await import("../../index.ts");
+  const store = await openMediaStore(mediaDirOf(io, flags));
+  return (sha256) => store.path(sha256);
+}
+
+function waitingSteps(
+  steps: readonly PlanStep[],
+  report: RunReport,
+  pathOf: (sha256: string) => string,
+): readonly Waiting[] {
   return steps.flatMap((step): readonly Waiting[] => {
     const isWaiting = report.steps.some(({ path, status }) => path === step.path && status === "running");
     if (step.kind !== "approve" || !isWaiting) return [];
-    return [{ step: step.path, message: step.message, choose: step.choose, shows: offeredTakes(step.shows, report) }];
+    return [
+      { step: step.path, message: step.message, choose: step.choose, shows: offeredTakes(step.shows, report, pathOf) },
+    ];
   });
 }
 

@@ -1,10 +1,10 @@
 import { readFile } from "node:fs/promises";
-import { dirname, join, resolve } from "node:path";
+import { dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { JournalStore } from "../../index.ts";
 import type { Background } from "../background.ts";
 import { CliError } from "../cli-error.ts";
-import type { Context } from "../context.ts";
+import { type Context, journalFileOf } from "../context.ts";
 import { ExitCode } from "../exit-code.ts";
 import { visible, visibleLines } from "../text/escape.ts";
 import type { RunFlags } from "./run.ts";
@@ -25,7 +25,7 @@ export async function detach(context: Context, { spec, runId, budget }: Detached
   const { io, talk } = context;
   if (io.background === null)
     throw new CliError("USAGE", "no process can be started here", { next: "run without --detach" });
-  const journal = resolve(io.cwd, flags.journal ?? io.env.SHOWRUNNER_JOURNAL ?? ".showrunner/journal.db");
+  const journal = journalFileOf(io, flags);
   const log = join(dirname(journal), "logs", `${runId}.log`);
   const { openSqliteJournal } = await import("../../index.ts");
   const store = await openSqliteJournal(journal);

@@ -1,5 +1,5 @@
-import { dirname, join, resolve } from "node:path";
-import { type Context, type ServiceFlags, withShowrunner } from "../context.ts";
+import { resolve } from "node:path";
+import { type Context, mediaDirOf, type ServiceFlags, withShowrunner } from "../context.ts";
 import { ExitCode } from "../exit-code.ts";
 import { ownVersion } from "../own-version.ts";
 import { visible } from "../text/escape.ts";
@@ -9,8 +9,6 @@ export interface ReportFlags extends ServiceFlags {
   readonly json?: boolean;
 }
 
-const DEFAULT_JOURNAL = ".showrunner/journal.db";
-
 /** `showrunner report`: one HTML file that says what happened, with the media in it. */
 export async function report(context: Context, runId: string, flags: ReportFlags): Promise<ExitCode> {
   const { io, talk } = context;
@@ -18,7 +16,7 @@ export async function report(context: Context, runId: string, flags: ReportFlags
   return withShowrunner(flags, async (show) => {
     const written = await writeReport(show, runId, {
       file: flags.out === undefined ? undefined : resolve(io.cwd, flags.out),
-      mediaDir: join(dirname(resolve(io.cwd, flags.journal ?? io.env.SHOWRUNNER_JOURNAL ?? DEFAULT_JOURNAL)), "media"),
+      mediaDir: mediaDirOf(io, flags),
       writtenAt: Date.now(),
       version: ownVersion(),
     });

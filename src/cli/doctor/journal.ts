@@ -1,8 +1,8 @@
 import { stat, statfs } from "node:fs/promises";
-import { dirname, resolve } from "node:path";
+import { dirname } from "node:path";
 import type { RunRow } from "../../index.ts";
 import { CliError } from "../cli-error.ts";
-import type { ServiceFlags } from "../context.ts";
+import { journalFileOf, type ServiceFlags } from "../context.ts";
 import { explainError } from "../explain-error.ts";
 import type { Io } from "../io.ts";
 import { visible } from "../text/escape.ts";
@@ -15,7 +15,7 @@ const LOOKED_AT = 50;
 
 /** Opens the journal, which checks it, and looks at what lies in it and how much room there is. */
 export async function journalFindings(io: Io, flags: ServiceFlags): Promise<readonly Finding[]> {
-  const path = resolve(io.cwd, flags.journal ?? io.env.SHOWRUNNER_JOURNAL ?? ".showrunner/journal.db");
+  const path = journalFileOf(io, flags);
   try {
     const { openSqliteJournal } = await import("../../index.ts");
     const store = await openSqliteJournal(path);
