@@ -6,7 +6,7 @@ import { planStepKinds } from "../../src/run/kinds/index.ts";
 import { builtInCatalog } from "../support/built-in-catalog.ts";
 import { fastFolder } from "../support/fast-folder.ts";
 import { Mortal } from "../support/mortal.ts";
-import { factsOf, liveOn, newWorld, type World } from "./fixtures/deadly-world.ts";
+import { factsOf, liveOnPaper, newWorld, type World } from "./fixtures/deadly-world.ts";
 import { everyKind, localCalls } from "./fixtures/every-kind.ts";
 
 const catalog = builtInCatalog();
@@ -24,7 +24,7 @@ async function lifeWithDeathAt(point: number) {
   const world: World = newWorld(catalog, join(folder, `at-${point}`));
   const mortal = new Mortal(point);
   localCalls.counts.clear();
-  const result = await liveOn(world, start, mortal);
+  const result = await liveOnPaper(world, start, mortal);
   const facts = await factsOf(world, result);
   await rm(world.folder, { recursive: true, force: true });
   return { result, facts, mortal, calls: new Map(localCalls.counts) };
