@@ -1,155 +1,215 @@
 import { createHash } from "node:crypto";
-import { readFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { placeholder } from "../../src/engine/placeholders.ts";
 import type { RunReport } from "../../src/index.ts";
-import type { LeaseHolder } from "../../src/journal/store.ts";
+import type { JournalStore, LeaseHolder } from "../../src/journal/store.ts";
+import { type LocalService, startLocalService } from "../../src/local-service/index.ts";
+import { type ChaosProxy, chaosProxy, type Trouble } from "../support/chaos-proxy.ts";
 import { cli, emptyFolder, root, startCli } from "./support/cli.ts";
 import { viewJournal } from "./support/journal.ts";
-import { type ServiceProcess, startService } from "./support/service.ts";
+import { Nursery } from "./support/lives.ts";
 
-const recipe = join(root, "recipes/talking-avatar.ts");
-const paidSteps = 4;
-const killings = 20;
+const lives = 8;
+const killsALife = 7;
 const longMs = 600_000;
-
-/** A recipe that is quick to render. */
-function args(id: string): string[] {
-  return ["run", recipe, "--id", id, "--budget", "20", "-i", "script=Good day."];
-}
-
-interface Killed {
-  readonly report: RunReport;
-  readonly jobs: number;
-  readonly chargedMicros: number;
-  readonly replayed: number;
-  readonly takeovers: readonly { readonly at: number; readonly expiredAt: number }[];
-}
 
 /** What two runs of the same pipeline must agree on, whatever happened in between. */
 function essence(report: RunReport) {
-  const outputs = report.steps.flatMap(({ path, outputs: all }) => all.map((output) => ({ step: path, ...output })));
-  return outputs.map(({ step, index, content_type, width, height, duration_ms, file }) => ({
-    step,
-    index,
-    content_type,
-    width,
-    height,
-    duration_ms,
-    name: file?.split("/").at(-1) ?? null,
+  return report.steps.map(({ path, status, outputs }) => ({
+    path,
+    status,
+    outputs: outputs.map(({ index, content_type, width, height, duration_ms, file }) => ({
+      ...{ index, content_type, width, height, duration_ms },
+      name: file?.split("/").at(-1) ?? null,
+    })),
   }));
 }
 
 function expectRealFiles(report: RunReport): void {
   for (const { file, sha256 } of report.steps.flatMap(({ outputs }) => outputs)) {
-    if (file !== null)
-      expect(
-        createHash("sha256")
-          .update(readFileSync(join(report.out_dir, file)))
-          .digest("hex"),
-      ).toBe(sha256);
+    if (file === null) continue;
+    const bytes = readFileSync(join(report.out_dir, file));
+    expect(createHash("sha256").update(bytes).digest("hex")).toBe(sha256);
   }
 }
 
-describe("a run that is killed and resumed", () => {
-  let service: ServiceProcess;
-  let whole: RunReport;
-  let price = 0;
-  let events = 0;
+/** A lease whose holder was killed, and where in the journal that was. */
+interface Lease {
+  readonly lastSeq: number;
+  readonly expiresAt: number;
+}
+
+/** Looks at the lease without being anybody who could hold it; null where there is none. */
+async function leaseLeft(store: JournalStore, id: string): Promise<Lease | null> {
+  if ((await store.run(id)) === null) return null;
+  const lease = await store.takeLease(id, watcher, { at: Date.now(), ttlMs: 1, isDead: () => false });
+  const { lastSeq } = (await store.run(id))!;
+  return lease.taken ? null : { lastSeq, expiresAt: lease.expiresAt };
+}
+
+/** When the next process took the run over. */
+async function takenAfter(store: JournalStore, id: string, { lastSeq }: Lease): Promise<number> {
+  const events = await store.read(id, { afterSeq: lastSeq });
+  return events.find(({ event }) => event.type === "lease.taken")?.at ?? Number.POSITIVE_INFINITY;
+}
+
+const watcher: LeaseHolder = { host: "test", bootId: "test", pid: 0, processStart: "0", instance: "watcher" };
+
+/** When a process is killed: at an event of its journal, or at a request before or after the service had it. */
+type Moment =
+  | { readonly at: "event"; readonly seq: number }
+  | { readonly at: "request"; readonly count: number; readonly side: "before" | "after" };
+
+describe("a run with every kind of step, killed again and again", () => {
+  let service: LocalService;
+  let proxy: ChaosProxy;
+  let nursery: Nursery;
+  let folder: string;
+  let whole: Awaited<ReturnType<typeof live>>;
+  /** Requests of the run under way, and what to do at one of them. */
+  let requests = 0;
+  let fatal: { readonly count: number; readonly kill: () => Trouble } | null = null;
+  let kills = 0;
 
   beforeAll(async () => {
-    service = await startService(["--speed", "20", "--balance", "1000", "--rate-limit", "100000/60"]);
-    const cwd = emptyFolder();
-    const { code, stderr } = await cli(args("whole"), { cwd, env: service.env });
-    expect(code, stderr).toBe(0);
-    const { stdout } = await cli(["show", "whole", "--json"], { cwd, env: service.env });
-    whole = JSON.parse(stdout) as RunReport;
-    price = (await service.stats()).charged_micros;
-    events = JSON.parse((await cli(["runs", "--json"], { cwd, env: service.env })).stdout)[0].events;
+    folder = mkdtempSync(join(tmpdir(), "kill-"));
+    const rateLimit = { requests: 1e6, windowMs: 60_000 };
+    service = await startLocalService({ renderer: "stub", balance: 1000, rateLimit });
+    proxy = await chaosProxy(service.baseUrl, () => {
+      requests += 1;
+      return fatal !== null && requests >= fatal.count ? fatal.kill() : "none";
+    });
+    nursery = new Nursery();
+    whole = await live("whole", []);
+    expect(whole).toMatchObject({ kills: 0, chats: 1, jobs: 8 });
   }, longMs);
 
-  afterAll(() => service?.stop());
+  afterAll(async () => {
+    nursery.close();
+    await proxy.close();
+    await service.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
 
-  /** Starts a run, kills it as soon as its journal holds the event, and resumes it; again for each further event. */
-  async function killAt(id: string, moments: readonly number[]): Promise<Killed> {
-    const cwd = emptyFolder();
-    const options = { cwd, env: service.env };
-    const before = await service.stats();
-    const takeovers: { at: number; expiredAt: number }[] = [];
-    let running = startCli(args(id), options);
-    await using journal = await viewJournal(join(cwd, ".showrunner/journal.db"), running.end);
-    for (const moment of moments) {
-      await journal.reached(id, moment, running.end);
-      running.child.kill("SIGKILL");
-      await running.end;
-      const lease = await journal.store.takeLease(id, watcher, { at: Date.now(), ttlMs: 1, isDead: () => false });
+  const spent = () => {
+    const { jobs_created, jobs_by_model, charged_micros } = service.stats();
+    const chats = jobs_by_model["chat-1"] ?? 0;
+    return { chats, jobs: jobs_created - chats, chargedMicros: charged_micros };
+  };
+
+  /** One run, in as many processes as there are moments, and the last one that nobody kills. */
+  async function live(id: string, moments: readonly Moment[]) {
+    const home = join(folder, id);
+    mkdirSync(home);
+    writeFileSync(join(home, "sample.png"), placeholder("image", { durationMs: 0 })!);
+    const before = spent();
+    requests = 0;
+    let killed = 0;
+    const leases: Lease[] = [];
+    const left = [...moments];
+    for (;;) {
+      const { child, ended } = await nursery.live({ baseUrl: proxy.baseUrl, apiKey: service.apiKey, folder: home, id });
+      await using journal = await viewJournal(join(home, "journal.db"), ended);
+      const moment = left.shift();
+      const kill = () => {
+        killed += child.kill("SIGKILL") ? 1 : 0;
+      };
+      if (moment?.at === "request") {
+        fatal = {
+          count: moment.count,
+          kill: () => {
+            fatal = null;
+            kill();
+            return `cut ${moment.side}`;
+          },
+        };
+      } else if (moment?.at === "event") {
+        const last = ended.then((outcome) => ({ code: 0, stdout: "", stderr: JSON.stringify(outcome?.message) }));
+        await journal.reached(id, moment.seq, last).then(kill, () => {});
+      }
+      const outcome = await ended;
+      fatal = null;
+      if (outcome === null) {
+        const lease = await leaseLeft(journal.store, id);
+        if (lease !== null) leases.push(lease);
+        continue;
+      }
+      const after = spent();
       const { lastSeq = 0 } = (await journal.store.run(id)) ?? {};
-      running = startCli(["resume", id], options);
-      if (lease.taken) continue;
-      await journal.reached(id, lastSeq + 1, running.end);
-      const [taken] = await journal.store.read(id, { afterSeq: lastSeq, limit: 1 });
-      takeovers.push({ at: taken?.at ?? 0, expiredAt: lease.expiresAt });
+      for (const lease of leases) expect(await takenAfter(journal.store, id, lease)).toBeLessThan(lease.expiresAt);
+      return {
+        ...{ ...outcome, kills: killed, events: lastSeq, requests },
+        chats: after.chats - before.chats,
+        jobs: after.jobs - before.jobs,
+        chargedMicros: after.chargedMicros - before.chargedMicros,
+        ledger: await journal.store.ledger(id),
+      };
     }
-    const { code, stderr } = await running.end;
-    expect(code, stderr).toBe(0);
-    const report = JSON.parse((await cli(["show", id, "--json"], options)).stdout) as RunReport;
-    const after = await service.stats();
-    return {
-      report,
-      jobs: after.jobs_created - before.jobs_created,
-      chargedMicros: after.charged_micros - before.charged_micros,
-      replayed: after.replayed_submits - before.replayed_submits,
-      takeovers,
-    };
   }
 
-  const moments = Array.from({ length: killings }, (_, at) => at);
+  /** Spread over the run, each life's a little later than the last one's; events and requests take turns. */
+  function momentsOf(life: number): readonly Moment[] {
+    return Array.from({ length: killsALife }, (_, kill): Moment => {
+      const share = (0.95 * (kill + life / lives)) / killsALife;
+      if ((kill + life) % 2 === 0) return { at: "event", seq: 1 + Math.floor(share * whole.events) + 2 * kill };
+      const side = life % 4 < 2 ? "before" : "after";
+      return { at: "request", count: 1 + Math.floor(share * whole.requests), side };
+    });
+  }
 
-  test.each(moments)(
-    "at moment %i of 20: same files, one job a paid step, one price, no waiting for the lease",
-    async (moment) => {
-      const seq = 1 + Math.floor((moment * (events - 1)) / killings);
-      const { report, jobs, chargedMicros, takeovers } = await killAt(`kill-${moment}`, [seq]);
-      expect(report.status).toBe("succeeded");
-      expect(essence(report)).toEqual(essence(whole));
-      expectRealFiles(report);
-      expect({ jobs, chargedMicros }).toEqual({ jobs: paidSteps, chargedMicros: price });
-      for (const { at, expiredAt } of takeovers) expect(at).toBeLessThan(expiredAt);
+  test.each(Array.from({ length: lives }, (_, life) => life))(
+    `life %i of ${lives}: same results, each job paid once, at most one chat more a kill`,
+    async (life) => {
+      const run = await live(`life-${life}`, momentsOf(life));
+      kills += run.kills;
+      expect(run.status, run.message ?? "").toBe("succeeded");
+      expect(essence(run.report)).toEqual(essence(whole.report));
+      expectRealFiles(run.report);
+      expect(run.jobs).toBe(whole.jobs);
+      expect(run.chats).toBeGreaterThanOrEqual(1);
+      expect(run.chats).toBeLessThanOrEqual(1 + run.kills);
+      const chatMicros = Number(chatCost(whole.report)) * 1_000_000;
+      expect(run.chargedMicros - run.chats * chatMicros).toBe(whole.chargedMicros - chatMicros);
+      expect(run.ledger.heldMicros).toBe(0);
+      // What a killed chat may have cost is counted as spent: the ledger never says less than the wallet.
+      expect(run.ledger.settledMicros).toBeGreaterThanOrEqual(run.chargedMicros);
     },
     longMs,
   );
 
-  test(
-    "many times over in one life",
-    async () => {
-      const { report, jobs, chargedMicros } = await killAt("cat", [2, 5, 9, 14, 20]);
-      expect(report.status).toBe("succeeded");
-      expect(essence(report)).toEqual(essence(whole));
-      expect({ jobs, chargedMicros }).toEqual({ jobs: paidSteps, chargedMicros: price });
-    },
-    longMs,
-  );
+  test("was killed at 50 moments at least", () => {
+    console.log(`kill: ${kills} SIGKILLs in ${lives} runs of ${whole.events} events and ${whole.requests} requests`);
+    expect(kills).toBeGreaterThanOrEqual(50);
+  });
 });
 
-describe("with the local service in the same process", () => {
+function chatCost(report: RunReport): string {
+  return report.steps.find(({ kind }) => kind === "chat")?.attempts.at(-1)?.cost ?? "0";
+}
+
+describe("the command line, with the local service in the same process", () => {
   test(
-    "a kill takes both down, and resume finishes both",
+    "a kill takes both down, and resume finishes both, however often",
     async () => {
+      const recipe = join(root, "recipes/talking-avatar.ts");
       const cwd = emptyFolder();
-      const first = startCli(["run", recipe, "--id", "both", "-i", "script=Good day."], { cwd });
-      await using journal = await viewJournal(join(cwd, ".showrunner/journal.db"), first.end);
-      await journal.reached("both", 12, first.end);
-      first.child.kill("SIGKILL");
-      await first.end;
-      const { code, stderr } = await cli(["resume", "both"], { cwd });
+      let running = startCli(["run", recipe, "--id", "both", "-i", "script=Good day."], { cwd });
+      await using journal = await viewJournal(join(cwd, ".showrunner/journal.db"), running.end);
+      for (const seq of [3, 12, 22]) {
+        await journal.reached("both", seq, running.end);
+        running.child.kill("SIGKILL");
+        await running.end;
+        running = startCli(["resume", "both"], { cwd });
+      }
+      const { code, stderr } = await running.end;
       expect(code, stderr).toBe(0);
       const report = JSON.parse((await cli(["show", "both", "--json"], { cwd })).stdout) as RunReport;
-      expect(report.steps.flatMap(({ attempts }) => attempts)).toHaveLength(paidSteps);
+      expect(report.steps.flatMap(({ attempts }) => attempts)).toHaveLength(4);
       expectRealFiles(report);
     },
     longMs,
   );
 });
-
-/** Looks at the lease without being anybody who could hold it. */
-const watcher: LeaseHolder = { host: "test", bootId: "test", pid: 0, processStart: "0", instance: "watcher" };

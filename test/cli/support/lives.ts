@@ -1,0 +1,48 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import type { RunReport } from "../../../src/index.ts";
+import type { Life } from "../fixtures/every-kind-run.ts";
+import { root } from "./cli.ts";
+
+export interface Living {
+  readonly child: ChildProcess;
+  /** Null when it was killed before it could say how it ended. */
+  readonly ended: Promise<{
+    readonly status: string;
+    readonly message: string | null;
+    readonly report: RunReport;
+  } | null>;
+}
+
+/** Processes that live one life of a run each. The next one loads its code while the one before it runs. */
+export class Nursery {
+  #spare = spawnSpare();
+
+  async live(life: Life): Promise<Living> {
+    const { child, lines, ready } = this.#spare;
+    this.#spare = spawnSpare();
+    await ready;
+    child.stdin!.write(`${JSON.stringify(life)}\n`);
+    const ended = (async () => {
+      const { value } = await lines.next();
+      if (child.exitCode === null && child.signalCode === null) await once(child, "close");
+      return value === undefined ? null : JSON.parse(value);
+    })();
+    return { child, ended };
+  }
+
+  close(): void {
+    this.#spare.child.kill("SIGKILL");
+  }
+}
+
+function spawnSpare() {
+  const hook = join(root, "test/engine/fixtures/same-instance.mjs");
+  const script = join(root, "test/cli/fixtures/every-kind-run.ts");
+  const child = spawn(process.execPath, ["--import", hook, script], { stdio: ["pipe", "pipe", "inherit"] });
+  child.stdin.on("error", () => {});
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  return { child, lines, ready: lines.next() };
+}
