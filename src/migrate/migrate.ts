@@ -77,7 +77,7 @@ export function migrateBodies(all: ReadBodies, options: MigrateOptions): Migrati
   const { reports, cycles } = convertAll(bodies, desk, read.sources);
   const inputs = usedInputs(desk);
   const made = desk.made.size > 0 ? { name, desk, inputs, modelsModule: options.modelsModule ?? "./models.ts" } : null;
-  const problems = [...read.problems.map(reported), ...located([...mistakes, ...cycles], read)];
+  const problems = [...read.problems.map(reported), ...located([...mistakes, ...cycles], read)].sort(inDocumentOrder);
   const report: MigrationReport = {
     version: 1,
     pipeline: name,
@@ -312,6 +312,10 @@ function located(mistakes: readonly Mistake[], read: ReadBodies): readonly Migra
     column: places?.[index]?.column ?? null,
     message,
   }));
+}
+
+function inDocumentOrder(a: MigrationProblem, b: MigrationProblem): number {
+  return (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0);
 }
 
 function reported({ code, at, line, column, message }: ReadProblem): MigrationProblem {

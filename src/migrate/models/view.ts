@@ -1,7 +1,7 @@
 import type { MediaKind } from "../../define/media.ts";
 import type { CatalogModel, JsonSchema } from "../../plan/index.ts";
 import type { Json } from "../../plan/plan.ts";
-import { inputPlace, type Takes } from "../../plan/schema/field.ts";
+import { inputPlace, type Place, type Takes } from "../../plan/schema/field.ts";
 import { yieldsOf } from "../../plan/schema/model-facts.ts";
 import { applicable, isSchema, itemSchemas, propertySchemas } from "../../plan/schema/schema.ts";
 
@@ -56,10 +56,17 @@ function fieldsOf(schema: JsonSchema): ReadonlyMap<string, FieldView> {
   return new Map(
     [...names].map((name) => {
       const own = propertySchemas(parts, name).flatMap((one) => applicable(schema, one));
-      const takes = place.property(name)?.takes ?? { what: "json", types: [] };
+      const takes = takesOf(place.property(name));
       return [name, fieldView(schema, name, own, { takes, isRequired: required.has(name) })];
     }),
   );
+}
+
+/** A list of media takes media; the schema says so of its items. */
+function takesOf(place: Place | null): Takes {
+  const own: Takes = place?.takes ?? { what: "json", types: [] };
+  const items = own.what === "json" ? place?.item(0)?.takes : undefined;
+  return items?.what === "media" ? items : own;
 }
 
 function fieldView(

@@ -31,7 +31,7 @@ export async function readV2File(path: string, options: ReadFileOptions = {}): P
   try {
     const found = await stat(path);
     if (!found.isFile()) throw new V2FileError(`${path} is not a file; give a file of v2 bodies`);
-    const head = await readHead(path);
+    const head = await readAll(path, Math.min(found.size, maxLineBytes));
     if (found.size > maxBytes) {
       if (isLine(head)) return await readLongLines(path, { maxLineBytes, maxLines });
       const message =
@@ -49,12 +49,6 @@ export async function readV2File(path: string, options: ReadFileOptions = {}): P
     const said = code === "ENOENT" ? "does not exist" : `cannot be read (${code ?? String(cause)})`;
     throw new V2FileError(`${path} ${said}; give a file of v2 bodies`, { cause });
   }
-}
-
-const HEAD_BYTES = 64 * 1024;
-
-async function readHead(path: string): Promise<Buffer> {
-  return readAll(path, HEAD_BYTES);
 }
 
 async function readAll(path: string, most: number): Promise<Buffer> {

@@ -1,0 +1,239 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import fc from "fast-check";
+import { afterAll, describe, expect, test } from "vitest";
+import { type MigrationReport, migrateV2, migrateV2File } from "../../src/migrate/index.ts";
+import { readV2File } from "../../src/migrate/read/read-file.ts";
+import { builtInCatalog } from "../support/built-in-catalog.ts";
+import { anyBody } from "./support/arbitraries.ts";
+
+const catalog = builtInCatalog();
+const folder = mkdtempSync(join(tmpdir(), "migrate-malformed-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const good = { type: "image", text_prompt: "a lighthouse" };
+
+/** Each problem as `place line:column message`. */
+function said({ problems }: MigrationReport): readonly string[] {
+  return problems.map(({ at, line, column, message }) => `${at} ${line}:${column} ${message}`);
+}
+
+const report = (text: string) => migrateV2(text, { catalog }).report;
+
+describe("a document that holds no bodies", () => {
+  test.each<[name: string, text: string, message: string]>([
+    ["nothing", " \n ", "the document 1:1 the text is empty"],
+    [
+      "HTML",
+      "\n <!doctype html>",
+      "the document 2:2 is HTML or XML, not JSON; it may be an error page that was saved in place of the bodies",
+    ],
+    ["no JSON", '{\n  "type": image\n}', "the document 2:11 is not valid JSON: Unexpected token 'i'"],
+    [
+      "cut-off JSON",
+      '[{"type": "image"',
+      "the document 1:18 is not valid JSON: Expected ',' or '}' after property value",
+    ],
+    ["a number", "7", "body 1 1:1 is a number, not a v2 body; a body is an object with a type"],
+    ["an empty list", "[]", "the document 1:1 the list is empty; give at least one v2 body"],
+    [
+      "a v3 body",
+      '{"input": {"prompt": "x"}, "idempotency_key": "k"}',
+      "body 1 1:1 is a v3 body (it has an input object); there is nothing to migrate, use it in a pipeline as it is",
+    ],
+    [
+      "a flow that calls nothing",
+      '{"nodes": [{"name": "Wait"}]}',
+      "the flow 1:11 no node sends a body to POST /generations of v2",
+    ],
+  ])("%s: says what and where", (_name, text, message) => {
+    expect(said(report(text))).toEqual([message]);
+    expect(migrateV2(text, { catalog })).toMatchObject({ source: null, pipeline: null });
+  });
+});
+
+describe("bad bodies beside good ones", () => {
+  test("are told one by one with line, column and field; the good ones are migrated", () => {
+    const text = JSON.stringify(
+      [
+        good,
+        { type: "image" },
+        { type: "sculpture", text_prompt: "x" },
+        { type: "image", text_prompt: 3, seed: 1.5 },
+        {
+          type: "video",
+          generated_video_inputs: { text_prompt: "x", multi_prompt: [{ prompt: "a", duration_ms: 100 }] },
+        },
+        "no body",
+        { type: "text_to_speech", voice_id: "v", text: "x", stability: 2 },
+        good,
+      ],
+      null,
+      2,
+    );
+    const { report: found } = migrateV2(text, { catalog });
+    expect(found.steps.map(({ name }) => name)).toEqual(["image-1", "image-7"]);
+    const types =
+      "types are image, image_to_image, video, text_to_speech, text_to_sound, speech_to_speech, voice_clone, " +
+      "audio_isolation, image_upscale, video_upscale, video_to_video, motion_control";
+    expect(said(found)).toEqual([
+      "body 2 6:3 text_prompt is required",
+      `body 3 10:13 "sculpture" is no type of a v2 body; ${types}`,
+      "body 4 15:20 text_prompt must be text, not the number 3",
+      "body 4 16:13 seed must be a whole number, not the number 1.5",
+      "body 5 25:26 generated_video_inputs.multi_prompt[0].duration_ms is 100; v2 takes 3000 to 15000",
+      "body 6 30:3 is a string, not a v2 body; a body is an object with a type",
+      "body 7 35:18 stability is 2; v2 takes 0 to 1",
+    ]);
+  });
+
+  test("JSON Lines: a bad line is a problem of that line alone", () => {
+    const lines = [
+      JSON.stringify(good),
+      "{oops",
+      "",
+      JSON.stringify({ type: "image", text_prompt: 1 }),
+      JSON.stringify(good),
+    ];
+    const { report: found } = migrateV2(lines.join("\n"), { catalog });
+    expect(found.format).toBe("lines");
+    expect(found.steps.length).toBe(2);
+    expect(said(found)).toEqual([
+      "line 2 2:2 is not valid JSON: Expected property name or '}'",
+      "line 4 4:31 text_prompt must be text, not the number 1",
+    ]);
+  });
+
+  test("ids that run in a circle are named with their fields; what hangs on them becomes a file to supply", () => {
+    const [a, b, c] = ["a", "b", "c"].map((one) => `${one.repeat(8)}-0000-4000-8000-000000000000`);
+    const image = (reserved: string | undefined, uses: string | undefined) => ({
+      ...good,
+      reserved_asset_id: reserved,
+      reference_image_ids: [uses],
+    });
+    const { report: found } = migrateV2(JSON.stringify([image(a, b), image(b, a), image(c, c), image(undefined, a)]), {
+      catalog,
+    });
+    expect(found.problems.map(({ code, message }) => [code, message.replace(/^.*: /, "")])).toEqual([
+      [
+        "cyclic-ids",
+        "body 1 uses, in reference_image_ids[0], body 2 uses, in reference_image_ids[0], what body 1 makes",
+      ],
+      ["cyclic-ids", "body 3 uses, in reference_image_ids[0], what body 3 makes"],
+    ]);
+    expect(found.steps.map(({ name }) => name)).toEqual(["image-4"]);
+    expect(found.inputs).toMatchObject([{ is: "file", kind: "image" }]);
+  });
+
+  test("a field that v2 does not know is dropped with a hint, not in silence", () => {
+    const [body] = report(JSON.stringify({ ...good, negative_promt: "x", __proto__x: { deep: [1] } })).bodies;
+    expect(body?.fields.filter(({ outcome }) => outcome === "dropped").map(({ field, why }) => [field, why])).toEqual([
+      ["negative_promt", "v2 knows no such field of image; did you mean negative_prompt?"],
+      ["__proto__x", "v2 knows no such field of image"],
+    ]);
+  });
+
+  test("names like those of object prototypes are fields as any other", () => {
+    const text = '{"type": "image", "text_prompt": "x", "__proto__": 1, "constructor": {"a": 2}, "toString": 3}';
+    const fields = report(text).bodies[0]?.fields.map(({ field }) => field);
+    expect(fields).toEqual(expect.arrayContaining(["__proto__", "constructor", "toString"]));
+  });
+});
+
+describe("sizes", () => {
+  const file = (name: string, text: string | Uint8Array) => {
+    const path = join(folder, name);
+    writeFileSync(path, text);
+    return path;
+  };
+
+  test("a JSON document over the size is refused by its size before it is read", async () => {
+    const path = file("large.json", JSON.stringify([{ ...good, text_prompt: "x".repeat(50 * 1024 * 1024) }]));
+    const { report: found } = await migrateV2File(path, { catalog });
+    expect(found.problems).toMatchObject([{ code: "too-large", line: 1 }]);
+    expect(found.problems[0]?.message).toMatch(
+      /^has 5242\d+ bytes; a JSON document is read whole up to 33554432: split it, or write it as JSON Lines/,
+    );
+  });
+
+  test("JSON Lines of 50 MB are read line by line, and a line that is too long is named", async () => {
+    const line = JSON.stringify({ ...good, text_prompt: "x".repeat(100_000) });
+    const lines = Array.from({ length: 510 }, (_, index) => (index === 400 ? `${line}${" ".repeat(5_000_000)}` : line));
+    const path = file("large.jsonl", lines.join("\n"));
+    const read = await readV2File(path);
+    expect(read.sources.length).toBe(509);
+    expect(read.problems).toMatchObject([{ code: "too-large", line: 401, column: 1 }]);
+  });
+
+  test("bodies beyond what one pipeline holds are counted and told", async () => {
+    const lines = `${JSON.stringify(good)}\n`.repeat(30);
+    const cut = await readV2File(file("many.jsonl", lines), { maxBytes: 100, maxLines: 20 });
+    expect(cut.sources.length).toBe(20);
+    expect(cut.problems).toMatchObject([{ code: "too-many-bodies", line: 21 }]);
+    const { report: found } = migrateV2(
+      Array.from({ length: 7 }, () => good),
+      { catalog, maxBodies: 5 },
+    );
+    expect(found.steps.length).toBe(5);
+    expect(found.problems.map(({ at, message }) => `${at} ${message}`)).toEqual([
+      "body 6 is one of 2 bodies beyond the 5 that one pipeline holds: split the document",
+    ]);
+  });
+
+  test("bytes that are no UTF-8 are told with their line; UTF-16 and a byte order mark are read", async () => {
+    const binary = Buffer.concat([Buffer.from('[\n{"type": "'), Buffer.from([0xff, 0xfe, 0x00]), Buffer.from('"}]')]);
+    expect((await readV2File(file("binary.json", binary))).problems).toMatchObject([{ code: "not-json", line: 2 }]);
+    const text = JSON.stringify(good);
+    const marked = await readV2File(file("bom.json", `\uFEFF${text}`));
+    const wide = await readV2File(file("utf16.json", Buffer.from(`\uFEFF${text}`, "utf16le")));
+    expect([marked.sources.length, wide.sources.length]).toEqual([1, 1]);
+  });
+
+  test("a file that is not there is an error that says so", async () => {
+    await expect(readV2File(join(folder, "none.json"))).rejects.toMatchObject({ code: "V2_FILE" });
+    await expect(readV2File(folder)).rejects.toThrow(/is not a file/);
+  });
+
+  test("ten thousand bodies nested in chains, and lists nested ten thousand deep, need no deep stack", () => {
+    const id = (n: number) => `00000000-0000-4000-8000-${String(n).padStart(12, "0")}`;
+    const chain = Array.from({ length: 10_000 }, (_, n) => ({
+      ...good,
+      reserved_asset_id: id(n),
+      reference_image_ids: [id(n + 1)],
+    }));
+    const { report: found } = migrateV2(chain, { catalog });
+    expect([found.steps.length, found.problems]).toEqual([10_000, []]);
+    expect(found.steps[0]?.name).toBe("image-10000");
+    const deep = `{"type": "image", "text_prompt": "x", "extra": ${"[".repeat(10_000)}${"]".repeat(10_000)}}`;
+    expect(report(deep).problems).toMatchObject([{ code: "too-deep", line: 1, column: 1 }]);
+  });
+});
+
+test("no document whatsoever makes it throw, and every problem says something", () => {
+  const damaged = fc
+    .tuple(fc.array(anyBody, { maxLength: 3 }), fc.nat(400), fc.constantFrom("", "x", '"', "}", "\n", "\u0000"))
+    .map(([bodies, at, put]) => {
+      const text = JSON.stringify(bodies, null, 1);
+      return text.slice(0, at) + put + text.slice(at + 1);
+    });
+  const shuffled = fc.jsonValue({ maxDepth: 4 }).map((value) => JSON.stringify(value));
+  const typed = fc.tuple(anyBody, fc.jsonValue({ maxDepth: 2 }), fc.nat(20)).map(([body, value, at]) => {
+    const entries = Object.entries(body);
+    return JSON.stringify(
+      Object.fromEntries(entries.map(([key, one], index) => [key, index === at % entries.length ? value : one])),
+    );
+  });
+  fc.assert(
+    fc.property(fc.oneof(damaged, shuffled, typed, fc.string()), (text) => {
+      const { report: found, source } = migrateV2(text, { catalog });
+      expect(source === null).toBe(found.steps.length === 0);
+      if (found.bodies.length === 0) expect(found.problems.length).toBeGreaterThan(0);
+      for (const { message, line } of found.problems) {
+        expect(message.length).toBeGreaterThan(5);
+        expect(line).toBeGreaterThan(0);
+      }
+    }),
+    { numRuns: 400 },
+  );
+});
