@@ -1,12 +1,4 @@
-import {
-  isStepFinal,
-  lastAttempt,
-  type OutputState,
-  outputsOf,
-  planStep,
-  type RunState,
-  type StepState,
-} from "../journal/state.ts";
+import { isStepFinal, type OutputState, outputsOf, planStep, type RunState, type StepState } from "../journal/state.ts";
 import { isReference, referencesOf, resolveInput } from "../plan/index.ts";
 import type { Condition, Json, PlanStep, Reference, Returned } from "../plan/plan.ts";
 import { stepNamed } from "./plan-index.ts";
@@ -221,7 +213,7 @@ export function missingReason(state: RunState, ref: Ref): string | null {
     return `needs all outputs of ${ref.step}, of which ${wanted - there} of ${wanted} failed`;
   if (there > 0 || (wanted === 0 && !step.unwanted)) return null;
   const which = typeof ref.output === "number" ? `output ${ref.output} of ${ref.step}` : `the outputs of ${ref.step}`;
-  return `needs ${which}, which ${whyUnusable(step, ref)}`;
+  return `needs ${which}, which ${whyUnusable(state, step, ref)}`;
 }
 
 /** How many results a reference stands for, and how many of them are there. */
@@ -241,11 +233,15 @@ export function tally(state: RunState, ref: Ref): { readonly wanted: number; rea
   return { wanted: Math.max(1, outputsOf(step).length), there };
 }
 
-function whyUnusable(step: StepState, ref: Ref): string {
-  const attempt = lastAttempt(step);
-  const output = typeof ref.output === "number" ? attempt?.outputs[ref.output] : attempt?.outputs[0];
-  if (output === undefined) return step.unwanted ? "nobody wanted" : "does not exist";
-  return output.phase === "expired" ? "expired at the service and has no local copy" : "failed";
+function whyUnusable(state: RunState, step: StepState, ref: Pick<Ref, "step" | "output">): string {
+  const { chosen } = step;
+  if (chosen !== null)
+    return whyUnusable(state, state.steps[chosen.step]!, { step: chosen.step, output: chosen.index });
+  const outputs = outputsOf(step);
+  const output = typeof ref.output === "number" ? outputs[ref.output] : outputs.find((one) => one.phase === "expired");
+  if (output === undefined && outputs.length === 0) return step.unwanted ? "nobody wanted" : "does not exist";
+  if (output?.phase !== "expired") return "failed";
+  return `expired at the service and has no local copy; make it again with: showrunner resume ${state.runId} --rerun ${step.path}`;
 }
 
 /** The file that an approval or a pick stands for, where that is an upload. */

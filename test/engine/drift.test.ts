@@ -187,11 +187,9 @@ describe("resuming with changed code", () => {
     await finished(world, "0.50");
     const { show, clock, journal, paper } = world;
     const before = await journal.read("x");
+    const changed = film({ poster: "blue" });
     const pay = (budget?: string) =>
-      during(
-        clock,
-        show.resume("x", { pipeline: film({ poster: "blue" }), acceptChanges: true, budget }).catch((e) => e),
-      );
+      during(clock, show.resume("x", { pipeline: changed, acceptChanges: true, budget }));
     const error: OverBudgetError = await pay().catch((e) => e);
     expect(error).toMatchObject({ code: "OVER_BUDGET", quoteMicros: 600_000, budgetMicros: 500_000 });
     expect(await journal.read("x")).toEqual(before);

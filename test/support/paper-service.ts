@@ -38,6 +38,8 @@ export interface PaperOptions {
   /** What a chat model says; what it throws is thrown instead of an answer. Default: an empty object. */
   readonly says?: (request: ChatRequest, nth: number) => string;
   readonly chatMicros?: number;
+  /** Whether the same question gives something else each time. Default false. */
+  readonly varies?: boolean;
   readonly fails?: (model: string, body: string) => { readonly code: string; readonly retryable: boolean } | null;
 }
 
@@ -184,7 +186,7 @@ export class PaperService {
     const count = (input as { num_outputs?: number }).num_outputs ?? 1;
     const outputs = Array.from({ length: count }, (_, index) => {
       const digest = createHash("sha256")
-        .update(`${model} ${withoutHandles(body)} ${index}`)
+        .update(`${model} ${withoutHandles(body)} ${index}${this.#options.varies === true ? jobId : ""}`)
         .digest("hex");
       const isVoice = model.startsWith("voice");
       const id = digest.slice(0, 12);
