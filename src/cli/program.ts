@@ -10,6 +10,7 @@ import { addServing } from "./program/machine.ts";
 import { addMigrating } from "./program/migrate.ts";
 import { addLooking, addRunning } from "./program/pipelines.ts";
 import { createTalk } from "./talk.ts";
+import { withoutControl } from "./text/escape.ts";
 
 /** Runs one command line and returns its exit code; never throws, never touches the process. */
 export async function runCli(args: readonly string[], io: Io): Promise<ExitCode> {
@@ -39,8 +40,8 @@ export function createProgram(context: Context, finish: Finish): Command {
     )
     .exitOverride()
     .configureOutput({
-      writeOut: (text) => io.stdout.write(text),
-      writeErr: (text) => io.stderr.write(text),
+      writeOut: (text) => io.stdout.write(withoutControl(text)),
+      writeErr: (text) => io.stderr.write(withoutControl(text)),
       getOutHelpWidth: () => io.stdout.columns ?? 100,
       getErrHelpWidth: () => io.stderr.columns ?? 100,
       outputError: (text, write) => write(`${text.trimEnd()}\nNext: showrunner --help\n`),

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join, relative, resolve } from "node:path";
 import type { OfferedPipeline } from "../../dashboard/index.ts";
-import type { Pipeline } from "../../index.ts";
+import type { Pipeline, Showrunner } from "../../index.ts";
 import { CliError } from "../cli-error.ts";
 import { type Context, type ServiceFlags, sayWhere } from "../context.ts";
 import { ExitCode } from "../exit-code.ts";
@@ -29,17 +29,25 @@ export async function dashboard(context: Context, files: readonly string[], flag
   const journal = await openSqliteJournal(journalFile);
   const mediaDir = join(folder, "media");
   try {
-    const show = await openShowrunner({
-      journal,
-      mediaDir,
-      ...(flags.local && { local: true }),
-      ...(flags.baseUrl !== undefined && { baseUrl: flags.baseUrl }),
-    });
+    const open = () =>
+      openShowrunner({
+        journal,
+        mediaDir,
+        ...(flags.local && { local: true }),
+        ...(flags.baseUrl !== undefined && { baseUrl: flags.baseUrl }),
+      });
+    let show = await open();
+    // A local service belongs to the command that embedded it and ends with it; then this one embeds its own.
+    const reopen = async (lost: Showrunner) => {
+      void lost.close().catch(() => {});
+      show = await open();
+      return show;
+    };
     try {
       sayWhere(show, context);
       const media = await openMediaStore(mediaDir);
       const token = await keptToken(join(folder, "dashboard-token"));
-      const options = { show, journal, media, pipelines, token, host: flags.host, loadPipeline: codeOf };
+      const options = { show, reopen, journal, media, pipelines, token, host: flags.host, loadPipeline: codeOf };
       const served = await start(options, port, flags.port === undefined);
       if (flags.json) talk.printJson({ url: served.url, origin: served.origin });
       else talk.print(served.url);

@@ -5,6 +5,7 @@ import { type Context, type ServiceFlags, sayWhere, withShowrunner } from "../co
 import type { ExitCode } from "../exit-code.ts";
 import { checkAmount } from "../input/amount.ts";
 import { parseConcurrency } from "../input/concurrency.ts";
+import { checkFileName } from "../input/file-name.ts";
 import { pastMedians } from "../input/past-durations.ts";
 import { quoteOptions } from "../input/quote-options.ts";
 import { readInput } from "../input/read-input.ts";
@@ -36,6 +37,7 @@ export async function run(context: Context, spec: string, flags: RunFlags): Prom
   const loaded = await loadPipeline(spec, io.cwd);
   const input = await readInput({ input: flags.input, assignments: flags.i }, io.cwd);
   const options = runOptions(flags, loaded);
+  if (flags.detach && flags.id !== undefined) checkFileName(flags.id);
   const outcome = await withShowrunner(flags, async (show): Promise<ExitCode | { readonly budget: string | null }> => {
     sayWhere(show, context);
     const quote = await show.quote(loaded.pipeline, input, quoteOptions(flags));

@@ -11,11 +11,14 @@ export function visibleLines(text: string): string {
   return text.split(/\r?\n/).map(visible).join("\n");
 }
 
-/** Last net before the terminal: lets only colours, line breaks and tabs of our own through. */
+/**
+ * Last net before the terminal: lets only colours, line breaks and tabs of our own through, and no mark that reorders.
+ * The codes are those of JSON, so that a document printed this way still says the same.
+ */
 export function withoutControl(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: finding control characters is the purpose
-  return text.replace(/\u001b\[[0-9;]*m|[\n\t]|\p{Cc}/gu, (found) =>
-    /^\p{Cc}$/u.test(found) && !/[\n\t]/.test(found) ? code(found) : found,
+  return text.replace(/\u001b\[[0-9;]*m|[\n\t]|\p{Cc}|[\u202A-\u202E\u2066-\u2069]/gu, (found) =>
+    found.length > 1 || found === "\n" || found === "\t" ? found : code(found),
   );
 }
 
