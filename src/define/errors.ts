@@ -26,14 +26,7 @@ export class BuilderClosedError extends ShowrunnerError {
   }
 }
 
-/** `include()` cannot go on: what it was given is no pipeline, or no input of it. The plan reports it. */
+/** `include()` was given no pipeline, or one that includes itself without end. The plan reports it. */
 export class IncludeError extends ShowrunnerError {
   readonly code = "INCLUDE";
-  /** True when everything that is wrong was reported already. */
-  readonly reported: boolean;
-
-  constructor(path: string, message: string | null) {
-    super(message ?? `the input of ${path} is not what its pipeline takes`);
-    this.reported = message === null;
-  }
 }

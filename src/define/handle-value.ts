@@ -47,7 +47,8 @@ interface Marked {
 
 /** The pointer of a handle; null for every other value. */
 export function pointerOf(value: unknown): Pointer | null {
-  return typeof value === "object" && value !== null && POINTER in value ? (value as Marked)[POINTER] : null;
+  const mayBe = (typeof value === "object" && value !== null) || typeof value === "function";
+  return mayBe && POINTER in value ? (value as Marked)[POINTER] : null;
 }
 
 /** True for what stands for a list: all outputs, or several results. */
@@ -57,15 +58,20 @@ export function isListPointer(pointer: Pointer | null): boolean {
 
 /** A handle of these facts that points there, and refuses to become text. */
 export function mark<H extends Handle>(facts: Omit<H, "toString">, pointer: Pointer): H {
+  const handle: object = { ...facts };
+  pointAt(handle, pointer);
   const refuse = (): never => {
     throw new HandleMisuseError(facts.step);
   };
-  const handle: object = { ...facts };
-  const hidden = { [POINTER]: pointer, toString: refuse, toJSON: refuse, [Symbol.toPrimitive]: refuse };
-  for (const key of Reflect.ownKeys(hidden)) {
-    Object.defineProperty(handle, key, { value: Reflect.get(hidden, key), enumerable: false });
+  for (const key of ["toString", "toJSON", Symbol.toPrimitive]) {
+    Object.defineProperty(handle, key, { value: refuse, enumerable: false });
   }
   return Object.freeze(handle) as H;
+}
+
+/** Makes an object known as a handle. */
+export function pointAt(handle: object, pointer: Pointer): void {
+  Object.defineProperty(handle, POINTER, { value: pointer, enumerable: false });
 }
 
 export function jobHandle<Y extends Yields, N extends number>(step: string, yields: Y, build: Build): JobHandle<Y, N> {

@@ -2,7 +2,7 @@ import type { z } from "zod";
 import type { FailurePolicy, Problem } from "../plan/plan.ts";
 import { type Builder, wordsOf } from "./builder.ts";
 import type { DraftJson, Recorded } from "./draft.ts";
-import { IncludeError, PipelineDefinitionError } from "./errors.ts";
+import { PipelineDefinitionError } from "./errors.ts";
 import { pointerOf } from "./handle-value.ts";
 import type { Profiles } from "./profile.ts";
 import { type Recorder, startRecording } from "./recorder.ts";
@@ -84,7 +84,7 @@ export function record(pipeline: Pipeline, input: unknown): Recorded {
     const returned: unknown = pipeline.build({ input, ...wordsOf(recording) });
     returns = readReturns(returned, recording);
   } catch (error) {
-    if (!(error instanceof IncludeError && error.reported)) recording.report(buildFailed(error));
+    recording.report(buildFailed(error));
   } finally {
     recording.close();
   }

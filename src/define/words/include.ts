@@ -1,6 +1,7 @@
 import type { z } from "zod";
 import { IncludeError } from "../errors.ts";
 import { fieldPath } from "../field-path.ts";
+import { ghost } from "../ghost.ts";
 import type { Pipeline } from "../pipeline.ts";
 import type { Recorder } from "../recorder.ts";
 import type { Returns } from "../result.ts";
@@ -31,12 +32,13 @@ export function includeWord(recorder: Recorder, wordsOf: (recorder: Recorder) =>
     options?: IncludeOptions,
   ) => {
     const path = recorder.path(name);
-    if (recorder.depth >= MAX_DEPTH) throw new IncludeError(path, `pipelines are nested ${MAX_DEPTH} deep at ${path}`);
+    if (recorder.depth >= MAX_DEPTH) throw new IncludeError(`pipelines are nested ${MAX_DEPTH} deep at ${path}`);
     if (typeof pipeline?.build !== "function" || typeof pipeline.input?.safeParse !== "function") {
-      throw new IncludeError(path, `${path} includes no pipeline; pass what pipeline(…) returned`);
+      throw new IncludeError(`${path} includes no pipeline; pass what pipeline(…) returned`);
     }
     const part = recorder.part(name, { onFailure: inherited(pipeline, recorder) });
     const read = new OptionReader(options, path, recorder);
+    read.only("an included pipeline", ["maxCost"], []);
     const maxCostMicros = read.usd("maxCost");
     if (maxCostMicros !== null) recorder.group(path, maxCostMicros);
     const parsed = pipeline.input.safeParse(input);
@@ -44,8 +46,7 @@ export function includeWord(recorder: Recorder, wordsOf: (recorder: Recorder) =>
       const field = fieldPath("input", issue.path);
       recorder.report({ code: "input", step: path, field, message: issue.message });
     }
-    // Its own steps may say more that is wrong; without a parsed input they cannot be known.
-    if (!parsed.success) throw new IncludeError(path, null);
+    if (!parsed.success) return ghost(path, recorder.build) as R;
     return pipeline.build({ input: parsed.data, ...wordsOf(part) });
   };
 }

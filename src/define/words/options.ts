@@ -50,9 +50,9 @@ export class OptionReader {
     this.#recorder.report({ code: "bad-option", step: this.#step, field, message });
   }
 
-  /** Reports options that this kind of step does not have. */
-  only(word: string, names: readonly string[]): void {
-    const known = [...new Set([...STEP_OPTIONS, ...names])].sort();
+  /** Reports options that this kind of step does not have. `every`: those that every step has. */
+  only(word: string, names: readonly string[], every: readonly string[] = STEP_OPTIONS): void {
+    const known = [...new Set([...every, ...names])].sort();
     for (const key of Object.keys(this.#options)) {
       if (!known.includes(key)) this.bad(key, `${key} is no option of ${word}; options are ${known.join(", ")}`);
     }
@@ -67,7 +67,8 @@ export class OptionReader {
     const value = this.#options[field] ?? bounds.preset;
     const { least, most } = bounds;
     if (typeof value === "number" && Number.isSafeInteger(value) && value >= least && value <= most) return value;
-    this.bad(field, `${field} is ${say(value)}; give a whole number from ${least} to ${most}`);
+    const given = this.#options[field] === undefined ? "missing" : say(value);
+    this.bad(field, `${field} is ${given}; give a whole number from ${least} to ${most}`);
     return bounds.preset;
   }
 

@@ -1,6 +1,7 @@
 import type { Json } from "../../plan/plan.ts";
+import { ghost } from "../ghost.ts";
 import type { Handle, TaskFiles, TaskHandle, Value, ValuesHandle, Yields } from "../handle.ts";
-import { type Build, mark, outputHandle, type Pointer, valueHandle } from "../handle-value.ts";
+import { mark, outputHandle, type Pointer, valueHandle } from "../handle-value.ts";
 import type { LocalFile, TaskContext } from "../local-function.ts";
 import type { MediaKind } from "../media.ts";
 import type { Recorder } from "../recorder.ts";
@@ -76,7 +77,7 @@ export function taskWord(recorder: Recorder): TaskWord {
       when: read.when(),
     });
     recorder.bind(path, { kind: "task", run: run as (input: unknown, context: TaskContext) => unknown });
-    return taskHandle<ValueOf<R>, F>(path, files, recorder.build);
+    return taskHandle<ValueOf<R>, F>(path, files, recorder);
   };
 }
 
@@ -102,12 +103,17 @@ function readFiles(read: OptionReader): Files {
   });
 }
 
-function taskHandle<T, F extends TaskFiles>(step: string, files: Files, build: Build): TaskHandle<T, F> {
+function taskHandle<T, F extends TaskFiles>(step: string, files: Files, recorder: Recorder): TaskHandle<T, F> {
+  const { build } = recorder;
   const value = valueHandle<T>(step, build);
   const file = (name: string) => {
     const index = files.findIndex((one) => one.name === name);
-    // What was not declared is told when the plan is made, as an output that the task does not have.
-    return outputHandle({ step, yields: files[index]?.kind ?? "unknown", index: Math.max(index, -1), build });
+    const declared = files[index];
+    if (declared !== undefined) return outputHandle({ step, yields: declared.kind, index, build });
+    const said = files.length === 0 ? "declares no files" : `declares ${files.map((one) => one.name).join(", ")}`;
+    const message = `${step} ${said}; there is no file ${JSON.stringify(name)}`;
+    recorder.report({ code: "unknown-file", step, field: "file", message });
+    return ghost(`${step}/${name}`, build);
   };
   const [first] = files;
   if (first === undefined) {

@@ -15,8 +15,10 @@ export const chatKind: StepKind<ChatDraft> = {
     const input = placeFree(draft.input, "input", planning, {
       assets: ONLY_TEXT,
       reference(ref, source, field) {
-        if (ref.as === "value" || source.isOpen === true) return;
-        planning.report("media-kind", field, `${field} is media of ${ref.step}; ${ONLY_TEXT}`);
+        if (ref.as === "value") return;
+        const { step } = ref;
+        const made = source.isOpen === true ? "does not say beforehand that it yields values" : "makes media";
+        planning.report("not-a-value", field, `${step} ${made}; ${ONLY_TEXT}`);
       },
     });
     const step: ChatStep = {

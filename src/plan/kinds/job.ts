@@ -64,7 +64,8 @@ function checkInput(model: CatalogModel, placed: PlacedInput, { catalog, report 
  */
 function problemsOf(model: CatalogModel, { samples, settled }: PlacedInput, catalog: Catalog): readonly FieldProblem[] {
   // What a reference stands for is checked where it stands; its stand-in is nobody's mistake.
-  const isOurs = ({ field }: FieldProblem) =>
+  const isOurs = ({ code, field }: FieldProblem) =>
+    code !== "unknown-field" &&
     settled.some((one) => field === one || field.startsWith(`${one}.`) || field.startsWith(`${one}[`));
   const said = samples.map((sample) => catalog.check(model, sample).filter((problem) => !isOurs(problem)));
   const [first = [], ...others] = said;

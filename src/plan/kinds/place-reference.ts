@@ -22,10 +22,13 @@ export function placeReference(ref: DraftReference["$ref"], spot: Spot, planning
   if (source === undefined) return { input: null, sample: null };
   const report = (code: string, message: string, more?: { readonly allowed?: readonly string[] }) =>
     planning.report(code, spot.field, message, more);
-  const said = completeRef(ref, source, report);
-  const completed = source.isOpen === true ? { ...said, as: openAs(spot) } : said;
+  const completed = completeRef(ref, source, report);
   const planned: Reference = { $ref: completed };
   const input = planned as unknown as Json;
+  if (source.isOpen === true && isPlain(spot)) {
+    report("unknown-yield", `${ref.step} does not say beforehand that it yields values; say yields: "value" there`);
+    return { input, sample: null };
+  }
   if (completed.as === "value") return { input, ...placeAnyValue(ref, source, spot, planning) };
   checkKind({ ...source, yields: completed.kind ?? source.yields }, ref.step, spot, planning);
   const one = completed.as === "voice" ? STAND_IN_VOICE : STAND_IN_MEDIA;
@@ -34,10 +37,9 @@ export function placeReference(ref: DraftReference["$ref"], spot: Spot, planning
   return { input, sample: Array.from({ length: count }, () => one), spread: true };
 }
 
-/** Where a step says later what it yields, the place tells what it must be. */
-function openAs({ place }: Spot): Reference["$ref"]["as"] {
-  if (place?.takes.what === "voice") return "voice";
-  return place?.takes.what === "json" && place.takes.types.length > 0 ? "value" : "asset";
+/** True where only plain JSON goes. */
+function isPlain({ place }: Spot): boolean {
+  return place?.takes.what === "json" && place.takes.types.length > 0;
 }
 
 /** A value of a step: checked as far as its schema is known, and open else. */
