@@ -12,13 +12,13 @@ import type { ApproveStep, Plan } from "../plan/plan.ts";
 import { offered } from "../run/kinds/approve.ts";
 import { type RunReport, runReport } from "../run/report.ts";
 import { candidatesFor, checkAdoption } from "./adoption.ts";
-import type { Comparison } from "./compare.ts";
+import { type Comparison, holdAgainst, notCompared, summaryOf } from "./compare.ts";
 import { type Drift, driftOf, type RerunQuote } from "./drift.ts";
 import type { DriveDependencies } from "./drive.ts";
 import { Driving, REMEMBERED_RUNS, type Start } from "./driving.ts";
 import type { Service } from "./embedded-service.ts";
 import { InvalidOptionError, OverBudgetError, PlanProblemsError } from "./errors.ts";
-import type { StepExplanation } from "./explain.ts";
+import { explainPlanned, explainRun, type StepExplanation } from "./explain.ts";
 import { functionsFor } from "./functions.ts";
 import { collectGarbage, type GcOptions, type GcReport } from "./gc.ts";
 import { UploadHandles } from "./handles.ts";
@@ -64,6 +64,7 @@ export class EmbeddedShowrunner implements Showrunner {
   readonly #planner: Planner;
   readonly #driving: Driving;
   readonly #past: PastResults;
+  readonly #account: string;
   readonly #spending: Spending;
   readonly #now = () => this.#clock.now();
 
@@ -78,6 +79,7 @@ export class EmbeddedShowrunner implements Showrunner {
     this.#shelf = new RunShelf(store, { origin, keyId: client.keyId });
     this.#handles = new UploadHandles({ client, store, media, now: this.#now });
     const account = accountOf({ baseUrl: origin, keyId: client.keyId });
+    this.#account = account;
     this.#past = new PastResults({ ...{ client, store, media, account }, shelf: this.#shelf, now: this.#now });
     const recent = () => this.#shelf.all(REMEMBERED_RUNS);
     this.#planner = new Planner({
@@ -148,12 +150,24 @@ export class EmbeddedShowrunner implements Showrunner {
     return this.#driving.open(id, { quote, draft: made.draft, signal, pipeline }) as Promise<RunHandle<ResultsOf<R>>>;
   }
 
-  compare(_pipeline: Pipeline, _input: unknown, options: CompareOptions): Promise<Comparison> {
-    throw new Error(`comparison with ${options.against}: not built yet`);
+  async compare(pipeline: Pipeline, input: unknown, options: CompareOptions): Promise<Comparison> {
+    const { against, profile, reuse } = options;
+    const maxUnquotedMicros = usdOption("maxUnquoted", options.maxUnquoted);
+    const run = await this.#loadOurs(against);
+    const made = await this.#planner.plan(pipeline, input, { profile });
+    if (!made.ok) return notCompared(against, made.problems);
+    const held = holdAgainst(made.plan, run);
+    const stale = new Set(held.stale.map(({ path }) => path));
+    const only = made.plan.steps.filter(({ path }) => stale.has(path));
+    const quote = await this.#planner.price(made.plan, { maxUnquotedMicros, reuse }, only);
+    const { ok, problems, plan, prices, totalMicros } = quote;
+    const summary = summaryOf(held, made.plan, totalMicros);
+    return { ...held, ok, problems, against, plan, prices, totalMicros, summary };
   }
 
-  explain(_of: string | Plan, step: string): Promise<StepExplanation> {
-    throw new Error(`explanation of ${step}: not built yet`);
+  async explain(of: string | Plan, step: string): Promise<StepExplanation> {
+    const parts = { store: this.#store, past: this.#past, account: this.#account };
+    return typeof of === "string" ? explainRun(parts, await this.#loadOurs(of), step) : explainPlanned(parts, of, step);
   }
 
   async resume(runId: string, options: ResumeOptions = {}): Promise<RunHandle> {

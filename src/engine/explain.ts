@@ -1,4 +1,14 @@
-import type { FieldChange } from "../plan/index.ts";
+import { isStepFinal, type RunState, type StepState } from "../journal/state.ts";
+import type { JournalStore, MadeRow } from "../journal/store.ts";
+import { changesBetween, type FieldChange } from "../plan/index.ts";
+import { didYouMean } from "../plan/near.ts";
+import type { Json, Plan, PlanStep } from "../plan/plan.ts";
+import { type Asked, askedNow, isReusable, type ReusableStep } from "../run/asked.ts";
+import { stepNamed } from "../run/plan-index.ts";
+import { InvalidOptionError } from "./errors.ts";
+import { outlookOf } from "./outlook.ts";
+import { type PastResults, sourceKey, type Unusable } from "./reuse.ts";
+import { sayChanges } from "./said-change.ts";
 
 /** Why a step is, or is not, taken over from an earlier run. */
 export interface StepExplanation {
@@ -18,4 +28,151 @@ export interface StepExplanation {
     readonly step: string;
     readonly changes: readonly FieldChange[];
   } | null;
+}
+
+export interface ExplainParts {
+  readonly store: JournalStore;
+  readonly past: PastResults;
+  readonly account: string;
+}
+
+const GONE: Readonly<Record<Unusable, string>> = {
+  gone: "an earlier run made the very same, but it is gone at the service and no copy is left",
+  taken: "an earlier run made the very same, and another step of this run stands for it already",
+};
+
+/** Of a step in a plan that is not run yet: what a run with reuse would do. */
+export async function explainPlanned(parts: ExplainParts, plan: Plan, path: string): Promise<StepExplanation> {
+  const step = known(plan, path);
+  if (!isReusable(step)) return { ...nothing(path), why: alwaysAnew(step) };
+  const { state, reused, unusable } = await outlookOf(plan, parts.past);
+  const found = reused.get(path);
+  if (found !== undefined) return taken(path, found.from);
+  const { status, reason } = state.steps[path]!;
+  if (status === "skipped") return { ...nothing(path), verdict: "unknown", why: `${path} is not run: ${reason}` };
+  const why = unusable.get(path);
+  if (why !== undefined) return { ...nothing(path), why: GONE[why] };
+  const now = askedNow(state, step);
+  if (now === null) {
+    const open = step.needs.find((needed) => !isStepFinal(state.steps[needed]!.status));
+    return {
+      ...nothing(path),
+      verdict: "unknown",
+      why: `${path} uses ${open ?? "something"}, which is still to be made`,
+    };
+  }
+  return nearest(parts, step, now, { runId: null, before: Number.POSITIVE_INFINITY });
+}
+
+/** Of a step in a run: what became of it. */
+export async function explainRun(parts: ExplainParts, state: RunState, path: string): Promise<StepExplanation> {
+  const plan = known(state.planned.plan, path);
+  const step = state.steps[path]!;
+  if (step.reusedFrom !== null) return taken(path, step.reusedFrom);
+  if (!isReusable(plan)) return { ...nothing(path), why: alwaysAnew(plan) };
+  if (step.status === "skipped") return { ...nothing(path), why: `${path} was not run: ${step.reason}` };
+  const now = askedNow(state, plan);
+  if (now === null) return { ...nothing(path), verdict: "unknown", why: `what ${path} uses is not made yet` };
+  const others = Object.values(state.steps).flatMap(({ reusedFrom }) => (reusedFrom ? [sourceKey(reusedFrom)] : []));
+  const wanted = { fingerprint: now.fingerprint, plan, runId: state.runId, taken: new Set(others), verify: false };
+  const looked = await parts.past.find(wanted);
+  if (looked.found !== null) return { ...nothing(path), why: whyNotTaken(state, step, looked.found.from) };
+  if (looked.why !== null) return { ...nothing(path), why: GONE[looked.why] };
+  return nearest(parts, plan, now, { runId: state.runId, before: step.startedAt ?? Number.POSITIVE_INFINITY });
+}
+
+function whyNotTaken(
+  { planned }: RunState,
+  step: StepState,
+  from: { readonly runId: string; readonly step: string },
+): string {
+  const same = `${from.step} of run ${from.runId} is the very same`;
+  if (planned.reuse !== true) return `${same}, and this run was started without reuse`;
+  if (step.again) return `${same}, and ${step.path} was to be made again`;
+  return `${same}, but was not there when ${step.path} began`;
+}
+
+interface Within {
+  readonly runId: string | null;
+  /** Only what was made before this instant. */
+  readonly before: number;
+}
+
+/** What was made before and is most like it. */
+async function nearest(parts: ExplainParts, plan: ReusableStep, now: Asked, within: Within): Promise<StepExplanation> {
+  const candidates = await Promise.all(
+    (await alike(parts, plan)).map((row) => compared(parts, plan, now, row, within)),
+  );
+  const [best] = candidates.filter((one) => one !== null).sort((a, b) => a.changes.length - b.changes.length);
+  if (best === undefined) return { ...nothing(plan.path), why: "no earlier run of this account made anything like it" };
+  const named = best.step === plan.path ? plan.path : `${plan.path} is not ${best.step} of run ${best.runId}`;
+  const why = `${named}${best.step === plan.path ? " changed" : ""}: ${sayChanges(best.changes)}`;
+  return { ...nothing(plan.path), why, nearest: best };
+}
+
+/** Of the same path first, then of the same model. */
+async function alike({ store, account }: ExplainParts, plan: ReusableStep): Promise<readonly MadeRow[]> {
+  const namesakes = await store.made({ account, step: plan.path }, 5);
+  const siblings = plan.kind === "task" ? [] : await store.made({ account, model: plan.model }, 10);
+  return [...namesakes, ...siblings];
+}
+
+async function compared(
+  { past }: ExplainParts,
+  plan: ReusableStep,
+  now: Asked,
+  row: MadeRow,
+  { runId, before }: Within,
+) {
+  if (row.runId === runId || row.at > before) return null;
+  const state = await past.state(row.runId);
+  const made = state === null ? undefined : stepNamed(state.planned.plan, row.step);
+  if (state === null || made === undefined || !isReusable(made) || made.kind !== plan.kind) return null;
+  const then = askedNow(state, made);
+  if (then === null) return null;
+  const changes = changesBetween(then.asks, now.asks).map(wholeMedia);
+  return changes.length === 0 ? null : { runId: row.runId, step: row.step, changes };
+}
+
+/** Media differ as a whole, not in a part. */
+function wholeMedia({ field, before, after }: FieldChange): FieldChange {
+  if (!field.endsWith(".media")) return { field, before, after };
+  const media = (value: Json | undefined) => (value === undefined ? undefined : { media: value });
+  return { field: field.slice(0, -".media".length), before: media(before), after: media(after) };
+}
+
+function taken(
+  step: string,
+  { runId, step: source }: { readonly runId: string; readonly step: string },
+): StepExplanation {
+  const why = `${source} of run ${runId} is the very same, and still there`;
+  return { step, verdict: "reused", from: { runId, step: source }, why, nearest: null };
+}
+
+function nothing(step: string) {
+  return { step, verdict: "made", from: null, nearest: null } as const;
+}
+
+function alwaysAnew({ kind, path }: Exclude<PlanStep, ReusableStep>): string {
+  switch (kind) {
+    case "upload":
+      return `${path} is a file: it is sent again where it is needed, free of charge`;
+    case "approve":
+      return `${path} is a person's decision, which is asked for in every run`;
+    case "pick":
+    case "expand":
+      return `${path} costs nothing, and is done in every run`;
+    default:
+      return kind satisfies never;
+  }
+}
+
+function known(plan: Plan, path: string): PlanStep {
+  const step = stepNamed(plan, path);
+  if (step !== undefined) return step;
+  const paths = plan.steps.map((one) => one.path);
+  throw new InvalidOptionError(
+    "step",
+    `The plan has no step ${path}; ${didYouMean(path, paths) ?? `it has ${paths.length}`}.`,
+  );
 }

@@ -115,6 +115,11 @@ function ownAsk(step: PlanStep): { readonly [field: string]: Json } {
   }
 }
 
+/** Where two values differ; fields are dotted paths from `field` on. */
+export function changesBetween(before: Json, after: Json): readonly FieldChange[] {
+  return compare("", before, after);
+}
+
 function compare(field: string, before: Json | undefined, after: Json | undefined): readonly FieldChange[] {
   const [a, b] = [membersOf(before), membersOf(after)];
   if (a === null || b === null || a.isList !== b.isList) {

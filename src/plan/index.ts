@@ -4,7 +4,7 @@ export { type CriticalPath, criticalPath } from "./critical-path.ts";
 export { planMermaid } from "./diagram/mermaid.ts";
 export type { DiagramOptions } from "./diagram/options.ts";
 export { planSvg } from "./diagram/svg.ts";
-export { diffPlans, type FieldChange, type PlanDiff } from "./diff.ts";
+export { changesBetween, diffPlans, type FieldChange, type PlanDiff } from "./diff.ts";
 export { draft, filesOf, functionsOf, modelsOf, redraft } from "./draft.ts";
 export { type ExpansionOutcome, planExpansion } from "./expansion.ts";
 export { fingerprint } from "./fingerprint.ts";
