@@ -1,6 +1,9 @@
 import { crc32, deflateSync } from "node:zlib";
 import type { MediaKind } from "../define/media.ts";
 
+/** Always the same, so made once. */
+let picture: Uint8Array | null = null;
+
 /**
  * A tiny valid file of a kind, to price a job whose media do not exist yet: a grey picture, or silence of the expected
  * length. Null for video, which no few lines can make.
@@ -8,7 +11,8 @@ import type { MediaKind } from "../define/media.ts";
 export function placeholder(kind: MediaKind, expected: { readonly durationMs: number }): Uint8Array | null {
   switch (kind) {
     case "image":
-      return greyPng(512, 512);
+      picture ??= greyPng(512, 512);
+      return picture;
     case "audio":
       return silentWav(expected.durationMs);
     case "video":

@@ -66,7 +66,13 @@ interface World {
 function newWorld(seed: number): World {
   const random = dice(seed);
   const dir = join(folder, String(seed));
-  return { id: `chaos-${seed}`, folder: dir, journal: createMemoryJournal(), clock: skippingClock(), random };
+  return {
+    id: `chaos-${seed}`,
+    folder: dir,
+    journal: createMemoryJournal(),
+    clock: skippingClock(Date.now(), 1),
+    random,
+  };
 }
 
 async function open({ journal, folder: dir, clock, random }: World, mortal: Mortal) {
@@ -85,7 +91,7 @@ async function live(world: World, mortal: Mortal): Promise<RunResult | null> {
     const isKnown = (await journal.run(id)) !== null;
     const handle = isKnown
       ? await show.resume(id, { pipeline: everyKind })
-      : await show.run(everyKind, { sample: join(folder, "sample.wav") }, options);
+      : await show.run(everyKind, { sample: join(folder, "sample.wav"), scenes: 1 }, options);
     return handle.result();
   };
   const alive = drive();
@@ -101,7 +107,7 @@ async function live(world: World, mortal: Mortal): Promise<RunResult | null> {
 /** A run under faults that is killed once, then goes on without faults, with a person who decides what it asks. */
 async function wholeLife(seed: number) {
   const world = newWorld(seed);
-  const mortal = new Mortal(1 + Math.floor(world.random() * 150));
+  const mortal = new Mortal(1 + Math.floor(world.random() * 110));
   service.faults(faults, seed);
   let isDead = false;
   const lived = async (now: Mortal) => {

@@ -74,9 +74,10 @@ export async function settle(): Promise<void> {
 
 /**
  * A clock on which every wait takes no real time: whenever something waits, time jumps to the earliest instant. For
- * tests over real sockets, where the order of network and timers must not matter.
+ * tests over real sockets, where the order of network and timers must not matter. `breath`: milliseconds of real time
+ * that a wait takes, so that upkeep which waits again and again leaves the machine to others; 0: none.
  */
-export function skippingClock(startMs = Date.now()): Clock & { readonly waits: readonly number[] } {
+export function skippingClock(startMs = Date.now(), breath = 0): Clock & { readonly waits: readonly number[] } {
   const waits: number[] = [];
   let now = startMs;
   return {
@@ -89,11 +90,16 @@ export function skippingClock(startMs = Date.now()): Clock & { readonly waits: r
         real.unref();
         return { cancel: () => clearTimeout(real) };
       }
-      const handle = setImmediate(() => {
+      const skip = () => {
         waits.push(delayMs);
         now += delayMs;
         fire();
-      });
+      };
+      if (breath > 0) {
+        const timer = setTimeout(skip, breath);
+        return { cancel: () => clearTimeout(timer) };
+      }
+      const handle = setImmediate(skip);
       return { cancel: () => clearImmediate(handle) };
     },
   };

@@ -7,6 +7,9 @@ import { prepareSchema } from "./prepare.ts";
 type Compiled = { readonly schema: JsonSchema; readonly validate: Validate } | { readonly defect: string };
 
 const compiled = new WeakMap<JsonSchema, Compiled>();
+/** By the schema's text: a catalog that is read again brings the same schemas as new objects. */
+const compiledByText = new Map<string, Compiled>();
+const MAX_KEPT = 500;
 
 /**
  * Checks an input against the model's own schema; everything that is wrong, at once. The schema comes from outside: one
@@ -25,15 +28,21 @@ export function validateInput(model: Pick<CatalogModel, "id" | "inputSchema">, i
 function compiledOf(inputSchema: JsonSchema): Compiled {
   const known = compiled.get(inputSchema);
   if (known !== undefined) return known;
-  let made: Compiled;
+  const text = JSON.stringify(inputSchema);
+  const made = compiledByText.get(text) ?? compileOnce(inputSchema);
+  compiled.set(inputSchema, made);
+  if (compiledByText.size >= MAX_KEPT) compiledByText.clear();
+  compiledByText.set(text, made);
+  return made;
+}
+
+function compileOnce(inputSchema: JsonSchema): Compiled {
   try {
     const schema = prepareSchema(inputSchema);
-    made = { schema, validate: compile(schema) };
+    return { schema, validate: compile(schema) };
   } catch (error) {
-    made = { defect: saidBy(error) };
+    return { defect: saidBy(error) };
   }
-  compiled.set(inputSchema, made);
-  return made;
 }
 
 function defective(id: string, defect: string): FieldProblem {
