@@ -1,11 +1,11 @@
 import canonicalize from "canonicalize";
-import { EVENT_VERSION, type RunEvent } from "../journal/events.ts";
-import { apply } from "../journal/fold.ts";
-import { isStepFinal, lastAttempt, type RunState } from "../journal/state.ts";
+import type { RunEvent } from "../journal/events.ts";
+import { isStepFinal, type RunState } from "../journal/state.ts";
 import { fingerprint } from "../plan/index.ts";
 import { nearest } from "../plan/near.ts";
 import type { Json, Plan } from "../plan/plan.ts";
-import { isQuiet, leftOut, type Roots, resetEvents, staleSteps, stillStops, wakeEvents } from "../run/remake.ts";
+import { isQuiet, leftOut, type Roots, staleSteps, stillStops } from "../run/remake.ts";
+import { type Revised, revisionEvents } from "../run/revise.ts";
 import { changedRoots, committedMicros, type Drift, driftFrom, type Remake, remakeOf } from "./drift.ts";
 import { InvalidOptionError, OverBudgetError, PlanProblemsError } from "./errors.ts";
 import { usdOption } from "./options.ts";
@@ -71,8 +71,14 @@ export async function revise(state: RunState, how: ResumeOptions, planner: Plann
       ...touched.filter((path) => steps[path] !== undefined && !isQuiet(steps[path])),
       ...renamed.filter((path) => !isQuiet(steps[path]!, { paid: true })),
     ],
-    events: (now) => revisionEvents(now, { replanned, roots, remake }),
+    events: (now) => revisionEvents(now, { replanned: replannedOf(replanned, remake), roots, prices: remake.prices }),
   };
+}
+
+function replannedOf(replanned: Replanned | null, { totalMicros }: Remake): Revised["replanned"] {
+  if (replanned === null) return null;
+  const { plan, expanded, diff } = replanned;
+  return { plan, expanded, renamed: diff.renamed, quoteMicros: totalMicros.max };
 }
 
 /** What `resume` with `rerun` would make again. */
@@ -81,57 +87,6 @@ export function rerunQuote(state: RunState, steps: readonly string[], planner: P
   const roots = withLeftOut(state, plan, checkedRoots(state, plan, steps));
   checkGoesOn(state, plan, roots);
   return remakeOf(state, { plan, roots }, planner);
-}
-
-function revisionEvents(
-  state: RunState,
-  {
-    replanned,
-    roots,
-    remake,
-  }: { readonly replanned: Replanned | null; readonly roots: Roots; readonly remake: Remake },
-): readonly RunEvent[] {
-  const draft = new Foreseen(state);
-  const { before, after } = wakeEvents(state);
-  draft.add(before);
-  if (replanned !== null) {
-    const { plan, expanded, diff } = replanned;
-    const quoteMicros = remake.totalMicros.max;
-    draft.add([{ type: "run.replanned", plan, quoteMicros, renamed: diff.renamed, expanded }]);
-  }
-  const { plan } = draft.state.planned;
-  const stale = staleSteps(draft.state, plan, roots);
-  draft.add(resetEvents(draft.state, plan, stale, roots));
-  draft.add(priceEvents(draft.state, remake));
-  return [...draft.events, ...after];
-}
-
-/** A copy of the state that events are tried on before they are written down. */
-class Foreseen {
-  readonly state: RunState;
-  readonly events: RunEvent[] = [];
-
-  constructor(state: RunState) {
-    this.state = structuredClone(state);
-  }
-
-  add(events: readonly RunEvent[]): void {
-    const { state } = this;
-    for (const event of events) {
-      apply(state, { runId: state.runId, seq: state.seq + 1, at: 0, version: EVENT_VERSION, event });
-      this.events.push(event);
-    }
-  }
-}
-
-function priceEvents({ steps, planned }: RunState, { prices }: Remake): readonly RunEvent[] {
-  const jobs = new Set(planned.plan.steps.filter(({ kind }) => kind === "job").map(({ path }) => path));
-  return prices.flatMap(({ step: path, costMicros, basis }): readonly RunEvent[] => {
-    const step = steps[path];
-    if (step === undefined || step.status !== "waiting" || lastAttempt(step) !== null) return [];
-    if (basis === "free" || basis === "reused" || !jobs.has(path)) return [];
-    return [{ type: "job.quoted", step: path, attempt: step.attempts.length + 1, costMicros, basis }];
-  });
 }
 
 /** The named steps; every one of them must be there and be through. */

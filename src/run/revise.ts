@@ -1,0 +1,59 @@
+import { EVENT_VERSION, type PriceBasis, type RunEvent } from "../journal/events.ts";
+import { apply } from "../journal/fold.ts";
+import { lastAttempt, type RunState } from "../journal/state.ts";
+import { type Roots, resetEvents, staleSteps, wakeEvents } from "./remake.ts";
+
+type Replanned = RunEvent & { readonly type: "run.replanned" };
+
+/** What is to become of a run that is changed. */
+export interface Revised {
+  /** The plan that takes the place of the run's own; null: its own stays. */
+  readonly replanned: Omit<Replanned, "type"> | null;
+  /** Steps that are made again whatever they use, with why. */
+  readonly roots: Roots;
+  readonly prices: readonly {
+    readonly step: string;
+    readonly costMicros: number | null;
+    readonly basis: PriceBasis | "free" | "reused";
+  }[];
+}
+
+/** What changes a run and sets it going again: the new plan first, then what is made again, with the prices known. */
+export function revisionEvents(state: RunState, { replanned, roots, prices }: Revised): readonly RunEvent[] {
+  const foreseen = new Foreseen(state);
+  const { before, after } = wakeEvents(state);
+  foreseen.add(before);
+  if (replanned !== null) foreseen.add([{ type: "run.replanned", ...replanned }]);
+  const { plan } = foreseen.state.planned;
+  foreseen.add(resetEvents(foreseen.state, plan, staleSteps(foreseen.state, plan, roots), roots));
+  foreseen.add(priceEvents(foreseen.state, prices));
+  return [...foreseen.events, ...after];
+}
+
+/** A copy of the state that events are tried on before they are written down. */
+class Foreseen {
+  readonly state: RunState;
+  readonly events: RunEvent[] = [];
+
+  constructor(state: RunState) {
+    this.state = structuredClone(state);
+  }
+
+  add(events: readonly RunEvent[]): void {
+    const { state } = this;
+    for (const event of events) {
+      apply(state, { runId: state.runId, seq: state.seq + 1, at: 0, version: EVENT_VERSION, event });
+      this.events.push(event);
+    }
+  }
+}
+
+function priceEvents({ steps, planned }: RunState, prices: Revised["prices"]): readonly RunEvent[] {
+  const jobs = new Set(planned.plan.steps.filter(({ kind }) => kind === "job").map(({ path }) => path));
+  return prices.flatMap(({ step: path, costMicros, basis }): readonly RunEvent[] => {
+    const step = steps[path];
+    if (step === undefined || step.status !== "waiting" || lastAttempt(step) !== null) return [];
+    if (basis === "free" || basis === "reused" || !jobs.has(path)) return [];
+    return [{ type: "job.quoted", step: path, attempt: step.attempts.length + 1, costMicros, basis }];
+  });
+}

@@ -1,0 +1,193 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { fold } from "../../src/journal/fold.ts";
+import { isRunFinal, isStepFinal, type RunState } from "../../src/journal/state.ts";
+import { tables } from "../../src/lifecycle/index.ts";
+import { diffPlans, fingerprint } from "../../src/plan/index.ts";
+import type { Plan, PlanStep } from "../../src/plan/plan.ts";
+import { isQuiet, leftOut, staleSteps } from "../../src/run/remake.ts";
+import { revisionEvents } from "../../src/run/revise.ts";
+import { PaperRun } from "./support/paper-run.ts";
+import { cycling, randomWorld } from "./support/random-world.ts";
+
+/** What a person may do to a run between two resumes. */
+type Change =
+  | { readonly type: "rerun"; readonly steps: readonly number[] }
+  | { readonly type: "edit"; readonly steps: readonly number[] }
+  | { readonly type: "rename"; readonly step: number }
+  | { readonly type: "drop"; readonly step: number };
+
+const change: fc.Arbitrary<Change> = fc.oneof(
+  fc.record({ type: fc.constant("rerun" as const), steps: fc.array(fc.nat(20), { minLength: 1, maxLength: 3 }) }),
+  fc.record({ type: fc.constant("edit" as const), steps: fc.array(fc.nat(20), { minLength: 1, maxLength: 2 }) }),
+  fc.record({ type: fc.constant("rename" as const), step: fc.nat(20) }),
+  fc.record({ type: fc.constant("drop" as const), step: fc.nat(20) }),
+);
+
+/** The plan as its code would make it without expansions, with some steps asking for something else. */
+function edited(plan: Plan, paths: ReadonlySet<string>): Plan {
+  const steps = plan.steps.map((step): PlanStep => {
+    if (!paths.has(step.path) || step.kind !== "job") return step;
+    const input = { ...(step.input as object), edit: `${step.fingerprint.slice(-4)}` };
+    return { ...step, input, fingerprint: fingerprint({ kind: "job", model: step.model, input }) };
+  });
+  return { ...plan, steps };
+}
+
+/** Nothing uses it any more, and it is gone. */
+function without(plan: Plan, path: string): Plan | null {
+  if (plan.steps.some(({ needs }) => needs.includes(path))) return null;
+  if (JSON.stringify(plan.returns).includes(`"${path}"`)) return null;
+  return { ...plan, steps: plan.steps.filter((step) => step.path !== path) };
+}
+
+function renamed(plan: Plan, path: string): Plan {
+  const steps = plan.steps.filter((step) => step.path === path || step.needs.includes(path));
+  if (steps.some(({ kind }) => kind !== "job") || JSON.stringify(plan.returns).includes(`"${path}"`)) return plan;
+  const text = JSON.stringify(plan.steps).replaceAll(`"${path}"`, `"${path}x"`);
+  const again = (JSON.parse(text) as PlanStep[]).map((step): PlanStep => {
+    return step.kind === "job"
+      ? { ...step, fingerprint: fingerprint({ kind: "job", model: step.model, input: step.input }) }
+      : step;
+  });
+  return {
+    ...plan,
+    steps: again.map((step) =>
+      step.path === `${path}x` && step.kind === "job" ? { ...step, input: sameInput(plan, path, step) } : step,
+    ),
+  };
+}
+
+/** A job by hand has its own name for a prompt: a new name must not change what it asks for. */
+function sameInput(plan: Plan, path: string, step: PlanStep & { readonly kind: "job" }) {
+  const before = plan.steps.find((one) => one.path === path)!;
+  return before.kind === "job" ? before.input : step.input;
+}
+
+function outside(plan: Plan): Plan {
+  const expansions = plan.steps.filter(({ kind }) => kind === "expand").map(({ path }) => path);
+  return { ...plan, steps: plan.steps.filter(({ path }) => !expansions.some((one) => path.startsWith(`${one}/`))) };
+}
+
+/** As the engine does it: expansions that still stand keep their steps, the others are planned again. */
+function take(run: PaperRun, what: Change): void {
+  const { state } = run;
+  const paths = Object.keys(state.steps).filter((path) => state.planned.plan.steps.some((step) => step.path === path));
+  const at = (index: number) => paths[index % paths.length]!;
+  if (what.type === "rerun") {
+    const named = what.steps.map(at).filter((path) => isStepFinal(state.steps[path]!.status));
+    if (named.length === 0) return;
+    const roots = new Map([...named, ...leftOut(state, state.planned.plan)].map((path) => [path, "asked for"]));
+    run.take(revisionEvents(state, { replanned: null, roots, prices: [] }));
+    return;
+  }
+  const before = outside(state.planned.plan);
+  const inner = state.planned.plan.steps.filter((step) => !before.steps.includes(step));
+  const base =
+    what.type === "edit"
+      ? edited(before, new Set(what.steps.map(at)))
+      : what.type === "rename"
+        ? renamed(before, at(what.step))
+        : (without(before, at(what.step)) ?? before);
+  const dangling = inner.some(({ needs }) =>
+    needs.some((path) => !base.steps.concat(inner).some((step) => step.path === path)),
+  );
+  const plan = dangling ? state.planned.plan : { ...base, steps: [...base.steps, ...inner] };
+  const diff = diffPlans(state.planned.plan, plan);
+  if (diff.renamed.some(({ to }) => state.steps[to] !== undefined)) return;
+  const expanded = Object.fromEntries(
+    Object.values(state.steps).flatMap(({ path, expanded: refs }) => (refs === null ? [] : [[path, refs] as const])),
+  );
+  const roots = new Map([...diff.changed.map(({ path }) => path), ...diff.added].map((path) => [path, "changed"]));
+  for (const path of leftOut(state, plan)) roots.set(path, "the run goes on");
+  run.take(
+    revisionEvents(state, {
+      replanned: { plan, quoteMicros: null, renamed: diff.renamed, expanded },
+      roots,
+      prices: [],
+    }),
+  );
+}
+
+function paidOf(state: RunState): number {
+  const steps = Object.values(state.steps);
+  const jobs = steps.flatMap(({ attempts }) => attempts.map(({ costMicros }) => costMicros ?? 0));
+  const chats = steps.flatMap(({ chats: all }) => all.map(({ costMicros }) => costMicros ?? 0));
+  return [...jobs, ...chats].reduce((sum, cost) => sum + cost, 0);
+}
+
+describe("any run, changed in any way, again and again", () => {
+  const changes = fc.array(change, { minLength: 1, maxLength: 4 });
+
+  test("ends each time, lists all that it ever paid, and never repeats a key", () => {
+    fc.assert(
+      fc.property(randomWorld, changes, ({ world, order }, all) => {
+        const run = new PaperRun(world);
+        const next = cycling(order);
+        run.run(next);
+        for (const one of all) {
+          take(run, one);
+          expect(run.run(next)).toBe(true);
+          expect(isRunFinal(run.state.status)).toBe(true);
+          expect(run.state.heldMicros).toBe(0);
+          expect(Object.values(run.state.steps).every((step) => isQuiet(step, { paid: true }))).toBe(true);
+          expect(run.state.spentMicros).toBe(paidOf(run.state));
+        }
+        const keys = run.events.flatMap(({ event }) => (event.type === "job.submit.intended" ? [event.key] : []));
+        expect(new Set(keys).size).toBe(keys.length);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test("what is not stale keeps its result, and what is stale is listed with what it made before", () => {
+    fc.assert(
+      fc.property(randomWorld, fc.array(fc.nat(20), { minLength: 1, maxLength: 3 }), ({ world, order }, steps) => {
+        const run = new PaperRun(world);
+        run.run(cycling(order));
+        const { plan } = run.state.planned;
+        const named = steps.map((at) => plan.steps[at % plan.steps.length]!.path);
+        const roots = new Map([...named, ...leftOut(run.state, plan)].map((path) => [path, "asked for"]));
+        const stale = new Set(staleSteps(run.state, plan, roots));
+        const before = structuredClone(run.state.steps);
+        run.take(revisionEvents(run.state, { replanned: null, roots, prices: [] }));
+        for (const [path, step] of Object.entries(run.state.steps)) {
+          expect(step.attempts.filter(({ key }) => key !== null)).toEqual(
+            before[path]!.attempts.filter(({ key }) => key !== null),
+          );
+          const isInner = [...stale].some((one) => path.startsWith(`${one}/`));
+          if (!stale.has(path) && !isInner) expect(step).toEqual(before[path]);
+          else if (stale.has(path) && !isInner) expect(step.status).toBe("waiting");
+        }
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  test("every prefix of its journal folds to states that the charts have, and to the same state in one go", () => {
+    fc.assert(
+      fc.property(randomWorld, changes, ({ world, order }, all) => {
+        const run = new PaperRun(world);
+        const next = cycling(order);
+        run.run(next);
+        for (const one of all) {
+          take(run, one);
+          run.run(next);
+        }
+        for (let length = 1; length <= run.events.length; length += 1 + Math.floor(length / 40)) {
+          const state = fold(run.events.slice(0, length))!;
+          expect(tables.run.states.has(state.status)).toBe(true);
+          for (const step of Object.values(state.steps)) {
+            expect(tables.step.states.has(step.status)).toBe(true);
+            for (const { money, phase, outputs } of step.attempts) {
+              expect(tables.job.states.has(`${money}|${phase}`)).toBe(true);
+              for (const output of outputs) expect(tables.output.states.has(output.phase)).toBe(true);
+            }
+          }
+        }
+        expect(fold(run.events)).toEqual(run.state);
+      }),
+      { numRuns: 100 },
+    );
+  });
+});
