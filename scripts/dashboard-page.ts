@@ -1,6 +1,6 @@
 /** Bundles the dashboard's page: `buildPage` into a folder, `builtPage` into a cache that lasts until a source changes. */
 import { createHash, randomUUID } from "node:crypto";
-import { existsSync, globSync, mkdirSync, readFileSync, renameSync, rmSync } from "node:fs";
+import { existsSync, globSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { build } from "vite";
@@ -9,10 +9,6 @@ const root = join(import.meta.dirname, "..");
 const sources = join(root, "src", "dashboard");
 const page = join(sources, "page");
 const cache = join(root, "node_modules", ".cache", "showrunner-dashboard");
-
-/** What the bundled libraries and the font ask to be said. */
-const notice = `/*! Showrunner's dashboard. Holds Preact (MIT, (c) Jason Miller) and dagre (MIT, (c) Chris Pettitt and contributors);
-type set in Inter (SIL Open Font License 1.1, (c) The Inter Project Authors). */`;
 
 /** Writes index.html and its assets, named by their content, into a folder that it empties. */
 export async function buildPage(outDir: string): Promise<void> {
@@ -28,9 +24,19 @@ export async function buildPage(outDir: string): Promise<void> {
       modulePreload: { polyfill: false },
       target: ["chrome123", "safari17.5", "firefox121"],
       cssTarget: ["chrome123", "safari17.5", "firefox121"],
-      rolldownOptions: { output: { banner: notice } },
     },
   });
+  writeFileSync(join(outDir, "LICENSES.txt"), licences());
+}
+
+/** What the bundled libraries and the font ask to be passed on. */
+function licences(): string {
+  const bundled = ["preact", "@dagrejs/dagre", "@dagrejs/graphlib", "@fontsource/inter"];
+  const texts = bundled.map((name) => {
+    const folder = join(root, "node_modules", name);
+    return existsSync(folder) ? `${name}\n\n${readFileSync(join(folder, "LICENSE"), "utf8").trim()}\n` : "";
+  });
+  return `The dashboard's page holds these works of others.\n\n${texts.filter(Boolean).join("\n---\n\n")}`;
 }
 
 /** The folder of the page as its sources are now. Two processes that build it at once both succeed. */

@@ -7,7 +7,10 @@ import type { Operator } from "./service/operator.ts";
 
 /** What every route works with. */
 export interface DashboardContext extends WatchParts {
+  /** The one that works now; another one after `renew`. */
   readonly show: Showrunner;
+  /** Replaces `show` when its service is gone and there is a way to. */
+  renew(): Promise<void>;
   readonly media: Pick<MediaStore, "path">;
   readonly gauges: GaugeReader;
   readonly pipelines: readonly OfferedPipeline[];

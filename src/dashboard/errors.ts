@@ -4,9 +4,11 @@ import { ShowrunnerError } from "../index.ts";
 export class PortInUseError extends ShowrunnerError {
   readonly code = "DASHBOARD_PORT_IN_USE";
   readonly port: number;
+  /** The command to type next. */
+  readonly next = "showrunner dashboard --port 0   (takes a free one)";
 
   constructor(port: number, cause: unknown) {
-    super(`Port ${port} is taken by another program. Choose another one: showrunner dashboard --port 0`, { cause });
+    super(`Port ${port} is taken by another program; choose another one.`, { cause });
     this.port = port;
   }
 }

@@ -12,6 +12,11 @@ export interface OfferedPipeline {
 export interface DashboardOptions {
   /** Runs what the page asks for. Stays open when the dashboard closes. */
   readonly show: Showrunner;
+  /**
+   * Opens another one in place of `show` when its service is gone, as that of a command that embedded it and ended. The
+   * one given up is its own to close. Default: what was lost stays lost.
+   */
+  readonly reopen?: ((lost: Showrunner) => Promise<Showrunner>) | undefined;
   /** The journal that `show` works on; also read while other processes write it. */
   readonly journal: JournalStore;
   /** Where the bytes of outputs and uploads are. */

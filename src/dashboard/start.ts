@@ -65,17 +65,39 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
   };
 }
 
-function contextOf({ show, journal, media, pipelines, loadPipeline }: DashboardOptions): DashboardContext {
+function contextOf(options: DashboardOptions): DashboardContext {
+  const { journal, media, pipelines = [], loadPipeline = async () => null, reopen } = options;
+  let { show } = options;
   let operator: Operator | null = null;
+  let renewing: Promise<void> | null = null;
+  const replace = async (open: NonNullable<typeof reopen>) => {
+    show = await open(show);
+    operator = null;
+    gauges.forgetBalance();
+  };
+  const renew = async () => {
+    if (reopen === undefined || show.service.kind !== "local") return;
+    renewing ??= replace(reopen).finally(() => {
+      renewing = null;
+    });
+    await renewing;
+  };
+  const gauges = new GaugeReader(
+    () => show,
+    () => void renew().catch(() => {}),
+  );
   return {
-    show,
+    get show() {
+      return show;
+    },
+    renew,
     journal,
     media,
     cache: new RunCache(journal),
     drivers: new Drivers(),
-    gauges: new GaugeReader(show),
-    pipelines: pipelines ?? [],
-    loadPipeline: loadPipeline ?? (async () => null),
+    gauges,
+    pipelines,
+    loadPipeline,
     operator: async () => (operator ??= await findOperator(show.service.baseUrl)),
     streams: new Set(),
   };

@@ -1,6 +1,13 @@
+import { mkdtempSync } from "node:fs";
 import { request } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { startLocalService } from "showrunner/local-service";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { builtPage, scriptBytes } from "../../scripts/dashboard-page.ts";
+import { PortInUseError, startDashboard } from "../../src/dashboard/index.ts";
+import type { Gauges, ServiceView } from "../../src/dashboard/views/wire.ts";
+import { createMemoryJournal, openMediaStore, openShowrunner } from "../../src/index.ts";
 import { plantRun } from "./support/planted.ts";
 import { type Served, serveDashboard, TOKEN } from "./support/serve.ts";
 
@@ -254,4 +261,43 @@ describe("requests that go too far", () => {
   test("nothing of this was a surprise", () => {
     expect(served.defects).toEqual([]);
   });
+});
+
+test("a port that is taken is said to be, with what to type next", async () => {
+  const port = Number(new URL(served.dashboard.origin).port);
+  const { show, journal, media: store } = served;
+  const refused = startDashboard({ show, journal, media: store, port });
+  await expect(refused).rejects.toThrow(PortInUseError);
+  await expect(refused).rejects.toMatchObject({ next: expect.stringContaining("--port 0") });
+});
+
+test("when the local service ends with the command that embedded it, the dashboard takes another one", async () => {
+  const localDir = join(mkdtempSync(join(tmpdir(), "dashboard-local-")), "local");
+  const theirs = await startLocalService({ dataDir: localDir, renderer: "stub" });
+  const journal = createMemoryJournal();
+  const mediaDir = join(localDir, "..", "media");
+  const open = () => openShowrunner({ journal, local: true, localDir, mediaDir });
+  let show = await open();
+  const dashboard = await startDashboard({
+    show,
+    journal,
+    media: await openMediaStore(mediaDir),
+    token: TOKEN,
+    reopen: async (lost) => {
+      await lost.close();
+      show = await open();
+      return show;
+    },
+  });
+  const door = await fetch(`${dashboard.origin}/?token=${TOKEN}`);
+  const headers = { cookie: door.headers.get("set-cookie")!.split(";")[0]! };
+  const gauges = async () => (await (await fetch(`${dashboard.origin}/api/gauges`, { headers })).json()) as Gauges;
+  await theirs.close();
+  expect((await gauges()).balanceError).not.toBeNull();
+  await expect.poll(async () => (await gauges()).balanceMicros).toBe(25_000_000);
+  const seen = (await (await fetch(`${dashboard.origin}/api/service`, { headers })).json()) as ServiceView;
+  expect(seen.baseUrl).toBe(show.service.baseUrl);
+  expect(seen.baseUrl).not.toBe(theirs.baseUrl);
+  await dashboard.close();
+  await show.close();
 });

@@ -8,15 +8,18 @@ const MINUTE_MS = 60_000;
 
 /** Wallet and pace, read at most so often however many pages look at them. */
 export class GaugeReader {
-  readonly #show: Pick<Showrunner, "balance" | "client">;
+  readonly #show: () => Pick<Showrunner, "balance" | "client">;
+  readonly #onLost: () => void;
   readonly #now: () => number;
   #balance: { readonly at: number; readonly answer: Promise<Pick<Gauges, "balanceMicros" | "balanceError">> } | null =
     null;
   /** Requests sent so far, as of earlier looks within the last minute. */
   #sent: { readonly at: number; readonly total: number }[] = [];
 
-  constructor(show: Pick<Showrunner, "balance" | "client">, now: () => number = Date.now) {
+  /** `onLost` is told when the service did not say what is in the wallet. */
+  constructor(show: () => Pick<Showrunner, "balance" | "client">, onLost: () => void, now: () => number = Date.now) {
     this.#show = show;
+    this.#onLost = onLost;
     this.#now = now;
   }
 
@@ -32,20 +35,22 @@ export class GaugeReader {
   #readBalance(): Promise<Pick<Gauges, "balanceMicros" | "balanceError">> {
     const at = this.#now();
     if (this.#balance === null || at - this.#balance.at >= BALANCE_MS) {
-      const answer = this.#show.balance().then(
-        ({ balanceMicros }) => ({ balanceMicros, balanceError: null }),
-        (error: unknown) => ({
-          balanceMicros: null,
-          balanceError: cut(String((error as Error)?.message ?? error), 300),
-        }),
-      );
+      const answer = this.#show()
+        .balance()
+        .then(
+          ({ balanceMicros }) => ({ balanceMicros, balanceError: null }),
+          (error: unknown) => {
+            this.#onLost();
+            return { balanceMicros: null, balanceError: cut(String((error as Error)?.message ?? error), 300) };
+          },
+        );
       this.#balance = { at, answer };
     }
     return this.#balance.answer;
   }
 
   #pace(): Gauges["pace"] {
-    const { sent, inFlight = 0, queued = 0, pausedUntil = null, limit = null } = this.#show.client.pace();
+    const { sent, inFlight = 0, queued = 0, pausedUntil = null, limit = null } = this.#show().client.pace();
     const at = this.#now();
     this.#sent = [...this.#sent.filter((look) => at - look.at <= MINUTE_MS), { at, total: sent }];
     return {

@@ -9,10 +9,11 @@ const MOST_RULES = 100;
 
 /** The service behind the runs, and the operator's side of a local one. */
 export function serviceRoutes(context: DashboardContext): readonly Route[] {
-  const { show, gauges } = context;
+  const { gauges } = context;
 
   const look = async (): Promise<ServiceView> => {
     const operator = await context.operator();
+    const { show } = context;
     return {
       kind: operator === null ? "hosted" : "local",
       baseUrl: show.service.baseUrl,

@@ -11,17 +11,17 @@ import { codeOf, neededCode, outlookOf } from "./outlook.ts";
 
 /** What can be done to runs. */
 export function steeringRoutes(context: DashboardContext): readonly Route[] {
-  const { show, drivers, cache } = context;
+  const { drivers, cache } = context;
 
   const stop = async ({ params }: Call) => {
-    await show.stop(params.run!);
+    await context.show.stop(params.run!);
     return {};
   };
 
   const goOn = async (runId: string, options: ResumeOptions = {}) => {
     const { state } = await cache.get(runId);
     const pipeline = options.acceptChanges === true ? await codeOf(context, state) : await neededCode(context, state);
-    await drivers.follow(await show.resume(runId, { ...options, ...(pipeline !== null && { pipeline }) }));
+    await drivers.follow(await context.show.resume(runId, { ...options, ...(pipeline !== null && { pipeline }) }));
   };
 
   const resume = async ({ params, json }: Call) => {
@@ -46,21 +46,21 @@ export function steeringRoutes(context: DashboardContext): readonly Route[] {
     const body = await json();
     const step = textField(body, "step");
     const note = optionalText(body, "note", 2000);
-    if (approved) await show.approve(params.run!, step, { pick: optionalPosition(body, "pick"), note });
-    else await show.reject(params.run!, step, { note });
+    if (approved) await context.show.approve(params.run!, step, { pick: optionalPosition(body, "pick"), note });
+    else await context.show.reject(params.run!, step, { note });
     const { row } = await cache.get(params.run!);
     if (body.goOn === true && row.status === "paused") await goOn(params.run!);
     return {};
   };
 
   const candidates = async ({ params, query }: Call): Promise<readonly CandidateView[]> => {
-    const found = await show.candidates(params.run!, query.get("step") ?? "");
+    const found = await context.show.candidates(params.run!, query.get("step") ?? "");
     return found.map(({ jobId, status, createdAt }) => ({ jobId, status: String(status), createdAt }));
   };
 
   const adopt = async ({ params, json }: Call) => {
     const body = await json();
-    await show.adopt(params.run!, textField(body, "step"), optionalText(body, "jobId", 200) ?? null);
+    await context.show.adopt(params.run!, textField(body, "step"), optionalText(body, "jobId", 200) ?? null);
     return {};
   };
 
@@ -72,13 +72,13 @@ export function steeringRoutes(context: DashboardContext): readonly Route[] {
 
   const plan = async ({ json }: Call): Promise<PlanView> => {
     const { offered, input, maxUnquoted } = await quoteOf(await json());
-    return planView(await show.quote(offered.pipeline, input, { maxUnquoted }));
+    return planView(await context.show.quote(offered.pipeline, input, { maxUnquoted }));
   };
 
   const start = async ({ json }: Call): Promise<{ readonly id: string }> => {
     const body = await json();
     const { offered, input, maxUnquoted } = await quoteOf(body);
-    const handle = await show.run(offered.pipeline, input, {
+    const handle = await context.show.run(offered.pipeline, input, {
       id: optionalText(body, "id", 100),
       budget: textField(body, "budget"),
       maxUnquoted,

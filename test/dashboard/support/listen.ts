@@ -23,10 +23,13 @@ export async function listen(
   path: string,
   headers: Readonly<Record<string, string>> = {},
 ): Promise<Listener> {
+  return streamOf(served.dashboard.origin + path, { cookie: await cookieOf(served), ...headers });
+}
+
+export async function streamOf(url: string, headers: Readonly<Record<string, string>>): Promise<Listener> {
   const stop = new AbortController();
-  const cookie = await cookieOf(served);
-  const answer = await fetch(served.dashboard.origin + path, { headers: { cookie, ...headers }, signal: stop.signal });
-  if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
+  const answer = await fetch(url, { headers, signal: stop.signal });
+  if (!answer.ok) throw new Error(`${url}: ${answer.status} ${await answer.text()}`);
   const queue: Heard[] = [];
   const parser = createParser({
     onEvent: ({ event = "message", id, data }) => queue.push({ event, id, data: JSON.parse(data) }),
