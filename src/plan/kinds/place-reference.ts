@@ -64,7 +64,8 @@ function checkValue(ref: DraftReference["$ref"], types: readonly string[], { fie
     return planning.report("fixed-field", field, message);
   }
   if (place === null) return;
-  const { takes } = place;
+  const ofItems = place.item(0)?.takes;
+  const takes = ofItems?.what === "media" ? ofItems : place.takes;
   switch (takes.what) {
     case "media":
       return planning.report(
