@@ -19,17 +19,21 @@ export interface TerminalOptions {
   readonly columns: number;
   readonly rows: number;
   readonly env?: Readonly<Record<string, string>>;
+  /** Another program than the command line, such as a shell. */
+  readonly program?: readonly string[];
 }
 
 const lookEveryMs = 50;
 const patienceMs = 60_000;
 
-/** Runs the command line in a terminal; when it ends, the screen shows `exit <code>`. */
+/** Runs the command line (or another program) in a terminal; when it ends, the screen shows `exit <code>`. */
 export function openTerminal(args: readonly string[], options: TerminalOptions): Terminal {
   const socket = join(emptyFolder(), "tmux");
   const tmux = (...words: string[]) =>
     execFileSync("tmux", ["-f", "/dev/null", "-S", socket, ...words], { encoding: "utf8" });
-  const quoted = [process.execPath, join(root, "src/cli/main.ts"), ...args].map((word) => `'${word}'`).join(" ");
+  const quoted = [...(options.program ?? [process.execPath, join(root, "src/cli/main.ts")]), ...args]
+    .map((word) => `'${word}'`)
+    .join(" ");
   const variables = Object.entries({ PATH: process.env.PATH ?? "", TERM: "tmux-256color", CI: "", ...options.env });
   const settings = variables.map(([name, value]) => `${name}='${value}'`).join(" ");
   tmux(
