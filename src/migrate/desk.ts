@@ -74,7 +74,13 @@ export class Desk {
   /** A file that whoever runs the pipeline supplies; the same one for the same key. */
   file(key: string, kind: MediaKind, names: { readonly name: string | null; readonly why: string }): Expression {
     const base = kebab(nameOfOutside(names.name ?? "")) ?? kind;
-    const input = this.#input(`file ${kind} ${key}`, base, (name) => ({ is: "file", kind, name, why: names.why }));
+    const input = this.#input(`file ${kind} ${key}`, base, (name, step) => ({
+      is: "file",
+      kind,
+      name,
+      step,
+      why: names.why,
+    }));
     return { is: "upload", input };
   }
 
@@ -116,10 +122,11 @@ export class Desk {
     return { input: this.#input(`variable ${name}`, base, make) };
   }
 
-  #input(key: string, base: string, make: (name: string) => PipelineInput): string {
+  #input(key: string, base: string, make: (name: string, step: string) => PipelineInput): string {
     const known = this.#inputs.get(key);
     if (known !== undefined) return known.name;
-    const input = make(camel(this.names.take(/^\d/.test(base) ? `input-${base}` : base)));
+    const step = this.names.take(/^\d/.test(base) ? `input-${base}` : base);
+    const input = make(camel(step), step);
     this.#inputs.set(key, input);
     return input.name;
   }

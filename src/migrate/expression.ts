@@ -20,8 +20,8 @@ export type PipelineInput = {
   readonly name: string;
   /** What it stands for in the v2 work, for a comment in the source. */
   readonly why: string;
-} & (
-  | { readonly is: "file"; readonly kind: MediaKind }
+} /** `step` is the name of the step that uploads it. */ & (
+  | { readonly is: "file"; readonly kind: MediaKind; readonly step: string }
   | { readonly is: "voice" }
   | { readonly is: "text"; readonly maxLength: number | null }
   | { readonly is: "choice"; readonly values: readonly string[] }

@@ -5,7 +5,7 @@ import type { UntypedValue } from "../define/model.ts";
 import type { Desk } from "./desk.ts";
 import type { Expression, PipelineInput } from "./expression.ts";
 import { jobsOf, returnedSteps } from "./made.ts";
-import { camel, kebab } from "./names.ts";
+import { camel } from "./names.ts";
 import { shiftSound } from "./shift-sound.ts";
 
 /** What a source and a pipeline are made of. */
@@ -37,15 +37,10 @@ function schemaOf(input: PipelineInput): z.ZodType {
   }
 }
 
-/** Name of the step that uploads a file of the input. */
-export function uploadStep(inputName: string): string {
-  return kebab(inputName, 100) ?? inputName;
-}
-
 function build({ desk, inputs }: Made, { input, job, task, upload }: Builder<{ readonly [name: string]: unknown }>) {
   const handles = new Map<string, Handle>();
   for (const one of inputs) {
-    if (one.is === "file") handles.set(`file ${one.name}`, upload(uploadStep(one.name), input[one.name] as FileInput));
+    if (one.is === "file") handles.set(`file ${one.name}`, upload(one.step, input[one.name] as FileInput));
   }
   const valueFor = (expression: Expression): UntypedValue => {
     switch (expression.is) {

@@ -59,6 +59,8 @@ function supply(job: Job, problem: FieldProblem, { prefix, values }: Defaults): 
   const { takes } = field;
   const at = `${prefix}${field.name}`;
   const needed = `${job.view.id} needs it, and the body has none`;
+  // A resolution that only a level asks for is found together with the level.
+  if (TIER.includes(field.name) && !field.isRequired) return false;
   if (takes.what === "media") {
     // A frame that only goes with another one is better left out than asked for.
     if (!field.isRequired) return false;

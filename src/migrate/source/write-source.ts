@@ -3,7 +3,7 @@ import type { MadeJob, Shift, Variation } from "../body.ts";
 import type { Expression, PipelineInput } from "../expression.ts";
 import { jobsOf, returnedSteps } from "../made.ts";
 import { camel } from "../names.ts";
-import { type Made, uploadStep } from "../pipeline.ts";
+import type { Made } from "../pipeline.ts";
 import type { MigrationReport } from "../report/report.ts";
 import { block, comment, inline, LINE_WIDTH, property } from "./layout.ts";
 import { commentWords, numberLiteral, propertyName, stringLiteral, widthOf } from "./literal.ts";
@@ -25,7 +25,7 @@ export function writeSource(made: Made, report: MigrationReport): string {
     `export default pipeline(${stringLiteral(name)}, {`,
     `  input: ${inputSchema(inputs)},`,
     `  build({ ${words.filter(Boolean).join(", ")} }) {`,
-    ...inputs.filter(({ is }) => is === "file").map(uploadLine),
+    ...inputs.flatMap((input) => (input.is === "file" ? [uploadLine(input)] : [])),
     ...jobsOf(desk).flatMap((job) => [...shiftLines(job.shift), jobText(job, modelNames)]),
     returnText(returnedSteps(desk).map(camel)),
     "  },",
@@ -87,8 +87,8 @@ function choiceBlock(values: readonly string[]): string {
   return `z.enum([\n${values.map((value) => `      ${stringLiteral(value)},`).join("\n")}\n    ])`;
 }
 
-function uploadLine({ name }: PipelineInput): string {
-  return statement(`const ${name} = upload`, [stringLiteral(uploadStep(name)), `input.${name}`]);
+function uploadLine({ name, step }: Extract<PipelineInput, { is: "file" }>): string {
+  return statement(`const ${name} = upload`, [stringLiteral(step), `input.${name}`]);
 }
 
 /** Always too long for one line. */
