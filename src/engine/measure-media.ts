@@ -31,8 +31,24 @@ export async function measureMedia(path: string, kind: MediaKind): Promise<Media
 async function imageFacts(path: string, contentType: string): Promise<MediaFacts | { readonly fault: string }> {
   if (!contentType.startsWith("image/")) return { fault: `it holds ${contentType}, which is no image` };
   const { loadImage } = await import("@napi-rs/canvas");
-  const { width, height } = await loadImage(await readFile(path));
+  const bytes = await readFile(path);
+  if (isCutShort(bytes, contentType)) return { fault: `it holds ${contentType} that is cut short` };
+  const { width, height } = await loadImage(bytes);
   return { ...NONE, contentType, width, height };
+}
+
+/** Decoders fill what is missing with grey and say nothing. Other formats than these are theirs to judge. */
+function isCutShort(bytes: Buffer, contentType: string): boolean {
+  switch (contentType) {
+    case "image/png":
+      return bytes.lastIndexOf("IEND", undefined, "latin1") < bytes.length - 1024;
+    case "image/jpeg":
+      return bytes.lastIndexOf(Buffer.from([0xff, 0xd9])) < bytes.length - 1024;
+    case "image/webp":
+      return bytes.length < 12 || bytes.readUInt32LE(4) + 8 > bytes.length;
+    default:
+      return false;
+  }
 }
 
 async function timedFacts(

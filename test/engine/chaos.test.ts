@@ -107,7 +107,7 @@ async function live(world: World, mortal: Mortal): Promise<RunResult | null> {
 /** A run under faults that is killed once, then goes on without faults, with a person who decides what it asks. */
 async function wholeLife(seed: number) {
   const world = newWorld(seed);
-  const mortal = new Mortal(1 + Math.floor(world.random() * 110));
+  const mortal = new Mortal(1 + Math.floor(world.random() * 140));
   service.faults(faults, seed);
   let isDead = false;
   const lived = async (now: Mortal) => {
