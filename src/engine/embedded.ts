@@ -123,7 +123,7 @@ export class EmbeddedShowrunner implements Showrunner {
     const { reuse = false } = options;
     const made = await this.#planner.plan(pipeline, input, options);
     if (!made.ok) throw new PlanProblemsError(made.problems);
-    const quote = await this.#planner.price(made.plan, { maxUnquotedMicros, reuse });
+    const quote = await this.#planner.price(made.plan, { maxUnquotedMicros, reuse, limits });
     if (!quote.ok) throw new PlanProblemsError(quote.problems);
     const most = quote.totalMicros.max ?? quote.totalMicros.min;
     if (budgetMicros !== null && most > budgetMicros) throw new OverBudgetError(most, budgetMicros);

@@ -1,6 +1,7 @@
 import type { Client } from "../api/index.ts";
 import { type Catalog, fetchCatalog } from "../catalog/index.ts";
 import type { Draft, Pipeline } from "../define/index.ts";
+import type { RunLimits } from "../journal/events.ts";
 import type { RunState } from "../journal/state.ts";
 import {
   type AppliedProfile,
@@ -20,6 +21,7 @@ import { type Expansion, expandPlan, type Surroundings } from "./expansion.ts";
 import type { UploadHandles } from "./handles.ts";
 import { measureFiles } from "./measure-files.ts";
 import type { MediaStore } from "./media-store.ts";
+import { limitsOf } from "./options.ts";
 import { outlookOf } from "./outlook.ts";
 import { pastDurations } from "./past-durations.ts";
 import { pricePlan, type Quote } from "./quote.ts";
@@ -49,6 +51,8 @@ export interface PricingOptions {
   readonly maxUnquotedMicros: number | null;
   /** Whether what an earlier run made is priced at zero. Default false. */
   readonly reuse?: boolean | undefined;
+  /** Jobs at once. Default: as of a run that does not say. */
+  readonly limits?: RunLimits | undefined;
 }
 
 /** Turns pipelines into plans and plans into quotes. Reads the catalog, asks for estimates, spends nothing. */
@@ -108,6 +112,8 @@ export class Planner {
       totalMicros: { min: 0, max: null },
       criticalPath: [],
       forecastMs: null,
+      requests: null,
+      risks: [],
     };
   }
 
@@ -117,13 +123,21 @@ export class Planner {
     const { maxUnquotedMicros, reuse = false } = options;
     const past = pastDurations(await recent());
     const outlook = reuse ? await outlookOf(plan, this.#parts.past) : undefined;
-    return pricePlan(plan, { handles, estimates: this.estimates, media, past, maxUnquotedMicros, outlook }, only);
+    const { limits = limitsOf(undefined) } = options;
+    const prices = { handles, estimates: this.estimates, media, past, maxUnquotedMicros, outlook };
+    return pricePlan(plan, { ...prices, limits, perMinute: this.#perMinute() }, only);
   }
 
   expand(step: ExpandStep, drafted: Draft, { plan, profile, maxUnquotedMicros }: Surroundings): Promise<Expansion> {
     const catalog = (models: readonly string[]) => this.#catalog(models);
     const price = (whole: Plan, only: readonly PlanStep[]) => this.price(whole, { maxUnquotedMicros }, only);
     return expandPlan(step, drafted, { plan, profile, catalog, price });
+  }
+
+  /** What the key may send, as far as the service has said. */
+  #perMinute(): number | null {
+    const { limit = null } = this.#parts.client.pace();
+    return limit === null ? null : Math.floor((limit.requests / limit.perMs) * 60_000);
   }
 
   #profile(pipeline: Pipeline, name: string) {

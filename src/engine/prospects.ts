@@ -1,4 +1,7 @@
-import type { FollowStrategy } from "../plan/index.ts";
+import { type FollowStrategy, forecast, type JobLimits, referencesOf } from "../plan/index.ts";
+import { dependentsOf, makespan } from "../plan/makespan.ts";
+import type { JobStep, Json, Plan, PlanStep } from "../plan/plan.ts";
+import { stepNamed } from "../run/plan-index.ts";
 
 /** A step that may find an asset gone that it takes in. */
 export interface ExpiryRisk {
@@ -21,4 +24,110 @@ export interface RequestForecast {
       readonly makespanMs: number;
     };
   };
+}
+
+export interface Prospects {
+  readonly requests: RequestForecast;
+  readonly risks: readonly ExpiryRisk[];
+}
+
+export interface ProspectOptions {
+  readonly durationMs: (step: PlanStep) => number;
+  readonly limits: JobLimits;
+  readonly perMinute: number | null;
+  /** How long the service keeps outputs, milliseconds. Default 48 h. */
+  readonly retentionMs?: number;
+  /** Steps that are there without being made. */
+  readonly isDone: (path: string) => boolean;
+}
+
+const RETENTION_MS = 48 * 3_600_000;
+
+/** What a run of the plan would ask of the service, and what it may find gone there. */
+export function prospectsOf(plan: Plan, options: ProspectOptions): Prospects {
+  const { durationMs, limits, perMinute, isDone } = options;
+  const left = withoutDone(plan, isDone);
+  const { byStrategy } = forecast(left, { durationMs, limits, requestsPerMinute: perMinute });
+  return { requests: { perMinute, byStrategy }, risks: risksOf(left, options) };
+}
+
+function withoutDone(plan: Plan, isDone: (path: string) => boolean): Plan {
+  const steps = plan.steps.filter(({ path }) => !isDone(path));
+  if (steps.length === plan.steps.length) return plan;
+  return { ...plan, steps: steps.map((step) => ({ ...step, needs: step.needs.filter((path) => !isDone(path)) })) };
+}
+
+function risksOf(
+  plan: Plan,
+  { durationMs, limits, retentionMs = RETENTION_MS }: ProspectOptions,
+): readonly ExpiryRisk[] {
+  const startsAt = new Map<string, number>();
+  const spanMs = makespan(plan, durationMs, limits, (step, at) => void startsAt.set(step.path, at));
+  const gates = gatesOf(plan);
+  // Nothing waits for a person, and all is over before anything can be gone.
+  if (gates.length === 0 && spanMs <= retentionMs) return [];
+  return plan.steps.flatMap((step) => {
+    return makersOf(plan, step).flatMap((maker): readonly ExpiryRisk[] => {
+      const endsAt = (startsAt.get(maker.path) ?? 0) + durationMs(maker);
+      const ageMs = (startsAt.get(step.path) ?? 0) - endsAt;
+      const gate = gates.find(({ after }) => after.has(step.path) && !after.has(maker.path));
+      const kept = `its output is kept for ${hours(retentionMs)} h by the service`;
+      const why =
+        ageMs > retentionMs
+          ? `${step.path} begins some ${hours(ageMs)} h after ${maker.path} is made, and ${kept}`
+          : gate === undefined
+            ? null
+            : `${step.path} waits for the decision ${gate.path}, which may take longer than that: ${maker.path} is made before, and ${kept}`;
+      return why === null ? [] : [{ step: step.path, uses: maker.path, why, heals: maker.policy.keep }];
+    });
+  });
+}
+
+interface Gate {
+  readonly path: string;
+  /** All that waits for the decision. */
+  readonly after: ReadonlySet<string>;
+}
+
+function gatesOf(plan: Plan): readonly Gate[] {
+  const decisions = plan.steps.filter(({ kind }) => kind === "approve");
+  if (decisions.length === 0) return [];
+  const dependents = dependentsOf(plan);
+  return decisions.map(({ path }) => {
+    const after = new Set<string>();
+    const open = [path];
+    for (let next = open.pop(); next !== undefined; next = open.pop()) {
+      for (const user of dependents.get(next) ?? []) {
+        if (after.has(user.path)) continue;
+        after.add(user.path);
+        open.push(user.path);
+      }
+    }
+    return { path, after };
+  });
+}
+
+/** Jobs whose assets a paid step takes in, through picks and approvals too. */
+function makersOf(plan: Plan, step: PlanStep): readonly JobStep[] {
+  if (step.kind !== "job") return [];
+  const makers = new Set<JobStep>();
+  const seen = new Set<string>();
+  const open = pathsIn(step.input);
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    if (seen.has(next)) continue;
+    seen.add(next);
+    const source = stepNamed(plan, next);
+    if (source?.kind === "job" && source.yields !== "voice") makers.add(source);
+    else if (source?.kind === "pick") open.push(...source.among.map(({ $ref }) => $ref.step));
+    else if (source?.kind === "approve") open.push(...source.shows.map(({ $ref }) => $ref.step));
+  }
+  return [...makers];
+}
+
+function pathsIn(input: Json): string[] {
+  return referencesOf(input).flatMap((ref) => (ref.as === "asset" ? [ref.step] : []));
+}
+
+function hours(ms: number): number {
+  return Math.round(ms / 3_600_000);
 }

@@ -1,7 +1,7 @@
 import { ApiError } from "../api/index.ts";
 import type { PriceBasis } from "../journal/events.ts";
 import { formatUsd } from "../money.ts";
-import { criticalPath, referencesOf, resolveInput } from "../plan/index.ts";
+import { criticalPath, type JobLimits, referencesOf, resolveInput } from "../plan/index.ts";
 import type { JobStep, Json, Plan, PlanStep, Problem, Reference } from "../plan/plan.ts";
 import { journalError } from "./effects/service-trouble.ts";
 import type { EstimateCache } from "./estimates.ts";
@@ -9,7 +9,7 @@ import type { UploadHandles } from "./handles.ts";
 import type { MediaStore } from "./media-store.ts";
 import type { Outlook } from "./outlook.ts";
 import { expectedMs, isKnown, type PastDurations } from "./past-durations.ts";
-import type { ExpiryRisk, RequestForecast } from "./prospects.ts";
+import { type ExpiryRisk, prospectsOf, type RequestForecast } from "./prospects.ts";
 import { standIn } from "./stand-in.ts";
 import { total } from "./totals.ts";
 
@@ -45,9 +45,9 @@ export interface Quote {
   /** Expected duration of the critical path in milliseconds by earlier runs; null before each of its models ran once. */
   readonly forecastMs: number | null;
   /** API requests that a run sends, and how long they take under the key's limit. Null when there are problems. */
-  readonly requests?: RequestForecast | null;
+  readonly requests: RequestForecast | null;
   /** Steps that may find what they take in gone at the service. */
-  readonly risks?: readonly ExpiryRisk[];
+  readonly risks: readonly ExpiryRisk[];
 }
 
 export interface Pricing {
@@ -56,6 +56,9 @@ export interface Pricing {
   readonly media: MediaStore;
   readonly past: PastDurations;
   readonly maxUnquotedMicros: number | null;
+  readonly limits: JobLimits;
+  /** API requests a minute; null where that is not known. */
+  readonly perMinute: number | null;
   /** What earlier runs made of it, where that is to be taken over. */
   readonly outlook?: Outlook | undefined;
 }
@@ -118,6 +121,11 @@ export async function pricePlan(plan: Plan, pricing: Pricing, only: readonly Pla
     totalMicros: total({ ...plan, steps: only }, prices),
     criticalPath: critical.path,
     forecastMs: isForeseen ? critical.lengthMs : null,
+    ...prospectsOf(plan, {
+      durationMs: (step) => expectedMs(step, pricing.past),
+      ...{ limits: pricing.limits, perMinute: pricing.perMinute },
+      isDone: (path) => foreseen(steps.get(path)!, pricing.outlook) !== null,
+    }),
   };
 }
 

@@ -22,9 +22,14 @@ interface Running {
 
 /**
  * How long the run takes, in milliseconds, when every step takes `durationMs`, jobs start as the limits allow and the
- * step with the most left behind it goes first.
+ * step with the most left behind it goes first. `onStart` is told when each step starts, in milliseconds.
  */
-export function makespan(plan: Plan, durationMs: Durations, limits: JobLimits): number {
+export function makespan(
+  plan: Plan,
+  durationMs: Durations,
+  limits: JobLimits,
+  onStart?: (step: PlanStep, atMs: number) => void,
+): number {
   const { rank } = criticalPath(plan, durationMs);
   const ready = new Ready(limits, (step) => rank.get(step.path) ?? 0);
   const running = createHeap<Running>((a, b) => a.endsAt < b.endsAt);
@@ -34,6 +39,7 @@ export function makespan(plan: Plan, durationMs: Durations, limits: JobLimits): 
   let now = 0;
   for (;;) {
     for (let step = ready.take(); step !== null; step = ready.take()) {
+      onStart?.(step, now);
       running.push({ step, endsAt: now + durationMs(step) });
     }
     const next = running.pop();
