@@ -108,6 +108,8 @@ export interface Recorded {
   /** Code that the run needs, by step path. */
   readonly functions: ReadonlyMap<string, LocalFunction>;
   readonly groups: NonNullable<Plan["groups"]>;
+  /** How many steps stood before each part (takes, included pipelines), by its path. */
+  readonly parts?: ReadonlyMap<string, number>;
   readonly onFailure: FailurePolicy | null;
 }
 

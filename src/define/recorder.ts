@@ -35,6 +35,7 @@ export interface Recording extends Recorder {
   readonly problems: readonly Problem[];
   readonly functions: ReadonlyMap<string, LocalFunction>;
   readonly groups: NonNullable<Plan["groups"]>;
+  readonly parts: ReadonlyMap<string, number>;
   close(): void;
 }
 
@@ -51,6 +52,7 @@ export function startRecording(options: RecordingOptions = {}): Recording {
   const problems: Problem[] = [];
   const functions = new Map<string, LocalFunction>();
   const groups: { [prefix: string]: { readonly maxCostMicros: number } } = {};
+  const parts = new Map<string, number>();
   const names = new Set<string>();
   const build: Build = { within: options.within ?? null };
   let closed = false;
@@ -85,6 +87,7 @@ export function startRecording(options: RecordingOptions = {}): Recording {
     part(name, own = {}) {
       const path = prefix + String(name).normalize("NFC");
       take(path, prefix);
+      parts.set(path, steps.length);
       return { ...recorder(`${path}/`, depth + 1, own.onFailure ?? onFailure), prefix: `${path}/` };
     },
   });
@@ -94,6 +97,7 @@ export function startRecording(options: RecordingOptions = {}): Recording {
     problems,
     functions,
     groups,
+    parts,
     close: () => {
       closed = true;
     },

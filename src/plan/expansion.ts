@@ -37,7 +37,7 @@ export function planExpansion(
     return placeReturned(given, `returns[${index}]`, step, { planning, isRead: isReadLocally(step, plan) });
   });
   problems.push(...circles(step, steps, returns, plan));
-  if (problems.length > 0) return { ok: false, problems: inStepOrder(problems, drafted.steps) };
+  if (problems.length > 0) return { ok: false, problems: inStepOrder(problems, drafted) };
   const own = step.maxCostMicros === null ? {} : { [step.path]: { maxCostMicros: step.maxCostMicros } };
   return { ok: true, steps, returns, groups: { ...drafted.groups, ...own } };
 }

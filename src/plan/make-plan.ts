@@ -1,4 +1,4 @@
-import type { Draft, DraftJson, DraftReference, DraftStep } from "../define/draft.ts";
+import type { Draft, DraftJson, DraftReference } from "../define/draft.ts";
 import { completeRef } from "./kinds/complete-ref.ts";
 import type { StepFacts } from "./kinds/facts.ts";
 import { kindOf } from "./kinds/index.ts";
@@ -21,7 +21,7 @@ export function makePlan(draft: Draft, context: PlanContext): PlanOutcome {
   const returns = placeReturns(draft.returns, facts, problems);
   const { onFailure, groups } = draft;
   if (onFailure !== null) problems.push(...checkReturnedQuorum(onFailure, returns));
-  if (problems.length > 0) return { ok: false, problems: inStepOrder(problems, draft.steps) };
+  if (problems.length > 0) return { ok: false, problems: inStepOrder(problems, draft) };
   const plan: Plan = {
     ...{ version: 1, pipeline: draft.pipeline, steps, returns },
     ...(onFailure !== null && { onFailure }),
@@ -62,8 +62,9 @@ export function planSteps(draft: Draft, context: PlanContext, { problems, facts 
 }
 
 /** Problems of one step stand together, in the order of the steps; those of no step come first. */
-export function inStepOrder(problems: readonly Problem[], steps: readonly DraftStep[]): readonly Problem[] {
+export function inStepOrder(problems: readonly Problem[], { steps, parts }: Draft): readonly Problem[] {
   const place = new Map(steps.map(({ path }, index) => [path, index]));
+  for (const [path, before] of parts ?? []) if (!place.has(path)) place.set(path, before - 0.5);
   const placeOf = ({ step }: Problem) => (step === null ? -1 : (place.get(step) ?? -1));
   return problems.toSorted((a, b) => placeOf(a) - placeOf(b));
 }

@@ -117,6 +117,9 @@ function draftOf<T>(
   } finally {
     recording.close();
   }
-  const { steps: drafted, problems, functions, groups } = recording;
-  return { pipeline: path, steps: drafted, problems, functions, groups, returns, parsedInput: null, onFailure: null };
+  const { steps: drafted, problems, functions, groups, parts } = recording;
+  return {
+    ...{ pipeline: path, steps: drafted, problems, functions, groups, parts },
+    ...{ returns, parsedInput: null, onFailure: null },
+  };
 }
