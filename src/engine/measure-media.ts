@@ -41,9 +41,9 @@ async function imageFacts(path: string, contentType: string): Promise<MediaFacts
 function isCutShort(bytes: Buffer, contentType: string): boolean {
   switch (contentType) {
     case "image/png":
-      return bytes.lastIndexOf("IEND", undefined, "latin1") < bytes.length - 1024;
+      return !bytes.subarray(-1024).includes("IEND", 0, "latin1");
     case "image/jpeg":
-      return bytes.lastIndexOf(Buffer.from([0xff, 0xd9])) < bytes.length - 1024;
+      return !bytes.subarray(-1024).includes(Buffer.from([0xff, 0xd9]));
     case "image/webp":
       return bytes.length < 12 || bytes.readUInt32LE(4) + 8 > bytes.length;
     default:
