@@ -32,13 +32,12 @@ describe("on a terminal", () => {
     async () => {
       const cwd = emptyFolder();
       const script = join(cwd, "completion.bash");
-      writeFileSync(script, (await cli(["completion", "bash"])).stdout);
+      writeFileSync(script, `${(await cli(["completion", "bash"])).stdout}PS1="ready: "\n`);
       await using terminal = openTerminal(["--noprofile", "--rcfile", script, "-i"], {
         cwd,
         columns: 100,
         rows: 20,
         program: ["bash"],
-        env: { PS1: "ready: " },
       });
       await terminal.shows(/ready:/);
       terminal.press("showrunner jobs subm", "Tab");
