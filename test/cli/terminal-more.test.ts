@@ -41,9 +41,9 @@ describe("on a terminal", () => {
       });
       await terminal.shows(/ready:/);
       terminal.press("showrunner jobs subm", "Tab");
-      await terminal.shows(/showrunner jobs submit /);
+      await terminal.shows(/showrunner jobs submit\s/);
       terminal.press("--y", "Tab");
-      await terminal.shows(/showrunner jobs submit --yes /);
+      await terminal.shows(/showrunner jobs submit --yes\s/);
     },
     longMs,
   );

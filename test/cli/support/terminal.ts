@@ -52,7 +52,7 @@ export function openTerminal(args: readonly string[], options: TerminalOptions):
         await delay(lookEveryMs);
       }
     },
-    press: (...keys) => void tmux("send-keys", ...keys),
+    press: (...keys) => void tmux("send-keys", "--", ...keys),
     resize: (columns, rows) => void tmux("resize-window", "-x", String(columns), "-y", String(rows)),
     [Symbol.asyncDispose]: async () => void tmux("kill-server"),
   };
