@@ -7,21 +7,27 @@ import { diffPlans, fingerprint } from "../../src/plan/index.ts";
 import type { Plan, PlanStep } from "../../src/plan/plan.ts";
 import { isQuiet, leftOut, staleSteps } from "../../src/run/remake.ts";
 import { revisionEvents } from "../../src/run/revise.ts";
-import { PaperRun } from "./support/paper-run.ts";
+import { PaperRun, type World } from "./support/paper-run.ts";
 import { cycling, randomWorld } from "./support/random-world.ts";
 
-/** What a person may do to a run between two resumes. */
-type Change =
+/** What a person may do to a run, when it is over or after so many answers. */
+type Change = { readonly after: number | null } & (
   | { readonly type: "rerun"; readonly steps: readonly number[] }
   | { readonly type: "edit"; readonly steps: readonly number[] }
   | { readonly type: "rename"; readonly step: number }
-  | { readonly type: "drop"; readonly step: number };
+  | { readonly type: "drop"; readonly step: number }
+);
 
+const after = fc.option(fc.nat(12));
 const change: fc.Arbitrary<Change> = fc.oneof(
-  fc.record({ type: fc.constant("rerun" as const), steps: fc.array(fc.nat(20), { minLength: 1, maxLength: 3 }) }),
-  fc.record({ type: fc.constant("edit" as const), steps: fc.array(fc.nat(20), { minLength: 1, maxLength: 2 }) }),
-  fc.record({ type: fc.constant("rename" as const), step: fc.nat(20) }),
-  fc.record({ type: fc.constant("drop" as const), step: fc.nat(20) }),
+  fc.record({
+    after,
+    type: fc.constant("rerun" as const),
+    steps: fc.array(fc.nat(20), { minLength: 1, maxLength: 3 }),
+  }),
+  fc.record({ after, type: fc.constant("edit" as const), steps: fc.array(fc.nat(20), { minLength: 1, maxLength: 2 }) }),
+  fc.record({ after, type: fc.constant("rename" as const), step: fc.nat(20) }),
+  fc.record({ after, type: fc.constant("drop" as const), step: fc.nat(20) }),
 );
 
 /** The plan as its code would make it without expansions, with some steps asking for something else. */
@@ -35,33 +41,34 @@ function edited(plan: Plan, paths: ReadonlySet<string>): Plan {
 }
 
 /** Nothing uses it any more, and it is gone. */
-function without(plan: Plan, path: string): Plan | null {
+function without(plan: Plan, path: string, world: World): Plan | null {
+  if (JSON.stringify(world.expansions ?? {}).includes(`"${path}"`)) return null;
   if (plan.steps.some(({ needs }) => needs.includes(path))) return null;
   if (JSON.stringify(plan.returns).includes(`"${path}"`)) return null;
   return { ...plan, steps: plan.steps.filter((step) => step.path !== path) };
 }
 
+/** Another name for a job, wherever it stands; what it asks for is the same. */
 function renamed(plan: Plan, path: string): Plan {
-  const steps = plan.steps.filter((step) => step.path === path || step.needs.includes(path));
-  if (steps.some(({ kind }) => kind !== "job") || JSON.stringify(plan.returns).includes(`"${path}"`)) return plan;
-  const text = JSON.stringify(plan.steps).replaceAll(`"${path}"`, `"${path}x"`);
-  const again = (JSON.parse(text) as PlanStep[]).map((step): PlanStep => {
-    return step.kind === "job"
-      ? { ...step, fingerprint: fingerprint({ kind: "job", model: step.model, input: step.input }) }
-      : step;
+  const users = plan.steps.filter((step) => step.path === path || step.needs.includes(path));
+  if (users.some(({ kind }) => kind !== "job")) return plan;
+  const to = `${path}x`;
+  const steps = plan.steps.map((step): PlanStep => {
+    if (step.kind !== "job" || !users.includes(step)) return step;
+    if (step.path === path) return { ...step, path: to };
+    const again = JSON.parse(JSON.stringify(step).replaceAll(`"${path}"`, `"${to}"`)) as typeof step;
+    return { ...again, fingerprint: fingerprint({ kind: "job", model: again.model, input: again.input }) };
   });
-  return {
-    ...plan,
-    steps: again.map((step) =>
-      step.path === `${path}x` && step.kind === "job" ? { ...step, input: sameInput(plan, path, step) } : step,
-    ),
-  };
+  const returns = JSON.parse(JSON.stringify(plan.returns).replaceAll(`"${path}"`, `"${to}"`)) as Plan["returns"];
+  return { ...plan, steps, returns };
 }
 
-/** A job by hand has its own name for a prompt: a new name must not change what it asks for. */
-function sameInput(plan: Plan, path: string, step: PlanStep & { readonly kind: "job" }) {
-  const before = plan.steps.find((one) => one.path === path)!;
-  return before.kind === "job" ? before.input : step.input;
+/** One of the jobs that only jobs use. */
+function nameable(plan: Plan, index: number): string {
+  const free = plan.steps.filter(({ path, kind }) => {
+    return kind === "job" && plan.steps.every((user) => user.kind === "job" || !user.needs.includes(path));
+  });
+  return free[index % free.length]?.path ?? "";
 }
 
 function outside(plan: Plan): Plan {
@@ -69,8 +76,28 @@ function outside(plan: Plan): Plan {
   return { ...plan, steps: plan.steps.filter(({ path }) => !expansions.some((one) => path.startsWith(`${one}/`))) };
 }
 
+/** Up to where the change is made: to the end, or stopped before it and all that is at the service seen through. */
+function go(run: PaperRun, { after: answers }: Change, next: () => number): void {
+  if (answers === null) return void run.run(next);
+  for (let count = 0; count < answers; count++) {
+    run.decide();
+    if (run.active.size > 0) run.answer(next());
+  }
+  run.decide();
+  if (isRunFinal(run.state.status)) return;
+  run.take([{ type: "run.paused", reason: "drift", message: "something is to be changed" }]);
+  expect(run.run(next)).toBe(true);
+  expect(Object.values(run.state.steps).every((step) => isQuiet(step, { paid: true }))).toBe(true);
+}
+
 /** As the engine does it: expansions that still stand keep their steps, the others are planned again. */
 function take(run: PaperRun, what: Change): void {
+  const before = run.events.length;
+  alter(run, what);
+  if (run.events.length === before && run.state.status === "paused") run.take([{ type: "run.resumed" }]);
+}
+
+function alter(run: PaperRun, what: Change): void {
   const { state } = run;
   const paths = Object.keys(state.steps).filter((path) => state.planned.plan.steps.some((step) => step.path === path));
   const at = (index: number) => paths[index % paths.length]!;
@@ -87,14 +114,20 @@ function take(run: PaperRun, what: Change): void {
     what.type === "edit"
       ? edited(before, new Set(what.steps.map(at)))
       : what.type === "rename"
-        ? renamed(before, at(what.step))
-        : (without(before, at(what.step)) ?? before);
+        ? renamed(before, nameable(before, what.step))
+        : (without(before, at(what.step), run.world) ?? before);
   const dangling = inner.some(({ needs }) =>
     needs.some((path) => !base.steps.concat(inner).some((step) => step.path === path)),
   );
   const plan = dangling ? state.planned.plan : { ...base, steps: [...base.steps, ...inner] };
   const diff = diffPlans(state.planned.plan, plan);
   if (diff.renamed.some(({ to }) => state.steps[to] !== undefined)) return;
+  // The code that plans expansions knows the new name too.
+  for (const { from, to } of diff.renamed) {
+    const expansions = JSON.stringify(run.world.expansions ?? {}).replaceAll(`"${from}"`, `"${to}"`);
+    const { [from]: fates = ["made"] as const, ...others } = run.world.fates ?? {};
+    run.world = { ...run.world, expansions: JSON.parse(expansions), fates: { ...others, [to]: fates } };
+  }
   const expanded = Object.fromEntries(
     Object.values(state.steps).flatMap(({ path, expanded: refs }) => (refs === null ? [] : [[path, refs] as const])),
   );
@@ -124,8 +157,8 @@ describe("any run, changed in any way, again and again", () => {
       fc.property(randomWorld, changes, ({ world, order }, all) => {
         const run = new PaperRun(world);
         const next = cycling(order);
-        run.run(next);
         for (const one of all) {
+          go(run, one, next);
           take(run, one);
           expect(run.run(next)).toBe(true);
           expect(isRunFinal(run.state.status)).toBe(true);
@@ -169,11 +202,11 @@ describe("any run, changed in any way, again and again", () => {
       fc.property(randomWorld, changes, ({ world, order }, all) => {
         const run = new PaperRun(world);
         const next = cycling(order);
-        run.run(next);
         for (const one of all) {
+          go(run, one, next);
           take(run, one);
-          run.run(next);
         }
+        run.run(next);
         for (let length = 1; length <= run.events.length; length += 1 + Math.floor(length / 40)) {
           const state = fold(run.events.slice(0, length))!;
           expect(tables.run.states.has(state.status)).toBe(true);
