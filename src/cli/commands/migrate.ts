@@ -73,7 +73,7 @@ interface Work {
 async function migrated({ context, path, catalog, map, ground }: Work): Promise<Migration> {
   const { estimateMigration, migrateV2File, questionsOf, sampleInput } = await import("../../index.ts");
   refuseUnknown(map, catalog);
-  const first = await migrateV2File(path, { catalog, map });
+  const first = await migrateV2File(path, { catalog, map }).catch(refuseUnreadable);
   const voices = await voicesFor(first.report, ground);
   const hasVoices = Object.keys(voices).length > 0;
   const withVoices = hasVoices ? await migrateV2File(path, { catalog, map, voices }) : first;
@@ -84,6 +84,14 @@ async function migrated({ context, path, catalog, map, ground }: Work): Promise<
     : withVoices;
   const input = await sampleInput(migration.inputs, { folder: ground.folder, voice: anyVoice(voices) });
   return estimateMigration(migration, ground.show, { service: ground.name, input });
+}
+
+function refuseUnreadable(error: Error & { readonly code?: unknown }): never {
+  if (error.code !== "V2_FILE") throw error;
+  throw new CliError("USAGE", visible(error.message), {
+    next: "showrunner migrate V2-FILE --out FOLDER",
+    cause: error,
+  });
 }
 
 type Voices = { readonly [model: string]: readonly { readonly id: string; readonly name: string | null }[] };

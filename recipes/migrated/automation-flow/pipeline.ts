@@ -1,0 +1,35 @@
+import { file, pipeline } from "showrunner";
+import { z } from "zod";
+import { models } from "../../models.ts";
+
+/** Migrated from v2: 2 bodies, 2 jobs. What became of every field is in report.md. */
+export default pipeline("automation-flow", {
+  input: z.object({
+    // filled in by the flow in text
+    firstName: z.string().min(1),
+    // v2 voice 9f0f2d8e-5a1b-4c6d-8e7f-1a2b3c4d5e6f; first used by node "Generate greeting"
+    voice: z.string().min(1),
+    // the v2 asset "host.png"; first used by node "Generate clip", start_keyframe_id
+    host: file("image"),
+  }),
+  build({ input, job, upload }) {
+    const host = upload("host", input.host);
+    // To decide: voice_id: v2 voice 9f0f2d8e-5a1b-4c6d-8e7f-1a2b3c4d5e6f is not known to v3: choose one of speech-1
+    const greeting = job("greeting", models.speech, {
+      text: `Welcome, ${input.firstName}. It is good to have you here.`,
+      voice_id: input.voice,
+      stability: 0.75,
+      speed: 1,
+      language: "en",
+    });
+    // To decide: model_slug: avatar-1 is the most similar of what can do this; confirm it, or map another
+    const clip = job("clip", models.avatar, {
+      prompt: "smiles and waves",
+      aspect_ratio: "1:1",
+      resolution: "1080p",
+      start_image: host,
+      audio: greeting,
+    });
+    return { greeting, clip };
+  },
+});

@@ -1,0 +1,95 @@
+/**
+ * Writes recipes/migrated from the v2 documents beside them, priced and verified on a local service; the test compares
+ * what is there with what this makes.
+ */
+import { readdirSync, writeFileSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import {
+  type Catalog,
+  createClient,
+  createMemoryJournal,
+  estimateMigration,
+  type Migration,
+  migrateV2File,
+  migrationFiles,
+  openShowrunner,
+  type Pipeline,
+  pullCatalog,
+  type Showrunner,
+  sampleInput,
+  verifyMigration,
+} from "../src/index.ts";
+import { startLocalService } from "../src/local-service/index.ts";
+
+export const folder = join(import.meta.dirname, "..", "recipes", "migrated");
+
+export interface MigratedRecipe {
+  readonly name: string;
+  readonly migration: Migration;
+  /** Contents of its files, by path. */
+  readonly files: { readonly [path: string]: string };
+}
+
+/** One of the local service's own voices, for what asks for one. */
+const VOICE = "voice_1f0c5f6e-0a51-4c3f-8f0e-5a1d0c9b7a01";
+
+/** What was decided about the models of a document, as `--map` takes it. */
+const MAPS: { readonly [name: string]: { readonly [v2: string]: string } } = {
+  "avatar-batch": { "google/nano-banana-pro": "image-1", "together/hedra-avatar": "avatar-1" },
+};
+
+/** Migrates, prices and runs each document. `load` gives the pipeline that the written source exports. */
+export async function migratedRecipes(
+  load: (file: string) => Promise<Pipeline | null>,
+): Promise<readonly MigratedRecipe[]> {
+  const scratch = await mkdtemp(join(tmpdir(), "migrated-recipes-"));
+  const service = await startLocalService({ renderer: "stub", balance: 1000 });
+  const client = createClient({ baseUrl: service.baseUrl, apiKey: service.apiKey });
+  const show = await openShowrunner({ client, journal: createMemoryJournal(), mediaDir: join(scratch, "media") });
+  try {
+    const catalog = await pullCatalog(client, null);
+    const names = readdirSync(folder, { withFileTypes: true }).flatMap((one) => (one.isDirectory() ? [one.name] : []));
+    const recipes: MigratedRecipe[] = [];
+    for (const name of names.sort()) recipes.push(await recipe(name, { catalog, show, scratch, load }));
+    return recipes;
+  } finally {
+    await show.close();
+    await client.close();
+    await service.close();
+    await rm(scratch, { recursive: true, force: true });
+  }
+}
+
+interface Tools {
+  readonly catalog: Catalog;
+  readonly show: Showrunner;
+  readonly scratch: string;
+  readonly load: (file: string) => Promise<Pipeline | null>;
+}
+
+async function recipe(name: string, { catalog, show, scratch, load }: Tools): Promise<MigratedRecipe> {
+  const home = join(folder, name);
+  const document = readdirSync(home).find((file) => /^v2\.jsonl?$/.test(file)) ?? "v2.json";
+  const options = { catalog, name, map: MAPS[name], modelsModule: "../../models.ts" };
+  const migrated = await migrateV2File(join(home, document), options);
+  const input = await sampleInput(migrated.inputs, { folder: scratch, voice: VOICE });
+  const priced = await estimateMigration(migrated, show, { service: "the local service", input });
+  const pipeline = (await load(join(home, "pipeline.ts"))) ?? undefined;
+  const verification = { pipeline, input, outDir: join(scratch, name), id: name };
+  const migration = await verifyMigration(priced, show, verification);
+  const { "models.ts": _models, ...files } = migrationFiles(migration, catalog);
+  return {
+    name,
+    migration,
+    files: Object.fromEntries(Object.entries(files).map(([file, text]) => [join(home, file), text])),
+  };
+}
+
+if (import.meta.main) {
+  for (const { files } of await migratedRecipes(async () => null)) {
+    for (const [path, text] of Object.entries(files)) writeFileSync(path, text);
+  }
+  console.log(`wrote ${folder}`);
+}

@@ -1,0 +1,153 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { runCli } from "../../src/cli/program.ts";
+import { writeSnapshot } from "../../src/index.ts";
+import { fakeIo } from "../cli/support/fake-io.ts";
+import { id } from "./support/migrate-one.ts";
+import { wideCatalog } from "./support/wide-catalog.ts";
+
+const batch = resolve(import.meta.dirname, "../../recipes/migrated/avatar-batch/v2.json");
+const maps = ["--map", "google/nano-banana-pro=image-1", "--map", "together/hedra-avatar=avatar-1"];
+const image = { type: "image", text_prompt: "a lighthouse" };
+
+let cwd = "";
+beforeEach(() => {
+  cwd = mkdtempSync(join(tmpdir(), "migrate-cli-"));
+});
+afterEach(() => rmSync(cwd, { recursive: true }));
+
+async function migrate(args: readonly string[], ask: ((question: string) => Promise<string>) | null = null) {
+  const { io, stdout, stderr } = fakeIo({ cwd, ask });
+  const code = await runCli(["migrate", ...args], io);
+  return { code, stdout: stdout(), stderr: stderr() };
+}
+
+function write(value: unknown, name = "v2.json"): string {
+  writeFileSync(join(cwd, name), typeof value === "string" ? value : JSON.stringify(value, null, 2));
+  return name;
+}
+
+const read = (name: string) => readFileSync(join(cwd, "out", name), "utf8");
+
+describe("showrunner migrate", () => {
+  test("writes pipeline, models and report, prices the jobs and proves the source on a local service", async () => {
+    const { code, stdout, stderr } = await migrate([batch, "--out", "out", "--verify", ...maps]);
+    expect({ code, stderr: code === 0 ? "" : stderr }).toEqual({ code: 0, stderr: "" });
+    expect(stdout.trim().split("\n")).toEqual(["out/pipeline.ts", "out/models.ts", "out/report.json", "out/report.md"]);
+    expect(stderr).toContain("3 bodies migrated to 5 jobs");
+    expect(stderr).toContain("Price: $");
+    expect(stderr).toContain("Verified: it makes what v2 would have made.");
+    expect(stderr).toContain("Next: read out/report.md, then: showrunner plan out/pipeline.ts");
+    const report = JSON.parse(read("report.json"));
+    expect(report.verification).toMatchObject({
+      ok: true,
+      expected: [
+        { kind: "image", count: 2 },
+        { kind: "video", count: 1 },
+        { kind: "voice", count: 1 },
+      ],
+    });
+    expect(read("report.md")).toContain("credits have no fixed rate");
+  });
+
+  test("writes the same bytes again, and refuses to write over what was edited", async () => {
+    await migrate([batch, "--out", "out"]);
+    const before = ["pipeline.ts", "models.ts", "report.json", "report.md"].map(read);
+    expect((await migrate([batch, "--out", "out"])).code).toBe(0);
+    expect(["pipeline.ts", "models.ts", "report.json", "report.md"].map(read)).toEqual(before);
+    expect((await migrate([batch, "--out", "out", ...maps])).code).toBe(0);
+    writeFileSync(join(cwd, "out/pipeline.ts"), `${read("pipeline.ts")}// mine\n`);
+    const refused = await migrate([batch, "--out", "out"]);
+    expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining("was edited since it was written") });
+    expect(read("pipeline.ts")).toContain("// mine");
+    expect((await migrate([batch, "--out", "out", "--force"])).code).toBe(0);
+    expect(read("pipeline.ts")).not.toContain("// mine");
+  });
+
+  test("asks a person for each open model and voice, once", async () => {
+    const speech = { type: "text_to_speech", voice_id: id(1), text: "Good evening." };
+    const asked: string[] = [];
+    const ask = async (question: string) => {
+      asked.push(question);
+      return question.startsWith("voice") ? "2" : "";
+    };
+    write([
+      { ...image, model_slug: "acme/brush" },
+      { ...image, model_slug: "acme/brush" },
+      speech,
+      { ...speech, text: "Again." },
+    ]);
+    const { code, stderr } = await migrate(["v2.json", "--out", "out"], ask);
+    expect(code).toBe(0);
+    expect(asked.map((question) => question.split(" ")[0])).toEqual(["model", "voice"]);
+    expect(stderr).toContain("2  voice_");
+    expect(read("pipeline.ts")).toContain('voice_id: "voice_2b7d9a10-6c42-4e8b-9d21-7e3f4b5c6d02"');
+    expect(JSON.parse(read("report.json")).decisions).toEqual([]);
+  });
+
+  test("ends with 3 when something is left behind, with 2 when nothing could be migrated", async () => {
+    write([image, { type: "image" }, { type: "text_to_sound", text: "wind" }]);
+    const partial = await migrate(["v2.json", "--out", "out"]);
+    expect(partial).toMatchObject({
+      code: 3,
+      stderr: expect.stringContaining("body 2 (line 6, column 3): text_prompt is required"),
+    });
+    expect(partial.stderr).toContain("1 bodies migrated to 1 jobs, 1 open, 1 problems");
+    write("<html>", "page.json");
+    const none = await migrate(["page.json", "--out", "none"]);
+    expect(none).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("the document (line 1, column 1): is HTML or XML"),
+    });
+    expect(JSON.parse(readFileSync(join(cwd, "none/report.json"), "utf8")).problems.length).toBe(1);
+  });
+
+  test("takes the models of a catalog file, and proves on a service that has them", async () => {
+    await writeSnapshot(join(cwd, "catalog.json"), wideCatalog());
+    write([
+      { type: "text_to_sound", text: "wind" },
+      {
+        type: "motion_control",
+        video_id: id(1),
+        start_keyframe_id: id(2),
+        generated_video_inputs: { text_prompt: "x" },
+      },
+      { type: "image_upscale", image_id: id(2) },
+    ]);
+    const { code, stdout, stderr } = await migrate([
+      "v2.json",
+      "--out",
+      "out",
+      "--catalog",
+      "catalog.json",
+      "--verify",
+      "--json",
+    ]);
+    expect({ code, stderr: code === 0 ? "" : stderr }).toEqual({ code: 0, stderr: "" });
+    const report = JSON.parse(stdout);
+    expect(report.verification).toMatchObject({
+      ok: true,
+      found: [
+        { kind: "image", count: 1 },
+        { kind: "video", count: 1 },
+        { kind: "audio", count: 1 },
+      ],
+    });
+    expect(report.price.service).toBe("the local service (guessed prices)");
+    expect(read("models.ts")).toContain('"sound-effects-2"');
+  });
+
+  test.each([
+    [["none.json", "--out", "out"], "does not exist"],
+    [["v2.json"], "required option '--out <dir>' not specified"],
+    [["v2.json", "--out", "out", "--map", "x"], "--map x is no mapping"],
+    [["v2.json", "--out", "out", "--map", "x=no-model"], "the catalog has no model no-model"],
+  ])("%s is wrong usage, said before anything is written", async (args, message) => {
+    write([image]);
+    const { code, stderr } = await migrate(args);
+    expect(stderr).toContain(message);
+    expect(code).toBe(2);
+  });
+});
