@@ -8,6 +8,7 @@ import {
 } from "../journal/state.ts";
 import { formatUsd } from "../money.ts";
 import type { Json, PlanStep } from "../plan/plan.ts";
+import { expiring } from "./expiry.ts";
 
 /** A run as `showrunner show --json` prints it: snake_case, dollars as decimal strings, instants as ISO-8601. */
 export interface RunReport {
@@ -32,7 +33,22 @@ export interface RunReport {
   readonly out_dir: string;
   readonly created_at: string;
   readonly finished_at: string | null;
+  /**
+   * Outputs at the service that the run is not through with, the most urgent first. One without a copy here is lost when
+   * it expires; one with a copy goes back as a free upload.
+   */
+  readonly expiring: readonly ExpiringReport[];
   readonly steps: readonly StepReport[];
+}
+
+export interface ExpiringReport {
+  readonly step: string;
+  readonly index: number;
+  readonly asset_id: string;
+  readonly expires_at: string;
+  /** Steps that are not through and use it. */
+  readonly needed_by: readonly string[];
+  readonly copied: boolean;
 }
 
 export interface StepReport {
@@ -116,6 +132,9 @@ export function runReport(state: RunState): RunReport {
     out_dir: planned.outDir,
     created_at: instant(state.createdAt)!,
     finished_at: instant(state.finishedAt),
+    expiring: expiring(state).map(({ step, index, assetId, expiresAt, neededBy, copied }) => ({
+      ...{ step, index, asset_id: assetId, expires_at: instant(expiresAt)!, needed_by: neededBy, copied },
+    })),
     steps: [...planned.plan.steps, ...state.gone].map((plan) => {
       const step = state.steps[plan.path]!;
       return {

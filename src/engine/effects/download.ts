@@ -1,6 +1,7 @@
 import { DownloadError } from "../../api/index.ts";
 import type { RunEvent } from "../../journal/events.ts";
 import { ending } from "../../run/ending.ts";
+import { RETENTION_MS } from "../../run/expiry.ts";
 import { fileExtension } from "../file-extension.ts";
 import { ownVersion } from "../own-version.ts";
 import { manifestOf } from "../provenance.ts";
@@ -10,10 +11,15 @@ import { TROUBLE_WAIT_MS, throwAccountTrouble } from "./service-trouble.ts";
 
 const PROGRESS_EVERY_MS = 250;
 
+/** Before submits (100 to 150): what is paid for comes in before anything new is asked for. */
+const FIRST = 300;
+const HOUR_MS = 3_600_000;
+
 /** Copies one output into the media store while the service still keeps it. */
 export const download: Effect<"download"> = async (command, context) => {
-  const { client, media, signal, state, priority, freshUrls } = context;
+  const { client, media, signal, state, freshUrls } = context;
   const { step, attempt, jobId, index } = command;
+  const priority = urgency(command, context);
   try {
     const target = media.tmpPath();
     const url = freshUrls.get(`${jobId} ${index}`);
@@ -36,6 +42,16 @@ export const download: Effect<"download"> = async (command, context) => {
     return { events: [], againInMs: TROUBLE_WAIT_MS };
   }
 };
+
+/** The oldest first: the service keeps outputs for 48 h only. */
+function urgency(
+  { step, attempt }: { readonly step: string; readonly attempt: number },
+  context: EffectContext,
+): number {
+  const now = context.now();
+  const completedAt = context.state.steps[step]?.attempts[attempt - 1]?.completedAt ?? now;
+  return FIRST + Math.min(RETENTION_MS, Math.max(0, now - completedAt)) / HOUR_MS;
+}
 
 /** Says a few times a second how much of an output is there; more would keep the journal busy for nobody. */
 function progressOf(step: string, { progress, now }: EffectContext) {

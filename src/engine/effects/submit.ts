@@ -9,6 +9,7 @@ import {
 import type { RunEvent } from "../../journal/events.ts";
 import type { Command } from "../../run/command.ts";
 import type { Effect, EffectContext, EffectResult } from "./effect.ts";
+import { expiredOutputs, isExpiry, readsUploads } from "./expired.ts";
 import { isPassing, journalError, TROUBLE_WAIT_MS, throwAccountTrouble } from "./service-trouble.ts";
 
 type Submit = Extract<Command, { readonly type: "submit" }>;
@@ -47,7 +48,7 @@ export const submit: Effect<"submit"> = async (command, context) => {
       if (isExpiry(error) && !renew && readsUploads(command.input)) continue;
       if ((error instanceof ConnectionError || error instanceof TimeoutError) && !error.sent) return unsent(error);
       if (error instanceof ApiError && error.status === 402) return unfunded(command, error);
-      if (isExpiry(error)) return expired(command, context, error as ApiError);
+      if (isExpiry(error)) return expired(command, context, error);
       return unsent(error);
     }
   }
@@ -116,31 +117,8 @@ function unfunded(command: Submit, error: ApiError): EffectResult {
   };
 }
 
-/** An asset it reads is gone at the service: say which, so that it is sent again from our copy, or given up. */
-function expired(command: Submit, context: EffectContext, error: ApiError): EffectResult {
-  const gone = new Set(assetIds(command.input));
-  const events: RunEvent[] = [];
-  for (const step of Object.values(context.state.steps)) {
-    const attempt = step.attempts.at(-1);
-    for (const output of attempt?.outputs ?? []) {
-      const open = output.phase === "available" || output.phase === "downloaded";
-      if (open && output.assetId !== null && gone.has(output.assetId)) {
-        events.push({ type: "output.expired", step: step.path, attempt: attempt!.n, index: output.index });
-      }
-    }
-  }
-  if (events.length === 0) return refused(command, error);
-  return { events: [...events, withdrawn(command, "expired")] };
-}
-
-function isExpiry(error: unknown): boolean {
-  return error instanceof ApiError && error.status === 400 && (error.details ?? []).some((d) => d.reason === "expired");
-}
-
-function readsUploads(input: unknown): boolean {
-  return JSON.stringify(input).includes('"source":"upload"');
-}
-
-function assetIds(input: unknown): string[] {
-  return [...JSON.stringify(input).matchAll(/"asset_id":"([^"]+)"/g)].map((match) => match[1]!);
+/** An asset it reads is gone at the service: it is sent again with our copy, or given up. */
+function expired(command: Submit, { state }: EffectContext, error: ApiError): EffectResult {
+  const gone = expiredOutputs(state, command.input, error);
+  return gone.length === 0 ? refused(command, error) : { events: [...gone, withdrawn(command, "expired")] };
 }

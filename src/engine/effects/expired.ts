@@ -1,0 +1,50 @@
+import { ApiError } from "../../api/index.ts";
+import type { RunEvent } from "../../journal/events.ts";
+import { lastAttempt, type RunState } from "../../journal/state.ts";
+import type { Json } from "../../plan/plan.ts";
+
+/** The service refused an input because media in it are gone: an upload handle that lapsed, or an asset past its 48 h. */
+export function isExpiry(error: unknown): error is ApiError {
+  return error instanceof ApiError && error.status === 400 && expiredFields(error).length > 0;
+}
+
+export function readsUploads(input: Json): boolean {
+  return JSON.stringify(input).includes('"source":"upload"');
+}
+
+/** Which outputs the service has let go of: what reads them takes our copies from then on, or cannot be made. */
+export function expiredOutputs(state: RunState, input: Json, error: ApiError): readonly RunEvent[] {
+  const named = expiredFields(error).flatMap((field) => assetIds(within(input, field)));
+  const gone = new Set(named.length > 0 ? named : assetIds(input));
+  return Object.values(state.steps).flatMap((step) => {
+    const isReused = step.outputs !== null;
+    const attempt = isReused ? 0 : (lastAttempt(step)?.n ?? 0);
+    const outputs = step.outputs ?? lastAttempt(step)?.outputs ?? [];
+    return outputs.flatMap(({ phase, assetId, index }): readonly RunEvent[] => {
+      const isOpen = phase === "available" || phase === "downloaded";
+      if (!isOpen || assetId === null || !gone.has(assetId)) return [];
+      return [{ type: "output.expired", step: step.path, attempt, index }];
+    });
+  });
+}
+
+function expiredFields({ details }: ApiError): readonly string[] {
+  return (details ?? []).flatMap(({ reason, field }) => (reason === "expired" ? [field] : []));
+}
+
+/** The part of an input that a dotted path leads to, as far as it leads: `input.images.0.asset_id`, `images[0]`. */
+function within(input: Json, field: string): Json {
+  let found = input;
+  const keys = field.match(/[^.[\]]+/g) ?? [];
+  for (const key of keys[0] === "input" ? keys.slice(1) : keys) {
+    if (typeof found !== "object" || found === null || !Object.hasOwn(found, key)) return found;
+    const next = (found as { readonly [key: string]: Json })[key]!;
+    if (typeof next !== "object") return found;
+    found = next;
+  }
+  return found;
+}
+
+function assetIds(input: Json): readonly string[] {
+  return [...JSON.stringify(input).matchAll(/"asset_id":"([^"]+)"/g)].map((match) => match[1]!);
+}

@@ -1,0 +1,95 @@
+import { isRunFinal, isStepFinal, lastAttempt, outputsOf, type RunState, type StepState } from "../journal/state.ts";
+import { referencesOf } from "../plan/index.ts";
+import type { PlanStep, Reference } from "../plan/plan.ts";
+import { type Made, referenced } from "./resolve.ts";
+
+type Ref = Reference["$ref"];
+
+/** How long the service keeps an output after its job completed, milliseconds. */
+export const RETENTION_MS = 48 * 3_600_000;
+
+/** An output at the service that its run is not through with. */
+export interface Expiring {
+  readonly step: string;
+  readonly index: number;
+  readonly assetId: string;
+  /** Epoch milliseconds. */
+  readonly expiresAt: number;
+  /** Steps that are not through and use it. */
+  readonly neededBy: readonly string[];
+  /** True: a copy is here, and goes back as a free upload when the asset is gone. */
+  readonly copied: boolean;
+}
+
+/** What a run still needs of the service's storage, the most urgent first; a run that is through needs nothing. */
+export function expiring(state: RunState): readonly Expiring[] {
+  if (isRunFinal(state.status)) return [];
+  const users = usersOf(state);
+  const found = state.planned.plan.steps.flatMap((plan) => outputsAtService(state, plan, users));
+  return found.sort((a, b) => a.expiresAt - b.expiresAt);
+}
+
+function outputsAtService(
+  state: RunState,
+  plan: PlanStep,
+  users: ReadonlyMap<string, readonly string[]>,
+): readonly Expiring[] {
+  if (plan.kind !== "job") return [];
+  const step = state.steps[plan.path]!;
+  const expiresAt = expiryOf(step);
+  if (expiresAt === null) return [];
+  return outputsOf(step).flatMap(({ index, assetId, phase, copy }): readonly Expiring[] => {
+    if (assetId === null || (phase !== "available" && phase !== "downloaded")) return [];
+    const neededBy = users.get(`${plan.path} ${index}`) ?? [];
+    const copied = copy !== null;
+    const isWanted = neededBy.length > 0 || (plan.policy.keep && !copied);
+    return isWanted ? [{ step: plan.path, index, assetId, expiresAt, neededBy, copied }] : [];
+  });
+}
+
+/** When the service lets go of what a step made; null while it has made nothing. */
+export function expiryOf(step: StepState): number | null {
+  const completedAt = lastAttempt(step)?.completedAt ?? null;
+  return completedAt === null ? null : completedAt + RETENTION_MS;
+}
+
+/** Steps that are not through, by the outputs that they use. */
+function usersOf(state: RunState): ReadonlyMap<string, readonly string[]> {
+  const users = new Map<string, string[]>();
+  for (const plan of state.planned.plan.steps) {
+    if (isStepFinal(state.steps[plan.path]!.status)) continue;
+    const used = usedBy(plan).flatMap((ref) => madeFor(state, ref));
+    for (const { step, output } of used) {
+      const key = `${step} ${output.index}`;
+      users.set(key, [...(users.get(key) ?? []), plan.path]);
+    }
+  }
+  return users;
+}
+
+/** What a reference takes; while nobody has chosen, all that there is to choose from. */
+function madeFor(state: RunState, ref: Ref): readonly Made[] {
+  if (ref.as !== "asset") return [];
+  const plan = state.planned.plan.steps.find(({ path }) => path === ref.step);
+  const isOpen = (plan?.kind === "approve" || plan?.kind === "pick") && state.steps[ref.step]?.chosen === null;
+  return isOpen ? usedBy(plan).flatMap((shown) => madeFor(state, shown)) : referenced(state, ref);
+}
+
+function usedBy(plan: PlanStep): readonly Ref[] {
+  switch (plan.kind) {
+    case "job":
+    case "chat":
+    case "task":
+      return referencesOf(plan.input);
+    case "approve":
+      return plan.shows.map(({ $ref }) => $ref);
+    case "pick":
+      return plan.among.map(({ $ref }) => $ref);
+    case "expand":
+      return [plan.on.$ref];
+    case "upload":
+      return [];
+    default:
+      return plan satisfies never;
+  }
+}

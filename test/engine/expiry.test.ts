@@ -1,0 +1,151 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeEach, describe, expect, test } from "vitest";
+import { z } from "zod";
+import { models } from "../../recipes/models.ts";
+import { type Client, createMemoryJournal, openShowrunner, pipeline, type RunResult } from "../../src/index.ts";
+import { type LocalService, startLocalService } from "../../src/local-service/index.ts";
+import { builtInCatalog } from "../support/built-in-catalog.ts";
+import { PaperService } from "../support/paper-service.ts";
+import { during } from "../support/paper-show.ts";
+import { SimulatedClock } from "../support/simulated-clock.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "expiry-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+const faceMicros = 20_000;
+
+/** A picture that a person looks at before two more are made from it. */
+function gated(keep: boolean) {
+  return pipeline(keep ? "gated" : "gated-without-copy", {
+    input: z.object({}),
+    build({ job, approve }) {
+      const face = job("face", models.image, { prompt: "a face" }, { keep });
+      const chosen = approve("look", face);
+      const poster = job("poster", models.image, { prompt: "a poster", images: [chosen] });
+      const card = job("card", models.image, { prompt: "a card", images: [face] });
+      return { poster, card };
+    },
+  });
+}
+
+describe("An approval that takes longer than the service keeps what it shows", () => {
+  let service: LocalService;
+
+  beforeEach(async () => {
+    service = await startLocalService({ renderer: "stub", rateLimit: { requests: 1e6, windowMs: 60_000 } });
+  });
+  afterEach(() => service.close());
+
+  const open = (name: string) =>
+    openShowrunner({ baseUrl: service.baseUrl, apiKey: service.apiKey, journal: join(folder, name, "journal.db") });
+
+  /** Up to the approval, then more than 48 hours. */
+  async function waitTooLong(name: string, keep: boolean): Promise<RunResult> {
+    const show = await open(name);
+    const run = await show.run(gated(keep), {}, { id: "x", outDir: join(folder, name, "out"), concurrency: 1 });
+    const paused = await run.result();
+    await show.close();
+    expect(paused.pause?.reason).toBe("approval");
+    await service.clock.advance(49 * hourMs);
+    return paused;
+  }
+
+  test("is healed from the copy: uploaded again for free, once, and nothing is paid again", async () => {
+    const paused = await waitTooLong("copied", true);
+    const completedAt = Date.parse(paused.report.steps[0]?.finished_at ?? "");
+    expect(paused.report.expiring).toMatchObject([
+      { step: "face", index: 0, needed_by: ["look", "poster"], copied: true },
+    ]);
+    const { expires_at } = paused.report.expiring[0]!;
+    expect(Math.abs(Date.parse(expires_at) - completedAt - 48 * hourMs)).toBeLessThan(hourMs);
+    const before = service.stats();
+
+    const show = await open("copied");
+    await show.approve("x", "look");
+    const done = await (await show.resume("x")).result();
+    const uploads = before.requests["POST /files"]?.["201"] ?? 0;
+    expect(done.status).toBe("succeeded");
+    expect(service.stats().jobs_created).toBe(3);
+    // The poster costs what the card did, and is all that is charged after the wait.
+    expect(service.stats().charged_micros).toBe(2 * before.charged_micros - faceMicros);
+    expect(service.stats().requests["POST /files"]?.["201"]).toBe(uploads + 1);
+    expect(done.report.steps.map(({ attempts }) => attempts.length)).toEqual([1, 0, 1, 1]);
+    expect(done.report.expiring).toEqual([]);
+    const events: string[] = [];
+    for await (const { event } of show.events("x")) events.push(event.type);
+    expect(events).toContain("output.expired");
+    await show.close();
+  });
+
+  test("leaves out what needs it when no copy was kept, which was said before; nothing is paid again", async () => {
+    const paused = await waitTooLong("uncopied", false);
+    expect(paused.report.expiring).toMatchObject([{ step: "face", needed_by: ["look", "poster"], copied: false }]);
+    const charged = service.stats().charged_micros;
+    const show = await open("uncopied");
+    await show.approve("x", "look");
+    const done = await (await show.resume("x")).result();
+    expect(done.status).toBe("partial");
+    const poster = done.report.steps.find(({ path }) => path === "poster");
+    expect(poster).toMatchObject({ status: "skipped", attempts: [] });
+    expect(poster?.reason).toContain("expired");
+    expect(service.stats().charged_micros).toBe(charged);
+    await show.close();
+  });
+});
+
+describe("Outputs that are not here yet", () => {
+  const three = pipeline("three", {
+    input: z.object({}),
+    build({ job }) {
+      const all = ["a", "b", "c"].map((name) => job(name, models.image, { prompt: name }));
+      return { next: job("next", models.image, { prompt: "next", images: all }), all };
+    },
+  });
+
+  test("are fetched before anything new is asked for, the oldest first", async () => {
+    const clock = new SimulatedClock();
+    let made = 0;
+    // Each takes ten minutes longer than the one before, so that their outputs have different ages.
+    const sleep = () => new Promise<void>((resolve) => void clock.setTimer(++made * 10 * minuteMs, resolve));
+    const paper = new PaperService({ catalog: builtInCatalog(), sleep });
+    const journal = createMemoryJournal({ now: () => clock.now() });
+    const client = paper.client();
+    let full = true;
+    const priorities: { readonly what: string; readonly priority: number }[] = [];
+    const download: Client["download"] = (source, path, options) => {
+      if (full) return Promise.reject(new Error("the network is down"));
+      priorities.push({ what: JSON.stringify(source), priority: options?.priority ?? 0 });
+      return client.download(source, path, options);
+    };
+    const submit: Client["submit"] = (request, options) => {
+      priorities.push({ what: "submit", priority: options?.priority ?? 0 });
+      return client.submit(request, options);
+    };
+    const show = await openShowrunner({
+      client: { ...client, download, submit },
+      ...{ journal, clock, mediaDir: join(folder, "three") },
+    });
+    const run = await show.run(three, {}, { id: "x", outDir: join(folder, "three-out"), concurrency: 3 });
+    clock.setTimer(25 * minuteMs, () => void run.stop());
+    const stopped = await during(clock, run.result());
+    expect(stopped.pause?.reason).toBe("stopped");
+    // A stop fetches nothing: what is only at the service is listed, the first to go first.
+    const waiting = stopped.report.expiring.filter(({ copied }) => !copied);
+    expect(waiting.length).toBe(2);
+    expect([...waiting].sort((a, b) => (a.expires_at < b.expires_at ? -1 : 1))).toEqual(waiting);
+
+    full = false;
+    priorities.length = 0;
+    const done = await during(clock, (await show.resume("x")).result());
+    expect(done.status).toBe("succeeded");
+    const submits = priorities.filter(({ what }) => what === "submit").map(({ priority }) => priority);
+    const downloads = priorities.filter(({ what }) => what !== "submit").map(({ priority }) => priority);
+    expect(downloads.length).toBe(4);
+    expect(Math.min(...downloads)).toBeGreaterThan(Math.max(...submits));
+    expect(downloads[0]).not.toBe(downloads[1]);
+  });
+});
