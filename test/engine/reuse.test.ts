@@ -1,14 +1,16 @@
-import { readdirSync, readFileSync, rmSync } from "node:fs";
+import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../recipes/models.ts";
+import { placeholder } from "../../src/engine/placeholders.ts";
 import { type Pipeline, pipeline, type RunOptions, type RunResult } from "../../src/index.ts";
 import { builtInCatalog } from "../support/built-in-catalog.ts";
 import { Mortal } from "../support/mortal.ts";
-import { PaperService } from "../support/paper-service.ts";
+import { apiError, PaperService } from "../support/paper-service.ts";
 import { during, openPaperShow, type PaperShow } from "../support/paper-show.ts";
+import { everyKind, localCalls, STORY } from "./fixtures/every-kind.ts";
 
 /** a → b → d, and c beside them; b can be asked for otherwise. */
 const input = z.object({ a: z.string().default("a"), b: z.string().default("b"), c: z.string().default("c") });
@@ -237,4 +239,71 @@ test("exactly those steps are made whose request, or what they take in, is not t
     ),
     { numRuns: 8 },
   );
+});
+
+describe("of every kind of step, a second run", () => {
+  /** Decides whatever the run waits for. */
+  async function decided(world: PaperShow, id: string, options: RunOptions): Promise<RunResult> {
+    const sample = join(world.mediaDir, "..", "sample.wav");
+    writeFileSync(sample, placeholder("audio", { durationMs: 50 })!);
+    let result = await run(world, everyKind, { sample }, { id, ...options });
+    while (result.status === "paused" && result.pause?.reason === "approval") {
+      const waiting = result.report.steps.filter(({ kind, status }) => kind === "approve" && status === "running");
+      for (const { path } of waiting) await world.show.approve(id, path, path === "lead" ? { pick: 0 } : {});
+      const again = await world.show.resume(id, { pipeline: everyKind });
+      result = await during(world.clock, again.result());
+    }
+    return result;
+  }
+
+  test("makes nothing, asks no chat model, calls no function that made something, and has the same files", async () => {
+    const world = await openPaperShow({ says: () => STORY });
+    const first = await decided(world, "one", {});
+    expect(first.status).toBe("succeeded");
+    const { jobs, chats } = world.paper;
+    const before = { jobs: jobs.size, chats: chats.size };
+    localCalls.counts.clear();
+    const second = await decided(world, "two", { reuse: true });
+    expect(second.status).toBe("succeeded");
+    expect({ jobs: jobs.size, chats: chats.size }).toEqual(before);
+    expect(second.cost.micros).toBe(0);
+    // A choice is made in every run; tasks are not repeated.
+    expect([...localCalls.counts.keys()]).toEqual(["look/pick"]);
+    const files = (result: RunResult) =>
+      result.report.steps.flatMap(({ outputs }) =>
+        outputs.flatMap(({ file, sha256 }) => (file ? [[file, sha256]] : [])),
+      );
+    expect(files(second)).toEqual(files(first));
+    for (const step of second.report.steps) {
+      const isMade = ["job", "chat", "task"].includes(step.kind) && step.status === "succeeded";
+      expect(step.reused_from?.run ?? null, step.path).toBe(isMade ? "one" : null);
+    }
+  });
+});
+
+test("what was taken over and is to be made again is made again", async () => {
+  const world = await openPaperShow();
+  await run(world, chain, {}, { id: "one" });
+  await run(world, chain, {}, { id: "two", reuse: true });
+  const again = await during(world.clock, world.show.resume("two", { rerun: ["b"] }));
+  const result = await during(world.clock, again.result());
+  expect(result.status).toBe("succeeded");
+  // b, and only b: its result is the same on paper, so that what uses it still stands.
+  expect(world.paper.jobs.size).toBe(5);
+  expect(result.report.steps.map(({ reused_from }) => reused_from?.run ?? null)).toEqual(["one", null, "one", "one"]);
+});
+
+test("an asset that is gone sooner than expected goes back from its copy", async () => {
+  let isGone = false;
+  const details = [{ field: "input.images[0]", reason: "expired", message: "gone", allowed: null }];
+  const world = await openPaperShow({
+    refuses: (_, asked) =>
+      isGone && JSON.stringify(asked).includes("asset_") ? apiError(400, "INVALID_ARGUMENT", { details }) : null,
+  });
+  await run(world, chain, {}, { id: "one" });
+  isGone = true;
+  const result = await run(world, chain, { b: "another" }, { id: "two", reuse: true });
+  expect(result.report.steps.slice(0, 2).map(({ status }) => status)).toEqual(["succeeded", "succeeded"]);
+  const [a] = result.report.steps;
+  expect(a).toMatchObject({ reused_from: { run: "one" }, outputs: [{ status: "EXPIRED" }] });
 });
