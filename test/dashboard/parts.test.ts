@@ -145,6 +145,14 @@ describe("the graph", () => {
     }
   });
 
+  test("keeps steps that are tied to the same others in the order of the plan", () => {
+    const takes = ["one", "two", "three", "four"];
+    const nodes = [...takes, "pick"].map((key) => ({ key, width: 196, height: 162 }));
+    const drawing = draw({ nodes, arrows: takes.map((take) => [take, "pick"] as const), direction: "LR" });
+    const byHeight = takes.toSorted((a, b) => drawing.nodes.get(a)!.y - drawing.nodes.get(b)!.y);
+    expect(byHeight).toEqual(takes);
+  });
+
   test("is walked with the arrow keys: along the arrows, and to the nearest beside", () => {
     const nodes = ["a", "b", "c", "d"].map((key) => ({ key, width: 100, height: 50 }));
     const drawing = draw({

@@ -19,7 +19,7 @@ interface Props {
 const SMALLEST = 0.2;
 const LARGEST = 1.6;
 /** Below this, names cannot be read: better to scroll. */
-const LEAST_FIT = 0.55;
+const LEAST_FIT = 0.7;
 const WIDE = 720;
 /** Nodes this far outside of the view are drawn already. */
 const AHEAD = 300;

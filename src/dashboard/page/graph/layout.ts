@@ -59,6 +59,9 @@ function careful({ nodes, arrows, direction }: Sketch): Drawing {
     const { x = 0, y = 0 } = graph.node(key) as Partial<Point>;
     placed.set(key, { key, x: x - width / 2, y: y - height / 2, width, height });
   }
+  const isLong = ([from, to]: readonly [string, string]) =>
+    ((graph.edge(from, to) as { readonly points?: readonly Point[] }).points ?? []).length > 3;
+  putInOrder(placed, { nodes, arrows, direction }, new Set(arrows.filter(isLong).flat()));
   const drawn = arrows.map(([from, to]) => {
     const { points = [] } = graph.edge(from, to) as { readonly points?: readonly Point[] };
     const [first, last] = straight(placed.get(from)!, placed.get(to)!, direction === "LR");
@@ -66,6 +69,34 @@ function careful({ nodes, arrows, direction }: Sketch): Drawing {
     return { from, to, points: points.length > 3 ? [first, ...points.slice(1, -1), last] : [first, last] };
   });
   return { nodes: placed, arrows: drawn, ...extent(placed) };
+}
+
+/**
+ * Nodes side by side that are tied to the very same others may change places freely: they take the order of the plan.
+ * Those with arrows that go around something stay where they are.
+ */
+function putInOrder(
+  placed: Map<string, Placed>,
+  { nodes, arrows, direction }: Sketch,
+  fixed: ReadonlySet<string>,
+): void {
+  const ties = new Map<string, string[]>();
+  for (const [from, to] of arrows) {
+    ties.set(from, [...(ties.get(from) ?? []), `>${to}`]);
+    ties.set(to, [...(ties.get(to) ?? []), `<${from}`]);
+  }
+  const alike = new Map<string, Placed[]>();
+  for (const { key, width, height } of nodes) {
+    if (fixed.has(key)) continue;
+    const place = placed.get(key)!;
+    const rank = Math.round(direction === "LR" ? place.x : place.y);
+    const kind = `${rank} ${width} ${height} ${(ties.get(key) ?? []).sort().join()}`;
+    alike.set(kind, [...(alike.get(kind) ?? []), place]);
+  }
+  for (const group of alike.values()) {
+    const slots = group.map(({ x, y }) => ({ x, y })).sort((a, b) => a.y - b.y || a.x - b.x);
+    for (const [index, place] of group.entries()) placed.set(place.key, { ...place, ...slots[index]! });
+  }
 }
 
 /** Columns by how deep a step lies, in the order of the plan. */

@@ -33,7 +33,7 @@ export function RunHeader({ model, onOpen }: { readonly model: RunModel; readonl
           {canResume(head) && (
             <button
               type="button"
-              class={head.status === "paused" ? "button primary" : "button"}
+              class={head.pause !== null && head.pause.reason !== "approval" ? "button primary" : "button"}
               onClick={() => ask("resume")}
             >
               Resume…
@@ -87,7 +87,7 @@ function Facts({ model }: { readonly model: RunModel }) {
         </b>
         <StepBar counts={head.counts} />
       </Fact>
-      <Fact name={isMoving ? "Running for" : "Took"} hint={dateTime(began)}>
+      <Fact name={isMoving ? "Running for" : head.finishedAt === null ? "Ran for" : "Took"} hint={dateTime(began)}>
         <b>{span((head.finishedAt ?? (isMoving ? now : head.updatedAt)) - began)}</b>
       </Fact>
       {isMoving && due > now && (
@@ -125,7 +125,7 @@ function Banner({ model, onOpen, onFunds }: BannerProps) {
   const failed = steps.filter(({ status }) => status === "failed");
   return (
     <div class="notes">
-      {head.pause !== null && (
+      {head.pause !== null && !(head.pause.reason === "approval" && decisions.length > 0) && (
         <div class="note ask">
           <strong>{pauseTitles[head.pause.reason] ?? "Paused"}</strong>
           <div>{head.pause.message}</div>

@@ -14,8 +14,10 @@ export function Panel({ title, note, onClose, children }: Props) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
     const opener = document.activeElement;
+    const restore = coverRest();
     heading.current?.focus({ preventScroll: true });
     return () => {
+      restore();
       if (opener instanceof HTMLElement && opener.isConnected) opener.focus({ preventScroll: true });
     };
   }, []);
@@ -33,4 +35,14 @@ export function Panel({ title, note, onClose, children }: Props) {
       <div class="inside">{children}</div>
     </aside>
   );
+}
+
+/** On a phone the panel covers everything else: nothing of that can be reached until it closes. */
+function coverRest(): () => void {
+  if (!matchMedia("(max-width: 760px)").matches) return () => {};
+  const covered = [...document.querySelectorAll<HTMLElement>(".top, .run-head, .tabs, .view")];
+  for (const element of covered) element.inert = true;
+  return () => {
+    for (const element of covered) element.inert = false;
+  };
 }
