@@ -24,7 +24,7 @@ export interface Remake {
   readonly committedMicros: number;
   /** The run's budget, micro-dollars; null without one. */
   readonly budgetMicros: number | null;
-  /** Stale steps whose paid jobs are at the service now: they are seen through before anything is made again. */
+  /** Stale and gone steps whose paid jobs are at the service now: they are seen through before anything else. */
   readonly seenThroughFirst: readonly string[];
 }
 
@@ -82,7 +82,9 @@ export async function driftFrom(state: RunState, again: Replanning, planner: Pla
   const { plan, diff } = again;
   const remake = await remakeOf(state, { plan, roots: changedRoots(diff) }, planner);
   const problems = [...nameProblems(state, plan, diff), ...remake.problems];
-  return { ...diff, ...remake, problems, isSame: isSamePlan(state.planned.plan, plan, diff) };
+  const leaving = diff.removed.filter((path) => !isQuiet(state.steps[path]!));
+  const seenThroughFirst = [...remake.seenThroughFirst, ...leaving];
+  return { ...diff, ...remake, problems, seenThroughFirst, isSame: isSamePlan(state.planned.plan, plan, diff) };
 }
 
 /** Changed and new steps, with why they are made again. */

@@ -214,3 +214,89 @@ describe("resuming with changed code", () => {
     expect(result.drift?.problems[0]?.code).toBe("unknown-model");
   });
 });
+
+describe("changes while jobs are at the service", () => {
+  /** A run that is stopped once its first two jobs are accepted; each takes a minute. */
+  async function stoppedHalfway() {
+    const sleeps: (() => void)[] = [];
+    const world = await openPaperShow({ sleep: () => new Promise((resolve) => void sleeps.push(resolve)) });
+    const { show, clock, outDir } = world;
+    const run = await during(clock, show.run(film(), {}, { id: "x", outDir }));
+    for await (const update of run.events()) if (!("type" in update) && update.event.type === "job.started") break;
+    await during(clock, run.stop());
+    expect((await show.show("x")).status).toBe("paused");
+    sleeps.splice(0);
+    const releaseEvery = (ms: number) => {
+      clock.setTimer(ms, () => {
+        for (const wake of sleeps.splice(0)) wake();
+        releaseEvery(ms);
+      });
+    };
+    return { ...world, releaseEvery, sleeps };
+  }
+
+  test("see the paid jobs through first: their results are kept and listed, and nothing is lost", async () => {
+    const { show, clock, paper, releaseEvery, sleeps } = await stoppedHalfway();
+    expect(paper.jobs.size).toBe(2);
+    // The face changes while it is made, and the jingle is gone while it is made.
+    const other = pipeline("film", {
+      input: nothing,
+      build: ({ job }) => ({ face: job("face", models.image, { prompt: "another face" }) }),
+    });
+    const drift = await during(clock, show.drift("x", other));
+    expect(drift).toMatchObject({
+      stale: ["face"],
+      removed: ["poster", "film", "jingle"],
+      seenThroughFirst: ["face", "jingle"],
+    });
+    const run = await during(clock, show.resume("x", { pipeline: other, acceptChanges: true }));
+    const ending = run.result();
+    const seen: string[] = [];
+    const watching = (async () => {
+      for await (const update of run.events()) if (!("type" in update)) seen.push(update.event.type);
+    })();
+    while (sleeps.length < 2) await clock.advance(250);
+    expect((await show.show("x")).pause?.reason).toBe("drift");
+    expect(seen).not.toContain("run.replanned");
+    releaseEvery(60_000);
+    const result = await during(clock, ending);
+    await watching;
+    expect(result.status).toBe("succeeded");
+    expect(paper.jobs.size).toBe(3);
+    expect(attempts(result.report)).toEqual({
+      face: ["1: 0.10", "2: 0.10"],
+      poster: [],
+      film: [],
+      jingle: ["1: 0.10"],
+    });
+    const jingle = result.report.steps.find(({ path }) => path === "jingle")!;
+    expect(jingle).toMatchObject({ gone: true, outputs: [{ sha256: expect.any(String) }] });
+    expect(seen.indexOf("run.replanned")).toBeGreaterThan(
+      seen.lastIndexOf("job.completed", seen.indexOf("run.replanned")),
+    );
+  });
+
+  test("interrupted meanwhile, the run rests where it was, and taking the changes up again goes on from there", async () => {
+    const { show, clock, paper, releaseEvery, sleeps } = await stoppedHalfway();
+    const changed = film({ noJingle: true });
+    const first = await during(clock, show.resume("x", { pipeline: changed, acceptChanges: true }));
+    while (sleeps.length < 2) await clock.advance(250);
+    await during(clock, first.stop());
+    const rests = await first.result();
+    expect(rests).toMatchObject({ status: "paused", pause: { reason: "stopped" } });
+    expect(rests.stillRunning.map(({ step }) => step).toSorted()).toEqual(["face", "jingle"]);
+    sleeps.splice(0);
+    const again = await during(clock, show.resume("x", { pipeline: changed, acceptChanges: true }));
+    const ending = again.result();
+    releaseEvery(10_000);
+    const result = await during(clock, ending);
+    expect(result.status).toBe("succeeded");
+    expect(attempts(result.report)).toEqual({
+      face: ["1: 0.10"],
+      poster: ["1: 0.10"],
+      film: ["1: 0.10"],
+      jingle: ["1: 0.10"],
+    });
+    expect(paper.jobs.size).toBe(4);
+  });
+});
