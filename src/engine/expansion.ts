@@ -47,7 +47,9 @@ export async function expandPlan(
   if (!made.ok) return made;
   const groups = { ...plan.groups, ...made.groups };
   const quote = await price({ ...plan, groups, steps: [...plan.steps, ...made.steps] }, made.steps);
-  const problems = [...quote.problems, ...tooDear(step, quote)];
+  // Of its own maximum, what it may cost says more than what it costs at least.
+  const found = quote.problems.filter(({ code, step: path }) => code !== "over-max-cost" || path !== step.path);
+  const problems = [...found, ...tooDear(step, quote)];
   return problems.length === 0 ? { ...made, prices: quote.prices } : { ok: false, problems };
 }
 

@@ -11,7 +11,7 @@ import type { Outlook } from "./outlook.ts";
 import { expectedMs, isKnown, type PastDurations } from "./past-durations.ts";
 import { type ExpiryRisk, prospectsOf, type RequestForecast } from "./prospects.ts";
 import { standIn } from "./stand-in.ts";
-import { total } from "./totals.ts";
+import { groupProblems, total } from "./totals.ts";
 
 /** The price of one step. */
 export interface StepPrice {
@@ -111,6 +111,7 @@ export async function pricePlan(plan: Plan, pricing: Pricing, only: readonly Pla
   // A step that the service refused has no price for that reason.
   const refused = new Set(problems.map(({ step }) => step));
   problems.push(...priceProblems(only, prices).filter(({ step }) => !refused.has(step)));
+  problems.push(...groupProblems({ ...plan, steps: only }, prices));
   const critical = criticalPath(plan, (step) => expectedMs(step, pricing.past));
   const isForeseen = critical.path.every((path) => isKnown(steps.get(path)!, pricing.past));
   return {

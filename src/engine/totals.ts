@@ -1,4 +1,5 @@
-import type { Plan } from "../plan/plan.ts";
+import { formatUsd } from "../money.ts";
+import type { Plan, Problem } from "../plan/plan.ts";
 import type { StepPrice } from "./quote.ts";
 
 /** Micro-dollars. `max` is null when something has neither a price nor a maximum. */
@@ -7,11 +8,29 @@ export interface Total {
   readonly max: number | null;
 }
 
+type Priced = Pick<Plan, "steps" | "groups">;
+
 /**
  * What all of it costs together: at least what surely runs, at most everything, and of a part with a budget of its own
  * no more than that.
  */
-export function total(plan: Pick<Plan, "steps" | "groups">, prices: readonly StepPrice[]): Total {
+export function total(plan: Priced, prices: readonly StepPrice[]): Total {
+  return sumsOf(plan, prices).get("")!;
+}
+
+/** Parts that surely cost more than they may. */
+export function groupProblems(plan: Priced, prices: readonly StepPrice[]): readonly Problem[] {
+  const sums = sumsOf(plan, prices);
+  return Object.entries(plan.groups ?? {}).flatMap(([prefix, { maxCostMicros }]): readonly Problem[] => {
+    const { min } = sums.get(prefix)!;
+    if (min <= maxCostMicros) return [];
+    const message = `its steps cost at least ${formatUsd(min)} USD, more than its maxCost of ${formatUsd(maxCostMicros)} USD`;
+    return [{ code: "over-max-cost", step: prefix, field: null, message }];
+  });
+}
+
+/** Sums by the part that steps belong to, what lies in a part of it included; `""` is the whole plan. */
+function sumsOf(plan: Priced, prices: readonly StepPrice[]): ReadonlyMap<string, Total> {
   const certain = certainSteps(plan);
   const groups = plan.groups ?? {};
   // The longest prefixes first: a part is summed up before the part that holds it.
@@ -30,7 +49,7 @@ export function total(plan: Pick<Plan, "steps" | "groups">, prices: readonly Ste
     const { maxCostMicros } = groups[prefix]!;
     add(prefix, { min: Math.min(min, maxCostMicros), max: Math.min(max ?? maxCostMicros, maxCostMicros) });
   }
-  return sums.get("")!;
+  return sums;
 }
 
 /** Steps that run whatever the values are: no condition on them or on what they need. */
