@@ -105,9 +105,10 @@ export class EmbeddedShowrunner implements Showrunner {
     return made.ok ? { ok: true as const, plan: made.plan } : made;
   }
 
-  async quote(pipeline: Pipeline, input: unknown, { maxUnquoted, profile, reuse }: QuoteOptions = {}): Promise<Quote> {
+  async quote(pipeline: Pipeline, input: unknown, options: QuoteOptions = {}): Promise<Quote> {
+    const { maxUnquoted, profile, reuse, concurrency } = options;
     const maxUnquotedMicros = usdOption("maxUnquoted", maxUnquoted);
-    return this.#planner.quote(pipeline, input, { maxUnquotedMicros, profile, reuse });
+    return this.#planner.quote(pipeline, input, { maxUnquotedMicros, profile, reuse, limits: limitsOf(concurrency) });
   }
 
   async run<S extends z.ZodType, R extends Returns>(

@@ -100,10 +100,10 @@ export class Planner {
   async quote(
     pipeline: Pipeline,
     input: unknown,
-    { maxUnquotedMicros, profile, reuse }: PricingOptions & { readonly profile?: string | undefined },
+    { profile, ...pricing }: PricingOptions & { readonly profile?: string | undefined },
   ): Promise<Quote> {
     const made = await this.plan(pipeline, input, { profile });
-    if (made.ok) return this.price(made.plan, { maxUnquotedMicros, reuse });
+    if (made.ok) return this.price(made.plan, pricing);
     return {
       ok: false,
       problems: made.problems,

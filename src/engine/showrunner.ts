@@ -82,6 +82,8 @@ export interface QuoteOptions extends PlanOptions {
   readonly maxUnquoted?: string | undefined;
   /** Prices what an earlier run made at zero; see {@link RunOptions.reuse}. Default false. */
   readonly reuse?: boolean | undefined;
+  /** Jobs at once that the forecast reckons with; see {@link RunOptions.concurrency}. Default 8. */
+  readonly concurrency?: RunOptions["concurrency"];
 }
 
 export interface CompareOptions extends QuoteOptions {
