@@ -141,6 +141,7 @@ export { jobMachine, outputMachine, runMachine, stepMachine } from "./lifecycle/
 // Carry v2 work over.
 export {
   estimateMigration,
+  type FieldEntry as MigratedField,
   type MigrateOptions,
   type Migration,
   type MigrationReport,
@@ -149,6 +150,7 @@ export {
   migrationFiles,
   type Question as MigrationQuestion,
   questionsOf,
+  ShiftSoundError,
   type ShiftSoundOptions,
   sampleInput,
   shiftSound,
@@ -174,5 +176,5 @@ export {
   planSvg,
 } from "./plan/index.ts";
 export type { JobStep, Json, Plan, PlanStep, Problem, Reference, UploadStep } from "./plan/plan.ts";
-export type { RunReport, StepReport } from "./run/report.ts";
+export type { ExpiringReport, RunReport, StepReport } from "./run/report.ts";
 export { type TimelinePhase, type TimelineSpan, timelineOf } from "./run/timeline.ts";

@@ -1,5 +1,6 @@
 import { dirname, join, resolve } from "node:path";
 import type { OpenOptions, Showrunner } from "../index.ts";
+import { checkAmount } from "./input/amount.ts";
 import type { Io } from "./io.ts";
 import type { Talk } from "./talk.ts";
 
@@ -14,15 +15,22 @@ export interface ServiceFlags {
   readonly local?: boolean | undefined;
   readonly baseUrl?: string | undefined;
   readonly journal?: string | undefined;
+  /** Of commands that may spend: see `withSpending`. */
+  readonly spendingCap?: string | undefined;
+  readonly walletFloor?: string | undefined;
 }
 
 /** Opens the journal and the service that flags and environment name, does the work, and closes them in any case. */
 export async function withShowrunner<T>(flags: ServiceFlags, work: (show: Showrunner) => Promise<T>): Promise<T> {
+  checkAmount("--spending-cap", flags.spendingCap);
+  checkAmount("--wallet-floor", flags.walletFloor);
   const { openShowrunner } = await import("../index.ts");
   const options: OpenOptions = {
     ...(flags.local && { local: true }),
     ...(flags.baseUrl !== undefined && { baseUrl: flags.baseUrl }),
     ...(flags.journal !== undefined && { journal: flags.journal }),
+    ...(flags.spendingCap !== undefined && { spendingCap: flags.spendingCap }),
+    ...(flags.walletFloor !== undefined && { walletFloor: flags.walletFloor }),
   };
   const show = await openShowrunner(options);
   try {

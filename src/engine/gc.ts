@@ -1,7 +1,7 @@
 import { stat } from "node:fs/promises";
 import { mediaOf } from "../journal/record.ts";
 import { isRunFinal, type RunStatus } from "../journal/state.ts";
-import type { JournalStore, RunRow } from "../journal/store.ts";
+import type { JournalStore, MadeRow, RunRow } from "../journal/store.ts";
 import type { MediaStore } from "./media-store.ts";
 
 export interface GcOptions {
@@ -17,8 +17,12 @@ export interface GcReport {
   readonly runs: readonly string[];
   /** Old and finished, and kept all the same: somebody works on it, or money is still held. */
   readonly kept: readonly { readonly runId: string; readonly reason: "leased" | "holds" }[];
+  /** Requests whose last result went with these runs: a later run has to make it, and pay for it, again. */
+  readonly reusable: number;
   /** Media that no run names any more. Files that runs were asked to return stay where they are. */
   readonly media: { readonly count: number; readonly sizeBytes: number };
+  /** Upload handles that had lapsed. */
+  readonly handles: number;
 }
 
 interface GcParts {
@@ -31,7 +35,10 @@ const MONTH_MS = 30 * 24 * 3_600_000;
 /** Bytes arrive before the event that names them: young files may belong to a run that is just about to say so. */
 const SETTLING_MS = 3_600_000;
 
-/** Removes old finished runs, then the media that no run names. */
+/**
+ * Removes old finished runs, then the media that no run names. What a younger run took over from an older one stays with
+ * the younger; what an old run made is not to be taken over any more.
+ */
 export async function collectGarbage(parts: GcParts, options: GcOptions = {}): Promise<GcReport> {
   const { store, media, now } = parts;
   const dryRun = options.dryRun ?? false;
@@ -39,10 +46,14 @@ export async function collectGarbage(parts: GcParts, options: GcOptions = {}): P
   const old = (await store.runs()).filter((row) => isFinished(row) && row.updatedAt < before).toReversed();
   const runs: string[] = [];
   const kept: { readonly runId: string; readonly reason: "leased" | "holds" }[] = [];
+  const made: MadeRow[] = [];
   for (const { runId } of old) {
+    const madeHere = await store.made({ runId }, Number.MAX_SAFE_INTEGER);
     const refusal = dryRun ? await holds(store, runId) : await remove(store, runId, now());
-    if (refusal === null) runs.push(runId);
-    else if (refusal !== "unknown") kept.push({ runId, reason: refusal });
+    if (refusal === null) {
+      runs.push(runId);
+      made.push(...madeHere);
+    } else if (refusal !== "unknown") kept.push({ runId, reason: refusal });
   }
   // Listed before asking which are named, so that what is named meanwhile is among the answers.
   const files = await settledFiles(media);
@@ -55,7 +66,21 @@ export async function collectGarbage(parts: GcParts, options: GcOptions = {}): P
     count += 1;
     sizeBytes += file.sizeBytes;
   }
-  return { dryRun, runs, kept, media: { count, sizeBytes } };
+  const reusable = await lostResults(store, made, new Set(runs));
+  const handles = await store.dropHandles(now(), { dryRun });
+  return { dryRun, runs, kept, reusable, media: { count, sizeBytes }, handles };
+}
+
+/** Requests whose every result goes with these runs. */
+async function lostResults(store: JournalStore, made: readonly MadeRow[], gone: ReadonlySet<string>): Promise<number> {
+  let lost = 0;
+  for (const { account, fingerprint } of new Map(
+    made.map((row) => [`${row.account} ${row.fingerprint}`, row]),
+  ).values()) {
+    const left = await store.made({ account, fingerprint }, Number.MAX_SAFE_INTEGER);
+    if (left.every(({ runId }) => gone.has(runId))) lost += 1;
+  }
+  return lost;
 }
 
 function isFinished({ status }: RunRow): boolean {

@@ -41,6 +41,14 @@ async function agedMedia({ outDir }: PaperShow) {
   return { ...media, hashes };
 }
 
+/** One upload handle that lapsed long ago, and one that did not. */
+async function keepHandles({ journal, clock }: PaperShow): Promise<void> {
+  const handle = { account: "a", url: "https://paper.test/files/x", contentType: "image/png" };
+  await journal.putHandle({ ...handle, sha256: "lapsed", expiresAt: clock.now() + 1 });
+  await journal.putHandle({ ...handle, sha256: "lasting", expiresAt: clock.now() + DAY_MS });
+  await clock.advance(1);
+}
+
 async function namesOf(show: Showrunner): Promise<readonly string[]> {
   return (await show.runs()).map(({ runId }) => runId);
 }
@@ -56,7 +64,9 @@ describe("collecting garbage", () => {
     const media = await agedMedia(world);
     const [gone, shared] = [old, young].map(({ report }) => report.steps[0]!.outputs[0]!.sha256!);
     expect(await media.hashes()).toEqual([gone, shared].toSorted());
-    const expected = { runs: ["old", "twin"], kept: [], media: { count: 1, sizeBytes: 64 } };
+    // The bell is still to be had from the young run.
+    const expected = { runs: ["old", "twin"], kept: [], reusable: 1, media: { count: 1, sizeBytes: 64 }, handles: 1 };
+    await keepHandles(world);
     expect(await show.gc({ dryRun: true })).toEqual({ dryRun: true, ...expected });
     expect(await namesOf(show)).toHaveLength(3);
     expect(await media.hashes()).toHaveLength(2);
@@ -64,7 +74,30 @@ describe("collecting garbage", () => {
     expect(await namesOf(show)).toEqual(["young"]);
     expect(await media.hashes()).toEqual([shared]);
     expect(existsSync(join(outDir, "old", old.report.steps[0]!.outputs[0]!.file!))).toBe(true);
-    expect(await show.gc()).toEqual({ dryRun: false, runs: [], kept: [], media: { count: 0, sizeBytes: 0 } });
+    expect(await show.gc()).toEqual({
+      dryRun: false,
+      runs: [],
+      kept: [],
+      reusable: 0,
+      media: { count: 0, sizeBytes: 0 },
+      handles: 0,
+    });
+    expect(await world.journal.handle("lasting", "a")).not.toBeNull();
+  });
+
+  test("keeps what a younger run took over from an older one, and that run can be taken over from in turn", async () => {
+    const world = await openPaperShow();
+    const { show, clock, outDir } = world;
+    await finish(world, "old", "a lamp");
+    await clock.advance(31 * DAY_MS);
+    const again = (id: string) => show.run(picture, { of: "a lamp" }, { id, outDir: join(outDir, id), reuse: true });
+    await during(clock, (await during(clock, again("young"))).result());
+    const media = await agedMedia(world);
+    expect(await show.gc()).toMatchObject({ runs: ["old"], reusable: 0, media: { count: 0 } });
+    expect(await media.hashes()).toHaveLength(1);
+    const third = await during(clock, (await during(clock, again("third"))).result());
+    expect(third.cost.micros).toBe(0);
+    expect(world.paper.jobs.size).toBe(1);
   });
 
   test("goes by the age that was asked for, and by the end of a run", async () => {

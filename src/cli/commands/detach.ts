@@ -85,6 +85,8 @@ function argumentsOf(spec: string, runId: string, budget: string | null, flags: 
     ...value("concurrency", flags.concurrency),
     ...value("max-unquoted", flags.maxUnquoted),
     ...value("profile", flags.profile),
+    ...value("spending-cap", flags.spendingCap),
+    ...value("wallet-floor", flags.walletFloor),
     ...(flags.reuse ? ["--reuse"] : []),
     ...(flags.local ? ["--local"] : []),
     ...value("base-url", flags.baseUrl),

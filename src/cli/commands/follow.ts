@@ -2,6 +2,7 @@ import type { RunHandle, RunResult } from "../../index.ts";
 import type { Context } from "../context.ts";
 import { ExitCode } from "../exit-code.ts";
 import { type Pace, watchRun } from "../live/watch.ts";
+import { expiryLines } from "../report/expiry-lines.ts";
 import { listOutputs } from "../report/outputs.ts";
 import { visible } from "../text/escape.ts";
 
@@ -68,6 +69,7 @@ function sayEnd(result: RunResult, { talk }: Context): void {
     talk.say(`  ${result.pause.reason}: ${visible(result.pause.message)}`);
     if (result.pause.fundingUrl) talk.say(`  Add funds: ${visible(result.pause.fundingUrl)}`);
   }
+  for (const line of expiryLines(result.report, Date.now())) talk.say(`  ${line}`);
   talk.say(`Next: ${next(result)}`);
   if (result.status !== "paused") {
     talk.say(`      showrunner dashboard   (every run of this folder, with players)`);
@@ -82,7 +84,7 @@ function next(result: RunResult): string {
     case "funds":
       return `showrunner resume ${id} --wait-for-funds 30m   (or without, once there are funds)`;
     case "budget":
-      return `showrunner resume ${id} --budget USD`;
+      return `showrunner resume ${id} --budget USD   (or --spending-cap USD, whichever it met)`;
     case "approval": {
       const step = result.report.steps.find(({ kind, status }) => kind === "approve" && status === "running");
       return step === undefined

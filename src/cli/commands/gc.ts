@@ -25,10 +25,14 @@ export async function gc(context: Context, flags: GcFlags): Promise<ExitCode> {
           : ["another process works on it", `showrunner events ${visible(runId)} --follow`];
       talk.say(`Kept ${visible(runId)}: ${why}. Next: ${next}`);
     }
-    const { runs, media } = report;
+    const { runs, media, reusable } = report;
     talk.say(
-      `${flags.dryRun ? "Would remove" : "Removed"} ${count(runs.length, "run")} and ${count(media.count, "media file")}, ${size(media.sizeBytes)}.`,
+      `${flags.dryRun ? "Would remove" : "Removed"} ${count(runs.length, "run")} and ${count(media.count, "media file")}, ${size(media.sizeBytes)}${lapsed(report.handles)}.`,
     );
+    if (reusable > 0)
+      talk.say(
+        `With ${runs.length === 1 ? "it" : "them"}: ${count(reusable, "result")} that --reuse finds nowhere else.`,
+      );
     if (flags.dryRun && runs.length + media.count > 0) talk.say("Next: the same without --dry-run");
     return ExitCode.done;
   });
@@ -36,6 +40,10 @@ export async function gc(context: Context, flags: GcFlags): Promise<ExitCode> {
 
 function count(n: number, noun: string): string {
   return `${n} ${noun}${n === 1 ? "" : "s"}`;
+}
+
+function lapsed(handles: number): string {
+  return handles === 0 ? "" : `, and ${count(handles, "upload handle")} that had lapsed`;
 }
 
 function size(bytes: number): string {

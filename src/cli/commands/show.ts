@@ -1,5 +1,6 @@
 import { type Context, type ServiceFlags, withShowrunner } from "../context.ts";
 import { ExitCode } from "../exit-code.ts";
+import { expiryLines } from "../report/expiry-lines.ts";
 import { stepTable } from "../report/step-table.ts";
 import { visible } from "../text/escape.ts";
 
@@ -18,9 +19,12 @@ export async function show(
     }
     const quoted = report.quote === null ? "" : `, quoted $${report.quote}`;
     const budget = report.budget === null ? "" : `, budget $${report.budget}`;
+    const held = Number(report.held) > 0 ? `, $${report.held} reserved` : "";
+    const presumed = Number(report.presumed) > 0 ? `, $${report.presumed} for chats that were never answered` : "";
     talk.print(
-      `${visible(report.id)}  ${visible(report.pipeline)}  ${report.status}  cost $${report.cost}${quoted}${budget}`,
+      `${visible(report.id)}  ${visible(report.pipeline)}  ${report.status}  cost $${report.cost}${held}${presumed}${quoted}${budget}`,
     );
+    for (const line of expiryLines(report, Date.now())) talk.print(line);
     talk.print("");
     talk.print(stepTable(report, io.stdout.columns));
     return ExitCode.done;

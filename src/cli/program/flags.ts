@@ -13,6 +13,16 @@ export function withService(command: Command): Command {
     .option("--json", "print one JSON document on stdout");
 }
 
+/** Limits over all runs of the account, for commands that may spend. */
+export function withSpending(command: Command): Command {
+  return command
+    .option(
+      "--spending-cap <usd>",
+      "what all runs of the journal may spend together (default: SHOWRUNNER_SPENDING_CAP)",
+    )
+    .option("--wallet-floor <usd>", "what must stay in the wallet (default: SHOWRUNNER_WALLET_FLOOR)");
+}
+
 /** `-i` may be given again and again. */
 export function addOption(command: Command, flags: string, description: string): void {
   if (flags.startsWith("-i ")) command.option(flags, description, collect);

@@ -1,10 +1,10 @@
 import type { Command } from "commander";
 import type { Context } from "../context.ts";
-import { collect, type Finish, withInput, withService } from "./flags.ts";
+import { collect, type Finish, withInput, withService, withSpending } from "./flags.ts";
 
 /** Commands that price and run pipelines. */
 export function addRunning(program: Command, context: Context, finish: Finish): void {
-  withService(withInput(program.command("run <file[#export]>")))
+  withService(withSpending(withInput(program.command("run <file[#export]>"))))
     .description("price a pipeline, run it, show how it goes")
     .option("--id <id>", "name of the run (default: made up)")
     .option("--budget <usd>", "the most that the run may cost")
@@ -28,7 +28,7 @@ export function addRunning(program: Command, context: Context, finish: Finish): 
     .action(async (spec: string, flags: object) =>
       finish(await (await import("../commands/plan.ts")).plan(context, spec, flags)),
     );
-  withService(program.command("resume <run-id>"))
+  withService(withSpending(program.command("resume <run-id>")))
     .description("go on with a run that was killed, stopped or paused")
     .option("--budget <usd>", "a new budget in place of the run's own")
     .option("--max-unquoted <usd>", "likewise for the most that a job without a price in advance may cost")
