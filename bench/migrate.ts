@@ -21,7 +21,12 @@ function body(index: number): object {
         reserved_asset_ids: [id(1, 2 * group), id(1, 2 * group + 1)],
       };
     case 1:
-      return { type: "voice_clone", audio_id: id(2, group % 10), name: `speaker ${group}`, reserved_asset_id: id(3, group) };
+      return {
+        type: "voice_clone",
+        audio_id: id(2, group % 10),
+        name: `speaker ${group}`,
+        reserved_asset_id: id(3, group),
+      };
     case 2:
       return {
         type: "video",
