@@ -5,10 +5,7 @@ import { models } from "./models.ts";
 /** Several takes of one picture; a person picks the one that is filmed. The run waits for that, for as long as it takes. */
 export default pipeline("takes", {
   input: z.object({
-    look: z
-      .string()
-      .min(1)
-      .default("A red fox in a yellow raincoat at a bus stop, rain, street lamps, storybook style"),
+    look: z.string().min(1).default("A ginger cat sitting on a garden wall at sunset, storybook style"),
     count: z.int().min(2).max(8).default(3),
   }),
   build({ input, takes, job }) {
@@ -16,11 +13,11 @@ export default pipeline("takes", {
       "look",
       models.image,
       { prompt: input.look, aspect_ratio: "16:9" },
-      { count: input.count, choose: "person", message: "Which fox shall be filmed?" },
+      { count: input.count, choose: "person", message: "Which cat shall be filmed?" },
     );
     const video = job("video", models.video, {
       start_image: look,
-      prompt: "The fox looks up the road, the rain falls, a bus light comes nearer",
+      prompt: "The cat looks up, its tail moves, the light grows warmer",
       aspect_ratio: "16:9",
       resolution: "720p",
       duration_ms: 3000,
