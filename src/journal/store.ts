@@ -44,6 +44,7 @@ export interface MadeStep {
 /** A {@link MadeStep} with the run that made it. */
 export interface MadeRow extends MadeStep {
   readonly runId: string;
+  readonly account: string;
   /** Epoch milliseconds of the commit that said so. */
   readonly at: number;
 }

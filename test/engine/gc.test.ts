@@ -67,14 +67,14 @@ describe("collecting garbage", () => {
     // The bell is still to be had from the young run.
     const expected = { runs: ["old", "twin"], kept: [], reusable: 1, media: { count: 1, sizeBytes: 64 }, handles: 1 };
     await keepHandles(world);
-    expect(await show.gc({ dryRun: true })).toEqual({ dryRun: true, ...expected });
+    expect(await show.gc({ dryRun: true })).toMatchObject({ dryRun: true, ...expected });
     expect(await namesOf(show)).toHaveLength(3);
     expect(await media.hashes()).toHaveLength(2);
-    expect(await show.gc()).toEqual({ dryRun: false, ...expected });
+    expect(await show.gc()).toMatchObject({ dryRun: false, ...expected });
     expect(await namesOf(show)).toEqual(["young"]);
     expect(await media.hashes()).toEqual([shared]);
     expect(existsSync(join(outDir, "old", old.report.steps[0]!.outputs[0]!.file!))).toBe(true);
-    expect(await show.gc()).toEqual({
+    expect(await show.gc()).toMatchObject({
       dryRun: false,
       runs: [],
       kept: [],

@@ -407,8 +407,8 @@ export function journalContract(name: string, open: Open): void {
         await commit(first, 2, [], { made: [made("a", "f1"), made("b", "f2", null)] });
         await commit(second, 2, [], { made: [made("x", "f1", "other")], at: 201 });
         const f1 = [
-          { runId: "r2", step: "x", fingerprint: "f1", model: "other", at: 201 },
-          { runId: "r1", step: "a", fingerprint: "f1", model: "m", at: 200 },
+          { runId: "r2", account, step: "x", fingerprint: "f1", model: "other", at: 201 },
+          { runId: "r1", account, step: "a", fingerprint: "f1", model: "m", at: 200 },
         ];
         expect(await journal.made({ account, fingerprint: "f1" })).toEqual(f1);
         expect(await journal.made({ account, fingerprint: "f1" }, 1)).toEqual(f1.slice(0, 1));

@@ -231,7 +231,7 @@ describe("A journal file", () => {
     if (!outcome.taken) throw new Error("the lease was not free");
     const made = [{ step: "a", fingerprint: "f1", model: null }];
     await journal.commit({ lease: outcome.lease, afterSeq: 1, at: 2, events: [], status: "running", made });
-    expect(await journal.made({ account, fingerprint: "f1" })).toEqual([{ runId: "r1", at: 2, ...made[0] }]);
+    expect(await journal.made({ account, fingerprint: "f1" })).toEqual([{ runId: "r1", account, at: 2, ...made[0] }]);
     await journal.close();
   });
 

@@ -11,12 +11,14 @@ export function writeMade(db: Database, run: RunRecord, made: readonly MadeStep[
   }
 }
 
-const rows = "SELECT run_id, step, fingerprint, model, at FROM made JOIN runs USING (run_key) WHERE";
+const rows =
+  "SELECT run_id, made.account AS account, step, fingerprint, model, at FROM made JOIN runs USING (run_key) WHERE";
 const newest = "ORDER BY at DESC, run_key DESC, step LIMIT ?";
 
 export function readMade(db: Database, query: MadeQuery, limit: number): readonly MadeRow[] {
   return selected(db, query, limit).map((row) => ({
     runId: db.columns.text(row, "run_id"),
+    account: db.columns.text(row, "account"),
     step: db.columns.text(row, "step"),
     fingerprint: db.columns.text(row, "fingerprint"),
     model: db.columns.textOrNull(row, "model"),
