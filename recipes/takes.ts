@@ -5,7 +5,7 @@ import { models } from "./models.ts";
 /** Several takes of one picture; a person picks the one that is filmed. The run waits for that, for as long as it takes. */
 export default pipeline("takes", {
   input: z.object({
-    look: z.string().min(1).default("A ginger cat sitting on a garden wall at sunset, storybook style"),
+    look: z.string().min(1).default("A cat sitting on a garden wall at sunset, storybook style"),
     count: z.int().min(2).max(8).default(3),
   }),
   build({ input, takes, job }) {
