@@ -227,6 +227,12 @@ pipeline("words", {
       });
       expectTypeOf(lines).toEqualTypeOf<ValuesHandle<string>>();
       task("read", { lines }, ({ lines }) => expectTypeOf(lines).toEqualTypeOf<readonly string[]>());
+      const untyped = expand("untyped", answer, (_, b) => [b.job("x", "some-model", {})], {
+        maxSteps: 1,
+        yields: "video",
+      });
+      expectTypeOf(untyped).toEqualTypeOf<ExpandHandle<"unknown">>();
+      expand("none", answer, () => [], { maxSteps: 1, yields: "image" });
       // @ts-expect-error how many steps at most?
       expand("unbounded", answer, (line, b) => b.job("x", models.image, { prompt: line }), {});
       // @ts-expect-error a list of values says so beforehand

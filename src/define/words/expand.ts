@@ -16,14 +16,21 @@ export interface ExpandOptions<Y extends Yields = Yields> extends StepOptions {
   /** Change it when the same value is to lead to other steps. Default `"1"`. */
   readonly version?: string | undefined;
   /** What the list holds. Said beforehand, later steps are checked and priced against it; needed for values. */
-  readonly yields?: Exclude<Y, "unknown"> | undefined;
+  readonly yields?: Sayable<Y> | undefined;
 }
+
+/** Of steps with untyped models, only the writer knows. */
+type Sayable<Y extends Yields> = "unknown" extends Y ? Yield : Y & Yield;
 
 type One<R> = R extends readonly (infer E)[] ? E : R;
 type YieldsIn<R> = [One<R>] extends [never] ? "unknown" : One<R> extends Handle<infer Y> ? Y : "unknown";
 
 /** The list that an expansion stands for. */
-export type Expanded<R> = One<R> extends Value<infer T> ? ValuesHandle<T> : ExpandHandle<YieldsIn<R>>;
+export type Expanded<R> = [One<R>] extends [never]
+  ? ExpandHandle<"unknown">
+  : One<R> extends Value<infer T>
+    ? ValuesHandle<T>
+    : ExpandHandle<YieldsIn<R>>;
 
 /** A list of values says so beforehand: nothing else tells values from media before the function has run. */
 export type ExpandOptionsFor<R> = [YieldsIn<R>] extends ["value"]
