@@ -207,6 +207,37 @@ test("a run that another process drives is not taken from it, and the dialog say
   await dialog().getByRole("button", { name: "Cancel" }).click();
 });
 
+test("a submit that got no answer is resolved by a person, from the jobs that the service lists", async () => {
+  await using own = await serveDashboard();
+  const gardener = await plantRun(own.journal, {
+    id: "lost",
+    steps: [{ path: "film", model: "image-1", state: "waiting" }],
+  });
+  const now = Date.now();
+  own.paper.now = () => now;
+  const request = { model: "image-1", input: { prompt: "a film" }, idempotencyKey: "somebody else's" };
+  const { jobId } = await own.paper.client().submit(request);
+  const at = { step: "film", attempt: 1 };
+  await gardener.add(
+    { type: "step.started", step: "film" },
+    { type: "job.submit.intended", ...at, key: "sr1_film", model: "image-1", input: {}, holdMicros: 1 },
+    { type: "job.submit.unknown", ...at, message: "the connection was lost" },
+    { type: "job.unresolved", ...at, message: "nobody knows whether a job was made" },
+    { type: "run.paused", reason: "unresolved", message: "film may or may not have made a job" },
+  );
+  await using other = await visit(browser, own);
+  await other.go("/runs/lost");
+  await other.page.getByRole("button", { name: "film", exact: true }).click();
+  const choice = other.page.getByRole("region", { name: "Which job is it?" });
+  await choice.getByText(jobId).waitFor();
+  expect(await violations(other.page)).toEqual([]);
+  await choice.getByRole("button", { name: "This one" }).click();
+  await choice.getByText("Resume the run to go on with it").waitFor();
+  expect((await own.journal.inbox("lost")).map(({ message }) => message)).toEqual([
+    { type: "adopt", step: "film", jobId },
+  ]);
+});
+
 test("faults of the local service are turned on and off, and its counts are shown", async () => {
   await seen.go("/service");
   await page.getByText("Jobs made").waitFor();

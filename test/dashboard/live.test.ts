@@ -3,12 +3,20 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { runPatch, type WatchParts } from "../../src/dashboard/live/run-watch.ts";
+import type { EventStream } from "../../src/dashboard/http/event-stream.ts";
+import { GaugeReader } from "../../src/dashboard/live/gauges.ts";
+import { runPatch, type WatchParts, watchRun } from "../../src/dashboard/live/run-watch.ts";
 import { applyPatch, type RunModel } from "../../src/dashboard/page/state/run-store.ts";
 import { Drivers } from "../../src/dashboard/runs/drivers.ts";
 import { RunCache } from "../../src/dashboard/runs/run-cache.ts";
 import type { ProgressView, RunPatch, RunsPage } from "../../src/dashboard/views/wire.ts";
-import { createMemoryJournal, type JournalStore, openSqliteJournal } from "../../src/index.ts";
+import {
+  createMemoryJournal,
+  type JournalStore,
+  openSqliteJournal,
+  type RunHandle,
+  type Showrunner,
+} from "../../src/index.ts";
 import { cookieOf, listen } from "./support/listen.ts";
 import { doneEvents, type PlantedStep, plantRun, stepEvents } from "./support/planted.ts";
 import { type Served, serveDashboard } from "./support/serve.ts";
@@ -94,6 +102,96 @@ describe("the live stream", () => {
     await using listener = await listen(served, "/api/live");
     expect((await listener.next("gauges")).data).toMatchObject({ balanceMicros: 1_000_000_000, balanceError: null });
   });
+});
+
+test("a run that cannot be read says so, and hides no other", async () => {
+  await using served = await serveDashboard();
+  await plantRun(served.journal, { id: "fine", steps: [{ path: "a" }] });
+  const gardener = await plantRun(served.journal, { id: "damaged", steps: [{ path: "a", state: "waiting" }] });
+  await gardener.add({ type: "job.completed", step: "a", attempt: 7, outputs: [] });
+  const page = await listed(served, "");
+  expect(page.rows.map(({ id, message }) => [id, message?.includes("cannot happen") ?? false])).toEqual([
+    ["damaged", true],
+    ["fine", false],
+  ]);
+  const answer = await fetch(`${served.dashboard.origin}/api/runs/damaged`, {
+    headers: { cookie: await cookieOf(served) },
+  });
+  expect(answer.status).toBe(409);
+});
+
+describe("the gauges", () => {
+  const show = (pace: object, balance: () => Promise<never>) =>
+    ({
+      balance,
+      client: { pace: () => ({ inFlight: 1, queued: 2, pausedUntil: null, limit: null, ...pace }) },
+    }) as unknown as Showrunner;
+
+  test("count the requests of the last minute against the limit, once it is known", async () => {
+    let now = 0;
+    let sent = 5;
+    const paced = () =>
+      show({ sent, limit: { requests: 10, perMs: 1000 } }, () => Promise.reject(new Error("not asked")));
+    const gauges = new GaugeReader(
+      paced,
+      () => {},
+      () => now,
+    );
+    expect((await gauges.read()).pace).toMatchObject({ lastMinute: 0, limitPerMinute: 600, inFlight: 1, queued: 2 });
+    sent = 25;
+    now = 30_000;
+    expect((await gauges.read()).pace.lastMinute).toBe(20);
+    now = 95_000;
+    expect((await gauges.read()).pace.lastMinute).toBe(0);
+  });
+
+  test("ask for the balance every quarter of a minute at most, and say why it is not known", async () => {
+    let now = 0;
+    let asked = 0;
+    let lost = 0;
+    const failing = () => show({ sent: 0 }, () => Promise.reject(new Error(`no answer ${++asked}`)));
+    const gauges = new GaugeReader(
+      failing,
+      () => (lost += 1),
+      () => now,
+    );
+    expect((await gauges.read()).balanceError).toBe("no answer 1");
+    now = 14_999;
+    expect((await gauges.read()).balanceError).toBe("no answer 1");
+    now = 15_000;
+    expect((await gauges.read()).balanceError).toBe("no answer 2");
+    expect(lost).toBe(2);
+  });
+});
+
+test("what goes wrong while the dashboard drives a run reaches the page, although the journal holds nothing of it", async () => {
+  await using served = await serveDashboard();
+  await plantRun(served.journal, { id: "r", steps: [{ path: "a", state: "waiting" }] });
+  const drivers = new Drivers();
+  const journal = served.journal;
+  const sent: RunPatch[] = [];
+  const stop = new AbortController();
+  const stream: EventStream = {
+    signal: stop.signal,
+    send: (event, data) => event === "run" && sent.push(data as RunPatch),
+    end: () => {},
+  };
+  const watching = watchRun({ journal, cache: new RunCache(journal), drivers }, "r", 0, stream);
+  await expect.poll(() => sent.length).toBe(1);
+  const { promise, reject } = Promise.withResolvers<never>();
+  const handle = {
+    id: "r",
+    result: () => promise,
+    events: async function* () {
+      yield {};
+    },
+  } as unknown as RunHandle;
+  await drivers.follow(handle);
+  await expect.poll(() => sent.at(-1)?.head.drivenHere).toBe(true);
+  reject(new Error("the disk is full"));
+  await expect.poll(() => sent.at(-1)?.head).toMatchObject({ drivenHere: false, trouble: "the disk is full" });
+  stop.abort();
+  await watching;
 });
 
 test("a prompt of 10 MB is cut before it is sent, and the run stays usable", async () => {

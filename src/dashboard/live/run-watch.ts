@@ -53,7 +53,7 @@ async function eventsUpTo(journal: JournalStore, state: RunState, from: number):
 
 /** Sends what happens to a run until the reader goes. A change written by another process is seen as well. */
 export async function watchRun(parts: WatchParts, runId: string, afterSeq: number, stream: EventStream): Promise<void> {
-  const { journal } = parts;
+  const { journal, drivers } = parts;
   let seq = afterSeq;
   const send = async () => {
     const patch = await runPatch(parts, runId, seq);
@@ -63,11 +63,22 @@ export async function watchRun(parts: WatchParts, runId: string, afterSeq: numbe
   await send();
   void watchProgress(parts, runId, stream);
   while (!stream.signal.aborted) {
-    await journal.waitForChange(runId, seq, stream.signal).catch(() => {});
+    await firstOf(stream.signal, [
+      (signal) => journal.waitForChange(runId, seq, signal),
+      (signal) => drivers.changed(runId, signal),
+    ]);
     if (stream.signal.aborted) return;
     await pause(GATHER_MS, stream.signal);
     if (!stream.signal.aborted) await send();
   }
+}
+
+/** Settles with the first of several waits, and calls the others off. */
+async function firstOf(signal: AbortSignal, waits: readonly ((signal: AbortSignal) => Promise<void>)[]): Promise<void> {
+  const over = new AbortController();
+  const either = AbortSignal.any([signal, over.signal]);
+  await Promise.race(waits.map((wait) => wait(either).catch(() => {})));
+  over.abort();
 }
 
 async function watchProgress({ journal, cache }: WatchParts, runId: string, stream: EventStream): Promise<void> {

@@ -5,6 +5,25 @@ export class Drivers {
   readonly #driven = new Set<string>();
   readonly #trouble = new Map<string, string>();
 
+  readonly #listeners = new Set<(runId: string) => void>();
+
+  /** Settles when this dashboard begins or ends driving the run, or the signal aborts. */
+  changed(runId: string, signal: AbortSignal): Promise<void> {
+    return new Promise((done) => {
+      const end = () => {
+        this.#listeners.delete(listener);
+        signal.removeEventListener("abort", end);
+        done();
+      };
+      const listener = (changed: string) => {
+        if (changed === runId) end();
+      };
+      this.#listeners.add(listener);
+      signal.addEventListener("abort", end, { once: true });
+      if (signal.aborted) end();
+    });
+  }
+
   isDriving(runId: string): boolean {
     return this.#driven.has(runId);
   }
@@ -18,11 +37,21 @@ export class Drivers {
     const { id } = handle;
     this.#driven.add(id);
     this.#trouble.delete(id);
-    const done = handle.result().finally(() => this.#driven.delete(id));
-    done.catch((error: unknown) => this.#trouble.set(id, error instanceof Error ? error.message : String(error)));
+    this.#tell(id);
+    const done = handle.result();
+    done
+      .catch((error: unknown) => this.#trouble.set(id, error instanceof Error ? error.message : String(error)))
+      .finally(() => {
+        this.#driven.delete(id);
+        this.#tell(id);
+      });
     const events = handle.events()[Symbol.asyncIterator]();
     const first = await events.next();
     await events.return?.();
     if (first.done === true) await done;
+  }
+
+  #tell(runId: string): void {
+    for (const listener of [...this.#listeners]) listener(runId);
   }
 }

@@ -1,5 +1,5 @@
 import type { JournalStore, RunRow } from "../../index.ts";
-import { runSummary } from "../views/run-head.ts";
+import { runSummary, unreadable } from "../views/run-head.ts";
 import type { RunSummary, RunsPage } from "../views/wire.ts";
 import type { RunCache } from "./run-cache.ts";
 
@@ -19,11 +19,20 @@ export async function listRuns(journal: JournalStore, cache: RunCache, query: Ru
   const wanted = all.filter((row) => isWanted(row, query));
   const rows: RunSummary[] = [];
   for (const row of wanted.slice(0, Math.min(query.limit, MOST_ROWS))) {
-    rows.push(runSummary(await cache.upTo(row), row));
+    rows.push(await summaryOf(cache, row));
   }
   const byStatus: Record<string, number> = {};
   for (const { status } of all) byStatus[status] = (byStatus[status] ?? 0) + 1;
   return { rows, matching: wanted.length, byStatus };
+}
+
+/** A run that cannot be read is listed as what its row says, and does not hide the others. */
+async function summaryOf(cache: RunCache, row: RunRow): Promise<RunSummary> {
+  try {
+    return runSummary(await cache.upTo(row), row);
+  } catch (error) {
+    return unreadable(row, error instanceof Error ? error.message : String(error));
+  }
 }
 
 function isWanted({ runId, pipeline, status }: RunRow, query: RunQuery): boolean {

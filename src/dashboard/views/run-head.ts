@@ -1,7 +1,7 @@
 import type { RunRow, RunState, StepState } from "../../index.ts";
 import { cut } from "./cut.ts";
 import { mediaOf } from "./media-view.ts";
-import type { MediaView, RunHead, RunSummary, StepCounts } from "./wire.ts";
+import type { MediaView, RunHead, RunStatus, RunSummary, StepCounts } from "./wire.ts";
 
 const MOST_COVERS = 4;
 
@@ -24,6 +24,26 @@ export function runSummary(state: RunState, row: Pick<RunRow, "updatedAt">): Run
     message: state.message === null ? null : cut(state.message, 500),
     counts: countSteps(state),
     covers: coversOf(state),
+  };
+}
+
+/** A run of which only the row can be read. */
+export function unreadable({ runId, pipeline, status, createdAt, updatedAt }: RunRow, why: string): RunSummary {
+  return {
+    id: runId,
+    pipeline,
+    status: status as RunStatus,
+    createdAt,
+    updatedAt,
+    finishedAt: null,
+    spentMicros: 0,
+    heldMicros: 0,
+    budgetMicros: null,
+    quoteMicros: null,
+    pause: null,
+    message: cut(why, 500),
+    counts: { total: 0, done: 0, active: 0, waiting: 0, failed: 0, skipped: 0 },
+    covers: [],
   };
 }
 

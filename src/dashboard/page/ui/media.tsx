@@ -6,22 +6,46 @@ import { bytes, span } from "./format.ts";
 /** A small still of an output; a film shows an early frame. */
 export function Thumb({ media, label }: { readonly media: MediaView; readonly label: string }) {
   const [isBroken, setBroken] = useState(false);
+  useEffect(() => setBroken(false), [media.url]);
   if (media.url === null || isBroken) return <Blank kind={media.kind} />;
   const broken = () => setBroken(true);
   if (media.kind === "image") {
     return <img class="thumb" src={media.url} alt={label} loading="lazy" decoding="async" onError={broken} />;
   }
   if (media.kind !== "video") return <Blank kind={media.kind} />;
+  return <Still url={media.url} label={label} onBroken={broken} />;
+}
+
+/** A film's early frame; not asked for before it comes into view. */
+function Still({
+  url,
+  label,
+  onBroken,
+}: {
+  readonly url: string;
+  readonly label: string;
+  readonly onBroken: () => void;
+}) {
+  const ref = useRef<HTMLVideoElement>(null);
+  const [isNear, setNear] = useState(false);
+  useEffect(() => {
+    const observer = new IntersectionObserver(([entry]) => entry?.isIntersecting && setNear(true), {
+      rootMargin: "200px",
+    });
+    observer.observe(ref.current!);
+    return () => observer.disconnect();
+  }, []);
   return (
     <video
+      ref={ref}
       class="thumb"
-      src={`${media.url}#t=0.1`}
+      {...(isNear && { src: `${url}#t=0.1` })}
       preload="metadata"
       muted
       playsInline
       tabIndex={-1}
       aria-label={label}
-      onError={broken}
+      onError={onBroken}
     />
   );
 }
