@@ -1,6 +1,7 @@
 import { dirname, join, resolve } from "node:path";
 import type { OpenOptions, Showrunner } from "../index.ts";
 import { checkAmount } from "./input/amount.ts";
+import { parseRateLimit } from "./input/rate-limit.ts";
 import type { Io } from "./io.ts";
 import type { Talk } from "./talk.ts";
 
@@ -15,6 +16,8 @@ export interface ServiceFlags {
   readonly local?: boolean | undefined;
   readonly baseUrl?: string | undefined;
   readonly journal?: string | undefined;
+  /** The key's limit, requests/seconds; of commands that send or foretell many requests. */
+  readonly rateLimit?: string | undefined;
   /** Of commands that may spend: see `withSpending`. */
   readonly spendingCap?: string | undefined;
   readonly walletFloor?: string | undefined;
@@ -24,20 +27,26 @@ export interface ServiceFlags {
 export async function withShowrunner<T>(flags: ServiceFlags, work: (show: Showrunner) => Promise<T>): Promise<T> {
   checkAmount("--spending-cap", flags.spendingCap);
   checkAmount("--wallet-floor", flags.walletFloor);
-  const { openShowrunner } = await import("../index.ts");
   const options: OpenOptions = {
     ...(flags.local && { local: true }),
     ...(flags.baseUrl !== undefined && { baseUrl: flags.baseUrl }),
     ...(flags.journal !== undefined && { journal: flags.journal }),
+    ...(flags.rateLimit !== undefined && { clientOptions: { pace: { limit: paceOf(flags.rateLimit) } } }),
     ...(flags.spendingCap !== undefined && { spendingCap: flags.spendingCap }),
     ...(flags.walletFloor !== undefined && { walletFloor: flags.walletFloor }),
   };
+  const { openShowrunner } = await import("../index.ts");
   const show = await openShowrunner(options);
   try {
     return await work(show);
   } finally {
     await show.close();
   }
+}
+
+function paceOf(text: string): { readonly requests: number; readonly perMs: number } {
+  const { requests, windowMs } = parseRateLimit(text);
+  return { requests, perMs: windowMs };
 }
 
 /** The journal file that flags and environment name, absolute. */

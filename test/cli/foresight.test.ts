@@ -28,30 +28,36 @@ describe("plan foretells", () => {
 
   test("no time before the models have run here", async () => {
     const { stdout } = await cli(["plan", recipe], { cwd: emptyFolder(), env: service.env });
-    expect(stdout).toContain("No forecast of time yet: image-1, video-1 have not run here");
+    expect(stdout).toContain("No forecast of time yet");
+    expect(stdout).toMatch(/API requests: about \d+ by polling, 8 by stream/);
   });
 
   test("the same in one document with --json", async () => {
-    const { stdout } = await plan("--json", "--rate-limit", "60/60");
-    const { forecast } = JSON.parse(stdout) as { readonly forecast: Record<string, unknown> };
-    expect(forecast).toMatchObject({ unknownModels: [], requestsPerMinute: 60, expiryRisks: [] });
+    const { stdout } = await plan("--json", "--rate-limit", "60/60", "--concurrency", "1");
+    const quote = JSON.parse(stdout) as { readonly requests: object; readonly risks: readonly object[] };
+    expect(quote.requests).toMatchObject({ perMinute: 60, byStrategy: { webhook: { requests: 6 } } });
+    expect(quote.risks).toEqual([]);
   });
 
-  test("polling and stream apart where polling outlasts the limit, and what may expire", () => {
+  test("polling and stream apart where polling outlasts the limit, and what may be gone", () => {
+    const risk = { step: "film", uses: "old", why: "film waits for \u001b[2Jlong", heals: false };
     const lines = forecastLines({
-      unknownModels: [],
-      requestsPerMinute: 60,
-      byStrategy: {
-        poll: { requests: 2460, makespanMs: 41 * 60_000 },
-        stream: { requests: 400, makespanMs: 9 * 60_000 },
-        webhook: { requests: 300, makespanMs: 9 * 60_000 },
+      forecastMs: 1,
+      requests: {
+        perMinute: 60,
+        byStrategy: {
+          poll: { requests: 2460, makespanMs: 41 * 60_000 },
+          stream: { requests: 400, makespanMs: 9 * 60_000 },
+          webhook: { requests: 300, makespanMs: 9 * 60_000 },
+        },
       },
-      expiryRisks: ["old/\u001b[2Jpicture"],
+      risks: [risk, { ...risk, heals: true }],
     });
     expect(lines).toEqual([
       "Expected to take 41 min 00 s at 60 requests/min by polling, 9 min 00 s by stream",
       "API requests: 2460 by polling, 400 by stream, 300 by webhook",
-      "May expire at the service before their last use, since no copy is kept: old/\\u001b[2Jpicture",
+      "May be gone when it is needed: film waits for \\u001b[2Jlong; it would have to be made, and paid for, again",
+      "May be gone when it is needed: film waits for \\u001b[2Jlong; our copy goes back, free of charge",
     ]);
   });
 
@@ -66,23 +72,40 @@ describe("plan --against", () => {
   test("a run: what changed, and what the part costs that would be made again", async () => {
     const { stdout } = await plan("--against", "first", "-i", "motion=faster");
     expect(stdout).toMatch(/Against first:\n {2}~ video\n {6}input\.prompt: .* → "faster"/);
-    expect(stdout).toMatch(/1 unchanged; 1 to be made, for \$0\.18/);
+    expect(stdout).toMatch(/1 as before; 1 to be made, for \$0\.18/);
     expect((await plan("--against", "first")).stdout).toContain("Against first: no difference.");
   });
 
   test("another file, in one document", async () => {
     const { stdout } = await plan("--against", join(root, "recipes/talking-avatar.ts"), "--json");
     const { against } = JSON.parse(stdout) as {
-      readonly against: { readonly added: readonly string[]; readonly removed: readonly string[] };
+      readonly against: { readonly diff: { readonly added: readonly string[]; readonly removed: readonly string[] } };
     };
-    expect(against.added).toEqual(["picture"]);
-    expect(against.removed).toContain("voice");
+    expect(against.diff.added).toEqual(["picture"]);
+    expect(against.diff.removed).toContain("voice");
   });
 
   test("a run that is not there is refused", async () => {
     const { code, stderr } = await plan("--against", "nowhere");
     expect(code).toBe(2);
     expect(stderr).toContain("showrunner runs");
+  });
+});
+
+describe("explain", () => {
+  test("says why a step would be made or taken over, of a file and of a run", async () => {
+    const same = await cli(["explain", recipe, "picture"], { cwd, env: service.env });
+    expect(same.stdout).toMatch(/^picture: taken over from an earlier run\n[\s\S]*of run first/);
+    const other = await cli(["explain", recipe, "picture", "-i", "scene=a quay"], { cwd, env: service.env });
+    expect(other.stdout).toMatch(/^picture: made\n[\s\S]*input\.prompt: .* → "a quay"/);
+    const ran = await cli(["explain", "first", "picture", "--json"], { cwd, env: service.env });
+    expect(JSON.parse(ran.stdout)).toMatchObject({ step: "picture", verdict: "made" });
+  });
+
+  test("a step that is not there is refused", async () => {
+    const { code, stderr } = await cli(["explain", "first", "nothing"], { cwd, env: service.env });
+    expect(code).toBe(2);
+    expect(stderr).toContain("nothing");
   });
 });
 

@@ -85,6 +85,7 @@ function argumentsOf(spec: string, runId: string, budget: string | null, flags: 
     ...value("concurrency", flags.concurrency),
     ...value("max-unquoted", flags.maxUnquoted),
     ...value("profile", flags.profile),
+    ...value("rate-limit", flags.rateLimit),
     ...value("spending-cap", flags.spendingCap),
     ...value("wallet-floor", flags.walletFloor),
     ...(flags.reuse ? ["--reuse"] : []),

@@ -1,19 +1,16 @@
 import { writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import type { DiagramOptions, Plan, Problem, Quote, Showrunner } from "../../index.ts";
+import type { DiagramOptions, Plan, Problem, Quote } from "../../index.ts";
 import { CliError } from "../cli-error.ts";
 import { type Context, type ServiceFlags, sayWhere, withShowrunner } from "../context.ts";
 import { ExitCode } from "../exit-code.ts";
 import { checkAmount } from "../input/amount.ts";
-import { parseConcurrency } from "../input/concurrency.ts";
 import { quoteOptions } from "../input/quote-options.ts";
-import { parseRateLimit } from "../input/rate-limit.ts";
 import { readInput } from "../input/read-input.ts";
 import { loadPipeline } from "../load/pipeline-file.ts";
-import { type Comparison, compareWith, comparisonLines } from "../report/comparison.ts";
+import { compareWith, comparisonLines, type PlanComparison } from "../report/comparison.ts";
 import { diagramOptions } from "../report/diagram.ts";
-import { forecastOf } from "../report/forecast.ts";
-import { forecastLines, type PlanForecast } from "../report/forecast-lines.ts";
+import { forecastLines } from "../report/forecast-lines.ts";
 import { priceTable } from "../report/price-table.ts";
 import { problemList } from "../report/problem-list.ts";
 import { visible } from "../text/escape.ts";
@@ -25,20 +22,12 @@ export interface PlanFlags extends ServiceFlags {
   readonly profile?: string;
   readonly reuse?: boolean;
   readonly concurrency?: string;
-  /** The key's limit, requests/seconds. */
-  readonly rateLimit?: string;
   /** A run, or another pipeline file, to compare with. */
   readonly against?: string;
   readonly json?: boolean;
   readonly mermaid?: boolean;
   /** File to draw the plan into. */
   readonly svg?: string;
-}
-
-/** What is said of a plan beside its prices. */
-interface Findings {
-  readonly forecast: PlanForecast;
-  readonly against: Comparison | null;
 }
 
 /** `showrunner plan`: checks, prices and foretells; sends nothing that costs. */
@@ -49,47 +38,35 @@ export async function plan(context: Context, spec: string, flags: PlanFlags): Pr
     const next = "ask for one of them; --svg FILE goes with either";
     throw new CliError("USAGE", "--json and --mermaid both want stdout", { next });
   }
-  const limits = {
-    concurrency: flags.concurrency === undefined ? null : parseConcurrency(flags.concurrency),
-    rateLimit: flags.rateLimit === undefined ? null : parseRateLimit(flags.rateLimit),
-  };
   const loaded = await loadPipeline(spec, io.cwd);
   const input = await readInput({ input: flags.input, assignments: flags.i }, io.cwd);
   return withShowrunner(flags, async (show) => {
     sayWhere(show, context);
-    const quote = await show.quote(loaded.pipeline, input, quoteOptions(flags));
+    const options = quoteOptions(flags);
+    const quote = await show.quote(loaded.pipeline, input, options);
     if (!quote.ok || quote.plan === null) return reportProblems(quote.problems, context, flags);
-    const against =
-      flags.against === undefined ? null : await compareWith(show, flags.against, quote, { cwd: io.cwd, input });
-    const forecast = await forecastOf(show, quote.plan, limits);
-    return sayPlan({ show, quote, plan: quote.plan, spec }, { forecast, against }, context, flags);
+    const compared = { pipeline: loaded.pipeline, input, quote, options, cwd: io.cwd };
+    const against = flags.against === undefined ? null : await compareWith(show, flags.against, compared);
+    await sayPlan(quote, quote.plan, against, context, flags);
+    context.talk.say(`Next: showrunner run ${visible(spec)} …   (with the same input)`);
+    return ExitCode.done;
   });
 }
 
-interface Priced {
-  readonly show: Showrunner;
-  readonly quote: Quote;
-  readonly plan: Plan;
-  readonly spec: string;
-}
-
 async function sayPlan(
-  { quote, plan: drawn, spec }: Priced,
-  { forecast, against }: Findings,
+  quote: Quote,
+  drawn: Plan,
+  against: PlanComparison | null,
   context: Context,
   flags: PlanFlags,
-): Promise<ExitCode> {
+): Promise<void> {
   const { io, talk } = context;
   const drawing = diagramOptions(quote);
   if (flags.svg !== undefined) await writeSvg(drawn, drawing, flags.svg, context);
-  if (flags.json) talk.printJson({ ...quote, forecast, ...(against !== null && { against }) });
-  else if (flags.mermaid) talk.print(await mermaid(drawn, drawing));
-  else {
-    talk.print([priceTable(quote, io.stdout.columns), ...forecastLines(forecast)].join("\n"));
-    if (against !== null) talk.print(["", ...comparisonLines(against)].join("\n"));
-  }
-  talk.say(`Next: showrunner run ${visible(spec)} …   (with the same input)`);
-  return ExitCode.done;
+  if (flags.json) return talk.printJson({ ...quote, ...(against !== null && { against }) });
+  if (flags.mermaid) return talk.print(await mermaid(drawn, drawing));
+  talk.print([priceTable(quote, io.stdout.columns), ...forecastLines(quote)].join("\n"));
+  if (against !== null) talk.print(["", ...comparisonLines(against)].join("\n"));
 }
 
 async function mermaid(drawn: Plan, drawing: DiagramOptions): Promise<string> {

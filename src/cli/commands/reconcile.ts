@@ -1,8 +1,10 @@
-import type { ReconcileReport } from "../../index.ts";
+import type { ReconcileProgress, ReconcileReport } from "../../index.ts";
 import { type Context, type ServiceFlags, withShowrunner } from "../context.ts";
 import { ExitCode } from "../exit-code.ts";
 import { listText, wireForm } from "../service/present.ts";
 import { visible } from "../text/escape.ts";
+
+const LINE_EVERY_MS = 3_000;
 
 interface Finding {
   readonly title: string;
@@ -20,7 +22,7 @@ export async function reconcile(
   const { io, talk } = context;
   return withShowrunner(flags, async (show) => {
     talk.say("Comparing with the service's job list …");
-    const report = await show.reconcile(runId);
+    const report = await show.reconcile(runId, { onProgress: calmly((text) => talk.say(text)) });
     const found = findings(report).filter(({ items }) => items.length > 0);
     if (flags.json) talk.printJson(wireForm(report));
     for (const { title, items, fields, next } of found) {
@@ -32,6 +34,16 @@ export async function reconcile(
     if (found.length === 0) talk.say(`${runs} compared: journal, ledger and service agree.`);
     return found.length === 0 ? ExitCode.done : ExitCode.unfinished;
   });
+}
+
+/** A line every few seconds, so that a long comparison is seen to move. */
+function calmly(say: (text: string) => void): (progress: ReconcileProgress) => void {
+  let lastAt = Date.now();
+  return ({ reading, done, total }) => {
+    if (Date.now() - lastAt < LINE_EVERY_MS) return;
+    lastAt = Date.now();
+    say(`  ${reading}: ${done} of ${total}`);
+  };
 }
 
 function findings(report: ReconcileReport): readonly Finding[] {
@@ -72,6 +84,12 @@ function findings(report: ReconcileReport): readonly Finding[] {
       items: report.unseen,
       fields: own,
       next: "showrunner doctor   (is it the account that the run was paid from?)",
+    },
+    {
+      title: "Chats that were never answered, and may have been charged this much each",
+      items: report.abandonedChats,
+      fields: ["run_id", "step", "model", "sent_at", "presumed"],
+      next: "look for jobs of that model above; what is listed there was charged",
     },
   ];
 }

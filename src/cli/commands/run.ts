@@ -4,7 +4,6 @@ import { CliError } from "../cli-error.ts";
 import { type Context, type ServiceFlags, sayWhere, withShowrunner } from "../context.ts";
 import type { ExitCode } from "../exit-code.ts";
 import { checkAmount } from "../input/amount.ts";
-import { parseConcurrency } from "../input/concurrency.ts";
 import { checkFileName } from "../input/file-name.ts";
 import { pastMedians } from "../input/past-durations.ts";
 import { quoteOptions } from "../input/quote-options.ts";
@@ -63,7 +62,6 @@ function runOptions(flags: RunFlags, loaded: { readonly file: string; readonly e
     ...quoteOptions(flags),
     ...(flags.id !== undefined && { id: flags.id }),
     ...(flags.out !== undefined && { outDir: flags.out }),
-    ...(flags.concurrency !== undefined && { concurrency: parseConcurrency(flags.concurrency) }),
   };
 }
 

@@ -1,9 +1,7 @@
-import type { PlanStep, Showrunner } from "../../index.ts";
+import type { Showrunner } from "../../index.ts";
 
 /** Runs that are looked at, the newest first. */
 const REMEMBERED_RUNS = 10;
-/** What local steps take, milliseconds; a person's decision is not waited for. */
-const LOCAL_MS = { upload: 500, task: 2_000, approve: 0, pick: 0, expand: 0 } as const;
 
 /** How long models took in the newest runs of this journal: the median from submit to end, milliseconds. */
 export async function pastMedians(show: Showrunner): Promise<ReadonlyMap<string, number>> {
@@ -15,11 +13,6 @@ export async function pastMedians(show: Showrunner): Promise<ReadonlyMap<string,
     }
   }
   return new Map([...taken].map(([model, all]) => [model, median(all)]));
-}
-
-/** What a step is expected to take, milliseconds; null where its model has not run here yet. */
-export function expectedMs(step: PlanStep, medians: ReadonlyMap<string, number>): number | null {
-  return step.kind === "job" || step.kind === "chat" ? (medians.get(step.model) ?? null) : LOCAL_MS[step.kind];
 }
 
 function median(values: readonly number[]): number {

@@ -1,8 +1,11 @@
+import { parseConcurrency } from "./concurrency.ts";
+
 /** Flags that change what a plan is and costs. */
 export interface QuoteFlags {
   readonly maxUnquoted?: string;
   readonly profile?: string;
   readonly reuse?: boolean;
+  readonly concurrency?: string;
 }
 
 /** What pricing takes from the flags. */
@@ -11,5 +14,6 @@ export function quoteOptions(flags: QuoteFlags) {
     ...(flags.maxUnquoted !== undefined && { maxUnquoted: flags.maxUnquoted }),
     ...(flags.profile !== undefined && { profile: flags.profile }),
     ...(flags.reuse && { reuse: true }),
+    ...(flags.concurrency !== undefined && { concurrency: parseConcurrency(flags.concurrency) }),
   };
 }

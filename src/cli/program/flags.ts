@@ -13,6 +13,12 @@ export function withService(command: Command): Command {
     .option("--json", "print one JSON document on stdout");
 }
 
+/** The key's limit, for commands that send or foretell many requests. */
+export function withRateLimit(command: Command): Command {
+  const said = "what the key may send, e.g. 600/60 (default: learnt from the service)";
+  return command.option("--rate-limit <requests/seconds>", said);
+}
+
 /** Limits over all runs of the account, for commands that may spend. */
 export function withSpending(command: Command): Command {
   return command

@@ -1,10 +1,10 @@
 import type { Command } from "commander";
 import type { Context } from "../context.ts";
-import { collect, type Finish, withInput, withService, withSpending } from "./flags.ts";
+import { collect, type Finish, withInput, withRateLimit, withService, withSpending } from "./flags.ts";
 
 /** Commands that price and run pipelines. */
 export function addRunning(program: Command, context: Context, finish: Finish): void {
-  withService(withSpending(withInput(program.command("run <file[#export]>"))))
+  withService(withRateLimit(withSpending(withInput(program.command("run <file[#export]>")))))
     .description("price a pipeline, run it, show how it goes")
     .option("--id <id>", "name of the run (default: made up)")
     .option("--budget <usd>", "the most that the run may cost")
@@ -16,19 +16,18 @@ export function addRunning(program: Command, context: Context, finish: Finish): 
     .action(async (spec: string, flags: object) =>
       finish(await (await import("../commands/run.ts")).run(context, spec, flags)),
     );
-  withService(withInput(program.command("plan <file[#export]>")))
+  withService(withRateLimit(withInput(program.command("plan <file[#export]>"))))
     .description("check and price a pipeline; spends nothing")
     .option("--concurrency <limits>", "jobs at a time to foretell with: 8, or total=8,video=2")
     .option("--profile <name>", "one of the pipeline's profiles, such as draft")
     .option("--reuse", "price what an earlier run made from the very same at zero")
-    .option("--rate-limit <requests/seconds>", "the key's limit to foretell with (default: as the service told)")
     .option("--against <run-id|file>", "say what differs from a run's plan or from another file, and what that costs")
     .option("--mermaid", "print the plan as a Mermaid flowchart")
     .option("--svg <file>", "draw the plan into an SVG file")
     .action(async (spec: string, flags: object) =>
       finish(await (await import("../commands/plan.ts")).plan(context, spec, flags)),
     );
-  withService(withSpending(program.command("resume <run-id>")))
+  withService(withRateLimit(withSpending(program.command("resume <run-id>"))))
     .description("go on with a run that was killed, stopped or paused")
     .option("--budget <usd>", "a new budget in place of the run's own")
     .option("--max-unquoted <usd>", "likewise for the most that a job without a price in advance may cost")
@@ -93,6 +92,12 @@ export function addLooking(program: Command, context: Context, finish: Finish): 
     .description("list where the journal and the service differ: unknown jobs, unclaimed outputs, missing refunds")
     .action(async (id: string | undefined, flags: object) =>
       finish(await (await import("../commands/reconcile.ts")).reconcile(context, id, flags)),
+    );
+  withService(withInput(program.command("explain <run-id|file> <step>")))
+    .description("say why a step is made, or taken over from an earlier run")
+    .option("--profile <name>", "one of the pipeline's profiles")
+    .action(async (of: string, step: string, flags: object) =>
+      finish(await (await import("../commands/explain.ts")).explain(context, of, step, flags)),
     );
   withService(program.command("gc"))
     .description("remove old finished runs, and the media that no run names any more")

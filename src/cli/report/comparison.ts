@@ -1,71 +1,85 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import { diffPlans, type Plan, type PlanDiff, type Quote, type Showrunner } from "../../index.ts";
+import {
+  diffPlans,
+  type Pipeline,
+  type PlanDiff,
+  type Quote,
+  type QuoteOptions,
+  type Showrunner,
+} from "../../index.ts";
 import { CliError } from "../cli-error.ts";
-import { planOf } from "../input/journaled.ts";
 import { loadPipeline } from "../load/pipeline-file.ts";
 import { visible } from "../text/escape.ts";
 import { diffLines } from "./diff-lines.ts";
 import { totalText } from "./price-table.ts";
 import { problemList } from "./problem-list.ts";
 
-/** How a plan differs from another, and what the part that would be made again costs. */
-export interface Comparison extends PlanDiff {
+/** How a plan differs from another, and what the part costs that would be made. */
+export interface PlanComparison {
   /** Run id or file that it was compared with. */
   readonly against: string;
-  /** Price of the stale steps, micro-dollars; `max` is null when one has neither a price nor a maximum. */
-  readonly staleMicros: { readonly min: number; readonly max: number | null };
+  readonly diff: PlanDiff;
+  /** Steps that would be made, in plan order, and why where that is known. */
+  readonly stale: readonly { readonly path: string; readonly why: string | null }[];
+  /** Their price, micro-dollars; `max` is null when one has neither a price nor a maximum. */
+  readonly totalMicros: Quote["totalMicros"];
 }
 
-/** Compares with the plan of a run, or with what another file makes of the same input. */
-export async function compareWith(
-  show: Showrunner,
-  against: string,
-  quote: Quote,
-  about: { readonly cwd: string; readonly input: unknown },
-): Promise<Comparison> {
-  const before = isFile(against, about.cwd) ? await planOfFile(show, against, about) : await planOf(show, against);
-  const diff = diffPlans(before, quote.plan!);
-  const stale = new Set(diff.stale);
-  let [min, max]: [number, number | null] = [0, 0];
-  for (const { step, costMicros, maxCostMicros } of quote.prices.filter((price) => stale.has(price.step))) {
-    const most = costMicros ?? maxCostMicros;
-    min += costMicros ?? 0;
-    max = max === null || most === null ? null : max + most;
-    stale.delete(step);
-  }
-  return { against, ...diff, staleMicros: { min, max } };
+/** The plan, and what it was made from. */
+export interface Compared {
+  readonly pipeline: Pipeline;
+  readonly input: unknown;
+  readonly quote: Quote;
+  readonly options: QuoteOptions;
+  readonly cwd: string;
+}
+
+/** Compares with a run, or with what another file makes of the same input. */
+export async function compareWith(show: Showrunner, against: string, plan: Compared): Promise<PlanComparison> {
+  if (isFile(against, plan.cwd)) return compareFiles(show, against, plan);
+  const { diff, stale, totalMicros } = await show.compare(plan.pipeline, plan.input, { ...plan.options, against });
+  return { against, diff, stale: stale.map(({ path, why }) => ({ path, why })), totalMicros };
 }
 
 /** The differences, a line each, and what they would cost. */
-export function comparisonLines(comparison: Comparison): readonly string[] {
-  const { against, stale, unchanged, staleMicros } = comparison;
-  const lines = diffLines(comparison);
-  if (lines.length === 0) return [`Against ${visible(against)}: no difference.`];
+export function comparisonLines({ against, diff, stale, totalMicros }: PlanComparison): readonly string[] {
+  const lines = diffLines(diff);
+  if (lines.length === 0 && stale.length === 0) return [`Against ${visible(against)}: no difference.`];
+  const fresh = diff.unchanged.filter((path) => !stale.some((one) => one.path === path));
+  const said = new Set([...diff.changed.map(({ path }) => path), ...diff.added]);
+  const others = stale.flatMap(({ path, why }) => (why === null || said.has(path) ? [] : [`  ${visible(why)}`]));
   return [
     `Against ${visible(against)}:`,
     ...lines.map((line) => `  ${line}`),
-    `${unchanged.length} unchanged; ${stale.length} to be made, for ${totalText(staleMicros)}`,
+    ...others.slice(0, 20),
+    ...(others.length > 20 ? [`  … and ${others.length - 20} more`] : []),
+    `${fresh.length} as before; ${stale.length} to be made, for ${totalText(totalMicros)}`,
   ];
+}
+
+async function compareFiles(show: Showrunner, file: string, { quote, ...plan }: Compared): Promise<PlanComparison> {
+  const { pipeline } = await loadPipeline(file, plan.cwd);
+  const before = await show.plan(pipeline, plan.input);
+  if (!before.ok) {
+    const message = `${visible(file)} makes no plan of this input:\n${problemList(before.problems)}`;
+    const next = "compare with a file that takes the same input, or with a run";
+    throw new CliError("PIPELINE_FILE_INVALID", message, { next });
+  }
+  const diff = diffPlans(before.plan, quote.plan!);
+  const prices = quote.prices.filter(({ step }) => diff.stale.includes(step));
+  const most = prices.map(({ costMicros, maxCostMicros }) => costMicros ?? maxCostMicros);
+  return {
+    against: file,
+    diff,
+    stale: diff.stale.map((path) => ({ path, why: null })),
+    totalMicros: {
+      min: prices.reduce((sum, { costMicros }) => sum + (costMicros ?? 0), 0),
+      max: most.reduce<number | null>((sum, one) => (sum === null || one === null ? null : sum + one), 0),
+    },
+  };
 }
 
 function isFile(against: string, cwd: string): boolean {
   return /\.[mc]?[tj]s(#[^/]*)?$/.test(against) || existsSync(resolve(cwd, against));
-}
-
-async function planOfFile(
-  show: Showrunner,
-  file: string,
-  { cwd, input }: { readonly cwd: string; readonly input: unknown },
-): Promise<Plan> {
-  const { pipeline } = await loadPipeline(file, cwd);
-  const made = await show.plan(pipeline, input);
-  if (made.ok) return made.plan;
-  throw new CliError(
-    "PIPELINE_FILE_INVALID",
-    `${visible(file)} makes no plan of this input:\n${problemList(made.problems)}`,
-    {
-      next: "compare with a file that takes the same input, or with a run",
-    },
-  );
 }

@@ -1,4 +1,4 @@
-import type { PlanDiff } from "../../index.ts";
+import type { FieldChange, PlanDiff } from "../../index.ts";
 import { shorten, visible } from "../text/escape.ts";
 
 const MOST_STEPS = 20;
@@ -8,10 +8,7 @@ const MOST_FIELDS = 6;
 export function diffLines(diff: PlanDiff): readonly string[] {
   const changed = diff.changed.flatMap(({ path, fields }) => [
     `~ ${visible(path)}`,
-    ...fields
-      .slice(0, MOST_FIELDS)
-      .map((one) => `    ${visible(one.field)}: ${value(one.before)} → ${value(one.after)}`),
-    ...(fields.length > MOST_FIELDS ? [`    … and ${fields.length - MOST_FIELDS} more fields`] : []),
+    ...fieldLines(fields).map((line) => `    ${line}`),
   ]);
   return [
     ...capped(diff.added, (path) => `+ ${visible(path)}`),
@@ -20,6 +17,14 @@ export function diffLines(diff: PlanDiff): readonly string[] {
     ...changed.slice(0, MOST_STEPS * 4),
     ...(changed.length > MOST_STEPS * 4 ? [`… ${diff.changed.length} changed steps in all`] : []),
   ];
+}
+
+/** Fields that are not as they were, a line each. */
+export function fieldLines(fields: readonly FieldChange[]): readonly string[] {
+  const lines = fields.map((one) => `${visible(one.field)}: ${value(one.before)} → ${value(one.after)}`);
+  return lines.length <= MOST_FIELDS
+    ? lines
+    : [...lines.slice(0, MOST_FIELDS), `… and ${lines.length - MOST_FIELDS} more fields`];
 }
 
 function capped<T>(items: readonly T[], line: (item: T) => string): readonly string[] {

@@ -1,0 +1,54 @@
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
+import type { Plan, Showrunner, StepExplanation } from "../../index.ts";
+import { CliError } from "../cli-error.ts";
+import { type Context, type ServiceFlags, withShowrunner } from "../context.ts";
+import { ExitCode } from "../exit-code.ts";
+import { readInput } from "../input/read-input.ts";
+import { loadPipeline } from "../load/pipeline-file.ts";
+import { fieldLines } from "../report/diff-lines.ts";
+import { problemList } from "../report/problem-list.ts";
+import { visible } from "../text/escape.ts";
+
+export interface ExplainFlags extends ServiceFlags {
+  readonly input?: string;
+  readonly i?: readonly string[];
+  readonly profile?: string;
+  readonly json?: boolean;
+}
+
+const verdicts: Readonly<Record<StepExplanation["verdict"], string>> = {
+  reused: "taken over from an earlier run",
+  made: "made",
+  unknown: "not known yet",
+};
+
+/** `showrunner explain`: why a step of a run, or of a pipeline that is still to run, is made or taken over. */
+export async function explain(context: Context, of: string, step: string, flags: ExplainFlags): Promise<ExitCode> {
+  const { io, talk } = context;
+  return withShowrunner(flags, async (show) => {
+    const isFile = /\.[mc]?[tj]s(#[^/]*)?$/.test(of) || existsSync(resolve(io.cwd, of));
+    const found = await show.explain(isFile ? await planned(show, of, context, flags) : of, step);
+    if (flags.json) talk.printJson(found);
+    else {
+      talk.print(`${visible(step)}: ${verdicts[found.verdict]}`);
+      talk.print(visible(found.why));
+      if (found.from !== null) talk.print(`From step ${visible(found.from.step)} of run ${visible(found.from.runId)}`);
+      if (found.nearest !== null) {
+        talk.print(`Most like it: ${visible(found.nearest.step)} of run ${visible(found.nearest.runId)}`);
+        for (const line of fieldLines(found.nearest.changes)) talk.print(`  ${line}`);
+      }
+    }
+    return ExitCode.done;
+  });
+}
+
+async function planned(show: Showrunner, file: string, { io }: Context, flags: ExplainFlags): Promise<Plan> {
+  const { pipeline } = await loadPipeline(file, io.cwd);
+  const input = await readInput({ input: flags.input, assignments: flags.i }, io.cwd);
+  const made = await show.plan(pipeline, input, { ...(flags.profile !== undefined && { profile: flags.profile }) });
+  if (made.ok) return made.plan;
+  throw new CliError("INPUT_INVALID", `${visible(file)} makes no plan of this input:\n${problemList(made.problems)}`, {
+    next: `showrunner plan ${visible(file)} …`,
+  });
+}
