@@ -111,7 +111,7 @@ export { type MediaStore, openMediaStore } from "./engine/media-store.ts";
 export type { ExpiryRisk, RequestForecast } from "./engine/prospects.ts";
 export { type Manifest, manifestSchema } from "./engine/provenance-schema.ts";
 export type { Quote, StepPrice } from "./engine/quote.ts";
-export type { ReconcileReport } from "./engine/reconcile.ts";
+export type { ReconcileOptions, ReconcileProgress, ReconcileReport } from "./engine/reconcile.ts";
 // Run, resume, look.
 export {
   type CompareOptions,

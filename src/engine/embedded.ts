@@ -26,7 +26,7 @@ import type { MediaStore } from "./media-store.ts";
 import { checkRunId, limitsOf, usdOption } from "./options.ts";
 import { Planner } from "./planner.ts";
 import type { Quote } from "./quote.ts";
-import { compareWithService, type ReconcileReport } from "./reconcile.ts";
+import { compareWithService, type ReconcileOptions, type ReconcileReport } from "./reconcile.ts";
 import type { ResultsOf } from "./results.ts";
 import { PastResults, takenBy } from "./reuse.ts";
 import { rerunQuote, revise } from "./revision.ts";
@@ -245,11 +245,11 @@ export class EmbeddedShowrunner implements Showrunner {
     await this.#send(runId, { type: "reject", step, ...(note && { note }) });
   }
 
-  async reconcile(runId?: string): Promise<ReconcileReport> {
+  async reconcile(runId?: string, { onProgress }: ReconcileOptions = {}): Promise<ReconcileReport> {
     const states = runId === undefined ? await this.#shelf.all() : [await this.#loadOurs(runId)];
     const known = await this.#shelf.knownJobs();
     const ours = states.filter((state) => this.#shelf.isOurs(state));
-    return compareWithService({ client: this.client, store: this.#store, now: this.#now, known }, ours);
+    return compareWithService({ client: this.client, store: this.#store, now: this.#now, known, onProgress }, ours);
   }
 
   gc(options: GcOptions = {}): Promise<GcReport> {

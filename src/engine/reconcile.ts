@@ -1,6 +1,7 @@
 import { ApiError, type Client, type JobResult, type JobSummary } from "../api/index.ts";
 import type { AttemptState, RunState } from "../journal/state.ts";
 import type { JournalStore } from "../journal/store.ts";
+import { lookAround } from "./job-lists.ts";
 
 /** A job of a run, and which one. */
 interface OwnJob {
@@ -25,18 +26,38 @@ export interface ReconcileReport {
   readonly ledgers: readonly { readonly runId: string; readonly eventsMicros: number; readonly ledgerMicros: number }[];
   /** Jobs of these runs that the service does not show; nothing can be said about them. */
   readonly unseen: readonly OwnJob[];
+  /**
+   * Requests to a chat model that were sent and never answered: at most this was charged for each. An orphan of the same
+   * model around the instant is what one of them cost.
+   */
+  readonly abandonedChats: readonly {
+    readonly runId: string;
+    readonly step: string;
+    readonly model: string;
+    /** ISO-8601. */
+    readonly sentAt: string;
+    readonly presumedMicros: number;
+  }[];
 }
 
-interface ReconcileParts {
+/** How far a comparison is: of so many jobs, so many are looked at; before that, the models whose job lists were read. */
+export interface ReconcileProgress {
+  readonly reading: "job lists" | "jobs";
+  readonly done: number;
+  readonly total: number;
+}
+
+export interface ReconcileOptions {
+  readonly onProgress?: ((progress: ReconcileProgress) => void) | undefined;
+}
+
+export interface ReconcileParts extends ReconcileOptions {
   readonly client: Client;
   readonly store: JournalStore;
   readonly now: () => number;
   /** Job ids of every run on the journal, these runs or not. */
   readonly known: ReadonlySet<string>;
 }
-
-/** Clocks differ, and a submit takes its time: a job made this long before or after a run may be its own. */
-const NEAR_MS = 10 * 60_000;
 
 /** Compares; changes nothing. Reads the job list of each model as far back as the oldest run, and every job in doubt. */
 export async function compareWithService(parts: ReconcileParts, states: readonly RunState[]): Promise<ReconcileReport> {
@@ -49,10 +70,12 @@ export async function compareWithService(parts: ReconcileParts, states: readonly
     otherCosts: [] as ReconcileReport["otherCosts"][number][],
     ledgers: await ledgers(parts.store, states),
     unseen: [] as OwnJob[],
+    abandonedChats: states.flatMap(abandonedChats),
   };
-  for (const { own, attempt } of states.flatMap(ownJobs)) {
+  const jobs = states.flatMap(ownJobs);
+  for (const [done, { own, knownMicros, missing }] of jobs.entries()) {
+    parts.onProgress?.({ reading: "jobs", done, total: jobs.length });
     const summary = listed.get(own.jobId);
-    const missing = withoutCopy(attempt);
     const full = summary === undefined || missing.size > 0 ? await look(parts.client, own.jobId) : null;
     const job = full ?? summary;
     if (job === undefined) {
@@ -62,8 +85,8 @@ export async function compareWithService(parts: ReconcileParts, states: readonly
     const { costMicros } = job;
     if (job.status === "FAILED" && costMicros !== null && costMicros > 0)
       report.missingRefunds.push({ ...own, costMicros });
-    else if (costMicros !== null && attempt.costMicros !== null && costMicros !== attempt.costMicros)
-      report.otherCosts.push({ ...own, journalMicros: attempt.costMicros, serviceMicros: costMicros });
+    else if (costMicros !== null && knownMicros !== null && costMicros !== knownMicros)
+      report.otherCosts.push({ ...own, journalMicros: knownMicros, serviceMicros: costMicros });
     for (const output of full?.outputs ?? []) {
       const isLive = output.status === "COMPLETED" && output.assetId !== null;
       if (isLive && missing.has(output.index))
@@ -73,16 +96,40 @@ export async function compareWithService(parts: ReconcileParts, states: readonly
   return report;
 }
 
-function ownJobs(state: RunState): { readonly own: OwnJob; readonly attempt: AttemptState }[] {
-  return Object.values(state.steps).flatMap(({ path, attempts }) =>
-    attempts.flatMap((attempt) =>
-      attempt.jobId === null ? [] : [{ own: { runId: state.runId, step: path, jobId: attempt.jobId }, attempt }],
-    ),
-  );
+interface Known {
+  readonly own: OwnJob;
+  /** The cost in the journal; null while there is none. */
+  readonly knownMicros: number | null;
+  /** Indexes of outputs that may be had and are not here. */
+  readonly missing: { readonly size: number; has(index: number): boolean };
 }
 
-/** Indexes of outputs that may be had and are not here; of a job that is not through, whichever it may have. */
-function withoutCopy({ phase, outputs }: AttemptState): { readonly size: number; has(index: number): boolean } {
+/** Every job of a run: those of its job steps, and those that its chats were answered by. */
+function ownJobs({ runId, steps }: RunState): readonly Known[] {
+  return Object.values(steps).flatMap(({ path: step, attempts, chats }) => [
+    ...attempts.flatMap((attempt): readonly Known[] => {
+      const { jobId, costMicros: knownMicros } = attempt;
+      return jobId === null ? [] : [{ own: { runId, step, jobId }, knownMicros, missing: withoutCopy(attempt) }];
+    }),
+    ...chats.flatMap(({ jobId, costMicros: knownMicros }): readonly Known[] => {
+      return jobId === null ? [] : [{ own: { runId, step, jobId }, knownMicros, missing: new Set() }];
+    }),
+  ]);
+}
+
+function abandonedChats({ runId, steps, planned }: RunState): ReconcileReport["abandonedChats"] {
+  return Object.values(steps).flatMap(({ path: step, chats }) => {
+    const plan = planned.plan.steps.find(({ path }) => path === step);
+    const model = plan?.kind === "chat" ? plan.model : "";
+    const abandoned = chats.filter(({ phase }) => phase === "abandoned");
+    return abandoned.map(({ sentAt, holdMicros: presumedMicros }) => {
+      return { runId, step, model, sentAt: new Date(sentAt).toISOString(), presumedMicros };
+    });
+  });
+}
+
+/** Of a job that is not through, whichever it may have. */
+function withoutCopy({ phase, outputs }: AttemptState): Known["missing"] {
   if (phase === "completed") {
     const copied = outputs.filter(({ phase, copy }) => copy === null && phase !== "kept" && phase !== "failed");
     return new Set(copied.map(({ index }) => index));
@@ -100,43 +147,10 @@ async function look(client: Client, jobId: string): Promise<JobResult | null> {
   }
 }
 
-interface Span {
-  readonly runId: string;
-  readonly from: number;
-  readonly to: number;
-}
-
-/** The job list of each model around its runs: what is known of it, and what nobody here knows. */
-async function lookAround({ client, known, now }: ReconcileParts, states: readonly RunState[]) {
-  const listed = new Map<string, JobSummary>();
-  const orphans: ReconcileReport["orphans"][number][] = [];
-  for (const [model, spans] of spansByModel(states, now())) {
-    const oldest = Math.min(...spans.map(({ from }) => from));
-    for await (const job of client.modelJobs(model)) {
-      const createdAt = Date.parse(job.createdAt ?? "");
-      if (createdAt < oldest) break;
-      listed.set(job.jobId, job);
-      const near = spans.filter(({ from, to }) => createdAt >= from && createdAt <= to);
-      if (known.has(job.jobId) || near.length === 0) continue;
-      orphans.push({ ...job, nearRuns: near.map(({ runId }) => runId) });
-    }
-  }
-  return { listed, orphans };
-}
-
-function spansByModel(states: readonly RunState[], now: number): ReadonlyMap<string, readonly Span[]> {
-  const spans = new Map<string, Span[]>();
-  for (const { runId, planned, createdAt, finishedAt } of states) {
-    const span = { runId, from: createdAt - NEAR_MS, to: (finishedAt ?? now) + NEAR_MS };
-    const models = new Set(planned.plan.steps.flatMap((step) => (step.kind === "job" ? [step.model] : [])));
-    for (const model of models) spans.set(model, [...(spans.get(model) ?? []), span]);
-  }
-  return spans;
-}
-
 async function ledgers(store: JournalStore, states: readonly RunState[]): Promise<ReconcileReport["ledgers"]> {
   const found: ReconcileReport["ledgers"][number][] = [];
-  for (const { runId, spentMicros: eventsMicros } of states) {
+  for (const { runId, spentMicros, presumedMicros } of states) {
+    const eventsMicros = spentMicros + presumedMicros;
     const { settledMicros: ledgerMicros } = await store.ledger(runId);
     if (eventsMicros !== ledgerMicros) found.push({ runId, eventsMicros, ledgerMicros });
   }

@@ -15,7 +15,7 @@ import type { StepExplanation } from "./explain.ts";
 import type { GcOptions, GcReport } from "./gc.ts";
 import { openMediaStore } from "./media-store.ts";
 import type { Quote } from "./quote.ts";
-import type { ReconcileReport } from "./reconcile.ts";
+import type { ReconcileOptions, ReconcileReport } from "./reconcile.ts";
 import type { ResultsOf } from "./results.ts";
 import { spendingLimits } from "./spending.ts";
 import type { RunUpdate } from "./updates.ts";
@@ -212,7 +212,7 @@ export interface Showrunner {
    * Compares journal, ledger and the service's job list: one run, or every run of this account. Lists what differs and
    * changes nothing.
    */
-  reconcile(runId?: string): Promise<ReconcileReport>;
+  reconcile(runId?: string, options?: ReconcileOptions): Promise<ReconcileReport>;
   /**
    * Removes finished runs that are old, then the media in the store that no run names any more. A run with money still
    * held stays; files placed in a run's own folder stay.

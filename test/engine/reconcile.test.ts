@@ -4,12 +4,13 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../recipes/models.ts";
-import { type Client, createClient } from "../../src/api/index.ts";
+import { type Client, ConnectionError, createClient } from "../../src/api/index.ts";
 import {
   createMemoryJournal,
   type JournalStore,
   openShowrunner,
   pipeline,
+  type ReconcileProgress,
   type RunResult,
   type Showrunner,
 } from "../../src/index.ts";
@@ -19,7 +20,15 @@ const picture = pipeline("picture", {
   input: z.object({ of: z.string() }),
   build: ({ input, job }) => ({ picture: job("picture", models.image, { prompt: input.of }) }),
 });
-const nothing = { orphans: [], unclaimed: [], missingRefunds: [], otherCosts: [], ledgers: [], unseen: [] };
+const nothing = {
+  orphans: [],
+  unclaimed: [],
+  missingRefunds: [],
+  otherCosts: [],
+  ledgers: [],
+  unseen: [],
+  abandonedChats: [],
+};
 
 describe("reconcile", () => {
   let service: LocalService;
@@ -127,6 +136,36 @@ describe("reconcile", () => {
     const ledger = journal.ledger.bind(journal);
     journal.ledger = async (runId) => ({ ...(await ledger(runId)), settledMicros: 1 });
     expect((await show.reconcile("x")).ledgers).toEqual([{ runId: "x", eventsMicros: 20_000, ledgerMicros: 1 }]);
+    await show.close();
+  });
+
+  test("counts the jobs of chats as known, and lists chats that were never answered beside what they cost", async () => {
+    const told = pipeline("told", {
+      input: z.object({}),
+      build: ({ chat }) => ({ words: chat("words", "chat-1", { prompt: "say something" }, { maxCost: "0.05" }) }),
+    });
+    const journal = createMemoryJournal();
+    const calm = await open(journal);
+    expect((await (await calm.run(told, {}, { id: "calm" })).result()).status).toBe("succeeded");
+    expect(await calm.reconcile("calm")).toEqual({ runs: ["calm"], ...nothing });
+    await calm.close();
+
+    let answered = 0;
+    const chat: Client["chat"] = async (request, options) => {
+      const answer = await client.chat(request, options);
+      if (++answered === 1) throw new ConnectionError("the answer was lost", { sent: true });
+      return answer;
+    };
+    const show = await open(journal, { ...client, chat });
+    expect((await (await show.run(told, {}, { id: "lossy" })).result()).status).toBe("succeeded");
+    const heard: ReconcileProgress[] = [];
+    const report = await show.reconcile("lossy", { onProgress: (progress) => heard.push(progress) });
+    expect(report).toMatchObject({ ...nothing, orphans: [{ model: "chat-1" }], abandonedChats: [{ step: "words" }] });
+    expect(report.abandonedChats[0]).toMatchObject({ runId: "lossy", model: "chat-1", presumedMicros: 50_000 });
+    expect(heard).toEqual([
+      { reading: "job lists", done: 0, total: 1 },
+      { reading: "jobs", done: 0, total: 1 },
+    ]);
     await show.close();
   });
 
