@@ -11,6 +11,7 @@ import type { Pipeline } from "../../src/index.ts";
 import { isHolderDead, thisHolder } from "../../src/journal/host.ts";
 import { startBrowser } from "../demo/support/browser.ts";
 import { type Visit, violations, visit } from "./support/browse.ts";
+import { eventually } from "./support/eventually.ts";
 import { plantRun } from "./support/planted.ts";
 import { type Served, serveDashboard } from "./support/serve.ts";
 
@@ -97,7 +98,7 @@ test("a pipeline is planned with its prices, mended, and started; a take is pick
   await page.getByRole("button", { name: "look/pick", exact: true }).first().click();
   const decision = page.getByRole("region", { name: "Decision" });
   await decision.getByText("Which fox shall be filmed?").waitFor();
-  await expect.poll(() => decision.getByRole("radio").count()).toBe(3);
+  await eventually(() => decision.getByRole("radio").count()).toBe(3);
   expect(await decision.getByRole("button", { name: "Pick a take" }).isDisabled()).toBe(true);
   await decision.getByRole("radio").nth(1).check();
   await decision.getByRole("button", { name: "Approve take 2" }).click();
@@ -143,9 +144,9 @@ test("a run whose code changed says what, and what taking it up costs; nothing i
   expect(await violations(page)).toEqual([]);
   await dialog().getByRole("button", { name: "Resume", exact: true }).click();
   await dialog().waitFor({ state: "detached" });
-  await expect
-    .poll(async () => (await served.show.show("drifted")).steps.find(({ path }) => path === "poster")?.attempts.length)
-    .toBe(2);
+  await eventually(
+    async () => (await served.show.show("drifted")).steps.find(({ path }) => path === "poster")?.attempts.length,
+  ).toBe(2);
   code = null;
 });
 
@@ -159,7 +160,7 @@ test("a step is made again after its price was shown", async () => {
   await dialog().getByRole("button", { name: "Make again", exact: true }).click();
   await dialog().waitFor({ state: "detached" });
   await pill("succeeded");
-  await expect.poll(async () => Number((await served.show.show("again")).cost)).toBe(2 * Number(before));
+  await eventually(async () => Number((await served.show.show("again")).cost)).toBe(2 * Number(before));
 });
 
 test("a run that is short of funds gets some, and goes on", async () => {

@@ -8,6 +8,7 @@ import { builtPage, scriptBytes } from "../../scripts/dashboard-page.ts";
 import { PortInUseError, startDashboard } from "../../src/dashboard/index.ts";
 import type { Gauges, ServiceView } from "../../src/dashboard/views/wire.ts";
 import { createMemoryJournal, openMediaStore, openShowrunner } from "../../src/index.ts";
+import { eventually } from "./support/eventually.ts";
 import { plantRun } from "./support/planted.ts";
 import { type Served, serveDashboard, TOKEN } from "./support/serve.ts";
 
@@ -294,7 +295,7 @@ test("when the local service ends with the command that embedded it, the dashboa
   const gauges = async () => (await (await fetch(`${dashboard.origin}/api/gauges`, { headers })).json()) as Gauges;
   await theirs.close();
   expect((await gauges()).balanceError).not.toBeNull();
-  await expect.poll(async () => (await gauges()).balanceMicros).toBe(25_000_000);
+  await eventually(async () => (await gauges()).balanceMicros).toBe(25_000_000);
   const seen = (await (await fetch(`${dashboard.origin}/api/service`, { headers })).json()) as ServiceView;
   expect(seen.baseUrl).toBe(show.service.baseUrl);
   expect(seen.baseUrl).not.toBe(theirs.baseUrl);

@@ -17,6 +17,7 @@ import {
   type RunHandle,
   type Showrunner,
 } from "../../src/index.ts";
+import { eventually } from "./support/eventually.ts";
 import { cookieOf, listen } from "./support/listen.ts";
 import { doneEvents, type PlantedStep, plantRun, stepEvents } from "./support/planted.ts";
 import { type Served, serveDashboard } from "./support/serve.ts";
@@ -177,7 +178,7 @@ test("what goes wrong while the dashboard drives a run reaches the page, althoug
     end: () => {},
   };
   const watching = watchRun({ journal, cache: new RunCache(journal), drivers }, "r", 0, stream);
-  await expect.poll(() => sent.length).toBe(1);
+  await eventually(() => sent.length).toBe(1);
   const { promise, reject } = Promise.withResolvers<never>();
   const handle = {
     id: "r",
@@ -187,9 +188,9 @@ test("what goes wrong while the dashboard drives a run reaches the page, althoug
     },
   } as unknown as RunHandle;
   await drivers.follow(handle);
-  await expect.poll(() => sent.at(-1)?.head.drivenHere).toBe(true);
+  await eventually(() => sent.at(-1)?.head.drivenHere).toBe(true);
   reject(new Error("the disk is full"));
-  await expect.poll(() => sent.at(-1)?.head).toMatchObject({ drivenHere: false, trouble: "the disk is full" });
+  await eventually(() => sent.at(-1)?.head).toMatchObject({ drivenHere: false, trouble: "the disk is full" });
   stop.abort();
   await watching;
 });

@@ -56,7 +56,7 @@ test("a path matches segment by segment, and an encoded slash is part of a name"
 describe("long texts", () => {
   test("are cut to what was allowed, never within a character", () => {
     fc.assert(
-      fc.property(fc.string({ unit: "binary" }), fc.integer({ min: 2, max: 20 }), (text, most) => {
+      fc.property(fc.string({ unit: "binary", maxLength: 30 }), fc.integer({ min: 2, max: 20 }), (text, most) => {
         const short = cut(text, most);
         expect(short.length).toBeLessThanOrEqual(most);
         expect(short.isWellFormed() || !text.isWellFormed()).toBe(true);

@@ -2,6 +2,7 @@ import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startBrowser } from "../demo/support/browser.ts";
 import { type Visit, violations, visit } from "./support/browse.ts";
+import { eventually } from "./support/eventually.ts";
 import { plantHarbour, plantMany } from "./support/harbour.ts";
 import { doneEvents, plantRun } from "./support/planted.ts";
 import { type Served, serveDashboard } from "./support/serve.ts";
@@ -97,9 +98,9 @@ describe("a run", () => {
     await page.getByRole("button", { name: /look/ }).click();
     const picture = page.getByRole("complementary").getByRole("img", { name: "look, output 1" });
     await picture.waitFor();
-    await expect
-      .poll(() => picture.evaluate((image) => (image as unknown as { naturalWidth: number }).naturalWidth))
-      .toBe(320);
+    await eventually(() =>
+      picture.evaluate((image) => (image as unknown as { naturalWidth: number }).naturalWidth),
+    ).toBe(320);
     await page.getByText("a harbour at dusk").waitFor();
     await page.keyboard.press("Escape");
     await page.getByRole("complementary").waitFor({ state: "detached" });
@@ -111,12 +112,12 @@ describe("a run", () => {
     await seen.go("/runs/harbour-42");
     await page.getByRole("button", { name: /^look/ }).focus();
     await page.keyboard.press("ArrowRight");
-    await expect.poll(() => page.evaluate("document.activeElement.dataset.node")).toMatch(/scene|storm/);
+    await eventually(() => page.evaluate("document.activeElement.dataset.node")).toMatch(/scene|storm/);
     const opened = await page.evaluate("document.activeElement.dataset.node");
     await page.keyboard.press("Enter");
     await page.getByRole("complementary", { name: String(opened) }).waitFor();
     await page.keyboard.press("Escape");
-    await expect.poll(() => page.evaluate("document.activeElement.dataset.node")).toBe(opened);
+    await eventually(() => page.evaluate("document.activeElement.dataset.node")).toBe(opened);
     await page.keyboard.press("4");
     await page.getByRole("tab", { name: "Costs", selected: true }).waitFor();
     await page.getByRole("tab", { name: "Costs" }).focus();
