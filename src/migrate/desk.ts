@@ -15,7 +15,7 @@ export interface StockVoice {
 export interface DeskOptions {
   readonly catalog: Catalog;
   readonly map: ReadonlyMap<string, string>;
-  readonly voices: { readonly [model: string]: readonly StockVoice[] };
+  readonly voices: ReadonlyMap<string, readonly StockVoice[]>;
 }
 
 /** Where an id of a body leads. */

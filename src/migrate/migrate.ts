@@ -3,6 +3,7 @@ import type { Pipeline } from "../define/index.ts";
 import type { Catalog } from "../plan/index.ts";
 import type { Json } from "../plan/plan.ts";
 import { convert } from "./bodies/convert.ts";
+import { batchOf } from "./bodies/variations.ts";
 import { type Body, given, type MadeBody } from "./body.ts";
 import { Desk, type StockVoice } from "./desk.ts";
 import { explain } from "./explain.ts";
@@ -69,12 +70,13 @@ export function migrateBodies(all: ReadBodies, options: MigrateOptions): Migrati
   const desk = new Desk({
     catalog: options.catalog,
     map: new Map(Object.entries(options.map ?? {})),
-    voices: options.voices ?? {},
+    voices: new Map(Object.entries(options.voices ?? {})),
   });
   const name = kebab(options.name ?? "migrated") ?? "migrated";
   const { bodies, mistakes } = check(read.sources, desk);
   noteIdentities(read.sources, desk);
   const { reports, cycles } = convertAll(bodies, desk, read.sources);
+  const refused = refusedReports([...mistakes, ...cycles], read.sources);
   const inputs = usedInputs(desk);
   const made = desk.made.size > 0 ? { name, desk, inputs, modelsModule: options.modelsModule ?? "./models.ts" } : null;
   const problems = [...read.problems.map(reported), ...located([...mistakes, ...cycles], read)].sort(inDocumentOrder);
@@ -83,7 +85,7 @@ export function migrateBodies(all: ReadBodies, options: MigrateOptions): Migrati
     pipeline: name,
     sourceSha256: null,
     format: read.format,
-    bodies: reports,
+    bodies: [...reports, ...refused].sort((a, b) => a.number - b.number),
     steps: stepsOf(desk),
     inputs: inputs.map((input) => ({
       name: input.name,
@@ -134,6 +136,8 @@ interface Mistake {
   readonly source: V2Source;
   readonly path: JsonPath;
   readonly message: string;
+  /** Others that it concerns. */
+  readonly also?: readonly V2Source[];
 }
 
 type Checked = { readonly index: number; readonly source: V2Source } & (
@@ -254,13 +258,13 @@ function cycleMistake({ nodes, paths }: Cycle, sources: readonly V2Source[]): Mi
   const [first = 0] = nodes;
   const trail = nodes.map((node, at) => `${sources[node]?.at} uses, in ${pathText(paths[at] ?? [])},`);
   const message = `its ids run in a circle, so no order of jobs can make them: ${trail.join(" ")} what ${sources[first]?.at} makes`;
-  return { code: "cyclic-ids", source: sources[first] as V2Source, path: paths[0] ?? [], message };
+  const also = nodes.slice(1).flatMap((node) => sources[node] ?? []);
+  return { code: "cyclic-ids", source: sources[first] as V2Source, path: paths[0] ?? [], message, also };
 }
 
 function bodyReport(body: Body, desk: Desk): BodyReport {
   const { index, source, type, value } = body;
-  const size = given(body, "batch_size");
-  const makes = { kind: TYPE_FACTS[type].yields, count: typeof size === "number" ? size : 1 };
+  const makes = { kind: TYPE_FACTS[type].yields, count: batchOf(body) };
   const base = { number: index + 1, at: source.at, type, makes };
   const converted = convert(desk, body);
   if ("open" in converted) {
@@ -291,6 +295,28 @@ function assetReport({ index, source, value }: Extract<Checked, { is: "asset" }>
   const makes = { kind: "image", count: 0 } as const;
   const base = { number: index + 1, at: source.at, type: "asset", status: "asset", makes } as const;
   return { ...base, steps: [], outputs: [], fields, body: null };
+}
+
+/** A body that is not migrated stands in the report as it was, each field with the first reason. */
+function refusedReports(mistakes: readonly Mistake[], sources: readonly V2Source[]): readonly BodyReport[] {
+  const first = new Map<V2Source, string>();
+  for (const { source, also, message } of mistakes) {
+    for (const one of [source, ...(also ?? [])]) if (!first.has(one)) first.set(one, message);
+  }
+  return sources.flatMap((source, index): readonly BodyReport[] => {
+    const message = first.get(source);
+    if (message === undefined || !isRecord(source.value)) return [];
+    const fields = new Ledger(source.value).close(() => ["dropped", { why: `not migrated: ${message}` }]).map(cleaned);
+    const type = typeof source.value.type === "string" ? source.value.type : "unknown";
+    const base = {
+      number: index + 1,
+      at: source.at,
+      type,
+      status: "refused",
+      makes: { kind: "image", count: 0 },
+    } as const;
+    return [{ ...base, steps: [], outputs: [], fields, body: redacted(source.value) as Json }];
+  });
 }
 
 function cleaned(entry: BodyReport["fields"][number]): BodyReport["fields"][number] {

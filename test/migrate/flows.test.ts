@@ -152,6 +152,42 @@ describe("an exported flow", () => {
     expect(source).toContain("start_image: node1,");
   });
 
+  test("names under which a node keeps its result lead to it, also in single braces", () => {
+    const step = (name: string, body: object, more: object) => ({
+      name,
+      request: { method: "POST", url: `${api}/generations`, body },
+      ...more,
+    });
+    const flow = {
+      steps: [
+        step("Picture", { type: "image", text_prompt: "a boat" }, { saveAs: "image_asset_id" }),
+        step(
+          "Speech",
+          { type: "text_to_speech", voice_id: "{voice}", text: "Hello {{name}}" },
+          { outputs: { speech_id: "$.asset_id" } },
+        ),
+        step(
+          "Film",
+          {
+            type: "video",
+            start_keyframe_id: "{image_asset_id}",
+            audio_id: "{{ speech_id }}",
+            generated_video_inputs: { text_prompt: "it talks" },
+          },
+          {},
+        ),
+      ],
+    };
+    const { report, source } = migrateV2(flow, { catalog });
+    expect(report.problems).toEqual([]);
+    expect(source).toContain("start_image: picture,");
+    expect(source).toContain("audio: speech,");
+    expect(report.inputs.map(({ name, is }) => [name, is])).toEqual([
+      ["name", "text"],
+      ["voice", "voice"],
+    ]);
+  });
+
   test("pairs of names and values make a body, with dots for what is within", () => {
     const pairs = [
       { name: "type", value: "video" },

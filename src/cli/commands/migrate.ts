@@ -83,7 +83,8 @@ async function migrated({ context, path, catalog, map, ground }: Work): Promise<
     ? await migrateV2File(path, { catalog, voices, map: { ...map, ...answers } })
     : withVoices;
   const input = await sampleInput(migration.inputs, { folder: ground.folder, voice: anyVoice(voices) });
-  return estimateMigration(migration, ground.show, { service: ground.name, input });
+  const maxJobs = ground.isHosted ? MOST_HOSTED_ESTIMATES : undefined;
+  return estimateMigration(migration, ground.show, { service: ground.name, input, maxJobs });
 }
 
 function refuseUnreadable(error: Error & { readonly code?: unknown }): never {
@@ -93,6 +94,9 @@ function refuseUnreadable(error: Error & { readonly code?: unknown }): never {
     cause: error,
   });
 }
+
+/** A hosted service answers so many requests a minute; more estimates than this would keep one waiting. */
+const MOST_HOSTED_ESTIMATES = 200;
 
 type Voices = { readonly [model: string]: readonly { readonly id: string; readonly name: string | null }[] };
 
@@ -154,7 +158,7 @@ interface Proof {
 async function verified(migration: Migration, { folder, catalog, ground, context }: Proof): Promise<Migration> {
   if (migration.source === null) return migration;
   const { sampleInput, verifyMigration } = await import("../../index.ts");
-  const own = ground.show.service.baseUrl === ground.name ? await localGround(catalog) : null;
+  const own = ground.isHosted ? await localGround(catalog) : null;
   const { show, folder: scratch } = own ?? ground;
   try {
     const { pipeline } = await loadPipeline(join(folder, "pipeline.ts"), context.io.cwd);

@@ -6,6 +6,8 @@ import type { Catalog, Showrunner } from "../../index.ts";
 /** A service to ask or to prove on, with a folder for what it takes; nothing of it outlives the command. */
 export interface Ground {
   readonly show: Showrunner;
+  /** False for a local service of its own. */
+  readonly isHosted: boolean;
   /** As the report names it. */
   readonly name: string;
   readonly folder: string;
@@ -25,7 +27,7 @@ export async function hostedGround(baseUrl: string | undefined): Promise<Ground>
     await show.close();
     await rm(folder, { recursive: true, force: true });
   };
-  return { show, name: show.service.baseUrl, folder, close };
+  return { show, isHosted: true, name: show.service.baseUrl, folder, close };
 }
 
 /** Requests are never the limit when a migration is tried out on this machine. */
@@ -54,7 +56,7 @@ export async function localGround(catalog: Catalog | null): Promise<Ground> {
   };
   const prices =
     catalog === null ? "the local service (its own models and prices)" : "the local service (guessed prices)";
-  return { show, name: prices, folder, close };
+  return { show, isHosted: false, name: prices, folder, close };
 }
 
 /** The models of a catalog that can be used, as the local service reads them. */

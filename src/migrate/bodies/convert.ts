@@ -77,7 +77,7 @@ export function convert(desk: Desk, body: Body): Converted {
   if (choice.quality !== null) job.set("quality", json(choice.quality), null);
   const before: MadeJob[] = [];
   const defaults = fill(job, before);
-  const count = batchOf(job);
+  const count = batchOf(body);
   noteBatch(job, count);
   const seeds = seedsOf(job, seedPath(body.type), count);
   const problems = settle(job, defaults);

@@ -46,7 +46,7 @@ const SAY_LATER = "say which when the pipeline is run";
 
 function askForVoice(job: Job, path: JsonPath, field: FieldView, key: string): void {
   const { desk, body, view } = job;
-  const stock = (desk.voices[view.id] ?? []).map(({ id, name }) => (name === null ? id : `${id} (${name})`));
+  const stock = (desk.voices.get(view.id) ?? []).map(({ id, name }) => (name === null ? id : `${id} (${name})`));
   const isChosenLater = key.startsWith("template ");
   const why = isChosenLater ? "a voice that the flow chooses" : `v2 voice ${key}`;
   const values = field.values?.map(String) ?? null;

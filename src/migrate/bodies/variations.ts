@@ -1,15 +1,16 @@
 import type { Json } from "../../plan/plan.ts";
-import { given, type MadeJob, type Variation } from "../body.ts";
+import { type Body, given, type MadeJob, type Variation } from "../body.ts";
 import { type Expression, json } from "../expression.ts";
 import type { Job } from "../fields/job.ts";
 import { snap } from "../fields/snap.ts";
 import { type JsonPath, pathText } from "../json-path.ts";
 import type { FieldView } from "../models/view.ts";
 import { camel } from "../names.ts";
+import { fieldsOf } from "../v2/types.ts";
 
 /** How many variations v2 would make. */
-export function batchOf(job: Job): number {
-  const size = given(job.body, "batch_size");
+export function batchOf(body: Body): number {
+  const size = Object.hasOwn(fieldsOf(body.type), "batch_size") ? given(body, "batch_size") : undefined;
   return typeof size === "number" ? size : 1;
 }
 
@@ -67,7 +68,7 @@ export function madeJob(job: Job, count: number, seeds: readonly Json[] | null):
 /** Enters the size of the batch. */
 export function noteBatch(job: Job, count: number): void {
   const hasSeed = job.plainField(["seed"]) !== null;
-  const size = given(job.body, "batch_size");
+  const size = Object.hasOwn(fieldsOf(job.body.type), "batch_size") ? given(job.body, "batch_size") : undefined;
   if (size === undefined) return;
   if (typeof size !== "number") {
     const choices = ["one job", "write the jobs into the source"];

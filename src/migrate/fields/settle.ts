@@ -72,7 +72,7 @@ function supply(job: Job, problem: FieldProblem, { prefix, values }: Defaults): 
     return true;
   }
   if (takes.what === "voice") return false;
-  const preset = defaultOf(field, values[field.name]);
+  const preset = defaultOf(field, Object.hasOwn(values, field.name) ? values[field.name] : undefined);
   if (preset !== null) {
     const why = `${job.view.id} needs it; v2 did without`;
     job.set(field.name, json(preset), null);
@@ -90,12 +90,16 @@ function supply(job: Job, problem: FieldProblem, { prefix, values }: Defaults): 
 }
 
 /** Usual values of fields that models require. */
-const USUAL: { readonly [field: string]: Json } = { aspect_ratio: "16:9", resolution: "720p", duration_ms: 5000 };
+const USUAL: ReadonlyMap<string, Json> = new Map<string, Json>([
+  ["aspect_ratio", "16:9"],
+  ["resolution", "720p"],
+  ["duration_ms", 5000],
+]);
 
 function defaultOf(field: FieldView, wanted: Json | undefined): Json | null {
   if (field.takes.what !== "json") return null;
   if (field.preset !== undefined && wanted === undefined) return field.preset;
-  const usual = wanted ?? USUAL[field.name];
+  const usual = wanted ?? USUAL.get(field.name);
   const fitted = usual === undefined ? null : snap(field, usual);
   if (fitted?.fits) return fitted.value;
   if (field.values !== null) return field.values[0] ?? null;

@@ -65,19 +65,19 @@ export function ratioOf(text: string): number | null {
   return Number.isFinite(ratio) && ratio > 0 ? ratio : null;
 }
 
-const NAMED_LINES: Readonly<Record<string, number>> = {
-  sd: 480,
-  hd: 720,
-  fhd: 1080,
-  "full hd": 1080,
-  qhd: 1440,
-  uhd: 2160,
-};
+const NAMED_LINES = new Map([
+  ["sd", 480],
+  ["hd", 720],
+  ["fhd", 1080],
+  ["full hd", 1080],
+  ["qhd", 1440],
+  ["uhd", 2160],
+]);
 
 /** Lines of a resolution: `720p`, `4K`, `1920x1080`; the shorter side counts. */
 export function linesOf(text: string): number | null {
   const plain = text.trim().toLowerCase();
-  const named = NAMED_LINES[plain];
+  const named = NAMED_LINES.get(plain);
   if (named !== undefined) return named;
   const [, width, height] = /^(\d+)\s*[x×]\s*(\d+)$/.exec(plain) ?? [];
   if (width !== undefined && height !== undefined) return Math.min(Number(width), Number(height)) || null;

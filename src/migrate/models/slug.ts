@@ -1,28 +1,20 @@
 import type { ModelView } from "./view.ts";
 
 /** Words of a slug that say which level of a model is meant, as v3 names them. */
-const LEVELS: Readonly<Record<string, string>> = {
-  standard: "standard",
-  std: "standard",
-  fast: "standard",
-  lite: "standard",
-  turbo: "standard",
-  pro: "pro",
-  max: "pro",
-  master: "pro",
-  ultra: "pro",
-  hd: "pro",
-};
+const LEVELS = new Map([
+  ...["standard", "std", "fast", "lite", "turbo"].map((word) => [word, "standard"] as const),
+  ...["pro", "max", "master", "ultra", "hd"].map((word) => [word, "pro"] as const),
+]);
 
 /** Words that say in which way a model is used; in v3 its input says so. */
 const MODES = new Set("i2v t2v v2v t2i i2i tts t2s s2s i2 image2video text2video img2img edit".split(" "));
 
 /** Slugs whose name alone does not lead to the v3 id; the first that the catalog has is taken. */
-const TABLE: Readonly<Record<string, readonly string[]>> = {
-  "google/nano-banana-pro": ["nano-banana-pro", "nano-banana"],
-  "fal/grok-video-i2v": ["grok-video", "grok-imagine-video", "grok-video-i2v"],
-  "together/hedra-avatar": ["hedra-avatar", "hedra-character"],
-};
+const TABLE: ReadonlyMap<string, readonly string[]> = new Map([
+  ["google/nano-banana-pro", ["nano-banana-pro", "nano-banana"]],
+  ["fal/grok-video-i2v", ["grok-video", "grok-imagine-video", "grok-video-i2v"]],
+  ["together/hedra-avatar", ["hedra-avatar", "hedra-character"]],
+]);
 
 export interface SlugMatch {
   readonly view: ModelView;
@@ -36,10 +28,10 @@ export interface SlugMatch {
 export function matchSlug(slug: string, views: readonly ModelView[]): SlugMatch | null {
   const name = slug.slice(slug.lastIndexOf("/") + 1).toLowerCase();
   const byId = new Map(views.map((view) => [view.id.toLowerCase(), view]));
-  const listed = TABLE[slug.toLowerCase()] ?? [];
+  const listed = TABLE.get(slug.toLowerCase()) ?? [];
   const words = wordsOf(name);
   const withoutModes = words.filter((word) => !MODES.has(word));
-  const bare = withoutModes.filter((word) => LEVELS[word] === undefined);
+  const bare = withoutModes.filter((word) => !LEVELS.has(word));
   for (const id of [slug.toLowerCase(), name, ...listed, withoutModes.join("-"), bare.join("-")]) {
     const view = byId.get(id) ?? views.find((one) => wordsOf(one.id).join("-") === id);
     if (view !== undefined) return { view, quality: levelOf(words, view), is: "same" };
@@ -58,7 +50,7 @@ function levelOf(words: readonly string[], view: ModelView): string | null {
   const values = view.fields.get("quality")?.values ?? [];
   // A level that is part of the model's own name is not one of its settings.
   const own = new Set(wordsOf(view.id));
-  const named = words.filter((word) => !own.has(word)).map((word) => (values.includes(word) ? word : LEVELS[word]));
+  const named = words.filter((word) => !own.has(word)).map((word) => (values.includes(word) ? word : LEVELS.get(word)));
   return named.find((level) => level !== undefined && values.includes(level)) ?? null;
 }
 

@@ -69,7 +69,7 @@ export function compare(report: MigrationReport, status: string, outputs: unknow
     expected: tally(migrated.flatMap(({ makes }) => Array.from({ length: makes.count }, () => makes.kind))),
     found: tally([...found.values()].filter((kind) => kind !== "nothing")),
     differences: isDone ? differences : [`the run ended as ${status}`, ...differences],
-    uncovered: report.bodies.filter((body) => body.status === "open").map(({ at }) => at),
+    uncovered: report.bodies.filter(({ status: is }) => is === "open" || is === "refused").map(({ at }) => at),
   };
 }
 

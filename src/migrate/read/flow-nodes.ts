@@ -14,6 +14,8 @@ export interface FlowNode {
   readonly url: string;
   readonly body: unknown;
   readonly bodyPath: JsonPath;
+  /** Names under which it keeps what it got, for templates such as `{image_asset_id}`. */
+  readonly gives: readonly string[];
   /** Names of the nodes before it. */
   readonly before: readonly string[];
   /** Why its body cannot be read. */
@@ -33,6 +35,7 @@ export function nodesOf(list: readonly unknown[], path: JsonPath, connections: u
     return {
       name,
       ids: ids.map(String),
+      gives: givenNames(record),
       before: before?.get(name) ?? (previous === null ? [] : [previous]),
       ...requestOf(record, [...path, index]),
     };
@@ -45,6 +48,23 @@ function nameOf(node: unknown, index: number): string {
   const found = [name, label, title, designer].find((one) => typeof one === "string" && one !== "");
   if (typeof found === "string") return found;
   return typeof id === "string" || typeof id === "number" ? `node ${id}` : `node ${index + 1}`;
+}
+
+const GIVES =
+  /^(?:save_?as|store_?as|assign_?to|output(?:_?(?:variable|name|key))?|outputs|variable|variables|extract|captures?|sets?)$/i;
+
+/** `saveAs: "image_asset_id"`, or `outputs: { image_asset_id: "$.id" }`, wherever its tool keeps it. */
+function givenNames(node: Rec): readonly string[] {
+  const holders = [node, ...HOLDERS.flatMap((key) => (isRecord(node[key]) ? [node[key]] : []))];
+  return holders.flatMap((holder) =>
+    Object.entries(holder).flatMap(([key, value]) => {
+      if (!GIVES.test(key)) return [];
+      if (typeof value === "string") return [value];
+      if (Array.isArray(value))
+        return value.flatMap((one) => (typeof one === "string" ? [one] : isRecord(one) ? String(one.name) : []));
+      return isRecord(value) ? Object.keys(value) : [];
+    }),
+  );
 }
 
 /** Which nodes lead to each node. */
@@ -72,7 +92,8 @@ function requestOf(node: Rec, path: JsonPath): Request {
   const none: Request = { does: "other", url: "", body: null, bodyPath: path, problem: null };
   const [holder, holderPath] = holderOf(node, path);
   if (holder === null) return none;
-  const url = String(holder.url ?? holder.uri);
+  // An address of this API is short, templates and all.
+  const url = String(holder.url ?? holder.uri).slice(0, 2000);
   const does = purposeOf(url, holder.method ?? holder.requestMethod ?? node.method);
   if (does !== "generate" && does !== "asset") return { ...none, does, url };
   const found = bodyOf(holder, holderPath);
@@ -102,7 +123,7 @@ function purposeOf(url: string, method: unknown): FlowNode["does"] {
   return /\/assets\/[^/]+/.test(plain) ? "upload" : "other";
 }
 
-const BODY_KEYS = ["jsonBody", "body", "rawBody", "data", "json", "payload", "requestBody"];
+const BODY_KEYS = ["jsonBody", "bodyParametersJson", "body", "rawBody", "data", "json", "payload", "requestBody"];
 
 function bodyOf(
   holder: Rec,

@@ -12,6 +12,9 @@ export function createResolver(nodes: readonly FlowNode[], indexOf: (node: FlowN
   const byName = new Map<string, FlowNode>();
   for (const node of nodes.toReversed()) for (const name of [...node.ids, node.name]) byName.set(name, node);
 
+  const byGiven = new Map<string, FlowNode>();
+  for (const node of nodes.toReversed()) for (const name of node.gives) byGiven.set(name, node);
+
   const sourceOf = (node: FlowNode, seen: Set<FlowNode>): number | null => {
     if (seen.has(node)) return null;
     seen.add(node);
@@ -29,7 +32,10 @@ export function createResolver(nodes: readonly FlowNode[], indexOf: (node: FlowN
   };
 
   const follow = (from: FlowNode, target: Target, seen: Set<FlowNode>): number | null => {
-    if (target.to === "variable") return null;
+    if (target.to === "variable") {
+      const giver = byGiven.get(target.name);
+      return giver === undefined ? null : sourceOf(giver, seen);
+    }
     const names = target.to === "node" ? [target.name] : from.before;
     return firstOf(names, (name) => {
       const node = byName.get(name);
@@ -39,7 +45,7 @@ export function createResolver(nodes: readonly FlowNode[], indexOf: (node: FlowN
 
   return (from, target) => {
     // Only what identifies a result leads to the request that made it; other values come from outside.
-    const isId = target.to !== "variable" && /(?:^|_)(?:id|asset|url)$/i.test(lastName(target.rest));
+    const isId = target.to === "variable" || /(?:^|_)(?:id|asset|url)$/i.test(lastName(target.rest));
     const index = isId ? follow(from, target, new Set([from])) : null;
     return index === null ? { to: "outside", name: outsideName(target) } : { to: "source", index };
   };

@@ -1,7 +1,6 @@
 /** A part of a text: words, or what an automation flow puts in their place. */
 export type TextPart = string | { readonly expression: string };
 
-const DOUBLE = /\{\{([\s\S]*?)\}\}/g;
 /** `{image_asset_id}` alone; single braces within words are words. */
 const SINGLE = /^\s*\{([A-Za-z_][\w.-]*)\}\s*$/;
 /** `${name}` alone. */
@@ -9,23 +8,30 @@ const DOLLAR = /^\s*\$\{([A-Za-z_][\w.-]*)\}\s*$/;
 
 /** True for a text that holds, or is, a template. */
 export function isTemplate(value: unknown): value is string {
-  return typeof value === "string" && (/\{\{[\s\S]*?\}\}/.test(value) || SINGLE.test(value) || DOLLAR.test(value));
+  return typeof value === "string" && (nextTemplate(value, 0) !== null || SINGLE.test(value) || DOLLAR.test(value));
 }
 
 /** The parts of a text. A leading `=`, which marks an expression in some flows, is no part of it. */
 export function textParts(value: string): readonly TextPart[] {
   const alone = SINGLE.exec(value) ?? DOLLAR.exec(value);
   if (alone !== null) return [{ expression: alone[1] ?? "" }];
-  const text = value.replace(/^=(?=[\s\S]*\{\{)/, "");
+  const text = value.startsWith("=") && nextTemplate(value, 0) !== null ? value.slice(1) : value;
   const parts: TextPart[] = [];
   let from = 0;
-  for (const match of text.matchAll(DOUBLE)) {
-    if (match.index > from) parts.push(text.slice(from, match.index));
-    parts.push({ expression: (match[1] ?? "").trim() });
-    from = match.index + match[0].length;
+  for (let found = nextTemplate(text, 0); found !== null; found = nextTemplate(text, from)) {
+    if (found.start > from) parts.push(text.slice(from, found.start));
+    parts.push({ expression: text.slice(found.start + 2, found.end - 2).trim() });
+    from = found.end;
   }
   if (from < text.length) parts.push(text.slice(from));
   return parts;
+}
+
+/** The next `{{ … }}` from a place on. Never looks twice at the same text, however many braces are left open. */
+function nextTemplate(text: string, from: number): { readonly start: number; readonly end: number } | null {
+  const start = text.indexOf("{{", from);
+  const close = start < 0 ? -1 : text.indexOf("}}", start + 2);
+  return close < 0 ? null : { start, end: close + 2 };
 }
 
 /** The one expression that a text is, or null when it is anything else. */

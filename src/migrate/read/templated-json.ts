@@ -28,8 +28,9 @@ function withoutStringify(text: string): string {
 function quoted(text: string): string {
   let result = "";
   let isInString = false;
+  const lastClose = text.lastIndexOf("}}");
   for (let at = 0; at < text.length; at++) {
-    const end = text.startsWith("{{", at) ? text.indexOf("}}", at) : -1;
+    const end = at < lastClose && text.startsWith("{{", at) ? text.indexOf("}}", at) : -1;
     if (end > at && isTemplateHere(text, at, isInString)) {
       const template = JSON.stringify(text.slice(at, end + 2));
       result += isInString ? template.slice(1, -1) : template;

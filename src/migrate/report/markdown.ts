@@ -117,7 +117,9 @@ function verification(found: VerificationReport | null): string {
     ? "The migrated pipeline ran on the local service and made what v2 would have made"
     : "The run did not make what v2 would have made";
   const open =
-    found.uncovered.length === 0 ? "" : ` Not covered, because still open: ${found.uncovered.map(words).join(", ")}.`;
+    found.uncovered.length === 0
+      ? ""
+      : ` Not covered, because open or refused: ${found.uncovered.map(words).join(", ")}.`;
   const lines = [`${verdict}: ${list(found.expected)} expected, ${list(found.found)} found.${open}`];
   return [...lines, ...found.differences.map((one) => `- ${words(one)}`)].join("\n");
 }
@@ -126,10 +128,10 @@ function bodyText(body: BodyReport): string {
   const { number, at, type, status, steps } = body;
   const place = at === `body ${number}` ? "" : `, ${words(at)}`;
   const became =
-    steps.length > 0 ? `: ${steps.map(code).join(" → ")}` : status === "asset" ? ": a file to supply" : ": open";
+    steps.length > 0 ? `: ${steps.map(code).join(" → ")}` : status === "asset" ? ": a file to supply" : `: ${status}`;
   const head = `### Body ${number}${place}: ${words(type)}${became}`;
   const rows = body.fields.map(fieldRow);
-  const kept = body.status === "open" ? ["", "Kept as it was:", "", fenced(JSON.stringify(body.body, null, 2))] : [];
+  const kept = body.body !== null ? ["", "Kept as it was:", "", fenced(JSON.stringify(body.body, null, 2))] : [];
   return [head, "", "| Field | Was | | Is now | Why |", "|---|---|---|---|---|", ...rows, ...kept].join("\n");
 }
 

@@ -29,8 +29,11 @@ export interface BodyReport {
   /** Where it stands: `body 3`, `line 3`, `node "Portrait"`. */
   readonly at: string;
   readonly type: string;
-  /** `migrated`: it has steps; `asset`: it is a file to supply; `open`: no v3 model is known to do it. */
-  readonly status: "migrated" | "asset" | "open";
+  /**
+   * `migrated`: it has steps; `asset`: it is a file to supply; `open`: no v3 model is known to do it; `refused`: v2
+   * itself would not take it, see the problems.
+   */
+  readonly status: "migrated" | "asset" | "open" | "refused";
   /** Names of its steps, in the order in which they run. */
   readonly steps: readonly string[];
   /** Those of them whose outputs are what v2 would have made. */
@@ -38,7 +41,7 @@ export interface BodyReport {
   /** What v2 would have made of it. */
   readonly makes: { readonly kind: "image" | "video" | "audio" | "voice"; readonly count: number };
   readonly fields: readonly FieldEntry[];
-  /** The body itself, kept where it is open. */
+  /** The body itself, kept where it is open or refused. */
   readonly body: Json;
 }
 
@@ -130,6 +133,6 @@ export interface VerificationReport {
   readonly expected: readonly { readonly kind: "image" | "video" | "audio" | "voice"; readonly count: number }[];
   readonly found: VerificationReport["expected"];
   readonly differences: readonly string[];
-  /** Bodies that are not in the pipeline, because they are open. */
+  /** Bodies that are not in the pipeline, because they are open or refused. */
   readonly uncovered: readonly string[];
 }

@@ -109,7 +109,9 @@ const CODES: Readonly<Record<string, string>> = {
 export function languageCode(name: string): string | null {
   const plain = name.trim().toLowerCase();
   const [first = ""] = plain.split(/[\s(,/]+/);
-  const named = CODES[plain] ?? CODES[first];
-  if (named !== undefined) return named;
+  for (const one of [plain, first]) {
+    const code = Object.hasOwn(CODES, one) ? CODES[one] : undefined;
+    if (code !== undefined) return code;
+  }
   return /^[a-z]{2,3}(?:[-_][a-z0-9]{2,8})*$/.test(plain) ? plain : null;
 }
