@@ -141,6 +141,62 @@ describe("bad bodies beside good ones", () => {
   });
 });
 
+describe("what is made to hurt", () => {
+  test("slugs, languages and voices named like members of object prototypes are unknown ones", () => {
+    for (const name of ["constructor", "__proto__", "toString", "vendor/hasOwnProperty"]) {
+      const { bodies, problems } = report(
+        JSON.stringify([
+          { ...good, model_slug: name, resolution: name, aspect_ratio: name },
+          { type: "text_to_speech", voice_id: name, text: "x", language: name },
+        ]),
+      );
+      expect(problems).toEqual([]);
+      const outcome = (field: string) =>
+        bodies.flatMap(({ fields }) => fields).find((one) => one.field === field)?.outcome;
+      expect([name, outcome("model_slug"), outcome("language")]).toEqual([name, "decision", "decision"]);
+    }
+  });
+
+  test("a batch size on a type that has none makes no jobs", () => {
+    const { bodies, steps } = report(
+      JSON.stringify({ type: "text_to_speech", voice_id: "v", text: "x", batch_size: 1e9 }),
+    );
+    expect(steps.length).toBe(1);
+    expect(bodies[0]?.fields.find(({ field }) => field === "batch_size")).toMatchObject({ outcome: "dropped" });
+  });
+
+  test("braces that open and never close are words, a million of them", () => {
+    const braces = "{{".repeat(500_000);
+    const flow = {
+      nodes: [
+        { name: "a", parameters: { method: "POST", url: `https://x/generations${braces}`, jsonBody: "{}" } },
+        {
+          name: "b",
+          parameters: {
+            method: "POST",
+            url: "https://x/generations",
+            jsonBody: `={"type": "image", "text_prompt": "${braces}"}`,
+          },
+        },
+      ],
+    };
+    expect(report(JSON.stringify({ ...good, text_prompt: `{{a}} ${braces}` })).bodies.length).toBe(1);
+    expect(migrateV2(flow, { catalog }).report.steps.length).toBe(1);
+  });
+
+  test("bodies that v2 would refuse stand in the report as they were, every field once", () => {
+    const refused = { type: "image", text_prompt: 3, seed: 1, extra: { a: [1] } };
+    const { bodies } = report(JSON.stringify([refused, { type: "sculpture", x: 1 }]));
+    expect(bodies.map(({ status, body }) => [status, body])).toEqual([
+      ["refused", refused],
+      ["refused", { type: "sculpture", x: 1 }],
+    ]);
+    expect(bodies[0]?.fields.map(({ field, outcome }) => [field, outcome])).toEqual(
+      Object.keys(refused).map((key) => [key, "dropped"]),
+    );
+  });
+});
+
 describe("sizes", () => {
   const file = (name: string, text: string | Uint8Array) => {
     const path = join(folder, name);
