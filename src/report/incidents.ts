@@ -87,6 +87,8 @@ function incident(event: StoredEvent["event"], costs: ReadonlyMap<string, number
       return { what: "taken over", why: `Run ${event.from.runId} had made the very same, as ${event.from.step}.` };
     case "step.reset":
       return { what: "made again", why: event.why };
+    case "step.restored":
+      return { what: "kept after all", why: "What it uses was made again and is the same as before." };
     case "run.reopened":
       return { what: "opened again", why: "Steps of a run that was through are made again." };
     case "run.replanned":

@@ -24,6 +24,8 @@ function describe(event: RunEvent): string | null {
       return `took up changed code, ${event.plan.steps.length} steps`;
     case "step.reset":
       return `is made again: ${visible(event.why)}`;
+    case "step.restored":
+      return "uses the same as before: what it made then is kept";
     case "step.reused":
       return `taken over from run ${visible(event.from.runId)}`;
     case "chat.intended":
