@@ -26,6 +26,7 @@ export {
   asset,
   type Builder,
   BuilderClosedError,
+  type BytesInput,
   type Candidate,
   type ChatInput,
   type ChatOptions,
@@ -174,6 +175,7 @@ export {
   type PlanDiff,
   planMermaid,
   planSvg,
+  type StrategyForecast,
 } from "./plan/index.ts";
 export type { JobStep, Json, Plan, PlanStep, Problem, Reference, UploadStep } from "./plan/plan.ts";
 export type { ExpiringReport, RunReport, StepReport } from "./run/report.ts";

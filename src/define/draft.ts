@@ -52,7 +52,9 @@ export interface JobDraft extends DraftStepBase {
 
 export interface UploadDraft extends DraftStepBase {
   readonly kind: "upload";
+  /** A path, an `http` or `https` URL, or a name for the bytes; empty after a mistake that was reported. */
   readonly file: string;
+  readonly bytes: Uint8Array | null;
   /** Null when neither the writer nor the file's ending says. */
   readonly media: MediaKind | null;
 }

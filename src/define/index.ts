@@ -53,4 +53,5 @@ export type { JobOptions } from "./words/job.ts";
 export type { StepOptions } from "./words/options.ts";
 export type { TakesOptions } from "./words/takes.ts";
 export type { TaskOptions } from "./words/task.ts";
+export type { BytesInput } from "./words/upload.ts";
 export type { Words } from "./words/words.ts";

@@ -3,6 +3,7 @@ import { formatUsd } from "../money.ts";
 import { type AppliedProfile, applyProfile, type Draft, filesOf, modelsOf, planExpansion } from "../plan/index.ts";
 import type { ExpandStep, Plan, PlanStep, Problem, Reference } from "../plan/plan.ts";
 import { measureFiles } from "./measure-files.ts";
+import type { MediaStore } from "./media-store.ts";
 import type { Quote, StepPrice } from "./quote.ts";
 
 /** Steps that a value led to, with their prices; or everything that is wrong with them. */
@@ -30,6 +31,7 @@ export interface Expansions {
 }
 
 interface Tools {
+  readonly media: MediaStore;
   catalog(models: readonly string[]): Promise<Catalog>;
   /** Prices these steps of the plan. */
   price(plan: Plan, only: readonly PlanStep[]): Promise<Quote>;
@@ -39,10 +41,10 @@ interface Tools {
 export async function expandPlan(
   step: ExpandStep,
   drafted: Draft,
-  { plan, profile, catalog, price }: Tools & Pick<Surroundings, "plan" | "profile">,
+  { plan, profile, media, catalog, price }: Tools & Pick<Surroundings, "plan" | "profile">,
 ): Promise<Expansion> {
   const wanted = profile === undefined ? drafted : applyProfile(drafted, profile);
-  const files = await measureFiles(filesOf(wanted));
+  const files = await measureFiles(filesOf(wanted), media);
   const made = planExpansion(step, wanted, { catalog: await catalog(modelsOf(wanted)), files, plan });
   if (!made.ok) return made;
   const groups = { ...plan.groups, ...made.groups };

@@ -1,38 +1,70 @@
-import { createHash } from "node:crypto";
+import { createHash, hash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { fileTypeFromFile } from "file-type";
 import type { FileFacts } from "../plan/plan.ts";
+import { fetchFile } from "./fetch-file.ts";
+import type { MediaStore } from "./media-store.ts";
+
+type Measured = FileFacts | { readonly error: string };
+
+/** A file to measure: a path, an `http` or `https` URL, or bytes under a name. */
+interface Source {
+  readonly path: string;
+  readonly bytes?: Uint8Array;
+}
 
 /**
- * Measures the files that a plan uploads; one that cannot be read is a value, so that all problems come at once. Of a
- * file that is not there any more, what was measured before (`kept`) holds.
+ * Measures the files that a plan uploads; one that cannot be read is a value, so that all problems come at once. What is
+ * fetched or given as bytes is put into the media store. Of a file that is not there any more, what was measured before
+ * (`kept`) holds.
  */
 export async function measureFiles(
-  files: readonly { readonly path: string }[],
+  files: readonly Source[],
+  media: MediaStore,
   kept: readonly FileFacts[] = [],
-): Promise<ReadonlyMap<string, FileFacts | { readonly error: string }>> {
-  const paths = [...new Set(files.map((file) => file.path))];
-  const measured = paths.map(async (path) => {
-    const found = await measure(path);
-    const before = kept.find((facts) => facts.path === resolve(path));
-    return [path, "error" in found ? (before ?? found) : found] as const;
+): Promise<ReadonlyMap<string, Measured>> {
+  const sources = new Map(files.map((file) => [file.path, file]));
+  const measured = [...sources.values()].map(async (source) => {
+    const found = await measure(source, media);
+    const before = kept.find(({ path, from }) => path === resolve(source.path) || from === originOf(source.path));
+    return [source.path, "error" in found ? (before ?? found) : found] as const;
   });
   return new Map(await Promise.all(measured));
 }
 
-async function measure(given: string): Promise<FileFacts | { readonly error: string }> {
-  const path = resolve(given);
+async function measure({ path, bytes }: Source, media: MediaStore): Promise<Measured> {
+  if (bytes !== undefined) {
+    const { sha256 } = await media.put({ bytes });
+    return measureFile("what was given", media.path(sha256));
+  }
+  if (!isUrl(path)) return measureFile(path, resolve(path));
+  const fetched = await fetchFile(path, media);
+  if ("error" in fetched) return fetched;
+  const facts = await measureFile("what was fetched", media.path(fetched.sha256));
+  return "error" in facts ? facts : { ...facts, from: originOf(path) };
+}
+
+function isUrl(path: string): boolean {
+  return /^https?:\/\//i.test(path);
+}
+
+/** A URL by its hash: a query may hold a secret. */
+function originOf(url: string): string {
+  return hash("sha256", url);
+}
+
+async function measureFile(given: string, path: string): Promise<Measured> {
   try {
     const found = await stat(path);
     if (!found.isFile()) return { error: `${given} is not a file` };
     if (found.size === 0) return { error: `${given} is empty` };
-    const hash = createHash("sha256");
-    for await (const piece of createReadStream(path)) hash.update(piece as Buffer);
+    const digest = createHash("sha256");
+    for await (const piece of createReadStream(path)) digest.update(piece as Buffer);
     const type = await fileTypeFromFile(path);
     const contentType = type?.mime ?? "application/octet-stream";
-    return { path, sha256: hash.digest("hex"), sizeBytes: found.size, contentType };
+    return { path, sha256: digest.digest("hex"), sizeBytes: found.size, contentType };
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code;
     return { error: code === "ENOENT" ? `${given} does not exist` : `${given} cannot be read (${code ?? error})` };

@@ -89,7 +89,7 @@ export class Planner {
     kept: readonly FileFacts[] = [],
   ): Promise<PlanOutcome> {
     const wanted = profile === null ? drafted : applyProfile(drafted, profile);
-    const files = await measureFiles(filesOf(wanted), kept);
+    const files = await measureFiles(filesOf(wanted), this.#parts.media, kept);
     const named = profile === null ? [] : profileModels(profile);
     const catalog = await this.#catalog([...new Set([...modelsOf(wanted), ...named])]);
     const made = makePlan(wanted, { catalog, files });
@@ -131,7 +131,7 @@ export class Planner {
   expand(step: ExpandStep, drafted: Draft, { plan, profile, maxUnquotedMicros }: Surroundings): Promise<Expansion> {
     const catalog = (models: readonly string[]) => this.#catalog(models);
     const price = (whole: Plan, only: readonly PlanStep[]) => this.price(whole, { maxUnquotedMicros }, only);
-    return expandPlan(step, drafted, { plan, profile, catalog, price });
+    return expandPlan(step, drafted, { plan, profile, media: this.#parts.media, catalog, price });
   }
 
   /** What the key may send, as far as the service has said. */

@@ -1,9 +1,9 @@
 import type { Draft } from "../define/draft.ts";
 import { fieldPath } from "../define/field-path.ts";
 import type { LocalFunction } from "../define/local-function.ts";
-import type { MediaKind } from "../define/media.ts";
 import { type Pipeline, record } from "../define/pipeline.ts";
 import { kindOf } from "./kinds/index.ts";
+import type { DraftFile } from "./kinds/kind.ts";
 import { plainJson } from "./plain-json.ts";
 import type { Json, Problem } from "./plan.ts";
 
@@ -34,8 +34,8 @@ export function redraft(pipeline: Pipeline, parsedInput: Json): Draft {
   return { ...again, ...("problems" in parsed ? recorded : record(pipeline, parsed.value)) };
 }
 
-/** Local files that the draft uploads; whoever plans measures them. */
-export function filesOf(draft: Draft): readonly { path: string; kind: MediaKind; step: string }[] {
+/** Files that the draft uploads; whoever plans measures them. */
+export function filesOf(draft: Draft): readonly DraftFile[] {
   return draft.steps.flatMap((step) => kindOf(step).files(step));
 }
 

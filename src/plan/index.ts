@@ -6,7 +6,7 @@ export type { DiagramOptions } from "./diagram/options.ts";
 export { planSvg } from "./diagram/svg.ts";
 export { changesBetween, diffPlans, type FieldChange, type PlanDiff } from "./diff.ts";
 export { draft, filesOf, functionsOf, modelsOf, redraft } from "./draft.ts";
-export { type ExpansionOutcome, planExpansion } from "./expansion.ts";
+export { planExpansion } from "./expansion.ts";
 export { fingerprint } from "./fingerprint.ts";
 export {
   type FollowStrategy,

@@ -148,8 +148,10 @@ export type PlanStep = JobStep | UploadStep | ChatStep | TaskStep | ApproveStep 
 
 /** A local file, measured when the plan was made. */
 export interface FileFacts {
-  /** Absolute path at plan time. */
+  /** Absolute path at plan time; of what was fetched or given as bytes, that of our own copy. */
   readonly path: string;
+  /** Hash of the URL that it was fetched from. */
+  readonly from?: string;
   readonly sha256: string;
   readonly sizeBytes: number;
   readonly contentType: string;

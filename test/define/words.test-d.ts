@@ -19,6 +19,7 @@ import {
   type ResultOf,
   type TakesHandle,
   text,
+  type UploadHandle,
   type ValueHandle,
   type ValuesHandle,
   type VideoResult,
@@ -52,6 +53,15 @@ pipeline("words", {
     const speech = job("speech", models.speech, { text: "Hello.", voice_id: "v" });
     const voice = job("voice", models.voiceClone, { audio: speech, name: "n" });
     const video = job("video", models.video, { prompt: "x", ...size });
+
+    test("an upload is of the kind that its bytes or its path say", () => {
+      const bytes = new Uint8Array();
+      expectTypeOf(upload("u1", { bytes, kind: "audio" })).toEqualTypeOf<UploadHandle<"audio">>();
+      expectTypeOf(upload("u2", "https://example.com/a.png")).toEqualTypeOf<UploadHandle<"image">>();
+      expectTypeOf(upload("u3", bytes)).toEqualTypeOf<UploadHandle<"unknown">>();
+      // @ts-expect-error a number is nothing to upload
+      upload("u4", 5);
+    });
 
     test("a chat answers text, or what its schema yields", () => {
       expectTypeOf(answer).toEqualTypeOf<ValueHandle<string>>();

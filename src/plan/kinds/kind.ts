@@ -19,9 +19,18 @@ export interface Planning extends PlanContext {
   report(code: string, field: string | null, message: string, more?: Pick<Problem, "allowed" | "replacedBy">): void;
 }
 
+/** A file that a draft uploads. */
+export interface DraftFile {
+  /** A path, an `http` or `https` URL, or a name for the bytes. */
+  readonly path: string;
+  readonly kind: MediaKind;
+  readonly step: string;
+  readonly bytes?: Uint8Array;
+}
+
 /** How one kind of step is planned. Every kind is one file, registered in the index of this folder. */
 export interface StepKind<D extends DraftStep> {
-  files(step: D): readonly { path: string; kind: MediaKind; step: string }[];
+  files(step: D): readonly DraftFile[];
   models(step: D): readonly string[];
   /** The planned step, null after a problem that leaves nothing to plan; and what others may know of it. */
   plan(step: D, planning: Planning): { readonly step: PlanStep | null; readonly facts: StepFacts };

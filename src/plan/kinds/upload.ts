@@ -1,4 +1,5 @@
 import type { UploadDraft } from "../../define/draft.ts";
+import { withoutQuery } from "../../define/words/upload.ts";
 import { fingerprint } from "../fingerprint.ts";
 import type { FileFacts, UploadStep } from "../plan.ts";
 import { factsOf, UNKNOWN } from "./facts.ts";
@@ -6,7 +7,8 @@ import { needsOf, placeWhen } from "./free-input.ts";
 import type { Planning, StepKind } from "./kind.ts";
 
 export const uploadKind: StepKind<UploadDraft> = {
-  files: ({ file, media, path }) => (file === "" ? [] : [{ path: file, kind: media ?? "image", step: path }]),
+  files: ({ file, bytes, media, path }) =>
+    file === "" ? [] : [{ path: file, kind: media ?? "image", step: path, ...(bytes !== null && { bytes }) }],
   models: () => [],
   plan(draft, planning) {
     const when = placeWhen(draft.when, planning);
@@ -23,18 +25,24 @@ export const uploadKind: StepKind<UploadDraft> = {
 
 function measured(draft: UploadDraft, { files, report }: Planning): FileFacts | null {
   if (draft.file === "") return null;
-  const facts = files.get(draft.file) ?? { error: `${draft.file} was not measured` };
+  const shown = withoutQuery(draft.file);
+  const facts = files.get(draft.file) ?? { error: `${shown} was not measured` };
   if ("error" in facts) {
-    report("missing-file", "file", `${facts.error}; check the path`);
+    report("missing-file", "file", `${facts.error}; check the ${sourceOf(draft)}`);
     return null;
   }
   const kind = mediaOf(facts);
   if (kind !== null && (draft.media === null || draft.media === kind)) return facts;
   const wanted = draft.media ?? "an image, a video or audio";
-  report("not-media-file", "file", `${draft.file} holds ${facts.contentType}, not ${wanted}; give a file of that kind`);
+  report("not-media-file", "file", `${shown} holds ${facts.contentType}, not ${wanted}; give a file of that kind`);
   return null;
 }
 
 function mediaOf({ contentType }: FileFacts): "image" | "video" | "audio" | null {
   return (["image", "video", "audio"] as const).find((kind) => contentType.startsWith(`${kind}/`)) ?? null;
+}
+
+function sourceOf({ file, bytes }: UploadDraft): string {
+  if (bytes !== null) return "bytes";
+  return /^https?:/i.test(file) ? "URL" : "path";
 }

@@ -1,0 +1,97 @@
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { z } from "zod";
+import { models } from "../../recipes/models.ts";
+import { pipeline } from "../../src/index.ts";
+import type { UploadStep } from "../../src/plan/plan.ts";
+import { during, openPaperShow } from "../support/paper-show.ts";
+
+/** A picture of one grey pixel. */
+const png = Buffer.from(
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNoAAAAggCBd81ytgAAAABJRU5ErkJggg==",
+  "base64",
+);
+let server: Server;
+let origin = "";
+
+beforeAll(async () => {
+  server = createServer((request, response) => {
+    const path = new URL(request.url ?? "/", "http://x").pathname;
+    if (path === "/a.png") return response.end(png);
+    if (path === "/empty.png") return response.end();
+    if (path === "/moved.png") return response.writeHead(302, { location: "/a.png" }).end();
+    response.writeHead(403).end("no");
+  });
+  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+  origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+});
+afterAll(() => new Promise((done) => server.close(done)));
+
+const uploads = (file: string | Uint8Array | URL | { readonly bytes: Uint8Array; readonly kind: "image" | "audio" }) =>
+  pipeline("p", {
+    input: z.object({}),
+    build: ({ job, upload }) => ({
+      drawn: job("drawn", models.image, { prompt: "x", images: [upload("given", file) as never] }),
+    }),
+  });
+
+const fileOf = async (given: Parameters<typeof uploads>[0]) => {
+  const { show } = await openPaperShow();
+  const made = await show.plan(uploads(given), {});
+  return made.ok ? (made.plan.steps[0] as UploadStep) : made.problems;
+};
+
+test("bytes, a URL and what it leads to are the same upload as the file that they are", async () => {
+  const first = (await fileOf(png)) as UploadStep;
+  expect(first).toMatchObject({
+    kind: "upload",
+    yields: "image",
+    file: { contentType: "image/png", sizeBytes: png.length },
+  });
+  for (const same of [{ bytes: png, kind: "image" } as const, `${origin}/a.png`, new URL(`${origin}/moved.png`)]) {
+    expect(((await fileOf(same)) as UploadStep).fingerprint).toBe(first.fingerprint);
+  }
+});
+
+test("a URL's query, which may be a secret, is in no plan, problem or event", async () => {
+  const secret = "signature=verysecret";
+  const world = await openPaperShow();
+  const handle = await world.show.run(uploads(`${origin}/a.png?${secret}`), {}, { id: "x", outDir: world.outDir });
+  await during(world.clock, handle.result());
+  for await (const { event } of world.show.events("x")) expect(JSON.stringify(event)).not.toContain("verysecret");
+  for (const path of ["/gone.png", "/empty.png"]) {
+    const problems = await fileOf(`${origin}${path}?${secret}`);
+    expect(JSON.stringify(problems)).not.toContain("verysecret");
+    expect(problems).toMatchObject([{ code: "missing-file", step: "given", field: "file" }]);
+  }
+});
+
+test("what cannot be fetched, or is of another kind, is a problem that says so", async () => {
+  expect(await fileOf(`${origin}/gone.png`)).toMatchObject([
+    { message: `${origin}/gone.png answered 403; check the URL` },
+  ]);
+  expect(await fileOf("http://127.0.0.1:1/a.png")).toMatchObject([{ code: "missing-file" }]);
+  expect(await fileOf({ bytes: png, kind: "audio" })).toMatchObject([
+    { code: "not-media-file", step: "given" },
+    { code: "media-kind", step: "drawn" },
+  ]);
+  expect(await fileOf(new Uint8Array())).toMatchObject([
+    { code: "missing-file", message: expect.stringContaining("empty") },
+  ]);
+});
+
+test("bytes that change later change no upload", async () => {
+  const { show } = await openPaperShow();
+  const bytes = new Uint8Array(png);
+  const changing = pipeline("p", {
+    input: z.object({}),
+    build({ upload }) {
+      const given = upload("given", bytes);
+      bytes.fill(0);
+      return { given };
+    },
+  });
+  const made = await show.plan(changing, {});
+  expect(made.ok && made.plan.steps[0]).toMatchObject({ file: { sizeBytes: png.length, contentType: "image/png" } });
+});
