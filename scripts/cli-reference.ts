@@ -16,9 +16,8 @@ Settings come from flags, then from the environment (\`SHOWRUNNER_BASE_URL\`, \`
 from defaults: the journal is \`.showrunner/journal.db\`, and without a base URL, or with \`--local\`, jobs go to a local service
 embedded on \`.showrunner/local\`.
 
-Data goes to stdout, talk and progress to stderr. \`--json\` prints one document (one line an event with \`events --follow\` and
-\`jobs follow\`): snake_case names, amounts as decimal strings of US dollars, instants as ISO-8601. \`NO_COLOR\` is respected;
-where stderr is no terminal, progress is one calm line an event.
+Data goes to stdout, talk and progress to stderr. \`NO_COLOR\` is respected; where stderr is no terminal, progress is one calm
+line an event. Text from outside (prompts, names, errors) is shown with control characters and reordering marks as codes.
 
 | Exit code | Meaning |
 |---|---|
@@ -27,6 +26,35 @@ where stderr is no terminal, progress is one calm line an event.
 | 2 | wrong usage, a plan with problems, or over budget before the start: nothing was submitted |
 | 3 | paused or partial; the message says how to go on |
 | 130 | Ctrl-C or SIGTERM, after submits on their way were answered; a second one leaves at once |
+`;
+
+const documents = `## JSON
+
+\`--json\` prints one document on stdout; \`events --follow\` and \`jobs follow\` print one line an event. Names and meanings below stay
+as they are within a major version; names may be added. Unless said otherwise names are snake_case, amounts decimal strings of
+US dollars, instants ISO-8601, and what is not known or not there is null.
+
+| Command | Document |
+|---|---|
+| \`run\`, \`resume\`, \`approve --resume\` | as \`show\`, and \`pause\`, \`still_running: [{step, jobId}]\`, \`returned\` (what the pipeline returns, with local paths) |
+| \`run --detach\` | \`{id, pid, log}\` |
+| \`show\` | \`{id, pipeline, status, message, pause, budget, quote, cost, held, presumed, out_dir, created_at, finished_at, steps: [{path, kind, model, status, reason, started_at, finished_at, quote, attempts: [{n, job_id, status, cost, error}], outputs: [{index, status, asset_id, voice_id, file, manifest, sha256, content_type, width, height, duration_ms, fps}], value, chosen, approval, reused_from}]}\` |
+| \`plan\` | the library's \`Quote\` (camelCase, micro-dollars as integers): \`{ok, problems, plan, prices, totalMicros, criticalPath, forecastMs, requests, risks}\`, and with \`--against\` also \`against: {against, diff, stale: [{path, why}], totalMicros}\` |
+| a plan with problems | \`{ok: false, problems: [{code, step, field, message, allowed?, replacedBy?}]}\` |
+| \`events\` | the library's \`StoredEvent\` (camelCase, micro-dollars, epoch milliseconds): \`{runId, seq, at, version, event: {type, …}}\` |
+| \`explain\` | the library's \`StepExplanation\`: \`{step, verdict, from, why, nearest}\` |
+| \`resume --file\` of changed code | \`{id, drift}\`, the library's \`Drift\` |
+| \`runs\` | \`[{id, pipeline, status, created_at, updated_at, events}]\` |
+| \`approve\`, \`reject\` | \`{id, step, approved, pick, note, status}\`; without a step \`[{step, message, choose, shows: [{pick, step, index, content_type, asset_id, path}]}]\` |
+| \`adopt\` | \`{id, step, job_id}\`; without a job the jobs that it may have made |
+| \`reconcile\`, \`gc\`, and the calls of the API | what the client or the library answers, names in snake_case, amounts without \`_micros\` as decimals |
+| \`report\` | \`{id, file, size_bytes, media: {inline, beside, missing}}\` |
+| \`models diff\` | \`{changes: [{model, field, is_breaking, message}], pipelines: [{file, ok, problems}]}\`; exit 1 when something breaks |
+| \`doctor\` | \`[{check, state, ok, detail, next}]\`; \`state\` is \`ok\`, \`fail\` or \`unknown\` |
+| \`init\` | \`{file, gitignore}\` |
+| \`serve\` | \`{base_url, api_key}\` |
+| \`dashboard\` | \`{url, origin}\` |
+| \`migrate\` | its report, as in \`report.json\` |
 `;
 
 /** Commands in the order of the help, groups opened. */
@@ -79,9 +107,15 @@ export function cliReference(): string {
   const program = createProgram({ io, talk: createTalk(io) }, () => {});
   const all = leaves(program);
   const common = all.find(({ name }) => name === "run")?.command.options.filter(isShared) ?? [];
-  return [intro, "Flags of nearly every command:", "", ...flagTable(common), "", all.map(section).join("\n")].join(
-    "\n",
-  );
+  const parts = [
+    "Flags of nearly every command:",
+    "",
+    ...flagTable(common),
+    "",
+    documents,
+    all.map(section).join("\n"),
+  ];
+  return [intro, ...parts].join("\n");
 }
 
 if (import.meta.main) {

@@ -1,5 +1,4 @@
 import process from "node:process";
-import { startInBackground } from "./background.ts";
 import { ExitCode } from "./exit-code.ts";
 import type { Io } from "./io.ts";
 
@@ -14,7 +13,7 @@ export function hostProcess(): Io {
     stdout: process.stdout,
     stderr: process.stderr,
     ask: process.stdin.isTTY && process.stderr.isTTY ? askOnTerminal : null,
-    background: startInBackground,
+    background: async (args, logFile) => (await import("./background.ts")).startInBackground(args, logFile),
     env: process.env,
     cwd: process.cwd(),
     interrupt: firstInterrupt(),

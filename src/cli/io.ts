@@ -18,7 +18,7 @@ export interface Io {
   /** One line typed by a person, or null when nobody can answer. */
   readonly ask: ((question: string) => Promise<string>) | null;
   /** Starts this command line again with other arguments, away from the terminal; null where that cannot be. */
-  readonly background: ((args: readonly string[], logFile: string) => Background) | null;
+  readonly background: ((args: readonly string[], logFile: string) => Promise<Background>) | null;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
   /** Aborted by the first Ctrl-C or SIGTERM; a second one ends the process. */

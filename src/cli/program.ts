@@ -61,8 +61,11 @@ export function createProgram(context: Context, finish: Finish): Command {
 
 const examples = `
 Examples:
-  showrunner plan recipes/talking-avatar.ts                      what it would cost
+  showrunner init                                                a pipeline to begin with
+  showrunner plan recipes/talking-avatar.ts                      what it would cost, how long it would take
   showrunner run recipes/talking-avatar.ts -i script="Good day." --id hello --budget 2
   showrunner resume hello                                        after a crash, a stop or an empty wallet
+  showrunner report hello                                        what happened, as one page with the media
+  showrunner dashboard                                           every run, live in the browser
   showrunner serve                                               the local service, for anything that speaks the API
 `;

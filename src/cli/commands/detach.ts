@@ -36,7 +36,7 @@ export async function detach(context: Context, { spec, runId, budget }: Detached
       const next = `showrunner resume ${visible(runId)}   (or choose another --id)`;
       throw new CliError("USAGE", `Run ${visible(runId)} is there already`, { next });
     }
-    child = io.background(argumentsOf(spec, runId, budget, flags), log);
+    child = await io.background(argumentsOf(spec, runId, budget, flags), log);
     end = await begun(store, runId, child.ended);
   } finally {
     await store.close();
