@@ -5,13 +5,29 @@ import { syncFolder } from "./durable-file.ts";
 import { MediaPathError } from "./media-errors.ts";
 import type { Manifest } from "./provenance-schema.ts";
 
+const AT_ONCE = 8;
+
+/** Where the manifest of a named file goes, relative likewise. */
+export function manifestName(file: string): string {
+  return `${file}.json`;
+}
+
 /**
- * Writes a manifest beside its file, whole or not at all, in place of an older one. `manifest.file.name` is a file that
- * stands below `outDir` already, so its folder is known to be a safe one. Answers the manifest's path below `outDir`.
+ * Writes each manifest beside its file, whole or not at all, in place of an older one, and settles once all of them are
+ * on the disk. Their files stand below `outDir` already, so their folders are known to be safe ones.
  */
-export async function placeManifest(outDir: string, manifest: Manifest): Promise<string> {
-  const name = `${manifest.file.name}.json`;
-  const target = join(outDir, name);
+export async function placeManifests(outDir: string, manifests: readonly Manifest[]): Promise<void> {
+  const waiting = [...manifests];
+  const work = async () => {
+    for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) await place(outDir, next);
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  const folders = new Set(manifests.map(({ file }) => dirname(join(outDir, file.name))));
+  await Promise.all([...folders].map(syncFolder));
+}
+
+async function place(outDir: string, manifest: Manifest): Promise<void> {
+  const target = join(outDir, manifestName(manifest.file.name));
   if ((await lstat(target).catch(() => null))?.isDirectory()) {
     throw new MediaPathError(`${target} is a folder, and a manifest is to go there. Move it away, then resume.`);
   }
@@ -28,6 +44,4 @@ export async function placeManifest(outDir: string, manifest: Manifest): Promise
   } finally {
     await rm(tmp, { force: true });
   }
-  await syncFolder(dirname(target));
-  return name;
 }

@@ -167,7 +167,8 @@ class MemoryJournal implements JournalStore {
     run.row = { ...run.row, status: commit.status };
     for (const [key, entry] of ledger) run.ledger.set(key, entry);
     this.#marks.set(run.account, mark);
-    for (const made of commit.made ?? []) run.made.set(made.step, { ...made, runId, account: run.account, at: commit.at });
+    for (const made of commit.made ?? [])
+      run.made.set(made.step, { ...made, runId, account: run.account, at: commit.at });
     if (commit.snapshot !== undefined) run.snapshot = JSON.stringify(commit.snapshot);
     for (const jobId of jobsOf(commit.events)) this.#jobs.set(jobId, runId);
     if (commit.park) run.holder = null;

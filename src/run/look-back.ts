@@ -9,12 +9,13 @@ import type { Turn } from "./turn.ts";
  * Asked once, before the step's first attempt, and never of a step that somebody wants made again.
  */
 export function looksBack(plan: ReusableStep, step: StepState, input: Json, turn: Turn): boolean {
-  if (turn.state.planned.reuse !== true || step.again === true || hasBegun(step)) return false;
+  if (turn.state.planned.reuse !== true || step.again || hasBegun(step)) return false;
+  const id = commandId({ type: "reuse", step: plan.path, fingerprint: "" });
+  if (turn.isActive(id)) return true;
+  if (turn.context.notBefore.get(id) === Number.POSITIVE_INFINITY) return false;
   const { fingerprint, settled } = asked(turn.state, plan, input);
-  const command = { type: "reuse", step: plan.path, fingerprint } as const;
-  if (turn.context.notBefore.get(commandId(command)) === Number.POSITIVE_INFINITY) return false;
   // What it takes in is known by content only once its copy is here.
-  if (settled) turn.issue(command);
+  if (settled) turn.issue({ type: "reuse", step: plan.path, fingerprint });
   return true;
 }
 

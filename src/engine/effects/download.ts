@@ -5,7 +5,8 @@ import { RETENTION_MS } from "../../run/expiry.ts";
 import { fileExtension } from "../file-extension.ts";
 import { ownVersion } from "../own-version.ts";
 import { manifestOf } from "../provenance.ts";
-import { placeManifest } from "../provenance-file.ts";
+import { manifestName, placeManifests } from "../provenance-file.ts";
+import type { Manifest } from "../provenance-schema.ts";
 import type { Effect, EffectContext } from "./effect.ts";
 import { TROUBLE_WAIT_MS, throwAccountTrouble } from "./service-trouble.ts";
 
@@ -63,17 +64,21 @@ function progressOf(step: string, { progress, now }: EffectContext) {
   };
 }
 
-/** Gives every returned output its name in the run's folder. */
+/**
+ * Gives every returned output its name in the run's folder, with a manifest beside it. A crash before the events are
+ * written down places all of it again, with the same content.
+ */
 export const place: Effect<"place"> = async (_command, { media, state }) => {
+  const { outDir, manifests } = state.planned;
   const events: RunEvent[] = [];
+  const described: Manifest[] = [];
   for (const { name, step, output } of ending(state).toPlace) {
     const wanted = `${name}${fileExtension(output.copy!.contentType)}`;
-    const { outDir, manifests } = state.planned;
     const file = await media.place(output.copy!.sha256, outDir, wanted);
     const placed = { type: "file.placed", name, step, index: output.index, file } as const;
-    // Before the event: a crash in between places both again, with the same content.
-    const describe = () => placeManifest(outDir, manifestOf(state, { file, step, output }, ownVersion()));
-    events.push(manifests === false ? placed : { ...placed, manifest: await describe() });
+    events.push(manifests === false ? placed : { ...placed, manifest: manifestName(file) });
+    if (manifests !== false) described.push(manifestOf(state, { file, step, output }, ownVersion()));
   }
+  await placeManifests(outDir, described);
   return { events };
 };
