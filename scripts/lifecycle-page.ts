@@ -20,6 +20,39 @@ const charts: readonly [string, AnyStateMachine, string][] = [
   ["Output", outputMachine, "`kept` is an output that is gone at the service and lives on as our copy."],
 ];
 
+const stately = `## In Stately's tools
+
+Each machine's definition is plain JSON with named guards. This writes one file a machine that the
+[Stately editor](https://stately.ai/editor) takes as *Import from code*, and that its VS Code extension opens as it is:
+
+\`\`\`ts run
+import { writeFileSync } from "node:fs";
+import { jobMachine, outputMachine, runMachine, stepMachine } from "showrunner";
+
+for (const { config } of [runMachine, stepMachine, jobMachine, outputMachine]) {
+  const source = \`import { createMachine } from "xstate";\\n\\nexport default createMachine(\${JSON.stringify(config, null, 2)});\\n\`;
+  writeFileSync(\`\${config.id}.machine.ts\`, source);
+}
+\`\`\`
+
+To watch a machine move, give the inspector to an actor of it and send it what the journal says. Events of the journal have
+the names of the charts, except that \`run.finished\` and \`step.finished\` become \`run.<status>\` and \`step.<status>\`.
+\`inspect\` is any observer; in a web page it is that of \`createBrowserInspector()\` from
+[@statelyai/inspect](https://stately.ai/docs/inspector), which draws the chart and lights up the state that it is in.
+
+\`\`\`ts run
+import { type InspectionEvent, createActor } from "xstate";
+import { runMachine } from "showrunner";
+
+const inspect = (event: InspectionEvent) => {
+  if (event.type === "@xstate.snapshot" && "value" in event.snapshot) console.log(event.event.type, event.snapshot.value);
+};
+const actor = createActor(runMachine, { inspect }).start();
+for (const type of ["run.started", "run.paused", "run.resumed", "run.succeeded"] as const) actor.send({ type });
+if (actor.getSnapshot().value !== "succeeded") throw new Error("the chart has changed");
+\`\`\`
+`;
+
 /** The page as it should be. */
 export function lifecyclePage(): string {
   const parts = charts.map(
@@ -28,10 +61,11 @@ export function lifecyclePage(): string {
   return `# Lifecycles
 
 Drawn from the definitions in \`src/lifecycle\` by \`node scripts/lifecycle-page.ts\`; a test fails when this page is stale. The
-machines are exported (\`runMachine\`, \`stepMachine\`, \`jobMachine\`, \`outputMachine\`), so that they can be opened in any tool
-that reads xstate machines. The fold of the journal moves along look-up tables compiled from them, and along nothing else.
+machines are exported (\`runMachine\`, \`stepMachine\`, \`jobMachine\`, \`outputMachine\`), so that they can be
+[opened in Stately's tools](#in-statelys-tools). The fold of the journal moves along look-up tables compiled from them, and along nothing else.
 
-${parts.join("\n")}`;
+${parts.join("\n")}
+${stately}`;
 }
 
 if (import.meta.main) writeFileSync(join(import.meta.dirname, "..", "docs", "lifecycle.md"), lifecyclePage());
