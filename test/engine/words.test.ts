@@ -1,0 +1,78 @@
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { models } from "../../recipes/models.ts";
+import { equals, failed, not, pipeline, quorum, text } from "../../src/index.ts";
+import { during, openPaperShow } from "../support/paper-show.ts";
+
+const story = z.object({ title: z.string(), mood: z.string(), lines: z.array(z.string()) });
+const told = { title: "Low tide", mood: "calm", lines: ["sand", "gulls", "boat"] };
+
+const cover = pipeline("cover", {
+  input: z.object({ look: z.string() }),
+  build: ({ input, takes }) => {
+    const best = takes("best", models.image, { prompt: input.look }, { count: 2, choose: "first" });
+    return { best, all: best.outputs() };
+  },
+});
+
+const everything = pipeline("everything", {
+  input: z.object({}),
+  build({ approve, chat, choose, expand, include, job, task }) {
+    const script = chat("script", "chat-1", { prompt: "A story." }, { schema: story, maxCost: "0.01" });
+    const lines = approve("lines", script.at("lines"), { message: "Are these the lines?" });
+    const front = include("front", cover, { look: "a beach" }, { maxCost: "1" });
+    const titled = job("titled", models.image, {
+      prompt: text`${script.at("title")}: ${lines.at(1)}`,
+      images: [front.best],
+    });
+    const shots = expand(
+      "shots",
+      lines,
+      (all, b) => all.map((line, n) => b.job(`shot-${n}`, models.image, { prompt: line, images: [titled] })),
+      { maxSteps: 5, maxCost: "2", yields: "image" },
+    );
+    const seen = approve("seen", shots);
+    const wild = job("wild", models.image, { prompt: "storm" }, { when: equals(script.at("mood"), "wild") });
+    const calm = job("calm", models.image, { prompt: "calm" }, { when: not(lines.at(9)) });
+    const spare = job("spare", models.image, { prompt: "spare" }, { when: failed(titled) });
+    const picked = choose("picked", [spare, wild, titled], { by: "first" });
+    const sum = task(
+      "sum",
+      { pictures: [seen, picked], words: { title: script.at("title"), lines } },
+      ({ pictures, words }) => ({ pictures: pictures.length, title: words.title, last: words.lines.at(-1) }),
+      { onFailure: quorum(2) },
+    );
+    return { sum, seen, front, title: script.at("title"), last: sum.at("last"), picked, calm };
+  },
+});
+
+test("a pipeline of every word runs to its end, and what it returns has the shape that its types say", async () => {
+  const world = await openPaperShow({ says: () => JSON.stringify(told) });
+  const first = await during(
+    world.clock,
+    (await world.show.run(everything, {}, { id: "x", outDir: world.outDir })).result(),
+  );
+  expect(first.status).toBe("paused");
+  await world.show.approve("x", "lines");
+  const again = () => world.show.resume("x", { pipeline: everything });
+  const second = await during(world.clock, (await again()).result());
+  expect(second.report.steps.find(({ path }) => path === "seen")?.status).toBe("running");
+  await world.show.approve("x", "seen");
+  const done = await during(world.clock, (await again()).result());
+  const statuses = Object.fromEntries(done.report.steps.map(({ path, status }) => [path, status]));
+  expect(statuses).toEqual({
+    ...{ script: "succeeded", lines: "succeeded", titled: "succeeded", wild: "skipped", calm: "succeeded" },
+    ...{ "front/best/1": "succeeded", "front/best/2": "skipped", "front/best/pick": "succeeded" },
+    ...{ shots: "succeeded", "shots/shot-0": "succeeded", "shots/shot-1": "succeeded", "shots/shot-2": "succeeded" },
+    ...{ seen: "succeeded", spare: "skipped", picked: "succeeded", sum: "succeeded" },
+  });
+  const image = { contentType: "image/png" };
+  expect(done.outputs).toMatchObject({
+    sum: { pictures: 4, title: "Low tide", last: "boat" },
+    seen: [image, image, image],
+    front: { best: image, all: [image, null] },
+    ...{ title: "Low tide", last: "boat", picked: image, calm: image },
+  });
+  const titled = [...world.paper.jobs.values()].map(({ body }) => JSON.stringify(body));
+  expect(titled.some((body) => body.includes("Low tide: gulls"))).toBe(true);
+});
