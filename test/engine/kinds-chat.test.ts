@@ -63,6 +63,19 @@ test("repairs are bounded in number and by what is left of the maximum", async (
   expect(poor.paper.chats.size).toBe(1);
 });
 
+test("an answer without words is repaired where there is a schema, and else paid for no oftener than allowed", async () => {
+  const world = await openPaperShow({ says: (_, nth) => (nth === 0 ? "" : '{"title": "T"}') });
+  expect(await asked(world, chatStep({ schema: titled }))).toMatchObject({ status: "succeeded" });
+  const [, second] = [...world.paper.chats.values()].map(({ request }) => request);
+  expect(second!.messages.map(({ role }) => role)).toEqual(["user", "user"]);
+
+  const mute = await openPaperShow({ says: () => "" });
+  const policy = { attempts: 2, maxCostMicros: 5_000, keep: true };
+  const result = await asked(mute, chatStep({ policy }));
+  expect(result.report.steps[0]!.reason).toBe("ANSWER_INVALID: The answer is empty.");
+  expect(mute.paper.chats.size).toBe(2);
+});
+
 test("a charge above the maximum counts in full and is told", async () => {
   const world = await openPaperShow({ says: () => "dear words", chatMicros: 9_000 });
   const result = await asked(world);

@@ -90,6 +90,11 @@ describe("a task that does not do what it declares fails, and says which", () =>
     ["a circle", () => circle, /is no JSON: /],
     ["too much", () => "x".repeat(1024 * 1024), /more than 1048576 bytes; write large results to a file/],
     ["its own words", () => Promise.reject(new Error("the moon is down")), /^the moon is down$/],
+    [
+      "a secret in its words",
+      () => Promise.reject(new Error("GET https://x.test/file.png?sig=s3cret failed")),
+      /^GET https:\/\/x\.test\/file\.png failed$/,
+    ],
     ["no error at all", () => Promise.reject("just text"), /^just text$/],
   ];
   test.each(cases)("%s", async (_name, run, reason) => {

@@ -35,8 +35,7 @@ export const chat: Effect<"chat"> = async (command, context) => {
   const read = readAnswer(said, schema);
   if (read.ok) return { events: [{ type: "chat.answered", ...bill, value: read.value }] };
   const error: JournalError = { code: "ANSWER_INVALID", message: read.message, retryable: true };
-  // Without words there is nothing to send back: then the same question is asked again.
-  const answer = schema === null || said.content === null ? {} : { answer: said.content.slice(0, 100_000) };
+  const answer = schema === null ? {} : { answer: (said.content ?? "").slice(0, 100_000) };
   return { events: [{ type: "chat.failed", ...bill, error, ...answer }] };
 };
 

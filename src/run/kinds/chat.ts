@@ -49,7 +49,8 @@ function endOf(plan: ChatStep, step: StepState): string | null {
   }
   if (WAITED_OUT.has(error.code)) return null;
   const refused = chats.filter((chat) => chat.phase === "failed" && !WAITED_OUT.has(chat.error?.code ?? "")).length;
-  return error.retryable && refused < Math.max(plan.policy.attempts, 1 + FREE_RETRIES) ? null : said;
+  const most = last.costMicros === 0 ? Math.max(plan.policy.attempts, 1 + FREE_RETRIES) : plan.policy.attempts;
+  return error.retryable && refused < most ? null : said;
 }
 
 function begin(plan: ChatStep, step: StepState, turn: Turn): void {
@@ -88,7 +89,7 @@ function withRepairs(input: Json, repairs: readonly ChatState[]): Json {
   if (repairs.length === 0) return input;
   const body = input as { readonly messages?: readonly Json[] };
   const more = repairs.flatMap(({ answer, error }): Json[] => [
-    { role: "assistant", content: answer },
+    ...(answer === "" ? [] : [{ role: "assistant", content: answer }]),
     { role: "user", content: `${error?.message}\nAnswer again, with nothing but the corrected JSON.` },
   ]);
   return { ...body, messages: [...(body.messages ?? []), ...more] };
