@@ -96,26 +96,16 @@ async function grow(growing: Growing, planner: Planner): Promise<Replanning> {
       const message = `the value that ${step.path} was planned with is not there any more; make it again with --rerun`;
       return { ok: false, problems: [{ code: "value-gone", step: step.path, field: null, message }] };
     }
-    const drafted = callBuilder(() => builder.expand(ready.input), step.path);
-    if (!drafted.ok) return drafted;
+    const drafted = builder.expand(ready.input);
     const { profile } = state.planned;
     const { maxUnquotedMicros } = state;
-    const grown = await planner.expand(step, drafted.draft, { plan: growing.after, profile, maxUnquotedMicros });
+    const grown = await planner.expand(step, drafted, { plan: growing.after, profile, maxUnquotedMicros });
     if (!grown.ok) return grown;
-    for (const [path, one] of drafted.draft.functions) functions.set(path, one);
+    for (const [path, one] of drafted.functions) functions.set(path, one);
     const groups = { ...growing.after.groups, ...grown.groups };
     growing.after = { ...growing.after, steps: [...growing.after.steps, ...grown.steps], groups };
     growing.before = { ...growing.before, steps: [...growing.before.steps, ...growing.ownedBy(former.path)] };
     growing.expanded[step.path] = grown.returns;
-  }
-}
-
-function callBuilder<T>(build: () => T, step: string) {
-  try {
-    return { ok: true as const, draft: build() };
-  } catch (error) {
-    const said = error instanceof Error ? error.message : String(error);
-    return { ok: false as const, problems: [{ code: "expand-threw", step, field: null, message: `threw: ${said}` }] };
   }
 }
 
