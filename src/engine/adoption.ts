@@ -18,7 +18,8 @@ export async function candidatesFor(
   for await (const job of client.modelJobs(attempt.model!)) {
     const createdAt = Date.parse(job.createdAt ?? "");
     if (createdAt < attempt.intendedAt! - NEAR_MS) break;
-    if (createdAt <= attempt.intendedAt! + NEAR_MS && !known.has(job.jobId)) found.push(job);
+    const isFree = job.jobId === attempt.jobId || !known.has(job.jobId);
+    if (createdAt <= attempt.intendedAt! + NEAR_MS && isFree) found.push(job);
   }
   return found;
 }
@@ -33,6 +34,8 @@ export async function checkAdoption(
   const attempt = unresolvedAttempt(state, step);
   if (jobId === null) return;
   const list = `showrunner adopt ${state.runId} ${step}   (lists the jobs it may have made)`;
+  // Its own, which the service did not show for a while.
+  if (jobId === attempt.jobId) return;
   if ((await shelf.knownJobs()).has(jobId)) {
     throw new InvalidOptionError("job-id", `${jobId} is the job of another step already.`, list);
   }

@@ -23,7 +23,7 @@ export class Nursery {
   async live(life: Life): Promise<Living> {
     const { child, lines, ready } = this.#spare;
     this.#spare = spawnSpare();
-    await ready;
+    if ((await ready).done) throw new Error("A process ended before it had loaded its code; see its stderr.");
     child.stdin!.write(`${JSON.stringify(life)}\n`);
     const ended = (async () => {
       const { value } = await lines.next();

@@ -1,0 +1,75 @@
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { models } from "../../recipes/models.ts";
+import { ConnectionError, UnknownOutcomeError } from "../../src/api/index.ts";
+import { pipeline } from "../../src/index.ts";
+import { builtInCatalog } from "../support/built-in-catalog.ts";
+import { apiError, PaperService } from "../support/paper-service.ts";
+import { during, openPaperShow } from "../support/paper-show.ts";
+
+const dayMs = 24 * 3_600_000;
+const one = pipeline("one", {
+  input: z.object({}),
+  build: ({ job }) => ({ a: job("a", models.image, { prompt: "a" }) }),
+});
+
+function unanswered(): UnknownOutcomeError {
+  const cause = new ConnectionError("the connection broke", { sent: true });
+  return new UnknownOutcomeError({ model: "image-1", idempotencyKey: "k", cause });
+}
+
+test("An unanswered submit is sent again under its key for a day, and then never more: a person looks for its job", async () => {
+  const paper = new PaperService({ catalog: builtInCatalog() });
+  const client = paper.client();
+  let answers = false;
+  const keys: string[] = [];
+  // The service accepts it every time; its answer gets lost.
+  const submit: typeof client.submit = async (request, options) => {
+    keys.push(request.idempotencyKey ?? "");
+    const ack = await client.submit(request, options);
+    if (answers) return ack;
+    throw unanswered();
+  };
+  paper.client = () => ({ ...client, submit });
+  const { show, clock, outDir, journal } = await openPaperShow({ paper });
+  const run = await during(clock, show.run(one, {}, { id: "x", outDir }));
+  clock.setTimer(60_000, () => void run.stop());
+  expect((await during(clock, run.result())).pause?.reason).toBe("stopped");
+  const sends = keys.length;
+  expect(sends).toBeGreaterThan(2);
+  expect([new Set(keys).size, paper.jobs.size]).toEqual([1, 1]);
+
+  answers = true;
+  await clock.advance(dayMs);
+  const late = await during(clock, (await show.resume("x")).result());
+  expect(late.pause?.reason).toBe("unresolved");
+  expect(late.pause?.message).toContain("too old");
+  expect(keys.length).toBe(sends);
+  expect((await journal.ledger("x")).heldMicros).toBe(100_000);
+  await show.adopt("x", "a", "job_1");
+  const done = await during(clock, (await show.resume("x")).result());
+  expect([done.status, keys.length, paper.jobs.size]).toEqual(["succeeded", sends, 1]);
+});
+
+test("A job that a read does not find any more is not made again: its money stays reserved, and it can be taken up again", async () => {
+  const paper = new PaperService({ catalog: builtInCatalog() });
+  const client = paper.client();
+  let hidden = true;
+  const follow: typeof client.follow = (jobId, options) => {
+    if (hidden) throw apiError(404, "NOT_FOUND");
+    return client.follow(jobId, options);
+  };
+  paper.client = () => ({ ...client, follow });
+  const { show, clock, outDir, journal } = await openPaperShow({ paper });
+  const run = await during(clock, show.run(one, {}, { id: "x", outDir }));
+  const paused = await during(clock, run.result());
+  expect(paused.pause?.reason).toBe("unresolved");
+  expect(paused.report.steps[0]).toMatchObject({ status: "unresolved", reason: expect.stringContaining("job_1") });
+  expect([paper.submits, (await journal.ledger("x")).heldMicros]).toEqual([1, 100_000]);
+
+  hidden = false;
+  expect((await show.candidates("x", "a")).map(({ jobId }) => jobId)).toEqual(["job_1"]);
+  await show.adopt("x", "a", "job_1");
+  const done = await during(clock, (await show.resume("x")).result());
+  expect([done.status, paper.submits, done.cost.micros]).toEqual(["succeeded", 1, 100_000]);
+});
