@@ -88,6 +88,8 @@ test("a pipeline is planned with its prices, mended, and started; a take is pick
   await page.getByLabel("Input, as JSON").fill('{ "look": "a red fox" }');
   await page.getByRole("button", { name: "Check and price" }).click();
   await page.getByText("Prices by step").waitFor();
+  await page.getByText("API requests").waitFor();
+  await page.locator(".arrows .near").first().waitFor({ state: "attached" });
   expect(await violations(page)).toEqual([]);
   await page.getByRole("button", { name: "Start…" }).click();
   await dialog().getByLabel("Name of the run").fill("from-page");

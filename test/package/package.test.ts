@@ -39,6 +39,8 @@ describe("the package", () => {
       "dist/index.js",
       "dist/index.d.ts",
       "dist/cli/main.js",
+      "dist/dashboard/page/index.html",
+      "dist/dashboard/page/LICENSES.txt",
       "README.md",
       "CHANGELOG.md",
       "LICENSE",

@@ -106,6 +106,7 @@ export function steeringRoutes(context: DashboardContext): readonly Route[] {
 }
 
 const MOST_PROBLEMS = 200;
+const MOST_RISKS = 20;
 
 function planView(quote: Quote): PlanView {
   const prices = new Map(quote.prices.map((price) => [price.step, price]));
@@ -122,6 +123,15 @@ function planView(quote: Quote): PlanView {
     minMicros: quote.totalMicros.min,
     maxMicros: quote.totalMicros.max,
     forecastMs: quote.forecastMs,
+    requests:
+      quote.requests === null
+        ? null
+        : {
+            perMinute: quote.requests.perMinute,
+            stream: quote.requests.byStrategy.stream.requests,
+            poll: quote.requests.byStrategy.poll.requests,
+          },
+    risks: quote.risks.slice(0, MOST_RISKS).map(({ why, heals }) => ({ why: cut(why, 500), heals })),
     criticalPath: quote.criticalPath,
   };
 }

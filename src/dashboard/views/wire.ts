@@ -257,6 +257,11 @@ export interface PlanView {
   /** Null when a step has neither a price nor a maximum. */
   readonly maxMicros: number | null;
   readonly forecastMs: number | null;
+  /** API requests that a run sends, by how its jobs are followed. */
+  readonly requests: { readonly perMinute: number | null; readonly stream: number; readonly poll: number } | null;
+  /** What may be gone at the service when it is needed. */
+  readonly risks: readonly { readonly why: string; readonly heals: boolean }[];
+  /** Steps of the longest chain, in order. */
   readonly criticalPath: readonly string[];
 }
 

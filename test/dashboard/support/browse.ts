@@ -30,7 +30,7 @@ export async function visit(browser: Browser, served: Served, options: VisitOpti
   const complaints: string[] = [];
   page.on("pageerror", (error) => complaints.push(error.message));
   page.on("console", (message) => {
-    if (message.type() === "error" && !message.text().includes("ERR_CONNECTION")) complaints.push(message.text());
+    if (message.type() === "error" && !message.text().includes("net::ERR_")) complaints.push(message.text());
   });
   await page.goto(served.dashboard.url);
   await page.getByRole("heading", { level: 1 }).waitFor();

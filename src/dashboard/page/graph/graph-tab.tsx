@@ -14,6 +14,8 @@ interface Props {
   readonly group: string | null;
   readonly onOpen: (step: string | null) => void;
   readonly onGroup: (group: string | null) => void;
+  /** Steps of the chain that takes longest, to be drawn more strongly. */
+  readonly longest?: readonly string[];
 }
 
 const SMALLEST = 0.2;
@@ -25,7 +27,7 @@ const WIDE = 720;
 const AHEAD = 300;
 
 /** The steps and what they need of each other, as a drawing that lives. */
-export function GraphTab({ model, step, group, onOpen, onGroup }: Props) {
+export function GraphTab({ model, step, group, onOpen, onGroup, longest = [] }: Props) {
   const steps = useMemo(() => [...model.steps.values()], [model.steps]);
   const isLong = steps.length > MOST_SINGLE;
   const [isGrouped, setGrouped] = useState(isLong);
@@ -49,6 +51,8 @@ export function GraphTab({ model, step, group, onOpen, onGroup }: Props) {
   const fit = fitting(drawing, size);
   const zoom = scale ?? fit;
   const chosen = group ?? step;
+  const isNear = (from: string, to: string) =>
+    from === chosen || to === chosen || (longest.includes(from) && longest[longest.indexOf(from) + 1] === to);
 
   useZoomWheel(box, zoom, setScale);
   useDrag(box);
@@ -99,11 +103,7 @@ export function GraphTab({ model, step, group, onOpen, onGroup }: Props) {
               {drawing.arrows
                 .filter(({ from, to }) => shownKeys.has(from) || shownKeys.has(to))
                 .map(({ from, to, points }) => (
-                  <path
-                    key={`${from}\n${to}`}
-                    class={from === chosen || to === chosen ? "near" : ""}
-                    d={curve(points, direction)}
-                  />
+                  <path key={`${from}\n${to}`} class={isNear(from, to) ? "near" : ""} d={curve(points, direction)} />
                 ))}
             </svg>
             {shown.map((one) => (

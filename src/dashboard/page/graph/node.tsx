@@ -54,6 +54,9 @@ export function GraphNode({ bundle, place, isChosen, progress, onOpen, onKey }: 
   );
 }
 
+/** Phases of which the service, or the download itself, says how far they are. */
+export const measured: ReadonlySet<string> = new Set(["uploading", "rendering", "downloading"]);
+
 const kindIcons = {
   upload: "upload",
   approve: "approve",
@@ -73,7 +76,7 @@ function iconOf({ kind, yields }: StepView) {
 function StepFace({ step, progress }: { readonly step: StepView; readonly progress: ProgressView | null }) {
   const media = step.media.find(({ kind }) => kind === "image" || kind === "video");
   const cut = step.path.lastIndexOf("/") + 1;
-  const fraction = step.phase === "rendering" ? (progress?.fraction ?? null) : null;
+  const fraction = measured.has(step.phase) ? (progress?.fraction ?? null) : null;
   const cost = step.costMicros ?? step.quoteMicros;
   return (
     <>

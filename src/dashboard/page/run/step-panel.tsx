@@ -1,6 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { AttemptView, StepDetail, StepView } from "../../views/wire.ts";
+import { measured } from "../graph/node.tsx";
 import { get, runPath } from "../state/api.ts";
 import type { RunModel } from "../state/run-store.ts";
 import { Fact } from "../ui/bits.tsx";
@@ -31,7 +32,7 @@ export function StepPanel({ runId, step, model, onOpen, onClose }: Props) {
     [step.path, step.phase, step.attempts.length, step.costMicros],
   );
   const fraction =
-    step.phase === "rendering" && progress?.fraction != null ? ` ${Math.round(progress.fraction * 100)} %` : "";
+    measured.has(step.phase) && progress?.fraction != null ? ` ${Math.round(progress.fraction * 100)} %` : "";
   return (
     <Panel title={step.path} note={step.model ?? kindWords[step.kind] ?? step.kind} onClose={onClose}>
       <p class="pills">

@@ -131,7 +131,25 @@ function Planned({ plan, onStart }: { readonly plan: PlanView; readonly onStart:
                 <b>{span(plan.forecastMs)}</b>
               </Fact>
             )}
+            {plan.requests !== null && (
+              <Fact name="API requests" hint={`${plan.requests.poll} if it polls`}>
+                <b>{plan.requests.stream}</b>
+              </Fact>
+            )}
           </dl>
+          {plan.risks.length > 0 && (
+            <div class="note ask">
+              <strong>May be gone at the service by then</strong>
+              <ul>
+                {plan.risks.map(({ why, heals }) => (
+                  <li key={why}>
+                    {why}
+                    {heals ? " A copy is kept and sent again for free." : " It would have to be paid for again."}
+                  </li>
+                ))}
+              </ul>
+            </div>
+          )}
           <p>
             <button type="button" class="button primary" onClick={onStart}>
               Start…
@@ -144,6 +162,7 @@ function Planned({ plan, onStart }: { readonly plan: PlanView; readonly onStart:
               group={null}
               onOpen={() => {}}
               onGroup={() => {}}
+              longest={plan.criticalPath}
             />
           </div>
           <Prices steps={plan.steps} />
