@@ -36,7 +36,7 @@ US dollars, instants ISO-8601, and what is not known or not there is null.
 
 | Command | Document |
 |---|---|
-| \`run\`, \`resume\`, \`approve --resume\` | as \`show\`, and \`pause\`, \`still_running: [{step, jobId}]\`, \`returned\` (what the pipeline returns, with local paths) |
+| \`run\`, \`resume\`, \`approve --resume\` | as \`show\`, and \`pause\`, \`still_running: [{step, jobId, holdMicros}]\`, \`returned\` (what the pipeline returns, with local paths) |
 | \`run --detach\` | \`{id, pid, log}\` |
 | \`show\` | \`{id, pipeline, status, message, pause, budget, quote, cost, held, presumed, out_dir, created_at, finished_at, steps: [{path, kind, model, status, reason, started_at, finished_at, quote, attempts: [{n, job_id, status, cost, error}], outputs: [{index, status, asset_id, voice_id, file, manifest, sha256, content_type, width, height, duration_ms, fps}], value, chosen, approval, reused_from}]}\` |
 | \`plan\` | the library's \`Quote\` (camelCase, micro-dollars as integers): \`{ok, problems, plan, prices, totalMicros, criticalPath, forecastMs, requests, risks}\`, and with \`--against\` also \`against: {against, diff, stale: [{path, why}], totalMicros}\` |

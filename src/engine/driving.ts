@@ -10,6 +10,7 @@ import { formatUsd } from "../money.ts";
 import { criticalPath, type Draft } from "../plan/index.ts";
 import type { Plan } from "../plan/plan.ts";
 import { runReport } from "../run/report.ts";
+import { stillRunning } from "../run/still-running.ts";
 import { type Drift, driftMessage } from "./drift.ts";
 import { type DriveDependencies, drive, type Schedule } from "./drive.ts";
 import { RunBusyError } from "./errors.ts";
@@ -260,11 +261,6 @@ function budgetEvents(state: RunState, { budget, maxUnquoted }: ResumeOptions): 
 
 function result(state: RunState, media: MediaStore, drift: Drift | null = null): RunResult {
   const paused = state.status === "paused" || !isRunFinal(state.status);
-  const atService = Object.values(state.steps).flatMap((step) => {
-    const attempt = step.attempts.at(-1);
-    const open = ["submitting.sent", "submitting.unknown", "inQueue", "inProgress"].includes(attempt?.phase ?? "");
-    return open ? [{ step: step.path, jobId: attempt!.jobId }] : [];
-  });
   return {
     id: state.runId,
     status: paused ? "paused" : (state.status as "succeeded"),
@@ -273,6 +269,6 @@ function result(state: RunState, media: MediaStore, drift: Drift | null = null):
     pause: state.pause,
     report: runReport(state),
     drift,
-    stillRunning: atService,
+    stillRunning: stillRunning(state),
   };
 }

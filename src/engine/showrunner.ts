@@ -7,6 +7,7 @@ import { openSqliteJournal } from "../journal/sqlite.ts";
 import type { JournalStore, RunRow } from "../journal/store.ts";
 import type { Plan, Problem } from "../plan/plan.ts";
 import type { RunReport } from "../run/report.ts";
+import type { StillRunning } from "../run/still-running.ts";
 import type { Comparison } from "./compare.ts";
 import type { Drift, RerunQuote } from "./drift.ts";
 import { EmbeddedShowrunner } from "./embedded.ts";
@@ -127,7 +128,7 @@ export interface RunResult<O = unknown> {
   /** Set when the code that it was resumed with asks for something else, and that was not accepted. */
   readonly drift: Drift | null;
   /** Jobs that go on, and bill, at the service although this run stopped watching. */
-  readonly stillRunning: readonly { readonly step: string; readonly jobId: string | null }[];
+  readonly stillRunning: readonly StillRunning[];
 }
 
 export interface RunHandle<O = unknown> {

@@ -1,4 +1,4 @@
-import type { RunHandle, RunResult } from "../../index.ts";
+import { formatUsd, type RunHandle, type RunResult } from "../../index.ts";
 import type { Context } from "../context.ts";
 import { ExitCode } from "../exit-code.ts";
 import { type Pace, watchRun } from "../live/watch.ts";
@@ -60,9 +60,10 @@ function sayEnd(result: RunResult, { talk }: Context): void {
     if (step.reason && step.status !== "succeeded")
       talk.say(`  ${visible(step.path)} ${step.status}: ${visible(step.reason)}`);
   }
-  for (const { step, jobId } of result.stillRunning) {
+  for (const { step, jobId, holdMicros } of result.stillRunning) {
+    const job = jobId ?? "a job not yet acknowledged";
     talk.say(
-      `  ${visible(step)} still renders at the service as ${visible(jobId ?? "a job not yet acknowledged")} (paid; resume collects it)`,
+      `  ${visible(step)} still renders at the service as ${visible(job)} and bills up to $${formatUsd(holdMicros)} (it cannot be cancelled; resume collects it)`,
     );
   }
   if (result.pause) {
