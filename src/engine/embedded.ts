@@ -64,7 +64,6 @@ export class EmbeddedShowrunner implements Showrunner {
   readonly #planner: Planner;
   readonly #driving: Driving;
   readonly #past: PastResults;
-  readonly #account: string;
   readonly #spending: Spending;
   readonly #now = () => this.#clock.now();
 
@@ -79,7 +78,6 @@ export class EmbeddedShowrunner implements Showrunner {
     this.#shelf = new RunShelf(store, { origin, keyId: client.keyId });
     this.#handles = new UploadHandles({ client, store, media, now: this.#now });
     const account = accountOf({ baseUrl: origin, keyId: client.keyId });
-    this.#account = account;
     this.#past = new PastResults({ ...{ client, store, media, account }, shelf: this.#shelf, now: this.#now });
     const recent = () => this.#shelf.all(REMEMBERED_RUNS);
     this.#planner = new Planner({
@@ -167,8 +165,8 @@ export class EmbeddedShowrunner implements Showrunner {
   }
 
   async explain(of: string | Plan, step: string): Promise<StepExplanation> {
-    const parts = { store: this.#store, past: this.#past, account: this.#account };
-    return typeof of === "string" ? explainRun(parts, await this.#loadOurs(of), step) : explainPlanned(parts, of, step);
+    const past = this.#past;
+    return typeof of === "string" ? explainRun(past, await this.#loadOurs(of), step) : explainPlanned(past, of, step);
   }
 
   async resume(runId: string, options: ResumeOptions = {}): Promise<RunHandle> {

@@ -1,12 +1,12 @@
 import { isStepFinal, type RunState, type StepState } from "../journal/state.ts";
-import type { JournalStore, MadeRow } from "../journal/store.ts";
+import type { MadeRow } from "../journal/store.ts";
 import { changesBetween, type FieldChange } from "../plan/index.ts";
 import { didYouMean } from "../plan/near.ts";
 import type { Json, Plan, PlanStep } from "../plan/plan.ts";
 import { type Asked, askedNow, isReusable, type ReusableStep } from "../run/asked.ts";
 import { stepNamed } from "../run/plan-index.ts";
 import { InvalidOptionError } from "./errors.ts";
-import { outlookOf } from "./outlook.ts";
+import { type Outlook, outlookOf } from "./outlook.ts";
 import { type PastResults, sourceKey, type Unusable } from "./reuse.ts";
 import { sayChanges } from "./said-change.ts";
 
@@ -30,22 +30,24 @@ export interface StepExplanation {
   } | null;
 }
 
-export interface ExplainParts {
-  readonly store: JournalStore;
-  readonly past: PastResults;
-  readonly account: string;
-}
-
 const GONE: Readonly<Record<Unusable, string>> = {
   gone: "an earlier run made the very same, but it is gone at the service and no copy is left",
   taken: "an earlier run made the very same, and another step of this run stands for it already",
 };
 
 /** Of a step in a plan that is not run yet: what a run with reuse would do. */
-export async function explainPlanned(parts: ExplainParts, plan: Plan, path: string): Promise<StepExplanation> {
-  const step = known(plan, path);
+export async function explainPlanned(past: PastResults, plan: Plan, path: string): Promise<StepExplanation> {
+  return explainForeseen(past, known(plan, path), await outlookOf(plan, past));
+}
+
+/** Likewise, with what is foreseen of the whole plan. */
+export async function explainForeseen(
+  past: PastResults,
+  step: PlanStep,
+  { state, reused, unusable }: Outlook,
+): Promise<StepExplanation> {
+  const { path } = step;
   if (!isReusable(step)) return { ...nothing(path), why: alwaysAnew(step) };
-  const { state, reused, unusable } = await outlookOf(plan, parts.past);
   const found = reused.get(path);
   if (found !== undefined) return taken(path, found.from);
   const { status, reason } = state.steps[path]!;
@@ -55,17 +57,14 @@ export async function explainPlanned(parts: ExplainParts, plan: Plan, path: stri
   const now = askedNow(state, step);
   if (now === null) {
     const open = step.needs.find((needed) => !isStepFinal(state.steps[needed]!.status));
-    return {
-      ...nothing(path),
-      verdict: "unknown",
-      why: `${path} uses ${open ?? "something"}, which is still to be made`,
-    };
+    const uses = open === undefined ? "something that" : `${open}, which`;
+    return { ...nothing(path), verdict: "unknown", why: `${path} uses ${uses} is still to be made` };
   }
-  return nearest(parts, step, now, { runId: null, before: Number.POSITIVE_INFINITY });
+  return nearest(past, step, now, { runId: null, before: Number.POSITIVE_INFINITY });
 }
 
 /** Of a step in a run: what became of it. */
-export async function explainRun(parts: ExplainParts, state: RunState, path: string): Promise<StepExplanation> {
+export async function explainRun(past: PastResults, state: RunState, path: string): Promise<StepExplanation> {
   const plan = known(state.planned.plan, path);
   const step = state.steps[path]!;
   if (step.reusedFrom !== null) return taken(path, step.reusedFrom);
@@ -75,10 +74,10 @@ export async function explainRun(parts: ExplainParts, state: RunState, path: str
   if (now === null) return { ...nothing(path), verdict: "unknown", why: `what ${path} uses is not made yet` };
   const others = Object.values(state.steps).flatMap(({ reusedFrom }) => (reusedFrom ? [sourceKey(reusedFrom)] : []));
   const wanted = { fingerprint: now.fingerprint, plan, runId: state.runId, taken: new Set(others), verify: false };
-  const looked = await parts.past.find(wanted);
+  const looked = await past.find(wanted);
   if (looked.found !== null) return { ...nothing(path), why: whyNotTaken(state, step, looked.found.from) };
   if (looked.why !== null) return { ...nothing(path), why: GONE[looked.why] };
-  return nearest(parts, plan, now, { runId: state.runId, before: step.startedAt ?? Number.POSITIVE_INFINITY });
+  return nearest(past, plan, now, { runId: state.runId, before: step.startedAt ?? Number.POSITIVE_INFINITY });
 }
 
 function whyNotTaken(
@@ -99,10 +98,8 @@ interface Within {
 }
 
 /** What was made before and is most like it. */
-async function nearest(parts: ExplainParts, plan: ReusableStep, now: Asked, within: Within): Promise<StepExplanation> {
-  const candidates = await Promise.all(
-    (await alike(parts, plan)).map((row) => compared(parts, plan, now, row, within)),
-  );
+async function nearest(past: PastResults, plan: ReusableStep, now: Asked, within: Within): Promise<StepExplanation> {
+  const candidates = await Promise.all((await past.alike(plan)).map((row) => compared(past, plan, now, row, within)));
   const [best] = candidates.filter((one) => one !== null).sort((a, b) => a.changes.length - b.changes.length);
   if (best === undefined) return { ...nothing(plan.path), why: "no earlier run of this account made anything like it" };
   const named = best.step === plan.path ? plan.path : `${plan.path} is not ${best.step} of run ${best.runId}`;
@@ -110,20 +107,7 @@ async function nearest(parts: ExplainParts, plan: ReusableStep, now: Asked, with
   return { ...nothing(plan.path), why, nearest: best };
 }
 
-/** Of the same path first, then of the same model. */
-async function alike({ store, account }: ExplainParts, plan: ReusableStep): Promise<readonly MadeRow[]> {
-  const namesakes = await store.made({ account, step: plan.path }, 5);
-  const siblings = plan.kind === "task" ? [] : await store.made({ account, model: plan.model }, 10);
-  return [...namesakes, ...siblings];
-}
-
-async function compared(
-  { past }: ExplainParts,
-  plan: ReusableStep,
-  now: Asked,
-  row: MadeRow,
-  { runId, before }: Within,
-) {
+async function compared(past: PastResults, plan: ReusableStep, now: Asked, row: MadeRow, { runId, before }: Within) {
   if (row.runId === runId || row.at > before) return null;
   const state = await past.state(row.runId);
   const made = state === null ? undefined : stepNamed(state.planned.plan, row.step);

@@ -16,17 +16,22 @@ import {
   profileProblems,
 } from "../plan/index.ts";
 import type { ExpandStep, FileFacts, Plan, PlanStep, Problem } from "../plan/plan.ts";
+import { isReusable } from "../run/asked.ts";
+import { stepNamed } from "../run/plan-index.ts";
 import { EstimateCache } from "./estimates.ts";
 import { type Expansion, expandPlan, type Surroundings } from "./expansion.ts";
+import { explainForeseen } from "./explain.ts";
 import type { UploadHandles } from "./handles.ts";
 import { measureFiles } from "./measure-files.ts";
 import type { MediaStore } from "./media-store.ts";
 import { limitsOf } from "./options.ts";
-import { outlookOf } from "./outlook.ts";
+import { type Outlook, outlookOf } from "./outlook.ts";
 import { pastDurations } from "./past-durations.ts";
-import { pricePlan, type Quote } from "./quote.ts";
+import { pricePlan, type Quote, type StepPrice } from "./quote.ts";
 import type { PastResults } from "./reuse.ts";
 
+/** Steps whose price says why they are not taken over from an earlier run, at most. */
+const EXPLAINED = 100;
 /** Catalog entries and estimates are believed for so long, milliseconds. */
 const CACHE_MS = 5 * 60_000;
 
@@ -125,13 +130,27 @@ export class Planner {
     const outlook = reuse ? await outlookOf(plan, this.#parts.past) : undefined;
     const { limits = limitsOf(undefined) } = options;
     const prices = { handles, estimates: this.estimates, media, past, maxUnquotedMicros, outlook };
-    return pricePlan(plan, { ...prices, limits, perMinute: this.#perMinute() }, only);
+    const quote = await pricePlan(plan, { ...prices, limits, perMinute: this.#perMinute() }, only);
+    return outlook === undefined ? quote : { ...quote, prices: await this.#explained(quote.prices, plan, outlook) };
   }
 
   expand(step: ExpandStep, drafted: Draft, { plan, profile, maxUnquotedMicros }: Surroundings): Promise<Expansion> {
     const catalog = (models: readonly string[]) => this.#catalog(models);
     const price = (whole: Plan, only: readonly PlanStep[]) => this.price(whole, { maxUnquotedMicros }, only);
     return expandPlan(step, drafted, { plan, profile, media: this.#parts.media, catalog, price });
+  }
+
+  /** With why each step is made anew: of the first ones, which is what somebody reads. */
+  async #explained(prices: readonly StepPrice[], plan: Plan, outlook: Outlook): Promise<readonly StepPrice[]> {
+    let left = EXPLAINED;
+    return Promise.all(
+      prices.map(async (price) => {
+        const step = stepNamed(plan, price.step);
+        const isMade = step !== undefined && isReusable(step) && price.basis !== "reused" && price.basis !== "free";
+        if (!isMade || left-- <= 0) return price;
+        return { ...price, anew: (await explainForeseen(this.#parts.past, step, outlook)).why };
+      }),
+    );
   }
 
   /** What the key may send, as far as the service has said. */

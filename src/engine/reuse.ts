@@ -78,6 +78,14 @@ export class PastResults {
     return { found: null, why };
   }
 
+  /** Made results that may be like what a step asks for: of the same path first, then of the same model. */
+  async alike(plan: ReusableStep): Promise<readonly MadeRow[]> {
+    const { store, account } = this.#parts;
+    const namesakes = await store.made({ account, step: plan.path }, 5);
+    const siblings = plan.kind === "task" ? [] : await store.made({ account, model: plan.model }, 10);
+    return [...namesakes, ...siblings];
+  }
+
   /** The state of a run, folded once for as long as it does not change. */
   async state(runId: string): Promise<RunState | null> {
     const { store, shelf } = this.#parts;

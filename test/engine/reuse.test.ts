@@ -60,6 +60,12 @@ describe("with reuse, a run", () => {
     // The price of b is exact: what it takes in exists.
     expect(basis).toEqual({ a: "reused", b: "quoted", c: "reused", d: "provisional" });
     expect(quote.prices[0]).toMatchObject({ costMicros: 0, reason: "made by a of run one" });
+    expect(quote.prices.map(({ anew }) => anew ?? null)).toEqual([
+      null,
+      'b changed: input.prompt was "b", is "another"',
+      null,
+      "d uses b, which is still to be made",
+    ]);
     expect((await world.show.quote(chain, { b: "another" })).totalMicros.max).toBe(400_000);
   });
 

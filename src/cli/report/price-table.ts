@@ -13,20 +13,24 @@ const columns: readonly Column<Price>[] = [
 ];
 
 function amount(price: Price): string {
-  if (price.basis === "free") return "free";
+  if (price.basis === "free" || price.basis === "reused") return price.basis;
   return price.costMicros === null ? "?" : dollars(price.costMicros);
 }
 
 function remark(price: Price): string {
   switch (price.basis) {
     case "provisional":
-      return "provisional: quoted again when its media exist";
+      return price.anew === undefined
+        ? "provisional: quoted again when its media exist"
+        : `provisional; ${visible(price.anew)}`;
     case "unquotable": {
       const cap = price.maxCostMicros === null ? "" : `at most ${dollars(price.maxCostMicros)}: `;
       return `${cap}${visible(price.reason ?? "cannot be quoted in advance")}`;
     }
+    case "reused":
+      return visible(price.reason ?? "");
     default:
-      return "";
+      return price.anew === undefined ? "" : visible(price.anew);
   }
 }
 
