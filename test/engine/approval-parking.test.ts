@@ -41,6 +41,8 @@ interface Outcome {
   readonly first: RunResult;
   readonly waiting: readonly string[];
   readonly last: RunResult;
+  /** What nobody has taken in the end. */
+  readonly left: readonly string[];
 }
 
 /** Drives a run that will wait at its gate, while another process writes to the same journal. */
@@ -68,7 +70,8 @@ async function explore(schedule: Schedule): Promise<Outcome> {
     const again = await open(inner);
     last = await during(clock, (await again.resume("x")).result());
   }
-  return { calls, accepted, first, waiting, last };
+  const left = (await inner.inbox("x")).map(({ message }) => message.type);
+  return { calls, accepted, first, waiting, last, left };
 }
 
 const mediaDir = `${process.env.TMPDIR ?? "/tmp"}/approval-parking-${process.pid}`;
@@ -106,7 +109,7 @@ function watched(inner: JournalStore, moment: () => Promise<void>): JournalStore
   });
 }
 
-function check({ accepted, first, waiting, last }: Outcome): void {
+function check({ accepted, first, waiting, last, left }: Outcome): void {
   for (const message of accepted) {
     const isTaken = !waiting.includes(message);
     // What the driver took it must have acted on: it may not park as if nothing had been said.
@@ -114,6 +117,7 @@ function check({ accepted, first, waiting, last }: Outcome): void {
     if (message === "stop" && isTaken && first.status === "paused") expect(first.pause?.reason).toBe("stopped");
   }
   // Whatever was left for later is found by the next process.
+  if (last !== first) expect(left).toEqual([]);
   if (accepted.has("approve")) expect(last.status).toBe("succeeded");
   else expect(last.pause?.reason).toBe("approval");
 }

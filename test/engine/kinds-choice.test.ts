@@ -89,6 +89,31 @@ describe("a scoring function", () => {
     expect(pickOf(await ran(world, two))).toMatchObject({ chosen: { step: "face/2", index: 0 } });
   });
 
+  test("that never ends does not keep a stop waiting", async () => {
+    const world = await openPaperShow();
+    let start: () => void = () => {};
+    const scoring = new Promise<void>((resolve) => {
+      start = resolve;
+    });
+    const endless = scored(() => {
+      start();
+      return new Promise(() => {});
+    });
+    const handle = await world.show.run(endless, {}, { id: "x", outDir: world.outDir });
+    const going = during(world.clock, handle.result());
+    await scoring;
+    await handle.stop();
+    expect((await going).pause?.reason).toBe("stopped");
+    expect(
+      pickOf(
+        await resumed(
+          world,
+          scored(() => 1),
+        ),
+      ),
+    ).toMatchObject({ status: "succeeded" });
+  });
+
   test.each([
     ["no number", () => Number.NaN, /must be a finite number, and the function gave NaN/],
     ["an error", () => Promise.reject(new Error("no eyes")), /^no eyes$/],

@@ -498,6 +498,23 @@ export function journalContract(name: string, open: Open): void {
         ]);
         expect([...(await journal.mediaInUse())].sort()).toEqual(["aa", "bb"]);
       });
+
+      test("so are files of tasks, what was taken over from an earlier run, and uploads of expansions", async () => {
+        const lease = await held();
+        const copyOf = (sha256: string) => ({ sha256, sizeBytes: 1, contentType: "image/png" });
+        const facts = { index: 0, status: "COMPLETED", assetId: null, voiceId: null, error: null } as const;
+        const size = { width: 1, height: 1, durationMs: null, fps: null };
+        const made = { ...facts, ...size, ...copyOf("aa"), name: "sheet" };
+        const taken = { ...facts, ...size, contentType: "image/png", copy: copyOf("bb") };
+        const file = { path: "/x.png", ...copyOf("cc") };
+        const upload = { kind: "upload", path: "e/u", needs: [], fingerprint: "f1_u", yields: "image", file } as const;
+        await commit(lease, 2, [
+          { type: "task.done", step: "t", value: null, files: [made, { ...made, ...copyOf("dd"), index: 1 }] },
+          { type: "step.reused", step: "r", from: { runId: "r0", step: "r", jobId: null, madeAt: 1 }, outputs: [taken], value: null },
+          { type: "expand.planned", step: "e", steps: [upload], returns: [], groups: {} },
+        ]);
+        expect([...(await journal.mediaInUse())].sort()).toEqual(["aa", "bb", "cc", "dd"]);
+      });
     });
 
     describe("waiting", () => {

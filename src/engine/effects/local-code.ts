@@ -23,6 +23,23 @@ export function localCode<K extends LocalFunction["kind"]>(
   return { without: { events: [paused], againInMs: Number.POSITIVE_INFINITY } };
 }
 
+export const ABORTED = Symbol("aborted");
+
+/** What the user's code gives; it is not waited for once the run stops. */
+export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T | typeof ABORTED> {
+  if (signal.aborted) return ABORTED;
+  let stop: () => void = () => {};
+  const aborted = new Promise<typeof ABORTED>((resolve) => {
+    stop = () => resolve(ABORTED);
+    signal.addEventListener("abort", stop, { once: true });
+  });
+  try {
+    return await Promise.race([work, aborted]);
+  } finally {
+    signal.removeEventListener("abort", stop);
+  }
+}
+
 /** What the user's own code threw, in a form for the journal: its words, without a stack. */
 export function thrownError(error: unknown, code: string): JournalError {
   const said = error instanceof Error ? error.message || error.name : String(error);

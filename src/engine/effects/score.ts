@@ -1,10 +1,11 @@
+import type { LocalFile } from "../../define/index.ts";
 import type { RunEvent } from "../../journal/events.ts";
 import { planStep } from "../../journal/state.ts";
 import type { PickStep } from "../../plan/plan.ts";
 import { candidatesOf } from "../../run/kinds/pick.ts";
 import { localFile } from "../local-input.ts";
 import type { Effect } from "./effect.ts";
-import { localCode, thrownError } from "./local-code.ts";
+import { ABORTED, localCode, thrownError, unlessAborted } from "./local-code.ts";
 
 /** Lets the pipeline's own function score what is there, one after the other; the highest wins, the first of equals. */
 export const score: Effect<"score"> = async ({ step }, context) => {
@@ -15,11 +16,14 @@ export const score: Effect<"score"> = async ({ step }, context) => {
   const candidates = candidatesOf(state, planStep(state, step) as PickStep);
   const failed = (error: RunEvent & { readonly type: "task.failed" }) => ({ events: [error] });
   const scores: (number | null)[] = [];
+  // In a function of its own, so that what throws at once is a rejection too.
+  const scoreOf = async (file: LocalFile, index: number) => code.score({ ...file, index });
   try {
     for (const [index, candidate] of candidates.entries()) {
-      if (signal.aborted) return { events: [] };
       const file = candidate?.file ?? null;
-      scores.push(file === null ? null : checked(await code.score({ ...(await localFile(media, file)), index })));
+      const given = file === null ? null : await unlessAborted(scoreOf(await localFile(media, file), index), signal);
+      if (given === ABORTED) return { events: [] };
+      scores.push(given === null ? null : checked(given));
     }
   } catch (error) {
     return failed({ type: "task.failed", step, error: thrownError(error, "SCORE_FAILED") });

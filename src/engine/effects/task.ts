@@ -8,7 +8,7 @@ import { fileExtension } from "../file-extension.ts";
 import { localInput } from "../local-input.ts";
 import { measureMedia } from "../measure-media.ts";
 import type { Effect, EffectContext } from "./effect.ts";
-import { localCode, thrownError } from "./local-code.ts";
+import { ABORTED, localCode, thrownError, unlessAborted } from "./local-code.ts";
 
 const MAX_VALUE_BYTES = 1024 * 1024;
 /** Endings of declared files that name none: many tools look at nothing else. */
@@ -51,22 +51,6 @@ export const task: Effect<"task"> = async (command, context) => {
     else await cleanUp();
   }
 };
-
-const ABORTED = Symbol("aborted");
-
-async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T | typeof ABORTED> {
-  if (signal.aborted) return ABORTED;
-  let stop: () => void = () => {};
-  const aborted = new Promise<typeof ABORTED>((resolve) => {
-    stop = () => resolve(ABORTED);
-    signal.addEventListener("abort", stop, { once: true });
-  });
-  try {
-    return await Promise.race([work, aborted]);
-  } finally {
-    signal.removeEventListener("abort", stop);
-  }
-}
 
 function taskContext(
   { signal, progress }: EffectContext,
