@@ -52,6 +52,64 @@ function nameOf(steps: readonly PlanStep[], taken: ReadonlyMap<string, unknown>)
   return name;
 }
 
+/**
+ * The plan with what its values led to drawn where it belongs: steps of an expansion come after it, and what uses the
+ * expansion after them. Every step comes after those it needs.
+ */
+export function withExpansions(plan: Plan): Plan {
+  const expansions = plan.steps.filter(({ kind }) => kind === "expand").map(({ path }) => path);
+  if (expansions.length === 0) return plan;
+  const parent = (path: string) =>
+    expansions
+      .filter((one) => path.startsWith(`${one}/`))
+      .reduce((longest, one) => (one.length > longest.length ? one : longest), "");
+  const lasts = lastsOf(plan, parent);
+  const steps = plan.steps.map((step): PlanStep => {
+    const own = parent(step.path);
+    const inner = step.needs.flatMap((need) => (own === need ? [] : (lasts.get(need) ?? [])));
+    const isFirst = own !== "" && !step.needs.some((need) => parent(need) === own);
+    const needs = new Set([...step.needs, ...inner, ...(isFirst ? [own] : [])]);
+    needs.delete(step.path);
+    return { ...step, needs: [...needs].sort() };
+  });
+  return { ...plan, steps: inOrder(steps) };
+}
+
+/** The steps of each expansion that no other step of it uses. */
+function lastsOf(plan: Plan, parent: (path: string) => string): ReadonlyMap<string, readonly string[]> {
+  const used = new Set(plan.steps.flatMap((step) => step.needs.map((need) => `${parent(step.path)} ${need}`)));
+  const lasts = new Map<string, string[]>();
+  for (const { path } of plan.steps) {
+    const own = parent(path);
+    if (own === "" || used.has(`${own} ${path}`)) continue;
+    lasts.set(own, [...(lasts.get(own) ?? []), path]);
+  }
+  return lasts;
+}
+
+/** Every step after those it needs; what goes in a circle, or needs what is not there, stays where it was. */
+function inOrder(steps: readonly PlanStep[]): readonly PlanStep[] {
+  const byPath = new Map(steps.map((step) => [step.path, step]));
+  const done = new Set<string>();
+  const sorted: PlanStep[] = [];
+  const visit = (step: PlanStep) => {
+    if (done.has(step.path)) return;
+    done.add(step.path);
+    for (const need of step.needs) {
+      const needed = byPath.get(need);
+      if (needed !== undefined) visit(needed);
+    }
+    sorted.push(step);
+  };
+  for (const step of steps) visit(step);
+  const placed = new Set<string>();
+  return sorted.map((step) => {
+    const needs = step.needs.filter((need) => placed.has(need));
+    placed.add(step.path);
+    return { ...step, needs };
+  });
+}
+
 /** How many steps lie before each, along its longest way. */
 export function depthsOf(plan: Plan): ReadonlyMap<string, number> {
   const depths = new Map<string, number>();

@@ -7,7 +7,6 @@ import type { MediaPlace } from "./page/gallery.ts";
 import { reportPage } from "./page/page.ts";
 
 export { type ReportFacts, reportFacts } from "./facts.ts";
-export type { MediaPlace } from "./page/gallery.ts";
 export { reportPage } from "./page/page.ts";
 
 /** Media within the page, all together. */

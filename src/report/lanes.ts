@@ -33,12 +33,13 @@ export function barsOf(spans: readonly TimelineSpan[], now: number): readonly Ba
   }));
 }
 
-/** One row a step, in the plan's order. */
+/** One row a step, those that began first on top; of those that began together, as planned. */
 export function rowPerStep(bars: readonly Bar[], order: readonly string[]): readonly Row[] {
-  return order.flatMap((step) => {
+  const rows = order.flatMap((step) => {
     const own = bars.filter((bar) => bar.step === step);
     return own.length === 0 ? [] : [{ label: step, bars: own }];
   });
+  return rows.sort((a, b) => a.bars[0]!.from - b.bars[0]!.from);
 }
 
 /** Steps that are alike share rows: as many as ran at the same time. Only the first row of them carries the name. */

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Plan, PlanStep } from "../../src/index.ts";
 import { axisOf } from "../../src/report/axis.ts";
-import { condense, depthsOf } from "../../src/report/groups.ts";
+import { condense, depthsOf, withExpansions } from "../../src/report/groups.ts";
 import { type Bar, packedRows } from "../../src/report/lanes.ts";
 import { escapeText, html } from "../../src/report/page/html.ts";
 import { jobStep } from "./support/sample-run.ts";
@@ -97,6 +97,32 @@ describe("a plan of many steps", () => {
         expect(depthsOf(small).size).toBe(small.steps.length);
       }),
     );
+  });
+});
+
+describe("a plan with an expansion", () => {
+  const plan = {
+    version: 1,
+    pipeline: "p",
+    steps: [
+      jobStep("board"),
+      { ...jobStep("scenes", ["board"]), kind: "expand" },
+      jobStep("film", ["scenes"]),
+      jobStep("scenes/picture"),
+      jobStep("scenes/clip", ["scenes/picture"]),
+    ],
+    returns: {},
+  } as unknown as Plan;
+
+  test("is drawn with what its value led to between it and what uses it", () => {
+    const drawn = withExpansions(plan).steps.map(({ path, needs }) => `${path} < ${needs.join(", ")}`);
+    expect(drawn).toEqual([
+      "board < ",
+      "scenes < board",
+      "scenes/picture < scenes",
+      "scenes/clip < scenes/picture",
+      "film < scenes, scenes/clip",
+    ]);
   });
 });
 

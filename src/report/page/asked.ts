@@ -1,5 +1,6 @@
 import type { Json, PlanStep } from "../../index.ts";
 import { type Html, html } from "./html.ts";
+import { usd } from "./words.ts";
 
 /** Longer texts are cut; the journal has them whole. */
 const LONGEST_TEXT = 4_000;
@@ -67,6 +68,8 @@ function fieldsOf(step: PlanStep): readonly (readonly [string, Json])[] {
   const own = step as unknown as { readonly [name: string]: Json };
   return Object.entries(own).flatMap(([name, value]) => {
     if (notAsked.has(name)) return [];
+    if (name === "schema" && value !== null) return [[name, JSON.stringify(value)] as const];
+    if (name.endsWith("Micros") && typeof value === "number") return [[name.slice(0, -6), usd(value)] as const];
     const isInput = name === "input" && typeof value === "object" && value !== null && !Array.isArray(value);
     return isInput && referenceIn(value) === null ? Object.entries(value) : [[name, value] as const];
   });

@@ -53,7 +53,7 @@ function link(step: string, anchors: ReadonlyMap<string, string>): Html {
   return html`<a href="#${anchors.get(step) ?? ""}">${step}</a>`;
 }
 
-/** Every step that went into this one, in an order in which each comes after what it needs. */
+/** Every step that went into this one, as planned; of an expansion, the steps that its value led to as well. */
 function ancestors(step: string, byPath: ReadonlyMap<string, StepFacts>): readonly string[] {
   const found = new Set<string>();
   const queue = [...(byPath.get(step)?.needs ?? [])];
@@ -61,6 +61,9 @@ function ancestors(step: string, byPath: ReadonlyMap<string, StepFacts>): readon
     if (found.has(need)) continue;
     found.add(need);
     queue.push(...(byPath.get(need)?.needs ?? []));
+    if (byPath.get(need)?.kind === "expand") {
+      queue.push(...[...byPath.keys()].filter((path) => path.startsWith(`${need}/`)));
+    }
   }
   return [...byPath.keys()].filter((path) => found.has(path));
 }

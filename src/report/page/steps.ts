@@ -46,7 +46,7 @@ function detail(step: StepFacts, plan: PlanStep | undefined, { anchor, asked, is
   return html`<details class="step" id="${anchor}"${isOpen && trusted(" open")}><summary><strong>${step.path}</strong> ${badge(step.status)} <span class="facts">${step.model ?? step.kind}${step.costMicros === null ? "" : ` · ${usdOr(step.costMicros)}`}</span></summary>
 <div class="inside">${step.reason === null ? null : html`<p class="reason">${step.reason}</p>`}
 ${plan === undefined ? null : html`<h3>Asked for</h3>${asked.step(plan)}`}
-${step.attempts.length === 0 ? null : html`<h3>Jobs</h3><ul class="list">${step.attempts.map(attemptLine)}</ul>`}
+${step.attempts.length === 0 ? null : html`<h3>${step.kind === "job" ? "Jobs" : "Requests"}</h3><ul class="list">${step.attempts.map((attempt) => attemptLine(attempt, step.kind))}</ul>`}
 ${step.outputs.length === 0 ? null : html`<h3>Outputs</h3><ul class="list">${step.outputs.map(outputLine)}</ul>`}
 ${step.value === null ? null : html`<h3>Yielded</h3>${asked.value(step.value)}`}
 ${step.chosen === null ? null : html`<p>Stands for output ${step.chosen.index} of <strong>${step.chosen.step}</strong>.</p>`}
@@ -54,13 +54,14 @@ ${step.reusedFrom === null ? null : html`<p>Taken over from <strong>${step.reuse
 `;
 }
 
-function attemptLine(attempt: Attempt): Html {
+function attemptLine(attempt: Attempt, kind: string): Html {
   const when = attempt.intendedAt === null ? "" : `sent ${instant(attempt.intendedAt)}`;
+  const job = kind === "job" ? html`<code>${attempt.jobId ?? "no job known"}</code>, ` : null;
   const error =
     attempt.error === null
       ? null
       : html` <span class="bad-text">${attempt.error.code}: ${attempt.error.message}</span>`;
-  return html`<li>Attempt ${attempt.n}: <code>${attempt.jobId ?? "no job known"}</code>, ${when}, quoted ${usdOr(attempt.quoteMicros, "without a price")}${attempt.basis === "provisional" ? " (provisionally)" : ""}, paid ${usdOr(attempt.costMicros, "not yet known")}${error}</li>`;
+  return html`<li>Attempt ${attempt.n}: ${job}${when}, quoted ${usdOr(attempt.quoteMicros, "without a price")}${attempt.basis === "provisional" ? " (provisionally)" : ""}, paid ${usdOr(attempt.costMicros, "not yet known")}${error}</li>`;
 }
 
 function outputLine(output: StepFacts["outputs"][number]): Html {

@@ -44,7 +44,7 @@ figcaption { padding: 12px 16px 14px; display: flex; flex-wrap: wrap; gap: 2px 1
 .gone { padding: 40px 16px; text-align: center; color: var(--soft); background: var(--idle-ground) }
 .scroll { overflow-x: auto; position: relative } .breakable { overflow-wrap: anywhere }
 .diagram { background: var(--card); border: 1px solid var(--line); border-radius: 14px; padding: 8px; max-height: 720px; overflow: auto }
-.diagram svg { display: block; margin: auto }
+.diagram svg { display: block; margin: auto } @media (min-width: 900px) { .fit svg { max-width: 100%; height: auto } }
 .step rect { fill: var(--value); stroke: var(--edge); stroke-width: 1.25 } .step.image rect { fill: var(--image) } .step.video rect { fill: var(--video) } .step.audio rect { fill: var(--audio) } .step.voice rect { fill: var(--voice) }
 .step.upload rect { stroke-dasharray: 4 3 } .step.is-good rect { stroke: var(--good) } .step.is-bad rect { stroke: var(--bad); stroke-width: 2.5 } .step.is-warn rect { stroke: var(--warn); stroke-width: 2 } .step.is-live rect { stroke: var(--live); stroke-width: 2 } .step.is-idle rect { stroke: var(--line) } .step.is-idle .name { fill: var(--soft) }
 .step .name { font: 600 12px system-ui, sans-serif; fill: var(--box-ink) } .step .note { font: 11px system-ui, sans-serif; fill: var(--soft) } .edge { fill: none; stroke: var(--edge); stroke-width: 1.25 }
