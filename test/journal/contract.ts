@@ -510,7 +510,13 @@ export function journalContract(name: string, open: Open): void {
         const upload = { kind: "upload", path: "e/u", needs: [], fingerprint: "f1_u", yields: "image", file } as const;
         await commit(lease, 2, [
           { type: "task.done", step: "t", value: null, files: [made, { ...made, ...copyOf("dd"), index: 1 }] },
-          { type: "step.reused", step: "r", from: { runId: "r0", step: "r", jobId: null, madeAt: 1 }, outputs: [taken], value: null },
+          {
+            type: "step.reused",
+            step: "r",
+            from: { runId: "r0", step: "r", jobId: null, madeAt: 1 },
+            outputs: [taken],
+            value: null,
+          },
           { type: "expand.planned", step: "e", steps: [upload], returns: [], groups: {} },
         ]);
         expect([...(await journal.mediaInUse())].sort()).toEqual(["aa", "bb", "cc", "dd"]);
