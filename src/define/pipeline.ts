@@ -78,7 +78,6 @@ export function isPipeline(value: unknown): value is Pipeline {
 /** Runs `build` once on a parsed input and returns all that it said. Errors thrown by `build` are problems. */
 export function record(pipeline: Pipeline, input: unknown): Recorded {
   const recording = startRecording();
-  const { steps, problems, functions, groups, parts } = recording;
   let returns: DraftJson = {};
   try {
     const returned: unknown = pipeline.build({ input, ...wordsOf(recording) });
@@ -88,6 +87,7 @@ export function record(pipeline: Pipeline, input: unknown): Recorded {
   } finally {
     recording.close();
   }
+  const { steps, problems, functions, groups, parts } = recording;
   return { steps, problems, returns, functions, groups, parts, onFailure: pipeline.onFailure ?? null };
 }
 

@@ -51,7 +51,7 @@ export function startRecording(options: RecordingOptions = {}): Recording {
   const steps: DraftStep[] = [];
   const problems: Problem[] = [];
   const functions = new Map<string, LocalFunction>();
-  const groups: { [prefix: string]: { readonly maxCostMicros: number } } = {};
+  const groups = new Map<string, { readonly maxCostMicros: number }>();
   const parts = new Map<string, number>();
   const names = new Set<string>();
   const build: Build = { within: options.within ?? null };
@@ -81,9 +81,7 @@ export function startRecording(options: RecordingOptions = {}): Recording {
       steps.push(step);
     },
     bind: (path, code) => void functions.set(path, code),
-    group(path, maxCostMicros) {
-      groups[path] = { maxCostMicros };
-    },
+    group: (path, maxCostMicros) => void groups.set(path, { maxCostMicros }),
     part(name, own = {}) {
       const path = prefix + String(name).normalize("NFC");
       take(path, prefix);
@@ -96,8 +94,10 @@ export function startRecording(options: RecordingOptions = {}): Recording {
     steps,
     problems,
     functions,
-    groups,
     parts,
+    get groups() {
+      return Object.fromEntries(groups);
+    },
     close: () => {
       closed = true;
     },

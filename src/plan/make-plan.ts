@@ -1,4 +1,4 @@
-import type { Draft, DraftJson, DraftReference } from "../define/draft.ts";
+import type { Draft, DraftJson, DraftReference, DraftStep } from "../define/draft.ts";
 import { completeRef } from "./kinds/complete-ref.ts";
 import type { StepFacts } from "./kinds/facts.ts";
 import { kindOf } from "./kinds/index.ts";
@@ -41,15 +41,21 @@ export interface Found {
 export function planSteps(draft: Draft, context: PlanContext, { problems, facts }: Found): readonly PlanStep[] {
   const place = ({ step, field }: Pick<Problem, "step" | "field">) => `${step} ${field}`;
   const faulty = new Set(draft.problems.filter(({ field }) => field !== null).map(place));
+  const ofTakes = new Set<string>();
   const steps: PlanStep[] = [];
   for (const drafted of draft.steps) {
     const planning: Planning = {
       ...context,
       facts: (path) => facts.get(path),
       report(code, field, message, more) {
-        const problem = { code, step: drafted.path, field, message, ...more };
+        const takes = takesOf(drafted);
+        const problem = { code, step: takes ?? drafted.path, field, message, ...more };
         // What is wrong with a field already says enough: its value could not even be written down.
-        if (!faulty.has(place(problem))) problems.push(problem);
+        if (faulty.has(place(problem))) return;
+        const said = `${code} ${place(problem)}`;
+        if (takes !== null && ofTakes.has(said)) return;
+        if (takes !== null) ofTakes.add(said);
+        problems.push(problem);
       },
     };
     const planned = kindOf(drafted).plan(drafted, planning);
@@ -59,6 +65,12 @@ export function planSteps(draft: Draft, context: PlanContext, { problems, facts 
     steps.push(planned.step);
   }
   return steps;
+}
+
+/** The takes that a step is one of: they are said once, and so is what is wrong with them. */
+function takesOf(step: DraftStep): string | null {
+  const isTake = step.kind === "job" && step.seed !== null;
+  return isTake ? step.path.slice(0, step.path.lastIndexOf("/")) : null;
 }
 
 /** Problems of one step stand together, in the order of the steps; those of no step come first. */

@@ -288,6 +288,36 @@ pipeline("words", {
       approve("w9", picture, { attempts: 2 });
     });
 
+    test("nothing is inferred as any or never, however little is known", () => {
+      const untyped = job("i1", "some-model", {});
+      const value = chat("i2", "m", { prompt: "x" }, { schema: z.any() });
+      const handles = {
+        untyped,
+        output: untyped.output(3),
+        value: value.at("a").at(1),
+        parsed: task("i3", { untyped }, ({ untyped }) => JSON.parse(untyped.path)).value,
+        none: expand("i4", value, () => [], { maxSteps: 1 }),
+        chosen: choose("i5", [untyped], { by: "first" }),
+        seen: approve("i6", untyped),
+        takes: takes("i7", "some-model", {}, { count: 1, choose: "first" }),
+      };
+      type Each = (typeof handles)[keyof typeof handles];
+      expectTypeOf<Each>().not.toBeAny();
+      for (const key of ["untyped", "output", "value", "parsed", "none", "chosen", "seen", "takes"] as const) {
+        expectTypeOf(handles[key].step).toEqualTypeOf<string>();
+        expectTypeOf(handles[key].yields).not.toBeAny();
+        expectTypeOf(handles[key].yields).not.toBeNever();
+      }
+      expectTypeOf(handles.none.yields).toEqualTypeOf<"unknown">();
+      expectTypeOf(handles.chosen).toEqualTypeOf<Handle<"unknown", "single">>();
+      expectTypeOf(handles.takes).toEqualTypeOf<TakesHandle<"unknown">>();
+      task("i8", handles, (given) => {
+        expectTypeOf(given.untyped).toEqualTypeOf<LocalFile>();
+        expectTypeOf(given.none).toEqualTypeOf<readonly LocalFile[]>();
+        expectTypeOf(given.chosen).not.toBeNever();
+      });
+    });
+
     test("a loop may feed its last result back through a list", () => {
       let before: Handle<"image", "single">[] = [];
       for (const shot of input.shots) {

@@ -7,6 +7,7 @@ import {
   equals,
   failed,
   type Handle,
+  type Media,
   not,
   pipeline,
   quorum,
@@ -440,18 +441,29 @@ describe("takes", () => {
   test.each<[string, object, string]>([
     ["no count", { choose: "first" }, "bad-option a count"],
     ["a half count", { count: 1.5, choose: "first" }, "bad-option a count"],
-    ["nobody to choose", { count: 2 }, "bad-option a/pick by"],
+    ["nobody to choose", { count: 2 }, "bad-option a choose"],
     ["an option that is none", { count: 2, choose: "first", seeds: 3 }, "bad-option a seeds"],
   ])("with %s are a problem", (_what, options, expected) => {
     const { told } = planned(({ takes }) => ({ a: takes("a", models.image, picture, options as never) }));
     expect(told).toEqual([expected]);
   });
 
+  test("are said once, and so is what is wrong with them", () => {
+    const { told } = planned(({ takes }) => {
+      const wrong = { prompt: "x", quality: "ultra", at: new Date(0) } as never;
+      return {
+        a: takes("a", models.image, wrong, { count: 5, choose: "first" }),
+        b: takes("b", "imge-1", {}, { count: 2, choose: "first" }),
+      };
+    });
+    expect(told).toEqual(["not-json a input.at", "enum a input.quality", "unknown-model b model"]);
+  });
+
   test("cannot count up from a seed that is not known yet", () => {
     const build = (b: Builder<unknown>) => ({
       a: b.takes("a", models.image, { ...picture, seed: story(b).at("count") }, { count: 1, choose: "first" }),
     });
-    expect(planned(build).told).toEqual(["fixed-field a/1 input.seed"]);
+    expect(planned(build).told).toEqual(["fixed-field a input.seed"]);
   });
 });
 
@@ -647,6 +659,17 @@ describe("an included pipeline", () => {
     expect((tried.step("part/p0") as JobStep).policy.onFailure).toBe("failFast");
     expect((tried.step("next") as JobStep).policy.onFailure).toBeUndefined();
     expect([...functionsOf(tried.draft).keys()]).toEqual(["part/info"]);
+  });
+
+  test("takes handles where its input is of no other kind", () => {
+    const framed = pipeline("framed", {
+      input: z.object({ picture: z.custom<Media<"image">>() }),
+      build: ({ input, job }) => ({ framed: job("framed", models.image, { prompt: "x", images: [input.picture] }) }),
+    });
+    const tried = planned(({ include, job }) =>
+      include("part", framed, { picture: job("own", models.image, picture) }),
+    );
+    expect((tried.step("part/framed") as JobStep).input).toMatchObject({ images: [{ $ref: { step: "own" } }] });
   });
 
   test("with a wrong input is a problem, and what uses it is checked all the same", () => {

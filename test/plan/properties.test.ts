@@ -40,7 +40,7 @@ function sayAll(all: readonly Said[], b: Builder<unknown>, ordered: <T extends o
     images: [b.job("image", "image-1", { prompt: "x" }) as Handle as Handle<"image", "single">],
     stories: [b.chat("story", "chat-1", { prompt: "x" }, { schema })],
   };
-  all.forEach((said, index) => sayOne(`s${index}`, said, { b, made, ordered }));
+  all.forEach((said, index) => void sayOne(`s${index}`, said, { b, made, ordered }));
   return {};
 }
 

@@ -57,7 +57,7 @@ export function addChoice(
   recorder: Recorder,
   path: string,
   among: readonly DraftReference[],
-  { read, by }: { readonly read: OptionReader; readonly by: unknown },
+  { read, by, field = "by" }: { readonly read: OptionReader; readonly by: unknown; readonly field?: string },
 ): void {
   const base = { path, after: read.after(), when: read.when() };
   const message = read.string("message");
@@ -67,6 +67,6 @@ export function addChoice(
     recorder.bind(path, { kind: "score", score: by as Scorer });
     return recorder.add({ kind: "pick", ...base, among, by: "score", version });
   }
-  if (by !== "first") read.bad("by", 'choose by "person", "first" or a function that gives each one a score');
+  if (by !== "first") read.bad(field, 'choose by "person", "first" or a function that gives each one a score');
   recorder.add({ kind: "pick", ...base, among, by: "first", version: null });
 }

@@ -1,4 +1,5 @@
 import type { StepPolicy } from "../../plan/plan.ts";
+import type { DraftJson } from "../draft.ts";
 import type { JobHandle } from "../handle.ts";
 import { jobHandle } from "../handle-value.ts";
 import type { InputOf, MaxOutputsOf, ModelOrId, YieldOf } from "../model.ts";
@@ -31,7 +32,8 @@ export function jobWord(recorder: Recorder): JobWord {
     const read = new OptionReader(options, path, recorder);
     read.only("a job", JOB_OPTIONS);
     const [after, when] = [read.after(), read.when()];
-    addJob(recorder, { path, model, input, policy: read.policy(), after, when, seed: null });
+    const planned = recorder.json(input, { step: path, field: "input" });
+    addJob(recorder, { path, model, input: planned, policy: read.policy(), after, when, seed: null });
     return jobHandle<YieldOf<M>, MaxOutputsOf<M>>(path, yieldOf(model), recorder.build);
   };
 }
@@ -39,16 +41,15 @@ export function jobWord(recorder: Recorder): JobWord {
 interface Job {
   readonly path: string;
   readonly model: ModelOrId;
-  readonly input: unknown;
+  readonly input: DraftJson;
   readonly policy: StepPolicy;
   readonly after: readonly string[];
   readonly when: ReturnType<OptionReader["when"]>;
   readonly seed: number | null;
 }
 
-export function addJob(recorder: Recorder, { model, input, ...job }: Job): void {
-  const planned = recorder.json(input, { step: job.path, field: "input" });
-  recorder.add({ kind: "job", ...job, model: typeof model === "string" ? model : model.id, input: planned });
+export function addJob(recorder: Recorder, { model, ...job }: Job): void {
+  recorder.add({ kind: "job", ...job, model: typeof model === "string" ? model : model.id });
 }
 
 export function yieldOf<M extends ModelOrId>(model: M): YieldOf<M> {

@@ -39,19 +39,21 @@ export function takesWord(recorder: Recorder): TakesWord {
     const seed = seedOf(input) ?? hash(path);
     const { seed: _, ...unseeded } = (typeof input === "object" && input !== null ? input : {}) as { seed?: unknown };
     const given = typeof seedOf(input) === "number" ? unseeded : input;
+    // Written down once: what is wrong with it is wrong once, however many takes there are.
+    const planned = recorder.json(given, { step: path, field: "input" });
     const takes: string[] = [];
     for (let take = 0; take < (Number.isNaN(count) ? 1 : count); take++) {
       const before = takes.at(-1);
       const waits = options?.choose === "first" && before !== undefined;
       const when = waits ? { failed: before } : firstWhen;
       const step = part.path(take + 1);
-      addJob(part, { path: step, model, input: given, policy, after, when, seed: (seed + take) % SEEDS });
+      addJob(part, { path: step, model, input: planned, policy, after, when, seed: (seed + take) % SEEDS });
       takes.push(step);
     }
     const pick = part.path("pick");
     const among = takes.map((step): DraftReference => ({ $ref: { step, output: "all" } }));
-    const choice = new OptionReader({ version: options?.version, message: options?.message }, pick, recorder);
-    addChoice(part, pick, among, { read: choice, by: options?.choose });
+    const choice = new OptionReader({ version: options?.version, message: options?.message }, path, recorder);
+    addChoice(part, pick, among, { read: choice, by: options?.choose, field: "choose" });
     const { build } = recorder;
     const pointers = takes.map((step): StepPointer => ({ to: "step", step, output: "single", build }));
     return takesHandle(pick, yieldOf(model), { pointers, build });
