@@ -5,6 +5,7 @@ import { CliError } from "../cli-error.ts";
 import { type Context, type ServiceFlags, sayWhere, withShowrunner } from "../context.ts";
 import { ExitCode } from "../exit-code.ts";
 import { checkAmount } from "../input/amount.ts";
+import { withProfileService } from "../input/profile-service.ts";
 import { quoteOptions } from "../input/quote-options.ts";
 import { readInput } from "../input/read-input.ts";
 import { loadPipeline } from "../load/pipeline-file.ts";
@@ -31,14 +32,15 @@ export interface PlanFlags extends ServiceFlags {
 }
 
 /** `showrunner plan`: checks, prices and foretells; sends nothing that costs. */
-export async function plan(context: Context, spec: string, flags: PlanFlags): Promise<ExitCode> {
+export async function plan(context: Context, spec: string, given: PlanFlags): Promise<ExitCode> {
   const { io } = context;
-  checkAmount("--max-unquoted", flags.maxUnquoted);
-  if (flags.json && flags.mermaid) {
+  checkAmount("--max-unquoted", given.maxUnquoted);
+  if (given.json && given.mermaid) {
     const next = "ask for one of them; --svg FILE goes with either";
     throw new CliError("USAGE", "--json and --mermaid both want stdout", { next });
   }
   const loaded = await loadPipeline(spec, io.cwd);
+  const flags = withProfileService(given, loaded.pipeline);
   const input = await readInput({ input: flags.input, assignments: flags.i }, io.cwd);
   return withShowrunner(flags, async (show) => {
     sayWhere(show, context);

@@ -6,6 +6,7 @@ import type { ExitCode } from "../exit-code.ts";
 import { checkAmount } from "../input/amount.ts";
 import { checkFileName } from "../input/file-name.ts";
 import { pastMedians } from "../input/past-durations.ts";
+import { withProfileService } from "../input/profile-service.ts";
 import { quoteOptions } from "../input/quote-options.ts";
 import { readInput } from "../input/read-input.ts";
 import { loadPipeline } from "../load/pipeline-file.ts";
@@ -31,9 +32,10 @@ export interface RunFlags extends ServiceFlags {
 }
 
 /** `showrunner run`: prices the plan, makes sure that somebody agreed to the price, runs it and shows how it goes. */
-export async function run(context: Context, spec: string, flags: RunFlags): Promise<ExitCode> {
+export async function run(context: Context, spec: string, given: RunFlags): Promise<ExitCode> {
   const { io, talk } = context;
   const loaded = await loadPipeline(spec, io.cwd);
+  const flags = withProfileService(given, loaded.pipeline);
   const input = await readInput({ input: flags.input, assignments: flags.i }, io.cwd);
   const options = runOptions(flags, loaded);
   if (flags.detach && flags.id !== undefined) checkFileName(flags.id);
