@@ -89,6 +89,8 @@ test("a pipeline is planned with its prices, mended, and started; a take is pick
   await page.getByRole("button", { name: "Check and price" }).click();
   await page.getByText("Prices by step").waitFor();
   await page.getByText("API requests").waitFor();
+  await page.getByRole("button", { name: /look\/2/ }).click();
+  await page.locator("tr.chosen", { hasText: "look/2" }).getByText("a red fox").waitFor();
   await page.locator(".arrows .near").first().waitFor({ state: "attached" });
   expect(await violations(page)).toEqual([]);
   await page.getByRole("button", { name: "Start…" }).click();

@@ -9,10 +9,10 @@ export interface Place {
 
 const LOOPBACK = ["127.0.0.1", "localhost", "[::1]"];
 
-/** Values of `Host` that mean this server: anything else is another site's name pointed at this machine. */
+/** Values of `Host` that mean this server, the one to print first: anything else is another site's name pointed at this machine. */
 export function allowedHosts({ host, port }: Place): readonly string[] {
   const bare = host.includes(":") ? `[${host}]` : host;
-  const names = LOOPBACK.includes(bare) ? LOOPBACK : [bare];
+  const names = LOOPBACK.includes(bare) ? [bare, ...LOOPBACK.filter((name) => name !== bare)] : [bare];
   return names.flatMap((name) => (port === 80 ? [`${name}:80`, name] : [`${name}:${port}`]));
 }
 

@@ -5,7 +5,7 @@ import { badRequest, notFound } from "../http/refusal.ts";
 import type { Call, Route } from "../http/route.ts";
 import { watchList } from "../live/list-watch.ts";
 import { runPatch, watchRun } from "../live/run-watch.ts";
-import { listRuns } from "../runs/run-list.ts";
+import { RunList } from "../runs/run-list.ts";
 import { eventLine } from "../views/event-line.ts";
 import { stepDetail } from "../views/step-detail.ts";
 import type { EventLine, SpanView } from "../views/wire.ts";
@@ -16,10 +16,11 @@ const MOST_EVENTS = 500;
 /** What can be seen of runs. */
 export function lookingRoutes(context: DashboardContext): readonly Route[] {
   const { journal, cache } = context;
+  const list = new RunList(journal, cache);
 
   const runs = ({ query }: Call) => {
     const limit = whole(query, "limit") ?? PAGE_ROWS;
-    return listRuns(journal, cache, { search: query.get("q") ?? "", status: query.get("status"), limit });
+    return list.find({ search: query.get("q") ?? "", status: query.get("status"), limit });
   };
 
   const events = async ({ params, query }: Call): Promise<readonly EventLine[]> => {

@@ -11,27 +11,53 @@ export interface RunQuery {
   readonly limit: number;
 }
 
-const MOST_ROWS = 200;
+const MOST_ROWS = 1000;
+const MOST_KEPT = 2000;
 
-/** The newest runs that match, with what each one did so far. */
-export async function listRuns(journal: JournalStore, cache: RunCache, query: RunQuery): Promise<RunsPage> {
-  const all = await journal.runs();
-  const wanted = all.filter((row) => isWanted(row, query));
-  const rows: RunSummary[] = [];
-  for (const row of wanted.slice(0, Math.min(query.limit, MOST_ROWS))) {
-    rows.push(await summaryOf(cache, row));
+/** The runs of a journal with what each one did so far; a run that did not move since is not read again. */
+export class RunList {
+  readonly #journal: JournalStore;
+  readonly #cache: RunCache;
+  readonly #kept = new Map<
+    string,
+    { readonly seq: number; readonly createdAt: number; readonly summary: RunSummary }
+  >();
+
+  constructor(journal: JournalStore, cache: RunCache) {
+    this.#journal = journal;
+    this.#cache = cache;
   }
-  const byStatus: Record<string, number> = {};
-  for (const { status } of all) byStatus[status] = (byStatus[status] ?? 0) + 1;
-  return { rows, matching: wanted.length, byStatus };
-}
 
-/** A run that cannot be read is listed as what its row says, and does not hide the others. */
-async function summaryOf(cache: RunCache, row: RunRow): Promise<RunSummary> {
-  try {
-    return runSummary(await cache.upTo(row), row);
-  } catch (error) {
-    return unreadable(row, error instanceof Error ? error.message : String(error));
+  /** The newest ones that match. */
+  async find(query: RunQuery): Promise<RunsPage> {
+    const all = await this.#journal.runs();
+    const wanted = all.filter((row) => isWanted(row, query));
+    const rows: RunSummary[] = [];
+    for (const row of wanted.slice(0, Math.min(query.limit, MOST_ROWS))) rows.push(await this.#summary(row));
+    const byStatus: Record<string, number> = {};
+    for (const { status } of all) byStatus[status] = (byStatus[status] ?? 0) + 1;
+    return { rows, matching: wanted.length, byStatus };
+  }
+
+  async #summary(row: RunRow): Promise<RunSummary> {
+    const { runId, lastSeq, createdAt } = row;
+    const kept = this.#kept.get(runId);
+    if (kept?.seq === lastSeq && kept.createdAt === createdAt) return kept.summary;
+    const summary = await this.#read(row);
+    this.#kept.delete(runId);
+    this.#kept.set(runId, { seq: lastSeq, createdAt, summary });
+    const oldest = this.#kept.keys().next();
+    if (this.#kept.size > MOST_KEPT && oldest.done !== true) this.#kept.delete(oldest.value);
+    return summary;
+  }
+
+  /** A run that cannot be read is listed as what its row says, and does not hide the others. */
+  async #read(row: RunRow): Promise<RunSummary> {
+    try {
+      return runSummary(await this.#cache.upTo(row), row);
+    } catch (error) {
+      return unreadable(row, error instanceof Error ? error.message : String(error));
+    }
   }
 }
 

@@ -96,6 +96,7 @@ function Planner({ offered }: { readonly offered: readonly OfferedView[] }) {
 }
 
 function Planned({ plan, onStart }: { readonly plan: PlanView; readonly onStart: () => void }) {
+  const [chosen, choose] = useState<string | null>(null);
   const steps = new Map(plan.steps.map((step) => [step.path, step]));
   const total =
     plan.maxMicros === null
@@ -158,14 +159,14 @@ function Planned({ plan, onStart }: { readonly plan: PlanView; readonly onStart:
           <div class="plan-graph">
             <GraphTab
               model={{ steps, progress: new Map() }}
-              step={null}
+              step={chosen}
               group={null}
-              onOpen={() => {}}
-              onGroup={() => {}}
+              onOpen={choose}
+              onGroup={(group) => choose(group)}
               longest={plan.criticalPath}
             />
           </div>
-          <Prices steps={plan.steps} />
+          <Prices steps={plan.steps} chosen={chosen} />
         </>
       )}
     </section>
@@ -174,7 +175,9 @@ function Planned({ plan, onStart }: { readonly plan: PlanView; readonly onStart:
 
 const MOST_ROWS = 300;
 
-function Prices({ steps }: { readonly steps: readonly StepView[] }) {
+/** A step chosen in the graph is brought into view here, with what it asks for. */
+function Prices({ steps, chosen }: { readonly steps: readonly StepView[]; readonly chosen: string | null }) {
+  useEffect(() => document.querySelector("tr.chosen")?.scrollIntoView({ block: "nearest" }), [chosen]);
   return (
     <div class="scroll">
       <table>
@@ -190,9 +193,12 @@ function Prices({ steps }: { readonly steps: readonly StepView[] }) {
           </tr>
         </thead>
         <tbody>
-          {steps.slice(0, MOST_ROWS).map(({ path, model, kind, basis, quoteMicros, reason }) => (
-            <tr key={path}>
-              <th scope="row">{path}</th>
+          {steps.slice(0, MOST_ROWS).map(({ path, model, kind, basis, quoteMicros, reason, ask }) => (
+            <tr key={path} class={path === chosen ? "chosen" : ""}>
+              <th scope="row">
+                {path}
+                {path === chosen && ask !== null && <small class="asked">{ask}</small>}
+              </th>
               <td>{model ?? kind}</td>
               <td>{reason ?? basis}</td>
               <td class="number">{usd(quoteMicros)}</td>

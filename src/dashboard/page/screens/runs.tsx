@@ -12,6 +12,8 @@ import { Thumb } from "../ui/media.tsx";
 import { Pill, runTone } from "../ui/status.tsx";
 
 const PAGE = 50;
+/** As many as the server lists at once; beyond, search. */
+const MOST_ROWS = 1000;
 const statuses = ["running", "paused", "planned", "succeeded", "partial", "failed", "cancelled"];
 
 /** All runs of the journal, newest first; what needs a person comes before. */
@@ -120,7 +122,7 @@ function Found({
           <RunTable rows={others} now={now} label="Runs" />
         </section>
       )}
-      {page.rows.length < page.matching && (
+      {page.rows.length < Math.min(page.matching, MOST_ROWS) && (
         <button type="button" class="button more" onClick={onMore}>
           Show more of {count(page.matching, "run")}
         </button>
