@@ -13,6 +13,7 @@ import { runReport } from "../run/report.ts";
 import { stillRunning } from "../run/still-running.ts";
 import { type Drift, driftMessage } from "./drift.ts";
 import { type DriveDependencies, drive, type Schedule } from "./drive.ts";
+import { isPassing } from "./effects/service-trouble.ts";
 import { RunBusyError } from "./errors.ts";
 import type { MediaStore } from "./media-store.ts";
 import { usdOption } from "./options.ts";
@@ -168,15 +169,26 @@ export class Driving {
   /** True once the wallet holds what the paused run asked for; false when it is not paused for funds, or time is up. */
   async #awaitFunds(state: RunState, signal: AbortSignal, forMs: number): Promise<boolean> {
     if (state.status !== "paused" || state.pause?.reason !== "funds") return false;
-    const { client, clock } = this.#parts;
+    const { clock, store } = this.#parts;
     const wanted = state.pause.requiredMicros ?? (state.pause.balanceMicros ?? 0) + 1;
     for (const until = clock.now() + forMs; clock.now() < until; ) {
       await sleep(clock, Math.min(FUNDS_EVERY_MS, until - clock.now()), signal).catch(() => {});
       if (signal.aborted) return false;
-      const { balanceMicros } = await client.balance({ signal });
-      if (balanceMicros >= wanted) return true;
+      // Somebody wants something of the run, a stop perhaps: it is driven on, which takes that in.
+      if ((await store.inbox(state.runId)).length > 0) return true;
+      if ((await this.#balance(signal)) >= wanted) return true;
     }
     return false;
+  }
+
+  /** Below anything while the service cannot be reached. */
+  async #balance(signal: AbortSignal): Promise<number> {
+    try {
+      return (await this.#parts.client.balance({ signal })).balanceMicros;
+    } catch (error) {
+      if (!isPassing(error) && !signal.aborted) throw error;
+      return Number.NEGATIVE_INFINITY;
+    }
   }
 
   async #append(events: readonly RunEvent[], state: RunState, lease: Lease, updates: Updates): Promise<void> {

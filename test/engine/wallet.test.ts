@@ -109,6 +109,28 @@ describe("A floor under the wallet", () => {
     expect((await during(clock, waiting.result())).status).toBe("succeeded");
   });
 
+  test("while it waits for funds bears with a service that is away, and hears a stop", async () => {
+    const { paper, clock, open } = world(usd);
+    const client = paper.client();
+    let isAway = false;
+    const balance: Client["balance"] = (options) =>
+      isAway ? Promise.reject(new ConnectionError("no route", { sent: false })) : client.balance(options);
+    const show = await open({ client: { ...client, balance }, walletFloor: "0.95" });
+    await during(clock, (await during(clock, show.run(pictures, { count: 2 }, { id: "x" }))).result());
+    const waiting = await show.resume("x", { waitForFundsMs: 600_000 });
+    clock.setTimer(15_000, () => {
+      isAway = true;
+    });
+    clock.setTimer(45_000, () => {
+      isAway = false;
+      void show.stop("x");
+    });
+    const began = clock.now();
+    expect((await during(clock, waiting.result())).pause?.reason).toBe("stopped");
+    expect(clock.now() - began).toBeLessThan(60_000);
+    expect(paper.submits).toBe(0);
+  });
+
   test("notices what others spend from the same wallet", async () => {
     const { paper, clock, open } = world(usd, () => 20_000);
     const show = await open({ walletFloor: "0.50" });
