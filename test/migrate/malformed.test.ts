@@ -40,7 +40,12 @@ describe("a document that holds no bodies", () => {
     [
       "a v3 body",
       '{"input": {"prompt": "x"}, "idempotency_key": "k"}',
-      "body 1 1:1 is a v3 body (it has an input object); there is nothing to migrate, use it in a pipeline as it is",
+      "body 1 1:1 is a v3 body or answer; there is nothing to migrate, use its input in a pipeline as it is",
+    ],
+    [
+      "what v2 answers to a bad body",
+      '{"detail": [{"loc": ["body"], "msg": "bad", "type": "x"}]}',
+      "body 1 1:1 is an error that v2 answered, not a body; give the body that was sent",
     ],
     [
       "a flow that calls nothing",
@@ -54,6 +59,23 @@ describe("a document that holds no bodies", () => {
 });
 
 describe("bad bodies beside good ones", () => {
+  test("a key that stands twice is told; what a parser forgets is not dropped in silence", () => {
+    const twice = '[\n  {"type": "image", "text_prompt": "one",\n   "text_prompt": "two", "a": {"type": 1}}\n]';
+    expect(said(report(twice))).toEqual([
+      'the document 3:4 "text_prompt" stands twice in one object; only the last one is migrated',
+    ]);
+    const lines = `${JSON.stringify(good)}\n{"type": "image", "seed": 1, "se\\u0065d": 2, "text_prompt": "x"}`;
+    expect(said(report(lines))).toEqual([
+      'line 2 2:30 "seed" stands twice in one object; only the last one is migrated',
+    ]);
+  });
+
+  test("a broken list is told as a list, although its last line could stand alone", () => {
+    expect(said(report('[\n{"type": "image"},\n{"type": oops},\n{"type": "image", "text_prompt": "x"}\n]'))).toEqual([
+      "the document 3:10 is not valid JSON: Unexpected token 'o'",
+    ]);
+  });
+
   test("are told one by one with line, column and field; the good ones are migrated", () => {
     const text = JSON.stringify(
       [

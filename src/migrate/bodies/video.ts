@@ -1,13 +1,11 @@
-import type { Json } from "../../plan/plan.ts";
 import { given } from "../body.ts";
-import { type Expression, json } from "../expression.ts";
+import type { Expression } from "../expression.ts";
 import type { Job } from "../fields/job.ts";
 import { idPaths, type Medium, mediumAt, placeMedia } from "../fields/media.ts";
-import { snap } from "../fields/snap.ts";
 import type { JsonPath } from "../json-path.ts";
 import { slotField } from "../models/slots.ts";
 import type { FieldView } from "../models/view.ts";
-import { isTemplate } from "../read/template.ts";
+import { fillShots, fillShotType } from "./shots.ts";
 
 const INPUTS: JsonPath = ["generated_video_inputs"];
 const at = (...path: JsonPath): JsonPath => [...INPUTS, ...path];
@@ -29,111 +27,6 @@ function fillDuration(job: Job, shotsMs: number | null): void {
   const length = given(job.body, ...at("duration_ms"));
   if (shotsMs === null || field === null || typeof length !== "number") return job.plain(at("duration_ms"));
   job.place(at("duration_ms"), field, shotsMs, length === shotsMs ? null : `the shots last ${shotsMs} ms`);
-}
-
-/** Shots take the place of the prompt where the model has them and they keep to its bounds. */
-function fillShots(job: Job): number | null {
-  const prompt = slotField(job.view, "prompt");
-  const shots = readShots(job);
-  if (shots === null || shots.problem !== null) {
-    if (shots?.problem) {
-      const choices = [
-        "make one scene of text_prompt",
-        "shorten or join the shots in the source",
-        "split them into several jobs",
-      ];
-      job.decide(at("multi_prompt"), `${shots.problem}; text_prompt alone is taken for now`, choices);
-    }
-    job.text(at("text_prompt"), "prompt");
-    return null;
-  }
-  job.set(
-    "multi_prompt",
-    { is: "list", items: shots.items.map(({ entries }) => ({ is: "record", entries })) },
-    at("multi_prompt"),
-  );
-  for (const { note } of shots.items) note();
-  if (prompt?.isRequired) job.text(at("text_prompt"), "prompt");
-  else job.drop(at("text_prompt"), "v3 takes a prompt or shots, never both, and the shots are given");
-  return shots.totalMs;
-}
-
-interface Shot {
-  readonly entries: readonly (readonly [string, Expression])[];
-  readonly note: () => void;
-}
-
-interface Shots {
-  readonly items: readonly Shot[];
-  readonly totalMs: number;
-  readonly problem: string | null;
-}
-
-function readShots(job: Job): Shots | null {
-  const list = given(job.body, ...at("multi_prompt"));
-  if (!Array.isArray(list) || list.length === 0) return null;
-  const field = job.view.fields.get("multi_prompt");
-  const none = (problem: string): Shots => ({ items: [], totalMs: 0, problem });
-  const [prompt, duration] = [field?.item.get("prompt"), field?.item.get("duration_ms")];
-  if (field === undefined || prompt === undefined) return none(`${job.view.id} takes no shots`);
-  if (list.length > field.maxItems)
-    return none(`there are ${list.length} shots; ${job.view.id} takes ${field.maxItems}`);
-  let totalMs = 0;
-  const items: Shot[] = [];
-  for (const index of list.keys()) {
-    const place = at("multi_prompt", index);
-    const text = String(given(job.body, ...place, "prompt"));
-    const length = given(job.body, ...place, "duration_ms");
-    if (isTemplate(length)) return none("the flow fills in how long a shot lasts");
-    const fitted = duration === undefined ? null : snap(duration, Number(length));
-    if (fitted !== null && !fitted.fits) return none(`shot ${index + 1} ${fitted.why}`);
-    const words = snap(prompt, text);
-    if (!isTemplate(text) && !words.fits) return none(`the prompt of shot ${index + 1} ${words.why}`);
-    totalMs += Number(fitted === null ? length : fitted.value);
-    items.push(shot(job, place, { text, ms: fitted?.value ?? null, why: fitted?.why ?? null }));
-  }
-  const isTooLong = totalMs > field.maxTotalMs;
-  return {
-    items,
-    totalMs,
-    problem: isTooLong ? `the shots last ${totalMs} ms; ${job.view.id} takes ${field.maxTotalMs}` : null,
-  };
-}
-
-function shot(
-  job: Job,
-  place: JsonPath,
-  { text, ms, why }: { readonly text: string; readonly ms: Json; readonly why: string | null },
-): Shot {
-  const words = isTemplate(text) ? job.desk.template(job.body, text, "a shot that the flow fills in") : json(text);
-  const field = `multi_prompt[${place.at(-1)}]`;
-  return {
-    entries: [["prompt", words], ...(ms === null ? [] : [["duration_ms", json(ms)] as const])],
-    note: () => {
-      if (words.is === "json") job.carried([...place, "prompt"], "prompt", text, null);
-      else
-        job.convert([...place, "prompt"], `${field}.prompt`, text, "what the flow fills in is input of the pipeline");
-      if (ms === null) job.drop([...place, "duration_ms"], `a shot of ${job.view.id} has no length of its own`);
-      else job.carried([...place, "duration_ms"], "duration_ms", ms, why);
-    },
-  };
-}
-
-function fillShotType(job: Job, hasShots: boolean): void {
-  const path = at("shot_type");
-  const isGiven = given(job.body, ...path) !== undefined;
-  if (hasShots) {
-    if (isGiven) return job.plain(path);
-    const field = job.plainField(["shot_type"]);
-    if (field?.values?.includes("customize")) {
-      job.preset(
-        "generated_video_inputs.shot_type",
-        field.name,
-        "customize",
-        "v2 always keeps to the lengths of the shots",
-      );
-    }
-  } else if (isGiven) job.drop(path, "counts only where there are shots");
 }
 
 /** Enters first and last frame, each by id or by address. */

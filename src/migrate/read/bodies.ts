@@ -57,11 +57,11 @@ export function sourceOf(given: unknown, at: string, givenPath: JsonPath): Read 
   const bad = (code: string, message: string) => readProblem(code, at, path, message);
   if (!isRecord(value)) return bad("not-a-body", `is ${nameOf(value)}, not a v2 body; a body is an object with a type`);
   if (isTooDeep(value)) return bad("too-deep", `nests deeper than ${MAX_DEPTH} levels; no v2 body does`);
+  if (!("type" in value) && Array.isArray(value.detail)) {
+    return bad("v2-error", "is an error that v2 answered, not a body; give the body that was sent");
+  }
   if (isV3(value)) {
-    return bad(
-      "v3-body",
-      "is a v3 body (it has an input object); there is nothing to migrate, use it in a pipeline as it is",
-    );
+    return bad("v3-body", "is a v3 body or answer; there is nothing to migrate, use its input in a pipeline as it is");
   }
   const base = { at, value, path, label: null, resolve: null };
   return isAssetRecord(value) ? { ...base, is: "asset" } : { ...base, is: "generation" };
@@ -75,7 +75,7 @@ function unwrapped(value: unknown, path: JsonPath): readonly [unknown, JsonPath]
 
 function isV3(value: { readonly [key: string]: unknown }): boolean {
   if (isV2Type(value.type)) return false;
-  return isRecord(value.input) || "idempotency_key" in value;
+  return isRecord(value.input) || "idempotency_key" in value || "job_id" in value;
 }
 
 const ASSET_TYPES = ["image", "audio", "video", "voice"];

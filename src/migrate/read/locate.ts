@@ -37,7 +37,8 @@ interface Open {
   key: string | number;
 }
 
-const TOKEN = /"(?:[^"\\]+|\\.)*"|[{}[\],:]|[^\s{}[\],:"]+/gs;
+/** Tokens of a valid JSON text. */
+export const TOKEN = /"(?:[^"\\]+|\\.)*"|[{}[\],:]|[^\s{}[\],:"]+/gs;
 
 function walk(text: string, root: Wanted): void {
   const open: Open[] = [];

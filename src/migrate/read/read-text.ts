@@ -1,6 +1,7 @@
 import { bodiesOf, collected, sourceOf } from "./bodies.ts";
 import { parseJson, positionAt } from "./json-text.ts";
 import { locate } from "./locate.ts";
+import { type RepeatedKey, repeatedKeys } from "./repeated-keys.ts";
 import { type Place, type ReadBodies, type ReadProblem, readProblem, type V2Source } from "./source.ts";
 
 /** Reads a text: a JSON document, or JSON Lines. */
@@ -12,14 +13,22 @@ export function readText(given: string): ReadBodies {
     return nothing({ ...problem("not-json", message), ...positionAt(text, text.search(/\S/)) });
   }
   const parsed = parseJson(text);
-  if ("value" in parsed) return placed(bodiesOf(parsed.value), (sources) => placesIn(text, sources));
+  if ("value" in parsed) {
+    const read = bodiesOf(parsed.value);
+    const twice = repeatedKeys(text).map((key) => ({
+      ...repeated(key, "the document"),
+      ...positionAt(text, key.offset),
+    }));
+    return placed({ ...read, problems: [...read.problems, ...twice] }, (sources) => placesIn(text, sources));
+  }
   const { line, column, message } = parsed.mistake;
   if (isLines(text)) return readLines(text.split("\n"));
   return nothing({ ...problem("not-json", `is not valid JSON: ${message}`), line, column });
 }
 
-/** Some line but the last is a JSON object by itself. */
+/** Some line is a JSON object by itself, and the first is neither the beginning of a list nor of an object over lines. */
 function isLines(text: string): boolean {
+  if (/^\s*(?:\[|\{\s*\n)/.test(text)) return false;
   const lines = text.split("\n", 200).filter((line) => line.trim() !== "");
   return lines.length > 1 && lines.some((line) => /^\s*\{.*\}\s*$/.test(line) && "value" in parseJson(line));
 }
@@ -35,6 +44,8 @@ export function readLines(lines: readonly string[]): ReadBodies {
     const parsed = parseJson(text);
     if ("value" in parsed) {
       reads.push(sourceOf(parsed.value, at, []));
+      for (const key of repeatedKeys(text))
+        reads.push({ ...repeated(key, at), line: index + 1, column: key.offset + 1 });
       return;
     }
     const message = `is not valid JSON: ${parsed.mistake.message}`;
@@ -47,6 +58,11 @@ export function readLines(lines: readonly string[]): ReadBodies {
       return { line: index + 1, column: offset + 1 };
     }),
   );
+}
+
+function repeated({ key }: RepeatedKey, at: string): ReadProblem {
+  const message = `${JSON.stringify(key)} stands twice in one object; only the last one is migrated`;
+  return readProblem("repeated-key", at, null, message);
 }
 
 interface Wanted {

@@ -1,0 +1,83 @@
+import type { Body } from "../body.ts";
+import type { Desk } from "../desk.ts";
+import { isRecord } from "../json-path.ts";
+import { Ledger } from "../ledger.ts";
+import { kebab } from "../names.ts";
+import type { V2Source } from "../read/source.ts";
+import { mistakesIn, typeOf } from "../v2/check.ts";
+import type { V2Type } from "../v2/types.ts";
+import type { Mistake } from "./mistakes.ts";
+
+/** A source that v2 would take. */
+export type Checked = { readonly index: number; readonly source: V2Source } & (
+  | { readonly is: "asset"; readonly value: { readonly [key: string]: unknown } }
+  | { readonly is: "body"; readonly body: Body }
+);
+
+/** Sorts out what v2 would refuse. */
+export function check(
+  sources: readonly V2Source[],
+  desk: Desk,
+): { bodies: readonly Checked[]; mistakes: readonly Mistake[] } {
+  const bodies: Checked[] = [];
+  const mistakes: Mistake[] = [];
+  for (const [index, source] of sources.entries()) {
+    const { value } = source;
+    if (!isRecord(value)) {
+      mistakes.push({ code: "not-a-body", source, path: [], message: "is not an object, so it is no v2 body" });
+      continue;
+    }
+    if (source.is === "asset") {
+      const kind = (["image", "video", "audio"] as const).find((one) => one === value.type) ?? null;
+      desk.assets.set(index, {
+        name: String(value.name ?? source.label ?? "asset"),
+        kind: value.type === "voice" ? "audio" : kind,
+      });
+      bodies.push({ index, source, is: "asset", value });
+      continue;
+    }
+    const type = typeOf(value);
+    const found = typeof type === "string" ? mistakesIn(value, type) : [type];
+    for (const { code, path, message } of found) mistakes.push({ code, source, path, message });
+    if (typeof type !== "string" || found.length > 0) continue;
+    const body = {
+      index,
+      source,
+      type,
+      value,
+      ledger: new Ledger(value),
+      name: nameFor(value, type, index, source, desk),
+    };
+    bodies.push({ index, source, is: "body", body });
+  }
+  return { bodies, mistakes };
+}
+
+const SHORT: Readonly<Record<V2Type, string>> = {
+  image: "image",
+  image_to_image: "image",
+  video: "video",
+  text_to_speech: "speech",
+  text_to_sound: "sound",
+  speech_to_speech: "speech",
+  voice_clone: "voice",
+  audio_isolation: "isolation",
+  image_upscale: "upscale",
+  video_upscale: "upscale",
+  video_to_video: "restyle",
+  motion_control: "motion",
+};
+
+/** By its own name, by the node's, else by type and position, so that the report and the source are read side by side. */
+function nameFor(
+  value: { readonly [key: string]: unknown },
+  type: V2Type,
+  index: number,
+  source: V2Source,
+  desk: Desk,
+): string {
+  const own = typeof value.name === "string" && !/[{}]/.test(value.name) ? kebab(value.name) : null;
+  const label = source.label === null ? null : kebab(source.label.replace(/^(?:generate|create|make|render)\s+/i, ""));
+  const name = own ?? label ?? `${index + 1}`;
+  return desk.names.take(/^\d/.test(name) ? `${SHORT[type]}-${name}` : name);
+}

@@ -1,0 +1,38 @@
+import type { Desk } from "../desk.ts";
+import { pathText } from "../json-path.ts";
+import { type Cycle, type Edge, inOrder, usedIds } from "../order.ts";
+import type { V2Source } from "../read/source.ts";
+import type { BodyReport } from "../report/report.ts";
+import { assetReport, bodyReport } from "./body-reports.ts";
+import type { Checked } from "./check.ts";
+import type { Mistake } from "./mistakes.ts";
+
+/** Converts every body after those that it uses. Bodies on a circle of ids are mistakes. */
+export function convertAll(checked: readonly Checked[], desk: Desk, sources: readonly V2Source[]) {
+  const byIndex = new Map(checked.map((one) => [one.index, one]));
+  const edgesOf = (index: number): readonly Edge[] => {
+    const one = byIndex.get(index);
+    if (one?.is !== "body") return [];
+    return usedIds(one.body.value, one.body.type).flatMap(({ path, id }): readonly Edge[] => {
+      const link = desk.link(one.body, id);
+      return link.to === "body" && byIndex.has(link.index) ? [{ to: link.index, path }] : [];
+    });
+  };
+  const { order, cycles } = inOrder(sources.length, edgesOf);
+  const reports: BodyReport[] = [];
+  for (const index of order) {
+    const one = byIndex.get(index);
+    if (one === undefined) continue;
+    reports.push(one.is === "asset" ? assetReport(one) : bodyReport(one.body, desk));
+  }
+  reports.sort((a, b) => a.number - b.number);
+  return { reports, cycles: cycles.map((cycle) => cycleMistake(cycle, sources)) };
+}
+
+function cycleMistake({ nodes, paths }: Cycle, sources: readonly V2Source[]): Mistake {
+  const [first = 0] = nodes;
+  const trail = nodes.map((node, at) => `${sources[node]?.at} uses, in ${pathText(paths[at] ?? [])},`);
+  const message = `its ids run in a circle, so no order of jobs can make them: ${trail.join(" ")} what ${sources[first]?.at} makes`;
+  const also = nodes.slice(1).flatMap((node) => sources[node] ?? []);
+  return { code: "cyclic-ids", source: sources[first] as V2Source, path: paths[0] ?? [], message, also };
+}
