@@ -75,6 +75,7 @@ describe("a chat", () => {
       "enum c input.messages[0].role",
     ],
     ["no model", ({ chat }) => chat("c", "", { prompt: "x" }), "unknown-model c model"],
+    ["a model that draws", ({ chat }) => chat("c", "image-1", { prompt: "x" }), "not-a-chat-model c model"],
     ["no object", ({ chat }) => chat("c", "m", "hello" as never), "type c input"],
     ["a streamed answer", ({ chat }) => chat("c", "m", { prompt: "x", stream: true }), "unknown-field c input.stream"],
     [
@@ -138,6 +139,11 @@ describe("a value", () => {
     [
       "a place within text",
       (told, { job }) => job("x", models.image, { prompt: told.at("title").at("x" as never) as never }),
+      "unknown-place x input.prompt",
+    ],
+    [
+      "a position from the end",
+      (told, { job }) => job("x", models.image, { prompt: told.at("scenes").at(-1).at("prompt") }),
       "unknown-place x input.prompt",
     ],
     [
@@ -710,6 +716,11 @@ describe("an included pipeline", () => {
     expect(problems.map(({ code }) => code)).toEqual(["build"]);
     expect(problems[0]!.message).toContain("again/again");
   });
+});
+
+test("a job of a model that does not exist is a problem, not a crash", () => {
+  const { told } = planned(({ job }) => ({ a: job("a", undefined as never as string, picture) }));
+  expect(told).toEqual(["unknown-model a model"]);
 });
 
 describe("options of every step", () => {

@@ -49,9 +49,14 @@ interface Job {
 }
 
 export function addJob(recorder: Recorder, { model, ...job }: Job): void {
-  recorder.add({ kind: "job", ...job, model: typeof model === "string" ? model : model.id });
+  recorder.add({ kind: "job", ...job, model: idOf(model) });
+}
+
+/** A model that is none gets a name that no catalog has, so that the plan says so. */
+function idOf(model: ModelOrId | undefined): string {
+  return typeof model === "string" ? model : String(model?.id);
 }
 
 export function yieldOf<M extends ModelOrId>(model: M): YieldOf<M> {
-  return (typeof model === "string" ? "unknown" : model.yields) as YieldOf<M>;
+  return (typeof model === "string" ? "unknown" : (model?.yields ?? "unknown")) as YieldOf<M>;
 }

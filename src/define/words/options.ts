@@ -10,7 +10,10 @@ import type { Recorder } from "../recorder.ts";
 export interface StepOptions {
   /** Steps that must be over before this one begins although it uses none of their results. */
   readonly after?: Handle | readonly Handle[] | undefined;
-  /** Runs the step only if this holds; else it is skipped, and what uses it. Default: it always runs. */
+  /**
+   * Runs the step only if this holds; else it is skipped, and what uses it, and a run that returns it has null there.
+   * Default: it always runs.
+   */
   readonly when?: When | undefined;
 }
 

@@ -12,6 +12,9 @@ export const chatKind: StepKind<ChatDraft> = {
   models: () => [],
   plan(draft, planning) {
     const { path, model, schema, repairs, policy } = draft;
+    if (planning.catalog.ids().includes(model)) {
+      planning.report("not-a-chat-model", "model", `${model} makes media; give a chat model, or say job(…)`);
+    }
     const input = placeFree(draft.input, "input", planning, {
       assets: ONLY_TEXT,
       reference(ref, source, field) {

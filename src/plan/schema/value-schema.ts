@@ -15,6 +15,8 @@ const NOTHING: FoundSchema = { schema: null, types: [], missing: null };
 
 /** Follows keys and positions through a schema. */
 export function schemaAt(schema: Json | null, at: readonly (string | number)[]): FoundSchema {
+  const wrong = at.find(isNoPosition);
+  if (wrong !== undefined) return { ...NOTHING, missing: { key: wrong, allowed: [] } };
   if (!isSchema(schema)) return NOTHING;
   const root: JsonSchema = schema;
   let parts = applicable(root, root);
@@ -38,6 +40,11 @@ function isClosed(parts: readonly JsonSchema[], key: string | number): boolean {
     return parts.some(({ prefixItems, items }) => prefixItems !== undefined && items === false);
   const objects = parts.filter(({ properties }) => isSchema(properties));
   return objects.length > 0 && objects.every(({ additionalProperties }) => additionalProperties === false);
+}
+
+/** Lists are counted from 0, and only from their beginning. */
+function isNoPosition(key: string | number): boolean {
+  return typeof key === "number" && !(Number.isSafeInteger(key) && key >= 0);
 }
 
 function names(parts: readonly JsonSchema[]): readonly string[] {
