@@ -6,6 +6,14 @@ import type { MediaStore } from "./media-store.ts";
 /** A handle this close to its end is renewed rather than sent. */
 const MARGIN_MS = 5 * 60_000;
 
+export interface HandleOptions {
+  /** Distrusts handles that are kept. */
+  readonly renew?: boolean | undefined;
+  readonly signal?: AbortSignal | undefined;
+  /** Told how many bytes of an upload are sent, and how many there are. */
+  readonly onProgress?: ((sentBytes: number, totalBytes: number) => void) | undefined;
+}
+
 /**
  * Turns uploads by content hash into the service's presigned handles. Handles live in a table that expires, never in
  * events; the bytes are in the media store, so that a handle can always be renewed.
@@ -33,10 +41,7 @@ export class UploadHandles {
   }
 
   /** A resolved input with each `{source: "upload", sha256}` replaced by a live handle; `renew` distrusts kept ones. */
-  async materialise(
-    input: Json,
-    options: { readonly renew?: boolean; readonly signal?: AbortSignal } = {},
-  ): Promise<Json> {
+  async materialise(input: Json, options: HandleOptions = {}): Promise<Json> {
     if (Array.isArray(input)) return Promise.all(input.map((item) => this.materialise(item, options)));
     if (typeof input !== "object" || input === null) return input;
     const record = input as { readonly [key: string]: Json };
@@ -48,15 +53,12 @@ export class UploadHandles {
   }
 
   /** The handle's URL, uploading the bytes when there is none that will live long enough. */
-  async url(
-    sha256: string,
-    options: { readonly renew?: boolean; readonly signal?: AbortSignal } = {},
-  ): Promise<string> {
+  async url(sha256: string, options: HandleOptions = {}): Promise<string> {
     if (options.renew !== true) {
       const kept = await this.#store.handle(sha256, this.#account);
       if (kept !== null && kept.expiresAt - MARGIN_MS > this.#now()) return kept.url;
     }
-    const pending = this.#pending.get(sha256) ?? this.#upload(sha256, options.signal);
+    const pending = this.#pending.get(sha256) ?? this.#upload(sha256, options);
     this.#pending.set(sha256, pending);
     try {
       return await pending;
@@ -65,8 +67,8 @@ export class UploadHandles {
     }
   }
 
-  async #upload(sha256: string, signal: AbortSignal | undefined): Promise<string> {
-    const handle = await this.#client.upload({ path: this.#media.path(sha256) }, { signal });
+  async #upload(sha256: string, { signal, onProgress }: HandleOptions): Promise<string> {
+    const handle = await this.#client.upload({ path: this.#media.path(sha256) }, { signal, onProgress });
     await this.#store.putHandle({
       sha256,
       account: this.#account,

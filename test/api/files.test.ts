@@ -154,7 +154,9 @@ test("an upload streams the file as the part named file", async () => {
   const { client, service } = await setUp([
     json(201, { url: "https://x.example/f?s=1", content_type: "image/png", expires_at: "2030-01-01T01:00:00Z" }),
   ]);
-  expect(await client.upload({ path })).toEqual({
+  const told: (readonly [sent: number, total: number])[] = [];
+  const onProgress = (sent: number, total: number) => told.push([sent, total]);
+  expect(await client.upload({ path }, { onProgress })).toEqual({
     url: "https://x.example/f?s=1",
     contentType: "image/png",
     expiresAt: "2030-01-01T01:00:00Z",
@@ -163,6 +165,7 @@ test("an upload streams the file as the part named file", async () => {
   expect(body).toContain('name="file"; filename="odd_name.png"');
   expect(body).toContain("\r\n\r\npixels\r\n--");
   expect(Number(headers["content-length"])).toBe(Buffer.byteLength(body));
+  expect(told.at(-1)).toEqual([6, 6]);
 });
 
 test("an upload whose answer is lost is sent again whole", async () => {

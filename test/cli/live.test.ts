@@ -1,9 +1,11 @@
+import { stripVTControlCharacters } from "node:util";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { eventLine } from "../../src/cli/live/lines.ts";
 import { applyUpdate, emptyView, type RunView, spentOf } from "../../src/cli/live/run-view.ts";
 import { renderTree } from "../../src/cli/live/tree.ts";
 import { watchRun } from "../../src/cli/live/watch.ts";
+import { whileWorking } from "../../src/cli/live/working.ts";
 import { createTalk } from "../../src/cli/talk.ts";
 import type { RunEvent } from "../../src/journal/events.ts";
 import type { PlanStep } from "../../src/plan/plan.ts";
@@ -231,5 +233,24 @@ describe("colour", () => {
   ])("with %j and %j: %s", (terminal, env, coloured) => {
     const { io } = fakeIo({ terminal, env });
     expect(createTalk(io).paint("red", "x") !== "x").toBe(coloured);
+  });
+});
+
+describe("long work", () => {
+  test("says on a terminal that it goes on, within the width", async () => {
+    const { io, stderr } = fakeIo({ terminal: { isTTY: true, columns: 30, rows: 10 } });
+    const { promise, resolve } = Promise.withResolvers<string>();
+    let looks = 0;
+    const work = whileWorking({ io, talk: createTalk(io) }, promise, () => {
+      looks += 1;
+      if (looks === 2) resolve("done");
+      return "uploaded 1.0 of 1234567890.0 MB of a film";
+    });
+    expect(await work).toBe("done");
+    const shown = stripVTControlCharacters(stderr())
+      .split("\n")
+      .filter((line) => line.includes("uploaded"));
+    expect(shown.length).toBeGreaterThan(0);
+    for (const line of shown) expect([...line].length).toBeLessThanOrEqual(29);
   });
 });

@@ -20,6 +20,8 @@ export interface UploadOptions extends CallOptions {
   readonly kind?: MediaKind | undefined;
   /** Give an earlier handle of the same bytes again, until shortly before it expires. Default false. */
   readonly reuse?: boolean | undefined;
+  /** Told after each piece how many bytes were handed to the network, and how many there are; again from 0 when sent again. */
+  readonly onProgress?: ((sentBytes: number, totalBytes: number) => void) | undefined;
 }
 
 /** Time for an upload to be answered, on top of the client's: a slow line at about 250 kB a second. */
@@ -55,11 +57,11 @@ async function check(source: OpenSource, options: UploadOptions): Promise<void> 
 
 function send(context: HttpContext, source: OpenSource, options: UploadOptions): Promise<UploadHandle> {
   const timeoutMs = options.timeoutMs ?? context.timeoutMs + source.sizeBytes / slowestBytesPerMs;
-  return fetchAs(context, uploadHandle, multipart(source), { ...options, timeoutMs });
+  return fetchAs(context, uploadHandle, multipart(source, options.onProgress), { ...options, timeoutMs });
 }
 
 /** A multipart body with the one part `file`, its length known beforehand. */
-function multipart(source: OpenSource): ApiRequest {
+function multipart(source: OpenSource, onProgress: UploadOptions["onProgress"]): ApiRequest {
   const boundary = `showrunner-${randomBytes(16).toString("hex")}`;
   const name = source.name.replace(/[\r\n"\\]/g, "_");
   const head = Buffer.from(
@@ -80,7 +82,12 @@ function multipart(source: OpenSource): ApiRequest {
       },
       open: async function* () {
         yield head;
-        yield* source.open();
+        let sentBytes = 0;
+        for await (const piece of source.open()) {
+          yield piece;
+          sentBytes += piece.byteLength;
+          onProgress?.(sentBytes, source.sizeBytes);
+        }
         yield tail;
       },
     },

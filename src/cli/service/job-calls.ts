@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { FollowEvent } from "../../api/index.ts";
+import { whileWorking } from "../live/working.ts";
 import { visible } from "../text/escape.ts";
 import { agreeToPrice } from "./agree.ts";
 import { type Perform, some, textFlag } from "./call.ts";
@@ -74,7 +75,14 @@ export const deleteJob: Perform = async ({ client, args: [id = ""] }) => {
   return { type: "done", said: `deleted the outputs of ${visible(id)}; the job stays listed` };
 };
 
-export const uploadFile: Perform = async ({ client, args: [path = ""] }) => ({
-  type: "one",
-  value: await client.upload({ path }),
-});
+export const uploadFile: Perform = async ({ client, args: [path = ""], context }) => {
+  let progress = "reading";
+  const onProgress = (sentBytes: number, totalBytes: number) => {
+    progress = `uploaded ${megabytes(sentBytes)} of ${megabytes(totalBytes)} MB`;
+  };
+  return { type: "one", value: await whileWorking(context, client.upload({ path }, { onProgress }), () => progress) };
+};
+
+function megabytes(bytes: number): string {
+  return (bytes / 1e6).toFixed(1);
+}

@@ -7,10 +7,9 @@ import { ownVersion } from "../own-version.ts";
 import { manifestOf } from "../provenance.ts";
 import { manifestName, placeManifests } from "../provenance-file.ts";
 import type { Manifest } from "../provenance-schema.ts";
+import { bytesProgress } from "./bytes-progress.ts";
 import type { Effect, EffectContext } from "./effect.ts";
 import { TROUBLE_WAIT_MS, throwAccountTrouble } from "./service-trouble.ts";
-
-const PROGRESS_EVERY_MS = 250;
 
 /** Before submits (100 to 150): what is paid for comes in before anything new is asked for. */
 const FIRST = 300;
@@ -28,7 +27,7 @@ export const download: Effect<"download"> = async (command, context) => {
     const got = await client.download({ jobId, outputIndex: index, url }, target, {
       signal,
       priority,
-      onProgress: progressOf(step, context),
+      onProgress: bytesProgress(step, context),
     });
     const { sha256, sizeBytes } = await media.adopt(target);
     const facts = state.steps[step]?.attempts[attempt - 1]?.outputs[index];
@@ -52,16 +51,6 @@ function urgency(
   const now = context.now();
   const completedAt = context.state.steps[step]?.attempts[attempt - 1]?.completedAt ?? now;
   return FIRST + Math.min(RETENTION_MS, Math.max(0, now - completedAt)) / HOUR_MS;
-}
-
-/** Says a few times a second how much of an output is there; more would keep the journal busy for nobody. */
-function progressOf(step: string, { progress, now }: EffectContext) {
-  let lastAt = now();
-  return (receivedBytes: number, totalBytes: number | null) => {
-    if (totalBytes === null || totalBytes === 0 || now() - lastAt < PROGRESS_EVERY_MS) return;
-    lastAt = now();
-    progress({ step, fraction: Math.min(1, receivedBytes / totalBytes), estimatedCompletionAt: null });
-  };
 }
 
 /**

@@ -8,6 +8,7 @@ import {
 } from "../../api/index.ts";
 import type { RunEvent } from "../../journal/events.ts";
 import type { Command } from "../../run/command.ts";
+import { bytesProgress } from "./bytes-progress.ts";
 import type { Effect, EffectContext, EffectResult } from "./effect.ts";
 import { expiredOutputs, isExpiry, readsUploads } from "./expired.ts";
 import { isPassing, journalError, TROUBLE_WAIT_MS, throwAccountTrouble } from "./service-trouble.ts";
@@ -26,10 +27,11 @@ export const submit: Effect<"submit"> = async (command, context) => {
       ? { events: [], againInMs: TROUBLE_WAIT_MS }
       : { events: [withdrawn(command, "unsent")], againInMs: TROUBLE_WAIT_MS };
   };
+  const onProgress = bytesProgress(command.step, context);
   for (let renew = false; ; renew = true) {
     let input: Submit["input"];
     try {
-      input = await context.handles.materialise(command.input, { renew });
+      input = await context.handles.materialise(command.input, { renew, onProgress });
     } catch (error) {
       return unsent(error);
     }
