@@ -121,6 +121,21 @@ test("a run that cannot be read says so, and hides no other", async () => {
   expect(answer.status).toBe(409);
 });
 
+test("a run that is removed while it is looked at is gone, and another one under its name is itself", async () => {
+  await using served = await serveDashboard();
+  const { journal } = served;
+  await plantRun(journal, { id: "r", steps: [{ path: "old" }], end: "succeeded" });
+  const parts = partsOf(journal);
+  expect((await runPatch(parts, "r", 0)).steps.map(({ path }) => path)).toEqual(["old"]);
+  expect(await journal.removeRun("r", Date.now() + 3_600_000)).toEqual({ removed: true });
+  await expect(runPatch(parts, "r", 0)).rejects.toThrow("This run is not here.");
+  await plantRun(journal, { id: "r", steps: [{ path: "new", state: "waiting" }] }, Date.now());
+  const patch = await runPatch(parts, "r", 0);
+  expect([patch.full, patch.steps.map(({ path }) => path)]).toEqual([true, ["new"]]);
+  const gone = { ...journal, run: (id: string) => journal.run(id), read: async () => [] } as unknown as JournalStore;
+  await expect(runPatch({ ...parts, journal: gone }, "r", 0)).rejects.toThrow("This run is not here.");
+});
+
 describe("the gauges", () => {
   const show = (pace: object, balance: () => Promise<never>) =>
     ({

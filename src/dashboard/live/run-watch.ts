@@ -1,5 +1,6 @@
 import type { JournalStore, RunState, StoredEvent } from "../../index.ts";
 import type { EventStream } from "../http/event-stream.ts";
+import { notFound } from "../http/refusal.ts";
 import type { Drivers } from "../runs/drivers.ts";
 import type { RunCache } from "../runs/run-cache.ts";
 import { eventLine } from "../views/event-line.ts";
@@ -18,6 +19,7 @@ const GATHER_MS = 120;
 /** How often progress, which makes no events, is looked at while a run goes on. */
 const PROGRESS_MS = 1000;
 const MOST_LINES = 200;
+const MOST_LOOKS = 20;
 
 /** Everything about a run, or what changed since an event that the reader has seen. */
 export async function runPatch(parts: WatchParts, runId: string, afterSeq: number): Promise<RunPatch> {
@@ -45,10 +47,12 @@ export async function runPatch(parts: WatchParts, runId: string, afterSeq: numbe
 
 /** Events after `from` that the state holds. Others may bring the shared state forward while this one reads. */
 async function eventsUpTo(journal: JournalStore, state: RunState, from: number): Promise<readonly StoredEvent[]> {
-  for (;;) {
+  for (let look = 0; look < MOST_LOOKS; look += 1) {
     const since = await journal.read(state.runId, { afterSeq: from });
     if ((since.at(-1)?.seq ?? from) >= state.seq) return since.filter(({ seq }) => seq <= state.seq);
   }
+  // Its events are gone: it was removed meanwhile.
+  throw notFound("This run");
 }
 
 /** Sends what happens to a run until the reader goes. A change written by another process is seen as well. */

@@ -7,7 +7,7 @@ export interface KnownRun {
   readonly state: RunState;
 }
 
-const MOST_KEPT = 60;
+const MOST_KEPT = 40;
 
 /** States of runs, brought up to date by reading only the events that came since. */
 export class RunCache {
@@ -42,10 +42,10 @@ export class RunCache {
     }
   }
 
-  async #load({ runId, lastSeq }: RunRow): Promise<RunState> {
+  async #load({ runId, lastSeq, createdAt }: RunRow): Promise<RunState> {
     const kept = this.#states.get(runId);
-    // A run that was removed and made again under the same name has fewer events.
-    const state = kept !== undefined && kept.seq <= lastSeq ? kept : await this.#fresh(runId);
+    // A run may have been removed, and another one made under its name.
+    const state = kept?.createdAt === createdAt ? kept : await this.#fresh(runId);
     if (state.seq < lastSeq) {
       for (const event of await this.#journal.read(runId, { afterSeq: state.seq })) applyEvent(state, event);
     }

@@ -46,6 +46,8 @@ export async function plantHarbour(served: Served): Promise<void> {
       { path: "print", state: "waiting" },
     ],
   });
+  const gardener = await plantRun(journal, { id: "damaged", steps: [{ path: "a", state: "waiting" }] });
+  await gardener.add({ type: "job.completed", step: "a", attempt: 7, outputs: [] });
 }
 
 /** A fan-out of so many steps, half stills and half clips made of them. */
