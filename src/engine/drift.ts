@@ -55,7 +55,8 @@ export async function remakeOf(state: RunState, { plan, roots, ...own }: Wanted,
   const maxUnquotedMicros = own.maxUnquotedMicros ?? state.maxUnquotedMicros;
   const nothing = { problems: [], prices: [], totalMicros: { min: 0, max: 0 } };
   const { reuse } = state.planned;
-  const quote = only.length === 0 ? nothing : await planner.price(plan, { maxUnquotedMicros, reuse }, only);
+  const again = new Set(stale.filter((path) => state.steps[path] !== undefined));
+  const quote = only.length === 0 ? nothing : await planner.price(plan, { maxUnquotedMicros, reuse, again }, only);
   return {
     runId: state.runId,
     stale,

@@ -18,8 +18,12 @@ export interface Outlook {
   resolved(ref: Reference["$ref"]): Json | undefined;
 }
 
-/** Plays the plan through without doing anything. */
-export async function outlookOf(plan: Plan, past: PastResults): Promise<Outlook> {
+/** Plays the plan through without doing anything. `again`: steps that are to be made whatever there is. */
+export async function outlookOf(
+  plan: Plan,
+  past: PastResults,
+  again: ReadonlySet<string> = new Set(),
+): Promise<Outlook> {
   const state = newRun("(outlook)", imagined(plan), 0);
   apply(state, { runId: state.runId, seq: 1, at: 0, version: 1, event: { type: "run.started" } });
   const reused = new Map<string, PastResult>();
@@ -28,7 +32,7 @@ export async function outlookOf(plan: Plan, past: PastResults): Promise<Outlook>
   for (const step of plan.steps) {
     const events = freeEvents(state, step);
     take(state, events);
-    if (events.length > 0 || !isReusable(step)) continue;
+    if (events.length > 0 || !isReusable(step) || again.has(step.path)) continue;
     const ready = readiness(state, step, step.input, step.kind === "task" ? "local" : "service");
     if (ready.ready === "never")
       take(state, [{ type: "step.finished", step: step.path, status: "skipped", ...because(ready) }]);

@@ -56,6 +56,8 @@ export interface PricingOptions {
   readonly maxUnquotedMicros: number | null;
   /** Whether what an earlier run made is priced at zero. Default false. */
   readonly reuse?: boolean | undefined;
+  /** Steps that are to be made again, whatever an earlier run made. */
+  readonly again?: ReadonlySet<string> | undefined;
   /** Jobs at once. Default: as of a run that does not say. */
   readonly limits?: RunLimits | undefined;
 }
@@ -127,7 +129,7 @@ export class Planner {
     const { handles, media, recent } = this.#parts;
     const { maxUnquotedMicros, reuse = false } = options;
     const past = pastDurations(await recent());
-    const outlook = reuse ? await outlookOf(plan, this.#parts.past) : undefined;
+    const outlook = reuse ? await outlookOf(plan, this.#parts.past, options.again) : undefined;
     const { limits = limitsOf(undefined) } = options;
     const prices = { handles, estimates: this.estimates, media, past, maxUnquotedMicros, outlook };
     const quote = await pricePlan(plan, { ...prices, limits, perMinute: this.#perMinute() }, only);

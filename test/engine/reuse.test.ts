@@ -287,10 +287,12 @@ describe("of every kind of step, a second run", () => {
   });
 });
 
-test("what was taken over and is to be made again is made again", async () => {
+test("what was taken over and is to be made again is priced as such, and made again", async () => {
   const world = await openPaperShow();
   await run(world, chain, {}, { id: "one" });
   await run(world, chain, {}, { id: "two", reuse: true });
+  const quote = await world.show.rerunQuote("two", ["b"]);
+  expect(quote).toMatchObject({ stale: ["b", "d"], totalMicros: { min: 200_000, max: 200_000 } });
   const again = await during(world.clock, world.show.resume("two", { rerun: ["b"] }));
   const result = await during(world.clock, again.result());
   expect(result.status).toBe("succeeded");
@@ -299,12 +301,14 @@ test("what was taken over and is to be made again is made again", async () => {
   expect(result.report.steps.map(({ reused_from }) => reused_from?.run ?? null)).toEqual(["one", null, "one", "one"]);
 });
 
-test("an asset that is gone sooner than expected goes back from its copy", async () => {
+test.each(["expired", "not_found"])("an asset that the service calls %s goes back from its copy", async (reason) => {
   let isGone = false;
-  const details = [{ field: "input.images[0]", reason: "expired", message: "gone", allowed: null }];
+  const details = [{ field: "input.images[0]", reason, message: "gone", allowed: null }];
   const world = await openPaperShow({
     refuses: (_, asked) =>
-      isGone && JSON.stringify(asked).includes("asset_") ? apiError(400, "INVALID_ARGUMENT", { details }) : null,
+      isGone && JSON.stringify(asked).includes("another") && JSON.stringify(asked).includes("asset_")
+        ? apiError(400, "INVALID_ARGUMENT", { details })
+        : null,
   });
   await run(world, chain, {}, { id: "one" });
   isGone = true;

@@ -3,33 +3,44 @@ import type { RunEvent } from "../../journal/events.ts";
 import { lastAttempt, type RunState } from "../../journal/state.ts";
 import type { Json } from "../../plan/plan.ts";
 
-/** The service refused an input because media in it are gone: an upload handle that lapsed, or an asset past its 48 h. */
+/**
+ * The service refused an input because media in it are gone: an upload handle that lapsed, or an asset past its 48 h. A
+ * service that lost its memory does not even know them any more.
+ */
 export function isExpiry(error: unknown): error is ApiError {
-  return error instanceof ApiError && error.status === 400 && expiredFields(error).length > 0;
+  const reasons = ["expired", "not_found"] as const;
+  return error instanceof ApiError && error.status === 400 && reasons.some((one) => fieldsWith(error, one).length > 0);
 }
 
 export function readsUploads(input: Json): boolean {
   return JSON.stringify(input).includes('"source":"upload"');
 }
 
-/** Which outputs the service has let go of: what reads them takes our copies from then on, or cannot be made. */
+/**
+ * Which outputs the service has let go of: what reads them takes our copies from then on, or cannot be made. What it
+ * does not know any more counts only where it was taken over from an earlier run; of this run's own that is a mistake.
+ */
 export function expiredOutputs(state: RunState, input: Json, error: ApiError): readonly RunEvent[] {
-  const named = expiredFields(error).flatMap((field) => assetIds(within(input, field)));
-  const gone = new Set(named.length > 0 ? named : assetIds(input));
+  const idsAt = (fields: readonly string[]) => fields.flatMap((field) => assetIds(within(input, field)));
+  const expired = fieldsWith(error, "expired");
+  const named = idsAt(expired);
+  const gone = new Set(named.length > 0 || expired.length === 0 ? named : assetIds(input));
+  const unknown = new Set(idsAt(fieldsWith(error, "not_found")));
   return Object.values(state.steps).flatMap((step) => {
     const isReused = step.outputs !== null;
     const attempt = isReused ? 0 : (lastAttempt(step)?.n ?? 0);
     const outputs = step.outputs ?? lastAttempt(step)?.outputs ?? [];
     return outputs.flatMap(({ phase, assetId, index }): readonly RunEvent[] => {
       const isOpen = phase === "available" || phase === "downloaded";
-      if (!isOpen || assetId === null || !gone.has(assetId)) return [];
+      const isGone = assetId !== null && (gone.has(assetId) || (isReused && unknown.has(assetId)));
+      if (!isOpen || !isGone) return [];
       return [{ type: "output.expired", step: step.path, attempt, index }];
     });
   });
 }
 
-function expiredFields({ details }: ApiError): readonly string[] {
-  return (details ?? []).flatMap(({ reason, field }) => (reason === "expired" ? [field] : []));
+function fieldsWith({ details }: ApiError, wanted: "expired" | "not_found"): readonly string[] {
+  return (details ?? []).flatMap(({ reason, field }) => (reason === wanted ? [field] : []));
 }
 
 /** The part of an input that a dotted path leads to, as far as it leads: `input.images.0.asset_id`, `images[0]`. */
