@@ -1,0 +1,115 @@
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { z } from "zod";
+import { models } from "../../recipes/models.ts";
+import {
+  createMemoryJournal,
+  type JournalStore,
+  openShowrunner,
+  pipeline,
+  type ResumeOptions,
+  type RunResult,
+  type Showrunner,
+} from "../../src/index.ts";
+import { builtInCatalog } from "../support/built-in-catalog.ts";
+import { fastFolder } from "../support/fast-folder.ts";
+import { Mortal } from "../support/mortal.ts";
+import { PaperService } from "../support/paper-service.ts";
+import { SimulatedClock } from "../support/simulated-clock.ts";
+
+const catalog = builtInCatalog();
+let folder: string;
+beforeAll(async () => {
+  folder = await fastFolder("revision-crash-");
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+/** face → poster, and a jingle; the code later wants another poster, a title, and calls the face a portrait. */
+const before = pipeline("film", {
+  input: z.object({}),
+  build({ job }) {
+    const face = job("face", models.image, { prompt: "a face" });
+    const poster = job("poster", models.image, { prompt: "a poster", images: [face] });
+    return { poster, jingle: job("jingle", models.image, { prompt: "a jingle" }) };
+  },
+});
+const after = pipeline("film", {
+  input: z.object({}),
+  build({ job }) {
+    const face = job("portrait", models.image, { prompt: "a face" });
+    const poster = job("poster", models.image, { prompt: "a blue poster", images: [face] });
+    const title = job("title", models.image, { prompt: "a title", images: [poster] });
+    return { poster, title, jingle: job("jingle", models.image, { prompt: "a jingle" }) };
+  },
+});
+
+interface World {
+  readonly paper: PaperService;
+  readonly journal: JournalStore;
+  readonly dir: string;
+}
+
+/** One process; null when it died. */
+async function process(
+  { paper, journal, dir }: World,
+  mortal: Mortal,
+  work: (show: Showrunner) => Promise<RunResult>,
+): Promise<RunResult | null> {
+  const clock = new SimulatedClock();
+  const client = paper.client(mortal.boundary);
+  const show = await openShowrunner({ client, journal: mortal.store(journal), mediaDir: join(dir, "media"), clock });
+  let over = false;
+  const ended = Promise.race([work(show), mortal.died.then(() => null)]).finally(() => {
+    over = true;
+  });
+  ended.catch(() => {});
+  while (!over) {
+    await new Promise((resolve) => setImmediate(resolve));
+    if (clock.pendingTimers > 0) await clock.advance(500);
+  }
+  return ended;
+}
+
+/** Whether the change is in the journal: who wants it knows by that whether to ask again. */
+async function isTaken({ journal }: World): Promise<boolean> {
+  return (await journal.read("x")).some(({ event }) => event.type === "run.replanned");
+}
+
+async function lifeWithDeathAt(point: number) {
+  const dir = join(folder, String(point));
+  const world: World = { paper: new PaperService({ catalog, varies: true }), journal: createMemoryJournal(), dir };
+  const immortal = () => new Mortal(Number.POSITIVE_INFINITY);
+  const outDir = join(dir, "out");
+  await process(world, immortal(), async (show) => (await show.run(before, {}, { id: "x", outDir })).result());
+  const change: ResumeOptions = { pipeline: after, acceptChanges: true, rerun: ["jingle"] };
+  const mortal = new Mortal(point);
+  let result = await process(world, mortal, async (show) => (await show.resume("x", change)).result());
+  while (result === null) {
+    const how = (await isTaken(world)) ? { pipeline: after } : change;
+    result = await process(world, immortal(), async (show) => (await show.resume("x", how)).result());
+  }
+  const { heldMicros, settledMicros } = await world.journal.ledger("x");
+  const attempts = result.report.steps.map((step) => `${step.path} ${step.status} ${step.attempts.length}`);
+  return {
+    mortal,
+    facts: {
+      ...{ status: result.status, attempts, jobs: world.paper.jobs.size, charged: world.paper.chargedMicros },
+      ...{ heldMicros, settledMicros, keys: world.paper.byKey.size },
+    },
+  };
+}
+
+test("killed at every moment of taking up changes, they are taken up once, and paid once", async () => {
+  const calm = await lifeWithDeathAt(Number.POSITIVE_INFINITY);
+  expect(calm.facts).toEqual({
+    status: "succeeded",
+    attempts: ["portrait succeeded 1", "poster succeeded 2", "title succeeded 1", "jingle succeeded 2"],
+    ...{ jobs: 6, keys: 6, charged: 600_000, settledMicros: 600_000, heldMicros: 0 },
+  });
+  for (let point = 1; point <= calm.mortal.count; point++) {
+    const { facts, mortal } = await lifeWithDeathAt(point);
+    expect(facts, `killed at ${point}: ${mortal.points[point - 1]}`).toEqual(calm.facts);
+  }
+  console.log(`changes taken up: killed at ${calm.mortal.count} points`);
+}, 120_000);
