@@ -73,10 +73,19 @@ class BoundFunctions implements StepFunctions {
 }
 
 /** A function of another version would make something else than what was planned. */
-function otherVersion({ planned }: RunState, { steps }: Draft, path: string): string | null {
+function otherVersion({ planned }: RunState, draft: Draft, path: string): string | null {
   const plan = stepNamed(planned.plan, path);
-  const drafted = steps.find((step) => step.path === path);
+  const drafted = draftedSteps(draft).get(path);
   const [was, is] = [plan, drafted].map((step) => (step !== undefined && "version" in step ? step.version : null));
   if (was === is) return null;
   return `${path} was planned with version ${was} of its function, and the code has version ${is}; accept the changes to make it with that`;
+}
+
+type DraftStep = Draft["steps"][number];
+const indexes = new WeakMap<Draft, ReadonlyMap<string, DraftStep>>();
+
+function draftedSteps(draft: Draft): ReadonlyMap<string, DraftStep> {
+  const index = indexes.get(draft) ?? new Map(draft.steps.map((step) => [step.path, step]));
+  indexes.set(draft, index);
+  return index;
 }

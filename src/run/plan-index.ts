@@ -11,3 +11,14 @@ export function stepNamed(plan: Plan, path: string): PlanStep | undefined {
   }
   return index.get(path);
 }
+
+const parts = new WeakMap<Plan, Map<string, readonly PlanStep[]>>();
+
+/** The steps of a part: those that are named `<prefix>/…`. */
+export function stepsWithin(plan: Plan, prefix: string): readonly PlanStep[] {
+  const known = parts.get(plan) ?? new Map<string, readonly PlanStep[]>();
+  parts.set(plan, known);
+  const found = known.get(prefix) ?? plan.steps.filter(({ path }) => path.startsWith(`${prefix}/`));
+  known.set(prefix, found);
+  return found;
+}

@@ -54,6 +54,7 @@ function endOf(plan: ChatStep, step: StepState): string | null {
 }
 
 function begin(plan: ChatStep, step: StepState, turn: Turn): void {
+  if (!turn.slots.free(plan)) return;
   const ready = readiness(turn.state, plan, plan.input);
   if (ready.ready === "no") return;
   if (ready.ready === "never") return turn.giveUp(step, ready.reason, ready.unwanted);
@@ -67,7 +68,7 @@ function begin(plan: ChatStep, step: StepState, turn: Turn): void {
   // A question and its repairs share one maximum.
   const holdMicros = Math.max(1, most - spentOn(repairs));
   const attempt = step.chats.length + 1;
-  if (!turn.slots.free(plan) || !turn.affords(step, holdMicros)) return;
+  if (!turn.affords(step, holdMicros)) return;
   if (!turn.isOpen(`chat:${plan.path}#${attempt}`)) return;
   turn.slots.take(plan);
   turn.reserve(plan.path, holdMicros);

@@ -1,5 +1,6 @@
 import { isStepFinal, type StepState } from "../../journal/state.ts";
 import type { ExpandStep } from "../../plan/plan.ts";
+import { stepsWithin } from "../plan-index.ts";
 import { missingReason, readiness, tally } from "../resolve.ts";
 import type { Turn } from "../turn.ts";
 
@@ -20,7 +21,7 @@ export function expandStep(plan: ExpandStep, step: StepState, turn: Turn): void 
 
 function finishWhenThrough(plan: ExpandStep, step: StepState, turn: Turn): void {
   const { state } = turn;
-  const own = state.planned.plan.steps.filter(({ path }) => path.startsWith(`${plan.path}/`));
+  const own = stepsWithin(state.planned.plan, plan.path);
   if (!own.every(({ path }) => isStepFinal(state.steps[path]!.status))) return;
   const missing = step.expanded!.flatMap(({ $ref }) => {
     const { wanted, there } = tally(state, $ref);

@@ -13,6 +13,8 @@ export function taskStep(plan: TaskStep, step: StepState, turn: Turn): void {
     return turn.finish(step, "failed", last.error.message);
   }
   if (!turn.mayBegin) return;
+  // Looked at before the input is put together, which costs more where thousands wait.
+  if (step.status === "waiting" ? !turn.slots.free(plan) : turn.isActive(`task:${plan.path}`)) return;
   const ready = readiness(turn.state, plan, plan.input, "local");
   if (ready.ready === "no") return;
   if (ready.ready === "never") return turn.giveUp(step, ready.reason, ready.unwanted);
@@ -21,7 +23,6 @@ export function taskStep(plan: TaskStep, step: StepState, turn: Turn): void {
     const retryAt = last.at + 1000 * 2 ** (step.failures.length - 1);
     if (retryAt > turn.context.now) return turn.wake(retryAt);
   }
-  if (step.status === "waiting" && !turn.slots.free(plan)) return;
   if (step.status === "waiting") turn.slots.take(plan);
   turn.start(step);
   turn.issue({ type: "task", step: plan.path, input: ready.input });
