@@ -39,7 +39,7 @@ const shots: readonly Shot[] = [
   },
   {
     name: "dashboard-decision",
-    path: "/runs/fox-3?step=look%2Fpick",
+    path: "/runs/cat-3?step=look%2Fpick",
     look: { ...wide, colorScheme: "dark" },
     ready: (page) => page.getByText("Take 3").waitFor(),
   },
@@ -58,7 +58,7 @@ const show = await openShowrunner({ baseUrl: service.baseUrl, apiKey: service.ap
 try {
   for (const [id, recipe] of [
     ["river-4", "image-to-video"],
-    ["fox-3", "takes"],
+    ["cat-3", "takes"],
     ["avatar-12", "talking-avatar"],
   ] as const) {
     const { pipeline } = await loadPipeline(join(root, "recipes", `${recipe}.ts`), root);

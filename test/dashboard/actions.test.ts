@@ -160,7 +160,7 @@ test("a step is made again after its price was shown", async () => {
   const before = (await served.show.show("again")).cost;
   await seen.go("/runs/again?step=still");
   await page.getByRole("button", { name: "Make again…" }).click();
-  await dialog().getByText("1 step made again").waitFor();
+  await dialog().getByText("1 step to make").waitFor();
   await dialog().getByRole("button", { name: "Make again", exact: true }).click();
   await dialog().waitFor({ state: "detached" });
   await pill("succeeded");

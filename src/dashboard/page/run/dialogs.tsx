@@ -102,7 +102,7 @@ function Remade({ remake }: { readonly remake: RemakeView }) {
   return (
     <div class="remade">
       <p>
-        <b class="price">{price}</b> on top of {usd(committedMicros)}, for {count(staleCount, "step")} made again:
+        <b class="price">{price}</b> on top of {usd(committedMicros)}, for {count(staleCount, "step")} to make:
       </p>
       <ul class="plain">
         {prices.slice(0, 8).map(({ step, costMicros }) => (
