@@ -41,6 +41,8 @@ export class Desk {
   readonly assets = new Map<number, KnownAsset>();
   /** v2 id → the body that makes it, and which of its variations. */
   readonly identities = new Map<string, { readonly index: number; readonly variation: number }>();
+  /** v2 id → where the document uses it. */
+  readonly uses = new Map<string, string[]>();
   readonly #inputs = new Map<string, PipelineInput>();
 
   constructor({ catalog, map, voices }: DeskOptions) {

@@ -152,13 +152,14 @@ describe("speech", () => {
 
 describe("media", () => {
   test("ids that one body makes and another uses are edges, whatever their order", () => {
-    const { steps } = migrateBodies([
+    const { steps, field } = migrateBodies([
       { type: "video", start_keyframe_id: id(1), generated_video_inputs: film },
       { ...image, reference_image_ids: [id(5), id(6)], reserved_asset_id: id(1) },
       { ...image, id: id(5), asset_id: id(6) },
     ]);
     expect(Object.keys(steps)).toEqual(["image-3", "image-2", "video-1"]);
     expect(steps["image-2"]).toMatchObject({ images: ["<image-3>", "<image-3>"] });
+    expect(field("reserved_asset_id", 2)?.why).toBe("v3 issues its own ids; an edge leads from here to body 1");
     expect(steps["video-1"]).toMatchObject({ start_image: "<image-2>" });
   });
 

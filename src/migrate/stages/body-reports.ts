@@ -26,7 +26,7 @@ export function bodyReport(body: Body, desk: Desk): BodyReport {
     return { ...base, status: "open", steps: [], outputs: [], fields, body: redacted(value) as Json };
   }
   desk.made.set(index, converted);
-  const entries = body.ledger.close(explain(value, type));
+  const entries = body.ledger.close(explain(value, type, desk.uses));
   const comments = entries.flatMap(({ field, outcome, why }) => (outcome === "decision" ? [`${field}: ${why}`] : []));
   const jobs = converted.jobs.map((job, at) => (at === converted.jobs.length - 1 ? { ...job, comments } : job));
   desk.made.set(index, { ...converted, jobs });
@@ -38,13 +38,13 @@ export function bodyReport(body: Body, desk: Desk): BodyReport {
 }
 
 /** An uploaded asset: a file to supply, where a body uses it. */
-export function assetReport({ index, source, value }: Extract<Checked, { is: "asset" }>): BodyReport {
+export function assetReport({ index, source, value }: Extract<Checked, { is: "asset" }>, desk: Desk): BodyReport {
   const ledger = new Ledger(value);
   if (given({ value } as Body, "name") !== undefined) {
     ledger.note(["name"], "converted", { why: "names the file to supply, where a body uses it" });
   }
   if ("type" in value) ledger.note(["type"], "converted", { why: "the kind of the file to supply" });
-  const fields = ledger.close(explain(value, null)).map(cleaned);
+  const fields = ledger.close(explain(value, null, desk.uses)).map(cleaned);
   const makes = { kind: "image", count: 0 } as const;
   const base = { number: index + 1, at: source.at, type: "asset", status: "asset", makes } as const;
   return { ...base, steps: [], outputs: [], fields, body: null };

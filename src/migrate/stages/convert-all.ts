@@ -15,15 +15,20 @@ export function convertAll(checked: readonly Checked[], desk: Desk, sources: rea
     if (one?.is !== "body") return [];
     return usedIds(one.body.value, one.body.type).flatMap(({ path, id }): readonly Edge[] => {
       const link = desk.link(one.body, id);
-      return link.to === "body" && byIndex.has(link.index) ? [{ to: link.index, path }] : [];
+      if (link.to === "outside" || !byIndex.has(link.index)) return [];
+      const uses = desk.uses.get(id) ?? [];
+      desk.uses.set(id, uses);
+      uses.push(one.source.at);
+      return [{ to: link.index, path }];
     });
   };
   const { order, cycles } = inOrder(sources.length, edgesOf);
   const reports: BodyReport[] = [];
+  // Every use is known by now: a walk along the edges has met them all.
   for (const index of order) {
     const one = byIndex.get(index);
     if (one === undefined) continue;
-    reports.push(one.is === "asset" ? assetReport(one) : bodyReport(one.body, desk));
+    reports.push(one.is === "asset" ? assetReport(one, desk) : bodyReport(one.body, desk));
   }
   reports.sort((a, b) => a.number - b.number);
   return { reports, cycles: cycles.map((cycle) => cycleMistake(cycle, sources)) };
