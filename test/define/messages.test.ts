@@ -82,7 +82,7 @@ const wrong: readonly (readonly [line: string, message: string])[] = [
   [`choose("21", face, { by: "editor" });`, `Type '"editor"' is not assignable to type 'ChosenBy'.`],
   [
     `expand("22", face, () => [], { maxSteps: 1 });`,
-    `Argument of type 'JobHandle<"image", 4>' is not assignable to parameter of type 'Value<unknown>'.`,
+    `Argument of type 'JobHandle<"image", 4>' is not assignable to parameter of type 'Value<unknown> | ValuesHandle<unknown>'.`,
   ],
   [
     `expand("23", story.at("scenes"), (all, b) => all.map((one) => b.job("x", models.image, { prompt: one.text })), { maxSteps: 1 });`,

@@ -243,6 +243,15 @@ pipeline("words", {
       });
       expectTypeOf(untyped).toEqualTypeOf<ExpandHandle<"unknown">>();
       expand("none", answer, () => [], { maxSteps: 1, yields: "image" });
+      expand(
+        "again",
+        lines,
+        (all, b) => {
+          expectTypeOf(all).toEqualTypeOf<readonly string[]>();
+          return all.map((prompt, n) => b.job(`a${n}`, models.image, { prompt }));
+        },
+        { maxSteps: 9 },
+      );
       // @ts-expect-error how many steps at most?
       expand("unbounded", answer, (line, b) => b.job("x", models.image, { prompt: line }), {});
       // @ts-expect-error a list of values says so beforehand

@@ -76,3 +76,30 @@ test("a pipeline of every word runs to its end, and what it returns has the shap
   const titled = [...world.paper.jobs.values()].map(({ body }) => JSON.stringify(body));
   expect(titled.some((body) => body.includes("Low tide: gulls"))).toBe(true);
 });
+
+test("values that steps of an expansion yield lead to further steps", async () => {
+  const twice = pipeline("twice", {
+    input: z.object({}),
+    build({ chat, expand }) {
+      const script = chat("script", "chat-1", { prompt: "A story." }, { schema: story, maxCost: "0.01" });
+      const said = expand(
+        "said",
+        script.at("lines"),
+        (lines, b) =>
+          lines.map((prompt, n) => b.chat(`s${n}`, "chat-1", { prompt }, { schema: story, maxCost: "0.01" })),
+        { maxSteps: 3, yields: "value" },
+      );
+      const drawn = expand(
+        "drawn",
+        said,
+        (all, b) => all.map(({ title: prompt }, n) => b.job(`d${n}`, models.image, { prompt })),
+        { maxSteps: 3, maxCost: "1" },
+      );
+      return { said, drawn };
+    },
+  });
+  const world = await openPaperShow({ says: () => JSON.stringify(told) });
+  const handle = await world.show.run(twice, {}, { id: "x", outDir: world.outDir });
+  const result = await during(world.clock, handle.result());
+  expect(result).toMatchObject({ status: "succeeded", outputs: { said: [told, told, told], drawn: [{}, {}, {}] } });
+});

@@ -14,8 +14,8 @@ import {
   text,
   type ValueHandle,
 } from "../../src/define/index.ts";
-import { functionsOf } from "../../src/plan/index.ts";
-import type { ChatStep, ExpandStep, JobStep, PickStep, TaskStep } from "../../src/plan/plan.ts";
+import { functionsOf, resolveInput } from "../../src/plan/index.ts";
+import type { ChatStep, ExpandStep, JobStep, Json, PickStep, TaskStep } from "../../src/plan/plan.ts";
 import { expanded, planned } from "./support/planned.ts";
 
 const picture = { prompt: "x" };
@@ -211,6 +211,25 @@ describe("a value", () => {
     const { problems } = planned((b) => ({ x: b.job("x", "image-1", { prompt: story(b).at("tilte" as never) }) }));
     expect(problems[0]).toMatchObject({ allowed: ["title", "mood", "count", "scenes"] });
     expect(problems[0]!.message).toBe("the value of story has no tilte; did you mean title?");
+  });
+});
+
+describe("text with values in it", () => {
+  const resolved = (values: { readonly [step: string]: Json }) => {
+    const tried = planned(({ chat, job }) => {
+      const [a, b] = [chat("a", "m", { prompt: "x" }), chat("b", "m", { prompt: "x" })];
+      return { x: job("x", models.image, { prompt: text`<${a}|${text`${b}!`}|${1}>` }) };
+    });
+    return resolveInput((tried.step("x") as JobStep).input, ({ step }) => values[step]);
+  };
+
+  test("is joined once they exist, what is no text as JSON", () => {
+    expect(resolved({ a: "one", b: "two" })).toEqual({ prompt: "<one|two!|1>" });
+    expect(resolved({ a: 5, b: { c: [true] } })).toEqual({ prompt: '<5|{"c":[true]}!|1>' });
+  });
+
+  test("is missing where one of them is", () => {
+    expect(resolved({ a: "one" })).toEqual({});
   });
 });
 
@@ -679,9 +698,11 @@ describe("an included pipeline", () => {
   });
 
   test("with a wrong input is a problem, and what uses it is checked all the same", () => {
-    const { told } = planned(({ include, job }) => {
+    const { told } = planned(({ include, job, task }) => {
       const part = include("part", inner, { prompt: 5 } as never);
       job("uses", models.image, { prompt: "x", quality: "ultra" as never, images: part.made, seed: part.info });
+      for (const one of part.made) job("never", models.image, { prompt: 5 as never, images: [one.output(0)] });
+      task("reads", { info: part.info.value, at: part.info.at("x" as never) }, () => 1);
       return { all: part.made, first: part.made[0]! };
     });
     expect(told).toEqual(["input part input.prompt", "enum uses input.quality"]);
@@ -760,6 +781,19 @@ describe("options of every step", () => {
     ],
   ])("refuse %s as a condition", (_what, build, expected) => {
     expect(planned(only(build)).told).toEqual([expected]);
+  });
+
+  test("let a quorum count on lists whose length is not known yet", () => {
+    const tried = planned(
+      (b) => {
+        const shots = b.expand("shots", story(b), (_, i) => i.job("x", models.image, picture), {
+          ...{ maxSteps: 5, yields: "image" },
+        });
+        return { shots, film: b.task("film", { shots }, () => 1, { onFailure: quorum(4) }) };
+      },
+      { onFailure: quorum(3) },
+    );
+    expect(tried.plan?.onFailure).toEqual({ quorum: 3 });
   });
 
   test("say what becomes of the rest when a step fails", () => {

@@ -5,7 +5,7 @@ import { expandHandle, pointerOf } from "../handle-value.ts";
 import { type Recorder, startRecording } from "../recorder.ts";
 import { readAmong } from "./among.ts";
 import { OptionReader, type StepOptions } from "./options.ts";
-import { checkFunction } from "./task.ts";
+import { checkFunction, type LocalInput } from "./task.ts";
 import type { Words } from "./words.ts";
 
 export interface ExpandOptions<Y extends Yields = Yields> extends StepOptions {
@@ -41,20 +41,20 @@ export type ExpandOptionsFor<R> = [YieldsIn<R>] extends ["value"]
  * Steps that depend on a value: once it exists, the function says them, named `<name>/…`, and they are planned, priced
  * and written down before the first begins. Stands for the list of what the function returns.
  */
-export type ExpandWord = <T, R extends Handle | readonly Handle[]>(
+export type ExpandWord = <V extends Value | ValuesHandle, R extends Handle | readonly Handle[]>(
   name: string,
-  value: Value<T>,
-  steps: (value: T, words: Words) => R,
+  value: V,
+  steps: (value: LocalInput<V>, words: Words) => R,
   options: ExpandOptionsFor<R>,
 ) => Expanded<R>;
 
 const YIELDS: readonly Yield[] = ["image", "video", "audio", "voice", "value"];
 
 export function expandWord(recorder: Recorder, wordsOf: (recorder: Recorder) => Words): ExpandWord {
-  return <T, R extends Handle | readonly Handle[]>(
+  return <V extends Value | ValuesHandle, R extends Handle | readonly Handle[]>(
     name: string,
-    value: Value<T>,
-    steps: (value: T, words: Words) => R,
+    value: V,
+    steps: (value: LocalInput<V>, words: Words) => R,
     options: ExpandOptionsFor<R>,
   ) => {
     const path = recorder.path(name);
@@ -74,7 +74,7 @@ export function expandWord(recorder: Recorder, wordsOf: (recorder: Recorder) => 
       after: read.after(),
       when: read.when(),
     });
-    const expand = (known: Json) => draftOf(path, known as T, steps, { recorder, wordsOf });
+    const expand = (known: Json) => draftOf(path, known as LocalInput<V>, steps, { recorder, wordsOf });
     recorder.bind(path, { kind: "expand", expand });
     const yields = (read.get("yields") ?? "unknown") as YieldsIn<R>;
     return expandHandle(path, yields, recorder.build) as Expanded<R>;
