@@ -49,8 +49,8 @@ function outputsAtService(
 
 /** When the service lets go of what a step made; null while it has made nothing. */
 export function expiryOf(step: StepState): number | null {
-  const completedAt = lastAttempt(step)?.completedAt ?? null;
-  return completedAt === null ? null : completedAt + RETENTION_MS;
+  const madeAt = step.reusedFrom?.madeAt ?? lastAttempt(step)?.completedAt ?? null;
+  return madeAt === null ? null : madeAt + RETENTION_MS;
 }
 
 /** Steps that are not through, by the outputs that they use. */
