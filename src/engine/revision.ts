@@ -40,11 +40,12 @@ export function planId(state: RunState): string {
  * written down. Null: nothing. Throws when it is not possible or above the budget.
  */
 export async function revise(state: RunState, how: ResumeOptions, planner: Planner): Promise<Revision | null> {
-  const { pipeline, acceptChanges = false, rerun = [] } = how;
+  const { pipeline, compare = true, acceptChanges = false, rerun = [] } = how;
   if (acceptChanges && pipeline === undefined) {
     throw new InvalidOptionError("acceptChanges", "needs the changed code: give the pipeline too.");
   }
-  const again = pipeline === undefined ? null : await planAgain(state, pipeline, planner);
+  const isCompared = pipeline !== undefined && (compare || acceptChanges);
+  const again = isCompared ? await planAgain(state, pipeline, planner) : null;
   const drift = again === null ? null : await driftFrom(state, again, planner);
   if (drift !== null && !drift.isSame && !acceptChanges) return { kind: "drifted", drift };
   if (drift !== null && drift.problems.length > 0) throw new PlanProblemsError(drift.problems);
@@ -71,14 +72,20 @@ export async function revise(state: RunState, how: ResumeOptions, planner: Plann
       ...touched.filter((path) => steps[path] !== undefined && !isQuiet(steps[path])),
       ...renamed.filter((path) => !isQuiet(steps[path]!, { paid: true })),
     ],
-    events: (now) => revisionEvents(now, { replanned: replannedOf(replanned, remake), roots, prices: remake.prices }),
+    events: (now) =>
+      revisionEvents(now, { replanned: replannedOf(replanned, remake, how), roots, prices: remake.prices }),
   };
 }
 
-function replannedOf(replanned: Replanned | null, { totalMicros }: Remake): Revised["replanned"] {
+function replannedOf(
+  replanned: Replanned | null,
+  { totalMicros }: Remake,
+  { source }: ResumeOptions,
+): Revised["replanned"] {
   if (replanned === null) return null;
   const { plan, expanded, diff } = replanned;
-  return { plan, expanded, renamed: diff.renamed, quoteMicros: totalMicros.max };
+  const quoteMicros = totalMicros.max;
+  return { plan, expanded, renamed: diff.renamed, quoteMicros, ...(source !== undefined && { source }) };
 }
 
 /** What `resume` with `rerun` would make again. */

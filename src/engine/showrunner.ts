@@ -103,6 +103,10 @@ export interface ResumeOptions {
    * something else than the run's plan, the run stays paused (`drift`) and spends nothing, unless `acceptChanges` is set.
    */
   readonly pipeline?: Pipeline | undefined;
+  /** False: `pipeline` is only asked for its functions, and the run goes on as it was planned. Default true. */
+  readonly compare?: boolean | undefined;
+  /** Where the code that is taken up came from. */
+  readonly source?: { readonly file: string; readonly exportName: string } | undefined;
   /** Takes up what changed in `pipeline`: changed and new steps, and what uses them, are made again. Default false. */
   readonly acceptChanges?: boolean | undefined;
   /** Paths of steps to make again, with all that use them; of finished runs too. See {@link Showrunner.rerunQuote}. */

@@ -129,6 +129,8 @@ export type RunEvent =
       readonly renamed: readonly { readonly from: string; readonly to: string }[];
       /** What expansions that stay planned stand for, by path. */
       readonly expanded: { readonly [step: string]: readonly Reference[] };
+      /** Where the code is now; absent where it is where it was. */
+      readonly source?: { readonly file: string; readonly exportName: string };
     }
   | { readonly type: "step.started"; readonly step: string }
   | {

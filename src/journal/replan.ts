@@ -12,11 +12,12 @@ export type Move = (step: StepState, type: string) => void;
  * The new plan's steps beside what the old one's made. A step that is gone stays listed, and ends if it had not; one
  * under a new name keeps what it made.
  */
-export function replan(state: RunState, { plan, quoteMicros, renamed, expanded }: Replanned, move: Move): void {
+export function replan(state: RunState, event: Replanned, move: Move): void {
+  const { plan, quoteMicros, renamed, expanded, source = state.planned.source } = event;
   const before = state.planned.plan;
   const names = new Map(renamed.map(({ from, to }) => [from, to]));
   if (names.size > 0) rename(state, names);
-  state.planned = { ...state.planned, plan, quoteMicros };
+  state.planned = { ...state.planned, plan, quoteMicros, source };
   for (const { path } of plan.steps) state.steps[path] ??= newStep(path);
   for (const [path, returns] of Object.entries(expanded)) stepIn(state, path).expanded = returns;
   const wanted = new Set(plan.steps.map(({ path }) => path));

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { models } from "../../recipes/models.ts";
 import { failed } from "../../src/define/index.ts";
 import { type OverBudgetError, type PlanProblemsError, pipeline, type RunReport } from "../../src/index.ts";
+import { fold } from "../../src/journal/fold.ts";
 import { during, openPaperShow, type PaperShow } from "../support/paper-show.ts";
 
 const nothing = z.object({});
@@ -136,7 +137,8 @@ describe("resuming with changed code", () => {
     await finished(world);
     const { show, clock, paper, journal } = world;
     const changed = film({ poster: "a blue poster", extra: true, noJingle: true });
-    const run = await during(clock, show.resume("x", { pipeline: changed, acceptChanges: true }));
+    const source = { file: "/film.ts", exportName: "default" };
+    const run = await during(clock, show.resume("x", { pipeline: changed, acceptChanges: true, source }));
     const result = await during(clock, run.result());
     expect(result.status).toBe("succeeded");
     expect(paper.jobs.size).toBe(7);
@@ -150,6 +152,7 @@ describe("resuming with changed code", () => {
     expect(result.cost.usd).toBe("0.70");
     const ledger = await journal.ledger("x");
     expect([ledger.settledMicros, ledger.heldMicros]).toEqual([paper.chargedMicros, 0]);
+    expect(fold(await journal.read("x"))?.planned.source).toEqual(source);
     // The keys of all attempts differ.
     expect(paper.byKey.size).toBe(7);
   });
@@ -196,6 +199,17 @@ describe("resuming with changed code", () => {
     expect(paper.jobs.size).toBe(4);
     const run = await pay("0.60");
     expect((await during(clock, run.result())).cost.usd).toBe("0.60");
+  });
+
+  test("not to be compared, the code is only asked for functions, and the run goes on as it was planned", async () => {
+    const world = await openPaperShow({ balanceMicros: 150_000 });
+    const { show, clock, outDir, paper } = world;
+    await during(clock, (await during(clock, show.run(film(), {}, { id: "x", outDir, concurrency: 1 }))).result());
+    paper.balanceMicros += 10_000_000;
+    const other = film({ poster: "a blue poster" });
+    const run = await during(clock, show.resume("x", { pipeline: other, compare: false }));
+    expect(await during(clock, run.result())).toMatchObject({ status: "succeeded", drift: null });
+    expect([...paper.jobs.values()].map(({ body }) => JSON.parse(body).prompt)).not.toContain("a blue poster");
   });
 
   test("code that cannot be planned is told, and the run rests", async () => {

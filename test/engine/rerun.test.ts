@@ -155,7 +155,8 @@ describe("rerun", () => {
         const ok = job("ok", models.image, { prompt: "ok" });
         const bad = job("bad", models.image, { prompt: "bad", images: [ok] });
         const other = job("other", models.image, { prompt: "other" }, { after: [bad] });
-        return { ok, bad, other };
+        const aside = job("aside", models.image, { prompt: "aside" });
+        return { ok, bad, other, aside };
       },
     });
     const world = await openPaperShow({
@@ -164,7 +165,12 @@ describe("rerun", () => {
     const { show, clock, outDir } = world;
     const run = await during(clock, show.run(fast, {}, { id: "x", outDir }));
     const stopped = await during(clock, run.result());
-    expect(stopped.report.steps.map(({ status }) => status)).toEqual(["succeeded", "failed", "cancelled"]);
+    expect(stopped.report.steps.map(({ status }) => status)).toEqual(["succeeded", "failed", "cancelled", "succeeded"]);
+    // The failure would stop the run again before anything else is made.
+    await expect(during(clock, show.resume("x", { rerun: ["aside"] }))).rejects.toMatchObject({
+      message: expect.stringContaining("bad failed and stops the run"),
+      next: "showrunner resume x --rerun bad",
+    });
     broken = false;
     const quote = await during(clock, show.rerunQuote("x", ["bad"]));
     expect(quote.stale).toEqual(["bad", "other"]);

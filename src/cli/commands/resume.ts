@@ -37,14 +37,17 @@ export async function resume(context: Context, runId: string, flags: ResumeFlags
     const next = `showrunner resume ${visible(runId)} --file FILE --accept-changes`;
     throw new CliError("USAGE", "--accept-changes takes up what changed in a file; which?", { next });
   }
-  const given = flags.file === undefined ? null : (await loadPipeline(flags.file, context.io.cwd)).pipeline;
+  const loaded = flags.file === undefined ? null : await loadPipeline(flags.file, context.io.cwd);
+  const given = loaded?.pipeline ?? null;
   return withShowrunner(flags, async (show) => {
     sayWhere(show, context);
     const refused = await agreeToChanges(show, context, { runId, given, flags });
     if (refused !== null) return refused;
     const pipeline = given ?? (await codeOf(show, runId, context.io.cwd));
     return continueRun(show, context, runId, flags, {
-      ...(pipeline !== null && { pipeline }),
+      // Without a file the run goes on as it was planned; its own code is asked for functions only.
+      ...(pipeline !== null && { pipeline, compare: given !== null }),
+      ...(loaded !== null && { source: { file: loaded.file, exportName: loaded.exportName } }),
       ...(flags.acceptChanges && { acceptChanges: true }),
       ...(flags.rerun !== undefined && { rerun: flags.rerun }),
       ...(flags.budget !== undefined && { budget: flags.budget }),
@@ -65,7 +68,7 @@ export async function continueRun(
   const known = (await show.runs()).find((row) => row.runId === runId);
   const pipeline = options === undefined ? await codeOf(show, runId, context.io.cwd) : null;
   const medians = await pastMedians(show);
-  const handle = await show.resume(runId, options ?? (pipeline === null ? {} : { pipeline }));
+  const handle = await show.resume(runId, options ?? (pipeline === null ? {} : { pipeline, compare: false }));
   context.talk.say(`Run ${visible(handle.id)}`);
   return followRun(handle, context, {
     json: flags.json,

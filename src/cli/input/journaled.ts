@@ -7,7 +7,11 @@ export async function planOf(show: Showrunner, runId: string): Promise<Plan> {
   let plan: Plan | null = null;
   for await (const { event } of show.events(runId)) {
     if (event.type === "run.planned" || event.type === "run.replanned") ({ plan } = event);
-    if (event.type === "expand.planned" && plan !== null) plan = { ...plan, steps: [...plan.steps, ...event.steps] };
+    if (event.type === "expand.planned" && plan !== null) {
+      // What is planned again takes the place of what was planned before.
+      const again = new Set(event.steps.map(({ path }) => path));
+      plan = { ...plan, steps: [...plan.steps.filter(({ path }) => !again.has(path)), ...event.steps] };
+    }
   }
   if (plan === null) throw new Error(`run ${runId} has no first event`);
   return plan;
@@ -16,18 +20,19 @@ export async function planOf(show: Showrunner, runId: string): Promise<Plan> {
 const ownCode = new Set(["task", "expand"]);
 
 /**
- * The code of a run that has local functions, from the file that it was started from; null when it has none, or when the
+ * The code of a run that has local functions, from the file that its plan was made from last; null when it has none, or when the
  * file is not there any more.
  */
 export async function codeOf(show: Showrunner, runId: string, cwd: string): Promise<Pipeline | null> {
+  let source: { readonly file: string; readonly exportName: string } | null = null;
+  let needsCode = false;
   for await (const { event } of show.events(runId)) {
-    if (event.type !== "run.planned") break;
-    const { plan, source } = event;
-    const needsCode = plan.steps.some(
+    if (event.type !== "run.planned" && event.type !== "run.replanned") continue;
+    source = event.source ?? source;
+    needsCode = event.plan.steps.some(
       (step) => ownCode.has(step.kind) || (step.kind === "pick" && step.by === "score"),
     );
-    if (!needsCode || source === null || !existsSync(source.file)) return null;
-    return (await loadPipeline(`${source.file}#${source.exportName}`, cwd)).pipeline;
   }
-  return null;
+  if (!needsCode || source === null || !existsSync(source.file)) return null;
+  return (await loadPipeline(`${source.file}#${source.exportName}`, cwd)).pipeline;
 }
