@@ -23,6 +23,9 @@ interface Shot {
   readonly ready: (page: Page) => Promise<void>;
 }
 
+/** Pictures are there, and films show a frame. */
+const everythingShown = `[...document.querySelectorAll("img, video[src]")].every((one) => (one.complete ?? one.readyState >= 2) === true)`;
+
 const wide = { viewport: { width: 1280, height: 780 } };
 const shots: readonly Shot[] = [
   {
@@ -78,7 +81,7 @@ try {
     await page.getByRole("heading", { level: 1 }).waitFor();
     await page.goto(dashboard.origin + path);
     await ready(page);
-    await page.waitForLoadState("networkidle", { timeout: 3000 }).catch(() => {});
+    await page.waitForFunction(everythingShown);
     writeFileSync(join(pictures, `${name}.webp`), await webp(await page.screenshot()));
     await context.close();
   }
