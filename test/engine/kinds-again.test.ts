@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
-import { utimes } from "node:fs/promises";
+import { rm, utimes } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../recipes/models.ts";
 import { measureMedia } from "../../src/engine/measure-media.ts";
@@ -108,6 +108,7 @@ test("a run that waits for a decision is never old enough to be collected", asyn
 
 test("films, sound and pictures are measured by their bytes, and one kind is not taken for another", async () => {
   const folder = await fastFolder("measure-");
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const written = (name: string, bytes: Uint8Array) => {
     writeFileSync(join(folder, name), bytes);
     return join(folder, name);
