@@ -197,6 +197,11 @@ function isUsable(output: OutputState): boolean {
   return output.status === "COMPLETED" && (output.phase !== "expired" || output.voiceId !== null);
 }
 
+/** Whether nobody wanted any of these: then what would have been made of them is not wanted either. */
+export function isUnwanted(state: RunState, references: readonly Reference[]): boolean {
+  return references.length > 0 && references.every(({ $ref }) => state.steps[$ref.step]?.unwanted === true);
+}
+
 /** Why what a reference takes is not there; null when it is. Only asked once the step it names is through. */
 export function missingReason(state: RunState, ref: Ref): string | null {
   const step = state.steps[ref.step]!;

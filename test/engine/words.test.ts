@@ -103,3 +103,20 @@ test("values that steps of an expansion yield lead to further steps", async () =
   const result = await during(world.clock, handle.result());
   expect(result).toMatchObject({ status: "succeeded", outputs: { said: [told, told, told], drawn: [{}, {}, {}] } });
 });
+
+test.each(["first", "person"] as const)("a choice (%s) among what nobody wanted is not wanted either", async (by) => {
+  const unwanted = pipeline("unwanted", {
+    input: z.object({}),
+    build({ chat, choose, job, takes }) {
+      const when = not(chat("script", "chat-1", { prompt: "A story." }, { maxCost: "0.01" }));
+      const best = takes("best", models.image, { prompt: "x" }, { count: 2, choose: by, when });
+      const two = ["a", "b"].map((name) => job(name, models.image, { prompt: "x" }, { when }));
+      return { best, one: choose("one", two, { by }) };
+    },
+  });
+  const world = await openPaperShow({ says: () => "some words" });
+  const handle = await world.show.run(unwanted, {}, { id: "x", outDir: world.outDir });
+  const result = await during(world.clock, handle.result());
+  expect(result).toMatchObject({ status: "succeeded", outputs: { best: null, one: null } });
+  expect(world.paper.jobs.size).toBe(0);
+});

@@ -1,7 +1,7 @@
 import type { Chosen } from "../../journal/events.ts";
 import { isStepFinal, type RunState, type StepState } from "../../journal/state.ts";
 import type { ApproveStep } from "../../plan/plan.ts";
-import { gateOf, missingReason, referenced } from "../resolve.ts";
+import { gateOf, isUnwanted, missingReason, referenced } from "../resolve.ts";
 import type { Turn } from "../turn.ts";
 
 /** A gate: shown once what it shows is there, decided by a message from a person. */
@@ -19,7 +19,9 @@ export function approveStep(plan: ApproveStep, step: StepState, turn: Turn): voi
   const missing = plan.shows.map(({ $ref }) => missingReason(turn.state, $ref));
   const reason = missing.find((one) => one !== null) ?? null;
   const isBlocked = plan.choose ? offered(turn.state, plan).length === 0 : reason !== null;
-  if (isBlocked) return turn.giveUp(step, reason ?? "there is nothing to choose from", false);
+  if (isBlocked) {
+    return turn.giveUp(step, reason ?? "there is nothing to choose from", isUnwanted(turn.state, plan.shows));
+  }
   turn.start(step);
 }
 

@@ -1,7 +1,7 @@
 import type { Chosen, StoredCopy } from "../../journal/events.ts";
 import { isStepFinal, type RunState, type StepState } from "../../journal/state.ts";
 import type { PickStep } from "../../plan/plan.ts";
-import { gateOf, referenced, referencedValue } from "../resolve.ts";
+import { gateOf, isUnwanted, referenced, referencedValue } from "../resolve.ts";
 import type { Turn } from "../turn.ts";
 
 /** One of what is chosen among: what would be chosen, and its bytes where we have them. */
@@ -24,7 +24,9 @@ export function pickStep(plan: PickStep, step: StepState, turn: Turn): void {
   if (gate?.ready === "never") return turn.giveUp(step, gate.reason, gate.unwanted);
   const made = candidatesOf(turn.state, plan).filter((candidate) => candidate !== null);
   const [first] = made;
-  if (first === undefined) return turn.giveUp(step, "none of what it picks from was made", false);
+  if (first === undefined) {
+    return turn.giveUp(step, "none of what it picks from was made", isUnwanted(turn.state, plan.among));
+  }
   if (plan.by === "score" && made.some(({ isComing }) => isComing)) return;
   turn.start(step);
   if (plan.by === "score") return turn.issue({ type: "score", step: plan.path });
