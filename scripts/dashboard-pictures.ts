@@ -24,7 +24,7 @@ interface Shot {
 }
 
 /** Pictures are there, and films show a frame. */
-const everythingShown = `[...document.querySelectorAll("img, video[src]")].every((one) => (one.complete ?? one.readyState >= 2) === true)`;
+const everythingShown = `[...document.querySelectorAll("img, video[src]")].every((one) => one.tagName === "IMG" ? one.complete : one.readyState >= 2 && one.networkState === 1)`;
 
 const wide = { viewport: { width: 1280, height: 780 } };
 const shots: readonly Shot[] = [
@@ -83,6 +83,7 @@ try {
     await ready(page);
     // The page's own policy forbids to evaluate text in it for long; asking again and again is allowed.
     while (!(await page.evaluate(everythingShown))) await new Promise((done) => setTimeout(done, 100));
+    await new Promise((done) => setTimeout(done, 1000));
     writeFileSync(join(pictures, `${name}.webp`), await webp(await page.screenshot()));
     await context.close();
   }
