@@ -1,3 +1,4 @@
+import type { Chosen } from "../journal/events.ts";
 import { type OutputState, outputsOf, type RunState, type StepState } from "../journal/state.ts";
 import { formatUsd } from "../money.ts";
 import { referencesOf, resolveInput } from "../plan/index.ts";
@@ -23,7 +24,7 @@ export interface NamedOutput {
 export function manifestOf(state: RunState, named: NamedOutput, version: string): Manifest {
   const { planned } = state;
   const { copy, width, height, durationMs, fps, index } = named.output;
-  const steps = ancestors(state, named.step);
+  const steps = ancestors(state, { step: named.step, index });
   const made = state.steps[named.step]!;
   const models = steps.flatMap((step) => ("model" in step ? [step.model] : []));
   return {
@@ -49,13 +50,13 @@ export function manifestOf(state: RunState, named: NamedOutput, version: string)
 }
 
 /** The step and all that led to it, each after what it used. Of what was chosen among, only the chosen. */
-function ancestors(state: RunState, path: string): readonly PlanStep[] {
+function ancestors(state: RunState, made: Chosen): readonly PlanStep[] {
   const { plan } = state.planned;
-  const choosers = stepsOfKinds(plan).choosers.filter((step) => state.steps[step.path]?.chosen?.step === path);
+  const choosers = stepsOfKinds(plan).choosers.filter((step) => standsFor(state, step.path, made));
   const found = new Set<PlanStep>();
   const seen = new Set<string>();
   // A stack of our own: chains may be longer than calls may nest.
-  const open = [...choosers.map((step) => step.path), path];
+  const open = [...choosers.map((step) => step.path), made.step];
   for (let next = open.at(-1); next !== undefined; next = open.at(-1)) {
     const step = stepNamed(plan, next);
     if (step === undefined || seen.has(next)) {
@@ -71,10 +72,16 @@ function ancestors(state: RunState, path: string): readonly PlanStep[] {
 
 function sourcesOf(state: RunState, { path, needs }: PlanStep): readonly string[] {
   const { chosen = null, expanded = null } = state.steps[path] ?? {};
-  if (chosen !== null) return [chosen.step];
+  if (chosen !== null) return [chosen.step, ...needs.filter((needed) => standsFor(state, needed, chosen))];
   // What an expansion led to came from the value that it was expanded by.
   const around = stepsOfKinds(state.planned.plan).expansions.filter((step) => path.startsWith(`${step.path}/`));
   return [...needs, ...(expanded ?? []).map(({ $ref }) => $ref.step), ...around.flatMap((step) => step.needs)];
+}
+
+/** Whether a step is a choice of the same: a gate may show what was chosen before. */
+function standsFor(state: RunState, path: string, { step, index }: Chosen): boolean {
+  const chosen = state.steps[path]?.chosen ?? null;
+  return chosen !== null && chosen.step === step && chosen.index === index;
 }
 
 interface StepsOfKinds {

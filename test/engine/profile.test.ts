@@ -103,6 +103,47 @@ describe("a profile", () => {
   });
 });
 
+describe("steps that a value leads to, and those of an included pipeline,", () => {
+  const still = pipeline("still", {
+    input: z.object({}),
+    build: ({ job }) => ({ picture: job("picture", models.image, { prompt: "still", quality: "pro" }) }),
+  });
+  const grown = pipeline("grown", {
+    input: z.object({}),
+    profiles: {
+      draft: {
+        fields: { ...fieldsOf(models.image, { quality: "standard" }) },
+        steps: { "shots/*": { fields: { seed: 5 } } },
+      },
+    },
+    build({ chat, expand, include }) {
+      const words = chat("words", "chat-1", { prompt: "two words" }, { schema: z.array(z.string()), maxCost: "0.01" });
+      const shots = expand(
+        "shots",
+        words,
+        (list, b) => list.map((prompt, i) => b.job(`draw-${i}`, models.image, { prompt, quality: "pro" })),
+        { maxSteps: 5 },
+      );
+      return { shots, intro: include("intro", still, {}).picture };
+    },
+  });
+
+  test("are changed by the profile as well", async () => {
+    const world = await openPaperShow({ says: () => JSON.stringify(["boats", "gulls"]) });
+    const result = await run(world, grown, { id: "x", profile: "draft" });
+    expect(result.status).toBe("succeeded");
+    const sent = [...world.paper.jobs.values()].map(({ body }) => JSON.parse(body));
+    expect(sent).toHaveLength(3);
+    expect(sent).toEqual(
+      expect.arrayContaining([
+        { prompt: "boats", quality: "standard", seed: 5 },
+        { prompt: "gulls", quality: "standard", seed: 5 },
+        { prompt: "still", quality: "standard" },
+      ]),
+    );
+  });
+});
+
 describe("what is wrong with a profile is a problem of the plan", () => {
   test("a name that there is not, with the one that was meant", async () => {
     const world = await openPaperShow();

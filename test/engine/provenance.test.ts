@@ -13,9 +13,11 @@ import {
   type Pipeline,
   pipeline,
   type RunOptions,
+  type RunResult,
 } from "../../src/index.ts";
 import { Mortal } from "../support/mortal.ts";
 import { during, openPaperShow, type PaperShow } from "../support/paper-show.ts";
+import { everyKind, STORY } from "./fixtures/every-kind.ts";
 
 const pictures = pipeline("pictures", {
   input: z.object({ look: z.string(), apiKey: z.string().optional() }),
@@ -38,7 +40,7 @@ const avatar = (consent?: { readonly pipeline?: string; readonly step?: string }
     },
   });
 
-async function run(world: PaperShow, what: Pipeline, input: unknown, options: RunOptions = {}) {
+async function run(world: PaperShow, what: Pipeline, input: unknown, options: RunOptions = {}): Promise<RunResult> {
   const handle = await during(
     world.clock,
     world.show.run(what, input as never, { id: "x", outDir: world.outDir, ...options }),
@@ -151,6 +153,53 @@ describe("each named file has a manifest beside it", () => {
     }
     expect(placed).toBeGreaterThan(0);
     expect(texts.size).toBe(1);
+  });
+});
+
+describe("of steps of every kind, a manifest", () => {
+  async function through(world: PaperShow): Promise<RunResult> {
+    const sample = wav(world);
+    let result = await run(world, everyKind, { sample });
+    while (result.pause?.reason === "approval") {
+      const waiting = result.report.steps.filter(({ kind, status }) => kind === "approve" && status === "running");
+      const decision = { note: "see https://x.test/a?sig=secret" };
+      for (const { path } of waiting)
+        await world.show.approve("x", path, path === "lead" ? { pick: 1, ...decision } : decision);
+      result = await during(world.clock, (await world.show.resume("x", { pipeline: everyKind })).result());
+    }
+    return result;
+  }
+
+  test("has what led to the file and only that: the chosen of many, the value that steps came from, the decisions", async () => {
+    const world = await openPaperShow({ says: () => STORY });
+    const { status, report } = await through(world);
+    expect(status).toBe("succeeded");
+    const files = report.steps.flatMap(({ path, outputs }) =>
+      outputs.flatMap(({ file }) => (file ? [{ path, file }] : [])),
+    );
+    expect(files.length).toBeGreaterThan(3);
+    for (const { path, file } of files) {
+      const manifest = manifestAt(world.outDir, `${file}.json`);
+      expect(manifest.made_by.step).toBe(path);
+      const paths = manifest.steps.map((step) => step.path);
+      const needs = new Map(report.steps.map((step) => [step.path, step]));
+      for (const one of paths) expect(needs.has(one)).toBe(true);
+      expect(new Set(paths).size).toBe(paths.length);
+      expect(JSON.stringify(manifest)).not.toContain("sig=secret");
+    }
+    const graded = files.find(({ path }) => path.startsWith("shots/grade"))!;
+    const { steps, models: used } = manifestAt(world.outDir, `${graded.file}.json`);
+    const paths = steps.map(({ path }) => path);
+    expect(paths).toEqual(expect.arrayContaining(["story", "cast", "lead", "go", "face/1"]));
+    // Takes that nobody picked, and other shots, led to nothing.
+    expect(paths).not.toContain("face/2");
+    expect(paths.filter((path) => path.startsWith("shots/draw"))).toHaveLength(1);
+    expect(steps.find(({ path }) => path === "lead")).toMatchObject({
+      chosen: { step: "cast", index: 1 },
+      approval: { approved: true, note: "see https://x.test/a" },
+    });
+    expect(steps.find(({ path }) => path === "story")?.value).toMatchObject({ title: "The harbour" });
+    expect(used).toContain("chat-1");
   });
 });
 
