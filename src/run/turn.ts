@@ -4,8 +4,9 @@ import { formatUsd } from "../money.ts";
 import type { FailurePolicy, PlanStep } from "../plan/plan.ts";
 import { type Command, commandId, localCommandIds } from "./command.ts";
 import type { DecideContext, Decision } from "./decide.ts";
-import { afterReserving, pauseFor } from "./room.ts";
+import { afterReserving, pauseFor, type Room } from "./room.ts";
 import { Slots } from "./slots.ts";
+import { isSubmitting, underWayMicros } from "./under-way.ts";
 
 /** One decision in the making: what the kinds of steps find out about the run, and what they want done. */
 export class Turn implements Decision {
@@ -23,6 +24,9 @@ export class Turn implements Decision {
   stopsNow = false;
   #committedMicros: number;
   #reservedMicros = 0;
+  readonly #reserved: { readonly path: string; readonly holdMicros: number }[] = [];
+  /** Something waits for money that may come free: nothing less urgent takes it. */
+  #isShort = false;
   readonly #groupMicros = new Map<string, number>();
 
   constructor(state: RunState, context: DecideContext) {
@@ -60,10 +64,16 @@ export class Turn implements Decision {
     this.events.push({ type: "run.paused", reason, message });
   }
 
-  /** Whether so much may be reserved: pauses the run at its own budget, fails the step at that of its group. */
+  /**
+   * Whether so much may be reserved. Where it may not, and would not though everything under way were free: pauses the
+   * run at its own budget, fails the step at that of its group.
+   */
   affords(step: StepState, holdMicros: number): boolean {
+    if (this.#isShort) return false;
     const group = this.#groupWithout(step.path, holdMicros);
     if (group !== null) {
+      const surely = group.committed - this.#underWay(`${group.prefix}/`);
+      if (surely + holdMicros <= group.maxCostMicros) return this.#waits();
       this.start(step);
       this.finish(
         step,
@@ -75,6 +85,7 @@ export class Turn implements Decision {
     if (!this.#hasRoom(step.path, holdMicros)) return false;
     const budget = this.state.budgetMicros;
     if (budget === null || this.#committedMicros + holdMicros <= budget) return true;
+    if (this.#committedMicros - this.#underWay("") + holdMicros <= budget) return this.#waits();
     this.pause(
       "budget",
       `${step.path} needs ${formatUsd(holdMicros)} USD; ${formatUsd(this.#committedMicros)} of the budget of ${formatUsd(budget)} USD are spent or reserved.`,
@@ -86,6 +97,7 @@ export class Turn implements Decision {
   reserve(path: string, holdMicros: number): void {
     this.#committedMicros += holdMicros;
     this.#reservedMicros += holdMicros;
+    this.#reserved.push({ path, holdMicros });
     for (const prefix of this.#groupsOf(path)) {
       this.#groupMicros.set(prefix, this.#committedIn(prefix) + holdMicros);
     }
@@ -121,6 +133,7 @@ export class Turn implements Decision {
     for (const known of this.context.rooms ?? []) {
       const room = afterReserving(known, this.#reservedMicros);
       if (holdMicros <= room.roomMicros) continue;
+      if (this.#helpsToWait(room, holdMicros)) return this.#waits();
       const pause = pauseFor(room, path, holdMicros);
       if (pause !== null && this.mayBegin) this.events.push(pause);
       if (pause !== null) this.mayBegin = false;
@@ -128,6 +141,23 @@ export class Turn implements Decision {
       return false;
     }
     return true;
+  }
+
+  #helpsToWait(room: Room, holdMicros: number): boolean {
+    if (room.limit === "cap") return holdMicros <= room.roomMicros + this.#underWay("");
+    return room.limit === "floor" && (this.#reservedMicros > 0 || isSubmitting(this.state));
+  }
+
+  #waits(): false {
+    this.#isShort = true;
+    return false;
+  }
+
+  /** Reserved for what will be billed soon, perhaps for less. */
+  #underWay(within: string): number {
+    const begun = this.#reserved.filter(({ path }) => path.startsWith(within));
+    const beginning = begun.reduce((sum, { holdMicros }) => sum + holdMicros, 0);
+    return beginning + underWayMicros(this.state, within, this.context.notBefore);
   }
 
   #groupWithout(path: string, holdMicros: number) {

@@ -24,6 +24,7 @@ import { SimulatedClock } from "../support/simulated-clock.ts";
 import { fillDisk, smallDisk } from "./fixtures/small-disk.ts";
 import { startSpender } from "./fixtures/swapped-disk.ts";
 
+const longMs = 300_000;
 const folder = mkdtempSync(join(tmpdir(), "failing-disk-"));
 const sample = join(folder, "start.png");
 beforeAll(() => writeFileSync(sample, placeholder("image", { durationMs: 0 })!));
@@ -110,39 +111,43 @@ function essence({ status, cost, report }: RunResult) {
 }
 
 describe("A journal on a disk that breaks at any write", () => {
-  test.each(breakages)("($name) stops the run before paying for anything else; it resumes once mended", async (how) => {
-    const calm = await world(`calm-${how.name}`);
-    const watched = new BreakingJournal(calm.journal, Number.POSITIVE_INFINITY, how);
-    const run = await (await calm.open(watched.store)).run(show, {}, { id: "x", outDir: calm.outDir });
-    const expected = essence(await during(calm.clock, run.result()));
-    expect(expected).toMatchObject({ status: "succeeded", cost: "0.20", held: "0.00" });
-    expect(watched.writes).toBeGreaterThanOrEqual(12);
-    console.log(`journal ${how.name}: ${watched.writes} writes, each failed once`);
+  test.each(breakages)(
+    "($name) stops the run before paying for anything else; it resumes once mended",
+    async (how) => {
+      const calm = await world(`calm-${how.name}`);
+      const watched = new BreakingJournal(calm.journal, Number.POSITIVE_INFINITY, how);
+      const run = await (await calm.open(watched.store)).run(show, {}, { id: "x", outDir: calm.outDir });
+      const expected = essence(await during(calm.clock, run.result()));
+      expect(expected).toMatchObject({ status: "succeeded", cost: "0.20", held: "0.00" });
+      expect(watched.writes).toBeGreaterThanOrEqual(12);
+      console.log(`journal ${how.name}: ${watched.writes} writes, each failed once`);
 
-    for (let at = 1; at <= watched.writes; at++) {
-      const { clock, paper, journal, outDir, open } = await world(`${how.name}-${at}`);
-      const breaking = new BreakingJournal(journal, at, how);
-      const runner = await open(breaking.store);
-      const begin = async () => (await runner.run(show, {}, { id: "x", outDir })).result();
-      const outcome = await during(
-        clock,
-        begin().catch((error) => error),
-      );
-      if (outcome instanceof Error) expect(outcome, `write ${at}`).toMatchObject({ code: how.code });
-      const exists = (await journal.run("x")) !== null;
-      const events = exists ? await journal.read("x") : [];
-      const intents = events.filter(({ event }) => event.type === "job.submit.intended").length;
-      expect(paper.submits, `write ${at}: nothing is sent that is not written down`).toBeLessThanOrEqual(intents);
+      for (let at = 1; at <= watched.writes; at++) {
+        const { clock, paper, journal, outDir, open } = await world(`${how.name}-${at}`);
+        const breaking = new BreakingJournal(journal, at, how);
+        const runner = await open(breaking.store);
+        const begin = async () => (await runner.run(show, {}, { id: "x", outDir })).result();
+        const outcome = await during(
+          clock,
+          begin().catch((error) => error),
+        );
+        if (outcome instanceof Error) expect(outcome, `write ${at}`).toMatchObject({ code: how.code });
+        const exists = (await journal.run("x")) !== null;
+        const events = exists ? await journal.read("x") : [];
+        const intents = events.filter(({ event }) => event.type === "job.submit.intended").length;
+        expect(paper.submits, `write ${at}: nothing is sent that is not written down`).toBeLessThanOrEqual(intents);
 
-      // The same process goes on, on the same journal, without waiting for any lease.
-      breaking.broken = false;
-      const goOn = async () => (exists ? (await runner.resume("x")).result() : begin());
-      const resumed = await during(clock, goOn());
-      expect(essence(resumed), `write ${at}`).toEqual(expected);
-      expect(paper.jobs.size, `write ${at}`).toBe(jobs);
-      expect(await journal.ledger("x")).toEqual({ heldMicros: 0, settledMicros: paper.chargedMicros });
-    }
-  });
+        // The same process goes on, on the same journal, without waiting for any lease.
+        breaking.broken = false;
+        const goOn = async () => (exists ? (await runner.resume("x")).result() : begin());
+        const resumed = await during(clock, goOn());
+        expect(essence(resumed), `write ${at}`).toEqual(expected);
+        expect(paper.jobs.size, `write ${at}`).toBe(jobs);
+        expect(await journal.ledger("x")).toEqual({ heldMicros: 0, settledMicros: paper.chargedMicros });
+      }
+    },
+    longMs,
+  );
 });
 
 describe("A media folder without room", () => {

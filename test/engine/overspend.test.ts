@@ -16,6 +16,7 @@ import { startRacers } from "./fixtures/racers.ts";
 const folder = mkdtempSync(join(tmpdir(), "overspend-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
+const longMs = 300_000;
 const schedules = 100;
 const priceMicros = 70_000;
 const affordable = 73;
@@ -45,24 +46,78 @@ function seeds(count: number): readonly number[] {
   return Array.from({ length: count }, (_, index) => index + 1);
 }
 
-test(`200 steps at once under a budget for 73: exactly 73 are submitted, in ${schedules} random schedules`, async () => {
-  for (const seed of seeds(schedules)) {
-    const next = chance(seed);
-    const { show, paper, clock } = await openPaperShow({
-      sleep: () => new Promise((resolve) => void clock.setTimer(Math.floor(next() * 5000), resolve)),
-      priceMicros: () => null,
-    });
-    const concurrency = 1 + Math.floor(next() * 200);
-    // A budget below the quote is refused at once; one that is lowered later bites in the middle of the run.
-    const beforeAll = { id: "x", budget: "14", concurrency, signal: AbortSignal.abort() };
-    await during(clock, (await during(clock, show.run(pictures, { count: 200 }, beforeAll))).result());
-    expect(paper.submits).toBe(0);
-    const result = await during(clock, (await show.resume("x", { budget: enough })).result());
-    expect(result.pause?.reason, `seed ${seed}`).toBe("budget");
-    expect(paper.jobs.size, `seed ${seed}`).toBe(affordable);
-    expect(paper.chargedMicros, `seed ${seed}`).toBe(affordable * priceMicros);
-    expect(result.report).toMatchObject({ cost: enough, held: "0.00" });
-  }
+test(
+  `200 steps at once under a budget for 73: exactly 73 are submitted, in ${schedules} random schedules`,
+  async () => {
+    for (const seed of seeds(schedules)) {
+      const next = chance(seed);
+      const { show, paper, clock } = await openPaperShow({
+        sleep: () => new Promise((resolve) => void clock.setTimer(Math.floor(next() * 5000), resolve)),
+        priceMicros: () => null,
+      });
+      const concurrency = 1 + Math.floor(next() * 200);
+      // A budget below the quote is refused at once; one that is lowered later bites in the middle of the run.
+      const beforeAll = { id: "x", budget: "14", concurrency, signal: AbortSignal.abort() };
+      await during(clock, (await during(clock, show.run(pictures, { count: 200 }, beforeAll))).result());
+      expect(paper.submits).toBe(0);
+      const result = await during(clock, (await show.resume("x", { budget: enough })).result());
+      expect(result.pause?.reason, `seed ${seed}`).toBe("budget");
+      expect(paper.jobs.size, `seed ${seed}`).toBe(affordable);
+      expect(paper.chargedMicros, `seed ${seed}`).toBe(affordable * priceMicros);
+      expect(result.report).toMatchObject({ cost: enough, held: "0.00" });
+    }
+  },
+  longMs,
+);
+
+describe("What does not fit while a dearer guess is reserved", () => {
+  /** The chat may cost fifty cents and costs a tenth of one; two pictures of ten cents want room too. */
+  const part = pipeline("part", {
+    input: z.object({}),
+    build({ chat, job }) {
+      const words = chat("words", "chat-1", { prompt: "say something" }, { maxCost: "0.50" });
+      job("drawn", models.image, { prompt: words }, { keep: false });
+      job("beside", models.image, { prompt: "beside" }, { keep: false });
+      return {};
+    },
+  });
+  const whole = pipeline("whole", {
+    input: z.object({}),
+    build({ include }) {
+      include("part", part, {}, { maxCost: "0.55" });
+      return {};
+    },
+  });
+
+  test("waits for the bill under a budget, rather than pause", async () => {
+    const { show, paper, clock } = await openPaperShow({ says: () => "words" });
+    const later = { id: "x", budget: "1", signal: AbortSignal.abort() };
+    await during(clock, (await during(clock, show.run(part, {}, later))).result());
+    const done = await during(clock, (await show.resume("x", { budget: "0.55" })).result());
+    expect([done.status, paper.jobs.size]).toEqual(["succeeded", 2]);
+  });
+
+  test("waits likewise within a part of a pipeline, rather than fail", async () => {
+    const { show, paper, clock } = await openPaperShow({ says: () => "words" });
+    const done = await during(clock, (await during(clock, show.run(whole, {}, { id: "x" }))).result());
+    expect([done.status, paper.jobs.size]).toEqual(["succeeded", 2]);
+  });
+
+  test("waits likewise under a cap over all runs", async () => {
+    const { paper, clock, journal } = await openPaperShow({ says: () => "words" });
+    const client = paper.client();
+    const show = await openShowrunner({ client, journal, clock, mediaDir: folder, spendingCap: "0.55" });
+    const done = await during(clock, (await during(clock, show.run(part, {}, { id: "x" }))).result());
+    expect([done.status, paper.jobs.size]).toEqual(["succeeded", 2]);
+  });
+
+  test("and pauses where no bill could be small enough", async () => {
+    const { show, paper, clock } = await openPaperShow({ says: () => "words" });
+    const later = { id: "x", budget: "1", signal: AbortSignal.abort() };
+    await during(clock, (await during(clock, show.run(part, {}, later))).result());
+    const short = await during(clock, (await show.resume("x", { budget: "0.15" })).result());
+    expect([short.status, short.pause?.reason, paper.jobs.size + paper.chats.size]).toEqual(["paused", "budget", 0]);
+  });
 });
 
 /** Four runs of 50 steps, each in a Showrunner of its own as in a process of its own, under one cap. */
@@ -108,59 +163,71 @@ function slowCommits(journal: JournalStore, clock: SimulatedClock, next: () => n
 const ids = ["a", "b", "c", "d"];
 
 describe("A spending cap for 73 jobs over four runs of 50", () => {
-  test("lets exactly 73 through in random schedules, then the rest once it is raised", async () => {
-    for (const seed of seeds(25)) {
+  test(
+    "lets exactly 73 through in random schedules, then the rest once it is raised",
+    async () => {
+      for (const seed of seeds(25)) {
+        const clock = new SimulatedClock();
+        const paper = slowPaper(seed, clock);
+        const journal = createMemoryJournal();
+        const journals = ids.map((_, index) => slowCommits(journal, clock, chance(seed * 5 + index)));
+        const capped = await fourRuns(paper, clock, journals, { spendingCap: enough });
+        const results = await capped.finish(ids, false);
+        expect(paper.jobs.size, `seed ${seed}`).toBe(affordable);
+        const paused = results.filter(({ pause }) => pause?.reason === "budget");
+        expect(paused.length, `seed ${seed}`).toBeGreaterThanOrEqual(3);
+        expect(paused[0]?.pause?.message).toContain("--spending-cap");
+        for (const id of ids) expect((await journal.ledger(id)).heldMicros).toBe(0);
+        if (seed > 3) continue;
+        // Resumed under the same cap nothing is sent; under a higher one every run finishes.
+        const stuck = paused.map(({ id }) => id);
+        await capped.finish(stuck, true);
+        expect(paper.jobs.size).toBe(affordable);
+        const raised = await fourRuns(paper, clock, journals, { spendingCap: "14" });
+        expect((await raised.finish(ids, true)).map(({ status }) => status)).toEqual(ids.map(() => "succeeded"));
+        expect(paper.chargedMicros).toBe(14_000_000);
+      }
+    },
+    longMs,
+  );
+
+  test(
+    "holds across connections to one file",
+    async () => {
       const clock = new SimulatedClock();
-      const paper = slowPaper(seed, clock);
-      const journal = createMemoryJournal();
-      const journals = ids.map((_, index) => slowCommits(journal, clock, chance(seed * 5 + index)));
-      const capped = await fourRuns(paper, clock, journals, { spendingCap: enough });
-      const results = await capped.finish(ids, false);
-      expect(paper.jobs.size, `seed ${seed}`).toBe(affordable);
-      const paused = results.filter(({ pause }) => pause?.reason === "budget");
-      expect(paused.length, `seed ${seed}`).toBeGreaterThanOrEqual(3);
-      expect(paused[0]?.pause?.message).toContain("--spending-cap");
-      for (const id of ids) expect((await journal.ledger(id)).heldMicros).toBe(0);
-      if (seed > 3) continue;
-      // Resumed under the same cap nothing is sent; under a higher one every run finishes.
-      const stuck = paused.map(({ id }) => id);
-      await capped.finish(stuck, true);
+      const paper = slowPaper(1, clock);
+      const path = join(folder, "cap.db");
+      const journals = await Promise.all(ids.map(() => openSqliteJournal(path)));
+      const { finish, close } = await fourRuns(paper, clock, journals, { spendingCap: enough });
+      await finish(ids, false);
       expect(paper.jobs.size).toBe(affordable);
-      const raised = await fourRuns(paper, clock, journals, { spendingCap: "14" });
-      expect((await raised.finish(ids, true)).map(({ status }) => status)).toEqual(ids.map(() => "succeeded"));
-      expect(paper.chargedMicros).toBe(14_000_000);
-    }
-  });
+      await close();
+      await Promise.all(journals.map((journal) => journal.close()));
+    },
+    longMs,
+  );
 
-  test("holds across connections to one file", async () => {
-    const clock = new SimulatedClock();
-    const paper = slowPaper(1, clock);
-    const path = join(folder, "cap.db");
-    const journals = await Promise.all(ids.map(() => openSqliteJournal(path)));
-    const { finish, close } = await fourRuns(paper, clock, journals, { spendingCap: enough });
-    await finish(ids, false);
-    expect(paper.jobs.size).toBe(affordable);
-    await close();
-    await Promise.all(journals.map((journal) => journal.close()));
-  });
-
-  test("holds across four processes: exactly 73 are submitted in all", async () => {
-    const service = await startLocalService({ renderer: "stub", rateLimit: { requests: 1e6, windowMs: 60_000 } });
-    const home = mkdtempSync(join(folder, "processes-"));
-    const { baseUrl, apiKey } = service;
-    const cap = ((affordable * 20_000) / 1_000_000).toFixed(2);
-    const racers = await startRacers(4, { baseUrl, apiKey, folder: home, count: 50, spendingCap: cap });
-    try {
-      const outcomes = await racers.race();
-      expect(service.stats().jobs_created, JSON.stringify(outcomes)).toBe(affordable);
-      expect(service.stats().charged_micros).toBe(affordable * 20_000);
-      expect(
-        outcomes.filter(({ pause }) => pause === "budget").length,
-        JSON.stringify(outcomes),
-      ).toBeGreaterThanOrEqual(3);
-    } finally {
-      racers.end();
-      await service.close();
-    }
-  }, 120_000);
+  test(
+    "holds across four processes: exactly 73 are submitted in all",
+    async () => {
+      const service = await startLocalService({ renderer: "stub", rateLimit: { requests: 1e6, windowMs: 60_000 } });
+      const home = mkdtempSync(join(folder, "processes-"));
+      const { baseUrl, apiKey } = service;
+      const cap = ((affordable * 20_000) / 1_000_000).toFixed(2);
+      const racers = await startRacers(4, { baseUrl, apiKey, folder: home, count: 50, spendingCap: cap });
+      try {
+        const outcomes = await racers.race();
+        expect(service.stats().jobs_created, JSON.stringify(outcomes)).toBe(affordable);
+        expect(service.stats().charged_micros).toBe(affordable * 20_000);
+        expect(
+          outcomes.filter(({ pause }) => pause === "budget").length,
+          JSON.stringify(outcomes),
+        ).toBeGreaterThanOrEqual(3);
+      } finally {
+        racers.end();
+        await service.close();
+      }
+    },
+    longMs,
+  );
 });

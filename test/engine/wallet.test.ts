@@ -22,6 +22,7 @@ import { SimulatedClock } from "../support/simulated-clock.ts";
 const folder = mkdtempSync(join(tmpdir(), "wallet-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
+const longMs = 300_000;
 const usd = 1_000_000;
 /** So many pictures of ten cents, and nothing is downloaded. */
 const pictures = pipeline("pictures", {
@@ -42,7 +43,7 @@ interface World {
 function world(balanceMicros: number, slow: (clock: SimulatedClock) => number = () => 1000): World {
   const clock = new SimulatedClock();
   const sleep = () => new Promise<void>((resolve) => void clock.setTimer(slow(clock), resolve));
-  const paper = new PaperService({ catalog: builtInCatalog(), balanceMicros, sleep });
+  const paper = new PaperService({ catalog: builtInCatalog(), balanceMicros, sleep, says: () => "words" });
   const journal = createMemoryJournal({ now: () => clock.now() });
   return {
     ...{ paper, clock, journal },
@@ -71,30 +72,34 @@ describe("A floor under the wallet", () => {
     expect([done.status, paper.submits, paper.balanceMicros]).toEqual(["succeeded", 5, 800_000]);
   });
 
-  test("holds exactly over runs at the same time, in random schedules", async () => {
-    for (let seed = 1; seed <= 30; seed++) {
-      let state = seed * 7919;
-      const slow = () => {
-        state = (state * 48_271) % 2_147_483_647;
-        return state % 4000;
-      };
-      const { paper, clock, journal, open } = world(3 * usd, slow);
-      const shows = await Promise.all(Array.from({ length: 3 }, () => open({ walletFloor: "1.30" })));
-      const results = await during(
-        clock,
-        Promise.all(
-          shows.map(async (show, index) => {
-            const run = await show.run(pictures, { count: 10 }, { id: `r${index}`, concurrency: 1 + (slow() % 10) });
-            return run.result();
-          }),
-        ),
-      );
-      expect(paper.balanceMicros, `seed ${seed}`).toBe(1_300_000);
-      expect(paper.jobs.size, `seed ${seed}`).toBe(17);
-      expect(results.filter(({ pause }) => pause?.reason === "funds").length).toBeGreaterThanOrEqual(1);
-      for (const { id } of results) expect((await journal.ledger(id)).heldMicros).toBe(0);
-    }
-  });
+  test(
+    "holds exactly over runs at the same time, in random schedules",
+    async () => {
+      for (let seed = 1; seed <= 30; seed++) {
+        let state = seed * 7919;
+        const slow = () => {
+          state = (state * 48_271) % 2_147_483_647;
+          return state % 4000;
+        };
+        const { paper, clock, journal, open } = world(3 * usd, slow);
+        const shows = await Promise.all(Array.from({ length: 3 }, () => open({ walletFloor: "1.30" })));
+        const results = await during(
+          clock,
+          Promise.all(
+            shows.map(async (show, index) => {
+              const run = await show.run(pictures, { count: 10 }, { id: `r${index}`, concurrency: 1 + (slow() % 10) });
+              return run.result();
+            }),
+          ),
+        );
+        expect(paper.balanceMicros, `seed ${seed}`).toBe(1_300_000);
+        expect(paper.jobs.size, `seed ${seed}`).toBe(17);
+        expect(results.filter(({ pause }) => pause?.reason === "funds").length).toBeGreaterThanOrEqual(1);
+        for (const { id } of results) expect((await journal.ledger(id)).heldMicros).toBe(0);
+      }
+    },
+    longMs,
+  );
 
   test("goes on by itself once the wallet holds enough, when it was asked to wait", async () => {
     const { paper, clock, open } = world(usd);
@@ -129,6 +134,37 @@ describe("A floor under the wallet", () => {
     expect((await during(clock, waiting.result())).pause?.reason).toBe("stopped");
     expect(clock.now() - began).toBeLessThan(60_000);
     expect(paper.submits).toBe(0);
+  });
+
+  test("waits for what is on its way rather than pause: a chat's bill, which is less than its maximum", async () => {
+    const told = pipeline("told", {
+      input: z.object({}),
+      build({ chat, job }) {
+        const words = chat("words", "chat-1", { prompt: "say something" }, { maxCost: "0.50" });
+        job("drawn", models.image, { prompt: words }, { keep: false });
+        job("picture", models.image, { prompt: "a picture" }, { keep: false });
+        return {};
+      },
+    });
+    const { paper, clock, open } = world(usd);
+    const client = paper.client();
+    const order: string[] = [];
+    const chat: Client["chat"] = async (request, options) => {
+      order.push("asked");
+      await new Promise<void>((resolve) => void clock.setTimer(60_000, resolve));
+      const answer = await client.chat(request, options);
+      order.push("answered");
+      return answer;
+    };
+    const submit: Client["submit"] = (request, options) => {
+      order.push("submitted");
+      return client.submit(request, options);
+    };
+    const show = await open({ client: { ...client, chat, submit }, walletFloor: "0.45" });
+    const run = await during(clock, show.run(told, {}, { id: "x" }));
+    const result = await during(clock, run.result());
+    expect(result.status, result.pause?.message).toBe("succeeded");
+    expect(order).toEqual(["asked", "answered", "submitted", "submitted"]);
   });
 
   test("notices what others spend from the same wallet", async () => {
