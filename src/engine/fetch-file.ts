@@ -9,7 +9,11 @@ const MAX_BYTES = 1024 ** 3;
 const MAX_MS = 10 * 60_000;
 
 /** Fetches a URL into the media store. What goes wrong is said without the URL's query, which may be a secret. */
-export async function fetchFile(url: string, media: MediaStore): Promise<StoredMedia | { readonly error: string }> {
+export async function fetchFile(
+  url: string,
+  media: MediaStore,
+  maxBytes = MAX_BYTES,
+): Promise<StoredMedia | { readonly error: string }> {
   const shown = redactUrl(url);
   const path = media.tmpPath();
   try {
@@ -21,7 +25,7 @@ export async function fetchFile(url: string, media: MediaStore): Promise<StoredM
     if (answer.body === null) return { error: `${shown} is empty` };
     await pipeline(
       Readable.fromWeb(answer.body),
-      atMost(MAX_BYTES),
+      atMost(maxBytes),
       createWriteStream(path, { mode: 0o600, flags: "wx" }),
     );
     return await media.adopt(path);

@@ -1,9 +1,13 @@
+import { mkdtempSync, readdirSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../recipes/models.ts";
-import { pipeline } from "../../src/index.ts";
+import { fetchFile } from "../../src/engine/fetch-file.ts";
+import { openMediaStore, pipeline } from "../../src/index.ts";
 import type { UploadStep } from "../../src/plan/plan.ts";
 import { during, openPaperShow } from "../support/paper-show.ts";
 
@@ -79,6 +83,17 @@ test("what cannot be fetched, or is of another kind, is a problem that says so",
   expect(await fileOf(new Uint8Array())).toMatchObject([
     { code: "missing-file", message: expect.stringContaining("empty") },
   ]);
+});
+
+test("a URL that gives more than it may is left alone, and nothing of it stays", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "fetch-"));
+  const media = await openMediaStore(folder);
+  expect(await fetchFile(`${origin}/a.png`, media, png.length - 1)).toEqual({
+    error: `${origin}/a.png could not be fetched (it has more than ${png.length - 1} bytes)`,
+  });
+  const left = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  expect(left).toEqual([]);
+  expect(await fetchFile(`${origin}/a.png`, media, png.length)).toMatchObject({ sizeBytes: png.length });
 });
 
 test("bytes that change later change no upload", async () => {
