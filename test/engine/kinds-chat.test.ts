@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { expect, test } from "vitest";
 import { ConnectionError } from "../../src/api/index.ts";
 import type { Reference } from "../../src/plan/plan.ts";
@@ -209,4 +210,61 @@ test("a bill that comes late is waited for; one that never comes is taken for al
   const silent = await openPaperShow({ says: () => "said" });
   Object.assign(silent.show.client, { job: async () => ({ costMicros: null }) });
   expect(await asked(silent)).toMatchObject({ status: "succeeded", cost: { micros: 5_000 } });
+});
+
+/** Everything that can become of one request. */
+const fates = {
+  good: () => '{"title": "T"}',
+  bad: () => "no JSON",
+  mute: () => "",
+  busy: () => raise(apiError(503, "UNAVAILABLE", { retryable: true })),
+  broken: () => raise(apiError(500, "INTERNAL", { retryable: true })),
+  proxy: () => raise(apiError(502, "UNKNOWN", {}, false)),
+  unsent: () => raise(new ConnectionError("down", { sent: false })),
+  lost: () => raise(new ConnectionError("cut", { sent: true })),
+  refused: () => raise(apiError(400, "INVALID_ARGUMENT")),
+  unfunded: () => raise(apiError(402, "INSUFFICIENT_BALANCE")),
+};
+
+function raise(error: Error): never {
+  throw error;
+}
+
+test("whatever becomes of each request, the question ends, every answer is on the books, and no other", async () => {
+  const names = Object.keys(fates) as (keyof typeof fates)[];
+  const sequences = fc.array(fc.constantFrom(...names), { maxLength: 12 });
+  const few = fc.integer({ min: 1, max: 3 });
+  await fc.assert(
+    fc.asyncProperty(sequences, few, fc.nat({ max: 2 }), async (sequence, attempts, repairs) => {
+      const left = [...sequence];
+      const happened: (keyof typeof fates)[] = [];
+      const world = await openPaperShow({
+        says: () => {
+          const fate = left.shift() ?? "good";
+          happened.push(fate);
+          return fates[fate]();
+        },
+      });
+      const policy = { attempts, maxCostMicros: 2_500, keep: true };
+      let result = await asked(world, chatStep({ schema: titled, repairs, policy }));
+      for (let times = 0; result.pause?.reason === "funds" && times < 20; times++) {
+        result = await during(world.clock, (await world.show.resume("x")).result());
+      }
+      expect(["succeeded", "failed"]).toContain(result.status);
+      const answers = happened.filter((fate) => fate === "good" || fate === "bad" || fate === "mute").length;
+      const unknown = happened.filter((fate) => fate === "lost" || fate === "proxy").length;
+      expect(world.paper.chats.size).toBe(answers);
+      expect(result.cost.micros).toBe(world.paper.chatChargedMicros);
+      const ledger = await world.journal.ledger("x");
+      expect(ledger.heldMicros).toBe(0);
+      const presumed = ledger.settledMicros - result.cost.micros;
+      expect(Number(result.report.presumed) * 1e6).toBeCloseTo(presumed);
+      expect(presumed).toBeLessThanOrEqual(unknown * 2_500);
+      expect(unknown === 0).toBe(presumed === 0);
+      // Each try costs no more than the maximum, but for the answer that used it up.
+      expect(result.cost.micros).toBeLessThanOrEqual(attempts * (2_500 + 1_000));
+      expect(result.status === "succeeded").toBe(happened.at(-1) === "good");
+    }),
+    { numRuns: 150 },
+  );
 });

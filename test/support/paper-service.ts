@@ -253,9 +253,11 @@ export function apiError(
   status: number,
   code: string,
   more: Partial<ConstructorParameters<typeof ApiError>[0]> = {},
+  /** False: a proxy said it, not the service. */
+  envelope = true,
 ): ApiError {
   const none = { retryable: false, retryAfterMs: null, param: null, details: null, replacedBy: null, billing: null };
-  const context = { method: "POST", path: "/models/x", status, envelope: true, traceId: null };
+  const context = { method: "POST", path: "/models/x", status, envelope, traceId: null };
   return new ApiError({ code, message: `refused on paper (${status})`, ...none, ...more }, context);
 }
 
