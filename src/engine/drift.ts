@@ -60,13 +60,35 @@ export async function remakeOf(state: RunState, { plan, roots, ...own }: Wanted,
   return {
     runId: state.runId,
     stale,
-    problems: quote.problems,
+    problems: [...quote.problems, ...groupProblems(state, plan, quote.prices)],
     prices: quote.prices,
     totalMicros: quote.totalMicros,
     committedMicros: committedMicros(state),
     budgetMicros: state.budgetMicros,
     seenThroughFirst: stale.filter((path) => state.steps[path] !== undefined && !isQuiet(state.steps[path])),
   };
+}
+
+/** What a part of the plan may cost counts what it cost already. */
+function groupProblems(state: RunState, plan: Plan, prices: readonly StepPrice[]): readonly Problem[] {
+  return Object.entries(plan.groups ?? {}).flatMap(([prefix, { maxCostMicros }]): readonly Problem[] => {
+    const within = prices.filter(({ step }) => step.startsWith(`${prefix}/`));
+    const price = within.reduce((sum, { costMicros, maxCostMicros: most }) => sum + (costMicros ?? most ?? 0), 0);
+    const spent = committedWithin(state, prefix);
+    if (price === 0 || spent + price <= maxCostMicros) return [];
+    const message = `may cost ${formatUsd(maxCostMicros)} USD, of which ${formatUsd(spent)} are spent or reserved; making its steps again takes ${formatUsd(price)} more. Raise its maxCost and take the change up`;
+    return [{ code: "over-max-cost", step: prefix, field: null, message }];
+  });
+}
+
+function committedWithin({ steps }: RunState, prefix: string): number {
+  let sum = 0;
+  for (const { path, attempts, chats } of Object.values(steps)) {
+    if (!path.startsWith(`${prefix}/`)) continue;
+    for (const { money, holdMicros, costMicros } of attempts) sum += money === "held" ? holdMicros : (costMicros ?? 0);
+    for (const { costMicros, holdMicros } of chats) sum += costMicros ?? holdMicros;
+  }
+  return sum;
 }
 
 /** Compares a run with its code. */

@@ -1,7 +1,7 @@
 import { createHash, hash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
-import { resolve } from "node:path";
+import { normalize, resolve, sep } from "node:path";
 import { fileTypeFromFile } from "file-type";
 import type { FileFacts } from "../plan/plan.ts";
 import { fetchFile } from "./fetch-file.ts";
@@ -28,10 +28,15 @@ export async function measureFiles(
   const sources = new Map(files.map((file) => [file.path, file]));
   const measured = [...sources.values()].map(async (source) => {
     const found = await measure(source, media);
-    const before = kept.find(({ path, from }) => path === resolve(source.path) || from === originOf(source.path));
+    const before = kept.find((facts) => isOf(source.path, facts));
     return [source.path, "error" in found ? (before ?? found) : found] as const;
   });
   return new Map(await Promise.all(measured));
+}
+
+/** Whether these are the facts of that file; a relative path may have been said in another folder. */
+function isOf(given: string, { path, from }: FileFacts): boolean {
+  return path === resolve(given) || path.endsWith(`${sep}${normalize(given)}`) || from === originOf(given);
 }
 
 async function measure({ path, bytes }: Source, media: MediaStore): Promise<Measured> {

@@ -61,8 +61,8 @@ export async function revise(state: RunState, how: ResumeOptions, planner: Plann
   const remake = await remakeOf(state, { plan, roots, maxUnquotedMicros }, planner);
   if (remake.problems.length > 0) throw new PlanProblemsError(remake.problems);
   checkBudget(state, remake, usdOption("budget", how.budget));
-  checkResolved(state, remake.stale);
   const touched = [...remake.stale, ...(replanned?.diff.removed ?? [])];
+  checkResolved(state, touched);
   const renamed = replanned?.diff.renamed.map(({ from }) => from) ?? [];
   return {
     kind: "remake",
@@ -128,9 +128,10 @@ function checkGoesOn(state: RunState, plan: Plan, roots: Roots): void {
   throw new InvalidOptionError("rerun", why, `showrunner resume ${state.runId} --rerun ${stop.path}`);
 }
 
-function checkResolved(state: RunState, stale: readonly string[]): void {
-  const path = stale.find((one) => state.steps[one]?.status === "unresolved");
-  if (path !== undefined) throw new InvalidOptionError("rerun", unresolved(state, path));
+function checkResolved(state: RunState, touched: readonly string[]): void {
+  const path = touched.find((one) => state.steps[one]?.status === "unresolved");
+  if (path === undefined) return;
+  throw new InvalidOptionError("resume", unresolved(state, path), `showrunner adopt ${state.runId} ${path}`);
 }
 
 function unresolved(state: RunState, path: string): string {

@@ -1,7 +1,10 @@
+import { rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../recipes/models.ts";
-import { failed } from "../../src/define/index.ts";
+import { failed, file } from "../../src/define/index.ts";
+import { placeholder } from "../../src/engine/placeholders.ts";
 import { type OverBudgetError, type PlanProblemsError, pipeline, type RunReport } from "../../src/index.ts";
 import { fold } from "../../src/journal/fold.ts";
 import { during, openPaperShow, type PaperShow } from "../support/paper-show.ts";
@@ -96,6 +99,33 @@ describe("drift", () => {
     const drift = await during(clock, show.drift("x", gated(false)));
     expect(drift.changed.map(({ path, fields }) => [path, fields[0]?.field])).toEqual([["b", "when"]]);
     expect(drift.stale).toEqual(["b"]);
+  });
+});
+
+describe("a file that was uploaded", () => {
+  const sent = pipeline("sent", {
+    input: z.object({ picture: file("image") }),
+    build: ({ input, job, upload }) => ({
+      made: job("made", models.image, { prompt: "from it", images: [upload("picture", input.picture)] }),
+    }),
+  });
+
+  test("is compared by its bytes; one that is not there any more is what it was", async () => {
+    const world = await openPaperShow();
+    const { show, clock, outDir } = world;
+    const picture = join(outDir, "..", "picture.png");
+    await writeFile(picture, placeholder("image", { durationMs: 0 })!);
+    const run = await during(clock, show.run(sent, { picture }, { id: "x", outDir }));
+    expect((await during(clock, run.result())).status).toBe("succeeded");
+    expect((await during(clock, show.drift("x", sent))).isSame).toBe(true);
+    await rm(picture);
+    expect((await during(clock, show.drift("x", sent))).isSame).toBe(true);
+    await writeFile(picture, Buffer.concat([placeholder("image", { durationMs: 0 })!, Buffer.from("more")]));
+    const drift = await during(clock, show.drift("x", sent));
+    expect(drift.changed.map(({ path, fields }) => [path, fields[0]?.field])).toEqual([["picture", "file"]]);
+    expect(drift.stale).toEqual(["picture", "made"]);
+    const done = await during(clock, show.resume("x", { pipeline: sent, acceptChanges: true }));
+    expect(await during(clock, done.result())).toMatchObject({ status: "succeeded", cost: { usd: "0.20" } });
   });
 });
 

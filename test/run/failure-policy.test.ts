@@ -135,6 +135,27 @@ describe("quorum", () => {
     expect(statuses(run)).toEqual({ faces: "partial", collage: "succeeded" });
   });
 
+  test("counts what it waits for where it lists nothing", () => {
+    const of = (quorum: number) => {
+      const steps = ["a", "b", "c"].map((path) => job(path));
+      const last = job("last", {}, { after: ["a", "b", "c"], onFailure: { quorum } });
+      const run = new PaperRun({ plan: planOf([...steps, last]), fates: { b: ["failed"] } });
+      run.run();
+      return [statuses(run).last, run.state.steps.last!.reason];
+    };
+    expect(of(2)).toEqual(["succeeded", null]);
+    expect(of(3)).toEqual(["skipped", "needs 3 results and has 2: b was failed"]);
+  });
+
+  test("a text is not made of some of its pieces", () => {
+    const steps = [job("a"), job("b")];
+    const text = { $text: ["a picture of ", ref("a"), " and ", ref("b")] };
+    const last = job("last", { about: text, images: [ref("a"), ref("b")] }, { onFailure: { quorum: 1 } });
+    const run = new PaperRun({ plan: planOf([...steps, last]), fates: { b: ["failed"] } });
+    run.run();
+    expect(statuses(run).last).toBe("skipped");
+  });
+
   test("of the pipeline: the run has succeeded once so many returned results are there", () => {
     const returns = { clips: ["a", "b", "c"].map((path) => ref(path)) };
     const of = (quorum: number) => {
