@@ -739,6 +739,18 @@ describe("an included pipeline", () => {
   });
 });
 
+test("a chain keeps the result before in a list", () => {
+  const tried = planned(({ job }) => {
+    let before: Media<"image">[] = [];
+    for (const [index, prompt] of ["a", "b", "c"].entries()) {
+      const earlier = before.length === 0 ? {} : { images: before };
+      before = [job(`place-${index}`, models.image, { prompt, ...earlier })];
+    }
+    return { last: before as Handle[] };
+  });
+  expect(tried.plan!.steps.map(({ needs }) => needs)).toEqual([[], ["place-0"], ["place-1"]]);
+});
+
 test("a job of a model that does not exist is a problem, not a crash", () => {
   const { told } = planned(({ job }) => ({ a: job("a", undefined as never as string, picture) }));
   expect(told).toEqual(["unknown-model a model"]);
