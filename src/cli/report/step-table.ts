@@ -1,7 +1,10 @@
 import type { RunReport } from "../../index.ts";
 import { duration } from "../text/duration.ts";
-import { visible } from "../text/escape.ts";
+import { shorten, visible } from "../text/escape.ts";
 import { type Column, table } from "../text/table.ts";
+
+/** Characters of what a chat or a task yielded. */
+const LONGEST_VALUE = 60;
 
 type Step = RunReport["steps"][number];
 
@@ -27,7 +30,9 @@ function time(step: Step): string {
 function result(step: Step): string {
   const outputs = step.outputs.map((output) => output.file ?? output.voice_id ?? output.asset_id ?? output.status);
   if (outputs.length > 0) return visible(outputs.join(", "));
-  return visible(step.reason ?? "");
+  if (step.reason !== null) return visible(step.reason);
+  if (step.chosen !== null) return `output ${step.chosen.index} of ${visible(step.chosen.step)}`;
+  return step.value === null ? "" : shorten(visible(JSON.stringify(step.value)), LONGEST_VALUE);
 }
 
 /** The steps of a run with job, cost, time and result. */
