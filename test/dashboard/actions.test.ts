@@ -159,6 +159,9 @@ test("a step is made again after its price was shown", async () => {
   await run.result();
   const before = (await served.show.show("again")).cost;
   await seen.go("/runs/again?step=still");
+  await page.getByText("Why was it made?").click();
+  await page.locator(".why p").filter({ hasText: "still" }).waitFor();
+  expect(await violations(page)).toEqual([]);
   await page.getByRole("button", { name: "Make again…" }).click();
   await dialog().getByText("1 step to make").waitFor();
   await dialog().getByRole("button", { name: "Make again", exact: true }).click();

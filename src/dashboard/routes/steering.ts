@@ -6,7 +6,7 @@ import { notFound } from "../http/refusal.ts";
 import type { Call, Route } from "../http/route.ts";
 import { cut } from "../views/cut.ts";
 import { plannedView } from "../views/step-view.ts";
-import type { CandidateView, OfferedView, PlanView } from "../views/wire.ts";
+import type { CandidateView, OfferedView, PlanView, WhyView } from "../views/wire.ts";
 import { codeOf, neededCode, outlookOf } from "./outlook.ts";
 
 /** What can be done to runs. */
@@ -58,6 +58,12 @@ export function steeringRoutes(context: DashboardContext): readonly Route[] {
     return found.map(({ jobId, status, createdAt }) => ({ jobId, status: String(status), createdAt }));
   };
 
+  const why = async ({ params, query }: Call): Promise<WhyView> => {
+    await cache.get(params.run!);
+    const told = await context.show.explain(params.run!, query.get("step") ?? "");
+    return { why: cut(told.why, 1000), nearest: told.nearest?.runId ?? null };
+  };
+
   const adopt = async ({ params, json }: Call) => {
     const body = await json();
     await context.show.adopt(params.run!, textField(body, "step"), optionalText(body, "jobId", 200) ?? null);
@@ -98,6 +104,7 @@ export function steeringRoutes(context: DashboardContext): readonly Route[] {
     { method: "POST", path: "/api/runs/:run/approve", handle: (call) => decide(call, true) },
     { method: "POST", path: "/api/runs/:run/reject", handle: (call) => decide(call, false) },
     { method: "GET", path: "/api/runs/:run/candidates", handle: candidates },
+    { method: "GET", path: "/api/runs/:run/why", handle: why },
     { method: "POST", path: "/api/runs/:run/adopt", handle: adopt },
     { method: "GET", path: "/api/pipelines", handle: offered },
     { method: "POST", path: "/api/plan", handle: plan },

@@ -278,6 +278,13 @@ export interface CandidateView {
   readonly createdAt: string | null;
 }
 
+/** Why a step was made, or taken over from an earlier run. */
+export interface WhyView {
+  readonly why: string;
+  /** The run with the step that is most like it; null when there is none. */
+  readonly nearest: string | null;
+}
+
 /** How the code differs from the run's plan. */
 export interface DriftView {
   readonly changed: readonly { readonly step: string; readonly fields: readonly string[] }[];

@@ -1,13 +1,15 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
-import type { AttemptView, StepDetail, StepView } from "../../views/wire.ts";
+import type { AttemptView, StepDetail, StepView, WhyView } from "../../views/wire.ts";
 import { measured } from "../graph/node.tsx";
 import { get, runPath } from "../state/api.ts";
+import { runHref } from "../state/router.ts";
 import type { RunModel } from "../state/run-store.ts";
 import { Fact } from "../ui/bits.tsx";
 import { Data } from "../ui/data.tsx";
 import { clockTime, span, usd } from "../ui/format.ts";
 import { useLoaded, useNow } from "../ui/hooks.ts";
+import { Link } from "../ui/link.tsx";
 import { Player } from "../ui/media.tsx";
 import { Panel } from "../ui/panel.tsx";
 import { Pill, phaseTone, phaseWord } from "../ui/status.tsx";
@@ -66,6 +68,7 @@ export function StepPanel({ runId, step, model, onOpen, onClose }: Props) {
           </button>
         </p>
       )}
+      {step.model !== null && step.finishedAt !== null && <Why key={step.path} runId={runId} step={step.path} />}
       {isRemaking && <ResumeDialog head={model.head} rerun={[step.path]} onClose={() => setRemaking(false)} />}
       {detail.state === "ready" && <Details detail={detail.value} onOpen={onOpen} />}
       {detail.state === "failed" && <p class="note bad">{detail.error.message}</p>}
@@ -87,6 +90,36 @@ const kindWords: Readonly<Record<string, string>> = {
   expand: "expansion",
   task: "local task",
 };
+
+/** Asked for only when somebody wants to know: earlier runs are compared for it. */
+function Why({ runId, step }: { readonly runId: string; readonly step: string }) {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <details class="why" onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>Why was it made?</summary>
+      {isOpen && <Because runId={runId} step={step} />}
+    </details>
+  );
+}
+
+function Because({ runId, step }: { readonly runId: string; readonly step: string }) {
+  const query = `${runPath(runId)}/why?step=${encodeURIComponent(step)}`;
+  const told = useLoaded((signal) => get<WhyView>(query, signal), [query]);
+  if (told.state === "loading") return <p class="quiet">Comparing with earlier runs…</p>;
+  if (told.state === "failed") return <p class="note bad">{told.error.message}</p>;
+  const { why, nearest } = told.value;
+  return (
+    <p>
+      {why}
+      {nearest !== null && (
+        <>
+          {" "}
+          Most like it: <Link href={runHref(nearest)}>{nearest}</Link>
+        </>
+      )}
+    </p>
+  );
+}
 
 function StepFacts({ step }: { readonly step: StepView }) {
   const isMoving = step.startedAt !== null && step.finishedAt === null && step.status === "running";
