@@ -100,6 +100,8 @@ function take(run: PaperRun, what: Change): void {
 function alter(run: PaperRun, what: Change): void {
   const { state } = run;
   const paths = Object.keys(state.steps).filter((path) => state.planned.plan.steps.some((step) => step.path === path));
+  // Every step may have been dropped by now.
+  if (paths.length === 0) return;
   const at = (index: number) => paths[index % paths.length]!;
   if (what.type === "rerun") {
     const named = what.steps.map(at).filter((path) => isStepFinal(state.steps[path]!.status));
