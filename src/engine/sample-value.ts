@@ -4,6 +4,7 @@ import type { Json } from "../plan/plan.ts";
 const TEXT =
   "A quiet harbour at dawn: fishing boats rock on the water, gulls circle above the masts, and a long golden light falls over wet stones.";
 const MAX_DEPTH = 20;
+const ENDLESS = 5;
 
 type Schema = { readonly [keyword: string]: Json };
 
@@ -47,14 +48,40 @@ function sample(given: Json, root: Json, depth: number): Json {
     case "null":
       return null;
     default:
-      return TEXT.slice(0, Number(schema.maxLength ?? TEXT.length));
+      return sampleText(schema);
   }
 }
 
-function sampleNumber({ minimum, exclusiveMinimum, maximum }: Schema): number {
-  if (typeof minimum === "number") return minimum;
-  if (typeof exclusiveMinimum === "number") return exclusiveMinimum + 1;
-  return typeof maximum === "number" ? Math.min(1, maximum) : 1;
+function sampleNumber({ minimum, exclusiveMinimum, maximum, exclusiveMaximum, multipleOf }: Schema): number {
+  const [least, above, most, below] = [minimum, exclusiveMinimum, maximum, exclusiveMaximum].map((bound, index) =>
+    // Whole numbers are bounded by what a double can hold, which says nothing.
+    typeof bound === "number" && Math.abs(bound) < Number.MAX_SAFE_INTEGER ? bound : index < 2 ? -Infinity : Infinity,
+  ) as [number, number, number, number];
+  const step = typeof multipleOf === "number" ? multipleOf : 1;
+  const low = Math.max(least, above);
+  const high = Math.min(most, below);
+  if (low === -Infinity) return Math.min(step, most, below - step);
+  const next = Math.ceil(low / step) * step;
+  const found = next > above ? next : next + step;
+  // Too narrow for a step: somewhere between.
+  return found <= most && found < below ? found : Math.max(least, (low + high) / 2);
+}
+
+const FORMATS: { readonly [format: string]: string } = {
+  uri: "https://example.com/picture",
+  email: "someone@example.com",
+  uuid: "123e4567-e89b-42d3-a456-426614174000",
+  date: "2030-01-01",
+  "date-time": "2030-01-01T12:00:00Z",
+  time: "12:00:00Z",
+};
+
+function sampleText({ format, minLength, maxLength }: Schema): string {
+  const known = typeof format === "string" ? FORMATS[format] : undefined;
+  if (known !== undefined) return known;
+  const least = typeof minLength === "number" ? Math.min(minLength, 100_000) : 0;
+  const most = typeof maxLength === "number" ? maxLength : Math.max(TEXT.length, least);
+  return TEXT.repeat(Math.max(1, Math.ceil(least / TEXT.length))).slice(0, most);
 }
 
 function sampleObject(schema: Schema, root: Json, depth: number): Json {
@@ -63,7 +90,10 @@ function sampleObject(schema: Schema, root: Json, depth: number): Json {
 }
 
 function sampleList(schema: Schema, root: Json, depth: number): Json {
-  const count = Math.min(100, Math.max(1, Number(schema.minItems ?? 1)));
+  const least = typeof schema.minItems === "number" ? schema.minItems : 0;
+  const most = typeof schema.maxItems === "number" ? schema.maxItems : 100;
+  // A shape within itself ends somewhere.
+  const count = Math.min(most, 100, Math.max(least, depth > ENDLESS ? 0 : 1));
   return Array.from({ length: count }, (_, index) => sample(within(schema, index, root), root, depth + 1));
 }
 

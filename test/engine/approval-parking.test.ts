@@ -1,8 +1,10 @@
+import { rm } from "node:fs/promises";
 import fc from "fast-check";
-import { expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { createMemoryJournal, type JournalStore, openShowrunner, type RunResult } from "../../src/index.ts";
 import type { Reference } from "../../src/plan/plan.ts";
 import { builtInCatalog } from "../support/built-in-catalog.ts";
+import { fastFolder } from "../support/fast-folder.ts";
 import { PaperService } from "../support/paper-service.ts";
 import { during } from "../support/paper-show.ts";
 import { SimulatedClock } from "../support/simulated-clock.ts";
@@ -74,7 +76,11 @@ async function explore(schedule: Schedule): Promise<Outcome> {
   return { calls, accepted, first, waiting, last, left };
 }
 
-const mediaDir = `${process.env.TMPDIR ?? "/tmp"}/approval-parking-${process.pid}`;
+let mediaDir: string;
+beforeAll(async () => {
+  mediaDir = await fastFolder("approval-parking-");
+});
+afterAll(() => rm(mediaDir, { recursive: true, force: true }));
 
 async function write(
   other: Awaited<ReturnType<typeof openShowrunner>>,
