@@ -11,8 +11,8 @@ export type ReusableStep = JobStep | ChatStep | TaskStep;
 export interface Asked {
   readonly asks: Json;
   readonly fingerprint: string;
-  /** False while a copy of what it takes in is still on its way: then an asset stands for itself, for want of its hash. */
-  readonly settled: boolean;
+  /** Outputs that it takes in and whose copies are still on their way: they stand for themselves, for want of a hash. */
+  readonly pending: readonly { readonly step: string; readonly index: number }[];
 }
 
 export function isReusable(plan: PlanStep): plan is ReusableStep {
@@ -31,16 +31,17 @@ export function askedNow(state: RunState, plan: ReusableStep): Asked | null {
 /** What a step asks for with a resolved input. Two runs that ask for the same have the same fingerprint. */
 export function asked(state: RunState, plan: ReusableStep, input: Json): Asked {
   const contentOf = new Map<string, string>();
-  let settled = true;
+  const pending: { readonly step: string; readonly index: number }[] = [];
   for (const ref of referencesOf(plan.input)) {
     for (const { step, output } of referenced(state, ref)) {
       if (output.assetId === null) continue;
       if (output.copy !== null) contentOf.set(output.assetId, output.copy.sha256);
-      else if (output.phase === "available" && isKept(state.planned.plan, step)) settled = false;
+      else if (output.phase === "available" && isKept(state.planned.plan, step))
+        pending.push({ step, index: output.index });
     }
   }
   const asks = { ...what(state, plan), input: byContent(input, contentOf) };
-  return { asks, fingerprint: fingerprint(asks), settled };
+  return { asks, fingerprint: fingerprint(asks), pending };
 }
 
 function what(state: RunState, plan: ReusableStep): { readonly [key: string]: Json } {

@@ -39,6 +39,6 @@ function note(state: RunState, path: string, last: boolean): readonly MadeStep[]
   const plan = stepNamed(state.planned.plan, path);
   if (plan === undefined || !isReusable(plan) || state.steps[path]?.status !== "succeeded") return [];
   const now = askedNow(state, plan);
-  if (now === null || (!now.settled && !last)) return [];
+  if (now === null || (now.pending.length > 0 && !last)) return [];
   return [{ step: path, fingerprint: now.fingerprint, model: plan.kind === "task" ? null : plan.model }];
 }

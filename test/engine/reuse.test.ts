@@ -4,6 +4,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../recipes/models.ts";
+import { DownloadError } from "../../src/api/index.ts";
 import { placeholder } from "../../src/engine/placeholders.ts";
 import { type Pipeline, pipeline, type RunOptions, type RunResult } from "../../src/index.ts";
 import { builtInCatalog } from "../support/built-in-catalog.ts";
@@ -316,4 +317,31 @@ test.each(["expired", "not_found"])("an asset that the service calls %s goes bac
   expect(result.report.steps.slice(0, 2).map(({ status }) => status)).toEqual(["succeeded", "succeeded"]);
   const [a] = result.report.steps;
   expect(a).toMatchObject({ reused_from: { run: "one" }, outputs: [{ status: "EXPIRED" }] });
+});
+
+test("a copy that does not come holds nobody up: what takes in its original is then made", async () => {
+  const world = await openPaperShow();
+  await run(world, chain, {}, { id: "one" });
+  let fails = true;
+  const { client } = world.show;
+  const download = client.download.bind(client);
+  Object.assign(client, {
+    download: async (...args: Parameters<typeof download>) => {
+      if (fails) throw new DownloadError("refused on paper", { reason: "refused", status: 403 });
+      return download(...args);
+    },
+  });
+  const handle = await during(
+    world.clock,
+    world.show.run(chain, { a: "new" }, { id: "two", reuse: true, outDir: world.outDir }),
+  );
+  const result = handle.result();
+  for (let left = 200; left > 0 && world.paper.jobs.size < 7; left--) {
+    await new Promise((resolve) => setImmediate(resolve));
+    if (world.clock.pendingTimers > 0) await world.clock.advance(250);
+  }
+  expect(world.paper.jobs.size).toBe(7);
+  fails = false;
+  expect((await during(world.clock, result)).status).toBe("succeeded");
+  expect(await reusedSteps(world, "two")).toEqual(["c"]);
 });
