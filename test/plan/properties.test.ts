@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { type Builder, type Handle, text, type ValueHandle } from "../../src/define/index.ts";
+import { diffPlans } from "../../src/plan/index.ts";
 import type { Json, Plan, PlanStep } from "../../src/plan/plan.ts";
 import { expanded, planned } from "./support/planned.ts";
 
@@ -148,7 +149,21 @@ describe("over steps of every kind", () => {
     );
   });
 
-  test("how a step is run, and its name, are no part of what it asks for", () => {
+  test("a diff names exactly the steps that ask for something else", () => {
+    fc.assert(
+      fc.property(anySaids, fc.nat(), fc.stringMatching(/^[a-z]{1,8}$/), (all, at, words) => {
+        const before = planOf(all);
+        const after = planOf(all.map((said, index) => (index === at % all.length ? { ...said, words } : said)));
+        expect(diffPlans(before, before)).toMatchObject({ changed: [], added: [], removed: [], stale: [] });
+        const was = new Map(before.steps.map(({ path, fingerprint }) => [path, fingerprint]));
+        const others = after.steps.filter(({ path, fingerprint }) => was.get(path) !== fingerprint);
+        expect(diffPlans(before, after).changed.map(({ path }) => path)).toEqual(others.map(({ path }) => path));
+      }),
+      { numRuns: runs },
+    );
+  });
+
+  test("how a step is run is no part of what it asks for", () => {
     fc.assert(
       fc.property(anySaids, (all) => {
         const again = all.map((said) => ({ ...said, attempts: (said.attempts % 3) + 1 }));
