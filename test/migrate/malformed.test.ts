@@ -312,6 +312,6 @@ test("no document whatsoever makes it throw, and every problem says something", 
         expect(line).toBeGreaterThan(0);
       }
     }),
-    { numRuns: 400 },
+    { ...(process.env.SHOWRUNNER_TEST_RUNS === undefined && { seed: 20_261_121 }), numRuns: 400 },
   );
 });

@@ -179,6 +179,17 @@ describe("media", () => {
     expect(JSON.stringify(migration.report) + migration.source).not.toContain("s3cr3t");
   });
 
+  test("a record of an upload among the bodies names the file to supply, and says its kind", () => {
+    const { migration, steps, field } = migrateBodies([
+      { name: "Face of Ada.png", type: "image", reserved_asset_id: id(1) },
+      { type: "video", start_keyframe_id: id(1), generated_video_inputs: film },
+    ]);
+    expect(migration.report.inputs).toMatchObject([{ name: "faceOfAda", is: "file", kind: "image" }]);
+    expect(steps["video-2"]).toMatchObject({ start_image: "<face-of-ada>" });
+    expect(migration.report.bodies[0]).toMatchObject({ status: "asset", makes: { count: 0 } });
+    expect(field("reserved_asset_id")?.why).toContain("an edge leads from here to body 2");
+  });
+
   test("an output of the wrong kind is a decision and a file to supply, not a broken plan", () => {
     const { field, steps } = migrateBodies([
       { type: "video", reserved_asset_id: id(1), generated_video_inputs: film },
