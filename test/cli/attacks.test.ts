@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { type CliEnd, cli, emptyFolder } from "./support/cli.ts";
 import { type ServiceProcess, startService } from "./support/service.ts";
 
@@ -21,6 +21,9 @@ function write(path: string, prompt: string): void {
     path,
     `import { pipeline } from "showrunner";
 import { z } from "zod";
+
+/** Many processes one after the other, on a machine that may be busy. */
+vi.setConfig({ testTimeout: 240_000, hookTimeout: 240_000 });
 export default pipeline("evil", {
   input: z.object({ long: z.string().default("") }),
   build({ job, approve }) {

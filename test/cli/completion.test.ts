@@ -1,8 +1,11 @@
 import { execFileSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { cli, emptyFolder } from "./support/cli.ts";
+
+/** Many processes one after the other, on a machine that may be busy. */
+vi.setConfig({ testTimeout: 240_000, hookTimeout: 240_000 });
 
 /** What a real bash offers for a line, after it has read the script. */
 async function offered(line: string, cwd = emptyFolder()): Promise<readonly string[]> {

@@ -1,6 +1,6 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { cli, emptyFolder } from "./support/cli.ts";
 import { type ServiceProcess, startService } from "./support/service.ts";
 
@@ -13,6 +13,9 @@ function pipelineFile(folder: string, name: string, motion: string): string {
     path,
     `import { pipeline } from "showrunner";
 import { z } from "zod";
+
+/** Many processes one after the other, on a machine that may be busy. */
+vi.setConfig({ testTimeout: 240_000, hookTimeout: 240_000 });
 export default pipeline("takes", {
   input: z.object({}),
   build({ job, approve, choose }) {

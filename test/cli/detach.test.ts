@@ -1,8 +1,11 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { cli, emptyFolder, root } from "./support/cli.ts";
 import { type ServiceProcess, startService } from "./support/service.ts";
+
+/** Many processes one after the other, on a machine that may be busy. */
+vi.setConfig({ testTimeout: 240_000, hookTimeout: 240_000 });
 
 const recipe = join(root, "recipes/image-to-video.ts");
 let service: ServiceProcess;

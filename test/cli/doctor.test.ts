@@ -2,9 +2,12 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { cli, emptyFolder } from "./support/cli.ts";
 import { type ServiceProcess, startService } from "./support/service.ts";
+
+/** Many processes one after the other, on a machine that may be busy. */
+vi.setConfig({ testTimeout: 240_000, hookTimeout: 240_000 });
 
 interface Finding {
   readonly check: string;

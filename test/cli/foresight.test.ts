@@ -1,9 +1,12 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { forecastLines } from "../../src/cli/report/forecast-lines.ts";
 import { cli, emptyFolder, root } from "./support/cli.ts";
 import { type ServiceProcess, startService } from "./support/service.ts";
+
+/** Many processes one after the other, on a machine that may be busy. */
+vi.setConfig({ testTimeout: 240_000, hookTimeout: 240_000 });
 
 const recipe = join(root, "recipes/image-to-video.ts");
 let service: ServiceProcess;
