@@ -22,7 +22,10 @@ export class BuilderClosedError extends ShowrunnerError {
   readonly code = "BUILDER_CLOSED";
 
   constructor(step: string) {
-    super(`step ${step} was added after build had returned; add every step within build, which may not be async`);
+    super(
+      `step ${step} was added after build had returned; add every step within build, which may not be async, ` +
+        "and within expand with the words that its function is given",
+    );
   }
 }
 

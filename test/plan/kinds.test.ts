@@ -623,6 +623,18 @@ describe("an expansion", () => {
     expect(of(async () => [])).toEqual(["build shots null"]);
   });
 
+  test("whose function uses the words of the build around it is told which ones to use", () => {
+    let outer: Builder<unknown> | null = null;
+    const tried = planned((b) => {
+      outer = b;
+      return { e: b.expand("e", story(b), () => outer!.job("x", models.image, picture), { maxSteps: 1 }) };
+    });
+    const made = expanded(tried, "e", {});
+    expect(made.ok || made.problems.map(({ message }) => message)).toEqual([
+      expect.stringContaining("within expand with the words that its function is given"),
+    ]);
+  });
+
   test("cannot use what waits for it: no circle can be written", () => {
     let later: Handle | undefined;
     const tried = planned((b) => {
