@@ -19,7 +19,6 @@ export default pipeline("storyboard-lines", {
       aspect_ratio: "16:9",
       images: [dawn],
     });
-    // To decide: model_slug: v2 chose a model by itself; video-1 is taken until you confirm it
     const crossing = job("crossing", models.video, {
       prompt: "The boat crosses the lake as the day passes",
       negative_prompt: "people",
@@ -30,7 +29,6 @@ export default pipeline("storyboard-lines", {
       aspect_ratio: "16:9",
       quality: "pro",
     });
-    // To decide: model_slug: v2 chose a model by itself; video-1 is taken until you confirm it
     const threeShots = job("three-shots", models.video, {
       multi_prompt: [
         {

@@ -88,11 +88,11 @@ function shot(
   return {
     entries: [["prompt", words], ...(ms === null ? [] : [["duration_ms", json(ms)] as const])],
     note: () => {
-      if (words.is === "json") job.carried([...place, "prompt"], "prompt", text, null);
+      if (words.is === "json") job.carried([...place, "prompt"], "prompt", text, null, `${field}.prompt`);
       else
         job.convert([...place, "prompt"], `${field}.prompt`, text, "what the flow fills in is input of the pipeline");
       if (ms === null) job.drop([...place, "duration_ms"], `a shot of ${job.view.id} has no length of its own`);
-      else job.carried([...place, "duration_ms"], "duration_ms", ms, why);
+      else job.carried([...place, "duration_ms"], "duration_ms", ms, why, `${field}.duration_ms`);
     },
   };
 }

@@ -89,11 +89,12 @@ export class Job {
     this.decide(path, fitted.why, fitted.choices, { to: this.to(field.name), newValue: shown(expression) });
   }
 
-  carried(path: JsonPath, field: string, value: Json, why: string | null): void {
+  /** `place` is where within the input it went, when that is not the field itself. */
+  carried(path: JsonPath, field: string, value: Json, why: string | null, place = field): void {
     const old = given(this.body, ...path) as Json;
     const isSame = JSON.stringify(old) === JSON.stringify(value);
-    if (!isSame) return this.convert(path, field, value, why ?? "as v3 takes it");
-    this.body.ledger.note(path, path.at(-1) === field ? "carried" : "renamed", { to: this.to(field), newValue: value });
+    if (!isSame) return this.convert(path, place, value, why ?? "as v3 takes it");
+    this.body.ledger.note(path, path.at(-1) === field ? "carried" : "renamed", { to: this.to(place), newValue: value });
   }
 
   convert(path: JsonPath, field: string, newValue: Json, why: string): void {

@@ -73,10 +73,15 @@ export class ModelChooser {
   }
 
   #candidates(need: Need): readonly ModelView[] {
-    return this.#views
-      .map((view) => ({ view, score: suits(view, need) }))
-      .filter((one): one is { view: ModelView; score: number } => one.score !== null)
-      .sort((a, b) => b.score - a.score || (a.view.id < b.view.id ? -1 : 1))
+    const found = this.#views.flatMap((view) => {
+      const suitability = suits(view, need);
+      return suitability === null ? [] : [{ view, ...suitability }];
+    });
+    // A model that asks for what the body does not give is a choice only where there is no better one.
+    const least = Math.min(...found.map(({ unmet }) => unmet));
+    return found
+      .filter(({ unmet }) => unmet === least)
+      .sort((a, b) => b.met - a.met || (a.view.id < b.view.id ? -1 : 1))
       .map(({ view }) => view);
   }
 }

@@ -36,8 +36,16 @@ export const TYPE_FACTS: Readonly<Record<V2Type, TypeFacts>> = {
   motion_control: { yields: "video", hint: /motion|control|transfer|animate/i, isCertain: false },
 };
 
-/** How well a model suits a need, higher is better; null when it is no candidate. */
-export function suits(view: ModelView, need: Need): number | null {
+/** How well a model suits a need. */
+export interface Suitability {
+  /** Fields of the body that it has a place for. */
+  readonly met: number;
+  /** Fields that it requires and the body does not give. */
+  readonly unmet: number;
+}
+
+/** Null for a model that is no candidate. */
+export function suits(view: ModelView, need: Need): Suitability | null {
   const { yields, hint } = TYPE_FACTS[need.type];
   if (!makes(view, need, yields)) return null;
   const { id, name, description } = view.model;
@@ -49,7 +57,7 @@ export function suits(view: ModelView, need: Need): number | null {
     const needsSource = field.takes.what !== "json" || (field.values === null && field.types.includes("string"));
     return field.isRequired && field.preset === undefined && needsSource && !met.has(field.name);
   });
-  return 4 * met.size - 6 * unmet.length;
+  return { met: met.size, unmet: unmet.length };
 }
 
 /** An enlarger of both pictures and films is listed under one of them. */

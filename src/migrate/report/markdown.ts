@@ -97,7 +97,9 @@ function price({ price: found, steps }: MigrationReport): string {
   const total = min === null ? "no total" : max === null ? `at least $${min}` : `$${max}`;
   const note = why === null ? "" : ` (${words(why)})`;
   const head = `Estimated by ${words(service)}: ${total} for ${steps.length} jobs${note}. ${CREDITS}`;
-  return found.steps.length === 0 ? head : `${head}\n\n${priceTable(found)}`;
+  const isOpen = found.steps.some(({ usd }) => usd === null);
+  const cap = isOpen ? "\n\nJobs that cannot be quoted run only under a cap: `--max-unquoted USD` for each." : "";
+  return found.steps.length === 0 ? head : `${head}\n\n${priceTable(found)}${cap}`;
 }
 
 function priceTable({ steps }: PriceReport): string {
