@@ -83,6 +83,8 @@ function settle(turn: Turn): void {
   const steps = turn.context.order.map(({ path }) => state.steps[path]!);
   if (steps.every((step) => isStepFinal(step.status))) return conclude(turn);
   if (turn.wakeAt !== null || state.status !== "running") return;
+  turn.stopWaiting();
+  if (turn.events.length > 0) return;
   const stuck = steps.find((step) => step.status === "unresolved");
   if (stuck !== undefined) {
     const { path, reason } = stuck;

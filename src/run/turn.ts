@@ -25,8 +25,8 @@ export class Turn implements Decision {
   #committedMicros: number;
   #reservedMicros = 0;
   readonly #reserved: { readonly path: string; readonly holdMicros: number }[] = [];
-  /** Something waits for money that may come free: nothing less urgent takes it. */
-  #isShort = false;
+  /** Something waits for money that may come free, and nothing less urgent takes it; refuses it for good. */
+  #refuse: (() => void) | null = null;
   readonly #groupMicros = new Map<string, number>();
 
   constructor(state: RunState, context: DecideContext) {
@@ -69,28 +69,27 @@ export class Turn implements Decision {
    * run at its own budget, fails the step at that of its group.
    */
   affords(step: StepState, holdMicros: number): boolean {
-    if (this.#isShort) return false;
+    if (this.#refuse !== null) return false;
     const group = this.#groupWithout(step.path, holdMicros);
     if (group !== null) {
       const surely = group.committed - this.#underWay(`${group.prefix}/`);
-      if (surely + holdMicros <= group.maxCostMicros) return this.#waits();
-      this.start(step);
-      this.finish(
-        step,
-        "failed",
-        `needs ${formatUsd(holdMicros)} USD; ${group.prefix} may cost ${formatUsd(group.maxCostMicros)} USD, of which ${formatUsd(group.committed)} are spent or reserved`,
-      );
-      return false;
+      const why = `needs ${formatUsd(holdMicros)} USD; ${group.prefix} may cost ${formatUsd(group.maxCostMicros)} USD, of which ${formatUsd(group.committed)} are spent or reserved`;
+      return this.#refusal(surely + holdMicros <= group.maxCostMicros, () => {
+        this.start(step);
+        this.finish(step, "failed", why);
+      });
     }
     if (!this.#hasRoom(step.path, holdMicros)) return false;
     const budget = this.state.budgetMicros;
     if (budget === null || this.#committedMicros + holdMicros <= budget) return true;
-    if (this.#committedMicros - this.#underWay("") + holdMicros <= budget) return this.#waits();
-    this.pause(
-      "budget",
-      `${step.path} needs ${formatUsd(holdMicros)} USD; ${formatUsd(this.#committedMicros)} of the budget of ${formatUsd(budget)} USD are spent or reserved.`,
-    );
-    return false;
+    const surely = this.#committedMicros - this.#underWay("");
+    const why = `${step.path} needs ${formatUsd(holdMicros)} USD; ${formatUsd(this.#committedMicros)} of the budget of ${formatUsd(budget)} USD are spent or reserved.`;
+    return this.#refusal(surely + holdMicros <= budget, () => this.pause("budget", why));
+  }
+
+  /** For when nothing is under way after all: what waits for money to come free is refused. */
+  stopWaiting(): void {
+    this.#refuse?.();
   }
 
   /** Counts a hold that was just decided. */
@@ -133,12 +132,13 @@ export class Turn implements Decision {
     for (const known of this.context.rooms ?? []) {
       const room = afterReserving(known, this.#reservedMicros);
       if (holdMicros <= room.roomMicros) continue;
-      if (this.#helpsToWait(room, holdMicros)) return this.#waits();
-      const pause = pauseFor(room, path, holdMicros);
-      if (pause !== null && this.mayBegin) this.events.push(pause);
-      if (pause !== null) this.mayBegin = false;
       if (room.limit === "later") this.wake(room.askAgainAt);
-      return false;
+      const pause = pauseFor(room, path, holdMicros);
+      return this.#refusal(this.#helpsToWait(room, holdMicros), () => {
+        if (pause === null || !this.mayBegin) return;
+        this.mayBegin = false;
+        this.events.push(pause);
+      });
     }
     return true;
   }
@@ -148,8 +148,10 @@ export class Turn implements Decision {
     return room.limit === "floor" && (this.#reservedMicros > 0 || isSubmitting(this.state));
   }
 
-  #waits(): false {
-    this.#isShort = true;
+  /** There is not enough: refused now, or only once waiting has not helped. */
+  #refusal(helpsToWait: boolean, refuse: () => void): false {
+    if (helpsToWait) this.#refuse = refuse;
+    else refuse();
     return false;
   }
 

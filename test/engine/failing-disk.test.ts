@@ -196,7 +196,7 @@ describe.each([
         await service.close();
       }
     },
-    120_000,
+    longMs,
   );
 });
 
