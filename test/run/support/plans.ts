@@ -8,10 +8,6 @@ export function ref(step: string, output: number | "all" | "chosen" = 0): Refere
   return { $ref: { step, as: "asset", output, kind: "image" } };
 }
 
-export function value(step: string, at?: readonly (string | number)[]): Reference {
-  return { $ref: { step, as: "value", output: 0, ...(at !== undefined && { at }) } };
-}
-
 export function needsOf(input: Json, after: readonly string[] = []): readonly string[] {
   return [...new Set([...referencesOf(input).map(({ step }) => step), ...after])].sort();
 }
