@@ -4,6 +4,9 @@ import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { type CliEnd, cli, emptyFolder } from "./support/cli.ts";
 import { type ServiceProcess, startService } from "./support/service.ts";
 
+/** Many processes one after the other, on a machine that may be busy. */
+vi.setConfig({ testTimeout: 240_000, hookTimeout: 240_000 });
+
 /** Clears the screen, sets the title, rings, reorders, hides, and looks like markup. */
 const evil = `\u001b[2J\u001b]0;owned\u0007\u009b31m\u202Etxt.exe\u2066 <script>alert(1)</script>\u0000\u0008\rfake`;
 /** Control characters and reordering marks that are no line break of ours. */
@@ -21,9 +24,6 @@ function write(path: string, prompt: string): void {
     path,
     `import { pipeline } from "showrunner";
 import { z } from "zod";
-
-/** Many processes one after the other, on a machine that may be busy. */
-vi.setConfig({ testTimeout: 240_000, hookTimeout: 240_000 });
 export default pipeline("evil", {
   input: z.object({ long: z.string().default("") }),
   build({ job, approve }) {
