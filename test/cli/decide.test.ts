@@ -4,6 +4,9 @@ import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { cli, emptyFolder } from "./support/cli.ts";
 import { type ServiceProcess, startService } from "./support/service.ts";
 
+/** Many processes one after the other, on a machine that may be busy. */
+vi.setConfig({ testTimeout: 240_000, hookTimeout: 240_000 });
+
 const esc = "\u001b";
 
 /** Three takes, one to be picked by a person, and a gate before the film. */
@@ -14,8 +17,6 @@ function pipelineFile(folder: string, name: string, motion: string): string {
     `import { pipeline } from "showrunner";
 import { z } from "zod";
 
-/** Many processes one after the other, on a machine that may be busy. */
-vi.setConfig({ testTimeout: 240_000, hookTimeout: 240_000 });
 export default pipeline("takes", {
   input: z.object({}),
   build({ job, approve, choose }) {
