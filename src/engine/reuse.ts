@@ -1,3 +1,4 @@
+import { utimes } from "node:fs/promises";
 import { ApiError, type Client, DownloadError } from "../api/index.ts";
 import type { OutputFacts, ReusedFrom, RunEvent, StoredCopy } from "../journal/events.ts";
 import { lastAttempt, lastChat, type OutputState, outputsOf, type RunState, type StepState } from "../journal/state.ts";
@@ -49,23 +50,16 @@ export class PastResults {
     this.#parts = parts;
   }
 
-  /** The newest result of the very same request that still exists; one of the same path first. */
-  async find(
-    wanted: Wanted,
-  ): Promise<{ readonly found: PastResult } | { readonly found: null; readonly why: Unusable | null }> {
-    const { store, account } = this.#parts;
-    const rows = await store.made({ account, fingerprint: wanted.fingerprint });
-    const isNamesake = (row: MadeRow) => (row.step === wanted.plan.path ? 0 : 1);
+  /** A result of the very same request that still exists: of the same path first, then the newest. */
+  async find(wanted: Wanted): Promise<Found> {
     let why: Unusable | null = null;
-    for (const row of rows.toSorted((a, b) => isNamesake(a) - isNamesake(b))) {
-      if (row.runId === wanted.runId) continue;
-      const made = await this.#madeBy(row);
-      if (made === null) continue;
+    for await (const made of this.#madeFor(wanted)) {
       const key = sourceKey(made.from);
       if (wanted.taken.has(key)) {
         why = "taken";
         continue;
       }
+      if (!made.isCurrent()) continue;
       wanted.taken.add(key);
       const outputs = await this.#living(made, wanted).catch((error: unknown) => {
         wanted.taken.delete(key);
@@ -76,6 +70,25 @@ export class PastResults {
       why ??= "gone";
     }
     return { found: null, why };
+  }
+
+  /** All that was made from this request, in larger and larger pages: mostly the first one does. */
+  async *#madeFor({ fingerprint, plan, runId }: Wanted): AsyncGenerator<Made, void, undefined> {
+    const { store, account } = this.#parts;
+    const states = new Map<string, RunState | null>();
+    for (let [limit, seen] = [FIRST_PAGE, 0]; ; limit *= 10) {
+      const rows = await store.made({ account, fingerprint }, limit);
+      const isNamesake = (row: MadeRow) => (row.step === plan.path ? 0 : 1);
+      for (const row of rows.slice(seen).sort((a, b) => isNamesake(a) - isNamesake(b))) {
+        if (row.runId === runId) continue;
+        const state = states.get(row.runId) ?? (await this.state(row.runId));
+        states.set(row.runId, state);
+        const made = state === null ? null : madeIn(state, row);
+        if (made !== null) yield made;
+      }
+      if (rows.length < limit) return;
+      seen = rows.length;
+    }
   }
 
   /** Made results that may be like what a step asks for: of the same path first, then of the same model. */
@@ -100,19 +113,6 @@ export class PastResults {
     return state;
   }
 
-  async #madeBy(row: MadeRow): Promise<Made | null> {
-    const state = await this.state(row.runId);
-    const step = state?.steps[row.step];
-    const plan = state === null ? undefined : stepNamed(state.planned.plan, row.step);
-    if (state === null || step === undefined || plan === undefined) return null;
-    if (step.status !== "succeeded" || !isReusable(plan)) return null;
-    // The list may be older than the run: the step may have been made again since.
-    if (askedNow(state, plan)?.fingerprint !== row.fingerprint) return null;
-    const outputs = outputsOf(step);
-    if (outputs.some(({ status, phase }) => status !== "COMPLETED" || phase === "failed")) return null;
-    return { from: originOf(state, step, plan), outputs, value: step.value ?? null };
-  }
-
   /** The outputs as they are to be had now; null when one is not to be had any more. */
   async #living({ from, outputs }: Made, wanted: Wanted): Promise<readonly PastOutput[] | null> {
     const found = await Promise.all(outputs.map((output) => this.#one(output, from, wanted)));
@@ -125,13 +125,22 @@ export class PastResults {
     if (facts.voiceId !== null) return { ...facts, copy: null };
     const copy = known !== null && (await media.has(known.sha256)) ? known : null;
     const isThere = facts.assetId !== null && phase !== "kept" && phase !== "expired" && now() < from.madeAt + ASSET_MS;
-    if (copy !== null) return { ...facts, assetId: isThere ? facts.assetId : null, copy };
+    if (copy !== null) {
+      if (wanted.verify) await this.#spare(copy.sha256);
+      return { ...facts, assetId: isThere ? facts.assetId : null, copy };
+    }
     if (!isThere || from.jobId === null) return null;
     // A copy that was lost is made anew when it comes to that, of the same bytes.
     if (!wanted.verify) return { ...facts, copy: known };
     const isKept = wanted.plan.kind === "job" && wanted.plan.policy.keep;
     const asked = isKept ? this.#copied(facts, from.jobId) : this.#seen(facts, from.jobId);
     return asked.catch(goneOrTrouble);
+  }
+
+  /** As young as new bytes, so that nobody collects them before the event that names them is written. */
+  async #spare(sha256: string): Promise<void> {
+    const at = new Date();
+    await utimes(this.#parts.media.path(sha256), at, at).catch(() => {});
   }
 
   async #seen(facts: OutputFacts, jobId: string): Promise<PastOutput | null> {
@@ -151,11 +160,26 @@ export class PastResults {
 }
 
 const REMEMBERED = 16;
+const FIRST_PAGE = 20;
+
+export type Found = { readonly found: PastResult } | { readonly found: null; readonly why: Unusable | null };
 
 interface Made {
   readonly from: ReusedFrom;
   readonly outputs: readonly OutputState[];
   readonly value: Json;
+  /** The list may be older than the run: the step may have been made again since, from something else. */
+  readonly isCurrent: () => boolean;
+}
+
+function madeIn(state: RunState, row: MadeRow): Made | null {
+  const step = state.steps[row.step];
+  const plan = stepNamed(state.planned.plan, row.step);
+  if (step?.status !== "succeeded" || plan === undefined || !isReusable(plan)) return null;
+  const outputs = outputsOf(step);
+  if (outputs.some(({ status, phase }) => status !== "COMPLETED" || phase === "failed")) return null;
+  const isCurrent = () => askedNow(state, plan)?.fingerprint === row.fingerprint;
+  return { from: originOf(state, step, plan), outputs, value: step.value ?? null, isCurrent };
 }
 
 /** A definite no of the service means that it is gone; what may pass is thrown, so that nothing is paid for a hiccup. */

@@ -345,3 +345,18 @@ test("a copy that does not come holds nobody up: what takes in its original is t
   expect((await during(world.clock, result)).status).toBe("succeeded");
   expect(await reusedSteps(world, "two")).toEqual(["c"]);
 });
+
+test("of many that were made from the same request each is taken once, however many there are", async () => {
+  const world = await openPaperShow();
+  const many = pipeline("many", {
+    input: z.object({ count: z.number() }),
+    build({ input, job }) {
+      const all = Array.from({ length: input.count }, (_, i) => job(`m${i}`, models.image, { prompt: "same" }));
+      return { first: all[0]! };
+    },
+  });
+  await run(world, many, { count: 60 }, { id: "one", concurrency: 100, manifests: false });
+  expect((await world.show.quote(many, { count: 63 }, { reuse: true })).totalMicros.max).toBe(300_000);
+  await run(world, many, { count: 63 }, { id: "two", reuse: true, concurrency: 100, manifests: false });
+  expect(world.paper.jobs.size).toBe(63);
+});
