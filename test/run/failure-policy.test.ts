@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { fold } from "../../src/journal/fold.ts";
 import { isRunFinal, isStepFinal } from "../../src/journal/state.ts";
 import { tables } from "../../src/lifecycle/index.ts";
@@ -7,6 +7,10 @@ import type { FailurePolicy } from "../../src/plan/plan.ts";
 import { type Fate, PaperRun, PRICE } from "./support/paper-run.ts";
 import { job, planOf, ref } from "./support/plans.ts";
 import { cycling, randomWorld } from "./support/random-world.ts";
+import { runs } from "./support/runs.ts";
+
+// A full check takes many more runs.
+vi.setConfig({ testTimeout: 600_000 });
 
 const statuses = (run: PaperRun) =>
   Object.fromEntries(Object.values(run.state.steps).map(({ path, status }) => [path, status]));
@@ -214,7 +218,7 @@ describe("any pipeline, with any failures, answered in any order", () => {
         }
         expect(run.state.spentMicros).toBe(paid);
       }),
-      { numRuns: 300 },
+      runs(300),
     );
   });
 
@@ -234,7 +238,7 @@ describe("any pipeline, with any failures, answered in any order", () => {
             known = true;
         }
       }),
-      { numRuns: 300 },
+      runs(300),
     );
   });
 
@@ -256,7 +260,7 @@ describe("any pipeline, with any failures, answered in any order", () => {
         }
         expect(fold(run.events)).toEqual(run.state);
       }),
-      { numRuns: 100 },
+      runs(100),
     );
   });
 });

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { fold } from "../../src/journal/fold.ts";
 import { isRunFinal, isStepFinal, type RunState } from "../../src/journal/state.ts";
 import { tables } from "../../src/lifecycle/index.ts";
@@ -9,6 +9,10 @@ import { isQuiet, leftOut, staleSteps } from "../../src/run/remake.ts";
 import { revisionEvents } from "../../src/run/revise.ts";
 import { PaperRun, type World } from "./support/paper-run.ts";
 import { cycling, randomWorld } from "./support/random-world.ts";
+import { runs } from "./support/runs.ts";
+
+// A full check takes many more runs.
+vi.setConfig({ testTimeout: 600_000 });
 
 /** What a person may do to a run, when it is over or after so many answers. */
 type Change = { readonly after: number | null } & (
@@ -171,7 +175,7 @@ describe("any run, changed in any way, again and again", () => {
         const keys = run.events.flatMap(({ event }) => (event.type === "job.submit.intended" ? [event.key] : []));
         expect(new Set(keys).size).toBe(keys.length);
       }),
-      { numRuns: 300 },
+      runs(300),
     );
   });
 
@@ -195,7 +199,7 @@ describe("any run, changed in any way, again and again", () => {
           else if (stale.has(path) && !isInner) expect(step.status).toBe("waiting");
         }
       }),
-      { numRuns: 200 },
+      runs(200),
     );
   });
 
@@ -222,7 +226,7 @@ describe("any run, changed in any way, again and again", () => {
         }
         expect(fold(run.events)).toEqual(run.state);
       }),
-      { numRuns: 100 },
+      runs(100),
     );
   });
 });
