@@ -126,6 +126,7 @@ export {
   type RunResult,
   type Showrunner,
 } from "./engine/showrunner.ts";
+export type { SpendingTotals } from "./engine/spending.ts";
 export type { RunUpdate } from "./engine/updates.ts";
 // What can go wrong.
 export { isShowrunnerError, ShowrunnerError } from "./errors.ts";

@@ -254,6 +254,10 @@ export class EmbeddedShowrunner implements Showrunner {
     return collectGarbage({ store: this.#store, media: this.#parts.media, now: this.#now }, options);
   }
 
+  spending() {
+    return this.#spending.totals();
+  }
+
   balance() {
     return this.client.balance();
   }

@@ -18,7 +18,7 @@ import { openMediaStore } from "./media-store.ts";
 import type { Quote } from "./quote.ts";
 import type { ReconcileOptions, ReconcileReport } from "./reconcile.ts";
 import type { ResultsOf } from "./results.ts";
-import { spendingLimits } from "./spending.ts";
+import { type SpendingTotals, spendingLimits } from "./spending.ts";
 import type { RunUpdate } from "./updates.ts";
 
 export interface OpenOptions extends ServiceOptions {
@@ -223,6 +223,8 @@ export interface Showrunner {
    * held stays; files placed in a run's own folder stay.
    */
   gc(options?: GcOptions): Promise<GcReport>;
+  /** What all runs of this account on this journal spent and reserved, with the limits that this Showrunner keeps to. */
+  spending(): Promise<SpendingTotals>;
   balance(): Promise<{ readonly balanceMicros: number; readonly currency: string }>;
   /** API requests sent since this Showrunner was opened. */
   requests(): { readonly total: number };

@@ -17,6 +17,13 @@ export interface SpendingLimits {
   readonly floorMicros: number | null;
 }
 
+/** What all runs of an account on one journal come to. */
+export interface SpendingTotals extends SpendingLimits {
+  readonly spentMicros: number;
+  /** Reserved for bills that are still to come. */
+  readonly heldMicros: number;
+}
+
 /** From options, else from the environment; throws `InvalidOptionError` for what is no amount. */
 export function spendingLimits(options: {
   readonly spendingCap?: string | undefined;
@@ -48,6 +55,12 @@ export class Spending {
   constructor(parts: SpendingParts) {
     this.#parts = parts;
     this.#wallet = new Wallet(parts);
+  }
+
+  async totals(): Promise<SpendingTotals> {
+    const { store, account, capMicros, floorMicros } = this.#parts;
+    const { settledMicros: spentMicros, heldMicros } = await store.accountLedger(account);
+    return { spentMicros, heldMicros, capMicros, floorMicros };
   }
 
   /** For one drive of one run. */

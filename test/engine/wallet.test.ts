@@ -220,6 +220,15 @@ describe("A floor under the wallet", () => {
   });
 });
 
+test("What all runs spent and reserve is told, with the limits that are kept to", async () => {
+  const { clock, open } = world(usd);
+  const show = await open({ spendingCap: "0.25", env: { SHOWRUNNER_WALLET_FLOOR: "0.5" } });
+  const limits = { capMicros: 250_000, floorMicros: 500_000 };
+  expect(await show.spending()).toEqual({ spentMicros: 0, heldMicros: 0, ...limits });
+  await during(clock, (await during(clock, show.run(pictures, { count: 3 }, { id: "x" }))).result());
+  expect(await show.spending()).toEqual({ spentMicros: 200_000, heldMicros: 0, ...limits });
+});
+
 test("An amount that is none is refused before anything is opened, wherever it was given", async () => {
   const { open } = world(usd);
   await expect(open({ walletFloor: "much" })).rejects.toMatchObject({ code: "INVALID_OPTION" });

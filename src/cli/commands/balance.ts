@@ -1,15 +1,23 @@
 import { type Context, type ServiceFlags, sayWhere, withShowrunner } from "../context.ts";
 import { ExitCode } from "../exit-code.ts";
+import { wireForm } from "../service/present.ts";
 import { dollars } from "../text/money.ts";
 
-/** `showrunner balance`: what is in the wallet. */
+/** `showrunner balance`: what is in the wallet, and what the runs of the journal spent of it and hold. */
 export async function balance(context: Context, flags: ServiceFlags & { readonly json?: boolean }): Promise<ExitCode> {
   const { talk } = context;
   return withShowrunner(flags, async (show) => {
     sayWhere(show, context);
-    const { balanceMicros, currency } = await show.balance();
-    if (flags.json) talk.printJson({ balance: dollars(balanceMicros).replace("$", ""), currency });
-    else talk.print(`${dollars(balanceMicros)} ${currency}`);
+    const [{ balanceMicros, currency }, journal] = await Promise.all([show.balance(), show.spending()]);
+    if (flags.json) {
+      talk.printJson(wireForm({ balance: dollars(balanceMicros).replace("$", ""), currency, journal }));
+      return ExitCode.done;
+    }
+    talk.print(`${dollars(balanceMicros)} ${currency}`);
+    const { spentMicros, heldMicros, capMicros, floorMicros } = journal;
+    const cap = capMicros === null ? "" : ` of a cap of ${dollars(capMicros)}`;
+    const floor = floorMicros === null ? "" : `; ${dollars(floorMicros)} must stay in the wallet`;
+    talk.say(`Runs of this journal: ${dollars(spentMicros)} spent, ${dollars(heldMicros)} reserved${cap}${floor}`);
     return ExitCode.done;
   });
 }

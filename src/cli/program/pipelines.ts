@@ -105,7 +105,7 @@ export function addLooking(program: Command, context: Context, finish: Finish): 
     .option("--dry-run", "only say what would go")
     .action(async (flags: object) => finish(await (await import("../commands/gc.ts")).gc(context, flags)));
   withService(program.command("balance"))
-    .description("show what is in the wallet")
+    .description("show what is in the wallet, and what the runs of the journal spent and reserved")
     .action(async (flags: object) => finish(await (await import("../commands/balance.ts")).balance(context, flags)));
   withService(program.command("doctor"))
     .description("check Node, settings, journal, room, service, clock and webhooks")
