@@ -1,9 +1,8 @@
-import canonicalize from "canonicalize";
 import type { Pipeline } from "../define/index.ts";
 import type { LocalFunction } from "../define/local-function.ts";
 import type { RunState } from "../journal/state.ts";
-import { type Draft, diffPlans, draft, outerPaths, type PlanDiff, redraft } from "../plan/index.ts";
-import type { ExpandStep, Json, Plan, PlanStep, Problem, Reference } from "../plan/plan.ts";
+import { diffPlans, draft, outerPaths, type PlanDiff, redraft } from "../plan/index.ts";
+import type { ExpandStep, Plan, PlanStep, Problem, Reference } from "../plan/plan.ts";
 import { readiness } from "../run/resolve.ts";
 import type { Planner } from "./planner.ts";
 
@@ -27,37 +26,13 @@ type Functions = Map<string, LocalFunction>;
  */
 export async function planAgain(state: RunState, pipeline: Pipeline, planner: Planner): Promise<Replanning> {
   const { planned } = state;
-  const { drafted, problems } = draftAgain(pipeline, planned.input);
+  const drafted = redraft(pipeline, planned.input);
   const files = planned.plan.steps.flatMap((step) => (step.kind === "upload" ? [step.file] : []));
   const made = await planner.planDraft(drafted, planned.profile ?? null, files);
-  if (!made.ok) return { ok: false, problems: [...problems, ...made.problems] };
+  // What the input's schema asks for newly may be why.
+  if (!made.ok) return { ok: false, problems: [...draft(pipeline, planned.input).problems, ...made.problems] };
   const functions: Functions = new Map(drafted.functions);
   return grow(new Growing(state, made.plan, functions), planner);
-}
-
-/**
- * The journal has the input as it was parsed. It is parsed again for what the schema fills in newly, unless that makes
- * something else of what is there already: then it is taken as it is.
- */
-function draftAgain(
-  pipeline: Pipeline,
-  input: Json,
-): { readonly drafted: Draft; readonly problems: readonly Problem[] } {
-  const parsed = draft(pipeline, input);
-  const isKept = parsed.draft !== null && canonicalize(kept(parsed.draft.parsedInput, input)) === canonicalize(input);
-  if (parsed.draft !== null && isKept) return { drafted: parsed.draft, problems: [] };
-  return { drafted: redraft(pipeline, input), problems: parsed.problems };
-}
-
-/** The part of a record that another one has too. */
-function kept(value: Json, like: Json): Json {
-  if (!isRecord(value) || !isRecord(like)) return value;
-  const shared = Object.entries(value).filter(([key]) => Object.hasOwn(like, key));
-  return Object.fromEntries(shared.map(([key, item]) => [key, kept(item, like[key]!)]));
-}
-
-function isRecord(value: Json): value is { readonly [key: string]: Json } {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** Two plans that are compared, without what grows only once a value is known. */

@@ -2,6 +2,7 @@ import type { Draft } from "../define/draft.ts";
 import { fieldPath } from "../define/field-path.ts";
 import type { LocalFunction } from "../define/local-function.ts";
 import { type Pipeline, record } from "../define/pipeline.ts";
+import { fingerprint } from "./fingerprint.ts";
 import { kindOf } from "./kinds/index.ts";
 import type { DraftFile } from "./kinds/kind.ts";
 import { plainJson } from "./plain-json.ts";
@@ -23,15 +24,27 @@ export function draft(pipeline: Pipeline, input: unknown): Drafted {
 }
 
 /**
- * Records a pipeline again with the input that a journal has of it, to find its functions and its mistakes. Parsing is
- * not repeated; where `build` cannot do with JSON (dates, say), the input is parsed after all.
+ * Records a pipeline again with the input that a journal has of it. That one was parsed already: it is parsed once more
+ * only for what JSON cannot hold (dates, say) and for what the schema fills in newly.
  */
 export function redraft(pipeline: Pipeline, parsedInput: Json): Draft {
-  const again = { pipeline: pipeline.name, parsedInput };
-  const recorded = record(pipeline, parsedInput);
-  if (!recorded.problems.some(({ code }) => code === "build")) return { ...again, ...recorded };
   const parsed = parse(pipeline, parsedInput);
-  return { ...again, ...("problems" in parsed ? recorded : record(pipeline, parsed.value)) };
+  const input = "problems" in parsed ? parsedInput : asBefore(parsed.value, parsedInput);
+  return { pipeline: pipeline.name, parsedInput, ...record(pipeline, input) };
+}
+
+/** What parsing makes of a value, except where that is not what it was: a transform is not done twice. */
+function asBefore(now: unknown, before: Json): unknown {
+  if (fingerprint(plainJson(now)) === fingerprint(before)) return now;
+  if (!isRecord(now) || !isRecord(before)) return before;
+  const entries = Object.entries(now);
+  return Object.fromEntries(
+    entries.map(([key, value]) => [key, Object.hasOwn(before, key) ? asBefore(value, before[key] as Json) : value]),
+  );
+}
+
+function isRecord(value: unknown): value is { readonly [key: string]: unknown } {
+  return typeof value === "object" && value !== null && Object.getPrototypeOf(value) === Object.prototype;
 }
 
 /** Files that the draft uploads; whoever plans measures them. */

@@ -83,6 +83,24 @@ describe("drift", () => {
     });
   });
 
+  test("an input is compared as it was parsed once, with what the schema fills in newly", async () => {
+    const said = (more: object) =>
+      pipeline("said", {
+        input: z.object({ name: z.string().transform((name) => `${name}!`), on: z.coerce.date(), ...more }),
+        build: ({ input, job }) => ({
+          made: job("made", models.image, { prompt: [...Object.values(input)].map(dayOrText).join(" ") }),
+        }),
+      });
+    const dayOrText = (value: unknown) => (value instanceof Date ? value.toISOString() : value);
+    const { show, clock, outDir } = await openPaperShow();
+    const run = await during(clock, show.run(said({}), { name: "Ada", on: "2030-01-01" }, { id: "x", outDir }));
+    await during(clock, run.result());
+    expect((await during(clock, show.drift("x", said({})))).isSame).toBe(true);
+    const more = { size: z.string().default("large") };
+    const [change] = (await during(clock, show.drift("x", said(more)))).changed;
+    expect(change?.path).toBe("made");
+  });
+
   test("a changed condition makes the step stale", async () => {
     const gated = (when: boolean) =>
       pipeline("gated", {
