@@ -55,9 +55,9 @@ describe("decisions of a person, on the command line", () => {
     }[];
     expect(waiting).toMatchObject({ step: "best", choose: true });
     expect(waiting?.shows.map(({ pick, path }) => [pick, existsSync(path)])).toEqual([
-      [0, true],
       [1, true],
       [2, true],
+      [3, true],
     ]);
     expect(stderr).not.toContain(esc);
     expect(stderr).toContain("Which quay? \\u001b[2J");
@@ -66,8 +66,10 @@ describe("decisions of a person, on the command line", () => {
 
   test.each([
     [["approve", "t", "best"], "best asks for a choice"],
-    [["approve", "t", "best", "--pick", "9"], "there is no number 9"],
-    [["approve", "t", "best", "--pick", "two"], "--pick two is no position"],
+    [["approve", "t", "best", "--pick", "9"], "--pick: best shows no 9"],
+    [["approve", "t", "best", "--pick", "0"], "--pick: best shows no 0"],
+    [["approve", "t", "best", "--pick", "looks"], "--pick: looks made several"],
+    [["approve", "t", "best", "--pick", "two"], "--pick: best shows no two"],
     [["approve", "t", "nothing"], "has no step nothing"],
     [["reject", "t", "film"], "film"],
   ])("%j is refused, with the command that lists what waits", async (args, message) => {
@@ -83,7 +85,7 @@ describe("decisions of a person, on the command line", () => {
       "t",
       "best",
       "--pick",
-      "2",
+      "3",
       "--note",
       "the calm one",
       "--json",
@@ -93,7 +95,7 @@ describe("decisions of a person, on the command line", () => {
       id: "t",
       step: "best",
       approved: true,
-      pick: 2,
+      pick: 3,
       note: "the calm one",
       status: "paused",
     });

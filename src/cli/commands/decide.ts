@@ -23,11 +23,12 @@ export async function approve(
   step: string | undefined,
   flags: DecideFlags,
 ): Promise<ExitCode> {
-  const pick = flags.pick === undefined ? undefined : position(flags.pick);
   return withShowrunner(flags, async (show) => {
     if (step === undefined) return list(show, context, runId, flags);
-    await asked(runId, () => show.approve(runId, step, { pick, note: flags.note }));
-    return decided(show, context, { runId, step, approved: true, pick: pick ?? null }, flags);
+    const pick = await picked(show, context, { runId, step }, flags);
+    const position = pick === null ? {} : { pick: pick - 1 };
+    await asked(runId, () => show.approve(runId, step, { ...position, note: flags.note }));
+    return decided(show, context, { runId, step, approved: true, pick }, flags);
   });
 }
 
@@ -88,10 +89,14 @@ interface Waiting {
   readonly shows: readonly OfferedTake[];
 }
 
-async function list(show: Showrunner, { io, talk }: Context, runId: string, flags: DecideFlags): Promise<ExitCode> {
+/** What waits for a person in a run, and what it shows. */
+async function waitingIn(show: Showrunner, io: Io, runId: string, flags: DecideFlags): Promise<readonly Waiting[]> {
   const report = await show.show(runId);
-  const pathOf = await copies(io, flags);
-  const waiting = waitingSteps((await planOf(show, runId)).steps, report, pathOf);
+  return waitingSteps((await planOf(show, runId)).steps, report, await copies(io, flags));
+}
+
+async function list(show: Showrunner, { io, talk }: Context, runId: string, flags: DecideFlags): Promise<ExitCode> {
+  const waiting = await waitingIn(show, io, runId, flags);
   if (flags.json) talk.printJson(waiting);
   for (const { step, message, choose, shows } of waiting) {
     talk.say(`${talk.paint(["bold", "yellow"], visible(step))}${message === null ? "" : `: ${visible(message)}`}`);
@@ -134,9 +139,26 @@ function waitingSteps(
   });
 }
 
-function position(text: string): number {
-  if (/^\d{1,6}$/.test(text)) return Number(text);
-  throw new CliError("USAGE", `--pick ${visible(text)} is no position`, {
-    next: "write the number before what you pick, from 0: --pick 0",
-  });
+/** The number before what `--pick` names, from 1: that number itself, or the step that made it. */
+async function picked(
+  show: Showrunner,
+  { io }: Context,
+  { runId, step }: { readonly runId: string; readonly step: string },
+  flags: DecideFlags,
+): Promise<number | null> {
+  const waiting = (await waitingIn(show, io, runId, flags)).find((one) => one.step === step);
+  const next = `showrunner approve ${visible(runId)}   (lists what waits, with the number before each)`;
+  const text = flags.pick;
+  if (text === undefined) {
+    if (waiting?.choose !== true) return null;
+    throw new CliError("USAGE", `${visible(step)} asks for a choice: give its number with --pick`, { next });
+  }
+  const shows = waiting?.shows ?? [];
+  const made = shows.filter((take) => take.step === text);
+  if (made.length === 1) return made[0]!.pick;
+  const number = /^\d{1,6}$/.test(text) ? Number(text) : 0;
+  // A step that does not wait at all is the engine's to refuse: it says why.
+  if (waiting === undefined ? number > 0 : shows.some(({ pick }) => pick === number)) return number;
+  const said = made.length > 1 ? `${visible(text)} made several` : `${visible(step)} shows no ${visible(text)}`;
+  throw new CliError("USAGE", `--pick: ${said}`, { next });
 }

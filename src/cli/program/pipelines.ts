@@ -46,7 +46,7 @@ export function addRunning(program: Command, context: Context, finish: Finish): 
     );
   withService(program.command("approve <run-id> [step]"))
     .description("let a step that waits for a person go on; without a step, list those that wait")
-    .option("--pick <n>", "the one chosen, where the step asks for a choice: its number, from 0")
+    .option("--pick <n>", "the one chosen, where the step asks for a choice: its number, from 1, or its step")
     .option("--note <text>", "kept in the journal beside the decision")
     .option("--resume", "go on with the run at once, when no process drives it")
     .action(async (runId: string, step: string | undefined, flags: object) =>

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { Reference, RunReport } from "../../index.ts";
 
-/** One of the results that an approval shows, with the number to pick it by. */
+/** One of the results that an approval shows, with the number to pick it by, from 1. */
 export interface OfferedTake {
   readonly pick: number;
   readonly step: string;
@@ -29,5 +29,5 @@ export function offeredTakes(
         return { step, index, content_type, asset_id, path };
       });
   });
-  return takes.map((take, pick) => ({ pick, ...take }));
+  return takes.map((take, position) => ({ pick: position + 1, ...take }));
 }
