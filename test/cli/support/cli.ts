@@ -5,11 +5,13 @@ import { join, resolve } from "node:path";
 
 export const root = resolve(import.meta.dirname, "../../..");
 const main = join(root, "src/cli/main.ts");
+/** Hundreds of processes load the same sources: stripped and compiled once, they start in half the time. */
+export const compileCache = { NODE_COMPILE_CACHE: join(tmpdir(), "showrunner-test-compile-cache") };
 
 export interface CliOptions {
   /** Default: a new empty folder. */
   readonly cwd?: string;
-  /** Added to PATH and HOME; nothing else of the test's environment reaches the command. */
+  /** Added to PATH, HOME and the place of compiled code; nothing else of the test's environment reaches the command. */
   readonly env?: Readonly<Record<string, string>>;
   readonly nodeFlags?: readonly string[];
 }
@@ -28,7 +30,7 @@ export function startCli(
 ): { child: ChildProcess; end: Promise<CliEnd> } {
   const child = spawn(process.execPath, [...(options.nodeFlags ?? []), main, ...args], {
     cwd: options.cwd ?? emptyFolder(),
-    env: { PATH: process.env.PATH, HOME: process.env.HOME, ...options.env },
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, ...compileCache, ...options.env },
     stdio: ["ignore", "pipe", "pipe"],
   });
   const written = { stdout: "", stderr: "" };

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { RunReport } from "../../../src/index.ts";
 import type { Life } from "../fixtures/every-kind-run.ts";
-import { root } from "./cli.ts";
+import { compileCache, root } from "./cli.ts";
 
 export interface Living {
   readonly child: ChildProcess;
@@ -41,7 +41,10 @@ export class Nursery {
 function spawnSpare() {
   const hook = join(root, "test/engine/fixtures/same-instance.mjs");
   const script = join(root, "test/cli/fixtures/every-kind-run.ts");
-  const child = spawn(process.execPath, ["--import", hook, script], { stdio: ["pipe", "pipe", "inherit"] });
+  const child = spawn(process.execPath, ["--import", hook, script], {
+    stdio: ["pipe", "pipe", "inherit"],
+    env: { ...process.env, ...compileCache },
+  });
   child.stdin.on("error", () => {});
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   return { child, lines, ready: lines.next() };
