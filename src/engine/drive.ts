@@ -1,29 +1,18 @@
 import { type Clock, sleep } from "../api/index.ts";
-import { ShowrunnerError } from "../errors.ts";
-import { EVENT_VERSION, type RunEvent, type StoredEvent } from "../journal/events.ts";
-import { apply, FOLD_VERSION, fold } from "../journal/fold.ts";
+import type { RunEvent, StoredEvent } from "../journal/events.ts";
+import { apply } from "../journal/fold.ts";
 import { isRunFinal, type RunState } from "../journal/state.ts";
-import type { CommitOutcome, InboxEntry, JournalStore, Lease, Progress, SpendingGuard } from "../journal/store.ts";
-import type { Json, Plan, PlanStep } from "../plan/plan.ts";
+import type { InboxEntry, JournalStore, Lease, Progress } from "../journal/store.ts";
+import type { Plan, PlanStep } from "../plan/plan.ts";
 import { type Command, commandId } from "../run/command.ts";
 import { decide } from "../run/decide.ts";
 import { inboxEvents } from "../run/inbox.ts";
 import { ledgerChanges } from "../run/ledger.ts";
-import { MadeNotes } from "../run/made.ts";
 import { afterReserving, type Room } from "../run/room.ts";
 import { isDiskTrouble, MediaDiskError } from "./disk-trouble.ts";
 import { type EffectContext, type EffectResult, perform } from "./effects/index.ts";
+import { RunTakenOverError, RunWriter, storedEvent } from "./run-writer.ts";
 import type { SpendingWatch } from "./spending.ts";
-
-/** Another process took the run over: this one stopped and wrote nothing more. */
-export class RunTakenOverError extends ShowrunnerError {
-  readonly code = "RUN_TAKEN_OVER";
-  constructor(runId: string) {
-    super(
-      `Run ${runId} was taken over by another process; this one left it alone. See it with: showrunner show ${runId}`,
-    );
-  }
-}
 
 export interface DriveDependencies extends Omit<EffectContext, "state" | "signal" | "priority" | "emit" | "progress"> {
   readonly store: JournalStore;
@@ -70,7 +59,7 @@ interface Decided {
 class Driver {
   readonly #deps: DriveDependencies;
   readonly #state: RunState;
-  readonly #made: MadeNotes;
+  readonly #writer: RunWriter;
   readonly #lease: Lease;
   readonly #options: DriveOptions;
   /** Answers of effects, not yet in the journal. */
@@ -88,7 +77,7 @@ class Driver {
   constructor(deps: DriveDependencies, state: RunState, lease: Lease, options: DriveOptions) {
     this.#deps = deps;
     this.#state = state;
-    this.#made = new MadeNotes(state);
+    this.#writer = new RunWriter({ ...deps, onEvents: options.onEvents }, state, lease);
     this.#lease = lease;
     this.#options = options;
   }
@@ -125,7 +114,7 @@ class Driver {
     const { commands, wakeAt } = await this.#advance();
     for (const command of commands) this.#start(command);
     if (this.#answers.length > 0) return false;
-    if (this.#isThrough() && (await this.#park())) return true;
+    if (this.#isThrough() && (await this.#writer.park())) return true;
     if (this.#active.size > 0 || wakeAt !== null) await this.#pause(wakeAt);
     return false;
   }
@@ -140,7 +129,7 @@ class Driver {
         answers.push(...this.#answers.splice(0));
         const decided = this.#turn(answers, inbox, rooms);
         if (decided.events.length === 0 && inbox.length === 0) return decided;
-        const room = await this.#commit(decided.events, inbox);
+        const room = await this.#writer.commit(decided.events, inbox, this.#isSubmitting());
         if (room === null) return decided;
         await this.#reload();
         rooms = [...rooms.filter(({ limit }) => limit !== room.limit), room];
@@ -159,7 +148,7 @@ class Driver {
     const commands = new Map<string, Command>();
     const take = (more: readonly RunEvent[]) => {
       for (const event of more) {
-        apply(this.#state, this.#stored(this.#state.seq + 1, at, event));
+        apply(this.#state, storedEvent(this.#state.runId, this.#state.seq, at, event));
         events.push(event);
       }
     };
@@ -191,55 +180,8 @@ class Driver {
     return this.#scheduled.schedule;
   }
 
-  /** Null once it is durable; else how much room there was for its holds. */
-  async #commit(events: readonly RunEvent[], inbox: readonly InboxEntry[]): Promise<Room | null> {
-    const { spending } = this.#deps;
-    const makesHold = ledgerChanges(events).some(({ type }) => type === "hold");
-    if (!makesHold) {
-      await this.#write(events, inbox);
-      return null;
-    }
-    for (let fresh = false; ; fresh = true) {
-      const guard = await spending.guard(fresh);
-      if (guard !== undefined && "limit" in guard) return guard;
-      const outcome = await this.#write(events, inbox, guard === undefined ? {} : { guard });
-      if (outcome.committed) {
-        spending.reserved();
-        return null;
-      }
-      if (outcome.reason === "inbox") throw new Error("Only a park is refused for its inbox.");
-      if (outcome.reason === "floor" && !fresh) continue;
-      return spending.room(outcome, guard!, this.#isSubmitting());
-    }
-  }
-
-  async #write(
-    events: readonly RunEvent[],
-    inbox: readonly InboxEntry[],
-    more: { readonly guard?: SpendingGuard; readonly park?: boolean } = {},
-  ): Promise<Exclude<CommitOutcome, { readonly reason: "fenced" }>> {
-    const at = this.#deps.now();
-    const lastSeq = this.#state.seq;
-    const afterSeq = lastSeq - events.length;
-    const made = this.#made.due(this.#state, events, more.park === true);
-    const outcome = await this.#deps.store.commit({
-      ...{ lease: this.#lease, afterSeq, at, events, ledger: ledgerChanges(events), status: this.#state.status },
-      inbox: inbox.map((entry) => entry.id),
-      made,
-      ...(more.park && { snapshot: { foldVersion: FOLD_VERSION, seq: lastSeq, state: asJson(this.#state) } }),
-      ...more,
-    });
-    if (!outcome.committed && outcome.reason === "fenced") throw new RunTakenOverError(this.#state.runId);
-    if (outcome.committed) this.#made.noted(made);
-    if (outcome.committed && events.length > 0) {
-      this.#options.onEvents(events.map((event, index) => this.#stored(afterSeq + 1 + index, at, event)));
-    }
-    return outcome;
-  }
-
-  /** Back to what the journal says; whoever looks at the state keeps looking at the same object. */
   async #reload(): Promise<void> {
-    Object.assign(this.#state, fold(await this.#deps.store.read(this.#state.runId)));
+    await this.#writer.reload();
     this.#isBehind = false;
   }
 
@@ -297,11 +239,6 @@ class Driver {
     return this.#active.size === 0 && (isRunFinal(this.#state.status) || this.#state.status === "paused");
   }
 
-  /** Gives the lease back together with a snapshot; false when somebody wrote to the inbox meanwhile. */
-  async #park(): Promise<boolean> {
-    return (await this.#write([], [], { park: true })).committed;
-  }
-
   /** Something is wrong outside the run: let submits under way finish, write down what they answered, and go. */
   async #leave(failure: unknown): Promise<never> {
     this.#interrupt.abort(new Error("The run stopped."));
@@ -322,8 +259,8 @@ class Driver {
     if (this.#isBehind) await this.#reload();
     const at = this.#deps.now();
     const answers = this.#answers.splice(0);
-    for (const event of answers) apply(this.#state, this.#stored(this.#state.seq + 1, at, event));
-    await this.#write(answers, []);
+    for (const event of answers) apply(this.#state, storedEvent(this.#state.runId, this.#state.seq, at, event));
+    await this.#writer.append(answers);
   }
 
   /** Waits for an answer, the inbox, a stop, or an instant. */
@@ -362,10 +299,6 @@ class Driver {
       if (entries.length > 0) this.#wake();
     }
   }
-
-  #stored(seq: number, at: number, event: RunEvent): StoredEvent {
-    return { runId: this.#state.runId, seq, at, version: EVENT_VERSION, event };
-  }
 }
 
 /** A stop takes effect as a pause; what the service has accepted goes on there. */
@@ -377,8 +310,4 @@ function stopEvents(state: RunState): readonly RunEvent[] {
 
 function heldBy(events: readonly RunEvent[]): number {
   return ledgerChanges(events).reduce((sum, change) => sum + (change.type === "hold" ? change.amountMicros : 0), 0);
-}
-
-function asJson(state: RunState): Json {
-  return state as unknown as Json;
 }
