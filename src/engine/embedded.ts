@@ -6,7 +6,7 @@ import type { Pipeline, Returns } from "../define/index.ts";
 import { accountOf } from "../journal/account.ts";
 import { RunUnknownError } from "../journal/errors.ts";
 import type { StoredEvent } from "../journal/events.ts";
-import { planStep, type RunPlanned, type RunState } from "../journal/state.ts";
+import { isRunFinal, planStep, type RunPlanned, type RunState } from "../journal/state.ts";
 import type { InboxMessage, JournalStore, RunRow } from "../journal/store.ts";
 import type { ApproveStep, Plan } from "../plan/plan.ts";
 import { offered } from "../run/kinds/approve.ts";
@@ -184,6 +184,22 @@ export class EmbeddedShowrunner implements Showrunner {
 
   runs(): Promise<readonly RunRow[]> {
     return this.#store.runs();
+  }
+
+  async due(): Promise<readonly RunRow[]> {
+    const open = (await this.#store.runs()).filter(({ status }) => !isRunFinal(status as RunState["status"]));
+    const due: RunRow[] = [];
+    for (const row of open) {
+      if (row.status === "paused" && !(await this.#isAsked(row.runId))) continue;
+      if (this.#shelf.isOurs(await this.#shelf.load(row.runId))) due.push(row);
+    }
+    return due;
+  }
+
+  /** Whether somebody decided something that a run at rest has not taken in. */
+  async #isAsked(runId: string): Promise<boolean> {
+    const inbox = await this.#store.inbox(runId);
+    return inbox.some(({ message: { type } }) => type === "approve" || type === "reject" || type === "adopt");
   }
 
   async show(runId: string): Promise<RunReport> {

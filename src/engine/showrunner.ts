@@ -188,6 +188,11 @@ export interface Showrunner {
   /** What `resume` with `rerun: steps` would make again, and for how much. Spends nothing and changes nothing. */
   rerunQuote(runId: string, steps: readonly string[]): Promise<RerunQuote>;
   runs(): Promise<readonly RunRow[]>;
+  /**
+   * Runs of this account that could go on now: those that have not come to an end or a pause, and those at rest whose
+   * inbox holds a decision. Another process may be driving one of them; `resume` says so.
+   */
+  due(): Promise<readonly RunRow[]>;
   show(runId: string): Promise<RunReport>;
   events(
     runId: string,

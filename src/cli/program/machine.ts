@@ -3,7 +3,7 @@ import type { Shell } from "../commands/completion.ts";
 import type { DashboardFlags } from "../commands/dashboard.ts";
 import type { ServeFlags } from "../commands/serve.ts";
 import type { Context } from "../context.ts";
-import { type Finish, withService } from "./flags.ts";
+import { type Finish, withRateLimit, withService, withSpending } from "./flags.ts";
 
 /** Commands that serve on this machine. */
 export function addServing(program: Command, context: Context, finish: Finish): void {
@@ -17,6 +17,11 @@ export function addServing(program: Command, context: Context, finish: Finish): 
     .action(async (files: string[], flags: DashboardFlags) =>
       finish(await (await import("../commands/dashboard.ts")).dashboard(context, files, flags)),
     );
+  withSpending(withRateLimit(withService(program.command("worker"))))
+    .description("drive every run of the journal that could go on and that no process drives, as decisions come in")
+    .option("--once", "leave when nothing is left that could go on")
+    .option("--wait-for-funds <duration>", "stay with a run whose wallet is short for so long, e.g. 30m")
+    .action(async (flags: object) => finish(await (await import("../commands/worker.ts")).worker(context, flags)));
   program
     .command("serve")
     .description("run the local service: the whole API on this machine, with play money")

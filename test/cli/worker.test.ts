@@ -1,0 +1,75 @@
+import { existsSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { cli, emptyFolder, startCli } from "./support/cli.ts";
+import { type ServiceProcess, startService } from "./support/service.ts";
+
+/** Many processes one after the other, on a machine that may be busy. */
+vi.setConfig({ testTimeout: 240_000, hookTimeout: 240_000 });
+
+let service: ServiceProcess;
+const cwd = emptyFolder();
+const file = join(cwd, "gate.ts");
+const cliHere = (...args: readonly string[]) => cli(args, { cwd, env: service.env });
+
+beforeAll(async () => {
+  service = await startService(["--stub"]);
+  writeFileSync(
+    file,
+    `import { pipeline } from "showrunner";
+import { z } from "zod";
+
+export default pipeline("gate", {
+  input: z.object({}),
+  build({ job, approve, task }) {
+    const picture = job("picture", "image-1", { prompt: "a quay" });
+    const fine = approve("fine", picture);
+    const note = task("note", { picture: fine }, ({ picture }) => ({ type: picture.contentType }));
+    return { note, again: job("again", "image-1", { prompt: "a quay at night", images: [fine] }) };
+  },
+});
+`,
+  );
+});
+afterAll(() => service.stop());
+
+test("a worker takes a decision up as it comes, with the run's own functions, and ends in good order", async () => {
+  const begun = await cliHere("run", file, "--budget", "5", "--id", "a");
+  expect(begun.code, begun.stderr).toBe(3);
+  const worker = startCli(["worker"], { cwd, env: service.env });
+  const finished = new Promise<void>((resolve) => {
+    worker.child.stdout?.on("data", (text: string) => text.includes("succeeded") && resolve());
+  });
+  expect((await cliHere("approve", "a", "fine")).code).toBe(0);
+  await finished;
+  worker.child.kill("SIGINT");
+  const { code, stdout, stderr } = await worker.end;
+  expect(code).toBe(130);
+  expect(stdout).toMatch(/^a\tsucceeded\t\$0\.045$/m);
+  expect(stderr).toContain("a  fine: approved");
+  expect(stderr).toContain("a  note: succeeded");
+  expect(existsSync(join(cwd, "out/a/again.png"))).toBe(true);
+});
+
+test("a run whose process was killed is taken up, and one that waits for a person is left alone", async () => {
+  const waiting = await cliHere("run", file, "--budget", "5", "--id", "b");
+  expect(waiting.code).toBe(3);
+  const killed = startCli(["run", file, "--budget", "5", "--id", "c"], { cwd, env: service.env });
+  await new Promise<void>((resolve) => {
+    killed.child.stderr?.on("data", (text: string) => text.includes("picture: job") && resolve());
+  });
+  killed.child.kill("SIGKILL");
+  await killed.end;
+  const { code, stdout, stderr } = await cliHere("worker", "--once", "--json");
+  expect(code, stderr).toBe(0);
+  const ended = stdout
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line) as { readonly id: string });
+  expect(ended).toMatchObject([{ id: "c", status: "paused", pause: "approval" }]);
+});
+
+test("with nothing to do, --once leaves at once", async () => {
+  const { code, stdout } = await cliHere("worker", "--once", "--journal", join(emptyFolder(), "journal.db"));
+  expect({ code, stdout }).toEqual({ code: 0, stdout: "" });
+});
