@@ -38,6 +38,7 @@ US dollars, instants ISO-8601, and what is not known or not there is null.
 |---|---|
 | \`run\`, \`resume\`, \`approve --resume\` | as \`show\`, and \`pause\`, \`still_running: [{step, jobId, holdMicros}]\`, \`returned\` (what the pipeline returns, with local paths) |
 | \`run --detach\` | \`{id, pid, log}\` |
+| \`worker\` | one line for each run that it drove: \`{id, status, cost, pause, message}\` |
 | \`show\` | \`{id, pipeline, status, message, pause, budget, quote, cost, held, presumed, out_dir, created_at, finished_at, steps: [{path, kind, model, status, reason, started_at, finished_at, quote, attempts: [{n, job_id, status, cost, error}], outputs: [{index, status, asset_id, voice_id, file, manifest, sha256, content_type, width, height, duration_ms, fps}], value, chosen, approval, reused_from}]}\` |
 | \`plan\` | the library's \`Quote\` (camelCase, micro-dollars as integers): \`{ok, problems, plan, prices, totalMicros, criticalPath, forecastMs, requests, risks}\`, and with \`--against\` also \`against: {against, diff, stale: [{path, why}], totalMicros}\` |
 | a plan with problems | \`{ok: false, problems: [{code, step, field, message, allowed?, replacedBy?}]}\` |
@@ -45,7 +46,7 @@ US dollars, instants ISO-8601, and what is not known or not there is null.
 | \`explain\` | the library's \`StepExplanation\`: \`{step, verdict, from, why, nearest}\` |
 | \`resume --file\` of changed code | \`{id, drift}\`, the library's \`Drift\` |
 | \`runs\` | \`[{id, pipeline, status, created_at, updated_at, events}]\` |
-| \`approve\`, \`reject\` | \`{id, step, approved, pick, note, status}\`; without a step \`[{step, message, choose, shows: [{pick, step, index, content_type, asset_id, path}]}]\` |
+| \`approve\`, \`reject\` | \`{id, step, approved, pick, note, status}\`; without a step \`[{step, message, choose, shows: [{pick, step, index, content_type, asset_id, path}]}]\`; \`pick\` counts from 1 |
 | \`adopt\` | \`{id, step, job_id}\`; without a job the jobs that it may have made |
 | \`reconcile\`, \`gc\`, and the calls of the API | what the client or the library answers, names in snake_case, amounts without \`_micros\` as decimals |
 | \`report\` | \`{id, file, size_bytes, media: {inline, beside, missing}}\` |
