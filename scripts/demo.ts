@@ -69,7 +69,8 @@ try {
   for (const recipe of recipes) acts.push(await perform(show, recipe));
   const { charged_micros: charged, refunded_micros: refunded } = service.stats();
   process.exitCode = conclude(acts, charged - refunded, show.requests().total) ? 0 : 1;
-  for (const { report } of acts) await sayReport(show, report.id);
+  const pages = await Promise.all(acts.map(({ report }) => reportFile(show, report.id)));
+  talk.print(`\nWhat happened, with the media, as pages to open in a browser:\n  ${pages.join("\n  ")}`);
   talk.print(`\nEvery run, with players, graph and prices, live in the browser:`);
   talk.print(`  npx showrunner dashboard --journal ${relative(process.cwd(), join(folder, "journal.db"))}`);
 } finally {
@@ -77,14 +78,14 @@ try {
   await service.close();
 }
 
-/** Writes what happened into a page of its own and says where it is. */
-async function sayReport(runner: Showrunner, runId: string): Promise<void> {
+/** Writes what happened into a page of its own, and says where that is. */
+async function reportFile(runner: Showrunner, runId: string): Promise<string> {
   const { file } = await writeReport(runner, runId, {
     mediaDir: join(folder, "media"),
     writtenAt: Date.now(),
     version: ownVersion(),
   });
-  talk.print(`\nWhat happened, with the media, as one page to open in a browser:\n  ${relative(process.cwd(), file)}`);
+  return relative(process.cwd(), file);
 }
 
 /** Prices one recipe, runs it and shows how it goes. */
