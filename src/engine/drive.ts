@@ -50,6 +50,9 @@ export function drive(deps: DriveDependencies, state: RunState, lease: Lease, op
   return new Driver(deps, state, lease, options).run();
 }
 
+/** Milliseconds between two looks where nothing is under way and nothing is due. */
+const IDLE_MS = 1000;
+
 interface Decided {
   readonly events: readonly RunEvent[];
   readonly commands: readonly Command[];
@@ -72,7 +75,9 @@ class Driver {
   /** The state holds what the journal does not. */
   #isBehind = false;
   #scheduled: { readonly plan: Plan; readonly schedule: Schedule } | null = null;
-  #wake: () => void = () => {};
+  /** Something may have changed since the last decision. */
+  #isWoken = false;
+  #endPause: () => void = () => {};
 
   constructor(deps: DriveDependencies, state: RunState, lease: Lease, options: DriveOptions) {
     this.#deps = deps;
@@ -114,13 +119,15 @@ class Driver {
     const { commands, wakeAt } = await this.#advance();
     for (const command of commands) this.#start(command);
     if (this.#answers.length > 0) return false;
-    if (this.#isThrough() && (await this.#writer.park())) return true;
-    if (this.#active.size > 0 || wakeAt !== null) await this.#pause(wakeAt);
+    if (this.#isThrough()) return this.#writer.park();
+    // With nothing under way only the inbox or a stop can help: looked at now and then, whatever led here.
+    await this.#pause(this.#active.size > 0 ? wakeAt : (wakeAt ?? this.#deps.now() + IDLE_MS));
     return false;
   }
 
   /** What leaves too little to other runs or the wallet is taken back and decided anew. */
   async #advance(): Promise<Decided> {
+    this.#isWoken = false;
     const inbox = await this.#deps.store.inbox(this.#state.runId);
     const answers: RunEvent[] = [];
     try {
@@ -152,7 +159,11 @@ class Driver {
         events.push(event);
       }
     };
-    take(answers);
+    for (const answer of answers) {
+      // Somebody's stop stands, whatever else a job on its way ran into.
+      const isOutdone = answer.type === "run.paused" && this.#state.pause?.reason === "stopped";
+      if (!isOutdone) take([answer]);
+    }
     for (const entry of inbox) take(inboxEvents(this.#state, entry.message));
     if (this.#options.stop.aborted) take(stopEvents(this.#state));
     for (;;) {
@@ -222,6 +233,11 @@ class Driver {
     this.#wake();
   }
 
+  #wake(): void {
+    this.#isWoken = true;
+    this.#endPause();
+  }
+
   #progress(progress: Progress): void {
     this.#options.onProgress(progress);
     // A lost progress figure is no loss.
@@ -244,7 +260,7 @@ class Driver {
     this.#interrupt.abort(new Error("The run stopped."));
     while (this.#active.size > 0) {
       await new Promise<void>((resolve) => {
-        this.#wake = resolve;
+        this.#endPause = resolve;
       });
     }
     if (!(failure instanceof RunTakenOverError)) {
@@ -265,13 +281,13 @@ class Driver {
 
   /** Waits for an answer, the inbox, a stop, or an instant. */
   async #pause(until: number | null): Promise<void> {
-    if (this.#answers.length > 0 || this.#failure !== null) return;
+    if (this.#isWoken || this.#answers.length > 0 || this.#failure !== null) return;
     let timer: { cancel(): void } | null = null;
     await new Promise<void>((resolve) => {
-      this.#wake = resolve;
+      this.#endPause = resolve;
       if (until !== null) timer = this.#deps.clock.setTimer(Math.max(0, until - this.#deps.now()), resolve);
     });
-    this.#wake = () => {};
+    this.#endPause = () => {};
     (timer as { cancel(): void } | null)?.cancel();
   }
 

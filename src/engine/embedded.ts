@@ -246,12 +246,14 @@ export class EmbeddedShowrunner implements Showrunner {
     const state = await this.#shelf.load(runId);
     const plan = undecided(state, step);
     const { pick, note } = options;
-    const count = offered(state, plan).length;
+    const offer = offered(state, plan);
+    const count = offer.length;
     if (plan.choose && (pick === undefined || !Number.isSafeInteger(pick) || pick < 0 || pick >= count)) {
       const said = pick === undefined ? `${step} asks for a choice` : `there is no number ${pick}`;
       throw new InvalidOptionError("pick", `${said}; pick one from 0 to ${count - 1}.`);
     }
-    await this.#send(runId, { type: "approve", step, ...(plan.choose && { pick: pick! }), ...(note && { note }) });
+    const picked = plan.choose ? { pick: pick!, chosen: offer[pick!]! } : {};
+    await this.#send(runId, { type: "approve", step, ...picked, ...(note && { note }) });
   }
 
   async reject(runId: string, step: string, { note }: { readonly note?: string } = {}): Promise<void> {

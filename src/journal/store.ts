@@ -1,5 +1,5 @@
 import type { Json } from "../plan/plan.ts";
-import type { RunEvent, StoredEvent } from "./events.ts";
+import type { Chosen, RunEvent, StoredEvent } from "./events.ts";
 
 /** Who holds a run. On one host a dead holder is recognised by boot id, pid and process start, and replaced at once. */
 export interface LeaseHolder {
@@ -81,7 +81,14 @@ export interface SpendingGuard {
 /** What others want of a run; anyone may write it, only the driver consumes it. */
 export type InboxMessage =
   | { readonly type: "stop" }
-  | { readonly type: "approve"; readonly step: string; readonly pick?: number; readonly note?: string }
+  | {
+      readonly type: "approve";
+      readonly step: string;
+      readonly pick?: number;
+      /** What stood at that position when it was picked: what is offered may change before this is read. */
+      readonly chosen?: Chosen;
+      readonly note?: string;
+    }
   | { readonly type: "reject"; readonly step: string; readonly note?: string }
   | { readonly type: "adopt"; readonly step: string; readonly jobId: string | null }
   | { readonly type: "webhook"; readonly jobId: string };

@@ -5,7 +5,7 @@ import { setup } from "xstate";
  *
  * ```
  * pending → available → downloaded → kept (gone at the service, our copy stays)
- *         ↘ failed    ↘ expired
+ *         ↘ failed    ↘ expired → kept (a download that was on its way)
  * ```
  */
 export const outputMachine = setup({
@@ -23,8 +23,9 @@ export const outputMachine = setup({
     pending: { on: { "output.available": "available", "output.failed": "failed", "output.expired": "expired" } },
     available: { on: { "output.downloaded": "downloaded", "output.expired": "expired" } },
     downloaded: { on: { "output.expired": "kept" } },
-    kept: { type: "final" },
-    expired: { type: "final" },
+    // Said again by another step that reads it, or by a download that was on its way: nothing new, or a copy after all.
+    kept: { on: { "output.expired": "kept", "output.downloaded": "kept" } },
+    expired: { on: { "output.expired": "expired", "output.downloaded": "kept" } },
     failed: { type: "final" },
   },
 });

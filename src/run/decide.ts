@@ -90,14 +90,14 @@ function settle(turn: Turn): void {
     const { path, reason } = stuck;
     const why = reason ?? "its submit was never answered";
     const message = `${path}: ${why}. Say which job it is: showrunner adopt ${state.runId} ${path} <job-id|none>`;
-    return turn.pause("unresolved", message);
+    return turn.rest("unresolved", message);
   }
   const [first, ...others] = undecided(turn);
   if (first === undefined) return;
   const more = others.length === 0 ? "" : ` (and ${others.length} more)`;
   const asks = first.message === null ? "" : ` (${JSON.stringify(first.message)})`;
   const how = `showrunner approve ${state.runId} ${first.path}${first.choose ? " --pick N" : ""}`;
-  turn.pause("approval", `${first.path}${more} waits for a decision${asks}. Decide with: ${how}, or reject it`);
+  turn.rest("approval", `${first.path}${more} waits for a decision${asks}. Decide with: ${how}, or reject it`);
 }
 
 function conclude(turn: Turn): void {

@@ -1,4 +1,4 @@
-import type { PauseReason, RunEvent } from "../journal/events.ts";
+import type { Chosen, PauseReason, RunEvent } from "../journal/events.ts";
 import { isRunFinal, lastAttempt, planStep, type RunState } from "../journal/state.ts";
 import type { InboxMessage } from "../journal/store.ts";
 import { offered } from "./kinds/approve.ts";
@@ -41,7 +41,9 @@ function approved(state: RunState, message: InboxMessage & { readonly type: "app
   const plan = planStep(state, step);
   if (plan.kind !== "approve") return [];
   const offer = offered(state, plan);
-  const index = pick ?? 0;
+  const wanted = message.chosen;
+  const isWanted = (one: Chosen) => one.step === wanted?.step && one.index === wanted.index;
+  const index = wanted === undefined ? (pick ?? 0) : offer.findIndex(isWanted);
   const chosen = plan.choose || offer.length === 1 ? offer[index] : undefined;
   if (plan.choose && (pick === undefined || chosen === undefined)) return [];
   return [

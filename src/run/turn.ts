@@ -58,8 +58,12 @@ export class Turn implements Decision {
     this.finish(step, step.status === "waiting" ? "skipped" : "failed", reason, unwanted);
   }
 
+  /** Unless nothing may be begun anyway: what is under way is seen through first. */
   pause(reason: PauseReason, message: string): void {
-    if (!this.mayBegin) return;
+    if (this.mayBegin) this.rest(reason, message);
+  }
+
+  rest(reason: PauseReason, message: string): void {
     this.mayBegin = false;
     this.events.push({ type: "run.paused", reason, message });
   }

@@ -12,6 +12,7 @@ type Chat = Extract<Command, { readonly type: "chat" }>;
 /** A long answer takes its time; nobody can ask for it again. */
 const ANSWER_MS = 10 * 60_000;
 /** Between two looks at the bill of an answer, milliseconds. */
+const PATIENT_MS = 4_000;
 const BILL_WAITS_MS = [0, 500, 1_000, 2_000, 4_000, 8_000, 15_000, 30_000];
 const MAX_ANSWER_CHARACTERS = 1_000_000;
 const TOO_LONG: Read = { ok: false, message: `The answer has more than ${MAX_ANSWER_CHARACTERS} characters.` };
@@ -73,7 +74,10 @@ function withoutFence(content: string): string {
  */
 async function billOf(jobId: string, { maxCostMicros }: Chat, { client, clock, signal }: EffectContext) {
   for (const waitMs of BILL_WAITS_MS) {
-    if (waitMs > 0) await sleep(clock, waitMs, signal).catch(() => {});
+    // A stop bears with the first looks, which mostly find the bill.
+    const isShort = waitMs <= PATIENT_MS;
+    if (signal.aborted && !isShort) break;
+    if (waitMs > 0) await sleep(clock, waitMs, isShort ? undefined : signal).catch(() => {});
     try {
       const { costMicros } = await client.job(jobId);
       if (costMicros !== null) return costMicros;

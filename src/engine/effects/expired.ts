@@ -31,9 +31,10 @@ export function expiredOutputs(state: RunState, input: Json, error: ApiError): r
     const attempt = isReused ? 0 : (lastAttempt(step)?.n ?? 0);
     const outputs = step.outputs ?? lastAttempt(step)?.outputs ?? [];
     return outputs.flatMap(({ phase, assetId, index }): readonly RunEvent[] => {
-      const isOpen = phase === "available" || phase === "downloaded";
+      // Also those that another step has found gone meanwhile: what was refused was put together before.
+      const wasMade = phase !== "pending" && phase !== "failed";
       const isGone = assetId !== null && (gone.has(assetId) || (isReused && unknown.has(assetId)));
-      if (!isOpen || !isGone) return [];
+      if (!wasMade || !isGone) return [];
       return [{ type: "output.expired", step: step.path, attempt, index }];
     });
   });

@@ -89,8 +89,13 @@ function unknown(command: Submit, error: UnknownOutcomeError): EffectResult {
   return { events: [{ type: "job.submit.unknown", step, attempt, message }], againInMs: TROUBLE_WAIT_MS };
 }
 
+/** Final, unless an earlier send may have made the job: what was refused then proves nothing. */
 function refused(command: Submit, error: unknown): EffectResult {
   const { step, attempt } = command;
+  if (command.mayExist) {
+    const message = `sent once without an answer, then refused: ${journalError(error).message}`;
+    return { events: [{ type: "job.unresolved", step, attempt, message }] };
+  }
   return { events: [{ type: "job.submit.refused", step, attempt, error: journalError(error) }] };
 }
 
