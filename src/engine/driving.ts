@@ -160,7 +160,9 @@ export class Driving {
   /** Whether what had to be seen through at the service is through; if not, after a while of waiting for it. */
   async #awaitQuiet(state: RunState, pending: Remaking, signal: AbortSignal): Promise<boolean> {
     const busy = pending.busy(state);
-    if (signal.aborted || state.pause?.reason !== "drift") return false;
+    // What was seen through may have been all that was left: the run is over then, and is reopened for the changes.
+    const rests = state.pause?.reason === "drift" || isRunFinal(state.status);
+    if (signal.aborted || !rests) return false;
     if (busy.some((path) => state.steps[path]?.status === "unresolved")) return false;
     if (busy.length > 0) await sleep(this.#parts.clock, LOOK_AGAIN_MS, signal).catch(() => {});
     return !signal.aborted;

@@ -279,11 +279,11 @@ describe("resuming with changed code", () => {
 
 describe("changes while jobs are at the service", () => {
   /** A run that is stopped once its first two jobs are accepted; each takes a minute. */
-  async function stoppedHalfway() {
+  async function stoppedHalfway(what = film()) {
     const sleeps: (() => void)[] = [];
     const world = await openPaperShow({ sleep: () => new Promise((resolve) => void sleeps.push(resolve)) });
     const { show, clock, outDir } = world;
-    const run = await during(clock, show.run(film(), {}, { id: "x", outDir }));
+    const run = await during(clock, show.run(what, {}, { id: "x", outDir }));
     for await (const update of run.events()) if (!("type" in update) && update.event.type === "job.started") break;
     await during(clock, run.stop());
     expect((await show.show("x")).status).toBe("paused");
@@ -360,5 +360,17 @@ describe("changes while jobs are at the service", () => {
       jingle: ["1: 0.10"],
     });
     expect(paper.jobs.size).toBe(4);
+  });
+
+  test("are taken up too when what was seen through is all that was left of the run", async () => {
+    const one = (prompt: string) =>
+      pipeline("one", { input: nothing, build: ({ job }) => ({ face: job("face", models.image, { prompt }) }) });
+    const { show, clock, paper, releaseEvery } = await stoppedHalfway(one("a face"));
+    const run = await during(clock, show.resume("x", { pipeline: one("another face"), acceptChanges: true }));
+    releaseEvery(10_000);
+    const result = await during(clock, run.result());
+    expect(result.status).toBe("succeeded");
+    expect([...paper.jobs.values()].map(({ body }) => JSON.parse(body).prompt)).toEqual(["a face", "another face"]);
+    expect(attempts(result.report)).toEqual({ face: ["1: 0.10", "2: 0.10"] });
   });
 });
