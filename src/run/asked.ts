@@ -1,6 +1,6 @@
 import { lastAttempt, type RunState } from "../journal/state.ts";
 import { fingerprint, referencesOf } from "../plan/index.ts";
-import type { ChatStep, JobStep, Json, Plan, PlanStep, TaskStep } from "../plan/plan.ts";
+import type { ChatStep, JobStep, Json, PlanStep, TaskStep } from "../plan/plan.ts";
 import { stepNamed } from "./plan-index.ts";
 import { readiness, referenced } from "./resolve.ts";
 
@@ -36,8 +36,7 @@ export function asked(state: RunState, plan: ReusableStep, input: Json): Asked {
     for (const { step, output } of referenced(state, ref)) {
       if (output.assetId === null) continue;
       if (output.copy !== null) contentOf.set(output.assetId, output.copy.sha256);
-      else if (output.phase === "available" && isKept(state.planned.plan, step))
-        pending.push({ step, index: output.index });
+      else if (output.phase === "available" && isComing(state, step)) pending.push({ step, index: output.index });
     }
   }
   const asks = { ...what(state, plan), input: byContent(input, contentOf) };
@@ -77,8 +76,8 @@ function contentHash(record: { readonly [key: string]: Json }, contentOf: Readon
   return typeof file?.sha256 === "string" ? file.sha256 : null;
 }
 
-/** Whether the step's outputs are copied to disk. */
-function isKept(plan: Plan, path: string): boolean {
-  const step = stepNamed(plan, path);
-  return step?.kind === "job" && step.policy.keep;
+/** Whether the step's outputs are copied to disk. What was taken over without a copy has none coming. */
+function isComing({ planned, steps }: RunState, path: string): boolean {
+  const step = stepNamed(planned.plan, path);
+  return step?.kind === "job" && step.policy.keep && steps[path]?.reusedFrom === null;
 }

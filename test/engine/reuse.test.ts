@@ -194,6 +194,26 @@ describe("what was taken over", () => {
     expect(readFileSync((result.outputs as { picture: { path: string } }).picture.path)).toHaveLength(64);
   });
 
+  test("without a copy holds up nothing that uses it when a copy is wanted later", async () => {
+    const world = await openPaperShow();
+    const { show, clock, paper } = world;
+    const approved = (keep: boolean) =>
+      pipeline("approved", {
+        input: z.object({}),
+        build({ job, approve }) {
+          const face = approve("good", job("face", models.image, { prompt: "a face" }, { keep }));
+          return { poster: job("poster", models.image, { prompt: "a poster", images: [face] }) };
+        },
+      });
+    await run(world, approved(false), {}, { id: "one" });
+    expect((await run(world, approved(false), {}, { id: "two", reuse: true })).status).toBe("paused");
+    expect(await reusedSteps(world, "two")).toEqual(["face"]);
+    await show.approve("two", "good");
+    const resumed = await during(clock, show.resume("two", { pipeline: approved(true), acceptChanges: true }));
+    expect((await during(clock, resumed.result())).status).toBe("succeeded");
+    expect(paper.jobs.size).toBe(2);
+  });
+
   test("is the same after a crash anywhere, with nothing made twice", async () => {
     const paper = new PaperService({ catalog: builtInCatalog() });
     const base = await openPaperShow({ paper });
