@@ -41,7 +41,7 @@ export type { ClientOptions } from "./options.ts";
 export type { PaceOptions, PaceSnapshot, RequestClass } from "./pace/pacer.ts";
 // Lists, money, access, webhooks, drains, chat.
 export type { Listing } from "./paging.ts";
-export { redactUrl } from "./redact.ts";
+export { redactUrl, redactUrls } from "./redact.ts";
 export type { StreamFrame } from "./stream/frame.ts";
 export type { StreamOptions } from "./stream/stream.ts";
 export type { SubmitOptions, SubmitRequest } from "./submit.ts";

@@ -5,9 +5,16 @@ import type { Logger } from "./logger.ts";
  * user information. What is no URL is returned without anything after a `?`.
  */
 export function redactUrl(url: string): string {
-  if (!URL.canParse(url)) return url.replace(/[?#].*$/s, "");
+  if (!URL.canParse(url)) return url.replace(/[?#].*$/s, "").replace(/^([a-z][a-z0-9+.-]*:\/\/)[^/]*@/i, "$1");
   const parsed = new URL(url);
   return `${parsed.protocol}//${parsed.host}${parsed.pathname}`;
+}
+
+/** A text in which every URL is fit for messages and journals, and a path has no query either. */
+export function redactUrls(text: string): string {
+  return text
+    .replace(/\b(?:https?|wss?|s3|gs):\/\/[^\s"'<>]+/gi, redactUrl)
+    .replace(/(\/[^\s"'<>?#]*)\?[^\s"'<>=]+=[^\s"'<>]*/g, "$1");
 }
 
 /** A text without the secrets given and without the query of any URL in it. */

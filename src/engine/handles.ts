@@ -2,6 +2,7 @@ import type { Client } from "../api/index.ts";
 import type { JournalStore } from "../journal/store.ts";
 import type { Json } from "../plan/plan.ts";
 import type { MediaStore } from "./media-store.ts";
+import { stopWaiting } from "./stop-waiting.ts";
 
 /** A handle this close to its end is renewed rather than sent. */
 const MARGIN_MS = 5 * 60_000;
@@ -9,6 +10,7 @@ const MARGIN_MS = 5 * 60_000;
 export interface HandleOptions {
   /** Distrusts handles that are kept. */
   readonly renew?: boolean | undefined;
+  /** Ends the waiting of this caller; an upload that was begun goes on, for others may wait for it. */
   readonly signal?: AbortSignal | undefined;
   /** Told how many bytes of an upload are sent, and how many there are. */
   readonly onProgress?: ((sentBytes: number, totalBytes: number) => void) | undefined;
@@ -58,17 +60,18 @@ export class UploadHandles {
       const kept = await this.#store.handle(sha256, this.#account);
       if (kept !== null && kept.expiresAt - MARGIN_MS > this.#now()) return kept.url;
     }
-    const pending = this.#pending.get(sha256) ?? this.#upload(sha256, options);
-    this.#pending.set(sha256, pending);
-    try {
-      return await pending;
-    } finally {
-      this.#pending.delete(sha256);
-    }
+    return stopWaiting(this.#pending.get(sha256) ?? this.#begin(sha256, options), options.signal);
   }
 
-  async #upload(sha256: string, { signal, onProgress }: HandleOptions): Promise<string> {
-    const handle = await this.#client.upload({ path: this.#media.path(sha256) }, { signal, onProgress });
+  #begin(sha256: string, options: HandleOptions): Promise<string> {
+    const pending = this.#upload(sha256, options).finally(() => this.#pending.delete(sha256));
+    this.#pending.set(sha256, pending);
+    pending.catch(() => {});
+    return pending;
+  }
+
+  async #upload(sha256: string, { onProgress }: HandleOptions): Promise<string> {
+    const handle = await this.#client.upload({ path: this.#media.path(sha256) }, { onProgress });
     await this.#store.putHandle({
       sha256,
       account: this.#account,

@@ -1,10 +1,11 @@
 import type { RunEnd } from "../journal/events.ts";
 import type { OutputState, RunState } from "../journal/state.ts";
+import { stepNamed } from "./plan-index.ts";
 import { type Made, referenced, returnedReferences, tally } from "./resolve.ts";
 
 /** A returned output that has a copy but no named file yet. */
 export interface ToPlace {
-  /** Name in what the pipeline returns; outputs of one list get `-2`, `-3` … */
+  /** Name in what the pipeline returns, with `-1`, `-2` … for the outputs of one list; no two have the same. */
   readonly name: string;
   readonly step: string;
   readonly output: OutputState;
@@ -19,25 +20,25 @@ export interface Ending {
 /** How a run whose steps are all through ends: by what it was asked to return. */
 export function ending(state: RunState): Ending {
   const returned = returnedReferences(state.planned.plan.returns);
-  const toPlace: ToPlace[] = [];
+  const uncopied = new Set<string>();
   let wanted = 0;
   let there = 0;
-  for (const { name, ref } of returned) {
+  for (const { ref } of returned) {
     const counts = tally(state, ref);
+    const missing = ref.as === "value" ? [] : referenced(state, ref).filter((made) => isUncopied(state, made));
+    for (const { step, output } of missing) uncopied.add(`${step}: output ${output.index} could not be fetched`);
     wanted += counts.wanted;
-    there += counts.there;
-    if (ref.as === "value") continue;
-    referenced(state, ref).forEach(({ step, output }, position) => {
-      const label = ref.output === "all" ? `${name}-${position + 1}` : name;
-      if (output.copy !== null && !isPlaced(state, label, { step, output }))
-        toPlace.push({ name: label, step, output });
-    });
+    there += Math.max(0, counts.there - missing.length);
   }
+  const toPlace = labelled(state).flatMap(({ name, made }): readonly ToPlace[] =>
+    made.output.copy === null || isPlaced(state, name, made) ? [] : [{ name, ...made }],
+  );
   const { plan } = state.planned;
   const failed = plan.steps
     .map(({ path }) => state.steps[path]!)
     .filter((step) => step.status === "failed" || step.status === "partial");
-  const message = failed.length === 0 ? null : failed.map((step) => `${step.path}: ${step.reason}`).join("; ");
+  const troubles = [...failed.map((step) => `${step.path}: ${step.reason}`), ...uncopied];
+  const message = troubles.length === 0 ? null : troubles.join("; ");
   const enough = typeof plan.onFailure === "object" && there >= plan.onFailure.quorum;
   if (there >= wanted || enough) {
     const nothingDone = returned.length === 0 && failed.length > 0;
@@ -46,7 +47,54 @@ export function ending(state: RunState): Ending {
   return { status: there === 0 ? "failed" : "partial", message, toPlace };
 }
 
+interface Labelled {
+  readonly name: string;
+  readonly made: Made;
+}
+
+/**
+ * Each returned output under a name of its own. Where two would have the same, one that the pipeline gave by itself goes
+ * before one that was counted, then the first; others get the next number that no name has.
+ */
+function labelled(state: RunState): readonly Labelled[] {
+  const asked = returnedReferences(state.planned.plan.returns).flatMap(({ name, ref }) => {
+    if (ref.as === "value") return [];
+    const isCounted = ref.output === "all";
+    return referenced(state, ref).map((made, position) => {
+      return { name: isCounted ? `${name}-${position + 1}` : name, isCounted, made };
+    });
+  });
+  const byClaim = [...asked.filter((one) => !one.isCounted), ...asked.filter((one) => one.isCounted)];
+  const reserved = new Set(asked.map(({ name }) => name));
+  const holders = new Map<string, Made>();
+  const names = new Map<(typeof asked)[number], string>();
+  for (const one of byClaim) {
+    const { name, made } = one;
+    const holder = holders.get(name);
+    if (holder !== undefined && isSame(holder, made)) continue;
+    const own = holder === undefined ? name : nextFree(name, (other) => reserved.has(other) || holders.has(other));
+    holders.set(own, made);
+    names.set(one, own);
+  }
+  return asked.flatMap((one) => (names.has(one) ? [{ name: names.get(one)!, made: one.made }] : []));
+}
+
+function nextFree(name: string, isTaken: (name: string) => boolean): string {
+  for (let n = 2; ; n++) if (!isTaken(`${name}-${n}`)) return `${name}-${n}`;
+}
+
+function isSame(one: Made, other: Made): boolean {
+  return one.step === other.step && one.output.index === other.output.index;
+}
+
 /** Whether the file of that name holds this very output. */
 function isPlaced({ files }: RunState, name: string, { step, output }: Made): boolean {
   return files.some((file) => file.name === name && file.step === step && file.index === output.index);
+}
+
+/** Whether a copy was to be here and is not, although the run made the output: fetching it was given up. */
+function isUncopied({ steps, planned }: RunState, { step, output }: Made): boolean {
+  if (output.phase !== "available" || output.copy !== null || output.voiceId !== null) return false;
+  const plan = stepNamed(planned.plan, step);
+  return plan?.kind === "job" && plan.policy.keep && steps[step]?.outputs === null;
 }

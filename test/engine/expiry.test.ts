@@ -4,10 +4,11 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeEach, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../recipes/models.ts";
+import { DownloadError } from "../../src/api/index.ts";
 import { type Client, createMemoryJournal, openShowrunner, pipeline, type RunResult } from "../../src/index.ts";
 import { type LocalService, startLocalService } from "../../src/local-service/index.ts";
 import { builtInCatalog } from "../support/built-in-catalog.ts";
-import { PaperService } from "../support/paper-service.ts";
+import { apiError, PaperService } from "../support/paper-service.ts";
 import { during } from "../support/paper-show.ts";
 import { SimulatedClock } from "../support/simulated-clock.ts";
 
@@ -147,5 +148,78 @@ describe("Outputs that are not here yet", () => {
     expect(downloads.length).toBe(4);
     expect(Math.min(...downloads)).toBeGreaterThan(Math.max(...submits));
     expect(downloads[0]).not.toBe(downloads[1]);
+  });
+});
+
+describe("An output that the service says it does not have", () => {
+  const refusals = {
+    "a job that nobody knows": () => apiError(404, "NOT_FOUND"),
+    "an output without a URL": () => new DownloadError("there is nothing to download", { reason: "no-url" }),
+    "bytes that are refused": () => new DownloadError("answered 400", { reason: "refused", status: 400 }),
+  };
+
+  /** Every download is refused while `refusal` says so. */
+  async function openRefusing(refusal: () => Error | null) {
+    const clock = new SimulatedClock();
+    const paper = new PaperService({ catalog: builtInCatalog() });
+    const client = paper.client();
+    const at: number[] = [];
+    const download: Client["download"] = (source, path, options) => {
+      at.push(clock.now());
+      const refused = refusal();
+      return refused === null ? client.download(source, path, options) : Promise.reject(refused);
+    };
+    const journal = createMemoryJournal({ now: () => clock.now() });
+    const mediaDir = mkdtempSync(join(folder, "refusing-"));
+    const show = await openShowrunner({ client: { ...client, download }, journal, clock, mediaDir });
+    return { show, clock, at, paper, outDir: join(mediaDir, "out") };
+  }
+
+  test.each(Object.entries(refusals))("%s: is asked for for two minutes, then the run ends", async (_, refuse) => {
+    const one = pipeline("one", {
+      input: z.object({}),
+      build: ({ job }) => ({ a: job("a", models.image, { prompt: "a" }) }),
+    });
+    const { show, clock, at, outDir } = await openRefusing(refuse);
+    const done = await during(clock, (await show.run(one, {}, { id: "x", outDir })).result());
+    expect(done.status).toBe("failed");
+    expect((await show.show("x")).message).toBe("a: output 0 could not be fetched");
+    expect(at.length).toBeGreaterThan(10);
+    expect(at.at(-1)! - at[0]!).toBeGreaterThanOrEqual(2 * minuteMs);
+    expect(at.at(-1)! - at[0]!).toBeLessThan(3 * minuteMs);
+  });
+
+  test("is made media of all the same, and fetched after all when the run is resumed", async () => {
+    let refusal: Error | null = apiError(404, "NOT_FOUND");
+    const { show, clock, paper, outDir } = await openRefusing(() => refusal);
+    const paused = await during(clock, (await show.run(gated(true), {}, { id: "x", outDir })).result());
+    expect(paused.pause?.reason).toBe("approval");
+    expect(paper.jobs.size).toBe(2);
+    refusal = null;
+    await show.approve("x", "look");
+    const done = await during(clock, (await show.resume("x")).result());
+    expect(done.status).toBe("succeeded");
+    const downloaded: string[] = [];
+    for await (const { event } of show.events("x")) {
+      if (event.type === "output.downloaded") downloaded.push(event.step);
+      expect(event.type).not.toBe("output.expired");
+    }
+    expect(downloaded.sort()).toEqual(["card", "face", "poster"]);
+  });
+
+  test("leaves out the pipeline's own code that would read it, and the run ends", async () => {
+    const read = pipeline("read", {
+      input: z.object({}),
+      build({ job, task }) {
+        const a = job("a", models.image, { prompt: "a" });
+        return { seen: task("look", { a }, () => "seen").value };
+      },
+    });
+    const { show, clock, outDir } = await openRefusing(() => apiError(404, "NOT_FOUND"));
+    const done = await during(clock, (await show.run(read, {}, { id: "x", outDir })).result());
+    expect(done.status).toBe("failed");
+    const look = done.report.steps.find(({ path }) => path === "look");
+    expect(look?.status).toBe("skipped");
+    expect(look?.reason).toContain("no local copy");
   });
 });

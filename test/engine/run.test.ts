@@ -1,8 +1,17 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../recipes/models.ts";
-import { ConnectionError, UnknownOutcomeError } from "../../src/api/index.ts";
-import { type OverBudgetError, type PlanProblemsError, pipeline } from "../../src/index.ts";
+import { type Client, ConnectionError, UnknownOutcomeError } from "../../src/api/index.ts";
+import {
+  createMemoryJournal,
+  type OverBudgetError,
+  openShowrunner,
+  type PlanProblemsError,
+  pipeline,
+} from "../../src/index.ts";
 import { fold } from "../../src/journal/fold.ts";
 import { builtInCatalog } from "../support/built-in-catalog.ts";
 import { apiError, PaperService } from "../support/paper-service.ts";
@@ -201,6 +210,43 @@ describe("a refused submit", () => {
     const c = result.report.steps.find(({ path }) => path === "c")!;
     expect(c).toMatchObject({ status: "failed", attempts: [{ n: 1, job_id: null, status: "refused", cost: null }] });
     expect(c.reason).toContain("refused on paper");
+  });
+
+  test("is written down without the presigned URL that it quotes", async () => {
+    const message =
+      "could not fetch https://me:word@s3.test/files/abc?X-Amz-Signature=SECRET#part, nor /files/b?sig=SECRET";
+    const refuses = () => apiError(400, "INVALID_ARGUMENT", { message });
+    const { show, clock, outDir, journal } = await openPaperShow({ refuses });
+    const result = await during(clock, (await during(clock, show.run(chain, {}, { id: "x", outDir }))).result());
+    expect(result.report.steps[0]?.reason).toContain("could not fetch https://s3.test/files/abc nor /files/b");
+    expect(JSON.stringify(await journal.read("x"))).not.toMatch(/SECRET|me:word/);
+  });
+
+  test("and a failed job or output too are told without what makes a URL secret", async () => {
+    const message = "could not read https://s3.test/files/abc?X-Amz-Signature=SECRET";
+    const none = { retryAfterMs: null, param: null, details: null, replacedBy: null, billing: null };
+    const error = { code: "INTERNAL", message, retryable: false, ...none };
+    const paper = new PaperService({ catalog: builtInCatalog() });
+    const client = paper.client();
+    const follow: Client["follow"] = async function* (jobId, options) {
+      for await (const update of client.follow(jobId, options)) {
+        if (update.type !== "settled") yield update;
+        else if (jobId === "job_1") yield { ...update, outcome: "failed", job: { ...update.job, error } };
+        else {
+          const outputs = update.job.outputs.map((output) => ({ ...output, status: "FAILED" as const, error }));
+          yield { ...update, job: { ...update.job, outputs } };
+        }
+      }
+    };
+    const journal = createMemoryJournal();
+    const mediaDir = mkdtempSync(join(tmpdir(), "redacted-"));
+    const show = await openShowrunner({ client: { ...client, follow }, journal, mediaDir });
+    const run = await show.run(pictures, { count: 2 }, { id: "x", outDir: join(mediaDir, "out") });
+    const reasons = (await run.result()).report.steps.map(({ reason }) => reason);
+    await show.close();
+    rmSync(mediaDir, { recursive: true, force: true });
+    expect(reasons).toEqual(Array(2).fill(expect.stringContaining("could not read https://s3.test/files/abc")));
+    expect(JSON.stringify(await journal.read("x"))).not.toContain("SECRET");
   });
 
   test("for the key itself leaves the run resumable", async () => {

@@ -1,4 +1,4 @@
-import { ApiError, type ChatCompletion, ConnectionError, sleep, TimeoutError } from "../../api/index.ts";
+import { ApiError, type ChatCompletion, ConnectionError, redactUrls, sleep, TimeoutError } from "../../api/index.ts";
 import { valueProblems } from "../../catalog/index.ts";
 import type { JournalError, RunEvent } from "../../journal/events.ts";
 import { planStep } from "../../journal/state.ts";
@@ -105,7 +105,7 @@ function unanswered(command: Chat, context: EffectContext, error: unknown): Effe
     }
   }
   const isUnsent = (error instanceof ConnectionError || error instanceof TimeoutError) && !error.sent;
-  if (isUnsent) return { events: [failed({ code: "UNSENT", message: error.message, retryable: true })] };
+  if (isUnsent) return { events: [failed({ code: "UNSENT", message: redactUrls(error.message), retryable: true })] };
   // Sent, and nobody knows what became of it: it may have been charged.
   return { events: [{ type: "chat.abandoned", step, attempt, holdMicros: maxCostMicros }] };
 }
@@ -119,7 +119,7 @@ function unfunded(step: string, failed: RunEvent, { billing, serviceMessage }: A
   const paused: RunEvent = {
     type: "run.paused",
     reason: "funds",
-    message: `${step}: the wallet cannot fund it (${serviceMessage}).`,
+    message: `${step}: the wallet cannot fund it (${redactUrls(serviceMessage)}).`,
     ...(billing !== null && {
       fundingUrl: billing.fundingUrl,
       requiredMicros: billing.requiredMicros,

@@ -1,5 +1,6 @@
-import { DownloadError } from "../../api/index.ts";
+import { ApiError, DownloadError } from "../../api/index.ts";
 import type { RunEvent } from "../../journal/events.ts";
+import { type Command, commandId } from "../../run/command.ts";
 import { ending } from "../../run/ending.ts";
 import { RETENTION_MS } from "../../run/expiry.ts";
 import { fileExtension } from "../file-extension.ts";
@@ -9,11 +10,16 @@ import { manifestName, placeManifests } from "../provenance-file.ts";
 import type { Manifest } from "../provenance-schema.ts";
 import { bytesProgress } from "./bytes-progress.ts";
 import type { Effect, EffectContext } from "./effect.ts";
-import { TROUBLE_WAIT_MS, throwAccountTrouble } from "./service-trouble.ts";
+import { isPassing, TROUBLE_WAIT_MS, throwAccountTrouble } from "./service-trouble.ts";
 
 /** Before submits (100 to 150): what is paid for comes in before anything new is asked for. */
 const FIRST = 300;
 const HOUR_MS = 3_600_000;
+/** How long an answer that no repetition should change is asked for again, milliseconds. */
+const DOUBT_MS = 120_000;
+
+/** Since when each download of a drive is refused for good, by the drive's own signal. */
+const refusedSince = new WeakMap<AbortSignal, Map<string, number>>();
 
 /** Copies one output into the media store while the service still keeps it. */
 export const download: Effect<"download"> = async (command, context) => {
@@ -39,9 +45,29 @@ export const download: Effect<"download"> = async (command, context) => {
       return { events: [{ type: "output.expired", step, attempt, index }] };
     }
     if ((error as NodeJS.ErrnoException).code?.startsWith("E") === true) throw error;
-    return { events: [], againInMs: TROUBLE_WAIT_MS };
+    return { events: [], againInMs: waitMs(command, context, isDefinite(error)) };
   }
 };
+
+/** Whether the service says that it has no such thing, rather than that it has trouble. */
+function isDefinite(error: unknown): boolean {
+  if (error instanceof DownloadError) return error.reason !== "incomplete";
+  return error instanceof ApiError && !isPassing(error);
+}
+
+/** Refused for good, it is asked for again for a while; then only by the next drive of the run. */
+function waitMs(command: Command & { readonly type: "download" }, context: EffectContext, isDefinite: boolean): number {
+  const since = refusedSince.get(context.signal) ?? new Map<string, number>();
+  refusedSince.set(context.signal, since);
+  const id = commandId(command);
+  if (!isDefinite) {
+    since.delete(id);
+    return TROUBLE_WAIT_MS;
+  }
+  const first = since.get(id) ?? context.now();
+  since.set(id, first);
+  return context.now() - first < DOUBT_MS ? TROUBLE_WAIT_MS : Number.POSITIVE_INFINITY;
+}
 
 /** The oldest first: the service keeps outputs for 48 h only. */
 function urgency(

@@ -1,4 +1,4 @@
-import { ApiError, type JobResult } from "../../api/index.ts";
+import { ApiError, type JobResult, redactUrls } from "../../api/index.ts";
 import type { OutputFacts, RunEvent } from "../../journal/events.ts";
 import type { Command } from "../../run/command.ts";
 import type { Effect, EffectContext } from "./effect.ts";
@@ -69,7 +69,7 @@ function settled(command: Follow, job: JobResult, outcome: string): readonly Run
   const error =
     job.error === null
       ? { code: "UNKNOWN", message: `the job ended as ${job.status}`, retryable: false }
-      : { code: job.error.code, message: job.error.message, retryable: job.error.retryable };
+      : { code: job.error.code, message: redactUrls(job.error.message), retryable: job.error.retryable };
   return [{ type: "job.failed", step, attempt, error }, ...bill];
 }
 
@@ -87,7 +87,10 @@ function outputFacts(output: JobResult["outputs"][number]): OutputFacts {
     height,
     durationMs,
     fps,
-    error: error === null ? null : { code: error.code, message: error.message, retryable: error.retryable ?? false },
+    error:
+      error === null
+        ? null
+        : { code: error.code, message: redactUrls(error.message), retryable: error.retryable ?? false },
   };
 }
 

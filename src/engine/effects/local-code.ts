@@ -1,4 +1,4 @@
-import { redactUrl } from "../../api/index.ts";
+import { redactUrls } from "../../api/index.ts";
 import type { LocalFunction } from "../../define/local-function.ts";
 import type { JournalError } from "../../journal/events.ts";
 import type { EffectContext, EffectResult } from "./effect.ts";
@@ -45,6 +45,6 @@ export function thrownError(error: unknown, code: string): JournalError {
   const said = error instanceof Error ? error.message || error.name : String(error);
   const own = error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : code;
   // What follows a URL's path may be a secret.
-  const message = said.replace(/https?:\/\/[^\s"'<>]+/gi, redactUrl).slice(0, MAX_MESSAGE);
+  const message = redactUrls(said).slice(0, MAX_MESSAGE);
   return { code: own.slice(0, 100), message, retryable: true };
 }

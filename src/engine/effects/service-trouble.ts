@@ -1,4 +1,4 @@
-import { ApiError, ConnectionError, MalformedResponseError, TimeoutError } from "../../api/index.ts";
+import { ApiError, ConnectionError, MalformedResponseError, redactUrls, TimeoutError } from "../../api/index.ts";
 import { ShowrunnerError } from "../../errors.ts";
 import type { JournalError } from "../../journal/events.ts";
 
@@ -27,7 +27,7 @@ export function throwAccountTrouble(error: unknown): void {
   if (error instanceof ApiError && (error.status === 401 || error.status === 403)) throw new AccountError(error);
 }
 
-/** The service's error as the journal keeps it. */
+/** The service's error as the journal keeps it: what it says may quote the presigned URLs that it was sent. */
 export function journalError(error: unknown): JournalError {
   if (error instanceof ApiError) {
     const details = error.details ?? [];
@@ -35,8 +35,8 @@ export function journalError(error: unknown): JournalError {
     const fields = details.map((detail) => detail.message).join("; ");
     const said = error.serviceMessage;
     const message = fields === "" || said.includes(fields) ? said : `${said} ${fields}`;
-    return { code: error.code, message, retryable: error.retryable, reasons };
+    return { code: error.code, message: redactUrls(message), retryable: error.retryable, reasons };
   }
-  const message = error instanceof Error ? error.message : String(error);
+  const message = redactUrls(error instanceof Error ? error.message : String(error));
   return { code: error instanceof ShowrunnerError ? error.code : "UNKNOWN", message, retryable: false };
 }

@@ -2,6 +2,8 @@ import { type AttemptState, isStepFinal, lastAttempt, type StepState } from "../
 import { formatUsd } from "../../money.ts";
 import type { JobStep, Json, PlanStep } from "../../plan/plan.ts";
 import { asked } from "../asked.ts";
+import { commandId } from "../command.ts";
+import { isWaitedFor } from "../copies.ts";
 import { idempotencyKey } from "../key.ts";
 import { looksBack } from "../look-back.ts";
 import { formerAttempt } from "../remake.ts";
@@ -154,8 +156,12 @@ export function takeIn(plan: PlanStep, step: StepState, turn: Turn): void {
     if (attempt.money === "held") turn.issue({ type: "settle", ...target });
     if (plan.kind === "job" && !plan.policy.keep) continue;
     for (const output of attempt.outputs) {
-      if (output.phase === "available" && output.voiceId === null)
-        turn.issue({ type: "download", ...target, index: output.index });
+      if (output.phase !== "available" || output.voiceId !== null) continue;
+      const download = { type: "download", ...target, index: output.index } as const;
+      if (turn.context.notBefore.get(commandId(download)) !== Number.POSITIVE_INFINITY) turn.issue(download);
+      else if (turn.mayBegin && isWaitedFor(turn.state, { step: plan.path, output })) {
+        turn.events.push({ type: "output.expired", step: plan.path, attempt: attempt.n, index: output.index });
+      }
     }
   }
 }
