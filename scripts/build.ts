@@ -1,6 +1,6 @@
 /** Compiles `src` into `dist` with plain tsc, copies what is no TypeScript, bundles the dashboard's page, and makes the command executable. */
 import { spawnSync } from "node:child_process";
-import { chmodSync, cpSync, existsSync, rmSync } from "node:fs";
+import { cpSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, extname, join } from "node:path";
 import { buildPage } from "./dashboard-page.ts";
@@ -25,6 +25,3 @@ cpSync(join(root, "src"), dist, {
 });
 
 await buildPage(join(dist, "dashboard", "page"));
-
-const bin = join(dist, "cli", "main.js");
-if (existsSync(bin)) chmodSync(bin, 0o755);

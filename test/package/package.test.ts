@@ -26,7 +26,7 @@ beforeAll(() => {
 
 function installedCli(...args: string[]) {
   const { SHOWRUNNER_BASE_URL: _url, SHOWRUNNER_API_KEY: _key, SHOWRUNNER_JOURNAL: _journal, ...env } = process.env;
-  return spawnSync(process.execPath, [join(installed, "dist/cli/main.js"), ...args], {
+  return spawnSync(process.execPath, [join(installed, "bin/showrunner.js"), ...args], {
     cwd: folder,
     encoding: "utf8",
     env,
@@ -38,6 +38,7 @@ describe("the package", () => {
     for (const file of [
       "dist/index.js",
       "dist/index.d.ts",
+      "bin/showrunner.js",
       "dist/cli/main.js",
       "dist/dashboard/page/index.html",
       "dist/dashboard/page/LICENSES.txt",
@@ -52,9 +53,9 @@ describe("the package", () => {
   });
 
   test("its command can be executed and says its version", () => {
-    const main = join(installed, "dist/cli/main.js");
-    expect(readFileSync(main, "utf8").startsWith("#!/usr/bin/env node\n")).toBe(true);
-    expect(statSync(join(root, "dist/cli/main.js")).mode & 0o111).toBe(0o111);
+    const command = join(installed, "bin/showrunner.js");
+    expect(readFileSync(command, "utf8").startsWith("#!/usr/bin/env node\n")).toBe(true);
+    expect(statSync(command).mode & 0o111).toBe(0o111);
     const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { readonly version: string };
     expect(installedCli("--version").stdout).toBe(`${version}\n`);
   });
