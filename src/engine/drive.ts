@@ -10,6 +10,7 @@ import { inboxEvents } from "../run/inbox.ts";
 import { ledgerChanges } from "../run/ledger.ts";
 import { afterReserving, type Room } from "../run/room.ts";
 import { isDiskTrouble, MediaDiskError } from "./disk-trouble.ts";
+import { committedMicros } from "./drift.ts";
 import { type EffectContext, type EffectResult, perform } from "./effects/index.ts";
 import { RunTakenOverError, RunWriter, storedEvent } from "./run-writer.ts";
 import type { SpendingWatch } from "./spending.ts";
@@ -57,6 +58,12 @@ interface Decided {
   readonly events: readonly RunEvent[];
   readonly commands: readonly Command[];
   readonly wakeAt: number | null;
+}
+
+/** A room as it was when this run had spent and reserved so much: what its bills free since then is room again. */
+interface KnownRoom {
+  readonly room: Room;
+  readonly ownMicros: number;
 }
 
 class Driver {
@@ -131,15 +138,16 @@ class Driver {
     const inbox = await this.#deps.store.inbox(this.#state.runId);
     const answers: RunEvent[] = [];
     try {
-      for (let rooms: readonly Room[] = []; ; ) {
+      for (let rooms = await this.#rooms(inbox); ; ) {
         // Also those that came while a commit was refused: what gave them is no longer active and must not begin again.
         answers.push(...this.#answers.splice(0));
         const decided = this.#turn(answers, inbox, rooms);
         if (decided.events.length === 0 && inbox.length === 0) return decided;
         const room = await this.#writer.commit(decided.events, inbox, this.#isSubmitting());
         if (room === null) return decided;
+        const ownMicros = committedMicros(this.#state) - heldBy(decided.events);
         await this.#reload();
-        rooms = [...rooms.filter(({ limit }) => limit !== room.limit), room];
+        rooms = [...rooms.filter((known) => known.room.limit !== room.limit), { room, ownMicros }];
       }
     } catch (error) {
       // Not in the journal: kept for another try.
@@ -148,8 +156,16 @@ class Driver {
     }
   }
 
+  /** What is known to be short before anything is tried: to be refused costs reading the whole journal again. */
+  async #rooms(inbox: readonly InboxEntry[]): Promise<readonly KnownRoom[]> {
+    // A bill says nothing new of the wallet: what was charged is off it already.
+    const moves = inbox.length > 0 || ledgerChanges(this.#answers).some(({ type }) => type !== "settle");
+    const rooms = await this.#deps.spending.rooms(moves);
+    return rooms.map((room) => ({ room, ownMicros: committedMicros(this.#state) }));
+  }
+
   /** One decision after the other until nothing more follows without the world's help; nothing is done yet. */
-  #turn(answers: readonly RunEvent[], inbox: readonly InboxEntry[], rooms: readonly Room[]): Decided {
+  #turn(answers: readonly RunEvent[], inbox: readonly InboxEntry[], rooms: readonly KnownRoom[]): Decided {
     const at = this.#deps.now();
     const events: RunEvent[] = [];
     const commands = new Map<string, Command>();
@@ -173,7 +189,7 @@ class Driver {
         active: new Set([...this.#active, ...commands.keys()]),
         notBefore: this.#notBefore,
         idempotencyWindowMs: this.#deps.idempotencyWindowMs,
-        rooms: rooms.map((room) => afterReserving(room, heldBy(events))),
+        rooms: rooms.map((known) => afterReserving(known.room, committedMicros(this.#state) - known.ownMicros)),
       });
       take(decision.events);
       for (const command of decision.commands) commands.set(commandId(command), command);

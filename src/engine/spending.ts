@@ -9,6 +9,7 @@ import { Wallet } from "./wallet.ts";
 const PATIENCE_MS = 15_000;
 const ASK_AGAIN_MS = 1_000;
 
+type Later = Extract<Room, { readonly limit: "later" }>;
 type Refusal = Extract<CommitOutcome, { readonly reason: "cap" | "floor" }>;
 
 /** What runs may spend together; null: no limit. */
@@ -74,10 +75,30 @@ export class SpendingWatch {
   readonly #wallet: Wallet;
   /** Since when there is no room, only because charges are on their way. */
   #waitingSince: number | null = null;
+  /** The cap refused something in this drive: from then on it is looked up what it leaves, before anything is tried. */
+  #isCapShort = false;
+  #later: Later | null = null;
 
   constructor(parts: SpendingParts, wallet: Wallet) {
     this.#parts = parts;
     this.#wallet = wallet;
+  }
+
+  /**
+   * What is known to be short without trying; the guard of the commit decides all the same. `moves`: something happened
+   * that may make room in the wallet.
+   */
+  async rooms(moves: boolean): Promise<readonly Room[]> {
+    const { capMicros, store, account, now } = this.#parts;
+    if (moves || (this.#later !== null && this.#later.askAgainAt <= now())) this.#later = null;
+    const later = this.#later === null ? [] : [this.#later];
+    if (capMicros === null || !this.#isCapShort) return later;
+    const { heldMicros, settledMicros } = await store.accountLedger(account);
+    const micros = heldMicros + settledMicros;
+    return [
+      ...later,
+      { limit: "cap", roomMicros: Math.max(0, capMicros - micros), capMicros, committedMicros: micros },
+    ];
   }
 
   /**
@@ -92,13 +113,14 @@ export class SpendingWatch {
     } catch (error) {
       throwAccountTrouble(error);
       if (!isPassing(error) && !(error instanceof ApiError)) throw error;
-      return { limit: "later", roomMicros: 0, askAgainAt: now() + TROUBLE_WAIT_MS };
+      return this.#notBefore(now() + TROUBLE_WAIT_MS);
     }
   }
 
   /** How much room a refusal leaves. `submitting`: this run has charges of its own on their way. */
   room(refusal: Refusal, guard: SpendingGuard, submitting: boolean): Room {
     if (refusal.reason === "cap") {
+      this.#isCapShort = true;
       const { roomMicros, committedMicros } = refusal;
       return { limit: "cap", roomMicros, capMicros: guard.capMicros!, committedMicros };
     }
@@ -107,7 +129,7 @@ export class SpendingWatch {
     this.#waitingSince ??= now;
     // A charge on its way may or may not be in the balance already: asked again once it is through, nobody need guess.
     if (unseenMicros > 0 && (submitting || now - this.#waitingSince < PATIENCE_MS)) {
-      return { limit: "later", roomMicros: 0, askAgainAt: now + ASK_AGAIN_MS };
+      return this.#notBefore(now + ASK_AGAIN_MS);
     }
     const { balanceMicros, floorMicros } = guard.wallet!;
     return { limit: "floor", roomMicros, floorMicros, balanceMicros, unseenMicros };
@@ -116,5 +138,10 @@ export class SpendingWatch {
   /** Holds were taken: whoever waits next has all the patience again. */
   reserved(): void {
     this.#waitingSince = null;
+  }
+
+  #notBefore(askAgainAt: number): Later {
+    this.#later = { limit: "later", roomMicros: 0, askAgainAt };
+    return this.#later;
   }
 }

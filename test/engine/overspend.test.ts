@@ -120,6 +120,68 @@ describe("What does not fit while a dearer guess is reserved", () => {
   });
 });
 
+describe("What waits for room", () => {
+  /** How often the journal of a run was read as a whole; its steps take up to ten seconds. */
+  async function reads(count: number, limits: (count: number) => object, others: number) {
+    const clock = new SimulatedClock();
+    const next = chance(count);
+    const paper = new PaperService({
+      catalog: builtInCatalog(),
+      balanceMicros: count * priceMicros + 100_000,
+      priceMicros: () => null,
+      sleep: () => new Promise((resolve) => void clock.setTimer(Math.floor(next() * 10_000), resolve)),
+    });
+    let whole = 0;
+    const kept = createMemoryJournal({ now: () => clock.now() });
+    const read: JournalStore["read"] = (runId, options) => {
+      if (runId === "x") whole++;
+      return kept.read(runId, options);
+    };
+    const journal = new Proxy(kept, {
+      get: (target, name) => (name === "read" ? read : Reflect.get(target, name).bind(target)),
+    });
+    const dear = (steps: number) =>
+      pipeline("dear", {
+        input: z.object({}),
+        build({ job }) {
+          for (let i = 0; i < steps; i++)
+            job(`p${i}`, models.image, { prompt: `${i}` }, { maxCost: "0.10", keep: false });
+          return {};
+        },
+      });
+    const unanswered = paper.client((point) =>
+      point.startsWith("submit") ? new Promise(() => {}) : Promise.resolve(),
+    );
+    const common = { journal, mediaDir: folder, clock };
+    const other = await openShowrunner({ client: unanswered, ...common });
+    const show = await openShowrunner({ client: paper.client(), ...common, ...limits(count) });
+    if (others > 0) {
+      const stuck = await during(clock, other.run(dear(others), {}, { id: "other" }));
+      for await (const update of stuck.events())
+        if ("event" in update && update.event.type === "job.submit.intended") break;
+    }
+    const run = await during(clock, show.run(dear(count), {}, { id: "x", concurrency: 200 }));
+    const { status, pause } = await during(clock, run.result());
+    return { status, reason: pause?.reason ?? null, whole };
+  }
+
+  test("under a cap costs no reading of the whole journal, however many bills come in meanwhile", async () => {
+    const cap = (count: number) => ({ spendingCap: (count * 0.07 + 0.1).toFixed(2) });
+    const few = await reads(40, cap, 0);
+    expect(few).toMatchObject({ status: "succeeded" });
+    expect(await reads(160, cap, 0)).toEqual(few);
+  });
+
+  test("above a floor costs no more for more bills, while a charge of another run is on its way", async () => {
+    const floor = () => ({ walletFloor: "0.01" });
+    const few = await reads(20, floor, 1);
+    expect(few).toMatchObject({ status: "paused", reason: "funds" });
+    const many = await reads(160, floor, 1);
+    // It is asked again once a second, not with each of the 140 further bills.
+    expect(many.whole - few.whole).toBeLessThan(70);
+  });
+});
+
 /** Four runs of 50 steps, each in a Showrunner of its own as in a process of its own, under one cap. */
 async function fourRuns(paper: PaperService, clock: SimulatedClock, journals: readonly JournalStore[], more: object) {
   const shows = await Promise.all(
