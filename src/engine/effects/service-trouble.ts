@@ -10,7 +10,7 @@ export class AccountError extends ShowrunnerError {
   readonly code = "ACCOUNT_REFUSED";
   constructor(cause: ApiError) {
     super(
-      `The service refused the API key (${cause.code}: ${cause.message}). Check SHOWRUNNER_API_KEY and its scopes; the run is kept and can be resumed.`,
+      `The service refused the API key (${cause.code}: ${redactUrls(cause.message)}). Check SHOWRUNNER_API_KEY and its scopes; the run is kept and can be resumed.`,
       { cause },
     );
   }
