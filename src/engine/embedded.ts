@@ -297,7 +297,7 @@ export class EmbeddedShowrunner implements Showrunner {
   }
 
   async #checkRun(runId: string): Promise<void> {
-    if ((await this.#store.run(runId)) === null) throw new RunUnknownError(runId, "the journal");
+    if ((await this.#store.run(runId)) === null) throw new RunUnknownError(runId);
   }
 
   #send(runId: string, message: InboxMessage): Promise<unknown> {

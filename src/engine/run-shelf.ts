@@ -22,7 +22,7 @@ export class RunShelf {
 
   async load(runId: string): Promise<RunState> {
     const row = await this.#store.run(runId);
-    if (row === null) throw new RunUnknownError(runId, "the journal");
+    if (row === null) throw new RunUnknownError(runId);
     const snapshot = await this.#store.snapshot(runId);
     if (snapshot !== null && snapshot.foldVersion === FOLD_VERSION) {
       const state = structuredClone(snapshot.state) as unknown as RunState;
@@ -30,7 +30,7 @@ export class RunShelf {
       return state;
     }
     const state = fold(await this.#store.read(runId));
-    if (state === null) throw new RunUnknownError(runId, "the journal");
+    if (state === null) throw new RunUnknownError(runId);
     return state;
   }
 

@@ -76,8 +76,8 @@ export class RunUnknownError extends ShowrunnerError {
   readonly code = "RUN_UNKNOWN";
   readonly runId: string;
 
-  constructor(runId: string, path: string) {
-    super(`This journal (${path}) has no run "${runId}". List its runs, or name another journal.`);
+  constructor(runId: string, path: string | null = null) {
+    super(`${path === null ? "The journal" : `The journal ${path}`} has no run "${runId}". List its runs, or name another journal.`);
     this.runId = runId;
   }
 }
