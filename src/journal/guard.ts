@@ -11,11 +11,10 @@ export interface AccountMoney {
 
 type Refusal = Extract<CommitOutcome, { readonly reason: "cap" | "floor" }>;
 
-/** Why a commit that makes holds breaks its guard; null when it does not, or makes none. */
+/** Why a commit that makes holds breaks its guard; null when it does not, or makes none. What is free breaks none. */
 export function refusalOf({ guard, ledger = [] }: Commit, moneyAfter: () => AccountMoney): Refusal | null {
-  const holds = ledger.flatMap((change) => (change.type === "hold" ? [change.amountMicros] : []));
-  if (guard === undefined || holds.length === 0) return null;
-  const asked = holds.reduce((sum, amount) => sum + amount, 0);
+  const asked = ledger.reduce((sum, change) => sum + (change.type === "hold" ? change.amountMicros : 0), 0);
+  if (guard === undefined || asked === 0) return null;
   const money = moneyAfter();
   return overCap(guard, asked, money) ?? belowFloor(guard, asked, money);
 }

@@ -172,6 +172,13 @@ describe("What waits for room", () => {
     expect(await reads(160, cap, 0)).toEqual(few);
   });
 
+  test("above a floor is never what costs nothing", async () => {
+    const { paper, clock, journal } = await openPaperShow({ priceMicros: () => 0, balanceMicros: 500_000 });
+    const show = await openShowrunner({ client: paper.client(), journal, clock, mediaDir: folder, walletFloor: "1" });
+    const run = await during(clock, show.run(pictures, { count: 2 }, { id: "x" }));
+    expect([(await during(clock, run.result())).status, paper.jobs.size]).toEqual(["succeeded", 2]);
+  });
+
   test("above a floor costs no more for more bills, while a charge of another run is on its way", async () => {
     const floor = () => ({ walletFloor: "0.01" });
     const few = await reads(20, floor, 1);
