@@ -63,6 +63,7 @@ thead th { color: var(--soft); font-size: 12.5px; font-weight: 550; white-space:
 .card, details.step { background: var(--card); border: 1px solid var(--line); border-radius: 12px; margin: 0 0 10px } .card { padding: 4px 18px 12px; break-inside: avoid } .card:target, details.step:target { border-color: var(--accent) }
 summary { cursor: pointer; padding: 9px 16px; overflow-wrap: anywhere } details > details.step { margin-left: 0 } .inside { padding: 0 18px 14px; border-top: 1px solid var(--line) } .reason, .bad-text { color: var(--bad) } .reason { margin-top: 10px }
 .asked { margin: 0 } .asked > div { display: grid; grid-template-columns: minmax(6rem, 10rem) 1fr; gap: 12px; padding: 3px 0 } .asked dt { color: var(--soft); font-size: 13px; overflow-wrap: anywhere } .asked dd { margin: 0; min-width: 0; font-size: 14px } .asked .asked > div { grid-template-columns: minmax(4rem, 8rem) 1fr }
+@media (max-width: 640px) { .asked > div, .asked .asked > div { grid-template-columns: 1fr; gap: 0 } }
 .text { white-space: pre-wrap; overflow-wrap: anywhere } .list { margin: 0; padding-left: 20px; overflow-wrap: anywhere }
 .unseen { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%) }
 footer { margin-top: 56px; padding-top: 16px; border-top: 1px solid var(--line); color: var(--soft); font-size: 13px; overflow-wrap: anywhere }
