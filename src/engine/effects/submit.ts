@@ -1,6 +1,7 @@
 import {
   ApiError,
   ConnectionError,
+  redactUrls,
   type SubmitAck,
   TimeoutError,
   UnknownOutcomeError,
@@ -111,7 +112,7 @@ function unfunded(command: Submit, error: ApiError): EffectResult {
       {
         type: "run.paused",
         reason: "funds",
-        message: `${command.step}: the wallet cannot fund it (${error.serviceMessage}).`,
+        message: `${command.step}: the wallet cannot fund it (${redactUrls(error.serviceMessage)}).`,
         ...(billing === null
           ? {}
           : {
