@@ -5,7 +5,13 @@ import { z } from "zod";
 import { models } from "../../recipes/models.ts";
 import { failed, file } from "../../src/define/index.ts";
 import { placeholder } from "../../src/engine/placeholders.ts";
-import { type OverBudgetError, type PlanProblemsError, pipeline, type RunReport } from "../../src/index.ts";
+import {
+  type OverBudgetError,
+  type Pipeline,
+  type PlanProblemsError,
+  pipeline,
+  type RunReport,
+} from "../../src/index.ts";
 import { fold } from "../../src/journal/fold.ts";
 import { during, openPaperShow, type PaperShow } from "../support/paper-show.ts";
 
@@ -279,7 +285,7 @@ describe("resuming with changed code", () => {
 
 describe("changes while jobs are at the service", () => {
   /** A run that is stopped once its first two jobs are accepted; each takes a minute. */
-  async function stoppedHalfway(what = film()) {
+  async function stoppedHalfway(what: Pipeline = film()) {
     const sleeps: (() => void)[] = [];
     const world = await openPaperShow({ sleep: () => new Promise((resolve) => void sleeps.push(resolve)) });
     const { show, clock, outDir } = world;
