@@ -77,7 +77,9 @@ export class RunUnknownError extends ShowrunnerError {
   readonly runId: string;
 
   constructor(runId: string, path: string | null = null) {
-    super(`${path === null ? "The journal" : `The journal ${path}`} has no run "${runId}". List its runs, or name another journal.`);
+    super(
+      `${path === null ? "The journal" : `The journal ${path}`} has no run "${runId}". List its runs, or name another journal.`,
+    );
     this.runId = runId;
   }
 }
