@@ -5,6 +5,7 @@ import type { Catalog, Migration, MigrationReport } from "../../index.ts";
 import { CliError } from "../cli-error.ts";
 import type { Context } from "../context.ts";
 import { ExitCode } from "../exit-code.ts";
+import { calmly } from "../live/calmly.ts";
 import { loadPipeline } from "../load/pipeline-file.ts";
 import { askOpen } from "../migrate/ask.ts";
 import { type Ground, hostedGround, localGround } from "../migrate/ground.ts";
@@ -84,6 +85,8 @@ async function migrated({ context, path, catalog, map, ground }: Work): Promise<
     : withVoices;
   const input = await sampleInput(migration.inputs, { folder: ground.folder, voice: anyVoice(voices) });
   const maxJobs = ground.isHosted ? MOST_HOSTED_ESTIMATES : undefined;
+  const { bodies, steps } = migration.report;
+  context.talk.say(`Read ${bodies.length} bodies; asking ${ground.name} what ${steps.length} jobs cost.`);
   return estimateMigration(migration, ground.show, { service: ground.name, input, maxJobs });
 }
 
@@ -165,7 +168,17 @@ async function verified(migration: Migration, { folder, catalog, ground, context
     const voice = anyVoice(await voicesFor(migration.report, own ?? ground));
     const input = await sampleInput(migration.inputs, { folder: scratch, voice });
     const { interrupt: signal } = context.io;
-    return await verifyMigration(migration, show, { pipeline, input, outDir: join(scratch, "out"), signal });
+    context.talk.say(`Running ${migration.report.steps.length} jobs on a local service, to compare what they make.`);
+    const calm = calmly();
+    const onProgress = ({ done, total }: { readonly done: number; readonly total: number }) =>
+      calm(() => context.talk.say(`  steps through: ${done} of ${total}`));
+    return await verifyMigration(migration, show, {
+      pipeline,
+      input,
+      outDir: join(scratch, "out"),
+      signal,
+      onProgress,
+    });
   } finally {
     await own?.close();
   }

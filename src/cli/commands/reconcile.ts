@@ -1,10 +1,9 @@
-import type { ReconcileProgress, ReconcileReport } from "../../index.ts";
+import type { ReconcileReport } from "../../index.ts";
 import { type Context, type ServiceFlags, withShowrunner } from "../context.ts";
 import { ExitCode } from "../exit-code.ts";
+import { calmly } from "../live/calmly.ts";
 import { listText, wireForm } from "../service/present.ts";
 import { visible } from "../text/escape.ts";
-
-const LINE_EVERY_MS = 3_000;
 
 interface Finding {
   readonly title: string;
@@ -21,8 +20,11 @@ export async function reconcile(
 ): Promise<ExitCode> {
   const { io, talk } = context;
   return withShowrunner(flags, async (show) => {
+    const calm = calmly();
     talk.say("Comparing with the service's job list …");
-    const report = await show.reconcile(runId, { onProgress: calmly((text) => talk.say(text)) });
+    const report = await show.reconcile(runId, {
+      onProgress: ({ reading, done, total }) => calm(() => talk.say(`  ${reading}: ${done} of ${total}`)),
+    });
     const found = findings(report).filter(({ items }) => items.length > 0);
     if (flags.json) talk.printJson(wireForm(report));
     for (const { title, items, fields, next } of found) {
@@ -34,16 +36,6 @@ export async function reconcile(
     if (found.length === 0) talk.say(`${runs} compared: journal, ledger and service agree.`);
     return found.length === 0 ? ExitCode.done : ExitCode.unfinished;
   });
-}
-
-/** A line every few seconds, so that a long comparison is seen to move. */
-function calmly(say: (text: string) => void): (progress: ReconcileProgress) => void {
-  let lastAt = Date.now();
-  return ({ reading, done, total }) => {
-    if (Date.now() - lastAt < LINE_EVERY_MS) return;
-    lastAt = Date.now();
-    say(`  ${reading}: ${done} of ${total}`);
-  };
 }
 
 function findings(report: ReconcileReport): readonly Finding[] {

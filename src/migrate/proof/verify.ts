@@ -5,7 +5,11 @@ import type { MigrationReport, VerificationReport } from "../report/report.ts";
 
 /** What runs a pipeline; `openShowrunner()` gives one. */
 export interface Runner {
-  run(pipeline: Pipeline, input: unknown, options?: RunSettings): Promise<{ result(): Promise<RunView> }>;
+  run(
+    pipeline: Pipeline,
+    input: unknown,
+    options?: RunSettings,
+  ): Promise<{ events(): AsyncIterable<object>; result(): Promise<RunView> }>;
 }
 
 interface RunSettings {
@@ -31,6 +35,8 @@ export interface VerifyOptions {
   readonly id?: string | undefined;
   /** Aborting stops the run, which then counts as not proven. */
   readonly signal?: AbortSignal | undefined;
+  /** Told with each step that is through. */
+  readonly onProgress?: ((progress: { readonly done: number; readonly total: number }) => void) | undefined;
 }
 
 type Kind = VerificationReport["expected"][number]["kind"];
@@ -46,10 +52,19 @@ export async function verifyMigration(
 ): Promise<Migration> {
   const pipeline = options.pipeline ?? migration.pipeline;
   if (pipeline === null) return migration;
-  const { outDir, id = "verify", signal } = options;
+  const { outDir, id = "verify", signal, onProgress } = options;
   const run = await runner.run(pipeline, options.input, { maxUnquoted: "1000000", outDir, id, signal });
+  let done = 0;
+  for await (const update of run.events()) {
+    if (isStepEnd(update)) onProgress?.({ done: ++done, total: migration.report.steps.length });
+  }
   const { status, outputs } = await run.result();
   return { ...migration, report: { ...migration.report, verification: compare(migration.report, status, outputs) } };
+}
+
+function isStepEnd(update: { readonly event?: unknown }): boolean {
+  const { event } = update;
+  return typeof event === "object" && event !== null && "type" in event && event.type === "step.finished";
 }
 
 /** Expected and found outputs of a run, body by body. */
