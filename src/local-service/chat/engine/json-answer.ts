@@ -1,7 +1,7 @@
 import type { Chance } from "./chance.ts";
 import { SchemaTooLarge } from "./flatten-schema.ts";
 import type { Prose } from "./prose.ts";
-import { prepareSchema, renewChecks, withSchemaCheck } from "./schema-check.ts";
+import { prepareSchema, readyChecks, withSchemaCheck } from "./schema-check.ts";
 import type { SchemaNode } from "./schema-node.ts";
 import { TookTooLong, withinTime } from "./time-limit.ts";
 import type { Topic } from "./topic.ts";
@@ -34,10 +34,7 @@ function attempt(schema: SchemaNode, ports: Ports): JsonAnswer {
 }
 
 function reasonOf(error: unknown): string {
-  if (error instanceof TookTooLong) {
-    renewChecks();
-    return `answering it ${error.message}`;
-  }
+  if (error instanceof TookTooLong) return `answering it ${error.message}`;
   if (error instanceof SchemaTooLarge) return error.message;
   const reason = error instanceof Error ? error.message : String(error);
   return `it is not a JSON Schema that can be used: ${reason.slice(0, 300)}`;
@@ -46,7 +43,7 @@ function reasonOf(error: unknown): string {
 /** A value that fits the schema, checked. */
 export function jsonAnswer(schema: SchemaNode, ports: Ports): JsonAnswer {
   try {
-    return withinTime(MAX_MS, () => attempt(prepareSchema(schema), ports));
+    return withinTime(MAX_MS, () => attempt(prepareSchema(schema), ports), readyChecks);
   } catch (error) {
     return { is: "impossible", reason: reasonOf(error) };
   }

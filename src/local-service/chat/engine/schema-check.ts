@@ -30,19 +30,30 @@ function createAjv(): Ajv2020 {
   return ajv;
 }
 
-let ajv = createAjv();
+/** The validator while nobody uses it; null also after a use was stopped halfway, which leaves it in an unknown state. */
+let idle: Ajv2020 | null = null;
 
-/** After work was stopped halfway, nothing is known of the validator's state: it is made anew. */
-export function renewChecks(): void {
-  ajv = createAjv();
+/** Makes a validator with everything compiled that is no caller's, so that none of it counts against a time limit. */
+export function readyChecks(): void {
+  if (idle !== null) return;
+  const fresh = createAjv();
+  fresh.compile({});
+  idle = fresh;
 }
 
-/** Calls with a test of whether a value fits the schema. @throws Error when the schema is none */
+/**
+ * Calls with a test of whether a value fits the schema. A time limit stops work without running any `finally`, so the
+ * validator is taken away for the time of its use: a stopped one is never seen again.
+ * @throws Error when the schema is none
+ */
 export function withSchemaCheck<T>(schema: SchemaNode, use: (fits: (value: unknown) => boolean) => T): T {
+  const ajv = idle ?? createAjv();
+  idle = null;
   try {
     const validate = ajv.compile(schema);
     return use((value) => validate(value) === true);
   } finally {
     ajv.removeSchema(schema);
+    idle = ajv;
   }
 }

@@ -11,11 +11,16 @@ export class TookTooLong extends Error {
 
 /**
  * Does synchronous work within a time limit, even when it hangs in a regular expression: callers send schemas and patterns
- * of any cost. Tried twice, since a busy machine may have taken the time that the work was given. The work must not leave
- * anything half done. @throws TookTooLong
+ * of any cost. Tried twice, since a busy machine may have taken the time that the work was given. Work that is out of time
+ * just ends, and not even its `finally` runs: it must not leave shared state half done. `prepare` comes before each try
+ * and has all the time it needs. @throws TookTooLong
  */
-export function withinTime<T>(ms: number, work: () => T): T {
-  return (tryWithin(ms, work) ?? tryWithin(ms, work) ?? tooLong(ms)).value;
+export function withinTime<T>(ms: number, work: () => T, prepare: () => void = () => {}): T {
+  const tried = () => {
+    prepare();
+    return tryWithin(ms, work);
+  };
+  return (tried() ?? tried() ?? tooLong(ms)).value;
 }
 
 /** Null when time was up. */
