@@ -133,3 +133,22 @@ test("a rule that is not understood is refused with its place", async () => {
   });
   expect(reply.body.error.details[0]).toMatchObject({ field: "rules[0].delay_ms", reason: "type" });
 });
+
+test("a fault without a route strikes /v3 alone, and every fault that strikes requests can be taken back", async () => {
+  const service = await start();
+  const everyRequest: readonly FaultRule[] = [
+    { kind: "error" },
+    { kind: "error", envelope: false, status: 404 },
+    { kind: "error", route: "POST /faults" },
+    { kind: "drop", when: "before" },
+    { kind: "drop", when: "after" },
+    { kind: "delay", delay_ms: 86_400_000 },
+  ];
+  const operator = ["/stats", "/wallet", "/clock", "/fund", "/faults"];
+  for (const rule of everyRequest) {
+    service.faults([rule]);
+    for (const path of operator) expect((await ask(service, "GET", `/_local${path}`)).status, path).toBe(200);
+    expect((await ask(service, "POST", "/_local/faults", { body: { rules: [] } })).status).toBe(200);
+    expect((await get(service, "/balance")).status).toBe(200);
+  }
+});

@@ -11,11 +11,14 @@ import { notFound } from "./refusal.ts";
 
 type Bindings = { Bindings: HttpBindings };
 
-/** Stands around every call; fault injection lives here. An answer given before the call stands in its place. */
+/** Stands around every call below `/v3`; fault injection lives here. An answer given before the call stands in its place. */
 export interface Interceptor {
   before(endpoint: Endpoint, call: Call): Promise<Answer | null>;
   after(endpoint: Endpoint, call: Call, answer: Answer): Promise<Answer>;
 }
+
+/** The operator takes faults back by a call, so no fault strikes that call. */
+const NO_INTERCEPTOR: Interceptor = { before: async () => null, after: async (_endpoint, _call, answer) => answer };
 
 export interface KernelPorts {
   /** @throws Refusal 401, 403 */
@@ -144,7 +147,9 @@ export function createKernel(
   ports: KernelPorts,
 ): Hono<Bindings> {
   const app = new Hono<Bindings>();
-  for (const [prefix, endpoints] of Object.entries(tables)) mount(app, prefix, endpoints, ports);
+  for (const [prefix, endpoints] of Object.entries(tables)) {
+    mount(app, prefix, endpoints, prefix === "/v3" ? ports : { ...ports, interceptor: NO_INTERCEPTOR });
+  }
   app.options("/v3/*", (c) => {
     const headers = standardHeaders(c.env.incoming, newTraceId(), ports.now());
     return respond({ is: "empty", status: 204, headers: PREFLIGHT }, headers);
