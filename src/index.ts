@@ -114,16 +114,16 @@ export { type Manifest, manifestSchema } from "./engine/provenance-schema.ts";
 export type { Quote, StepPrice } from "./engine/quote.ts";
 export type { ReconcileOptions, ReconcileProgress, ReconcileReport } from "./engine/reconcile.ts";
 // Run, resume, look.
+export type { RunHandle, RunPause, RunResult } from "./engine/run-result.ts";
 export {
+  type ApproveDecision,
   type CompareOptions,
   type OpenOptions,
   openShowrunner,
   type PlanOptions,
   type QuoteOptions,
   type ResumeOptions,
-  type RunHandle,
   type RunOptions,
-  type RunResult,
   type Showrunner,
 } from "./engine/showrunner.ts";
 export type { SpendingTotals } from "./engine/spending.ts";

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { type Client, type Clock, sleep } from "../api/index.ts";
-import type { RunEvent, StoredEvent } from "../journal/events.ts";
+import type { RunEnd, RunEvent, StoredEvent } from "../journal/events.ts";
 import { EVENT_VERSION } from "../journal/events.ts";
 import { apply } from "../journal/fold.ts";
 import { isHolderDead, retireHolder, thisHolder } from "../journal/host.ts";
@@ -21,8 +21,9 @@ import { expectedMs, type PastDurations, pastDurations } from "./past-durations.
 import type { Quote } from "./quote.ts";
 import { runOutputs } from "./results.ts";
 import { planId, type Revision } from "./revision.ts";
+import type { RunHandle, RunPause, RunResult } from "./run-result.ts";
 import type { RunShelf } from "./run-shelf.ts";
-import type { ResumeOptions, RunHandle, RunResult } from "./showrunner.ts";
+import type { ResumeOptions } from "./showrunner.ts";
 import { Updates } from "./updates.ts";
 
 /** How often a run that waits for funds looks at the wallet, milliseconds. */
@@ -274,15 +275,23 @@ function budgetEvents(state: RunState, { budget, maxUnquoted }: ResumeOptions): 
 }
 
 function result(state: RunState, media: MediaStore, drift: Drift | null = null): RunResult {
-  const paused = state.status === "paused" || !isRunFinal(state.status);
-  return {
+  const rest = {
     id: state.runId,
-    status: paused ? "paused" : (state.status as "succeeded"),
     outputs: runOutputs(state, media),
     cost: { micros: state.spentMicros, usd: formatUsd(state.spentMicros) },
-    pause: state.pause,
     report: runReport(state),
     drift,
     stillRunning: stillRunning(state),
   };
+  if (isRunFinal(state.status)) return { ...rest, status: state.status as RunEnd, pause: null };
+  return { ...rest, status: "paused", pause: state.pause ?? AT_REST };
 }
+
+/** Of a run that is driven no further although nothing holds it up. */
+const AT_REST: RunPause = {
+  reason: "stopped",
+  message: "nobody drives the run; resume it",
+  fundingUrl: null,
+  requiredMicros: null,
+  balanceMicros: null,
+};

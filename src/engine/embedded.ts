@@ -9,7 +9,7 @@ import type { StoredEvent } from "../journal/events.ts";
 import { isRunFinal, planStep, type RunPlanned, type RunState } from "../journal/state.ts";
 import type { InboxMessage, JournalStore, RunRow } from "../journal/store.ts";
 import type { ApproveStep, Plan } from "../plan/plan.ts";
-import { offered } from "../run/kinds/approve.ts";
+import { offered, positionOf } from "../run/kinds/approve.ts";
 import { type RunReport, runReport } from "../run/report.ts";
 import { candidatesFor, checkAdoption } from "./adoption.ts";
 import { type Comparison, holdAgainst, notCompared, summaryOf } from "./compare.ts";
@@ -27,17 +27,17 @@ import { checkRunId, limitsOf, usdOption } from "./options.ts";
 import { Planner } from "./planner.ts";
 import type { Quote } from "./quote.ts";
 import { compareWithService, type ReconcileOptions, type ReconcileReport } from "./reconcile.ts";
-import type { ResultsOf } from "./results.ts";
 import { PastResults, takenBy } from "./reuse.ts";
 import { rerunQuote, revise } from "./revision.ts";
+import type { RunHandle, RunHandleOf } from "./run-result.ts";
 import { RunShelf } from "./run-shelf.ts";
 import type {
+  ApproveDecision,
   CompareOptions,
   OpenOptions,
   PlanOptions,
   QuoteOptions,
   ResumeOptions,
-  RunHandle,
   RunOptions,
   Showrunner,
 } from "./showrunner.ts";
@@ -113,7 +113,7 @@ export class EmbeddedShowrunner implements Showrunner {
     pipeline: Pipeline<S, R>,
     input: z.input<S>,
     options: RunOptions = {},
-  ): Promise<RunHandle<ResultsOf<R>>> {
+  ): Promise<RunHandleOf<R>> {
     const id = options.id ?? `${pipeline.name}-${randomUUID().slice(0, 8)}`;
     checkRunId(id);
     const budgetMicros = usdOption("budget", options.budget);
@@ -146,7 +146,7 @@ export class EmbeddedShowrunner implements Showrunner {
     };
     await this.#store.createRun(id, planned, this.#now());
     const { signal } = options;
-    return this.#driving.open(id, { quote, draft: made.draft, signal, pipeline }) as Promise<RunHandle<ResultsOf<R>>>;
+    return this.#driving.open(id, { quote, draft: made.draft, signal, pipeline }) as Promise<RunHandleOf<R>>;
   }
 
   async compare(pipeline: Pipeline, input: unknown, options: CompareOptions): Promise<Comparison> {
@@ -169,6 +169,11 @@ export class EmbeddedShowrunner implements Showrunner {
     return typeof of === "string" ? explainRun(past, await this.#loadOurs(of), step) : explainPlanned(past, of, step);
   }
 
+  resume<S extends z.ZodType, R extends Returns>(
+    runId: string,
+    options: ResumeOptions & { readonly pipeline: Pipeline<S, R> },
+  ): Promise<RunHandleOf<R>>;
+  resume(runId: string, options?: ResumeOptions): Promise<RunHandle>;
   async resume(runId: string, options: ResumeOptions = {}): Promise<RunHandle> {
     const revision = await revise(await this.#loadOurs(runId), options, this.#planner);
     return this.#driving.open(runId, { ...options, revision });
@@ -242,17 +247,13 @@ export class EmbeddedShowrunner implements Showrunner {
     await this.#send(runId, { type: "adopt", step, jobId });
   }
 
-  async approve(runId: string, step: string, options: { readonly pick?: number; readonly note?: string } = {}) {
+  async approve(runId: string, step: string, { pick, note }: ApproveDecision = {}): Promise<void> {
     const state = await this.#shelf.load(runId);
     const plan = undecided(state, step);
-    const { pick, note } = options;
     const offer = offered(state, plan);
-    const count = offer.length;
-    if (plan.choose && (pick === undefined || !Number.isSafeInteger(pick) || pick < 0 || pick >= count)) {
-      const said = pick === undefined ? `${step} asks for a choice` : `there is no number ${pick}`;
-      throw new InvalidOptionError("pick", `${said}; pick one from 0 to ${count - 1}.`);
-    }
-    const picked = plan.choose ? { pick: pick!, chosen: offer[pick!]! } : {};
+    const found = plan.choose ? positionOf(offer, step, pick) : null;
+    if (typeof found === "string") throw new InvalidOptionError("pick", found);
+    const picked = found === null ? {} : { pick: found, chosen: offer[found]! };
     await this.#send(runId, { type: "approve", step, ...picked, ...(note && { note }) });
   }
 

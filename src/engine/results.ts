@@ -1,12 +1,9 @@
 import { join } from "node:path";
-import type { ResultOf, Returns } from "../define/index.ts";
 import type { OutputState, RunState } from "../journal/state.ts";
 import { isReference } from "../plan/index.ts";
 import type { Reference, Returned } from "../plan/plan.ts";
 import { referenced, referencedValue } from "../run/resolve.ts";
 import type { MediaStore } from "./media-store.ts";
-
-export type ResultsOf<R extends Returns> = ResultOf<R>;
 
 /** What a pipeline returned, in the shape that it was returned in; parts that do not exist are null. */
 export function runOutputs(state: RunState, media: MediaStore): { readonly [name: string]: unknown } {

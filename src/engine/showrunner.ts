@@ -2,12 +2,11 @@ import { dirname, join, resolve } from "node:path";
 import type { z } from "zod";
 import type { Client, Clock, JobSummary } from "../api/index.ts";
 import type { Pipeline, Returns } from "../define/index.ts";
-import type { PauseReason, StoredEvent } from "../journal/events.ts";
+import type { StoredEvent } from "../journal/events.ts";
 import { openSqliteJournal } from "../journal/sqlite.ts";
 import type { JournalStore, RunRow } from "../journal/store.ts";
 import type { Plan, Problem } from "../plan/plan.ts";
 import type { RunReport } from "../run/report.ts";
-import type { StillRunning } from "../run/still-running.ts";
 import type { Comparison } from "./compare.ts";
 import type { Drift, RerunQuote } from "./drift.ts";
 import { EmbeddedShowrunner } from "./embedded.ts";
@@ -17,9 +16,8 @@ import type { GcOptions, GcReport } from "./gc.ts";
 import { openMediaStore } from "./media-store.ts";
 import type { Quote } from "./quote.ts";
 import type { ReconcileOptions, ReconcileReport } from "./reconcile.ts";
-import type { ResultsOf } from "./results.ts";
+import type { RunHandle, RunHandleOf } from "./run-result.ts";
 import { type SpendingTotals, spendingLimits } from "./spending.ts";
-import type { RunUpdate } from "./updates.ts";
 
 export interface OpenOptions extends ServiceOptions {
   /** Journal file, or a store. Default: environment SHOWRUNNER_JOURNAL, else `.showrunner/journal.db`. */
@@ -115,34 +113,14 @@ export interface ResumeOptions {
   readonly waitForFundsMs?: number | undefined;
 }
 
-export interface RunResult<O = unknown> {
-  readonly id: string;
-  readonly status: "succeeded" | "partial" | "failed" | "cancelled" | "paused";
-  /** What the pipeline returns, as far as it exists; a missing part is null. */
-  readonly outputs: O;
-  readonly cost: { readonly micros: number; readonly usd: string };
-  readonly pause: {
-    readonly reason: PauseReason;
-    readonly message: string;
-    readonly fundingUrl: string | null;
-    readonly requiredMicros: number | null;
-    readonly balanceMicros: number | null;
-  } | null;
-  readonly report: RunReport;
-  /** Set when the code that it was resumed with asks for something else, and that was not accepted. */
-  readonly drift: Drift | null;
-  /** Jobs that go on, and bill, at the service although this run stopped watching. */
-  readonly stillRunning: readonly StillRunning[];
-}
-
-export interface RunHandle<O = unknown> {
-  readonly id: string;
-  /** Every event from the run's first on, then progress as it comes; ends with the run. */
-  events(): AsyncIterable<RunUpdate>;
-  /** Resolves when the run is through or pauses; rejects for what is wrong outside of it (a refused key, a full disk). */
-  result(): Promise<RunResult<O>>;
-  /** No new submits; those under way are settled, then the run pauses. */
-  stop(): Promise<void>;
+export interface ApproveDecision {
+  /**
+   * Which one, where the step asks for a choice: its position among those shown, from 0 (people count from 1: the command
+   * line, the dashboard), or the step that made it, such as `look/2` of the takes `look`.
+   */
+  readonly pick?: number | string | undefined;
+  /** Why, for whoever reads the run later. */
+  readonly note?: string | undefined;
 }
 
 export interface Showrunner {
@@ -174,11 +152,25 @@ export interface Showrunner {
   ): Promise<Comparison>;
   /** Why a step of a run, or of a plan that is not run yet, is or is not taken over from an earlier run. */
   explain(of: string | Plan, step: string): Promise<StepExplanation>;
+  /**
+   * Plans and prices the pipeline, then drives the run in this process. Throws {@link PlanProblemsError} with all problems
+   * at once and {@link OverBudgetError} when the quote is above `budget`; then nothing was submitted. `await` gives the
+   * handle of a run under way; its `result()` settles with its end or pause.
+   */
   run<S extends z.ZodType, R extends Returns>(
     pipeline: Pipeline<S, R>,
     input: z.input<S>,
     options?: RunOptions,
-  ): Promise<RunHandle<ResultsOf<R>>>;
+  ): Promise<RunHandleOf<R>>;
+  /**
+   * Goes on with a run where its journal stands: after a crash, a stop, a pause, or with changes. With `pipeline`, the
+   * result is typed like that of `run`. Throws {@link RunBusyError} while another process drives it, and
+   * {@link AccountMismatchError} for a run of another account.
+   */
+  resume<S extends z.ZodType, R extends Returns>(
+    runId: string,
+    options: ResumeOptions & { readonly pipeline: Pipeline<S, R> },
+  ): Promise<RunHandleOf<R>>;
   resume(runId: string, options?: ResumeOptions): Promise<RunHandle>;
   /**
    * Compares the run's plan with what the code makes of the same input now: which steps are unchanged, changed, new,
@@ -206,14 +198,10 @@ export interface Showrunner {
    */
   candidates(runId: string, step: string): Promise<readonly JobSummary[]>;
   /**
-   * Lets a step that waits for a decision go on; `pick` is the position of the chosen one where it asks for one. Takes
-   * effect at once when a process drives the run, else when the run is resumed.
+   * Lets a step that waits for a decision go on. Takes effect at once when a process drives the run, else when the run is
+   * resumed. Throws {@link InvalidOptionError} when the step waits for no decision, or `pick` names nothing it shows.
    */
-  approve(
-    runId: string,
-    step: string,
-    options?: { readonly pick?: number | undefined; readonly note?: string | undefined },
-  ): Promise<void>;
+  approve(runId: string, step: string, options?: ApproveDecision): Promise<void>;
   /** The opposite: the step fails, and what uses it is skipped. */
   reject(runId: string, step: string, options?: { readonly note?: string | undefined }): Promise<void>;
   /** Says which job an unresolved step made; null: none. Takes effect when the run is resumed. */

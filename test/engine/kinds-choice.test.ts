@@ -161,6 +161,35 @@ describe("a person's decision", () => {
     await expect(world.show.approve("x", "go")).rejects.toThrow(/go is decided/);
   });
 
+  test("names a take by its position or by its step, and nothing else", async () => {
+    const world = await openPaperShow({
+      fails: (_, body) => (JSON.parse(body).seed === 7 ? { code: "INVALID_ARGUMENT", retryable: false } : null),
+    });
+    const cast = pipeline("cast", {
+      input: nothing,
+      build: ({ takes }) => ({
+        face: takes("face", models.image, { prompt, seed: 7 }, { count: 3, choose: "person" }),
+      }),
+    });
+    expect((await ran(world, cast)).pause?.reason).toBe("approval");
+    const pick = (which: string | number) => world.show.approve("x", "face/pick", { pick: which });
+    await expect(pick("face/4")).rejects.toThrow(
+      'face/pick shows nothing of "face/4"; pick one from 0 to 1, or by the step that made it: face/2, face/3.',
+    );
+    // A number in text might be meant to count from 0 or from 1; a take that failed is not shown.
+    for (const none of ["1", "face/1", "", 2, -1, 0.5]) await expect(pick(none)).rejects.toThrow(/pick/);
+    await pick("face/3");
+    expect((await resumed(world)).report.steps.at(-1)).toMatchObject({ chosen: { step: "face/3", index: 0 } });
+  });
+
+  test("by a step that made several is asked which of them", async () => {
+    const world = await openPaperShow();
+    await ran(world, gated);
+    await expect(world.show.approve("x", "one", { pick: "faces" })).rejects.toThrow(
+      "pick: faces made several; give the position of one of them, from 0 to 2.",
+    );
+  });
+
   test("against it fails the step with the note, and what uses it is skipped unpaid", async () => {
     const world = await openPaperShow();
     await ran(world, gated);

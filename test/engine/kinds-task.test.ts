@@ -58,6 +58,7 @@ test("a task reads what jobs made, writes declared files, and a job takes those"
   const result = await during(world.clock, handle.result());
   await watching;
   expect(result).toMatchObject({ status: "succeeded", outputs: { facts: { count: 2 } } });
+  if (result.status !== "succeeded") throw new Error(result.status);
   expect(result.outputs.sheet).toMatchObject({ width: 512, height: 512, contentType: "image/png" });
   expect(await readFile(result.outputs.sheet.path)).toEqual(Buffer.from(picture));
   expect(seen[0]).toMatchObject({ note: "side by side", faces: [{ contentType: "image/png", sizeBytes: 64 }, {}] });

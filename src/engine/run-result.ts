@@ -1,0 +1,73 @@
+import type { PartialResultOf, ResultOf, Returns } from "../define/index.ts";
+import type { PauseReason } from "../journal/events.ts";
+import type { RunReport } from "../run/report.ts";
+import type { StillRunning } from "../run/still-running.ts";
+import type { Drift } from "./drift.ts";
+import type { RunUpdate } from "./updates.ts";
+
+/** Why a run rests, and what it needs. */
+export interface RunPause {
+  readonly reason: PauseReason;
+  /** What happened, and what to do. */
+  readonly message: string;
+  /** Where funds are added; set for `funds` where the service names a page. */
+  readonly fundingUrl: string | null;
+  /** What the refused job needed; set for `funds`. */
+  readonly requiredMicros: number | null;
+  /** What the wallet held then; set for `funds`. */
+  readonly balanceMicros: number | null;
+}
+
+/**
+ * What became of a run. `status` says which form it has: `O` is what the pipeline returns, `P` the same with null where a
+ * part does not exist.
+ */
+export type RunResult<O = unknown, P = unknown> = SucceededRun<O> | EndedRun<P> | PausedRun<P>;
+
+interface AnyRun {
+  readonly id: string;
+  /** What it was charged, refunds taken off. */
+  readonly cost: { readonly micros: number; readonly usd: string };
+  readonly report: RunReport;
+  /** Set when the code that it was resumed with asks for something else, and that was not accepted. */
+  readonly drift: Drift | null;
+  /** Jobs that go on, and bill, at the service although this run stopped watching. */
+  readonly stillRunning: readonly StillRunning[];
+}
+
+interface SucceededRun<O> extends AnyRun {
+  readonly status: "succeeded";
+  /**
+   * What the pipeline returns. All of it exists, unless the pipeline itself lets parts be missing: with `quorum(n)`, or a
+   * returned step that its `when` skipped, such a part is null.
+   */
+  readonly outputs: O;
+  readonly pause: null;
+}
+
+interface EndedRun<P> extends AnyRun {
+  readonly status: "partial" | "failed" | "cancelled";
+  /** What the pipeline returns, as far as it exists; a missing part is null. */
+  readonly outputs: P;
+  readonly pause: null;
+}
+
+interface PausedRun<P> extends AnyRun {
+  readonly status: "paused";
+  /** What exists so far; the rest is null. */
+  readonly outputs: P;
+  readonly pause: RunPause;
+}
+
+export interface RunHandle<O = unknown, P = unknown> {
+  readonly id: string;
+  /** Every event from the run's first on, then progress as it comes; ends with the run. */
+  events(): AsyncIterable<RunUpdate>;
+  /** Resolves when the run is through or pauses; rejects for what is wrong outside of it (a refused key, a full disk). */
+  result(): Promise<RunResult<O, P>>;
+  /** No new submits; those under way are settled, then the run pauses. */
+  stop(): Promise<void>;
+}
+
+/** Handle of a run of a pipeline that returns `R`; of one that is only known as a pipeline, nothing is known of its outputs. */
+export type RunHandleOf<R extends Returns> = Returns extends R ? RunHandle : RunHandle<ResultOf<R>, PartialResultOf<R>>;
