@@ -22,7 +22,8 @@ export default pipeline("automation-flow", {
       speed: 1,
       language: "en",
     });
-    // To decide: model_slug: avatar-1 is the most similar of what can do this; confirm it, or map another
+    // To decide: model_slug: no v3 model has this name; avatar-1 is taken because it can do this; confirm it, or map
+    // another
     const clip = job("clip", models.avatar, {
       prompt: "smiles and waves",
       aspect_ratio: "1:1",

@@ -29,9 +29,10 @@ export function noteModel(body: Body, prefix: JsonPath, choice: Choice, step: st
   const { ledger } = body;
   const [named, ...weaker] = namedModels(body, prefix);
   const { view, quality, by, candidates } = choice;
+  const because = choice.why === null ? "" : ` (${choice.why})`;
   const newValue: Json = quality === null ? view.id : `${view.id}, quality ${quality}`;
   const to = `${step}: model`;
-  const isSure = by === "mapped" || by === "same" || by === "only";
+  const isSure = by === "mapped" || by === "exact" || by === "only";
   if (given(body, ...prefix, "type") !== undefined) {
     ledger.note([...prefix, "type"], "converted", { to, newValue: view.id, why: "in v3 the model says what is made" });
   }
@@ -43,12 +44,12 @@ export function noteModel(body: Body, prefix: JsonPath, choice: Choice, step: st
     return ledger.add(pathText([...prefix, "model_slug"]), "decision", { to, newValue, why, choices: candidates });
   }
   if (isSure) {
-    const why = by === "mapped" ? "as mapped" : "the same model by its v3 id";
+    const why = by === "mapped" ? "as mapped" : `exact: ${choice.why}`;
     return ledger.note(named.path, "converted", { to, newValue, why });
   }
   const why =
     by === "similar"
-      ? `${view.id} is the most similar of what can do this; confirm it, or map another`
-      : `no v3 model has a similar name; ${view.id} is taken because it can do this; confirm it, or map another`;
+      ? `${view.id} is the most similar of what can do this${because}; confirm it, or map another`
+      : `no v3 model has this name${because}; ${view.id} is taken because it can do this; confirm it, or map another`;
   ledger.note(named.path, "decision", { to, newValue, why, choices: candidates });
 }

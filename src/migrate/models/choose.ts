@@ -1,14 +1,16 @@
 import type { Catalog } from "../../plan/index.ts";
 import { type Need, suits, TYPE_FACTS } from "./need.ts";
-import { matchSlug } from "./slug.ts";
+import { findBySlug } from "./slug.ts";
 import { type ModelView, viewOf } from "./view.ts";
 
 /** The v3 model for a body, and how sure that is. */
 export interface Choice {
   readonly view: ModelView;
   readonly quality: string | null;
-  /** `mapped`: as the caller said; `same`: the slug says so; `only`: the one that does this; the rest: to be confirmed. */
-  readonly by: "mapped" | "same" | "similar" | "only" | "shape";
+  /** `mapped`: as the caller said; `exact`: the slug says so; `only`: the one that does this; the rest: to be confirmed. */
+  readonly by: "mapped" | "exact" | "similar" | "only" | "shape";
+  /** Why it was taken, part by part of the slug; null where there is none to compare. */
+  readonly why: string | null;
   /** Ids of all that would do, the chosen one first. */
   readonly candidates: readonly string[];
 }
@@ -46,30 +48,23 @@ export class ModelChooser {
     const first = (view: ModelView) => [view.id, ...ids.filter((id) => id !== view.id)];
     const mapped = named === null ? undefined : this.#byId.get(this.#map.get(named) ?? "");
     if (mapped !== undefined && isOfType(mapped, need)) {
-      return { view: mapped, quality: null, by: "mapped", candidates: first(mapped) };
+      return { view: mapped, quality: null, by: "mapped", why: null, candidates: first(mapped) };
     }
     const [best] = candidates;
-    const match =
-      named === null || isUuid(named)
-        ? null
-        : matchSlug(
-            named,
-            this.#views.filter((view) => isOfType(view, need)),
-          );
+    const ofType = this.#views.filter((view) => isOfType(view, need));
+    const { match, otherVersions } =
+      named === null || isUuid(named) ? { match: null, otherVersions: [] } : findBySlug(named, ofType);
     // A slug that names its model outright is believed although the model lacks a field; a likeness is not.
-    const isUsable = match !== null && (match.is === "same" || candidates.includes(match.view));
+    const isUsable = match !== null && (match.confidence === "exact" || candidates.includes(match.view));
     if (isUsable) {
-      const isSure = match.is === "same" && (TYPE_FACTS[need.type].isCertain || candidates.includes(match.view));
-      return {
-        view: match.view,
-        quality: match.quality,
-        by: isSure ? "same" : "similar",
-        candidates: first(match.view),
-      };
+      const { view, quality, why } = match;
+      const isSure = match.confidence === "exact" && (TYPE_FACTS[need.type].isCertain || candidates.includes(view));
+      return { view, quality, by: isSure ? "exact" : "similar", why, candidates: first(view) };
     }
     if (best === undefined) return null;
     const isOnly = candidates.length === 1 && named === null && TYPE_FACTS[need.type].isCertain;
-    return { view: best, quality: null, by: isOnly ? "only" : "shape", candidates: ids };
+    const why = otherVersions.length === 0 ? null : `only other versions are there: ${otherVersions.join(", ")}`;
+    return { view: best, quality: null, by: isOnly ? "only" : "shape", why, candidates: ids };
   }
 
   #candidates(need: Need): readonly ModelView[] {

@@ -1,69 +1,123 @@
+import { type ModelName, parseModelName } from "./model-name.ts";
 import type { ModelView } from "./view.ts";
 
-/** Words of a slug that say which level of a model is meant, as v3 names them. */
-const LEVELS = new Map([
-  ...["standard", "std", "fast", "lite", "turbo"].map((word) => [word, "standard"] as const),
-  ...["pro", "max", "master", "ultra", "hd"].map((word) => [word, "pro"] as const),
-]);
-
-/** Words that say in which way a model is used; in v3 its input says so. */
-const MODES = new Set("i2v t2v v2v t2i i2i tts t2s s2s i2 image2video text2video img2img edit".split(" "));
-
-/** Slugs whose name alone does not lead to the v3 id; the first that the catalog has is taken. */
-const TABLE: ReadonlyMap<string, readonly string[]> = new Map([
-  ["google/nano-banana-pro", ["nano-banana-pro", "nano-banana"]],
-  ["fal/grok-video-i2v", ["grok-video", "grok-imagine-video", "grok-video-i2v"]],
-  ["together/hedra-avatar", ["hedra-avatar", "hedra-character"]],
-]);
-
+/** A model that a slug may mean. */
 export interface SlugMatch {
   readonly view: ModelView;
   /** Level that the slug names and the model has as `quality`. */
   readonly quality: string | null;
-  /** `same`: the table or the name says so; `similar`: to be confirmed. */
-  readonly is: "same" | "similar";
+  /** `exact`: every part agrees; `similar`: to be confirmed. */
+  readonly confidence: "exact" | "similar";
+  /** What agrees and what does not, part by part. */
+  readonly why: string;
 }
 
-/** The model that a slug means, among those that can be used; null when none is even similar. */
-export function matchSlug(slug: string, views: readonly ModelView[]): SlugMatch | null {
+export interface SlugSearch {
+  readonly match: SlugMatch | null;
+  /** Ids of the same family in another version: named to whoever decides, never taken. */
+  readonly otherVersions: readonly string[];
+}
+
+/** Looks for the model that a slug means. A version that differs is never similar. */
+export function findBySlug(slug: string, views: readonly ModelView[]): SlugSearch {
+  const wanted = parseModelName(slug);
+  const compared = views.map((view) => compare(slug, wanted, view)).filter((one) => one !== null);
+  const [best] = compared.sort((a, b) => b.score - a.score || (a.match.view.id < b.match.view.id ? -1 : 1));
+  const otherVersions = views.filter((view) => isOtherVersion(wanted, parseModelName(view.id))).map(({ id }) => id);
+  return { match: best?.match ?? mostSimilar(wanted, views), otherVersions };
+}
+
+interface Scored {
+  readonly match: SlugMatch;
+  readonly score: number;
+}
+
+/** Null for a model of another family, version or mode. */
+function compare(slug: string, wanted: ModelName, view: ModelView): Scored | null {
+  const own = parseModelName(view.id);
   const name = slug.slice(slug.lastIndexOf("/") + 1).toLowerCase();
-  const byId = new Map(views.map((view) => [view.id.toLowerCase(), view]));
-  const listed = TABLE.get(slug.toLowerCase()) ?? [];
-  const words = wordsOf(name);
-  const withoutModes = words.filter((word) => !MODES.has(word));
-  const bare = withoutModes.filter((word) => !LEVELS.has(word));
-  for (const id of [slug.toLowerCase(), name, ...listed, withoutModes.join("-"), bare.join("-")]) {
-    const view = byId.get(id) ?? views.find((one) => wordsOf(one.id).join("-") === id);
-    if (view !== undefined) return { view, quality: levelOf(words, view), is: "same" };
+  if (view.id.toLowerCase() === name || view.id.toLowerCase() === slug.toLowerCase()) {
+    return { match: { view, quality: null, confidence: "exact", why: "the same id" }, score: 1000 };
   }
-  const similar = mostSimilar(bare, views);
-  return similar === null ? null : { view: similar, quality: levelOf(words, similar), is: "similar" };
+  if (own.family.join() !== wanted.family.join()) return null;
+  if (own.version !== wanted.version && own.version !== null && wanted.version !== null) return null;
+  if (own.mode !== null && wanted.mode !== null && own.mode !== wanted.mode) return null;
+  const level = levelOf(wanted, own, view);
+  const doubts = doubtsOf(wanted, own, level);
+  const agreed = describe({ ...own, settings: [] });
+  const why = doubts.length === 0 ? `${agreed}${level.said}` : `${agreed}; but ${doubts.join(", and ")}`;
+  const confidence = doubts.length === 0 ? "exact" : "similar";
+  return { match: { view, quality: level.quality, confidence, why }, score: scoreOf(wanted, own, doubts.length) };
 }
 
-const wordsOf = (name: string) =>
-  name
-    .toLowerCase()
-    .split(/[^a-z0-9]+|(?<=[a-z])(?=\d)/)
-    .filter(Boolean);
-
-function levelOf(words: readonly string[], view: ModelView): string | null {
-  const values = view.fields.get("quality")?.values ?? [];
-  // A level that is part of the model's own name is not one of its settings.
-  const own = new Set(wordsOf(view.id));
-  const named = words.filter((word) => !own.has(word)).map((word) => (values.includes(word) ? word : LEVELS.get(word)));
-  return named.find((level) => level !== undefined && values.includes(level)) ?? null;
+interface Level {
+  readonly quality: string | null;
+  /** Words of the slug that neither the model's name nor one of its settings says. */
+  readonly unsaid: readonly string[];
+  readonly said: string;
 }
 
-/** The model that shares most words with the slug; at least a third of all that both have. */
-function mostSimilar(words: readonly string[], views: readonly ModelView[]): ModelView | null {
-  const scored = views.map((view) => ({ view, score: likeness(words, wordsOf(view.id)) }));
-  const [best] = scored.sort((a, b) => b.score - a.score || (a.view.id < b.view.id ? -1 : 1));
-  return best !== undefined && best.score >= 1 / 3 ? best.view : null;
+/** Levels that are no part of the model's name are settings of it: `quality`, or the resolution that the body gives. */
+function levelOf(wanted: ModelName, own: ModelName, view: ModelView): Level {
+  const qualities = (view.fields.get("quality")?.values ?? []).map(String);
+  const resolutions = (view.fields.get("resolution")?.values ?? []).map((value) => String(value).toLowerCase());
+  const words = [...wanted.tiers.filter((tier) => !own.tiers.includes(tier)), ...wanted.settings];
+  const quality = words.find((word) => qualities.includes(word)) ?? null;
+  const isSaid = (word: string) => {
+    if (word === quality || own.settings.includes(word) || resolutions.includes(word)) return true;
+    // A plain model is the standard one, unless its levels are called otherwise.
+    return word === "standard" && qualities.length === 0 && own.tiers.length === 0;
+  };
+  const unsaid = words.filter((word) => !isSaid(word));
+  return { quality, unsaid, said: quality === null ? "" : `, ${quality} as its quality` };
+}
+
+function doubtsOf(wanted: ModelName, own: ModelName, level: Level): readonly string[] {
+  const lacking = own.tiers.filter((tier) => !wanted.tiers.includes(tier));
+  return [
+    ...level.unsaid.map((word) => `nothing of the model is called ${word}`),
+    ...lacking.map((word) => `the slug does not say ${word}`),
+    ...(own.version !== null && wanted.version === null ? [`the slug names no version`] : []),
+    ...(own.version === null && wanted.version !== null ? [`the model names no version`] : []),
+    ...(own.mode !== null && wanted.mode === null ? [`the slug does not say ${own.mode}`] : []),
+  ];
+}
+
+function scoreOf(wanted: ModelName, own: ModelName, doubts: number): number {
+  const sameMode = own.mode !== null && own.mode === wanted.mode ? 1 : 0;
+  return 100 - 20 * doubts + 2 * own.tiers.filter((tier) => wanted.tiers.includes(tier)).length + sameMode;
+}
+
+function isOtherVersion(wanted: ModelName, own: ModelName): boolean {
+  return own.family.join() === wanted.family.join() && own.version !== wanted.version && own.version !== null;
+}
+
+/** `kling, version 2.6, turbo, i2v`, with the version's digits as they are compared. */
+function describe({ family, version, tiers, mode }: ModelName): string {
+  return [
+    family.join(" "),
+    ...(version === null ? [] : [`version ${version}`]),
+    ...tiers,
+    ...(mode === null ? [] : [mode]),
+  ]
+    .filter(Boolean)
+    .join(", ");
+}
+
+/** The model of no other version that shares most words of its family with the slug; at least half of all that both have. */
+function mostSimilar(wanted: ModelName, views: readonly ModelView[]): SlugMatch | null {
+  const scored = views
+    .map((view) => ({ view, own: parseModelName(view.id) }))
+    .filter(({ own }) => own.version === wanted.version)
+    .map(({ view, own }) => ({ view, own, score: likeness(wanted.family, own.family) }))
+    .sort((a, b) => b.score - a.score || (a.view.id < b.view.id ? -1 : 1));
+  const [best] = scored;
+  if (best === undefined || best.score < 1 / 3) return null;
+  const why = `${best.own.family.join(" ")} shares words with ${wanted.family.join(" ")}, and is no exact match`;
+  return { view: best.view, quality: null, confidence: "similar", why };
 }
 
 function likeness(a: readonly string[], b: readonly string[]): number {
-  const isVersion = (word: string) => /^v?\d+$/.test(word);
-  const shared = a.filter((word) => b.includes(word) && !isVersion(word)).length;
-  const all = new Set([...a, ...b].filter((word) => !isVersion(word))).size;
-  return all === 0 ? 0 : shared / all;
+  const all = new Set([...a, ...b]).size;
+  return all === 0 ? 0 : a.filter((word) => b.includes(word)).length / all;
 }

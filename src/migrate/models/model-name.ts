@@ -1,0 +1,88 @@
+/** The parts of a v2 slug or a v3 model id, e.g. `fal/kling-2.6-turbo-pro-i2v`. */
+export interface ModelName {
+  /** Words that say what the model is, without its vendor: `["kling"]`. */
+  readonly family: readonly string[];
+  /** Digits of the version, `26` for 2.6, 2-6 and 26; null when the name has none. */
+  readonly version: string | null;
+  /** `turbo`, `pro`: parts of the product's name that decide price and result. */
+  readonly tiers: readonly string[];
+  /** How the model is used, e.g. `i2v`. A v3 model says this by its input. */
+  readonly mode: string | null;
+  /** `high`, `1080p`: settings, which v3 takes as input. */
+  readonly settings: readonly string[];
+}
+
+const TIERS = new Map(
+  "pro max master ultra turbo fast lite mini flash plus standard std preview dev schnell"
+    .split(" ")
+    .map((word) => [word, word === "std" ? "standard" : word] as const),
+);
+
+const SETTINGS = new Set("low medium high hd sd uhd".split(" "));
+
+const MODES: ReadonlyMap<string, string> = new Map([
+  ...["i2v", "img2video", "image2video", "img2vid"].map((word) => [word, "i2v"] as const),
+  ...["t2v", "text2video", "txt2video", "txt2vid"].map((word) => [word, "t2v"] as const),
+  ...["v2v", "video2video"].map((word) => [word, "v2v"] as const),
+  ...["r2v", "ref2v"].map((word) => [word, "r2v"] as const),
+  ...["t2i", "text2image", "txt2img"].map((word) => [word, "t2i"] as const),
+  ...["i2i", "img2img", "image2image", "edit"].map((word) => [word, "i2i"] as const),
+  ...["t2s", "tts"].map((word) => [word, "tts"] as const),
+  ["s2s", "s2s"],
+]);
+
+/** Companies that stand before a model's name in some catalogs and not in others. */
+const VENDORS = new Set(
+  (
+    "alibaba amazon anthropic aws bfl blackforestlabs bytedance deepgram fal google kuaishou kwai microsoft minimax " +
+    "openai replicate stability stabilityai tencent together togetherai volcengine xai"
+  ).split(" "),
+);
+
+/** Takes a slug, id or display name apart; what stands before a slash is the vendor. */
+export function parseModelName(name: string): ModelName {
+  const words: string[] = [];
+  const numbers: string[] = [];
+  const tiers = new Set<string>();
+  const settings = new Set<string>();
+  let mode: string | null = null;
+  for (const word of wordsOf(name.slice(name.lastIndexOf("/") + 1))) {
+    const tier = TIERS.get(word);
+    if (MODES.has(word)) mode = MODES.get(word) ?? null;
+    else if (tier !== undefined) tiers.add(tier);
+    else if (SETTINGS.has(word) || /^\d+(?:p|k|s)$/.test(word)) settings.add(word);
+    else if (/^\d+$/.test(word)) numbers.push(word);
+    else words.push(word);
+  }
+  const version = versionOf(numbers);
+  return { family: withoutVendor(words), version, tiers: [...tiers].sort(), mode, settings: [...settings] };
+}
+
+/** `kling2.6` is kling, 2, 6; `o1`, `i2v` and `1080p` are one word each; `v3` is 3. */
+function wordsOf(name: string): readonly string[] {
+  const joined = name
+    .toLowerCase()
+    .replace(/\b(image|img|text|txt|video|vid|speech)-(?:to|2)-(image|img|video|vid|speech)\b/g, (_, from, to) => {
+      return `${from[0]}2${to[0]}`;
+    });
+  return joined.split(/[^\p{L}\p{N}]+/u).flatMap((word) => {
+    if (MODES.has(word)) return [word];
+    const version = /^v(\d+)$/.exec(word)?.[1];
+    if (version !== undefined) return [version];
+    const [, letters, digits] = /^(\p{L}{2,}?)v?(\d+)$/u.exec(word) ?? [];
+    return letters === undefined || digits === undefined ? (word === "" ? [] : [word]) : [letters, digits];
+  });
+}
+
+/** 1.0 and 1 are one version; 10 is another unless it is written without its dot. */
+function versionOf(numbers: readonly string[]): string | null {
+  if (numbers.length === 0) return null;
+  const significant = [...numbers];
+  while (significant.length > 1 && significant.at(-1) === "0") significant.pop();
+  return significant.join("");
+}
+
+function withoutVendor(words: readonly string[]): readonly string[] {
+  const own = words.findIndex((word) => !VENDORS.has(word));
+  return own === -1 ? words : words.slice(own);
+}
