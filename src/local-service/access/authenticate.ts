@@ -3,23 +3,33 @@ import { refuse } from "../http/refusal.ts";
 import type { KeyRow } from "../store/rows.ts";
 import type { Store } from "../store/store.ts";
 import { hashSecret, parseAuthorization, sameHash } from "./credential.ts";
-import type { Principal } from "./principal.ts";
-import { intersect, parseScopes, type Scope } from "./scopes.ts";
+import { earlier, type Principal } from "./principal.ts";
+import { intersect, parseScopes, type Scope, TOKEN_SCOPES } from "./scopes.ts";
 
 /** How often a key's last use is written down, in milliseconds of the service's clock. */
 const TOUCH_EVERY_MS = 60_000;
 
 const unauthorized = (message: string) => refuse("UNAUTHORIZED", message);
 
-function matches(key: KeyRow, secret: string, now: number): boolean {
+/** What a secret is to a key: null for one that does not open it. */
+function secretKind(key: KeyRow, secret: string, now: number): "secret" | "previous-secret" | null {
   const given = hashSecret(secret);
-  const current = sameHash(given, key.secretHash);
-  const previous = sameHash(given, key.previousHash) && (key.previousUntil ?? 0) > now;
-  return current || previous;
+  const isCurrent = sameHash(given, key.secretHash);
+  const isPrevious = sameHash(given, key.previousHash) && (key.previousUntil ?? 0) > now;
+  if (isCurrent) return "secret";
+  return isPrevious ? "previous-secret" : null;
 }
 
 function isUsable(key: KeyRow, now: number): boolean {
   return key.revokedAt === null && (key.expiresAt === null || key.expiresAt > now);
+}
+
+interface Shown {
+  readonly via: Principal["via"];
+  /** Narrows those of the key; null for all of them. */
+  readonly scopes: readonly Scope[] | null;
+  /** When what was shown ceases to work by itself, before the key does; null for never. */
+  readonly until: number | null;
 }
 
 /** Turns the Authorization header into a principal. @throws Refusal 401, 403 */
@@ -29,14 +39,15 @@ export function authenticator(store: Store, clock: Clock): (authorization: strin
     store.write(() => store.keys.touch(key.keyId, now)).catch(() => undefined);
   }
 
-  function principal(key: KeyRow | undefined, now: number, tokenScopes: readonly Scope[] | null, viaToken: boolean) {
+  function admit(key: KeyRow | undefined, shown: Shown, now: number): Principal {
     if (!key || !isUsable(key, now)) throw unauthorized("The credential is not valid.");
     if (!store.workspaces.isMember(key.workspaceId, key.ownerId)) {
       throw refuse("PERMISSION_DENIED", "The owner of this key is no longer a member of its workspace.");
     }
     touch(key, now);
-    const scopes = intersect(parseScopes(key.scopes), tokenScopes);
-    return { keyId: key.keyId, workspaceId: key.workspaceId, ownerId: key.ownerId, scopes, viaToken };
+    const { keyId, workspaceId, ownerId } = key;
+    const scopes = intersect(parseScopes(key.scopes), shown.scopes);
+    return { keyId, workspaceId, ownerId, scopes, via: shown.via, expiresAt: earlier(key.expiresAt, shown.until) };
   }
 
   return (authorization) => {
@@ -46,10 +57,13 @@ export function authenticator(store: Store, clock: Clock): (authorization: strin
     const now = clock.now();
     if (credential.is === "key") {
       const key = store.keys.get(credential.keyId);
-      return principal(key && matches(key, credential.secret, now) ? key : undefined, now, null, false);
+      const via = key ? secretKind(key, credential.secret, now) : null;
+      if (!key || via === null) throw unauthorized("The credential is not valid.");
+      return admit(key, { via, scopes: null, until: via === "secret" ? null : key.previousUntil }, now);
     }
     const token = store.keys.token(hashSecret(credential.token));
     if (!token || token.expiresAt <= now) throw unauthorized("The token is not valid, or has expired.");
-    return principal(store.keys.get(token.keyId), now, parseScopes(token.scopes), true);
+    const scopes = intersect(parseScopes(token.scopes), TOKEN_SCOPES);
+    return admit(store.keys.get(token.keyId), { via: "token", scopes, until: token.expiresAt }, now);
   };
 }

@@ -1,15 +1,22 @@
 import { type Answer, type Call, created, type Endpoint, noContent, ok } from "../http/call.ts";
 import { parseBody } from "../http/parse-body.ts";
 import { pageOf, pageRequest } from "../http/query.ts";
-import { invalid, notFound, problem, refuse } from "../http/refusal.ts";
+import { notFound, refuse } from "../http/refusal.ts";
 import { keyId as newKeyId, secret as newSecret } from "../ids.ts";
 import { instant } from "../jobs/views.ts";
 import type { ServiceContext } from "../service-context.ts";
 import type { KeyRow } from "../store/rows.ts";
 import { GRACE_SECONDS, newKeyBody, newTokenBody, rotateBody, TOKEN_TTL_SECONDS } from "./bodies.ts";
 import { hashSecret, TOKEN_PREFIX } from "./credential.ts";
-import { granted } from "./grant.ts";
-import { parseScopes, SCOPES } from "./scopes.ts";
+import {
+  assertChangesKeys,
+  assertMayRevoke,
+  assertMayRotate,
+  granted,
+  grantedLifetime,
+  grantedToToken,
+} from "./grant.ts";
+import { parseScopes } from "./scopes.ts";
 
 const optionalInstant = (ms: number | null) => (ms === null ? null : instant(ms));
 
@@ -41,18 +48,13 @@ export function accessEndpoints({ store, clock }: ServiceContext): readonly Endp
     throw notFound("There is no such key in this workspace.");
   }
 
-  function expiry(text: string | null | undefined): number | null {
-    if (text === null || text === undefined) return null;
-    if (Date.parse(text) > clock.now()) return Date.parse(text);
-    throw invalid([problem("expires_at", "lies in the past", "minimum")]);
-  }
-
   async function make(call: Call): Promise<Answer> {
     const body = parseBody(newKeyBody, await call.json());
     const { principal } = call;
-    const workspaceId = body.workspace_id ?? principal.workspaceId;
-    if (!store.workspaces.isMember(workspaceId, principal.ownerId)) {
-      throw refuse("PERMISSION_DENIED", "You are not a member of that workspace.");
+    assertChangesKeys(principal);
+    const { workspaceId } = principal;
+    if ((body.workspace_id ?? workspaceId) !== workspaceId) {
+      throw refuse("PERMISSION_DENIED", "A key makes keys for its own workspace only.");
     }
     const scopes = granted(principal, body.scopes);
     const made = newSecret();
@@ -67,7 +69,7 @@ export function accessEndpoints({ store, clock }: ServiceContext): readonly Endp
       previousUntil: null,
       scopes: scopes === null ? null : JSON.stringify(scopes),
       createdAt: clock.now(),
-      expiresAt: expiry(body.expires_at),
+      expiresAt: grantedLifetime(principal, body.expires_at, clock.now()),
       revokedAt: null,
       lastUsedAt: null,
     };
@@ -92,6 +94,7 @@ export function accessEndpoints({ store, clock }: ServiceContext): readonly Endp
   async function rotate(call: Call): Promise<Answer> {
     const { grace_period_seconds } = parseBody(rotateBody, await call.json());
     const key = find(call);
+    assertMayRotate(call.principal, key);
     if (statusOf(key, clock.now()) !== "active") throw refuse("FAILED_PRECONDITION", "The key is revoked or expired.");
     const made = newSecret();
     const until = clock.now() + (grace_period_seconds ?? GRACE_SECONDS.default) * 1000;
@@ -102,6 +105,7 @@ export function accessEndpoints({ store, clock }: ServiceContext): readonly Endp
 
   async function revoke(call: Call): Promise<Answer> {
     const key = find(call);
+    assertMayRevoke(call.principal, key);
     await store.write(() => store.keys.revoke(key.keyId, clock.now()));
     return noContent;
   }
@@ -109,9 +113,10 @@ export function accessEndpoints({ store, clock }: ServiceContext): readonly Endp
   async function mint(call: Call): Promise<Answer> {
     const body = parseBody(newTokenBody, await call.json());
     const { principal } = call;
-    const scopes = granted(principal, body.scopes) ?? SCOPES;
+    const scopes = grantedToToken(principal, body.scopes);
     const token = `${TOKEN_PREFIX}${newSecret()}`;
-    const expiresAt = clock.now() + (body.ttl_seconds ?? TOKEN_TTL_SECONDS.default) * 1000;
+    const asked = clock.now() + (body.ttl_seconds ?? TOKEN_TTL_SECONDS.default) * 1000;
+    const expiresAt = Math.min(asked, principal.expiresAt ?? asked);
     const row = { tokenHash: hashSecret(token), keyId: principal.keyId, scopes: JSON.stringify(scopes), expiresAt };
     await store.write(() => store.keys.addToken(row));
     return created({ token, expires_at: instant(expiresAt), scopes, workspace_id: principal.workspaceId });

@@ -6,7 +6,7 @@ import type { Principal } from "./principal.ts";
 export function permit(principal: Principal, access: Access): void {
   if (access === "public" || access === "credential") return;
   if (access === "key") {
-    if (principal.viaToken) throw refuse("PERMISSION_DENIED", "This needs a key; a token does not do.");
+    if (principal.via === "token") throw refuse("PERMISSION_DENIED", "This needs a key; a token does not do.");
     return;
   }
   if (principal.scopes === null || principal.scopes.includes(access)) return;

@@ -12,6 +12,9 @@ export const SCOPES = [
 
 export type Scope = (typeof SCOPES)[number];
 
+/** What a token may do: everything but managing keys, because a token mints nothing that outlives it. */
+export const TOKEN_SCOPES: readonly Scope[] = SCOPES.filter((scope) => scope !== "keys:manage");
+
 export function isScope(value: unknown): value is Scope {
   return SCOPES.some((scope) => scope === value);
 }

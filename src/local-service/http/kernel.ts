@@ -78,7 +78,14 @@ function standardHeaders(incoming: HttpBindings["incoming"], traceId: string, no
   };
 }
 
-const NOBODY: Principal = { keyId: "", workspaceId: "", ownerId: "", scopes: [], viaToken: false };
+const NOBODY: Principal = {
+  keyId: "",
+  workspaceId: "",
+  ownerId: "",
+  scopes: [],
+  via: "secret",
+  expiresAt: null,
+};
 
 function callOf(c: Context<Bindings>, traceId: string, headers: Headers): Call & { principal: Principal } {
   const { incoming, outgoing } = c.env;

@@ -60,6 +60,7 @@ export function keyTable(database: DatabaseSync) {
     database,
     "UPDATE keys SET previousHash = secretHash, previousUntil = ?, secretHash = ? WHERE keyId = ?",
   );
+  const cutTokens = command(database, "UPDATE tokens SET expiresAt = min(expiresAt, ?) WHERE keyId = ?");
   const replaceSecret = command(database, "UPDATE keys SET secretHash = ? WHERE keyId = ?");
   const revoke = command(database, "UPDATE keys SET revokedAt = coalesce(revokedAt, ?) WHERE keyId = ?");
   const touch = command(database, "UPDATE keys SET lastUsedAt = ? WHERE keyId = ?");
@@ -70,7 +71,11 @@ export function keyTable(database: DatabaseSync) {
     insert: (row: Omit<KeyRow, "seq">) => insert(...KEY_COLUMNS.map((column) => row[column])),
     get: (keyId: string) => get.get(keyId),
     page: (workspaceId: string, before: number, limit: number) => ofOwner.all(workspaceId, before, limit),
-    rotate: (keyId: string, secretHash: Uint8Array, previousUntil: number) => rotate(previousUntil, secretHash, keyId),
+    /** Tokens minted with the old secret end with it. */
+    rotate(keyId: string, secretHash: Uint8Array, previousUntil: number): void {
+      rotate(previousUntil, secretHash, keyId);
+      cutTokens(previousUntil, keyId);
+    },
     replaceSecret: (keyId: string, secretHash: Uint8Array) => replaceSecret(secretHash, keyId),
     revoke: (keyId: string, at: number) => revoke(at, keyId),
     touch: (keyId: string, at: number) => touch(at, keyId),
