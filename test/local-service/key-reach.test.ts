@@ -13,8 +13,7 @@ type Scopes = readonly Scope[] | null;
 const CALLERS: readonly Scopes[] = [null, ["keys:manage"], ["keys:manage", "jobs:read"]];
 const TARGETS: readonly Scopes[] = [null, ["keys:manage"], ["jobs:read"], ["jobs:read", "jobs:write"], []];
 
-const covers = (own: Scopes, other: Scopes) =>
-  own === null || other?.every((scope) => own.includes(scope)) === true;
+const covers = (own: Scopes, other: Scopes) => own === null || other?.every((scope) => own.includes(scope)) === true;
 
 interface Target {
   readonly scopes: Scopes;
