@@ -98,7 +98,7 @@ export {
 // Say it.
 export { formatDuration } from "./duration.ts";
 export type { Comparison, StaleStep } from "./engine/compare.ts";
-export type { Drift, RerunQuote } from "./engine/drift.ts";
+export type { Drift, Remake, RerunQuote } from "./engine/drift.ts";
 export {
   AccountMismatchError,
   InvalidOptionError,
@@ -137,7 +137,7 @@ export { apply as applyEvent, FOLD_VERSION, fold as foldEvents } from "./journal
 // Keep.
 export { createMemoryJournal } from "./journal/memory.ts";
 export { openSqliteJournal } from "./journal/sqlite.ts";
-export type { AttemptState, OutputState, RunState, StepState } from "./journal/state.ts";
+export type { AttemptState, OutputState, RerunRequest, RunState, StepState } from "./journal/state.ts";
 export type { JournalStore, RunRow } from "./journal/store.ts";
 export { jobMachine, outputMachine, runMachine, stepMachine } from "./lifecycle/index.ts";
 // Carry v2 work over.

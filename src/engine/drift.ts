@@ -1,6 +1,6 @@
 import canonicalize from "canonicalize";
 import type { Pipeline } from "../define/index.ts";
-import type { RunState } from "../journal/state.ts";
+import type { RerunRequest, RunState } from "../journal/state.ts";
 import { formatUsd } from "../money.ts";
 import type { PlanDiff } from "../plan/index.ts";
 import type { Plan, PlanStep, Problem } from "../plan/plan.ts";
@@ -29,7 +29,10 @@ export interface Remake {
 }
 
 /** What `resume` with `rerun` would make again. */
-export type RerunQuote = Remake;
+export interface RerunQuote extends Remake {
+  /** Requests in progress that some of the steps belong to: `resume` goes on with them and makes nothing twice. */
+  readonly inProgress: readonly RerunRequest[];
+}
 
 /** How the code's plan differs from the plan that the run began with. */
 export interface Drift extends PlanDiff, Remake {

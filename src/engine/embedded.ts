@@ -183,8 +183,12 @@ export class EmbeddedShowrunner implements Showrunner {
     return driftOf(await this.#loadOurs(runId), pipeline, this.#planner);
   }
 
-  async rerunQuote(runId: string, steps: readonly string[]): Promise<RerunQuote> {
-    return rerunQuote(await this.#loadOurs(runId), steps, this.#planner);
+  async rerunQuote(
+    runId: string,
+    steps: readonly string[],
+    { requestId }: Pick<ResumeOptions, "requestId"> = {},
+  ): Promise<RerunQuote> {
+    return rerunQuote(await this.#loadOurs(runId), { rerun: steps, requestId }, this.#planner);
   }
 
   runs(): Promise<readonly RunRow[]> {

@@ -6,11 +6,20 @@ import { nearest } from "../plan/near.ts";
 import type { Json, Plan } from "../plan/plan.ts";
 import { isQuiet, leftOut, type Roots, staleSteps, stillStops } from "../run/remake.ts";
 import { type Revised, revisionEvents } from "../run/revise.ts";
-import { changedRoots, committedMicros, type Drift, driftFrom, type Remake, remakeOf } from "./drift.ts";
+import {
+  changedRoots,
+  committedMicros,
+  type Drift,
+  driftFrom,
+  type Remake,
+  type RerunQuote,
+  remakeOf,
+} from "./drift.ts";
 import { InvalidOptionError, OverBudgetError, PlanProblemsError } from "./errors.ts";
 import { usdOption } from "./options.ts";
 import type { Planner } from "./planner.ts";
 import { planAgain, type Replanning } from "./replanning.ts";
+import { type RerunOptions, rerunWish } from "./rerun-wish.ts";
 import type { ResumeOptions } from "./showrunner.ts";
 
 /** What whoever resumes a run wants changed in it, priced and allowed; or that the code differs and nobody said so. */
@@ -30,9 +39,9 @@ export type Revision =
 
 type Replanned = Extract<Replanning, { readonly ok: true }>;
 
-/** Identifies the plan that a revision was made for. */
-export function planId(state: RunState): string {
-  return fingerprint(state.planned.plan as unknown as Json);
+/** Identifies what a revision was made for: the plan, and what was asked for by then. */
+export function planId({ planned, reruns }: RunState): string {
+  return fingerprint({ plan: planned.plan, reruns } as unknown as Json);
 }
 
 /**
@@ -40,7 +49,7 @@ export function planId(state: RunState): string {
  * written down. Null: nothing. Throws when it is not possible or above the budget.
  */
 export async function revise(state: RunState, how: ResumeOptions, planner: Planner): Promise<Revision | null> {
-  const { pipeline, compare = true, acceptChanges = false, rerun = [] } = how;
+  const { pipeline, compare = true, acceptChanges = false } = how;
   if (acceptChanges && pipeline === undefined) {
     throw new InvalidOptionError("acceptChanges", "needs the changed code: give the pipeline too.");
   }
@@ -51,7 +60,8 @@ export async function revise(state: RunState, how: ResumeOptions, planner: Plann
   if (drift !== null && drift.problems.length > 0) throw new PlanProblemsError(drift.problems);
   const before = state.planned.plan;
   const replanned = acceptChanges && again?.ok && canonicalize(again.plan) !== canonicalize(before) ? again : null;
-  const named = checkedRoots(state, replanned?.plan ?? before, rerun);
+  const { request } = rerunWish(state, how);
+  const named = checkedRoots(state, replanned?.plan ?? before, request?.steps ?? []);
   if (replanned === null && named.size === 0) return null;
   const plan = replanned?.plan ?? before;
   const changed = replanned === null ? new Map() : changedRoots(replanned.diff);
@@ -73,7 +83,10 @@ export async function revise(state: RunState, how: ResumeOptions, planner: Plann
       ...renamed.filter((path) => !isQuiet(steps[path]!, { paid: true })),
     ],
     events: (now) =>
-      revisionEvents(now, { replanned: replannedOf(replanned, remake, how), roots, prices: remake.prices }),
+      revisionEvents(now, {
+        ...{ replanned: replannedOf(replanned, remake, how), request },
+        ...{ roots, prices: remake.prices },
+      }),
   };
 }
 
@@ -89,11 +102,12 @@ function replannedOf(
 }
 
 /** What `resume` with `rerun` would make again. */
-export function rerunQuote(state: RunState, steps: readonly string[], planner: Planner): Promise<Remake> {
+export async function rerunQuote(state: RunState, how: RerunOptions, planner: Planner): Promise<RerunQuote> {
   const { plan } = state.planned;
-  const roots = withLeftOut(state, plan, checkedRoots(state, plan, steps));
-  checkGoesOn(state, plan, roots);
-  return remakeOf(state, { plan, roots }, planner);
+  const { request, inProgress } = rerunWish(state, how);
+  const roots = withLeftOut(state, plan, checkedRoots(state, plan, request?.steps ?? []));
+  if (roots.size > 0) checkGoesOn(state, plan, roots);
+  return { ...(await remakeOf(state, { plan, roots }, planner)), inProgress };
 }
 
 /** The named steps; every one of them must be there and be through. */

@@ -107,8 +107,16 @@ export interface ResumeOptions {
   readonly source?: { readonly file: string; readonly exportName: string } | undefined;
   /** Takes up what changed in `pipeline`: changed and new steps, and what uses them, are made again. Default false. */
   readonly acceptChanges?: boolean | undefined;
-  /** Paths of steps to make again, with all that use them; of finished runs too. See {@link Showrunner.rerunQuote}. */
+  /**
+   * Paths of steps to make again, with all that use them; of finished runs too. See {@link Showrunner.rerunQuote}. A step
+   * whose rerun is in progress (asked for, and the run neither over nor waiting for a decision since) is not made once more.
+   */
   readonly rerun?: readonly string[] | undefined;
+  /**
+   * Names this wish for a rerun: a call with the same id never makes the steps once more, however long ago the first one
+   * was finished, and one with another id does so even while the first is in progress. Default: made up.
+   */
+  readonly requestId?: string | undefined;
   /** Stay and try again for so long while the wallet is short, milliseconds. Default 0. */
   readonly waitForFundsMs?: number | undefined;
 }
@@ -178,7 +186,7 @@ export interface Showrunner {
    */
   drift(runId: string, pipeline: Pipeline): Promise<Drift>;
   /** What `resume` with `rerun: steps` would make again, and for how much. Spends nothing and changes nothing. */
-  rerunQuote(runId: string, steps: readonly string[]): Promise<RerunQuote>;
+  rerunQuote(runId: string, steps: readonly string[], options?: Pick<ResumeOptions, "requestId">): Promise<RerunQuote>;
   runs(): Promise<readonly RunRow[]>;
   /**
    * Runs of this account that could go on now: those that have not come to an end or a pause, and those at rest whose

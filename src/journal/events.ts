@@ -119,6 +119,8 @@ export type RunEvent =
   | { readonly type: "run.finished"; readonly status: RunEnd; readonly message: string | null }
   /** A run that was through goes on: a step is to be made again. */
   | { readonly type: "run.reopened" }
+  /** Somebody wants steps made again; what is to be made follows as `step.reset`. */
+  | { readonly type: "rerun.requested"; readonly requestId: string; readonly steps: readonly string[] }
   /** The code changed and whoever resumed it accepted that. Steps that are to be made again follow as `step.reset`. */
   | {
       readonly type: "run.replanned";

@@ -18,7 +18,7 @@ import {
 } from "./state.ts";
 
 /** Version of {@link RunState}; a stored snapshot of another version is not used. */
-export const FOLD_VERSION = 3;
+export const FOLD_VERSION = 4;
 
 /** The journal holds an event that its charts do not allow there: it was damaged, or written by something else. */
 export class IllegalEventError extends ShowrunnerError {
@@ -58,6 +58,7 @@ export function newRun(runId: string, planned: RunPlanned, at: number, seq = 1):
     steps,
     gone: [],
     formerNames: {},
+    reruns: [],
     spentMicros: 0,
     heldMicros: 0,
     presumedMicros: 0,
@@ -126,6 +127,7 @@ export function apply(state: RunState, stored: StoredEvent): void {
         requiredMicros: event.requiredMicros ?? null,
         balanceMicros: event.balanceMicros ?? null,
       };
+      if (event.reason === "approval") closeReruns(state);
       break;
     case "run.resumed":
       moveRun(event.type);
@@ -136,6 +138,7 @@ export function apply(state: RunState, stored: StoredEvent): void {
       state.pause = null;
       state.message = event.message;
       state.finishedAt = at;
+      closeReruns(state);
       break;
     case "step.started": {
       const step = stepOf(event.step);
@@ -173,6 +176,12 @@ export function apply(state: RunState, stored: StoredEvent): void {
       state.finishedAt = null;
       state.message = null;
       break;
+    case "rerun.requested": {
+      const { requestId, steps } = event;
+      if (state.reruns.some((known) => known.requestId === requestId)) throw illegal(`(rerun ${requestId})`);
+      state.reruns.push({ requestId, steps, requestedAt: at, isOpen: true });
+      break;
+    }
     case "run.replanned":
       replan(state, event, moveStep);
       break;
@@ -344,6 +353,11 @@ export function apply(state: RunState, stored: StoredEvent): void {
       event satisfies never;
   }
   state.seq = stored.seq;
+}
+
+/** The run is over, or waits for a decision with nothing else to do: a wish from now on is another one. */
+function closeReruns({ reruns }: RunState): void {
+  for (const request of reruns) request.isOpen = false;
 }
 
 /** The attempt counts again; what was priced since and never sent is forgotten. */

@@ -102,6 +102,7 @@ function rename(state: RunState, names: ReadonlyMap<string, string>): void {
   });
   state.steps = Object.fromEntries(steps.map((step) => [step.path, step]));
   state.files = state.files.map((file) => ({ ...file, step: nameOf(file.step) }));
+  state.reruns = state.reruns.map((request) => ({ ...request, steps: request.steps.map(nameOf) }));
   const former = Object.entries(state.formerNames).map(([name, now]) => [name, nameOf(now)]);
   state.formerNames = { ...Object.fromEntries(former), ...Object.fromEntries(names) };
 }

@@ -126,6 +126,16 @@ export interface PlacedFile {
   readonly manifest: string | null;
 }
 
+/** Somebody wanted steps made again. */
+export interface RerunRequest {
+  readonly requestId: string;
+  readonly steps: readonly string[];
+  /** Epoch milliseconds. */
+  readonly requestedAt: number;
+  /** In progress until the run is over or waits for a decision: until then the same wish is this request. */
+  isOpen: boolean;
+}
+
 /** What a run's events add up to. Plain JSON, so that it can be stored as a snapshot. */
 export interface RunState {
   readonly runId: string;
@@ -145,6 +155,7 @@ export interface RunState {
   gone: PlanStep[];
   /** Names that steps had before they were renamed, with the names they have now. */
   formerNames: { readonly [name: string]: string };
+  reruns: RerunRequest[];
   /** Sum of what jobs really cost, micro-dollars. */
   spentMicros: number;
   /** Sum of holds not yet settled or released. */

@@ -89,6 +89,8 @@ function incident(event: StoredEvent["event"], costs: ReadonlyMap<string, number
       return { what: "made again", why: event.why };
     case "step.restored":
       return { what: "kept after all", why: "What it uses was made again and is the same as before." };
+    case "rerun.requested":
+      return { what: "asked to make steps again", why: event.steps.join(", ") };
     case "run.reopened":
       return { what: "opened again", why: "Steps of a run that was through are made again." };
     case "run.replanned":

@@ -5,10 +5,18 @@ import { type Roots, resetEvents, staleSteps, wakeEvents } from "./remake.ts";
 
 type Replanned = RunEvent & { readonly type: "run.replanned" };
 
+/** Steps that somebody wants made again, under an id that the wish is known by. */
+export interface RerunWish {
+  readonly requestId: string;
+  readonly steps: readonly string[];
+}
+
 /** What is to become of a run that is changed. */
 export interface Revised {
   /** The plan that takes the place of the run's own; null: its own stays. */
   readonly replanned: Omit<Replanned, "type"> | null;
+  /** What somebody wants made again; null: nobody asked for more than is under way. */
+  readonly request: RerunWish | null;
   /** Steps that are made again whatever they use, with why. */
   readonly roots: Roots;
   readonly prices: readonly {
@@ -19,11 +27,12 @@ export interface Revised {
 }
 
 /** What changes a run and sets it going again: the new plan first, then what is made again, with the prices known. */
-export function revisionEvents(state: RunState, { replanned, roots, prices }: Revised): readonly RunEvent[] {
+export function revisionEvents(state: RunState, { replanned, request, roots, prices }: Revised): readonly RunEvent[] {
   const foreseen = new Foreseen(state);
   const { before, after } = wakeEvents(state);
   foreseen.add(before);
   if (replanned !== null) foreseen.add([{ type: "run.replanned", ...replanned }]);
+  if (request !== null) foreseen.add([{ type: "rerun.requested", ...request }]);
   const { plan } = foreseen.state.planned;
   foreseen.add(resetEvents(foreseen.state, plan, staleSteps(foreseen.state, plan, roots), roots));
   foreseen.add(priceEvents(foreseen.state, prices));

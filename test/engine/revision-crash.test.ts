@@ -3,20 +3,12 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../recipes/models.ts";
-import {
-  createMemoryJournal,
-  type JournalStore,
-  openShowrunner,
-  pipeline,
-  type ResumeOptions,
-  type RunResult,
-  type Showrunner,
-} from "../../src/index.ts";
+import { createMemoryJournal, pipeline, type ResumeOptions } from "../../src/index.ts";
 import { builtInCatalog } from "../support/built-in-catalog.ts";
+import { type CrashWorld, inProcess } from "../support/crash-process.ts";
 import { fastFolder } from "../support/fast-folder.ts";
 import { Mortal } from "../support/mortal.ts";
 import { PaperService } from "../support/paper-service.ts";
-import { SimulatedClock } from "../support/simulated-clock.ts";
 
 const catalog = builtInCatalog();
 let folder: string;
@@ -44,50 +36,23 @@ const after = pipeline("film", {
   },
 });
 
-interface World {
-  readonly paper: PaperService;
-  readonly journal: JournalStore;
-  readonly dir: string;
-}
-
-/** One process; null when it died. */
-async function process(
-  { paper, journal, dir }: World,
-  mortal: Mortal,
-  work: (show: Showrunner) => Promise<RunResult>,
-): Promise<RunResult | null> {
-  const clock = new SimulatedClock();
-  const client = paper.client(mortal.boundary);
-  const show = await openShowrunner({ client, journal: mortal.store(journal), mediaDir: join(dir, "media"), clock });
-  let over = false;
-  const ended = Promise.race([work(show), mortal.died.then(() => null)]).finally(() => {
-    over = true;
-  });
-  ended.catch(() => {});
-  while (!over) {
-    await new Promise((resolve) => setImmediate(resolve));
-    if (clock.pendingTimers > 0) await clock.advance(500);
-  }
-  return ended;
-}
-
 /** Whether the change is in the journal: who wants it knows by that whether to ask again. */
-async function isTaken({ journal }: World): Promise<boolean> {
+async function isTaken({ journal }: CrashWorld): Promise<boolean> {
   return (await journal.read("x")).some(({ event }) => event.type === "run.replanned");
 }
 
 async function lifeWithDeathAt(point: number) {
   const dir = join(folder, String(point));
-  const world: World = { paper: new PaperService({ catalog, varies: true }), journal: createMemoryJournal(), dir };
+  const world: CrashWorld = { paper: new PaperService({ catalog, varies: true }), journal: createMemoryJournal(), dir };
   const immortal = () => new Mortal(Number.POSITIVE_INFINITY);
   const outDir = join(dir, "out");
-  await process(world, immortal(), async (show) => (await show.run(before, {}, { id: "x", outDir })).result());
+  await inProcess(world, immortal(), async (show) => (await show.run(before, {}, { id: "x", outDir })).result());
   const change: ResumeOptions = { pipeline: after, acceptChanges: true, rerun: ["jingle"] };
   const mortal = new Mortal(point);
-  let result = await process(world, mortal, async (show) => (await show.resume("x", change)).result());
+  let result = await inProcess(world, mortal, async (show) => (await show.resume("x", change)).result());
   while (result === null) {
     const how = (await isTaken(world)) ? { pipeline: after } : change;
-    result = await process(world, immortal(), async (show) => (await show.resume("x", how)).result());
+    result = await inProcess(world, immortal(), async (show) => (await show.resume("x", how)).result());
   }
   const { heldMicros, settledMicros } = await world.journal.ledger("x");
   const attempts = result.report.steps.map((step) => `${step.path} ${step.status} ${step.attempts.length}`);

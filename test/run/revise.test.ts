@@ -111,7 +111,7 @@ function alter(run: PaperRun, what: Change): void {
     const named = what.steps.map(at).filter((path) => isStepFinal(state.steps[path]!.status));
     if (named.length === 0) return;
     const roots = new Map([...named, ...leftOut(state, state.planned.plan)].map((path) => [path, "asked for"]));
-    run.take(revisionEvents(state, { replanned: null, roots, prices: [] }));
+    run.take(revisionEvents(state, { request: null, replanned: null, roots, prices: [] }));
     return;
   }
   const before = outside(state.planned.plan);
@@ -141,6 +141,7 @@ function alter(run: PaperRun, what: Change): void {
   for (const path of leftOut(state, plan)) roots.set(path, "the run goes on");
   run.take(
     revisionEvents(state, {
+      request: null,
       replanned: { plan, quoteMicros: null, renamed: diff.renamed, expanded },
       roots,
       prices: [],
@@ -189,7 +190,7 @@ describe("any run, changed in any way, again and again", () => {
         const roots = new Map([...named, ...leftOut(run.state, plan)].map((path) => [path, "asked for"]));
         const stale = new Set(staleSteps(run.state, plan, roots));
         const before = structuredClone(run.state.steps);
-        run.take(revisionEvents(run.state, { replanned: null, roots, prices: [] }));
+        run.take(revisionEvents(run.state, { request: null, replanned: null, roots, prices: [] }));
         for (const [path, step] of Object.entries(run.state.steps)) {
           expect(step.attempts.filter(({ key }) => key !== null)).toEqual(
             before[path]!.attempts.filter(({ key }) => key !== null),

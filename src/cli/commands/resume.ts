@@ -1,4 +1,4 @@
-import type { Drift, Pipeline, RerunQuote, ResumeOptions, Showrunner } from "../../index.ts";
+import type { Drift, Pipeline, Remake, RerunRequest, ResumeOptions, Showrunner } from "../../index.ts";
 import { CliError } from "../cli-error.ts";
 import { type Context, type ServiceFlags, sayWhere, withShowrunner } from "../context.ts";
 import { ExitCode } from "../exit-code.ts";
@@ -22,6 +22,7 @@ export interface ResumeFlags extends ServiceFlags {
   readonly file?: string;
   readonly acceptChanges?: boolean;
   readonly rerun?: readonly string[];
+  readonly requestId?: string;
   readonly yes?: boolean;
   readonly json?: boolean;
 }
@@ -50,6 +51,7 @@ export async function resume(context: Context, runId: string, flags: ResumeFlags
       ...(loaded !== null && { source: { file: loaded.file, exportName: loaded.exportName } }),
       ...(flags.acceptChanges && { acceptChanges: true }),
       ...(flags.rerun !== undefined && { rerun: flags.rerun }),
+      ...(flags.requestId !== undefined && { requestId: flags.requestId }),
       ...(flags.budget !== undefined && { budget: flags.budget }),
       ...(flags.maxUnquoted !== undefined && { maxUnquoted: flags.maxUnquoted }),
       ...(waitForFundsMs !== null && { waitForFundsMs }),
@@ -92,13 +94,24 @@ async function agreeToChanges(show: Showrunner, context: Context, asked: Asked):
     const refused = sayDrift(drift, context, asked);
     if (refused !== null) return refused;
   }
-  const rerun = flags.rerun === undefined ? null : await show.rerunQuote(runId, flags.rerun);
+  const { requestId } = flags;
+  const rerun = flags.rerun === undefined ? null : await show.rerunQuote(runId, flags.rerun, { requestId });
+  for (const known of rerun?.inProgress ?? []) sayGoesOn(known, context);
   const remake = largest(drift, rerun);
   if (remake === null || remake.stale.length === 0) return null;
   if (remake.problems.length > 0) return reportProblems(remake.problems, context, flags);
   context.talk.say(`\n${remakeTable(remake, context.io.stderr.columns)}\n`);
   if (show.service.kind === "hosted") await agree(remake, context, asked);
   return null;
+}
+
+function sayGoesOn({ requestId, steps, requestedAt, isOpen }: RerunRequest, { talk }: Context): void {
+  const what = `The rerun of ${steps.map(visible).join(", ")}, asked for at ${new Date(requestedAt).toISOString()}`;
+  talk.say(
+    isOpen
+      ? `${what}, is in progress: going on with it (request ${visible(requestId)}). To make it once more: --request-id ID`
+      : `${what} under this id, is finished: nothing is made again.`,
+  );
 }
 
 /** Changes that nobody accepted stop here, before anything is asked of the service. */
@@ -117,13 +130,13 @@ function sayDrift(drift: Drift, context: Context, { runId, flags }: Asked): Exit
   return ExitCode.unfinished;
 }
 
-function largest(drift: Drift | null, rerun: RerunQuote | null): RerunQuote | null {
+function largest(drift: Drift | null, rerun: Remake | null): Remake | null {
   if (drift === null || rerun === null) return rerun ?? drift;
   return rerun.stale.length >= drift.stale.length ? rerun : drift;
 }
 
 /** Real money needs a yes: from the flag, or from a person. */
-async function agree({ totalMicros }: RerunQuote, context: Context, { runId, flags }: Asked): Promise<void> {
+async function agree({ totalMicros }: Remake, context: Context, { runId, flags }: Asked): Promise<void> {
   const price = totalMicros.max === null ? `at least ${dollars(totalMicros.min)}` : dollars(totalMicros.max);
   await agreeTo(context, {
     yes: flags.yes === true,

@@ -20,6 +20,8 @@ function describe(event: RunEvent): string | null {
       return `paused (${event.reason}): ${visible(event.message)}`;
     case "run.reopened":
       return "opened again";
+    case "rerun.requested":
+      return `asked to make again: ${event.steps.map(visible).join(", ")}`;
     case "run.replanned":
       return `took up changed code, ${event.plan.steps.length} steps`;
     case "step.reset":

@@ -35,6 +35,7 @@ export function addRunning(program: Command, context: Context, finish: Finish): 
     .option("--file <file[#export]>", "the pipeline as it is now; says what changed since the run was planned")
     .option("--accept-changes", "take up what changed: changed and new steps, and all that use them, are made again")
     .option("--rerun <step>", "make this step again, and all that use it; may be given more than once", collect)
+    .option("--request-id <id>", "names a rerun: given again, it is never made once more")
     .option("--yes", "agree to the price of what is made again")
     .action(async (id: string, flags: object) =>
       finish(await (await import("../commands/resume.ts")).resume(context, id, flags)),

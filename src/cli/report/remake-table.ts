@@ -1,10 +1,10 @@
-import type { RerunQuote } from "../../index.ts";
+import type { Remake } from "../../index.ts";
 import { visible } from "../text/escape.ts";
 import { dollars } from "../text/money.ts";
 import { priceLines, totalText } from "./price-table.ts";
 
 /** Steps that are made again with their prices, and what that adds to what was spent. */
-export function remakeTable(remake: RerunQuote, width?: number): string {
+export function remakeTable(remake: Remake, width?: number): string {
   const { stale, prices, totalMicros, committedMicros, budgetMicros, seenThroughFirst } = remake;
   if (stale.length === 0) return "No step has to be made again.";
   const lines = [

@@ -1,4 +1,4 @@
-import type { Drift, RerunQuote, RunState } from "../../index.ts";
+import type { Drift, Remake, RunState } from "../../index.ts";
 import type { DashboardContext } from "../context.ts";
 import { cut } from "../views/cut.ts";
 import type { DriftView, OutlookView, RemakeView } from "../views/wire.ts";
@@ -26,11 +26,13 @@ export async function codeOf({ loadPipeline }: DashboardContext, state: RunState
 export async function outlookOf(
   context: DashboardContext,
   state: RunState,
-  rerun: readonly string[],
+  { rerun, requestId }: { readonly rerun: readonly string[]; readonly requestId: string | undefined },
 ): Promise<OutlookView> {
   const { show } = context;
   const { runId } = state;
-  if (rerun.length > 0) return { drift: null, remake: remakeView(await show.rerunQuote(runId, rerun)) };
+  if (rerun.length > 0) {
+    return { drift: null, remake: remakeView(await show.rerunQuote(runId, rerun, { requestId })) };
+  }
   const code = await codeOf(context, state);
   const drift = code === null ? null : await show.drift(runId, code);
   return drift === null || drift.isSame
@@ -48,7 +50,7 @@ function remakeView({
   committedMicros,
   budgetMicros,
   seenThroughFirst,
-}: RerunQuote): RemakeView {
+}: Remake): RemakeView {
   return {
     stale: stale.slice(0, MOST_LISTED),
     staleCount: stale.length,

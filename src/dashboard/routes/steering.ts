@@ -30,7 +30,7 @@ export function steeringRoutes(context: DashboardContext): readonly Route[] {
     await goOn(params.run!, {
       budget: optionalText(body, "budget", 20),
       maxUnquoted: optionalText(body, "maxUnquoted", 20),
-      ...(rerun.length > 0 && { rerun }),
+      ...(rerun.length > 0 && { rerun, requestId: optionalText(body, "requestId", 100) }),
       ...(body.acceptChanges === true && { acceptChanges: true }),
     });
     return {};
@@ -38,7 +38,10 @@ export function steeringRoutes(context: DashboardContext): readonly Route[] {
 
   const outlook = async ({ params, query }: Call) => {
     const { state } = await cache.get(params.run!);
-    return outlookOf(context, state, query.getAll("rerun"));
+    return outlookOf(context, state, {
+      rerun: query.getAll("rerun"),
+      requestId: query.get("requestId") ?? undefined,
+    });
   };
 
   /** Writes the decision down; goes on with the run where that was asked for and nobody drives it. */

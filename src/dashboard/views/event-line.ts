@@ -14,6 +14,7 @@ const told: Told = {
   "run.budget.set": ({ budgetMicros }) => (budgetMicros === null ? "no cap" : usd(budgetMicros)),
   "run.paused": ({ reason, message }) => `${reason}: ${message}`,
   "run.finished": ({ status, message }) => (message === null ? status : `${status}: ${message}`),
+  "rerun.requested": ({ steps, requestId }) => `${steps.join(", ")} (${requestId})`,
   "run.replanned": ({ plan }) => `${plan.steps.length} steps, as the code says now`,
   "step.finished": ({ status, reason }) => (reason === null ? status : `${status}: ${reason}`),
   "step.reset": ({ why }) => why,

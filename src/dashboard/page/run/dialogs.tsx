@@ -35,12 +35,14 @@ interface ResumeProps {
 export function ResumeDialog({ head, rerun = [], onClose }: ResumeProps) {
   const [budget, setBudget] = useState("");
   const [takesUp, setTakesUp] = useState(false);
-  const query = new URLSearchParams(rerun.map((step) => ["rerun", step]));
+  // One wish a dialog: a click that is sent twice, or again after a lost answer, is the same wish.
+  const [requestId] = useState(newRequestId);
+  const query = new URLSearchParams([...rerun.map((step) => ["rerun", step]), ["requestId", requestId]]);
   const outlook = useLoaded((signal) => get<OutlookView>(`${runPath(head.id)}/outlook?${query}`, signal), [head.id]);
   const known = outlook.state === "ready" ? outlook.value : null;
   const isRemade = rerun.length > 0 || takesUp;
   const problems = isRemade ? (known?.remake?.problems ?? []) : [];
-  const resume = () => post<void>(`${runPath(head.id)}/resume`, { budget, rerun, acceptChanges: takesUp });
+  const resume = () => post<void>(`${runPath(head.id)}/resume`, { budget, rerun, requestId, acceptChanges: takesUp });
   const [first] = rerun;
   return (
     <Dialog
@@ -60,6 +62,11 @@ export function ResumeDialog({ head, rerun = [], onClose }: ResumeProps) {
       <BudgetField head={head} value={budget} onChange={setBudget} />
     </Dialog>
   );
+}
+
+/** Made without `crypto.randomUUID`, which a page on plain http does not have. */
+function newRequestId(): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
 interface DriftedProps {
