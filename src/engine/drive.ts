@@ -180,7 +180,7 @@ class Driver {
       const isOutdone = answer.type === "run.paused" && this.#state.pause?.reason === "stopped";
       if (!isOutdone) take([answer]);
     }
-    for (const entry of inbox) take(inboxEvents(this.#state, entry.message));
+    for (const entry of inbox) take(inboxEvents(this.#state, entry));
     if (this.#options.stop.aborted) take(stopEvents(this.#state));
     for (;;) {
       const decision = decide(this.#state, {

@@ -41,6 +41,8 @@ export interface Start extends ResumeOptions {
   readonly draft?: Draft | undefined;
   /** What is to be changed in a run that is resumed. */
   readonly revision?: Revision | null | undefined;
+  /** Stops in the inbox that were sent before the run was asked to go on. */
+  readonly outdatedStops?: readonly number[] | undefined;
   /** How often it was looked whether the service is through with what stands in its way. */
   readonly looks?: number | undefined;
 }
@@ -143,7 +145,9 @@ export class Driving {
     updates.push(await store.read(lease.runId));
     const state = await shelf.load(lease.runId);
     const { events, pending, rests } = await beginnings(state, how);
-    await this.#append(events, state, lease, updates);
+    const outdated = new Set(how.outdatedStops);
+    const inbox = outdated.size === 0 ? [] : (await store.inbox(runId)).filter(({ id }) => outdated.has(id));
+    await this.#append({ events, inbox: inbox.map(({ id }) => id) }, state, lease, updates);
     if (rests) {
       await store.releaseLease(lease);
       return { state, pending };
@@ -194,15 +198,20 @@ export class Driving {
     }
   }
 
-  async #append(events: readonly RunEvent[], state: RunState, lease: Lease, updates: Updates): Promise<void> {
-    if (events.length === 0) return;
+  async #append(
+    { events, inbox }: { readonly events: readonly RunEvent[]; readonly inbox: readonly number[] },
+    state: RunState,
+    lease: Lease,
+    updates: Updates,
+  ): Promise<void> {
+    if (events.length === 0 && inbox.length === 0) return;
     const at = this.#parts.clock.now();
     const { runId, seq: afterSeq } = state;
     const stored = events.map(
       (event, index): StoredEvent => ({ runId, seq: afterSeq + index + 1, at, version: EVENT_VERSION, event }),
     );
     for (const one of stored) apply(state, one);
-    const outcome = await this.#parts.store.commit({ lease, afterSeq, at, events, status: state.status });
+    const outcome = await this.#parts.store.commit({ lease, afterSeq, at, events, inbox, status: state.status });
     if (!outcome.committed) throw new RunBusyError(runId, thisHolder(""), at);
     updates.push(stored);
   }

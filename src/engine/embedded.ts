@@ -42,6 +42,7 @@ import type {
   Showrunner,
 } from "./showrunner.ts";
 import { Spending, type SpendingLimits } from "./spending.ts";
+import { isAskedToGoOn, outdatedStops } from "./stops.ts";
 
 export interface Parts {
   readonly options: OpenOptions;
@@ -175,8 +176,10 @@ export class EmbeddedShowrunner implements Showrunner {
   ): Promise<RunHandleOf<R>>;
   resume(runId: string, options?: ResumeOptions): Promise<RunHandle>;
   async resume(runId: string, options: ResumeOptions = {}): Promise<RunHandle> {
-    const revision = await revise(await this.#loadOurs(runId), options, this.#planner);
-    return this.#driving.open(runId, { ...options, revision });
+    const known = await this.#loadOurs(runId);
+    const outdated = outdatedStops(await this.#store.inbox(runId), options.unattended === true);
+    const revision = await revise(known, options, this.#planner);
+    return this.#driving.open(runId, { ...options, revision, outdatedStops: outdated });
   }
 
   async drift(runId: string, pipeline: Pipeline): Promise<Drift> {
@@ -205,10 +208,8 @@ export class EmbeddedShowrunner implements Showrunner {
     return due;
   }
 
-  /** Whether somebody decided something that a run at rest has not taken in. */
   async #isAsked(runId: string): Promise<boolean> {
-    const inbox = await this.#store.inbox(runId);
-    return inbox.some(({ message: { type } }) => type === "approve" || type === "reject" || type === "adopt");
+    return isAskedToGoOn(await this.#store.inbox(runId));
   }
 
   async show(runId: string): Promise<RunReport> {

@@ -117,6 +117,11 @@ export interface ResumeOptions {
    * was finished, and one with another id does so even while the first is in progress. Default: made up.
    */
   readonly requestId?: string | undefined;
+  /**
+   * Nobody asked for it just now, as when a worker takes a run up: a stop that nobody has taken in still stops the run,
+   * unless a decision was sent after it. Default false: every stop sent before this call is outdated by it.
+   */
+  readonly unattended?: boolean | undefined;
   /** Stay and try again for so long while the wallet is short, milliseconds. Default 0. */
   readonly waitForFundsMs?: number | undefined;
 }
@@ -190,7 +195,7 @@ export interface Showrunner {
   runs(): Promise<readonly RunRow[]>;
   /**
    * Runs of this account that could go on now: those that have not come to an end or a pause, and those at rest whose
-   * inbox holds a decision. Another process may be driving one of them; `resume` says so.
+   * inbox holds a decision and no later stop. Another process may be driving one of them; `resume` says so.
    */
   due(): Promise<readonly RunRow[]>;
   show(runId: string): Promise<RunReport>;
@@ -198,7 +203,7 @@ export interface Showrunner {
     runId: string,
     options?: { readonly follow?: boolean; readonly afterSeq?: number; readonly signal?: AbortSignal },
   ): AsyncIterable<StoredEvent>;
-  /** Asks whoever drives the run to stop it. */
+  /** Asks whoever drives the run to stop it. Meant once: a run at rest goes on with the next decision or `resume`. */
   stop(runId: string): Promise<void>;
   /**
    * Jobs that an unanswered submit of this step may have made: those of its model around that instant that no run of

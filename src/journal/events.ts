@@ -114,6 +114,8 @@ export type RunEvent =
       readonly fundingUrl?: string;
       readonly requiredMicros?: number | null;
       readonly balanceMicros?: number | null;
+      /** Set for `stopped` where somebody sent it: the message's id in the inbox, and when it was sent. */
+      readonly request?: { readonly id: number; readonly at: number };
     }
   | { readonly type: "run.resumed" }
   | { readonly type: "run.finished"; readonly status: RunEnd; readonly message: string | null }

@@ -1,16 +1,16 @@
 import type { Chosen, PauseReason, RunEvent } from "../journal/events.ts";
 import { isRunFinal, lastAttempt, planStep, type RunState } from "../journal/state.ts";
-import type { InboxMessage } from "../journal/store.ts";
+import type { InboxEntry, InboxMessage } from "../journal/store.ts";
 import { offered } from "./kinds/approve.ts";
 
 /** What a message from outside makes happen in a run; a message that no longer applies makes nothing happen. */
-export function inboxEvents(state: RunState, message: InboxMessage): readonly RunEvent[] {
+export function inboxEvents(state: RunState, { id, at, message }: InboxEntry): readonly RunEvent[] {
   switch (message.type) {
     case "stop":
-      if (isRunFinal(state.status) || state.pause?.reason === "stopped") return [];
+      if (isRunFinal(state.status) || restsAnyway(state)) return [];
       return [
         ...(state.status === "planned" ? [{ type: "run.started" } as const] : []),
-        { type: "run.paused", reason: "stopped", message: "stopped on request" },
+        { type: "run.paused", reason: "stopped", message: "stopped on request", request: { id, at } },
       ];
     case "adopt": {
       const step = state.steps[message.step];
@@ -33,6 +33,12 @@ export function inboxEvents(state: RunState, message: InboxMessage): readonly Ru
     default:
       return message satisfies never;
   }
+}
+
+/** Stopped already, or waiting for a person with nothing under way: a stop has nothing to do, and must not outlive that. */
+function restsAnyway({ status, pause }: RunState): boolean {
+  if (status !== "paused") return false;
+  return pause?.reason === "stopped" || pause?.reason === "approval" || pause?.reason === "unresolved";
 }
 
 function approved(state: RunState, message: InboxMessage & { readonly type: "approve" }): readonly RunEvent[] {

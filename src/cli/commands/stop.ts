@@ -6,8 +6,11 @@ import { visible } from "../text/escape.ts";
 export async function stop(context: Context, runId: string, flags: ServiceFlags): Promise<ExitCode> {
   return withShowrunner(flags, async (show) => {
     await show.stop(runId);
+    const row = (await show.runs()).find((one) => one.runId === runId);
     context.talk.say(
-      `Asked run ${visible(runId)} to stop: it submits nothing more. Jobs already paid for go on at the service.`,
+      row?.status === "paused"
+        ? `Run ${visible(runId)} rests: it submits nothing until somebody decides what it waits for, or resumes it.`
+        : `Asked run ${visible(runId)} to stop: it submits nothing more. Jobs already paid for go on at the service.`,
     );
     context.talk.say(`Next: showrunner resume ${visible(runId)}`);
     return ExitCode.done;

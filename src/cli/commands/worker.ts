@@ -82,7 +82,7 @@ class Crew {
       const pipeline = await codeOf(this.#show, runId, io.cwd);
       const { waitForFundsMs } = this.#options;
       const code = pipeline === null ? {} : { pipeline, compare: false };
-      const handle = await this.#show.resume(runId, { ...code, waitForFundsMs });
+      const handle = await this.#show.resume(runId, { ...code, waitForFundsMs, unattended: true });
       const over = this.#watch(handle, lastSeq).finally(() => this.#driven.delete(runId));
       this.#driven.set(runId, { over, stop: () => handle.stop() });
     } catch (error) {
