@@ -108,6 +108,7 @@ export {
 } from "./engine/errors.ts";
 export type { StepExplanation } from "./engine/explain.ts";
 export type { GcOptions, GcReport } from "./engine/gc.ts";
+export { RunWhileLoadingError, whileLoading } from "./engine/loading.ts";
 export { type MediaStore, openMediaStore } from "./engine/media-store.ts";
 export type { ExpiryRisk, RequestForecast } from "./engine/prospects.ts";
 export { type Manifest, manifestSchema } from "./engine/provenance-schema.ts";

@@ -1,6 +1,7 @@
 import type { Problem } from "../index.ts";
 import { CliError } from "./cli-error.ts";
 import { ExitCode } from "./exit-code.ts";
+import { codeFrame } from "./load/code-frame.ts";
 import { problemList } from "./report/problem-list.ts";
 import { visibleLines } from "./text/escape.ts";
 
@@ -51,7 +52,7 @@ export function explainError(error: unknown, env: Readonly<Record<string, string
     next?: string | null;
   };
   if (typeof code !== "string" || !isOurs(error))
-    return bug(error.message, env.SHOWRUNNER_DEBUG ? error.stack : undefined);
+    return bug(error.message + codeFrame(error), env.SHOWRUNNER_DEBUG ? error.stack : undefined);
   const isFile = code.startsWith("JOURNAL_");
   const [exitCode, next] = advice[code] ?? (isFile ? journalAdvice : ([ExitCode.failed, "showrunner doctor"] as const));
   const list = problems ? `\n${problemList(problems)}` : "";

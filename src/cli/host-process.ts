@@ -1,4 +1,5 @@
 import process from "node:process";
+import { setTimeout as delay } from "node:timers/promises";
 import { ExitCode } from "./exit-code.ts";
 import type { Io } from "./io.ts";
 
@@ -9,6 +10,7 @@ const quiet = new Set(["ExperimentalWarning", "MODULE_TYPELESS_PACKAGE_JSON"]);
 export function hostProcess(): Io {
   quietenWarnings();
   leaveOnBrokenPipe();
+  const interrupt = interruptOnDemand();
   return {
     stdout: process.stdout,
     stderr: process.stderr,
@@ -16,21 +18,53 @@ export function hostProcess(): Io {
     background: async (args, logFile) => (await import("./background.ts")).startInBackground(args, logFile),
     env: process.env,
     cwd: process.cwd(),
-    interrupt: firstInterrupt(),
+    get interrupt() {
+      return interrupt();
+    },
   };
 }
 
-/** The first signal asks for an orderly stop; a second one leaves at once. */
-function firstInterrupt(): AbortSignal {
+/**
+ * Until a command asks for it, a signal ends the process at once, as it would any: nothing is under way, and a pipeline
+ * file that never ends its loading must not swallow it. From then on the first signal asks for an orderly stop, and a
+ * second one leaves at once.
+ */
+function interruptOnDemand(): () => AbortSignal {
   const controller = new AbortController();
+  let isOrderly = false;
+  let isInstalled = false;
   const onSignal = () => {
-    if (controller.signal.aborted) process.exit(ExitCode.interrupted);
+    if (!isOrderly || controller.signal.aborted) process.exit(ExitCode.interrupted);
     controller.abort();
   };
-  process.on("SIGINT", onSignal);
-  process.on("SIGTERM", onSignal);
-  return controller.signal;
+  const install = () => {
+    if (isInstalled) return;
+    isInstalled = true;
+    process.on("SIGINT", onSignal);
+    process.on("SIGTERM", onSignal);
+  };
+  // A listener of a pipeline file would take the signal's usual effect away.
+  process.on("newListener", (event) => {
+    if (event === "SIGINT" || event === "SIGTERM") install();
+  });
+  return () => {
+    isOrderly = true;
+    install();
+    return controller.signal;
+  };
 }
+
+/** What was written reaches its reader first; then the process ends, whatever a pipeline file left open. */
+export async function leave(): Promise<void> {
+  const drained = [process.stdout, process.stderr].map((stream) => new Promise((done) => stream.write("", done)));
+  await Promise.race([Promise.all(drained), delay(DRAIN_MS)]);
+  setTimeout(() => process.exit(), LEAVE_MS).unref();
+}
+
+/** A reader that takes nothing for so long is not waited for. */
+const DRAIN_MS = 5_000;
+/** Time for what ends by itself. */
+const LEAVE_MS = 200;
 
 async function askOnTerminal(question: string): Promise<string> {
   const { createInterface } = await import("node:readline/promises");

@@ -21,6 +21,6 @@ export interface Io {
   readonly background: ((args: readonly string[], logFile: string) => Promise<Background>) | null;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
-  /** Aborted by the first Ctrl-C or SIGTERM; a second one ends the process. */
+  /** Aborted by the first Ctrl-C or SIGTERM since it was first asked for; one before, or a second one, ends the process. */
   readonly interrupt: AbortSignal;
 }

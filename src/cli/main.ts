@@ -1,6 +1,9 @@
 /** The process around the command line: the only place that reads the process and sets its exit code. */
 import process from "node:process";
-import { hostProcess } from "./host-process.ts";
-import { runCli } from "./program.ts";
+import { hostProcess, leave } from "./host-process.ts";
+import { runCli, sayError } from "./program.ts";
 
-process.exitCode = await runCli(process.argv.slice(2), hostProcess());
+const io = hostProcess();
+process.on("uncaughtException", (error) => process.exit(sayError(error, io)));
+process.exitCode = await runCli(process.argv.slice(2), io);
+await leave();

@@ -24,11 +24,17 @@ export async function runCli(args: readonly string[], io: Io): Promise<ExitCode>
     return exitCode;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? ExitCode.done : ExitCode.refused;
-    const { message, next, exitCode: code } = explainError(error, io.env);
-    talk.say(`${talk.paint(["bold", "red"], "error")} ${message}`);
-    talk.say(`Next: ${next}`);
-    return code;
+    return sayError(error, io);
   }
+}
+
+/** Says what was thrown and what to do, and returns the exit code for it. */
+export function sayError(error: unknown, io: Io): ExitCode {
+  const talk = createTalk(io);
+  const { message, next, exitCode } = explainError(error, io.env);
+  talk.say(`${talk.paint(["bold", "red"], "error")} ${message}`);
+  talk.say(`Next: ${next}`);
+  return exitCode;
 }
 
 /** The whole command line; `finish` takes the exit code of the command that ran. */

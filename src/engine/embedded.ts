@@ -22,6 +22,7 @@ import { explainPlanned, explainRun, type StepExplanation } from "./explain.ts";
 import { functionsFor } from "./functions.ts";
 import { collectGarbage, type GcOptions, type GcReport } from "./gc.ts";
 import { UploadHandles } from "./handles.ts";
+import { refuseWhileLoading } from "./loading.ts";
 import type { MediaStore } from "./media-store.ts";
 import { checkRunId, limitsOf, usdOption } from "./options.ts";
 import { Planner } from "./planner.ts";
@@ -127,6 +128,7 @@ export class EmbeddedShowrunner implements Showrunner {
     if (!quote.ok) throw new PlanProblemsError(quote.problems);
     const most = quote.totalMicros.max ?? quote.totalMicros.min;
     if (budgetMicros !== null && most > budgetMicros) throw new OverBudgetError(most, budgetMicros);
+    refuseWhileLoading(pipeline.name);
     const planned: RunPlanned = {
       type: "run.planned",
       plan: made.plan,
@@ -177,6 +179,7 @@ export class EmbeddedShowrunner implements Showrunner {
   resume(runId: string, options?: ResumeOptions): Promise<RunHandle>;
   async resume(runId: string, options: ResumeOptions = {}): Promise<RunHandle> {
     const known = await this.#loadOurs(runId);
+    refuseWhileLoading(known.planned.plan.pipeline);
     const outdated = outdatedStops(await this.#store.inbox(runId), options.unattended === true);
     const revision = await revise(known, options, this.#planner);
     return this.#driving.open(runId, { ...options, revision, outdatedStops: outdated });

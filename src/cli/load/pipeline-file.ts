@@ -1,10 +1,9 @@
 import { stat } from "node:fs/promises";
 import { extname, relative, resolve } from "node:path";
-import { pathToFileURL } from "node:url";
 import type { Pipeline } from "../../index.ts";
 import { CliError } from "../cli-error.ts";
 import { visible } from "../text/escape.ts";
-import { loadFailure } from "./load-failure.ts";
+import { importFile } from "./import-file.ts";
 import { shareOwnModules } from "./same-instance.ts";
 
 export interface LoadedPipeline {
@@ -55,14 +54,6 @@ async function kindOf(path: string): Promise<"file" | "missing" | "other"> {
   const found = await stat(path).catch(() => null);
   if (found === null) return "missing";
   return found.isFile() ? "file" : "other";
-}
-
-async function importFile(file: string, cwd: string): Promise<Record<string, unknown>> {
-  try {
-    return (await import(pathToFileURL(file).href)) as Record<string, unknown>;
-  } catch (cause) {
-    throw loadFailure(cause, file, cwd);
-  }
 }
 
 function choose(

@@ -1,0 +1,51 @@
+import { readFileSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { visibleLines } from "../text/escape.ts";
+
+/** Our own files: sources under `src`, or what was built from them. */
+const ours = new URL("../../", import.meta.url).href;
+
+/** Where in the user's own code an error came up: what Node drew of a line that does not compile, else file and line. */
+export function codeFrame(error: Error): string {
+  const lines = (error.stack ?? "").split("\n");
+  const header = lines.findIndex((line) => line.startsWith(error.name));
+  const frame = header > 0 ? lines.slice(0, header) : lines.filter(isUserFrame).slice(0, 1);
+  return indented(frame);
+}
+
+function isUserFrame(line: string): boolean {
+  return /^\s+at .*file:\/\//.test(line) && !line.includes(ours) && !line.includes("/node_modules/");
+}
+
+/** The line of an import that leads nowhere, which Node leaves out of its error. */
+export function importFrame(error: Error): string {
+  const [, missing = "", importer = ""] = /'([^']+)' imported from (.+)$/m.exec(error.message) ?? [];
+  const file = importer.startsWith("file:") ? fileURLToPath(importer) : importer;
+  const lines = readLines(file);
+  const at = lines.findIndex((line) => {
+    const named = [...line.matchAll(/["'`]([^"'`]+)["'`]/g)].map(([, specifier = ""]) => specifier);
+    return named.some((name) => packageOf(name) === missing || resolve(dirname(file), name) === missing);
+  });
+  return at < 0 ? "" : indented([`${file}:${at + 1}`, lines[at]!.trim()]);
+}
+
+function packageOf(specifier: string): string {
+  return specifier
+    .split("/")
+    .slice(0, specifier.startsWith("@") ? 2 : 1)
+    .join("/");
+}
+
+function readLines(file: string): readonly string[] {
+  try {
+    return readFileSync(file, "utf8").split("\n");
+  } catch {
+    return [];
+  }
+}
+
+function indented(lines: readonly string[]): string {
+  const shown = lines.filter((line) => line.trim() !== "").map((line) => `\n  ${line.trimEnd()}`);
+  return visibleLines(shown.join(""));
+}
