@@ -24,6 +24,7 @@ import { type Downloaded, type DownloadOptions, type DownloadSource, download } 
 import { createHandleCache } from "./files/handle-cache.ts";
 import { type UploadOptions, upload } from "./files/upload.ts";
 import type { UploadSource } from "./files/upload-source.ts";
+import { createAckEstimates } from "./follow/ack-estimates.ts";
 import { createDurationHistory } from "./follow/duration-history.ts";
 import { followJob } from "./follow/follow.ts";
 import type { FollowEvent, FollowOptions } from "./follow/follow-event.ts";
@@ -112,13 +113,19 @@ export function createClient(options: ClientOptions): Client {
   const transport = createTransport(options.dispatcher);
   const pacer = createPacer(settings.clock, options.pace, settings.random);
   const hints = createHints();
-  const context: FollowContext = { ...settings, transport, pacer, hints, history: createDurationHistory() };
+  const estimates = createAckEstimates();
+  const history = createDurationHistory();
+  const context: FollowContext = { ...settings, transport, pacer, hints, estimates, history };
   const handles = createHandleCache(settings.clock);
   return {
     baseUrl: settings.base.href,
     keyId: settings.keyId,
     brand: settings.brand,
-    submit: (request, o) => submit(context, request, o),
+    submit: async (request, o) => {
+      const ack = await submit(context, request, o);
+      estimates.remember(ack);
+      return ack;
+    },
     job: (jobId, o) => readJob(context, jobId, o),
     status: (jobId, o) => readStatus(context, jobId, o),
     logs: (jobId, query, o) => listLogs(context, jobId, query, o),

@@ -28,7 +28,7 @@ export interface FollowOptions {
   readonly deadlineMs?: number | undefined;
   /** Higher goes first at the pacer. Default 0. */
   readonly priority?: number | undefined;
-  /** The ack's estimate, ISO-8601; spares the first polls. */
+  /** When the job should be done, ISO-8601. Default: the ack's estimate, where this client submitted the job. */
   readonly estimatedCompletionAt?: string | null | undefined;
   /** The model, so that past durations of its jobs can stand in for an absent estimate. */
   readonly model?: string | undefined;

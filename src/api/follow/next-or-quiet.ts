@@ -1,16 +1,16 @@
 import type { Clock } from "../clock.ts";
 
-/** The items of a source, and `quiet` each time none came for `quietMs`. Ends with the source, and ends it when left. */
+/** The items of a source, and `quiet` each time none came for as long as `quietMs` says. Ends with the source, and ends it when left. */
 export async function* nextOrQuiet<T>(
   source: AsyncGenerator<T, void>,
   clock: Clock,
-  quietMs: number,
+  quietMs: () => number,
 ): AsyncGenerator<T | "quiet", void> {
   let pending = source.next();
   let over = false;
   try {
     for (;;) {
-      const step = await orQuiet(pending, clock, quietMs);
+      const step = await orQuiet(pending, clock, quietMs());
       if (step === "quiet") {
         yield step;
         continue;

@@ -17,7 +17,7 @@ export async function* pollFrom(
   tail: Tail = new Tail(),
 ): AsyncGenerator<FollowEvent, void> {
   const startedAt = context.clock.now();
-  let expectedAt = firstExpectation(context, options);
+  let expectedAt = firstExpectation(context, jobId, options);
   let progress: number | null = null;
   let logsAfter = "start";
   let queued = false;

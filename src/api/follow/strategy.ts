@@ -1,4 +1,5 @@
 import type { HttpContext } from "../http/call.ts";
+import type { AckEstimates } from "./ack-estimates.ts";
 import type { DurationHistory } from "./duration-history.ts";
 import type { FollowEvent, FollowOptions, FollowStrategyName } from "./follow-event.ts";
 import type { Hints } from "./hints.ts";
@@ -7,6 +8,7 @@ import type { Hints } from "./hints.ts";
 export interface FollowContext extends HttpContext {
   readonly history: DurationHistory;
   readonly hints: Hints;
+  readonly estimates: AckEstimates;
 }
 
 /**
@@ -24,9 +26,9 @@ export function localInstant(context: FollowContext, instant: string | null | un
   return Number.isNaN(at) ? null : at - context.pacer.clockOffsetMs();
 }
 
-/** When the job should be done: the service's estimate, else what jobs of its model took. */
-export function firstExpectation(context: FollowContext, options: FollowOptions): number | null {
-  const estimate = localInstant(context, options.estimatedCompletionAt);
+/** When the job should be done: the estimate of its acknowledgement, else what jobs of its model took. */
+export function firstExpectation(context: FollowContext, jobId: string, options: FollowOptions): number | null {
+  const estimate = localInstant(context, options.estimatedCompletionAt ?? context.estimates.of(jobId));
   if (estimate !== null) return estimate;
   const typicalMs = context.history.typicalMs(options.model ?? null);
   return typicalMs === null ? null : context.clock.now() + typicalMs;

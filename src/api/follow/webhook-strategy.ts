@@ -1,12 +1,12 @@
 import type { Clock } from "../clock.ts";
 import type { Hints } from "./hints.ts";
-import { isEnd, look } from "./settle.ts";
+import { isEnd, look, untilSettled } from "./settle.ts";
+import { lookInSilence, silenceMs } from "./silence.ts";
 import type { FollowStrategy } from "./strategy.ts";
 import { firstExpectation } from "./strategy.ts";
 import { Tail } from "./tail.ts";
 
-/** The timer behind the webhook: how long after the expected end, and without one, a first look is taken. */
-const [afterExpectedMs, blindMs] = [30_000, 300_000];
+/** Most milliseconds without a webhook before the job is looked at. */
 const longestMs = 600_000;
 /** A webhook can be faster than the read it announces: looks that soon follow it. */
 const lagMs = 1_000;
@@ -15,22 +15,25 @@ const lagMs = 1_000;
 export const webhookStrategy: FollowStrategy = {
   name: "webhook",
   async *follow(context, jobId, options) {
+    const { clock, hints } = context;
     const tail = new Tail();
-    const expectedAt = firstExpectation(context, options);
-    let waitMs = expectedAt === null ? blindMs : Math.max(0, expectedAt - context.clock.now()) + afterExpectedMs;
+    const startedAt = clock.now();
+    let expectedAt = firstExpectation(context, jobId, options);
     for (let hinted = 0; ; ) {
-      const heard = await hintOrTimeout(
-        context.hints,
-        context.clock,
-        jobId,
-        hinted > 0 ? Math.min(waitMs, lagMs * 2 ** hinted) : waitMs,
-        options.signal,
-      );
-      if (heard || hinted > 0) hinted++;
-      else waitMs = Math.min(longestMs, waitMs * 1.5);
-      const events = await look(context, jobId, options, tail);
-      yield* events;
-      if (isEnd(events)) return;
+      const silentMs = silenceMs({ now: clock.now(), startedAt, expectedAt, longestMs });
+      const waitMs = hinted > 0 ? Math.min(silentMs, lagMs * 2 ** hinted) : silentMs;
+      const heard = await hintOrTimeout(hints, clock, jobId, waitMs, options.signal);
+      if (heard || hinted > 0) {
+        hinted++;
+        const events = await look(context, jobId, options, tail);
+        yield* events;
+        if (isEnd(events)) return;
+        continue;
+      }
+      const seen = await lookInSilence(context, jobId, options, tail);
+      yield* seen.events;
+      if (seen.isOver) return yield* untilSettled(context, jobId, options, tail);
+      expectedAt = seen.expectedAt ?? expectedAt;
     }
   },
 };

@@ -1,0 +1,53 @@
+import { classifyStatus, isSettled, isTerminal } from "../job-status.ts";
+import { readJob, readStatus } from "../jobs.ts";
+import type { FollowEvent, FollowOptions } from "./follow-event.ts";
+import { type FollowContext, localInstant } from "./strategy.ts";
+import type { Tail } from "./tail.ts";
+
+/** What is known of a job that nobody hears of. Instants are epoch milliseconds of this machine's clock. */
+export interface SilenceView {
+  readonly now: number;
+  readonly startedAt: number;
+  /** When the job should be done, or null when nobody knows. */
+  readonly expectedAt: number | null;
+  /** Milliseconds of silence after which a look is taken in any case. */
+  readonly longestMs: number;
+}
+
+/** How long after its expected end a silent job is looked at: a share of the time it was to take, within bounds. */
+const [marginShare, leastMarginMs, mostMarginMs] = [0.25, 1_000, 30_000];
+/** Later looks come after a share of the time already spent; without any expectation the first one brings an estimate. */
+const [overdueShare, leastOverdueMs, leastBlindMs] = [0.5, 2_000, 15_000];
+
+/** How long to bear with a stream that says nothing, or a webhook that does not come, before the job is looked at. */
+export function silenceMs({ now, startedAt, expectedAt, longestMs }: SilenceView): number {
+  if (expectedAt !== null && expectedAt > now) {
+    const margin = Math.max(leastMarginMs, (expectedAt - startedAt) * marginShare);
+    return Math.min(longestMs, expectedAt - now + Math.min(mostMarginMs, margin));
+  }
+  const least = expectedAt === null ? leastBlindMs : leastOverdueMs;
+  return Math.min(longestMs, Math.max(least, (now - startedAt) * overdueShare));
+}
+
+interface Look {
+  /** The job reads as over, or will soon. */
+  readonly isOver: boolean;
+  readonly events: readonly FollowEvent[];
+  readonly expectedAt: number | null;
+}
+
+/** Looks whether a silent job ended unheard, and when it is expected now. */
+export async function lookInSilence(
+  context: FollowContext,
+  jobId: string,
+  { signal, priority }: FollowOptions,
+  tail: Tail,
+): Promise<Look> {
+  const view = await readStatus(context, jobId, { signal, priority });
+  const expectedAt = localInstant(context, view.estimatedCompletionAt);
+  if (isTerminal(view.status)) return { isOver: true, events: [], expectedAt };
+  // Only the whole job can show that a status nobody knows is an end.
+  const isOdd = classifyStatus(view.status) === "unrecognised";
+  const isOver = isOdd && isSettled(await readJob(context, jobId, { signal, priority }));
+  return { isOver, events: isOver ? [] : tail.status(view), expectedAt };
+}
