@@ -152,7 +152,7 @@ export class Driving {
       await store.releaseLease(lease);
       return { state, pending };
     }
-    const past = pastDurations(await shelf.all(REMEMBERED_RUNS));
+    const past = pastDurations(await shelf.recent(REMEMBERED_RUNS));
     await drive(this.#parts.dependencies(state, how), state, lease, {
       schedule: (plan) => scheduleOf(plan, past),
       stop: stop.signal,

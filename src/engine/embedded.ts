@@ -6,6 +6,7 @@ import type { Pipeline, Returns } from "../define/index.ts";
 import { accountOf } from "../journal/account.ts";
 import { RunUnknownError } from "../journal/errors.ts";
 import type { StoredEvent } from "../journal/events.ts";
+import { ownVersion } from "../journal/own-version.ts";
 import { isRunFinal, planStep, type RunPlanned, type RunState } from "../journal/state.ts";
 import type { InboxMessage, JournalStore, RunRow } from "../journal/store.ts";
 import type { ApproveStep, Plan } from "../plan/plan.ts";
@@ -81,7 +82,7 @@ export class EmbeddedShowrunner implements Showrunner {
     this.#handles = new UploadHandles({ client, store, media, now: this.#now });
     const account = accountOf({ baseUrl: origin, keyId: client.keyId });
     this.#past = new PastResults({ ...{ client, store, media, account }, shelf: this.#shelf, now: this.#now });
-    const recent = () => this.#shelf.all(REMEMBERED_RUNS);
+    const recent = () => this.#shelf.recent(REMEMBERED_RUNS);
     this.#planner = new Planner({
       ...{ client, media, recent, service: kind, past: this.#past },
       ...{ handles: this.#handles, now: this.#now },
@@ -146,6 +147,7 @@ export class EmbeddedShowrunner implements Showrunner {
       ...(made.profile !== null && { profile: made.profile }),
       ...(options.manifests === false && { manifests: false as const }),
       ...(pipeline.consent != null && { consent: pipeline.consent }),
+      program: ownVersion(),
     };
     await this.#store.createRun(id, planned, this.#now());
     const { signal } = options;

@@ -1,5 +1,5 @@
-import { RunUnknownError } from "../journal/errors.ts";
-import { apply, FOLD_VERSION, fold } from "../journal/fold.ts";
+import { JournalCorruptError, JournalNewerVersionError, RunUnknownError } from "../journal/errors.ts";
+import { apply, FOLD_VERSION, fold, IllegalEventError } from "../journal/fold.ts";
 import type { RunState } from "../journal/state.ts";
 import type { JournalStore } from "../journal/store.ts";
 import { AccountMismatchError } from "./errors.ts";
@@ -34,10 +34,22 @@ export class RunShelf {
     return state;
   }
 
-  /** The newest runs first, so many at most; all without a limit. */
-  async all(limit?: number): Promise<readonly RunState[]> {
-    const rows = await this.#store.runs(limit === undefined ? {} : { limit });
+  /** The newest runs first. */
+  async all(): Promise<readonly RunState[]> {
+    const rows = await this.#store.runs();
     return Promise.all(rows.map(({ runId }) => this.load(runId)));
+  }
+
+  /** The newest runs to learn from; one that cannot be read is left out, so that it stands in no other run's way. */
+  async recent(limit: number): Promise<readonly RunState[]> {
+    const rows = await this.#store.runs({ limit });
+    const loaded = rows.map(({ runId }) =>
+      this.load(runId).catch((error: unknown) => {
+        if (isUnreadable(error)) return null;
+        throw error;
+      }),
+    );
+    return (await Promise.all(loaded)).filter((state) => state !== null);
   }
 
   isOurs({ planned: { baseUrl, keyId } }: RunState): boolean {
@@ -62,4 +74,9 @@ export class RunShelf {
     }
     return known;
   }
+}
+
+/** This one run is damaged or a newer program's, whatever the others are. */
+export function isUnreadable(error: unknown): boolean {
+  return [JournalCorruptError, JournalNewerVersionError, IllegalEventError].some((type) => error instanceof type);
 }

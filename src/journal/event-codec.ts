@@ -1,5 +1,7 @@
 import { JournalCorruptError, JournalNewerVersionError, JournalRecordError } from "./errors.ts";
+import { isEventType } from "./event-types.ts";
 import { EVENT_VERSION, type RunEvent, type StoredEvent } from "./events.ts";
+import { isNewerVersion, ownVersion } from "./own-version.ts";
 
 /** An event as a store keeps it: the body is JSON text. */
 export interface EventRecord {
@@ -13,18 +15,21 @@ export interface EventRecord {
 export interface RecordOrigin {
   readonly path: string;
   readonly runId: string;
+  /** Body of the last event before `seq` that names the program which wrote what follows it; null without one. */
+  readonly signature: (seq: number) => string | null;
 }
 
 /** JSON text of an event, made before the transaction starts so that a bad value cannot tear one. */
 export function encodeEvent(event: RunEvent): string {
   const body = JSON.stringify(event);
-  if (body === undefined || !isEventShape(JSON.parse(body))) {
+  const read: unknown = body === undefined ? undefined : JSON.parse(body);
+  if (!isEventShape(read) || !isEventType(read.type)) {
     throw new JournalRecordError("An event needs a `type` like `job.submitted`; nothing was written. Fix the caller.");
   }
   return body;
 }
 
-/** Reads a record back, with a structural check only: the fold looks at the rest. */
+/** Reads a record back, with a check of its type and structure only: the fold looks at the rest. */
 export function decodeEvent(record: EventRecord, origin: RecordOrigin): StoredEvent {
   const where = `Event ${record.seq} of run "${origin.runId}" in ${origin.path}`;
   if (record.version > EVENT_VERSION) {
@@ -40,8 +45,37 @@ export function decodeEvent(record: EventRecord, origin: RecordOrigin): StoredEv
       `${where} is not readable: the file is damaged. Restore it from a copy; other runs in it may be intact.`,
     );
   }
+  if (!isEventType(event.type)) throw unknownType(event.type, where, record, origin);
   return { runId: origin.runId, seq: record.seq, at: record.at, version: record.version, event };
 }
+
+/** Folded over, an event that nobody here knows would leave a state that is not the run's. */
+function unknownType(type: string, where: string, { seq }: EventRecord, { path, signature }: RecordOrigin): Error {
+  const own = ownVersion();
+  const what = `${where} is a ${JSON.stringify(type)}, which this Showrunner (${own}) does not know.`;
+  const signed = parseBody(signature(seq) ?? "") as { readonly program?: unknown } | undefined;
+  const restore = "Restore the file from a copy; other runs in it may be intact.";
+  if (typeof signed?.program !== "string") {
+    return new JournalCorruptError(
+      path,
+      `${what} It does not say which version wrote it: if a newer Showrunner did, use that one; else the file is damaged. ${restore}`,
+    );
+  }
+  const { program } = signed;
+  if (!isNewerVersion(program, own)) {
+    return new JournalCorruptError(
+      path,
+      `${what} Showrunner ${program} wrote this part of the run and knows no such event either, so the file is damaged. ${restore}`,
+    );
+  }
+  return new JournalNewerVersionError(
+    path,
+    `${what} Showrunner ${program} wrote it: use that version, or a later one, for this run. Nothing was changed.`,
+  );
+}
+
+/** How the bodies of events begin that name the program which wrote them and what follows. */
+export const SIGNED_BODIES = ['{"type":"lease.taken"', '{"type":"run.planned"'] as const;
 
 /** Events of a run have no gaps; one that is missing means damage, never "nothing happened". */
 export function checkContiguous(records: readonly EventRecord[], afterSeq: number, origin: RecordOrigin): void {

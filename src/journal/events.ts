@@ -101,8 +101,17 @@ export type RunEvent =
       readonly consent?: string;
       /** Where the pipeline came from, for `resume`; null when it was given as a value. */
       readonly source: { readonly file: string; readonly exportName: string } | null;
+      /** Version of Showrunner that planned it. */
+      readonly program?: string;
     }
-  | { readonly type: "lease.taken"; readonly epoch: number; readonly holder: string }
+  | {
+      readonly type: "lease.taken";
+      readonly epoch: number;
+      /** For people. */
+      readonly holder: string;
+      /** Version of Showrunner that writes from here on. */
+      readonly program?: string;
+    }
   | { readonly type: "run.started" }
   /** Whoever resumed it allowed another amount. */
   | { readonly type: "run.budget.set"; readonly budgetMicros: number | null; readonly maxUnquotedMicros: number | null }

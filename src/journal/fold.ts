@@ -351,6 +351,7 @@ export function apply(state: RunState, stored: StoredEvent): void {
       break;
     default:
       event satisfies never;
+      throw illegal(state.status);
   }
   state.seq = stored.seq;
 }

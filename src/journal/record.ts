@@ -3,9 +3,10 @@ import { JournalRecordError } from "./errors.ts";
 import type { RunEvent } from "./events.ts";
 import type { Commit, LeaseHolder, LedgerChange } from "./store.ts";
 
-/** The holder as `lease.taken` names it, for people. */
-export function holderName(holder: LeaseHolder): string {
-  return `${holder.host}:${holder.pid}:${holder.instance}`;
+/** The event that says who writes from here on. */
+export function leaseTaken(epoch: number, { host, pid, instance, program }: LeaseHolder): RunEvent {
+  const holder = `${host}:${pid}:${instance}`;
+  return { type: "lease.taken", epoch, holder, ...(program !== undefined && { program }) };
 }
 
 /** Job ids that events make known, so that a webhook finds its run. */

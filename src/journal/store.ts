@@ -10,6 +10,8 @@ export interface LeaseHolder {
   readonly processStart: string;
   /** Distinguishes two engines in one process. */
   readonly instance: string;
+  /** Version of Showrunner. */
+  readonly program?: string;
 }
 
 export interface Lease {

@@ -14,6 +14,7 @@ import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import fc from "fast-check";
 import { afterAll, afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { RunEvent } from "../../src/journal/events.ts";
 import { migrations, prepareSchema } from "../../src/journal/sqlite/schema.ts";
 import { openSqliteJournal } from "../../src/journal/sqlite.ts";
 import { account, holder, nobodyIsDead, planned, started } from "./samples.ts";
@@ -261,6 +262,43 @@ describe("A journal file", () => {
     for (const id of ["r0", "r1", "r2"]) {
       await expect(journal.read(id)).rejects.toMatchObject({ code: "JOURNAL_CORRUPT" });
     }
+    await journal.close();
+  });
+
+  test.each([
+    ["99.0.0", "JOURNAL_NEWER_VERSION", "Showrunner 99.0.0 wrote it: use that version"],
+    ["0.0.1", "JOURNAL_CORRUPT", "Showrunner 0.0.1 wrote this part of the run and knows no such event"],
+    [undefined, "JOURNAL_CORRUPT", "if a newer Showrunner did, use that one; else the file is damaged"],
+  ])(
+    "with an event of unknown type, written by version %s, is refused and said to be %s",
+    async (program, code, said) => {
+      const journal = await openSqliteJournal(path);
+      for (const id of ["r0", "r1"]) {
+        await journal.createRun(id, planned(), 10);
+        const by = { ...holder("a"), ...(program !== undefined && { program }) };
+        const outcome = await journal.takeLease(id, by, { at: 1, ttlMs: 9, isDead: nobodyIsDead });
+        if (!outcome.taken) throw new Error("the lease was not free");
+        await journal.commit({ lease: outcome.lease, afterSeq: 2, at: 1, events: [started("a")], status: "running" });
+      }
+      edit(`UPDATE events SET body = '{"type":"job.teleported","step":"a"}' WHERE run_key = 1 AND seq = 3`);
+      const error = await journal.read("r0").catch((thrown) => thrown);
+      expect(error).toMatchObject({ code, message: expect.stringContaining(said) });
+      expect(error.message).toContain('Event 3 of run "r0"');
+      expect(error.message).toContain('"job.teleported"');
+      expect(await journal.read("r1")).toHaveLength(3);
+      await journal.close();
+    },
+  );
+
+  test("is never written an event that this version does not know", async () => {
+    const journal = await openSqliteJournal(path);
+    await journal.createRun("r", planned(), 10);
+    const outcome = await journal.takeLease("r", holder("a"), { at: 1, ttlMs: 9, isDead: nobodyIsDead });
+    if (!outcome.taken) throw new Error("the lease was not free");
+    const events = [{ ...started("a"), type: "step.teleported" } as unknown as RunEvent];
+    const commit = journal.commit({ lease: outcome.lease, afterSeq: 2, at: 1, events, status: "running" });
+    await expect(commit).rejects.toMatchObject({ code: "JOURNAL_RECORD_INVALID" });
+    expect(await journal.read("r")).toHaveLength(2);
     await journal.close();
   });
 

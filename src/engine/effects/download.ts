@@ -1,10 +1,10 @@
 import { ApiError, DownloadError } from "../../api/index.ts";
 import type { RunEvent } from "../../journal/events.ts";
+import { ownVersion } from "../../journal/own-version.ts";
 import { type Command, commandId } from "../../run/command.ts";
 import { ending } from "../../run/ending.ts";
 import { RETENTION_MS } from "../../run/expiry.ts";
 import { fileExtension } from "../file-extension.ts";
-import { ownVersion } from "../own-version.ts";
 import { manifestOf } from "../provenance.ts";
 import { manifestName, placeManifests } from "../provenance-file.ts";
 import type { Manifest } from "../provenance-schema.ts";

@@ -1,5 +1,5 @@
 import { encodeEvent } from "../event-codec.ts";
-import { holderName } from "../record.ts";
+import { leaseTaken } from "../record.ts";
 import type { Lease, LeaseHolder, LeaseOutcome } from "../store.ts";
 import type { Database } from "./database.ts";
 import { appendEvents, type RunRecord, requireRun } from "./runs.ts";
@@ -17,7 +17,7 @@ export function takeLease(db: Database, runId: string, holder: LeaseHolder, requ
     return { taken: false, heldBy: run.holder, expiresAt: run.leaseExpiresAt };
   }
   const lease: Lease = { runId, epoch: run.epoch + 1, expiresAt: at + ttlMs };
-  const body = encodeEvent({ type: "lease.taken", epoch: lease.epoch, holder: holderName(holder) });
+  const body = encodeEvent(leaseTaken(lease.epoch, holder));
   appendEvents(db, run.key, { afterSeq: run.lastSeq, at, bodies: [body] });
   db.run(
     "UPDATE runs SET epoch = ?, lease_holder = ?, lease_expires_at = ? WHERE run_key = ?",

@@ -1,6 +1,6 @@
 import { accountOf } from "../account.ts";
 import { RunExistsError, RunUnknownError } from "../errors.ts";
-import { checkContiguous, decodeEvent, type EventRecord } from "../event-codec.ts";
+import { checkContiguous, decodeEvent, type EventRecord, SIGNED_BODIES } from "../event-codec.ts";
 import { EVENT_VERSION, type RunEvent, type StoredEvent } from "../events.ts";
 import type { FoldSnapshot, LeaseHolder, LedgerTotals, RemoveOutcome, RunRow } from "../store.ts";
 import type { Row } from "./columns.ts";
@@ -104,14 +104,24 @@ export function requireKey(db: Database, runId: string): number {
 
 /** One page of a run's events. */
 export function readEvents(db: Database, runId: string, afterSeq: number, limit: number): readonly StoredEvent[] {
+  const key = requireKey(db, runId);
   const rows = db.all(
     "SELECT seq, at, version, body FROM events WHERE run_key = ? AND seq > ? ORDER BY seq LIMIT ?",
-    ...[requireKey(db, runId), afterSeq, limit],
+    ...[key, afterSeq, limit],
   );
-  const origin = { path: db.path, runId };
+  const origin = { path: db.path, runId, signature: (seq: number) => signature(db, key, seq) };
   const records = rows.map((row) => recordOf(db, row));
   checkContiguous(records, afterSeq, origin);
   return records.map((record) => decodeEvent(record, origin));
+}
+
+function signature(db: Database, key: number, seq: number): string | null {
+  const [lease, plan] = SIGNED_BODIES.map((start) => `${start}%`);
+  const row = db.get(
+    "SELECT body FROM events WHERE run_key = ? AND seq < ? AND (body LIKE ? OR body LIKE ?) ORDER BY seq DESC LIMIT 1",
+    ...[key, seq, lease!, plan!],
+  );
+  return row === undefined ? null : db.columns.text(row, "body");
 }
 
 function recordOf({ columns }: Database, row: Row): EventRecord {
