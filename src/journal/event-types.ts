@@ -11,6 +11,7 @@ const KNOWN = {
   "run.finished": true,
   "run.reopened": true,
   "run.replanned": true,
+  "rerun.requested": true,
   "step.started": true,
   "step.finished": true,
   "step.reset": true,
