@@ -2,6 +2,8 @@ import { createRequire } from "node:module";
 import type { SchemaValidateFunction } from "ajv";
 import type { Ajv2020, ErrorObject } from "ajv/dist/2020.js";
 import type { FormatsPlugin } from "ajv-formats";
+import { within } from "./deadline.ts";
+import { type Matcher, readPattern } from "./pattern.ts";
 
 export type { ErrorObject };
 export type Validate = (data: unknown) => readonly ErrorObject[];
@@ -34,21 +36,46 @@ function ajvWith(discriminator: boolean): Ajv2020 {
     strict: false,
     discriminator,
     unicodeRegExp: false,
+    code: { regExp: pattern },
     multipleOfPrecision: 6,
     addUsedSchema: false,
     logger: false,
   });
   addFormats(ajv);
+  // The package's own expression takes time that grows with the square of the text.
+  ajv.addFormat("url", (text) => URL.canParse(text) && /^(https?|ftp):$/.test(new URL(text).protocol));
   for (const keyword of ANNOTATIONS) ajv.addKeyword(keyword);
   ajv.addKeyword({ keyword: "max_total_duration_ms", type: "array", errors: true, validate: totalDuration });
   instances.set(discriminator, ajv);
   return ajv;
 }
 
+/** Longest that one check may take, in milliseconds, where a schema's form does not bound it. */
+const MAX_CHECK_MS = 1000;
+
+/** Patterns of the schema compiled last that the linear engine does not take. */
+let slowPatterns = 0;
+
+const pattern = Object.assign(
+  (text: string): Matcher => {
+    const { matcher, isLinear } = readPattern(text);
+    if (!isLinear) slowPatterns += 1;
+    return matcher;
+  },
+  { code: "pattern" },
+);
+
 /** Compiles a schema that has been through `prepareSchema`. Throws when it cannot be compiled. */
 export function compile(schema: object): Validate {
+  slowPatterns = 0;
   const validate = compileEither(schema);
-  return (data) => (validate(data) ? [] : (validate.errors ?? []));
+  const now: Validate = (data) => (validate(data) ? [] : (validate.errors ?? []));
+  const isLinear = slowPatterns === 0 && !/"\$(dynamicR|r)ef":/.test(JSON.stringify(schema));
+  return isLinear ? now : (data) => (within(MAX_CHECK_MS, () => now(data)) ?? tooSlow()).value;
+}
+
+function tooSlow(): never {
+  throw new Error(`checking an input against it takes more than ${MAX_CHECK_MS} ms`);
 }
 
 /** The discriminator gives better messages, but asks more of a schema than JSON Schema does. */

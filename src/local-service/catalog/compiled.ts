@@ -1,6 +1,7 @@
-import type { FieldProblem } from "../http/refusal.ts";
+import { type FieldProblem, problem } from "../http/refusal.ts";
 import { compileSchema } from "../validate/ajv.ts";
 import { toProblems } from "../validate/problems.ts";
+import { TookTooLong, withinTime } from "../validate/time-limit.ts";
 import type { ModelDefinition } from "./model.ts";
 
 /** Checks an input and fills its defaults in place. */
@@ -15,12 +16,24 @@ export interface CompiledModel extends ModelDefinition {
 
 function prepareCheck(model: ModelDefinition): { check: InputCheck; defect: string | null } {
   try {
-    const validate = compileSchema(model.entry.input_schema);
-    const check: InputCheck = (input) => (validate(input) ? [] : toProblems(validate.errors ?? [], "input"));
-    return { check, defect: null };
+    const { validate, isLinear } = compileSchema(model.entry.input_schema);
+    const now: InputCheck = (input) => (validate(input) ? [] : toProblems(validate.errors ?? [], "input"));
+    return { check: isLinear ? now : (input) => checkInTime(() => now(input)), defect: null };
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     return { check: () => [], defect: `The input schema of ${model.entry.id} does not compile: ${reason}` };
+  }
+}
+
+/** Longest that a schema which may take for ever holds up the service, in milliseconds; it is tried twice. */
+const MAX_CHECK_MS = 100;
+
+function checkInTime(check: () => readonly FieldProblem[]): readonly FieldProblem[] {
+  try {
+    return withinTime(MAX_CHECK_MS, check);
+  } catch (error) {
+    if (!(error instanceof TookTooLong)) throw error;
+    return [problem("input", "takes too long to check against the schema of this model", "deadline")];
   }
 }
 

@@ -1,6 +1,7 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from "ajv/dist/2020.js";
 import formatsPlugin from "ajv-formats";
 import type { JsonSchema } from "../catalog/model.ts";
+import { type Matcher, readPattern } from "./pattern.ts";
 
 /** What media fields may say beside JSON Schema's own words. Checked in `media/`, not by ajv. */
 const ANNOTATIONS = [
@@ -50,6 +51,36 @@ const maxTotalDuration: CustomCheck = (limit, items, parent) => {
   return false;
 };
 
+/** Patterns that the schema compiled last has and that no linear engine takes. */
+let slowPatterns = 0;
+
+const pattern = Object.assign(
+  (text: string): Matcher => {
+    const { matcher, isLinear } = readPattern(text);
+    if (!isLinear) slowPatterns += 1;
+    return matcher;
+  },
+  { code: "pattern" },
+);
+
+/** As JSON, with the names of objects in order. */
+function canonical(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonical).join()}]`;
+  if (!isRecord(value)) return JSON.stringify(value);
+  const entries = Object.keys(value).sort();
+  return `{${entries.map((key) => `${JSON.stringify(key)}:${canonical(value[key])}`).join()}}`;
+}
+
+/** ajv's own compares every item with every other. */
+const uniqueItems: CustomCheck = (wanted, items) => {
+  if (wanted !== true || !Array.isArray(items) || new Set(items.map(canonical)).size === items.length) return true;
+  uniqueItems.errors = [{ keyword: "uniqueItems", message: "has the same item twice", params: {} }];
+  return false;
+};
+
+/** ajv's own takes time that grows with the square of the text. */
+const isWebUrl = (text: string) => URL.canParse(text) && /^(https?|ftp):$/.test(new URL(text).protocol);
+
 function createAjv(discriminator: boolean): Ajv2020 {
   const ajv = new Ajv2020({
     allErrors: true,
@@ -58,10 +89,14 @@ function createAjv(discriminator: boolean): Ajv2020 {
     discriminator,
     useDefaults: true,
     unicodeRegExp: false,
+    code: { regExp: pattern },
     multipleOfPrecision: 6,
     logger: false,
   });
   formatsPlugin.default(ajv);
+  ajv.addFormat("url", isWebUrl);
+  ajv.removeKeyword("uniqueItems");
+  ajv.addKeyword({ keyword: "uniqueItems", type: "array", errors: true, validate: uniqueItems });
   for (const keyword of ANNOTATIONS) ajv.addKeyword(keyword);
   ajv.addKeyword({ keyword: "max_total_duration_ms", type: "array", errors: true, validate: maxTotalDuration });
   return ajv;
@@ -83,12 +118,26 @@ function prepared(node: unknown, top = true): unknown {
   );
 }
 
+/** A schema made ready. */
+export interface CompiledSchema {
+  readonly validate: ValidateFunction;
+  /** Its time grows with the input and no faster: no pattern tries one text in many ways, and nothing refers to itself. */
+  readonly isLinear: boolean;
+}
+
 /** Compiles a schema that may come from anywhere. @throws Error when it cannot be compiled. */
-export function compileSchema(schema: JsonSchema): ValidateFunction {
+export function compileSchema(schema: JsonSchema): CompiledSchema {
   const copy = prepared(schema) as JsonSchema;
+  slowPatterns = 0;
+  const validate = compileEither(copy);
+  const isLinear = slowPatterns === 0 && !/"\$(dynamicR|r)ef":/.test(JSON.stringify(copy));
+  return { validate, isLinear };
+}
+
+function compileEither(schema: JsonSchema): ValidateFunction {
   try {
-    return withDiscriminator.compile(copy);
+    return withDiscriminator.compile(schema);
   } catch {
-    return withoutDiscriminator.compile(copy);
+    return withoutDiscriminator.compile(schema);
   }
 }

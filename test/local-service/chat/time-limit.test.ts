@@ -4,7 +4,7 @@ import { expect, test, vi } from "vitest";
 async function freshEngine() {
   vi.resetModules();
   const check = await import("../../../src/local-service/chat/engine/schema-check.ts");
-  const limit = await import("../../../src/local-service/chat/engine/time-limit.ts");
+  const limit = await import("../../../src/local-service/validate/time-limit.ts");
   const { answerTo } = await import("../../../src/local-service/chat/engine/answer.ts");
   const { readChatRequest } = await import("../../../src/local-service/chat/request.ts");
   return { ...check, ...limit, answerTo, readChatRequest };

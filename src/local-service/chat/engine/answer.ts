@@ -1,4 +1,5 @@
 import { invalid, problem } from "../../http/refusal.ts";
+import { TookTooLong, withinTime } from "../../validate/time-limit.ts";
 import type { ChatMessage, ChatRequest } from "../request.ts";
 import { chanceFrom } from "./chance.ts";
 import { describedShape } from "./described-shape.ts";
@@ -7,7 +8,6 @@ import { proseAbout } from "./prose.ts";
 import { schemaInText } from "./schema-in-text.ts";
 import type { SchemaNode } from "./schema-node.ts";
 import { textAnswer } from "./text-answer.ts";
-import { TookTooLong, withinTime } from "./time-limit.ts";
 import { topicOf } from "./topic.ts";
 
 /** Longest that reading a prompt may hold up the service, in milliseconds. */

@@ -1,9 +1,9 @@
+import { TookTooLong, withinTime } from "../../validate/time-limit.ts";
 import type { Chance } from "./chance.ts";
 import { SchemaTooLarge } from "./flatten-schema.ts";
 import type { Prose } from "./prose.ts";
 import { prepareSchema, readyChecks, withSchemaCheck } from "./schema-check.ts";
 import type { SchemaNode } from "./schema-node.ts";
-import { TookTooLong, withinTime } from "./time-limit.ts";
 import type { Topic } from "./topic.ts";
 import { valueOfSchema } from "./value-of-schema.ts";
 
