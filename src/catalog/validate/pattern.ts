@@ -71,8 +71,8 @@ function translate(pattern: string): string | null {
 
 function unitAt(pattern: string, at: number, inClass: boolean): string {
   const rest = pattern.slice(at, at + 16);
-  const escape = /^\\(?:u\{[\da-f]+\}|u[\da-f]{4}|x[\da-f]{2}|c[a-z]|p\{\w+\}|[^])/i.exec(rest)?.[0];
-  if (escape !== undefined) return escape;
+  const sequence = /^\\(?:u\{[\da-f]+\}|u[\da-f]{4}|x[\da-f]{2}|c[a-z]|p\{\w+\}|[\s\S])/i.exec(rest)?.[0];
+  if (sequence !== undefined) return sequence;
   const opening = inClass ? undefined : /^\[\^?\]?/.exec(rest)?.[0];
   return opening ?? String.fromCodePoint(pattern.codePointAt(at)!);
 }

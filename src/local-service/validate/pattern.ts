@@ -15,7 +15,7 @@ export interface Pattern {
 
 /** One unit of a pattern: an escape, a class's beginning or end, or a character. */
 const UNIT =
-  /\\u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|\\u\{[\da-fA-F]{1,6}\}|\\u[\da-fA-F]{4}|\\x[\da-fA-F]{2}|\\c[A-Za-z]|\\[pP]\{[^}]*\}|\\[^]|\[\^?\]?|[^]/gu;
+  /\\u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|\\u\{[\da-fA-F]{1,6}\}|\\u[\da-fA-F]{4}|\\x[\da-fA-F]{2}|\\c[A-Za-z]|\\[pP]\{[^}]*\}|\\[\s\S]|\[\^?\]?|[\s\S]/gu;
 
 /** White space as JavaScript has it; RE2's own is ASCII only. */
 const SPACE = "\\t-\\r \\x{a0}\\x{1680}\\x{2000}-\\x{200a}\\x{2028}\\x{2029}\\x{202f}\\x{205f}\\x{3000}\\x{feff}";
@@ -37,7 +37,7 @@ function numbered(unit: string): string | null {
   return code >= 0xd800 && code <= 0xdfff ? unit : codePoint(code);
 }
 
-function escape(unit: string, inClass: boolean): string {
+function escaped(unit: string, inClass: boolean): string {
   if (unit === "\\s") return inClass ? SPACE : `[${SPACE}]`;
   if (unit === "\\S") return inClass ? NO_SPACE : `[${NO_SPACE}]`;
   if (inClass && unit === "\\b") return codePoint(8);
@@ -52,7 +52,7 @@ function escape(unit: string, inClass: boolean): string {
 function toRe2(pattern: string): string {
   let inClass = false;
   return pattern.replaceAll(UNIT, (unit) => {
-    if (unit.startsWith("\\")) return escape(unit, inClass);
+    if (unit.startsWith("\\")) return escaped(unit, inClass);
     if (inClass) {
       if (unit === "]") inClass = false;
       return unit.startsWith("[") ? `\\${unit.slice(0, 1)}${endOf(unit)}` : unit;
@@ -71,7 +71,7 @@ function toRe2(pattern: string): string {
 
 /** Neither repeats nor chooses, so that no text is tried in more ways than one. */
 const isPlain = (pattern: string) =>
-  !/[*+?{|]|\\[1-9k]/.test(pattern.replaceAll(/\\[^1-9k]|\[(?:\\[^]|[^\]\\])*\]/g, ""));
+  !/[*+?{|]|\\[1-9k]/.test(pattern.replaceAll(/\\[^1-9k]|\[(?:\\[\s\S]|[^\]\\])*\]/g, ""));
 
 function native(pattern: string): RegExp {
   try {
