@@ -105,7 +105,7 @@ export function cliReference(): string {
     cwd: "/",
     interrupt: new AbortController().signal,
   };
-  const program = createProgram({ io, talk: createTalk(io) }, () => {});
+  const program = createProgram({ io, talk: createTalk(io), args: [] }, () => {});
   const all = leaves(program);
   const common = all.find(({ name }) => name === "run")?.command.options.filter(isShared) ?? [];
   const parts = [

@@ -108,6 +108,7 @@ export {
 } from "./engine/errors.ts";
 export type { StepExplanation } from "./engine/explain.ts";
 export type { GcOptions, GcReport } from "./engine/gc.ts";
+export { statusNow } from "./engine/interrupted.ts";
 export { RunWhileLoadingError, whileLoading } from "./engine/loading.ts";
 export { type MediaStore, openMediaStore } from "./engine/media-store.ts";
 export type { ExpiryRisk, RequestForecast } from "./engine/prospects.ts";
@@ -180,5 +181,6 @@ export {
   type StrategyForecast,
 } from "./plan/index.ts";
 export type { JobStep, Json, Plan, PlanStep, Problem, Reference, UploadStep } from "./plan/plan.ts";
-export type { ExpiringReport, RunReport, StepReport } from "./run/report.ts";
+export { type NextCommand, nextCommand } from "./run/next-command.ts";
+export { type ExpiringReport, INTERRUPTED, type RunReport, type StepReport } from "./run/report.ts";
 export { type TimelinePhase, type TimelineSpan, timelineOf } from "./run/timeline.ts";

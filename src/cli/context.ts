@@ -1,5 +1,6 @@
 import { dirname, join, resolve } from "node:path";
 import type { OpenOptions, Showrunner } from "../index.ts";
+import { shellWord } from "../shell-word.ts";
 import { checkAmount } from "./input/amount.ts";
 import { parseRateLimit } from "./input/rate-limit.ts";
 import type { Io } from "./io.ts";
@@ -9,6 +10,13 @@ import type { Talk } from "./talk.ts";
 export interface Context {
   readonly io: Io;
   readonly talk: Talk;
+  /** What was typed, without the program's name. */
+  readonly args: readonly string[];
+}
+
+/** The command that was typed, with these words added; of a flag that is given twice the last one counts. */
+export function sameAgain({ args }: Pick<Context, "args">, ...more: readonly string[]): string {
+  return ["showrunner", ...[...args, ...more].map(shellWord)].join(" ");
 }
 
 /** Flags of every command that looks at a journal or a service. */
@@ -21,6 +29,15 @@ export interface ServiceFlags {
   /** Of commands that may spend: see `withSpending`. */
   readonly spendingCap?: string | undefined;
   readonly walletFloor?: string | undefined;
+}
+
+/** Which journal and service a command was told to use, as words for the command that goes on from it. */
+export function serviceWords({ local, baseUrl, journal }: ServiceFlags): readonly string[] {
+  return [
+    ...(journal === undefined ? [] : [`--journal ${shellWord(journal)}`]),
+    ...(baseUrl === undefined ? [] : [`--base-url ${shellWord(baseUrl)}`]),
+    ...(local ? ["--local"] : []),
+  ];
 }
 
 /** Opens the journal and the service that flags and environment name, does the work, and closes them in any case. */

@@ -1,15 +1,23 @@
 import type { Problem } from "../index.ts";
 import { CliError } from "./cli-error.ts";
+import { sameAgain } from "./context.ts";
 import { ExitCode } from "./exit-code.ts";
 import { codeFrame } from "./load/code-frame.ts";
 import { problemList } from "./report/problem-list.ts";
 import { visibleLines } from "./text/escape.ts";
+import { dollars } from "./text/money.ts";
 
 export interface Explanation {
   readonly message: string;
   /** The command to type next. */
   readonly next: string;
   readonly exitCode: ExitCode;
+}
+
+export interface Circumstances {
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  /** What was typed, where it can be typed again with more. */
+  readonly args?: readonly string[] | null;
 }
 
 type Advice = readonly [exitCode: ExitCode, next: string];
@@ -37,7 +45,7 @@ const advice: Readonly<Record<string, Advice>> = {
 };
 
 /** Any thrown value as message, next command and exit code. */
-export function explainError(error: unknown, env: Readonly<Record<string, string | undefined>> = {}): Explanation {
+export function explainError(error: unknown, { env = {}, args = null }: Circumstances = {}): Explanation {
   if (error instanceof CliError) return { message: error.message, next: error.next, exitCode: error.exitCode };
   if (!(error instanceof Error)) return bug(String(error));
   const {
@@ -56,8 +64,14 @@ export function explainError(error: unknown, env: Readonly<Record<string, string
   const isFile = code.startsWith("JOURNAL_");
   const [exitCode, next] = advice[code] ?? (isFile ? journalAdvice : ([ExitCode.failed, "showrunner doctor"] as const));
   const list = problems ? `\n${problemList(problems)}` : "";
-  const say = own ? visibleLines(own) : next.replace("{run}", runId ?? "<run-id>");
+  const say = own ? visibleLines(own) : (retyped(error, args) ?? next.replace("{run}", runId ?? ""));
   return { message: visibleLines(error.message) + list, next: say, exitCode };
+}
+
+/** What was typed with the flag that would have let it through. */
+function retyped(error: Error & { readonly code?: unknown }, args: readonly string[] | null): string | null {
+  if (args === null || error.code !== "OVER_BUDGET" || !("quoteMicros" in error)) return null;
+  return sameAgain({ args }, "--budget", dollars(Number(error.quoteMicros)).slice(1));
 }
 
 const journalAdvice: Advice = [ExitCode.refused, "name another journal: --journal FILE, or SHOWRUNNER_JOURNAL"];

@@ -2,8 +2,10 @@
 import process from "node:process";
 import { hostProcess, leave } from "./host-process.ts";
 import { runCli, sayError } from "./program.ts";
+import { createTalk } from "./talk.ts";
 
 const io = hostProcess();
-process.on("uncaughtException", (error) => process.exit(sayError(error, io)));
-process.exitCode = await runCli(process.argv.slice(2), io);
+const args = process.argv.slice(2);
+process.on("uncaughtException", (error) => process.exit(sayError(error, { io, talk: createTalk(io), args })));
+process.exitCode = await runCli(args, io);
 await leave();

@@ -1,5 +1,5 @@
 import { Command, CommanderError } from "commander";
-import type { Context } from "./context.ts";
+import { type Context, serviceWords } from "./context.ts";
 import { ExitCode } from "./exit-code.ts";
 import { explainError } from "./explain-error.ts";
 import type { Io } from "./io.ts";
@@ -16,7 +16,7 @@ import { withoutControl } from "./text/escape.ts";
 export async function runCli(args: readonly string[], io: Io): Promise<ExitCode> {
   const talk = createTalk(io);
   let exitCode: ExitCode = ExitCode.done;
-  const program = createProgram({ io, talk }, (code) => {
+  const program = createProgram({ io, talk, args }, (code) => {
     exitCode = code;
   });
   try {
@@ -24,16 +24,15 @@ export async function runCli(args: readonly string[], io: Io): Promise<ExitCode>
     return exitCode;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? ExitCode.done : ExitCode.refused;
-    return sayError(error, io);
+    return sayError(error, { io, talk, args });
   }
 }
 
 /** Says what was thrown and what to do, and returns the exit code for it. */
-export function sayError(error: unknown, io: Io): ExitCode {
-  const talk = createTalk(io);
-  const { message, next, exitCode } = explainError(error, io.env);
+export function sayError(error: unknown, { io, talk, args }: Context): ExitCode {
+  const { message, next, exitCode } = explainError(error, { env: io.env, args });
   talk.say(`${talk.paint(["bold", "red"], "error")} ${message}`);
-  talk.say(`Next: ${next}`);
+  talk.next(next);
   return exitCode;
 }
 
@@ -53,6 +52,7 @@ export function createProgram(context: Context, finish: Finish): Command {
       outputError: (text, write) => write(`${text.trimEnd()}\nNext: showrunner --help\n`),
     })
     .version(ownVersion(), "--version", "print the version")
+    .hook("preAction", (_program, command) => context.talk.carry(serviceWords(command.opts())))
     .addHelpText("after", examples);
   program.commandsGroup("Pipelines:");
   addRunning(program, context, finish);

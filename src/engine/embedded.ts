@@ -23,6 +23,7 @@ import { explainPlanned, explainRun, type StepExplanation } from "./explain.ts";
 import { functionsFor } from "./functions.ts";
 import { collectGarbage, type GcOptions, type GcReport } from "./gc.ts";
 import { UploadHandles } from "./handles.ts";
+import { isInterrupted, statusNow } from "./interrupted.ts";
 import { refuseWhileLoading } from "./loading.ts";
 import type { MediaStore } from "./media-store.ts";
 import { checkRunId, limitsOf, usdOption } from "./options.ts";
@@ -199,8 +200,9 @@ export class EmbeddedShowrunner implements Showrunner {
     return rerunQuote(await this.#loadOurs(runId), { rerun: steps, requestId }, this.#planner);
   }
 
-  runs(): Promise<readonly RunRow[]> {
-    return this.#store.runs();
+  async runs(): Promise<readonly RunRow[]> {
+    const now = this.#now();
+    return (await this.#store.runs()).map((row) => statusNow(row, now));
   }
 
   async due(): Promise<readonly RunRow[]> {
@@ -218,7 +220,11 @@ export class EmbeddedShowrunner implements Showrunner {
   }
 
   async show(runId: string): Promise<RunReport> {
-    return runReport(await this.#shelf.load(runId));
+    const row = await this.#store.run(runId);
+    const state = await this.#shelf.load(runId);
+    // An event since then says that somebody drives it.
+    const isStill = row !== null && row.lastSeq === state.seq;
+    return runReport(state, { isInterrupted: isStill && isInterrupted(row, this.#now()) });
   }
 
   async *events(

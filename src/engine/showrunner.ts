@@ -192,12 +192,14 @@ export interface Showrunner {
   drift(runId: string, pipeline: Pipeline): Promise<Drift>;
   /** What `resume` with `rerun: steps` would make again, and for how much. Spends nothing and changes nothing. */
   rerunQuote(runId: string, steps: readonly string[], options?: Pick<ResumeOptions, "requestId">): Promise<RerunQuote>;
+  /** Newest first. A run that seems to run although no process drives it has the status `interrupted`. */
   runs(): Promise<readonly RunRow[]>;
   /**
    * Runs of this account that could go on now: those that have not come to an end or a pause, and those at rest whose
    * inbox holds a decision and no later stop. Another process may be driving one of them; `resume` says so.
    */
   due(): Promise<readonly RunRow[]>;
+  /** As the journal has it; `interrupted` is said of a run that seems to run although no process drives it. */
   show(runId: string): Promise<RunReport>;
   events(
     runId: string,

@@ -121,6 +121,7 @@ export type RunEvent =
       readonly message: string;
       /** Set for `funds`. */
       readonly fundingUrl?: string;
+      /** For `funds` what the wallet must hold, for `budget` the budget or cap that would have done. */
       readonly requiredMicros?: number | null;
       readonly balanceMicros?: number | null;
       /** Set for `stopped` where somebody sent it: the message's id in the inbox, and when it was sent. */

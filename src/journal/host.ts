@@ -29,17 +29,31 @@ export function retireHolder({ instance }: LeaseHolder): void {
  * or its process is gone or is another one by now, or it is this one and the engine in it retired. A holder on another host is never known dead; its lease expires.
  */
 export function isHolderDead(holder: LeaseHolder): boolean {
+  return isGone(holder, processStart);
+}
+
+/**
+ * As {@link isHolderDead}, for those who only look, again and again: starts no system tool to find out whether a process
+ * id was given to another process meanwhile. Whoever holds a lease under such an id is found out when it expires.
+ */
+export function isHolderGone(holder: LeaseHolder): boolean {
+  return isGone(holder, (pid) => (platform() === "linux" ? processStart(pid) : processExists(pid) ? "" : null));
+}
+
+type StartOf = (pid: number) => string | null;
+
+function isGone(holder: LeaseHolder, startOf: StartOf): boolean {
   if (holder.host !== hostname()) return false;
   const [boot, pids] = splitBootId(holder.bootId);
   const [ownBoot, ownPids] = splitBootId(bootId());
   if (boot !== "" && ownBoot !== "" && boot !== ownBoot) return true;
   // Another container on this kernel: its process ids say nothing here.
   if (pids !== ownPids) return false;
-  return processGone(holder) || (holder.pid === process.pid && retired.has(holder.instance));
+  return processGone(holder, startOf) || (holder.pid === process.pid && retired.has(holder.instance));
 }
 
-function processGone(holder: LeaseHolder): boolean {
-  const start = processStart(holder.pid);
+function processGone(holder: LeaseHolder, startOf: StartOf): boolean {
+  const start = startOf(holder.pid);
   if (start === null) return true;
   return start !== "" && holder.processStart !== "" && start !== holder.processStart;
 }

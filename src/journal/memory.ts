@@ -28,7 +28,7 @@ import { Waiters } from "./waiters.ts";
 interface MemoryRun {
   readonly account: string;
   readonly order: number;
-  row: RunRow;
+  row: Omit<RunRow, "lease">;
   records: EventRecord[];
   epoch: number;
   holder: LeaseHolder | null;
@@ -90,7 +90,8 @@ class MemoryJournal implements JournalStore {
 
   async run(runId: string): Promise<RunRow | null> {
     this.#open();
-    return this.#runs.get(runId)?.row ?? null;
+    const run = this.#runs.get(runId);
+    return run === undefined ? null : rowOf(run);
   }
 
   async runs(options: { readonly limit?: number; readonly before?: number } = {}): Promise<readonly RunRow[]> {
@@ -100,7 +101,7 @@ class MemoryJournal implements JournalStore {
       .filter((run) => run.row.createdAt < before)
       .sort((a, b) => b.row.createdAt - a.row.createdAt || b.order - a.order)
       .slice(0, options.limit)
-      .map((run) => run.row);
+      .map(rowOf);
   }
 
   async read(runId: string, options: { readonly afterSeq?: number; readonly limit?: number } = {}) {
@@ -334,6 +335,10 @@ function closed(): JournalClosedError {
 function append(run: MemoryRun, bodies: readonly string[], at: number): void {
   for (const body of bodies) run.records.push({ seq: run.records.length + 1, at, version: EVENT_VERSION, body });
   run.row = { ...run.row, lastSeq: run.records.length, updatedAt: at };
+}
+
+function rowOf({ row, holder, leaseExpiresAt: expiresAt }: MemoryRun): RunRow {
+  return { ...row, lease: holder === null ? null : { holder, expiresAt } };
 }
 
 function holds(run: MemoryRun, lease: Lease): boolean {

@@ -163,6 +163,14 @@ export interface RunRow {
   readonly lastSeq: number;
   /** Status as the last commit left it (see `RunStatus`). */
   readonly status: string;
+  /** Who drives the run, or drove it last without giving it back; null when nobody does. */
+  readonly lease: RunLease | null;
+}
+
+export interface RunLease {
+  readonly holder: LeaseHolder;
+  /** Epoch milliseconds after which a frozen holder may be replaced. */
+  readonly expiresAt: number;
 }
 
 /** A presigned handle of uploaded bytes; lives in a table of its own that expires, never in events. */

@@ -4,18 +4,22 @@ import {
   type OutputState,
   outputsOf,
   type RunState,
+  type RunStatus,
   type StepState,
+  type StepStatus,
 } from "../journal/state.ts";
 import { formatUsd } from "../money.ts";
 import type { Json, PlanStep } from "../plan/plan.ts";
 import { expiring } from "./expiry.ts";
+import { type NextCommand, nextCommand } from "./next-command.ts";
 
 /** A run as `showrunner show --json` prints it: snake_case, dollars as decimal strings, instants as ISO-8601. */
 export interface RunReport {
   readonly id: string;
   readonly pipeline: string;
-  readonly status: string;
-  /** Why it is paused or how it failed; null otherwise. */
+  /** Of its journal, or `interrupted`: it was under way, and no process drives it any more. */
+  readonly status: RunStatus | "interrupted";
+  /** Why it is paused or interrupted, or how it failed; null otherwise. */
   readonly message: string | null;
   readonly pause: {
     readonly reason: string;
@@ -30,6 +34,8 @@ export interface RunReport {
   readonly held: string;
   /** Reserved for chat requests that were never answered: they may have been charged, and nobody can tell. */
   readonly presumed: string;
+  /** The command that takes it on, to be pasted into a shell; null when nothing is left to do or a process is at it. */
+  readonly next: NextCommand | null;
   readonly out_dir: string;
   readonly created_at: string;
   readonly finished_at: string | null;
@@ -57,7 +63,8 @@ export interface StepReport {
   readonly path: string;
   readonly kind: string;
   readonly model: string | null;
-  readonly status: string;
+  /** Of its journal; `awaiting-approval` where it waits for a person. */
+  readonly status: StepStatus | "awaiting-approval";
   readonly reason: string | null;
   readonly started_at: string | null;
   readonly finished_at: string | null;
@@ -107,14 +114,17 @@ export interface OutputReport {
   readonly fps: number | null;
 }
 
-/** What there is to say about a run, from its state alone. */
-export function runReport(state: RunState): RunReport {
+export const INTERRUPTED =
+  "the process that drove it is gone; what is paid for goes on at the service and is collected when the run is resumed";
+
+/** What there is to say about a run, from its state, and from whether the process that drove it is gone. */
+export function runReport(state: RunState, { isInterrupted = false } = {}): RunReport {
   const { planned, pause } = state;
   return {
     id: state.runId,
     pipeline: planned.plan.pipeline,
-    status: state.status,
-    message: pause?.message ?? state.message,
+    status: isInterrupted ? "interrupted" : state.status,
+    message: isInterrupted ? INTERRUPTED : (pause?.message ?? state.message),
     pause:
       pause === null
         ? null
@@ -129,6 +139,7 @@ export function runReport(state: RunState): RunReport {
     cost: formatUsd(state.spentMicros),
     held: formatUsd(state.heldMicros),
     presumed: formatUsd(state.presumedMicros),
+    next: nextCommand(state, { isInterrupted }),
     out_dir: planned.outDir,
     created_at: instant(state.createdAt)!,
     finished_at: instant(state.finishedAt),
@@ -142,7 +153,7 @@ export function runReport(state: RunState): RunReport {
         path: plan.path,
         kind: plan.kind,
         model: "model" in plan ? plan.model : null,
-        status: step.status,
+        status: plan.kind === "approve" && step.status === "running" ? "awaiting-approval" : step.status,
         reason: step.reason,
         started_at: instant(step.startedAt),
         finished_at: instant(step.finishedAt),

@@ -48,7 +48,7 @@ export function pauseFor(room: Room, path: string, holdMicros: number): Pause | 
       const { capMicros, committedMicros } = room;
       const of = `${formatUsd(committedMicros)} of the spending cap of ${formatUsd(capMicros)} USD`;
       const message = `${needs}; ${of} over all runs of this journal are spent or reserved. Resume with a higher cap: --spending-cap USD.`;
-      return { type: "run.paused", reason: "budget", message };
+      return { type: "run.paused", reason: "budget", message, requiredMicros: committedMicros + holdMicros };
     }
     case "floor": {
       const { floorMicros } = room;

@@ -58,14 +58,17 @@ export class Turn implements Decision {
     this.finish(step, step.status === "waiting" ? "skipped" : "failed", reason, unwanted);
   }
 
-  /** Unless nothing may be begun anyway: what is under way is seen through first. */
-  pause(reason: PauseReason, message: string): void {
-    if (this.mayBegin) this.rest(reason, message);
+  /**
+   * Unless nothing may be begun anyway: what is under way is seen through first. `requiredMicros`: the limit that would
+   * have done.
+   */
+  pause(reason: PauseReason, message: string, requiredMicros?: number): void {
+    if (this.mayBegin) this.rest(reason, message, requiredMicros);
   }
 
-  rest(reason: PauseReason, message: string): void {
+  rest(reason: PauseReason, message: string, requiredMicros?: number): void {
     this.mayBegin = false;
-    this.events.push({ type: "run.paused", reason, message });
+    this.events.push({ type: "run.paused", reason, message, ...(requiredMicros !== undefined && { requiredMicros }) });
   }
 
   /**
@@ -88,7 +91,9 @@ export class Turn implements Decision {
     if (budget === null || this.#committedMicros + holdMicros <= budget) return true;
     const surely = this.#committedMicros - this.#underWay("");
     const why = `${step.path} needs ${formatUsd(holdMicros)} USD; ${formatUsd(this.#committedMicros)} of the budget of ${formatUsd(budget)} USD are spent or reserved.`;
-    return this.#refusal(surely + holdMicros <= budget, () => this.pause("budget", why));
+    return this.#refusal(surely + holdMicros <= budget, () =>
+      this.pause("budget", why, this.#committedMicros + holdMicros),
+    );
   }
 
   /** For when nothing is under way after all: what waits for money to come free is refused. */

@@ -40,7 +40,7 @@ beforeAll(async () => {
   service = await startService(["--stub"]);
   const { code, stderr } = await cliHere("run", file, "--budget", "5", "--id", "t");
   expect(code, stderr).toBe(3);
-  expect(stderr).toContain("Next: showrunner approve t best --resume");
+  expect(stderr).toContain("Next: showrunner approve t best --pick 1 --resume\n");
 });
 afterAll(() => service.stop());
 

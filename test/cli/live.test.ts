@@ -241,7 +241,7 @@ describe("long work", () => {
     const { io, stderr } = fakeIo({ terminal: { isTTY: true, columns: 30, rows: 10 } });
     const { promise, resolve } = Promise.withResolvers<string>();
     let looks = 0;
-    const work = whileWorking({ io, talk: createTalk(io) }, promise, () => {
+    const work = whileWorking({ io, talk: createTalk(io), args: [] }, promise, () => {
       looks += 1;
       if (looks === 2) resolve("done");
       return "uploaded 1.0 of 1234567890.0 MB of a film";

@@ -1,3 +1,4 @@
+import { spawn } from "node:child_process";
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -213,6 +214,47 @@ test("a run that another process drives is not taken from it, and the dialog say
   await dialog().getByRole("button", { name: "Resume", exact: true }).click();
   await dialog().getByRole("alert").getByText("is being driven by process").waitFor();
   await dialog().getByRole("button", { name: "Cancel" }).click();
+});
+
+test("a run whose process was killed says that it is interrupted, waits for you, offers no stop, and no clock goes on", async () => {
+  await using own = await serveDashboard();
+  await plantRun(own.journal, {
+    id: "cut-off",
+    driver: { ...thisHolder("test"), processStart: "long ago" },
+    steps: [
+      { path: "still", state: "done", costMicros: 40_000 },
+      { path: "film", needs: ["still"], state: "rendering" },
+    ],
+  });
+  const here = await visit(browser, own);
+  await here.go("/");
+  const waiting = here.page.getByRole("list", { name: "Runs that wait for you" });
+  await waiting.getByText("interrupted").waitFor();
+  await here.go("/runs/cut-off");
+  await here.page.getByRole("alert").getByText("Interrupted").waitFor();
+  await here.page.getByText("showrunner resume cut-off").waitFor();
+  expect(await here.page.getByRole("button", { name: "Stop…" }).count()).toBe(0);
+  await here.page.getByRole("button", { name: "Resume…" }).waitFor();
+  const ran = here.page.locator("dl.facts").getByText("Ran for").locator("..");
+  const before = await ran.textContent();
+  expect(before).toMatch(/Ran for\d+(\.\d+)? s/);
+  await here.page.clock.install();
+  await here.page.clock.runFor(60_000);
+  expect(await ran.textContent()).toBe(before);
+  expect(await violations(here.page)).toEqual([]);
+});
+
+test("a run whose process is killed while somebody looks at it turns to interrupted by itself", async () => {
+  await using own = await serveDashboard();
+  const child = spawn(process.execPath, ["-e", "setInterval(() => {}, 1000)"]);
+  const driver = { ...thisHolder("test"), pid: child.pid!, processStart: "" };
+  await plantRun(own.journal, { id: "alive", driver, steps: [{ path: "film", state: "rendering" }] });
+  const here = await visit(browser, own);
+  await here.go("/runs/alive");
+  await here.page.getByRole("button", { name: "Stop…" }).waitFor();
+  child.kill("SIGKILL");
+  await here.page.getByRole("alert").getByText("Interrupted").waitFor();
+  expect(await here.page.getByRole("button", { name: "Stop…" }).count()).toBe(0);
 });
 
 test("a submit that got no answer is resolved by a person, from the jobs that the service lists", async () => {

@@ -38,11 +38,11 @@ async function list(
   const words = `showrunner adopt ${visible(runId)} ${visible(step)}`;
   if (found.length === 0) {
     talk.say("No job of its model was made around then that no run knows.");
-    talk.say(`Next: ${words} none   (gives it up: the step fails and its hold is released)`);
+    talk.next(`${words} none   (gives it up: the step fails and its hold is released)`);
   } else {
     talk.say(`Look at one with: showrunner jobs get <job-id>`);
-    talk.say(
-      `Next: ${words} ${found.length === 1 ? visible(found[0]!.jobId) : "<job-id>"}   (or none, if it is none of them)`,
+    talk.next(
+      `${words} ${found.length === 1 ? visible(found[0]!.jobId) : "<job-id>"}   (or none, if it is none of them)`,
     );
   }
   return ExitCode.unfinished;
@@ -60,6 +60,6 @@ async function decide(
   if (flags.json) talk.printJson({ id: runId, step, job_id: adopted });
   const what = adopted === null ? "its submit made no job" : `it made ${visible(adopted)}`;
   talk.say(`Noted for ${visible(step)}: ${what}. This takes effect when the run goes on.`);
-  talk.say(`Next: showrunner resume ${visible(runId)}`);
+  talk.next(`showrunner resume ${visible(runId)}`);
   return ExitCode.done;
 }

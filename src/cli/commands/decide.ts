@@ -62,7 +62,7 @@ async function decided(show: Showrunner, context: Context, decision: Decision, f
   const { talk } = context;
   const { runId, step, approved, pick } = decision;
   const { status } = await show.show(runId);
-  const isParked = status === "paused";
+  const isParked = status === "paused" || status === "interrupted";
   talk.say(
     `Noted: ${visible(step)} ${approved ? "approved" : "rejected"}${pick === null ? "" : `, number ${pick} picked`}.`,
   );
@@ -72,12 +72,10 @@ async function decided(show: Showrunner, context: Context, decision: Decision, f
   }
   if (isParked) {
     talk.say("No process drives the run now: it goes on when it is resumed.");
-    talk.say(`Next: showrunner resume ${visible(runId)}`);
+    talk.next(`showrunner resume ${visible(runId)}`);
   } else {
     talk.say("The process that drives the run takes it up at once.");
-    talk.say(
-      `Next: showrunner events ${visible(runId)} --follow   (if nothing happens: showrunner resume ${visible(runId)})`,
-    );
+    talk.next(`showrunner events ${visible(runId)} --follow`);
   }
   return ExitCode.done;
 }
@@ -101,12 +99,15 @@ async function list(show: Showrunner, { io, talk }: Context, runId: string, flag
   for (const { step, message, choose, shows } of waiting) {
     talk.say(`${talk.paint(["bold", "yellow"], visible(step))}${message === null ? "" : `: ${visible(message)}`}`);
     if (!flags.json && shows.length > 0) talk.print(table(shows, columns, io.stdout.columns));
-    talk.say(
-      `Next: showrunner approve ${visible(runId)} ${visible(step)}${choose ? " --pick NUMBER" : ""}   (or: showrunner reject ${visible(runId)} ${visible(step)} --note WHY)`,
+    talk.next(
+      `showrunner approve ${visible(runId)} ${visible(step)}${choose ? " --pick NUMBER" : ""}   (or: showrunner reject ${visible(runId)} ${visible(step)} --note WHY)`,
     );
   }
   if (waiting.length > 0) talk.say("See and hear them: showrunner dashboard");
-  else talk.say(`Nothing in run ${visible(runId)} waits for a person. Next: showrunner show ${visible(runId)}`);
+  else {
+    talk.say(`Nothing in run ${visible(runId)} waits for a person.`);
+    talk.next(`showrunner show ${visible(runId)}`);
+  }
   return waiting.length > 0 ? ExitCode.unfinished : ExitCode.done;
 }
 
@@ -131,7 +132,7 @@ function waitingSteps(
   pathOf: (sha256: string) => string,
 ): readonly Waiting[] {
   return steps.flatMap((step): readonly Waiting[] => {
-    const isWaiting = report.steps.some(({ path, status }) => path === step.path && status === "running");
+    const isWaiting = report.steps.some(({ path, status }) => path === step.path && status === "awaiting-approval");
     if (step.kind !== "approve" || !isWaiting) return [];
     return [
       { step: step.path, message: step.message, choose: step.choose, shows: offeredTakes(step.shows, report, pathOf) },

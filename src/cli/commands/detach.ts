@@ -52,9 +52,11 @@ export async function detach(context: Context, { spec, runId, budget }: Detached
   if (flags.json) talk.printJson({ id: runId, pid: child.pid ?? null, log });
   else talk.print(visible(runId));
   talk.say(`Run ${visible(runId)} goes on in process ${child.pid}; it writes to ${visible(log)}`);
-  talk.say(`Next: showrunner events ${visible(runId)} --follow`);
-  talk.say(`      showrunner stop ${visible(runId)}      (submits nothing more)`);
-  talk.say("      showrunner dashboard");
+  talk.next(
+    `showrunner events ${visible(runId)} --follow`,
+    `showrunner stop ${visible(runId)}   (submits nothing more)`,
+    "showrunner dashboard",
+  );
   return ExitCode.done;
 }
 

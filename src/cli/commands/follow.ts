@@ -4,7 +4,9 @@ import { ExitCode } from "../exit-code.ts";
 import { type Pace, watchRun } from "../live/watch.ts";
 import { expiryLines } from "../report/expiry-lines.ts";
 import { listOutputs } from "../report/outputs.ts";
+import { reasonLines } from "../report/reason-lines.ts";
 import { visible } from "../text/escape.ts";
+import { commandLine } from "../text/next-line.ts";
 
 export interface FollowOptions {
   readonly json?: boolean | undefined;
@@ -56,10 +58,7 @@ function sayEnd(result: RunResult, { talk }: Context): void {
   talk.say(
     `${talk.paint(["bold", colour], result.status)}: run ${visible(result.id)} cost $${result.cost.usd}${budget}`,
   );
-  for (const step of result.report.steps) {
-    if (step.reason && step.status !== "succeeded")
-      talk.say(`  ${visible(step.path)} ${step.status}: ${visible(step.reason)}`);
-  }
+  for (const line of reasonLines(result.report.steps)) talk.say(`  ${line}`);
   for (const { step, jobId, holdMicros } of result.stillRunning) {
     const job = jobId ?? "a job not yet acknowledged";
     talk.say(
@@ -71,37 +70,14 @@ function sayEnd(result: RunResult, { talk }: Context): void {
     if (result.pause.fundingUrl) talk.say(`  Add funds: ${visible(result.pause.fundingUrl)}`);
   }
   for (const line of expiryLines(result.report, Date.now())) talk.say(`  ${line}`);
-  talk.say(`Next: ${next(result)}`);
-  if (result.status !== "paused") {
-    talk.say(`      showrunner dashboard   (every run of this folder, with players)`);
-  }
+  const { next } = result.report;
+  const others =
+    result.status === "paused"
+      ? []
+      : [report(result), "showrunner dashboard   (every run of this folder, with players)"];
+  talk.next(...(next === null ? [] : [commandLine(next)]), ...others);
 }
 
-/** The command that goes on from here, by what the run rests for. */
-function next(result: RunResult): string {
-  const id = visible(result.id);
-  if (result.status !== "paused") return `showrunner report ${id}   (what happened, as one page)`;
-  switch (result.pause?.reason) {
-    case "funds":
-      return `showrunner resume ${id} --wait-for-funds 30m   (or without, once there are funds)`;
-    case "budget":
-      return `showrunner resume ${id} --budget USD   (or --spending-cap USD, whichever it met)`;
-    case "approval": {
-      const step = result.report.steps.find(({ kind, status }) => kind === "approve" && status === "running");
-      return step === undefined
-        ? `showrunner approve ${id}   (lists what waits)`
-        : `showrunner approve ${id} ${visible(step.path)} --resume   (or reject; without a step it lists what is shown)`;
-    }
-    case "code":
-    case "drift":
-      return `showrunner resume ${id} --file FILE   (says what changed and what it costs)`;
-    case "unresolved": {
-      const step = result.report.steps.find(({ status }) => status === "unresolved");
-      return step === undefined
-        ? `showrunner show ${id}`
-        : `showrunner adopt ${id} ${visible(step.path)}   (lists the jobs it may have made)`;
-    }
-    default:
-      return `showrunner resume ${id}`;
-  }
+function report({ id }: RunResult): string {
+  return `showrunner report ${visible(id)}   (what happened, as one page)`;
 }

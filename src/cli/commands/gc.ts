@@ -1,4 +1,4 @@
-import { type Context, type ServiceFlags, withShowrunner } from "../context.ts";
+import { type Context, type ServiceFlags, sameAgain, withShowrunner } from "../context.ts";
 import { ExitCode } from "../exit-code.ts";
 import { readDuration } from "../input/duration.ts";
 import { wireForm } from "../service/present.ts";
@@ -23,7 +23,8 @@ export async function gc(context: Context, flags: GcFlags): Promise<ExitCode> {
         reason === "holds"
           ? ["money is still held for it", `showrunner reconcile ${visible(runId)}`]
           : ["another process works on it", `showrunner events ${visible(runId)} --follow`];
-      talk.say(`Kept ${visible(runId)}: ${why}. Next: ${next}`);
+      talk.say(`Kept ${visible(runId)}: ${why}`);
+      talk.next(next);
     }
     const { runs, media, reusable } = report;
     talk.say(
@@ -33,9 +34,13 @@ export async function gc(context: Context, flags: GcFlags): Promise<ExitCode> {
       talk.say(
         `With ${runs.length === 1 ? "it" : "them"}: ${count(reusable, "result")} that --reuse finds nowhere else.`,
       );
-    if (flags.dryRun && runs.length + media.count > 0) talk.say("Next: the same without --dry-run");
+    if (flags.dryRun && runs.length + media.count > 0) talk.next(withoutWord(context, "--dry-run"));
     return ExitCode.done;
   });
+}
+
+function withoutWord({ args }: Context, word: string): string {
+  return sameAgain({ args: args.filter((one) => one !== word) });
 }
 
 function count(n: number, noun: string): string {

@@ -1,5 +1,6 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
+import { shellWord } from "../../shell-word.ts";
 import { CliError } from "../cli-error.ts";
 import type { Context } from "../context.ts";
 import { ExitCode } from "../exit-code.ts";
@@ -38,8 +39,11 @@ export async function init(context: Context, file: string, flags: InitFlags): Pr
       '  "module": "nodenext", "strict": true, "noEmit": true, "erasableSyntaxOnly": true, "allowImportingTsExtensions": true',
     );
   }
-  talk.say(`Next: showrunner plan ${visible(file)}   (prices and checks, spends nothing)`);
-  talk.say(`      showrunner run ${visible(file)} --local   (real little media on this machine, play money)`);
+  const name = shellWord(visible(file));
+  talk.next(
+    `showrunner plan ${name}   (prices and checks, spends nothing)`,
+    `showrunner run ${name} --local   (real little media on this machine, play money)`,
+  );
   return ExitCode.done;
 }
 

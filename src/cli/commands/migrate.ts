@@ -204,7 +204,7 @@ function conclude(report: MigrationReport, { talk }: Context, folder: string): E
         : `Not verified: ${verification.differences.map(visible).join("; ")}`,
     );
   const at = visible(folder);
-  talk.say(`Next: read ${at}/report.md, then: showrunner plan ${at}/pipeline.ts`);
+  talk.next(`read ${at}/report.md, then: showrunner plan ${at}/pipeline.ts`);
   if (steps.length === 0) return ExitCode.refused;
   if (verification?.ok === false) return ExitCode.failed;
   return problems.length + open > 0 ? ExitCode.unfinished : ExitCode.done;

@@ -46,7 +46,7 @@ export async function modelsDiff(
     talk.say(
       `${changes.length} changes, ${broken} of them breaking${files.length > 0 ? `; ${wrong.length} of ${files.length} pipelines no longer fit` : ""}.`,
     );
-    if (changes.length > 0) talk.say("Next: showrunner models pull   (writes the new catalog and its types)");
+    if (changes.length > 0) talk.next("showrunner models pull   (writes the new catalog and its types)");
     return broken > 0 || wrong.length > 0 ? ExitCode.failed : ExitCode.done;
   });
 }

@@ -2,7 +2,7 @@ import { writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { DiagramOptions, Plan, Problem, Quote } from "../../index.ts";
 import { CliError } from "../cli-error.ts";
-import { type Context, type ServiceFlags, sayWhere, withShowrunner } from "../context.ts";
+import { type Context, type ServiceFlags, sameAgain, sayWhere, withShowrunner } from "../context.ts";
 import { ExitCode } from "../exit-code.ts";
 import { checkAmount } from "../input/amount.ts";
 import { withProfileService } from "../input/profile-service.ts";
@@ -50,9 +50,18 @@ export async function plan(context: Context, spec: string, given: PlanFlags): Pr
     const compared = { pipeline: loaded.pipeline, input, quote, options, cwd: io.cwd };
     const against = flags.against === undefined ? null : await compareWith(show, flags.against, compared);
     await sayPlan(quote, quote.plan, against, context, flags);
-    context.talk.say(`Next: showrunner run ${visible(spec)} …   (with the same input)`);
+    context.talk.next(runInstead(context));
     return ExitCode.done;
   });
+}
+
+/** The same input, run: without what only a plan is asked for. */
+function runInstead({ args }: Context): string {
+  const kept = args.slice(1).filter((word, at, all) => {
+    const isFlag = /^--(against|svg)$/.test(all[at - 1] ?? "") || /^--(against|svg)(=|$)/.test(word);
+    return !isFlag && word !== "--mermaid" && word !== "--json";
+  });
+  return sameAgain({ args: ["run", ...kept] });
 }
 
 async function sayPlan(
@@ -101,6 +110,6 @@ export function reportProblems(
   const count = problems.length === 1 ? "1 problem" : `${problems.length} problems`;
   talk.say(`${talk.paint(["bold", "red"], count)} in the plan; nothing was submitted:`);
   talk.say(problemList(problems));
-  talk.say("Next: correct them and try again; `showrunner plan` checks without spending");
+  talk.next("correct them and try again; `showrunner plan` checks without spending");
   return ExitCode.refused;
 }

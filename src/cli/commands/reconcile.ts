@@ -30,7 +30,7 @@ export async function reconcile(
     for (const { title, items, fields, next } of found) {
       talk.say(`${talk.paint(["bold", "yellow"], title)} (${items.length})`);
       if (!flags.json) talk.print(listText(items, fields, io.stdout.columns));
-      talk.say(`Next: ${next}`);
+      talk.next(next);
     }
     const runs = report.runs.length === 1 ? `Run ${visible(report.runs[0]!)}` : `${report.runs.length} runs`;
     if (found.length === 0) talk.say(`${runs} compared: journal, ledger and service agree.`);

@@ -1,6 +1,6 @@
 import type { Drift, Pipeline, Remake, RerunRequest, ResumeOptions, Showrunner } from "../../index.ts";
 import { CliError } from "../cli-error.ts";
-import { type Context, type ServiceFlags, sayWhere, withShowrunner } from "../context.ts";
+import { type Context, type ServiceFlags, sameAgain, sayWhere, withShowrunner } from "../context.ts";
 import { ExitCode } from "../exit-code.ts";
 import { agreeTo } from "../input/agree.ts";
 import { checkAmount } from "../input/amount.ts";
@@ -35,7 +35,7 @@ export async function resume(context: Context, runId: string, flags: ResumeFlags
   const waitForFundsMs =
     waitForFunds === undefined ? null : readDuration("--wait-for-funds", waitForFunds, "30m, 2h or 90s");
   if (flags.acceptChanges && flags.file === undefined) {
-    const next = `showrunner resume ${visible(runId)} --file FILE --accept-changes`;
+    const next = sameAgain(context, "--file", "pipeline.ts");
     throw new CliError("USAGE", "--accept-changes takes up what changed in a file; which?", { next });
   }
   const loaded = flags.file === undefined ? null : await loadPipeline(flags.file, context.io.cwd);
@@ -123,9 +123,7 @@ function sayDrift(drift: Drift, context: Context, { runId, flags }: Asked): Exit
   if (flags.acceptChanges) return null;
   talk.say(remakeTable(drift, context.io.stderr.columns));
   talk.say("Nothing was spent or changed.");
-  talk.say(
-    `Next: showrunner resume ${visible(runId)} --file ${visible(flags.file ?? "FILE")} --accept-changes   (or without --file, as it was planned)`,
-  );
+  talk.next(`${sameAgain(context, "--accept-changes")}   (or without --file, as it was planned)`);
   if (flags.json) talk.printJson({ id: runId, drift });
   return ExitCode.unfinished;
 }
@@ -136,12 +134,12 @@ function largest(drift: Drift | null, rerun: Remake | null): Remake | null {
 }
 
 /** Real money needs a yes: from the flag, or from a person. */
-async function agree({ totalMicros }: Remake, context: Context, { runId, flags }: Asked): Promise<void> {
+async function agree({ totalMicros }: Remake, context: Context, { flags }: Asked): Promise<void> {
   const price = totalMicros.max === null ? `at least ${dollars(totalMicros.min)}` : dollars(totalMicros.max);
   await agreeTo(context, {
     yes: flags.yes === true,
     question: `Make these steps again, for ${price} on top of what was spent?`,
     what: `This makes paid steps again (${price})`,
-    next: `showrunner resume ${visible(runId)} … --yes`,
+    next: sameAgain(context, "--yes"),
   });
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Quote, RunOptions, Showrunner } from "../../index.ts";
 import { CliError } from "../cli-error.ts";
-import { type Context, type ServiceFlags, sayWhere, withShowrunner } from "../context.ts";
+import { type Context, type ServiceFlags, sameAgain, sayWhere, withShowrunner } from "../context.ts";
 import type { ExitCode } from "../exit-code.ts";
 import { checkAmount } from "../input/amount.ts";
 import { checkFileName } from "../input/file-name.ts";
@@ -44,7 +44,7 @@ export async function run(context: Context, spec: string, given: RunFlags): Prom
     const quote = await show.quote(loaded.pipeline, input, quoteOptions(flags));
     if (!quote.ok) return reportProblems(quote.problems, context, flags);
     talk.say(`\n${priceTable(quote, io.stderr.columns)}\n`);
-    const budget = flags.budget ?? (await agreedPrice(show, quote, context, spec));
+    const budget = flags.budget ?? (await agreedPrice(show, quote, context));
     if (flags.detach) return { budget };
     const medians = await pastMedians(show);
     const handle = await show.run(loaded.pipeline, input, { ...options, ...(budget !== null && { budget }) });
@@ -68,18 +68,19 @@ function runOptions(flags: RunFlags, loaded: { readonly file: string; readonly e
 }
 
 /** Real money needs a cap or a yes: the price agreed to on the terminal becomes the budget. Null at the local service. */
-async function agreedPrice(show: Showrunner, quote: Quote, { io }: Context, spec: string): Promise<string | null> {
+async function agreedPrice(show: Showrunner, quote: Quote, context: Context): Promise<string | null> {
   if (show.service.kind === "local") return null;
+  const { io } = context;
   const most = quote.totalMicros.max ?? quote.totalMicros.min;
   const amount = dollars(most).slice(1);
   if (io.ask === null || quote.totalMicros.max === null) {
     throw new CliError("BUDGET_NEEDED", `This spends real money at ${show.service.baseUrl}: say how much at most`, {
-      next: `showrunner run ${spec} --budget ${amount} …`,
+      next: sameAgain(context, "--budget", amount),
     });
   }
   const answer = await io.ask(`Start, spending at most $${amount}? [y/N] `);
   if (/^y(es)?$/i.test(answer.trim())) return amount;
   throw new CliError("NOT_CONFIRMED", "Not started; nothing was spent", {
-    next: `showrunner run ${spec} --budget ${amount} …`,
+    next: sameAgain(context, "--budget", amount),
   });
 }

@@ -1,8 +1,11 @@
-import type { RunRow } from "../../index.ts";
+import type { RunRow, Showrunner } from "../../index.ts";
 import { type Context, type ServiceFlags, withShowrunner } from "../context.ts";
 import { ExitCode } from "../exit-code.ts";
 import { visible } from "../text/escape.ts";
 import { type Column, table } from "../text/table.ts";
+
+/** Waiting runs that are listed with their command. */
+const MOST_WAITING = 10;
 
 const columns: readonly Column<RunRow>[] = [
   { title: "run", value: (row) => visible(row.runId), flexible: true },
@@ -19,9 +22,28 @@ export async function runs(context: Context, flags: ServiceFlags & { readonly js
     const rows = await show.runs();
     if (flags.json) talk.printJson(rows.map(document));
     else if (rows.length > 0) talk.print(table(rows, columns, io.stdout.columns));
-    if (rows.length === 0) talk.say("No run yet. Next: showrunner run <file.ts>");
+    if (rows.length === 0) {
+      talk.say("No run yet.");
+      talk.next("showrunner init film.ts");
+    }
+    if (!flags.json) await sayWaiting(show, context, rows);
     return ExitCode.done;
   });
+}
+
+/** Runs that go on only when somebody does something, with what that is. */
+async function sayWaiting(show: Showrunner, { talk }: Context, rows: readonly RunRow[]): Promise<void> {
+  const waiting = rows.filter(({ status }) => status === "paused" || status === "interrupted");
+  if (waiting.length === 0) return;
+  talk.say(`\n${waiting.length === 1 ? "1 run waits" : `${waiting.length} runs wait`} for you:`);
+  const commands: string[] = [];
+  for (const { runId } of waiting.slice(0, MOST_WAITING)) {
+    const { status, pause, next } = await show.show(runId);
+    talk.say(`  ${visible(runId)}  ${pause === null ? status : `paused (${pause.reason})`}`);
+    if (next !== null) commands.push(visible(next.command));
+  }
+  if (waiting.length > MOST_WAITING) talk.say(`  … and ${waiting.length - MOST_WAITING} more`);
+  talk.next(...commands);
 }
 
 function document(row: RunRow): unknown {

@@ -3,6 +3,7 @@ import { ExitCode } from "../exit-code.ts";
 import { expiryLines } from "../report/expiry-lines.ts";
 import { stepTable } from "../report/step-table.ts";
 import { visible } from "../text/escape.ts";
+import { commandLine } from "../text/next-line.ts";
 
 /** `showrunner show`: one run with its steps, jobs, costs and files. */
 export async function show(
@@ -27,6 +28,7 @@ export async function show(
     for (const line of expiryLines(report, Date.now())) talk.print(line);
     talk.print("");
     talk.print(stepTable(report, io.stdout.columns));
+    if (report.next !== null) talk.next(commandLine(report.next));
     return ExitCode.done;
   });
 }

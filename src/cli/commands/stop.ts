@@ -12,7 +12,7 @@ export async function stop(context: Context, runId: string, flags: ServiceFlags)
         ? `Run ${visible(runId)} rests: it submits nothing until somebody decides what it waits for, or resumes it.`
         : `Asked run ${visible(runId)} to stop: it submits nothing more. Jobs already paid for go on at the service.`,
     );
-    context.talk.say(`Next: showrunner resume ${visible(runId)}`);
+    context.talk.next(`showrunner resume ${visible(runId)}`);
     return ExitCode.done;
   });
 }

@@ -30,7 +30,7 @@ export async function journalFindings(io: Io, flags: ServiceFlags): Promise<read
       await store.close();
     }
   } catch (error) {
-    const { message, next } = error instanceof CliError ? error : explainError(error, io.env);
+    const { message, next } = error instanceof CliError ? error : explainError(error, { env: io.env });
     return [failed("journal", message, next)];
   }
 }

@@ -52,7 +52,7 @@ async function defaultWebhook({ io }: Context, client: Client): Promise<Finding>
       next: enabled ? "showrunner webhooks test   (has the service send one there)" : null,
     };
   } catch (error) {
-    const { message } = explainError(error, io.env);
+    const { message } = explainError(error, { env: io.env });
     return /NOT_FOUND|404/.test(message)
       ? fine("webhooks", "no default webhook is set; runs follow their jobs by stream and poll")
       : unknown("webhooks", message);

@@ -1,4 +1,4 @@
-import type { JournalStore, RunRow } from "../../index.ts";
+import { type JournalStore, type RunRow, statusNow } from "../../index.ts";
 import type { EventStream } from "../http/event-stream.ts";
 import type { GaugeReader } from "./gauges.ts";
 import { pause } from "./run-watch.ts";
@@ -34,8 +34,10 @@ async function whenChanged<T>(stream: EventStream, look: () => Promise<T>, tell:
   }
 }
 
-/** Differs whenever a run came, went or moved. */
+/** Differs whenever a run came, went or moved, or its process is gone. */
 function signOf(rows: readonly RunRow[]): string {
   const moved = rows.reduce((sum, { lastSeq }) => sum + lastSeq, 0);
-  return `${rows.length} ${moved} ${Math.max(0, ...rows.map(({ updatedAt }) => updatedAt))}`;
+  const now = Date.now();
+  const interrupted = rows.filter((row) => statusNow(row, now).status === "interrupted").length;
+  return `${rows.length} ${moved} ${interrupted} ${Math.max(0, ...rows.map(({ updatedAt }) => updatedAt))}`;
 }

@@ -1,4 +1,4 @@
-import type { JournalStore, RunState, StoredEvent } from "../../index.ts";
+import { type JournalStore, type RunState, type StoredEvent, statusNow } from "../../index.ts";
 import type { EventStream } from "../http/event-stream.ts";
 import { notFound } from "../http/refusal.ts";
 import type { Drivers } from "../runs/drivers.ts";
@@ -18,6 +18,8 @@ export interface WatchParts {
 const GATHER_MS = 120;
 /** How often progress, which makes no events, is looked at while a run goes on. */
 const PROGRESS_MS = 1000;
+/** How often it is looked whether the process that drives a run still lives. */
+const LIVENESS_MS = 1000;
 const MOST_LINES = 200;
 const MOST_LOOKS = 20;
 
@@ -35,7 +37,7 @@ export async function runPatch(parts: WatchParts, runId: string, afterSeq: numbe
   return {
     full: touched === "all",
     head: runHead(state, {
-      updatedAt: row.updatedAt,
+      row: statusNow(row, Date.now()),
       trouble: drivers.trouble(runId),
       drivenHere: drivers.isDriving(runId),
     }),
@@ -59,9 +61,10 @@ async function eventsUpTo(journal: JournalStore, state: RunState, from: number):
 export async function watchRun(parts: WatchParts, runId: string, afterSeq: number, stream: EventStream): Promise<void> {
   const { journal, drivers } = parts;
   let seq = afterSeq;
+  let status = "";
   const send = async () => {
     const patch = await runPatch(parts, runId, seq);
-    seq = patch.head.seq;
+    ({ seq, status } = patch.head);
     stream.send("run", patch, seq);
   };
   await send();
@@ -70,10 +73,21 @@ export async function watchRun(parts: WatchParts, runId: string, afterSeq: numbe
     await firstOf(stream.signal, [
       (signal) => journal.waitForChange(runId, seq, signal),
       (signal) => drivers.changed(runId, signal),
+      (signal) => drivenAgainOrNoMore(journal, runId, status, signal),
     ]);
     if (stream.signal.aborted) return;
     await pause(GATHER_MS, stream.signal);
     if (!stream.signal.aborted) await send();
+  }
+}
+
+/** Settles when the process that drives the run is gone: that is an event in no journal. */
+async function drivenAgainOrNoMore(journal: JournalStore, runId: string, before: string, signal: AbortSignal) {
+  while (!signal.aborted) {
+    await pause(LIVENESS_MS, signal);
+    const row = await journal.run(runId).catch(() => null);
+    const isNow = row !== null && statusNow(row, Date.now()).status === "interrupted";
+    if (isNow !== (before === "interrupted")) return;
   }
 }
 

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Pipeline, Quote, ResumeOptions } from "../../index.ts";
+import { type Pipeline, type Quote, type ResumeOptions, statusNow } from "../../index.ts";
 import type { DashboardContext } from "../context.ts";
 import { optionalPosition, optionalText, textField, textList } from "../http/fields.ts";
 import { notFound } from "../http/refusal.ts";
@@ -52,7 +52,8 @@ export function steeringRoutes(context: DashboardContext): readonly Route[] {
     if (approved) await context.show.approve(params.run!, step, { pick: optionalPosition(body, "pick"), note });
     else await context.show.reject(params.run!, step, { note });
     const { row } = await cache.get(params.run!);
-    if (body.goOn === true && row.status === "paused") await goOn(params.run!);
+    const { status } = statusNow(row, Date.now());
+    if (body.goOn === true && (status === "paused" || status === "interrupted")) await goOn(params.run!);
     return {};
   };
 

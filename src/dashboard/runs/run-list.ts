@@ -1,4 +1,4 @@
-import type { JournalStore, RunRow } from "../../index.ts";
+import { type JournalStore, type RunRow, statusNow } from "../../index.ts";
 import { runSummary, unreadable } from "../views/run-head.ts";
 import type { RunSummary, RunsPage } from "../views/wire.ts";
 import type { RunCache } from "./run-cache.ts";
@@ -20,7 +20,7 @@ export class RunList {
   readonly #cache: RunCache;
   readonly #kept = new Map<
     string,
-    { readonly seq: number; readonly createdAt: number; readonly summary: RunSummary }
+    { readonly seq: number; readonly createdAt: number; readonly status: string; readonly summary: RunSummary }
   >();
 
   constructor(journal: JournalStore, cache: RunCache) {
@@ -30,7 +30,8 @@ export class RunList {
 
   /** The newest ones that match. */
   async find(query: RunQuery): Promise<RunsPage> {
-    const all = await this.#journal.runs();
+    const now = Date.now();
+    const all = (await this.#journal.runs()).map((row) => statusNow(row, now));
     const wanted = all.filter((row) => isWanted(row, query));
     const rows: RunSummary[] = [];
     for (const row of wanted.slice(0, Math.min(query.limit, MOST_ROWS))) rows.push(await this.#summary(row));
@@ -40,12 +41,12 @@ export class RunList {
   }
 
   async #summary(row: RunRow): Promise<RunSummary> {
-    const { runId, lastSeq, createdAt } = row;
+    const { runId, lastSeq: seq, createdAt, status } = row;
     const kept = this.#kept.get(runId);
-    if (kept?.seq === lastSeq && kept.createdAt === createdAt) return kept.summary;
+    if (kept?.seq === seq && kept.createdAt === createdAt && kept.status === status) return kept.summary;
     const summary = await this.#read(row);
     this.#kept.delete(runId);
-    this.#kept.set(runId, { seq: lastSeq, createdAt, summary });
+    this.#kept.set(runId, { seq, createdAt, status, summary });
     const oldest = this.#kept.keys().next();
     if (this.#kept.size > MOST_KEPT && oldest.done !== true) this.#kept.delete(oldest.value);
     return summary;

@@ -1,4 +1,4 @@
-import type { RunRow, RunState, StepState } from "../../index.ts";
+import { INTERRUPTED, nextCommand, type RunRow, type RunState, type StepState } from "../../index.ts";
 import { cut } from "./cut.ts";
 import { mediaOf } from "./media-view.ts";
 import type { MediaView, RunHead, RunStatus, RunSummary, StepCounts } from "./wire.ts";
@@ -6,12 +6,14 @@ import type { MediaView, RunHead, RunStatus, RunSummary, StepCounts } from "./wi
 const MOST_COVERS = 4;
 
 /** A run in the list. */
-export function runSummary(state: RunState, row: Pick<RunRow, "updatedAt">): RunSummary {
+export function runSummary(state: RunState, row: Pick<RunRow, "updatedAt" | "status">): RunSummary {
   const { planned, pause } = state;
+  // Another process may have written since the row was read: then somebody drives it.
+  const isInterrupted = row.status === "interrupted" && !isResting(state);
   return {
     id: state.runId,
     pipeline: planned.plan.pipeline,
-    status: state.status,
+    status: isInterrupted ? "interrupted" : state.status,
     createdAt: state.createdAt,
     updatedAt: row.updatedAt,
     finishedAt: state.finishedAt,
@@ -21,10 +23,15 @@ export function runSummary(state: RunState, row: Pick<RunRow, "updatedAt">): Run
     quoteMicros: planned.quoteMicros,
     pause:
       pause === null ? null : { ...pause, message: cut(pause.message, 500), fundingUrl: safeUrl(pause.fundingUrl) },
-    message: state.message === null ? null : cut(state.message, 500),
+    message: isInterrupted ? INTERRUPTED : state.message === null ? null : cut(state.message, 500),
+    next: nextCommand(state, { isInterrupted }),
     counts: countSteps(state),
     covers: coversOf(state),
   };
+}
+
+function isResting({ status }: RunState): boolean {
+  return status !== "running" && status !== "planned";
 }
 
 /** A run of which only the row can be read. */
@@ -42,22 +49,23 @@ export function unreadable({ runId, pipeline, status, createdAt, updatedAt }: Ru
     quoteMicros: null,
     pause: null,
     message: cut(why, 500),
+    next: null,
     counts: { total: 0, done: 0, active: 0, waiting: 0, failed: 0, skipped: 0 },
     covers: [],
   };
 }
 
 export interface HeadFacts {
-  readonly updatedAt: number;
+  readonly row: Pick<RunRow, "updatedAt" | "status">;
   readonly trouble: string | null;
   readonly drivenHere: boolean;
 }
 
 /** A run as its own screen shows it. */
-export function runHead(state: RunState, { updatedAt, trouble, drivenHere }: HeadFacts): RunHead {
+export function runHead(state: RunState, { row, trouble, drivenHere }: HeadFacts): RunHead {
   const { planned } = state;
   return {
-    ...runSummary(state, { updatedAt }),
+    ...runSummary(state, row),
     seq: state.seq,
     startedAt: state.startedAt,
     baseUrl: planned.baseUrl,

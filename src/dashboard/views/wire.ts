@@ -3,7 +3,16 @@
  * are epoch milliseconds; texts of users are cut to a length that can be shown.
  */
 
-export type RunStatus = "planned" | "running" | "paused" | "succeeded" | "partial" | "failed" | "cancelled";
+/** Of the journal, and `interrupted`: under way there, although no process drives it. */
+export type RunStatus =
+  | "planned"
+  | "running"
+  | "interrupted"
+  | "paused"
+  | "succeeded"
+  | "partial"
+  | "failed"
+  | "cancelled";
 
 /** What a step is doing, in the words of a person who looks at it. */
 export type StepPhase =
@@ -74,6 +83,8 @@ export interface RunSummary {
   readonly quoteMicros: number | null;
   readonly pause: PauseView | null;
   readonly message: string | null;
+  /** The command that takes it on; null when nothing is left to do or a process is at it. */
+  readonly next: { readonly command: string; readonly note: string | null } | null;
   readonly counts: StepCounts;
   /** Up to four results, newest last. */
   readonly covers: readonly MediaView[];

@@ -2,8 +2,8 @@ import { accountOf } from "../account.ts";
 import { RunExistsError, RunUnknownError } from "../errors.ts";
 import { checkContiguous, decodeEvent, type EventRecord, SIGNED_BODIES } from "../event-codec.ts";
 import { EVENT_VERSION, type RunEvent, type StoredEvent } from "../events.ts";
-import type { FoldSnapshot, LeaseHolder, LedgerTotals, RemoveOutcome, RunRow } from "../store.ts";
-import type { Row } from "./columns.ts";
+import type { FoldSnapshot, LeaseHolder, LedgerTotals, RemoveOutcome, RunLease, RunRow } from "../store.ts";
+import type { Columns, Row } from "./columns.ts";
 import type { Database } from "./database.ts";
 
 /** A row of `runs` as the transactions need it. */
@@ -17,7 +17,7 @@ export interface RunRecord {
   readonly ledger: LedgerTotals;
 }
 
-const summary = "run_id, pipeline, created_at, updated_at, last_seq, status";
+const summary = "run_id, pipeline, created_at, updated_at, last_seq, status, lease_holder, lease_expires_at";
 
 export function createRun(
   db: Database,
@@ -69,7 +69,15 @@ function summaryOf({ columns }: Database, row: Row): RunRow {
     updatedAt: columns.integer(row, "updated_at"),
     lastSeq: columns.integer(row, "last_seq"),
     status: columns.text(row, "status"),
+    lease: leaseOf(columns, row),
   };
+}
+
+/** Written by `takeLease` only, from a typed holder. */
+function leaseOf(columns: Columns, row: Row): RunLease | null {
+  if (row.lease_holder === null) return null;
+  const holder = columns.json(row, "lease_holder") as LeaseHolder;
+  return { holder, expiresAt: columns.integer(row, "lease_expires_at") };
 }
 
 export function requireRun(db: Database, runId: string): RunRecord {
@@ -84,8 +92,7 @@ export function requireRun(db: Database, runId: string): RunRecord {
     account: columns.text(row, "account"),
     lastSeq: columns.integer(row, "last_seq"),
     epoch: columns.integer(row, "epoch"),
-    // Written by `takeLease` only, from a typed holder.
-    holder: row.lease_holder === null ? null : (columns.json(row, "lease_holder") as LeaseHolder),
+    holder: leaseOf(columns, row)?.holder ?? null,
     leaseExpiresAt: columns.integer(row, "lease_expires_at"),
     ledger: { heldMicros: columns.integer(row, "held_micros"), settledMicros: columns.integer(row, "settled_micros") },
   };

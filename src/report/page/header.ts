@@ -41,6 +41,8 @@ function sentence(facts: ReportFacts): string {
       return `Cancelled after ${took}, having cost ${cost}.`;
     case "paused":
       return `Paused with ${ready} of ${count(steps.length, "step")} done, having cost ${cost}. What is paid for is kept.`;
+    case "interrupted":
+      return `Interrupted with ${ready} of ${count(steps.length, "step")} done, having cost ${cost}. What is paid for is kept.`;
     case "planned":
       return `Planned with ${count(steps.length, "step")}; not started, nothing spent.`;
     default:
@@ -59,27 +61,23 @@ function verdict({ costMicros, quoteMicros }: ReportFacts): string {
 function callout(facts: ReportFacts): Html | null {
   const { report, steps } = facts;
   const problems = steps.filter(({ status, reason }) => reason !== null && ["failed", "unresolved"].includes(status));
-  if (report.status === "paused") {
-    return html`<div class="callout warn"><h2>Waiting: ${report.pause?.reason ?? "paused"}</h2>
+  if (report.status === "paused" || report.status === "interrupted") {
+    const title = report.status === "paused" ? `Waiting: ${report.pause?.reason ?? "paused"}` : "Interrupted";
+    return html`<div class="callout warn"><h2>${title}</h2>
 <p>${report.message}</p>
 ${report.pause?.funding_url ? html`<p>Add funds: <span class="breakable">${report.pause.funding_url}</span></p>` : null}
-<p>Go on with <code>${nextCommand(facts)}</code></p></div>`;
+${goOn(report)}</div>`;
   }
   if (problems.length === 0) return null;
   return html`<div class="callout bad"><h2>What went wrong</h2>
 <ul>${problems.slice(0, 8).map(({ path, reason }) => html`<li><strong>${path}</strong>: ${reason}</li>`)}</ul>
-${problems.length > 8 ? html`<p>… and ${problems.length - 8} more, below.</p>` : null}</div>`;
+${problems.length > 8 ? html`<p>… and ${problems.length - 8} more, below.</p>` : null}
+${goOn(report)}</div>`;
 }
 
-function nextCommand({ report: { id, pause }, steps }: ReportFacts): string {
-  const reason = pause?.reason;
-  const unresolved = steps.find(({ status }) => status === "unresolved")?.path;
-  const waiting = steps.find(({ kind, status }) => kind === "approve" && status === "running")?.path;
-  if (reason === "budget") return `showrunner resume ${id} --budget USD`;
-  if (reason === "unresolved" && unresolved !== undefined) return `showrunner adopt ${id} ${unresolved}`;
-  if (reason === "approval") return `showrunner approve ${id} ${waiting ?? "STEP"}`;
-  if (reason === "code" || reason === "drift") return `showrunner resume ${id} --file FILE`;
-  return `showrunner resume ${id}`;
+function goOn({ next }: ReportFacts["report"]): Html | null {
+  if (next === null) return null;
+  return html`<p>Go on with <code>${next.command}</code>${next.note === null ? null : ` (${next.note})`}</p>`;
 }
 
 function tiles(facts: ReportFacts): readonly Html[] {

@@ -6,6 +6,8 @@ const looks: Readonly<Record<string, readonly [mark: string, tone: string]>> = {
   failed: ["✗", "bad"],
   cancelled: ["–", "warn"],
   paused: ["‖", "warn"],
+  interrupted: ["!", "warn"],
+  "awaiting-approval": ["?", "warn"],
   unresolved: ["?", "bad"],
   running: ["▸", "live"],
   planned: ["·", "idle"],

@@ -1,5 +1,6 @@
 import type { JournalStore, PlanStep, RunEvent } from "../../../src/index.ts";
-import { isHolderDead, thisHolder } from "../../../src/journal/host.ts";
+import { thisHolder } from "../../../src/journal/host.ts";
+import type { LeaseHolder } from "../../../src/journal/store.ts";
 
 /** A step as a test wants it to stand in the journal. */
 export interface PlantedStep {
@@ -22,6 +23,8 @@ export interface PlantedRun {
   readonly budgetMicros?: number | null;
   readonly pause?: { readonly reason: "funds" | "approval" | "stopped"; readonly message: string };
   readonly end?: "succeeded" | "failed" | "partial";
+  /** Who drives a run that is under way. Default: this process. */
+  readonly driver?: LeaseHolder;
   /** Milliseconds between two events. Default 400. */
   readonly tempoMs?: number;
 }
@@ -36,6 +39,7 @@ const PRICE = 40_000;
 /** Writes a run into a journal as an engine would have: every event in order, under a lease. */
 export async function plantRun(journal: JournalStore, run: PlantedRun, from = Date.now() - 60_000): Promise<Gardener> {
   const { id, pipeline = "planted", budgetMicros = 5_000_000 } = run;
+  const holder = run.driver ?? thisHolder("test");
   let at = from;
   const plan = { version: 1 as const, pipeline, steps: run.steps.map(planStep), returns: {} };
   await journal.createRun(
@@ -57,7 +61,7 @@ export async function plantRun(journal: JournalStore, run: PlantedRun, from = Da
     at,
   );
   const gardener = async (...events: readonly RunEvent[]) => {
-    const taken = await journal.takeLease(id, thisHolder("test"), { at, ttlMs: 30_000, isDead: isHolderDead });
+    const taken = await journal.takeLease(id, holder, { at, ttlMs: 30_000, isDead: () => true });
     if (!taken.taken) throw new Error("the run is held by somebody else");
     let afterSeq = (await journal.run(id))!.lastSeq;
     for (const event of events) {
@@ -72,7 +76,10 @@ export async function plantRun(journal: JournalStore, run: PlantedRun, from = Da
       if (!done.committed) throw new Error(`not committed: ${done.reason}`);
       afterSeq = done.lastSeq;
     }
-    await journal.releaseLease(taken.lease);
+    const isUnderWay = (await journal.run(id))!.status === "running";
+    // A run that is under way has somebody who drives it, or a lease that a dead process left.
+    if (isUnderWay) await journal.renewLease(taken.lease, { at: Date.now(), ttlMs: 3_600_000 });
+    else await journal.releaseLease(taken.lease);
   };
   await gardener(...eventsOf(run));
   return { add: gardener };

@@ -33,7 +33,7 @@ export function RunHeader({ model, onOpen }: { readonly model: RunModel; readonl
           {canResume(head) && (
             <button
               type="button"
-              class={head.pause !== null && head.pause.reason !== "approval" ? "button primary" : "button"}
+              class={isResumedNext(head) ? "button primary" : "button"}
               onClick={() => ask("resume")}
             >
               Resume…
@@ -50,12 +50,13 @@ export function RunHeader({ model, onOpen }: { readonly model: RunModel; readonl
   );
 }
 
-/** A run whose process was killed still says that it is running; whether one lives is only known on trying. */
-const QUIET_MS = 20_000;
+function canResume({ status, drivenHere }: RunHead): boolean {
+  return !drivenHere && (status === "paused" || status === "interrupted");
+}
 
-function canResume({ status, drivenHere, updatedAt }: RunHead): boolean {
-  if (status === "paused" || status === "planned") return !drivenHere;
-  return status === "running" && !drivenHere && Date.now() - updatedAt > QUIET_MS;
+/** Whether resuming is what it waits for. */
+function isResumedNext({ status, pause }: RunHead): boolean {
+  return status === "interrupted" || (pause !== null && pause.reason !== "approval");
 }
 
 function Facts({ model }: { readonly model: RunModel }) {
@@ -142,10 +143,22 @@ function Banner({ model, onOpen, onFunds }: BannerProps) {
           <div>{head.trouble}</div>
         </div>
       )}
-      {head.message !== null && (
+      {head.status === "interrupted" && (
+        <div class="note ask" role="alert">
+          <strong>Interrupted</strong>
+          <div>{head.message}</div>
+        </div>
+      )}
+      {head.message !== null && head.status !== "interrupted" && (
         <div class={head.status === "failed" ? "note bad" : "note"}>
           <div>{head.message}</div>
         </div>
+      )}
+      {head.next !== null && (
+        <p class="go-on">
+          On the command line: <code>{head.next.command}</code>
+          {head.next.note !== null && <span class="quiet"> ({head.next.note})</span>}
+        </p>
       )}
       <StepLinks
         title={`${count(decisions.length, "decision")} to make`}

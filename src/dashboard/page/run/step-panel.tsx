@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
-import type { AttemptView, StepDetail, StepView, WhyView } from "../../views/wire.ts";
+import type { AttemptView, RunHead, StepDetail, StepView, WhyView } from "../../views/wire.ts";
 import { measured } from "../graph/node.tsx";
 import { get, runPath } from "../state/api.ts";
 import { runHref } from "../state/router.ts";
@@ -47,7 +47,7 @@ export function StepPanel({ runId, step, model, onOpen, onClose }: Props) {
           runId={runId}
           step={step}
           decision={step.decision}
-          isParked={model.head.status === "paused"}
+          isParked={model.head.status === "paused" || model.head.status === "interrupted"}
           onOpen={onOpen}
         />
       )}
@@ -60,7 +60,7 @@ export function StepPanel({ runId, step, model, onOpen, onClose }: Props) {
           Voice <code>{step.voiceId}</code>
         </p>
       )}
-      <StepFacts step={step} />
+      <StepFacts step={step} head={model.head} />
       {canBeRemade(step) && (
         <p>
           <button type="button" class="button small" onClick={() => setRemaking(true)}>
@@ -121,9 +121,11 @@ function Because({ runId, step }: { readonly runId: string; readonly step: strin
   );
 }
 
-function StepFacts({ step }: { readonly step: StepView }) {
-  const isMoving = step.startedAt !== null && step.finishedAt === null && step.status === "running";
-  const now = useNow(isMoving);
+function StepFacts({ step, head }: { readonly step: StepView; readonly head: RunHead }) {
+  const isOpen = step.startedAt !== null && step.finishedAt === null && step.status === "running";
+  const isMoving = isOpen && head.status === "running";
+  const clock = useNow(isMoving);
+  const now = isMoving ? clock : head.updatedAt;
   return (
     <dl class="facts small">
       <Fact name="Cost">

@@ -29,8 +29,9 @@ export function TimelineTab({ model, step, onOpen }: Props) {
     [head.id, seq],
   );
   const spans = loaded.state === "ready" ? loaded.value : [];
-  const isMoving = spans.some(({ to }) => to === null);
-  const now = useNow(isMoving);
+  const isMoving = head.status === "running" && spans.some(({ to }) => to === null);
+  const clock = useNow(isMoving);
+  const now = isMoving ? clock : head.updatedAt;
   const rows = useMemo(() => rowsOf(spans), [spans]);
   if (loaded.state === "failed")
     return <Problem title="The timeline could not be read">{loaded.error.message}</Problem>;

@@ -14,7 +14,7 @@ import { Pill, runTone } from "../ui/status.tsx";
 const PAGE = 50;
 /** As many as the server lists at once; beyond, search. */
 const MOST_ROWS = 1000;
-const statuses = ["running", "paused", "planned", "succeeded", "partial", "failed", "cancelled"];
+const statuses = ["running", "interrupted", "paused", "planned", "succeeded", "partial", "failed", "cancelled"];
 
 /** All runs of the journal, newest first; what needs a person comes before. */
 export function RunsScreen() {
@@ -106,8 +106,8 @@ function Found({
       </Empty>
     );
   }
-  const asking = page.rows.filter(({ status }) => status === "paused");
-  const others = page.rows.filter(({ status }) => status !== "paused");
+  const asking = page.rows.filter(waitsForSomebody);
+  const others = page.rows.filter((run) => !waitsForSomebody(run));
   return (
     <>
       {asking.length > 0 && (
@@ -129,6 +129,10 @@ function Found({
       )}
     </>
   );
+}
+
+function waitsForSomebody({ status }: RunSummary): boolean {
+  return status === "paused" || status === "interrupted";
 }
 
 function RunTable({

@@ -7,6 +7,7 @@ const runTones: Readonly<Record<string, Tone>> = {
   planned: "idle",
   running: "active",
   paused: "ask",
+  interrupted: "ask",
   succeeded: "good",
   partial: "ask",
   failed: "bad",

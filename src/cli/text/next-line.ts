@@ -1,0 +1,37 @@
+import { visible } from "./escape.ts";
+
+/** Commands that neither read a journal nor call a service. */
+const withoutService = new Set(["serve", "init", "completion", "migrate"]);
+
+export interface Suggesting {
+  /** How this command line was started: `npx showrunner` where a shell does not know it otherwise. */
+  readonly launcher: string;
+  /** Flags of the command that was typed which the next one needs too, such as `--journal FILE`. */
+  readonly flags: readonly string[];
+}
+
+/**
+ * What to type next, split into what can be pasted and what is said about it: `showrunner show x   (its steps)` becomes
+ * two lines. A command reaches the same journal and service as the one that suggests it.
+ */
+export function nextLines(text: string, { launcher, flags }: Suggesting): readonly string[] {
+  const [, first = text, note] = /^(\S.*?) {2,}(\(.*\))$/s.exec(text) ?? [];
+  const lines = note === undefined ? [first] : [first, note];
+  return lines.map((line) => withLauncher(withFlags(line, flags), launcher));
+}
+
+/** A command and what is said about it, as {@link nextLines} takes them. */
+export function commandLine({ command, note }: { readonly command: string; readonly note: string | null }): string {
+  return visible(note === null ? command : `${command}   (${note})`);
+}
+
+function withFlags(command: string, flags: readonly string[]): string {
+  const [program, verb = ""] = command.split(" ");
+  if (program !== "showrunner" || verb.startsWith("-") || withoutService.has(verb)) return command;
+  const missing = flags.filter((flag) => !command.includes(` ${flag.split(" ")[0]}`));
+  return [command, ...missing].join(" ");
+}
+
+function withLauncher(line: string, launcher: string): string {
+  return line.replace(/(^|: |`)showrunner (?=[a-z-])/g, `$1${launcher} `);
+}

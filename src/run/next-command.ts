@@ -1,0 +1,125 @@
+import { isRunFinal, type RunState, type StepState } from "../journal/state.ts";
+import { formatUsd } from "../money.ts";
+import type { PlanStep } from "../plan/plan.ts";
+import { shellWord } from "../shell-word.ts";
+import { offered } from "./kinds/approve.ts";
+
+/** The command that takes a run on from where it rests, as it can be pasted into a shell. */
+export interface NextCommand {
+  readonly command: string;
+  /** What to know before typing it; null when it says enough by itself. */
+  readonly note: string | null;
+}
+
+/** Smallest amount that is suggested for jobs that nobody can price, micro-dollars. */
+const UNQUOTED_MICROS = 1_000_000;
+const CENT_MICROS = 10_000;
+
+/** What a person types next; null when nothing is left to be done, or a process is at it. */
+export function nextCommand(state: RunState, { isInterrupted = false } = {}): NextCommand | null {
+  if (isInterrupted) return resume(state, [], "no process drives it any more; what is paid for is collected");
+  if (state.status === "paused") return afterPause(state);
+  if (!isRunFinal(state.status) || state.status === "succeeded") return null;
+  return afterFailure(state);
+}
+
+function resume({ runId }: RunState, words: readonly string[], note: string | null = null): NextCommand {
+  return { command: ["showrunner resume", runId, ...words].map(String).join(" "), note };
+}
+
+function afterPause(state: RunState): NextCommand {
+  const { runId } = state;
+  switch (state.pause?.reason) {
+    case "funds":
+      return resume(state, ["--wait-for-funds 30m"], "or without the flag, once there are funds");
+    case "budget":
+      return resume(state, budgetFlag(state));
+    case "approval":
+      return decision(state);
+    case "code":
+    case "drift":
+      return resume(state, ["--file", fileOf(state)], "says what changed and what that costs");
+    case "unresolved": {
+      const step = stepsWith(state, ({ status }) => status === "unresolved")[0];
+      const command = `showrunner adopt ${runId} ${shellWord(step?.path ?? "")}`;
+      return step === undefined ? resume(state, []) : { command, note: "lists the jobs it may have made" };
+    }
+    default:
+      return resume(state, []);
+  }
+}
+
+/** The limit that it met, and how high it has to be. */
+function budgetFlag(state: RunState): readonly string[] {
+  const required = state.pause?.requiredMicros ?? null;
+  if (required === null) return ["--max-unquoted", formatUsd(UNQUOTED_MICROS)];
+  const { budgetMicros } = state;
+  if (budgetMicros === null || required <= budgetMicros) return ["--spending-cap", dollars(required)];
+  return ["--budget", dollars(Math.max(required, wholeMicros(state)))];
+}
+
+/** Spent, reserved, and the known prices of what is still to be made. */
+function wholeMicros({ spentMicros, heldMicros, presumedMicros, steps }: RunState): number {
+  let sum = spentMicros + heldMicros + presumedMicros;
+  for (const { attempts } of Object.values(steps)) {
+    const last = attempts.at(-1);
+    if (last !== undefined && last.key === null) sum += last.quote?.costMicros ?? 0;
+  }
+  return sum;
+}
+
+function dollars(micros: number): string {
+  return formatUsd(Math.ceil(micros / CENT_MICROS) * CENT_MICROS);
+}
+
+function decision(state: RunState): NextCommand {
+  const { runId } = state;
+  const [step] = stepsWith(state, ({ kind, status }) => kind === "approve" && status === "running");
+  if (step?.kind !== "approve") return { command: `showrunner approve ${runId}`, note: "lists what waits" };
+  const count = step.choose ? offered(state, step).length : 0;
+  const pick = step.choose ? " --pick 1" : "";
+  const command = `showrunner approve ${runId} ${shellWord(step.path)}${pick} --resume`;
+  const choice = step.choose ? `1 to ${count} can be picked; ` : "";
+  return { command, note: `${choice}see what it shows with: showrunner approve ${runId}` };
+}
+
+/** What failed is made again; what a person turned down is made anew to be shown again. */
+function afterFailure(state: RunState): NextCommand {
+  const failed = stepsWith(state, ({ status }) => status === "failed" || status === "partial");
+  const rejected = failed.filter((step) => state.steps[step.path]!.approval?.approved === false);
+  if (rejected.length > 0 && rejected.length === failed.length) {
+    const shown = rejected.flatMap(({ kind, path, ...step }) => ("shows" in step ? shownBy(step.shows, path) : [path]));
+    const words = [...new Set(shown)].flatMap((path) => ["--rerun", shellWord(path)]);
+    return resume(state, words, "makes anew what was turned down, at its price, and asks again");
+  }
+  if (failed.length > 0 && failed.every((step) => isUnplanned(step, state.steps[step.path]!))) {
+    const file = state.planned.source === null ? ["--file", fileOf(state)] : [];
+    return resume(state, file, "once the code is mended: takes up the expansion from there");
+  }
+  const isDefinite = failed.some(({ path }) => state.steps[path]!.attempts.at(-1)?.error?.retryable === false);
+  const note = isDefinite
+    ? "the same is refused again: correct the input with -i name=value, or the code with --file FILE"
+    : "makes again what failed, and what waited for it";
+  return resume(state, ["--rerun-failed"], note);
+}
+
+function shownBy(shows: Extract<PlanStep, { readonly kind: "approve" }>["shows"], path: string): readonly string[] {
+  const made = shows.filter(({ $ref }) => $ref.as !== "upload").map(({ $ref }) => $ref.step);
+  return made.length === 0 ? [path] : made;
+}
+
+function isUnplanned({ kind }: PlanStep, { expanded }: StepState): boolean {
+  return kind === "expand" && expanded === null;
+}
+
+type Named = PlanStep & { readonly status: StepState["status"] };
+
+function stepsWith({ planned, steps }: RunState, is: (step: Named) => boolean): readonly PlanStep[] {
+  return planned.plan.steps.filter((step) => is({ ...step, status: steps[step.path]!.status }));
+}
+
+/** The file that the run was planned from, as `--file` takes it. */
+export function fileOf({ planned: { source } }: RunState): string {
+  if (source === null) return "pipeline.ts";
+  return shellWord(source.exportName === "default" ? source.file : `${source.file}#${source.exportName}`);
+}
