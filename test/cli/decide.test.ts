@@ -158,6 +158,6 @@ describe("changed code, on the command line", () => {
   test("--accept-changes without a file is refused", async () => {
     const { code, stderr } = await cliHere("resume", "t", "--accept-changes");
     expect(code).toBe(2);
-    expect(stderr).toContain("--file FILE --accept-changes");
+    expect(stderr).toContain("--accept-changes --file pipeline.ts");
   });
 });
