@@ -4,7 +4,7 @@ import type { Body, MadeBody } from "./body.ts";
 import type { Expression, PipelineInput } from "./expression.ts";
 import { ModelChooser } from "./models/choose.ts";
 import { camel, kebab, Names } from "./names.ts";
-import { isTemplate, soleExpression, type TextPart, targetOf, textParts } from "./read/template.ts";
+import { isTemplate, lastName, soleExpression, type TextPart, targetOf, textParts } from "./read/template.ts";
 
 /** A stock voice of a model. */
 export interface StockVoice {
@@ -119,7 +119,7 @@ export class Desk {
     const target = targetOf(expression);
     const resolved = body.source.resolve?.(target);
     const name = resolved?.to === "outside" ? resolved.name : target.to === "variable" ? target.name : expression;
-    const base = kebab(nameOfOutside(name)) ?? "text";
+    const base = kebab(nameOfOutside(/[()[\]]/.test(name) ? lastName(name) : name)) ?? "text";
     const make = (made: string): PipelineInput => ({ is: "text", maxLength: null, name: made, why });
     return { input: this.#input(`variable ${name}`, base, make) };
   }

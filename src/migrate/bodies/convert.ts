@@ -1,8 +1,10 @@
+import type { FieldProblem } from "../../plan/index.ts";
 import type { Body, MadeBody, MadeJob } from "../body.ts";
 import { given } from "../body.ts";
 import type { Desk } from "../desk.ts";
 import { type Expression, json } from "../expression.ts";
 import { Job } from "../fields/job.ts";
+import { idPaths } from "../fields/media.ts";
 import { type Defaults, settle } from "../fields/settle.ts";
 import type { JsonPath } from "../json-path.ts";
 import type { Choice } from "../models/choose.ts";
@@ -25,7 +27,10 @@ export function convert(desk: Desk, body: Body): Converted {
   if (choice === null) return { open: `no v3 model of the catalog is known to do ${body.type}` };
   const job = new Job(desk, body, choice.view, body.name);
   noteModel(body, [], choice, job.step);
-  if (choice.quality !== null) job.set("quality", json(choice.quality), null);
+  if (choice.quality !== null) {
+    job.set("quality", json(choice.quality), null);
+    job.levelOfSlug = { quality: choice.quality, path: namedModels(body, [])[0]?.path ?? [] };
+  }
   const before: MadeJob[] = [];
   const defaults = fill(job, before);
   const count = batchOf(body);
@@ -33,13 +38,17 @@ export function convert(desk: Desk, body: Body): Converted {
   const seeds = seedsOf(job, seedPath(body.type), count);
   const problems = settle(job, defaults);
   if (problems.length > 0) {
-    const said = problems.map(({ field, message }) => `${field.replace(/^input\.?/, "")} ${message}`).join("; ");
-    return { open: `${choice.view.id} does not take it: ${said}` };
+    return { open: `${choice.view.id} does not take it: ${problems.map(problemText).join("; ")}` };
   }
   noteName(job);
   const made = madeJob(job, count, seeds);
   const yields = choice.view.yields;
   return { jobs: [...before, made], outputs: made.variations.map(({ step }) => step), yields };
+}
+
+/** A problem of the input as a whole names no field. */
+function problemText({ field, message }: FieldProblem): string {
+  return `${field.replace(/^input\.?/, "")} ${message}`.trim();
 }
 
 function choose(desk: Desk, body: Body, needs: readonly Need[], prefix: JsonPath): Choice | null {
@@ -122,6 +131,10 @@ function speechFor(outer: Job, before: MadeJob[]): Expression | null {
   const { desk, body } = outer;
   const path: JsonPath = ["audio_generation"];
   if (given(body, ...path) === undefined) return null;
+  if (idPaths(body, "audio_id").length > 0) {
+    outer.drop(path, "audio_id is given too, and comes first in v2: no speech is bought");
+    return null;
+  }
   const choice = choose(desk, body, [{ type: "text_to_speech", must: ["text", "voice"], also: [] }], path);
   const field = slotField(outer.view, "audio");
   if (choice === null || field === null) {
@@ -134,7 +147,7 @@ function speechFor(outer: Job, before: MadeJob[]): Expression | null {
   fillSpeech(speech, path);
   const problems = settle(speech, { prefix: "audio_generation.", values: {} });
   if (problems.length > 0) {
-    const said = problems.map(({ field: at, message }) => `${at} ${message}`).join("; ");
+    const said = problems.map(problemText).join("; ");
     body.ledger.add("audio_generation.input", "decision", { why: `${choice.view.id} does not take it: ${said}` });
     return null;
   }

@@ -16,7 +16,7 @@ interface Named {
 export function namedModels(body: Body, prefix: JsonPath): readonly Named[] {
   const paths: readonly JsonPath[] = [
     ...MODEL_FIELDS.map((name) => [...prefix, name]),
-    ...(prefix.length === 0 ? [["generated_video_inputs", "model_slug"]] : []),
+    ...(prefix.length === 0 ? MODEL_FIELDS.map((name) => ["generated_video_inputs", name]) : []),
   ];
   return paths.flatMap((path) => {
     const value = given(body, ...path);

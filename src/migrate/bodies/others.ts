@@ -10,7 +10,9 @@ export function fillImage(job: Job): void {
   const { desk, body, view } = job;
   job.text(["text_prompt"], "prompt");
   for (const name of ["negative_prompt", "aspect_ratio", "resolution", "output_format"]) job.plain([name]);
-  for (const name of ["enhance_prompt", "guidance_scale", "num_inference_steps"]) job.plain([name]);
+  job.plain(["enhance_prompt"]);
+  job.plain(["guidance_scale"], "guidance_scale", "guidance");
+  job.plain(["num_inference_steps"], "num_inference_steps", "inference_steps", "steps");
   const references = idPaths(body, "reference_image_ids");
   const start = given(body, "start_keyframe_id") === undefined ? [] : [["start_keyframe_id"]];
   const used = references.length > 0 ? references : start;

@@ -17,6 +17,8 @@ export class Job {
   readonly input = new Map<string, Expression>();
   /** Set where the sound that it takes is moved in time first. */
   shift: Shift | null = null;
+  /** Level that the slug names, and where. */
+  levelOfSlug: { readonly quality: string; readonly path: JsonPath } | null = null;
   /** Fields of the body that each field of the input came from. */
   readonly #origins = new Map<string, JsonPath[]>();
 

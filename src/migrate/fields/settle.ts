@@ -147,6 +147,7 @@ function reportTier(job: Job, before: { readonly [name: string]: Json | undefine
     const now = job.input.get(name);
     const value = now?.is === "json" ? now.value : null;
     if (value === (before[name] ?? null)) continue;
+    if (name === "quality" && reportLevelOfSlug(job, value, before)) continue;
     const other = name === "quality" ? "resolution" : "quality";
     const why = `goes with the ${other} on ${job.view.id}`;
     const details = { to: job.to(name), newValue: value, why };
@@ -154,6 +155,28 @@ function reportTier(job: Job, before: { readonly [name: string]: Json | undefine
     if (origin === undefined) job.body.ledger.add(`${prefix}${name}`, "defaulted", details);
     else job.body.ledger.amend(origin, "converted", details);
   }
+}
+
+/** The body's resolution has no such level: both are told as they are sent, and which one counts is to decide. */
+function reportLevelOfSlug(job: Job, value: Json, before: { readonly [name: string]: Json | undefined }): boolean {
+  const { levelOfSlug, view, body } = job;
+  const [resolution] = job.originsOf("resolution");
+  if (levelOfSlug === null || resolution === undefined) return false;
+  const sent = value === null ? `the default of ${view.id}` : `quality ${value}`;
+  const why = `the slug says ${levelOfSlug.quality}, which ${view.id} does not make at ${before.resolution}; ${sent} is taken for now`;
+  const choices = [`${sent} at ${before.resolution}`, `${levelOfSlug.quality} at another resolution`];
+  body.ledger.amend(levelOfSlug.path, "converted", {
+    to: `${job.step}: model`,
+    newValue: value === null ? view.id : `${view.id}, ${sent}`,
+    why: `${levelOfSlug.quality} does not go with ${before.resolution}`,
+  });
+  body.ledger.amend(resolution, "decision", {
+    to: job.to("resolution"),
+    newValue: before.resolution ?? null,
+    why,
+    choices,
+  });
+  return true;
 }
 
 /** A field that does not fit in spite of all is left out and becomes a decision. */

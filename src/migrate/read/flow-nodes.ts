@@ -20,6 +20,8 @@ export interface FlowNode {
   readonly before: readonly string[];
   /** Why its body cannot be read. */
   readonly problem: string | null;
+  /** Switched off in the flow: it sends nothing, and passes on what it gets. */
+  readonly isDisabled: boolean;
 }
 
 export function nodesOf(list: readonly unknown[], path: JsonPath, connections: unknown): readonly FlowNode[] {
@@ -37,9 +39,14 @@ export function nodesOf(list: readonly unknown[], path: JsonPath, connections: u
       ids: ids.map(String),
       gives: givenNames(record),
       before: before?.get(name) ?? (previous === null ? [] : [previous]),
-      ...requestOf(record, [...path, index]),
+      isDisabled: isDisabled(record),
+      ...(isDisabled(record) ? noRequest([...path, index]) : requestOf(record, [...path, index])),
     };
   });
+}
+
+function isDisabled(node: Rec): boolean {
+  return node.disabled === true || node.enabled === false;
 }
 
 function nameOf(node: unknown, index: number): string {
@@ -87,9 +94,11 @@ function targetsIn(value: unknown): readonly string[] {
 
 type Request = Pick<FlowNode, "does" | "url" | "body" | "bodyPath" | "problem">;
 
+const noRequest = (bodyPath: JsonPath): Request => ({ does: "other", url: "", body: null, bodyPath, problem: null });
+
 /** The HTTP request that a node describes, wherever its tool keeps it. */
 function requestOf(node: Rec, path: JsonPath): Request {
-  const none: Request = { does: "other", url: "", body: null, bodyPath: path, problem: null };
+  const none = noRequest(path);
   const [holder, holderPath] = holderOf(node, path);
   if (holder === null) return none;
   // An address of this API is short, templates and all.

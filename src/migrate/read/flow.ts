@@ -47,7 +47,8 @@ function broken(node: FlowNode, message: string): ReadProblem {
   return readProblem("flow-body", at(node), node.bodyPath, message);
 }
 
-function whyLeft({ does }: FlowNode): string {
+function whyLeft({ does, isDisabled }: FlowNode): string {
+  if (isDisabled) return "is switched off in the flow, so it makes nothing";
   if (does === "upload") return "the pipeline uploads its files by itself";
   if (does === "status") return "a run follows its jobs by itself";
   return "sends nothing to v2 that makes something; what it passes on is followed, or is input of the pipeline";

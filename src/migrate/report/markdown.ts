@@ -132,8 +132,11 @@ function bodyText(body: BodyReport): string {
   const became =
     steps.length > 0 ? `: ${steps.map(code).join(" → ")}` : status === "asset" ? ": a file to supply" : `: ${status}`;
   const head = `### Body ${number}${place}: ${words(type)}${became}`;
-  const rows = body.fields.map(fieldRow);
   const kept = body.body !== null ? ["", "Kept as it was:", "", fenced(JSON.stringify(body.body, null, 2))] : [];
+  // All fields of a body that was not migrated have one reason.
+  if (status === "open" || status === "refused")
+    return [head, "", words(body.fields[0]?.why ?? ""), ...kept].join("\n");
+  const rows = body.fields.map(fieldRow);
   return [head, "", "| Field | Was | | Is now | Why |", "|---|---|---|---|---|", ...rows, ...kept].join("\n");
 }
 

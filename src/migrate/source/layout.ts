@@ -9,7 +9,7 @@ export const LINE_WIDTH = 120;
 /** One field of an object, on a line or more, as the formatter lays it out. */
 export function property(name: string, value: Expression, indent: string): string {
   const key = propertyName(name);
-  const line = `${indent}${key}: ${inline(value) ?? ""},`;
+  const line = inline(value) === name ? `${indent}${name},` : `${indent}${key}: ${inline(value) ?? ""},`;
   if (inline(value) !== null && (widthOf(line) <= LINE_WIDTH || isUnbreakable(value))) {
     return breaksAfterColon(value, key, line) ? `${indent}${key}:\n${indent}  ${inline(value)},` : line;
   }

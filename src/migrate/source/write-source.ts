@@ -26,7 +26,7 @@ export function writeSource(made: Made, report: MigrationReport): string {
     `  input: ${inputSchema(inputs)},`,
     `  build({ ${words.filter(Boolean).join(", ")} }) {`,
     ...inputs.flatMap((input) => (input.is === "file" ? [uploadLine(input)] : [])),
-    ...jobsOf(desk).flatMap((job) => [...shiftLines(job.shift), jobText(job, modelNames)]),
+    ...commentedOnce(jobsOf(desk)).flatMap((job) => [...shiftLines(job.shift), jobText(job, modelNames)]),
     returnText(returnedSteps(desk).map(camel)),
     "  },",
     "});",
@@ -39,6 +39,16 @@ function summary({ bodies, steps }: MigrationReport): string {
   const count = bodies.filter(({ status }) => status !== "asset").length;
   const rest = migrated === count ? "" : ` of ${count}`;
   return `Migrated from v2: ${migrated}${rest} ${count === 1 ? "body" : "bodies"}, ${steps.length} ${steps.length === 1 ? "job" : "jobs"}.`;
+}
+
+/** A decision that concerns many jobs is told at the first of them. */
+function commentedOnce(jobs: readonly MadeJob[]): readonly MadeJob[] {
+  const told = new Set<string>();
+  return jobs.map((job) => {
+    const comments = job.comments.filter((text) => !told.has(text));
+    for (const text of comments) told.add(text);
+    return { ...job, comments };
+  });
 }
 
 /** How the generated models module calls the models: it lists all of the catalog, so names depend on all. */

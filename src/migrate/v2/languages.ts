@@ -102,16 +102,36 @@ const CODES: Readonly<Record<string, string>> = {
   zulu: "zu",
 };
 
+/** Varieties that have a code of their own, by the code of the language that they are told with. */
+const VARIETIES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  zh: { yue: "yue", cantonese: "yue", wu: "wuu", shanghainese: "wuu", hakka: "hak", hokkien: "nan", "min nan": "nan" },
+  no: { nynorsk: "nn", nn: "nn", bokmål: "nb", bokmal: "nb", nb: "nb" },
+};
+
+/** What names a variety by itself. */
+const ALONE: Readonly<Record<string, string>> = { nynorsk: "nn", bokmål: "nb", bokmal: "nb", yue: "yue" };
+
 /**
- * The code of a language by its name, with or without a region: `Portuguese (Brazil)` is `pt`. A code stays a code. Null
- * for what is neither.
+ * The code of a language by its name, with or without a region: `Portuguese (Brazil)` is `pt`, `Chinese,Yue` is `yue`. A
+ * code stays a code. Null for what is neither, and for a name that says two languages.
  */
 export function languageCode(name: string): string | null {
   const plain = name.trim().toLowerCase();
-  const [first = ""] = plain.split(/[\s(,/]+/);
-  for (const one of [plain, first]) {
-    const code = Object.hasOwn(CODES, one) ? CODES[one] : undefined;
-    if (code !== undefined) return code;
-  }
-  return /^[a-z]{2,3}(?:[-_][a-z0-9]{2,8})*$/.test(plain) ? plain : null;
+  const whole = codeOf(plain);
+  if (whole !== null) return whole;
+  const [first = "", ...rest] = plain.split(/[\s(),/]+/).filter(Boolean);
+  const language = codeOf(first);
+  if (language === null) return /^[a-z]{2,3}(?:[-_][a-z0-9]{2,8})*$/.test(plain) ? plain : null;
+  const varieties = Object.hasOwn(VARIETIES, language) ? VARIETIES[language] : undefined;
+  const variety = [rest.join(" "), ...rest].map((word) => own(varieties ?? {}, word)).find((code) => code !== null);
+  if (variety !== undefined) return variety;
+  return rest.some((word) => (codeOf(word) ?? language) !== language) ? null : language;
+}
+
+function codeOf(name: string): string | null {
+  return own(CODES, name) ?? own(ALONE, name);
+}
+
+function own(codes: Readonly<Record<string, string>>, name: string): string | null {
+  return Object.hasOwn(codes, name) ? (codes[name] ?? null) : null;
 }

@@ -105,6 +105,7 @@ const videoInputs: Fields = {
   shot_type: choice("customize"),
   cfg_scale: number(),
   model_slug: word,
+  ai_model_id: id,
 };
 
 const video: Fields = {
