@@ -2,7 +2,7 @@
  * Writes recipes/migrated from the v2 documents beside them, priced and verified on a local service; the test compares
  * what is there with what this makes.
  */
-import { readdirSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -12,10 +12,12 @@ import {
   createMemoryJournal,
   estimateMigration,
   type Migration,
+  type MigrationDecisions,
   migrateV2File,
   migrationFiles,
   openShowrunner,
   type Pipeline,
+  parseDecisions,
   pullCatalog,
   type Showrunner,
   sampleInput,
@@ -34,11 +36,6 @@ export interface MigratedRecipe {
 
 /** One of the local service's own voices, for what asks for one. */
 const VOICE = "voice_1f0c5f6e-0a51-4c3f-8f0e-5a1d0c9b7a01";
-
-/** What was decided about the models of a document, as `--map` takes it. */
-const MAPS: { readonly [name: string]: { readonly [v2: string]: string } } = {
-  "avatar-batch": { "google/nano-banana-pro": "image-1", "together/hedra-avatar": "avatar-1" },
-};
 
 /** Migrates, prices and runs each document. `load` gives the pipeline that the written source exports. */
 export async function migratedRecipes(
@@ -72,7 +69,7 @@ interface Tools {
 async function recipe(name: string, { catalog, show, scratch, load }: Tools): Promise<MigratedRecipe> {
   const home = join(folder, name);
   const document = readdirSync(home).find((file) => /^v2\.jsonl?$/.test(file)) ?? "v2.json";
-  const options = { catalog, name, map: MAPS[name], modelsModule: "../../models.ts" };
+  const options = { catalog, name, ...decisionsOf(home), modelsModule: "../../models.ts" };
   const migrated = await migrateV2File(join(home, document), options);
   const input = await sampleInput(migrated.inputs, { folder: scratch, voice: VOICE });
   const priced = await estimateMigration(migrated, show, { service: "the local service", input });
@@ -85,6 +82,12 @@ async function recipe(name: string, { catalog, show, scratch, load }: Tools): Pr
     migration,
     files: Object.fromEntries(Object.entries(files).map(([file, text]) => [join(home, file), text])),
   };
+}
+
+/** What was decided about a document, kept beside it. */
+function decisionsOf(home: string): Partial<MigrationDecisions> {
+  const file = join(home, "migrate.decisions.json");
+  return existsSync(file) ? parseDecisions(readFileSync(file, "utf8"), file) : {};
 }
 
 if (import.meta.main) {

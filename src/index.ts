@@ -144,14 +144,18 @@ export type { JournalStore, RunRow } from "./journal/store.ts";
 export { jobMachine, outputMachine, runMachine, stepMachine } from "./lifecycle/index.ts";
 // Carry v2 work over.
 export {
+  DecisionsFileError,
   estimateMigration,
   type FieldEntry as MigratedField,
+  formatDecisions,
   type MigrateOptions,
   type Migration,
+  type MigrationDecisions,
   type MigrationReport,
   migrateV2,
   migrateV2File,
   migrationFiles,
+  parseDecisions,
   type Question as MigrationQuestion,
   questionsOf,
   ShiftSoundError,

@@ -16,6 +16,7 @@ export interface DeskOptions {
   readonly catalog: Catalog;
   readonly map: ReadonlyMap<string, string>;
   readonly voices: ReadonlyMap<string, readonly StockVoice[]>;
+  readonly leaveOut: ReadonlySet<string>;
 }
 
 /** Where an id of a body leads. */
@@ -37,6 +38,8 @@ export class Desk {
   readonly catalog: Catalog;
   readonly map: ReadonlyMap<string, string>;
   readonly voices: DeskOptions["voices"];
+  /** Losses that were decided on. */
+  readonly leaveOut: ReadonlySet<string>;
   readonly made = new Map<number, MadeBody>();
   readonly assets = new Map<number, KnownAsset>();
   /** v2 id → the body that makes it, and which of its variations. */
@@ -45,10 +48,11 @@ export class Desk {
   readonly uses = new Map<string, string[]>();
   readonly #inputs = new Map<string, PipelineInput>();
 
-  constructor({ catalog, map, voices }: DeskOptions) {
+  constructor({ catalog, map, voices, leaveOut }: DeskOptions) {
     this.catalog = catalog;
     this.map = map;
     this.voices = voices;
+    this.leaveOut = leaveOut;
     this.chooser = new ModelChooser(catalog, map);
   }
 

@@ -1,3 +1,9 @@
+export {
+  DecisionsFileError,
+  formatDecisions,
+  type MigrationDecisions,
+  parseDecisions,
+} from "./decisions-file.ts";
 export { migrateV2File, migrationFiles, writeMigration } from "./files.ts";
 export { type MigrateOptions, type Migration, migrateV2 } from "./migrate.ts";
 export { estimateMigration } from "./proof/estimate.ts";

@@ -1,6 +1,7 @@
 import type { Json } from "../plan/plan.ts";
 import { isRecord, type JsonPath, pathText } from "./json-path.ts";
 import type { FieldEntry, Outcome } from "./report/report.ts";
+import { isWorkField } from "./report/work-fields.ts";
 
 export interface EntryDetails {
   /** Step and field of its input, as `video-1: prompt`. */
@@ -8,6 +9,8 @@ export interface EntryDetails {
   readonly newValue?: Json;
   readonly why?: string;
   readonly choices?: readonly string[];
+  /** Set where v2 did not use it either. */
+  readonly isUnusedByV2?: true;
 }
 
 /**
@@ -64,6 +67,16 @@ export class Ledger {
     this.#entries.set(known.field, { ...entry(known.field, known.given, known.value, outcome, details) });
   }
 
+  /** Takes back all that was said of what is below a path: it goes nowhere after all. */
+  revoke(path: JsonPath, details: EntryDetails): void {
+    const below = `${pathText(path)}.`;
+    for (const [field, known] of this.#entries) {
+      if (!field.startsWith(below) || known.outcome === "dropped") continue;
+      if (known.given) this.#entries.set(field, entry(field, true, known.value, "decision", details));
+      else this.#entries.delete(field);
+    }
+  }
+
   has(path: JsonPath): boolean {
     const field = pathText(path);
     return this.#entries.has(field) || this.#prefixes.has(field);
@@ -88,8 +101,17 @@ export class Ledger {
 }
 
 function entry(field: string, given: boolean, value: Json, outcome: Outcome, details: EntryDetails): FieldEntry {
-  const { to = null, newValue, why = null, choices = [] } = details;
-  return { field, given, outcome, value, to, newValue: newValue === undefined ? null : newValue, why, choices };
+  const { to = null, newValue, why = null, choices = [], isUnusedByV2 = false } = details;
+  const isLeftOut = given && to === null && (outcome === "dropped" || outcome === "decision");
+  const isLost = isLeftOut && !isUnusedByV2 && isWorkField(field) && !isEmpty(value);
+  const changed = newValue === undefined ? null : newValue;
+  return { field, given, outcome, value, to, newValue: changed, why, choices, ...(isLost && { isLost }) };
+}
+
+/** Null, blank, or nothing but that. */
+function isEmpty(value: Json): boolean {
+  if (typeof value === "string") return value.trim() === "";
+  return value === null || (typeof value === "object" && Object.values(value).every(isEmpty));
 }
 
 /** The value at a path; undefined when there is none. */

@@ -24,6 +24,8 @@ export interface MigrateOptions {
   readonly catalog: Catalog;
   /** v2 model slugs to v3 model ids, and v2 voice ids to v3 ones. Default: none. */
   readonly map?: { readonly [v2: string]: string } | undefined;
+  /** Media, prompts, shots and voices that may be left out, as `lossKey` writes them. Default: none. */
+  readonly leaveOut?: readonly string[] | undefined;
   /** Name of the pipeline. Default `migrated`. */
   readonly name?: string | undefined;
   /** What the source imports its models from. Default `./models.ts`. */
@@ -65,6 +67,7 @@ export function migrateBodies(given: ReadBodies, options: MigrateOptions): Migra
     catalog: options.catalog,
     map: new Map(Object.entries(options.map ?? {})),
     voices: new Map(Object.entries(options.voices ?? {})),
+    leaveOut: new Set(options.leaveOut),
   });
   const name = kebab(options.name ?? "migrated") ?? "migrated";
   const { bodies, mistakes } = check(read.sources, desk);

@@ -94,7 +94,7 @@ describe("showrunner migrate", () => {
       code: 3,
       stderr: expect.stringContaining("body 2 (line 6, column 3): text_prompt is required"),
     });
-    expect(partial.stderr).toContain("1 bodies migrated to 1 jobs, 1 open, 1 problems");
+    expect(partial.stderr).toContain("1 body migrated to 1 job, 1 open, 1 problem");
     write("<html>", "page.json");
     const none = await migrate(["page.json", "--out", "none"]);
     expect(none).toMatchObject({
@@ -102,6 +102,77 @@ describe("showrunner migrate", () => {
       stderr: expect.stringContaining("the document (line 1, column 1): is HTML or XML"),
     });
     expect(JSON.parse(readFileSync(join(cwd, "none/report.json"), "utf8")).problems.length).toBe(1);
+  });
+
+  test("a body that fails in the proof is told with its step and the cause", async () => {
+    write([
+      {
+        type: "video",
+        model_slug: "acme/avatar-1",
+        start_keyframe_id: id(1),
+        audio_id: id(2),
+        audio_start_ms: 9000,
+        generated_video_inputs: { text_prompt: "speaks", aspect_ratio: "9:16", resolution: "720p" },
+      },
+    ]);
+    const { code, stderr } = await migrate(["v2.json", "--out", "out", "--verify"]);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(
+      /Not verified: .*step video-1-audio-shifted failed: .*is shorter than the 9000 ms to cut off/,
+    );
+    expect(stderr).toContain("body 1: v2 makes 1 × video; video-1 made nothing");
+    expect(stderr).not.toContain("nothing, nothing");
+  });
+
+  test("what was decided is kept in a file, and a second document is asked nothing twice", async () => {
+    const shots = [{ prompt: "Hands fold paper", duration_ms: 3000 }];
+    const inputs = { text_prompt: "A boat", aspect_ratio: "16:9", multi_prompt: shots };
+    write([
+      { ...image, model_slug: "acme/brush" },
+      { type: "video", generated_video_inputs: inputs },
+    ]);
+    const asked: string[] = [];
+    const ask = async (question: string) => {
+      asked.push(question);
+      return question.startsWith("leave") ? "y" : "2";
+    };
+    const first = await migrate(["v2.json", "--out", "out"], ask);
+    expect(first.stderr).toContain("Decisions are kept in migrate.decisions.json");
+    expect(asked.map((question) => question.split(" ")[0])).toEqual(["model", "leave"]);
+    const kept = JSON.parse(readFileSync(join(cwd, "migrate.decisions.json"), "utf8"));
+    expect(kept).toMatchObject({
+      version: 1,
+      map: { "acme/brush": expect.any(String) },
+      leave_out: [expect.any(String)],
+    });
+    const second = await migrate(["v2.json", "--out", "out"], async (question) => {
+      throw new Error(`asked again: ${question}`);
+    });
+    expect(second).toMatchObject({ code: first.code, stderr: expect.stringContaining("0 open") });
+  });
+
+  test("a loss is open until somebody decides it", async () => {
+    const inputs = { text_prompt: "waves", duration_ms: 5000, aspect_ratio: "16:9" };
+    write([{ type: "video", model_slug: "acme/video-1", video_id: id(1), generated_video_inputs: inputs }]);
+    const { code, stderr } = await migrate(["v2.json", "--out", "out", "--verify"]);
+    expect(code).toBe(3);
+    expect(stderr).toContain("open: body 1: video_id: video-1 takes no film to start from");
+    expect(stderr).toContain("1 body migrated to 1 job, 1 open");
+    expect(stderr).toContain("Not verified: body 1: video_id arrives in no step");
+  });
+
+  test.each([
+    ["{", "is no JSON"],
+    ['{"version":2}', "version"],
+    ['{"version":1,"map":{"a":3}}', "map.a"],
+    ['{"version":1,"modles":{}}', "modles"],
+  ])("a file of decisions that says %s is refused with the field", async (text, said) => {
+    write(text, "mine.json");
+    write([image]);
+    const { code, stderr } = await migrate(["v2.json", "--out", "out", "--decisions", "mine.json"]);
+    expect(code).toBe(2);
+    expect(stderr).toContain("mine.json");
+    expect(stderr).toContain(said);
   });
 
   test("takes the models of a catalog file, and proves on a service that has them", async () => {

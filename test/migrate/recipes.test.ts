@@ -9,8 +9,13 @@ const recipes = await migratedRecipes(async (file) => {
   return pipeline;
 });
 
-test("there are three", () => {
-  expect(recipes.map(({ name }) => name)).toEqual(["automation-flow", "avatar-batch", "storyboard-lines"]);
+test("there are four", () => {
+  expect(recipes.map(({ name }) => name)).toEqual([
+    "automation-flow",
+    "avatar-batch",
+    "hard-cases",
+    "storyboard-lines",
+  ]);
 });
 
 test.each(recipes)(
@@ -22,8 +27,19 @@ test.each(recipes)(
   },
 );
 
-test.each(recipes)("$name makes on the local service what v2 would have made", ({ migration: { report } }) => {
-  expect(report.verification).toMatchObject({ ok: true, status: "succeeded", differences: [] });
+/** What v3 has no model for is told as missing; everything else is made. */
+const MISSING: { readonly [name: string]: readonly string[] } = {
+  "hard-cases": [
+    'node "Film to start from": reference_image_ids[0] arrives in no step (video-1 takes no reference images)',
+    'node "Film to start from": video_id arrives in no step (video-1 takes no film to start from)',
+    'node "Restyle" is open: no v3 model of the catalog is known to do video_to_video',
+  ],
+  "storyboard-lines": ["line 6 is open: no v3 model of the catalog is known to do text_to_sound"],
+};
+
+test.each(recipes)("$name makes on the local service what v2 would have made", ({ name, migration: { report } }) => {
+  const differences = MISSING[name] ?? [];
+  expect(report.verification).toMatchObject({ ok: differences.length === 0, status: "succeeded", differences });
   expect(report.verification?.found.length).toBeGreaterThan(0);
   expect(report.price?.min).toMatch(/^\d+\.\d{2,6}$/);
 });

@@ -274,7 +274,10 @@ describe("values", () => {
     const { field } = migrateBodies([
       { ...image, guidance_scale: 7, workspace_id: id(1), agent_thread_id: id(2), seed: null },
     ]);
-    expect(field("guidance_scale")).toMatchObject({ outcome: "dropped", why: "image-1 has no field guidance_scale" });
+    expect(field("guidance_scale")).toMatchObject({
+      outcome: "dropped",
+      why: "image-1 has no field guidance_scale or guidance",
+    });
     expect(field("workspace_id")?.why).toBe("a v3 key belongs to one workspace");
     expect(field("seed")?.why).toBe("null counts as not given");
   });
@@ -313,7 +316,7 @@ describe("values", () => {
       shot_type: "customize",
     });
     expect(field("generated_video_inputs.text_prompt")).toMatchObject({
-      outcome: "dropped",
+      outcome: "decision",
       why: expect.stringContaining("never both"),
     });
     expect(field("generated_video_inputs.duration_ms")).toMatchObject({

@@ -1,19 +1,22 @@
 import { hash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join, relative, resolve } from "node:path";
-import type { Catalog, Migration, MigrationReport } from "../../index.ts";
+import type { Catalog, Migration, MigrationDecisions, MigrationReport } from "../../index.ts";
 import { CliError } from "../cli-error.ts";
 import type { Context } from "../context.ts";
 import { ExitCode } from "../exit-code.ts";
 import { calmly } from "../live/calmly.ts";
 import { loadPipeline } from "../load/pipeline-file.ts";
 import { askOpen } from "../migrate/ask.ts";
+import { keepDecisions, readDecisions } from "../migrate/decisions.ts";
 import { type Ground, hostedGround, localGround } from "../migrate/ground.ts";
+import { counted } from "../text/count.ts";
 import { visible } from "../text/escape.ts";
 
 export interface MigrateFlags {
   readonly out: string;
   readonly map?: readonly string[];
+  readonly decisions?: string;
   readonly catalog?: string;
   readonly verify?: boolean;
   readonly force?: boolean;
@@ -25,14 +28,20 @@ export interface MigrateFlags {
 /** `showrunner migrate`: writes pipeline, models and report; spends nothing. */
 export async function migrate(context: Context, file: string, flags: MigrateFlags): Promise<ExitCode> {
   const { io, talk } = context;
-  const map = readMap(flags.map ?? []);
+  const before = await readDecisions(context, flags.decisions);
+  const decided = { ...before, map: { ...before.map, ...readMap(flags.map ?? []) } };
   const folder = resolve(io.cwd, flags.out);
   const { readSnapshot, pullCatalog, writeMigration } = await import("../../index.ts");
   const given = flags.catalog === undefined ? null : await readSnapshot(resolve(io.cwd, flags.catalog));
   const ground = await openGround(flags, context, given);
   try {
     const catalog = given ?? (await pullCatalog(ground.show.client, null));
-    let migration = await migrated({ context, path: resolve(io.cwd, file), catalog, map, ground });
+    const work = { context, path: resolve(io.cwd, file), catalog, decided, ground };
+    const { decisions: now, ...made } = await migrated(work);
+    let { migration } = made;
+    const isAnswered = now !== decided;
+    if (flags.decisions !== undefined || isAnswered)
+      await keepDecisions(context, { named: flags.decisions, before, now });
     await refuseEdited(migration, folder, flags);
     await writeMigration(folder, migration, catalog);
     if (flags.verify) migration = await verified(migration, { folder, catalog, ground, context });
@@ -66,28 +75,38 @@ interface Work {
   readonly context: Context;
   readonly path: string;
   readonly catalog: Catalog;
-  readonly map: { readonly [v2: string]: string };
+  readonly decided: MigrationDecisions;
   readonly ground: Ground;
 }
 
+interface Migrated {
+  readonly migration: Migration;
+  /** What was decided before, with the answers. */
+  readonly decisions: MigrationDecisions;
+}
+
 /** Migrates, asks what a person can answer at once, migrates again with the answers, and prices the result. */
-async function migrated({ context, path, catalog, map, ground }: Work): Promise<Migration> {
+async function migrated({ context, path, catalog, decided, ground }: Work): Promise<Migrated> {
   const { estimateMigration, migrateV2File, questionsOf, sampleInput } = await import("../../index.ts");
-  refuseUnknown(map, catalog);
-  const first = await migrateV2File(path, { catalog, map }).catch(refuseUnreadable);
+  refuseUnknown(decided.map, catalog);
+  const first = await migrateV2File(path, { catalog, ...decided }).catch(refuseUnreadable);
   const voices = await voicesFor(first.report, ground);
   const hasVoices = Object.keys(voices).length > 0;
-  const withVoices = hasVoices ? await migrateV2File(path, { catalog, map, voices }) : first;
+  const withVoices = hasVoices ? await migrateV2File(path, { catalog, ...decided, voices }) : first;
   const answers = await askOpen(questionsOf(withVoices.report.bodies), context);
-  const isAnswered = Object.keys(answers).length > 0;
-  const migration = isAnswered
-    ? await migrateV2File(path, { catalog, voices, map: { ...map, ...answers } })
-    : withVoices;
+  const isAnswered = Object.keys(answers.map).length + answers.leaveOut.length > 0;
+  const decisions = isAnswered
+    ? { map: { ...decided.map, ...answers.map }, leaveOut: [...decided.leaveOut, ...answers.leaveOut] }
+    : decided;
+  const migration = isAnswered ? await migrateV2File(path, { catalog, voices, ...decisions }) : withVoices;
   const input = await sampleInput(migration.inputs, { folder: ground.folder, voice: anyVoice(voices) });
   const maxJobs = ground.isHosted ? MOST_HOSTED_ESTIMATES : undefined;
   const { bodies, steps } = migration.report;
-  context.talk.say(`Read ${bodies.length} bodies; asking ${ground.name} what ${steps.length} jobs cost.`);
-  return estimateMigration(migration, ground.show, { service: ground.name, input, maxJobs });
+  context.talk.say(
+    `Read ${counted(bodies.length, "body", "bodies")}; asking ${ground.name} what ${counted(steps.length, "job")} cost.`,
+  );
+  const priced = await estimateMigration(migration, ground.show, { service: ground.name, input, maxJobs });
+  return { migration: priced, decisions };
 }
 
 function refuseUnreadable(error: Error & { readonly code?: unknown }): never {
@@ -187,13 +206,20 @@ async function verified(migration: Migration, { folder, catalog, ground, context
 function conclude(report: MigrationReport, { talk }: Context, folder: string): ExitCode {
   const { bodies, problems, decisions, steps, verification } = report;
   const migratedCount = bodies.filter(({ status }) => status === "migrated").length;
-  const open = bodies.filter(({ status }) => status === "open").length;
+  const lost = bodies.flatMap(({ at, status, fields }) =>
+    status === "migrated"
+      ? fields.filter(({ isLost }) => isLost).map(({ field, why }) => `${at}: ${field}: ${why}`)
+      : [],
+  );
+  const open = bodies.filter(({ status }) => status === "open").length + lost.length;
   for (const { at, line, column, message } of problems.slice(0, 20)) {
     talk.say(`${visible(at)}${line === null ? "" : ` (line ${line}, column ${column})`}: ${visible(message)}`);
   }
   if (problems.length > 20) talk.say(`… and ${problems.length - 20} more in report.md`);
+  for (const one of lost.slice(0, 20)) talk.say(`open: ${visible(one)}`);
+  if (lost.length > 20) talk.say(`… and ${lost.length - 20} more in report.md`);
   talk.say(
-    `${migratedCount} bodies migrated to ${steps.length} jobs, ${open} open, ${problems.length} problems, ${decisions.length} decisions.`,
+    `${counted(migratedCount, "body", "bodies")} migrated to ${counted(steps.length, "job")}, ${open} open, ${counted(problems.length, "problem")}, ${counted(decisions.length, "decision")}.`,
   );
   if (report.price?.min != null)
     talk.say(`Price: ${report.price.max === null ? "at least " : ""}$${report.price.min}, by ${report.price.service}.`);
@@ -206,6 +232,6 @@ function conclude(report: MigrationReport, { talk }: Context, folder: string): E
   const at = visible(folder);
   talk.next(`read ${at}/report.md, then: showrunner plan ${at}/pipeline.ts`);
   if (steps.length === 0) return ExitCode.refused;
-  if (verification?.ok === false) return ExitCode.failed;
+  if (verification?.ok === false && (open === 0 || verification.status !== "succeeded")) return ExitCode.failed;
   return problems.length + open > 0 ? ExitCode.unfinished : ExitCode.done;
 }

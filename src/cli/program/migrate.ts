@@ -10,6 +10,10 @@ export function addMigrating(program: Command, context: Context, finish: Finish)
     .description("turn v2 bodies or an exported automation flow into a pipeline, with a report of every field")
     .requiredOption("--out <dir>", "folder that pipeline.ts, models.ts, report.md and report.json are written to")
     .option("--map <v2=v3>", "the v3 model for a v2 slug, or the v3 voice for a v2 one; may be given again", collect)
+    .option(
+      "--decisions <file>",
+      "file that keeps --map and answers, so that nothing is asked twice (default: migrate.decisions.json, where it exists)",
+    )
     .option("--catalog <file>", "the models to migrate to (default: those of the service)")
     .option("--verify", "run the pipeline on a local service and compare what it makes with what v2 would make")
     .option("--force", "overwrite a pipeline.ts that was edited since it was written")

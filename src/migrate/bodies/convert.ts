@@ -132,7 +132,7 @@ function speechFor(outer: Job, before: MadeJob[]): Expression | null {
   const path: JsonPath = ["audio_generation"];
   if (given(body, ...path) === undefined) return null;
   if (idPaths(body, "audio_id").length > 0) {
-    outer.drop(path, "audio_id is given too, and comes first in v2: no speech is bought");
+    outer.dropUnused(path, "audio_id is given too, and comes first in v2: no speech is bought");
     return null;
   }
   const choice = choose(desk, body, [{ type: "text_to_speech", must: ["text", "voice"], also: [] }], path);
@@ -148,7 +148,8 @@ function speechFor(outer: Job, before: MadeJob[]): Expression | null {
   const problems = settle(speech, { prefix: "audio_generation.", values: {} });
   if (problems.length > 0) {
     const said = problems.map(problemText).join("; ");
-    body.ledger.add("audio_generation.input", "decision", { why: `${choice.view.id} does not take it: ${said}` });
+    const why = `${choice.view.id} does not take it: ${said}; the speech is left out for now`;
+    body.ledger.revoke(path, { why, choices: ["leave it out", "correct the speech in v2's body"] });
     return null;
   }
   const name = given(body, ...path, "name");

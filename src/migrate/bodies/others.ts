@@ -19,7 +19,7 @@ export function fillImage(job: Job): void {
   const media = used.map((path) => mediumAt(desk, body, path, "image", "reference"));
   placeMedia(job, slotField(view, "images") ?? slotField(view, "start"), media, "reference images");
   if (references.length > 0 && start.length > 0) {
-    job.drop(["start_keyframe_id"], "reference_image_ids is given too, and wins in v2");
+    job.dropUnused(["start_keyframe_id"], "reference_image_ids is given too, and wins in v2");
   }
 }
 

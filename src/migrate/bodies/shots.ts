@@ -32,8 +32,18 @@ export function fillShots(job: Job): number | null {
   );
   for (const { note } of shots.items) note();
   if (prompt?.isRequired) job.text(at("text_prompt"), "prompt");
-  else job.drop(at("text_prompt"), "v3 takes a prompt or shots, never both, and the shots are given");
+  else leavePrompt(job);
   return shots.totalMs;
+}
+
+/** v3 takes a prompt or shots, never both: words that no shot has are not given up in silence. */
+function leavePrompt(job: Job): void {
+  const why = "v3 takes a prompt or shots, never both, and the shots are given";
+  const text = String(given(job.body, ...at("text_prompt")) ?? "").trim();
+  const shots = given(job.body, ...at("multi_prompt"));
+  const isSaid = (Array.isArray(shots) ? shots : []).some(({ prompt }) => String(prompt).includes(text));
+  if (isSaid) return job.dropUnused(at("text_prompt"), `${why}, and say it`);
+  job.decide(at("text_prompt"), why, ["the shots alone", "put its words before the prompt of each shot"]);
 }
 
 interface Shot {

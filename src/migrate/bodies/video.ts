@@ -39,7 +39,7 @@ export function fillFrames(job: Job): void {
       .slice(0, 1)
       .map((name) => frame(job, [name], end));
     placeMedia(job, slotField(job.view, end), media, `${end} frame`);
-    if (hasId && given(job.body, url) !== undefined) job.drop([url], `${id} is given too, and comes first`);
+    if (hasId && given(job.body, url) !== undefined) job.dropUnused([url], `${id} is given too, and comes first`);
   }
 }
 

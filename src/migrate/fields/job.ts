@@ -107,6 +107,11 @@ export class Job {
     this.body.ledger.note(path, "dropped", { why });
   }
 
+  /** Enters what v2 itself would not have used. */
+  dropUnused(path: JsonPath, why: string): void {
+    this.body.ledger.note(path, "dropped", { why, isUnusedByV2: true });
+  }
+
   decide(
     path: JsonPath,
     why: string,

@@ -162,12 +162,13 @@ function reportLevelOfSlug(job: Job, value: Json, before: { readonly [name: stri
   const { levelOfSlug, view, body } = job;
   const [resolution] = job.originsOf("resolution");
   if (levelOfSlug === null || resolution === undefined) return false;
-  const sent = value === null ? `the default of ${view.id}` : `quality ${value}`;
+  const quality = value ?? view.fields.get("quality")?.preset ?? null;
+  const sent = quality === null ? `the default of ${view.id}` : `quality ${quality}`;
   const why = `the slug says ${levelOfSlug.quality}, which ${view.id} does not make at ${before.resolution}; ${sent} is taken for now`;
   const choices = [`${sent} at ${before.resolution}`, `${levelOfSlug.quality} at another resolution`];
   body.ledger.amend(levelOfSlug.path, "converted", {
     to: `${job.step}: model`,
-    newValue: value === null ? view.id : `${view.id}, ${sent}`,
+    newValue: view.id,
     why: `${levelOfSlug.quality} does not go with ${before.resolution}`,
   });
   body.ledger.amend(resolution, "decision", {

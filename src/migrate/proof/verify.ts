@@ -1,10 +1,19 @@
 import type { Pipeline } from "../../define/index.ts";
+import type { Plan } from "../../plan/plan.ts";
 import type { Migration } from "../migrate.ts";
 import { camel } from "../names.ts";
 import type { MigrationReport, VerificationReport } from "../report/report.ts";
+import { workDifferences } from "./work.ts";
 
-/** What runs a pipeline; `openShowrunner()` gives one. */
+/** What plans and runs a pipeline; `openShowrunner()` gives one. */
 export interface Runner {
+  plan(
+    pipeline: Pipeline,
+    input: unknown,
+  ): Promise<
+    | { readonly ok: true; readonly plan: Plan }
+    | { readonly ok: false; readonly problems: readonly { readonly message: string }[] }
+  >;
   run(
     pipeline: Pipeline,
     input: unknown,
@@ -22,6 +31,9 @@ interface RunSettings {
 interface RunView {
   readonly status: string;
   readonly outputs: unknown;
+  readonly report: {
+    readonly steps: readonly { readonly path: string; readonly status: string; readonly reason: string | null }[];
+  };
 }
 
 export interface VerifyOptions {
@@ -42,8 +54,9 @@ export interface VerifyOptions {
 type Kind = VerificationReport["expected"][number]["kind"];
 
 /**
- * Runs the migrated pipeline, on a service where that costs nothing, and compares what it makes with what the v2 work
- * would have made: as many outputs of each kind, body by body.
+ * Plans and runs the migrated pipeline, on a service where that costs nothing, and compares the work with that of the v2
+ * bodies: every medium, prompt, shot, voice and setting arrives as v2 had it or as the report says, and there are as many
+ * outputs of each kind, body by body.
  */
 export async function verifyMigration(
   migration: Migration,
@@ -53,13 +66,41 @@ export async function verifyMigration(
   const pipeline = options.pipeline ?? migration.pipeline;
   if (pipeline === null) return migration;
   const { outDir, id = "verify", signal, onProgress } = options;
+  const planned = await runner.plan(pipeline, options.input);
+  if (!planned.ok) {
+    const differences = planned.problems.map(({ message }) => `it cannot be planned: ${message}`);
+    return withVerification(migration, { status: "refused", outputs: null, failures: differences, differences: [] });
+  }
+  const differences = workDifferences(migration.report, planned.plan);
   const run = await runner.run(pipeline, options.input, { maxUnquoted: "1000000", outDir, id, signal });
   let done = 0;
   for await (const update of run.events()) {
     if (isStepEnd(update)) onProgress?.({ done: ++done, total: migration.report.steps.length });
   }
-  const { status, outputs } = await run.result();
-  return { ...migration, report: { ...migration.report, verification: compare(migration.report, status, outputs) } };
+  const { status, outputs, report } = await run.result();
+  return withVerification(migration, { status, outputs, failures: failuresOf(report.steps), differences });
+}
+
+interface Found {
+  readonly status: string;
+  readonly outputs: unknown;
+  /** Why steps made nothing, each named. */
+  readonly failures: readonly string[];
+  readonly differences: readonly string[];
+}
+
+function withVerification(migration: Migration, found: Found): Migration {
+  return { ...migration, report: { ...migration.report, verification: compare(migration.report, found) } };
+}
+
+/** Causes first; a step that was skipped for want of another one adds nothing. */
+function failuresOf(steps: RunView["report"]["steps"]): readonly string[] {
+  return steps
+    .filter(({ status }) => status === "failed" || status === "partial")
+    .map(
+      ({ path, status, reason }) =>
+        `step ${path} ${status === "failed" ? "failed" : "is partial"}: ${reason ?? "no reason was given"}`,
+    );
 }
 
 function isStepEnd(update: { readonly event?: unknown }): boolean {
@@ -67,23 +108,28 @@ function isStepEnd(update: { readonly event?: unknown }): boolean {
   return typeof event === "object" && event !== null && "type" in event && event.type === "step.finished";
 }
 
-/** Expected and found outputs of a run, body by body. */
-export function compare(report: MigrationReport, status: string, outputs: unknown): VerificationReport {
+/** Expected and found work, body by body. */
+function compare(report: MigrationReport, { status, outputs, failures, differences }: Found): VerificationReport {
   const found = kindsByStep(outputs);
   const migrated = report.bodies.filter((body) => body.status === "migrated");
-  const differences = migrated.flatMap(({ at, makes, outputs: steps }): readonly string[] => {
+  const missing = migrated.flatMap(({ at, makes, outputs: steps }): readonly string[] => {
     const kinds = steps.map((step) => found.get(camel(step)) ?? "nothing");
     const right = kinds.filter((kind) => kind === makes.kind).length;
     if (right === makes.count && kinds.length === makes.count) return [];
-    return [`${at}: v2 makes ${makes.count} × ${makes.kind}; the pipeline made ${kinds.join(", ") || "nothing"}`];
+    const made = kinds.every((kind) => kind === "nothing") ? "nothing" : kinds.join(", ");
+    return [`${at}: v2 makes ${makes.count} × ${makes.kind}; ${steps.join(", ") || "the pipeline"} made ${made}`];
   });
   const isDone = status === "succeeded";
+  const open = report.bodies
+    .filter((body) => body.status === "open")
+    .map(({ at, fields }) => `${at} is open: ${fields[0]?.why ?? "no v3 model does it"}`);
+  const all = [...(isDone ? [] : [`the run ended as ${status}`]), ...failures, ...missing, ...differences, ...open];
   return {
-    ok: isDone && differences.length === 0,
+    ok: isDone && all.length === 0,
     status,
     expected: tally(migrated.flatMap(({ makes }) => Array.from({ length: makes.count }, () => makes.kind))),
     found: tally([...found.values()].filter((kind) => kind !== "nothing")),
-    differences: isDone ? differences : [`the run ended as ${status}`, ...differences],
+    differences: all,
     uncovered: report.bodies.filter(({ status: is }) => is === "open" || is === "refused").map(({ at }) => at),
   };
 }

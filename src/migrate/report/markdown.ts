@@ -44,10 +44,15 @@ function summary({ bodies, steps, problems, decisions }: MigrationReport): strin
     `| bodies migrated | ${of("migrated")} |`,
     `| uploads that became files to supply | ${of("asset")} |`,
     `| bodies still open | ${of("open")} |`,
+    `| media, prompts, shots and voices that arrive nowhere | ${lostOf(bodies).length} |`,
     `| not migrated: what v2 itself would refuse | ${problems.length} |`,
     `| jobs | ${steps.length} |`,
     `| decisions | ${decisions.length} |`,
   ].join("\n");
+}
+
+function lostOf(bodies: readonly BodyReport[]): readonly FieldEntry[] {
+  return bodies.flatMap(({ status, fields }) => (status === "migrated" ? fields.filter(({ isLost }) => isLost) : []));
 }
 
 function section(title: string, text: string): string {

@@ -20,6 +20,8 @@ export interface FieldEntry {
   readonly why: string | null;
   /** Ways to decide, the one that the source takes for now first. */
   readonly choices: readonly string[];
+  /** Set on a medium, prompt, shot or voice that v2 used and the pipeline does not: an open point. */
+  readonly isLost?: true;
 }
 
 /** What became of one body. */
@@ -126,6 +128,7 @@ export interface PriceReport {
 }
 
 export interface VerificationReport {
+  /** True when the pipeline ran and does all the work of the v2 bodies; what v2 itself would refuse aside. */
   readonly ok: boolean;
   /** How the run ended. */
   readonly status: string;

@@ -2,6 +2,7 @@ import type { Json } from "../../plan/plan.ts";
 import { convert } from "../bodies/convert.ts";
 import { batchOf } from "../bodies/variations.ts";
 import { type Body, given } from "../body.ts";
+import { lossKey } from "../decisions-file.ts";
 import type { Desk } from "../desk.ts";
 import { explain } from "../explain.ts";
 import { isRecord } from "../json-path.ts";
@@ -9,7 +10,7 @@ import { Ledger } from "../ledger.ts";
 import { TYPE_FACTS } from "../models/need.ts";
 import type { V2Source } from "../read/source.ts";
 import { redacted } from "../report/redact.ts";
-import type { BodyReport } from "../report/report.ts";
+import type { BodyReport, FieldEntry } from "../report/report.ts";
 import type { Checked } from "./check.ts";
 import type { Mistake } from "./mistakes.ts";
 
@@ -26,7 +27,7 @@ export function bodyReport(body: Body, desk: Desk): BodyReport {
     return { ...base, status: "open", steps: [], outputs: [], fields, body: redacted(value) as Json };
   }
   desk.made.set(index, converted);
-  const entries = body.ledger.close(explain(value, type, desk.uses));
+  const entries = body.ledger.close(explain(value, type, desk.uses)).map((entry) => decided(entry, desk));
   const comments = entries.flatMap(({ field, outcome, why }) => (outcome === "decision" ? [`${field}: ${why}`] : []));
   const jobs = converted.jobs.map((job, at) => (at === converted.jobs.length - 1 ? { ...job, comments } : job));
   desk.made.set(index, { ...converted, jobs });
@@ -35,6 +36,13 @@ export function bodyReport(body: Body, desk: Desk): BodyReport {
     ...variations.map(({ step }) => step),
   ]);
   return { ...base, status: "migrated", steps, outputs: converted.outputs, fields: entries.map(cleaned), body: null };
+}
+
+/** A loss that a person has agreed to is a decision no more. */
+function decided(entry: FieldEntry, { leaveOut }: Desk): FieldEntry {
+  const { isLost, ...rest } = entry;
+  if (!isLost || !leaveOut.has(lossKey(entry))) return entry;
+  return { ...rest, outcome: "dropped", why: `${entry.why}; left out as decided`, choices: [] };
 }
 
 /** An uploaded asset: a file to supply, where a body uses it. */

@@ -1,0 +1,37 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { resolve } from "node:path";
+import type { MigrationDecisions } from "../../index.ts";
+import { CliError } from "../cli-error.ts";
+import type { Context } from "../context.ts";
+import { visible } from "../text/escape.ts";
+
+/** Read where it exists, when no other file is named. */
+const DEFAULT_FILE = "migrate.decisions.json";
+
+/** What was decided before. A file that is named has to be one, or is made; the default one may be absent. */
+export async function readDecisions({ io }: Context, named: string | undefined): Promise<MigrationDecisions> {
+  const { DecisionsFileError, parseDecisions } = await import("../../index.ts");
+  const file = named ?? DEFAULT_FILE;
+  try {
+    return parseDecisions(await readFile(resolve(io.cwd, file), "utf8"), file);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return { map: {}, leaveOut: [] };
+    const next = "mend the file, or name another with --decisions";
+    if (error instanceof DecisionsFileError)
+      throw new CliError("USAGE", visible(error.message), { next, cause: error });
+    const { message } = error as Error;
+    throw new CliError("USAGE", `${visible(file)} cannot be read: ${visible(message)}`, { next, cause: error });
+  }
+}
+
+/** Keeps what was decided: in the file that was named, or in the default one once a person has answered something. */
+export async function keepDecisions(
+  { io, talk }: Context,
+  { named, before, now }: { named: string | undefined; before: MigrationDecisions; now: MigrationDecisions },
+): Promise<void> {
+  const { formatDecisions } = await import("../../index.ts");
+  const file = named ?? DEFAULT_FILE;
+  if (formatDecisions(before) === formatDecisions(now)) return;
+  await writeFile(resolve(io.cwd, file), formatDecisions(now));
+  talk.say(`Decisions are kept in ${visible(file)}; the next document is not asked for them again.`);
+}
