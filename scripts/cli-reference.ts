@@ -24,7 +24,7 @@ line an event. Text from outside (prompts, names, errors) is shown with control 
 | 0 | done |
 | 1 | a run or a call failed |
 | 2 | wrong usage, a plan with problems, or over budget before the start: nothing was submitted |
-| 3 | paused or partial; the message says how to go on |
+| 3 | paused, partial, or charged beyond its budget; the message says how to go on |
 | 130 | Ctrl-C or SIGTERM, after submits on their way were answered; a second one leaves at once |
 `;
 

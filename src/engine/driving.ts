@@ -15,6 +15,7 @@ import { type Drift, driftMessage } from "./drift.ts";
 import { type DriveDependencies, drive, type Schedule } from "./drive.ts";
 import { isPassing } from "./effects/service-trouble.ts";
 import { RunBusyError } from "./errors.ts";
+import { learnedPrices } from "./learned-prices.ts";
 import type { MediaStore } from "./media-store.ts";
 import { usdOption } from "./options.ts";
 import { expectedMs, type PastDurations, pastDurations } from "./past-durations.ts";
@@ -152,7 +153,13 @@ export class Driving {
       await store.releaseLease(lease);
       return { state, pending };
     }
-    const past = pastDurations(await shelf.recent(REMEMBERED_RUNS));
+    const recent = await shelf.recent(REMEMBERED_RUNS);
+    const learned = learnedPrices(
+      state,
+      recent.filter((run) => shelf.isOurs(run)),
+    );
+    await this.#append({ events: learned, inbox: [] }, state, lease, updates);
+    const past = pastDurations(recent);
     await drive(this.#parts.dependencies(state, how), state, lease, {
       schedule: (plan) => scheduleOf(plan, past),
       stop: stop.signal,

@@ -22,6 +22,14 @@ export interface ReconcileReport {
   readonly missingRefunds: readonly (OwnJob & { readonly costMicros: number })[];
   /** Jobs whose cost at the service is another than the one in the journal. */
   readonly otherCosts: readonly (OwnJob & { readonly journalMicros: number; readonly serviceMicros: number })[];
+  /** Jobs and chats that were charged above their quote, or above the most that was allowed where there was none. */
+  readonly overcharges: readonly {
+    readonly runId: string;
+    readonly step: string;
+    readonly jobId: string | null;
+    readonly expectedMicros: number;
+    readonly chargedMicros: number;
+  }[];
   /** Runs whose ledger adds up to another sum than their events. */
   readonly ledgers: readonly { readonly runId: string; readonly eventsMicros: number; readonly ledgerMicros: number }[];
   /** Jobs of these runs that the service does not show; nothing can be said about them. */
@@ -68,6 +76,7 @@ export async function compareWithService(parts: ReconcileParts, states: readonly
     unclaimed: [] as ReconcileReport["unclaimed"][number][],
     missingRefunds: [] as ReconcileReport["missingRefunds"][number][],
     otherCosts: [] as ReconcileReport["otherCosts"][number][],
+    overcharges: states.flatMap(overcharges),
     ledgers: await ledgers(parts.store, states),
     unseen: [] as OwnJob[],
     abandonedChats: states.flatMap(abandonedChats),
@@ -125,6 +134,17 @@ function abandonedChats({ runId, steps, planned }: RunState): ReconcileReport["a
     return abandoned.map(({ sentAt, holdMicros: presumedMicros }) => {
       return { runId, step, model, sentAt: new Date(sentAt).toISOString(), presumedMicros };
     });
+  });
+}
+
+function overcharges({ runId, steps }: RunState): ReconcileReport["overcharges"] {
+  return Object.values(steps).flatMap(({ path: step, attempts, chats }) => {
+    const asked = chats.map((chat) => ({ ...chat, expectedMicros: chat.holdMicros }));
+    return [...attempts, ...asked].flatMap(({ jobId, expectedMicros, costMicros }) =>
+      costMicros === null || expectedMicros === null || costMicros <= expectedMicros
+        ? []
+        : [{ runId, step, jobId, expectedMicros, chargedMicros: costMicros }],
+    );
   });
 }
 

@@ -29,6 +29,8 @@ const KNOWN = {
   "job.started": true,
   "job.completed": true,
   "job.failed": true,
+  "job.hold.raised": true,
+  "price.learned": true,
   "job.settled": true,
   "output.downloaded": true,
   "output.expired": true,

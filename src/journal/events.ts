@@ -231,6 +231,23 @@ export type RunEvent =
       readonly outputs: readonly OutputFacts[];
     }
   | { readonly type: "job.failed"; readonly step: string; readonly attempt: number; readonly error: JournalError }
+  /** Its model charges more than it quotes, so that more is reserved for it: it is at the service already. */
+  | {
+      readonly type: "job.hold.raised";
+      readonly step: string;
+      readonly attempt: number;
+      readonly holdMicros: number;
+    }
+  /** What an earlier run was charged above its quotes: holds of this one are raised likewise. */
+  | {
+      readonly type: "price.learned";
+      readonly model: string;
+      /** Charged for what was quoted, where the ratio was greatest; null where nothing was quoted. */
+      readonly worst: { readonly quotedMicros: number; readonly chargedMicros: number } | null;
+      /** The most that was charged for a job without a quote; null where there was none. */
+      readonly unquotedMicros: number | null;
+      readonly runId: string;
+    }
   | { readonly type: "job.settled"; readonly step: string; readonly attempt: number; readonly costMicros: number }
   | {
       readonly type: "output.downloaded";

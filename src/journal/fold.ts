@@ -1,6 +1,7 @@
 import { ShowrunnerError } from "../errors.ts";
 import { next, type TransitionTable, tables } from "../lifecycle/index.ts";
 import type { OutputFacts, StoredCopy, StoredEvent } from "./events.ts";
+import { learnPrice, noteChatCharge, noteJobCharge } from "./overcharge.ts";
 import { enterExpansion, isExpansion, leaveExpansion, replan, reset } from "./replan.ts";
 import {
   type AttemptState,
@@ -18,7 +19,7 @@ import {
 } from "./state.ts";
 
 /** Version of {@link RunState}; a stored snapshot of another version is not used. */
-export const FOLD_VERSION = 4;
+export const FOLD_VERSION = 5;
 
 /** The journal holds an event that its charts do not allow there: it was damaged, or written by something else. */
 export class IllegalEventError extends ShowrunnerError {
@@ -62,6 +63,7 @@ export function newRun(runId: string, planned: RunPlanned, at: number, seq = 1):
     spentMicros: 0,
     heldMicros: 0,
     presumedMicros: 0,
+    overcharges: {},
     files: [],
     budgetMicros: planned.budgetMicros,
     maxUnquotedMicros: planned.maxUnquotedMicros,
@@ -204,6 +206,7 @@ export function apply(state: RunState, stored: StoredEvent): void {
       const attempt = attemptOf(event.step, event.attempt);
       attempt.holdMicros = event.holdMicros;
       moveJob(attempt, event.type);
+      attempt.expectedMicros = attempt.quote?.costMicros ?? event.holdMicros;
       attempt.key = event.key;
       attempt.model = event.model;
       attempt.input = event.input;
@@ -266,9 +269,20 @@ export function apply(state: RunState, stored: StoredEvent): void {
       attempt.error = event.error;
       break;
     }
+    case "job.hold.raised": {
+      const attempt = attemptOf(event.step, event.attempt);
+      moveJob(attempt, event.type);
+      state.heldMicros += event.holdMicros - attempt.holdMicros;
+      attempt.holdMicros = event.holdMicros;
+      break;
+    }
+    case "price.learned":
+      learnPrice(state, event);
+      break;
     case "job.settled": {
       const attempt = attemptOf(event.step, event.attempt);
       moveJob(attempt, event.type);
+      noteJobCharge(state, attempt, event.costMicros);
       state.spentMicros += event.costMicros - (attempt.costMicros ?? 0);
       attempt.costMicros = event.costMicros;
       break;
@@ -303,6 +317,7 @@ export function apply(state: RunState, stored: StoredEvent): void {
       chat.endedAt = at;
       state.heldMicros -= chat.holdMicros;
       state.spentMicros += event.costMicros;
+      noteChatCharge(state, step.path, chat);
       if (event.type === "chat.answered") step.value = event.value;
       else {
         chat.error = event.error;
@@ -391,6 +406,7 @@ function newAttempt(n: number): AttemptState {
     model: null,
     input: null,
     holdMicros: 0,
+    expectedMicros: null,
     costMicros: null,
     jobId: null,
     error: null,

@@ -55,6 +55,8 @@ export function changeLedger(entry: LedgerEntry, change: LedgerChange, mark: num
   switch (change.type) {
     case "hold":
       return { heldMicros: change.amountMicros, settledMicros: entry.settledMicros, charged: null };
+    case "raise":
+      return { ...entry, heldMicros: change.amountMicros };
     case "charged":
       return { ...entry, charged: mark };
     case "settle":
@@ -78,7 +80,7 @@ export function checkCommit(commit: Commit): void {
 }
 
 function checkMicros(change: LedgerChange): void {
-  const micros = change.type === "hold" ? change.amountMicros : change.type === "settle" ? change.costMicros : 0;
+  const micros = "amountMicros" in change ? change.amountMicros : change.type === "settle" ? change.costMicros : 0;
   if (Number.isSafeInteger(micros) && micros >= 0) return;
   throw new JournalRecordError(
     `A ${change.type} of ${micros} micro-dollars for step "${change.step}" is no whole, non-negative amount. Nothing was written.`,

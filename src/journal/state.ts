@@ -52,6 +52,8 @@ export interface AttemptState {
   /** The resolved input that was (or is about to be) sent. */
   input: Json | null;
   holdMicros: number;
+  /** What it was quoted, or may cost at most without a quote; null before it is sent. */
+  expectedMicros: number | null;
   costMicros: number | null;
   jobId: string | null;
   error: JournalError | null;
@@ -126,6 +128,18 @@ export interface PlacedFile {
   readonly manifest: string | null;
 }
 
+/** What a model charged above its quotes, or above the most that was allowed where it quotes nothing. */
+export interface Overcharge {
+  /** Where the ratio was greatest; null where nothing was quoted. */
+  worst: { readonly quotedMicros: number; readonly chargedMicros: number } | null;
+  /** The greatest charge above what was allowed, or above a quote of nothing; null where there was none. */
+  unquotedMicros: number | null;
+  /** How often in this run; 0 where only earlier runs say so. */
+  times: number;
+  /** Sum of what was charged too much in this run. */
+  excessMicros: number;
+}
+
 /** Somebody wanted steps made again. */
 export interface RerunRequest {
   readonly requestId: string;
@@ -162,6 +176,8 @@ export interface RunState {
   heldMicros: number;
   /** Holds of abandoned chats, which may or may not have been charged; they count against the budget. */
   presumedMicros: number;
+  /** By model. */
+  overcharges: { [model: string]: Overcharge };
   files: PlacedFile[];
   /** As planned, or as set since. */
   budgetMicros: number | null;

@@ -29,6 +29,8 @@ export type LeaseOutcome =
 /** Money reserved before a submit, and what became of it. */
 export type LedgerChange =
   | { readonly type: "hold"; readonly step: string; readonly attempt: number; readonly amountMicros: number }
+  /** More is reserved for what was sent already; refused by no guard, for it is spent whatever they say. */
+  | { readonly type: "raise"; readonly step: string; readonly attempt: number; readonly amountMicros: number }
   /** The service acknowledged it: a balance asked for from now on shows the charge. */
   | { readonly type: "charged"; readonly step: string; readonly attempt: number }
   | { readonly type: "settle"; readonly step: string; readonly attempt: number; readonly costMicros: number }

@@ -22,6 +22,7 @@ export const jobMachine = setup({
       | { type: "job.started" }
       | { type: "job.completed" }
       | { type: "job.failed" }
+      | { type: "job.hold.raised" }
       | { type: "job.settled" }
       | { type: "job.unresolved" }
       | { type: "job.adopted" }
@@ -83,6 +84,7 @@ export const jobMachine = setup({
         none: { on: { "job.submit.intended": { target: "held", guard: "isPriced" } } },
         held: {
           on: {
+            "job.hold.raised": "held",
             "job.settled": { target: "settled", guard: "isAcknowledged" },
             "job.submit.refused": { target: "released", guard: "isSubmitting" },
             "job.submit.withdrawn": { target: "none", guard: "isSubmitting" },

@@ -81,6 +81,19 @@ function incident(event: StoredEvent["event"], costs: ReadonlyMap<string, number
       };
     case "task.failed":
       return { what: "a local task failed", why: said(event.error) };
+    case "job.hold.raised":
+      return {
+        what: "held at what it will really cost",
+        why: `Its model charges above its quotes: $${formatUsd(event.holdMicros)} are reserved.`,
+      };
+    case "price.learned":
+      return { what: "holds raised", why: `${event.model} charged more than it quoted in run ${event.runId}.` };
+    case "job.settled": {
+      const quoted = costs.get(`quoted ${event.step} ${event.attempt}`);
+      if (quoted === undefined || event.costMicros <= quoted) return null;
+      const why = `Quoted at $${formatUsd(quoted)}; holds of later jobs of its model were raised.`;
+      return { what: "charged above its quote", why, costMicros: event.costMicros };
+    }
     case "approval.decided":
       return { what: event.approved ? "approved" : "rejected", why: event.note ?? "" };
     case "step.reused":
@@ -107,6 +120,8 @@ function said({ code, message }: JournalError): string {
 function costsOf(events: readonly StoredEvent[]): ReadonlyMap<string, number> {
   const costs = new Map<string, number>();
   for (const { event } of events) {
+    if (event.type === "job.quoted" && event.costMicros !== null)
+      costs.set(`quoted ${event.step} ${event.attempt}`, event.costMicros);
     if (event.type === "job.settled") costs.set(`${event.step} ${event.attempt}`, event.costMicros);
     if (event.type === "job.submit.intended") costs.set(`sent ${event.step} ${event.attempt}`, 0);
   }

@@ -6,6 +6,7 @@ import { ending } from "./ending.ts";
 import { undecided } from "./kinds/approve.ts";
 import { decideStep } from "./kinds/index.ts";
 import { takeIn } from "./kinds/job.ts";
+import { raisedHolds } from "./raised-holds.ts";
 import type { Room } from "./room.ts";
 import { Turn } from "./turn.ts";
 
@@ -37,6 +38,8 @@ export interface Decision {
 export function decide(state: RunState, context: DecideContext): Decision {
   if (isRunFinal(state.status)) return { events: [], commands: [], wakeAt: null };
   if (state.status === "planned") return { events: [{ type: "run.started" }], commands: [], wakeAt: null };
+  const raised = raisedHolds(state);
+  if (raised.length > 0) return { events: raised, commands: [], wakeAt: null };
   const turn = new Turn(state, context);
   for (const plan of context.order) decideStep(plan, state.steps[plan.path]!, turn);
   for (const plan of state.gone) takeIn(plan, state.steps[plan.path]!, turn);

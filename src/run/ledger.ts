@@ -7,6 +7,8 @@ export function ledgerChanges(events: readonly RunEvent[]): readonly LedgerChang
     switch (event.type) {
       case "job.submit.intended":
         return [{ type: "hold", step: event.step, attempt: event.attempt, amountMicros: event.holdMicros }];
+      case "job.hold.raised":
+        return [{ type: "raise", step: event.step, attempt: event.attempt, amountMicros: event.holdMicros }];
       case "job.settled":
         return [{ type: "settle", step: event.step, attempt: event.attempt, costMicros: event.costMicros }];
       case "chat.intended":

@@ -36,6 +36,10 @@ export interface RunReport {
   readonly presumed: string;
   /** The command that takes it on, to be pasted into a shell; null when nothing is left to do or a process is at it. */
   readonly next: NextCommand | null;
+  /** Spent above the budget, because charges came out above quotes; null where it was not passed. */
+  readonly over_budget: string | null;
+  /** Models that charged this run more than they quoted, or than was allowed where they quote nothing. */
+  readonly overcharges: readonly OverchargeReport[];
   readonly out_dir: string;
   readonly created_at: string;
   readonly finished_at: string | null;
@@ -45,6 +49,15 @@ export interface RunReport {
    */
   readonly expiring: readonly ExpiringReport[];
   readonly steps: readonly StepReport[];
+}
+
+export interface OverchargeReport {
+  readonly model: string;
+  /** Jobs and chats that were charged too much. */
+  readonly times: number;
+  readonly excess: string;
+  /** The greatest charge in proportion to its quote; null where nothing was quoted. */
+  readonly worst: { readonly quoted: string; readonly charged: string } | null;
 }
 
 export interface ExpiringReport {
@@ -140,6 +153,8 @@ export function runReport(state: RunState, { isInterrupted = false } = {}): RunR
     held: formatUsd(state.heldMicros),
     presumed: formatUsd(state.presumedMicros),
     next: nextCommand(state, { isInterrupted }),
+    over_budget: overBudget(state),
+    overcharges: overchargeReports(state),
     out_dir: planned.outDir,
     created_at: instant(state.createdAt)!,
     finished_at: instant(state.finishedAt),
@@ -167,6 +182,19 @@ export function runReport(state: RunState, { isInterrupted = false } = {}): RunR
       };
     }),
   };
+}
+
+function overBudget({ spentMicros, budgetMicros }: RunState): string | null {
+  return budgetMicros === null || spentMicros <= budgetMicros ? null : formatUsd(spentMicros - budgetMicros);
+}
+
+function overchargeReports({ overcharges }: RunState): readonly OverchargeReport[] {
+  return Object.entries(overcharges).flatMap(([model, { times, excessMicros, worst }]): readonly OverchargeReport[] => {
+    if (times === 0) return [];
+    const { quotedMicros = 0, chargedMicros = 0 } = worst ?? {};
+    const ratio = worst === null ? null : { quoted: formatUsd(quotedMicros), charged: formatUsd(chargedMicros) };
+    return [{ model, times, excess: formatUsd(excessMicros), worst: ratio }];
+  });
 }
 
 function attemptReports(step: StepState): readonly AttemptReport[] {

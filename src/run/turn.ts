@@ -75,12 +75,12 @@ export class Turn implements Decision {
    * Whether so much may be reserved. Where it may not, and would not though everything under way were free: pauses the
    * run at its own budget, fails the step at that of its group.
    */
-  affords(step: StepState, holdMicros: number): boolean {
+  affords(step: StepState, holdMicros: number, whySoMuch = ""): boolean {
     if (this.#refuse !== null) return false;
     const group = this.#groupWithout(step.path, holdMicros);
     if (group !== null) {
       const surely = group.committed - this.#underWay(`${group.prefix}/`);
-      const why = `needs ${formatUsd(holdMicros)} USD; ${group.prefix} may cost ${formatUsd(group.maxCostMicros)} USD, of which ${formatUsd(group.committed)} are spent or reserved`;
+      const why = `needs ${formatUsd(holdMicros)} USD${whySoMuch}; ${group.prefix} may cost ${formatUsd(group.maxCostMicros)} USD, of which ${formatUsd(group.committed)} are spent or reserved`;
       return this.#refusal(surely + holdMicros <= group.maxCostMicros, () => {
         this.start(step);
         this.finish(step, "failed", why);
@@ -90,7 +90,7 @@ export class Turn implements Decision {
     const budget = this.state.budgetMicros;
     if (budget === null || this.#committedMicros + holdMicros <= budget) return true;
     const surely = this.#committedMicros - this.#underWay("");
-    const why = `${step.path} needs ${formatUsd(holdMicros)} USD; ${formatUsd(this.#committedMicros)} of the budget of ${formatUsd(budget)} USD are spent or reserved.`;
+    const why = `${step.path} needs ${formatUsd(holdMicros)} USD${whySoMuch}; ${formatUsd(this.#committedMicros)} of the budget of ${formatUsd(budget)} USD are spent or reserved.`;
     return this.#refusal(surely + holdMicros <= budget, () =>
       this.pause("budget", why, this.#committedMicros + holdMicros),
     );

@@ -24,6 +24,7 @@ const nothing = {
   orphans: [],
   unclaimed: [],
   missingRefunds: [],
+  overcharges: [],
   otherCosts: [],
   ledgers: [],
   unseen: [],

@@ -4,6 +4,7 @@ import { ExitCode } from "../exit-code.ts";
 import { type Pace, watchRun } from "../live/watch.ts";
 import { expiryLines } from "../report/expiry-lines.ts";
 import { listOutputs } from "../report/outputs.ts";
+import { overchargeLines } from "../report/overcharge-lines.ts";
 import { reasonLines } from "../report/reason-lines.ts";
 import { visible } from "../text/escape.ts";
 import { commandLine } from "../text/next-line.ts";
@@ -24,6 +25,12 @@ const exitCodes: Readonly<Record<RunResult["status"], ExitCode>> = {
   cancelled: ExitCode.failed,
 };
 
+/** A run that passed its budget is not done with: somebody should know. */
+function exitCodeOf({ status, report }: RunResult): ExitCode {
+  const code = exitCodes[status];
+  return code === ExitCode.done && report.over_budget !== null ? ExitCode.unfinished : code;
+}
+
 /** Shows a run to its end or pause. The first interrupt stops it in good order; the exit code says what became of it. */
 export async function followRun(handle: RunHandle, context: Context, options: FollowOptions): Promise<ExitCode> {
   const { io, talk } = context;
@@ -40,7 +47,7 @@ export async function followRun(handle: RunHandle, context: Context, options: Fo
     if (options.json) talk.printJson(document(result));
     else for (const { name, value } of listOutputs(result.outputs)) talk.print(`${visible(name)}\t${visible(value)}`);
     sayEnd(result, context);
-    return io.interrupt.aborted && result.status === "paused" ? ExitCode.interrupted : exitCodes[result.status];
+    return io.interrupt.aborted && result.status === "paused" ? ExitCode.interrupted : exitCodeOf(result);
   } finally {
     io.interrupt.removeEventListener("abort", onInterrupt);
   }
@@ -69,6 +76,7 @@ function sayEnd(result: RunResult, { talk }: Context): void {
     talk.say(`  ${result.pause.reason}: ${visible(result.pause.message)}`);
     if (result.pause.fundingUrl) talk.say(`  Add funds: ${visible(result.pause.fundingUrl)}`);
   }
+  for (const line of overchargeLines(result.report)) talk.say(`  ${line}`);
   for (const line of expiryLines(result.report, Date.now())) talk.say(`  ${line}`);
   const { next } = result.report;
   const others =

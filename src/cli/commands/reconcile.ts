@@ -66,6 +66,12 @@ function findings(report: ReconcileReport): readonly Finding[] {
       next: "showrunner jobs get <job-id>",
     },
     {
+      title: "Charged above the quote, or above what was allowed",
+      items: report.overcharges,
+      fields: [...own, "expected", "charged"],
+      next: "ask the service's support; later jobs of these models are held at what they really cost",
+    },
+    {
       title: "Runs whose ledger and events differ",
       items: report.ledgers,
       fields: ["run_id", "events", "ledger"],

@@ -1,6 +1,7 @@
 import { type Context, type ServiceFlags, withShowrunner } from "../context.ts";
 import { ExitCode } from "../exit-code.ts";
 import { expiryLines } from "../report/expiry-lines.ts";
+import { overchargeLines } from "../report/overcharge-lines.ts";
 import { stepTable } from "../report/step-table.ts";
 import { visible } from "../text/escape.ts";
 import { commandLine } from "../text/next-line.ts";
@@ -25,6 +26,7 @@ export async function show(
     talk.print(
       `${visible(report.id)}  ${visible(report.pipeline)}  ${report.status}  cost $${report.cost}${held}${presumed}${quoted}${budget}`,
     );
+    for (const line of overchargeLines(report)) talk.print(line);
     for (const line of expiryLines(report, Date.now())) talk.print(line);
     talk.print("");
     talk.print(stepTable(report, io.stdout.columns));

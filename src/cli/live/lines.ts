@@ -62,6 +62,10 @@ function describe(event: RunEvent): string | null {
       return `needs a decision: ${visible(event.message)}`;
     case "job.submitted":
       return `job ${visible(event.jobId)} on ${visible(event.model)}`;
+    case "job.hold.raised":
+      return `will cost more than quoted: ${dollars(event.holdMicros)} reserved`;
+    case "price.learned":
+      return `${visible(event.model)} charged more than its quotes in run ${visible(event.runId)}: holds are raised`;
     case "job.started":
       return "rendering";
     case "job.failed":

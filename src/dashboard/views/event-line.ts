@@ -30,6 +30,8 @@ const told: Told = {
   "job.submitted": ({ jobId, replayed }) => (replayed ? `${jobId}, known before` : jobId),
   "job.completed": ({ outputs }) => `${outputs.length} ${outputs.length === 1 ? "output" : "outputs"}`,
   "job.failed": ({ error }) => `${error.code}: ${error.message}`,
+  "job.hold.raised": ({ holdMicros }) => `${usd(holdMicros)} held, as its model charges more than it quotes`,
+  "price.learned": ({ model, runId }) => `${model} charged more than its quotes in run ${runId}`,
   "job.settled": ({ costMicros }) => usd(costMicros),
   "output.downloaded": ({ index, contentType, sizeBytes }) => `output ${index}, ${contentType}, ${sizeBytes} bytes`,
   "output.expired": ({ index }) => `output ${index}`,

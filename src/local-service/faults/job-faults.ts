@@ -31,6 +31,8 @@ export interface WebhookFault {
 export interface JobFaults {
   /** How long a job's cost stays unseen after the charge. */
   costLateMs(job: JobSubject): number;
+  /** How many times its price a job is charged. */
+  chargeFactor(job: JobSubject): number;
   /** Whether an idempotency key is treated as never seen. */
   forgetsKeys(job: JobSubject): boolean;
   /** Whether the wallet is asked before the idempotency key. */
@@ -65,6 +67,7 @@ export function jobFaults(engine: FaultEngine): JobFaults {
 
   return {
     costLateMs: (job) => engine.strike("cost_late", subject(job))?.delay_ms ?? 0,
+    chargeFactor: (job) => engine.strike("charge", subject(job))?.factor ?? 1,
     forgetsKeys: (job) => engine.strike("forget_key", subject(job)) !== null,
     fundsBeforeKeys: (job) => engine.strike("funds_before_keys", subject(job)) !== null,
     failsDelete: (job) => engine.strike("delete_unavailable", subject(job)) !== null,

@@ -52,6 +52,8 @@ export const faultRule = z.discriminatedUnion("kind", [
   rule("fps_late", { delay_ms: ms }),
   /** The cost is not shown for so long after the submit. */
   rule("cost_late", { delay_ms: ms }),
+  /** The job is charged so many times its price, whatever was quoted. */
+  rule("charge", { factor: z.number().min(0).max(100) }),
   /** A submit asks the wallet before its idempotency key. */
   rule("funds_before_keys", {}),
   /** A submit does not know its idempotency key any more, and makes a second job. */

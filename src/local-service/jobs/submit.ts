@@ -56,6 +56,7 @@ export function submitHandler(service: ServiceContext) {
     const { input, media } = work;
     const seed = input["seed"];
     const now = clock.now();
+    const about = { model: model.entry.id, prompt: promptOf(input) };
     return {
       jobId: newJobId(),
       workspaceId: owner.workspaceId,
@@ -74,8 +75,8 @@ export function submitHandler(service: ServiceContext) {
       queueMs: Math.round(QUEUE_MS / options.speed),
       renderMs: Math.round(model.renderMs(work) / options.speed),
       createdAt: now,
-      chargedMicros: model.priceMicros(work),
-      costShownAt: now + service.faults.costLateMs({ model: model.entry.id, prompt: promptOf(input) }),
+      chargedMicros: Math.round(model.priceMicros(work) * service.faults.chargeFactor(about)),
+      costShownAt: now + service.faults.costLateMs(about),
     };
   }
 

@@ -1,3 +1,4 @@
+import { raisedHold } from "../../journal/overcharge.ts";
 import { type ChatState, isStepFinal, lastChat, type StepState } from "../../journal/state.ts";
 import { formatUsd } from "../../money.ts";
 import type { ChatStep, Json } from "../../plan/plan.ts";
@@ -66,7 +67,8 @@ function begin(plan: ChatStep, step: StepState, turn: Turn): void {
   }
   const repairs = toRepair(plan, step);
   // A question and its repairs share one maximum.
-  const holdMicros = Math.max(1, most - spentOn(repairs));
+  const allowedMicros = Math.max(1, most - spentOn(repairs));
+  const holdMicros = raisedHold(turn.state, plan.model, { quotedMicros: null, holdMicros: allowedMicros });
   const attempt = step.chats.length + 1;
   if (!turn.affords(step, holdMicros)) return;
   if (!turn.isOpen(`chat:${plan.path}#${attempt}`)) return;
@@ -76,7 +78,7 @@ function begin(plan: ChatStep, step: StepState, turn: Turn): void {
   const { path, model } = plan;
   const input = withRepairs(ready.input, repairs);
   turn.events.push({ type: "chat.intended", step: path, attempt, model, input, holdMicros });
-  turn.issue({ type: "chat", step: path, attempt, model, input, maxCostMicros: holdMicros });
+  turn.issue({ type: "chat", step: path, attempt, model, input, maxCostMicros: allowedMicros });
 }
 
 /** Answers of the present try that did not meet the schema, oldest first. */

@@ -1,3 +1,4 @@
+import { raisedHold } from "../../journal/overcharge.ts";
 import { type AttemptState, isStepFinal, lastAttempt, type StepState } from "../../journal/state.ts";
 import { formatUsd } from "../../money.ts";
 import type { JobStep, Json, PlanStep } from "../../plan/plan.ts";
@@ -6,6 +7,7 @@ import { commandId } from "../command.ts";
 import { isWaitedFor } from "../copies.ts";
 import { idempotencyKey } from "../key.ts";
 import { looksBack } from "../look-back.ts";
+import { whyRaised } from "../raised-holds.ts";
 import { formerAttempt } from "../remake.ts";
 import { readiness } from "../resolve.ts";
 import type { Turn } from "../turn.ts";
@@ -63,17 +65,20 @@ function begin(plan: JobStep, step: StepState, attempt: AttemptState | null, tur
     return turn.issue({ type: "quote", step: plan.path, attempt: n, model: plan.model, input: ready.input });
   }
   const { maxCostMicros } = plan.policy;
-  const holdMicros = quote.costMicros ?? maxCostMicros ?? state.maxUnquotedMicros;
-  if (holdMicros === null) {
+  const expectedMicros = quote.costMicros ?? maxCostMicros ?? state.maxUnquotedMicros;
+  if (expectedMicros === null) {
     const message = `${plan.path} (${plan.model}) cannot be quoted in advance and has no maxCost. Set maxCost on the step, or resume with --max-unquoted USD.`;
     return turn.pause("budget", message);
   }
-  if (maxCostMicros !== null && holdMicros > maxCostMicros) {
+  const quotedMicros = quote.costMicros;
+  const holdMicros = raisedHold(state, plan.model, { quotedMicros, holdMicros: expectedMicros });
+  const why = whyRaised(plan.model, quotedMicros, holdMicros);
+  if (maxCostMicros !== null && quotedMicros !== null && holdMicros > maxCostMicros) {
     turn.start(step);
-    const over = `costs ${formatUsd(holdMicros)} USD, more than its maxCost of ${formatUsd(maxCostMicros)} USD`;
+    const over = `costs ${formatUsd(holdMicros)} USD${why}, more than its maxCost of ${formatUsd(maxCostMicros)} USD`;
     return turn.finish(step, "failed", over);
   }
-  if (!turn.slots.free(plan) || !turn.affords(step, holdMicros)) return;
+  if (!turn.slots.free(plan) || !turn.affords(step, holdMicros, why)) return;
   if (turn.isOpen(`submit:${plan.path}#${n}`)) submit(plan, step, { n, input: ready.input, holdMicros }, turn);
 }
 

@@ -1,0 +1,84 @@
+import type { RunEvent } from "./events.ts";
+import type { AttemptState, ChatState, Overcharge, RunState } from "./state.ts";
+
+type Learned = RunEvent & { readonly type: "price.learned" };
+type Worst = Overcharge["worst"];
+
+/** A job's bill, which may come again with another sum: notes what it is above its quote, or what was allowed for it. */
+export function noteJobCharge(state: RunState, attempt: AttemptState, costMicros: number): void {
+  const { model, quote, expectedMicros, costMicros: before } = attempt;
+  const expected = expectedMicros ?? 0;
+  const already = Math.max(0, (before ?? 0) - expected);
+  const excess = Math.max(0, costMicros - expected);
+  if (model === null || (excess === 0 && already === 0)) return;
+  const known = overchargeOf(state, model);
+  known.times += Number(excess > 0) - Number(already > 0);
+  known.excessMicros += excess - already;
+  if (excess > 0) noteCharge(known, quote?.costMicros ?? null, costMicros);
+}
+
+export function noteChatCharge(state: RunState, path: string, { costMicros, holdMicros }: ChatState): void {
+  const excess = (costMicros ?? 0) - holdMicros;
+  if (excess <= 0) return;
+  const plan = [...state.planned.plan.steps, ...state.gone].find((step) => step.path === path);
+  if (plan?.kind !== "chat") return;
+  const known = overchargeOf(state, plan.model);
+  known.times++;
+  known.excessMicros += excess;
+  noteCharge(known, null, costMicros!);
+}
+
+export function learnPrice(state: RunState, { model, worst, unquotedMicros }: Learned): void {
+  const known = overchargeOf(state, model);
+  known.worst = worseOf(known.worst, worst);
+  known.unquotedMicros = mostOf(known.unquotedMicros, unquotedMicros);
+}
+
+/** Whether there is anything in what was learnt elsewhere that the run does not reckon with yet. */
+export function isNews(state: RunState, { model, worst, unquotedMicros }: Omit<Learned, "type" | "runId">): boolean {
+  const known = Object.hasOwn(state.overcharges, model) ? state.overcharges[model]! : null;
+  if (known === null) return true;
+  return (
+    worseOf(known.worst, worst) !== known.worst || mostOf(known.unquotedMicros, unquotedMicros) !== known.unquotedMicros
+  );
+}
+
+/** What to reserve for what was quoted at so much (null: not at all, so that its maximum is reserved). */
+export function raisedHold(
+  { overcharges }: RunState,
+  model: string,
+  { quotedMicros, holdMicros }: { readonly quotedMicros: number | null; readonly holdMicros: number },
+): number {
+  const known = Object.hasOwn(overcharges, model) ? overcharges[model]! : null;
+  if (known === null) return holdMicros;
+  if (quotedMicros === null || quotedMicros === 0) return Math.max(holdMicros, known.unquotedMicros ?? 0);
+  return known.worst === null ? holdMicros : Math.max(holdMicros, scaled(quotedMicros, known.worst));
+}
+
+function noteCharge(known: Overcharge, quotedMicros: number | null, chargedMicros: number): void {
+  if (quotedMicros === null || quotedMicros === 0) known.unquotedMicros = mostOf(known.unquotedMicros, chargedMicros);
+  else known.worst = worseOf(known.worst, { quotedMicros, chargedMicros });
+}
+
+function overchargeOf({ overcharges }: RunState, model: string): Overcharge {
+  if (!Object.hasOwn(overcharges, model)) {
+    overcharges[model] = { worst: null, unquotedMicros: null, times: 0, excessMicros: 0 };
+  }
+  return overcharges[model]!;
+}
+
+function worseOf(a: Worst, b: Worst): Worst {
+  if (a === null || b === null) return a ?? b;
+  const isWorse = BigInt(b.chargedMicros) * BigInt(a.quotedMicros) > BigInt(a.chargedMicros) * BigInt(b.quotedMicros);
+  return isWorse ? b : a;
+}
+
+function mostOf(a: number | null, b: number | null): number | null {
+  return a === null || b === null ? (a ?? b) : Math.max(a, b);
+}
+
+/** Rounded up, without the floating point that would lose a micro-dollar. */
+function scaled(micros: number, { quotedMicros, chargedMicros }: NonNullable<Worst>): number {
+  const quoted = BigInt(quotedMicros);
+  return Number((BigInt(micros) * BigInt(chargedMicros) + quoted - 1n) / quoted);
+}

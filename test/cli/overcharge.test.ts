@@ -1,0 +1,48 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { cli, emptyFolder } from "./support/cli.ts";
+import { type ServiceProcess, startService } from "./support/service.ts";
+
+const bells = `
+import { pipeline } from "showrunner";
+import { z } from "zod";
+export default pipeline("bells", {
+  input: z.object({}),
+  build: ({ job }) => ({ bells: [1, 2, 3].map((i) => job("bell-" + i, "image-1", { prompt: "bell " + i })) }),
+});
+`;
+
+let service: ServiceProcess;
+beforeAll(async () => {
+  service = await startService(["--stub", "--balance", "5"]);
+});
+afterAll(() => service?.stop());
+
+test("a run that was charged beyond its budget says so and exits 3; show, reconcile and the report say it too", async () => {
+  const rules = [{ kind: "charge", factor: 2 }];
+  const headers = { "Content-Type": "application/json" };
+  const url = new URL("/_local/faults", service.baseUrl);
+  expect((await fetch(url, { method: "POST", headers, body: JSON.stringify({ rules }) })).status).toBe(200);
+  const options = { cwd: emptyFolder(), env: service.env };
+  writeFileSync(join(options.cwd, "bells.ts"), bells);
+  const run = await cli(["run", "bells.ts", "--id", "x", "--budget", "0.06", "--json"], options);
+  expect(run.code, run.stderr).toBe(3);
+  expect(run.stderr).toContain("image-1: 3 charges above the quote, $0.06 too much, up to $0.04 for a quote of $0.02");
+  expect(run.stderr).toContain("The budget of $0.06 was passed by $0.06");
+  expect(JSON.parse(run.stdout)).toMatchObject({
+    ...{ status: "succeeded", over_budget: "0.06" },
+    overcharges: [{ model: "image-1", times: 3, excess: "0.06", worst: { quoted: "0.02", charged: "0.04" } }],
+  });
+  expect((await cli(["show", "x"], options)).stdout).toContain("passed by $0.06");
+  const listed = await cli(["reconcile", "x"], options);
+  expect(listed.code).toBe(3);
+  expect(listed.stderr).toContain("Charged above the quote, or above what was allowed (3)");
+  const report = await cli(["report", "x", "--json"], options);
+  expect(report.code, report.stderr).toBe(0);
+  // The next run knows what the model charges, and stops before its budget is passed.
+  const next = await cli(["run", "bells.ts", "--id", "y", "--budget", "0.06"], options);
+  expect(next.code, next.stderr).toBe(3);
+  expect(next.stderr).toContain("quoted 0.02, and image-1 charged more than its quotes");
+  expect(next.stderr).toContain("cost $0.04 of a budget of $0.06");
+});
