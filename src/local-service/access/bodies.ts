@@ -14,7 +14,7 @@ export const newKeyBody = z.object({
   name: z.string().min(1).max(100).nullish(),
   scopes,
   kind: z.enum(["personal", "service"]).nullish(),
-  workspace_id: z.string().nullish(),
+  workspace_id: z.string().max(100).nullish(),
   expires_at: z.iso.datetime({ offset: true }).nullish(),
 });
 

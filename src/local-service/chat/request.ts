@@ -9,8 +9,9 @@ const DEFAULT_COMPLETION_TOKENS = 4_096;
 const MAX_PROMPT_CHARACTERS = 1_000_000;
 const MAX_CHOICES = 8;
 const MAX_STOPS = 4;
+const stop = z.string().max(10_000);
 
-const part = z.looseObject({ type: z.string(), text: z.string().nullish() });
+const part = z.looseObject({ type: z.string().max(100), text: z.string().nullish() });
 
 const message = z.looseObject({
   role: z.enum(["system", "developer", "user", "assistant", "tool", "function"]),
@@ -32,7 +33,7 @@ const responseFormat = z.discriminatedUnion("type", [
 
 /** `POST /chat/completions`. Fields that are not listed are ignored. */
 export const chatBody = z.object({
-  model: z.string(),
+  model: z.string().max(200),
   messages: z.array(message).min(1).max(1000),
   stream: z.boolean().nullish(),
   stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).nullish(),
@@ -42,9 +43,9 @@ export const chatBody = z.object({
   top_p: z.number().min(0).max(1).nullish(),
   n: z.int().min(1).max(MAX_CHOICES).nullish(),
   seed: z.int().nullish(),
-  stop: z.union([z.string(), z.array(z.string()).max(MAX_STOPS)]).nullish(),
+  stop: z.union([stop, z.array(stop).max(MAX_STOPS)]).nullish(),
   response_format: responseFormat.nullish(),
-  tool_choice: z.union([z.enum(["none", "auto", "required"]), z.looseObject({ type: z.string() })]).nullish(),
+  tool_choice: z.union([z.enum(["none", "auto", "required"]), z.looseObject({ type: z.string().max(100) })]).nullish(),
 });
 
 export type ResponseFormat =

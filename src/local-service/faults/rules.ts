@@ -45,7 +45,7 @@ export const faultRule = z.discriminatedUnion("kind", [
   /** The job ends FAILED, refunded. */
   rule("fail_job", { code: z.enum(codes).default("INTERNAL"), retryable: z.boolean().default(true) }),
   /** These outputs, by position, end FAILED and are refunded pro rata. */
-  rule("fail_output", { outputs: z.array(count).default([0]), code: z.enum(codes).default("INTERNAL") }),
+  rule("fail_output", { outputs: z.array(count).max(100).default([0]), code: z.enum(codes).default("INTERNAL") }),
   /** Outputs are EXPIRED as soon as the job is complete. */
   rule("expire_now", {}),
   /** The frame rate is null for so long after completion. */

@@ -84,17 +84,41 @@ export function refuseForNow(
   return new Refusal(body, { "Retry-After": String(retryAfter), ...headers });
 }
 
-/** 400 with every bad field at once. */
+/** Most problems told in one answer. */
+const MAX_DETAILS = 100;
+/** Longest path of a field, message, and accepted value, in characters; names of fields come from the request. */
+const MAX_FIELD_LENGTH = 200;
+const MAX_MESSAGE_LENGTH = 500;
+/** Most accepted values told with a problem. */
+const MAX_ALLOWED = 1000;
+
+function shortened(text: string, most: number): string {
+  return text.length <= most ? text : `${text.slice(0, most - 1).toWellFormed()}…`;
+}
+
+function bounded({ field, message, reason, allowed }: FieldProblem): FieldProblem {
+  return {
+    field: shortened(field, MAX_FIELD_LENGTH),
+    message: shortened(message, MAX_MESSAGE_LENGTH),
+    reason,
+    allowed: allowed?.slice(0, MAX_ALLOWED).map((value) => shortened(value, MAX_FIELD_LENGTH)) ?? null,
+  };
+}
+
+/** 400 with every bad field at once: the first hundred of them, and how many there are. */
 export function invalid(problems: readonly FieldProblem[]): Refusal {
   const count = new Set(problems.map((problem) => problem.field)).size;
   const noun = count === 1 ? "1 invalid input field" : `${count} invalid input fields`;
-  const message = `The request has ${noun}; see details.`;
-  return refuse("INVALID_ARGUMENT", message, { param: problems[0]!.field, details: problems });
+  const details = problems.slice(0, MAX_DETAILS).map(bounded);
+  const rest = problems.length - details.length;
+  const where = rest === 0 ? "see details" : `the first ${MAX_DETAILS} problems are in details, ${rest} more are not`;
+  return refuse("INVALID_ARGUMENT", `The request has ${noun}; ${where}.`, { param: details[0]!.field, details });
 }
 
 /** One bad field. `text` goes on after the field's path. */
 export function problem(field: string, text: string, reason: string, allowed: readonly string[] | null = null) {
-  return { field, message: `${field}: ${text}`, reason, allowed } satisfies FieldProblem;
+  const path = shortened(field, MAX_FIELD_LENGTH);
+  return { field, message: `${path}: ${text}`, reason, allowed } satisfies FieldProblem;
 }
 
 export const notFound = (what: string) => refuse("NOT_FOUND", what);

@@ -1,4 +1,5 @@
 import { type FieldProblem, invalid, problem } from "../http/refusal.ts";
+import { MAX_URL_LENGTH } from "../outbound/http-url.ts";
 
 const MAX_KEY_LENGTH = 1024;
 
@@ -21,6 +22,9 @@ function isHttpUrl(text: string): boolean {
 function readWebhook(value: unknown): string | FieldProblem | null {
   if (value === undefined || value === null) return null;
   if (typeof value !== "string") return problem("webhook", "must be a string or null", "type");
+  if (value.length > MAX_URL_LENGTH) {
+    return problem("webhook", `has more than ${MAX_URL_LENGTH} characters`, "maxLength");
+  }
   return isHttpUrl(value) ? value : problem("webhook", "is not an http or https URI", "format");
 }
 

@@ -16,7 +16,7 @@ export const walletBody = z.strictObject({
 export const keyBody = z.strictObject({
   workspace_id: name.optional(),
   owner_id: name.optional(),
-  scopes: z.array(z.enum(SCOPES)).nullish(),
+  scopes: z.array(z.enum(SCOPES)).max(SCOPES.length).nullish(),
   key_id: name.optional(),
   secret: z.string().min(8).max(200).optional(),
 });

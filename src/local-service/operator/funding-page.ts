@@ -7,6 +7,8 @@ import { FIRST_WORKSPACE } from "../options.ts";
 import type { ServiceContext } from "../service-context.ts";
 
 const MOST_DOLLARS = 1_000_000;
+const MAX_ID_LENGTH = 100;
+const MAX_FORM_BYTES = 10_000;
 
 const HEADERS = {
   "Content-Type": "text/html; charset=utf-8",
@@ -28,13 +30,17 @@ function page(workspaceId: string, balanceMicros: number): Answer {
 
 /** The page behind `billing.funding_url`, for a person with a browser. */
 export function fundingPage({ store }: ServiceContext, fund: (dollars: number, workspaceId: string) => Promise<void>) {
-  const workspaceOf = (call: Call) => call.query("workspace_id") ?? FIRST_WORKSPACE;
+  const workspaceOf = (call: Call) => {
+    const id = call.query("workspace_id") ?? FIRST_WORKSPACE;
+    if (id.length <= MAX_ID_LENGTH) return id;
+    throw invalid([problem("workspace_id", `has more than ${MAX_ID_LENGTH} characters`, "maxLength")]);
+  };
   const show = (workspaceId: string) => page(workspaceId, balanceOf(store.workspaces.get(workspaceId)));
 
   return {
     show: (call: Call) => show(workspaceOf(call)),
     async add(call: Call): Promise<Answer> {
-      const form = new URLSearchParams((await readBody(call.incoming)).toString("utf8"));
+      const form = new URLSearchParams((await readBody(call.incoming, { maxBytes: MAX_FORM_BYTES })).toString("utf8"));
       const dollars = Number(form.get("dollars") ?? Number.NaN);
       if (!(dollars > 0 && dollars <= MOST_DOLLARS)) throw invalid([problem("dollars", "must be above 0", "minimum")]);
       await fund(dollars, workspaceOf(call));

@@ -1,0 +1,170 @@
+import { randomBytes } from "node:crypto";
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { JsonSize, MAX_DEPTH, MAX_FIELDS, MAX_VALUES } from "../../src/local-service/http/json-size.ts";
+import type { LocalService } from "../../src/local-service/index.ts";
+import { ask, type Body, start } from "./support/service.ts";
+
+const LARGEST_ANSWER_BYTES = 100_000;
+
+/** Sends a text as it is; gives status, the answer's size and the answer. */
+async function send(service: LocalService, method: string, path: string, body: string) {
+  const headers = { Authorization: `Bearer ${service.apiKey}`, "Content-Type": "application/json" };
+  const response = await fetch(service.baseUrl + path, { method, headers, body });
+  const text = await response.text();
+  return { status: response.status, bytes: text.length, error: JSON.parse(text).error as Body };
+}
+
+const fields = (count: number) => Array.from({ length: count }, (_, index) => `"${index.toString(36)}":1`).join();
+
+test("an estimate of 15 MB with 1.75 million unknown fields is refused small, without being parsed", async () => {
+  const service = await start();
+  const body = `{"input":{${fields(1_750_000)}}}`;
+  expect(body.length).toBeGreaterThan(15_000_000);
+  const { status, bytes, error } = await send(service, "POST", "/models/image-1/estimate", body);
+  expect([status, error.details[0].reason, bytes < 1000]).toEqual([400, "max_fields", true]);
+});
+
+test("a body with too many values, fields or levels is refused by its reason, and one within them is read", async () => {
+  const service = await start();
+  const cases: readonly (readonly [string, string])[] = [
+    [`{"input":[${"0,".repeat(MAX_VALUES)}0]}`, "max_values"],
+    [`{"input":[${"{},".repeat(MAX_VALUES)}{}]}`, "max_values"],
+    [`{"input":{${fields(MAX_FIELDS + 1)}}}`, "max_fields"],
+    ["[".repeat(1_000_000), "max_depth"],
+    [`{"input":${"[".repeat(MAX_DEPTH)}${"]".repeat(MAX_DEPTH)}}`, "max_depth"],
+  ];
+  for (const [body, reason] of cases) {
+    const refused = await send(service, "POST", "/models/image-1/estimate", body);
+    expect([refused.status, refused.error.details[0].reason]).toEqual([400, reason]);
+  }
+  const within = await send(service, "POST", "/models/image-1/estimate", `{"input":{${fields(MAX_FIELDS)}}}`);
+  expect(within.error.details).toHaveLength(100);
+  expect(within.error.message).toContain(`${MAX_FIELDS + 1} invalid input fields`);
+  expect(within.error.message).toContain(`${MAX_FIELDS + 1 - 100} more are not`);
+});
+
+/** What the count of a whole text must say, told from the parsed value. */
+function shapeOf(value: unknown, depth = 0): { readonly values: number; readonly depth: number } {
+  if (typeof value !== "object" || value === null) return { values: 0, depth };
+  const children = Object.values(value).map((child) => shapeOf(child, depth + 1));
+  return {
+    values: 1 + Math.max(0, children.length - 1) + children.reduce((sum, child) => sum + child.values, 0),
+    depth: Math.max(depth + 1, ...children.map((child) => child.depth)),
+  };
+}
+
+test("the size of a JSON text is the same however it is cut into pieces and whatever its strings hold", () => {
+  const strings = fc.string({ unit: fc.constantFrom('"', "\\", ",", "{", "}", "[", "]", "a", "é") });
+  const { tree } = fc.letrec<{ tree: unknown }>((tie) => ({
+    tree: fc.oneof(
+      { maxDepth: 4 },
+      strings,
+      fc.integer(),
+      fc.array(tie("tree"), { maxLength: 4 }),
+      fc.dictionary(strings, tie("tree"), { maxKeys: 4 }),
+    ),
+  }));
+  fc.assert(
+    fc.property(tree, fc.array(fc.nat(12)), (value, cuts) => {
+      const shape = shapeOf(value);
+      const fillers = MAX_VALUES - shape.values;
+      const bytes = Buffer.from(JSON.stringify(value));
+      const size = new JsonSize();
+      let at = 0;
+      for (const cut of [...cuts, bytes.length]) {
+        expect(size.add(bytes.subarray(at, at + cut))).toBeNull();
+        at += cut;
+      }
+      // It has counted exactly the values that there are: so many more fit, and not one beyond.
+      expect(size.add(Buffer.from("[]".repeat(fillers)))).toBeNull();
+      expect(size.add(Buffer.from("[]"))).toBe("max_values");
+      if (shape.depth < MAX_DEPTH) {
+        const deep = new JsonSize();
+        expect(deep.add(Buffer.concat([Buffer.from("[".repeat(MAX_DEPTH - shape.depth)), bytes]))).toBeNull();
+        const deeper = new JsonSize();
+        const text = Buffer.concat([Buffer.from("[".repeat(MAX_DEPTH - shape.depth + 1)), bytes]);
+        expect(deeper.add(text)).toBe("max_depth");
+      }
+    }),
+  );
+});
+
+/** Every field that a body of the API may hold, found in the service's own documents. */
+async function jsonEndpoints(service: LocalService) {
+  const found: { readonly method: string; readonly path: string; readonly fields: readonly string[] }[] = [];
+  for (const prefix of ["", "/_local"]) {
+    const document = (await ask(service, "GET", `${prefix}/openapi.json`)).body;
+    for (const [path, item] of Object.entries<Body>(document.paths)) {
+      for (const [method, operation] of Object.entries<Body>(item)) {
+        const schema = operation.requestBody?.content?.["application/json"]?.schema;
+        if (schema) found.push({ method, path: prefix + path, fields: Object.keys(schema.properties ?? {}) });
+      }
+    }
+  }
+  return found;
+}
+
+const TYPED = { chat: { model: "chat-1", messages: [{ role: "user", content: "x" }] } };
+
+test("no text of a body is taken, kept or repeated without a limit, whatever field holds it", async () => {
+  const service = await start();
+  const huge = "x".repeat(2_000_000);
+  const endpoints = await jsonEndpoints(service);
+  expect(endpoints.length).toBeGreaterThanOrEqual(18);
+  for (const { method, path, fields: names } of endpoints) {
+    const filled = path.replaceAll(/\{\w+\}/g, "image-1");
+    const target = path.startsWith("/_local") ? new URL(filled, service.baseUrl).href.slice(0) : filled;
+    for (const name of [...names, huge]) {
+      const bodies = [
+        { [name]: huge },
+        { [name]: [huge] },
+        { [name]: { [huge]: huge } },
+        { ...TYPED.chat, [name]: huge },
+      ];
+      for (const body of bodies) {
+        const url = target.startsWith("http") ? target : service.baseUrl + target;
+        const headers = { Authorization: `Bearer ${service.apiKey}`, "Content-Type": "application/json" };
+        const response = await fetch(url, { method: method.toUpperCase(), headers, body: JSON.stringify(body) });
+        const text = await response.text();
+        const where = [method, path, name.slice(0, 40)];
+        expect([...where, response.status < 500, text.length < LARGEST_ANSWER_BYTES]).toEqual([...where, true, true]);
+      }
+    }
+  }
+  const kept = JSON.stringify([
+    (await ask(service, "GET", "/keys?limit=100")).body,
+    (await ask(service, "GET", "/log-drains?limit=100")).body,
+    (await ask(service, "GET", "/webhooks/default")).body,
+    (await ask(service, "GET", "/_local/stats")).body,
+    (await ask(service, "GET", "/_local/faults")).body,
+  ]);
+  expect(kept.length).toBeLessThan(LARGEST_ANSWER_BYTES);
+});
+
+test("a job's webhook has at most 2048 characters", async () => {
+  const service = await start();
+  const webhook = (length: number) => `http://127.0.0.1:9/${"x".repeat(length - 19)}`;
+  const submit = (url: string) =>
+    ask(service, "POST", "/models/image-1", { body: { input: { prompt: "x" }, webhook: url } });
+  const refused = await submit(webhook(2049));
+  expect([refused.status, refused.body.error.param, refused.body.error.details[0].reason]).toEqual([
+    400,
+    "webhook",
+    "maxLength",
+  ]);
+  expect((await submit(webhook(2048))).status).toBe(202);
+});
+
+test("a list of references as long as a body may hold is answered small", async () => {
+  const service = await start();
+  const asset = () => ({ source: "asset", asset_id: `asset_${randomBytes(4).toString("hex")}` });
+  const images = Array.from({ length: MAX_VALUES / 3 }, asset);
+  const { status, bytes, error } = await send(
+    service,
+    "POST",
+    "/models/image-1/estimate",
+    JSON.stringify({ input: { prompt: "x", images } }),
+  );
+  expect([status, error.details.length <= 100, bytes < LARGEST_ANSWER_BYTES]).toEqual([400, true, true]);
+});
