@@ -105,6 +105,7 @@ export {
   OverBudgetError,
   PlanProblemsError,
   RunBusyError,
+  RunDiffersError,
 } from "./engine/errors.ts";
 export type { StepExplanation } from "./engine/explain.ts";
 export type { GcOptions, GcReport } from "./engine/gc.ts";

@@ -27,6 +27,7 @@ const advice: Readonly<Record<string, Advice>> = {
   PLAN_PROBLEMS: [ExitCode.refused, "correct them and try again; `showrunner plan` checks without spending"],
   OVER_BUDGET: [ExitCode.refused, "give a larger --budget, or ask for less; `showrunner plan` shows the prices"],
   RUN_EXISTS: [ExitCode.refused, "showrunner resume {run}   (or choose another --id)"],
+  RUN_DIFFERS: [ExitCode.refused, "choose another --id"],
   RUN_UNKNOWN: [ExitCode.refused, "showrunner runs   (--journal FILE names another journal)"],
   RUN_BUSY: [ExitCode.failed, "showrunner events {run} --follow   (another process is running it)"],
   ACCOUNT_MISMATCH: [

@@ -4,6 +4,7 @@ import { type Builder, wordsOf } from "./builder.ts";
 import type { DraftJson, Recorded } from "./draft.ts";
 import { PipelineDefinitionError } from "./errors.ts";
 import { pointerOf } from "./handle-value.ts";
+import { ownPlace, saidAt } from "./own-place.ts";
 import type { Profiles } from "./profile.ts";
 import { type Recorder, startRecording } from "./recorder.ts";
 import type { Returns } from "./result.ts";
@@ -54,7 +55,10 @@ export function pipeline<S extends z.ZodType, R extends Returns>(
   definition: PipelineDefinition<S, R>,
 ): Pipeline<S, R> {
   const refuse = (said: string): never => {
-    throw new PipelineDefinitionError(`pipeline ${JSON.stringify(name)}: ${said}`);
+    const place = ownPlace(new Error().stack);
+    throw new PipelineDefinitionError(
+      `pipeline ${JSON.stringify(name)}: ${said}${place === null ? "" : ` (at ${place})`}`,
+    );
   };
   if (!isStepName(name))
     refuse('its name may hold letters, digits, ".", "_" and "-", and begins with a letter or digit');
@@ -92,8 +96,7 @@ export function record(pipeline: Pipeline, input: unknown): Recorded {
 }
 
 function buildFailed(error: unknown): Problem {
-  const said = error instanceof Error ? error.message : String(error);
-  return { code: "build", step: null, field: null, message: `build threw: ${said}` };
+  return { code: "build", step: null, field: null, message: `build threw: ${saidAt(error)}` };
 }
 
 function readReturns(returned: unknown, recorder: Recorder): DraftJson {

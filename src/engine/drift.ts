@@ -8,6 +8,7 @@ import { isQuiet, type Roots, staleSteps } from "../run/remake.ts";
 import type { Planner } from "./planner.ts";
 import type { StepPrice } from "./quote.ts";
 import { planAgain, type Replanning } from "./replanning.ts";
+import type { ResumeOptions } from "./showrunner.ts";
 
 /** Steps of a run that are to be made again, and what that costs. Finding out spends nothing. */
 export interface Remake {
@@ -95,8 +96,13 @@ function committedWithin({ steps }: RunState, prefix: string): number {
 }
 
 /** Compares a run with its code. */
-export async function driftOf(state: RunState, pipeline: Pipeline, planner: Planner): Promise<Drift> {
-  return driftFrom(state, await planAgain(state, pipeline, planner), planner);
+export async function driftOf(
+  state: RunState,
+  pipeline: Pipeline,
+  planner: Planner,
+  { input }: Pick<ResumeOptions, "input"> = {},
+): Promise<Drift> {
+  return driftFrom(state, await planAgain(state, pipeline, planner, { changes: input }), planner);
 }
 
 export async function driftFrom(state: RunState, again: Replanning, planner: Planner): Promise<Drift> {

@@ -290,7 +290,8 @@ function budgetEvents(state: RunState, { budget, maxUnquoted }: ResumeOptions): 
   return [{ type: "run.budget.set", budgetMicros, maxUnquotedMicros }];
 }
 
-function result(state: RunState, media: MediaStore, drift: Drift | null = null): RunResult {
+/** What became of a run so far. */
+export function result(state: RunState, media: MediaStore, drift: Drift | null = null): RunResult {
   const rest = {
     id: state.runId,
     outputs: runOutputs(state, media),

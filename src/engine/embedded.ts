@@ -4,7 +4,7 @@ import type { z } from "zod";
 import { type Client, type Clock, type JobSummary, systemClock } from "../api/index.ts";
 import type { Pipeline, Returns } from "../define/index.ts";
 import { accountOf } from "../journal/account.ts";
-import { RunUnknownError } from "../journal/errors.ts";
+import { RunExistsError, RunUnknownError } from "../journal/errors.ts";
 import type { StoredEvent } from "../journal/events.ts";
 import { ownVersion } from "../journal/own-version.ts";
 import { isRunFinal, planStep, type RunPlanned, type RunState } from "../journal/state.ts";
@@ -13,12 +13,14 @@ import type { ApproveStep, Plan } from "../plan/plan.ts";
 import { offered, positionOf } from "../run/kinds/approve.ts";
 import { type RunReport, runReport } from "../run/report.ts";
 import { candidatesFor, checkAdoption } from "./adoption.ts";
+import { attach } from "./attached.ts";
 import { type Comparison, holdAgainst, notCompared, summaryOf } from "./compare.ts";
 import { type Drift, driftOf, type RerunQuote } from "./drift.ts";
 import type { DriveDependencies } from "./drive.ts";
-import { Driving, REMEMBERED_RUNS, type Start } from "./driving.ts";
+import { Driving, REMEMBERED_RUNS, result, type Start } from "./driving.ts";
 import type { Service } from "./embedded-service.ts";
 import { InvalidOptionError, OverBudgetError, PlanProblemsError } from "./errors.ts";
+import { checkSameRun } from "./existing.ts";
 import { explainPlanned, explainRun, type StepExplanation } from "./explain.ts";
 import { functionsFor } from "./functions.ts";
 import { collectGarbage, type GcOptions, type GcReport } from "./gc.ts";
@@ -123,7 +125,10 @@ export class EmbeddedShowrunner implements Showrunner {
     const budgetMicros = usdOption("budget", options.budget);
     const maxUnquotedMicros = usdOption("maxUnquoted", options.maxUnquoted);
     const limits = limitsOf(options.concurrency);
-    const { reuse = false } = options;
+    const { reuse = false, onExisting = "resume" } = options;
+    const isThere = options.id !== undefined && (await this.#store.run(id)) !== null;
+    if (isThere && onExisting === "fail") throw new RunExistsError(id);
+    if (isThere) return this.#goOnWith(id, pipeline, input, options) as Promise<RunHandleOf<R>>;
     const made = await this.#planner.plan(pipeline, input, options);
     if (!made.ok) throw new PlanProblemsError(made.problems);
     const quote = await this.#planner.price(made.plan, { maxUnquotedMicros, reuse, limits });
@@ -150,9 +155,33 @@ export class EmbeddedShowrunner implements Showrunner {
       ...(pipeline.consent != null && { consent: pipeline.consent }),
       program: ownVersion(),
     };
-    await this.#store.createRun(id, planned, this.#now());
+    try {
+      await this.#store.createRun(id, planned, this.#now());
+    } catch (error) {
+      const isMeanwhile = error instanceof RunExistsError && options.id !== undefined && onExisting === "resume";
+      if (!isMeanwhile) throw error;
+      return this.#goOnWith(id, pipeline, input, options) as Promise<RunHandleOf<R>>;
+    }
     const { signal } = options;
     return this.#driving.open(id, { quote, draft: made.draft, signal, pipeline }) as Promise<RunHandleOf<R>>;
+  }
+
+  /** Goes on with a run that was planned from the very same, or follows whoever drives it. */
+  async #goOnWith(id: string, pipeline: Pipeline, input: unknown, options: RunOptions): Promise<RunHandle> {
+    const state = await this.#loadOurs(id);
+    refuseWhileLoading(pipeline.name);
+    await checkSameRun(state, { pipeline, input, options }, this.#planner);
+    const { signal, budget, maxUnquoted } = options;
+    const isRaised = usdOption("budget", budget) !== null && usdOption("budget", budget) !== state.budgetMicros;
+    const limits = { ...(isRaised && { budget }), maxUnquoted };
+    const takeOver = () => this.resume(id, { signal, pipeline, compare: false, ...limits });
+    const row = await this.#store.run(id);
+    const isDriven =
+      row !== null && row.lease !== null && !isInterrupted(row, this.#now()) && !isRunFinal(state.status);
+    if (!isDriven) return takeOver();
+    const { media } = this.#parts;
+    const parts = { store: this.#store, clock: this.#clock, load: () => this.#shelf.load(id), takeOver };
+    return attach(id, { ...parts, resultOf: (now) => result(now, media) }, signal);
   }
 
   async compare(pipeline: Pipeline, input: unknown, options: CompareOptions): Promise<Comparison> {
@@ -188,16 +217,16 @@ export class EmbeddedShowrunner implements Showrunner {
     return this.#driving.open(runId, { ...options, revision, outdatedStops: outdated });
   }
 
-  async drift(runId: string, pipeline: Pipeline): Promise<Drift> {
-    return driftOf(await this.#loadOurs(runId), pipeline, this.#planner);
+  async drift(runId: string, pipeline: Pipeline, options: Pick<ResumeOptions, "input"> = {}): Promise<Drift> {
+    return driftOf(await this.#loadOurs(runId), pipeline, this.#planner, options);
   }
 
   async rerunQuote(
     runId: string,
     steps: readonly string[],
-    { requestId }: Pick<ResumeOptions, "requestId"> = {},
+    options: Pick<ResumeOptions, "requestId" | "rerunFailed"> = {},
   ): Promise<RerunQuote> {
-    return rerunQuote(await this.#loadOurs(runId), { rerun: steps, requestId }, this.#planner);
+    return rerunQuote(await this.#loadOurs(runId), { ...options, rerun: steps }, this.#planner);
   }
 
   async runs(): Promise<readonly RunRow[]> {

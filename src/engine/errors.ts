@@ -8,9 +8,15 @@ export class PlanProblemsError extends ShowrunnerError {
   readonly code = "PLAN_PROBLEMS";
   readonly problems: readonly Problem[];
   constructor(problems: readonly Problem[]) {
-    super(`The plan has ${problems.length} ${problems.length === 1 ? "problem" : "problems"}; nothing was submitted.`);
+    const count = problems.length === 1 ? "1 problem" : `${problems.length} problems`;
+    super(`The plan has ${count}; nothing was submitted.${problems.map(line).join("")}`);
     this.problems = problems;
   }
+}
+
+function line({ step, field, message }: Problem): string {
+  const where = [step ?? (field === null ? "plan" : null), field].filter((part) => part !== null).join("  ");
+  return `\n  ${where}: ${message}`;
 }
 
 /** The quote is above the budget; nothing was submitted. */
@@ -24,6 +30,24 @@ export class OverBudgetError extends ShowrunnerError {
     );
     this.quoteMicros = quoteMicros;
     this.budgetMicros = budgetMicros;
+  }
+}
+
+/** A run of that id exists, and it was planned from something else; nothing was submitted. */
+export class RunDiffersError extends ShowrunnerError {
+  readonly code = "RUN_DIFFERS";
+  readonly runId: string;
+  /** What is not the same, a line each. */
+  readonly differences: readonly string[];
+  /** What to type next. */
+  readonly next: string;
+  constructor(runId: string, differences: readonly string[], next: string) {
+    const shown = differences.slice(0, 8).map((line) => `\n  ${line}`);
+    const more = differences.length > 8 ? `\n  … and ${differences.length - 8} more` : "";
+    super(`Run "${runId}" exists and was planned from something else; nothing was submitted:${shown.join("")}${more}`);
+    this.runId = runId;
+    this.differences = differences;
+    this.next = next;
   }
 }
 

@@ -1,8 +1,17 @@
 import type { Pipeline } from "../define/index.ts";
 import type { LocalFunction } from "../define/local-function.ts";
 import type { RunState } from "../journal/state.ts";
-import { diffPlans, draft, outerPaths, type PlanDiff, redraft } from "../plan/index.ts";
-import type { ExpandStep, Plan, PlanStep, Problem, Reference } from "../plan/plan.ts";
+import {
+  corrected,
+  type Drafted,
+  diffPlans,
+  draft,
+  outerPaths,
+  type PlanDiff,
+  plainJson,
+  redraft,
+} from "../plan/index.ts";
+import type { ExpandStep, Json, Plan, PlanStep, Problem, Reference } from "../plan/plan.ts";
 import { readiness } from "../run/resolve.ts";
 import type { Planner } from "./planner.ts";
 
@@ -12,11 +21,16 @@ export type Replanning =
       readonly ok: true;
       /** With the steps of the expansions whose value is still the same. */
       readonly plan: Plan;
+      /** The input that it was planned from. */
+      readonly input: Json;
       /** What these expansions stand for, by path. */
       readonly expanded: { readonly [step: string]: readonly Reference[] };
       readonly diff: PlanDiff;
     }
   | { readonly ok: false; readonly problems: readonly Problem[] };
+
+/** Nothing: the run's own input. `changes` are fields in place of its own; `whole` is an input as `run` takes it. */
+export type InputNow = { readonly changes?: unknown } | { readonly whole: unknown };
 
 type Functions = Map<string, LocalFunction>;
 
@@ -24,15 +38,27 @@ type Functions = Map<string, LocalFunction>;
  * Plans a run's input again with the code as it is now. An expansion whose value is still what it was is planned again
  * with that value, so that its steps are compared like all others; one whose value will be another is not.
  */
-export async function planAgain(state: RunState, pipeline: Pipeline, planner: Planner): Promise<Replanning> {
+export async function planAgain(
+  state: RunState,
+  pipeline: Pipeline,
+  planner: Planner,
+  input: InputNow = {},
+): Promise<Replanning> {
   const { planned } = state;
-  const drafted = redraft(pipeline, planned.input);
+  const { draft: drafted, problems } = draftedAgain(planned.input, pipeline, input);
+  if (drafted === null) return { ok: false, problems };
   const files = planned.plan.steps.flatMap((step) => (step.kind === "upload" ? [step.file] : []));
   const made = await planner.planDraft(drafted, planned.profile ?? null, files);
   // What the input's schema asks for newly may be why.
   if (!made.ok) return { ok: false, problems: [...draft(pipeline, planned.input).problems, ...made.problems] };
   const functions: Functions = new Map(drafted.functions);
-  return grow(new Growing(state, made.plan, functions), planner);
+  return grow(new Growing(state, { plan: made.plan, input: drafted.parsedInput }, functions), planner);
+}
+
+function draftedAgain(before: Json, pipeline: Pipeline, input: InputNow): Drafted {
+  if ("whole" in input) return draft(pipeline, input.whole);
+  if (input.changes !== undefined) return corrected(pipeline, before, plainJson(input.changes));
+  return { draft: redraft(pipeline, before), problems: [] };
 }
 
 /** Two plans that are compared, without what grows only once a value is known. */
@@ -43,10 +69,13 @@ class Growing {
   before: Plan;
   after: Plan;
 
-  constructor(state: RunState, after: Plan, functions: Functions) {
+  readonly input: Json;
+
+  constructor(state: RunState, { plan, input }: { readonly plan: Plan; readonly input: Json }, functions: Functions) {
     this.state = state;
     this.functions = functions;
-    this.after = after;
+    this.input = input;
+    this.after = plan;
     this.before = { ...state.planned.plan, steps: this.ownedBy(null) };
   }
 
@@ -63,7 +92,7 @@ async function grow(growing: Growing, planner: Planner): Promise<Replanning> {
   for (;;) {
     const diff = diffPlans(growing.before, growing.after);
     const next = nextExpansion(growing, diff);
-    if (next === null) return { ok: true, plan: growing.after, expanded: growing.expanded, diff };
+    if (next === null) return { ok: true, plan: growing.after, input: growing.input, expanded: growing.expanded, diff };
     const { step, former } = next;
     const builder = functions.get(step.path);
     const ready = readiness(state, former, former.on);

@@ -1,10 +1,11 @@
 import { randomUUID } from "node:crypto";
-import type { RerunRequest, RunState } from "../journal/state.ts";
+import { isStepFinal, type RerunRequest, type RunState } from "../journal/state.ts";
+import { matchesPattern } from "../plan/pattern.ts";
 import type { RerunWish } from "../run/revise.ts";
 import { InvalidOptionError } from "./errors.ts";
 import type { ResumeOptions } from "./showrunner.ts";
 
-export type RerunOptions = Pick<ResumeOptions, "rerun" | "requestId">;
+export type RerunOptions = Pick<ResumeOptions, "rerun" | "rerunFailed" | "requestId">;
 
 /** What is asked for beyond what was asked for already; and the requests that the rest goes on with. */
 export interface KnownWish {
@@ -16,12 +17,22 @@ export interface KnownWish {
  * A command that is repeated, because the one before was killed or its answer got lost, goes on with the request that is
  * under way. Under an id of the caller's own it does so however long ago that request was finished.
  */
-export function rerunWish(state: RunState, { rerun = [], requestId }: RerunOptions): KnownWish {
-  checkRequestId(requestId, rerun);
-  const steps = [...new Set(rerun.map((path) => state.formerNames[path] ?? path))];
-  if (steps.length === 0) return { request: null, inProgress: [] };
+export function rerunWish(state: RunState, how: RerunOptions): KnownWish {
+  const { requestId } = how;
+  const wanted = how.rerun ?? [];
+  const isOpenEnded = how.rerunFailed === true || wanted.some(isPattern);
+  if (requestId !== undefined) checkRequestId(requestId, isOpenEnded || wanted.length > 0);
+  const known = state.reruns.find((request) => request.requestId === requestId);
+  // What a pattern meant is what it meant when it was asked for.
+  if (known !== undefined && isOpenEnded) return { request: null, inProgress: [known] };
+  const open = state.reruns.filter(({ isOpen }) => isOpen);
+  const failed = how.rerunFailed === true ? failedSteps(state) : [];
+  if (how.rerunFailed === true && failed.length + open.length === 0) throw nothingFailed(state);
+  const goesOn = how.rerunFailed === true && failed.length === 0 ? open : [];
+  const named = [...wanted.flatMap((one) => namedBy(state, one)), ...failed];
+  const steps = [...new Set(named.map((path) => state.formerNames[path] ?? path))];
+  if (steps.length === 0) return { request: null, inProgress: goesOn };
   if (requestId !== undefined) {
-    const known = state.reruns.find((request) => request.requestId === requestId);
     if (known === undefined) return { request: { requestId, steps }, inProgress: [] };
     checkSameSteps(known, steps);
     return { request: null, inProgress: [known] };
@@ -35,13 +46,39 @@ function isFor({ steps }: RerunRequest, path: string): boolean {
   return steps.includes(path);
 }
 
-function checkRequestId(requestId: string | undefined, rerun: readonly string[]): void {
-  if (requestId === undefined) return;
+function isPattern(name: string): boolean {
+  return name.includes("*");
+}
+
+/** The step of this name, or those that are through and fit the pattern. */
+function namedBy(state: RunState, name: string): readonly string[] {
+  if (!isPattern(name)) return [name];
+  const fitting = state.planned.plan.steps.filter(({ path }) => matchesPattern(name, path));
+  const through = fitting.filter(({ path }) => isStepFinal(state.steps[path]!.status));
+  if (through.length > 0) return through.map(({ path }) => path);
+  const why = fitting.length === 0 ? "no step is named so" : "none of its steps is through";
+  throw new InvalidOptionError("rerun", `${name}: ${why}.`, `showrunner show ${state.runId}`);
+}
+
+/** Steps that failed by themselves, in part too; an expansion fails by its steps, once it has some. */
+function failedSteps({ planned, steps }: RunState): readonly string[] {
+  return planned.plan.steps.flatMap(({ path }) => {
+    const { status, expanded } = steps[path]!;
+    return (status === "failed" || status === "partial") && expanded === null ? [path] : [];
+  });
+}
+
+function nothingFailed({ runId, status }: RunState): InvalidOptionError {
+  const why = `no step of run "${runId}", which is ${status}, has failed.`;
+  return new InvalidOptionError("rerunFailed", why, `showrunner show ${runId}`);
+}
+
+function checkRequestId(requestId: string, isRerun: boolean): void {
   if (!/^[\w.:-]{1,100}$/.test(requestId)) {
     const message = "is 1 to 100 letters, digits, `.`, `_`, `:` or `-`; give a name of your own for this one wish.";
     throw new InvalidOptionError("requestId", message);
   }
-  if (rerun.length === 0) throw new InvalidOptionError("requestId", "names a rerun; say which steps too.");
+  if (!isRerun) throw new InvalidOptionError("requestId", "names a rerun; say which steps too.");
 }
 
 function checkSameSteps({ requestId, steps }: RerunRequest, wanted: readonly string[]): void {

@@ -16,6 +16,7 @@ import {
   remakeOf,
 } from "./drift.ts";
 import { InvalidOptionError, OverBudgetError, PlanProblemsError } from "./errors.ts";
+import { mendedExpansions } from "./mended.ts";
 import { usdOption } from "./options.ts";
 import type { Planner } from "./planner.ts";
 import { planAgain, type Replanning } from "./replanning.ts";
@@ -49,21 +50,26 @@ export function planId({ planned, reruns }: RunState): string {
  * written down. Null: nothing. Throws when it is not possible or above the budget.
  */
 export async function revise(state: RunState, how: ResumeOptions, planner: Planner): Promise<Revision | null> {
-  const { pipeline, compare = true, acceptChanges = false } = how;
-  if (acceptChanges && pipeline === undefined) {
-    throw new InvalidOptionError("acceptChanges", "needs the changed code: give the pipeline too.");
+  const { pipeline, compare = true, acceptChanges = false, input } = how;
+  for (const option of ["acceptChanges", "input"] as const) {
+    if (!how[option] || pipeline !== undefined) continue;
+    throw new InvalidOptionError(option, "needs the code of the run: give the pipeline too.");
   }
-  const isCompared = pipeline !== undefined && (compare || acceptChanges);
-  const again = isCompared ? await planAgain(state, pipeline, planner) : null;
+  const isCompared = pipeline !== undefined && (compare || acceptChanges || input !== undefined);
+  const again = isCompared ? await planAgain(state, pipeline, planner, { changes: input }) : null;
   const drift = again === null ? null : await driftFrom(state, again, planner);
   if (drift !== null && !drift.isSame && !acceptChanges) return { kind: "drifted", drift };
   if (drift !== null && drift.problems.length > 0) throw new PlanProblemsError(drift.problems);
   const before = state.planned.plan;
-  const replanned = acceptChanges && again?.ok && canonicalize(again.plan) !== canonicalize(before) ? again : null;
+  // Here the same is asked for, or what changed was accepted.
+  const isTakenUp = (acceptChanges || input !== undefined) && again?.ok && isAnother(again, state);
+  const replanned = isTakenUp ? again : null;
   const { request } = rerunWish(state, how);
-  const named = checkedRoots(state, replanned?.plan ?? before, request?.steps ?? []);
-  if (replanned === null && named.size === 0) return null;
   const plan = replanned?.plan ?? before;
+  const asked = checkedRoots(state, plan, request?.steps ?? []);
+  const mended = pipeline === undefined ? [] : await mendedExpansions(state, pipeline, planner);
+  const named = new Map([...mended.map((path) => [path, "its function was mended"] as const), ...asked]);
+  if (replanned === null && named.size === 0) return null;
   const changed = replanned === null ? new Map() : changedRoots(replanned.diff);
   const roots = withLeftOut(state, plan, new Map([...changed, ...named]));
   if (named.size > 0) checkGoesOn(state, plan, roots);
@@ -90,15 +96,20 @@ export async function revise(state: RunState, how: ResumeOptions, planner: Plann
   };
 }
 
+/** Whether it is another plan, or of another input, than the run has. */
+function isAnother({ plan, input }: Replanned, { planned }: RunState): boolean {
+  return canonicalize({ plan, input }) !== canonicalize({ plan: planned.plan, input: planned.input });
+}
+
 function replannedOf(
   replanned: Replanned | null,
   { totalMicros }: Remake,
   { source }: ResumeOptions,
 ): Revised["replanned"] {
   if (replanned === null) return null;
-  const { plan, expanded, diff } = replanned;
+  const { plan, input, expanded, diff } = replanned;
   const quoteMicros = totalMicros.max;
-  return { plan, expanded, renamed: diff.renamed, quoteMicros, ...(source !== undefined && { source }) };
+  return { plan, input, expanded, renamed: diff.renamed, quoteMicros, ...(source !== undefined && { source }) };
 }
 
 /** What `resume` with `rerun` would make again. */

@@ -47,6 +47,12 @@ export interface OpenOptions extends ServiceOptions {
 }
 
 export interface RunOptions {
+  /**
+   * What to do when a run of this `id` exists. `resume`: go on with it where it was planned from the very same (one that
+   * another process drives is followed, one that is over is only told), else throw {@link RunDiffersError}. `fail`: throw
+   * {@link RunExistsError}. Default `resume`, so that a script that is run twice goes on instead of paying twice.
+   */
+  readonly onExisting?: "resume" | "fail" | undefined;
   /** Names the run; letters, digits, `.`, `_` and `-`. Default: made up. */
   readonly id?: string | undefined;
   /** The most that the run may cost, a decimal of US dollars. Default: no cap. */
@@ -108,7 +114,17 @@ export interface ResumeOptions {
   /** Takes up what changed in `pipeline`: changed and new steps, and what uses them, are made again. Default false. */
   readonly acceptChanges?: boolean | undefined;
   /**
-   * Paths of steps to make again, with all that use them; of finished runs too. See {@link Showrunner.rerunQuote}. A step
+   * Fields of the run's input in place of its own, such as `{ voice: "iris" }`; objects are merged field by field. Needs
+   * `pipeline`, and is compared, priced and accepted as changed code is.
+   */
+  readonly input?: { readonly [field: string]: unknown } | undefined;
+  /**
+   * Makes the steps again that failed, wholly or in part, with all that waited for them. Default false. See `rerun`.
+   */
+  readonly rerunFailed?: boolean | undefined;
+  /**
+   * Paths of steps to make again, with all that use them; of finished runs too. `*` in one stands for any characters:
+   * `SKU-*.still` means those of them that are through. See {@link Showrunner.rerunQuote}. A step
    * whose rerun is in progress (asked for, and the run neither over nor waiting for a decision since) is not made once more.
    */
   readonly rerun?: readonly string[] | undefined;
@@ -186,12 +202,19 @@ export interface Showrunner {
   ): Promise<RunHandleOf<R>>;
   resume(runId: string, options?: ResumeOptions): Promise<RunHandle>;
   /**
-   * Compares the run's plan with what the code makes of the same input now: which steps are unchanged, changed, new,
+   * Compares the run's plan with what the code makes of the same input now, or of that input with some fields corrected: which steps are unchanged, changed, new,
    * gone or renamed, which are to be made again, and for how much. Spends nothing and changes nothing.
    */
-  drift(runId: string, pipeline: Pipeline): Promise<Drift>;
-  /** What `resume` with `rerun: steps` would make again, and for how much. Spends nothing and changes nothing. */
-  rerunQuote(runId: string, steps: readonly string[], options?: Pick<ResumeOptions, "requestId">): Promise<RerunQuote>;
+  drift(runId: string, pipeline: Pipeline, options?: Pick<ResumeOptions, "input">): Promise<Drift>;
+  /**
+   * What `resume` with `rerun: steps` (and `rerunFailed`) would make again, and for how much. Spends nothing and changes
+   * nothing.
+   */
+  rerunQuote(
+    runId: string,
+    steps: readonly string[],
+    options?: Pick<ResumeOptions, "requestId" | "rerunFailed">,
+  ): Promise<RerunQuote>;
   /** Newest first. A run that seems to run although no process drives it has the status `interrupted`. */
   runs(): Promise<readonly RunRow[]>;
   /**

@@ -143,6 +143,8 @@ export type RunEvent =
       readonly renamed: readonly { readonly from: string; readonly to: string }[];
       /** What expansions that stay planned stand for, by path. */
       readonly expanded: { readonly [step: string]: readonly Reference[] };
+      /** The input as somebody corrected it; absent where it is what it was. */
+      readonly input?: Json;
       /** Where the code is now; absent where it is where it was. */
       readonly source?: { readonly file: string; readonly exportName: string };
     }

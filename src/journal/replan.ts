@@ -13,11 +13,12 @@ export type Move = (step: StepState, type: string) => void;
  * under a new name keeps what it made.
  */
 export function replan(state: RunState, event: Replanned, move: Move): void {
-  const { plan, quoteMicros, renamed, expanded, source = state.planned.source } = event;
+  const { plan, quoteMicros, renamed, expanded } = event;
+  const { source = state.planned.source, input = state.planned.input } = event;
   const before = state.planned.plan;
   const names = new Map(renamed.map(({ from, to }) => [from, to]));
   if (names.size > 0) rename(state, names);
-  state.planned = { ...state.planned, plan, quoteMicros, source };
+  state.planned = { ...state.planned, plan, quoteMicros, source, input };
   for (const { path } of plan.steps) state.steps[path] ??= newStep(path);
   for (const [path, returns] of Object.entries(expanded)) stepIn(state, path).expanded = returns;
   const wanted = new Set(plan.steps.map(({ path }) => path));

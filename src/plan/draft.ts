@@ -33,13 +33,51 @@ export function redraft(pipeline: Pipeline, parsedInput: Json): Draft {
   return { pipeline: pipeline.name, parsedInput, ...record(pipeline, input) };
 }
 
-/** What parsing makes of a value, except where that is not what it was: a transform is not done twice. */
-function asBefore(now: unknown, before: Json): unknown {
+/**
+ * As {@link redraft}, with some fields of the input corrected: those are parsed as a new input is. Objects are merged
+ * field by field, everything else is replaced.
+ */
+export function corrected(pipeline: Pipeline, parsedInput: Json, changes: Json): Drafted {
+  const wanted = merged(parsedInput, changes);
+  const parsed = parse(pipeline, wanted);
+  // What was parsed already need not pass once more: a transform may have made something else of it.
+  const own = "problems" in parsed ? parsed.problems.filter(({ field }) => isOf(changes, field)) : [];
+  if (own.length > 0) return { draft: null, problems: own };
+  const input = "problems" in parsed ? wanted : asBefore(parsed.value, parsedInput, changes);
+  const recorded = record(pipeline, input);
+  return { draft: { pipeline: pipeline.name, parsedInput: plainJson(input), ...recorded }, problems: [] };
+}
+
+/** Whether a problem is one of these fields, or of the input as a whole. */
+function isOf(changes: Json, field: string | null): boolean {
+  const name = /^input\.([^.[]+)/.exec(field ?? "")?.[1];
+  return name === undefined || !isRecord(changes) || Object.hasOwn(changes, name);
+}
+
+function merged(before: Json, changes: Json): Json {
+  if (!isRecord(before) || !isRecord(changes)) return changes;
+  const entries = Object.entries(changes as { readonly [key: string]: Json });
+  const own = before as { readonly [key: string]: Json };
+  return {
+    ...own,
+    ...Object.fromEntries(
+      entries.map(([key, value]) => [key, Object.hasOwn(own, key) ? merged(own[key]!, value) : value]),
+    ),
+  };
+}
+
+/** What parsing makes of a value, except where that is not what it was and was not changed: a transform is not done twice. */
+function asBefore(now: unknown, before: Json, changes: Json = {}): unknown {
   if (fingerprint(plainJson(now)) === fingerprint(before)) return now;
-  if (!isRecord(now) || !isRecord(before)) return before;
+  if (!isRecord(changes)) return now;
+  if (!isRecord(now) || !isRecord(before)) return Object.keys(changes).length > 0 ? now : before;
   const entries = Object.entries(now);
   return Object.fromEntries(
-    entries.map(([key, value]) => [key, Object.hasOwn(before, key) ? asBefore(value, before[key] as Json) : value]),
+    entries.map(([key, value]) => {
+      if (!Object.hasOwn(before, key)) return [key, value];
+      const change = Object.hasOwn(changes, key) ? (changes[key] as Json) : {};
+      return [key, asBefore(value, before[key] as Json, change)];
+    }),
   );
 }
 

@@ -5,7 +5,7 @@ export { planMermaid } from "./diagram/mermaid.ts";
 export type { DiagramOptions } from "./diagram/options.ts";
 export { planSvg } from "./diagram/svg.ts";
 export { changesBetween, diffPlans, type FieldChange, type PlanDiff } from "./diff.ts";
-export { draft, filesOf, functionsOf, modelsOf, redraft } from "./draft.ts";
+export { corrected, type Drafted, draft, filesOf, functionsOf, modelsOf, redraft } from "./draft.ts";
 export { planExpansion } from "./expansion.ts";
 export { fingerprint } from "./fingerprint.ts";
 export {
@@ -18,6 +18,7 @@ export {
 export type { PlanContext } from "./kinds/kind.ts";
 export { makePlan, type PlanOutcome } from "./make-plan.ts";
 export type { JobLimits } from "./makespan.ts";
+export { plainJson } from "./plain-json.ts";
 export { type AppliedProfile, applyProfile, profileModels, profileNamed, profileProblems } from "./profile.ts";
 export { isReference, referencesOf, resolveInput } from "./references.ts";
 export { outerPaths, withDependents } from "./stale.ts";

@@ -2,6 +2,7 @@ import type { Draft, DraftJson, DraftStep } from "../define/draft.ts";
 import type { Profile, ProfileFields, Profiles } from "../define/profile.ts";
 import type { Catalog } from "./catalog-port.ts";
 import { didYouMean, nearest } from "./near.ts";
+import { matchesPattern } from "./pattern.ts";
 import { plainJson } from "./plain-json.ts";
 import type { Json, Problem } from "./plan.ts";
 
@@ -61,7 +62,7 @@ export function applyProfile(draft: Draft, profile: AppliedProfile): Draft {
 
 function changed(step: DraftStep, profile: AppliedProfile): DraftStep {
   if (step.kind !== "job" && step.kind !== "chat") return step;
-  const own = Object.entries(profile.steps).filter(([pattern]) => matches(pattern, step.path));
+  const own = Object.entries(profile.steps).filter(([pattern]) => matchesPattern(pattern, step.path));
   const swapped = Object.hasOwn(profile.models, step.model) ? profile.models[step.model]! : step.model;
   const model = own.findLast(([, { model }]) => model !== null)?.[1].model ?? swapped;
   const ofModel = Object.hasOwn(profile.fields, model) ? [profile.fields[model]!] : [];
@@ -117,20 +118,6 @@ function modelPlaces({ models, fields, steps }: AppliedProfile): readonly (reado
       model === null ? [] : [[`steps.${path}`, model] as const],
     ),
   ];
-}
-
-function matches(pattern: string, path: string): boolean {
-  const [first = "", ...rest] = pattern.split("*");
-  if (rest.length === 0) return pattern === path;
-  if (!path.startsWith(first)) return false;
-  let from = first.length;
-  for (const [index, piece] of rest.entries()) {
-    const isLast = index === rest.length - 1;
-    const found = isLast ? path.length - piece.length : path.indexOf(piece, from);
-    if (found < from || !path.startsWith(piece, found)) return false;
-    from = found + piece.length;
-  }
-  return true;
 }
 
 function mapValues<A, B>(record: { readonly [key: string]: A }, map: (value: A) => B): { readonly [key: string]: B } {

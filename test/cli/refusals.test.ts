@@ -119,7 +119,7 @@ describe("with a service of its own", () => {
     longMs,
   );
 
-  test("a run id that is taken is refused, and the way on is named", async () => {
+  test("a run id that is taken is refused with --on-existing fail, and the way on is named", async () => {
     const cwd = emptyFolder();
     writeFileSync(
       join(cwd, "p.ts"),
@@ -128,7 +128,7 @@ describe("with a service of its own", () => {
     await service.fund(10);
     const options = { cwd, env: service.env };
     expect((await cli(["run", "p.ts", "--id", "once", "--budget", "1"], options)).code).toBe(0);
-    const again = await cli(["run", "p.ts", "--id", "once", "--budget", "1"], options);
+    const again = await cli(["run", "p.ts", "--id", "once", "--on-existing", "fail"], options);
     expect(again.code).toBe(2);
     expect(again.stderr).toContain("Next: showrunner resume once");
   });

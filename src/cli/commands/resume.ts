@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import type { Drift, Pipeline, Remake, RerunRequest, ResumeOptions, Showrunner } from "../../index.ts";
 import { CliError } from "../cli-error.ts";
 import { type Context, type ServiceFlags, sameAgain, sayWhere, withShowrunner } from "../context.ts";
@@ -5,9 +6,10 @@ import { ExitCode } from "../exit-code.ts";
 import { agreeTo } from "../input/agree.ts";
 import { checkAmount } from "../input/amount.ts";
 import { readDuration } from "../input/duration.ts";
-import { codeOf } from "../input/journaled.ts";
+import { codeOf, sourceOf } from "../input/journaled.ts";
 import { pastMedians } from "../input/past-durations.ts";
-import { loadPipeline } from "../load/pipeline-file.ts";
+import { readInput } from "../input/read-input.ts";
+import { type LoadedPipeline, loadPipeline } from "../load/pipeline-file.ts";
 import { diffLines } from "../report/diff-lines.ts";
 import { remakeTable } from "../report/remake-table.ts";
 import { visible } from "../text/escape.ts";
@@ -22,6 +24,10 @@ export interface ResumeFlags extends ServiceFlags {
   readonly file?: string;
   readonly acceptChanges?: boolean;
   readonly rerun?: readonly string[];
+  readonly rerunFailed?: boolean;
+  /** Fields of the run's input that are to be corrected. */
+  readonly input?: string;
+  readonly i?: readonly string[];
   readonly requestId?: string;
   readonly yes?: boolean;
   readonly json?: boolean;
@@ -34,28 +40,51 @@ export async function resume(context: Context, runId: string, flags: ResumeFlags
   const { waitForFunds } = flags;
   const waitForFundsMs =
     waitForFunds === undefined ? null : readDuration("--wait-for-funds", waitForFunds, "30m, 2h or 90s");
-  if (flags.acceptChanges && flags.file === undefined) {
-    const next = sameAgain(context, "--file", "pipeline.ts");
-    throw new CliError("USAGE", "--accept-changes takes up what changed in a file; which?", { next });
-  }
-  const loaded = flags.file === undefined ? null : await loadPipeline(flags.file, context.io.cwd);
-  const given = loaded?.pipeline ?? null;
+  const input = await correction(flags, context);
+  const named = flags.file === undefined ? null : await loadPipeline(flags.file, context.io.cwd);
   return withShowrunner(flags, async (show) => {
     sayWhere(show, context);
-    const refused = await agreeToChanges(show, context, { runId, given, flags });
-    if (refused !== null) return refused;
+    const isCompared = flags.acceptChanges === true || input !== undefined;
+    const loaded = named ?? (isCompared ? await ownCode(show, runId, context) : null);
+    const given = loaded?.pipeline ?? null;
+    const agreed = await agreeToChanges(show, context, { runId, given, input, flags });
+    if ("refused" in agreed) return agreed.refused;
     const pipeline = given ?? (await codeOf(show, runId, context.io.cwd));
     return continueRun(show, context, runId, flags, {
       // Without a file the run goes on as it was planned; its own code is asked for functions only.
       ...(pipeline !== null && { pipeline, compare: given !== null }),
       ...(loaded !== null && { source: { file: loaded.file, exportName: loaded.exportName } }),
-      ...(flags.acceptChanges && { acceptChanges: true }),
+      ...(agreed.accepted && { acceptChanges: true }),
+      ...(input !== undefined && { input }),
       ...(flags.rerun !== undefined && { rerun: flags.rerun }),
+      ...(flags.rerunFailed && { rerunFailed: true }),
       ...(flags.requestId !== undefined && { requestId: flags.requestId }),
       ...(flags.budget !== undefined && { budget: flags.budget }),
       ...(flags.maxUnquoted !== undefined && { maxUnquoted: flags.maxUnquoted }),
       ...(waitForFundsMs !== null && { waitForFundsMs }),
     });
+  });
+}
+
+/** Fields of the input that are to be corrected; undefined: none. */
+async function correction({ input, i }: ResumeFlags, { io }: Context): Promise<ResumeOptions["input"]> {
+  if (input === undefined && !i?.length) return undefined;
+  const changes = await readInput({ input, assignments: i }, io.cwd);
+  if (typeof changes === "object" && changes !== null && !Array.isArray(changes)) return { ...changes };
+  throw new CliError("INPUT_INVALID", "--input corrects fields of the run's input, and is no object", {
+    next: "write the fields that are to change: -i name=value",
+  });
+}
+
+/** The code of the run, from the file that it was planned from. */
+async function ownCode(show: Showrunner, runId: string, context: Context): Promise<LoadedPipeline> {
+  const source = await sourceOf(show, runId);
+  if (source !== null && existsSync(source.file)) {
+    return loadPipeline(`${source.file}#${source.exportName}`, context.io.cwd);
+  }
+  const why = source === null ? "no file is known of it" : `${visible(source.file)} is not there any more`;
+  throw new CliError("USAGE", `This needs the code of run ${visible(runId)}, and ${why}`, {
+    next: sameAgain(context, "--file", "pipeline.ts"),
   });
 }
 
@@ -83,26 +112,32 @@ export async function continueRun(
 interface Asked {
   readonly runId: string;
   readonly given: Pipeline | null;
+  readonly input: ResumeOptions["input"];
   readonly flags: ResumeFlags;
 }
 
-/** Shows what would be made again, with its price, and asks. The exit code of a refusal, or null to go on. */
-async function agreeToChanges(show: Showrunner, context: Context, asked: Asked): Promise<ExitCode | null> {
-  const { runId, given, flags } = asked;
-  const drift = given === null ? null : await show.drift(runId, given);
-  if (drift !== null && !drift.isSame) {
-    const refused = sayDrift(drift, context, asked);
-    if (refused !== null) return refused;
+type Agreed = { readonly refused: ExitCode } | { readonly accepted: boolean };
+
+/** Shows what would be made again, with its price, and asks. */
+async function agreeToChanges(show: Showrunner, context: Context, asked: Asked): Promise<Agreed> {
+  const { runId, given, input, flags } = asked;
+  const drift = given === null ? null : await show.drift(runId, given, { input });
+  const isChanged = drift !== null && !drift.isSame;
+  if (isChanged) {
+    const refused = await sayDrift(drift, context, asked);
+    if (refused !== null) return { refused };
   }
-  const { requestId } = flags;
-  const rerun = flags.rerun === undefined ? null : await show.rerunQuote(runId, flags.rerun, { requestId });
+  const goOn = { accepted: isChanged || flags.acceptChanges === true };
+  const { requestId, rerunFailed } = flags;
+  const isRerun = flags.rerun !== undefined || rerunFailed === true;
+  const rerun = isRerun ? await show.rerunQuote(runId, flags.rerun ?? [], { requestId, rerunFailed }) : null;
   for (const known of rerun?.inProgress ?? []) sayGoesOn(known, context);
   const remake = largest(drift, rerun);
-  if (remake === null || remake.stale.length === 0) return null;
-  if (remake.problems.length > 0) return reportProblems(remake.problems, context, flags);
+  if (remake === null || remake.stale.length === 0) return goOn;
+  if (remake.problems.length > 0) return { refused: reportProblems(remake.problems, context, flags) };
   context.talk.say(`\n${remakeTable(remake, context.io.stderr.columns)}\n`);
   if (show.service.kind === "hosted") await agree(remake, context, asked);
-  return null;
+  return goOn;
 }
 
 function sayGoesOn({ requestId, steps, requestedAt, isOpen }: RerunRequest, { talk }: Context): void {
@@ -115,15 +150,23 @@ function sayGoesOn({ requestId, steps, requestedAt, isOpen }: RerunRequest, { ta
 }
 
 /** Changes that nobody accepted stop here, before anything is asked of the service. */
-function sayDrift(drift: Drift, context: Context, { runId, flags }: Asked): ExitCode | null {
-  const { talk } = context;
-  talk.say(`${talk.paint(["bold", "yellow"], "The code changed")} since the run was planned:`);
+async function sayDrift(drift: Drift, context: Context, asked: Asked): Promise<ExitCode | null> {
+  const { runId, flags, input } = asked;
+  const { talk, io } = context;
+  const what =
+    input === undefined ? "The code changed" : "With this input, and the code as it is, other things are asked for";
+  talk.say(
+    `${talk.paint(["bold", "yellow"], what)} ${input === undefined ? "since the run was planned" : "than the run was planned with"}:`,
+  );
   for (const line of diffLines(drift)) talk.say(`  ${line}`);
   if (drift.problems.length > 0) return reportProblems(drift.problems, context, flags);
-  if (flags.acceptChanges) return null;
-  talk.say(remakeTable(drift, context.io.stderr.columns));
+  if (flags.acceptChanges || (input !== undefined && flags.yes)) return null;
+  talk.say(remakeTable(drift, io.stderr.columns));
+  if (io.ask !== null && /^y(es)?$/i.test((await io.ask("Take this up? [y/N] ")).trim())) return null;
   talk.say("Nothing was spent or changed.");
-  talk.next(`${sameAgain(context, "--accept-changes")}   (or without --file, as it was planned)`);
+  talk.next(
+    `${sameAgain(context, "--accept-changes")}   (${input === undefined ? "or without --file" : "or without -i"}, as it was planned)`,
+  );
   if (flags.json) talk.printJson({ id: runId, drift });
   return ExitCode.unfinished;
 }

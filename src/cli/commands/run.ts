@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { Quote, RunOptions, Showrunner } from "../../index.ts";
+import type { Quote, RunOptions, RunRow, Showrunner } from "../../index.ts";
 import { CliError } from "../cli-error.ts";
 import { type Context, type ServiceFlags, sameAgain, sayWhere, withShowrunner } from "../context.ts";
 import type { ExitCode } from "../exit-code.ts";
@@ -11,6 +11,7 @@ import { quoteOptions } from "../input/quote-options.ts";
 import { readInput } from "../input/read-input.ts";
 import { loadPipeline } from "../load/pipeline-file.ts";
 import { priceTable } from "../report/price-table.ts";
+import { visible } from "../text/escape.ts";
 import { dollars } from "../text/money.ts";
 import { detach } from "./detach.ts";
 import { followRun } from "./follow.ts";
@@ -20,6 +21,8 @@ export interface RunFlags extends ServiceFlags {
   readonly input?: string;
   readonly i?: readonly string[];
   readonly id?: string;
+  /** What to do when a run of this id exists. */
+  readonly onExisting?: "resume" | "fail";
   readonly budget?: string;
   readonly out?: string;
   readonly concurrency?: string;
@@ -41,6 +44,16 @@ export async function run(context: Context, spec: string, given: RunFlags): Prom
   if (flags.detach && flags.id !== undefined) checkFileName(flags.id);
   const outcome = await withShowrunner(flags, async (show): Promise<ExitCode | { readonly budget: string | null }> => {
     sayWhere(show, context);
+    const known = flags.detach ? undefined : await runNamed(show, flags.id);
+    if (known !== undefined && flags.onExisting === "fail") {
+      const next = `showrunner resume ${known.runId}   (or choose another --id)`;
+      throw new CliError("USAGE", `Run ${visible(known.runId)} exists (${known.status})`, { next });
+    }
+    if (known !== undefined) {
+      talk.say(`Run ${visible(known.runId)} exists (${known.status}): going on with it.`);
+      const handle = await show.run(loaded.pipeline, input, { ...options, budget: flags.budget });
+      return followRun(handle, context, { json: flags.json, afterSeq: known.lastSeq, pace: () => show.client.pace() });
+    }
     const quote = await show.quote(loaded.pipeline, input, quoteOptions(flags));
     if (!quote.ok) return reportProblems(quote.problems, context, flags);
     talk.say(`\n${priceTable(quote, io.stderr.columns)}\n`);
@@ -56,6 +69,10 @@ export async function run(context: Context, spec: string, given: RunFlags): Prom
   return detach(context, { spec, runId, budget: outcome.budget }, flags);
 }
 
+async function runNamed(show: Showrunner, id: string | undefined): Promise<RunRow | undefined> {
+  return id === undefined ? undefined : (await show.runs()).find(({ runId }) => runId === id);
+}
+
 function runOptions(flags: RunFlags, loaded: { readonly file: string; readonly exportName: string }): RunOptions {
   checkAmount("--budget", flags.budget);
   checkAmount("--max-unquoted", flags.maxUnquoted);
@@ -63,6 +80,7 @@ function runOptions(flags: RunFlags, loaded: { readonly file: string; readonly e
     source: { file: loaded.file, exportName: loaded.exportName },
     ...quoteOptions(flags),
     ...(flags.id !== undefined && { id: flags.id }),
+    onExisting: flags.onExisting,
     ...(flags.out !== undefined && { outDir: flags.out }),
   };
 }

@@ -17,6 +17,18 @@ export async function planOf(show: Showrunner, runId: string): Promise<Plan> {
   return plan;
 }
 
+/** The file that a run's plan was made from last; null when it was planned by other code than a file's. */
+export async function sourceOf(
+  show: Showrunner,
+  runId: string,
+): Promise<{ readonly file: string; readonly exportName: string } | null> {
+  let source: { readonly file: string; readonly exportName: string } | null = null;
+  for await (const { event } of show.events(runId)) {
+    if (event.type === "run.planned" || event.type === "run.replanned") source = event.source ?? source;
+  }
+  return source;
+}
+
 const ownCode = new Set(["task", "expand"]);
 
 /**

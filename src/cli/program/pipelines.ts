@@ -1,4 +1,4 @@
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import type { Context } from "../context.ts";
 import { collect, type Finish, withInput, withRateLimit, withService, withSpending } from "./flags.ts";
 
@@ -7,6 +7,14 @@ export function addRunning(program: Command, context: Context, finish: Finish): 
   withService(withRateLimit(withSpending(withInput(program.command("run <file[#export]>")))))
     .description("price a pipeline, run it, show how it goes")
     .option("--id <id>", "name of the run (default: made up)")
+    .addOption(
+      new Option(
+        "--on-existing <what>",
+        "when a run of this --id exists: resume it where plan and input are the same (one under way is followed), or fail",
+      )
+        .choices(["resume", "fail"])
+        .default("resume"),
+    )
     .option("--budget <usd>", "the most that the run may cost")
     .option("--out <dir>", "folder of the returned files")
     .option("--concurrency <limits>", "jobs at a time: 8, or total=8,video=2")
@@ -34,7 +42,17 @@ export function addRunning(program: Command, context: Context, finish: Finish): 
     .option("--wait-for-funds <duration>", "when the wallet is short, wait for it instead of pausing: 30m, 2h, 90s")
     .option("--file <file[#export]>", "the pipeline as it is now; says what changed since the run was planned")
     .option("--accept-changes", "take up what changed: changed and new steps, and all that use them, are made again")
-    .option("--rerun <step>", "make this step again, and all that use it; may be given more than once", collect)
+    .option(
+      "--input <json|@file>",
+      "corrected fields of the run's input; compared, priced and accepted like changed code",
+    )
+    .option("-i <key=value>", "one corrected field of the input; key:=json for anything but text", collect)
+    .option(
+      "--rerun <step>",
+      "make this step again, and all that use it; * stands for any characters; may be given more than once",
+      collect,
+    )
+    .option("--rerun-failed", "make again what failed, wholly or in part, and all that waited for it")
     .option("--request-id <id>", "names a rerun: given again, it is never made once more")
     .option("--yes", "agree to the price of what is made again")
     .action(async (id: string, flags: object) =>

@@ -90,6 +90,8 @@ export function steeringRoutes(context: DashboardContext): readonly Route[] {
     const { offered, input, maxUnquoted } = await quoteOf(body);
     const handle = await context.show.run(offered.pipeline, input, {
       id: optionalText(body, "id", 100),
+      // Somebody at the page means a new run.
+      onExisting: "fail",
       budget: textField(body, "budget"),
       maxUnquoted,
       source: offered.source ?? undefined,

@@ -2,6 +2,7 @@ import type { Json, Yield } from "../../plan/plan.ts";
 import type { Draft, DraftReference } from "../draft.ts";
 import type { ExpandHandle, Handle, Value, ValuesHandle, Yields } from "../handle.ts";
 import { expandHandle, pointerOf } from "../handle-value.ts";
+import { saidAt } from "../own-place.ts";
 import { type Recorder, startRecording } from "../recorder.ts";
 import { readAmong } from "./among.ts";
 import { OptionReader, type StepOptions } from "./options.ts";
@@ -118,8 +119,7 @@ function draftOf<T>(
     }
     returns = readAmong(returned, { step: path, field: "returns" }, recording);
   } catch (error) {
-    const said = error instanceof Error ? error.message : String(error);
-    const message = `its function threw for the value that it was given: ${said}`;
+    const message = `its function threw for the value that it was given: ${saidAt(error)}`;
     recording.report({ code: "build", step: path, field: null, message });
   } finally {
     recording.close();

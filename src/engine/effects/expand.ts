@@ -26,7 +26,7 @@ export const expand: Effect<"expand"> = async ({ step, value }, context) => {
     const { planned, maxUnquotedMicros } = context.state;
     const within = { plan: planned.plan, profile: planned.profile, maxUnquotedMicros };
     const grown = await context.expansions.expand(plan, drafted, within);
-    if (!grown.ok) return failed(told(grown.problems));
+    if (!grown.ok) return failed(`${told(grown.problems)}. Mend the code and resume: the run goes on from here`);
     const { steps, returns, groups, prices } = grown;
     const quotes = prices.flatMap(({ step: path, costMicros, basis }): readonly RunEvent[] => {
       const isJob = steps.some((inner) => inner.path === path && inner.kind === "job");

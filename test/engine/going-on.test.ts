@@ -1,0 +1,254 @@
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { models } from "../../recipes/models.ts";
+import { pipeline, type ResumeOptions, type RunOptions, type RunResult } from "../../src/index.ts";
+import { thisHolder } from "../../src/journal/host.ts";
+import { during, openPaperShow, type PaperShow } from "../support/paper-show.ts";
+
+/** Ten pictures and a poster of the first; those whose prompt says so fail. */
+const shop = pipeline("shop", {
+  input: z.object({ colour: z.string().default("red"), size: z.string().transform((text) => text.length) }),
+  build({ input, job }) {
+    const still = (n: number) => job(`SKU-${n}.still`, models.image, { prompt: `${input.colour} shoe ${n}` });
+    const stills = [1, 2, 3].map(still);
+    const poster = job("poster", models.image, { prompt: `size ${input.size}`, images: [stills[0]!] });
+    return { stills, poster };
+  },
+});
+
+/** The service's mood, which a test changes. */
+interface Mood {
+  fails: (body: string) => boolean;
+}
+
+async function shopWorld(mood: Mood) {
+  const world = await openPaperShow({
+    varies: true,
+    fails: (_model, body) => (mood.fails(body) ? { code: "RENDER_FAILED", retryable: false } : null),
+  });
+  const { clock, show, outDir } = world;
+  const handle = await during(clock, show.run(shop, { size: "xx" }, { id: "x", outDir }));
+  return { ...world, first: await during(clock, handle.result()) };
+}
+
+async function resumed({ clock, show }: PaperShow, options: ResumeOptions): Promise<RunResult> {
+  return during(clock, (await during(clock, show.resume("x", options))).result());
+}
+
+const attemptsOf = ({ report }: RunResult) =>
+  Object.fromEntries(report.steps.map(({ path, attempts }) => [path, attempts.length]));
+
+describe("resume with rerunFailed", () => {
+  test("makes again what failed and what waited for it, nothing else, at a price that is said before", async () => {
+    const mood: Mood = { fails: (body) => body.includes("shoe 1") };
+    const world = await shopWorld(mood);
+    expect(world.first.status).toBe("partial");
+    expect(world.first.report.next?.command).toBe("showrunner resume x --rerun-failed");
+    mood.fails = () => false;
+    const quote = await during(world.clock, world.show.rerunQuote("x", [], { rerunFailed: true }));
+    expect([...quote.stale].sort()).toEqual(["SKU-1.still", "poster"]);
+    const result = await resumed(world, { rerunFailed: true });
+    expect(result.status).toBe("succeeded");
+    expect(attemptsOf(result)).toEqual({ "SKU-1.still": 2, "SKU-2.still": 1, "SKU-3.still": 1, poster: 1 });
+  });
+
+  test("says so when nothing failed", async () => {
+    const world = await shopWorld({ fails: () => false });
+    await expect(resumed(world, { rerunFailed: true })).rejects.toMatchObject({
+      code: "INVALID_OPTION",
+      message: expect.stringContaining("no step of run"),
+      next: "showrunner show x",
+    });
+  });
+
+  test("asked for twice under one id, it is made once", async () => {
+    const mood: Mood = { fails: (body) => body.includes("shoe 1") };
+    const world = await shopWorld(mood);
+    mood.fails = () => false;
+    const how = { rerunFailed: true, requestId: "mend" };
+    await resumed(world, how);
+    const before = world.paper.jobs.size;
+    await resumed(world, how);
+    expect(world.paper.jobs.size).toBe(before);
+  });
+});
+
+describe("resume with a pattern of step names", () => {
+  test("makes the steps again that fit and are through", async () => {
+    const world = await shopWorld({ fails: () => false });
+    const result = await resumed(world, { rerun: ["SKU-*.still"] });
+    expect(attemptsOf(result)).toEqual({ "SKU-1.still": 2, "SKU-2.still": 2, "SKU-3.still": 2, poster: 2 });
+  });
+
+  test("refuses a pattern that no step fits, and names the command that lists them", async () => {
+    const world = await shopWorld({ fails: () => false });
+    await expect(resumed(world, { rerun: ["HAT-*"] })).rejects.toMatchObject({
+      message: expect.stringContaining("HAT-*: no step is named so"),
+      next: "showrunner show x",
+    });
+  });
+});
+
+describe("resume with a corrected input", () => {
+  const blue = { pipeline: shop, input: { colour: "blue" } };
+
+  test("is drift: priced, and taken up only when that is accepted; transformed fields stay as they were", async () => {
+    const world = await shopWorld({ fails: () => false });
+    const drift = await during(world.clock, world.show.drift("x", shop, { input: blue.input }));
+    expect(drift.changed.map(({ path }) => path)).toEqual(["SKU-1.still", "SKU-2.still", "SKU-3.still"]);
+    const before = world.paper.jobs.size;
+    const refused = await resumed(world, blue);
+    expect(refused.drift?.stale).toHaveLength(4);
+    expect(world.paper.jobs.size).toBe(before);
+    const result = await resumed(world, { ...blue, acceptChanges: true });
+    expect(result.status).toBe("succeeded");
+    expect(attemptsOf(result)).toEqual({ "SKU-1.still": 2, "SKU-2.still": 2, "SKU-3.still": 2, poster: 2 });
+    const prompts = [...world.paper.jobs.values()].map(({ body }) => body);
+    expect(prompts.filter((body) => body.includes("blue shoe"))).toHaveLength(3);
+    expect(prompts.filter((body) => body.includes("size 2"))).toHaveLength(2);
+  });
+
+  test("holds from then on: the next resume compares with the corrected input", async () => {
+    const world = await shopWorld({ fails: () => false });
+    await resumed(world, { ...blue, acceptChanges: true });
+    expect(await during(world.clock, world.show.drift("x", shop))).toMatchObject({ isSame: true });
+  });
+
+  test("that the schema refuses is told as a problem of that field", async () => {
+    const world = await shopWorld({ fails: () => false });
+    const wrong = { pipeline: shop, input: { colour: 7 }, acceptChanges: true };
+    await expect(resumed(world, wrong)).rejects.toMatchObject({
+      code: "PLAN_PROBLEMS",
+      problems: [expect.objectContaining({ field: "input.colour" })],
+      message: expect.stringContaining("input.colour"),
+    });
+  });
+
+  test("without the code is refused by the name of the option", async () => {
+    const world = await shopWorld({ fails: () => false });
+    await expect(resumed(world, { input: { colour: "blue" } })).rejects.toMatchObject({ option: "input" });
+  });
+});
+
+const scenes = (isMended: boolean) =>
+  pipeline("scenes", {
+    input: z.object({}),
+    build({ chat, expand, job }) {
+      const schema = z.object({ scenes: z.array(z.string()) });
+      const story = chat("story", "chat-1", { prompt: "tell" }, { schema, maxCost: "0.01" });
+      const shots = expand(
+        "shots",
+        story.at("scenes"),
+        (all, words) => {
+          if (!isMended) throw new Error("the builder is broken");
+          return all.map((scene, index) => words.job(`shot-${index}`, models.image, { prompt: scene }));
+        },
+        { maxSteps: 5, yields: "image" },
+      );
+      const posters = [1, 2, 3].map((n) => job(`poster-${n}`, models.image, { prompt: `poster ${n}`, images: shots }));
+      return { shots, posters };
+    },
+  });
+
+describe("an expansion whose function failed", () => {
+  async function broken() {
+    const says = () => JSON.stringify({ scenes: ["boats", "gulls"] });
+    const world = await openPaperShow({ says, varies: true });
+    const { clock, show, outDir } = world;
+    const handle = await during(clock, show.run(scenes(false), {}, { id: "x", outDir }));
+    return { ...world, first: await during(clock, handle.result()) };
+  }
+
+  test("is told once, with its step, the line of the user's file and what to do", async () => {
+    const { first } = await broken();
+    expect(first.status).toBe("failed");
+    const told = first.report.steps.filter(({ reason }) => reason?.includes("the builder is broken"));
+    expect(told.map(({ path }) => path)).toEqual(["shots"]);
+    expect(told[0]?.reason).toMatch(
+      /the builder is broken \(at .*going-on\.test\.ts:\d+:\d+\).*Mend the code and resume/,
+    );
+    expect(first.report.next).toMatchObject({ command: "showrunner resume x --file pipeline.ts" });
+  });
+
+  test.each([
+    ["compared with the run", {}],
+    ["only asked for its functions", { compare: false }],
+  ])("goes on with the mended code, %s, and nothing that was paid is paid again", async (_name, how) => {
+    const world = await broken();
+    const result = await resumed(world, { pipeline: scenes(true), ...how });
+    expect(result.status).toBe("succeeded");
+    expect(world.paper.chats.size).toBe(1);
+    expect(attemptsOf(result)).toMatchObject({ story: 1, "shots/shot-0": 1, "shots/shot-1": 1, "poster-1": 1 });
+  });
+
+  test("still broken, the run stays as it is and nothing is bought", async () => {
+    const world = await broken();
+    const result = await resumed(world, { pipeline: scenes(false) });
+    expect(result.status).toBe("failed");
+    expect(world.paper.jobs.size).toBe(0);
+  });
+});
+
+describe("run with an id that exists", () => {
+  const again = async (
+    { clock, show }: PaperShow,
+    input: { size: string; colour?: string },
+    options: RunOptions = {},
+  ) => during(clock, (await during(clock, show.run(shop, input, { id: "x", ...options }))).result());
+
+  test("planned from the very same, a finished run is told and nothing is paid twice", async () => {
+    const world = await shopWorld({ fails: () => false });
+    const before = world.paper.jobs.size;
+    expect((await again(world, { size: "xx" })).status).toBe("succeeded");
+    expect(world.paper.jobs.size).toBe(before);
+  });
+
+  test("an interrupted or stopped run goes on", async () => {
+    const world = await openPaperShow({ varies: true });
+    const { clock, show, outDir } = world;
+    const signal = AbortSignal.abort();
+    const stopped = await during(clock, show.run(shop, { size: "xx" }, { id: "x", outDir, signal }));
+    expect((await during(clock, stopped.result())).status).toBe("paused");
+    expect((await again(world, { size: "xx" })).status).toBe("succeeded");
+    expect(world.paper.jobs.size).toBe(4);
+  });
+
+  test("planned from another input, it refuses, says what differs and how to take it up", async () => {
+    const world = await shopWorld({ fails: () => false });
+    await expect(again(world, { size: "xx", colour: "deep blue" })).rejects.toMatchObject({
+      code: "RUN_DIFFERS",
+      message: expect.stringContaining('input.colour: "red" → "deep blue"'),
+      next: expect.stringMatching(/^showrunner resume x --file \S+ -i 'colour=deep blue' --accept-changes {3}\(/),
+    });
+    expect(world.paper.jobs.size).toBe(4);
+  });
+
+  test("with onExisting fail it is refused, whatever it was planned from", async () => {
+    const world = await shopWorld({ fails: () => false });
+    await expect(again(world, { size: "xx" }, { onExisting: "fail" })).rejects.toMatchObject({ code: "RUN_EXISTS" });
+  });
+
+  test("one that another process drives is followed, and taken over when that one dies", async () => {
+    const world = await openPaperShow({ varies: true });
+    const { clock, show, journal, outDir } = world;
+    const signal = AbortSignal.abort();
+    const stopped = await during(clock, show.run(shop, { size: "xx" }, { id: "x", outDir, signal }));
+    await during(clock, stopped.result());
+    const other = { ...thisHolder("other"), host: "another-host" };
+    const at = clock.now();
+    const taken = await journal.takeLease("x", other, { at, ttlMs: 60_000, isDead: () => false });
+    if (!taken.taken) throw new Error("the run is held");
+    const { lease } = taken;
+    const afterSeq = (await journal.run("x"))!.lastSeq;
+    const events = [{ type: "run.resumed" } as const];
+    await journal.commit({ lease, afterSeq, at, events, status: "running" });
+    const handle = await during(clock, show.run(shop, { size: "xx" }, { id: "x" }));
+    const result = await during(clock, handle.result());
+    expect(clock.now() - at).toBeGreaterThan(60_000);
+    expect(result.status).toBe("succeeded");
+    expect(world.paper.jobs.size).toBe(4);
+    const seen: number[] = [];
+    for await (const update of handle.events()) if ("seq" in update) seen.push(update.seq);
+    expect(seen).toEqual(seen.map((_, index) => index + 1));
+  });
+});
