@@ -112,6 +112,8 @@ export type { GcOptions, GcReport } from "./engine/gc.ts";
 export { statusNow } from "./engine/interrupted.ts";
 export { RunWhileLoadingError, whileLoading } from "./engine/loading.ts";
 export { type MediaStore, openMediaStore } from "./engine/media-store.ts";
+export { type Notifications, type NotifyOptions, openNotifications } from "./engine/notify/notifications.ts";
+export type { NotifyOption } from "./engine/notify/target.ts";
 export type { ExpiryRisk, RequestForecast } from "./engine/prospects.ts";
 export { type Manifest, manifestSchema } from "./engine/provenance-schema.ts";
 export type { Quote, StepPrice } from "./engine/quote.ts";

@@ -55,6 +55,11 @@ export {
 export { type SeenEvents, seenInFile, seenInMemory } from "./webhooks/seen-events.ts";
 // Receive webhooks and log drains.
 export {
+  type NotificationVerdict,
+  type RunNotification,
+  verifyNotification,
+} from "./webhooks/verify-notification.ts";
+export {
   verifyWebhook,
   type WebhookDelivery,
   type WebhookEvent,

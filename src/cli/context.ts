@@ -29,6 +29,8 @@ export interface ServiceFlags {
   /** Of commands that may spend: see `withSpending`. */
   readonly spendingCap?: string | undefined;
   readonly walletFloor?: string | undefined;
+  /** Of commands that drive runs: who is told. */
+  readonly notify?: string | undefined;
 }
 
 /** Which journal and service a command was told to use, as words for the command that goes on from it. */
@@ -51,6 +53,7 @@ export async function withShowrunner<T>(flags: ServiceFlags, work: (show: Showru
     ...(flags.rateLimit !== undefined && { clientOptions: { pace: { limit: paceOf(flags.rateLimit) } } }),
     ...(flags.spendingCap !== undefined && { spendingCap: flags.spendingCap }),
     ...(flags.walletFloor !== undefined && { walletFloor: flags.walletFloor }),
+    ...(flags.notify !== undefined && { notify: flags.notify }),
   };
   const { openShowrunner } = await import("../index.ts");
   const show = await openShowrunner(options);

@@ -20,6 +20,8 @@ export interface DriveDependencies extends Omit<EffectContext, "state" | "signal
   readonly clock: Clock;
   /** What runs may spend together, beside each run's own budget. */
   readonly spending: SpendingWatch;
+  /** Tells people what is in the journal's outbox; null: nobody is to be told. */
+  readonly notifier: { poke(): void } | null;
   readonly idempotencyWindowMs: number;
   /** How long a frozen holder keeps the run. */
   readonly leaseMs: number;

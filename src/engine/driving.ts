@@ -17,6 +17,7 @@ import { isPassing } from "./effects/service-trouble.ts";
 import { RunBusyError } from "./errors.ts";
 import { learnedPrices } from "./learned-prices.ts";
 import type { MediaStore } from "./media-store.ts";
+import { noticesOf } from "./notify/notices.ts";
 import { usdOption } from "./options.ts";
 import { expectedMs, type PastDurations, pastDurations } from "./past-durations.ts";
 import type { Quote } from "./quote.ts";
@@ -57,6 +58,7 @@ export interface DrivingParts {
   readonly media: MediaStore;
   readonly clock: Clock;
   readonly leaseMs: number;
+  readonly notifier: { poke(): void } | null;
   /** What every drive of a run starts with. */
   dependencies(state: RunState, how: Start): DriveDependencies;
 }
@@ -218,9 +220,12 @@ export class Driving {
       (event, index): StoredEvent => ({ runId, seq: afterSeq + index + 1, at, version: EVENT_VERSION, event }),
     );
     for (const one of stored) apply(state, one);
-    const outcome = await this.#parts.store.commit({ lease, afterSeq, at, events, inbox, status: state.status });
+    const { store, notifier } = this.#parts;
+    const notices = notifier === null ? [] : noticesOf(state, stored);
+    const outcome = await store.commit({ lease, afterSeq, at, events, inbox, notices, status: state.status });
     if (!outcome.committed) throw new RunBusyError(runId, thisHolder(""), at);
     updates.push(stored);
+    if (notices.length > 0) notifier?.poke();
   }
 }
 

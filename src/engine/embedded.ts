@@ -28,6 +28,8 @@ import { UploadHandles } from "./handles.ts";
 import { isInterrupted, statusNow } from "./interrupted.ts";
 import { refuseWhileLoading } from "./loading.ts";
 import type { MediaStore } from "./media-store.ts";
+import type { openNotifications } from "./notify/notifications.ts";
+import { Notifier } from "./notify/notifier.ts";
 import { checkRunId, limitsOf, usdOption } from "./options.ts";
 import { Planner } from "./planner.ts";
 import type { Quote } from "./quote.ts";
@@ -56,12 +58,15 @@ export interface Parts {
   readonly ownsStore: boolean;
   readonly media: MediaStore;
   readonly service: Service;
+  readonly notifications: ReturnType<typeof openNotifications>;
 }
 
 /** One process that drives its runs itself, on a journal that others may read and write to as well. */
 export class EmbeddedShowrunner implements Showrunner {
   readonly service: { readonly kind: "hosted" | "local"; readonly baseUrl: string };
   readonly client: Client;
+  readonly notifications: Showrunner["notifications"];
+  readonly #notifier: Notifier | null;
   readonly #parts: Parts;
   readonly #store: JournalStore;
   readonly #clock: Clock;
@@ -95,11 +100,15 @@ export class EmbeddedShowrunner implements Showrunner {
       account: accountOf({ baseUrl: origin, keyId: client.keyId }),
       ...parts.limits,
     });
+    const { send, ...notifications } = parts.notifications;
+    this.#notifier = send === null ? null : new Notifier({ store, clock: this.#clock, send });
+    this.notifications = { ...notifications, start: () => this.#notifier?.poke() };
     this.#driving = new Driving({
       ...{ client, store, media },
       shelf: this.#shelf,
       clock: this.#clock,
       leaseMs: options.leaseMs ?? 30_000,
+      notifier: this.#notifier,
       dependencies: (state, how) => this.#dependencies(state, how),
     });
   }
@@ -332,6 +341,7 @@ export class EmbeddedShowrunner implements Showrunner {
 
   async close(): Promise<void> {
     await this.#driving.stopAll();
+    await this.#notifier?.close();
     await this.#parts.service.close();
     if (this.#parts.ownsStore) await this.#store.close();
   }
@@ -352,7 +362,10 @@ export class EmbeddedShowrunner implements Showrunner {
 
   #dependencies(state: RunState, { draft, pipeline }: Start): DriveDependencies {
     const { options, media } = this.#parts;
+    // What an earlier process left in the outbox goes out too.
+    this.#notifier?.poke();
     return {
+      notifier: this.#notifier,
       client: this.client,
       media,
       handles: this.#handles,

@@ -7,6 +7,7 @@ import type { Json } from "../plan/plan.ts";
 import { ledgerChanges } from "../run/ledger.ts";
 import { MadeNotes } from "../run/made.ts";
 import type { Room } from "../run/room.ts";
+import { noticesOf } from "./notify/notices.ts";
 import type { SpendingWatch } from "./spending.ts";
 
 /** Another process took the run over: this one stopped and wrote nothing more. */
@@ -23,6 +24,8 @@ export interface RunWriterParts {
   readonly store: JournalStore;
   readonly spending: SpendingWatch;
   readonly now: () => number;
+  /** Tells people what is in the outbox; null: nobody is to be told. */
+  readonly notifier: { poke(): void } | null;
   /** Told of events once they are in the journal. */
   readonly onEvents: (events: readonly StoredEvent[]) => void;
 }
@@ -93,13 +96,15 @@ export class RunWriter {
     inbox: readonly InboxEntry[],
     more: { readonly guard?: SpendingGuard; readonly park?: boolean } = {},
   ): Promise<Exclude<CommitOutcome, { readonly reason: "fenced" }>> {
-    const { store, now, onEvents } = this.#parts;
+    const { store, now, notifier, onEvents } = this.#parts;
     const { runId, seq: lastSeq, status } = this.#state;
     const at = now();
     const afterSeq = lastSeq - events.length;
     const made = this.#made.due(this.#state, events, more.park === true);
+    const stored = events.map((event, index) => storedEvent(runId, afterSeq + index, at, event));
+    const notices = notifier === null ? [] : noticesOf(this.#state, stored);
     const outcome = await store.commit({
-      ...{ lease: this.#lease, afterSeq, at, events, ledger: ledgerChanges(events), status, made },
+      ...{ lease: this.#lease, afterSeq, at, events, ledger: ledgerChanges(events), status, made, notices },
       inbox: inbox.map((entry) => entry.id),
       ...(more.park && { snapshot: { foldVersion: FOLD_VERSION, seq: lastSeq, state: asJson(this.#state) } }),
       ...more,
@@ -107,9 +112,8 @@ export class RunWriter {
     if (!outcome.committed && outcome.reason === "fenced") throw new RunTakenOverError(runId);
     if (!outcome.committed) return outcome;
     this.#made.noted(made);
-    if (events.length > 0) {
-      onEvents(events.map((event, index) => storedEvent(runId, afterSeq + index, at, event)));
-    }
+    if (stored.length > 0) onEvents(stored);
+    if (notices.length > 0) notifier?.poke();
     return outcome;
   }
 }

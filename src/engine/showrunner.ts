@@ -14,12 +14,13 @@ import { openService, type ServiceOptions } from "./embedded-service.ts";
 import type { StepExplanation } from "./explain.ts";
 import type { GcOptions, GcReport } from "./gc.ts";
 import { openMediaStore } from "./media-store.ts";
+import { type Notifications, type NotifyOptions, openNotifications } from "./notify/notifications.ts";
 import type { Quote } from "./quote.ts";
 import type { ReconcileOptions, ReconcileReport } from "./reconcile.ts";
 import type { RunHandle, RunHandleOf } from "./run-result.ts";
 import { type SpendingTotals, spendingLimits } from "./spending.ts";
 
-export interface OpenOptions extends ServiceOptions {
+export interface OpenOptions extends ServiceOptions, NotifyOptions {
   /** Journal file, or a store. Default: environment SHOWRUNNER_JOURNAL, else `.showrunner/journal.db`. */
   readonly journal?: string | JournalStore | undefined;
   /** Folder of downloaded bytes, by content hash. Default: `media` beside the journal. */
@@ -156,6 +157,11 @@ export interface Showrunner {
   /** The client that everything here goes through, for what has no word of its own. */
   readonly client: Client;
   readonly service: { readonly kind: "hosted" | "local"; readonly baseUrl: string };
+  /**
+   * How people are told of the runs that this process drives. `start` also tells what other processes left in the journal's
+   * outbox, as long as this is open.
+   */
+  readonly notifications: Notifications & { start(): void };
   /** All problems at once, or the plan. Reads the catalog, sends nothing else. */
   plan<S extends z.ZodType, R extends Returns>(
     pipeline: Pipeline<S, R>,
@@ -259,20 +265,22 @@ export interface Showrunner {
   balance(): Promise<{ readonly balanceMicros: number; readonly currency: string }>;
   /** API requests sent since this Showrunner was opened. */
   requests(): { readonly total: number };
-  /** Stops its runs gracefully, then closes journal, client and embedded service. */
+  /** Stops its runs gracefully, tells what is still to be told, then closes journal, client and embedded service. */
   close(): Promise<void>;
 }
 
 /** Opens journal, media store and service. Close it when done. */
 export async function openShowrunner(options: OpenOptions = {}): Promise<Showrunner> {
   const limits = spendingLimits(options);
+  const notifications = openNotifications(options);
   const journal = options.journal ?? process.env.SHOWRUNNER_JOURNAL ?? ".showrunner/journal.db";
   const store = typeof journal === "string" ? await openSqliteJournal(journal) : journal;
   try {
     const folder = typeof journal === "string" ? dirname(journal) : ".showrunner";
     const media = await openMediaStore(resolve(options.mediaDir ?? join(folder, "media")));
     const service = await openService(options);
-    return new EmbeddedShowrunner({ options, limits, store, ownsStore: typeof journal === "string", media, service });
+    const ownsStore = typeof journal === "string";
+    return new EmbeddedShowrunner({ options, limits, notifications, store, ownsStore, media, service });
   } catch (error) {
     if (typeof journal === "string") await store.close();
     throw error;

@@ -18,6 +18,9 @@ import type {
   LedgerTotals,
   MadeQuery,
   MadeRow,
+  NoticeClaim,
+  NoticeOutcome,
+  NoticeRow,
   Progress,
   RemoveOutcome,
   RunRow,
@@ -38,6 +41,7 @@ interface MemoryRun {
   ledger: Map<string, LedgerEntry>;
   progress: Map<string, Progress>;
   made: Map<string, MadeRow>;
+  notices: Map<number, NoticeRow>;
 }
 
 /**
@@ -83,6 +87,7 @@ class MemoryJournal implements JournalStore {
       ledger: new Map(),
       progress: new Map(),
       made: new Map(),
+      notices: new Map(),
     };
     append(run, [encodeEvent(first)], at);
     this.#runs.set(runId, run);
@@ -170,6 +175,9 @@ class MemoryJournal implements JournalStore {
     this.#marks.set(run.account, mark);
     for (const made of commit.made ?? [])
       run.made.set(made.step, { ...made, runId, account: run.account, at: commit.at });
+    for (const notice of commit.notices ?? []) {
+      run.notices.set(notice.seq, { ...notice, runId, attempts: 0, dueAt: commit.at, lastError: null });
+    }
     if (commit.snapshot !== undefined) run.snapshot = JSON.stringify(commit.snapshot);
     for (const jobId of jobsOf(commit.events)) this.#jobs.set(jobId, runId);
     if (commit.park) run.holder = null;
@@ -216,6 +224,32 @@ class MemoryJournal implements JournalStore {
       .sort((a, b) => b.row.at - a.row.at || b.run.order - a.run.order || (a.row.step < b.row.step ? -1 : 1))
       .slice(0, limit)
       .map(({ row }) => row);
+  }
+
+  async notices(): Promise<readonly NoticeRow[]> {
+    this.#open();
+    return [...this.#runs.values()]
+      .flatMap((run) => [...run.notices.values()].map((row) => ({ run, row })))
+      .sort((a, b) => a.row.dueAt - b.row.dueAt || a.run.order - b.run.order || a.row.seq - b.row.seq)
+      .map(({ row }) => row);
+  }
+
+  async claimNotices({ at, untilAt, limit }: NoticeClaim): Promise<readonly NoticeRow[]> {
+    const due = (await this.notices()).filter(({ dueAt }) => dueAt <= at).slice(0, limit);
+    return due.map((row) => {
+      const claimed = { ...row, attempts: row.attempts + 1, dueAt: untilAt };
+      this.#runs.get(row.runId)?.notices.set(row.seq, claimed);
+      return claimed;
+    });
+  }
+
+  async settleNotice(runId: string, seq: number, outcome: NoticeOutcome): Promise<void> {
+    this.#open();
+    const notices = this.#runs.get(runId)?.notices;
+    const row = notices?.get(seq);
+    if (notices === undefined || row === undefined) return;
+    if (outcome.told) notices.delete(seq);
+    else notices.set(seq, { ...row, dueAt: outcome.dueAt, lastError: outcome.error });
   }
 
   async handle(sha256: string, account: string): Promise<UploadHandleRow | null> {

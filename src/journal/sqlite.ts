@@ -9,6 +9,7 @@ import { lastInboxId, readInbox, sendMessage, sendToJob } from "./sqlite/inbox.t
 import { type LeaseRequest, releaseLease, renewLease, takeLease } from "./sqlite/lease.ts";
 import { accountTotals } from "./sqlite/ledger.ts";
 import { readMade } from "./sqlite/made.ts";
+import { claimNotices, hasDueNotices, readNotices, settleNotice } from "./sqlite/notices.ts";
 import { openFile } from "./sqlite/open.ts";
 import { patiently } from "./sqlite/patience.ts";
 import * as runs from "./sqlite/runs.ts";
@@ -21,6 +22,8 @@ import type {
   Lease,
   LeaseHolder,
   MadeQuery,
+  NoticeClaim,
+  NoticeOutcome,
   Progress,
   UploadHandleRow,
 } from "./store.ts";
@@ -143,6 +146,19 @@ class SqliteJournal implements JournalStore {
 
   made(query: MadeQuery, limit = 20) {
     return this.#read(() => readMade(this.#db, query, limit));
+  }
+
+  notices() {
+    return this.#read(() => readNotices(this.#db));
+  }
+
+  async claimNotices(claim: NoticeClaim) {
+    if (!(await this.#read(() => hasDueNotices(this.#db, claim.at)))) return [];
+    return this.#writer.write(() => claimNotices(this.#db, claim), { durable: false });
+  }
+
+  settleNotice(runId: string, seq: number, outcome: NoticeOutcome) {
+    return this.#writer.write(() => settleNotice(this.#db, runId, seq, outcome), { durable: false });
   }
 
   handle(sha256: string, account: string) {

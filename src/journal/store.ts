@@ -82,6 +82,37 @@ export interface SpendingGuard {
   readonly wallet: { readonly balanceMicros: number; readonly mark: number; readonly floorMicros: number } | null;
 }
 
+/** Something that a person is to be told; in the outbox from the commit of its event on, until it was told. */
+export interface NewNotice {
+  /** Sequence number of the event that it tells of; with the run's id, its name. */
+  readonly seq: number;
+  /** What kind of news, such as `run.failed`. */
+  readonly event: string;
+  /** What is sent, as JSON. */
+  readonly body: string;
+}
+
+export interface NoticeRow extends NewNotice {
+  readonly runId: string;
+  /** Times that somebody set out to tell it. */
+  readonly attempts: number;
+  /** Epoch milliseconds of the next attempt. */
+  readonly dueAt: number;
+  /** What was wrong with the last attempt. */
+  readonly lastError: string | null;
+}
+
+/** Takes notices that are due at `at`; until `untilAt` nobody else gets them. */
+export interface NoticeClaim {
+  readonly at: number;
+  readonly untilAt: number;
+  readonly limit: number;
+}
+
+export type NoticeOutcome =
+  | { readonly told: true }
+  | { readonly told: false; readonly dueAt: number; readonly error: string };
+
 /** What others want of a run; anyone may write it, only the driver consumes it. */
 export type InboxMessage =
   | { readonly type: "stop" }
@@ -120,6 +151,8 @@ export interface Commit {
   readonly guard?: SpendingGuard;
   /** Results that later runs may take over; an entry replaces the step's earlier one. */
   readonly made?: readonly MadeStep[];
+  /** What is to be told of these events. */
+  readonly notices?: readonly NewNotice[];
   /** True: give the lease back in the same transaction, refused (`inbox` in the outcome) when the inbox holds entries not consumed here. */
   readonly park?: boolean;
 }
@@ -229,6 +262,13 @@ export interface JournalStore {
 
   /** Made results of runs that are still in the journal, newest first; `limit` at most (default 20). */
   made(query: MadeQuery, limit?: number): Promise<readonly MadeRow[]>;
+
+  /** What was not told yet, of every run, earliest due first. */
+  notices(): Promise<readonly NoticeRow[]>;
+  /** Due notices, each counted as attempted, for the caller alone until the claim ends. */
+  claimNotices(claim: NoticeClaim): Promise<readonly NoticeRow[]>;
+  /** Forgets a notice that was told, or says when it is due again; nothing when it is gone. */
+  settleNotice(runId: string, seq: number, outcome: NoticeOutcome): Promise<void>;
 
   handle(sha256: string, account: string): Promise<UploadHandleRow | null>;
   putHandle(row: UploadHandleRow): Promise<void>;

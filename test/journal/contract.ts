@@ -442,6 +442,56 @@ export function journalContract(name: string, open: Open): void {
       });
     });
 
+    describe("notices", () => {
+      const notice = (seq: number) => ({ seq, event: "run.failed", body: `{"seq":${seq}}` });
+      const claim = (at: number, limit = 10) => journal.claimNotices({ at, untilAt: at + 60, limit });
+
+      test("are in the outbox with the commit that brings them, and due at once", async () => {
+        const lease = await held();
+        await commit(lease, 2, [started("a"), started("b")], { notices: [notice(3), notice(4)] });
+        const row = { runId: "r1", event: "run.failed", dueAt: 200, attempts: 0, lastError: null };
+        expect(await journal.notices()).toEqual([
+          { ...row, seq: 3, body: '{"seq":3}' },
+          { ...row, seq: 4, body: '{"seq":4}' },
+        ]);
+      });
+
+      test("of a commit that is refused are never told", async () => {
+        const lease = await held();
+        await commit({ ...lease, epoch: 7 }, 2, [started("a")], { notices: [notice(3)] });
+        expect(await journal.notices()).toEqual([]);
+      });
+
+      test("are claimed by one at a time, and by the next when the claim ended", async () => {
+        const lease = await held();
+        await commit(lease, 2, [started("a"), started("b")], { notices: [notice(3), notice(4)] });
+        expect(await claim(199)).toEqual([]);
+        expect(await claim(200, 1)).toMatchObject([{ seq: 3, attempts: 1, dueAt: 260 }]);
+        expect(await claim(201)).toMatchObject([{ seq: 4, attempts: 1, dueAt: 261 }]);
+        expect(await claim(259)).toEqual([]);
+        expect(await claim(260)).toMatchObject([{ seq: 3, attempts: 2 }]);
+      });
+
+      test("that were told are forgotten; others are due when it was said, with what was wrong", async () => {
+        const lease = await held();
+        await commit(lease, 2, [started("a"), started("b")], { notices: [notice(3), notice(4)] });
+        await claim(200);
+        await journal.settleNotice("r1", 3, { told: true });
+        await journal.settleNotice("r1", 4, { told: false, dueAt: 900, error: "answered 500" });
+        await journal.settleNotice("r1", 9, { told: true });
+        await journal.settleNotice("nope", 3, { told: true });
+        expect(await journal.notices()).toMatchObject([{ seq: 4, dueAt: 900, attempts: 1, lastError: "answered 500" }]);
+      });
+
+      test("go with their run", async () => {
+        const lease = await held();
+        await commit(lease, 2, [started("a")], { notices: [notice(3)] });
+        await journal.releaseLease(lease);
+        await journal.removeRun("r1", 9_999);
+        expect(await journal.notices()).toEqual([]);
+      });
+    });
+
     describe("side tables", () => {
       const row = { sha256: "ab", account, url: "https://files.example/x", contentType: "image/png", expiresAt: 2_000 };
 

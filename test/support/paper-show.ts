@@ -1,7 +1,13 @@
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createMemoryJournal, type JournalStore, openShowrunner, type Showrunner } from "../../src/index.ts";
+import {
+  createMemoryJournal,
+  type JournalStore,
+  type NotifyOption,
+  openShowrunner,
+  type Showrunner,
+} from "../../src/index.ts";
 import { builtInCatalog } from "./built-in-catalog.ts";
 import { type PaperOptions, PaperService } from "./paper-service.ts";
 import { SimulatedClock } from "./simulated-clock.ts";
@@ -22,6 +28,7 @@ export async function openPaperShow(
     readonly paper?: PaperService;
     /** Shared with a Showrunner that is gone. */
     readonly mediaDir?: string;
+    readonly notify?: NotifyOption;
   } = {},
 ): Promise<PaperShow> {
   const clock = new SimulatedClock();
@@ -29,7 +36,13 @@ export async function openPaperShow(
   const journal = options.journal ?? createMemoryJournal({ now: () => clock.now() });
   const folder = mkdtempSync(join(tmpdir(), "paper-show-"));
   const mediaDir = options.mediaDir ?? join(folder, "media");
-  const show = await openShowrunner({ client: paper.client(), journal, mediaDir, clock });
+  const show = await openShowrunner({
+    client: paper.client(),
+    journal,
+    mediaDir,
+    clock,
+    notify: options.notify ?? false,
+  });
   return { paper, clock, journal, show, outDir: join(folder, "out"), mediaDir };
 }
 

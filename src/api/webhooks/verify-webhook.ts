@@ -1,7 +1,8 @@
-import { createHash, createPublicKey, type KeyObject, verify } from "node:crypto";
+import { createPublicKey, type KeyObject, verify } from "node:crypto";
 import { parseJson } from "../http/answer-error.ts";
 import { type JobResult, jobResult } from "../wire/job.ts";
 import { findBrand, type HeaderSource, readHeaders } from "./header-names.ts";
+import { signedText } from "./signed-text.ts";
 
 export interface WebhookDelivery {
   readonly headers: HeaderSource;
@@ -58,6 +59,25 @@ interface SignedHeaders {
 
 /** Checks one delivery: signature, time and shape. Never throws. */
 export function verifyWebhook(delivery: WebhookDelivery): WebhookVerdict {
+  const verdict = verifySignature(delivery);
+  if (!verdict.ok) return verdict;
+  const job = jobResult.safeParse(parseJson(Buffer.from(delivery.body).toString("utf8")));
+  if (!job.success) return refuse("malformed-body");
+  const { brand, id, event, timestamp, redelivery, attempt } = verdict.signed;
+  return {
+    ok: true,
+    event: {
+      ...{ id, event, brand, redelivery: redelivery === "true", job: job.data },
+      attempt: /^\d{1,6}$/.test(attempt ?? "") ? Number(attempt) : null,
+      signedAt: Number(timestamp) * 1000,
+    },
+  };
+}
+
+/** Checks all but the body's shape. */
+export function verifySignature(
+  delivery: WebhookDelivery,
+): { readonly ok: true; readonly signed: SignedHeaders } | { readonly ok: false; readonly reason: WebhookRefusal } {
   const signed = signedHeaders(readHeaders(delivery.headers), delivery.brand ?? null);
   if (signed === null) return refuse("missing-headers");
   if (
@@ -69,22 +89,14 @@ export function verifyWebhook(delivery: WebhookDelivery): WebhookVerdict {
   }
   const key = publicKeyOf(delivery.publicKey);
   if (key === null) return refuse("malformed-key");
-  const bodyHash = createHash("sha256").update(delivery.body).digest("hex");
-  const text = [signed.timestamp, signed.id, signed.event, signed.redelivery, bodyHash].join("\n");
-  if (!verify(null, Buffer.from(text), key, Buffer.from(signed.signature, "hex"))) return refuse("bad-signature");
+  const isGenuine = verify(null, signedText(signed, delivery.body), key, Buffer.from(signed.signature, "hex"));
+  if (!isGenuine) return refuse("bad-signature");
   const signedAt = Number(signed.timestamp) * 1000;
   if (Math.abs(delivery.now - signedAt) > (delivery.toleranceMs ?? 300_000)) return refuse("stale");
-  const job = jobResult.safeParse(parseJson(Buffer.from(delivery.body).toString("utf8")));
-  if (!job.success) return refuse("malformed-body");
-  const { brand, id, event } = signed;
-  const attempt = /^\d{1,6}$/.test(signed.attempt ?? "") ? Number(signed.attempt) : null;
-  return {
-    ok: true,
-    event: { id, event, redelivery: signed.redelivery === "true", attempt, signedAt, brand, job: job.data },
-  };
+  return { ok: true, signed };
 }
 
-function refuse(reason: WebhookRefusal): WebhookVerdict {
+function refuse(reason: WebhookRefusal): { readonly ok: false; readonly reason: WebhookRefusal } {
   return { ok: false, reason };
 }
 

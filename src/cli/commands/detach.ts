@@ -90,6 +90,7 @@ function argumentsOf(spec: string, runId: string, budget: string | null, flags: 
     ...value("rate-limit", flags.rateLimit),
     ...value("spending-cap", flags.spendingCap),
     ...value("wallet-floor", flags.walletFloor),
+    ...value("notify", flags.notify),
     ...(flags.reuse ? ["--reuse"] : []),
     ...(flags.local ? ["--local"] : []),
     ...value("base-url", flags.baseUrl),

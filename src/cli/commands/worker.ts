@@ -25,6 +25,7 @@ export async function worker(context: Context, flags: WorkerFlags): Promise<Exit
   const waitForFundsMs = waitForFunds === undefined ? 0 : readDuration("--wait-for-funds", waitForFunds, "30m or 2h");
   return withShowrunner(flags, async (show) => {
     sayWhere(show, context);
+    show.notifications.start();
     talk.say("Drives every run of this journal that could go on and that nobody drives. Ctrl-C stops in good order.");
     const crew = new Crew(show, context, { waitForFundsMs, json: flags.json === true });
     while (!io.interrupt.aborted) {

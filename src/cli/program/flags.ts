@@ -29,6 +29,12 @@ export function withSpending(command: Command): Command {
     .option("--wallet-floor <usd>", "what must stay in the wallet (default: SHOWRUNNER_WALLET_FLOOR)");
 }
 
+/** Who is told, for commands that drive runs. */
+export function withNotify(command: Command): Command {
+  const said = "who is told when a run waits, needs funds, fails or ends: a URL, command:PROGRAM or off";
+  return command.option("--notify <target>", `${said} (default: SHOWRUNNER_NOTIFY_URL or _COMMAND)`);
+}
+
 /** `-i` may be given again and again. */
 export function addOption(command: Command, flags: string, description: string): void {
   if (flags.startsWith("-i ")) command.option(flags, description, collect);

@@ -1,9 +1,10 @@
 import { Argument, type Command } from "commander";
 import type { Shell } from "../commands/completion.ts";
 import type { DashboardFlags } from "../commands/dashboard.ts";
+import type { NotifyFlags } from "../commands/notify.ts";
 import type { ServeFlags } from "../commands/serve.ts";
 import type { Context } from "../context.ts";
-import { type Finish, withRateLimit, withService, withSpending } from "./flags.ts";
+import { type Finish, withNotify, withRateLimit, withService, withSpending } from "./flags.ts";
 
 /** Commands that serve on this machine. */
 export function addServing(program: Command, context: Context, finish: Finish): void {
@@ -17,11 +18,12 @@ export function addServing(program: Command, context: Context, finish: Finish): 
     .action(async (files: string[], flags: DashboardFlags) =>
       finish(await (await import("../commands/dashboard.ts")).dashboard(context, files, flags)),
     );
-  withSpending(withRateLimit(withService(program.command("worker"))))
+  withNotify(withSpending(withRateLimit(withService(program.command("worker")))))
     .description("drive every run of the journal that could go on and that no process drives, as decisions come in")
     .option("--once", "leave when nothing is left that could go on")
     .option("--wait-for-funds <duration>", "stay with a run whose wallet is short for so long, e.g. 30m")
     .action(async (flags: object) => finish(await (await import("../commands/worker.ts")).worker(context, flags)));
+  addNotify(program, context, finish);
   program
     .command("serve")
     .description("run the local service: the whole API on this machine, with play money")
@@ -54,4 +56,22 @@ export function addServing(program: Command, context: Context, finish: Finish): 
     .action(async (shell: Shell) =>
       finish((await import("../commands/completion.ts")).completion(context, shell, program)),
     );
+}
+
+function addNotify(program: Command, context: Context, finish: Finish): void {
+  const group = program.command("notify").description("tell people of runs: a signed webhook, or a command");
+  const add = (name: string, said: string) =>
+    withNotify(group.command(name))
+      .description(said)
+      .option("--journal <file>", "the journal (default: SHOWRUNNER_JOURNAL, then .showrunner/journal.db)")
+      .option("--json", "print one JSON document on stdout");
+  add("test", "send one that says it is a test").action(async (flags: NotifyFlags) =>
+    finish(await (await import("../commands/notify.ts")).testNotify(context, flags)),
+  );
+  add("key", "print the public key that its webhooks are verified with").action(async (flags: NotifyFlags) =>
+    finish(await (await import("../commands/notify.ts")).notifyKey(context, flags)),
+  );
+  add("list", "list what nobody took yet, and why").action(async (flags: NotifyFlags) =>
+    finish(await (await import("../commands/notify.ts")).listNotices(context, flags)),
+  );
 }

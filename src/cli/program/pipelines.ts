@@ -1,10 +1,10 @@
 import { type Command, Option } from "commander";
 import type { Context } from "../context.ts";
-import { collect, type Finish, withInput, withRateLimit, withService, withSpending } from "./flags.ts";
+import { collect, type Finish, withInput, withNotify, withRateLimit, withService, withSpending } from "./flags.ts";
 
 /** Commands that price and run pipelines. */
 export function addRunning(program: Command, context: Context, finish: Finish): void {
-  withService(withRateLimit(withSpending(withInput(program.command("run <file[#export]>")))))
+  withService(withRateLimit(withNotify(withSpending(withInput(program.command("run <file[#export]>"))))))
     .description("price a pipeline, run it, show how it goes")
     .option("--id <id>", "name of the run (default: made up)")
     .addOption(
@@ -35,7 +35,7 @@ export function addRunning(program: Command, context: Context, finish: Finish): 
     .action(async (spec: string, flags: object) =>
       finish(await (await import("../commands/plan.ts")).plan(context, spec, flags)),
     );
-  withService(withRateLimit(withSpending(program.command("resume <run-id>"))))
+  withService(withRateLimit(withNotify(withSpending(program.command("resume <run-id>")))))
     .description("go on with a run that was killed, stopped or paused")
     .option("--budget <usd>", "a new budget in place of the run's own")
     .option("--max-unquoted <usd>", "likewise for the most that a job without a price in advance may cost")

@@ -6,6 +6,7 @@ import { consumeEntries, deliverHints, hasOtherEntries } from "./inbox.ts";
 import { holdsLease } from "./lease.ts";
 import { moneyAfter, planLedger, writeLedger } from "./ledger.ts";
 import { writeMade } from "./made.ts";
+import { writeNotices } from "./notices.ts";
 import { appendEvents, requireRun } from "./runs.ts";
 
 /** A commit with its events as JSON text. */
@@ -31,6 +32,7 @@ export function commitRun(db: Database, { commit, bodies }: EncodedCommit): Comm
   writeLedger(db, run, ledger);
   writeIndexes(db, run.key, commit, jobIds);
   writeMade(db, run, commit.made ?? [], commit.at);
+  writeNotices(db, run.key, commit.notices ?? [], commit.at);
   if (commit.snapshot !== undefined) writeSnapshot(db, run.key, commit.snapshot);
   db.run("UPDATE runs SET status = ? WHERE run_key = ?", commit.status, run.key);
   if (park) db.run("UPDATE runs SET lease_holder = NULL WHERE run_key = ?", run.key);

@@ -120,6 +120,20 @@ export const migrations: readonly Migration[] = [
   CREATE INDEX made_by_step ON made (account, step, at DESC);
   CREATE INDEX made_by_model ON made (account, model, at DESC);
   `,
+  // What a person is to be told, until it was.
+  `
+  CREATE TABLE notices (
+    run_key INTEGER NOT NULL,
+    seq INTEGER NOT NULL,
+    event TEXT NOT NULL,
+    body TEXT NOT NULL,
+    attempts INTEGER NOT NULL,
+    due_at INTEGER NOT NULL,
+    last_error TEXT,
+    PRIMARY KEY (run_key, seq)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX notices_due ON notices (due_at);
+  `,
 ];
 
 /** Schema version of an open database; 0 for an empty one. */

@@ -1,0 +1,74 @@
+import { CliError } from "../cli-error.ts";
+import { type Context, journalFileOf } from "../context.ts";
+import { ExitCode } from "../exit-code.ts";
+import { visible } from "../text/escape.ts";
+import { type Column, table } from "../text/table.ts";
+
+export interface NotifyFlags {
+  readonly notify?: string;
+  readonly journal?: string;
+  readonly json?: boolean;
+}
+
+const HOW = "--notify https://… or --notify 'command:notify-send Showrunner', or SHOWRUNNER_NOTIFY_URL";
+
+/** `showrunner notify test`: sends one that says it is a test. */
+export async function testNotify(context: Context, flags: NotifyFlags): Promise<ExitCode> {
+  const { talk } = context;
+  const notifications = await opened(context, flags);
+  const { target } = notifications;
+  if (target === null) throw new CliError("USAGE", "nobody is to be told: no target is set", { next: HOW });
+  const error = await notifications.test();
+  if (flags.json) talk.printJson({ target, ok: error === null, error });
+  else talk.print(error === null ? `${visible(target)} took it` : `${visible(target)}: ${visible(error)}`);
+  if (error !== null) talk.say(`Next: correct it, then showrunner notify test   (${HOW})`);
+  return error === null ? ExitCode.done : ExitCode.failed;
+}
+
+/** `showrunner notify key`: the public key that its webhooks are verified with; makes the pair at first use. */
+export async function notifyKey(context: Context, flags: NotifyFlags): Promise<ExitCode> {
+  const publicKey = await (await opened(context, flags)).publicKey();
+  if (flags.json) context.talk.printJson({ algorithm: "ed25519", public_key: publicKey });
+  else context.talk.print(publicKey);
+  return ExitCode.done;
+}
+
+/** `showrunner notify list`: what nobody took yet, and why. */
+export async function listNotices(context: Context, flags: NotifyFlags): Promise<ExitCode> {
+  const { talk, io } = context;
+  const { openSqliteJournal } = await import("../../index.ts");
+  const store = await openSqliteJournal(journalFileOf(io, flags));
+  const rows = await store.notices().finally(() => store.close());
+  const listed = rows.map(({ runId, seq, event, attempts, dueAt, lastError }) => ({
+    ...{ id: `${runId}:${seq}`, event, attempts, next_attempt_at: new Date(dueAt).toISOString(), error: lastError },
+  }));
+  if (flags.json) talk.printJson(listed);
+  else if (listed.length > 0) talk.print(table(listed, columns, io.stdout.columns));
+  const count =
+    listed.length === 0 ? "Nothing" : listed.length === 1 ? "1 notification" : `${listed.length} notifications`;
+  talk.say(
+    `${count} to be told. Whatever drives runs of this journal with a target set tells it; so does showrunner worker.`,
+  );
+  return ExitCode.done;
+}
+
+type Listed = {
+  readonly id: string;
+  readonly event: string;
+  readonly attempts: number;
+  readonly next_attempt_at: string;
+  readonly error: string | null;
+};
+
+const columns: readonly Column<Listed>[] = [
+  { title: "id", value: ({ id }) => visible(id) },
+  { title: "event", value: ({ event }) => event },
+  { title: "attempts", value: ({ attempts }) => String(attempts), align: "right" },
+  { title: "next attempt", value: (one) => one.next_attempt_at },
+  { title: "last error", value: ({ error }) => visible(error ?? ""), flexible: true },
+];
+
+async function opened({ io }: Context, flags: NotifyFlags) {
+  const { openNotifications } = await import("../../index.ts");
+  return openNotifications({ notify: flags.notify, journal: journalFileOf(io, flags), env: io.env });
+}

@@ -1,0 +1,95 @@
+import type { Clock } from "../../api/index.ts";
+import type { JournalStore, NoticeRow } from "../../journal/store.ts";
+import { noticeId } from "./notices.ts";
+import type { Send } from "./send.ts";
+
+export interface NotifierParts {
+  readonly store: JournalStore;
+  readonly clock: Clock;
+  readonly send: Send;
+}
+
+/** What one attempt may take, milliseconds. */
+export const ATTEMPT_MS = 10_000;
+/** A claim outlives its attempt, so that a process that died lets go of it and one that lives keeps it. */
+const CLAIM_MS = 15_000;
+/** Milliseconds between two looks for what is due, by this process or another. */
+const LOOK_EVERY_MS = 5_000;
+const AT_ONCE = 10;
+const RETRY_AFTER_MS = [5_000, 30_000, 120_000, 600_000, 1_800_000] as const;
+const THEN_EVERY_MS = 3_600_000;
+
+/** Milliseconds to wait after so many attempts that failed. */
+export function retryAfterMs(attempts: number): number {
+  return RETRY_AFTER_MS[attempts - 1] ?? THEN_EVERY_MS;
+}
+
+/** Tells what stands in the journal's outbox, of every run on it, until it was taken. */
+export class Notifier {
+  readonly #parts: NotifierParts;
+  readonly #closing = new AbortController();
+  #wake: AbortController | null = null;
+  #loop: Promise<void> | null = null;
+
+  constructor(parts: NotifierParts) {
+    this.#parts = parts;
+  }
+
+  /** Something may be due: tells it in the background, and what comes later too. */
+  poke(): void {
+    if (this.#closing.signal.aborted) return;
+    this.#loop ??= this.#run();
+    this.#wake?.abort();
+  }
+
+  /** Tells what is due by now, once; what fails is due again later. */
+  async deliverDue(): Promise<void> {
+    const { store, clock } = this.#parts;
+    for (;;) {
+      const at = clock.now();
+      const due = await store.claimNotices({ at, untilAt: at + CLAIM_MS, limit: AT_ONCE });
+      if (due.length === 0) return;
+      await Promise.all(due.map((notice) => this.#tell(notice)));
+    }
+  }
+
+  /** Tells what is due by now, and stops. */
+  async close(): Promise<void> {
+    if (this.#loop === null) return;
+    this.#closing.abort();
+    this.#wake?.abort();
+    await this.#loop;
+    await this.deliverDue().catch(() => {});
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#closing.signal.aborted) {
+      this.#wake = new AbortController();
+      // Whatever is wrong with the journal is said by whoever drives a run on it.
+      await this.deliverDue().catch(() => {});
+      if (this.#closing.signal.aborted) return;
+      await this.#rest(this.#wake.signal);
+    }
+  }
+
+  /** Does not keep the process alive: what is in the outbox can wait for the next one. */
+  #rest(wake: AbortSignal): Promise<void> {
+    return new Promise((done) => {
+      if (wake.aborted) return done();
+      const timer = this.#parts.clock.setTimer(LOOK_EVERY_MS, done, { background: true });
+      wake.addEventListener("abort", () => {
+        timer.cancel();
+        done();
+      });
+    });
+  }
+
+  async #tell({ runId, seq, event, body, attempts }: NoticeRow): Promise<void> {
+    const { store, clock, send } = this.#parts;
+    const id = noticeId(runId, seq);
+    const delivery = { id, event, body, attempt: attempts, at: clock.now() };
+    const error = await send(delivery, AbortSignal.timeout(ATTEMPT_MS)).catch(String);
+    const dueAt = clock.now() + retryAfterMs(attempts);
+    await store.settleNotice(runId, seq, error === null ? { told: true } : { told: false, dueAt, error });
+  }
+}
