@@ -52,9 +52,10 @@ const PREFLIGHT: Headers = {
   "Access-Control-Max-Age": "600",
 };
 
-/** Lets a browser page with a token read answers. */
-function crossOrigin(origin: string | null): Headers {
-  return origin === null ? {} : { "Access-Control-Allow-Origin": "*", "Access-Control-Expose-Headers": EXPOSED };
+/** Lets a browser page with a token read answers of the API; nothing else is for pages of other origins. */
+function crossOrigin({ headers, url }: HttpBindings["incoming"]): Headers {
+  const isForPages = headers.origin !== undefined && /^\/v3(\/|$)/.test(url ?? "");
+  return !isForPages ? {} : { "Access-Control-Allow-Origin": "*", "Access-Control-Expose-Headers": EXPOSED };
 }
 
 let dateText = "";
@@ -74,7 +75,7 @@ function standardHeaders(incoming: HttpBindings["incoming"], traceId: string, no
     "X-Trace-Id": traceId,
     "X-Request-Id": `req_${newTraceId()}`,
     Date: httpDate(now),
-    ...crossOrigin(incoming.headers.origin ?? null),
+    ...crossOrigin(incoming),
   };
 }
 

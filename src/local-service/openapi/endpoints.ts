@@ -1,6 +1,6 @@
 import type { Catalog } from "../catalog/catalog.ts";
 import type { Endpoint } from "../http/call.ts";
-import { assertLoopback } from "../operator/loopback.ts";
+import { assertOperator } from "../operator/loopback.ts";
 import { type ApiDocument, apiDocument, operatorDocument } from "./document.ts";
 import { operatorOperations } from "./operations/operator.ts";
 
@@ -40,7 +40,7 @@ export function describedOperator(endpoints: readonly Endpoint[]): readonly Endp
     access: "public",
     summary: "The operator's side as OpenAPI 3.1",
     handle(call) {
-      assertLoopback(call.incoming);
+      assertOperator(call.incoming);
       return { is: "text", status: 200, body: text(), headers: HEADERS };
     },
   };

@@ -9,7 +9,7 @@ import type { ServiceContext } from "../service-context.ts";
 import { ensureKey, freshKey } from "./accounts.ts";
 import { clockBody, keyBody, memberBody, walletBody } from "./bodies.ts";
 import { fundingPage } from "./funding-page.ts";
-import { assertLoopback } from "./loopback.ts";
+import { assertJson, assertOperator } from "./loopback.ts";
 import { readStats, walletStats } from "./stats.ts";
 
 /** Adds dollars to a workspace, which is made when it is new. */
@@ -106,7 +106,9 @@ export function operatorEndpoints(service: ServiceContext): readonly Endpoint[] 
     ...row,
     access: "public",
     handle(call) {
-      assertLoopback(call.incoming);
+      assertOperator(call.incoming);
+      // The form of the funding page is the one that sends no JSON.
+      if (row.method !== "GET" && row.path !== "/fund") assertJson(call.incoming);
       return row.handle(call);
     },
   }));
