@@ -9,6 +9,7 @@ export type CliErrorCode =
   | "PIPELINE_NOT_FOUND"
   | "INPUT_INVALID"
   | "BUDGET_NEEDED"
+  | "RUN_INTERRUPTED"
   | "NOT_CONFIRMED";
 
 /** An expected failure of a command: what was wrong, and the command to type next. */

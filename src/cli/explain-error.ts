@@ -2,6 +2,7 @@ import type { Problem } from "../index.ts";
 import { CliError } from "./cli-error.ts";
 import { sameAgain } from "./context.ts";
 import { ExitCode } from "./exit-code.ts";
+import { fileTrouble, isFileSystemError } from "./file-trouble.ts";
 import { codeFrame } from "./load/code-frame.ts";
 import { problemList } from "./report/problem-list.ts";
 import { visibleLines } from "./text/escape.ts";
@@ -42,6 +43,20 @@ const advice: Readonly<Record<string, Advice>> = {
   DATA_DIR_UNUSABLE: [ExitCode.refused, "showrunner serve --data OTHER-FOLDER"],
   OPTION_INVALID: [ExitCode.refused, "showrunner serve --help"],
   CATALOG_INVALID: [ExitCode.refused, "correct the file after --catalog"],
+  JOURNAL_NOT_A_JOURNAL: [ExitCode.refused, "name another journal: --journal FILE, or SHOWRUNNER_JOURNAL"],
+  JOURNAL_FOLDER: [ExitCode.refused, "make it a folder that can be written to, then repeat the command"],
+  JOURNAL_READ_ONLY: [ExitCode.refused, "make the file writable, then repeat the command"],
+  JOURNAL_NEWER_VERSION: [ExitCode.refused, "npm install showrunner@latest, then repeat the command"],
+  JOURNAL_CORRUPT: [ExitCode.failed, "restore the journal from a copy; in a new one everything would be paid again"],
+  JOURNAL_ILLEGAL_EVENT: [
+    ExitCode.failed,
+    "restore the journal from a copy; in a new one everything would be paid again",
+  ],
+  // A run may have spent: another journal would pay for everything again.
+  JOURNAL_DISK_FULL: [ExitCode.unfinished, "free space, then repeat the command; a run that had begun goes on with showrunner resume"],
+  JOURNAL_IO: [ExitCode.unfinished, "check the disk, then repeat the command; a run that had begun goes on with showrunner resume"],
+  JOURNAL_BUSY: [ExitCode.failed, "repeat the command once the other process is through"],
+  MEDIA_FOLDER: [ExitCode.refused, "make it a folder that can be written to, then repeat the command"],
   CONNECTION_FAILED: [ExitCode.failed, "check SHOWRUNNER_BASE_URL and the network, then: showrunner doctor"],
 };
 
@@ -60,10 +75,13 @@ export function explainError(error: unknown, { env = {}, args = null }: Circumst
     runId?: string;
     next?: string | null;
   };
-  if (typeof code !== "string" || !isOurs(error))
+  if (isFileSystemError(error)) {
+    const trouble = fileTrouble(error);
+    return { ...trouble, message: trouble.message + codeFrame(error) };
+  }
+  if (isUnexpected(error) || typeof code !== "string")
     return bug(error.message + codeFrame(error), env.SHOWRUNNER_DEBUG ? error.stack : undefined);
-  const isFile = code.startsWith("JOURNAL_");
-  const [exitCode, next] = advice[code] ?? (isFile ? journalAdvice : ([ExitCode.failed, "showrunner doctor"] as const));
+  const [exitCode, next] = advice[code] ?? ([ExitCode.failed, "showrunner doctor"] as const);
   const list = problems ? `\n${problemList(problems)}` : "";
   const say = own ? visibleLines(own) : (retyped(error, args) ?? next.replace("{run}", runId ?? ""));
   return { message: visibleLines(error.message) + list, next: say, exitCode };
@@ -75,7 +93,11 @@ function retyped(error: Error & { readonly code?: unknown }, args: readonly stri
   return sameAgain({ args }, "--budget", dollars(Number(error.quoteMicros)).slice(1));
 }
 
-const journalAdvice: Advice = [ExitCode.refused, "name another journal: --journal FILE, or SHOWRUNNER_JOURNAL"];
+/** A mistake of ours, or of the pipeline's own code: no error that was foreseen. */
+export function isUnexpected(error: Error): boolean {
+  const isForeseen = error instanceof CliError || isFileSystemError(error);
+  return !isForeseen && !("code" in error && typeof error.code === "string" && isOurs(error));
+}
 
 /** Errors of the library are recognised by shape: importing its base class would load the library for `--help`. */
 function isOurs(error: Error): boolean {

@@ -31,6 +31,7 @@ import type { MediaStore } from "./media-store.ts";
 import type { openNotifications } from "./notify/notifications.ts";
 import { Notifier } from "./notify/notifier.ts";
 import { checkRunId, limitsOf, usdOption } from "./options.ts";
+import { prepareOutDir } from "./out-dir.ts";
 import { Planner } from "./planner.ts";
 import type { Quote } from "./quote.ts";
 import { compareWithService, type ReconcileOptions, type ReconcileReport } from "./reconcile.ts";
@@ -164,6 +165,7 @@ export class EmbeddedShowrunner implements Showrunner {
       ...(pipeline.consent != null && { consent: pipeline.consent }),
       program: ownVersion(),
     };
+    await prepareOutDir(planned.outDir);
     try {
       await this.#store.createRun(id, planned, this.#now());
     } catch (error) {
@@ -248,7 +250,7 @@ export class EmbeddedShowrunner implements Showrunner {
     const due: RunRow[] = [];
     for (const row of open) {
       if (row.status === "paused" && !(await this.#isAsked(row.runId))) continue;
-      if (this.#shelf.isOurs(await this.#shelf.load(row.runId))) due.push(row);
+      if (await this.#shelf.mayBeOurs(row.runId)) due.push(row);
     }
     return due;
   }

@@ -3,6 +3,7 @@ import type { FileHandle } from "node:fs/promises";
 import { chmod, constants, copyFile, lstat, mkdir, open, readdir, realpath, rename, rm } from "node:fs/promises";
 import { basename, extname, isAbsolute, join, posix, relative } from "node:path";
 import { safeFileName } from "../api/index.ts";
+import { isDiskTrouble } from "./disk-trouble.ts";
 import { syncFolder } from "./durable-file.ts";
 import { MediaMissingError, MediaPathError } from "./media-errors.ts";
 
@@ -22,6 +23,12 @@ const turns = new Map<string, Promise<unknown>>();
  * who edits the named file in place must not change the only copy of a paid result.
  */
 export async function placeFile(kept: KeptFile, outDir: string, name: string): Promise<string> {
+  return placeBelow(kept, outDir, name).catch((error: unknown) => {
+    throw pathError(outDir, error);
+  });
+}
+
+async function placeBelow(kept: KeptFile, outDir: string, name: string): Promise<string> {
   const segments = safeSegments(name);
   const folder = join(outDir, ...segments.slice(0, -1));
   await makeFolder(outDir, folder);
@@ -34,6 +41,14 @@ export async function placeFile(kept: KeptFile, outDir: string, name: string): P
   } finally {
     if (turns.get(folder) === settled) turns.delete(folder);
   }
+}
+
+/** The system's word on a path as one that says what to do; anything else as it is. */
+function pathError(outDir: string, cause: unknown): unknown {
+  const { code, path = outDir, syscall } = cause as NodeJS.ErrnoException;
+  if (syscall === undefined || isDiskTrouble(cause)) return cause;
+  const message = `Files cannot be put into ${outDir}: the system refuses ${path} (${code}). Make it a folder that this user can write to, or move away what is in its place.`;
+  return new MediaPathError(message, { cause });
 }
 
 async function placeIn(kept: KeptFile, folder: string, wanted: string): Promise<string> {

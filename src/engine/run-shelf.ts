@@ -56,6 +56,17 @@ export class RunShelf {
     return baseUrl === this.#account.origin && keyId === this.#account.keyId;
   }
 
+  /** One that cannot be read counts as ours: whoever resumes it is told what is the matter with it. */
+  async mayBeOurs(runId: string): Promise<boolean> {
+    return this.load(runId).then(
+      (state) => this.isOurs(state),
+      (error: unknown) => {
+        if (isUnreadable(error)) return true;
+        throw error;
+      },
+    );
+  }
+
   /** A run stays with the account that pays for it; another one has neither its jobs nor its wallet. */
   checkAccount(state: RunState): void {
     if (this.isOurs(state)) return;
@@ -77,6 +88,6 @@ export class RunShelf {
 }
 
 /** This one run is damaged or a newer program's, whatever the others are. */
-export function isUnreadable(error: unknown): boolean {
+function isUnreadable(error: unknown): boolean {
   return [JournalCorruptError, JournalNewerVersionError, IllegalEventError].some((type) => error instanceof type);
 }

@@ -73,3 +73,37 @@ test("with nothing to do, --once leaves at once", async () => {
   const { code, stdout } = await cliHere("worker", "--once", "--journal", join(emptyFolder(), "journal.db"));
   expect({ code, stdout }).toEqual({ code: 0, stdout: "" });
 });
+
+test("a worker takes a run up again once its broken pipeline file is mended, also where a file that it imports was broken", async () => {
+  const helper = join(cwd, "helper.ts");
+  const mended = join(cwd, "mended.ts");
+  writeFileSync(helper, "export const note = () => ({ fine: true });\n");
+  writeFileSync(
+    mended,
+    `import { pipeline } from "showrunner";
+import { z } from "zod";
+import { note } from "./helper.ts";
+
+export default pipeline("mended", {
+  input: z.object({}),
+  build({ job, approve, task }) {
+    const picture = job("picture", "image-1", { prompt: "a pier" });
+    const fine = approve("fine", picture);
+    return { note: task("note", { picture: fine }, note) };
+  },
+});
+`,
+  );
+  expect((await cliHere("run", mended, "--budget", "5", "--id", "m")).code).toBe(3);
+  writeFileSync(helper, "export const note = ( => broken\n");
+  expect((await cliHere("approve", "m", "fine")).code).toBe(0);
+  const worker = startCli(["worker"], { cwd, env: service.env });
+  const [refused, succeeded] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  worker.child.stderr?.on("data", (text: string) => text.includes("tried again") && refused.resolve());
+  worker.child.stdout?.on("data", (text: string) => text.includes("m\tsucceeded") && succeeded.resolve());
+  await refused.promise;
+  writeFileSync(helper, "export const note = () => ({ fine: true });\n");
+  await succeeded.promise;
+  worker.child.kill("SIGINT");
+  expect((await worker.end).code).toBe(130);
+});

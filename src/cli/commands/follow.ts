@@ -1,6 +1,8 @@
 import { formatUsd, type RunHandle, type RunResult } from "../../index.ts";
+import { CliError } from "../cli-error.ts";
 import type { Context } from "../context.ts";
 import { ExitCode } from "../exit-code.ts";
+import { explainError, isUnexpected } from "../explain-error.ts";
 import { type Pace, watchRun } from "../live/watch.ts";
 import { expiryLines } from "../report/expiry-lines.ts";
 import { listOutputs } from "../report/outputs.ts";
@@ -43,7 +45,9 @@ export async function followRun(handle: RunHandle, context: Context, options: Fo
   try {
     const { afterSeq = 0, medians, pace } = options;
     await watchRun(handle.events(), io, talk, { afterSeq, medians, pace });
-    const result = await handle.result();
+    const result = await handle.result().catch((error: unknown) => {
+      throw interrupted(error, handle.id, context);
+    });
     if (options.json) talk.printJson(document(result));
     else for (const { name, value } of listOutputs(result.outputs)) talk.print(`${visible(name)}\t${visible(value)}`);
     sayEnd(result, context);
@@ -52,6 +56,27 @@ export async function followRun(handle: RunHandle, context: Context, options: Fo
     io.interrupt.removeEventListener("abort", onInterrupt);
   }
 }
+
+/** Another process has the run: what to do is not to resume it. */
+const taken = new Set(["RUN_BUSY", "RUN_TAKEN_OVER"]);
+
+/** Whatever ended a run that had begun: money may be spent, so it is unfinished and never "refused". */
+function interrupted(error: unknown, runId: string, { io }: Context): unknown {
+  const { code, next: own } = error as { readonly code?: string; readonly next?: string | null };
+  if (!(error instanceof Error) || code === undefined || taken.has(code) || isUnexpected(error)) return error;
+  const { message } = explainError(error, { env: io.env });
+  const next = own ?? `${mends[code] ?? ""}showrunner resume ${visible(runId)}`;
+  return new CliError("RUN_INTERRUPTED", message, { next, exitCode: ExitCode.unfinished, cause: error });
+}
+
+/** What comes before the resume. */
+const mends: Readonly<Record<string, string>> = {
+  JOURNAL_DISK_FULL: "free space, then: ",
+  JOURNAL_IO: "check the disk, then: ",
+  JOURNAL_FOLDER: "put the journal's folder right, then: ",
+  JOURNAL_READ_ONLY: "make the journal writable, then: ",
+  ENOSPC: "free space, then: ",
+};
 
 function document(result: RunResult): unknown {
   return { ...result.report, pause: result.pause, still_running: result.stillRunning, returned: result.outputs };

@@ -1,9 +1,12 @@
+import { dirname } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { RunResult, Showrunner } from "../../index.ts";
-import { type Context, type ServiceFlags, sayWhere, withShowrunner } from "../context.ts";
+import { type Context, journalFileOf, type ServiceFlags, sayWhere, withShowrunner } from "../context.ts";
 import { ExitCode } from "../exit-code.ts";
+import { circumstancesOf } from "../input/circumstances.ts";
 import { readDuration } from "../input/duration.ts";
-import { codeOf } from "../input/journaled.ts";
+import { codeOf, sourceOf } from "../input/journaled.ts";
+import { RunRetries } from "../input/run-retries.ts";
 import { eventLine } from "../live/lines.ts";
 import { visible } from "../text/escape.ts";
 
@@ -15,8 +18,8 @@ export interface WorkerFlags extends ServiceFlags {
 
 /** Milliseconds between two looks into the journal. */
 const LOOK_EVERY_MS = 1000;
-/** A run that another process drives is asked for again after so long, milliseconds: that process may be gone by then. */
-const BUSY_MS = 5000;
+/** What passes by itself: the worker looks again. */
+const PASSING = new Set(["JOURNAL_DISK_FULL", "JOURNAL_IO", "JOURNAL_BUSY"]);
 
 /** `showrunner worker`: drives the runs of a journal that nobody drives and that could go on. */
 export async function worker(context: Context, flags: WorkerFlags): Promise<ExitCode> {
@@ -27,9 +30,12 @@ export async function worker(context: Context, flags: WorkerFlags): Promise<Exit
     sayWhere(show, context);
     show.notifications.start();
     talk.say("Drives every run of this journal that could go on and that nobody drives. Ctrl-C stops in good order.");
-    const crew = new Crew(show, context, { waitForFundsMs, json: flags.json === true });
+    const crew = new Crew(show, context, {
+      ...{ waitForFundsMs, json: flags.json === true },
+      journal: journalFileOf(io, flags),
+    });
     while (!io.interrupt.aborted) {
-      await crew.takeUp();
+      await crew.takeUp().catch(sayPassing(context));
       if (flags.once && crew.isIdle) return ExitCode.done;
       await delay(LOOK_EVERY_MS, undefined, { signal: io.interrupt }).catch(() => {});
     }
@@ -38,7 +44,18 @@ export async function worker(context: Context, flags: WorkerFlags): Promise<Exit
   });
 }
 
+/** Tells of trouble with the journal that may pass; rethrows any other. */
+function sayPassing({ talk }: Context): (error: unknown) => void {
+  return (error) => {
+    const code = (error as { readonly code?: unknown } | null)?.code;
+    if (typeof code !== "string" || !PASSING.has(code)) throw error;
+    talk.say(`${visible(messageOf(error))} (looked at again)`);
+  };
+}
+
 interface CrewOptions {
+  /** The journal's file. */
+  readonly journal: string;
   readonly waitForFundsMs: number;
   readonly json: boolean;
 }
@@ -49,13 +66,17 @@ class Crew {
   readonly #context: Context;
   readonly #options: CrewOptions;
   readonly #driven = new Map<string, { readonly over: Promise<void>; readonly stop: () => Promise<void> }>();
-  /** Runs that cannot be taken up until they move, or until an instant. */
-  readonly #left = new Map<string, { readonly lastSeq: number; readonly until: number }>();
+  readonly #retries: RunRetries;
 
   constructor(show: Showrunner, context: Context, options: CrewOptions) {
     this.#show = show;
     this.#context = context;
     this.#options = options;
+    const { journal } = options;
+    this.#retries = new RunRetries({
+      now: Date.now,
+      circumstances: (file) => circumstancesOf(file, [dirname(journal), context.io.cwd]),
+    });
   }
 
   get isIdle(): boolean {
@@ -65,9 +86,7 @@ class Crew {
   async takeUp(): Promise<void> {
     for (const { runId, lastSeq } of await this.#show.due()) {
       if (this.#driven.has(runId)) continue;
-      const left = this.#left.get(runId);
-      if (left !== undefined && left.lastSeq === lastSeq && Date.now() < left.until) continue;
-      await this.#drive(runId, lastSeq);
+      if (this.#retries.isDue(runId, lastSeq)) await this.#drive(runId, lastSeq);
     }
   }
 
@@ -78,7 +97,7 @@ class Crew {
   }
 
   async #drive(runId: string, lastSeq: number): Promise<void> {
-    const { talk, io } = this.#context;
+    const { io } = this.#context;
     try {
       const pipeline = await codeOf(this.#show, runId, io.cwd);
       const { waitForFundsMs } = this.#options;
@@ -87,25 +106,33 @@ class Crew {
       const over = this.#watch(handle, lastSeq).finally(() => this.#driven.delete(runId));
       this.#driven.set(runId, { over, stop: () => handle.stop() });
     } catch (error) {
-      talk.say(`${visible(runId)}: ${visible(messageOf(error))}`);
-      this.#left.set(runId, { lastSeq, until: Number.POSITIVE_INFINITY });
+      await this.#failed(runId, lastSeq, error);
     }
   }
 
-  async #watch(handle: Awaited<ReturnType<Showrunner["resume"]>>, lastSeq: number): Promise<void> {
+  async #failed(runId: string, lastSeq: number, error: unknown): Promise<void> {
+    if ((error as { readonly code?: unknown } | null)?.code === "RUN_BUSY") return this.#retries.busy(runId, lastSeq);
+    const source = await sourceOf(this.#show, runId).catch(() => null);
+    const waitMs = this.#retries.failed(runId, { lastSeq, file: source?.file ?? null });
+    const again = `tried again within ${waitMs / 1000} s, or once the disk or its pipeline file changes`;
+    this.#context.talk.say(`${visible(runId)}: ${visible(messageOf(error))} (${again})`);
+  }
+
+  async #watch(handle: Awaited<ReturnType<Showrunner["resume"]>>, from: number): Promise<void> {
     const { talk } = this.#context;
     const id = visible(handle.id);
+    let lastSeq = from;
     try {
       for await (const update of handle.events()) {
         if (!("event" in update) || update.seq <= lastSeq) continue;
+        lastSeq = update.seq;
         const line = eventLine(update.event);
         if (line !== null) talk.say(`${id}  ${line}`);
       }
       this.#report(await handle.result());
+      this.#retries.driven(handle.id);
     } catch (error) {
-      const isBusy = error instanceof Error && "code" in error && error.code === "RUN_BUSY";
-      if (!isBusy) talk.say(`${id}: ${visible(messageOf(error))}`);
-      this.#left.set(handle.id, { lastSeq, until: isBusy ? Date.now() + BUSY_MS : Number.POSITIVE_INFINITY });
+      await this.#failed(handle.id, lastSeq, error);
     }
   }
 

@@ -2,13 +2,14 @@ import { readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { visibleLines } from "../text/escape.ts";
+import { GENERATION } from "./same-instance.ts";
 
 /** Our own files: sources under `src`, or what was built from them. */
 const ours = new URL("../../", import.meta.url).href;
 
 /** Where in the user's own code an error came up: what Node drew of a line that does not compile, else file and line. */
 export function codeFrame(error: Error): string {
-  const lines = (error.stack ?? "").split("\n");
+  const lines = (error.stack ?? "").replaceAll(new RegExp(`\\?${GENERATION}=\\d+`, "g"), "").split("\n");
   const header = lines.findIndex((line) => line.startsWith(error.name));
   const frame = header > 0 ? lines.slice(0, header) : lines.filter(isUserFrame).slice(0, 1);
   return indented(frame);

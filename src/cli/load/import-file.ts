@@ -2,6 +2,7 @@ import process from "node:process";
 import { setTimeout as delay } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import { loadFailure, neverLoaded } from "./load-failure.ts";
+import { GENERATION } from "./same-instance.ts";
 
 /** A file that takes longer to load than this waits for something that does not come. */
 const LOAD_TIMEOUT_MS = 60_000;
@@ -10,8 +11,11 @@ const LOAD_TIMEOUT_MS = 60_000;
 export async function importFile(
   file: string,
   cwd: string,
-  timeoutMs: number = LOAD_TIMEOUT_MS,
+  options: { readonly timeoutMs?: number; readonly generation?: number } = {},
 ): Promise<Record<string, unknown>> {
+  const { timeoutMs = LOAD_TIMEOUT_MS, generation = 0 } = options;
+  const url = pathToFileURL(file);
+  if (generation > 0) url.searchParams.set(GENERATION, String(generation));
   const { whileLoading } = await import("../../index.ts");
   const over = new AbortController();
   const onEmpty = Promise.withResolvers<never>();
@@ -22,7 +26,7 @@ export async function importFile(
   late.catch(() => {});
   process.on("beforeExit", onBeforeExit);
   try {
-    const loaded = whileLoading(() => import(pathToFileURL(file).href)).catch((cause: unknown) => {
+    const loaded = whileLoading(() => import(url.href)).catch((cause: unknown) => {
       throw loadFailure(cause, file, cwd);
     });
     return (await Promise.race([loaded, onEmpty.promise, late])) as Record<string, unknown>;

@@ -2,6 +2,7 @@ import { stat } from "node:fs/promises";
 import { extname, relative, resolve } from "node:path";
 import type { Pipeline } from "../../index.ts";
 import { CliError } from "../cli-error.ts";
+import { stamp } from "../input/circumstances.ts";
 import { visible } from "../text/escape.ts";
 import { importFile } from "./import-file.ts";
 import { shareOwnModules } from "./same-instance.ts";
@@ -20,10 +21,24 @@ export async function loadPipeline(spec: string, cwd: string): Promise<LoadedPip
   const { file, exportName } = await locate(spec, cwd);
   shareOwnModules();
   const { isPipeline } = await import("../../index.ts");
-  const exports = await importFile(file, cwd);
+  const exports = await importFile(file, cwd, { generation: nextGeneration(file) });
   const pipelines = Object.entries(exports).filter((entry): entry is [string, Pipeline] => isPipeline(entry[1]));
   const [name, pipeline] = choose(pipelines, exportName, { exports, shown: visible(relative(cwd, file) || file) });
+  loads.set(file, { ...loads.get(file)!, isSound: true });
   return { pipeline, file, exportName: name };
+}
+
+/** How each file was loaded last by this process. */
+const loads = new Map<string, { readonly stamp: string; readonly generation: number; readonly isSound: boolean }>();
+
+/** Node keeps a module for the life of the process, also one that failed: a file that may have changed is another one. */
+function nextGeneration(file: string): number {
+  const known = loads.get(file);
+  const now = stamp(file);
+  if (known?.isSound === true && known.stamp === now) return known.generation;
+  const generation = known === undefined ? 0 : known.generation + 1;
+  loads.set(file, { stamp: now, generation, isSound: false });
+  return generation;
 }
 
 /** A `#` may be part of the file's own name; the whole is tried first. */

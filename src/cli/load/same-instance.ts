@@ -8,6 +8,19 @@ const ours: Readonly<Record<string, string>> = {
   "showrunner/local-service": new URL(`../../local-service/index.${extension}`, import.meta.url).href,
 };
 
+/** Marks the URL of a file that is loaded once more, after it failed or changed. */
+export const GENERATION = "showrunner-load";
+
+/** What a file imports from the user's own files is loaded once more with it. */
+function inGeneration<T extends { readonly url: string }>(resolved: T, parentURL: string | undefined): T {
+  const generation = parentURL?.startsWith("file:") ? new URL(parentURL).searchParams.get(GENERATION) : null;
+  if (generation === null || !resolved.url.startsWith("file:") || resolved.url.includes("/node_modules/"))
+    return resolved;
+  const url = new URL(resolved.url);
+  url.searchParams.set(GENERATION, generation);
+  return { ...resolved, url: url.href };
+}
+
 let installed = false;
 
 /**
@@ -22,7 +35,7 @@ export function shareOwnModules(): void {
     resolve(specifier, context, nextResolve) {
       const url = ours[specifier];
       if (url !== undefined) return { url, shortCircuit: true };
-      if (specifier !== "zod") return nextResolve(specifier, context);
+      if (specifier !== "zod") return inGeneration(nextResolve(specifier, context), context.parentURL);
       try {
         return nextResolve(specifier, context);
       } catch {

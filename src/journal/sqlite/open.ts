@@ -1,4 +1,4 @@
-import { accessSync, closeSync, constants, mkdirSync, openSync, statSync } from "node:fs";
+import { accessSync, closeSync, constants, mkdirSync, openSync, type Stats, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { JournalFolderError, JournalIoError, JournalNotDatabaseError } from "../errors.ts";
@@ -70,11 +70,25 @@ function prepareFolder(path: string): void {
 
 /** The file is private from its first moment; SQLite gives its side files the same mode. */
 function prepareFile(path: string): void {
-  const exists = statSync(path, { throwIfNoEntry: false });
+  const exists = statOf(path);
   if (exists !== undefined && !exists.isFile()) throw folderError(path, "holds no file of that name, but a folder");
   if (exists !== undefined && !isWritable(path)) throw readOnly(path);
   if (!isWritable(dirname(path))) throw folderError(path, "is not writable (SQLite keeps its log beside the journal)");
-  if (exists === undefined) closeSync(openSync(path, "a", 0o600));
+  if (exists !== undefined) return;
+  try {
+    closeSync(openSync(path, "a", 0o600));
+  } catch (cause) {
+    throw folderError(path, "lets no journal of that name be made (a link that leads nowhere, perhaps)", cause);
+  }
+}
+
+/** Undefined where nothing is, or a link leads nowhere. */
+function statOf(path: string): Stats | undefined {
+  try {
+    return statSync(path, { throwIfNoEntry: false });
+  } catch (cause) {
+    throw folderError(path, `can hold no journal of that name (${(cause as NodeJS.ErrnoException).code})`, cause);
+  }
 }
 
 function isWritable(path: string): boolean {

@@ -1,0 +1,75 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { cli, emptyFolder, root, startCli } from "./support/cli.ts";
+import { type ServiceProcess, startService } from "./support/service.ts";
+
+vi.setConfig({ testTimeout: 240_000, hookTimeout: 240_000 });
+
+const nodeFlags = ["--import", pathToFileURL(join(root, "test/cli/fixtures/full-disk.mjs")).href];
+let service: ServiceProcess;
+
+beforeAll(async () => {
+  service = await startService(["--stub"]);
+});
+afterAll(() => service.stop());
+
+/** A folder with a pipeline of one picture, on a disk that is full for media or journal until `free` is called. */
+function folderOn(what: "media" | "journal") {
+  const cwd = emptyFolder();
+  const freed = join(cwd, "freed");
+  const file = join(cwd, "picture.ts");
+  writeFileSync(
+    file,
+    `import { pipeline } from "showrunner";
+import { z } from "zod";
+export default pipeline("picture", {
+  input: z.object({}),
+  build: ({ job }) => ({ a: job("a", "image-1", { prompt: "a quay" }) }),
+});
+`,
+  );
+  const env = { ...service.env, SHOWRUNNER_TEST_FULL: what, SHOWRUNNER_TEST_FREED: freed };
+  const options = { cwd, env, nodeFlags };
+  return { file, free: () => writeFileSync(freed, ""), options };
+}
+
+for (const what of ["media", "journal"] as const) {
+  test(`a disk that is full for the ${what} in mid-run ends it as unfinished, says to free space and resume, and never names another journal`, async () => {
+    const { file, free, options } = folderOn(what);
+    const before = (await service.stats()).jobs_created;
+    const { code, stderr } = await cli(["run", file, "--budget", "1", "--id", "x"], options);
+    expect(code, stderr).toBe(3);
+    expect(stderr).toMatch(/Next: (free space, then: )?showrunner resume x/);
+    expect(stderr).toMatch(/[Ff]ree s|Make room/);
+    expect(stderr).not.toMatch(/another journal|nothing was (submitted|spent)/i);
+    const again = await cli(["resume", "x"], options);
+    expect(again.code, again.stderr).toBe(what === "media" ? 3 : 0);
+    free();
+    const done = await cli(["resume", "x"], options);
+    expect(done.code, done.stderr).toBe(0);
+    expect((await service.stats()).jobs_created).toBe(before + 1);
+  });
+}
+
+test("a worker tries a run again that met a full disk, once there is room", async () => {
+  const { file, free, options } = folderOn("media");
+  expect((await cli(["run", file, "--budget", "1", "--id", "w"], options)).code).toBe(3);
+  const worker = startCli(["worker"], options);
+  let said = "";
+  const succeeded = new Promise<void>((resolve) => {
+    worker.child.stdout?.on("data", (text: string) => text.includes("succeeded") && resolve());
+  });
+  const refused = new Promise<void>((resolve) => {
+    worker.child.stderr?.on("data", (text: string) => {
+      said += text;
+      if (said.includes("tried again")) resolve();
+    });
+  });
+  await refused;
+  free();
+  await succeeded;
+  worker.child.kill("SIGINT");
+  await worker.end;
+});
