@@ -53,8 +53,14 @@ const advice: Readonly<Record<string, Advice>> = {
     "restore the journal from a copy; in a new one everything would be paid again",
   ],
   // A run may have spent: another journal would pay for everything again.
-  JOURNAL_DISK_FULL: [ExitCode.unfinished, "free space, then repeat the command; a run that had begun goes on with showrunner resume"],
-  JOURNAL_IO: [ExitCode.unfinished, "check the disk, then repeat the command; a run that had begun goes on with showrunner resume"],
+  JOURNAL_DISK_FULL: [
+    ExitCode.unfinished,
+    "free space, then repeat the command; a run that had begun goes on with showrunner resume",
+  ],
+  JOURNAL_IO: [
+    ExitCode.unfinished,
+    "check the disk, then repeat the command; a run that had begun goes on with showrunner resume",
+  ],
   JOURNAL_BUSY: [ExitCode.failed, "repeat the command once the other process is through"],
   MEDIA_FOLDER: [ExitCode.refused, "make it a folder that can be written to, then repeat the command"],
   CONNECTION_FAILED: [ExitCode.failed, "check SHOWRUNNER_BASE_URL and the network, then: showrunner doctor"],
