@@ -3,11 +3,11 @@ import { type Media, type MediaList, model, type OrValue, type Value, type Voice
 
 /** Input of avatar-1. */
 export interface AvatarInput {
-  /** The face. Bytes at most: 10485760. */
+  /** The face. At most 10 MiB. */
   readonly start_image: Media<"image">;
-  /** What the face says. Bytes at most: 52428800. Milliseconds at most: 120000. */
+  /** What the face says. At most 50 MiB. At most 120 s. */
   readonly audio: Media<"audio">;
-  /** How the face behaves. Characters at most: 2500. */
+  /** How the face behaves. At most 2,500 characters. */
   readonly prompt: string | Value<string>;
   readonly aspect_ratio: OrValue<"16:9" | "9:16" | "1:1">;
   readonly resolution: OrValue<"720p" | "1080p">;
@@ -17,7 +17,7 @@ export interface AvatarInput {
 
 /** Input of image-1. */
 export interface ImageInput {
-  /** What the picture shows. Characters at most: 4000. */
+  /** What the picture shows. At most 4,000 characters. */
   readonly prompt: string | Value<string>;
   /** Default "1:1". */
   readonly aspect_ratio?: OrValue<"1:1" | "16:9" | "9:16" | "4:3" | "3:4">;
@@ -27,13 +27,13 @@ export interface ImageInput {
   readonly num_outputs?: 1 | 2 | 3 | 4;
   /** At least 0. At most 4294967295. */
   readonly seed?: number | Value<number>;
-  /** Items at least: 1. Items at most: 4. */
+  /** At least 1 item. At most 4 items. */
   readonly images?: MediaList<"image">;
 }
 
 /** Input of speech-1. */
 export interface SpeechInput {
-  /** What is said. Characters at most: 5000. */
+  /** What is said. At most 5,000 characters. */
   readonly text: string | Value<string>;
   /** A voice of GET /models/speech-1/voices, or outputs[].voice_id of a clone. */
   readonly voice_id: Voice;
@@ -47,9 +47,9 @@ export interface SpeechInput {
 
 /** Input of upscale-1. */
 export interface UpscaleInput {
-  /** The film to enlarge. Bytes at most: 524288000. Milliseconds at most: 60000. */
+  /** The film to enlarge. At most 500 MiB. At most 60 s. */
   readonly source_video?: Media<"video">;
-  /** The picture to enlarge. Bytes at most: 10485760. */
+  /** The picture to enlarge. At most 10 MiB. */
   readonly image?: Media<"image">;
   /** Default 2. */
   readonly scale?: OrValue<2 | 4>;
@@ -62,11 +62,11 @@ export interface VideoInput {
   readonly resolution?: OrValue<"720p" | "1080p" | "4K">;
   /** standard is the 720p tier; pro the 1080p and 4K tier. Default "standard". */
   readonly quality?: OrValue<"standard" | "pro">;
-  /** What happens. Give this or multi_prompt. Characters at most: 2500. */
+  /** What happens. Give this or multi_prompt. At most 2,500 characters. */
   readonly prompt?: string | Value<string>;
-  /** Characters at most: 2500. */
+  /** At most 2,500 characters. */
   readonly negative_prompt?: string | Value<string>;
-  /** Shots in order, in place of prompt; together at most 15000 ms. Items at least: 1. Items at most: 6. Milliseconds in all at most: 15000. */
+  /** Shots in order, in place of prompt; together at most 15000 ms. At least 1 item. At most 6 items. */
   readonly multi_prompt?: OrValue<ReadonlyArray<{
     readonly prompt: string | Value<string>;
     /** Default 5000. */
@@ -79,17 +79,17 @@ export interface VideoInput {
   readonly num_outputs?: 1;
   /** At least 0. At most 1. */
   readonly cfg_scale?: number | Value<number>;
-  /** The first frame. Bytes at most: 10485760. */
+  /** The first frame. At most 10 MiB. */
   readonly start_image?: Media<"image">;
-  /** The last frame; needs a start_image. Bytes at most: 10485760. */
+  /** The last frame; needs a start_image. At most 10 MiB. */
   readonly end_image?: Media<"image">;
 }
 
 /** Input of voice-clone-1. */
 export interface VoiceCloneInput {
-  /** One person speaking. Bytes at most: 52428800. Milliseconds at least: 1000. Milliseconds at most: 300000. */
+  /** One person speaking. At most 50 MiB. At least 1 s. At most 300 s. */
   readonly audio: Media<"audio">;
-  /** What the voice is called. Characters at most: 100. */
+  /** What the voice is called. At most 100 characters. */
   readonly name: string | Value<string>;
 }
 

@@ -1,6 +1,9 @@
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
+import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { fieldDocs } from "../../src/catalog/codegen/docs.ts";
+import { valueNames } from "../../src/catalog/codegen/names.ts";
 import { catalogOf, generateModels, parseSnapshot, snapshotText } from "../../src/catalog/index.ts";
 import type { CatalogModel, JsonSchema } from "../../src/plan/index.ts";
 import { builtInCatalog } from "../support/built-in-catalog.ts";
@@ -43,13 +46,70 @@ describe("generated models", () => {
     expect(generateModels(parseSnapshot(text))).toBe(source);
   });
 
-  test("keep their version where two live models would share a name, and names never clash", () => {
-    const names = (...ids: readonly string[]) =>
-      [...generated(...ids.map((id) => model(id, {}))).matchAll(/^ {2}(\w+): model/gm)].map((match) => match[1]);
-    expect(names("video-1", "image-2")).toEqual(["image", "video"]);
-    expect(names("video-1", "video-2.1")).toEqual(["video1", "video21"]);
-    expect(names("a-b", "a.b", "A_B")).toEqual(["aB", "aB_2", "aB_3"].toSorted());
-    expect(names("3d")).toEqual(["_3d"]);
+  test("are named by their id, version and all; only a first version may be left out", () => {
+    const names = (...ids: readonly string[]) => [...valueNames(ids.map((id) => ({ id }))).values()];
+    expect(names("elevenlabs-v3", "elevenlabs-v2", "wan-2-7", "seedance-1-5-pro", "gpt-4o", "3d")).toEqual([
+      ...["elevenlabsV3", "elevenlabsV2", "wan27", "seedance15Pro", "gpt4o", "_3d"],
+    ]);
+    expect(names("voice-clone-1", "video-1", "video-2.1", "veo-3-1")).toEqual([
+      "voiceClone",
+      "video",
+      "video21",
+      "veo31",
+    ]);
+    expect(names("wan-2-7", "wan-27", "wan")).toEqual(["wan_2_7", "wan_27", "wan"]);
+    expect(names("a-b", "a.b", "A_B")).toEqual(["a$2d$b", "a$2e$b", "$41$$5f$$42$"]);
+  });
+
+  test("never share a name, in any case, and a name stays its model's when others that do not clash come and go", () => {
+    const piece = fc.constantFrom("a", "b", "A", "v1", "1", "2", "27", "7", "-", "_", ".", "/", "é", "$", "2d", "$2d$");
+    const id = fc.array(piece, { minLength: 1, maxLength: 7 }).map((pieces) => pieces.join(""));
+    const identifier = /^[A-Za-z_$][\w$]*$/;
+    fc.assert(
+      fc.property(fc.uniqueArray(id, { maxLength: 12 }), fc.nat(), (ids, seed) => {
+        const names = valueNames(ids.map((one) => ({ id: one })));
+        const lower = [...names.values()].map((name) => name.toLowerCase());
+        expect(new Set(lower).size).toBe(ids.length);
+        for (const name of names.values()) expect(name).toMatch(identifier);
+        const turned = [...ids.slice(seed % (ids.length + 1)), ...ids.slice(0, seed % (ids.length + 1))].reverse();
+        expect(new Map(valueNames(turned.map((one) => ({ id: one }))))).toEqual(new Map(names));
+        // Every letter and digit of the id is in its name, in order, but a first version's 1.
+        for (const [one, name] of names) {
+          if (name.includes("$")) continue;
+          const kept = one.replace(/[^A-Za-z0-9]/g, "").toLowerCase();
+          expect([kept, kept.replace(/1$/, ""), "model"]).toContain(name.replace(/[^A-Za-z0-9]/g, "").toLowerCase());
+        }
+      }),
+      { numRuns: 3000 },
+    );
+  });
+
+  test("of a new model leave every other name as it was, unless the two would be the same", () => {
+    const before = valueNames([{ id: "video-1" }, { id: "wan-2-7" }]);
+    const after = valueNames([{ id: "video-1" }, { id: "video-2" }, { id: "wan-2-7" }, { id: "wan-3" }]);
+    for (const [id, name] of before) expect(after.get(id)).toBe(name);
+  });
+
+  test("say each fact of a field once, with units that people read", () => {
+    const docs = (schema: JsonSchema) => fieldDocs([schema]).join(" ");
+    const prompt = { type: "string", description: "What to show. At most 2500 characters.", maxLength: 2500 };
+    expect(docs(prompt)).toBe("What to show. At most 2500 characters.");
+    expect(docs({ ...prompt, description: "Up to 2,500 characters", minLength: 1 })).toBe(
+      "Up to 2,500 characters. At least 1 character.",
+    );
+    expect(docs({ ...prompt, description: "What to show; see chapter 2500" })).toBe(
+      "What to show; see chapter 2500. At most 2,500 characters.",
+    );
+    expect(docs({ max_file_size_bytes: 10_485_760, max_duration_ms: 120_000, min_duration_ms: 1_500 })).toBe(
+      "At most 10 MiB. At least 1,500 ms. At most 120 s.",
+    );
+    expect(docs({ description: "A picture, at most 10 MB", max_file_size_bytes: 10_485_760 })).toBe(
+      "A picture, at most 10 MB.",
+    );
+    expect(docs({ max_file_size_bytes: 1000, minimum: 0.7, maximum: 4_294_967_295, default: "a" })).toBe(
+      'Default "a". At least 0.7. At most 4294967295. At most 1,000 bytes.',
+    );
+    expect(docs({ description: "Speed, default 1", default: 1 })).toBe("Speed, default 1.");
   });
 
   test("mark a retired model with its successor", () => {

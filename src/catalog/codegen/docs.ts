@@ -1,36 +1,77 @@
 import type { JsonSchema } from "../../plan/index.ts";
 
-const FACTS: readonly (readonly [keyword: string, label: string])[] = [
-  ["default", "Default"],
-  ["minimum", "At least"],
-  ["maximum", "At most"],
-  ["exclusiveMinimum", "More than"],
-  ["exclusiveMaximum", "Less than"],
-  ["multipleOf", "A multiple of"],
-  ["minLength", "Characters at least:"],
-  ["maxLength", "Characters at most:"],
-  ["minItems", "Items at least:"],
-  ["maxItems", "Items at most:"],
-  ["max_file_size_bytes", "Bytes at most:"],
-  ["min_duration_ms", "Milliseconds at least:"],
-  ["max_duration_ms", "Milliseconds at most:"],
-  ["max_total_duration_ms", "Milliseconds in all at most:"],
-  ["min_dimension_px", "Pixels a side at least:"],
-  ["max_dimension_px", "Pixels a side at most:"],
+/** What a number in the schema means, said with its unit. */
+type Say = (value: number) => string;
+
+const count = (value: number) => value.toLocaleString("en-US", { maximumFractionDigits: 20 });
+const characters: Say = (value) => `${count(value)} ${value === 1 ? "character" : "characters"}`;
+const items: Say = (value) => `${count(value)} ${value === 1 ? "item" : "items"}`;
+const duration: Say = (value) => (value % 1000 === 0 ? `${count(value / 1000)} s` : `${count(value)} ms`);
+const pixels: Say = (value) => `${count(value)} pixels a side`;
+const plain: Say = (value) => String(value);
+
+const BOUNDS: readonly (readonly [keyword: string, words: string, say: Say])[] = [
+  ["minimum", "At least", plain],
+  ["maximum", "At most", plain],
+  ["exclusiveMinimum", "More than", plain],
+  ["exclusiveMaximum", "Less than", plain],
+  ["multipleOf", "A multiple of", plain],
+  ["minLength", "At least", characters],
+  ["maxLength", "At most", characters],
+  ["minItems", "At least", items],
+  ["maxItems", "At most", items],
+  ["max_file_size_bytes", "At most", bytes],
+  ["min_duration_ms", "At least", duration],
+  ["max_duration_ms", "At most", duration],
+  ["max_total_duration_ms", "In all at most", duration],
+  ["min_dimension_px", "At least", pixels],
+  ["max_dimension_px", "At most", pixels],
 ];
 
-/** What the schema says of a field that its type cannot: words, default and bounds. */
+/** What the schema says of a field that its type cannot: words, default and bounds, each once. */
 export function fieldDocs(parts: readonly JsonSchema[]): readonly string[] {
   const said = new Set<string>();
+  const tags = new Set<string>();
   for (const part of parts) {
     if (typeof part.description === "string") said.add(sentence(part.description));
-    if (part.deprecated === true) said.add("@deprecated");
+    if (part.deprecated === true) tags.add("@deprecated");
   }
-  for (const [keyword, label] of FACTS) {
-    const value = parts.find((part) => part[keyword] !== undefined)?.[keyword];
-    if (value !== undefined) said.add(`${label} ${JSON.stringify(value)}.`);
+  const described = [...said].join(" ");
+  const factOf = (keyword: string) => parts.find((part) => part[keyword] !== undefined)?.[keyword];
+  const preset = factOf("default");
+  const isPresetSaid = /\bdefault/i.test(described) && described.includes(String(preset));
+  if (preset !== undefined && !isPresetSaid) said.add(`Default ${JSON.stringify(preset)}.`);
+  for (const [keyword, words, say] of BOUNDS) {
+    const value = factOf(keyword);
+    if (typeof value !== "number" || mentions(described, [plain(value), count(value), say(value)])) continue;
+    said.add(`${words} ${say(value)}.`);
   }
-  return [...said];
+  return [...said, ...tags];
+}
+
+/** Whether a description says the bound already, in whatever way of writing it. */
+function mentions(described: string, ways: readonly string[]): boolean {
+  if (!/\b(?:at (?:most|least)|max|min|up to|limit|no more|no longer|\d to \d)|\d\s*[–-]\s*\d/i.test(described))
+    return false;
+  const text = described.toLowerCase().replace(/mib/g, "mb");
+  return ways.some((way) => {
+    const wanted = way
+      .toLowerCase()
+      .replace("mib", "mb")
+      .replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+    return new RegExp(`(?<![\\d.,])${wanted}(?![\\d]|[.,]\\d)`).test(text);
+  });
+}
+
+function bytes(value: number): string {
+  for (const [unit, size] of [
+    ["GiB", 1024 ** 3],
+    ["MiB", 1024 ** 2],
+    ["KiB", 1024],
+  ] as const) {
+    if (value >= size && value % (size / 4) === 0) return `${count(value / size)} ${unit}`;
+  }
+  return `${count(value)} bytes`;
 }
 
 /** A doc comment of these sentences; nothing when there are none. */

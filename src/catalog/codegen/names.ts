@@ -1,28 +1,51 @@
 import type { CatalogModel } from "../../plan/index.ts";
 
 /**
- * A name for each model: `voice-clone-1` → `voiceClone`. Where two live models share the short name, all of them keep
- * their version, so that a new version never takes the place of another behind one's back.
+ * A name for each model, by its id alone: `voice-clone-1` → `voiceClone`, `elevenlabs-v3` → `elevenlabsV3`, `wan-2-7` →
+ * `wan27`. Only the version of a first one is left out. Models whose names would be the same all get longer ones, so that
+ * a new model never takes the name of another behind one's back. No two names differ by case alone.
  */
-export function valueNames(models: readonly CatalogModel[]): ReadonlyMap<string, string> {
-  const names = new Map<string, string>();
-  const taken = new Set<string>();
-  for (const model of models) {
-    const family = models.filter((other) => other.state === "live" && short(other.id) === short(model.id));
-    const isAlone = model.state === "live" && family.length === 1;
-    const name = unique(isAlone ? short(model.id) : camel(model.id), taken);
-    taken.add(name);
-    names.set(model.id, name);
-  }
-  return names;
+export function valueNames(models: readonly Pick<CatalogModel, "id">[]): ReadonlyMap<string, string> {
+  const ids = models.map(({ id }) => id);
+  const isAloneIn = (names: readonly string[]) => {
+    const counts = new Map<string, number>();
+    for (const name of names) counts.set(name.toLowerCase(), (counts.get(name.toLowerCase()) ?? 0) + 1);
+    return (name: string) => counts.get(name.toLowerCase()) === 1;
+  };
+  const isAlone = isAloneIn(ids.map(short));
+  const clashing = ids.filter((id) => !isAlone(short(id)));
+  // A longer name may not be the short one of any model either, or it would be mistaken for it.
+  const isAloneThen = isAloneIn([...clashing.map(underscored), ...new Set(ids.map((id) => short(id).toLowerCase()))]);
+  return new Map(
+    ids.map((id) => {
+      if (isAlone(short(id))) return [id, short(id)];
+      return [id, isAloneThen(underscored(id)) ? underscored(id) : spelled(id)];
+    }),
+  );
 }
 
-const short = (id: string) => camel(id.replace(/[-_.]v?\d+(?:[._]\d+)*$/, ""));
+function short(id: string): string {
+  return camel(/^[a-z]+(?:[-_.][a-z]+)*[-_.]1$/i.test(id) ? id.slice(0, -2) : id);
+}
+
+/** `wan-2-7` → `wan_2_7`. */
+function underscored(id: string): string {
+  return identifier(id.replace(/[^A-Za-z0-9]+/g, "_"));
+}
+
+/** Every character but lower-case letters and digits by its code: no two ids are spelled alike. */
+function spelled(id: string): string {
+  return identifier(id.replace(/[^a-z0-9]/gu, (one) => `$${one.codePointAt(0)!.toString(16)}$`));
+}
 
 export function camel(id: string): string {
   const words = id.split(/[^A-Za-z0-9]+/).filter((word) => word !== "");
   const joined = words.map((word, index) => (index === 0 ? lowerFirst(word) : upperFirst(word))).join("");
-  return joined === "" ? "model" : /^\d/.test(joined) ? `_${joined}` : joined;
+  return joined === "" ? "model" : identifier(joined);
+}
+
+function identifier(name: string): string {
+  return /^\d/.test(name) ? `_${name}` : name;
 }
 
 export function pascal(id: string): string {
