@@ -20,6 +20,8 @@ export interface Pipeline<S extends z.ZodType = z.ZodType, R extends Returns = R
   readonly input: S;
   /** What becomes of the rest when a step fails, where the step does not say. Null: the default, `continue`. */
   readonly onFailure: FailurePolicy | null;
+  /** False: steps are made although nothing that they lead to can be made any more, where they do not say. */
+  readonly prune: boolean;
   readonly profiles: Profiles;
   /** Said of the people whose voices it clones; null when nothing was said. */
   readonly consent: string | null;
@@ -35,6 +37,11 @@ export interface PipelineDefinition<S extends z.ZodType, R extends Returns> {
    * run has succeeded once n of the returned results are there. Default `continue`.
    */
   readonly onFailure?: FailurePolicy | undefined;
+  /**
+   * `false`: makes steps although nothing that they lead to can be made any more, where a step does not say otherwise.
+   * Default `true`: once a failure leaves nothing that a step could be for, the step is skipped and not paid for.
+   */
+  readonly prune?: boolean | undefined;
   /** Other ways to run it, by name: `draft` with cheaper models or shorter films. See {@link Profile}. */
   readonly profiles?: Profiles | undefined;
   /**
@@ -67,9 +74,10 @@ export function pipeline<S extends z.ZodType, R extends Returns>(
   if (typeof definition.build !== "function") refuse("build must be a function that returns handles");
   const onFailure = definition.onFailure === undefined ? null : failurePolicy(definition.onFailure);
   if (definition.onFailure !== undefined && onFailure === null) refuse(FAILURE_POLICIES);
-  const { profiles = {}, consent = null } = definition;
+  const { profiles = {}, consent = null, prune = true } = definition;
+  if (typeof prune !== "boolean") refuse("prune is neither true nor false");
   const build: Pipeline<S, R>["build"] = (builder) => definition.build(builder);
-  const made: Pipeline<S, R> = { name, input, onFailure, profiles, consent, build };
+  const made: Pipeline<S, R> = { name, input, onFailure, prune, profiles, consent, build };
   Object.defineProperty(made, PIPELINE, { value: true });
   return Object.freeze(made);
 }
@@ -81,7 +89,7 @@ export function isPipeline(value: unknown): value is Pipeline {
 
 /** Runs `build` once on a parsed input and returns all that it said. Errors thrown by `build` are problems. */
 export function record(pipeline: Pipeline, input: unknown): Recorded {
-  const recording = startRecording();
+  const recording = startRecording({ prune: pipeline.prune });
   let returns: DraftJson = {};
   try {
     const returned: unknown = pipeline.build({ input, ...wordsOf(recording) });

@@ -12,6 +12,8 @@ export interface Recorder {
   readonly build: Build;
   /** What the steps of this part do when one fails, where they do not say. */
   readonly onFailure: FailurePolicy | null;
+  /** Whether steps of this part that lead to nothing any more are left out, where they do not say. */
+  readonly prune: boolean;
   /** How many parts are around this one. */
   readonly depth: number;
   /** Path of a step of this name. */
@@ -27,7 +29,7 @@ export interface Recorder {
   /** Bounds what the steps under a path may cost together. */
   group(path: string, maxCostMicros: number): void;
   /** The same recording, with all names under `<name>/`. Takes the name itself, so that no other step has it. */
-  part(name: unknown, options?: { readonly onFailure?: FailurePolicy | null }): Recorder & { readonly prefix: string };
+  part(name: unknown, options?: Partial<PartDefaults>): Recorder & { readonly prefix: string };
 }
 
 export interface Recording extends Recorder {
@@ -39,12 +41,14 @@ export interface Recording extends Recorder {
   close(): void;
 }
 
-export interface RecordingOptions {
+/** What the steps of a part do where they do not say otherwise. */
+type PartDefaults = Pick<Recorder, "onFailure" | "prune">;
+
+export interface RecordingOptions extends Partial<PartDefaults> {
   /** All names are under it: `shots/`. Default none. */
   readonly prefix?: string;
   /** The build whose handles may be used too. Default none. */
   readonly within?: Build | null;
-  readonly onFailure?: FailurePolicy | null;
 }
 
 export function startRecording(options: RecordingOptions = {}): Recording {
@@ -68,9 +72,10 @@ export function startRecording(options: RecordingOptions = {}): Recording {
     else if (names.has(path)) report(duplicate(path));
     names.add(path);
   };
-  const recorder = (prefix: string, depth: number, onFailure: FailurePolicy | null): Recorder => ({
+  const recorder = (prefix: string, depth: number, { onFailure, prune }: PartDefaults): Recorder => ({
     build,
     onFailure,
+    prune,
     depth,
     report,
     knows,
@@ -86,11 +91,12 @@ export function startRecording(options: RecordingOptions = {}): Recording {
       const path = prefix + String(name).normalize("NFC");
       take(path, prefix);
       parts.set(path, steps.length);
-      return { ...recorder(`${path}/`, depth + 1, own.onFailure ?? onFailure), prefix: `${path}/` };
+      const defaults = { onFailure: own.onFailure ?? onFailure, prune: own.prune ?? prune };
+      return { ...recorder(`${path}/`, depth + 1, defaults), prefix: `${path}/` };
     },
   });
   return {
-    ...recorder(options.prefix ?? "", 0, options.onFailure ?? null),
+    ...recorder(options.prefix ?? "", 0, { onFailure: options.onFailure ?? null, prune: options.prune ?? true }),
     steps,
     problems,
     functions,

@@ -4,7 +4,7 @@ import type { RunState } from "../journal/state.ts";
 import { type Draft, functionsOf, redraft } from "../plan/index.ts";
 import type { ExpandStep } from "../plan/plan.ts";
 import { stepNamed } from "../run/plan-index.ts";
-import { readiness } from "../run/resolve.ts";
+import { readiness } from "../run/readiness.ts";
 
 /** A function, or why there is none. */
 export type Found = { readonly code: LocalFunction } | { readonly missing: string };

@@ -4,7 +4,8 @@ import { isStepFinal, type RunPlanned, type RunState } from "../journal/state.ts
 import type { Json, Plan, PlanStep, Reference } from "../plan/plan.ts";
 import { asked, isReusable } from "../run/asked.ts";
 import { candidatesOf } from "../run/kinds/pick.ts";
-import { gateOf, lookUp, missingReason, readiness } from "../run/resolve.ts";
+import { gateOf, readiness } from "../run/readiness.ts";
+import { lookUp, missingReason } from "../run/resolve.ts";
 import type { PastResult, PastResults, Unusable } from "./reuse.ts";
 
 /** What a run of a plan would take over from earlier runs, as far as that is certain before it begins. */

@@ -12,7 +12,7 @@ import {
   redraft,
 } from "../plan/index.ts";
 import type { ExpandStep, Json, Plan, PlanStep, Problem, Reference } from "../plan/plan.ts";
-import { readiness } from "../run/resolve.ts";
+import { readiness } from "../run/readiness.ts";
 import type { Planner } from "./planner.ts";
 
 /** What the code makes of a run's input now, or why it makes nothing of it. */

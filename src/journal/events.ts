@@ -156,6 +156,8 @@ export type RunEvent =
       readonly reason: string | null;
       /** Set on a step that was skipped because its `when` did not hold, and on those that only used such steps. */
       readonly unwanted?: true;
+      /** Set on a step that was skipped because no root of the plan could come of it any more. */
+      readonly pruned?: true;
     }
   /** A step that was through is to be made again; what it made stays listed. */
   | {

@@ -19,7 +19,7 @@ import {
 } from "./state.ts";
 
 /** Version of {@link RunState}; a stored snapshot of another version is not used. */
-export const FOLD_VERSION = 5;
+export const FOLD_VERSION = 6;
 
 /** The journal holds an event that its charts do not allow there: it was damaged, or written by something else. */
 export class IllegalEventError extends ShowrunnerError {
@@ -153,6 +153,7 @@ export function apply(state: RunState, stored: StoredEvent): void {
       moveStep(step, `step.${event.status}`);
       step.reason = event.reason;
       step.unwanted = event.unwanted === true;
+      step.pruned = event.pruned === true;
       step.finishedAt = at;
       break;
     }

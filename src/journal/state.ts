@@ -85,6 +85,8 @@ export interface StepState {
   reason: string | null;
   /** Skipped because a `when` did not hold: nobody misses what it would have made. */
   unwanted: boolean;
+  /** Skipped because no root of the plan could come of it any more; made after all once one can. */
+  pruned: boolean;
   startedAt: number | null;
   finishedAt: number | null;
   attempts: AttemptState[];
@@ -213,6 +215,7 @@ export function newStep(path: string): StepState {
     status: "waiting",
     reason: null,
     unwanted: false,
+    pruned: false,
     startedAt: null,
     finishedAt: null,
     attempts: [],

@@ -9,7 +9,7 @@ const again = { on: { "step.reset": "waiting" } } as const;
  *
  * ```
  * waiting → running ⇄ unresolved → succeeded | partial | failed | cancelled
- *         ↘ skipped | cancelled
+ *         ↘ skipped | cancelled ↙
  *
  * step.reset leads back to waiting from everywhere but unresolved
  * ```
@@ -46,6 +46,8 @@ export const stepMachine = setup({
         "step.succeeded": "succeeded",
         "step.partial": "partial",
         "step.failed": "failed",
+        // Nothing of it is at the service, and nothing that it leads to can be made any more.
+        "step.skipped": "skipped",
         "step.cancelled": "cancelled",
         "job.unresolved": "unresolved",
         // Begun with nothing of it at the service any more: a refused submit, an open decision, a failed try.

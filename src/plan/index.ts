@@ -16,6 +16,7 @@ export {
   type StrategyForecast,
 } from "./forecast.ts";
 export type { PlanContext } from "./kinds/kind.ts";
+export { usedReferences } from "./kinds/used.ts";
 export { makePlan, type PlanOutcome } from "./make-plan.ts";
 export type { JobLimits } from "./makespan.ts";
 export { plainJson } from "./plain-json.ts";

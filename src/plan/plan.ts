@@ -48,6 +48,8 @@ export interface StepPolicy {
    * their lists. Absent: the pipeline's.
    */
   readonly onFailure?: FailurePolicy;
+  /** False: made although nothing that it leads to can be made any more. Absent: left out then. */
+  readonly prune?: false;
   /** What is stated of the consent of the person whose voice is cloned; goes into manifests. */
   readonly consent?: string;
 }

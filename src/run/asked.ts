@@ -2,7 +2,8 @@ import { lastAttempt, type RunState } from "../journal/state.ts";
 import { fingerprint, referencesOf } from "../plan/index.ts";
 import type { ChatStep, JobStep, Json, PlanStep, TaskStep } from "../plan/plan.ts";
 import { stepNamed } from "./plan-index.ts";
-import { readiness, referenced } from "./resolve.ts";
+import { readiness } from "./readiness.ts";
+import { referenced } from "./resolve.ts";
 
 /** Steps whose results are worth taking over: those that cost money or time. */
 export type ReusableStep = JobStep | ChatStep | TaskStep;

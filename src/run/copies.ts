@@ -1,7 +1,8 @@
 import { isStepFinal, type RunState } from "../journal/state.ts";
 import { referencesOf } from "../plan/index.ts";
 import type { PlanStep, Reference } from "../plan/plan.ts";
-import { gateOf, type Made, referenced } from "./resolve.ts";
+import { gateOf } from "./readiness.ts";
+import { type Made, referenced } from "./resolve.ts";
 
 /** Whether the pipeline's own code could begin, were it not for the copy of this very output. */
 export function isWaitedFor(state: RunState, { step, output }: Made): boolean {

@@ -1,5 +1,5 @@
 import type { RunEvent } from "../journal/events.ts";
-import { isRunFinal, isStepFinal, lastAttempt, type RunState, type StepState } from "../journal/state.ts";
+import { isRunFinal, isStepFinal, type RunState } from "../journal/state.ts";
 import type { PlanStep } from "../plan/plan.ts";
 import type { Command } from "./command.ts";
 import { ending } from "./ending.ts";
@@ -43,13 +43,13 @@ export function decide(state: RunState, context: DecideContext): Decision {
   const turn = new Turn(state, context);
   for (const plan of context.order) decideStep(plan, state.steps[plan.path]!, turn);
   for (const plan of state.gone) takeIn(plan, state.steps[plan.path]!, turn);
-  if (turn.stopsNow) return withoutBeginnings(turn);
+  if (turn.endsSome) return withoutBeginnings(turn);
   if (turn.events.length === 0 && turn.stoppedBy !== null) cancelTheRest(turn, turn.stoppedBy);
   if (turn.events.length === 0 && turn.commands.length === 0 && context.active.size === 0) settle(turn);
   return turn;
 }
 
-/** A failure that stops the run came to light in this very turn: what it would have begun beside it is not begun. */
+/** A step ended in this very turn, after which others may not be wanted any more: they begin once that is known. */
 function withoutBeginnings({ events, commands }: Turn): Decision {
   const ends = new Set(events.flatMap((event) => (event.type === "step.finished" ? [event.step] : [])));
   const isLeft = (event: RunEvent) => {
@@ -67,17 +67,8 @@ function withoutBeginnings({ events, commands }: Turn): Decision {
 function cancelTheRest(turn: Turn, because: string): void {
   for (const { path } of turn.context.order) {
     const step = turn.state.steps[path]!;
-    if (canBeLeft(step, turn)) turn.finish(step, "cancelled", `${because} failed, which stops the run`);
+    if (turn.canBeLeft(step)) turn.finish(step, "cancelled", `${because} failed, which stops the run`);
   }
-}
-
-/** Nothing of it is at the service, and nobody here is busy with it. */
-function canBeLeft(step: StepState, turn: Turn): boolean {
-  if (turn.isWorkedOn(step)) return false;
-  if (step.status === "waiting") return true;
-  if (step.status !== "running" || step.expanded !== null) return false;
-  const phase = lastAttempt(step)?.phase ?? "planned";
-  return phase === "planned" || phase === "priced";
 }
 
 /** Nothing is under way and nothing follows: the run is through, or somebody must do something. */

@@ -2,18 +2,27 @@ import type { RunEvent } from "../journal/events.ts";
 import { isRunFinal, lastAttempt, type RunState, type StepState } from "../journal/state.ts";
 import { outerPaths, withDependents } from "../plan/index.ts";
 import type { Plan, PlanStep } from "../plan/plan.ts";
+import { toleratesFailure } from "./readiness.ts";
+import { isLost, wantedUnless } from "./wanted.ts";
 
 /** Steps that are to be made again whatever they use, each with why. */
 export type Roots = ReadonlyMap<string, string>;
 
-/** Which steps are made again, in plan order: the roots and all that use them, those of former expansions included. */
+/**
+ * Which steps are made again, in plan order: the roots and all that use them, those of former expansions included; and
+ * the steps that were pruned and are wanted again.
+ */
 export function staleSteps(state: RunState, plan: Plan, roots: Roots): readonly string[] {
   const inPlan = new Set(plan.steps.map(({ path }) => path));
   const formerly = state.gone.filter(
     ({ path }) => !inPlan.has(path) && outerPaths(path).some((one) => inPlan.has(one)),
   );
   const steps = [...plan.steps, ...formerly];
-  const stale = withDependents(steps, roots.keys());
+  const stale = new Set(withDependents(steps, roots.keys()));
+  const revived = wantedAgain(state, plan, stale);
+  for (const path of withDependents(steps, revived)) {
+    if (revived.includes(path) || !isLost(state, path)) stale.add(path);
+  }
   return steps.map(({ path }) => path).filter((path) => stale.has(path));
 }
 
@@ -33,6 +42,7 @@ export function resetEvents(state: RunState, plan: Plan, stale: readonly string[
     if (step === undefined || planned === undefined || !hasBegun(step)) return [];
     const why = roots.get(path);
     if (why !== undefined) return [{ type: "step.reset", step: path, why }];
+    if (step.pruned) return [{ type: "step.reset", step: path, why: "needed again", unlessSame: true }];
     const used = planned.needs.find((needed) => isStale.has(needed));
     const inner = used ?? stale.find((one) => outerPaths(one).includes(path))!;
     const keepsPlan = planned.kind === "expand" && used === undefined && step.expanded !== null;
@@ -45,6 +55,22 @@ export function resetEvents(state: RunState, plan: Plan, stale: readonly string[
       },
     ];
   });
+}
+
+/** Pruned steps that a root can come of again once these are made again. */
+function wantedAgain(state: RunState, plan: Plan, stale: ReadonlySet<string>): readonly string[] {
+  const pruned = plan.steps.map(({ path }) => path).filter((path) => state.steps[path]?.pruned === true);
+  if (pruned.length === 0) return [];
+  const out = new Set<string>();
+  // Every step comes after those it needs, so that what is out is known when it is asked for.
+  for (const step of plan.steps) {
+    const { path, needs } = step;
+    const isOpen = stale.has(path) || state.steps[path]?.pruned === true;
+    const isStopped = !toleratesFailure(step) && needs.some((needed) => out.has(needed));
+    if (isOpen ? isStopped : isLost(state, path)) out.add(path);
+  }
+  const wanted = wantedUnless(state, plan, (path) => out.has(path));
+  return pruned.filter((path) => !stale.has(path) && wanted.has(path));
 }
 
 /** Whether anything happened to it that a fresh step does not have. */

@@ -1,127 +1,17 @@
-import { isStepFinal, type OutputState, outputsOf, planStep, type RunState, type StepState } from "../journal/state.ts";
-import { isReference, referencesOf, resolveInput } from "../plan/index.ts";
-import type { Condition, Json, PlanStep, Reference, Returned } from "../plan/plan.ts";
+import { type OutputState, outputsOf, planStep, type RunState, type StepState } from "../journal/state.ts";
+import { isReference } from "../plan/index.ts";
+import type { Json, Reference, Returned } from "../plan/plan.ts";
 import { stepNamed } from "./plan-index.ts";
 
 type Ref = Reference["$ref"];
 
-/** What a step waits for, is stopped by, or is ready with. */
-export type Readiness =
-  | { readonly ready: "no" }
-  /** `unwanted`: a condition does not hold, rather than that something went wrong. */
-  | { readonly ready: "never"; readonly reason: string; readonly unwanted: boolean }
-  | { readonly ready: "yes"; readonly input: Json };
-
 /** Who asks: the service takes assets, uploads and voices; a local function takes files. */
-type Reader = "service" | "local";
+export type Reader = "service" | "local";
 
 /** An output with the step that really made it. */
 export interface Made {
   readonly step: string;
   readonly output: OutputState;
-}
-
-/** Whether a step's needs are there, and its input with every reference replaced by what it refers to. */
-export function readiness(state: RunState, step: PlanStep, input: Json, reader: Reader = "service"): Readiness {
-  const gate = gateOf(state, step);
-  if (gate !== null) return gate;
-  const refs = referencesOf(input);
-  const short = shortfall(state, step, input);
-  if (short !== null) return short;
-  if (reader === "local" && !refs.every((ref) => isHere(state, ref))) return { ready: "no" };
-  return { ready: "yes", input: resolveInput(input, (ref) => lookUp(state, ref, reader)) };
-}
-
-/** What the condition and the needs of a step say, before anybody looks at its input; null: go on. */
-export function gateOf(state: RunState, step: PlanStep): Readiness | null {
-  const toleratesFailure = quorumOf(step) !== null || step.kind === "pick" || (step.kind === "approve" && step.choose);
-  const expectedToFail = step.when !== undefined && "failed" in step.when ? step.when.failed : null;
-  if (step.when !== undefined) {
-    const holds = conditionHolds(state, step.when);
-    if (holds === "unknown") return { ready: "no" };
-    if (holds === "no") return { ready: "never", reason: `not wanted: ${phrase(step.when)}`, unwanted: true };
-  }
-  for (const path of step.needs) {
-    const needed = state.steps[path]!;
-    if (!isStepFinal(needed.status)) return { ready: "no" };
-    if (isThrough(needed)) continue;
-    if (toleratesFailure || path === expectedToFail) continue;
-    return { ready: "never", reason: `needs ${path}, which was ${needed.status}`, unwanted: needed.unwanted };
-  }
-  return null;
-}
-
-/** What is missing of what the step uses, as far as it cannot do without; null: nothing. */
-function shortfall(state: RunState, step: PlanStep, input: Json): Readiness | null {
-  const quorum = quorumOf(step);
-  const places = quorum === null ? referencesOf(input).map((ref) => ({ ref, inList: false })) : placesOf(input);
-  const needed = places.filter(({ inList }) => !inList).flatMap(({ ref }) => missingReason(state, ref) ?? []);
-  if (needed.length > 0) return { ready: "never", reason: needed[0]!, unwanted: false };
-  if (quorum === null) return null;
-  const listed = places.filter(({ inList }) => inList).map(({ ref }) => ref);
-  const present =
-    listed.length > 0
-      ? listed.reduce((sum, ref) => sum + countOf(state, ref), 0)
-      : step.needs.filter((path) => isThrough(state.steps[path]!)).length;
-  if (present >= quorum) return null;
-  const missing = listed.flatMap((ref) => missingReason(state, ref) ?? []);
-  const stopped = step.needs.filter((path) => !isThrough(state.steps[path]!));
-  const why = missing.length > 0 ? missing : stopped.map((path) => `${path} was ${state.steps[path]!.status}`);
-  const unwanted = stopped.length > 0 && stopped.every((path) => state.steps[path]!.unwanted);
-  return { ready: "never", reason: `needs ${quorum} results and has ${present}: ${why.join("; ")}`, unwanted };
-}
-
-/** How many results a reference takes of those that are there. */
-function countOf(state: RunState, ref: Ref): number {
-  if (ref.output !== "all" || ref.as !== "value") return tally(state, ref).there;
-  const value = referencedValue(state, ref);
-  return Array.isArray(value) ? value.length : value === undefined ? 0 : 1;
-}
-
-/** References with whether they are items of a list, or a list: those may drop out. The pieces of a text may not. */
-function placesOf(input: Json, inList = false): readonly { readonly ref: Ref; readonly inList: boolean }[] {
-  if (typeof input !== "object" || input === null) return [];
-  if (isReference(input)) return [{ ref: input.$ref, inList: inList || input.$ref.output === "all" }];
-  if (Array.isArray(input)) return input.flatMap((item: Json) => placesOf(item, true));
-  if ("$text" in input) return referencesOf(input).map((ref) => ({ ref, inList: false }));
-  return Object.values(input).flatMap((item) => placesOf(item));
-}
-
-function isThrough({ status }: StepState): boolean {
-  return status === "succeeded" || status === "partial";
-}
-
-function quorumOf(step: PlanStep): number | null {
-  const policy = "policy" in step ? step.policy.onFailure : undefined;
-  return typeof policy === "object" ? policy.quorum : null;
-}
-
-function conditionHolds(state: RunState, condition: Condition): "yes" | "no" | "unknown" {
-  const path = "failed" in condition ? condition.failed : condition.ref.step;
-  const step = state.steps[path]!;
-  if (!isStepFinal(step.status)) return "unknown";
-  if ("failed" in condition) return step.status === "failed" ? "yes" : "no";
-  // What failed or was skipped is the needs' affair: it says why.
-  if (!isThrough(step)) return "yes";
-  const value = referencedValue(state, condition.ref);
-  const holds =
-    "equals" in condition
-      ? JSON.stringify(value) === JSON.stringify(condition.equals)
-      : isTruthy(value) === (condition.is === "truthy");
-  return holds ? "yes" : "no";
-}
-
-/** False for null, false, 0, "" and an empty list. */
-function isTruthy(value: Json | undefined): boolean {
-  return Array.isArray(value) ? value.length > 0 : Boolean(value);
-}
-
-function phrase(condition: Condition): string {
-  if ("failed" in condition) return `${condition.failed} did not fail`;
-  const what = [condition.ref.step, ...(condition.ref.at ?? [])].join(".");
-  return "equals" in condition
-    ? `${what} is not ${JSON.stringify(condition.equals)}`
-    : `${what} is ${condition.is === "truthy" ? "empty" : "there"}`;
 }
 
 /** Outputs that a reference takes, of those that are there; picks, approvals and expansions lead to what they stand for. */
@@ -258,7 +148,7 @@ function chosenUpload(
 }
 
 /** Whether a local function can read it: media must have been copied. */
-function isHere(state: RunState, ref: Ref): boolean {
+export function isHere(state: RunState, ref: Ref): boolean {
   return (
     ref.as !== "asset" || referenced(state, ref).every(({ output }) => output.copy !== null || output.voiceId !== null)
   );

@@ -1,12 +1,17 @@
 import type { PauseReason, RunEvent, StepEnd } from "../journal/events.ts";
-import { planStep, type RunState, type StepState } from "../journal/state.ts";
+import { lastAttempt, type RunState, type StepState } from "../journal/state.ts";
 import { formatUsd } from "../money.ts";
 import type { FailurePolicy, PlanStep } from "../plan/plan.ts";
 import { type Command, commandId, localCommandIds } from "./command.ts";
 import type { DecideContext, Decision } from "./decide.ts";
+import { whyNever } from "./readiness.ts";
 import { afterReserving, pauseFor, type Room } from "./room.ts";
 import { Slots } from "./slots.ts";
 import { isSubmitting, underWayMicros } from "./under-way.ts";
+import { decidingSteps } from "./wanted.ts";
+
+/** Why a step was skipped, where nothing went wrong with it. */
+type SkippedWhy = "unwanted" | "pruned";
 
 /** One decision in the making: what the kinds of steps find out about the run, and what they want done. */
 export class Turn implements Decision {
@@ -20,8 +25,8 @@ export class Turn implements Decision {
   mayBegin: boolean;
   /** The step whose failure stops the run, by its policy. */
   readonly stoppedBy: string | null;
-  /** Whether such a failure came to light in this very turn. */
-  stopsNow = false;
+  /** Whether an end came to light in this very turn after which other steps may be wanted no more. */
+  endsSome = false;
   #committedMicros: number;
   #reservedMicros = 0;
   readonly #reserved: { readonly path: string; readonly holdMicros: number }[] = [];
@@ -42,20 +47,29 @@ export class Turn implements Decision {
     if (step.status === "waiting") this.events.push({ type: "step.started", step: step.path });
   }
 
-  finish(step: StepState, status: StepEnd, reason: string | null = null, unwanted = false): void {
-    this.stopsNow ||= status === "failed" && policyOf(this.state, planStep(this.state, step.path)) === "failFast";
-    this.events.push({
-      type: "step.finished",
-      step: step.path,
-      status,
-      reason,
-      ...(unwanted && { unwanted: true as const }),
-    });
+  finish(step: StepState, status: StepEnd, reason: string | null = null, why: SkippedWhy | null = null): void {
+    const { path } = step;
+    this.endsSome ||= status !== "succeeded" || decidingSteps(this.state.planned.plan).has(path);
+    this.events.push({ type: "step.finished", step: path, status, reason, ...(why !== null && { [why]: true }) });
+  }
+
+  /** Gives up what will never begin, although there is no slot for it now; others wait for that to be known. */
+  giveUpEarly(plan: PlanStep, step: StepState): void {
+    const never = whyNever(this.state, plan);
+    if (never !== null) this.giveUp(step, never.reason, never.unwanted);
   }
 
   /** What cannot come about any more: skipped before it began, failed after. */
   giveUp(step: StepState, reason: string, unwanted: boolean): void {
-    this.finish(step, step.status === "waiting" ? "skipped" : "failed", reason, unwanted);
+    this.finish(step, step.status === "waiting" ? "skipped" : "failed", reason, unwanted ? "unwanted" : null);
+  }
+
+  /** Decides a step of which nothing new is to begin: what is at the service is seen through. */
+  seeThrough(decide: () => void): void {
+    const { mayBegin } = this;
+    this.mayBegin = false;
+    decide();
+    this.mayBegin = mayBegin;
   }
 
   /**
@@ -125,6 +139,15 @@ export class Turn implements Decision {
   /** Whether something is being done for a step that the service has taken nothing of. */
   isWorkedOn(step: StepState): boolean {
     return localCommandIds(step).some((id) => this.isActive(id));
+  }
+
+  /** Nothing of it is at the service, and nobody here is busy with it. */
+  canBeLeft(step: StepState): boolean {
+    if (this.isWorkedOn(step)) return false;
+    if (step.status === "waiting") return true;
+    if (step.status !== "running" || step.expanded !== null) return false;
+    const phase = lastAttempt(step)?.phase ?? "planned";
+    return phase === "planned" || phase === "priced";
   }
 
   issue(command: Command): void {

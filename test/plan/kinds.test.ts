@@ -698,6 +698,40 @@ describe("an included pipeline", () => {
     expect([...functionsOf(tried.draft).keys()]).toEqual(["part/info"]);
   });
 
+  test("prune: false of a pipeline holds for all its steps, for an included one for that part, and a step's own counts more", () => {
+    const part = pipeline("part", {
+      input: z.object({}),
+      prune: false,
+      build: ({ job }) => ({ made: job("p", models.image, picture) }),
+    });
+    const prunes = (tried: ReturnType<typeof planned>) =>
+      tried.plan?.steps.map((step) => [step.path, "policy" in step ? step.policy.prune : null]);
+    const build = ({ job, include }: Builder<unknown>) => ({
+      ...include("part", part, {}),
+      a: job("a", models.image, picture),
+      b: job("b", models.image, picture, { prune: true }),
+      c: job("c", models.image, picture, { prune: false }),
+    });
+    const undone = undefined;
+    expect(prunes(planned(build))).toEqual([
+      ["part/p", false],
+      ["a", undone],
+      ["b", undone],
+      ["c", false],
+    ]);
+    expect(prunes(planned(build, { prune: false }))).toEqual([
+      ["part/p", false],
+      ["a", false],
+      ["b", undone],
+      ["c", false],
+    ]);
+    expect(planned(({ job }) => ({ a: job("a", models.image, picture, { prune: "no" as never }) })).told).toEqual([
+      "bad-option a prune",
+    ]);
+    const wrong = () => pipeline("p", { input: z.object({}), prune: 1 as never, build: () => ({}) });
+    expect(wrong).toThrow(expect.objectContaining({ code: "PIPELINE_DEFINITION" }));
+  });
+
   test("takes handles where its input is of no other kind", () => {
     const framed = pipeline("framed", {
       input: z.object({ picture: z.custom<Media<"image">>() }),

@@ -108,8 +108,8 @@ function draftOf<T>(
   steps: (value: T, words: Words) => unknown,
   outer: { readonly recorder: Recorder; readonly wordsOf: (recorder: Recorder) => Words },
 ): Draft {
-  const { build, onFailure } = outer.recorder;
-  const recording = startRecording({ prefix: `${path}/`, within: build, onFailure });
+  const { build, onFailure, prune } = outer.recorder;
+  const recording = startRecording({ prefix: `${path}/`, within: build, onFailure, prune });
   let returns: readonly DraftReference[] = [];
   try {
     const returned: unknown = steps(value, outer.wordsOf(recording));

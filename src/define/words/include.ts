@@ -36,7 +36,10 @@ export function includeWord(recorder: Recorder, wordsOf: (recorder: Recorder) =>
     if (typeof pipeline?.build !== "function" || typeof pipeline.input?.safeParse !== "function") {
       throw new IncludeError(`${path} includes no pipeline; pass what pipeline(…) returned`);
     }
-    const part = recorder.part(name, { onFailure: inherited(pipeline, recorder) });
+    const part = recorder.part(name, {
+      onFailure: inherited(pipeline, recorder),
+      ...(pipeline.prune === false && { prune: false }),
+    });
     const read = new OptionReader(options, path, recorder);
     read.only("an included pipeline", ["maxCost"], []);
     const maxCostMicros = read.usd("maxCost");

@@ -23,6 +23,11 @@ export interface WorkOptions extends StepOptions {
   readonly attempts?: number | undefined;
   /** What becomes of the rest when it fails: `continue`, `failFast`, or `quorum(n)` of what it uses. Default: the pipeline's. */
   readonly onFailure?: FailurePolicy | undefined;
+  /**
+   * `false`: makes the step, and what it needs, although nothing that it leads to can be made any more. Default: the
+   * pipeline's, which leaves it out then.
+   */
+  readonly prune?: boolean | undefined;
 }
 
 /** What a paid step may be told. */
@@ -32,7 +37,7 @@ export interface PaidOptions extends WorkOptions {
 }
 
 const STEP_OPTIONS = ["after", "when"];
-export const WORK_OPTIONS: readonly string[] = [...STEP_OPTIONS, "attempts", "onFailure"];
+export const WORK_OPTIONS: readonly string[] = [...STEP_OPTIONS, "attempts", "onFailure", "prune"];
 export const PAID_OPTIONS: readonly string[] = [...WORK_OPTIONS, "maxCost"];
 
 /** Reads the options of one step and reports all that is wrong with them. */
@@ -96,12 +101,15 @@ export class OptionReader {
     const keep = this.#options.keep ?? true;
     if (typeof keep !== "boolean") this.bad("keep", "keep is neither true nor false");
     const onFailure = this.failure() ?? this.#recorder.onFailure;
+    const prune = this.#options.prune ?? this.#recorder.prune;
+    if (typeof prune !== "boolean") this.bad("prune", "prune is neither true nor false");
     const consent = this.string("consent");
     return {
       attempts: this.count("attempts", { least: 1, most: 100, preset: 1 }),
       maxCostMicros: this.usd("maxCost"),
       keep: keep !== false,
       ...(onFailure !== null && { onFailure }),
+      ...(prune === false && { prune }),
       ...(consent !== null && { consent }),
     };
   }

@@ -1,8 +1,21 @@
 import type { PlanStep, Reference } from "../plan.ts";
 import { referencesOf } from "../references.ts";
 
+type Ref = Reference["$ref"];
+
+/** Inputs may be large, and a run asks at every turn. */
+const known = new WeakMap<PlanStep, readonly Ref[]>();
+
 /** Every reference that a step uses, beside that of its condition. */
-export function usedReferences(step: PlanStep): readonly Reference["$ref"][] {
+export function usedReferences(step: PlanStep): readonly Ref[] {
+  const before = known.get(step);
+  if (before !== undefined) return before;
+  const found = referencesIn(step);
+  known.set(step, found);
+  return found;
+}
+
+function referencesIn(step: PlanStep): readonly Ref[] {
   switch (step.kind) {
     case "job":
     case "chat":

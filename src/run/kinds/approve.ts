@@ -1,7 +1,8 @@
 import type { Chosen } from "../../journal/events.ts";
 import { isStepFinal, type RunState, type StepState } from "../../journal/state.ts";
 import type { ApproveStep } from "../../plan/plan.ts";
-import { gateOf, isUnwanted, missingReason, referenced } from "../resolve.ts";
+import { gateOf } from "../readiness.ts";
+import { isUnwanted, missingReason, referenced } from "../resolve.ts";
 import type { Turn } from "../turn.ts";
 
 /** A gate: shown once what it shows is there, decided by a message from a person. */

@@ -3,7 +3,7 @@ import { type ChatState, isStepFinal, lastChat, type StepState } from "../../jou
 import { formatUsd } from "../../money.ts";
 import type { ChatStep, Json } from "../../plan/plan.ts";
 import { looksBack } from "../look-back.ts";
-import { readiness } from "../resolve.ts";
+import { readiness } from "../readiness.ts";
 import type { Turn } from "../turn.ts";
 
 /** Requests that were sent and never answered; each may have been charged, so the number is small. */
@@ -55,7 +55,7 @@ function endOf(plan: ChatStep, step: StepState): string | null {
 }
 
 function begin(plan: ChatStep, step: StepState, turn: Turn): void {
-  if (!turn.slots.free(plan)) return;
+  if (!turn.slots.free(plan)) return turn.giveUpEarly(plan, step);
   const ready = readiness(turn.state, plan, plan.input);
   if (ready.ready === "no") return;
   if (ready.ready === "never") return turn.giveUp(step, ready.reason, ready.unwanted);

@@ -1,8 +1,10 @@
 import { isStepFinal, type StepState } from "../../journal/state.ts";
 import type { ExpandStep } from "../../plan/plan.ts";
 import { stepsWithin } from "../plan-index.ts";
-import { missingReason, readiness, tally } from "../resolve.ts";
+import { readiness } from "../readiness.ts";
+import { missingReason, tally } from "../resolve.ts";
 import type { Turn } from "../turn.ts";
+import { isWanted, whyUnwanted } from "../wanted.ts";
 
 /** Plans its steps once their value is known, and is through when they are. */
 export function expandStep(plan: ExpandStep, step: StepState, turn: Turn): void {
@@ -29,6 +31,7 @@ function finishWhenThrough(plan: ExpandStep, step: StepState, turn: Turn): void 
   });
   if (missing.length === 0) return turn.finish(step, "succeeded");
   const all = missing.length === step.expanded!.length;
+  if (all && !isWanted(state, plan.path)) return turn.finish(step, "skipped", whyUnwanted(state, plan.path), "pruned");
   const reason = `${missing.length} of ${step.expanded!.length} results are missing: ${missing.join("; ")}`;
   turn.finish(step, all ? "failed" : "partial", reason);
 }

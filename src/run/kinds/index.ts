@@ -1,6 +1,7 @@
-import type { StepState } from "../../journal/state.ts";
+import { isStepFinal, type StepState } from "../../journal/state.ts";
 import type { PlanStep } from "../../plan/plan.ts";
 import type { Turn } from "../turn.ts";
+import { isWanted, whyUnwanted } from "../wanted.ts";
 import { approveStep } from "./approve.ts";
 import { chatStep } from "./chat.ts";
 import { expandStep } from "./expand.ts";
@@ -26,5 +27,10 @@ const deciders: { readonly [K in PlanStep["kind"]]: StepDecider<Extract<PlanStep
 export const planStepKinds = Object.keys(deciders) as readonly PlanStep["kind"][];
 
 export function decideStep(plan: PlanStep, step: StepState, turn: Turn): void {
-  (deciders[plan.kind] as StepDecider<PlanStep>)(plan, step, turn);
+  const decide = () => (deciders[plan.kind] as StepDecider<PlanStep>)(plan, step, turn);
+  if (isStepFinal(step.status) || !turn.mayBegin || isWanted(turn.state, step.path)) return decide();
+  const before = turn.events.length + turn.commands.length;
+  turn.seeThrough(decide);
+  const isBusy = turn.events.length + turn.commands.length > before;
+  if (!isBusy && turn.canBeLeft(step)) turn.finish(step, "skipped", whyUnwanted(turn.state, step.path), "pruned");
 }

@@ -8,9 +8,10 @@ import { isWaitedFor } from "../copies.ts";
 import { idempotencyKey } from "../key.ts";
 import { looksBack } from "../look-back.ts";
 import { whyRaised } from "../raised-holds.ts";
+import { readiness } from "../readiness.ts";
 import { formerAttempt } from "../remake.ts";
-import { readiness } from "../resolve.ts";
 import type { Turn } from "../turn.ts";
+import { isWanted } from "../wanted.ts";
 
 /** Free new attempts after a failure that was refunded and may pass. */
 const FREE_RETRIES = 2;
@@ -139,7 +140,7 @@ function failed(plan: JobStep, step: StepState, attempt: AttemptState, turn: Tur
   const tries = attempt.n - step.voided;
   const free = attempt.costMicros === 0 && error?.retryable === true && tries <= FREE_RETRIES;
   const again = (free || tries < plan.policy.attempts) && !NEVER_RETRIED.has(error?.code ?? "");
-  if (!again || turn.stoppedBy !== null) {
+  if (!again || turn.stoppedBy !== null || !isWanted(turn.state, plan.path)) {
     return turn.finish(step, "failed", error === null ? "the job failed" : `${error.code}: ${error.message}`);
   }
   if (!turn.mayBegin) return;

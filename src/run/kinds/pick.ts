@@ -1,7 +1,8 @@
 import type { Chosen, StoredCopy } from "../../journal/events.ts";
 import { isStepFinal, type RunState, type StepState } from "../../journal/state.ts";
 import type { PickStep } from "../../plan/plan.ts";
-import { gateOf, isUnwanted, referenced, referencedValue } from "../resolve.ts";
+import { gateOf } from "../readiness.ts";
+import { isUnwanted, referenced, referencedValue } from "../resolve.ts";
 import type { Turn } from "../turn.ts";
 
 /** One of what is chosen among: what would be chosen, and its bytes where we have them. */

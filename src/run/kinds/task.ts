@@ -1,7 +1,7 @@
 import { isStepFinal, type StepState } from "../../journal/state.ts";
 import type { TaskStep } from "../../plan/plan.ts";
 import { looksBack } from "../look-back.ts";
-import { readiness } from "../resolve.ts";
+import { readiness } from "../readiness.ts";
 import type { Turn } from "../turn.ts";
 
 /** A local function: run again after a crash, and after a failure as often as its policy says. */
@@ -14,7 +14,8 @@ export function taskStep(plan: TaskStep, step: StepState, turn: Turn): void {
   }
   if (!turn.mayBegin) return;
   // Looked at before the input is put together, which costs more where thousands wait.
-  if (step.status === "waiting" ? !turn.slots.free(plan) : turn.isActive(`task:${plan.path}`)) return;
+  if (step.status !== "waiting" && turn.isActive(`task:${plan.path}`)) return;
+  if (step.status === "waiting" && !turn.slots.free(plan)) return turn.giveUpEarly(plan, step);
   const ready = readiness(turn.state, plan, plan.input, "local");
   if (ready.ready === "no") return;
   if (ready.ready === "never") return turn.giveUp(step, ready.reason, ready.unwanted);

@@ -1,6 +1,6 @@
 import { isStepFinal, type StepState } from "../../journal/state.ts";
 import type { UploadStep } from "../../plan/plan.ts";
-import { gateOf } from "../resolve.ts";
+import { gateOf } from "../readiness.ts";
 import type { Turn } from "../turn.ts";
 
 export function uploadStep(plan: UploadStep, step: StepState, turn: Turn): void {

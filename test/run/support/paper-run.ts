@@ -5,6 +5,7 @@ import type { Json, Plan, PlanStep, Reference } from "../../../src/plan/plan.ts"
 import { type Command, commandId } from "../../../src/run/command.ts";
 import { decide } from "../../../src/run/decide.ts";
 import { ending } from "../../../src/run/ending.ts";
+import { offered } from "../../../src/run/kinds/approve.ts";
 
 /** What becomes of a step's attempts, the last one for all that follow. */
 export type Fate = "made" | "partly" | "failed" | "failed-free" | "moderated" | "refused" | "unanswered" | "late-bill";
@@ -20,7 +21,7 @@ export interface World {
     readonly [path: string]: { readonly steps: readonly PlanStep[]; readonly returns: readonly Reference[] };
   };
   /** Positions that people pick, by path; null rejects. */
-  readonly decisions?: { readonly [path: string]: number | null };
+  readonly decisions?: { readonly [path: string]: number | null } | "first";
   readonly budgetMicros?: number;
   readonly total?: number;
 }
@@ -107,6 +108,14 @@ export class PaperRun {
       else return false;
     }
     return false;
+  }
+
+  /** The same run up to an event, in a world that may be another: what was under way is begun again. */
+  static after(world: World, events: readonly StoredEvent[]): PaperRun {
+    const run = new PaperRun(world);
+    run.now = events.at(-1)!.at;
+    run.take(events.slice(1).map(({ event }) => event));
+    return run;
   }
 
   /** Kinds of events with their steps, `step.finished` with its status. */
@@ -209,6 +218,12 @@ export class PaperRun {
     for (const plan of this.state.planned.plan.steps) {
       const step = this.state.steps[plan.path]!;
       if (plan.kind !== "approve" || step.status !== "running" || step.approval !== null) continue;
+      if (decisions === "first") {
+        const [chosen] = offered(this.state, plan);
+        this.take([{ type: "approval.decided", step: plan.path, approved: true, pick: 0, note: null }]);
+        if (plan.choose) this.take([{ type: "pick.made", step: plan.path, chosen: chosen!, scores: null }]);
+        continue;
+      }
       const pick = decisions[plan.path] ?? null;
       this.take([
         {

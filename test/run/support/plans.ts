@@ -12,7 +12,7 @@ export function needsOf(input: Json, after: readonly string[] = []): readonly st
   return [...new Set([...referencesOf(input).map(({ step }) => step), ...after])].sort();
 }
 
-interface JobOptions extends Partial<StepPolicy> {
+export interface JobOptions extends Partial<StepPolicy> {
   readonly outputs?: number;
   readonly after?: readonly string[];
   readonly when?: PlanStep["when"];

@@ -1,0 +1,189 @@
+import { isStepFinal, type RunState, type StepState } from "../journal/state.ts";
+import { isReference, referencesOf, resolveInput, usedReferences } from "../plan/index.ts";
+import type { Condition, Json, PlanStep, Reference } from "../plan/plan.ts";
+import { lossesOf } from "./losses.ts";
+import { stepNamed } from "./plan-index.ts";
+import { isHere, lookUp, missingReason, type Reader, referencedValue, tally } from "./resolve.ts";
+
+type Ref = Reference["$ref"];
+
+/** What a step waits for, is stopped by, or is ready with. */
+export type Readiness =
+  | { readonly ready: "no" }
+  /** `unwanted`: a condition does not hold, rather than that something went wrong. */
+  | { readonly ready: "never"; readonly reason: string; readonly unwanted: boolean }
+  | { readonly ready: "yes"; readonly input: Json };
+
+type Never = Extract<Readiness, { readonly ready: "never" }>;
+
+/** Whether a step's needs are there, and its input with every reference replaced by what it refers to. */
+export function readiness(state: RunState, step: PlanStep, input: Json, reader: Reader = "service"): Readiness {
+  const gate = gateOf(state, step);
+  if (gate !== null) return gate;
+  const refs = referencesOf(input);
+  const short = shortfall(state, step);
+  if (short !== null) return short;
+  if (reader === "local" && !refs.every((ref) => isHere(state, ref))) return { ready: "no" };
+  return { ready: "yes", input: resolveInput(input, (ref) => lookUp(state, ref, reader)) };
+}
+
+/**
+ * What the condition and the needs of a step say, before anybody looks at its input; null: go on. A step that cannot
+ * come about any more is told as soon as that is certain, also while some of its needs are still open.
+ */
+export function gateOf(state: RunState, step: PlanStep): Readiness | null {
+  const expectedToFail = step.when !== undefined && "failed" in step.when ? step.when.failed : null;
+  let isOpen = false;
+  if (step.when !== undefined) {
+    const holds = conditionHolds(state, step.when);
+    if (holds === "no") return { ready: "never", reason: `not wanted: ${phrase(step.when)}`, unwanted: true };
+    isOpen = holds === "unknown";
+  }
+  const mayLose = lossesOf(state) !== "";
+  for (const path of step.needs) {
+    const needed = state.steps[path]!;
+    if (!isStepFinal(needed.status)) {
+      isOpen = true;
+      if (!mayLose) break;
+      continue;
+    }
+    if (isThrough(needed) || path === expectedToFail || toleratesFailure(step)) continue;
+    return { ready: "never", reason: `needs ${path}, which was ${needed.status}`, unwanted: needed.unwanted };
+  }
+  if (!isOpen) return null;
+  const mayLack = !isChoice(step) && (mayLose || usedReferences(step).some((ref) => isForeseeable(state, ref)));
+  return (mayLack ? shortfall(state, step) : null) ?? { ready: "no" };
+}
+
+/** Why a step that uses what it names will never begin; null while it may. Known also where no slot is free for it. */
+export function whyNever(state: RunState, step: PlanStep): Never | null {
+  const gate = gateOf(state, step);
+  if (gate === null) return shortfall(state, step);
+  return gate.ready === "never" ? gate : null;
+}
+
+/** Whether what a reference takes may be missing although nothing failed: a place in a value, one of a list. */
+function isForeseeable({ steps }: RunState, { as, step }: Ref): boolean {
+  return as === "value" || steps[step]!.expanded !== null;
+}
+
+/** Whether a step can do without some of what it uses. */
+export function toleratesFailure(step: PlanStep): boolean {
+  return quorumOf(step) !== null || isChoice(step);
+}
+
+function isChoice(step: PlanStep): boolean {
+  return step.kind === "pick" || (step.kind === "approve" && step.choose);
+}
+
+/** What is missing for good of what the step uses, as far as it cannot do without; null: nothing. */
+function shortfall(state: RunState, step: PlanStep): Never | null {
+  const quorum = quorumOf(step);
+  const input = "input" in step ? step.input : null;
+  const places = quorum === null ? usedReferences(step).map((ref) => ({ ref, inList: false })) : placesOf(input);
+  for (const { ref, inList } of places) {
+    const reason = inList ? null : lackReason(state, ref);
+    if (reason !== null) return { ready: "never", reason, unwanted: false };
+  }
+  if (quorum === null) return null;
+  const listed = places.filter(({ inList }) => inList).map(({ ref }) => ref);
+  const stopped = step.needs.filter((path) => isStopped(state.steps[path]!));
+  const present =
+    listed.length > 0
+      ? listed.reduce((sum, ref) => sum + attainable(state, ref), 0)
+      : step.needs.length - stopped.length;
+  if (present >= quorum) return null;
+  const missing = listed.flatMap((ref) => lackReason(state, ref) ?? []);
+  const why = missing.length > 0 ? missing : stopped.map((path) => `${path} was ${state.steps[path]!.status}`);
+  const unwanted = stopped.length > 0 && stopped.every((path) => state.steps[path]!.unwanted);
+  return { ready: "never", reason: `needs ${quorum} results and has ${present}: ${why.join("; ")}`, unwanted };
+}
+
+/** Why what a reference takes will never be there in full; null while it is, or may be. */
+function lackReason(state: RunState, ref: Ref): string | null {
+  const step = state.steps[ref.step]!;
+  if (isStepFinal(step.status)) return missingReason(state, ref);
+  if (step.expanded === null || ref.as === "value") return null;
+  if (ref.output !== "all")
+    return attainable(state, ref) > 0 ? null : `needs output ${ref.output} of ${ref.step}, which failed`;
+  const lost = step.expanded.find((one) => lacks(state, one));
+  return lost === undefined ? null : `needs all outputs of ${ref.step}, of which that of ${lost.$ref.step} failed`;
+}
+
+/** Whether a result of an expansion will never be there in full, although others of it are still open. */
+function lacks(state: RunState, { $ref }: Reference): boolean {
+  const step = state.steps[$ref.step]!;
+  if (!isStepFinal(step.status)) return $ref.output === "all" && (step.expanded ?? []).some((one) => lacks(state, one));
+  const { wanted, there } = tally(state, $ref);
+  return there < wanted;
+}
+
+/** The most results that a reference can still come to. */
+function attainable(state: RunState, ref: Ref): number {
+  const step = state.steps[ref.step]!;
+  if (isStepFinal(step.status)) return countOf(state, ref);
+  if (step.expanded !== null) {
+    const sum = step.expanded.reduce((most, { $ref }) => most + attainable(state, $ref), 0);
+    return ref.output === "all" ? sum : Number(Number(ref.output) < sum);
+  }
+  if (ref.output !== "all") return 1;
+  const plan = stepNamed(state.planned.plan, ref.step);
+  return plan?.kind === "job" ? plan.outputs : Number.POSITIVE_INFINITY;
+}
+
+/** How many results a reference takes of those that are there. */
+function countOf(state: RunState, ref: Ref): number {
+  if (ref.output !== "all" || ref.as !== "value") return tally(state, ref).there;
+  const value = referencedValue(state, ref);
+  return Array.isArray(value) ? value.length : value === undefined ? 0 : 1;
+}
+
+/** References with whether they are items of a list, or a list: those may drop out. The pieces of a text may not. */
+function placesOf(input: Json, inList = false): readonly { readonly ref: Ref; readonly inList: boolean }[] {
+  if (typeof input !== "object" || input === null) return [];
+  if (isReference(input)) return [{ ref: input.$ref, inList: inList || input.$ref.output === "all" }];
+  if (Array.isArray(input)) return input.flatMap((item: Json) => placesOf(item, true));
+  if ("$text" in input) return referencesOf(input).map((ref) => ({ ref, inList: false }));
+  return Object.values(input).flatMap((item) => placesOf(item));
+}
+
+function isThrough({ status }: StepState): boolean {
+  return status === "succeeded" || status === "partial";
+}
+
+function isStopped(step: StepState): boolean {
+  return isStepFinal(step.status) && !isThrough(step);
+}
+
+function quorumOf(step: PlanStep): number | null {
+  const policy = "policy" in step ? step.policy.onFailure : undefined;
+  return typeof policy === "object" ? policy.quorum : null;
+}
+
+function conditionHolds(state: RunState, condition: Condition): "yes" | "no" | "unknown" {
+  const path = "failed" in condition ? condition.failed : condition.ref.step;
+  const step = state.steps[path]!;
+  if (!isStepFinal(step.status)) return "unknown";
+  if ("failed" in condition) return step.status === "failed" ? "yes" : "no";
+  // What failed or was skipped is the needs' affair: it says why.
+  if (!isThrough(step)) return "yes";
+  const value = referencedValue(state, condition.ref);
+  const holds =
+    "equals" in condition
+      ? JSON.stringify(value) === JSON.stringify(condition.equals)
+      : isTruthy(value) === (condition.is === "truthy");
+  return holds ? "yes" : "no";
+}
+
+/** False for null, false, 0, "" and an empty list. */
+function isTruthy(value: Json | undefined): boolean {
+  return Array.isArray(value) ? value.length > 0 : Boolean(value);
+}
+
+function phrase(condition: Condition): string {
+  if ("failed" in condition) return `${condition.failed} did not fail`;
+  const what = [condition.ref.step, ...(condition.ref.at ?? [])].join(".");
+  return "equals" in condition
+    ? `${what} is not ${JSON.stringify(condition.equals)}`
+    : `${what} is ${condition.is === "truthy" ? "empty" : "there"}`;
+}

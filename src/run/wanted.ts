@@ -1,0 +1,96 @@
+import { isStepFinal, type RunState } from "../journal/state.ts";
+import { usedReferences } from "../plan/index.ts";
+import type { Plan, PlanStep } from "../plan/plan.ts";
+import { lossesOf } from "./losses.ts";
+import { stepNamed } from "./plan-index.ts";
+import { returnedReferences } from "./resolve.ts";
+
+/**
+ * The roots of a plan are what it returns, the steps that nothing uses, and those that are not to be pruned. A step is
+ * wanted while a root can still come of it.
+ */
+export function isWanted(state: RunState, path: string): boolean {
+  const losses = lossesOf(state);
+  return losses === "" || wantedSteps(state, losses).has(path);
+}
+
+/** What took away the last root that could come of a step. */
+export function whyUnwanted(state: RunState, path: string): string {
+  const open = [path];
+  const seen = new Set(open);
+  for (const one of open) {
+    for (const user of usersIn(state, one)) {
+      const { status, reason, pruned } = state.steps[user]!;
+      if (isStepFinal(status) && !pruned) return `not needed any more: ${user} was ${status} (${reason})`;
+      if (!seen.has(user)) open.push(user);
+      seen.add(user);
+    }
+  }
+  return "not needed any more";
+}
+
+/** By the plan, which changes whenever its edges do: what was found for which losses. */
+const known = new WeakMap<Plan, { readonly losses: string; readonly wanted: ReadonlySet<string> }>();
+
+function wantedSteps(state: RunState, losses: string): ReadonlySet<string> {
+  const { plan } = state.planned;
+  const before = known.get(plan);
+  if (before?.losses === losses) return before.wanted;
+  const wanted = wantedUnless(state, plan, (path) => isLost(state, path));
+  known.set(plan, { losses, wanted });
+  return wanted;
+}
+
+/** The steps of a plan that a root can come of, if nothing comes of these. */
+export function wantedUnless(state: RunState, plan: Plan, isOut: (path: string) => boolean): ReadonlySet<string> {
+  const found = new Set<string>();
+  const add = (path: string) => void (isOut(path) || found.add(path));
+  for (const path of rootsOf(state, plan)) add(path);
+  for (const path of found) {
+    const step = stepNamed(plan, path);
+    if (step !== undefined) for (const used of usedBy(state, step)) add(used);
+  }
+  return found;
+}
+
+/** Ended, and nothing came of it. */
+export function isLost({ steps }: RunState, path: string): boolean {
+  const status = steps[path]?.status;
+  return status === "failed" || status === "skipped" || status === "cancelled";
+}
+
+function rootsOf(state: RunState, plan: Plan): Iterable<string> {
+  const used = new Set(plan.steps.flatMap((step) => usedBy(state, step)));
+  const loose = plan.steps.filter((step) => !used.has(step.path) || isKept(step));
+  return [...returnedReferences(plan.returns).map(({ ref }) => ref.step), ...loose.map(({ path }) => path)];
+}
+
+function isKept(step: PlanStep): boolean {
+  return "policy" in step && step.policy.prune === false;
+}
+
+/** What a step needs; an expansion also needs the steps that it stands for. */
+function usedBy({ steps }: RunState, { path, needs }: PlanStep): readonly string[] {
+  const expanded = steps[path]?.expanded ?? null;
+  return expanded === null ? needs : [...needs, ...expanded.map(({ $ref }) => $ref.step)];
+}
+
+function usersIn(state: RunState, path: string): readonly string[] {
+  return state.planned.plan.steps.filter((step) => usedBy(state, step).includes(path)).map((step) => step.path);
+}
+
+const deciding = new WeakMap<Plan, ReadonlySet<string>>();
+
+/** Steps that may take away what depends on them although they succeed: conditions and inputs look into their result. */
+export function decidingSteps(plan: Plan): ReadonlySet<string> {
+  const before = deciding.get(plan);
+  if (before !== undefined) return before;
+  const found = new Set<string>();
+  for (const step of plan.steps) {
+    if (step.kind === "expand") found.add(step.path);
+    if (step.when !== undefined) found.add("failed" in step.when ? step.when.failed : step.when.ref.step);
+    for (const { as, step: used } of usedReferences(step)) if (as === "value") found.add(used);
+  }
+  deciding.set(plan, found);
+  return found;
+}
