@@ -1,7 +1,7 @@
 import type { Pipeline } from "../define/index.ts";
 import type { RunState } from "../journal/state.ts";
 import type { ExpandStep } from "../plan/plan.ts";
-import { readiness } from "../run/resolve.ts";
+import { readiness } from "../run/readiness.ts";
 import { functionsFor } from "./functions.ts";
 import type { Planner } from "./planner.ts";
 

@@ -219,7 +219,9 @@ describe("made again", () => {
 
   function again(run: PaperRun, path: string): void {
     run.world = { ...run.world, fates: {} };
-    run.take(revisionEvents(run.state, { replanned: null, roots: new Map([[path, "asked for"]]), prices: [] }));
+    run.take(
+      revisionEvents(run.state, { request: null, replanned: null, roots: new Map([[path, "asked for"]]), prices: [] }),
+    );
     expect(run.run()).toBe(true);
   }
 
