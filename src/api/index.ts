@@ -1,6 +1,8 @@
 // Make a client.
 
 export type { KeysApi, NewKey, TokensApi, UsageQuery } from "./account.ts";
+// Errors.
+export { answerOf, isMediaGone } from "./answer-of.ts";
 // Look at the catalog and its prices.
 export type { ModelQuery } from "./catalog.ts";
 export type { ChatCompletion, ChatRequest, ChatUsage } from "./chat.ts";
@@ -8,7 +10,6 @@ export type { ChatChunk } from "./chat-stream.ts";
 export { type Client, createClient } from "./client.ts";
 export { type Clock, sleep, systemClock, type Timer } from "./clock.ts";
 export type { DrainSettings, DrainsApi } from "./drain-endpoints.ts";
-// Errors.
 export {
   ApiError,
   type BillingRefusal,

@@ -1,3 +1,5 @@
+import { type VerdictName, verdictOf } from "../answers/index.ts";
+import { answerOf } from "./answer-of.ts";
 import { resolveServicePath, segment } from "./base-url.ts";
 import { sleep } from "./clock.ts";
 import { ApiError } from "./errors/api-error.ts";
@@ -35,12 +37,13 @@ type Judgement =
       readonly retryAfterMs: number | null;
       readonly limited: boolean;
     }
-  | { readonly kind: "refused"; readonly error: Error };
+  | { readonly kind: "given up"; readonly unknown: boolean; readonly error: Error };
 
 /**
  * Submits one job. With a key it is sent again, bounded, after lost answers, 408, 429 and 5xx; without one it is sent
- * once. Throws ApiError for a refusal that certainly made no job, ConnectionError or TimeoutError with `sent: false`
- * when nothing left this machine, and UnknownOutcomeError in every case between.
+ * once. Throws ApiError for the service's own refusal to a first send (400, 401, 402, 403, 404, 410, 422 and 429 with its
+ * envelope), ConnectionError or TimeoutError with `sent: false` when nothing left this machine, and UnknownOutcomeError in
+ * every case between: an answer without the envelope, a redirect, a 409 or a 5xx does not say that no job was made.
  */
 export function submit(context: HttpContext, asked: SubmitRequest, options: SubmitOptions = {}): Promise<SubmitAck> {
   return telemetry.span("showrunner.submit", { "showrunner.model": asked.model }, async (span) => {
@@ -55,12 +58,14 @@ async function settleSubmit(context: HttpContext, asked: SubmitRequest, options:
   const startedAt = context.clock.now();
   const key = asked.idempotencyKey ?? null;
   let unknown = options.mayExist ?? false;
+  let earlierSend = unknown;
   const giveUp = (cause: unknown) =>
-    unknown ? new UnknownOutcomeError({ model: asked.model, idempotencyKey: key, cause }) : cause;
+    unknown ? new UnknownOutcomeError({ model: asked.model, idempotencyKey: key, cause, earlierSend }) : cause;
 
   let sends = 0;
   for (let failures = 1; ; ) {
     sends++;
+    earlierSend = unknown;
     const result = await send(context, request, options).catch(
       (reason: unknown): Exchange => ({ kind: "aborted", sent: false, reason }),
     );
@@ -70,8 +75,8 @@ async function settleSubmit(context: HttpContext, asked: SubmitRequest, options:
     }
     const judged = judge(context, request, options, result);
     if (judged.kind === "ack") return { ...judged.ack, sends };
-    if (judged.kind === "refused") throw giveUp(judged.error);
     unknown ||= judged.unknown;
+    if (judged.kind === "given up") throw giveUp(judged.error);
     const outOfTime = context.clock.now() - startedAt >= context.retry.maxElapsedMs;
     if (key === null || outOfTime || failures >= context.retry.maxAttempts) throw giveUp(judged.error);
     // The pacer holds the next send back until the limit allows it; waiting here as well would be waiting twice.
@@ -95,7 +100,7 @@ function requestOf(asked: SubmitRequest): ApiRequest {
   };
 }
 
-/** Says what one send of a submit means: an ack, something to send again, or a refusal. */
+/** Says what one send of a submit means: an ack, something to send again at once, or something for the caller to judge. */
 function judge(
   context: HttpContext,
   request: ApiRequest,
@@ -108,11 +113,21 @@ function judge(
   if (!(error instanceof ApiError)) {
     return { kind: "again", unknown: "sent" in error && error.sent, error, retryAfterMs: null, limited: false };
   }
-  const { status, retryAfterMs, envelope } = error;
-  if (status !== 408 && status !== 429 && status < 500) return { kind: "refused", error };
-  const unknown = status === 408 || (status >= 500 && !envelope);
+  const { status, retryAfterMs } = error;
+  const unknown = !ownRefusals.has(verdictOf("submit", answerOf(error)!));
+  if (status !== 408 && status !== 429 && status < 500) return { kind: "given up", unknown, error };
   return { kind: "again", unknown, error, retryAfterMs, limited: status === 429 };
 }
+
+/** What the service says of a first send only when it made no job. */
+const ownRefusals: ReadonlySet<VerdictName> = new Set([
+  "refused",
+  "media renewed",
+  "unfunded",
+  "out of scope",
+  "caller refused",
+  "limited",
+]);
 
 /** A success that cannot be read still means that a job may exist. */
 function judgeSuccess(

@@ -1,5 +1,5 @@
 import { type Clock, sleep } from "../api/index.ts";
-import type { RunEvent, StoredEvent } from "../journal/events.ts";
+import type { PauseReason, RunEvent, StoredEvent } from "../journal/events.ts";
 import { apply } from "../journal/fold.ts";
 import { isRunFinal, type RunState } from "../journal/state.ts";
 import type { InboxEntry, JournalStore, Lease, Progress } from "../journal/store.ts";
@@ -12,10 +12,13 @@ import { afterReserving, type Room } from "../run/room.ts";
 import { isDiskTrouble, MediaDiskError } from "./disk-trouble.ts";
 import { committedMicros } from "./drift.ts";
 import { type EffectContext, type EffectResult, perform } from "./effects/index.ts";
+import { resting } from "./effects/service-answers.ts";
 import { RunTakenOverError, RunWriter, storedEvent } from "./run-writer.ts";
+import { ServiceWatch, type Trouble } from "./service-watch.ts";
 import type { SpendingWatch } from "./spending.ts";
 
-export interface DriveDependencies extends Omit<EffectContext, "state" | "signal" | "priority" | "emit" | "progress"> {
+export interface DriveDependencies
+  extends Omit<EffectContext, "state" | "signal" | "priority" | "emit" | "progress" | "away"> {
   readonly store: JournalStore;
   readonly clock: Clock;
   /** What runs may spend together, beside each run's own budget. */
@@ -23,6 +26,8 @@ export interface DriveDependencies extends Omit<EffectContext, "state" | "signal
   /** Tells people what is in the journal's outbox; null: nobody is to be told. */
   readonly notifier: { poke(): void } | null;
   readonly idempotencyWindowMs: number;
+  /** How long the run bears with a service that is away before it pauses, milliseconds; Infinity: for ever. */
+  readonly giveUpAfterMs: number;
   /** How long a frozen holder keeps the run. */
   readonly leaseMs: number;
   /** Reading the inbox that other processes write to, milliseconds. */
@@ -78,6 +83,9 @@ class Driver {
   #answers: RunEvent[] = [];
   readonly #active = new Set<string>();
   readonly #notBefore = new Map<string, number>();
+  /** Submits whose every send in this drive never left this machine. */
+  readonly #unsent = new Set<string>();
+  readonly #service: ServiceWatch;
   /** Aborts what may be broken off at any moment: everything but submits. */
   readonly #interrupt = new AbortController();
   #failure: unknown = null;
@@ -94,6 +102,7 @@ class Driver {
     this.#writer = new RunWriter({ ...deps, onEvents: options.onEvents }, state, lease);
     this.#lease = lease;
     this.#options = options;
+    this.#service = new ServiceWatch(state, deps);
   }
 
   async run(): Promise<void> {
@@ -137,7 +146,8 @@ class Driver {
   /** What leaves too little to other runs or the wallet is taken back and decided anew. */
   async #advance(): Promise<Decided> {
     this.#isWoken = false;
-    const inbox = await this.#deps.store.inbox(this.#state.runId);
+    const waiting = await this.#deps.store.inbox(this.#state.runId);
+    const inbox = waiting.filter((entry) => !this.#isBeingAsked(entry));
     const answers: RunEvent[] = [];
     try {
       for (let rooms = await this.#rooms(inbox); ; ) {
@@ -146,6 +156,7 @@ class Driver {
         const decided = this.#turn(answers, inbox, rooms);
         if (decided.events.length === 0 && inbox.length === 0) return decided;
         const room = await this.#writer.commit(decided.events, inbox, this.#isSubmitting());
+        this.#askedWallet(room);
         if (room === null) return decided;
         const ownMicros = committedMicros(this.#state) - heldBy(decided.events);
         await this.#reload();
@@ -178,8 +189,8 @@ class Driver {
       }
     };
     for (const answer of answers) {
-      // Somebody's stop stands, whatever else a job on its way ran into.
-      const isOutdone = answer.type === "run.paused" && this.#state.pause?.reason === "stopped";
+      // What rests at once stands, a stop above all, whatever else was on its way ran into.
+      const isOutdone = answer.type === "run.paused" && restsAtOnce(this.#state);
       if (!isOutdone) take([answer]);
     }
     for (const entry of inbox) take(inboxEvents(this.#state, entry));
@@ -190,6 +201,8 @@ class Driver {
         order: this.#schedule().order,
         active: new Set([...this.#active, ...commands.keys()]),
         notBefore: this.#notBefore,
+        unsent: this.#unsent,
+        clockOffsetMs: this.#deps.client.clockOffsetMs(),
         idempotencyWindowMs: this.#deps.idempotencyWindowMs,
         rooms: rooms.map((known) => afterReserving(known.room, committedMicros(this.#state) - known.ownMicros)),
       });
@@ -230,23 +243,61 @@ class Driver {
       priority: step === null ? 0 : this.#schedule().priority(step),
       emit: (events) => this.#answer(events),
       progress: (progress) => this.#progress(progress),
-    };
-    const through = ({ events, againInMs }: EffectResult) => {
-      if (againInMs !== undefined) this.#notBefore.set(id, this.#deps.now() + againInMs);
-      this.#answer(events);
+      away: (trouble) => this.#away(id, trouble),
     };
     perform(command, context)
-      .then(through, (error) => {
-        if (this.#interrupt.signal.aborted) return;
-        this.#failure ??= isDiskTrouble(error) ? new MediaDiskError(this.#state.runId, error) : error;
-      })
+      .then(
+        (result) => this.#ended(command, result),
+        (error) => {
+          if (this.#interrupt.signal.aborted) return;
+          this.#failure ??= isDiskTrouble(error) ? new MediaDiskError(this.#state.runId, error) : error;
+        },
+      )
       .finally(() => {
         this.#active.delete(id);
         this.#wake();
       });
   }
 
+  #ended(command: Command, { events, againInMs, trouble, refused, unsent }: EffectResult): void {
+    const id = commandId(command);
+    const wait = (delayMs: number) => this.#notBefore.set(id, this.#deps.now() + delayMs);
+    if (againInMs !== undefined) wait(againInMs);
+    if (unsent === true) this.#unsent.add(id);
+    else this.#unsent.delete(id);
+    this.#answer(events);
+    if (trouble !== undefined) wait(this.#away(id, trouble));
+    else if (asksService.has(command.type)) this.#answer(this.#service.answered(watchId(id)));
+    if (refused === undefined) return;
+    const delayMs = this.#service.refused(id);
+    wait(delayMs);
+    if (delayMs === Number.POSITIVE_INFINITY) this.#answer(refused);
+  }
+
+  #away(id: string, trouble: Trouble): number {
+    const { delayMs, events } = this.#service.failed(watchId(id), trouble);
+    this.#answer(events);
+    return delayMs;
+  }
+
+  /** The balance is read within a commit, and is no command. */
+  #askedWallet(room: Room | null): void {
+    const trouble = this.#deps.spending.takeTrouble();
+    if (trouble === null) return room === null ? this.#answer(this.#service.answered(WALLET)) : undefined;
+    const { events, trouble: away } = resting(trouble, { ...this.#deps, state: this.#state });
+    this.#answer(events);
+    if (away !== undefined) this.#away(WALLET, away);
+  }
+
+  /** Somebody's word on a step that the service is just asked about waits for its answer. */
+  #isBeingAsked({ message }: InboxEntry): boolean {
+    if (message.type !== "adopt") return false;
+    const n = this.#state.steps[message.step]?.attempts.length ?? 0;
+    return ["submit", "follow"].some((type) => this.#active.has(`${type}:${message.step}#${n}`));
+  }
+
   #answer(events: readonly RunEvent[]): void {
+    if (events.length === 0) return this.#wake();
     this.#answers.push(...events);
     this.#wake();
   }
@@ -257,13 +308,14 @@ class Driver {
   }
 
   #progress(progress: Progress): void {
+    this.#service.heard();
     this.#options.onProgress(progress);
     // A lost progress figure is no loss.
     this.#deps.store.setProgress(this.#state.runId, progress).catch(() => {});
   }
 
   #isStopping(): boolean {
-    const stopping = this.#state.status === "paused" && this.#state.pause?.reason === "stopped";
+    const stopping = restsAtOnce(this.#state);
     if (stopping) this.#interrupt.abort(new Error("The run was stopped."));
     return stopping;
   }
@@ -333,6 +385,21 @@ class Driver {
       if (entries.length > 0) this.#wake();
     }
   }
+}
+
+/** Pauses after which nothing is asked of the service any more; it goes on with what it has accepted. */
+const atOnce: ReadonlySet<PauseReason> = new Set(["stopped", "unreachable", "misdirected", "credentials"]);
+
+function restsAtOnce({ status, pause }: RunState): boolean {
+  return status === "paused" && pause !== null && atOnce.has(pause.reason);
+}
+
+const WALLET = "balance";
+const asksService: ReadonlySet<Command["type"]> = new Set(["chat", "quote", "submit", "follow", "settle", "download"]);
+
+/** One name for all requests of a chat step, which count on. */
+function watchId(id: string): string {
+  return id.startsWith("chat:") ? id.replace(/#\d+$/, "") : id;
 }
 
 /** A stop takes effect as a pause; what the service has accepted goes on there. */

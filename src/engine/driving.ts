@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { type Client, type Clock, sleep } from "../api/index.ts";
+import { verdictOf, verdicts } from "../answers/index.ts";
+import { answerOf, type Client, type Clock, sleep } from "../api/index.ts";
 import type { RunEnd, RunEvent, StoredEvent } from "../journal/events.ts";
 import { EVENT_VERSION } from "../journal/events.ts";
 import { apply } from "../journal/fold.ts";
@@ -13,7 +14,6 @@ import { runReport } from "../run/report.ts";
 import { stillRunning } from "../run/still-running.ts";
 import { type Drift, driftMessage } from "./drift.ts";
 import { type DriveDependencies, drive, type Schedule } from "./drive.ts";
-import { isPassing } from "./effects/service-trouble.ts";
 import { RunBusyError } from "./errors.ts";
 import { learnedPrices } from "./learned-prices.ts";
 import type { MediaStore } from "./media-store.ts";
@@ -202,7 +202,9 @@ export class Driving {
     try {
       return (await this.#parts.client.balance({ signal })).balanceMicros;
     } catch (error) {
-      if (!isPassing(error) && !signal.aborted) throw error;
+      const answer = answerOf(error);
+      const isAskedAgain = answer !== null && verdicts[verdictOf("balance", answer)].retried;
+      if (!isAskedAgain && !signal.aborted) throw error;
       return Number.NEGATIVE_INFINITY;
     }
   }

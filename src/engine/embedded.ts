@@ -39,6 +39,7 @@ import { PastResults, takenBy } from "./reuse.ts";
 import { rerunQuote, revise } from "./revision.ts";
 import type { RunHandle, RunHandleOf } from "./run-result.ts";
 import { RunShelf } from "./run-shelf.ts";
+import { GIVE_UP_AFTER_MS } from "./service-watch.ts";
 import type {
   ApproveDecision,
   CompareOptions,
@@ -173,8 +174,9 @@ export class EmbeddedShowrunner implements Showrunner {
       if (!isMeanwhile) throw error;
       return this.#goOnWith(id, pipeline, input, options) as Promise<RunHandleOf<R>>;
     }
-    const { signal } = options;
-    return this.#driving.open(id, { quote, draft: made.draft, signal, pipeline }) as Promise<RunHandleOf<R>>;
+    const { signal, giveUpAfterMs } = options;
+    const start = { quote, draft: made.draft, signal, pipeline, giveUpAfterMs };
+    return this.#driving.open(id, start) as Promise<RunHandleOf<R>>;
   }
 
   /** Goes on with a run that was planned from the very same, or follows whoever drives it. */
@@ -182,10 +184,10 @@ export class EmbeddedShowrunner implements Showrunner {
     const state = await this.#loadOurs(id);
     refuseWhileLoading(pipeline.name);
     await checkSameRun(state, { pipeline, input, options }, this.#planner);
-    const { signal, budget, maxUnquoted } = options;
+    const { signal, budget, maxUnquoted, giveUpAfterMs } = options;
     const isRaised = usdOption("budget", budget) !== null && usdOption("budget", budget) !== state.budgetMicros;
     const limits = { ...(isRaised && { budget }), maxUnquoted };
-    const takeOver = () => this.resume(id, { signal, pipeline, compare: false, ...limits });
+    const takeOver = () => this.resume(id, { signal, pipeline, compare: false, giveUpAfterMs, ...limits });
     const row = await this.#store.run(id);
     const isDriven =
       row !== null && row.lease !== null && !isInterrupted(row, this.#now()) && !isRunFinal(state.status);
@@ -362,7 +364,7 @@ export class EmbeddedShowrunner implements Showrunner {
     return this.#store.send(runId, message, this.#now());
   }
 
-  #dependencies(state: RunState, { draft, pipeline }: Start): DriveDependencies {
+  #dependencies(state: RunState, { draft, pipeline, giveUpAfterMs = GIVE_UP_AFTER_MS }: Start): DriveDependencies {
     const { options, media } = this.#parts;
     // What an earlier process left in the outbox goes out too.
     this.#notifier?.poke();
@@ -383,6 +385,7 @@ export class EmbeddedShowrunner implements Showrunner {
       follow: options.follow ?? "auto",
       spending: this.#spending.watch(),
       leaseMs: options.leaseMs ?? 30_000,
+      giveUpAfterMs,
       idempotencyWindowMs: options.idempotencyWindowMs ?? 24 * 3_600_000,
       inboxEveryMs: 1000,
     };

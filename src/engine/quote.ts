@@ -3,7 +3,7 @@ import type { PriceBasis } from "../journal/events.ts";
 import { formatUsd } from "../money.ts";
 import { criticalPath, type JobLimits, referencesOf, resolveInput } from "../plan/index.ts";
 import type { JobStep, Json, Plan, PlanStep, Problem, Reference } from "../plan/plan.ts";
-import { journalError } from "./effects/service-trouble.ts";
+import { journalError } from "./effects/service-answers.ts";
 import type { EstimateCache } from "./estimates.ts";
 import type { UploadHandles } from "./handles.ts";
 import type { MediaStore } from "./media-store.ts";

@@ -1,12 +1,12 @@
 import { utimes } from "node:fs/promises";
-import { ApiError, type Client, DownloadError } from "../api/index.ts";
+import { verdictOf } from "../answers/index.ts";
+import { answerOf, type Client, DownloadError } from "../api/index.ts";
 import type { OutputFacts, ReusedFrom, RunEvent, StoredCopy } from "../journal/events.ts";
 import { lastAttempt, lastChat, type OutputState, outputsOf, type RunState, type StepState } from "../journal/state.ts";
 import type { JournalStore, MadeRow } from "../journal/store.ts";
 import type { Json } from "../plan/plan.ts";
 import { askedNow, isReusable, type ReusableStep } from "../run/asked.ts";
 import { stepNamed } from "../run/plan-index.ts";
-import { isPassing, throwAccountTrouble } from "./effects/service-trouble.ts";
 import type { MediaStore } from "./media-store.ts";
 import type { RunShelf } from "./run-shelf.ts";
 
@@ -184,9 +184,8 @@ function madeIn(state: RunState, row: MadeRow): Made | null {
 
 /** A definite no of the service means that it is gone; what may pass is thrown, so that nothing is paid for a hiccup. */
 function goneOrTrouble(error: unknown): null {
-  throwAccountTrouble(error);
-  if (isPassing(error)) throw error;
-  if (error instanceof ApiError) return null;
+  const answer = answerOf(error);
+  if (answer !== null && verdictOf("reuse", answer) === "not reused") return null;
   if (error instanceof DownloadError && error.reason !== "incomplete") return null;
   throw error;
 }

@@ -63,7 +63,7 @@ export interface RunHandle<O = unknown, P = unknown> {
   readonly id: string;
   /** Every event from the run's first on, then progress as it comes; ends with the run. */
   events(): AsyncIterable<RunUpdate>;
-  /** Resolves when the run is through or pauses; rejects for what is wrong outside of it (a refused key, a full disk). */
+  /** Resolves when the run is through or pauses; rejects for what is wrong outside of it (a full disk, a run that was taken over). */
   result(): Promise<RunResult<O, P>>;
   /** No new submits; those under way are settled, then the run pauses. */
   stop(): Promise<void>;

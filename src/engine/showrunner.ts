@@ -74,6 +74,11 @@ export interface RunOptions {
    * such a step costs nothing. Default false.
    */
   readonly reuse?: boolean | undefined;
+  /**
+   * How long a service that cannot be reached, or something else in its place, is borne with, milliseconds: then the run
+   * pauses (`unreachable`, `misdirected`) and can be resumed. Infinity: for ever. Default 300 000.
+   */
+  readonly giveUpAfterMs?: number | undefined;
   /** Whether each named file gets a manifest beside it, `<file>.json`, that says how it was made. Default true. */
   readonly manifests?: boolean | undefined;
 }
@@ -139,6 +144,11 @@ export interface ResumeOptions {
    * unless a decision was sent after it. Default false: every stop sent before this call is outdated by it.
    */
   readonly unattended?: boolean | undefined;
+  /**
+   * How long a service that cannot be reached, or something else in its place, is borne with, milliseconds: then the run
+   * pauses (`unreachable`, `misdirected`) and can be resumed. Infinity: for ever. Default 300 000.
+   */
+  readonly giveUpAfterMs?: number | undefined;
   /** Stay and try again for so long while the wallet is short, milliseconds. Default 0. */
   readonly waitForFundsMs?: number | undefined;
 }

@@ -1,8 +1,9 @@
-import { ApiError, type Client } from "../api/index.ts";
+import type { Client } from "../api/index.ts";
 import type { CommitOutcome, JournalStore, SpendingGuard } from "../journal/store.ts";
 import type { Room } from "../run/room.ts";
-import { isPassing, TROUBLE_WAIT_MS, throwAccountTrouble } from "./effects/service-trouble.ts";
+import { type Judged, judge } from "./effects/service-answers.ts";
 import { usdOption } from "./options.ts";
+import { delayAfter } from "./service-watch.ts";
 import { Wallet } from "./wallet.ts";
 
 /** While charges of others are on their way to the wallet, a run that finds no room waits this long before it pauses. */
@@ -78,6 +79,8 @@ export class SpendingWatch {
   /** The cap refused something in this drive: from then on it is looked up what it leaves, before anything is tried. */
   #isCapShort = false;
   #later: Later | null = null;
+  #failures = 0;
+  #trouble: Judged | null = null;
 
   constructor(parts: SpendingParts, wallet: Wallet) {
     this.#parts = parts;
@@ -103,18 +106,26 @@ export class SpendingWatch {
 
   /**
    * What a commit that makes holds must leave; undefined when nothing is asked for. A room means: not now, the wallet
-   * cannot be reached. Throws for a key that may not read the balance. `fresh`: ask, whatever was answered before.
+   * cannot be asked; see {@link takeTrouble}. `fresh`: ask, whatever was answered before.
    */
   async guard(fresh: boolean): Promise<SpendingGuard | Room | undefined> {
     const { capMicros, floorMicros, now } = this.#parts;
     if (floorMicros === null) return capMicros === null ? undefined : { capMicros, wallet: null };
     try {
-      return { capMicros, wallet: { ...(await this.#wallet.balance(fresh)), floorMicros } };
+      const wallet = { ...(await this.#wallet.balance(fresh)), floorMicros };
+      this.#failures = 0;
+      return { capMicros, wallet };
     } catch (error) {
-      throwAccountTrouble(error);
-      if (!isPassing(error) && !(error instanceof ApiError)) throw error;
-      return this.#notBefore(now() + TROUBLE_WAIT_MS);
+      this.#trouble = judge("balance", error);
+      return this.#notBefore(now() + delayAfter(++this.#failures));
     }
+  }
+
+  /** Why the wallet could not be asked since the last call; null where it could. */
+  takeTrouble(): Judged | null {
+    const trouble = this.#trouble;
+    this.#trouble = null;
+    return trouble;
   }
 
   /** How much room a refusal leaves. `submitting`: this run has charges of its own on their way. */

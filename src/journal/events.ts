@@ -36,7 +36,27 @@ export interface RunLimits {
 }
 
 /** Why a run does not go on by itself. */
-export type PauseReason = "funds" | "budget" | "approval" | "stopped" | "drift" | "unresolved" | "code";
+export type PauseReason =
+  | "funds"
+  | "budget"
+  | "approval"
+  | "stopped"
+  | "drift"
+  | "unresolved"
+  | "code"
+  /** The service could not be reached for too long. */
+  | "unreachable"
+  /** Something answered in its place: a login page, a proxy, another server. */
+  | "misdirected"
+  /** It does not take the key. */
+  | "credentials";
+
+/**
+ * Why nobody knows what became of a submit. `refused`: it was refused when it was sent again. `too old`: its key is too
+ * old to be sent again. `not found`: the service does not show its job. `older job`: its first send was answered with a
+ * job that was there before.
+ */
+export type UnresolvedCause = "refused" | "too old" | "not found" | "older job";
 
 /** A file that a task wrote: its facts, and its bytes in the media store. */
 export interface TaskFile extends OutputFacts {
@@ -128,6 +148,9 @@ export type RunEvent =
       readonly request?: { readonly id: number; readonly at: number };
     }
   | { readonly type: "run.resumed" }
+  /** From now on the service cannot be reached, or something else answers. Told once, not with every try. */
+  | { readonly type: "service.away"; readonly reason: "unreachable" | "misdirected"; readonly message: string }
+  | { readonly type: "service.back" }
   | { readonly type: "run.finished"; readonly status: RunEnd; readonly message: string | null }
   /** A run that was through goes on: a step is to be made again. */
   | { readonly type: "run.reopened" }
@@ -202,8 +225,23 @@ export type RunEvent =
       /** The resolved input; an upload stands as `{source: "upload", sha256}`, never as its URL. */
       readonly input: Json;
       readonly holdMicros: number;
+      readonly clockOffsetMs?: number;
     }
-  | { readonly type: "job.submit.unknown"; readonly step: string; readonly attempt: number; readonly message: string }
+  /** About to be sent again under its key; told once for all sends of some minutes. */
+  | {
+      readonly type: "job.submit.resent";
+      readonly step: string;
+      readonly attempt: number;
+      readonly clockOffsetMs: number;
+    }
+  /** Sent, and nobody knows whether a job was made. Told once. */
+  | {
+      readonly type: "job.submit.unknown";
+      readonly step: string;
+      readonly attempt: number;
+      readonly message: string;
+      readonly clockOffsetMs?: number;
+    }
   | {
       readonly type: "job.submit.refused";
       readonly step: string;
@@ -215,9 +253,17 @@ export type RunEvent =
       readonly type: "job.submit.withdrawn";
       readonly step: string;
       readonly attempt: number;
-      readonly reason: "funds" | "expired" | "unsent";
+      readonly reason: "funds" | "expired" | "unsent" | "credentials";
     }
-  | { readonly type: "job.unresolved"; readonly step: string; readonly attempt: number; readonly message: string }
+  | {
+      readonly type: "job.unresolved";
+      readonly step: string;
+      readonly attempt: number;
+      readonly message: string;
+      readonly cause: UnresolvedCause;
+    }
+  /** The service shows the job of an unresolved attempt again. */
+  | { readonly type: "job.found"; readonly step: string; readonly attempt: number }
   | { readonly type: "job.adopted"; readonly step: string; readonly attempt: number; readonly jobId: string | null }
   | {
       readonly type: "job.submitted";

@@ -53,6 +53,7 @@ export function newRun(runId: string, planned: RunPlanned, at: number, seq = 1):
     status: "planned",
     message: null,
     pause: null,
+    away: null,
     createdAt: at,
     startedAt: null,
     finishedAt: null,
@@ -102,6 +103,11 @@ export function apply(state: RunState, stored: StoredEvent): void {
     attempt.phase = phase as JobPhase;
     state.heldMicros += (attempt.money === "held" ? attempt.holdMicros : 0) - held;
   };
+  const resolve = (step: StepState, attempt: AttemptState, type: string) => {
+    moveStep(step, type);
+    step.reason = null;
+    attempt.unresolved = null;
+  };
   const moveOutput = (output: OutputState, type: string) => {
     output.phase = move(tables.output, output.phase, type) as OutputPhase;
   };
@@ -134,10 +140,18 @@ export function apply(state: RunState, stored: StoredEvent): void {
     case "run.resumed":
       moveRun(event.type);
       state.pause = null;
+      state.away = null;
+      break;
+    case "service.away":
+      state.away = { since: at, reason: event.reason, message: event.message };
+      break;
+    case "service.back":
+      state.away = null;
       break;
     case "run.finished":
       moveRun(`run.${event.status}`);
       state.pause = null;
+      state.away = null;
       state.message = event.message;
       state.finishedAt = at;
       closeReruns(state);
@@ -212,9 +226,18 @@ export function apply(state: RunState, stored: StoredEvent): void {
       attempt.model = event.model;
       attempt.input = event.input;
       attempt.intendedAt = at;
+      sentAt(attempt, at, event.clockOffsetMs);
       break;
     }
-    case "job.submit.unknown":
+    case "job.submit.resent":
+      sentAt(attemptOf(event.step, event.attempt), at, event.clockOffsetMs);
+      break;
+    case "job.submit.unknown": {
+      const attempt = attemptOf(event.step, event.attempt);
+      moveJob(attempt, event.type);
+      sentAt(attempt, at, event.clockOffsetMs);
+      break;
+    }
     case "job.submit.withdrawn":
       moveJob(attemptOf(event.step, event.attempt), event.type);
       break;
@@ -225,25 +248,33 @@ export function apply(state: RunState, stored: StoredEvent): void {
       break;
     }
     case "job.unresolved": {
-      moveJob(attemptOf(event.step, event.attempt), event.type);
+      const attempt = attemptOf(event.step, event.attempt);
+      moveJob(attempt, event.type);
+      attempt.unresolved = event.cause;
       const step = stepOf(event.step);
       moveStep(step, event.type);
       step.reason = event.message;
+      break;
+    }
+    case "job.found": {
+      const attempt = attemptOf(event.step, event.attempt);
+      moveJob(attempt, event.type);
+      resolve(stepOf(event.step), attempt, event.type);
       break;
     }
     case "job.adopted": {
       const attempt = attemptOf(event.step, event.attempt);
       const type = event.jobId === null ? "job.lost" : "job.adopted";
       moveJob(attempt, type);
-      const step = stepOf(event.step);
-      moveStep(step, type);
-      step.reason = null;
+      resolve(stepOf(event.step), attempt, type);
       attempt.jobId = event.jobId;
       break;
     }
     case "job.submitted": {
       const attempt = attemptOf(event.step, event.attempt);
       moveJob(attempt, event.type);
+      const step = stepOf(event.step);
+      if (step.status === "unresolved") resolve(step, attempt, event.type);
       attempt.jobId = event.jobId;
       attempt.model = event.model;
       attempt.submittedAt = at;
@@ -377,6 +408,11 @@ function closeReruns({ reruns }: RunState): void {
   for (const request of reruns) request.isOpen = false;
 }
 
+function sentAt(attempt: AttemptState, at: number, clockOffsetMs = attempt.serviceClockOffsetMs): void {
+  attempt.lastSentAt = at;
+  attempt.serviceClockOffsetMs = clockOffsetMs;
+}
+
 /** The attempt counts again; what was priced since and never sent is forgotten. */
 function restore(step: StepState, attempt: AttemptState, illegal: (from: string) => Error): void {
   const later = step.attempts.slice(attempt.n);
@@ -412,6 +448,9 @@ function newAttempt(n: number): AttemptState {
     jobId: null,
     error: null,
     intendedAt: null,
+    lastSentAt: null,
+    serviceClockOffsetMs: 0,
+    unresolved: null,
     submittedAt: null,
     completedAt: null,
     outputs: [],

@@ -8,6 +8,7 @@ import type {
   ReusedFrom,
   RunEvent,
   StoredCopy,
+  UnresolvedCause,
 } from "./events.ts";
 
 export type RunPlanned = RunEvent & { readonly type: "run.planned" };
@@ -57,11 +58,24 @@ export interface AttemptState {
   costMicros: number | null;
   jobId: string | null;
   error: JournalError | null;
+  /** First send, epoch milliseconds of this machine's clock. */
   intendedAt: number | null;
+  /**
+   * Newest send that the journal tells of. While the outcome is open, sends of up to {@link RESENT_EVERY_MS} after it may
+   * have followed.
+   */
+  lastSentAt: number | null;
+  /** How far the service's clock was ahead of this machine's at `lastSentAt`, by its Date header; 0 before any answer. */
+  serviceClockOffsetMs: number;
+  /** Set while it is unresolved. */
+  unresolved: UnresolvedCause | null;
   submittedAt: number | null;
   completedAt: number | null;
   outputs: OutputState[];
 }
+
+/** Every re-send lies within so many milliseconds of one that the journal tells of. */
+export const RESENT_EVERY_MS = 20 * 60_000;
 
 /** One send of a chat request. */
 export interface ChatState {
@@ -121,6 +135,13 @@ export interface PauseState {
   readonly balanceMicros: number | null;
 }
 
+/** Since when the service is away, and how that shows. */
+export interface AwayState {
+  readonly since: number;
+  readonly reason: "unreachable" | "misdirected";
+  readonly message: string;
+}
+
 export interface PlacedFile {
   readonly name: string;
   readonly step: string;
@@ -162,6 +183,8 @@ export interface RunState {
   status: RunStatus;
   message: string | null;
   pause: PauseState | null;
+  /** Null while the service answers. */
+  away: AwayState | null;
   createdAt: number;
   startedAt: number | null;
   finishedAt: number | null;

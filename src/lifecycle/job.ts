@@ -6,7 +6,7 @@ import { or, setup, stateIn } from "xstate";
  *
  * ```
  * phase: planned → priced → submitting(sent ⇄ unknown) → inQueue → inProgress → completed | failed
- *                              ├→ refused | unfunded→priced | unresolved → inQueue (adopted) | lost
+ *                              ├→ refused | unfunded→priced | unresolved → inQueue (acknowledged, found, adopted) | lost
  * money: none → held → settled | released
  * ```
  */
@@ -25,6 +25,7 @@ export const jobMachine = setup({
       | { type: "job.hold.raised" }
       | { type: "job.settled" }
       | { type: "job.unresolved" }
+      | { type: "job.found" }
       | { type: "job.adopted" }
       | { type: "job.lost" },
   },
@@ -71,7 +72,10 @@ export const jobMachine = setup({
           },
         },
         inProgress: { on: { "job.completed": "completed", "job.failed": "failed", "job.unresolved": "unresolved" } },
-        unresolved: { on: { "job.adopted": "inQueue", "job.lost": "lost" } },
+        // A last resort that can be left again: by an acknowledgement of its key, by a read that finds the job, by a person.
+        unresolved: {
+          on: { "job.submitted": "inQueue", "job.found": "inQueue", "job.adopted": "inQueue", "job.lost": "lost" },
+        },
         completed: { type: "final" },
         failed: { type: "final" },
         refused: { type: "final" },

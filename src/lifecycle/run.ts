@@ -10,7 +10,7 @@ const again = { on: { "run.reopened": "running" } } as const;
  * planned → running ⇄ paused → succeeded | partial | failed | cancelled → (run.reopened) → running
  * ```
  *
- * Why it is paused (funds, budget, approval, stopped, drift, unresolved) is data of the pause: a paused run whose
+ * Why it is paused (funds, budget, unresolved, unreachable, credentials and others) is data of the pause: a paused run whose
  * reason changes stays paused.
  */
 export const runMachine = setup({

@@ -25,6 +25,8 @@ export const stepMachine = setup({
       | { type: "step.cancelled" }
       | { type: "step.reset" }
       | { type: "job.unresolved" }
+      | { type: "job.submitted" }
+      | { type: "job.found" }
       | { type: "job.adopted" }
       | { type: "job.lost" },
   },
@@ -54,7 +56,15 @@ export const stepMachine = setup({
         "step.reset": "waiting",
       },
     },
-    unresolved: { on: { "job.adopted": "running", "job.lost": "running", "step.cancelled": "cancelled" } },
+    unresolved: {
+      on: {
+        "job.submitted": "running",
+        "job.found": "running",
+        "job.adopted": "running",
+        "job.lost": "running",
+        "step.cancelled": "cancelled",
+      },
+    },
     succeeded: again,
     partial: again,
     failed: again,

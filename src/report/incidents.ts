@@ -27,6 +27,7 @@ const withdrawn = {
   funds: "The wallet could not pay for it; nothing was charged, and it was sent again once it could.",
   expired: "A file that it uses had expired at the service; it was uploaded again, free of charge.",
   unsent: "The service could not be reached; nothing had been sent.",
+  credentials: "The service did not take the key for it; nothing was made.",
 } as const;
 
 function incident(event: StoredEvent["event"], costs: ReadonlyMap<string, number>): Said | null {
@@ -37,6 +38,12 @@ function incident(event: StoredEvent["event"], costs: ReadonlyMap<string, number
         : { what: "taken up again", why: "Another process, or a later one, went on where the journal ended." };
     case "run.paused":
       return { what: `paused: ${event.reason}`, why: event.message };
+    case "service.away":
+      return { what: event.reason === "misdirected" ? "something else answered" : "service away", why: event.message };
+    case "service.back":
+      return { what: "service back", why: "" };
+    case "job.found":
+      return { what: "found again", why: "The service shows its job again." };
     case "run.resumed":
       return { what: "resumed", why: "" };
     case "run.budget.set":

@@ -20,6 +20,10 @@ export interface DecideContext {
   readonly active: ReadonlySet<string>;
   /** Commands that may be tried again only after an instant (epoch ms), or never again in this drive (Infinity). */
   readonly notBefore: ReadonlyMap<string, number>;
+  /** Submits whose every send in this drive certainly never left this machine. */
+  readonly unsent?: ReadonlySet<string>;
+  /** How far the service's clock is ahead of this machine's, milliseconds. */
+  readonly clockOffsetMs?: number;
   /** An unanswered submit older than this is looked up by a person, not sent again. */
   readonly idempotencyWindowMs: number;
   /** What other runs and the wallet leave for this one, where that is known to be short. */

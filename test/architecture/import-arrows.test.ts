@@ -14,6 +14,7 @@ const leaves = ["errors", "money", "duration", "shell-word"];
  */
 const mayImport: Readonly<Record<string, readonly string[]>> = {
   errors: [],
+  answers: [],
   money: [],
   duration: [],
   "shell-word": [],
@@ -23,18 +24,18 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   run: ["define", "plan", "lifecycle", "journal"],
   journal: ["define", "plan", "lifecycle", "run"],
   catalog: ["api", "define", "plan"],
-  api: [],
+  api: ["answers"],
   "local-service": [],
-  engine: ["define", "plan", "lifecycle", "run", "journal", "catalog", "api", "local-service"],
+  engine: ["answers", "define", "plan", "lifecycle", "run", "journal", "catalog", "api", "local-service"],
   migrate: ["define", "plan", "catalog", "api"],
-  index: ["define", "plan", "lifecycle", "run", "journal", "catalog", "api", "engine", "migrate"],
+  index: ["answers", "define", "plan", "lifecycle", "run", "journal", "catalog", "api", "engine", "migrate"],
   report: ["index"],
   cli: ["index", "local-service", "dashboard", "report", "api/index"],
   dashboard: ["index"],
 };
 
 /** Folders without I/O, time or chance, whole or by file. */
-const pure = [/^define\//, /^plan\//, /^lifecycle\//, /^run\//, /^journal\/(fold|events|fold\/.*)\.ts$/];
+const pure = [/^answers\//, /^define\//, /^plan\//, /^lifecycle\//, /^run\//, /^journal\/(fold|events|fold\/.*)\.ts$/];
 
 interface Source {
   /** Relative to `src`, with forward slashes. */

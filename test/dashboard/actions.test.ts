@@ -272,7 +272,7 @@ test("a submit that got no answer is resolved by a person, from the jobs that th
     { type: "step.started", step: "film" },
     { type: "job.submit.intended", ...at, key: "sr1_film", model: "image-1", input: {}, holdMicros: 1 },
     { type: "job.submit.unknown", ...at, message: "the connection was lost" },
-    { type: "job.unresolved", ...at, message: "nobody knows whether a job was made" },
+    { type: "job.unresolved", ...at, message: "nobody knows whether a job was made", cause: "older job" },
     { type: "run.paused", reason: "unresolved", message: "film may or may not have made a job" },
   );
   await using other = await visit(browser, own);

@@ -104,7 +104,7 @@ describe("a submit whose answer was lost and whose re-send is refused", () => {
         const cause = new ConnectionError("the connection broke", { sent: true });
         return new UnknownOutcomeError({ model, idempotencyKey: "k", cause });
       }
-      return sends === 2 ? apiError(402, "INSUFFICIENT_BALANCE") : null;
+      return sends === 2 ? apiError(422, "MODERATION_FAILED") : null;
     };
   };
   const one = pipeline("one", {
@@ -249,12 +249,12 @@ describe("a refused submit", () => {
     expect(JSON.stringify(await journal.read("x"))).not.toContain("SECRET");
   });
 
-  test("for the key itself leaves the run resumable", async () => {
+  test("for the key itself pauses the run, which the right key goes on with", async () => {
     let closed = true;
     const refuses = () => (closed ? apiError(401, "UNAUTHORIZED") : null);
     const { show, clock, outDir, paper } = await openPaperShow({ refuses });
     const run = await during(clock, show.run(chain, {}, { id: "x", outDir }));
-    await expect(during(clock, run.result())).rejects.toMatchObject({ code: "ACCOUNT_REFUSED" });
+    expect(await during(clock, run.result())).toMatchObject({ status: "paused", pause: { reason: "credentials" } });
     closed = false;
     const result = await during(clock, (await show.resume("x")).result());
     expect(result.status).toBe("succeeded");

@@ -67,6 +67,10 @@ export interface ApiErrorContext {
   /** False when the answer carried no error envelope; such a body may come from a proxy and not from the service. */
   readonly envelope: boolean;
   readonly traceId: string | null;
+  /** Content type of the answer, where it named one. */
+  readonly contentType?: string | null | undefined;
+  /** Where a redirect led to, without query; redirects are never followed. */
+  readonly location?: string | null | undefined;
 }
 
 /**
@@ -85,6 +89,10 @@ export class ApiError extends ShowrunnerError implements ServiceError {
   readonly billing: BillingRefusal | null;
   readonly traceId: string | null;
   readonly envelope: boolean;
+  /** Method and path, such as `POST /models/m`. */
+  readonly request: string;
+  readonly contentType: string | null;
+  readonly location: string | null;
   /** The service's own words, without the request around them. */
   readonly serviceMessage: string;
 
@@ -101,5 +109,8 @@ export class ApiError extends ShowrunnerError implements ServiceError {
     this.billing = error.billing;
     this.traceId = context.traceId;
     this.envelope = context.envelope;
+    this.request = `${context.method} ${context.path}`;
+    this.contentType = context.contentType ?? null;
+    this.location = context.location ?? null;
   }
 }

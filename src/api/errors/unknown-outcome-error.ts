@@ -10,8 +10,16 @@ export class UnknownOutcomeError extends ShowrunnerError {
   /** The key that resolves the question, or null when the submit had none: then only a look at the job list can. */
   readonly idempotencyKey: string | null;
   readonly model: string;
+  /** True when a send before the one that `cause` answers may have made the job. */
+  readonly earlierSend: boolean;
 
-  constructor(options: { readonly model: string; readonly idempotencyKey: string | null; readonly cause: unknown }) {
+  constructor(options: {
+    readonly model: string;
+    readonly idempotencyKey: string | null;
+    readonly cause: unknown;
+    /** Default true. */
+    readonly earlierSend?: boolean | undefined;
+  }) {
     const how = options.idempotencyKey
       ? `submit again with key ${options.idempotencyKey} and mayExist: true`
       : "look for it in the model's job list; a submit without an idempotency key cannot be asked about";
@@ -21,5 +29,6 @@ export class UnknownOutcomeError extends ShowrunnerError {
     });
     this.model = options.model;
     this.idempotencyKey = options.idempotencyKey;
+    this.earlierSend = options.earlierSend ?? true;
   }
 }

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Clock } from "../clock.ts";
 import { ApiError } from "../errors/api-error.ts";
+import { redactUrls } from "../redact.ts";
 import { errorEnvelope } from "../wire/service-error.ts";
 import { headerText, retryAfterHeaderMs } from "./headers.ts";
 
@@ -18,12 +19,17 @@ export function answerError(
 ): ApiError {
   const headerWaitMs = retryAfterHeaderMs(answer.headers, clock);
   const traceHeader = headerText(answer.headers, "x-trace-id");
+  const location = headerText(answer.headers, "location");
+  const came = {
+    ...{ ...request, status: answer.status, contentType: headerText(answer.headers, "content-type") },
+    location: location === null ? null : redactUrls(location),
+  };
   const parsed = errorEnvelope.safeParse(parseJson(answer.text));
   if (parsed.success) {
     const { error, trace_id } = parsed.data;
     return new ApiError(
       { ...error, retryAfterMs: headerWaitMs ?? error.retryAfterMs },
-      { ...request, status: answer.status, envelope: true, traceId: trace_id ?? traceHeader },
+      { ...came, envelope: true, traceId: trace_id ?? traceHeader },
     );
   }
   return new ApiError(
@@ -37,7 +43,7 @@ export function answerError(
       replacedBy: null,
       billing: null,
     },
-    { ...request, status: answer.status, envelope: false, traceId: traceHeader },
+    { ...came, envelope: false, traceId: traceHeader },
   );
 }
 

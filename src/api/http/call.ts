@@ -142,7 +142,7 @@ export function decode<T>(schema: z.ZodType<T>, body: unknown, request: Pick<Api
     body === undefined
       ? ["the body is not JSON"]
       : parsed.error.issues.slice(0, 5).map((issue) => `${issue.path.join(".") || "body"}: ${issue.message}`);
-  throw new MalformedResponseError(`${request.method} ${request.path}`, issues);
+  throw new MalformedResponseError(`${request.method} ${request.path}`, issues, { isJson: body !== undefined });
 }
 
 export function urlOf(base: BaseUrl, request: Pick<ApiRequest, "path" | "query">): string {

@@ -1,6 +1,7 @@
 import { ConnectionError } from "../errors/connection-error.ts";
 import { TimeoutError } from "../errors/timeout-error.ts";
 import type { Exchange } from "./exchange.ts";
+import { codeOf, sayFailure, transportFailure } from "./transport-failure.ts";
 
 /** The thrown form of a request that got no answer. */
 export function lostError(
@@ -16,13 +17,9 @@ export function lostError(
     });
   }
   const reason = lost.cause instanceof Error ? (codeOf(lost.cause) ?? lost.cause.message) : String(lost.cause);
+  const host = request.origin.replace(/^\w+:\/\//, "");
   const message = lost.sent
     ? `${what} lost its connection to ${request.origin} before the answer was complete (${reason})`
-    : `${what} could not reach ${request.origin} (${reason}); is the service running and the base URL right?`;
+    : `${what} could not reach ${request.origin}: ${sayFailure(transportFailure(lost.cause), host, lost.cause)}; is the service running and the base URL right?`;
   return new ConnectionError(message, { sent: lost.sent, cause: lost.cause });
-}
-
-function codeOf(error: Error): string | null {
-  const code = (error as { readonly code?: unknown }).code;
-  return typeof code === "string" ? code : null;
 }

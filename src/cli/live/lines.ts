@@ -12,6 +12,7 @@ const withdrawn = {
   funds: "the wallet cannot fund this job; nothing was charged",
   expired: "an upload had expired; sending it again",
   unsent: "the service could not be reached; nothing was sent",
+  credentials: "the service does not take the key; nothing was made",
 } as const;
 
 function describe(event: RunEvent): string | null {
@@ -54,6 +55,12 @@ function describe(event: RunEvent): string | null {
       return `uploaded ${visible(event.contentType)}, ${event.sizeBytes} bytes`;
     case "job.submit.unknown":
       return `no answer to the submit, asking again with the same key: ${visible(event.message)}`;
+    case "service.away":
+      return `the service is away, trying again: ${visible(event.message)}`;
+    case "service.back":
+      return "the service is back";
+    case "job.found":
+      return "the service shows its job again";
     case "job.submit.refused":
       return `refused: ${visible(event.error.message)}`;
     case "job.submit.withdrawn":

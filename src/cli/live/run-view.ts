@@ -209,6 +209,8 @@ function stepChange(event: RunEvent, at: number, view: RunView): Partial<StepVie
       return { reason: event.error.message, heldMicros: 0 };
     case "job.unresolved":
       return { phase: "unresolved", reason: event.message };
+    case "job.found":
+      return { phase: "queued", reason: null };
     case "job.submitted":
       return { phase: "queued", jobId: event.jobId, fraction: null, queuedAt: at };
     case "job.started":

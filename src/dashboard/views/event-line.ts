@@ -13,6 +13,7 @@ const told: Told = {
   "lease.taken": ({ holder, epoch }) => `by ${holder} (${epoch})`,
   "run.budget.set": ({ budgetMicros }) => (budgetMicros === null ? "no cap" : usd(budgetMicros)),
   "run.paused": ({ reason, message }) => `${reason}: ${message}`,
+  "service.away": ({ reason, message }) => `${reason}: ${message}`,
   "run.finished": ({ status, message }) => (message === null ? status : `${status}: ${message}`),
   "rerun.requested": ({ steps, requestId }) => `${steps.join(", ")} (${requestId})`,
   "run.replanned": ({ plan }) => `${plan.steps.length} steps, as the code says now`,

@@ -1,11 +1,12 @@
-import { ApiError, type ChatCompletion, ConnectionError, redactUrls, sleep, TimeoutError } from "../../api/index.ts";
+import { verdictOf, verdicts } from "../../answers/index.ts";
+import { answerOf, type ChatCompletion, sleep } from "../../api/index.ts";
 import { valueProblems } from "../../catalog/index.ts";
 import type { JournalError, RunEvent } from "../../journal/events.ts";
 import { planStep } from "../../journal/state.ts";
 import type { ChatStep, Json } from "../../plan/plan.ts";
 import type { Command } from "../../run/command.ts";
 import type { Effect, EffectContext, EffectResult } from "./effect.ts";
-import { journalError, throwAccountTrouble } from "./service-trouble.ts";
+import { type Judged, journalError, judge, resting, troubleOf } from "./service-answers.ts";
 
 type Chat = Extract<Command, { readonly type: "chat" }>;
 
@@ -23,14 +24,11 @@ type Read = { readonly ok: true; readonly value: Json } | { readonly ok: false; 
 export const chat: Effect<"chat"> = async (command, context) => {
   const { step, attempt, model } = command;
   const { schema } = planStep(context.state, step) as ChatStep;
-  let said: ChatCompletion;
-  try {
-    const body = { ...(command.input as { readonly messages: [] }), ...formatOf(step, schema), model };
-    // Not broken off by a stop: what is paid for is waited for.
-    said = await context.client.chat(body, { priority: 100 + context.priority, timeoutMs: ANSWER_MS });
-  } catch (error) {
-    return unanswered(command, context, error);
-  }
+  const body = { ...(command.input as { readonly messages: [] }), ...formatOf(step, schema), model };
+  // Not broken off by a stop: what is paid for is waited for.
+  const ask = () => context.client.chat(body, { priority: 100 + context.priority, timeoutMs: ANSWER_MS });
+  const said = await whileUnsent(step, ask, context);
+  if ("verdict" in said) return unanswered(command, context, said);
   const costMicros = await billOf(said.id, command, context);
   const bill = { step, attempt, jobId: said.id, costMicros };
   const read = readAnswer(said, schema);
@@ -39,6 +37,26 @@ export const chat: Effect<"chat"> = async (command, context) => {
   const answer = schema === null ? {} : { answer: (said.content ?? "").slice(0, 100_000) };
   return { events: [{ type: "chat.failed", ...bill, error, ...answer }] };
 };
+
+/** Asks until a request has left this machine, or until the run stops. */
+async function whileUnsent(
+  step: string,
+  ask: () => Promise<ChatCompletion>,
+  context: EffectContext,
+): Promise<ChatCompletion | Judged> {
+  for (;;) {
+    try {
+      return await ask();
+    } catch (error) {
+      const judged = judge("chat", error, { step });
+      if (judged.verdict !== "chat not sent") return judged;
+      await sleep(context.clock, context.away(troubleOf(judged, "unreachable", context)), context.signal).catch(
+        () => {},
+      );
+      if (context.signal.aborted) return judged;
+    }
+  }
+}
 
 function formatOf(step: string, schema: Json | null): { readonly response_format?: Json } {
   if (schema === null) return {};
@@ -82,49 +100,31 @@ async function billOf(jobId: string, { maxCostMicros }: Chat, { client, clock, s
       const { costMicros } = await client.job(jobId);
       if (costMicros !== null) return costMicros;
     } catch (error) {
-      if (error instanceof ApiError && error.status < 500 && error.status !== 429 && error.status !== 404) break;
+      const answer = answerOf(error);
+      const isRefused = answer === null || !verdicts[verdictOf("settle", answer)].retried;
+      if (isRefused && answer !== "404") break;
     }
   }
   return maxCostMicros;
 }
 
-function unanswered(command: Chat, context: EffectContext, error: unknown): EffectResult {
+function unanswered(command: Chat, context: EffectContext, judged: Judged): EffectResult {
   const { step, attempt, maxCostMicros } = command;
-  const failed = (known: JournalError): RunEvent => {
-    return { type: "chat.failed", step, attempt, jobId: null, error: known, costMicros: 0 };
+  const known = journalError(judged.error);
+  const failed = (error: JournalError): RunEvent => {
+    return { type: "chat.failed", step, attempt, jobId: null, error, costMicros: 0 };
   };
-  if (error instanceof ApiError) {
-    if (error.status === 402) return unfunded(step, failed(journalError(error)), error);
-    if (isAnswerOfService(error)) {
-      const known = journalError(error);
-      if (error.status === 401 || error.status === 403) {
-        context.emit([failed({ ...known, code: "ACCOUNT_REFUSED", retryable: true })]);
-        throwAccountTrouble(error);
-      }
+  switch (judged.verdict) {
+    case "chat refused":
       return { events: [failed(known)] };
-    }
+    case "chat unfunded":
+      return { ...resting(judged, context, [failed(known)]), againInMs: 0 };
+    case "chat caller refused":
+      return resting(judged, context, [failed({ ...known, code: "ACCOUNT_REFUSED", retryable: true })]);
+    case "chat not sent":
+      return { events: [failed({ ...known, code: "UNSENT", retryable: true })] };
+    default:
+      // Sent, and nobody knows what became of it: it may have been charged.
+      return resting(judged, context, [{ type: "chat.abandoned", step, attempt, holdMicros: maxCostMicros }]);
   }
-  const isUnsent = (error instanceof ConnectionError || error instanceof TimeoutError) && !error.sent;
-  if (isUnsent) return { events: [failed({ code: "UNSENT", message: redactUrls(error.message), retryable: true })] };
-  // Sent, and nobody knows what became of it: it may have been charged.
-  return { events: [{ type: "chat.abandoned", step, attempt, holdMicros: maxCostMicros }] };
-}
-
-/** A proxy's 5xx or a time-out says nothing about what the service did. */
-function isAnswerOfService({ status, envelope }: ApiError): boolean {
-  return status !== 408 && (envelope || status < 500);
-}
-
-function unfunded(step: string, failed: RunEvent, { billing, serviceMessage }: ApiError): EffectResult {
-  const paused: RunEvent = {
-    type: "run.paused",
-    reason: "funds",
-    message: `${step}: the wallet cannot fund it (${redactUrls(serviceMessage)}).`,
-    ...(billing !== null && {
-      fundingUrl: billing.fundingUrl,
-      requiredMicros: billing.requiredMicros,
-      balanceMicros: billing.balanceMicros,
-    }),
-  };
-  return { events: [failed, paused] };
 }

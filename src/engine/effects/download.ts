@@ -1,7 +1,7 @@
-import { ApiError, DownloadError } from "../../api/index.ts";
+import { rm } from "node:fs/promises";
+import { answerOf, DownloadError, MalformedResponseError } from "../../api/index.ts";
 import type { RunEvent } from "../../journal/events.ts";
 import { ownVersion } from "../../journal/own-version.ts";
-import { type Command, commandId } from "../../run/command.ts";
 import { ending } from "../../run/ending.ts";
 import { RETENTION_MS } from "../../run/expiry.ts";
 import { fileExtension } from "../file-extension.ts";
@@ -10,16 +10,11 @@ import { manifestName, placeManifests } from "../provenance-file.ts";
 import type { Manifest } from "../provenance-schema.ts";
 import { bytesProgress } from "./bytes-progress.ts";
 import type { Effect, EffectContext } from "./effect.ts";
-import { isPassing, TROUBLE_WAIT_MS, throwAccountTrouble } from "./service-trouble.ts";
+import { judge, resting } from "./service-answers.ts";
 
 /** Before submits (100 to 150): what is paid for comes in before anything new is asked for. */
 const FIRST = 300;
 const HOUR_MS = 3_600_000;
-/** How long an answer that no repetition should change is asked for again, milliseconds. */
-const DOUBT_MS = 120_000;
-
-/** Since when each download of a drive is refused for good, by the drive's own signal. */
-const refusedSince = new WeakMap<AbortSignal, Map<string, number>>();
 
 /** Copies one output into the media store while the service still keeps it. */
 export const download: Effect<"download"> = async (command, context) => {
@@ -35,38 +30,33 @@ export const download: Effect<"download"> = async (command, context) => {
       priority,
       onProgress: bytesProgress(step, context),
     });
-    const { sha256, sizeBytes } = await media.adopt(target);
     const facts = state.steps[step]?.attempts[attempt - 1]?.outputs[index];
+    if (isWebPage(got.contentType) && !isText(facts?.contentType)) {
+      await rm(target, { force: true });
+      const issue = `a web page came instead of ${facts?.contentType ?? "media"}`;
+      throw new MalformedResponseError(`The download of output ${index} of ${jobId}`, [issue], { isJson: false });
+    }
+    const { sha256, sizeBytes } = await media.adopt(target);
     const contentType = facts?.contentType ?? got.contentType ?? "application/octet-stream";
     return { events: [{ type: "output.downloaded", step, attempt, index, sha256, sizeBytes, contentType }] };
   } catch (error) {
-    throwAccountTrouble(error);
-    if (error instanceof DownloadError && error.reason === "expired") {
+    // Only the service's own word on the job says that it is gone, never the server that keeps the bytes.
+    if (error instanceof DownloadError && error.reason === "expired" && error.status === null) {
       return { events: [{ type: "output.expired", step, attempt, index }] };
     }
-    if ((error as NodeJS.ErrnoException).code?.startsWith("E") === true) throw error;
-    return { events: [], againInMs: waitMs(command, context, isDefinite(error)) };
+    if (error instanceof DownloadError && answerOf(error) === null) return { events: [], refused: [] };
+    const judged = judge("download", error);
+    return judged.verdict === "no copy" ? { events: [], refused: [] } : resting(judged, context);
   }
 };
 
-/** Whether the service says that it has no such thing, rather than that it has trouble. */
-function isDefinite(error: unknown): boolean {
-  if (error instanceof DownloadError) return error.reason !== "incomplete";
-  return error instanceof ApiError && !isPassing(error);
+/** What a network that asks for a login sends in place of anything. */
+function isWebPage(contentType: string | null): boolean {
+  return contentType?.startsWith("text/html") === true;
 }
 
-/** Refused for good, it is asked for again for a while; then only by the next drive of the run. */
-function waitMs(command: Command & { readonly type: "download" }, context: EffectContext, isDefinite: boolean): number {
-  const since = refusedSince.get(context.signal) ?? new Map<string, number>();
-  refusedSince.set(context.signal, since);
-  const id = commandId(command);
-  if (!isDefinite) {
-    since.delete(id);
-    return TROUBLE_WAIT_MS;
-  }
-  const first = since.get(id) ?? context.now();
-  since.set(id, first);
-  return context.now() - first < DOUBT_MS ? TROUBLE_WAIT_MS : Number.POSITIVE_INFINITY;
+function isText(contentType: string | null | undefined): boolean {
+  return contentType?.startsWith("text/") === true;
 }
 
 /** The oldest first: the service keeps outputs for 48 h only. */

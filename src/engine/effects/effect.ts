@@ -9,6 +9,7 @@ import type { StepFunctions } from "../functions.ts";
 import type { UploadHandles } from "../handles.ts";
 import type { MediaStore } from "../media-store.ts";
 import type { PastResults } from "../reuse.ts";
+import type { Trouble } from "../service-watch.ts";
 
 /** What an effect may use. */
 export interface EffectContext {
@@ -37,6 +38,8 @@ export interface EffectContext {
   /** Hands over events before the effect is through. */
   emit(events: readonly RunEvent[]): void;
   progress(progress: Progress): void;
+  /** Tells of trouble with the service before the effect is through; milliseconds to wait before the next try. */
+  away(trouble: Trouble): number;
 }
 
 /** How a command ended: what happened, and when it may be tried again if it is still due. */
@@ -44,6 +47,12 @@ export interface EffectResult {
   readonly events: readonly RunEvent[];
   /** Milliseconds to wait before the same command is issued again; Infinity: not in this drive. */
   readonly againInMs?: number;
+  /** The service could not be asked: the command is tried again after growing delays. */
+  readonly trouble?: Trouble;
+  /** The service said no to a read: it is asked again for two minutes, then these happen and it is left for this drive. */
+  readonly refused?: readonly RunEvent[];
+  /** Of a submit: no send of it in this drive left this machine. */
+  readonly unsent?: boolean;
 }
 
 export type Effect<T extends Command["type"]> = (

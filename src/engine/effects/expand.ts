@@ -1,10 +1,9 @@
-import { ApiError } from "../../api/index.ts";
 import type { RunEvent } from "../../journal/events.ts";
 import { planStep } from "../../journal/state.ts";
 import type { ExpandStep, Problem } from "../../plan/plan.ts";
 import type { Effect } from "./effect.ts";
 import { localCode, thrownError } from "./local-code.ts";
-import { isPassing, journalError, TROUBLE_WAIT_MS, throwAccountTrouble } from "./service-trouble.ts";
+import { journalError, judge, resting } from "./service-answers.ts";
 
 /** Plans and prices the steps for a value that is now known. Asks for estimates only: nothing is paid here. */
 export const expand: Effect<"expand"> = async ({ step, value }, context) => {
@@ -37,10 +36,8 @@ export const expand: Effect<"expand"> = async ({ step, value }, context) => {
     });
     return { events: [{ type: "expand.planned", step, steps, returns, groups }, ...quotes] };
   } catch (error) {
-    throwAccountTrouble(error);
-    if (isPassing(error)) return { events: [], againInMs: TROUBLE_WAIT_MS };
-    if (error instanceof ApiError) return failed(journalError(error).message);
-    throw error;
+    const judged = judge("catalog", error);
+    return judged.verdict === "step failed" ? failed(journalError(error).message) : resting(judged, context);
   }
 };
 

@@ -1,16 +1,7 @@
-import { ApiError } from "../../api/index.ts";
+import type { ApiError } from "../../api/index.ts";
 import type { RunEvent } from "../../journal/events.ts";
 import { lastAttempt, type RunState } from "../../journal/state.ts";
 import type { Json } from "../../plan/plan.ts";
-
-/**
- * The service refused an input because media in it are gone: an upload handle that lapsed, or an asset past its 48 h. A
- * service that lost its memory does not even know them any more.
- */
-export function isExpiry(error: unknown): error is ApiError {
-  const reasons = ["expired", "not_found"] as const;
-  return error instanceof ApiError && error.status === 400 && reasons.some((one) => fieldsWith(error, one).length > 0);
-}
 
 export function readsUploads(input: Json): boolean {
   return JSON.stringify(input).includes('"source":"upload"');
@@ -20,7 +11,8 @@ export function readsUploads(input: Json): boolean {
  * Which outputs the service has let go of: what reads them takes our copies from then on, or cannot be made. What it
  * does not know any more counts only where it was taken over from an earlier run; of this run's own that is a mistake.
  */
-export function expiredOutputs(state: RunState, input: Json, error: ApiError): readonly RunEvent[] {
+export function expiredOutputs(state: RunState, input: Json, refusal: unknown): readonly RunEvent[] {
+  const error = refusal as ApiError;
   const idsAt = (fields: readonly string[]) => fields.flatMap((field) => assetIds(within(input, field)));
   const expired = fieldsWith(error, "expired");
   const named = idsAt(expired);

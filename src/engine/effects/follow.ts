@@ -1,17 +1,26 @@
-import { ApiError, type JobResult, redactUrls } from "../../api/index.ts";
+import { type ApiError, type JobResult, redactUrls } from "../../api/index.ts";
 import type { OutputFacts, RunEvent } from "../../journal/events.ts";
 import type { Command } from "../../run/command.ts";
 import type { Effect, EffectContext } from "./effect.ts";
-import { isPassing, TROUBLE_WAIT_MS, throwAccountTrouble } from "./service-trouble.ts";
+import { judge, resting } from "./service-answers.ts";
+
+/** Before a follow that ended without an end is taken up again, milliseconds. */
+const AGAIN_MS = 5_000;
 
 /** Follows an accepted job to its end; the truth is always GET /jobs/{id}. */
 export const follow: Effect<"follow"> = async (command, context) => {
   const { step, attempt, jobId } = command;
   const { signal, priority } = context;
-  let started = context.state.steps[step]?.attempts[attempt - 1]?.phase !== "inQueue";
+  const { phase, model } = context.state.steps[step]!.attempts[attempt - 1]!;
+  let started = phase === "inProgress";
+  let isFound = phase !== "unresolved";
+  const options = { strategy: context.follow, signal, priority, model: model ?? undefined };
   try {
-    const model = context.state.steps[step]?.attempts[attempt - 1]?.model ?? undefined;
-    for await (const update of context.client.follow(jobId, { strategy: context.follow, signal, priority, model })) {
+    for await (const update of context.client.follow(jobId, options)) {
+      if (!isFound && update.type !== "switched") {
+        isFound = true;
+        context.emit([{ type: "job.found", step, attempt }]);
+      }
       if (update.type === "settled") rememberUrls(context, update.job);
       if (update.type === "settled") return { events: settled(command, update.job, update.outcome) };
       if (update.type !== "status") continue;
@@ -27,16 +36,15 @@ export const follow: Effect<"follow"> = async (command, context) => {
         estimatedCompletionAt: Number.isNaN(estimate) ? null : estimate,
       });
     }
-    return { events: [], againInMs: TROUBLE_WAIT_MS };
+    return { events: [], againInMs: AGAIN_MS };
   } catch (error) {
-    throwAccountTrouble(error);
-    if (isPassing(error)) return { events: [], againInMs: TROUBLE_WAIT_MS };
+    const judged = judge("follow", error);
+    if (judged.verdict !== "not found") return resting(judged, context);
+    if (!isFound) return { events: [], againInMs: Number.POSITIVE_INFINITY };
     // A job that the journal knows is never made again because a read does not find it.
-    if (error instanceof ApiError) {
-      const message = `job ${jobId} was accepted, and now the service answers ${error.status} ${error.code}`;
-      return { events: [{ type: "job.unresolved", step, attempt, message }] };
-    }
-    throw error;
+    const { status, code } = error as ApiError;
+    const message = `job ${jobId} was accepted, and now the service answers ${status} ${code}`;
+    return { events: [], refused: [{ type: "job.unresolved", step, attempt, message, cause: "not found" }] };
   }
 };
 
@@ -49,8 +57,8 @@ export const settle: Effect<"settle"> = async (command, context) => {
       return { events: [{ type: "job.settled", step, attempt, costMicros: job.costMicros }] };
     }
   } catch (error) {
-    throwAccountTrouble(error);
-    if (!isPassing(error) && !(error instanceof ApiError)) throw error;
+    const judged = judge("settle", error);
+    if (judged.verdict !== "bill open") return resting(judged, context);
   }
   const endedAt = context.state.steps[step]?.attempts[attempt - 1]?.completedAt ?? 0;
   const waitedMs = context.now() - endedAt;

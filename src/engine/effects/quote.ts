@@ -1,8 +1,7 @@
-import { ApiError } from "../../api/index.ts";
 import type { Command } from "../../run/command.ts";
 import type { Effect, EffectContext, EffectResult } from "./effect.ts";
-import { expiredOutputs, isExpiry, readsUploads } from "./expired.ts";
-import { isPassing, journalError, TROUBLE_WAIT_MS, throwAccountTrouble } from "./service-trouble.ts";
+import { expiredOutputs, readsUploads } from "./expired.ts";
+import { type Judged, journalError, judge, resting } from "./service-answers.ts";
 
 type Quote = Extract<Command, { readonly type: "quote" }>;
 
@@ -11,11 +10,14 @@ export const quote: Effect<"quote"> = async (command, context) => {
   try {
     return await ask(command, context, false);
   } catch (error) {
-    if (!isExpiry(error)) return failed(command, context, error);
+    const judged = judge("estimate", error, command);
+    if (judged.verdict !== "media renewed") return failed(command, context, judged);
     const gone = expiredOutputs(context.state, command.input, error);
     if (gone.length > 0) return { events: gone };
-    if (!readsUploads(command.input)) return failed(command, context, error);
-    return ask(command, context, true).catch((again: unknown) => failed(command, context, again));
+    if (!readsUploads(command.input)) return failed(command, context, judged);
+    return ask(command, context, true).catch((again: unknown) =>
+      failed(command, context, judge("estimate", again, command)),
+    );
   }
 };
 
@@ -28,11 +30,9 @@ async function ask(command: Quote, context: EffectContext, renew: boolean): Prom
   return { events: [{ type: "job.quoted", step, attempt, costMicros, basis }] };
 }
 
-function failed({ step }: Quote, { state }: EffectContext, error: unknown): EffectResult {
-  throwAccountTrouble(error);
-  if (isPassing(error)) return { events: [], againInMs: TROUBLE_WAIT_MS };
-  if (!(error instanceof ApiError)) throw error;
-  const { code, message } = journalError(error);
-  const start = state.steps[step]?.status === "waiting" ? [{ type: "step.started", step } as const] : [];
+function failed({ step }: Quote, context: EffectContext, judged: Judged): EffectResult {
+  if (judged.verdict !== "step failed" && judged.verdict !== "media renewed") return resting(judged, context);
+  const { code, message } = journalError(judged.error);
+  const start = context.state.steps[step]?.status === "waiting" ? [{ type: "step.started", step } as const] : [];
   return { events: [...start, { type: "step.finished", step, status: "failed", reason: `${code}: ${message}` }] };
 }

@@ -1,13 +1,13 @@
-import { DownloadError } from "../../api/index.ts";
 import { isReusable } from "../../run/asked.ts";
 import { stepNamed } from "../../run/plan-index.ts";
 import type { Effect } from "./effect.ts";
-import { isPassing, TROUBLE_WAIT_MS } from "./service-trouble.ts";
+import { judge, resting } from "./service-answers.ts";
 
 const NOT_FOUND = { events: [], againInMs: Number.POSITIVE_INFINITY };
 
 /** Takes over what an earlier run made from the very same, where that still exists. Costs nothing either way. */
-export const reuse: Effect<"reuse"> = async ({ step, fingerprint }, { past, taken, state }) => {
+export const reuse: Effect<"reuse"> = async ({ step, fingerprint }, context) => {
+  const { past, taken, state } = context;
   const plan = stepNamed(state.planned.plan, step);
   if (plan === undefined || !isReusable(plan)) return NOT_FOUND;
   try {
@@ -16,7 +16,6 @@ export const reuse: Effect<"reuse"> = async ({ step, fingerprint }, { past, take
     const start = state.steps[step]?.status === "waiting" ? [{ type: "step.started", step } as const] : [];
     return { events: [...start, { type: "step.reused", step, ...found }] };
   } catch (error) {
-    if (isPassing(error) || error instanceof DownloadError) return { events: [], againInMs: TROUBLE_WAIT_MS };
-    throw error;
+    return resting(judge("reuse", error), context);
   }
 };

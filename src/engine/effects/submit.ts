@@ -1,67 +1,69 @@
-import {
-  ApiError,
-  ConnectionError,
-  redactUrls,
-  type SubmitAck,
-  TimeoutError,
-  UnknownOutcomeError,
-  UploadError,
-} from "../../api/index.ts";
+import { type SubmitAck, UnknownOutcomeError, UploadError } from "../../api/index.ts";
 import type { RunEvent } from "../../journal/events.ts";
 import type { Command } from "../../run/command.ts";
 import { bytesProgress } from "./bytes-progress.ts";
 import type { Effect, EffectContext, EffectResult } from "./effect.ts";
-import { expiredOutputs, isExpiry, readsUploads } from "./expired.ts";
-import { isPassing, journalError, TROUBLE_WAIT_MS, throwAccountTrouble } from "./service-trouble.ts";
+import { expiredOutputs, readsUploads } from "./expired.ts";
+import { type Judged, journalError, judge, resting } from "./service-answers.ts";
 
 type Submit = Extract<Command, { readonly type: "submit" }>;
 
-/** Sends one intended submit. Its intent is durable already; every way this can end is an event. */
+/** Sends one intended submit. Its intent is durable already; every way this can end is an event or another try. */
 export const submit: Effect<"submit"> = async (command, context) => {
-  const unsent = async (error: unknown): Promise<EffectResult> => {
-    throwAccountTrouble(error);
-    if (error instanceof ApiError && !isPassing(error)) return refused(command, error);
-    if (error instanceof UploadError) return refused(command, error);
-    // Anything else is no answer of the service: the intent stays, and the run can be resumed.
-    if (!isPassing(error)) throw error;
-    return command.mayExist
-      ? { events: [], againInMs: TROUBLE_WAIT_MS }
-      : { events: [withdrawn(command, "unsent")], againInMs: TROUBLE_WAIT_MS };
-  };
   const onProgress = bytesProgress(command.step, context);
+  let { mayExist } = command;
+  const { step } = command;
   for (let renew = false; ; renew = true) {
     let input: Submit["input"];
     try {
       input = await context.handles.materialise(command.input, { renew, onProgress });
     } catch (error) {
-      return unsent(error);
+      if (error instanceof UploadError) return mayExist ? unresolved(command, context, error) : refused(command, error);
+      return outcome(command, context, judge("upload", error, { mayExist, step }));
     }
     try {
+      const request = { model: command.model, input: input as Readonly<Record<string, unknown>> };
       const ack = await context.client.submit(
-        {
-          model: command.model,
-          input: input as Readonly<Record<string, unknown>>,
-          idempotencyKey: command.key,
-        },
-        { mayExist: command.mayExist, priority: 100 + context.priority },
+        { ...request, idempotencyKey: command.key },
+        { mayExist, priority: 100 + context.priority },
       );
       return { events: acknowledged(command, ack) };
     } catch (error) {
-      if (error instanceof UnknownOutcomeError) return unknown(command, error);
-      if (isExpiry(error) && !renew && readsUploads(command.input)) continue;
-      if ((error instanceof ConnectionError || error instanceof TimeoutError) && !error.sent) return unsent(error);
-      if (error instanceof ApiError && error.status === 402) return unfunded(command, error);
-      if (isExpiry(error)) return expired(command, context, error);
-      return unsent(error);
+      const judged = judge("submit", error, { mayExist, step });
+      mayExist ||= error instanceof UnknownOutcomeError;
+      if (judged.verdict !== "media renewed") return outcome(command, context, judged);
+      if (renew || !readsUploads(command.input)) return withoutMedia(command, context, judged, mayExist);
     }
   }
 };
+
+function outcome(command: Submit, context: EffectContext, judged: Judged): EffectResult {
+  const { verdict, error } = judged;
+  switch (verdict) {
+    case "refused":
+      return refused(command, error);
+    case "unfunded":
+      return { ...resting(judged, context, [withdrawn(command, "funds")]), againInMs: 0 };
+    case "out of scope":
+      return resting(judged, context, [withdrawn(command, "credentials")]);
+    case "open":
+    case "open, misdirected":
+      return resting(judged, context, unknown(command, context, error));
+    case "not sent":
+    case "not sent, misdirected":
+      return { ...resting(judged, context), unsent: true };
+    case "unresolved":
+      return unresolved(command, context, error);
+    default:
+      return resting(judged, context);
+  }
+}
 
 function acknowledged(command: Submit, ack: SubmitAck): readonly RunEvent[] {
   const { step, attempt } = command;
   if (ack.replayed && ack.sends === 1 && !command.mayExist) {
     const message = `the first send of its key was answered with an older job, ${ack.jobId}; look whose it is before going on`;
-    return [{ type: "job.unresolved", step, attempt, message }];
+    return [{ type: "job.unresolved", step, attempt, message, cause: "older job" }];
   }
   return [
     {
@@ -75,58 +77,36 @@ function acknowledged(command: Submit, ack: SubmitAck): readonly RunEvent[] {
   ];
 }
 
-/** The question stays open: only an acknowledgement closes it, unless a definite refusal says that nobody can. */
-function unknown(command: Submit, error: UnknownOutcomeError): EffectResult {
-  const { step, attempt } = command;
-  const cause = error.cause;
-  const { message } = journalError(cause);
-  if (cause instanceof ApiError && !isPassing(cause)) {
-    return {
-      events: [
-        { type: "job.unresolved", step, attempt, message: `sent once without an answer, then refused: ${message}` },
-      ],
-    };
-  }
-  return { events: [{ type: "job.submit.unknown", step, attempt, message }], againInMs: TROUBLE_WAIT_MS };
+/** The question stays open: only an acknowledgement closes it. Told once, not with every send. */
+function unknown({ step, attempt }: Submit, context: EffectContext, error: unknown): readonly RunEvent[] {
+  if (phaseOf(context, step, attempt) !== "submitting.sent") return [];
+  const { message } = journalError(error);
+  return [{ type: "job.submit.unknown", step, attempt, message, clockOffsetMs: context.client.clockOffsetMs() }];
 }
 
-/** Final, unless an earlier send may have made the job: what was refused then proves nothing. */
-function refused(command: Submit, error: unknown): EffectResult {
-  const { step, attempt } = command;
-  if (command.mayExist) {
-    const message = `sent once without an answer, then refused: ${journalError(error).message}`;
-    return { events: [{ type: "job.unresolved", step, attempt, message }] };
-  }
+/** An earlier send may have made the job: what was refused then proves nothing. */
+function unresolved({ step, attempt }: Submit, context: EffectContext, error: unknown): EffectResult {
+  const message = `sent once without an answer, then refused: ${journalError(error).message}`;
+  const isTold = phaseOf(context, step, attempt) === "unresolved";
+  const events = isTold ? [] : [{ type: "job.unresolved", step, attempt, message, cause: "refused" } as const];
+  return { events, againInMs: Number.POSITIVE_INFINITY };
+}
+
+function phaseOf({ state }: EffectContext, step: string, attempt: number) {
+  return state.steps[step]?.attempts[attempt - 1]?.phase;
+}
+
+function refused({ step, attempt }: Submit, error: unknown): EffectResult {
   return { events: [{ type: "job.submit.refused", step, attempt, error: journalError(error) }] };
 }
 
-function withdrawn(command: Submit, reason: "funds" | "expired" | "unsent"): RunEvent {
-  return { type: "job.submit.withdrawn", step: command.step, attempt: command.attempt, reason };
-}
-
-function unfunded(command: Submit, error: ApiError): EffectResult {
-  const billing = error.billing;
-  return {
-    events: [
-      withdrawn(command, "funds"),
-      {
-        type: "run.paused",
-        reason: "funds",
-        message: `${command.step}: the wallet cannot fund it (${redactUrls(error.serviceMessage)}).`,
-        ...(billing === null
-          ? {}
-          : {
-              fundingUrl: billing.fundingUrl ?? undefined,
-              requiredMicros: billing.requiredMicros,
-              balanceMicros: billing.balanceMicros,
-            }),
-      } as RunEvent,
-    ],
-  };
+function withdrawn({ step, attempt }: Submit, reason: "funds" | "expired" | "credentials"): RunEvent {
+  return { type: "job.submit.withdrawn", step, attempt, reason };
 }
 
 /** An asset it reads is gone at the service: it is sent again with our copy, or given up. */
-function expired(command: Submit, { state }: EffectContext, error: ApiError): EffectResult {
-  const gone = expiredOutputs(state, command.input, error);
+function withoutMedia(command: Submit, context: EffectContext, { error }: Judged, mayExist: boolean): EffectResult {
+  if (mayExist) return unresolved(command, context, error);
+  const gone = expiredOutputs(context.state, command.input, error);
   return gone.length === 0 ? refused(command, error) : { events: [...gone, withdrawn(command, "expired")] };
 }

@@ -15,12 +15,14 @@ import { isWanted } from "../wanted.ts";
 
 /** Free new attempts after a failure that was refunded and may pass. */
 const FREE_RETRIES = 2;
+/** Sends of so many milliseconds are told by one event. */
+const RESENT_NOTE_MS = 5 * 60_000;
 const NEVER_RETRIED = new Set(["INVALID_ARGUMENT", "MODERATION_FAILED", "FAILED_PRECONDITION", "CANCELLED"]);
 
 /** A paid job: quoted, held for, submitted once per attempt, followed, settled, copied. */
 export function jobStep(plan: JobStep, step: StepState, turn: Turn): void {
   takeIn(plan, step, turn);
-  if (isStepFinal(step.status) || step.status === "unresolved") return;
+  if (isStepFinal(step.status)) return;
   if (step.reusedFrom !== null) return turn.finish(step, "succeeded");
   const attempt = lastAttempt(step);
   if (attempt === null) {
@@ -47,7 +49,7 @@ export function jobStep(plan: JobStep, step: StepState, turn: Turn): void {
     case "lost":
       return turn.finish(step, "failed", "declared lost");
     case "unresolved":
-      return;
+      return lookAgain(plan, attempt, turn);
     default:
       attempt.phase satisfies never;
   }
@@ -106,19 +108,44 @@ function submit(
   const { model, path } = plan;
   const { n: attempt, input, holdMicros } = send;
   const key = idempotencyKey({ nonce: turn.state.planned.nonce, step: path, attempt, model, input });
-  turn.events.push({ type: "job.submit.intended", step: path, attempt, key, model, input, holdMicros });
+  const { clockOffsetMs = 0 } = turn.context;
+  turn.events.push({ type: "job.submit.intended", step: path, attempt, key, model, input, holdMicros, clockOffsetMs });
   turn.issue({ type: "submit", step: path, attempt, key, model, input, mayExist: false });
 }
 
 /** Sent, no answer known: the same body under the same key, until an acknowledgement comes. */
-function resend(plan: JobStep, { n: attempt, key, model, input, intendedAt }: AttemptState, turn: Turn): void {
-  if (turn.isActive(`submit:${plan.path}#${attempt}`)) return;
-  if (turn.context.now - intendedAt! > turn.context.idempotencyWindowMs) {
-    const message = "its submit was never answered, and its idempotency key is too old to be sent again";
-    turn.events.push({ type: "job.unresolved", step: plan.path, attempt, message });
+function resend(plan: JobStep, attempt: AttemptState, turn: Turn): void {
+  const { n, key, model, input, lastSentAt } = attempt;
+  const target = { step: plan.path, attempt: n };
+  const id = `submit:${plan.path}#${n}`;
+  if (turn.isActive(id)) return;
+  const isUnsent = turn.context.unsent?.has(id) === true;
+  if (isUnsent && !turn.mayBegin) {
+    turn.events.push({ type: "job.submit.withdrawn", ...target, reason: "unsent" });
     return;
   }
-  turn.issue({ type: "submit", step: plan.path, attempt, key: key!, model: model!, input: input!, mayExist: true });
+  if (!isUnsent && isTooOld(attempt, turn)) {
+    const message = "its submit was never answered, and its idempotency key is too old to be sent again";
+    turn.events.push({ type: "job.unresolved", ...target, message, cause: "too old" });
+    return;
+  }
+  if (!turn.isOpen(id)) return;
+  const { now, clockOffsetMs = 0 } = turn.context;
+  if (!isUnsent && now - lastSentAt! > RESENT_NOTE_MS) {
+    turn.events.push({ type: "job.submit.resent", ...target, clockOffsetMs });
+  }
+  turn.issue({ type: "submit", ...target, key: key!, model: model!, input: input!, mayExist: !isUnsent });
+}
+
+function isTooOld({ intendedAt }: AttemptState, { context }: Turn): boolean {
+  return context.now - intendedAt! > context.idempotencyWindowMs;
+}
+
+/** Once in every drive: its key may have an answer now, its job may be shown again. Else a person decides. */
+function lookAgain(plan: JobStep, attempt: AttemptState, turn: Turn): void {
+  const { n, jobId, unresolved } = attempt;
+  if (unresolved === "not found") turn.issue({ type: "follow", step: plan.path, attempt: n, jobId: jobId! });
+  if (unresolved === "refused" && !isTooOld(attempt, turn)) resend(plan, attempt, turn);
 }
 
 function completed(step: StepState, attempt: AttemptState, turn: Turn): void {

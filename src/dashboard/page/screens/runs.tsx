@@ -201,6 +201,9 @@ const pauseWords: Readonly<Record<string, string>> = {
   stopped: "stopped",
   drift: "code changed",
   unresolved: "outcome unknown",
+  unreachable: "service away",
+  misdirected: "not the service",
+  credentials: "key refused",
   code: "needs its code",
 };
 
