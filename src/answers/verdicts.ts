@@ -62,9 +62,13 @@ export const verdicts = {
   },
   "chat caller refused": { ...refusesCaller, job: "failed, at no cost; asked again on resume", hold: "released" },
   "chat not sent": { ...retried, job: "failed, at no cost; asked again", hold: "released" },
+  "chat waits": {
+    ...{ ...retried, hold: "presumed spent" },
+    job: "asked again; where the run pauses first, it may have been charged",
+  },
   "chat abandoned": {
-    ...{ ...retried, meaning: "unknown", hold: "presumed spent" },
-    job: "may have been charged; asked again, five times at most",
+    ...{ ...retried, meaning: "unknown", hold: "presumed spent", step: "failed", pause: null },
+    job: "may have been charged; asked again, until five may have been",
   },
   "chat misdirected": {
     ...{ ...astray, hold: "presumed spent", retried: false },

@@ -9,7 +9,7 @@ import { transportFailure } from "./http/transport-failure.ts";
 
 /** Which row of the table of answers an error of the client is; null for what is no answer to a request. */
 export function answerOf(error: unknown): Answer | null {
-  if (error instanceof UnknownOutcomeError) return answerOf(error.cause);
+  if (error instanceof UnknownOutcomeError) return answerOf(error.cause) ?? "lost";
   if (error instanceof ApiError) return error.envelope ? spoken(error) : bare(error.status);
   if (error instanceof MalformedResponseError) return error.isJson ? "2xx other" : "2xx no JSON";
   if (error instanceof TimeoutError) return error.sent ? "timeout" : "connect timeout";
@@ -21,7 +21,7 @@ export function answerOf(error: unknown): Answer | null {
 /** The service's own word. */
 function spoken(error: ApiError): Answer {
   const { status, retryable } = error;
-  if (status >= 500) return "5xx";
+  if (status >= 500) return status === 503 && retryable ? "503" : "5xx";
   if (status < 400) return "3xx";
   switch (status) {
     case 400:

@@ -284,7 +284,7 @@ class Driver {
   #askedWallet(room: Room | null): void {
     const trouble = this.#deps.spending.takeTrouble();
     if (trouble === null) return room === null ? this.#answer(this.#service.answered(WALLET)) : undefined;
-    const { events, trouble: away } = resting(trouble, { ...this.#deps, state: this.#state });
+    const { events, trouble: away } = resting(trouble, this.#deps);
     this.#answer(events);
     if (away !== undefined) this.#away(WALLET, away);
   }

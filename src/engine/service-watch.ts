@@ -25,7 +25,6 @@ interface Failing {
 
 /** Whether the service is there, as the commands of one drive find it. */
 export class ServiceWatch {
-  readonly #state: RunState;
   readonly #now: () => number;
   readonly #giveUpAfterMs: number;
   readonly #failing = new Map<string, Failing>();
@@ -35,7 +34,6 @@ export class ServiceWatch {
   #isTold: boolean;
 
   constructor(state: RunState, options: { readonly now: () => number; readonly giveUpAfterMs: number }) {
-    this.#state = state;
     this.#now = options.now;
     this.#giveUpAfterMs = options.giveUpAfterMs;
     this.#isTold = state.away !== null;
@@ -78,8 +76,7 @@ export class ServiceWatch {
   }
 
   #pause({ pause: reason, message }: Trouble): RunEvent {
-    const next = `showrunner resume ${this.#state.runId}`;
-    return { type: "run.paused", reason, message: `${message}. Nothing is lost; go on with: ${next}` };
+    return { type: "run.paused", reason, message: `${message}. Nothing is lost or paid twice.` };
   }
 }
 

@@ -44,6 +44,12 @@ function afterPause(state: RunState): NextCommand {
       const command = `showrunner adopt ${runId} ${shellWord(step?.path ?? "")}`;
       return step === undefined ? resume(state, []) : { command, note: "lists the jobs it may have made" };
     }
+    case "credentials":
+      return resume(state, [], "with SHOWRUNNER_API_KEY set to a key that the service takes");
+    case "unreachable":
+      return resume(state, [], "once the service is back; --give-up-after 1h waits for it longer");
+    case "misdirected":
+      return resume(state, [], "once the network, or SHOWRUNNER_BASE_URL, leads to the service");
     default:
       return resume(state, []);
   }

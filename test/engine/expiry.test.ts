@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeEach, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../recipes/models.ts";
-import { DownloadError } from "../../src/api/index.ts";
+import { ConnectionError, DownloadError } from "../../src/api/index.ts";
 import { type Client, createMemoryJournal, openShowrunner, pipeline, type RunResult } from "../../src/index.ts";
 import { type LocalService, startLocalService } from "../../src/local-service/index.ts";
 import { builtInCatalog } from "../support/built-in-catalog.ts";
@@ -118,7 +118,7 @@ describe("Outputs that are not here yet", () => {
     let full = true;
     const priorities: { readonly what: string; readonly priority: number }[] = [];
     const download: Client["download"] = (source, path, options) => {
-      if (full) return Promise.reject(new Error("the network is down"));
+      if (full) return Promise.reject(new ConnectionError("the network is down", { sent: false }));
       priorities.push({ what: JSON.stringify(source), priority: options?.priority ?? 0 });
       return client.download(source, path, options);
     };
@@ -130,7 +130,8 @@ describe("Outputs that are not here yet", () => {
       client: { ...client, download, submit },
       ...{ journal, clock, mediaDir: join(folder, "three") },
     });
-    const run = await show.run(three, {}, { id: "x", outDir: join(folder, "three-out"), concurrency: 3 });
+    const patient = { concurrency: 3, giveUpAfterMs: Number.POSITIVE_INFINITY };
+    const run = await show.run(three, {}, { id: "x", outDir: join(folder, "three-out"), ...patient });
     clock.setTimer(25 * minuteMs, () => void run.stop());
     const stopped = await during(clock, run.result());
     expect(stopped.pause?.reason).toBe("stopped");
@@ -184,7 +185,7 @@ describe("An output that the service says it does not have", () => {
     const done = await during(clock, (await show.run(one, {}, { id: "x", outDir })).result());
     expect(done.status).toBe("failed");
     expect((await show.show("x")).message).toBe("a: output 0 could not be fetched");
-    expect(at.length).toBeGreaterThan(10);
+    expect(at.length).toBeGreaterThan(4);
     expect(at.at(-1)! - at[0]!).toBeGreaterThanOrEqual(2 * minuteMs);
     expect(at.at(-1)! - at[0]!).toBeLessThan(3 * minuteMs);
   });

@@ -87,6 +87,7 @@ function argumentsOf(spec: string, runId: string, budget: string | null, flags: 
     ...value("concurrency", flags.concurrency),
     ...value("max-unquoted", flags.maxUnquoted),
     ...value("profile", flags.profile),
+    ...value("give-up-after", flags.giveUpAfter),
     ...value("rate-limit", flags.rateLimit),
     ...value("spending-cap", flags.spendingCap),
     ...value("wallet-floor", flags.walletFloor),

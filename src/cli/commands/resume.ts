@@ -6,6 +6,7 @@ import { ExitCode } from "../exit-code.ts";
 import { agreeTo } from "../input/agree.ts";
 import { checkAmount } from "../input/amount.ts";
 import { readDuration } from "../input/duration.ts";
+import { giveUpAfter } from "../input/give-up-after.ts";
 import { codeOf, sourceOf } from "../input/journaled.ts";
 import { pastMedians } from "../input/past-durations.ts";
 import { readInput } from "../input/read-input.ts";
@@ -21,6 +22,7 @@ export interface ResumeFlags extends ServiceFlags {
   readonly budget?: string;
   readonly maxUnquoted?: string;
   readonly waitForFunds?: string;
+  readonly giveUpAfter?: string;
   readonly file?: string;
   readonly acceptChanges?: boolean;
   readonly rerun?: readonly string[];
@@ -40,6 +42,7 @@ export async function resume(context: Context, runId: string, flags: ResumeFlags
   const { waitForFunds } = flags;
   const waitForFundsMs =
     waitForFunds === undefined ? null : readDuration("--wait-for-funds", waitForFunds, "30m, 2h or 90s");
+  const patience = giveUpAfter(flags.giveUpAfter);
   const input = await correction(flags, context);
   const named = flags.file === undefined ? null : await loadPipeline(flags.file, context.io.cwd);
   return withShowrunner(flags, async (show) => {
@@ -62,6 +65,7 @@ export async function resume(context: Context, runId: string, flags: ResumeFlags
       ...(flags.budget !== undefined && { budget: flags.budget }),
       ...(flags.maxUnquoted !== undefined && { maxUnquoted: flags.maxUnquoted }),
       ...(waitForFundsMs !== null && { waitForFundsMs }),
+      ...patience,
     });
   });
 }

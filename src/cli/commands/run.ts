@@ -5,6 +5,7 @@ import { type Context, type ServiceFlags, sameAgain, sayWhere, withShowrunner } 
 import type { ExitCode } from "../exit-code.ts";
 import { checkAmount } from "../input/amount.ts";
 import { checkFileName } from "../input/file-name.ts";
+import { giveUpAfter } from "../input/give-up-after.ts";
 import { pastMedians } from "../input/past-durations.ts";
 import { withProfileService } from "../input/profile-service.ts";
 import { quoteOptions } from "../input/quote-options.ts";
@@ -28,6 +29,7 @@ export interface RunFlags extends ServiceFlags {
   readonly concurrency?: string;
   readonly maxUnquoted?: string;
   readonly profile?: string;
+  readonly giveUpAfter?: string;
   readonly reuse?: boolean;
   /** Goes on in a process of its own. */
   readonly detach?: boolean;
@@ -79,6 +81,7 @@ function runOptions(flags: RunFlags, loaded: { readonly file: string; readonly e
   return {
     source: { file: loaded.file, exportName: loaded.exportName },
     ...quoteOptions(flags),
+    ...giveUpAfter(flags.giveUpAfter),
     ...(flags.id !== undefined && { id: flags.id }),
     onExisting: flags.onExisting,
     ...(flags.out !== undefined && { outDir: flags.out }),

@@ -16,6 +16,8 @@ export interface WorkerFlags extends ServiceFlags {
   readonly json?: boolean;
 }
 
+/** A service that is away is waited for, however long it takes. */
+const ATTENDED_BY_NOBODY = { unattended: true, giveUpAfterMs: Number.POSITIVE_INFINITY } as const;
 /** Milliseconds between two looks into the journal. */
 const LOOK_EVERY_MS = 1000;
 /** What passes by itself: the worker looks again. */
@@ -102,7 +104,7 @@ class Crew {
       const pipeline = await codeOf(this.#show, runId, io.cwd);
       const { waitForFundsMs } = this.#options;
       const code = pipeline === null ? {} : { pipeline, compare: false };
-      const handle = await this.#show.resume(runId, { ...code, waitForFundsMs, unattended: true });
+      const handle = await this.#show.resume(runId, { ...code, ...ATTENDED_BY_NOBODY, waitForFundsMs });
       const over = this.#watch(handle, lastSeq).finally(() => this.#driven.delete(runId));
       this.#driven.set(runId, { over, stop: () => handle.stop() });
     } catch (error) {

@@ -20,6 +20,7 @@ export function addRunning(program: Command, context: Context, finish: Finish): 
     .option("--concurrency <limits>", "jobs at a time: 8, or total=8,video=2")
     .option("--profile <name>", "one of the pipeline's profiles, such as draft")
     .option("--reuse", "take over what an earlier run made from the very same, free of charge")
+    .option("--give-up-after <duration>", "pause when the service is away for so long: 5m (default), 90s, never")
     .option("--detach", "go on in a process of its own; prints the run's id and how to follow it")
     .action(async (spec: string, flags: object) =>
       finish(await (await import("../commands/run.ts")).run(context, spec, flags)),
@@ -40,6 +41,7 @@ export function addRunning(program: Command, context: Context, finish: Finish): 
     .option("--budget <usd>", "a new budget in place of the run's own")
     .option("--max-unquoted <usd>", "likewise for the most that a job without a price in advance may cost")
     .option("--wait-for-funds <duration>", "when the wallet is short, wait for it instead of pausing: 30m, 2h, 90s")
+    .option("--give-up-after <duration>", "pause when the service is away for so long: 5m (default), 90s, never")
     .option("--file <file[#export]>", "the pipeline as it is now; says what changed since the run was planned")
     .option("--accept-changes", "take up what changed: changed and new steps, and all that use them, are made again")
     .option(

@@ -27,7 +27,7 @@ export const chat: Effect<"chat"> = async (command, context) => {
   const body = { ...(command.input as { readonly messages: [] }), ...formatOf(step, schema), model };
   // Not broken off by a stop: what is paid for is waited for.
   const ask = () => context.client.chat(body, { priority: 100 + context.priority, timeoutMs: ANSWER_MS });
-  const said = await whileUnsent(step, ask, context);
+  const said = await untilTaken(step, ask, context);
   if ("verdict" in said) return unanswered(command, context, said);
   const costMicros = await billOf(said.id, command, context);
   const bill = { step, attempt, jobId: said.id, costMicros };
@@ -38,22 +38,23 @@ export const chat: Effect<"chat"> = async (command, context) => {
   return { events: [{ type: "chat.failed", ...bill, error, ...answer }] };
 };
 
-/** Asks until a request has left this machine, or until the run stops. */
-async function whileUnsent(
+/** Asks until a request was taken, or until the run stops. */
+async function untilTaken(
   step: string,
   ask: () => Promise<ChatCompletion>,
   context: EffectContext,
 ): Promise<ChatCompletion | Judged> {
-  for (;;) {
+  for (let worst: Judged | null = null; ; ) {
     try {
       return await ask();
     } catch (error) {
       const judged = judge("chat", error, { step });
-      if (judged.verdict !== "chat not sent") return judged;
+      if (judged.verdict !== "chat not sent" && judged.verdict !== "chat waits") return judged;
+      if (worst?.verdict !== "chat waits") worst = judged;
       await sleep(context.clock, context.away(troubleOf(judged, "unreachable", context)), context.signal).catch(
         () => {},
       );
-      if (context.signal.aborted) return judged;
+      if (context.signal.aborted) return worst;
     }
   }
 }
@@ -123,8 +124,10 @@ function unanswered(command: Chat, context: EffectContext, judged: Judged): Effe
       return resting(judged, context, [failed({ ...known, code: "ACCOUNT_REFUSED", retryable: true })]);
     case "chat not sent":
       return { events: [failed({ ...known, code: "UNSENT", retryable: true })] };
-    default:
+    default: {
       // Sent, and nobody knows what became of it: it may have been charged.
-      return resting(judged, context, [{ type: "chat.abandoned", step, attempt, holdMicros: maxCostMicros }]);
+      const abandoned = { type: "chat.abandoned", step, attempt, holdMicros: maxCostMicros } as const;
+      return verdicts[judged.verdict].pause === null ? { events: [abandoned] } : resting(judged, context, [abandoned]);
+    }
   }
 }

@@ -41,15 +41,16 @@ export function judge(kind: RequestKind, error: unknown, about: Circumstances = 
 /** What every verdict that fails no step leads to: another try, or a pause. `events` come first. */
 export function resting(
   judged: Judged,
-  context: Pick<EffectContext, "client" | "state">,
+  context: Pick<EffectContext, "client">,
   events: readonly RunEvent[] = [],
 ): EffectResult {
   const { pause, retried } = verdicts[judged.verdict];
   switch (pause) {
     case "unreachable":
     case "misdirected":
-      if (retried) return { events, trouble: troubleOf(judged, pause, context) };
-      return { events: [...events, paused(pause, troubleOf(judged, pause, context).message, context)] };
+      return retried
+        ? { events, trouble: troubleOf(judged, pause, context) }
+        : { events: [...events, { type: "run.paused", reason: pause, message: troubleOf(judged, pause, context).message }] };
     case "credentials":
       return { events: [...events, refusedKey(judged, context)] };
     case "funds":
@@ -60,14 +61,6 @@ export function resting(
     default:
       return pause satisfies never;
   }
-}
-
-function paused(
-  reason: "misdirected" | "unreachable",
-  message: string,
-  { state }: Pick<EffectContext, "state">,
-): RunEvent {
-  return { type: "run.paused", reason, message: `${message}. Go on with: showrunner resume ${state.runId}` };
 }
 
 /** How trouble is told: what was asked for where, and what came instead. */
@@ -88,11 +81,11 @@ export function troubleOf(
   return { pause, message: `${client.baseUrl} answered ${error.request} with ${error.status} (${type}${to}): ${who}` };
 }
 
-function refusedKey({ error }: Judged, { client, state }: Pick<EffectContext, "client" | "state">): RunEvent {
+function refusedKey({ error }: Judged, { client }: Pick<EffectContext, "client">): RunEvent {
   const { code, serviceMessage } = error as ApiError;
   const said = redactUrls(serviceMessage);
   const why = code === "PERMISSION_DENIED" ? "its scopes, or its owner's place in the workspace" : "its secret";
-  const message = `${client.baseUrl} does not take key ${client.keyId} (${code}: ${said}). Check ${why}, set SHOWRUNNER_API_KEY to one that works, and go on with: showrunner resume ${state.runId}`;
+  const message = `${client.baseUrl} does not take key ${client.keyId} (${code}: ${said}). Check ${why}; nothing is lost, and the right key goes on.`;
   return { type: "run.paused", reason: "credentials", message };
 }
 
