@@ -191,7 +191,9 @@ class Driver {
     for (const answer of answers) {
       // What rests at once stands, a stop above all, whatever else was on its way ran into.
       const isOutdone = answer.type === "run.paused" && restsAtOnce(this.#state);
-      if (!isOutdone) take([answer]);
+      if (isOutdone) continue;
+      if (answer.type === "run.paused" && this.#state.status === "planned") take([{ type: "run.started" }]);
+      take([answer]);
     }
     for (const entry of inbox) take(inboxEvents(this.#state, entry));
     if (this.#options.stop.aborted) take(stopEvents(this.#state));
