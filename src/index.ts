@@ -1,5 +1,17 @@
 // Define.
 
+// What every answer of the service means.
+export {
+  type Answer,
+  answers,
+  answerTable,
+  type Meaning,
+  meanings,
+  type RequestKind,
+  requestKinds,
+  type Verdict,
+  verdicts,
+} from "./answers/index.ts";
 // Talk to the service.
 export { type Client, createClient } from "./api/index.ts";
 // Models.

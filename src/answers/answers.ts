@@ -1,41 +1,53 @@
+/** Who answered: the service in its own envelope, somebody without it, or nobody. */
+export type AnswerSource = "with envelope" | "without envelope" | "no answer";
+
+interface AnswerText {
+  readonly source: AnswerSource;
+  readonly text: string;
+}
+
+const spoken = (text: string): AnswerText => ({ source: "with envelope", text });
+const bare = (text: string): AnswerText => ({ source: "without envelope", text });
+const silent = (text: string): AnswerText => ({ source: "no answer", text });
+
 /**
  * Every way in which one request can end without success, as far as the difference matters. "Envelope" is the service's
  * own error body; without one, somebody between here and the service may have answered.
  */
 export const answers = {
-  "400": "400 with envelope",
-  "400 media": "400 with envelope: an upload handle or an asset in the input is gone",
-  "401": "401 with envelope",
-  "402": "402 with envelope",
-  "403": "403 with envelope",
-  "404": "404 with envelope",
-  "410": "410 with envelope",
-  "422": "422 with envelope",
-  "409 retryable": "409 with envelope, retryable",
-  "409": "409 with envelope",
-  "429": "429 with envelope",
-  "4xx retryable": "408, 499 or another 4xx with envelope, retryable",
-  "4xx": "408, 499 or another 4xx with envelope",
-  "503": "503 with envelope, retryable",
-  "5xx": "another 5xx with envelope",
-  "3xx": "a redirect",
-  "2xx no JSON": "a success whose body is no JSON, such as a login page",
-  "2xx other": "a success whose JSON is of another shape",
-  "bare 407": "407: a proxy asks for a password",
-  "bare 408": "408 without envelope",
-  "bare 429": "429 without envelope",
-  "bare 4xx": "another 4xx without envelope",
-  "bare 511": "511: a network asks for a login",
-  "bare 5xx": "5xx without envelope",
-  dns: "no answer: the name was not found (DNS)",
-  refused: "no answer: the connection was refused",
-  network: "no answer: no way to the host",
-  tls: "no answer: no TLS connection (certificate, protocol)",
-  proxy: "no answer: the proxy made no tunnel",
-  "connect timeout": "no answer: no connection in time",
-  unsent: "no answer: the connection broke before the request left",
-  lost: "no answer: the connection broke after the request left",
-  timeout: "no answer in time, after the request left",
+  "400": spoken("400"),
+  "400 media": spoken("400: an upload handle or an asset in the input is gone"),
+  "401": spoken("401"),
+  "402": spoken("402"),
+  "403": spoken("403"),
+  "404": spoken("404"),
+  "410": spoken("410"),
+  "422": spoken("422"),
+  "409 retryable": spoken("409, retryable"),
+  "409": spoken("409"),
+  "429": spoken("429"),
+  "4xx retryable": spoken("408, another 4xx that is retryable"),
+  "4xx": spoken("another 4xx"),
+  "503": spoken("503, retryable"),
+  "5xx": spoken("another 5xx"),
+  "3xx": bare("a redirect"),
+  "2xx no JSON": bare("a success that is no JSON, such as a login page"),
+  "2xx other": bare("a success of another shape"),
+  "bare 407": bare("407 (a proxy wants a password)"),
+  "bare 408": bare("408"),
+  "bare 429": bare("429"),
+  "bare 4xx": bare("another 4xx"),
+  "bare 511": bare("511 (a network wants a login)"),
+  "bare 5xx": bare("another 5xx"),
+  dns: silent("name not found (DNS)"),
+  refused: silent("connection refused"),
+  network: silent("no way to the host"),
+  tls: silent("no TLS connection"),
+  proxy: silent("no tunnel through the proxy"),
+  "connect timeout": silent("no connection in time"),
+  unsent: silent("broken before the request left"),
+  lost: silent("broken after the request left"),
+  timeout: silent("nothing in time after the request left"),
 } as const;
 
 export type Answer = keyof typeof answers;

@@ -50,7 +50,12 @@ export function resting(
     case "misdirected":
       return retried
         ? { events, trouble: troubleOf(judged, pause, context) }
-        : { events: [...events, { type: "run.paused", reason: pause, message: troubleOf(judged, pause, context).message }] };
+        : {
+            events: [
+              ...events,
+              { type: "run.paused", reason: pause, message: troubleOf(judged, pause, context).message },
+            ],
+          };
     case "credentials":
       return { events: [...events, refusedKey(judged, context)] };
     case "funds":
