@@ -1,5 +1,5 @@
 import { raisedHold } from "../../journal/overcharge.ts";
-import { type AttemptState, isStepFinal, lastAttempt, type StepState } from "../../journal/state.ts";
+import { type AttemptState, isStepFinal, lastAttempt, RESENT_EVERY_MS, type StepState } from "../../journal/state.ts";
 import { formatUsd } from "../../money.ts";
 import type { JobStep, Json, PlanStep } from "../../plan/plan.ts";
 import { asked } from "../asked.ts";
@@ -15,8 +15,8 @@ import { isWanted } from "../wanted.ts";
 
 /** Free new attempts after a failure that was refunded and may pass. */
 const FREE_RETRIES = 2;
-/** Sends of so many milliseconds are told by one event. */
-const RESENT_NOTE_MS = 5 * 60_000;
+/** One call of the client sends for up to 15 minutes, which with this makes {@link RESENT_EVERY_MS}. */
+const RESENT_NOTE_MS = RESENT_EVERY_MS - 15 * 60_000;
 const NEVER_RETRIED = new Set(["INVALID_ARGUMENT", "MODERATION_FAILED", "FAILED_PRECONDITION", "CANCELLED"]);
 
 /** A paid job: quoted, held for, submitted once per attempt, followed, settled, copied. */
