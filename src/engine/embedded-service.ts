@@ -1,6 +1,6 @@
-import { existsSync } from "node:fs";
 import { type Client, type ClientOptions, createClient } from "../api/index.ts";
 import { InvalidOptionError } from "./errors.ts";
+import { shareLocalService } from "./shared-service.ts";
 
 /** The service that a Showrunner works with, and how to let go of it. */
 export interface Service {
@@ -44,10 +44,8 @@ export async function openService(options: ServiceOptions): Promise<Service> {
 
 async function openLocal(options: ServiceOptions): Promise<Service> {
   const dataDir = options.localDir ?? ".showrunner/local";
-  const { startLocalService, findLocalService } = await import("../local-service/index.ts");
-  const found = existsSync(dataDir) ? await findLocalService(dataDir) : null;
-  const own = found === null ? await startLocalService({ dataDir }) : null;
-  const { baseUrl, apiKey } = (found ?? own)!;
+  const shared = await shareLocalService(dataDir);
+  const { baseUrl, apiKey } = shared;
   const client = createClient({ ...options.clientOptions, baseUrl, apiKey });
   return {
     kind: "local",
@@ -55,7 +53,7 @@ async function openLocal(options: ServiceOptions): Promise<Service> {
     origin: `local:${dataDir}`,
     close: async () => {
       await client.close();
-      await own?.close();
+      await shared.close();
     },
   };
 }
