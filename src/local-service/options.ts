@@ -43,6 +43,8 @@ export interface LocalServiceOptions {
   readonly retentionMs?: number;
   /** Models to offer in place of the built-in ones: a JSON file, or its content. */
   readonly catalog?: string | readonly unknown[];
+  /** Models, their schemas and voices are read without a credential. Default: false, as the API's description says. */
+  readonly openCatalog?: boolean;
   /** Word in the `X-<Brand>-…` headers. Default: `Studio`. */
   readonly brand?: string;
   /** `real` draws, films and speaks; `stub` writes tiny valid media at once. Default: `real`. */
@@ -81,6 +83,7 @@ export interface NormalOptions {
   readonly speed: number;
   readonly retentionMs: number;
   readonly catalog: string | readonly unknown[] | null;
+  readonly openCatalog: boolean;
   readonly brand: string;
   readonly renderer: "real" | "stub" | Renderer;
   readonly maxUploadBytes: number;
@@ -155,6 +158,7 @@ export function normalize(options: LocalServiceOptions): NormalOptions {
     speed: checked("speed", options.speed ?? (isStub ? Number.POSITIVE_INFINITY : 4), 1e-6, Number.POSITIVE_INFINITY),
     retentionMs: checked("retentionMs", options.retentionMs ?? 48 * HOUR_MS, 0, Number.MAX_SAFE_INTEGER),
     catalog: options.catalog ?? null,
+    openCatalog: options.openCatalog ?? false,
     brand: options.brand ?? "Studio",
     renderer: options.renderer ?? "real",
     maxUploadBytes: checked("maxUploadBytes", options.maxUploadBytes ?? 2 ** 30, 1, 2 ** 40),

@@ -17,8 +17,8 @@ export interface ApiKey {
   readonly keyId: string;
   readonly kind: "personal" | "service" | (string & {}) | null;
   readonly name: string | null;
-  /** Empty for full access. */
-  readonly scopes: readonly Scope[];
+  /** Empty for full access; null where the service does not say, which is not full access. */
+  readonly scopes: readonly Scope[] | null;
   readonly workspaceId: string | null;
   readonly status: "active" | "revoked" | "expired" | (string & {}) | null;
   readonly createdAt: string | null;
@@ -46,7 +46,7 @@ const keyFields = {
   key_id: z.string(),
   kind: text,
   name: text,
-  scopes: listOf(z.string()),
+  scopes: z.array(z.string()).nullish(),
   workspace_id: text,
   created_at: text,
   expires_at: text,
@@ -56,7 +56,7 @@ const keyOf = (wire: z.output<z.ZodObject<typeof keyFields>>) => ({
   keyId: wire.key_id,
   kind: wire.kind,
   name: wire.name,
-  scopes: wire.scopes,
+  scopes: wire.scopes === undefined ? null : (wire.scopes ?? []),
   workspaceId: wire.workspace_id,
   createdAt: wire.created_at,
   expiresAt: wire.expires_at,

@@ -21,6 +21,7 @@ export interface ServeFlags {
   readonly retention?: string;
   readonly brand?: string;
   readonly catalog?: string;
+  readonly openCatalog?: boolean;
   readonly faults?: string;
   readonly stub?: boolean;
   readonly json?: boolean;
@@ -58,6 +59,7 @@ function serviceOptions(flags: ServeFlags, cwd: string): LocalServiceOptions {
     ...(flags.retention !== undefined && { retentionMs: span(flags.retention) }),
     ...(flags.brand !== undefined && { brand: flags.brand }),
     ...(flags.catalog !== undefined && { catalog: resolve(cwd, flags.catalog) }),
+    ...(flags.openCatalog && { openCatalog: true }),
     ...(flags.faults !== undefined && { faults: resolve(cwd, flags.faults) }),
     ...(flags.stub && { renderer: "stub" as const }),
   };

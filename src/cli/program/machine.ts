@@ -37,6 +37,7 @@ export function addServing(program: Command, context: Context, finish: Finish): 
     .option("--speed <factor>", "how much faster than real rendering times pass")
     .option("--retention <duration>", "how long media are kept (default 48h)")
     .option("--catalog <file>", "models to offer in place of the built-in ones")
+    .option("--open-catalog", "answer reads of models and voices without a credential, as some hosted services do")
     .option("--faults <file>", "faults to inject, as a JSON file")
     .option("--stub", "tiny valid media at once, instead of real ones")
     .option("--brand <name>", "name in the X-<Brand>-… headers")

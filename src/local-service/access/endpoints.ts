@@ -80,6 +80,10 @@ export function accessEndpoints({ store, clock }: ServiceContext): readonly Endp
 
   function list(call: Call): Answer {
     const { limit, after } = pageRequest(call);
+    const asked = call.query("workspace_id") ?? call.principal.workspaceId;
+    if (asked !== call.principal.workspaceId) {
+      throw refuse("PERMISSION_DENIED", "A key lists the keys of its own workspace only.");
+    }
     const rows = store.keys.page(call.principal.workspaceId, after ?? Number.MAX_SAFE_INTEGER, limit + 1);
     return ok(
       pageOf(
@@ -99,8 +103,8 @@ export function accessEndpoints({ store, clock }: ServiceContext): readonly Endp
     const made = newSecret();
     const until = clock.now() + (grace_period_seconds ?? GRACE_SECONDS.default) * 1000;
     await store.write(() => store.keys.rotate(key.keyId, hashSecret(made), until));
-    const credential = `${key.keyId}:${made}`;
-    return ok({ key_id: key.keyId, credential, previous_secret_expires_at: instant(until) });
+    const { status: _s, created_at: _c, revoked_at: _r, last_used_at: _l, key_id, ...rest } = view(key, clock.now());
+    return ok({ key_id, credential: `${key_id}:${made}`, ...rest, previous_secret_expires_at: instant(until) });
   }
 
   async function revoke(call: Call): Promise<Answer> {

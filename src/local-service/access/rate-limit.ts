@@ -16,10 +16,11 @@ interface Window {
 const MAX_KEYS = 10_000;
 
 /** The refusal that a key over its limit gets, with the four headers. */
-export function overLimit(limit: number, resetAtMs: number, now: number): Refusal {
+export function overLimit({ requests, windowMs }: RateLimit, resetAtMs: number, now: number): Refusal {
   const retryAfter = Math.max(1, Math.ceil((resetAtMs - now) / 1000));
-  return refuseForNow("RESOURCE_EXHAUSTED", "Rate limit exceeded; wait as long as retry_after says.", retryAfter, {
-    "X-RateLimit-Limit": String(limit),
+  const message = `Rate limit exceeded: ${requests} requests per ${windowMs / 1000} seconds.`;
+  return refuseForNow("RESOURCE_EXHAUSTED", message, retryAfter, {
+    "X-RateLimit-Limit": String(requests),
     "X-RateLimit-Remaining": "0",
     "X-RateLimit-Reset": String(Math.ceil(resetAtMs / 1000)),
   });
@@ -42,7 +43,7 @@ export function rateLimiter({ requests, windowMs }: RateLimit, clock: Clock): (k
   return (keyId) => {
     const now = clock.now();
     const window = windowOf(keyId, now);
-    if (window.used >= requests) throw overLimit(requests, window.startedAt + windowMs, now);
+    if (window.used >= requests) throw overLimit({ requests, windowMs }, window.startedAt + windowMs, now);
     window.used += 1;
   };
 }

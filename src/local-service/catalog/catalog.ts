@@ -1,6 +1,6 @@
 import { notFound, refuse } from "../http/refusal.ts";
 import { type CompiledModel, compileModel } from "./compiled.ts";
-import type { Modality, ModelDefinition, StockVoice } from "./model.ts";
+import type { JsonSchema, Modality, ModelDefinition, StockVoice } from "./model.ts";
 
 /** The models that this service offers. */
 export interface Catalog {
@@ -17,7 +17,7 @@ export interface Catalog {
 
 export function createCatalog(definitions: readonly ModelDefinition[]): Catalog {
   const models = new Map(definitions.map((definition) => [definition.entry.id, compileModel(definition)]));
-  const advice = new Map(definitions.flatMap((definition) => Object.entries(definition.oldIds)));
+  const advice = new Map(definitions.flatMap((one) => [...levelIds(one), ...Object.entries(one.oldIds)]));
   const voices = new Map(definitions.flatMap((definition) => definition.voices.map((voice) => [voice.voiceId, voice])));
   const usable = [...models.values()].filter((model) => model.state.is === "live" && model.defect === null);
 
@@ -33,6 +33,14 @@ export function createCatalog(definitions: readonly ModelDefinition[]): Catalog 
     stockVoice: (voiceId) => voices.get(voiceId),
     defects: [...models.values()].flatMap((model) => model.defect ?? []),
   };
+}
+
+/** Ids that named a level before `quality` did: `video-1-pro`. */
+function levelIds({ entry }: ModelDefinition): readonly (readonly [string, string])[] {
+  const schema = entry.input_schema as { readonly properties?: { readonly [name: string]: JsonSchema } } | null;
+  const levels = schema?.properties?.["quality"]?.["enum"];
+  if (!Array.isArray(levels)) return [];
+  return levels.map((level: unknown) => [`${entry.id}-${level}`, `Use ${entry.id} with quality ${level}.`] as const);
 }
 
 function assertUsable({ state, defect, entry }: CompiledModel): void {

@@ -51,8 +51,8 @@ export function createDrains(ports: Ports): Drains {
     const drains = tables.ofWorkspace(job.workspaceId);
     if (drains.length === 0) return;
     const { workspaceId, jobId, model } = job;
-    for (const { id: logId, at, level, event, message, source, data } of events) {
-      tables.addEvent({ workspaceId, jobId, model, logId, at, level, event, message, source, data });
+    for (const { at, level, event, message, source, data } of events) {
+      tables.addEvent({ workspaceId, jobId, model, at, level, event, message, source, data });
     }
     stored += events.length;
     if (stored >= PRUNE_EVERY) {

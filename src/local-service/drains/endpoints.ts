@@ -21,7 +21,7 @@ type Ports = Pick<ServiceContext, "store" | "clock" | "outbound" | "options">;
 function sampleEvent(drain: DrainRow, now: number): DrainEventRow {
   const job = { workspaceId: drain.workspaceId, jobId: `job_${randomUUID()}`, model: "test" };
   const said = { level: "info", event: "test", message: "This is a test of the log drain.", source: "api" } as const;
-  return { seq: 0, ...job, logId: 0, at: now, ...said, data: "{}" };
+  return { seq: now, ...job, at: now, ...said, data: "{}" };
 }
 
 /** The drain with the changes asked for; what is null or absent stays. */

@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import { instant } from "../jobs/views.ts";
 import type { Message } from "../outbound/post.ts";
-import type { DrainEventRow } from "./tables.ts";
+import { type DrainEventRow, logIdOf } from "./tables.ts";
 
 function line(row: DrainEventRow, brand: string): string {
   const field = (name: string) => `${brand.toLowerCase()}_${name}`;
@@ -9,7 +9,7 @@ function line(row: DrainEventRow, brand: string): string {
     timestamp: instant(row.at),
     level: row.level,
     message: row.message,
-    [field("log_id")]: row.logId,
+    [field("log_id")]: logIdOf(row),
     [field("job_id")]: row.jobId,
     [field("model")]: row.model,
     [field("event")]: row.event,

@@ -1,7 +1,7 @@
 import type { Message } from "../outbound/post.ts";
 import type { LogLevel } from "../store/rows.ts";
 import { doubleField, fixed64Field, messageField, stringField, varintField } from "./protobuf.ts";
-import type { DrainEventRow } from "./tables.ts";
+import { type DrainEventRow, logIdOf } from "./tables.ts";
 
 /** Numbers of the severities INFO, WARN and ERROR. */
 const SEVERITY: Readonly<Record<LogLevel, bigint>> = { info: 9n, warning: 13n, error: 17n };
@@ -31,7 +31,7 @@ function logRecord(row: DrainEventRow, brand: string): Buffer {
     varintField(2, SEVERITY[row.level]),
     stringField(3, row.level),
     messageField(5, anyValue(row.message)),
-    attribute("log_id", row.logId),
+    attribute("log_id", logIdOf(row)),
     attribute("job_id", row.jobId),
     attribute("model", row.model),
     attribute("event", row.event),

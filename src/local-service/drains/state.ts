@@ -15,7 +15,7 @@ export interface DrainState {
   readonly lastFailureAt: number | null;
   readonly lastFailureStatus: number | null;
   readonly lastError: FailureCode | null;
-  readonly disabledReason: "consecutive_failures" | null;
+  readonly disabledReason: "consecutive_failures" | "disabled_by_user" | null;
   /** The last event that the destination took. */
   readonly position: number;
 }
@@ -49,7 +49,8 @@ export function failed<D extends DrainState>(drain: D, error: FailureCode, statu
 /** A person switches it on, which forgives what went wrong, or off. */
 export function switched<D extends DrainState>(drain: D, on: boolean): D {
   const count = on ? 0 : drain.consecutiveFailures;
-  return { ...drain, enabled: on ? 1 : 0, disabledReason: null, consecutiveFailures: count };
+  const disabledReason = on ? null : "disabled_by_user";
+  return { ...drain, enabled: on ? 1 : 0, disabledReason, consecutiveFailures: count };
 }
 
 /** Milliseconds until the next try of a drain that has failed so often in a row. */

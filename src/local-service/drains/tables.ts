@@ -29,8 +29,6 @@ export interface DrainEventRow {
   readonly workspaceId: string;
   readonly jobId: string;
   readonly model: string;
-  /** Rises within the job. */
-  readonly logId: number;
   readonly at: number;
   readonly level: LogLevel;
   readonly event: string;
@@ -38,6 +36,11 @@ export interface DrainEventRow {
   readonly source: string;
   /** JSON object. */
   readonly data: string;
+}
+
+/** Names an event to whoever collects it: the same in every batch that holds it, and unique in the service. */
+export function logIdOf({ seq }: Pick<DrainEventRow, "seq">): string {
+  return `log_${seq}`;
 }
 
 const TABLES = `
@@ -51,7 +54,7 @@ CREATE TABLE IF NOT EXISTS drains (
 CREATE INDEX IF NOT EXISTS drainsByWorkspace ON drains (workspaceId, seq);
 CREATE TABLE IF NOT EXISTS drainEvents (
   seq INTEGER PRIMARY KEY AUTOINCREMENT, workspaceId TEXT NOT NULL, jobId TEXT NOT NULL, model TEXT NOT NULL,
-  logId INTEGER NOT NULL, at INTEGER NOT NULL, level TEXT NOT NULL, event TEXT NOT NULL, message TEXT NOT NULL,
+  at INTEGER NOT NULL, level TEXT NOT NULL, event TEXT NOT NULL, message TEXT NOT NULL,
   source TEXT NOT NULL, data TEXT NOT NULL
 );
 CREATE INDEX IF NOT EXISTS drainEventsByWorkspace ON drainEvents (workspaceId, seq);
@@ -84,7 +87,6 @@ const EVENT_COLUMNS = [
   "workspaceId",
   "jobId",
   "model",
-  "logId",
   "at",
   "level",
   "event",

@@ -10,7 +10,7 @@ import type { ParsedRule } from "./rules.ts";
 
 const CUT: Answer = { is: "sent", status: 0 };
 /** What a 429 of a rule says about the limit. */
-const PRETENDED_LIMIT = 60;
+const PRETENDED_LIMIT = { requests: 60, windowMs: 60_000 };
 
 type ErrorRule = Extract<ParsedRule, { readonly kind: "error" }>;
 

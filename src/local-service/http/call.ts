@@ -43,6 +43,8 @@ export interface Endpoint {
   /** Below `/v3`, in braces: `/jobs/{job_id}`. */
   readonly path: string;
   readonly access: Access;
+  /** Answers without a credential too; one that is shown counts. */
+  readonly isOpen?: true;
   /** One line for the documentation. */
   readonly summary: string;
   handle(call: Call): Promise<Answer> | Answer;

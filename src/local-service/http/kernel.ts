@@ -122,7 +122,8 @@ function respond(answer: Answer, headers: Headers): Response {
 
 async function perform(endpoint: Endpoint, call: Call & { principal: Principal }, ports: KernelPorts): Promise<Answer> {
   try {
-    if (endpoint.access !== "public") {
+    const isAnonymous = endpoint.isOpen === true && call.header("authorization") === null;
+    if (endpoint.access !== "public" && !isAnonymous) {
       call.principal = ports.authenticate(call.header("authorization"));
       permit(call.principal, endpoint.access);
       ports.limit(call.principal.keyId);

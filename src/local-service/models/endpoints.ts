@@ -25,7 +25,7 @@ function modalityOf(call: Call): Modality | null {
 
 /** Everything under `/models` but the submit. */
 export function modelEndpoints(service: ServiceContext): readonly Endpoint[] {
-  const { catalog, store, views } = service;
+  const { catalog, store, views, options } = service;
   const prepare = workPreparer(service);
   const use = (call: Call) => catalog.use(call.param("model"));
 
@@ -67,11 +67,13 @@ export function modelEndpoints(service: ServiceContext): readonly Endpoint[] {
     );
   }
 
+  const open = options.openCatalog ? { isOpen: true as const } : {};
   return [
     {
       method: "GET",
       path: "/models",
       access: "models:read",
+      ...open,
       summary: "The models on offer",
       handle: (call) => ok({ data: catalog.list(modalityOf(call)).map(summary), next_cursor: null }),
     },
@@ -79,6 +81,7 @@ export function modelEndpoints(service: ServiceContext): readonly Endpoint[] {
       method: "GET",
       path: "/models/{model}",
       access: "models:read",
+      ...open,
       summary: "A model with its schemas",
       handle: (call) => ok(use(call).entry),
     },
@@ -86,6 +89,7 @@ export function modelEndpoints(service: ServiceContext): readonly Endpoint[] {
       method: "GET",
       path: "/models/{model}/openapi.json",
       access: "models:read",
+      ...open,
       summary: "A model's submit operation as OpenAPI 3.1",
       handle: (call) => ok(modelDocument(use(call).entry)),
     },
@@ -101,6 +105,7 @@ export function modelEndpoints(service: ServiceContext): readonly Endpoint[] {
       method: "GET",
       path: "/models/{model}/voices",
       access: "models:read",
+      ...open,
       summary: "Voices that a model speaks in",
       handle: voices,
     },

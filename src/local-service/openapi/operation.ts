@@ -68,10 +68,11 @@ function parameters(endpoint: Endpoint, spec: OperationSpec) {
 }
 
 /** Who may call: in OpenAPI 3.1 the scopes needed stand beside the scheme. */
-function security({ access }: Endpoint) {
+function security({ access, isOpen }: Endpoint) {
   if (access === "public") return [];
   const scopes = access === "key" || access === "credential" ? [] : [access];
-  return access === "key" ? [{ bearer: [] }, { key: [] }] : [{ bearer: scopes }, { key: scopes }];
+  const credentials = [{ bearer: scopes }, { key: scopes }];
+  return isOpen ? [...credentials, {}] : credentials;
 }
 
 /** One operation of the document: an endpoint's row in the table, and what its description adds. */

@@ -6,6 +6,6 @@ export function testResult(outcome: Outcome | null) {
   return {
     ok: code === null,
     response_status: outcome === null ? null : statusOf(outcome),
-    error: code === null ? null : failureOf(code),
+    error: code === null ? null : `${code}: ${failureOf(code).message}`,
   };
 }

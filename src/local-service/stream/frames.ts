@@ -1,5 +1,3 @@
-import type { JobStatus } from "../store/rows.ts";
-
 /** Ends a stream; must never appear inside another frame. */
 const DONE = "[STREAM_DONE]";
 const HARMLESS = "\\u005bSTREAM_DONE]";
@@ -15,13 +13,11 @@ function frame(event: "status" | "log", id: string, data: unknown): string {
   return `event: ${event}\nid: ${id}\ndata: ${JSON.stringify(data).replaceAll(DONE, HARMLESS)}\n\n`;
 }
 
-const RANK: Readonly<Record<JobStatus, number>> = { IN_QUEUE: 0, IN_PROGRESS: 1, COMPLETED: 2, FAILED: 2 };
-
 export const logFrame = (id: number, data: unknown) => frame("log", String(id), data);
 
-/** A status frame's id names the last event before it, and how far the job had come. */
-export const statusFrame = (lastEventId: number, status: JobStatus, data: unknown) =>
-  frame("status", `${lastEventId}.${RANK[status]}`, data);
+/** A status frame's id names the last event before it, and whether it ends the stream. */
+export const statusFrame = (lastEventId: number, isEnd: boolean, data: unknown) =>
+  frame("status", `${lastEventId}.${isEnd ? 2 : 1}`, data);
 
 /** Where a reader left off. */
 export interface ResumePoint {

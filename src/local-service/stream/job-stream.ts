@@ -2,7 +2,7 @@ import type { Answer, Call } from "../http/call.ts";
 import { logItem } from "../jobs/views.ts";
 import { isTerminal } from "../lifecycle/job.ts";
 import type { ServiceContext } from "../service-context.ts";
-import type { JobRow, JobStatus } from "../store/rows.ts";
+import type { JobRow } from "../store/rows.ts";
 import { DONE_FRAME, logFrame, parseResumePoint, retryFrame, statusFrame } from "./frames.ts";
 
 const EVENTS_PER_READ = 200;
@@ -15,12 +15,6 @@ const HEADERS = {
   "X-Accel-Buffering": "no",
 };
 
-/** The status to open with: of a job that has ended, the one before, because its end comes after all logs. */
-function openingStatus(job: JobRow): JobStatus {
-  if (!isTerminal(job.status)) return job.status;
-  return job.startedAt === null ? "IN_QUEUE" : "IN_PROGRESS";
-}
-
 /** `GET /jobs/{job_id}/stream`. Pulls from the store whenever it is woken, as fast as the reader takes it. */
 export function jobStream(service: ServiceContext, find: (call: Call) => JobRow) {
   const { store, views, hub, streams } = service;
@@ -29,16 +23,16 @@ export function jobStream(service: ServiceContext, find: (call: Call) => JobRow)
     const { outgoing } = call;
     const resume = parseResumePoint(call.header("last-event-id"));
     let lastEventId = resume.eventId;
-    let shown = openingStatus(job);
+    let shown = job.status;
     const fault = service.faults.stream(job);
     let framesLeft = fault?.cutAfter ?? Number.POSITIVE_INFINITY;
     let paused = false;
     let closed = false;
 
-    const showStatus = (current: JobRow, status: JobStatus) => {
-      shown = status;
-      const view = { ...views.status({ ...current, status }) };
-      send(statusFrame(lastEventId, status, view));
+    /** A snapshot is what the status is now; only the frame after all logs is the end. */
+    const showStatus = (current: JobRow, isEnd: boolean) => {
+      shown = current.status;
+      send(statusFrame(lastEventId, isEnd, views.status(current)));
     };
 
     /** Writes one frame, or cuts the stream when a fault says so. */
@@ -73,7 +67,7 @@ export function jobStream(service: ServiceContext, find: (call: Call) => JobRow)
       while (!closed && !paused && !outgoing.writableNeedDrain) {
         const current = store.jobs.bySeq(job.seq);
         if (!current) return finish(DONE_FRAME);
-        if (current.status !== shown && !isTerminal(current.status)) showStatus(current, current.status);
+        if (current.status !== shown && !isTerminal(current.status)) showStatus(current, false);
         const rows = store.events.after(job.seq, lastEventId, fault ? 1 : EVENTS_PER_READ);
         if (rows.length === 0) return endIfOver(current);
         for (const row of rows) {
@@ -86,7 +80,7 @@ export function jobStream(service: ServiceContext, find: (call: Call) => JobRow)
 
     function endIfOver(current: JobRow): void {
       if (!isTerminal(current.status)) return;
-      showStatus(current, current.status);
+      showStatus(current, true);
       finish(DONE_FRAME);
     }
 
@@ -102,7 +96,7 @@ export function jobStream(service: ServiceContext, find: (call: Call) => JobRow)
       closed = true;
       leave();
     });
-    if (!resume.sawEnd) showStatus(job, shown);
+    if (!resume.sawEnd) showStatus(job, false);
     pump();
   }
 

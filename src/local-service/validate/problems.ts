@@ -57,12 +57,26 @@ function acceptedNames(error: ErrorObject): string[] {
   return isRecord(properties) ? Object.keys(properties) : [];
 }
 
+/** The closed set that a missing field takes its value from; null where there is none. */
+function acceptedValues(error: ErrorObject, name: string): string[] | null {
+  const properties = error.parentSchema?.["properties"];
+  const field = isRecord(properties) && Object.hasOwn(properties, name) ? properties[name] : undefined;
+  if (!isRecord(field)) return null;
+  const values = field["enum"] ?? field["const"];
+  return values === undefined ? null : texts(values);
+}
+
 function toProblem(error: ErrorObject, root: string): FieldProblem {
   const at = fieldPath(root, error.instancePath);
   const params: Readonly<Record<string, unknown>> = error.params;
   switch (error.keyword) {
     case "required":
-      return problem(`${at}.${params["missingProperty"]}`, "is required", "required");
+      return problem(
+        `${at}.${params["missingProperty"]}`,
+        "is required",
+        "required",
+        acceptedValues(error, String(params["missingProperty"])),
+      );
     case "dependentRequired":
       return problem(`${at}.${params["property"]}`, `needs ${params["deps"]} beside it`, "dependentRequired");
     case "enum":

@@ -96,7 +96,7 @@ export function webhookEndpoints(
       path: "/webhooks/default",
       access: manage,
       summary: "Where events go by default",
-      handle: (call) => ok(defaultWebhookView(findDefault(call))),
+      handle: (call) => ok(defaultWebhookView(tables.defaults.get(call.principal.workspaceId) ?? null)),
     },
     { method: "PUT", path: "/webhooks/default", access: manage, summary: "Set that place", handle: setDefault },
     { method: "DELETE", path: "/webhooks/default", access: manage, summary: "Forget it", handle: removeDefault },

@@ -37,7 +37,9 @@ export function deliveryView(row: DeliveryRow, replays: readonly ReplayEntry[], 
   };
 }
 
-export function defaultWebhookView(row: DefaultWebhookRow) {
+/** Null: none is set. */
+export function defaultWebhookView(row: DefaultWebhookRow | null) {
+  if (row === null) return { url: null, enabled: false, updated_at: null, updated_by_key_id: null };
   return {
     url: row.url,
     enabled: row.enabled === 1,

@@ -40,7 +40,7 @@ test("killed in the middle of a batch, the service posts it again after a restar
   const second = await start({ dataDir: folder });
   await drainUntil(second, id, (row) => row.last_success_at !== null);
   const arrived = hook.received.slice(1).flatMap(lines);
-  expect(arrived.map((line) => line.studio_log_id)).toEqual(logs.map((log: { id: number }) => log.id));
+  expect(arrived.map((line) => line.studio_event)).toEqual(logs.map((log: { event: string }) => log.event));
 });
 
 test("what was taken before a kill is not posted again", async () => {

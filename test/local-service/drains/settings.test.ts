@@ -193,7 +193,7 @@ test("a test posts one sample event, tells how it went, and counts as nothing", 
   expect((await ask(service, "POST", path)).body).toMatchObject({
     ok: false,
     response_status: 500,
-    error: { code: "UNAVAILABLE" },
+    error: expect.stringMatching(/^UNAVAILABLE: /),
   });
   expect(await drainNow(service, made.id)).toEqual(made);
 });
@@ -204,6 +204,6 @@ test("a test into a blocked range sends nothing", async () => {
   expect((await ask(service, "POST", `/log-drains/${id}/test`)).body).toMatchObject({
     ok: false,
     response_status: null,
-    error: { code: "FAILED_PRECONDITION" },
+    error: expect.stringMatching(/^FAILED_PRECONDITION: /),
   });
 });

@@ -34,15 +34,17 @@ test("in any sequence, a drain is off by itself exactly after five failures in a
       steps.forEach((one, now) => {
         const before = drain;
         // Only one batch is under way at a time, so none ends after the last failure.
-        if (before.disabledReason !== null && one.is !== "switched") return;
+        if (before.disabledReason === "consecutive_failures" && one.is !== "switched") return;
         drain = after(drain, one, now);
         if (one.is === "failed") inARow += 1;
         else if (one.is === "shipped" || one.on) inARow = 0;
         expect(drain.consecutiveFailures).toBe(inARow);
         expect(drain.position).toBeGreaterThanOrEqual(before.position);
         if (drain.enabled === 1) expect(inARow).toBeLessThan(MAX_FAILURES);
-        if (drain.disabledReason !== null) expect([drain.enabled, inARow >= MAX_FAILURES]).toEqual([0, true]);
-        if (one.is === "switched") expect([drain.enabled, drain.disabledReason]).toEqual([one.on ? 1 : 0, null]);
+        if (drain.disabledReason === "consecutive_failures")
+          expect([drain.enabled, inARow >= MAX_FAILURES]).toEqual([0, true]);
+        if (one.is === "switched")
+          expect([drain.enabled, drain.disabledReason]).toEqual(one.on ? [1, null] : [0, "disabled_by_user"]);
       });
     }),
     { numRuns: 1000 },
@@ -63,11 +65,11 @@ test("events that nobody takes are bounded in number and age; what all have take
       source: "api",
       data: "{}",
     } as const;
-    for (let logId = 1; logId <= 10; logId += 1) {
-      tables.addEvent({ ...event, workspaceId: "mine", logId, at: logId });
-      tables.addEvent({ ...event, workspaceId: "other", logId, at: logId });
+    for (let at = 1; at <= 10; at += 1) {
+      tables.addEvent({ ...event, workspaceId: "mine", at });
+      tables.addEvent({ ...event, workspaceId: "other", at });
     }
-    const left = () => tables.events("mine", 0, 100).map((row) => row.logId);
+    const left = () => tables.events("mine", 0, 100).map((row) => row.at);
     tables.prune("mine", 0, 0, 100);
     expect(left()).toHaveLength(10);
     tables.prune("mine", 0, 3, 100);

@@ -9,7 +9,7 @@ test("the default webhook is set, read, replaced and forgotten", async () => {
   const service = await start();
   const [keyId] = service.apiKey.split(":");
   service.clock.manual();
-  expect(await get(service, PATH)).toMatchObject({ status: 404, body: { error: { code: "NOT_FOUND" } } });
+  expect(await get(service, PATH)).toMatchObject({ status: 200, body: { url: null, enabled: false } });
   const set = await ask(service, "PUT", PATH, { body: { url: "https://example.com/a" } });
   const updated_at = new Date(service.clock.now()).toISOString();
   expect(set).toMatchObject({ status: 200 });
@@ -18,7 +18,7 @@ test("the default webhook is set, read, replaced and forgotten", async () => {
   expect((await get(service, PATH)).body).toMatchObject({ url: "https://example.com/b", enabled: false });
   expect((await ask(service, "DELETE", PATH)).status).toBe(204);
   expect((await ask(service, "DELETE", PATH)).status).toBe(204);
-  expect((await get(service, PATH)).status).toBe(404);
+  expect((await get(service, PATH)).body.url).toBe(null);
 });
 
 test.each([[{}], [{ url: "nonsense" }], [{ url: "ftp://example.com" }], [{ url: 7 }], [{ url: null }]])(
@@ -73,7 +73,7 @@ test("each workspace has its own default", async () => {
   const service = await start();
   const elsewhere = { credential: await key(service, { workspace_id: "elsewhere", owner_id: "someone" }) };
   await ask(service, "PUT", PATH, { body: { url: "https://example.com/a" } });
-  expect((await get(service, PATH, elsewhere)).status).toBe(404);
+  expect((await get(service, PATH, elsewhere)).body.url).toBe(null);
 });
 
 test("a test sends a signed event of its own kind, and makes no delivery", async () => {
@@ -94,13 +94,13 @@ test("a test that fails says how, by code", async () => {
   expect((await ask(service, "POST", `${PATH}/test`)).body).toMatchObject({
     ok: false,
     response_status: 418,
-    error: { code: "INVALID_ARGUMENT" },
+    error: expect.stringMatching(/^INVALID_ARGUMENT: /),
   });
   await ask(service, "PUT", PATH, { body: { url: "http://192.168.1.1/" } });
   expect((await ask(service, "POST", `${PATH}/test`)).body).toMatchObject({
     ok: false,
     response_status: null,
-    error: { code: "FAILED_PRECONDITION" },
+    error: expect.stringMatching(/^FAILED_PRECONDITION: /),
   });
 });
 

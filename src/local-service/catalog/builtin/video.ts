@@ -77,7 +77,7 @@ export const video = builtIn({
   kind: "video",
   priceMicros,
   renderMs: (work) => 6_000 + 0.8 * integer(work, "duration_ms", 5000),
-  oldIds: { "video-1-fast": "Use video-1 with quality standard.", "video-1-pro": "Use video-1 with quality pro." },
+  oldIds: { "video-1-fast": "Use video-1 with quality standard." },
 });
 
 /** Exists, but answers 400 FAILED_PRECONDITION. */

@@ -30,6 +30,11 @@ export const accountComponents = {
     created_at: instant,
     expires_at: orNull(instant),
   }),
-  RotatedKey: object({ key_id: text, credential: text, previous_secret_expires_at: instant }),
+  RotatedKey: object({
+    ...key,
+    credential: { ...text, description: "Shown this once." },
+    expires_at: orNull(instant),
+    previous_secret_expires_at: instant,
+  }),
   Token: object({ token: text, expires_at: instant, scopes, workspace_id: text }),
 };

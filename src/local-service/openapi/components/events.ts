@@ -11,8 +11,13 @@ const last = {
 
 export const eventComponents = {
   PublicKey: object({ algorithm: exactly("ed25519"), public_key: { type: "string", pattern: "^[A-Za-z0-9+/]{43}=$" } }),
-  DefaultWebhook: object({ url: uri, enabled: flag, updated_at: instant, updated_by_key_id: text }),
-  TestResult: object({ ok: flag, response_status: httpStatus, error: orNull(refTo("ErrorObject")) }),
+  DefaultWebhook: object({
+    url: orNull(uri),
+    enabled: flag,
+    updated_at: orNull(instant),
+    updated_by_key_id: orNull(text),
+  }),
+  TestResult: object({ ok: flag, response_status: httpStatus, error: orNull(text) }),
   Replay: object({ requested_at: instant, status, attempts: whole, ...last }),
   Delivery: object({
     job_id: id("job"),

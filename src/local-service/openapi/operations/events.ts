@@ -15,8 +15,7 @@ export const eventOperations: Specs = {
   "GET /webhooks/default": {
     tag: webhooks,
     operationId: "get_default_webhook",
-    success: json(refTo("DefaultWebhook"), "The default webhook."),
-    errors: ["NOT_FOUND"],
+    success: json(refTo("DefaultWebhook"), "The default webhook; its url is null when none is set."),
   },
   "PUT /webhooks/default": {
     tag: webhooks,
