@@ -25,6 +25,8 @@ export interface DashboardOptions {
   readonly port?: number | undefined;
   /** Address to listen on. Default `127.0.0.1`; any other shows runs, and lets them be steered, beyond this machine. */
   readonly host?: string | undefined;
+  /** Further names and addresses that browsers may reach it by, as behind a proxy, without a port. Default none. */
+  readonly allowHosts?: readonly string[] | undefined;
   /** What the opened address must hold; at least 16 characters. Default: made up at each start. */
   readonly token?: string | undefined;
   /** Pipelines on offer to plan and start. Default none. */

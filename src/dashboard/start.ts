@@ -5,7 +5,7 @@ import { PortInUseError } from "./errors.ts";
 import { refusalOf, sendJson, sendRefusal } from "./http/answer.ts";
 import { readJson } from "./http/body.ts";
 import { passDoor } from "./http/door.ts";
-import { allowedHosts, checkSender } from "./http/guard.ts";
+import { allowedHosts, checkSender, ownNames } from "./http/guard.ts";
 import { SECURITY_HEADERS } from "./http/headers.ts";
 import { sendLockedPage } from "./http/locked-page.ts";
 import { notFound, Refusal } from "./http/refusal.ts";
@@ -39,7 +39,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
   const server = createServer();
   const port = await listen(server, options.port ?? 0, host);
   const session = createSession(options.token, port);
-  const hosts = allowedHosts({ host, port });
+  const hosts = allowedHosts({ host, port, allowed: options.allowHosts ?? [], own: ownNames() });
   const onDefect = options.onDefect ?? ((error: unknown) => void process.stderr.write(`dashboard: ${String(error)}\n`));
   server.on("request", (incoming, response) => {
     const request = { incoming, response, routes, session, hosts };

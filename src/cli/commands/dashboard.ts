@@ -1,16 +1,18 @@
-import { randomBytes } from "node:crypto";
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir } from "node:fs/promises";
 import { dirname, join, relative, resolve } from "node:path";
 import type { OfferedPipeline } from "../../dashboard/index.ts";
 import type { Pipeline, Showrunner } from "../../index.ts";
 import { CliError } from "../cli-error.ts";
 import { type Context, type ServiceFlags, sayWhere } from "../context.ts";
 import { ExitCode } from "../exit-code.ts";
+import { keptToken } from "../input/kept-token.ts";
 import { loadPipeline } from "../load/pipeline-file.ts";
+import { visible } from "../text/escape.ts";
 
 export interface DashboardFlags extends ServiceFlags {
   readonly port?: string;
   readonly host: string;
+  readonly allowHost?: readonly string[];
   readonly json?: boolean;
 }
 
@@ -46,8 +48,8 @@ export async function dashboard(context: Context, files: readonly string[], flag
     try {
       sayWhere(show, context);
       const media = await openMediaStore(mediaDir);
-      const token = await keptToken(join(folder, "dashboard-token"));
-      const options = { show, reopen, journal, media, pipelines, token, host: flags.host, loadPipeline: codeOf };
+      const token = await keptToken(join(folder, "dashboard-token"), (text) => talk.say(text));
+      const options = { show, reopen, journal, media, pipelines, token, ...placeOf(flags), loadPipeline: codeOf };
       const served = await start(options, port, flags.port === undefined);
       if (flags.json) talk.printJson({ url: served.url, origin: served.origin });
       else talk.print(served.url);
@@ -100,17 +102,13 @@ async function codeOf({
   );
 }
 
-/** One token a journal, readable by its owner only: a page that is open survives a restart of the dashboard. */
-async function keptToken(path: string): Promise<string> {
-  try {
-    const kept = (await readFile(path, "utf8")).trim();
-    if (kept.length >= 32) return kept;
-  } catch {
-    // The first start makes it.
-  }
-  const token = randomBytes(24).toString("base64url");
-  await writeFile(path, `${token}\n`, { mode: 0o600 });
-  return token;
+/** @throws CliError `USAGE` for a name that is none */
+function placeOf({ host, allowHost = [] }: DashboardFlags) {
+  const wrong = allowHost.find((name) => !/^([\w.-]+|\[?[\da-f:.]+\]?)$/i.test(name));
+  if (wrong === undefined) return { host, allowHosts: allowHost };
+  throw new CliError("USAGE", `--allow-host ${visible(wrong)} is no host name or address`, {
+    next: "give the name alone, as --allow-host studio.lan",
+  });
 }
 
 function portOf(text: string | undefined): number {

@@ -5,6 +5,7 @@ import type { Context } from "../context.ts";
 import { ExitCode } from "../exit-code.ts";
 import { checkAmount } from "../input/amount.ts";
 import { parseRateLimit } from "../input/rate-limit.ts";
+import { readSecret } from "../input/secret.ts";
 import { parseDuration } from "../text/duration.ts";
 import { visible } from "../text/escape.ts";
 import { parseDollars } from "../text/money.ts";
@@ -15,6 +16,7 @@ export interface ServeFlags {
   readonly data: string;
   readonly balance: string;
   readonly key?: string;
+  readonly keyFile?: string;
   readonly rateLimit?: string;
   readonly maxRunning?: string;
   readonly speed?: string;
@@ -30,7 +32,9 @@ export interface ServeFlags {
 /** `showrunner serve`: the local service until Ctrl-C; prints what a client needs to reach it. */
 export async function serve(context: Context, flags: ServeFlags): Promise<ExitCode> {
   const { io, talk } = context;
-  const options = serviceOptions(flags, io.cwd);
+  const sources = { shown: flags.key, file: flags.keyFile, variable: "SHOWRUNNER_SERVE_KEY", fileFlag: "--key-file" };
+  const key = await readSecret(io, sources, (text) => talk.say(text));
+  const options = serviceOptions(flags, io.cwd, key);
   const { startLocalService } = await import("../../local-service/index.ts");
   const service = await startLocalService(options);
   if (flags.json) talk.printJson({ base_url: service.baseUrl, api_key: service.apiKey });
@@ -45,14 +49,14 @@ export async function serve(context: Context, flags: ServeFlags): Promise<ExitCo
   return ExitCode.done;
 }
 
-function serviceOptions(flags: ServeFlags, cwd: string): LocalServiceOptions {
+function serviceOptions(flags: ServeFlags, cwd: string, key: string | undefined): LocalServiceOptions {
   checkAmount("--balance", flags.balance);
   return {
     port: count("--port", flags.port, 65_535),
     host: flags.host,
     dataDir: resolve(cwd, flags.data),
     balance: (parseDollars(flags.balance) ?? 0) / 1_000_000,
-    ...(flags.key !== undefined && { keys: [credential(flags.key)] }),
+    ...(key !== undefined && { keys: [credential(key)] }),
     ...(flags.rateLimit !== undefined && { rateLimit: parseRateLimit(flags.rateLimit) }),
     ...(flags.maxRunning !== undefined && { maxRunning: count("--max-running", flags.maxRunning, 1000) }),
     ...(flags.speed !== undefined && { speed: factor(flags.speed) }),
@@ -85,7 +89,7 @@ function span(text: string): number {
 
 function credential(text: string): string {
   if (/^[\x21-\x39\x3b-\x7e]+:[\x21-\x7e]+$/.test(text)) return text;
-  throw usage("--key is no credential", "write it as --key my-key:my-secret");
+  throw usage("the key of --key-file, SHOWRUNNER_SERVE_KEY or --key is no credential", "write it as my-key:my-secret");
 }
 
 function usage(message: string, next: string): CliError {

@@ -15,6 +15,11 @@ export function addServing(program: Command, context: Context, finish: Finish): 
       "port to listen on; 0 takes a free one (default: 8788, or a free one when that is taken)",
     )
     .option("--host <address>", "address to listen on; beyond this machine only when you say so", "127.0.0.1")
+    .option(
+      "--allow-host <name>",
+      "a further name or address that browsers may reach it by, as behind a proxy; may be repeated",
+      (name: string, others: readonly string[] = []) => [...others, name],
+    )
     .action(async (files: string[], flags: DashboardFlags) =>
       finish(await (await import("../commands/dashboard.ts")).dashboard(context, files, flags)),
     );
@@ -31,7 +36,11 @@ export function addServing(program: Command, context: Context, finish: Finish): 
     .option("--host <address>", "address to listen on", "127.0.0.1")
     .option("--data <dir>", "folder that keeps jobs, wallet and media", ".showrunner/local")
     .option("--balance <usd>", "what a new wallet holds", "25")
-    .option("--key <id:secret>", "credential to accept (default: made up, then kept in the data folder)")
+    .option(
+      "--key-file <file>",
+      "credential to accept, as ID:SECRET in a file; or SHOWRUNNER_SERVE_KEY (default: made up, then kept in the data folder)",
+    )
+    .option("--key <id:secret>", "the same, where every process of this machine can read it: for throw-away keys only")
     .option("--rate-limit <requests/seconds>", "requests allowed per window, e.g. 600/60")
     .option("--max-running <n>", "jobs rendered at a time")
     .option("--speed <factor>", "how much faster than real rendering times pass")

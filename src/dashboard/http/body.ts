@@ -10,16 +10,25 @@ export async function readJson(incoming: IncomingMessage): Promise<Readonly<Reco
     throw new Refusal(415, "CONTENT_TYPE", "Send JSON, as application/json.");
   }
   if (Number(incoming.headers["content-length"] ?? 0) > MOST_BYTES) throw tooLarge();
-  const pieces: Buffer[] = [];
-  let size = 0;
-  for await (const piece of incoming as AsyncIterable<Buffer>) {
-    size += piece.length;
-    if (size > MOST_BYTES) throw tooLarge();
-    pieces.push(piece);
-  }
-  const body = parsed(Buffer.concat(pieces).toString("utf8"));
+  const body = parsed((await collected(incoming)).toString("utf8"));
   if (typeof body !== "object" || body === null || Array.isArray(body)) throw badRequest("The body is no JSON object.");
   return body as Readonly<Record<string, unknown>>;
+}
+
+async function collected(incoming: IncomingMessage): Promise<Buffer> {
+  const pieces: Buffer[] = [];
+  let size = 0;
+  try {
+    for await (const piece of incoming as AsyncIterable<Buffer>) {
+      size += piece.length;
+      if (size > MOST_BYTES) throw tooLarge();
+      pieces.push(piece);
+    }
+  } catch (error) {
+    // A sender that hangs up is nothing that went wrong here.
+    throw incoming.complete || error instanceof Refusal ? error : badRequest("The body was cut short.");
+  }
+  return Buffer.concat(pieces);
 }
 
 function parsed(text: string): unknown {

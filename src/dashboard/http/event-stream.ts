@@ -13,9 +13,16 @@ const BEAT_MS = 15_000;
 /** A reader this far behind has gone to sleep; it comes back with the number of the last event that it saw. */
 const MOST_UNSENT_BYTES = 32 * 1024 * 1024;
 
+const HEADERS = { "Content-Type": "text/event-stream; charset=utf-8", "X-Accel-Buffering": "no" };
+
+/** The head that a stream would have, for who asks for that alone. */
+export function sendStreamHead(response: ServerResponse): void {
+  response.writeHead(200, HEADERS).end();
+}
+
 export function openEventStream(response: ServerResponse): EventStream {
   const gone = new AbortController();
-  response.writeHead(200, { "Content-Type": "text/event-stream; charset=utf-8", "X-Accel-Buffering": "no" });
+  response.writeHead(200, HEADERS);
   response.write("retry: 1000\n\n");
   const beat = setInterval(() => response.write(": beat\n\n"), BEAT_MS);
   response.on("close", () => {

@@ -1,19 +1,39 @@
 import type { IncomingHttpHeaders } from "node:http";
+import { hostname, networkInterfaces } from "node:os";
 import { Refusal } from "./refusal.ts";
 
-/** Where the dashboard listens, as browsers may write it. */
+/** Where the dashboard listens, and as what browsers may call it. */
 export interface Place {
   readonly host: string;
   readonly port: number;
+  /** Further names and addresses. */
+  readonly allowed?: readonly string[];
+  /** This machine's own name and addresses, for a server that listens on all of them. */
+  readonly own?: readonly string[];
 }
 
 const LOOPBACK = ["127.0.0.1", "localhost", "[::1]"];
+const EVERYWHERE = ["0.0.0.0", "[::]"];
+
+const bracketed = (name: string) => (name.includes(":") && !name.startsWith("[") ? `[${name}]` : name).toLowerCase();
 
 /** Values of `Host` that mean this server, the one to print first: anything else is another site's name pointed at this machine. */
-export function allowedHosts({ host, port }: Place): readonly string[] {
-  const bare = host.includes(":") ? `[${host}]` : host;
-  const names = LOOPBACK.includes(bare) ? [bare, ...LOOPBACK.filter((name) => name !== bare)] : [bare];
+export function allowedHosts({ host, port, allowed = [], own = [] }: Place): readonly string[] {
+  const bare = bracketed(host);
+  const bound = EVERYWHERE.includes(bare)
+    ? [...LOOPBACK, ...own]
+    : LOOPBACK.includes(bare)
+      ? [bare, ...LOOPBACK]
+      : [bare];
+  const names = [...new Set([...bound, ...allowed].map(bracketed))];
   return names.flatMap((name) => (port === 80 ? [`${name}:80`, name] : [`${name}:${port}`]));
+}
+
+/** What this machine is called in its networks. */
+export function ownNames(): readonly string[] {
+  const name = hostname();
+  const addresses = Object.values(networkInterfaces()).flatMap((ones = []) => ones.map(({ address }) => address));
+  return [name, `${name}.local`, ...addresses.filter((address) => !address.includes("%"))];
 }
 
 /**

@@ -1,6 +1,6 @@
 import { timelineOf } from "../../index.ts";
 import type { DashboardContext } from "../context.ts";
-import { openEventStream } from "../http/event-stream.ts";
+import { openEventStream, sendStreamHead } from "../http/event-stream.ts";
 import { badRequest, notFound } from "../http/refusal.ts";
 import type { Call, Route } from "../http/route.ts";
 import { watchList } from "../live/list-watch.ts";
@@ -48,6 +48,7 @@ export function lookingRoutes(context: DashboardContext): readonly Route[] {
     const after = Number(incoming.headers["last-event-id"] ?? query.get("after") ?? 0);
     if (!Number.isSafeInteger(after) || after < 0) throw badRequest("after must be the number of an event.");
     if (runId !== null) await cache.get(runId);
+    if (incoming.method === "HEAD") return sendStreamHead(response);
     const stream = openEventStream(response);
     context.streams.add(stream);
     stream.signal.addEventListener("abort", () => context.streams.delete(stream), { once: true });

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { FIRST_OWNER, FIRST_WORKSPACE, type NormalKey, type NormalOptions } from "../options.ts";
 import type { Store } from "../store/store.ts";
@@ -12,6 +12,8 @@ const FIRST = { workspaceId: FIRST_WORKSPACE, ownerId: FIRST_OWNER, scopes: null
 function keptKey(dataDir: string): NormalKey {
   const file = join(dataDir, CREDENTIAL_FILE);
   if (existsSync(file)) {
+    // Also one that came here by a copy that forgot its mode.
+    chmodSync(file, 0o600);
     const [keyId = "", secret = ""] = readFileSync(file, "utf8").trim().split(":");
     if (keyId && secret) return { keyId, secret, ...FIRST };
   }

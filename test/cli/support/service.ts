@@ -26,17 +26,8 @@ export interface ServiceProcess extends AsyncDisposable {
 
 /** `showrunner serve` in a process of its own, on a free port and a folder of its own. */
 export async function startService(flags: readonly string[] = []): Promise<ServiceProcess> {
-  const { child, end } = startCli([
-    "serve",
-    "--port",
-    "0",
-    "--json",
-    "--data",
-    emptyFolder(),
-    "--key",
-    "test:secret",
-    ...flags,
-  ]);
+  const env = { SHOWRUNNER_SERVE_KEY: "test:secret" };
+  const { child, end } = startCli(["serve", "--port", "0", "--json", "--data", emptyFolder(), ...flags], { env });
   const { base_url: baseUrl, api_key: apiKey } = await firstDocument(child, end);
   const operator = new URL("/_local/", baseUrl);
   const stop = async () => {
@@ -63,7 +54,7 @@ export async function startService(flags: readonly string[] = []): Promise<Servi
 }
 
 /** The JSON document that `serve --json` prints when it listens. */
-function firstDocument(
+export function firstDocument(
   child: ChildProcess,
   end: Promise<{ readonly stderr: string }>,
 ): Promise<{ readonly base_url: string; readonly api_key: string }> {
