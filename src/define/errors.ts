@@ -6,8 +6,9 @@ export class HandleMisuseError extends ShowrunnerError {
 
   constructor(step: string) {
     super(
-      `the result of ${step} does not exist while the plan is made, so it cannot become text; ` +
-        "pass the handle itself as a field of another step's input",
+      `the result of ${step} does not exist while the plan is made, so it cannot become text here; put the tag text ` +
+        `before the template (text\`A \${…}\`, import { text } from "showrunner") for a value in a sentence, ` +
+        "or pass the handle itself as a field of another step's input",
     );
   }
 }

@@ -56,7 +56,7 @@ export interface Value<T = unknown> {
 /** Where an input takes a value, written down or yielded by a step. */
 export type OrValue<T> = T | Value<T>;
 
-/** A JSON value that a chat or a task yields. It exists once the step is through. */
+/** A JSON value that a chat or a task yields. It exists once the step is through: `` text`A ${value}` `` puts it into text. */
 export interface ValueHandle<T = unknown> extends Handle<"value", "single"> {
   readonly [VALUE]?: T | undefined;
   /** A place inside the value: a field by its name, an item of a list by its number. */
@@ -130,7 +130,7 @@ export interface ExpandHandle<Y extends Yields = Yields> extends Handle<Y, "list
   output(index: number): OutputHandle<Y>;
 }
 
-/** Where an input takes media of a kind: any handle of one such output. */
+/** Where an input takes media of a kind: any handle of one such output; of a file on this machine, that of `upload`. */
 export interface Media<K extends MediaKind> {
   readonly step: string;
   readonly yields: K | "unknown";

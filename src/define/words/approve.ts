@@ -21,11 +21,13 @@ export type Approved<H> =
           ? Handle<Y, "single">
           : never;
 
-/**
- * A gate: shows a result to a person and lets the run go on once it is approved. Stands for what it shows, so that what
- * uses it waits. `showrunner approve` and `reject` decide; nothing is paid meanwhile that depends on it.
- */
-export type ApproveWord = <H extends Handle>(name: string, shown: H, options?: ApproveOptions) => Approved<H>;
+export interface ApproveWord {
+  /**
+   * A gate: shows a result to a person and lets the run go on once it is approved. Stands for what it shows, so that what
+   * uses it waits. `showrunner approve` and `reject` decide; nothing is paid meanwhile that depends on it.
+   */
+  <H extends Handle>(name: string, shown: H, options?: ApproveOptions): Approved<H>;
+}
 
 export function approveWord(recorder: Recorder): ApproveWord {
   return <H extends Handle>(name: string, shown: H, options?: ApproveOptions) => {

@@ -43,16 +43,18 @@ export interface ChatOptions<S extends z.ZodType | undefined = z.ZodType | undef
 /** What a chat answers: its text, or what its schema yields. */
 export type AnswerOf<S> = S extends z.ZodType ? z.output<S> : string;
 
-/**
- * Asks a chat model. At least once: the service keeps no key of a chat, so that a crash at the wrong moment may cost a
- * second answer. Needs a `maxCost`, here or for the run.
- */
-export type ChatWord = <S extends z.ZodType | undefined = undefined>(
-  name: string,
-  model: string,
-  input: ChatInput,
-  options?: ChatOptions<S>,
-) => ValueHandle<AnswerOf<S>>;
+export interface ChatWord {
+  /**
+   * Asks a chat model. At least once: the service keeps no key of a chat, so that a crash at the wrong moment may cost a
+   * second answer. Needs a `maxCost`, here or for the run.
+   */
+  <S extends z.ZodType | undefined = undefined>(
+    name: string,
+    model: string,
+    input: ChatInput,
+    options?: ChatOptions<S>,
+  ): ValueHandle<AnswerOf<S>>;
+}
 
 const ROLES = ["system", "user", "assistant", "developer", "tool"];
 

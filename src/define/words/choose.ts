@@ -27,11 +27,13 @@ export type Chosen<H extends Handle> = [H["yields"]] extends ["value"]
 
 type ValueIn<H> = H extends Value<infer T> ? T : H extends ValuesHandle<infer T> ? T : never;
 
-/**
- * Chooses one of several results of one kind, given as handles or as a list handle; the others stay in the run and cost
- * what they cost.
- */
-export type ChooseWord = <H extends Handle>(name: string, among: H | readonly H[], options: ChooseOptions) => Chosen<H>;
+export interface ChooseWord {
+  /**
+   * Chooses one of several results of one kind, given as handles or as a list handle; the others stay in the run and cost
+   * what they cost.
+   */
+  <H extends Handle>(name: string, among: H | readonly H[], options: ChooseOptions): Chosen<H>;
+}
 
 export function chooseWord(recorder: Recorder): ChooseWord {
   return <H extends Handle>(name: string, among: H | readonly H[], options: ChooseOptions) => {

@@ -38,16 +38,18 @@ export type ExpandOptionsFor<R> = [YieldsIn<R>] extends ["value"]
   ? ExpandOptions<"value"> & { readonly yields: "value" }
   : ExpandOptions<YieldsIn<R>>;
 
-/**
- * Steps that depend on a value: once it exists, the function says them, named `<name>/…`, and they are planned, priced
- * and written down before the first begins. Stands for the list of what the function returns.
- */
-export type ExpandWord = <V extends Value | ValuesHandle, R extends Handle | readonly Handle[]>(
-  name: string,
-  value: V,
-  steps: (value: LocalInput<V>, words: Words) => R,
-  options: ExpandOptionsFor<R>,
-) => Expanded<R>;
+export interface ExpandWord {
+  /**
+   * Steps that depend on a value: once it exists, the function says them, named `<name>/…`, and they are planned, priced
+   * and written down before the first begins. Stands for the list of what the function returns.
+   */
+  <V extends Value | ValuesHandle, R extends Handle | readonly Handle[]>(
+    name: string,
+    value: V,
+    steps: (value: LocalInput<V>, words: Words) => R,
+    options: ExpandOptionsFor<R>,
+  ): Expanded<R>;
+}
 
 const YIELDS: readonly Yield[] = ["image", "video", "audio", "voice", "value"];
 

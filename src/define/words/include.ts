@@ -13,13 +13,15 @@ export interface IncludeOptions {
   readonly maxCost?: string | undefined;
 }
 
-/** Takes in another pipeline: its steps are named `<name>/…`, and it returns what that pipeline returns. */
-export type IncludeWord = <S extends z.ZodType, R extends Returns>(
-  name: string,
-  pipeline: Pipeline<S, R>,
-  input: z.input<S>,
-  options?: IncludeOptions,
-) => R;
+export interface IncludeWord {
+  /** Takes in another pipeline: its steps are named `<name>/…`, and it returns what that pipeline returns. */
+  <S extends z.ZodType, R extends Returns>(
+    name: string,
+    pipeline: Pipeline<S, R>,
+    input: z.input<S>,
+    options?: IncludeOptions,
+  ): R;
+}
 
 /** Deeper than this, a pipeline surely includes itself. */
 const MAX_DEPTH = 20;

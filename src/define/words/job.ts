@@ -16,13 +16,18 @@ export interface JobOptions extends PaidOptions {
   readonly consent?: string | undefined;
 }
 
-/** Adds a paid job: a model of the catalog with its input. */
-export type JobWord = <M extends ModelOrId>(
-  name: string,
-  model: M,
-  input: InputOf<M>,
-  options?: JobOptions,
-) => JobHandle<YieldOf<M>, MaxOutputsOf<M>>;
+export interface JobWord {
+  /**
+   * Adds a paid job: a model of the catalog, or its id, with its input. The handle stands for the job's output, and goes
+   * where another step's input takes one of its kind: that is the dependency. `.output(i)` and `.outputs()` say more.
+   */
+  <M extends ModelOrId>(
+    name: string,
+    model: M,
+    input: InputOf<M>,
+    options?: JobOptions,
+  ): JobHandle<YieldOf<M>, MaxOutputsOf<M>>;
+}
 
 export const JOB_OPTIONS: readonly string[] = [...PAID_OPTIONS, "keep", "consent"];
 

@@ -14,16 +14,13 @@ export interface TakesOptions extends JobOptions, Pick<ChooseOptions, "version" 
   readonly choose: ChooseOptions["by"];
 }
 
-/**
- * Several takes of one job, of which one is chosen: steps `<name>/1`, `<name>/2` … and `<name>/pick`. Each has a seed of
- * its own where the model takes one.
- */
-export type TakesWord = <M extends ModelOrId>(
-  name: string,
-  model: M,
-  input: InputOf<M>,
-  options: TakesOptions,
-) => TakesHandle<YieldOf<M>>;
+export interface TakesWord {
+  /**
+   * Several takes of one job, of which one is chosen: steps `<name>/1`, `<name>/2` … and `<name>/pick`. Each has a seed of
+   * its own where the model takes one.
+   */
+  <M extends ModelOrId>(name: string, model: M, input: InputOf<M>, options: TakesOptions): TakesHandle<YieldOf<M>>;
+}
 
 /** Seeds fit any model that takes one. */
 const SEEDS = 2 ** 31;

@@ -38,16 +38,18 @@ type LocalItem<E> =
   E extends ValuesHandle<infer V> ? V : E extends Handle<infer Y, "list"> ? LocalResult<Y> : LocalInput<E>;
 type LocalResult<Y extends Yields> = Y extends "voice" ? string : Y extends "value" ? unknown : LocalFile;
 
-/**
- * Adds a local function. At least once: a crash runs it again, so that it must not mind. Its result is JSON, or nothing;
- * files go where `context.file(name)` says.
- */
-export type TaskWord = <I, R, F extends TaskFiles = Readonly<Record<never, never>>>(
-  name: string,
-  input: I,
-  run: (input: LocalInput<I>, context: TaskContext) => R,
-  options?: TaskOptions<F>,
-) => TaskHandle<ValueOf<R>, F>;
+export interface TaskWord {
+  /**
+   * Adds a local function. At least once: a crash runs it again, so that it must not mind. Its result is JSON, or nothing;
+   * files go where `context.file(name)` says.
+   */
+  <I, R, F extends TaskFiles = Readonly<Record<never, never>>>(
+    name: string,
+    input: I,
+    run: (input: LocalInput<I>, context: TaskContext) => R,
+    options?: TaskOptions<F>,
+  ): TaskHandle<ValueOf<R>, F>;
+}
 
 /** What a function's result is once it is JSON: nothing becomes null. */
 export type ValueOf<R> = Awaited<R> extends infer V ? (V extends void ? null : V) : never;

@@ -24,12 +24,13 @@ export type KindOfUpload<F extends Uploadable> = F extends { readonly kind: infe
     ? KindOfPath<F>
     : "unknown";
 
-/** Adds a file that is sent to the service, free of charge. */
-export type UploadWord = <const F extends Uploadable>(
-  name: string,
-  file: F,
-  options?: StepOptions,
-) => UploadHandle<KindOfUpload<F>>;
+export interface UploadWord {
+  /**
+   * Adds a file that is sent to the service, free of charge: a path, `{ path, kind }` as a `file()` field of the input gives
+   * it, bytes, or a URL that this machine fetches. The handle goes wherever an input takes media of its kind.
+   */
+  <const F extends Uploadable>(name: string, file: F, options?: StepOptions): UploadHandle<KindOfUpload<F>>;
+}
 
 export function uploadWord(recorder: Recorder): UploadWord {
   return <const F extends Uploadable>(name: string, given: F, options?: StepOptions) => {
