@@ -109,6 +109,8 @@ export {
 } from "./define/index.ts";
 // Say it.
 export { formatDuration } from "./duration.ts";
+export type { JobMatch } from "./engine/adoption/likeness.ts";
+export type { AdoptionCandidate, UnresolvedStep } from "./engine/adoption/unresolved.ts";
 export type { Comparison, StaleStep } from "./engine/compare.ts";
 export type { Drift, Remake, RerunQuote } from "./engine/drift.ts";
 export {

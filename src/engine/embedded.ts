@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { join, resolve } from "node:path";
 import type { z } from "zod";
-import { type Client, type Clock, type JobSummary, systemClock } from "../api/index.ts";
+import { type Client, type Clock, systemClock } from "../api/index.ts";
 import type { Pipeline, Returns } from "../define/index.ts";
 import { accountOf } from "../journal/account.ts";
 import { RunExistsError, RunUnknownError } from "../journal/errors.ts";
@@ -12,7 +12,13 @@ import type { InboxMessage, JournalStore, RunRow } from "../journal/store.ts";
 import type { ApproveStep, Plan } from "../plan/plan.ts";
 import { offered, positionOf } from "../run/kinds/approve.ts";
 import { type RunReport, runReport } from "../run/report.ts";
-import { candidatesFor, checkAdoption } from "./adoption.ts";
+import { checkAdoption } from "./adoption/check.ts";
+import {
+  type AdoptionCandidate,
+  type UnresolvedStep,
+  unresolvedAttempt,
+  unresolvedSteps,
+} from "./adoption/unresolved.ts";
 import { attach } from "./attached.ts";
 import { type Comparison, holdAgainst, notCompared, summaryOf } from "./compare.ts";
 import { type Drift, driftOf, type RerunQuote } from "./drift.ts";
@@ -295,14 +301,27 @@ export class EmbeddedShowrunner implements Showrunner {
     await this.#send(runId, { type: "stop" });
   }
 
-  async candidates(runId: string, step: string): Promise<readonly JobSummary[]> {
-    return candidatesFor({ client: this.client, shelf: this.#shelf }, await this.#loadOurs(runId), step);
+  async unresolved(runId: string): Promise<readonly UnresolvedStep[]> {
+    return unresolvedSteps(this.#adoption(), await this.#loadOurs(runId));
+  }
+
+  async candidates(runId: string, step: string): Promise<readonly AdoptionCandidate[]> {
+    unresolvedAttempt(await this.#loadOurs(runId), step);
+    return (await this.unresolved(runId)).find((one) => one.step === step)?.candidates ?? [];
   }
 
   async adopt(runId: string, step: string, jobId: string | null): Promise<void> {
     const state = await this.#loadOurs(runId);
-    await checkAdoption({ client: this.client, shelf: this.#shelf }, state, { step, jobId });
+    await checkAdoption(this.#adoption(), state, { step, jobId });
     await this.#send(runId, { type: "adopt", step, jobId });
+  }
+
+  async adoptAll(runId: string): Promise<readonly { readonly step: string; readonly jobId: string }[]> {
+    const certain = (await this.unresolved(runId)).flatMap(({ step, certain }) =>
+      certain === null ? [] : [{ step, jobId: certain }],
+    );
+    for (const { step, jobId } of certain) await this.#send(runId, { type: "adopt", step, jobId });
+    return certain;
   }
 
   async approve(runId: string, step: string, { pick, note }: ApproveDecision = {}): Promise<void> {
@@ -348,6 +367,10 @@ export class EmbeddedShowrunner implements Showrunner {
     await this.#notifier?.close();
     await this.#parts.service.close();
     if (this.#parts.ownsStore) await this.#store.close();
+  }
+
+  #adoption() {
+    return { client: this.client, store: this.#store, shelf: this.#shelf };
   }
 
   async #loadOurs(runId: string): Promise<RunState> {

@@ -1,12 +1,13 @@
 import { dirname, join, resolve } from "node:path";
 import type { z } from "zod";
-import type { Client, Clock, JobSummary } from "../api/index.ts";
+import type { Client, Clock } from "../api/index.ts";
 import type { Pipeline, Returns } from "../define/index.ts";
 import type { StoredEvent } from "../journal/events.ts";
 import { openSqliteJournal } from "../journal/sqlite.ts";
 import type { JournalStore, RunRow } from "../journal/store.ts";
 import type { Plan, Problem } from "../plan/plan.ts";
 import type { RunReport } from "../run/report.ts";
+import type { AdoptionCandidate, UnresolvedStep } from "./adoption/unresolved.ts";
 import type { Comparison } from "./compare.ts";
 import type { Drift, RerunQuote } from "./drift.ts";
 import { EmbeddedShowrunner } from "./embedded.ts";
@@ -247,10 +248,12 @@ export interface Showrunner {
   /** Asks whoever drives the run to stop it. Meant once: a run at rest goes on with the next decision or `resume`. */
   stop(runId: string): Promise<void>;
   /**
-   * Jobs that an unanswered submit of this step may have made: those of its model around that instant that no run of
-   * this journal knows. A person decides which it is, with `adopt`.
+   * The steps of a run whose submits were never answered, each with the jobs that it may have made. Reads every job of
+   * their models that was made while they were sent and that no run of this journal knows.
    */
-  candidates(runId: string, step: string): Promise<readonly JobSummary[]>;
+  unresolved(runId: string): Promise<readonly UnresolvedStep[]>;
+  /** The jobs that one of them may have made, the likeliest first. A person decides which it is, with `adopt`. */
+  candidates(runId: string, step: string): Promise<readonly AdoptionCandidate[]>;
   /**
    * Lets a step that waits for a decision go on. Takes effect at once when a process drives the run, else when the run is
    * resumed. Throws {@link InvalidOptionError} when the step waits for no decision, or `pick` names nothing it shows.
@@ -260,6 +263,8 @@ export interface Showrunner {
   reject(runId: string, step: string, options?: { readonly note?: string | undefined }): Promise<void>;
   /** Says which job an unresolved step made; null: none. Takes effect when the run is resumed. */
   adopt(runId: string, step: string, jobId: string | null): Promise<void>;
+  /** Adopts for every unresolved step the job that it surely made (`certain`), and answers which; leaves the others. */
+  adoptAll(runId: string): Promise<readonly { readonly step: string; readonly jobId: string }[]>;
   /**
    * Compares journal, ledger and the service's job list: one run, or every run of this account. Lists what differs and
    * changes nothing.

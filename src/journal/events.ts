@@ -261,6 +261,8 @@ export type RunEvent =
       readonly attempt: number;
       readonly message: string;
       readonly cause: UnresolvedCause;
+      /** The job that the service named when the key was sent. */
+      readonly jobId?: string;
     }
   /** The service shows the job of an unresolved attempt again. */
   | { readonly type: "job.found"; readonly step: string; readonly attempt: number }

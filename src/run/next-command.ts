@@ -40,9 +40,12 @@ function afterPause(state: RunState): NextCommand {
     case "drift":
       return resume(state, ["--file", fileOf(state)], "says what changed and what that costs");
     case "unresolved": {
-      const step = stepsWith(state, ({ status }) => status === "unresolved")[0];
-      const command = `showrunner adopt ${runId} ${shellWord(step?.path ?? "")}`;
-      return step === undefined ? resume(state, []) : { command, note: "lists the jobs it may have made" };
+      const [step, ...others] = stepsWith(state, ({ status }) => status === "unresolved");
+      if (step === undefined) return resume(state, []);
+      const which = others.length === 0 ? ` ${shellWord(step.path)}` : "";
+      const note =
+        others.length === 0 ? "lists the jobs it may have made" : "goes through all of them; --all where it is sure";
+      return { command: `showrunner adopt ${runId}${which}`, note };
     }
     case "credentials":
       return resume(state, [], "with SHOWRUNNER_API_KEY set to a key that the service takes");

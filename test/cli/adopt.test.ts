@@ -1,10 +1,13 @@
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { z } from "zod";
-import { type Client, createClient, UnknownOutcomeError } from "../../src/api/index.ts";
-import { openShowrunner, pipeline } from "../../src/index.ts";
+import { type Client, ConnectionError, createClient, UnknownOutcomeError } from "../../src/api/index.ts";
+import { adopt } from "../../src/cli/commands/adopt.ts";
+import { createTalk } from "../../src/cli/talk.ts";
+import { openShowrunner, openSqliteJournal, pipeline } from "../../src/index.ts";
 import { skippingClock } from "../support/simulated-clock.ts";
 import { cli, emptyFolder } from "./support/cli.ts";
+import { fakeIo } from "./support/fake-io.ts";
 import { type ServiceProcess, startService } from "./support/service.ts";
 
 const bell = pipeline("bell", {
@@ -73,7 +76,9 @@ describe("a submit that was never answered", () => {
     const options = await unresolvedRun(false);
     const listed = await cli(["adopt", "x", "bell"], options);
     expect(listed.stdout).toBe("");
-    expect(listed.stderr).toContain("Next: showrunner adopt x bell none");
+    // An empty list is no proof: the way to give it up comes with a warning.
+    expect(listed.stderr).toMatch(/no proof[\s\S]*may give up a job[\s\S]*Next: showrunner reconcile x/);
+    expect(listed.stderr).not.toContain("Next: showrunner adopt x bell none");
     expect((await cli(["adopt", "x", "bell", "none"], options)).code).toBe(0);
     const done = await cli(["resume", "x"], options);
     expect(done.code, done.stderr).toBe(1);
@@ -101,6 +106,96 @@ describe("a submit that was never answered", () => {
     const { code, stderr } = await cli(["adopt", "x", "bell", theirs], options);
     expect(code).toBe(2);
     expect(stderr).toMatch(/the job of another step[\s\S]*Next: showrunner adopt x bell/);
+  });
+});
+
+const bells = pipeline("bells", {
+  input: z.object({}),
+  build: ({ job }) => ({
+    bells: [1, 2, 3].map((n) => job(`bell-${n}`, "image-1", { prompt: `bell number ${n}` })),
+    twins: ["left", "right"].map((side, seed) => job(side, "image-1", { prompt: "a twin", seed })),
+  }),
+});
+
+describe("steps whose submits were never answered", () => {
+  let service: ServiceProcess;
+
+  beforeEach(async () => {
+    service = await startService(["--stub", "--balance", "5"]);
+  });
+
+  afterEach(() => service?.stop());
+
+  /** Three bells that can be told apart, and two twins that cannot: all were made, and nobody knows it. */
+  async function unresolvedRun(): Promise<{ cwd: string; env: ServiceProcess["env"] }> {
+    const cwd = emptyFolder();
+    const client = createClient({ baseUrl: service.baseUrl, apiKey: service.apiKey });
+    const submit: Client["submit"] = async (request, options) => {
+      await client.submit(request, options);
+      const cause = new ConnectionError("the connection broke", { sent: true });
+      throw new UnknownOutcomeError({ model: request.model, idempotencyKey: request.idempotencyKey ?? "", cause });
+    };
+    const show = await openShowrunner({
+      ...{ client: { ...client, submit }, journal: join(cwd, ".showrunner/journal.db"), clock: skippingClock() },
+      idempotencyWindowMs: 1,
+    });
+    const run = await show.run(bells, {}, { id: "x", outDir: join(cwd, "out") });
+    expect((await run.result()).pause?.reason).toBe("unresolved");
+    await show.close();
+    await client.close();
+    return { cwd, env: service.env };
+  }
+
+  test("are listed in one list; --all adopts those that are sure, after a yes, and leaves the others", async () => {
+    const options = await unresolvedRun();
+    const listed = await cli(["adopt", "x"], options);
+    expect(listed.code, listed.stderr).toBe(3);
+    expect(listed.stdout.match(/^1\* /gm)).toHaveLength(3);
+    expect(listed.stderr).toContain("Next: showrunner adopt x --all");
+    const open = JSON.parse((await cli(["adopt", "x", "--json"], options)).stdout);
+    expect(open).toHaveLength(5);
+    expect(open[0]).toMatchObject({ step: "bell-1", prompt: "bell number 1", hold: "0.02" });
+    expect(open[0].candidates[0]).toMatchObject({ match: "prompt", likeness: 1, job_id: open[0].certain });
+    const asked = await cli(["adopt", "x", "--all"], options);
+    expect(asked.code, asked.stderr).toBe(2);
+    expect(asked.stderr).toContain("3 jobs would be adopted");
+    const adopted = await cli(["adopt", "x", "--all", "--yes"], options);
+    expect(adopted.code, adopted.stderr).toBe(3);
+    expect(adopted.stderr).toContain("Noted for 3 steps");
+    expect(adopted.stderr).toContain("Next: showrunner adopt x left");
+    expect((await cli(["adopt", "x", "left", "--all"], options)).code).toBe(2);
+  });
+
+  test("are walked through on a terminal: yes, a number, nothing, and none only after a second question", async () => {
+    const options = await unresolvedRun();
+    const answers = ["y", "1", "what", "", "1", "none", "n", "none", "y"];
+    const asked: string[] = [];
+    const ask = async (question: string) => {
+      asked.push(question);
+      return answers.shift() ?? "";
+    };
+    const { io, stderr } = fakeIo({ ask, cwd: options.cwd, env: options.env });
+    const flags = { baseUrl: service.baseUrl, journal: join(options.cwd, ".showrunner/journal.db") };
+    const before = process.env.SHOWRUNNER_API_KEY;
+    process.env.SHOWRUNNER_API_KEY = service.apiKey;
+    const context = { io, talk: createTalk(io), args: [] };
+    const code = await adopt(context, { runId: "x", step: undefined, jobId: undefined }, flags).finally(() => {
+      if (before === undefined) delete process.env.SHOWRUNNER_API_KEY;
+      else process.env.SHOWRUNNER_API_KEY = before;
+    });
+    expect(code, stderr()).toBe(3);
+    expect(answers).toEqual([]);
+    expect(stderr()).toContain("Type the number before a job");
+    expect(asked.filter((question) => question.includes("Give it up?"))).toHaveLength(2);
+    const journal = await openSqliteJournal(flags.journal);
+    const said = (await journal.inbox("x")).map(({ message }) => message);
+    await journal.close();
+    expect(said).toMatchObject([
+      { step: "bell-1", jobId: expect.stringMatching(/^job_/) },
+      { step: "bell-2", jobId: expect.stringMatching(/^job_/) },
+      { step: "left", jobId: expect.stringMatching(/^job_/) },
+      { step: "right", jobId: null },
+    ]);
   });
 });
 

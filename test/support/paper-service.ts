@@ -17,6 +17,7 @@ interface PaperJob {
   readonly key: string;
   readonly body: string;
   readonly costMicros: number;
+  readonly createdAt: number;
   readonly outputs: readonly {
     readonly assetId: string | null;
     readonly voiceId: string | null;
@@ -89,7 +90,10 @@ export class PaperService {
         listing(
           [...this.jobs.values()]
             .filter(({ model }) => model === id)
-            .map(({ jobId, model }) => ({ jobId, model, createdAt: new Date(this.now()).toISOString() })),
+            .map(({ jobId, model, costMicros, createdAt }) => {
+              return { jobId, model, status: "COMPLETED", costMicros, createdAt: new Date(createdAt).toISOString() };
+            })
+            .reverse(),
         ),
       voices: () => listing([{ id: "voice_stock" }]),
       estimate: ({ model }: { model: string }) => {
@@ -192,7 +196,7 @@ export class PaperService {
       const id = digest.slice(0, 12);
       return { assetId: isVoice ? null : `asset_${id}`, voiceId: isVoice ? `voice_${id}` : null, bytes: digest };
     });
-    this.jobs.set(jobId, { jobId, model, key: idempotencyKey, body, costMicros, outputs });
+    this.jobs.set(jobId, { jobId, model, key: idempotencyKey, body, costMicros, createdAt: this.now(), outputs });
     this.byKey.set(idempotencyKey, jobId);
     return ack(jobId, false);
   }
@@ -218,14 +222,15 @@ export class PaperService {
       model: job.model,
       quality: null,
       status: failure === null ? "COMPLETED" : "FAILED",
-      prompt: null,
+      prompt: (JSON.parse(job.body) as { readonly prompt?: string }).prompt ?? null,
+      idempotencyKey: null,
       outputs: failure === null ? outputs : [],
       metrics: null,
       error: failure === null ? null : { ...failure, message: "failed on paper" },
       logs: null,
       costMicros: failure === null ? job.costMicros : 0,
       currency: "USD",
-      createdAt: null,
+      createdAt: new Date(job.createdAt).toISOString(),
       completedAt: null,
     } as unknown as JobResult;
   }

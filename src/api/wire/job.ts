@@ -42,6 +42,8 @@ export interface JobResult {
   readonly quality: string | null;
   readonly status: JobStatus;
   readonly prompt: string | null;
+  /** The key it was submitted under; null where the service does not tell. */
+  readonly idempotencyKey: string | null;
   readonly outputs: readonly Output[];
   readonly metrics: { readonly processingTimeMs: number | null } | null;
   readonly error: ServiceError | null;
@@ -138,6 +140,7 @@ export const jobResult = z
     quality: text,
     status: z.string(),
     prompt: text,
+    idempotency_key: text,
     outputs: listOf(output),
     metrics: optional(z.object({ processing_time_ms: integer })),
     error: optional(serviceError),
@@ -154,6 +157,7 @@ export const jobResult = z
       quality: wire.quality,
       status: wire.status,
       prompt: wire.prompt,
+      idempotencyKey: wire.idempotency_key,
       outputs: wire.outputs.map((item, index) => ({ index, ...item })),
       metrics: wire.metrics && { processingTimeMs: wire.metrics.processing_time_ms },
       error: wire.error,

@@ -1,58 +1,186 @@
-import type { Showrunner } from "../../index.ts";
+import type { Showrunner, UnresolvedStep } from "../../index.ts";
+import { CliError } from "../cli-error.ts";
 import { type Context, type ServiceFlags, withShowrunner } from "../context.ts";
 import { ExitCode } from "../exit-code.ts";
-import { listText, wireForm } from "../service/present.ts";
+import { candidateText, emptyLines, questionLine } from "../report/unresolved.ts";
+import { wireForm } from "../service/present.ts";
 import { visible } from "../text/escape.ts";
+import { dollars } from "../text/money.ts";
 
 export interface AdoptFlags extends ServiceFlags {
+  readonly all?: boolean;
+  readonly yes?: boolean;
   readonly json?: boolean;
 }
 
 interface Target {
   readonly runId: string;
-  readonly step: string;
+  readonly step: string | undefined;
+  readonly jobId: string | undefined;
 }
 
-/** `showrunner adopt`: says which job an unresolved step made; without a job, lists those that it may have made. */
-export async function adopt(
-  context: Context,
-  target: Target,
-  jobId: string | undefined,
-  flags: AdoptFlags,
-): Promise<ExitCode> {
-  return withShowrunner(flags, (show) =>
-    jobId === undefined ? list(show, context, target, flags) : decide(show, context, target, jobId, flags),
-  );
+/**
+ * `showrunner adopt`: says which job an unresolved step made. Without a job, lists those that it may have made; without a
+ * step, goes through all of the run's, or with `--all` adopts what nothing else can be meant by.
+ */
+export async function adopt(context: Context, target: Target, flags: AdoptFlags): Promise<ExitCode> {
+  const { runId, step, jobId } = target;
+  if (flags.all && step !== undefined) {
+    const next = `showrunner adopt ${visible(runId)} --all`;
+    throw new CliError("USAGE", "--all is about every unresolved step; give none", { next });
+  }
+  return withShowrunner(flags, async (show) => {
+    if (step !== undefined && jobId !== undefined) return decide(show, context, { runId, step, jobId }, flags);
+    if (step !== undefined) return listOne(show, context, { runId, step }, flags);
+    const open = await show.unresolved(runId);
+    if (open.length === 0) return nothing(context, runId, flags);
+    if (flags.all) return adoptAll(show, context, { runId, open }, flags);
+    if (flags.json || context.io.ask === null) return listAll(context, { runId, open }, flags);
+    return walk(show, context, { runId, open });
+  });
 }
 
-async function list(
+interface Open {
+  readonly runId: string;
+  readonly open: readonly UnresolvedStep[];
+}
+
+function nothing({ talk }: Context, runId: string, flags: AdoptFlags): ExitCode {
+  if (flags.json) talk.printJson([]);
+  talk.say(`No step of run ${visible(runId)} is unresolved.`);
+  talk.next(`showrunner show ${visible(runId)}`);
+  return ExitCode.done;
+}
+
+async function listOne(
   show: Showrunner,
   { io, talk }: Context,
-  { runId, step }: Target,
+  { runId, step }: { readonly runId: string; readonly step: string },
   flags: AdoptFlags,
 ): Promise<ExitCode> {
-  const found = await show.candidates(runId, step);
-  if (flags.json) talk.printJson(wireForm(found));
-  else if (found.length > 0)
-    talk.print(listText(found, ["job_id", "model", "status", "cost", "created_at"], io.stdout.columns));
+  const one = (await show.unresolved(runId)).find((open) => open.step === step);
+  // Not unresolved: the engine says what it is instead.
+  const candidates = one?.candidates ?? (await show.candidates(runId, step));
+  if (flags.json) talk.printJson(wireForm(candidates));
+  if (one === undefined) return ExitCode.unfinished;
+  talk.say(questionLine(one, talk));
+  if (!flags.json && candidates.length > 0) talk.print(candidateText(one, io.stdout.columns));
   const words = `showrunner adopt ${visible(runId)} ${visible(step)}`;
-  if (found.length === 0) {
-    talk.say("No job of its model was made around then that no run knows.");
-    talk.next(`${words} none   (gives it up: the step fails and its hold is released)`);
+  if (candidates.length === 0) {
+    for (const line of emptyLines(one)) talk.say(line);
+    talk.next(`showrunner reconcile ${visible(runId)}   (looks through all of the run's time)`);
+    talk.say(`To give it up all the same: ${words} none   (the step fails, and its hold is released)`);
   } else {
-    talk.say(`Look at one with: showrunner jobs get <job-id>`);
+    const best = one.certain ?? (candidates.length === 1 ? candidates[0]!.jobId : "<job-id>");
     talk.next(
-      `${words} ${found.length === 1 ? visible(found[0]!.jobId) : "<job-id>"}   (or none, if it is none of them)`,
+      `${words} ${visible(best)}   (or none, if it is none of them)`,
+      "showrunner jobs get <job-id>   (looks at one of them)",
     );
   }
   return ExitCode.unfinished;
 }
 
+function listAll({ io, talk }: Context, { runId, open }: Open, flags: AdoptFlags): ExitCode {
+  if (flags.json) talk.printJson(wireForm(open));
+  for (const one of open) {
+    talk.say(questionLine(one, talk));
+    if (!flags.json && one.candidates.length > 0) talk.print(candidateText(one, io.stdout.columns));
+    if (one.candidates.length === 0) for (const line of emptyLines(one)) talk.say(line);
+  }
+  const certain = open.filter((one) => one.certain !== null).length;
+  const [left] = open.filter((one) => one.certain === null && one.decided === null);
+  talk.next(
+    ...(certain === 0 ? [] : [`showrunner adopt ${visible(runId)} --all   (adopts the ${certain} marked *)`]),
+    ...(left === undefined ? [] : [`showrunner adopt ${visible(runId)} ${visible(left.step)} <job-id>`]),
+    ...(open.every((one) => one.decided !== null) ? [`showrunner resume ${visible(runId)}`] : []),
+  );
+  return ExitCode.unfinished;
+}
+
+async function adoptAll(show: Showrunner, context: Context, { runId, open }: Open, flags: AdoptFlags) {
+  const { io, talk } = context;
+  const certain = open.filter((one) => one.certain !== null);
+  const left = open.filter((one) => one.certain === null && one.decided === null);
+  for (const { step, certain: jobId, candidates } of certain) {
+    const job = candidates.find((candidate) => candidate.jobId === jobId);
+    const why = job?.match === "key" ? "made under its key" : `asked for ${JSON.stringify(job?.prompt)}`;
+    const cost = job?.costMicros == null ? "" : `, ${dollars(job.costMicros)}`;
+    talk.say(`${visible(step)}: ${visible(jobId!)}, ${visible(why)}${cost}`);
+  }
+  if (certain.length > 0) await confirm(context, { runId, count: certain.length }, flags);
+  for (const { step, certain: jobId } of certain) await show.adopt(runId, step, jobId);
+  if (flags.json) {
+    const adopted = certain.map(({ step, certain: jobId }) => ({ step, jobId }));
+    talk.printJson(wireForm({ id: runId, adopted, left }));
+  }
+  if (certain.length > 0) talk.say(`Noted for ${certain.length} steps. This takes effect when the run goes on.`);
+  for (const one of left) {
+    talk.say(questionLine(one, talk));
+    if (!flags.json && one.candidates.length > 0) talk.print(candidateText(one, io.stdout.columns));
+  }
+  const [first] = left;
+  if (first === undefined) talk.next(`showrunner resume ${visible(runId)}`);
+  else talk.next(`showrunner adopt ${visible(runId)} ${visible(first.step)}   (nothing tells its job from others)`);
+  return first === undefined ? ExitCode.done : ExitCode.unfinished;
+}
+
+async function confirm(
+  { io }: Context,
+  { runId, count }: { readonly runId: string; readonly count: number },
+  { yes = false }: AdoptFlags,
+): Promise<void> {
+  if (yes) return;
+  const next = `showrunner adopt ${visible(runId)} --all --yes`;
+  if (io.ask === null)
+    throw new CliError("NOT_CONFIRMED", `${count} jobs would be adopted, and nobody can be asked`, { next });
+  if (!isYes(await io.ask(`Adopt these ${count} jobs? [y/N] `))) {
+    throw new CliError("NOT_CONFIRMED", "Nothing was adopted", { next });
+  }
+}
+
+/** One step after the other; what is left open stays as it is. */
+async function walk(show: Showrunner, context: Context, { runId, open }: Open): Promise<ExitCode> {
+  const { io, talk } = context;
+  let left = 0;
+  for (const one of open.filter(({ decided }) => decided === null)) {
+    talk.say(`\n${questionLine(one, talk)}`);
+    if (one.candidates.length > 0) talk.print(candidateText(one, io.stdout.columns));
+    else for (const line of emptyLines(one)) talk.say(line);
+    const jobId = await answered(context, one);
+    if (jobId === undefined) left++;
+    else await show.adopt(runId, one.step, jobId);
+  }
+  talk.say(left === 0 ? "Every step has its answer." : `${left} left as they are.`);
+  talk.next(`showrunner ${left === 0 ? "resume" : "adopt"} ${visible(runId)}`);
+  return left === 0 ? ExitCode.done : ExitCode.unfinished;
+}
+
+/** The job's id; null for none; undefined to leave it. */
+async function answered({ io, talk }: Context, one: UnresolvedStep): Promise<string | null | undefined> {
+  const best = one.candidates.findIndex(({ jobId }) => jobId === one.certain) + 1;
+  const offer = one.candidates.length === 0 ? "none, or" : `number, none, or${best === 0 ? "" : ` y for ${best},`}`;
+  for (;;) {
+    const said = (await io.ask!(`Which job did ${visible(one.step)} make? [${offer} Enter to leave it] `)).trim();
+    if (said === "") return undefined;
+    if (best > 0 && isYes(said)) return one.certain;
+    const chosen = /^\d{1,6}$/.test(said) ? one.candidates[Number(said) - 1] : undefined;
+    if (chosen !== undefined) return chosen.jobId;
+    if (said !== "none") talk.say("Type the number before a job, none, or nothing.");
+    else if (
+      isYes(await io.ask!("Its step fails then, and a job that it did make is paid for and lost. Give it up? [y/N] "))
+    )
+      return null;
+  }
+}
+
+function isYes(answer: string): boolean {
+  return /^y(es)?$/i.test(answer.trim());
+}
+
 async function decide(
   show: Showrunner,
   { talk }: Context,
-  { runId, step }: Target,
-  jobId: string,
+  { runId, step, jobId }: { readonly runId: string; readonly step: string; readonly jobId: string },
   flags: AdoptFlags,
 ): Promise<ExitCode> {
   const adopted = jobId === "none" ? null : jobId;

@@ -60,10 +60,14 @@ export function addRunning(program: Command, context: Context, finish: Finish): 
     .action(async (id: string, flags: object) =>
       finish(await (await import("../commands/resume.ts")).resume(context, id, flags)),
     );
-  withService(program.command("adopt <run-id> <step> [job-id]"))
-    .description("say which job an unanswered submit made, or none; without a job, list those it may be")
-    .action(async (runId: string, step: string, job: string | undefined, flags: object) =>
-      finish(await (await import("../commands/adopt.ts")).adopt(context, { runId, step }, job, flags)),
+  withService(program.command("adopt <run-id> [step] [job-id]"))
+    .description(
+      "say which job an unanswered submit made, or none; without a job, list those it may be; without a step, go through all",
+    )
+    .option("--all", "adopt for every step the job that it surely made: under its key, or the only one with its words")
+    .option("--yes", "agree to what --all adopts")
+    .action(async (runId: string, step: string | undefined, jobId: string | undefined, flags: object) =>
+      finish(await (await import("../commands/adopt.ts")).adopt(context, { runId, step, jobId }, flags)),
     );
   withService(program.command("approve <run-id> [step]"))
     .description("let a step that waits for a person go on; without a step, list those that wait")

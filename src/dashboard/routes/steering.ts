@@ -59,7 +59,10 @@ export function steeringRoutes(context: DashboardContext): readonly Route[] {
 
   const candidates = async ({ params, query }: Call): Promise<readonly CandidateView[]> => {
     const found = await context.show.candidates(params.run!, query.get("step") ?? "");
-    return found.map(({ jobId, status, createdAt }) => ({ jobId, status: String(status), createdAt }));
+    return found.map(({ jobId, status, createdAt, prompt, match, costMicros }) => ({
+      ...{ jobId, status: String(status), createdAt, match, costMicros },
+      prompt: prompt === null ? null : cut(prompt, 300),
+    }));
   };
 
   const why = async ({ params, query }: Call): Promise<WhyView> => {

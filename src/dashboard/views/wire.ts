@@ -286,6 +286,9 @@ export interface OfferedView {
 export interface CandidateView {
   readonly jobId: string;
   readonly status: string;
+  readonly prompt: string | null;
+  readonly match: "key" | "prompt" | "possible" | "unlike";
+  readonly costMicros: number | null;
   readonly createdAt: string | null;
 }
 

@@ -63,7 +63,7 @@ function acknowledged(command: Submit, ack: SubmitAck): readonly RunEvent[] {
   const { step, attempt } = command;
   if (ack.replayed && ack.sends === 1 && !command.mayExist) {
     const message = `the first send of its key was answered with an older job, ${ack.jobId}; look whose it is before going on`;
-    return [{ type: "job.unresolved", step, attempt, message, cause: "older job" }];
+    return [{ type: "job.unresolved", step, attempt, message, cause: "older job", jobId: ack.jobId }];
   }
   return [
     {

@@ -1,7 +1,15 @@
 import { useState } from "preact/hooks";
 import type { CandidateView } from "../../views/wire.ts";
 import { get, post, runPath } from "../state/api.ts";
+import { usd } from "../ui/format.ts";
 import { useLoaded } from "../ui/hooks.ts";
+
+const matches: Readonly<Record<CandidateView["match"], string>> = {
+  key: "Made under its own key.",
+  prompt: "The same words:",
+  possible: "No words to compare.",
+  unlike: "Other words:",
+};
 
 /** Jobs that an unanswered submit may have made; a person says which it was. */
 export function Resolve({ runId, step }: { readonly runId: string; readonly step: string }) {
@@ -23,10 +31,12 @@ export function Resolve({ runId, step }: { readonly runId: string; readonly step
       {found.state === "failed" && <p class="note bad">{found.error.message}</p>}
       {found.state === "ready" && (
         <ul class="attempts">
-          {found.value.map(({ jobId, status, createdAt }) => (
+          {found.value.map(({ jobId, status, createdAt, prompt, match, costMicros }) => (
             <li key={jobId}>
               <span>
-                <code>{jobId}</code> {status} {createdAt}
+                <code>{jobId}</code> {status} {costMicros !== null && usd(costMicros)} {createdAt}
+                <br />
+                <b>{matches[match]}</b> {prompt}
               </span>
               <button type="button" class="button small" onClick={() => adopt(jobId)}>
                 This one
@@ -34,7 +44,11 @@ export function Resolve({ runId, step }: { readonly runId: string; readonly step
             </li>
           ))}
           <li>
-            <span>{found.value.length === 0 ? "The service lists no job around that time." : "None of them"}</span>
+            <span>
+              {found.value.length === 0
+                ? "The service lists no job of that time. This is no proof: giving it up may give up a job that was paid for."
+                : "None of them"}
+            </span>
             <button type="button" class="button small" onClick={() => adopt(null)}>
               No job was made
             </button>

@@ -1,0 +1,57 @@
+import type { Json } from "../../plan/plan.ts";
+
+/**
+ * How a job goes with an unanswered submit of its model. `key`: the service says that it was made under the submit's own
+ * idempotency key. `prompt`: it was asked for with the same words. `possible`: there are no words to compare. `unlike`: it
+ * was asked for with other words, or under another key.
+ */
+export type JobMatch = "key" | "prompt" | "possible" | "unlike";
+
+/** What is known of the submit. */
+export interface SentRequest {
+  readonly key: string;
+  readonly input: Json;
+  /** The job that the service named when the key was sent. */
+  readonly namedJobId: string | null;
+}
+
+/** What the service tells of a job. */
+export interface ToldJob {
+  readonly jobId: string;
+  readonly prompt: string | null;
+  readonly idempotencyKey: string | null;
+}
+
+export function matchOf({ key, input, namedJobId }: SentRequest, job: ToldJob): JobMatch {
+  if (job.jobId === namedJobId || job.idempotencyKey === key) return "key";
+  if (job.idempotencyKey !== null) return "unlike";
+  const words = wordsOf(input);
+  if (job.prompt === null || words.length === 0) return "possible";
+  return words.includes(job.prompt.trim()) ? "prompt" : "unlike";
+}
+
+/** From 0, nothing in common, to 1, the same words; null where there is nothing to compare. */
+export function likeness(input: Json, prompt: string | null): number | null {
+  const asked = wordsOf(input);
+  if (prompt === null || asked.length === 0) return null;
+  return Math.max(...asked.map((one) => overlap(tokens(one), tokens(prompt))));
+}
+
+/** What an input says in words, trimmed; the service may tell any of them as the prompt. */
+export function wordsOf(input: Json): readonly string[] {
+  if (typeof input !== "object" || input === null || Array.isArray(input)) return [];
+  const record = input as { readonly [name: string]: Json };
+  const texts = ["prompt", "text"].map((field) => record[field]);
+  return texts.filter((text) => typeof text === "string").map((text) => text.trim());
+}
+
+function tokens(text: string): ReadonlySet<string> {
+  return new Set(text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []);
+}
+
+/** Sørensen–Dice. */
+function overlap(a: ReadonlySet<string>, b: ReadonlySet<string>): number {
+  if (a.size + b.size === 0) return 1;
+  const shared = [...a].filter((word) => b.has(word)).length;
+  return (2 * shared) / (a.size + b.size);
+}

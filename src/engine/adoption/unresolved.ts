@@ -1,0 +1,194 @@
+import { ApiError, type Client, type JobSummary } from "../../api/index.ts";
+import type { StoredEvent } from "../../journal/events.ts";
+import { type AttemptState, lastAttempt, type RunState } from "../../journal/state.ts";
+import type { InboxMessage, JournalStore } from "../../journal/store.ts";
+import { InvalidOptionError } from "../errors.ts";
+import type { RunShelf } from "../run-shelf.ts";
+import { type JobMatch, likeness, matchOf, type SentRequest, wordsOf } from "./likeness.ts";
+import { sendWindow } from "./send-window.ts";
+import { unambiguous } from "./unambiguous.ts";
+
+/** A job that an unanswered submit may have made. */
+export interface AdoptionCandidate extends JobSummary {
+  readonly prompt: string | null;
+  readonly match: JobMatch;
+  /** From 0, no word in common with what the step asked for, to 1; null where there are no words to compare. */
+  readonly likeness: number | null;
+}
+
+/** A step whose submit was never answered, with all that may help a person to say what became of it. */
+export interface UnresolvedStep {
+  readonly step: string;
+  readonly attempt: number;
+  readonly model: string;
+  /** What it asked for, in words; null where its input has none. */
+  readonly prompt: string | null;
+  /** What is reserved for it, micro-dollars. */
+  readonly holdMicros: number;
+  readonly reason: string | null;
+  /** Jobs of its model made while it was sent (ISO-8601, the service's clock) are listed. */
+  readonly sentFrom: string;
+  readonly sentTo: string;
+  /** Jobs that no run of the journal knows, the likeliest first. */
+  readonly candidates: readonly AdoptionCandidate[];
+  /** The job that it surely made: its own key, or its words, and nothing else that they could mean. */
+  readonly certain: string | null;
+  /** What somebody said already, which the run takes in when it goes on. */
+  readonly decided: { readonly jobId: string | null } | null;
+}
+
+export interface AdoptionParts {
+  readonly client: Client;
+  readonly store: JournalStore;
+  readonly shelf: RunShelf;
+}
+
+/** Every step of a run whose submit is unresolved. One step's words tell another's job apart, so all are looked at. */
+export async function unresolvedSteps(parts: AdoptionParts, state: RunState): Promise<readonly UnresolvedStep[]> {
+  const open = Object.values(state.steps).flatMap((step) => {
+    const attempt = lastAttempt(step);
+    return step.status === "unresolved" && attempt !== null ? [{ path: step.path, reason: step.reason, attempt }] : [];
+  });
+  if (open.length === 0) return [];
+  const said = (await parts.store.inbox(state.runId)).map(({ message }) => message).filter(isAdoption);
+  const jobs = new JobBook(
+    parts,
+    await knownJobs(
+      parts,
+      said,
+      open.map(({ attempt }) => attempt),
+    ),
+  );
+  const events = await parts.store.read(state.runId);
+  const listed: Omit<UnresolvedStep, "certain">[] = [];
+  for (const { path, reason, attempt } of open) {
+    // The first answer brings the service's clock.
+    await jobs.of(attempt.model!, attempt.intendedAt!);
+    const window = sendWindow(attempt, parts.client.clockOffsetMs());
+    const found = await jobs.of(attempt.model!, window.from);
+    const near = found.filter(({ createdAt }) => isWithin(Date.parse(createdAt ?? ""), window));
+    const [from, to] = [new Date(window.from), new Date(window.to)];
+    const last = said.findLast(({ step }) => step === path);
+    listed.push({
+      ...{ step: path, attempt: attempt.n, model: attempt.model!, prompt: wordsOf(attempt.input!)[0] ?? null },
+      ...{ holdMicros: attempt.holdMicros, reason, sentFrom: from.toISOString(), sentTo: to.toISOString() },
+      candidates: await jobs.judged(requestOf(path, attempt, events), near),
+      decided: last === undefined ? null : { jobId: last.jobId },
+    });
+  }
+  const undecided = listed.filter(({ decided }) => decided === null);
+  const inputs = new Map(open.map(({ path, attempt }) => [path, attempt.input!]));
+  const certain = unambiguous(undecided.map((one) => ({ ...one, input: inputs.get(one.step)! })));
+  return listed.map((one) => ({ ...one, certain: certain.get(one.step) ?? null }));
+}
+
+/** Throws unless the step is unresolved. */
+export function unresolvedAttempt(state: RunState, step: string): AttemptState {
+  const found = Object.hasOwn(state.steps, step) ? state.steps[step] : undefined;
+  const attempt = found === undefined ? null : lastAttempt(found);
+  if (attempt?.phase === "unresolved") return attempt;
+  const message =
+    found === undefined ? `run "${state.runId}" has no step ${step}` : `${step} is ${found.status}, not unresolved`;
+  throw new InvalidOptionError("step", `${message}.`, `showrunner show ${state.runId}`);
+}
+
+type Adoption = InboxMessage & { readonly type: "adopt" };
+
+function isAdoption(message: InboxMessage): message is Adoption {
+  return message.type === "adopt";
+}
+
+function isWithin(at: number, { from, to }: { readonly from: number; readonly to: number }): boolean {
+  return at >= from && at <= to;
+}
+
+function requestOf(step: string, attempt: AttemptState, events: readonly StoredEvent[]): SentRequest {
+  const named = events.findLast(({ event }) => {
+    return event.type === "job.unresolved" && event.step === step && event.attempt === attempt.n;
+  });
+  const namedJobId = named?.event.type === "job.unresolved" ? (named.event.jobId ?? null) : null;
+  return { key: attempt.key!, input: attempt.input!, namedJobId: attempt.jobId ?? namedJobId };
+}
+
+/** Jobs that are somebody's: of any run, and those that were adopted and not taken in yet. */
+async function knownJobs(
+  { shelf }: AdoptionParts,
+  said: readonly Adoption[],
+  open: readonly AttemptState[],
+): Promise<ReadonlySet<string>> {
+  const known = new Set(await shelf.knownJobs());
+  // Its own job, which the service did not show for a while.
+  for (const { jobId } of open) if (jobId !== null) known.delete(jobId);
+  for (const { jobId } of said) if (jobId !== null) known.add(jobId);
+  return known;
+}
+
+const order: readonly JobMatch[] = ["key", "prompt", "possible", "unlike"];
+
+/** The service's jobs, each list and each job read once. */
+class JobBook {
+  readonly #client: Client;
+  readonly #known: ReadonlySet<string>;
+  readonly #lists = new Map<string, { readonly from: number; readonly jobs: readonly JobSummary[] }>();
+  readonly #details = new Map<string, Promise<{ prompt: string | null; idempotencyKey: string | null }>>();
+
+  constructor({ client }: AdoptionParts, known: ReadonlySet<string>) {
+    this.#client = client;
+    this.#known = known;
+  }
+
+  /** Jobs of a model since then that nobody knows, the newest first. */
+  async of(model: string, from: number): Promise<readonly JobSummary[]> {
+    const read = this.#lists.get(model);
+    if (read !== undefined && read.from <= from) return read.jobs;
+    const jobs: JobSummary[] = [];
+    for await (const job of this.#client.modelJobs(model)) {
+      if (Date.parse(job.createdAt ?? "") < from) break;
+      if (!this.#known.has(job.jobId)) jobs.push(job);
+    }
+    this.#lists.set(model, { from, jobs });
+    return jobs;
+  }
+
+  /** With how well each goes with the request, the best first. The job that the service named is there, however old. */
+  async judged(request: SentRequest, near: readonly JobSummary[]): Promise<readonly AdoptionCandidate[]> {
+    const { namedJobId } = request;
+    const isListed = near.some(({ jobId }) => jobId === namedJobId);
+    const named = namedJobId === null || isListed ? null : await this.#summary(namedJobId);
+    const jobs = named === null ? near : [named, ...near];
+    const judged = await Promise.all(
+      jobs.map(async (job): Promise<AdoptionCandidate> => {
+        const told = await this.#detail(job.jobId);
+        const match = matchOf(request, { jobId: job.jobId, ...told });
+        return { ...job, prompt: told.prompt, match, likeness: likeness(request.input, told.prompt) };
+      }),
+    );
+    return judged.toSorted((a, b) => rank(a) - rank(b) || (b.likeness ?? 0) - (a.likeness ?? 0));
+  }
+
+  async #summary(jobId: string): Promise<JobSummary | null> {
+    const job = await this.#client.job(jobId).catch(orNull);
+    return job === null || this.#known.has(jobId) ? null : job;
+  }
+
+  #detail(jobId: string) {
+    const known = this.#details.get(jobId);
+    if (known !== undefined) return known;
+    const read = this.#client.job(jobId).then(
+      ({ prompt, idempotencyKey }) => ({ prompt: prompt ?? null, idempotencyKey: idempotencyKey ?? null }),
+      (error: unknown) => ({ prompt: orNull(error), idempotencyKey: null }),
+    );
+    this.#details.set(jobId, read);
+    return read;
+  }
+}
+
+function rank({ match }: AdoptionCandidate): number {
+  return order.indexOf(match);
+}
+
+/** Another owner's job is listed and not shown. */
+function orNull(error: unknown): null {
+  if (error instanceof ApiError && (error.status === 404 || error.status === 403)) return null;
+  throw error;
+}
