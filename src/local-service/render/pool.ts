@@ -1,5 +1,6 @@
 import { Worker } from "node:worker_threads";
 import type { ProbeResult, RenderOptions, RenderResult } from "./contract.ts";
+import { closeGate, type DecodeGate, newGate } from "./decode-gate.ts";
 import type { Reply, Task } from "./message.ts";
 import { RenderError } from "./render-error.ts";
 
@@ -16,15 +17,17 @@ interface Waiting {
 
 interface Lane {
   readonly worker: Worker;
+  readonly gate: DecodeGate;
   current: Waiting | null;
 }
 
 /** A worker thread in TypeScript source runs from source, in the built package from the built file. */
-function startWorker(): Worker {
+function startWorker(gate: DecodeGate): Worker {
   const extension = import.meta.url.endsWith(".ts") ? "ts" : "js";
   const worker = new Worker(new URL(`./worker.${extension}`, import.meta.url), {
     execArgv: ["--disable-warning=ExperimentalWarning"],
     name: "render",
+    workerData: gate,
   });
   worker.unref();
   return worker;
@@ -81,7 +84,8 @@ export class WorkerPool {
   }
 
   #openLane(): Lane {
-    const lane: Lane = { worker: startWorker(), current: null };
+    const gate = newGate();
+    const lane: Lane = { worker: startWorker(gate), gate, current: null };
     this.#lanes.add(lane);
     this.#onStart(lane.worker);
     lane.worker.on("message", (reply: Reply) => this.#onReply(lane, reply));
@@ -132,6 +136,9 @@ export class WorkerPool {
     this.#lanes.delete(lane);
     const { current } = lane;
     lane.current = null;
+    // What is waited for on the gate does not keep the process alive.
+    lane.worker.ref();
+    await closeGate(lane.gate);
     await lane.worker.terminate();
     if (current) settle(current, error);
   }

@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
-import { type Canvas, createCanvas, type Image, loadImage } from "@napi-rs/canvas";
+import { type Canvas, createCanvas, type Image } from "@napi-rs/canvas";
 import type { MediaFile } from "../contract.ts";
+import { decodeImage } from "../decode-image.ts";
 import { probeImage } from "../probe/probe-image.ts";
 import { inputError } from "../render-error.ts";
 import type { Size } from "../size.ts";
@@ -11,7 +12,7 @@ export async function loadPicture(file: MediaFile, field: string): Promise<Image
   const bytes = await readFile(file.path);
   const found = await probeImage(bytes, file.contentType);
   if (!found.ok) throw inputError(field, found.reason);
-  return loadImage(bytes);
+  return decodeImage(bytes);
 }
 
 /** Draws the picture so that it covers the box, cut evenly at the sides that stand over. */

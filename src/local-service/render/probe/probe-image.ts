@@ -1,5 +1,5 @@
-import { loadImage } from "@napi-rs/canvas";
 import type { ProbeResult } from "../contract.ts";
+import { decodeImage } from "../decode-image.ts";
 import type { Size } from "../size.ts";
 import { announcedSize, cutShort } from "./image-header.ts";
 
@@ -24,7 +24,7 @@ export async function probeImage(bytes: Uint8Array, contentType: string): Promis
   const fault = cutShort(bytes, contentType, size);
   if (fault !== null) return no(fault);
   try {
-    const { width, height } = await loadImage(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
+    const { width, height } = await decodeImage(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
     if (width === 0 || height === 0) return no("it decodes to nothing");
     return { ok: true, kind: "image", contentType, width, height, durationMs: null, fps: null };
   } catch (error) {

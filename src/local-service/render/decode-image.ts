@@ -1,0 +1,9 @@
+import { workerData } from "node:worker_threads";
+import { type Image, loadImage } from "@napi-rs/canvas";
+import { type DecodeGate, passGate } from "./decode-gate.ts";
+
+/** Decodes an image; in a thread of the pool, only while nobody ends it. */
+export function decodeImage(bytes: Uint8Array): Promise<Image> {
+  const gate = workerData as DecodeGate | null;
+  return gate === null ? loadImage(bytes) : passGate(gate, () => loadImage(bytes));
+}
