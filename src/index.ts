@@ -201,6 +201,7 @@ export {
   planSvg,
   type StrategyForecast,
 } from "./plan/index.ts";
+export { nearest } from "./plan/near.ts";
 export type { JobStep, Json, Plan, PlanStep, Problem, Reference, UploadStep } from "./plan/plan.ts";
 export { type NextCommand, nextCommand } from "./run/next-command.ts";
 export { type ExpiringReport, INTERRUPTED, type RunReport, type StepReport } from "./run/report.ts";

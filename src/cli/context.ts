@@ -1,10 +1,12 @@
 import { dirname, join, resolve } from "node:path";
 import type { OpenOptions, Showrunner } from "../index.ts";
 import { shellWord } from "../shell-word.ts";
+import { CliError } from "./cli-error.ts";
 import { checkAmount } from "./input/amount.ts";
 import { parseRateLimit } from "./input/rate-limit.ts";
 import type { Io } from "./io.ts";
 import type { Talk } from "./talk.ts";
+import { visible } from "./text/escape.ts";
 
 /** What every command gets. */
 export interface Context {
@@ -59,9 +61,23 @@ export async function withShowrunner<T>(flags: ServiceFlags, work: (show: Showru
   const show = await openShowrunner(options);
   try {
     return await work(show);
+  } catch (error) {
+    throw (await unknownRun(show, error)) ?? error;
   } finally {
     await show.close();
   }
+}
+
+/** For a run that is not there: those whose names are like it. */
+async function unknownRun(show: Showrunner, error: unknown): Promise<CliError | null> {
+  if (!(error instanceof Error) || !("code" in error) || error.code !== "RUN_UNKNOWN" || !("runId" in error))
+    return null;
+  const { nearest } = await import("../index.ts");
+  const known = (await show.runs()).map(({ runId }) => runId);
+  const near = nearest(String(error.runId), known);
+  if (near.length === 0) return null;
+  const message = `${error.message} Did you mean ${near.map(visible).join(" or ")}?`;
+  return new CliError("USAGE", message, { next: "showrunner runs", cause: error });
 }
 
 function paceOf(text: string): { readonly requests: number; readonly perMs: number } {

@@ -1,11 +1,9 @@
-import type { Problem } from "../index.ts";
 import { CliError } from "./cli-error.ts";
 import { sameAgain } from "./context.ts";
 import { ExitCode } from "./exit-code.ts";
 import { fileTrouble, isFileSystemError } from "./file-trouble.ts";
 import { codeFrame } from "./load/code-frame.ts";
-import { problemList } from "./report/problem-list.ts";
-import { visibleLines } from "./text/escape.ts";
+import { visible, visibleLines } from "./text/escape.ts";
 import { dollars } from "./text/money.ts";
 
 export interface Explanation {
@@ -72,12 +70,10 @@ export function explainError(error: unknown, { env = {}, args = null }: Circumst
   if (!(error instanceof Error)) return bug(String(error));
   const {
     code,
-    problems,
     runId,
     next: own,
   } = error as Error & {
     code?: unknown;
-    problems?: readonly Problem[];
     runId?: string;
     next?: string | null;
   };
@@ -88,9 +84,29 @@ export function explainError(error: unknown, { env = {}, args = null }: Circumst
   if (isUnexpected(error) || typeof code !== "string")
     return bug(error.message + codeFrame(error), env.SHOWRUNNER_DEBUG ? error.stack : undefined);
   const [exitCode, next] = advice[code] ?? ([ExitCode.failed, "showrunner doctor"] as const);
-  const list = problems ? `\n${problemList(problems)}` : "";
-  const say = own ? visibleLines(own) : (retyped(error, args) ?? next.replace("{run}", runId ?? ""));
+  const list = detailList(error);
+  const generic = code === "INVALID_OPTION" && args?.[0] !== undefined ? `showrunner ${args[0]} --help` : next;
+  const say = own ? visibleLines(own) : (retyped(error, args) ?? generic.replace("{run}", runId ?? ""));
   return { message: visibleLines(error.message) + list, next: say, exitCode };
+}
+
+/** Which fields the service refused, and why. */
+function detailList(error: object): string {
+  const details = "details" in error && Array.isArray(error.details) ? error.details : [];
+  return details
+    .map((detail: Detail) => `\n  ${visible(detail.field)}: ${visible(detail.message)}${allowed(detail)}`)
+    .join("");
+}
+
+interface Detail {
+  readonly field: string;
+  readonly message: string;
+  readonly allowed: readonly string[] | null;
+}
+
+function allowed({ allowed: list, message }: Detail): string {
+  const named = list?.filter((one) => !message.includes(one)) ?? [];
+  return named.length === 0 ? "" : `; allowed: ${named.map(visible).join(", ")}`;
 }
 
 /** What was typed with the flag that would have let it through. */

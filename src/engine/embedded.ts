@@ -36,7 +36,7 @@ import { refuseWhileLoading } from "./loading.ts";
 import type { MediaStore } from "./media-store.ts";
 import type { openNotifications } from "./notify/notifications.ts";
 import { Notifier } from "./notify/notifier.ts";
-import { checkRunId, limitsOf, usdOption } from "./options.ts";
+import { checkLimits, checkRunId, limitsOf, usdOption } from "./options.ts";
 import { prepareOutDir } from "./out-dir.ts";
 import { Planner } from "./planner.ts";
 import type { Quote } from "./quote.ts";
@@ -129,7 +129,10 @@ export class EmbeddedShowrunner implements Showrunner {
   async quote(pipeline: Pipeline, input: unknown, options: QuoteOptions = {}): Promise<Quote> {
     const { maxUnquoted, profile, reuse, concurrency } = options;
     const maxUnquotedMicros = usdOption("maxUnquoted", maxUnquoted);
-    return this.#planner.quote(pipeline, input, { maxUnquotedMicros, profile, reuse, limits: limitsOf(concurrency) });
+    const limits = limitsOf(concurrency);
+    const quote = await this.#planner.quote(pipeline, input, { maxUnquotedMicros, profile, reuse, limits });
+    if (quote.plan !== null) checkLimits(limits, quote.plan);
+    return quote;
   }
 
   async run<S extends z.ZodType, R extends Returns>(
@@ -148,6 +151,7 @@ export class EmbeddedShowrunner implements Showrunner {
     if (isThere) return this.#goOnWith(id, pipeline, input, options) as Promise<RunHandleOf<R>>;
     const made = await this.#planner.plan(pipeline, input, options);
     if (!made.ok) throw new PlanProblemsError(made.problems);
+    checkLimits(limits, made.plan);
     const quote = await this.#planner.price(made.plan, { maxUnquotedMicros, reuse, limits });
     if (!quote.ok) throw new PlanProblemsError(quote.problems);
     const most = quote.totalMicros.max ?? quote.totalMicros.min;

@@ -1,17 +1,40 @@
 import type { RunLimits } from "../journal/events.ts";
 import { parseUsd } from "../money.ts";
+import { didYouMean } from "../plan/near.ts";
+import type { Plan } from "../plan/plan.ts";
 import { InvalidOptionError } from "./errors.ts";
 import type { RunOptions } from "./showrunner.ts";
 
 const DEFAULT_LIMIT = 8;
 /** What a limit may name beside `total` and model ids; `task` are local functions. */
 const MODALITIES = new Set(["image", "video", "audio", "chat", "task"]);
+/** Throws for a limit that no job of the plan could meet, which is a name misspelt. */
+export function checkLimits(limits: RunLimits, { steps }: Plan): void {
+  const models = new Set(steps.flatMap((step) => ("model" in step ? [step.model] : [])));
+  const mayGrow = steps.some(({ kind }) => kind === "expand");
+  for (const name of Object.keys(limits.perModel)) {
+    if (models.has(name)) continue;
+    const near = didYouMean(name, ["total", ...MODALITIES, ...models]);
+    // What an expansion will ask for is not known yet.
+    if (mayGrow && near === null) continue;
+    const known = `limits are named total, ${[...MODALITIES].join(", ")}, or a model of the plan`;
+    throw new InvalidOptionError(
+      "concurrency",
+      `${name} limits nothing here; ${near ?? `${known}: ${[...models].join(", ")}`}`,
+    );
+  }
+}
+
 const RUN_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
 
 export function checkRunId(id: string): void {
   if (RUN_ID.test(id)) return;
   const message = `${JSON.stringify(id)} is no run id; use up to 100 letters, digits, ".", "_" and "-".`;
-  throw new InvalidOptionError("id", message);
+  const near = id
+    .replace(/[^A-Za-z0-9._-]+/g, "-")
+    .replace(/^[^A-Za-z0-9]+|-+$/g, "")
+    .slice(0, 100);
+  throw new InvalidOptionError("id", message, near === "" ? null : `use another id, such as ${near}`);
 }
 
 /** Micro-dollars of a decimal; null when there is none. */

@@ -2,6 +2,7 @@ import { type Context, type ServiceFlags, sameAgain, withShowrunner } from "../c
 import { ExitCode } from "../exit-code.ts";
 import { readDuration } from "../input/duration.ts";
 import { wireForm } from "../service/present.ts";
+import { counted } from "../text/count.ts";
 import { visible } from "../text/escape.ts";
 
 export interface GcFlags extends ServiceFlags {
@@ -28,11 +29,11 @@ export async function gc(context: Context, flags: GcFlags): Promise<ExitCode> {
     }
     const { runs, media, reusable } = report;
     talk.say(
-      `${flags.dryRun ? "Would remove" : "Removed"} ${count(runs.length, "run")} and ${count(media.count, "media file")}, ${size(media.sizeBytes)}${lapsed(report.handles)}.`,
+      `${flags.dryRun ? "Would remove" : "Removed"} ${counted(runs.length, "run")} and ${counted(media.count, "media file")}, ${size(media.sizeBytes)}${lapsed(report.handles)}.`,
     );
     if (reusable > 0)
       talk.say(
-        `With ${runs.length === 1 ? "it" : "them"}: ${count(reusable, "result")} that --reuse finds nowhere else.`,
+        `With ${runs.length === 1 ? "it" : "them"}: ${counted(reusable, "result")} that --reuse finds nowhere else.`,
       );
     if (flags.dryRun && runs.length + media.count > 0) talk.next(withoutWord(context, "--dry-run"));
     return ExitCode.done;
@@ -43,12 +44,8 @@ function withoutWord({ args }: Context, word: string): string {
   return sameAgain({ args: args.filter((one) => one !== word) });
 }
 
-function count(n: number, noun: string): string {
-  return `${n} ${noun}${n === 1 ? "" : "s"}`;
-}
-
 function lapsed(handles: number): string {
-  return handles === 0 ? "" : `, and ${count(handles, "upload handle")} that had lapsed`;
+  return handles === 0 ? "" : `, and ${counted(handles, "upload handle")} that had lapsed`;
 }
 
 function size(bytes: number): string {

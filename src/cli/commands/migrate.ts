@@ -187,7 +187,9 @@ async function verified(migration: Migration, { folder, catalog, ground, context
     const voice = anyVoice(await voicesFor(migration.report, own ?? ground));
     const input = await sampleInput(migration.inputs, { folder: scratch, voice });
     const { interrupt: signal } = context.io;
-    context.talk.say(`Running ${migration.report.steps.length} jobs on a local service, to compare what they make.`);
+    context.talk.say(
+      `Running ${counted(migration.report.steps.length, "job")} on a local service, to compare what they make.`,
+    );
     const calm = calmly();
     const onProgress = ({ done, total }: { readonly done: number; readonly total: number }) =>
       calm(() => context.talk.say(`  steps through: ${done} of ${total}`));

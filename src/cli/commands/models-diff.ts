@@ -7,6 +7,7 @@ import { readInput } from "../input/read-input.ts";
 import { loadPipeline } from "../load/pipeline-file.ts";
 import { problemList } from "../report/problem-list.ts";
 import { wireForm } from "../service/present.ts";
+import { counted } from "../text/count.ts";
 import { visible } from "../text/escape.ts";
 
 export interface ModelsDiffFlags extends ServiceFlags {
@@ -44,7 +45,7 @@ export async function modelsDiff(
     const broken = changes.filter(({ isBreaking }) => isBreaking).length;
     const wrong = pipelines.filter(({ ok }) => !ok);
     talk.say(
-      `${changes.length} changes, ${broken} of them breaking${files.length > 0 ? `; ${wrong.length} of ${files.length} pipelines no longer fit` : ""}.`,
+      `${counted(changes.length, "change")}, ${broken} of them breaking${files.length > 0 ? `; ${wrong.length} of ${files.length} pipelines no longer fit` : ""}.`,
     );
     if (changes.length > 0) talk.next("showrunner models pull   (writes the new catalog and its types)");
     return broken > 0 || wrong.length > 0 ? ExitCode.failed : ExitCode.done;

@@ -2,6 +2,7 @@ import { resolve } from "node:path";
 import { type Context, mediaDirOf, type ServiceFlags, withShowrunner } from "../context.ts";
 import { ExitCode } from "../exit-code.ts";
 import { ownVersion } from "../own-version.ts";
+import { counted } from "../text/count.ts";
 import { visible } from "../text/escape.ts";
 
 export interface ReportFlags extends ServiceFlags {
@@ -23,8 +24,16 @@ export async function report(context: Context, runId: string, flags: ReportFlags
     const { file, sizeBytes, media } = written;
     if (flags.json) talk.printJson({ id: runId, file, size_bytes: sizeBytes, media });
     else talk.print(visible(file));
-    if (media.beside > 0) talk.say(`${media.beside} large files lie beside the page: move them with it.`);
-    if (media.missing > 0) talk.say(`${media.missing} files are no longer where the run put them.`);
+    const { beside, missing } = media;
+    if (beside > 0) {
+      const [lie, them] = beside === 1 ? ["lies", "it"] : ["lie", "them"];
+      talk.say(`${counted(beside, "large file")} ${lie} beside the page: move ${them} with it.`);
+    }
+    if (missing > 0) {
+      talk.say(
+        `${counted(missing, "file")} ${missing === 1 ? "is" : "are"} no longer where the run put ${missing === 1 ? "it" : "them"}.`,
+      );
+    }
     talk.say("Open it in a browser; it needs no network.");
     return ExitCode.done;
   });

@@ -5,6 +5,7 @@ import { CliError } from "../cli-error.ts";
 import { journalFileOf, type ServiceFlags } from "../context.ts";
 import { explainError } from "../explain-error.ts";
 import type { Io } from "../io.ts";
+import { counted } from "../text/count.ts";
 import { visible } from "../text/escape.ts";
 import { type Finding, failed, fine } from "./finding.ts";
 
@@ -24,7 +25,7 @@ export async function journalFindings(io: Io, flags: ServiceFlags): Promise<read
       await readNewest(rows, (runId) => store.read(runId));
       const facts = await stat(path);
       const unfinished = rows.filter(({ status }) => status === "running" || status === "paused").length;
-      const said = `${rows.length} runs, ${unfinished} unfinished, ${megabytes(facts.size)}, the newest read whole: ${visible(path)}`;
+      const said = `${counted(rows.length, "run")}, ${unfinished} unfinished, ${megabytes(facts.size)}, the newest read whole: ${visible(path)}`;
       return [fine("journal", said), await room(dirname(path))];
     } finally {
       await store.close();

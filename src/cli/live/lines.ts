@@ -1,4 +1,5 @@
 import type { RunEvent } from "../../index.ts";
+import { counted } from "../text/count.ts";
 import { visible } from "../text/escape.ts";
 import { dollars } from "../text/money.ts";
 
@@ -24,7 +25,7 @@ function describe(event: RunEvent): string | null {
     case "rerun.requested":
       return `asked to make again: ${event.steps.map(visible).join(", ")}`;
     case "run.replanned":
-      return `took up changed code, ${event.plan.steps.length} steps`;
+      return `took up changed code, ${counted(event.plan.steps.length, "step")}`;
     case "step.reset":
       return `is made again: ${visible(event.why)}`;
     case "step.restored":
@@ -46,7 +47,7 @@ function describe(event: RunEvent): string | null {
     case "pick.made":
       return `chose output ${event.chosen.index} of ${visible(event.chosen.step)}`;
     case "expand.planned":
-      return `planned ${event.steps.length} steps`;
+      return `planned ${counted(event.steps.length, "step")}`;
     case "run.finished":
       return `run ${event.status}${event.message ? `: ${visible(event.message)}` : ""}`;
     case "step.finished":

@@ -1,8 +1,11 @@
 import type { FieldChange, PlanDiff } from "../../index.ts";
-import { shorten, visible } from "../text/escape.ts";
+import { changeWindow } from "../text/change-window.ts";
+import { visible } from "../text/escape.ts";
 
 const MOST_STEPS = 20;
 const MOST_FIELDS = 6;
+/** Characters of a value. */
+const LONGEST = 60;
 
 /** What is different between two plans, a line each: `+` new, `-` gone, `~` changed, `>` renamed. */
 export function diffLines(diff: PlanDiff): readonly string[] {
@@ -21,7 +24,9 @@ export function diffLines(diff: PlanDiff): readonly string[] {
 
 /** Fields that are not as they were, a line each. */
 export function fieldLines(fields: readonly FieldChange[]): readonly string[] {
-  const lines = fields.map((one) => `${visible(one.field)}: ${value(one.before)} → ${value(one.after)}`);
+  const lines = fields.map(({ field, before, after }) => {
+    return `${visible(field)}: ${changeWindow(value(before), value(after), LONGEST).join(" → ")}`;
+  });
   return lines.length <= MOST_FIELDS
     ? lines
     : [...lines.slice(0, MOST_FIELDS), `… and ${lines.length - MOST_FIELDS} more fields`];
@@ -33,5 +38,5 @@ function capped<T>(items: readonly T[], line: (item: T) => string): readonly str
 }
 
 function value(json: unknown): string {
-  return json === undefined ? "nothing" : shorten(visible(JSON.stringify(json)), 60);
+  return json === undefined ? "nothing" : visible(JSON.stringify(json));
 }

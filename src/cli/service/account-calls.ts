@@ -7,14 +7,19 @@ import { type CallFlags, type Perform, some, textFlag } from "./call.ts";
 
 const groupings = ["total", "day", "model"] as const;
 
-export const usage: Perform = async ({ client, flags }) => ({
-  type: "one",
-  value: await client.usage({
+export const usage: Perform = async ({ client, flags }) => {
+  const { data, ...total } = await client.usage({
     start: textFlag(flags, "start"),
     end: textFlag(flags, "end"),
     groupBy: groupings.find((one) => one === textFlag(flags, "groupBy")),
-  }),
-});
+  });
+  const value = { ...total, data };
+  return {
+    type: "one",
+    value,
+    ...(data.length > 0 && { rows: { of: "data", items: data, fields: ["key", "jobs", "spent"] } }),
+  };
+};
 
 export const listKeys: Perform = async ({ client, flags }) => ({
   type: "list",

@@ -19,9 +19,16 @@ export interface Call {
 /** What a call found: a list (with the fields that fit a table), one thing, lines as they come, or nothing to show. */
 export type Answer =
   | { readonly type: "list"; readonly items: readonly object[]; readonly fields: readonly string[] }
-  | { readonly type: "one"; readonly value: object }
+  /** `rows`: a member of the value that is shown as a table below the others. */
+  | { readonly type: "one"; readonly value: object; readonly rows?: Rows }
   | { readonly type: "lines"; readonly lines: AsyncIterable<{ readonly text: string; readonly value: object }> }
   | { readonly type: "done"; readonly said: string };
+
+interface Rows {
+  readonly of: string;
+  readonly items: readonly object[];
+  readonly fields: readonly string[];
+}
 
 export type Perform = (call: Call) => Promise<Answer>;
 

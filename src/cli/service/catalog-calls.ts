@@ -1,6 +1,9 @@
 import { existsSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
+import type { Client } from "../../api/index.ts";
+import { CliError } from "../cli-error.ts";
+import { ExitCode } from "../exit-code.ts";
 import { visible } from "../text/escape.ts";
 import { type Perform, some, textFlag } from "./call.ts";
 import { readCallInput } from "./call-input.ts";
@@ -16,10 +19,24 @@ export const listModels: Perform = async ({ client, flags }) => {
   };
 };
 
-export const showModel: Perform = async ({ client, args: [id = ""] }) => ({
-  type: "one",
-  value: await client.model(id),
-});
+export const showModel: Perform = async ({ client, args: [id = ""] }) => {
+  try {
+    return { type: "one", value: await client.model(id) };
+  } catch (error) {
+    if (!(error instanceof Error) || !("code" in error) || error.code !== "NOT_FOUND") throw error;
+    throw await unknownModel(client, id, error);
+  }
+};
+
+async function unknownModel(client: Client, id: string, cause: Error): Promise<CliError> {
+  const { nearest } = await import("../../index.ts");
+  const known = (await some(client.models(), "1000")).map((model) => model.id);
+  const [first, ...others] = nearest(id, known);
+  const said = `There is no model ${visible(id)}`;
+  const next = first === undefined ? "showrunner models list" : `showrunner models show ${first}`;
+  const near = first === undefined ? "" : `; did you mean ${[first, ...others].map(visible).join(" or ")}?`;
+  return new CliError("USAGE", said + near, { next, cause, exitCode: ExitCode.failed });
+}
 
 export const listVoices: Perform = async ({ client, args: [id = ""], flags }) => ({
   type: "list",

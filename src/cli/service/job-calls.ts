@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { FollowEvent } from "../../api/index.ts";
 import { whileWorking } from "../live/working.ts";
+import { counted } from "../text/count.ts";
 import { visible } from "../text/escape.ts";
 import { agreeToPrice } from "./agree.ts";
 import { type Perform, some, textFlag } from "./call.ts";
@@ -49,7 +50,7 @@ function followText(event: FollowEvent): string {
     case "switched":
       return `  now following by ${event.to}: ${visible(event.reason)}`;
     case "settled":
-      return `${event.outcome}: ${event.job.outputs.length} outputs; see: showrunner jobs get ${visible(event.job.jobId)}`;
+      return `${event.outcome}: ${counted(event.job.outputs.length, "output")}; see: showrunner jobs get ${visible(event.job.jobId)}`;
     default:
       return event satisfies never;
   }

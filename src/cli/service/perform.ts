@@ -22,7 +22,12 @@ export async function performCall(
         return ExitCode.done;
       case "one":
         if (flags.json) talk.printJson(wireForm(answer.value));
-        else talk.print(oneText(answer.value));
+        else {
+          const { value, rows } = answer;
+          const whole = Object.entries(value).filter(([name]) => name !== rows?.of);
+          talk.print(oneText(Object.fromEntries(whole)));
+          if (rows !== undefined) talk.print(`\n${listText(rows.items, rows.fields, io.stdout.columns)}`);
+        }
         return ExitCode.done;
       case "lines":
         for await (const { text, value } of answer.lines)

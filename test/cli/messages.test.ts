@@ -1,0 +1,116 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { fieldLines } from "../../src/cli/report/diff-lines.ts";
+import { changeWindow } from "../../src/cli/text/change-window.ts";
+import { counted } from "../../src/cli/text/count.ts";
+import { nextLines } from "../../src/cli/text/next-line.ts";
+import { PipelineDefinitionError, pipeline } from "../../src/index.ts";
+import { type CliEnd, cli, emptyFolder } from "./support/cli.ts";
+import { type ServiceProcess, startService } from "./support/service.ts";
+
+const code = (prompt: string) =>
+  `import { pipeline } from "showrunner"; import { z } from "zod"; export default pipeline("p", { input: z.object({}), build: ({ job }) => ({ x: job("x", "image-1", { prompt: ${JSON.stringify(prompt)} }) }) });`;
+const light = "a lighthouse above the harbour at dawn, seen from the pier, in studio light";
+
+describe("what is said", () => {
+  let service: ServiceProcess;
+  let cwd: string;
+  const here = (...args: string[]): Promise<CliEnd> => cli(args, { cwd, env: service.env });
+  const write = (prompt: string) => writeFileSync(join(cwd, "p.ts"), code(prompt));
+
+  beforeAll(async () => {
+    service = await startService(["--stub"]);
+    cwd = emptyFolder();
+    write(light);
+    const { code: exit, stderr } = await here("run", "p.ts", "--id", "harbour", "--budget", "1");
+    expect(exit, stderr).toBe(0);
+  }, 60_000);
+  afterAll(() => service.stop());
+
+  test("drift shows the part of a long text that changed", async () => {
+    write(`${light}, with gulls`);
+    const { stderr } = await here("resume", "harbour", "--file", "p.ts");
+    expect(stderr).toMatch(/input\.prompt: "?…[^→]*in studio light" → "?…[^→]*in studio light, with gulls"/);
+    expect(stderr).toContain("Next: showrunner resume harbour --file p.ts --accept-changes\n");
+    write(light);
+  });
+
+  test("estimate of a field that the model does not have names the field", async () => {
+    const { code: exit, stderr } = await here("estimate", "image-1", "-i", "promt=a bell");
+    expect(exit).toBe(1);
+    expect(stderr).toMatch(/\n {2}input(\.promt|\.prompt)?: /);
+    expect(stderr).toContain("promt");
+  });
+
+  test("a model that is not there is told with those that are like it", async () => {
+    const { stderr } = await here("models", "show", "image");
+    expect(stderr).toMatch(/no model image; did you mean image-1/);
+    expect(stderr).toContain("Next: showrunner models show image-1\n");
+  });
+
+  test("a run that is not there is told with those that are like it", async () => {
+    const { stderr } = await here("show", "harbor");
+    expect(stderr).toContain("Did you mean harbour?");
+    expect(stderr).toContain("Next: showrunner runs\n");
+  });
+
+  test("an id that cannot be one is told with one that can, and never with the doctor", async () => {
+    const { code: exit, stderr } = await here("run", "p.ts", "--id", "my first film!", "--budget", "1");
+    expect(exit).toBe(2);
+    expect(stderr).toContain("such as my-first-film");
+    expect(stderr).not.toContain("doctor");
+  });
+
+  test("a misspelt name of a concurrency limit is refused with the right one", async () => {
+    const { code: exit, stderr } = await here("plan", "p.ts", "--concurrency", "immage=1");
+    expect(exit).toBe(2);
+    expect(stderr).toContain("immage limits nothing here; did you mean image");
+  });
+
+  test("usage by model is a table", async () => {
+    const { stdout } = await here("usage", "--group-by", "model");
+    expect(stdout).toMatch(/key +jobs +spent\nimage-1 +1 +0\.0\d/);
+    expect(stdout).not.toContain("[{");
+  });
+
+  test("what a command suggests reaches the journal that it was told to use itself", async () => {
+    mkdirSync(join(cwd, "my runs"));
+    const journal = ["--journal", "my runs/j.db"];
+    const ran = await here("run", "p.ts", "--id", "there", "--budget", "1", ...journal);
+    expect(ran.stderr).toContain("Next: showrunner report there --journal 'my runs/j.db'\n");
+  });
+});
+
+describe("parts of what is said", () => {
+  test("a change window holds the place where two texts part, within its width", () => {
+    const [a, b] = [`${"x".repeat(100)}one${"y".repeat(100)}`, `${"x".repeat(100)}two${"y".repeat(100)}`];
+    const shown = changeWindow(a, b, 40);
+    expect(shown[0]).toContain("xone");
+    expect(shown[1]).toContain("xtwo");
+    for (const text of shown) expect(text.length).toBeLessThanOrEqual(40);
+    expect(changeWindow("short", "shorter", 40)).toEqual(["short", "shorter"]);
+    expect(fieldLines([{ field: "a", before: undefined, after: "b" }])).toEqual(['a: nothing → "b"']);
+  });
+
+  test("one is singular", () => {
+    expect([counted(1, "large file"), counted(2, "large file"), counted(1, "body", "bodies")]).toEqual([
+      "1 large file",
+      "2 large files",
+      "1 body",
+    ]);
+  });
+
+  test("a remark stands below the command, and a command of npx is started by npx", () => {
+    const npx = { launcher: "npx showrunner", flags: ["--local"] };
+    expect(nextLines("showrunner show x   (its steps)", npx)).toEqual(["npx showrunner show x --local", "(its steps)"]);
+    expect(nextLines("showrunner init film.ts", npx)).toEqual(["npx showrunner init film.ts"]);
+    expect(nextLines("correct the file and try again", npx)).toEqual(["correct the file and try again"]);
+  });
+
+  test("a definition that is none names the line of whoever wrote it", () => {
+    const define = () => pipeline("bad name!", {} as never);
+    expect(define).toThrow(PipelineDefinitionError);
+    expect(define).toThrow(/\(at .*messages\.test\.ts:\d+:\d+\)/);
+  });
+});
