@@ -1,6 +1,5 @@
 import { dirname, join, resolve } from "node:path";
 import type { OpenOptions, Showrunner } from "../index.ts";
-import { shellWord } from "../shell-word.ts";
 import { CliError } from "./cli-error.ts";
 import { checkAmount } from "./input/amount.ts";
 import { parseRateLimit } from "./input/rate-limit.ts";
@@ -16,11 +15,6 @@ export interface Context {
   readonly args: readonly string[];
 }
 
-/** The command that was typed, with these words added; of a flag that is given twice the last one counts. */
-export function sameAgain({ args }: Pick<Context, "args">, ...more: readonly string[]): string {
-  return ["showrunner", ...[...args, ...more].map(shellWord)].join(" ");
-}
-
 /** Flags of every command that looks at a journal or a service. */
 export interface ServiceFlags {
   readonly local?: boolean | undefined;
@@ -33,15 +27,6 @@ export interface ServiceFlags {
   readonly walletFloor?: string | undefined;
   /** Of commands that drive runs: who is told. */
   readonly notify?: string | undefined;
-}
-
-/** Which journal and service a command was told to use, as words for the command that goes on from it. */
-export function serviceWords({ local, baseUrl, journal }: ServiceFlags): readonly string[] {
-  return [
-    ...(journal === undefined ? [] : [`--journal ${shellWord(journal)}`]),
-    ...(baseUrl === undefined ? [] : [`--base-url ${shellWord(baseUrl)}`]),
-    ...(local ? ["--local"] : []),
-  ];
 }
 
 /** Opens the journal and the service that flags and environment name, does the work, and closes them in any case. */

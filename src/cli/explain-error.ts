@@ -1,10 +1,10 @@
+import { formatUsd } from "../money.ts";
 import { CliError } from "./cli-error.ts";
-import { sameAgain } from "./context.ts";
 import { ExitCode } from "./exit-code.ts";
 import { fileTrouble, isFileSystemError } from "./file-trouble.ts";
 import { codeFrame } from "./load/code-frame.ts";
 import { visible, visibleLines } from "./text/escape.ts";
-import { dollars } from "./text/money.ts";
+import { sameAgain } from "./typed.ts";
 
 export interface Explanation {
   readonly message: string;
@@ -112,7 +112,7 @@ function allowed({ allowed: list, message }: Detail): string {
 /** What was typed with the flag that would have let it through. */
 function retyped(error: Error & { readonly code?: unknown }, args: readonly string[] | null): string | null {
   if (args === null || error.code !== "OVER_BUDGET" || !("quoteMicros" in error)) return null;
-  return sameAgain({ args }, "--budget", dollars(Number(error.quoteMicros)).slice(1));
+  return sameAgain({ args }, "--budget", formatUsd(Number(error.quoteMicros)));
 }
 
 /** A mistake of ours, or of the pipeline's own code: no error that was foreseen. */

@@ -1,5 +1,5 @@
 import { Command, CommanderError } from "commander";
-import { type Context, serviceWords } from "./context.ts";
+import type { Context } from "./context.ts";
 import { ExitCode } from "./exit-code.ts";
 import { explainError } from "./explain-error.ts";
 import type { Io } from "./io.ts";
@@ -11,6 +11,7 @@ import { addMigrating } from "./program/migrate.ts";
 import { addLooking, addRunning } from "./program/pipelines.ts";
 import { createTalk } from "./talk.ts";
 import { withoutControl } from "./text/escape.ts";
+import { serviceWords } from "./typed.ts";
 
 /** Runs one command line and returns its exit code; never throws, never touches the process. */
 export async function runCli(args: readonly string[], io: Io): Promise<ExitCode> {

@@ -38,7 +38,7 @@ describe("gc", () => {
     expect(nothing.stderr).toContain("Removed 0 runs and 0 media files");
     const dry = await cli(["gc", "--older-than", "0s", "--dry-run"], options);
     expect(dry).toMatchObject({ code: 0, stdout: "x\n" });
-    expect(dry.stderr).toMatch(/Would remove 1 run and 1 media file, \d[\s\S]*Next: the same without --dry-run/);
+    expect(dry.stderr).toMatch(/Would remove 1 run and 1 media file, \d[\s\S]*Next: showrunner gc --older-than/);
     expect(files()).toHaveLength(1);
 
     const wet = await cli(["gc", "--older-than", "0s", "--json"], options);

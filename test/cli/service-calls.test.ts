@@ -25,7 +25,7 @@ describe("calls of the API", () => {
     expect(await json("estimate", "image-1", "-i", "prompt=a bell")).toMatchObject({ cost: "0.02", quotable: true });
     const { job_id: id } = await json("jobs", "submit", "image-1", "-i", "prompt=a bell", "--key", "k1", "--yes");
     const { stdout } = await cli(["jobs", "follow", id], { cwd, env: service.env });
-    expect(stdout).toMatch(/completed: 1 outputs/);
+    expect(stdout).toMatch(/completed: 1 output;/);
     expect(await json("jobs", "get", id)).toMatchObject({
       status: "COMPLETED",
       cost: "0.02",

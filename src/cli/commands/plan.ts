@@ -2,7 +2,7 @@ import { writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { DiagramOptions, Plan, Problem, Quote } from "../../index.ts";
 import { CliError } from "../cli-error.ts";
-import { type Context, type ServiceFlags, sameAgain, sayWhere, withShowrunner } from "../context.ts";
+import { type Context, type ServiceFlags, sayWhere, withShowrunner } from "../context.ts";
 import { ExitCode } from "../exit-code.ts";
 import { checkAmount } from "../input/amount.ts";
 import { withProfileService } from "../input/profile-service.ts";
@@ -15,6 +15,7 @@ import { forecastLines } from "../report/forecast-lines.ts";
 import { priceTable } from "../report/price-table.ts";
 import { problemList } from "../report/problem-list.ts";
 import { visible } from "../text/escape.ts";
+import { sameAgain } from "../typed.ts";
 
 export interface PlanFlags extends ServiceFlags {
   readonly input?: string;

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import type { Drift, Pipeline, Remake, RerunRequest, ResumeOptions, Showrunner } from "../../index.ts";
 import { CliError } from "../cli-error.ts";
-import { type Context, type ServiceFlags, sameAgain, sayWhere, withShowrunner } from "../context.ts";
+import { type Context, type ServiceFlags, sayWhere, withShowrunner } from "../context.ts";
 import { ExitCode } from "../exit-code.ts";
 import { agreeTo } from "../input/agree.ts";
 import { checkAmount } from "../input/amount.ts";
@@ -15,6 +15,7 @@ import { diffLines } from "../report/diff-lines.ts";
 import { remakeTable } from "../report/remake-table.ts";
 import { visible } from "../text/escape.ts";
 import { dollars } from "../text/money.ts";
+import { sameAgain } from "../typed.ts";
 import { followRun } from "./follow.ts";
 import { reportProblems } from "./plan.ts";
 

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Quote, RunOptions, RunRow, Showrunner } from "../../index.ts";
 import { CliError } from "../cli-error.ts";
-import { type Context, type ServiceFlags, sameAgain, sayWhere, withShowrunner } from "../context.ts";
+import { type Context, type ServiceFlags, sayWhere, withShowrunner } from "../context.ts";
 import type { ExitCode } from "../exit-code.ts";
 import { checkAmount } from "../input/amount.ts";
 import { checkFileName } from "../input/file-name.ts";
@@ -14,6 +14,7 @@ import { loadPipeline } from "../load/pipeline-file.ts";
 import { priceTable } from "../report/price-table.ts";
 import { visible } from "../text/escape.ts";
 import { dollars } from "../text/money.ts";
+import { sameAgain } from "../typed.ts";
 import { detach } from "./detach.ts";
 import { followRun } from "./follow.ts";
 import { reportProblems } from "./plan.ts";
