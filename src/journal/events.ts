@@ -43,6 +43,8 @@ export type PauseReason =
   | "stopped"
   | "drift"
   | "unresolved"
+  /** Requests to a chat model were sent and never answered: one more may be charged once more. */
+  | "unanswered"
   | "code"
   /** The service could not be reached for too long. */
   | "unreachable"

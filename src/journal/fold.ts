@@ -19,7 +19,7 @@ import {
 } from "./state.ts";
 
 /** Version of {@link RunState}; a stored snapshot of another version is not used. */
-export const FOLD_VERSION = 6;
+export const FOLD_VERSION = 7;
 
 /** The journal holds an event that its charts do not allow there: it was damaged, or written by something else. */
 export class IllegalEventError extends ShowrunnerError {
@@ -139,6 +139,7 @@ export function apply(state: RunState, stored: StoredEvent): void {
       break;
     case "run.resumed":
       moveRun(event.type);
+      if (state.pause?.reason === "unanswered") allowRepeats(state);
       state.pause = null;
       state.away = null;
       break;
@@ -411,6 +412,14 @@ function closeReruns({ reruns }: RunState): void {
 function sentAt(attempt: AttemptState, at: number, clockOffsetMs = attempt.serviceClockOffsetMs): void {
   attempt.lastSentAt = at;
   attempt.serviceClockOffsetMs = clockOffsetMs;
+}
+
+/** Whoever resumes a run that rests for unanswered requests wants them asked once more. */
+function allowRepeats({ steps }: RunState): void {
+  for (const { chats } of Object.values(steps)) {
+    const last = chats.at(-1);
+    if (last?.phase === "abandoned") last.mayRepeat = true;
+  }
 }
 
 /** The attempt counts again; what was priced since and never sent is forgotten. */

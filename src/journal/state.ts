@@ -91,6 +91,8 @@ export interface ChatState {
   answer: string | null;
   readonly sentAt: number;
   endedAt: number | null;
+  /** Never answered, and whoever resumed the run since knows that another request may be charged once more. */
+  mayRepeat?: true;
 }
 
 export interface StepState {

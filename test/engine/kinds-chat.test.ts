@@ -131,14 +131,24 @@ test("a request that was sent and never answered may have been charged: its maxi
   expect(await typesOf(world)).toEqual(["chat.intended", "chat.abandoned", "chat.intended", "chat.answered"]);
 });
 
-test("never answered again and again, it is given up rather than paid for without end", async () => {
+test("asked twice and never answered, it rests and asks before it may be charged again: each resume allows one more, five in all", async () => {
   const world = await openPaperShow({
     says: () => {
       throw new ConnectionError("cut", { sent: true });
     },
   });
-  const result = await asked(world);
-  expect(result.report.steps[0]!.reason).toMatch(/^5 requests were sent and never answered/);
+  const sends = async () => (await typesOf(world)).filter((type) => type === "chat.intended").length;
+  const first = await asked(world);
+  expect(first).toMatchObject({ status: "paused", pause: { reason: "unanswered" } });
+  expect(first.pause?.message).toMatch(/asked 2 times and never answered.*To ask once more, resume the run/);
+  for (const most of [3, 4]) {
+    expect(await sends()).toBe(most - 1);
+    const again = await during(world.clock, (await world.show.resume(first.id)).result());
+    expect(again).toMatchObject({ status: "paused", pause: { reason: "unanswered" } });
+  }
+  const last = await during(world.clock, (await world.show.resume(first.id)).result());
+  expect(await sends()).toBe(5);
+  expect(last.report.steps[0]!.reason).toMatch(/^5 requests were sent and never answered/);
 });
 
 test("an empty wallet pauses the run; with funds it asks again, once", async () => {
@@ -246,7 +256,8 @@ test("whatever becomes of each request, the question ends, every answer is on th
       });
       const policy = { attempts, maxCostMicros: 2_500, keep: true };
       let result = await asked(world, chatStep({ schema: titled, repairs, policy }));
-      for (let times = 0; result.pause?.reason === "funds" && times < 20; times++) {
+      const restsFor = ["funds", "unanswered"];
+      for (let times = 0; restsFor.includes(result.pause?.reason ?? "") && times < 20; times++) {
         result = await during(world.clock, (await world.show.resume("x")).result());
       }
       expect(["succeeded", "failed"]).toContain(result.status);

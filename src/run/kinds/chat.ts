@@ -8,6 +8,8 @@ import type { Turn } from "../turn.ts";
 
 /** Requests that were sent and never answered; each may have been charged, so the number is small. */
 const MOST_UNANSWERED = 5;
+/** So many of them are asked again without a word; each further one is a person's to allow, by resuming the run. */
+const REPEATED_UNASKED = 1;
 /** Free new tries after a refusal that may pass. */
 const FREE_RETRIES = 2;
 /** Refusals that say nothing about the question: waited out for as long as it takes. */
@@ -29,7 +31,17 @@ export function chatStep(plan: ChatStep, step: StepState, turn: Turn): void {
   if (!turn.mayBegin) return;
   const retryAt = nextTryAt(step, last);
   if (retryAt > turn.context.now) return turn.wake(retryAt);
+  const unanswered = unansweredOf(step);
+  if (unanswered > REPEATED_UNASKED && last?.phase === "abandoned" && last.mayRepeat !== true) {
+    const message = `${plan.path} (${plan.model}) was asked ${unanswered} times and never answered; each request may have been charged up to ${formatUsd(last.holdMicros)} USD. To ask once more, resume the run; to see what was charged, reconcile it.`;
+    return turn.pause("unanswered", message);
+  }
   begin(plan, step, turn);
+}
+
+/** Requests of this step that were sent and never answered. */
+function unansweredOf(step: StepState): number {
+  return counting(step).filter(({ phase }) => phase === "abandoned").length;
 }
 
 /** Why it is given up; null while there is still a try left. */
@@ -37,7 +49,7 @@ function endOf(plan: ChatStep, step: StepState): string | null {
   const last = lastChat(step);
   if (last === null) return null;
   const chats = counting(step);
-  const unanswered = chats.filter(({ phase }) => phase === "abandoned").length;
+  const unanswered = unansweredOf(step);
   if (unanswered >= MOST_UNANSWERED)
     return `${unanswered} requests were sent and never answered; each may have been charged`;
   const { error } = last;
