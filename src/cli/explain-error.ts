@@ -31,7 +31,7 @@ const advice: Readonly<Record<string, Advice>> = {
   RUN_BUSY: [ExitCode.failed, "showrunner events {run} --follow   (another process is running it)"],
   ACCOUNT_MISMATCH: [
     ExitCode.refused,
-    "set SHOWRUNNER_BASE_URL and SHOWRUNNER_API_KEY to those the run was started with",
+    "set SHOWRUNNER_BASE_URL and SHOWRUNNER_API_KEY to those the run was started with; for the same account under a new key or address: showrunner resume {run} --account-moved",
   ],
   INVALID_OPTION: [ExitCode.refused, "showrunner doctor"],
   UNAUTHORIZED: [ExitCode.failed, "check SHOWRUNNER_API_KEY (<key_id>:<secret>), then: showrunner doctor"],

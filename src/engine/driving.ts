@@ -12,6 +12,7 @@ import { criticalPath, type Draft } from "../plan/index.ts";
 import type { Plan } from "../plan/plan.ts";
 import { runReport } from "../run/report.ts";
 import { stillRunning } from "../run/still-running.ts";
+import type { AccountMove } from "./account-move.ts";
 import { type Drift, driftMessage } from "./drift.ts";
 import { type DriveDependencies, drive, type Schedule } from "./drive.ts";
 import { RunBusyError } from "./errors.ts";
@@ -45,6 +46,8 @@ export interface Start extends ResumeOptions {
   readonly revision?: Revision | null | undefined;
   /** Stops in the inbox that were sent before the run was asked to go on. */
   readonly outdatedStops?: readonly number[] | undefined;
+  /** Moves the run to a new key or address of its account, which was checked. */
+  readonly move?: AccountMove | undefined;
   /** How often it was looked whether the service is through with what stands in its way. */
   readonly looks?: number | undefined;
 }
@@ -75,7 +78,7 @@ export class Driving {
   /** Takes the lease, folds what is there, and drives the run in the background. */
   async open(runId: string, how: Start): Promise<RunHandle> {
     const known = await this.#parts.shelf.load(runId);
-    this.#parts.shelf.checkAccount(known);
+    if (how.move === undefined) this.#parts.shelf.checkAccount(known);
     const updates = new Updates();
     const stop = new AbortController();
     how.signal?.addEventListener("abort", () => stop.abort(), { once: true });
@@ -108,7 +111,8 @@ export class Driving {
     const { runId } = known;
     const { revision = null } = how;
     const drift = revision?.kind === "drifted" ? revision.drift : null;
-    if (isRunFinal(known.status) && revision?.kind !== "remake") {
+    const isMoved = how.move !== undefined && !this.#parts.shelf.isOurs(known);
+    if (isRunFinal(known.status) && revision?.kind !== "remake" && !isMoved) {
       updates.push(await store.read(runId));
       return result(known, media, drift);
     }
@@ -147,6 +151,10 @@ export class Driving {
     const { lease } = outcome;
     updates.push(await store.read(lease.runId));
     const state = await shelf.load(lease.runId);
+    const { move } = how;
+    if (move !== undefined && !shelf.isOurs(state)) {
+      await this.#append({ events: [move], inbox: [] }, state, lease, updates);
+    }
     const { events, pending, rests } = await beginnings(state, how);
     const outdated = new Set(how.outdatedStops);
     const inbox = outdated.size === 0 ? [] : (await store.inbox(runId)).filter(({ id }) => outdated.has(id));

@@ -12,6 +12,7 @@ import type { InboxMessage, JournalStore, RunRow } from "../journal/store.ts";
 import type { ApproveStep, Plan } from "../plan/plan.ts";
 import { offered, positionOf } from "../run/kinds/approve.ts";
 import { type RunReport, runReport } from "../run/report.ts";
+import { type AccountMove, accountMove } from "./account-move.ts";
 import { checkAdoption } from "./adoption/check.ts";
 import {
   type AdoptionCandidate,
@@ -233,11 +234,12 @@ export class EmbeddedShowrunner implements Showrunner {
   ): Promise<RunHandleOf<R>>;
   resume(runId: string, options?: ResumeOptions): Promise<RunHandle>;
   async resume(runId: string, options: ResumeOptions = {}): Promise<RunHandle> {
-    const known = await this.#loadOurs(runId);
+    const known = await this.#shelf.load(runId);
+    const move = await this.#move(known, options);
     refuseWhileLoading(known.planned.plan.pipeline);
     const outdated = outdatedStops(await this.#store.inbox(runId), options.unattended === true);
     const revision = await revise(known, options, this.#planner);
-    return this.#driving.open(runId, { ...options, revision, outdatedStops: outdated });
+    return this.#driving.open(runId, { ...options, revision, outdatedStops: outdated, move });
   }
 
   async drift(runId: string, pipeline: Pipeline, options: Pick<ResumeOptions, "input"> = {}): Promise<Drift> {
@@ -371,6 +373,13 @@ export class EmbeddedShowrunner implements Showrunner {
     await this.#notifier?.close();
     await this.#parts.service.close();
     if (this.#parts.ownsStore) await this.#store.close();
+  }
+
+  /** Undefined where the run is of this account already, so that a repeated command goes on. */
+  async #move(run: RunState, { accountMoved = false }: ResumeOptions): Promise<AccountMove | undefined> {
+    if (this.#shelf.isOurs(run)) return undefined;
+    if (!accountMoved) this.#shelf.checkAccount(run);
+    return accountMove({ client: this.client, account: this.#shelf.account }, run);
   }
 
   #adoption() {

@@ -68,7 +68,7 @@ export class AccountMismatchError extends ShowrunnerError {
   readonly code = "ACCOUNT_MISMATCH";
   constructor(runId: string, wanted: string, given: string) {
     super(
-      `Run "${runId}" was started with ${wanted}, and now it is ${given}. Resume it with the account it was paid from.`,
+      `Run "${runId}" was started with ${wanted}, and now it is ${given}. Resume it with the account it was paid from; if this is that account under a new key or address: showrunner resume ${runId} --account-moved`,
     );
   }
 }

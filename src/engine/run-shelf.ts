@@ -13,11 +13,12 @@ export interface Account {
 /** The runs of a journal, folded. */
 export class RunShelf {
   readonly #store: JournalStore;
-  readonly #account: Account;
+  /** Whose runs this process drives. */
+  readonly account: Account;
 
   constructor(store: JournalStore, account: Account) {
     this.#store = store;
-    this.#account = account;
+    this.account = account;
   }
 
   async load(runId: string): Promise<RunState> {
@@ -53,7 +54,7 @@ export class RunShelf {
   }
 
   isOurs({ planned: { baseUrl, keyId } }: RunState): boolean {
-    return baseUrl === this.#account.origin && keyId === this.#account.keyId;
+    return baseUrl === this.account.origin && keyId === this.account.keyId;
   }
 
   /** One that cannot be read counts as ours: whoever resumes it is told what is the matter with it. */
@@ -70,7 +71,7 @@ export class RunShelf {
   /** A run stays with the account that pays for it; another one has neither its jobs nor its wallet. */
   checkAccount(state: RunState): void {
     if (this.isOurs(state)) return;
-    const { origin, keyId } = this.#account;
+    const { origin, keyId } = this.account;
     const { runId, planned } = state;
     throw new AccountMismatchError(runId, `key ${planned.keyId} at ${planned.baseUrl}`, `key ${keyId} at ${origin}`);
   }

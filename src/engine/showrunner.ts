@@ -141,6 +141,12 @@ export interface ResumeOptions {
    */
   readonly requestId?: string | undefined;
   /**
+   * The run's account has another key, or its service another address. Only once a job of the run is found there, or
+   * where nothing of it was ever sent; the journal then holds the new ones. Throws {@link InvalidOptionError} when it is
+   * another account. Default false: such a run is refused.
+   */
+  readonly accountMoved?: boolean | undefined;
+  /**
    * Nobody asked for it just now, as when a worker takes a run up: a stop that nobody has taken in still stops the run,
    * unless a decision was sent after it. Default false: every stop sent before this call is outdated by it.
    */

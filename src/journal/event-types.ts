@@ -17,6 +17,7 @@ const KNOWN = {
   "step.started": true,
   "step.finished": true,
   "step.reset": true,
+  "run.account.moved": true,
   "step.restored": true,
   "step.reused": true,
   "upload.stored": true,

@@ -135,6 +135,14 @@ export type RunEvent =
       readonly program?: string;
     }
   | { readonly type: "run.started" }
+  /** The same account has another key, or its service another address; whoever resumed the run said so, and it was checked. */
+  | {
+      readonly type: "run.account.moved";
+      readonly baseUrl: string;
+      readonly keyId: string;
+      /** A job of the run that is known there; null where the run had none yet. */
+      readonly jobId: string | null;
+    }
   /** Whoever resumed it allowed another amount. */
   | { readonly type: "run.budget.set"; readonly budgetMicros: number | null; readonly maxUnquotedMicros: number | null }
   | {

@@ -122,6 +122,9 @@ export function apply(state: RunState, stored: StoredEvent): void {
       moveRun(event.type);
       state.startedAt = at;
       break;
+    case "run.account.moved":
+      state.planned = { ...state.planned, baseUrl: event.baseUrl, keyId: event.keyId };
+      break;
     case "run.budget.set":
       state.budgetMicros = event.budgetMicros;
       state.maxUnquotedMicros = event.maxUnquotedMicros;

@@ -1,4 +1,4 @@
-import { accountOf } from "./account.ts";
+import { accountOf, movedTo } from "./account.ts";
 import { JournalClosedError, RunExistsError, RunUnknownError } from "./errors.ts";
 import { decodeEvent, type EventRecord, encodeEvent, type RecordOrigin } from "./event-codec.ts";
 import { EVENT_VERSION, type RunEvent } from "./events.ts";
@@ -29,7 +29,7 @@ import type {
 import { Waiters } from "./waiters.ts";
 
 interface MemoryRun {
-  readonly account: string;
+  account: string;
   readonly order: number;
   row: Omit<RunRow, "lease">;
   records: EventRecord[];
@@ -175,6 +175,8 @@ class MemoryJournal implements JournalStore {
     this.#marks.set(run.account, mark);
     for (const made of commit.made ?? [])
       run.made.set(made.step, { ...made, runId, account: run.account, at: commit.at });
+    const account = movedTo(commit.events);
+    if (account !== null) moveAccount(run, account);
     for (const notice of commit.notices ?? []) {
       run.notices.set(notice.seq, { ...notice, runId, attempts: 0, dueAt: commit.at, lastError: null });
     }
@@ -416,6 +418,13 @@ function totals(runs: readonly MemoryRun[]): LedgerTotals {
     }
   }
   return { heldMicros, settledMicros };
+}
+
+/** Its money and results count for another account from now on, whose balance shows what was charged until now. */
+function moveAccount(run: MemoryRun, account: string): void {
+  run.account = account;
+  for (const [key, entry] of run.ledger) run.ledger.set(key, { ...entry, charged: entry.charged === null ? null : 0 });
+  for (const [step, row] of run.made) run.made.set(step, { ...row, account });
 }
 
 function asks(query: MadeQuery, account: string, row: MadeRow): boolean {

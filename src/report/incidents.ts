@@ -109,6 +109,8 @@ function incident(event: StoredEvent["event"], costs: ReadonlyMap<string, number
       return { what: "made again", why: event.why };
     case "step.restored":
       return { what: "kept after all", why: "What it uses was made again and is the same as before." };
+    case "run.account.moved":
+      return { what: "moved with its account", why: `To key ${event.keyId} at ${event.baseUrl}.` };
     case "rerun.requested":
       return { what: "asked to make steps again", why: event.steps.join(", ") };
     case "run.reopened":

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { accountOf } from "../../src/journal/account.ts";
 import type { RunEvent } from "../../src/journal/events.ts";
 import type { Commit, JournalStore, Lease } from "../../src/journal/store.ts";
 import { account, holder, nobodyIsDead, planned, started, submitted } from "./samples.ts";
@@ -38,7 +39,15 @@ export function journalContract(name: string, open: Open): void {
         await journal.createRun("r1", planned(), 10);
         expect(await journal.read("r1")).toEqual([{ runId: "r1", seq: 1, at: 10, version: 1, event: planned() }]);
         expect(await journal.run("r1")).toEqual({
-          ...{ runId: "r1", pipeline: "sample", createdAt: 10, updatedAt: 10, lastSeq: 1, status: "planned" },
+          ...{
+            runId: "r1",
+            pipeline: "sample",
+            createdAt: 10,
+            updatedAt: 10,
+            lease: null,
+            lastSeq: 1,
+            status: "planned",
+          },
         });
       });
 
@@ -396,6 +405,29 @@ export function journalContract(name: string, open: Open): void {
         marks.push(await mark());
         expect(marks).toEqual([0, 0, 1, 2, 2, 3]);
       });
+    });
+
+    test("money and results of a run move to another account with it, and its balance shows what was charged before", async () => {
+      const [mine, other] = [await held("r1"), await held("r2")];
+      const hold = (step: string, amountMicros: number) => ({ type: "hold", step, attempt: 1, amountMicros }) as const;
+      const settle = { type: "settle", step: "a", attempt: 1, costMicros: 30 } as const;
+      const made = [{ step: "a", fingerprint: "f1", model: "m" }];
+      await commit(mine, 2, [], { ledger: [hold("a", 40), hold("b", 20)], made });
+      await commit(mine, 2, [], { ledger: [settle] });
+      await commit(other, 2, [], { ledger: [hold("a", 7)] });
+      const moved = { type: "run.account.moved", baseUrl: "https://new.test/v3", keyId: "key_9", jobId: null } as const;
+      await commit(mine, 2, [moved]);
+      const there = accountOf(moved);
+      expect(await journal.accountLedger(account)).toMatchObject({ heldMicros: 7, settledMicros: 0 });
+      expect(await journal.accountLedger(there)).toEqual({ heldMicros: 20, settledMicros: 30, mark: 0 });
+      expect(await journal.made({ account, fingerprint: "f1" })).toEqual([]);
+      expect(await journal.made({ account: there, fingerprint: "f1" })).toMatchObject([
+        { runId: "r1", account: there },
+      ]);
+      // What is held and not known to be charged is not in the balance; what was settled is.
+      const guard = { capMicros: null, wallet: { balanceMicros: 100, mark: 0, floorMicros: 0 } };
+      const over = await commit(mine, 3, [], { ledger: [hold("c", 81)], guard });
+      expect(over).toEqual({ committed: false, reason: "floor", roomMicros: 80, unseenMicros: 20 });
     });
 
     describe("made results", () => {

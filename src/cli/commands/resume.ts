@@ -32,6 +32,7 @@ export interface ResumeFlags extends ServiceFlags {
   readonly input?: string;
   readonly i?: readonly string[];
   readonly requestId?: string;
+  readonly accountMoved?: boolean;
   readonly yes?: boolean;
   readonly json?: boolean;
 }
@@ -43,6 +44,7 @@ export async function resume(context: Context, runId: string, flags: ResumeFlags
   const { waitForFunds } = flags;
   const waitForFundsMs =
     waitForFunds === undefined ? null : readDuration("--wait-for-funds", waitForFunds, "30m, 2h or 90s");
+  checkMovesAlone(runId, flags);
   const patience = giveUpAfter(flags.giveUpAfter);
   const input = await correction(flags, context);
   const named = flags.file === undefined ? null : await loadPipeline(flags.file, context.io.cwd);
@@ -62,6 +64,7 @@ export async function resume(context: Context, runId: string, flags: ResumeFlags
       ...(input !== undefined && { input }),
       ...(flags.rerun !== undefined && { rerun: flags.rerun }),
       ...(flags.rerunFailed && { rerunFailed: true }),
+      ...(flags.accountMoved && { accountMoved: true }),
       ...(flags.requestId !== undefined && { requestId: flags.requestId }),
       ...(flags.budget !== undefined && { budget: flags.budget }),
       ...(flags.maxUnquoted !== undefined && { maxUnquoted: flags.maxUnquoted }),
@@ -69,6 +72,15 @@ export async function resume(context: Context, runId: string, flags: ResumeFlags
       ...patience,
     });
   });
+}
+
+/** What changes is priced and agreed to in the run's own account: it moves there first. */
+function checkMovesAlone(runId: string, flags: ResumeFlags): void {
+  const { accountMoved, file, acceptChanges, rerun, rerunFailed, input, i } = flags;
+  if (!accountMoved) return;
+  if (![file, acceptChanges, rerun, rerunFailed, input, i].some((flag) => flag !== undefined)) return;
+  const next = `showrunner resume ${visible(runId)} --account-moved`;
+  throw new CliError("USAGE", "--account-moved goes first, without changes to the run", { next });
 }
 
 /** Fields of the input that are to be corrected; undefined: none. */

@@ -22,6 +22,10 @@ function describe(event: RunEvent): string | null {
       return `paused (${event.reason}): ${visible(event.message)}`;
     case "run.reopened":
       return "opened again";
+    case "run.account.moved": {
+      const proof = event.jobId === null ? "nothing of it was sent yet" : `which knows its job ${visible(event.jobId)}`;
+      return `belongs to key ${visible(event.keyId)} at ${visible(event.baseUrl)} from now on, ${proof}`;
+    }
     case "rerun.requested":
       return `asked to make again: ${event.steps.map(visible).join(", ")}`;
     case "run.replanned":

@@ -55,6 +55,7 @@ export function addRunning(program: Command, context: Context, finish: Finish): 
       collect,
     )
     .option("--rerun-failed", "make again what failed, wholly or in part, and all that waited for it")
+    .option("--account-moved", "the account has a new key, or the service a new address; checked by a job of the run")
     .option("--request-id <id>", "names a rerun: given again, it is never made once more")
     .option("--yes", "agree to the price of what is made again")
     .action(async (id: string, flags: object) =>

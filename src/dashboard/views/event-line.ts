@@ -15,6 +15,7 @@ const told: Told = {
   "run.paused": ({ reason, message }) => `${reason}: ${message}`,
   "service.away": ({ reason, message }) => `${reason}: ${message}`,
   "run.finished": ({ status, message }) => (message === null ? status : `${status}: ${message}`),
+  "run.account.moved": ({ keyId, baseUrl }) => `to key ${keyId} at ${baseUrl}`,
   "rerun.requested": ({ steps, requestId }) => `${steps.join(", ")} (${requestId})`,
   "run.replanned": ({ plan }) => `${plan.steps.length} steps, as the code says now`,
   "step.finished": ({ status, reason }) => (reason === null ? status : `${status}: ${reason}`),

@@ -1,10 +1,11 @@
+import { movedTo } from "../account.ts";
 import { refusalOf } from "../guard.ts";
 import { jobsOf, mediaOf } from "../record.ts";
 import type { Commit, CommitOutcome, FoldSnapshot, Lease } from "../store.ts";
 import type { Database } from "./database.ts";
 import { consumeEntries, deliverHints, hasOtherEntries } from "./inbox.ts";
 import { holdsLease } from "./lease.ts";
-import { moneyAfter, planLedger, writeLedger } from "./ledger.ts";
+import { moneyAfter, moveAccount, planLedger, writeLedger } from "./ledger.ts";
 import { writeMade } from "./made.ts";
 import { writeNotices } from "./notices.ts";
 import { appendEvents, requireRun } from "./runs.ts";
@@ -32,6 +33,8 @@ export function commitRun(db: Database, { commit, bodies }: EncodedCommit): Comm
   writeLedger(db, run, ledger);
   writeIndexes(db, run.key, commit, jobIds);
   writeMade(db, run, commit.made ?? [], commit.at);
+  const account = movedTo(commit.events);
+  if (account !== null) moveAccount(db, run, account);
   writeNotices(db, run.key, commit.notices ?? [], commit.at);
   if (commit.snapshot !== undefined) writeSnapshot(db, run.key, commit.snapshot);
   db.run("UPDATE runs SET status = ? WHERE run_key = ?", commit.status, run.key);

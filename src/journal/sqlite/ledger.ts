@@ -56,6 +56,23 @@ export function writeLedger(db: Database, run: RunRecord, update: LedgerUpdate):
   );
 }
 
+/** The run's money and results count for another account from now on, whose balance shows what was charged until now. */
+export function moveAccount(db: Database, run: RunRecord, account: string): void {
+  const row = db.get("SELECT held_micros, settled_micros FROM runs WHERE run_key = ?", run.key)!;
+  const [held, settled] = [db.columns.integer(row, "held_micros"), db.columns.integer(row, "settled_micros")];
+  db.run(
+    "UPDATE accounts SET held_micros = held_micros - ?, settled_micros = settled_micros - ? WHERE account = ?",
+    ...[held, settled, run.account],
+  );
+  db.run(
+    "INSERT INTO accounts (account, held_micros, settled_micros, mark) VALUES (?, ?, ?, 0) ON CONFLICT DO UPDATE SET held_micros = held_micros + excluded.held_micros, settled_micros = settled_micros + excluded.settled_micros",
+    ...[account, held, settled],
+  );
+  db.run("UPDATE ledger SET charged = 0 WHERE run_key = ? AND charged IS NOT NULL", run.key);
+  db.run("UPDATE made SET account = ? WHERE run_key = ?", account, run.key);
+  db.run("UPDATE runs SET account = ? WHERE run_key = ?", account, run.key);
+}
+
 /** The account's money as the update would leave it; nothing is written. */
 export function moneyAfter(db: Database, account: string, update: LedgerUpdate): AccountMoney {
   const { heldMicros, settledMicros } = accountTotals(db, account);
