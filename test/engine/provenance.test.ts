@@ -161,7 +161,9 @@ describe("of steps of every kind, a manifest", () => {
     const sample = wav(world);
     let result = await run(world, everyKind, { sample });
     while (result.pause?.reason === "approval") {
-      const waiting = result.report.steps.filter(({ kind, status }) => kind === "approve" && status === "awaiting-approval");
+      const waiting = result.report.steps.filter(
+        ({ kind, status }) => kind === "approve" && status === "awaiting-approval",
+      );
       const decision = { note: "see https://x.test/a?sig=secret" };
       for (const { path } of waiting)
         await world.show.approve("x", path, path === "lead" ? { pick: 1, ...decision } : decision);

@@ -275,7 +275,9 @@ describe("of every kind of step, a second run", () => {
     writeFileSync(sample, placeholder("audio", { durationMs: 50 })!);
     let result = await run(world, everyKind, { sample }, { id, ...options });
     while (result.status === "paused" && result.pause?.reason === "approval") {
-      const waiting = result.report.steps.filter(({ kind, status }) => kind === "approve" && status === "awaiting-approval");
+      const waiting = result.report.steps.filter(
+        ({ kind, status }) => kind === "approve" && status === "awaiting-approval",
+      );
       for (const { path } of waiting) await world.show.approve(id, path, path === "lead" ? { pick: 0 } : {});
       const again = await world.show.resume(id, { pipeline: everyKind });
       result = await during(world.clock, again.result());
