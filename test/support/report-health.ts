@@ -1,0 +1,19 @@
+import { monitorEventLoopDelay } from "node:perf_hooks";
+
+/** Says who is ready, and answers each message with how this process is. `reset` starts the measure of the loop anew. */
+export function reportHealth(ready: Readonly<Record<string, string>>, defects: () => readonly string[]): void {
+  const delay = monitorEventLoopDelay({ resolution: 5 });
+  delay.enable();
+  process.on("message", (asked) => {
+    if (asked === "reset") delay.reset();
+    globalThis.gc?.();
+    const { user, system } = process.cpuUsage();
+    process.send?.({
+      defects: defects(),
+      rssBytes: process.memoryUsage.rss(),
+      delayP99Ms: delay.percentile(99) / 1e6,
+      cpuMs: (user + system) / 1000,
+    });
+  });
+  process.send?.(ready);
+}
