@@ -157,7 +157,7 @@ export { apply as applyEvent, FOLD_VERSION, fold as foldEvents } from "./journal
 export { createMemoryJournal } from "./journal/memory.ts";
 export { openSqliteJournal } from "./journal/sqlite.ts";
 export type { AttemptState, OutputState, RerunRequest, RunState, StepState } from "./journal/state.ts";
-export type { JournalStore, RunRow } from "./journal/store.ts";
+export type { JournalStore, NoticeRow, RunRow } from "./journal/store.ts";
 export { jobMachine, outputMachine, runMachine, stepMachine } from "./lifecycle/index.ts";
 // Carry v2 work over.
 export {

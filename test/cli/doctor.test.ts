@@ -41,7 +41,17 @@ describe("doctor", () => {
   test("finds everything in order, and says what it cannot know", async () => {
     const { code, find } = await doctor();
     expect(code).toBe(0);
-    for (const check of ["node", "credential", "journal", "disk", "service", "balance", "clock", "webhooks"]) {
+    for (const check of [
+      "node",
+      "credential",
+      "journal",
+      "disk",
+      "notify",
+      "service",
+      "balance",
+      "clock",
+      "webhooks",
+    ]) {
       expect(find(check), check).toMatchObject({ state: "ok", ok: true });
     }
     expect(find("reachable")).toMatchObject({ state: "unknown", ok: true });

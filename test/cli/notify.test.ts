@@ -67,6 +67,17 @@ test("what waits for a person reaches them before `run` ends", async () => {
   ]);
 });
 
+test("what the target refuses is a finding of `doctor`, with the command that tries it", async () => {
+  await using receiver = await startReceiver(() => 500);
+  const cwd = folder();
+  const env = { ...service.env, SHOWRUNNER_NOTIFY_URL: receiver.url };
+  await cli(["run", "gate.ts", "--id", "a", "--budget", "5"], { cwd, env });
+  const { code, stdout, stderr } = await cli(["doctor"], { cwd, env });
+  expect(code).toBe(1);
+  expect(stdout).toMatch(/FAIL {2}notify +1 not taken by http:\/\/127\.0\.0\.1:\d+: it answered 500/);
+  expect(stderr).toContain("Next: showrunner notify test");
+});
+
 test("what a killed process could not tell is told by a worker that has nothing else to do", async () => {
   const cwd = folder();
   const receiver = await startReceiver(() => 204);

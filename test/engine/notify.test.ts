@@ -114,7 +114,9 @@ describe("somebody is told by a signed webhook", () => {
     const journal = createMemoryJournal();
     const dead = await openPaperShow({ notify: "http://127.0.0.1:9/", journal });
     await ran(dead);
-    expect(await journal.notices()).toMatchObject([{ event: "run.waiting", attempts: 1 }]);
+    expect(await journal.notices()).toMatchObject([
+      { event: "run.waiting", lastError: expect.stringContaining("could not be reached") },
+    ]);
     await using receiver = await startReceiver();
     const next = await openPaperShow({ notify: receiver.url, journal, mediaDir: dead.mediaDir });
     next.show.notifications.start();

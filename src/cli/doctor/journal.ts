@@ -1,6 +1,6 @@
 import { stat, statfs } from "node:fs/promises";
 import { dirname } from "node:path";
-import type { RunRow } from "../../index.ts";
+import type { NoticeRow, RunRow } from "../../index.ts";
 import { CliError } from "../cli-error.ts";
 import { journalFileOf, type ServiceFlags } from "../context.ts";
 import { explainError } from "../explain-error.ts";
@@ -26,7 +26,7 @@ export async function journalFindings(io: Io, flags: ServiceFlags): Promise<read
       const facts = await stat(path);
       const unfinished = rows.filter(({ status }) => status === "running" || status === "paused").length;
       const said = `${counted(rows.length, "run")}, ${unfinished} unfinished, ${megabytes(facts.size)}, the newest read whole: ${visible(path)}`;
-      return [fine("journal", said), await room(dirname(path))];
+      return [fine("journal", said), await room(dirname(path)), await telling(io, await store.notices())];
     } finally {
       await store.close();
     }
@@ -48,6 +48,19 @@ async function readNewest(
       next: "restore the journal from a copy",
     });
   }
+}
+
+/** Whether anybody is told, and what nobody took. */
+async function telling(io: Io, untold: readonly NoticeRow[]): Promise<Finding> {
+  const { openNotifications } = await import("../../index.ts");
+  const { target } = openNotifications({ env: io.env });
+  const refused = untold.find(({ lastError }) => lastError !== null);
+  if (refused !== undefined) {
+    const said = `${untold.length} not taken by ${visible(target ?? "anybody")}: ${visible(refused.lastError ?? "")}`;
+    return failed("notify", said, "showrunner notify test   (showrunner notify list shows them)");
+  }
+  const nobody = "nobody is told when a run waits for a person; SHOWRUNNER_NOTIFY_URL or _COMMAND says whom";
+  return fine("notify", target === null ? nobody : `${visible(target)} is told`);
 }
 
 async function room(folder: string): Promise<Finding> {
