@@ -1,8 +1,6 @@
 import { relative } from "node:path";
-import type { Problem } from "../../index.ts";
 import { CliError } from "../cli-error.ts";
-import { problemList } from "../report/problem-list.ts";
-import { visible } from "../text/escape.ts";
+import { visible, visibleLines } from "../text/escape.ts";
 import { codeFrame, importFrame } from "./code-frame.ts";
 
 /** Turns whatever importing a pipeline file threw into an error that says what to do. */
@@ -31,10 +29,10 @@ export function loadFailure(cause: unknown, file: string, cwd: string): CliError
     const next = `put that part behind if (import.meta.main) { … }: node ${name} runs it then, and showrunner only reads the file`;
     return failed(`${name}: ${said}${codeFrame(error)}`, next, cause);
   }
-  const { problems = [] } = error as { readonly problems?: readonly Problem[] };
-  const list = problems.length === 0 ? "" : `\n${problemList(problems)}`;
+  // Problems of a plan stand on lines of their own; any other message is the user's own text.
+  const message = code === "PLAN_PROBLEMS" ? visibleLines(error.message) : said;
   return failed(
-    `${name} threw while it was loaded: ${said}${codeFrame(error)}${list}`,
+    `${name} threw while it was loaded: ${message}${codeFrame(error)}`,
     "correct the file and try again",
     cause,
   );
