@@ -1,4 +1,8 @@
+import { MalformedResponseError } from "./errors/malformed-response-error.ts";
 import type { Page } from "./wire/page.ts";
+
+/** Pages in a row that hold nothing, before a list is taken for endless. */
+const maxEmptyPages = 20;
 
 /** A list of the service: one page at a time, or every item across all pages with `for await`. */
 export interface Listing<T> extends AsyncIterable<T> {
@@ -14,9 +18,14 @@ export function listing<T>(
 ): Listing<T> {
   async function* pages(): AsyncGenerator<Page<T>, void> {
     const seen = new Set<string>();
+    let empty = 0;
     for (let next = cursor; ; ) {
       const page = await read(next);
       yield page;
+      empty = page.data.length === 0 ? empty + 1 : 0;
+      if (empty > maxEmptyPages && page.nextCursor !== null) {
+        throw new MalformedResponseError("A list", [`${empty} pages in a row are empty, and each names a next one`]);
+      }
       next = page.nextCursor;
       // A service that hands out a cursor twice would be listed for ever.
       if (next === null || seen.has(next)) return;

@@ -2,9 +2,16 @@ import mime from "mime";
 
 const preferred: { readonly [contentType: string]: string } = { "audio/mpeg": "mp3", "audio/mp4": "m4a" };
 
-/** The usual file ending of a content type with its dot; empty when there is none. */
+/** Drawn by a browser as a page, scripts and all. */
+const ACTIVE = new Set(["image/svg+xml"]);
+
+/**
+ * The usual file ending of a content type with its dot. What is no picture, film or sound becomes `.bin`: the type is a
+ * service's word, and a double click must not run what it sent.
+ */
 export function fileExtension(contentType: string): string {
   const bare = contentType.split(";")[0]!.trim().toLowerCase();
+  if (!/^(?:image|video|audio)\//.test(bare) || ACTIVE.has(bare)) return ".bin";
   const found = preferred[bare] ?? mime.getExtension(bare);
-  return found === null || found === undefined ? "" : `.${found}`;
+  return found === null || found === undefined ? ".bin" : `.${found}`;
 }

@@ -265,6 +265,18 @@ describe("catalog and estimates", () => {
     expect(await fails(other.estimate({ model: "m", input: {} }))).toMatchObject({ code: "FAILED_PRECONDITION" });
   });
 
+  test("a list whose pages are empty and always name a next one is given up", async () => {
+    let pages = 0;
+    const { client } = await setUp([
+      (request, response) => json(200, { data: [], next_cursor: `c${++pages}` })(request, response),
+    ]);
+    const read = async () => {
+      for await (const job of client.jobs()) expect(job).toBe(undefined);
+    };
+    await expect(read()).rejects.toThrow("pages in a row are empty");
+    expect(pages).toBeLessThan(30);
+  });
+
   test("pages are followed to their end, and a cursor that comes twice does not list for ever", async () => {
     const page = (id: string, next: string | null) =>
       json(200, { data: [{ job_id: id, status: "COMPLETED" }], next_cursor: next });

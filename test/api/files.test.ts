@@ -32,6 +32,21 @@ test("a download lands whole, hashed and without a trace of its making", async (
   expect(service.seen[0]!.headers.authorization).toBeUndefined();
 });
 
+test.each([
+  ["told ahead", true],
+  ["never told", false],
+])("a download larger than allowed is refused, %s, and leaves nothing behind", async (_name, isTold) => {
+  const { client, service } = await setUp([
+    (_request, response) => {
+      response.writeHead(200, { ...(isTold && { "content-length": bytes.length }) }).end(bytes);
+    },
+  ]);
+  const target = join(folder, "a.png");
+  const refused = client.download(`${service.origin}/asset`, target, { maxBytes: 10_000 });
+  await expect(refused).rejects.toMatchObject({ code: "DOWNLOAD_FAILED", reason: "too-large" });
+  expect(await readdir(folder)).toEqual([]);
+});
+
 test("a download that breaks off resumes with Range where it stopped", async () => {
   let cutAt = 20_000;
   const { client, service } = await setUp([

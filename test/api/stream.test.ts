@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import type { StreamFrame } from "../../src/api/index.ts";
 import { clientSetup } from "../support/client-setup.ts";
 import { failure, hangUp } from "../support/fake-service.ts";
+import { skippingClock } from "../support/simulated-clock.ts";
 import { sse } from "../support/sse.ts";
 
 const setUp = clientSetup();
@@ -59,13 +60,14 @@ test("a cut stream resumes after its last frame and repeats nothing", async () =
   expect(service.seen.map((seen) => seen.headers["last-event-id"])).toEqual([undefined, "2"]);
 });
 
-test("a drain with a retry line is followed by a new connection however often it comes", async () => {
+test("a drain that brought something new is followed by a new connection however often it comes", async () => {
   let connections = 0;
   const { client } = await setUp([
     (_request, response) => {
       const out = sse(response);
       connections++;
       out.status("s1", "IN_PROGRESS");
+      out.log(connections);
       if (connections === 12) {
         out.status("s2", "FAILED");
         return out.done();
@@ -74,7 +76,27 @@ test("a drain with a retry line is followed by a new connection however often it
       out.end();
     },
   ]);
-  expect(await collect(client.stream("job_1"))).toEqual(["IN_PROGRESS", "FAILED", "done"]);
+  const logs = Array.from({ length: 12 }, (_, index) => `log ${index + 1}`);
+  expect(await collect(client.stream("job_1"))).toEqual(["IN_PROGRESS", ...logs, "FAILED", "done"]);
+});
+
+test("a service that only asks to come back at once is given up, never asked in a hot loop", async () => {
+  const at: number[] = [];
+  const clock = skippingClock();
+  const { client } = await setUp(
+    [
+      (_request, response) => {
+        at.push(clock.now());
+        const out = sse(response);
+        out.raw("retry: 0\n\n");
+        out.end();
+      },
+    ],
+    { clock },
+  );
+  await expect(collect(client.stream("job_1"))).rejects.toThrow("broke off 5 times in a row");
+  expect(at.length).toBe(5);
+  expect(at.slice(2).map((time, index) => time - at[index + 1]! >= 500)).toEqual([true, true, true]);
 });
 
 test("a silent connection is given up and made anew", async () => {

@@ -73,6 +73,17 @@ test("an event is handled once however often it is delivered, and again when a p
   expect(events.map((event) => event.redelivery)).toEqual([false, true]);
 });
 
+test("the same signed replay is handled once, a replay signed anew again", async () => {
+  const { events, post, clock } = setUp();
+  const signedAt = clock.now();
+  const replay = { redelivery: "true" as const, signedAt };
+  expect((await post(replay)).status).toBe(200);
+  expect((await post(replay)).status).toBe(200);
+  expect(events).toHaveLength(1);
+  expect((await post({ ...replay, signedAt: signedAt + 1000 })).status).toBe(200);
+  expect(events).toHaveLength(2);
+});
+
 test("a handler that throws gets the event again", async () => {
   let failures = 1;
   const { post } = setUp({

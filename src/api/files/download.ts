@@ -17,6 +17,8 @@ export interface DownloadOptions {
   /** Milliseconds without a byte after which a connection counts as dead. Default 30 000. */
   readonly idleMs?: number | undefined;
   readonly priority?: number | undefined;
+  /** The most that is fetched, in bytes; more is refused and nothing of it kept. Default 8 GiB. */
+  readonly maxBytes?: number | undefined;
   /** Told after each piece how many bytes are there, and how many there will be where the server says. */
   readonly onProgress?: ((receivedBytes: number, totalBytes: number | null) => void) | undefined;
 }
@@ -62,6 +64,7 @@ export async function download(
         continue;
       }
       if (piece.kind === "refused") throw refused(url, piece.status);
+      if (piece.kind === "too-large") throw tooLarge(url, piece.maxBytes);
       fruitless = part.sizeBytes > before ? 1 : fruitless + 1;
       if (fruitless > maxFruitless) throw incomplete(url, piece.cause);
       await sleep(
@@ -101,6 +104,12 @@ function refused(url: string, status: number): DownloadError {
   return new DownloadError(`${redactUrl(url)} answered ${status}, which no repetition will change.`, {
     reason: "refused",
     status,
+  });
+}
+
+function tooLarge(url: string, maxBytes: number): DownloadError {
+  return new DownloadError(`${redactUrl(url)} has more than the ${maxBytes} bytes that are fetched at most.`, {
+    reason: "too-large",
   });
 }
 

@@ -11,6 +11,7 @@ export type Piece =
   /** The URL is no longer good: 401, 403, 404 or 410. */
   | { readonly kind: "lapsed"; readonly status: number }
   | { readonly kind: "refused"; readonly status: number }
+  | { readonly kind: "too-large"; readonly maxBytes: number }
   | { readonly kind: "broken"; readonly cause: unknown; readonly retryAfterMs: number | null };
 
 /**
@@ -22,14 +23,17 @@ function validatorOf(headers: IncomingHttpHeaders): string | null {
   return etag !== null && !etag.startsWith("W/") ? etag : headerText(headers, "last-modified");
 }
 
+const DEFAULT_MAX_BYTES = 8 * 1024 ** 3;
+
 /** Fetches what the part still lacks, in one request. Throws only the caller's abort and failures of the disk. */
 export async function fetchPiece(
   context: HttpContext,
   url: string,
   part: PartFile,
-  options: Pick<DownloadOptions, "signal" | "idleMs" | "onProgress">,
+  options: Pick<DownloadOptions, "signal" | "idleMs" | "maxBytes" | "onProgress">,
 ): Promise<Piece> {
   const deadline = startDeadline(context.clock, options.idleMs ?? 30_000, options.signal);
+  const { maxBytes = DEFAULT_MAX_BYTES } = options;
   try {
     const offset = part.sizeBytes;
     const answer = await request(url, {
@@ -54,10 +58,15 @@ export async function fetchPiece(
       const cause = new Error(isOther ? "the file changed meanwhile" : "the range sent is not the range asked for");
       return { kind: "broken", cause, retryAfterMs: null };
     }
+    if ((plan.totalBytes ?? 0) > maxBytes) {
+      body.on("error", () => {}).destroy();
+      return { kind: "too-large", maxBytes };
+    }
     if (plan.restart) await part.restart();
     if (status === 200) part.validator = validatorOf(headers);
     for await (const chunk of body as AsyncIterable<Buffer>) {
       deadline.extend();
+      if (part.sizeBytes + chunk.byteLength > maxBytes) return { kind: "too-large", maxBytes };
       await part.append(chunk);
       options.onProgress?.(part.sizeBytes, plan.totalBytes);
     }

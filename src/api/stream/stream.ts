@@ -53,12 +53,16 @@ export async function* streamJob(
     const before = state.fruitless++;
     const ended = yield* oneConnection(context, jobId, options, state);
     if (ended === "done") return;
-    if (ended === "drained" || context.clock.now() - openedAt >= usefulLifeMs)
+    // A service may ask to come back; one that only ever asks is as fruitless as one that cuts.
+    if (ended === "limited" || context.clock.now() - openedAt >= usefulLifeMs)
       state.fruitless = Math.min(state.fruitless, before);
     if (state.fruitless >= (options.maxFruitless ?? 5)) throw gaveUp(jobId, state.fruitless);
     await sleep(context.clock, reconnectDelayMs(state, context.random()), options.signal);
   }
 }
+
+/** `limited`: a 429, for which the pacer waits; `cut`: by the network or by the service, to be resumed. */
+type Ending = "done" | "limited" | "cut";
 
 /** One connection's frames. Returns how it ended; throws only what no reconnection can mend. */
 async function* oneConnection(
@@ -66,7 +70,7 @@ async function* oneConnection(
   jobId: string,
   options: StreamOptions,
   state: StreamState,
-): AsyncGenerator<StreamFrame, "done" | "drained" | "cut"> {
+): AsyncGenerator<StreamFrame, Ending> {
   const opened = await openStream(context, {
     method: "GET",
     path: `/jobs/${segment(jobId)}/stream`,
@@ -83,12 +87,10 @@ async function* oneConnection(
     return "cut";
   }
   if (opened.status !== 200) return await refused(context, jobId, opened, state, options);
-  let drained = false;
   try {
     for await (const piece of readStream(opened)) {
       if (piece.kind === "retry") {
         state.retryMs = piece.delayMs;
-        drained = true;
         continue;
       }
       const frame = readFrame(piece.message);
@@ -103,14 +105,9 @@ async function* oneConnection(
   } catch (cause) {
     options.signal?.throwIfAborted();
     context.logger.debug({ jobId, cause: String(cause) }, "stream was cut");
-    return endOf(state.filter, "cut");
   }
-  return endOf(state.filter, drained ? "drained" : "cut");
-}
-
-/** After the terminal status only done was missing, and that says nothing more. */
-function endOf(filter: FrameFilter, otherwise: "drained" | "cut"): "done" | "drained" | "cut" {
-  return filter.terminal ? "done" : otherwise;
+  // After the terminal status only done was missing, and that says nothing more.
+  return state.filter.terminal ? "done" : "cut";
 }
 
 async function refused(
@@ -119,10 +116,10 @@ async function refused(
   opened: Extract<OpenedStream, { kind: "answer" }>,
   state: StreamState,
   options: StreamOptions,
-): Promise<"cut" | "drained"> {
+): Promise<Ending> {
   const text = await readText(opened).catch(() => "");
   const error = answerError({ ...opened, text }, describe(context, jobId, options), context.clock);
-  if (opened.status === 429) return "drained";
+  if (opened.status === 429) return "limited";
   if (!error.retryable || state.fruitless >= (options.maxFruitless ?? 5)) throw error;
   state.retryMs = error.retryAfterMs;
   return "cut";
@@ -138,7 +135,9 @@ function describe(context: HttpContext, jobId: string, options: StreamOptions) {
 }
 
 function reconnectDelayMs(state: StreamState, chance: number): number {
-  const stepMs = state.retryMs ?? Math.min(maxReconnectMs, reconnectMs * 2 ** Math.max(0, state.fruitless - 1));
+  const backoffMs = Math.min(maxReconnectMs, reconnectMs * 2 ** Math.max(0, state.fruitless - 1));
+  // The service's wish counts, until connections bring nothing.
+  const stepMs = state.fruitless > 1 ? Math.max(state.retryMs ?? 0, backoffMs) : (state.retryMs ?? backoffMs);
   return Math.min(maxReconnectMs, stepMs / 2 + (chance * stepMs) / 2);
 }
 

@@ -93,9 +93,12 @@ function onceEach(options: WebhookHandlerOptions): (event: WebhookEvent) => Prom
   const seen = options.seen ?? seenInMemory();
   const underWay = new Map<string, Promise<void>>();
   const handle = async (event: WebhookEvent) => {
-    if (!event.redelivery && (await seen.has(event.id))) return;
+    // An operator may replay an event, each time signed anew; the same signed replay counts once.
+    const id = event.redelivery ? `${event.id} redelivered ${event.signedAt}` : event.id;
+    if (await seen.has(id)) return;
     await options.onEvent?.(event);
-    await seen.add(event.id);
+    await seen.add(id);
+    if (event.redelivery) await seen.add(event.id);
     options.client?.notify(event.job.jobId);
   };
   return (event) => {

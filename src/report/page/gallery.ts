@@ -85,5 +85,5 @@ function player(file: FinalFile, place: MediaPlace): Html {
   if (file.contentType.startsWith("audio/")) {
     return html`<audio src="${url}" controls preload="metadata" aria-label="${file.name}"></audio>`;
   }
-  return html`<div class="gone">${place.type === "beside" ? html`<a href="${url}">open ${file.file}</a>` : file.file}</div>`;
+  return html`<div class="gone">${place.type === "beside" ? html`<a href="${url}" download>save ${file.file}</a>` : file.file}</div>`;
 }
