@@ -101,7 +101,7 @@ export function cliReference(): string {
     stdout: nowhere,
     stderr: nowhere,
     ask: null,
-    background: null,
+    background: null, open: null,
     env: {},
     cwd: "/",
     interrupt: new AbortController().signal,

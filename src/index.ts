@@ -122,6 +122,7 @@ export {
   RunDiffersError,
 } from "./engine/errors.ts";
 export type { StepExplanation } from "./engine/explain.ts";
+export { fileExtension } from "./engine/file-extension.ts";
 export type { GcOptions, GcReport } from "./engine/gc.ts";
 export { statusNow } from "./engine/interrupted.ts";
 export { RunWhileLoadingError, whileLoading } from "./engine/loading.ts";

@@ -16,6 +16,7 @@ export function hostProcess(): Io {
     stderr: process.stderr,
     ask: process.stdin.isTTY && process.stderr.isTTY ? askOnTerminal : null,
     background: async (args, logFile) => (await import("./background.ts")).startInBackground(args, logFile),
+    open: process.stdout.isTTY && hasDesktop() ? openOnDesktop : null,
     env: process.env,
     cwd: process.cwd(),
     get interrupt() {
@@ -65,6 +66,21 @@ export async function leave(): Promise<void> {
 const DRAIN_MS = 5_000;
 /** Time for what ends by itself. */
 const LEAVE_MS = 200;
+
+function hasDesktop(): boolean {
+  if (process.platform === "darwin" || process.platform === "win32") return true;
+  return Boolean(process.env.DISPLAY ?? process.env.WAYLAND_DISPLAY);
+}
+
+/** The file's name is an argument of its own: no shell reads it. */
+async function openOnDesktop(file: string): Promise<void> {
+  const { spawn } = await import("node:child_process");
+  const openers = { darwin: "open", win32: "explorer.exe" } as const;
+  const opener = openers[process.platform as keyof typeof openers] ?? "xdg-open";
+  const child = spawn(opener, [file], { detached: true, stdio: "ignore" });
+  child.on("error", () => process.stderr.write(`${opener} could not be started\n`));
+  child.unref();
+}
 
 async function askOnTerminal(question: string): Promise<string> {
   const { createInterface } = await import("node:readline/promises");

@@ -19,6 +19,8 @@ export interface Io {
   readonly ask: ((question: string) => Promise<string>) | null;
   /** Starts this command line again with other arguments, away from the terminal; null where that cannot be. */
   readonly background: ((args: readonly string[], logFile: string) => Promise<Background>) | null;
+  /** Shows a file in the program that is for it; null where there is no desktop. */
+  readonly open: ((file: string) => Promise<void>) | null;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
   /** Aborted by the first Ctrl-C or SIGTERM since it was first asked for; one before, or a second one, ends the process. */

@@ -94,8 +94,10 @@ function settle(turn: Turn): void {
   if (first === undefined) return;
   const more = others.length === 0 ? "" : ` (and ${others.length} more)`;
   const asks = first.message === null ? "" : ` (${JSON.stringify(first.message)})`;
-  const how = `showrunner approve ${state.runId} ${first.path}${first.choose ? " --pick N" : ""}`;
-  turn.rest("approval", `${first.path}${more} waits for a decision${asks}. Decide with: ${how}, or reject it`);
+  turn.rest(
+    "approval",
+    `${first.path}${more} waits for a decision${asks}. See and decide: showrunner approve ${state.runId}`,
+  );
 }
 
 function conclude(turn: Turn): void {

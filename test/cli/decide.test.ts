@@ -61,7 +61,8 @@ describe("decisions of a person, on the command line", () => {
     ]);
     expect(stderr).not.toContain(esc);
     expect(stderr).toContain("Which quay? \\u001b[2J");
-    expect(stderr).toContain("--pick NUMBER");
+    expect(waiting?.shows.every(({ path }) => path.endsWith(".png"))).toBe(true);
+    expect(stderr).toContain("Next: showrunner approve t best --pick 1 --resume\n");
   });
 
   test.each([

@@ -1,11 +1,12 @@
-import type { PlanStep, RunReport, Showrunner } from "../../index.ts";
+import type { Plan, PlanStep, RunReport, Showrunner } from "../../index.ts";
+import { shellWord } from "../../shell-word.ts";
 import { CliError } from "../cli-error.ts";
-import { type Context, mediaDirOf, type ServiceFlags, withShowrunner } from "../context.ts";
+import { type Context, type ServiceFlags, withShowrunner } from "../context.ts";
 import { ExitCode } from "../exit-code.ts";
 import { planOf } from "../input/journaled.ts";
-import type { Io } from "../io.ts";
 import { type OfferedTake, offeredTakes } from "../report/offered.ts";
-import { visible } from "../text/escape.ts";
+import { type ReviewFiles, reviewFiles } from "../report/review-files.ts";
+import { visible, visibleLines } from "../text/escape.ts";
 import { table } from "../text/table.ts";
 import { continueRun } from "./resume.ts";
 
@@ -80,6 +81,8 @@ async function decided(show: Showrunner, context: Context, decision: Decision, f
   return ExitCode.done;
 }
 
+type ApproveStep = Extract<PlanStep, { readonly kind: "approve" }>;
+
 interface Waiting {
   readonly step: string;
   readonly message: string | null;
@@ -88,19 +91,31 @@ interface Waiting {
 }
 
 /** What waits for a person in a run, and what it shows. */
-async function waitingIn(show: Showrunner, io: Io, runId: string, flags: DecideFlags): Promise<readonly Waiting[]> {
+async function waitingIn(
+  show: Showrunner,
+  context: Context,
+  runId: string,
+  flags: DecideFlags,
+): Promise<readonly Waiting[]> {
   const report = await show.show(runId);
-  return waitingSteps((await planOf(show, runId)).steps, report, await copies(io, flags));
+  return waitingSteps(await planOf(show, runId), report, await reviewFiles(context, flags));
 }
 
-async function list(show: Showrunner, { io, talk }: Context, runId: string, flags: DecideFlags): Promise<ExitCode> {
-  const waiting = await waitingIn(show, io, runId, flags);
+async function list(show: Showrunner, context: Context, runId: string, flags: DecideFlags): Promise<ExitCode> {
+  const { io, talk } = context;
+  const waiting = await waitingIn(show, context, runId, flags);
   if (flags.json) talk.printJson(waiting);
   for (const { step, message, choose, shows } of waiting) {
     talk.say(`${talk.paint(["bold", "yellow"], visible(step))}${message === null ? "" : `: ${visible(message)}`}`);
     if (!flags.json && shows.length > 0) talk.print(table(shows, columns, io.stdout.columns));
+    for (const { text, pick } of shows)
+      if (text !== null && !flags.json) talk.print(quoted(text, choose ? pick : null));
+    const at = `${runId} ${shellWord(step)}`;
+    const some = choose && shows.length > 1 ? `   (or another number up to ${shows.length})` : "";
     talk.next(
-      `showrunner approve ${visible(runId)} ${visible(step)}${choose ? " --pick NUMBER" : ""}   (or: showrunner reject ${visible(runId)} ${visible(step)} --note WHY)`,
+      `showrunner approve ${at}${choose ? " --pick 1" : ""} --resume${some}`,
+      `showrunner reject ${at} --resume   (--note WHY is kept beside it)`,
+      `showrunner open ${at}   (opens what it shows)`,
     );
   }
   if (waiting.length > 0) talk.say("See and hear them: showrunner dashboard");
@@ -111,43 +126,49 @@ async function list(show: Showrunner, { io, talk }: Context, runId: string, flag
   return waiting.length > 0 ? ExitCode.unfinished : ExitCode.done;
 }
 
+/** Characters of a text that are shown. */
+const LONGEST_TEXT = 4000;
+
+/** A text to be judged, apart from what is said about it. */
+function quoted(text: string, pick: number | null): string {
+  const shown = text.length <= LONGEST_TEXT ? text : `${text.slice(0, LONGEST_TEXT)}…`;
+  const lines = visibleLines(shown).split("\n");
+  return [...(pick === null ? [] : [`${pick}:`]), ...lines.map((line) => `  | ${line}`)].join("\n");
+}
+
 const columns = [
   { title: "pick", value: (take: OfferedTake) => String(take.pick), align: "right" },
   { title: "step", value: (take: OfferedTake) => visible(take.step), flexible: true },
   { title: "output", value: (take: OfferedTake) => String(take.index), align: "right" },
-  { title: "what", value: (take: OfferedTake) => visible(take.content_type ?? "–") },
-  { title: "where", value: (take: OfferedTake) => visible(take.path ?? take.asset_id ?? "–"), flexible: true },
+  { title: "what", value: (take: OfferedTake) => visible(take.content_type ?? (take.text === null ? "–" : "text")) },
+  { title: "where", value: where, flexible: true },
 ] as const;
 
-/** Where our copies of media lie. */
-async function copies(io: Io, flags: ServiceFlags): Promise<(sha256: string) => string> {
-  const { openMediaStore } = await import("../../index.ts");
-  const store = await openMediaStore(mediaDirOf(io, flags));
-  return (sha256) => store.path(sha256);
+function where({ path, asset_id, text }: OfferedTake): string {
+  return visible(path ?? asset_id ?? (text === null ? "–" : "below"));
 }
 
-function waitingSteps(
-  steps: readonly PlanStep[],
-  report: RunReport,
-  pathOf: (sha256: string) => string,
-): readonly Waiting[] {
-  return steps.flatMap((step): readonly Waiting[] => {
-    const isWaiting = report.steps.some(({ path, status }) => path === step.path && status === "awaiting-approval");
-    if (step.kind !== "approve" || !isWaiting) return [];
-    return [
-      { step: step.path, message: step.message, choose: step.choose, shows: offeredTakes(step.shows, report, pathOf) },
-    ];
-  });
+async function waitingSteps(plan: Plan, report: RunReport, review: ReviewFiles): Promise<readonly Waiting[]> {
+  const isWaiting = new Set(
+    report.steps.filter(({ status }) => status === "awaiting-approval").map(({ path }) => path),
+  );
+  const steps = plan.steps.filter((step) => step.kind === "approve" && isWaiting.has(step.path));
+  return Promise.all(
+    steps.map(async (step) => {
+      const { message, choose, shows } = step as ApproveStep;
+      return { step: step.path, message, choose, shows: await offeredTakes(shows, { plan, report, review }) };
+    }),
+  );
 }
 
 /** The number before what `--pick` names, from 1: that number itself, or the step that made it. */
 async function picked(
   show: Showrunner,
-  { io }: Context,
+  context: Context,
   { runId, step }: { readonly runId: string; readonly step: string },
   flags: DecideFlags,
 ): Promise<number | null> {
-  const waiting = (await waitingIn(show, io, runId, flags)).find((one) => one.step === step);
+  const waiting = (await waitingIn(show, context, runId, flags)).find((one) => one.step === step);
   const next = `showrunner approve ${visible(runId)}   (lists what waits, with the number before each)`;
   const text = flags.pick;
   if (text === undefined) {

@@ -102,6 +102,12 @@ export function addLooking(program: Command, context: Context, finish: Finish): 
     .action(async (id: string, flags: object) =>
       finish(await (await import("../commands/show.ts")).show(context, id, flags)),
     );
+  withService(program.command("open <run-id> <step>"))
+    .description("open the files of a step, or what an approval shows; prints their paths too")
+    .option("--print", "only print the paths")
+    .action(async (id: string, step: string, flags: object) =>
+      finish(await (await import("../commands/open.ts")).open(context, id, step, flags)),
+    );
   withService(program.command("report <run-id>"))
     .description("write what happened into one HTML file, with the media in it")
     .option("--out <file.html>", "where to write it (default: report.html in the run's folder)")

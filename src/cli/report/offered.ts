@@ -1,5 +1,6 @@
 import { join } from "node:path";
-import type { Reference, RunReport } from "../../index.ts";
+import type { Json, Plan, Reference, RunReport, StepReport } from "../../index.ts";
+import type { ReviewFiles } from "./review-files.ts";
 
 /** One of the results that an approval shows, with the number to pick it by, from 1. */
 export interface OfferedTake {
@@ -8,26 +9,60 @@ export interface OfferedTake {
   readonly index: number;
   readonly content_type: string | null;
   readonly asset_id: string | null;
-  /** Our copy: the named file, or the one in the media store; null when there is none. */
+  /** A file to look at: the named one, or a copy with an ending; null when there is none. */
   readonly path: string | null;
+  /** What a chat or a task said, where that is what is shown. */
+  readonly text: string | null;
 }
 
+type Shown = Omit<OfferedTake, "pick">;
+
 /** What these references lead to, in the order in which the engine counts them. */
-export function offeredTakes(
+export async function offeredTakes(
   shows: readonly Reference[],
-  report: RunReport,
-  pathOf: (sha256: string) => string,
-): readonly OfferedTake[] {
-  const takes = shows.flatMap(({ $ref }) => {
-    const { step } = $ref;
-    if ($ref.as === "upload") return [{ step, index: 0, content_type: null, asset_id: null, path: null }];
-    const outputs = report.steps.find(({ path }) => path === step)?.outputs ?? [];
-    return outputs
-      .filter(({ index, status }) => ($ref.output === "all" || $ref.output === index) && status !== "FAILED")
-      .map(({ index, content_type, asset_id, file, sha256 }) => {
-        const path = file === null ? (sha256 === null ? null : pathOf(sha256)) : join(report.out_dir, file);
-        return { step, index, content_type, asset_id, path };
-      });
-  });
-  return takes.map((take, position) => ({ pick: position + 1, ...take }));
+  { plan, report, review }: { readonly plan: Plan; readonly report: RunReport; readonly review: ReviewFiles },
+): Promise<readonly OfferedTake[]> {
+  const found = await Promise.all(
+    shows.map(async ({ $ref }, position): Promise<readonly Shown[]> => {
+      const step = report.steps.find(({ path }) => path === $ref.step);
+      if ($ref.as === "upload") return [uploaded(plan, $ref.step)];
+      if (step === undefined) return [];
+      if ($ref.as === "value") return said(step, $ref.at ?? [], position);
+      const files = await filesOf(step, report, review);
+      return files.filter(({ index }) => $ref.output === "all" || $ref.output === index);
+    }),
+  );
+  return found.flat().map((take, position) => ({ pick: position + 1, ...take }));
+}
+
+/** The results of a step that can be looked at. */
+export async function filesOf(step: StepReport, report: RunReport, review: ReviewFiles): Promise<readonly Shown[]> {
+  const there = step.outputs.filter(({ status }) => status !== "FAILED");
+  return Promise.all(
+    there.map(async ({ index, content_type, asset_id, file, sha256 }): Promise<Shown> => {
+      const result = { runId: report.id, step: step.path, index, contentType: content_type };
+      const copy = sha256 === null ? null : await review({ ...result, sha256 }).catch(() => null);
+      const path = file === null ? copy : join(report.out_dir, file);
+      return { step: step.path, index, content_type, asset_id, path, text: null };
+    }),
+  );
+}
+
+function uploaded({ steps }: Plan, path: string): Shown {
+  const step = steps.find((one) => one.path === path);
+  const file = step?.kind === "upload" ? step.file : null;
+  const about = { content_type: file?.contentType ?? null, path: file?.path ?? null };
+  return { step: path, index: 0, asset_id: null, text: null, ...about };
+}
+
+function said({ path, value }: StepReport, at: readonly (string | number)[], index: number): readonly Shown[] {
+  const part = at.reduce<Json | undefined>((inner, key) => memberOf(inner, key), value);
+  if (part === undefined || part === null) return [];
+  const text = typeof part === "string" ? part : JSON.stringify(part, null, 2);
+  return [{ step: path, index, content_type: null, asset_id: null, path: null, text }];
+}
+
+function memberOf(value: Json | undefined, key: string | number): Json | undefined {
+  if (typeof value !== "object" || value === null) return undefined;
+  return (value as { readonly [key: string]: Json })[key];
 }

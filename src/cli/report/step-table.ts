@@ -10,7 +10,7 @@ type Step = RunReport["steps"][number];
 
 const columns: readonly Column<Step>[] = [
   { title: "step", value: (step) => visible(step.path), flexible: true },
-  { title: "status", value: (step) => step.status },
+  { title: "status", value: (step) => (step.status === "awaiting-approval" ? "waits for you" : step.status) },
   { title: "job", value: (step) => visible(step.attempts.at(-1)?.job_id ?? "–"), flexible: true },
   { title: "cost", value: cost, align: "right" },
   { title: "time", value: time, align: "right" },

@@ -30,6 +30,7 @@ export function fakeIo(
       stderr: output("stderr"),
       ask: options.ask ?? null,
       background: null,
+      open: null,
       env: options.env ?? {},
       cwd: options.cwd ?? process.cwd(),
       interrupt: controller.signal,

@@ -1,0 +1,60 @@
+import type { RunReport, StepReport } from "../../index.ts";
+import { CliError } from "../cli-error.ts";
+import { type Context, type ServiceFlags, withShowrunner } from "../context.ts";
+import { ExitCode } from "../exit-code.ts";
+import { planOf } from "../input/journaled.ts";
+import { filesOf, type OfferedTake, offeredTakes } from "../report/offered.ts";
+import { type ReviewFiles, reviewFiles } from "../report/review-files.ts";
+import { counted } from "../text/count.ts";
+import { visible, visibleLines } from "../text/escape.ts";
+
+export interface OpenFlags extends ServiceFlags {
+  readonly print?: boolean;
+  readonly json?: boolean;
+}
+
+/** `showrunner open`: the files of a step, or of what an approval shows, in the programs that show them. */
+export async function open(context: Context, runId: string, path: string, flags: OpenFlags): Promise<ExitCode> {
+  const { io, talk } = context;
+  return withShowrunner(flags, async (show) => {
+    const report = await show.show(runId);
+    const step = report.steps.find((one) => one.path === path) ?? (await unknownStep(report, path));
+    const review = await reviewFiles(context, flags);
+    const plan = await planOf(show, runId);
+    const planned = plan.steps.find((one) => one.path === path);
+    const shown =
+      planned?.kind === "approve" || planned?.kind === "upload"
+        ? await offeredTakes(planned.kind === "approve" ? planned.shows : [uploadOf(path)], { plan, report, review })
+        : await own(step, report, review);
+    const files = shown.flatMap(({ path: file }) => (file === null ? [] : [file]));
+    if (flags.json) talk.printJson(shown);
+    else
+      for (const { path: file, text } of shown) talk.print(file === null ? visibleLines(text ?? "–") : visible(file));
+    if (shown.length === 0) talk.say(`${visible(path)} has made nothing yet: it is ${step.status}.`);
+    if (flags.json || flags.print || io.open === null || files.length === 0) return ExitCode.done;
+    for (const file of files) await io.open(file);
+    talk.say(`Opened ${counted(files.length, "file")}.`);
+    return ExitCode.done;
+  });
+}
+
+const uploadOf = (step: string) => ({ $ref: { step, output: 0, as: "upload" } }) as const;
+
+type Shown = Omit<OfferedTake, "pick">;
+
+async function own(step: StepReport, report: RunReport, review: ReviewFiles): Promise<readonly Shown[]> {
+  const files = await filesOf(step, report, review);
+  if (files.length > 0 || step.value === null) return files;
+  const text = typeof step.value === "string" ? step.value : JSON.stringify(step.value, null, 2);
+  return [{ step: step.path, index: 0, content_type: null, asset_id: null, path: null, text }];
+}
+
+async function unknownStep(report: RunReport, path: string): Promise<never> {
+  const { nearest } = await import("../../index.ts");
+  const known = report.steps.map((step) => step.path);
+  const [near] = nearest(path, known);
+  const hint = near === undefined ? "" : `; did you mean ${visible(near)}?`;
+  throw new CliError("USAGE", `Run ${visible(report.id)} has no step ${visible(path)}${hint}`, {
+    next: near === undefined ? `showrunner show ${report.id}` : `showrunner open ${report.id} ${near}`,
+  });
+}
