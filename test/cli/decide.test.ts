@@ -156,9 +156,10 @@ describe("changed code, on the command line", () => {
     expect((await service.stats()).jobs_by_model).toMatchObject({ "video-1": 3 });
   });
 
-  test("--accept-changes without a file is refused", async () => {
-    const { code, stderr } = await cliHere("resume", "t", "--accept-changes");
-    expect(code).toBe(2);
-    expect(stderr).toContain("--accept-changes --file pipeline.ts");
+  test("--accept-changes without a file takes the run's own file", async () => {
+    const { code, stderr } = await cliHere("resume", "t", "--accept-changes", "--yes");
+    expect(code, stderr).toBe(3);
+    expect(stderr).not.toContain("error");
+    expect(stderr).toContain("Next: showrunner approve t ");
   });
 });

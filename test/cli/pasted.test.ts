@@ -27,9 +27,8 @@ const files: Readonly<Record<string, string>> = {
   ),
   "text.ts": file(
     "",
-    `const words = ${task('return "a text to judge"')}; const ok = approve("ok", { shows: [words] }); return { words, still: ${still()} };`,
+    `const words = ${task('return "a text to judge"')}; const ok = approve("ok", words); return { words: ok, still: ${still()} };`,
   ),
-  "gate.ts": file("", `const still = ${still()}; approve("is it good", { shows: [still] }); return { still };`),
   "grown.ts": file(
     "",
     `const list = task("list", {}, () => ["a"]); return { all: expand("all", list, () => { throw new Error("builder"); }, { maxSteps: 3, yields: "image" }) };`,
@@ -99,6 +98,7 @@ describe("what is suggested works when it is pasted, after", () => {
       let last: CliEnd = { code: 0, stdout: "", stderr: "" };
       for (const command of commands) last = await paste(`showrunner ${command}`);
       expect(last.code, last.stderr).toBe(code);
+      if (code === 3 && commands.at(-1) === "approve text") expect(last.stdout).toContain("| a text to judge");
       const suggested = suggestionsOf(last.stderr);
       expect(suggested.length, last.stderr).toBeGreaterThan(0);
       for (const line of suggested.filter((one) => !serving.test(one))) {
