@@ -47,30 +47,12 @@ function afterPause(state: RunState): NextCommand {
         others.length === 0 ? "lists the jobs it may have made" : "goes through all of them; --all where it is sure";
       return { command: `showrunner adopt ${runId}${which}`, note };
     }
-    case "unanswered":
-      return resume(
-        state,
-        [],
-        `asks once more, which may be charged; see what was with: showrunner reconcile ${runId}`,
-      );
     case "credentials":
       return resume(state, [], "with SHOWRUNNER_API_KEY set to a key that the service takes");
     case "unreachable":
       return resume(state, [], "once the service is back; --give-up-after 1h waits for it longer");
     case "misdirected":
       return resume(state, [], "once the network, or SHOWRUNNER_BASE_URL, leads to the service");
-    case "unanswered":
-      return resume(
-        state,
-        [],
-        `asks once more, which may be charged; see what was with: showrunner reconcile ${runId}`,
-      );
-    case "credentials":
-      return resume(state, [], "once SHOWRUNNER_API_KEY is a key that the service takes");
-    case "misdirected":
-      return resume(state, [], "once SHOWRUNNER_BASE_URL leads to the service itself");
-    case "unreachable":
-      return resume(state, [], "once the service can be reached; nothing is paid twice");
     default:
       return resume(state, []);
   }
