@@ -4,7 +4,7 @@ import { type ChatRequest, type ChatUsage, chatUsage } from "./chat.ts";
 import { sleep } from "./clock.ts";
 import { ApiError } from "./errors/api-error.ts";
 import { ConnectionError } from "./errors/connection-error.ts";
-import { answerError, parseJson } from "./http/answer-error.ts";
+import { answerError } from "./http/answer-error.ts";
 import { type CallOptions, decode, type HttpContext } from "./http/call.ts";
 import { lostError } from "./http/lost-error.ts";
 import { backoffMs } from "./http/retry.ts";
@@ -74,7 +74,7 @@ export async function* chatStream(
     for await (const piece of readStream(opened)) {
       if (piece.kind === "retry") continue;
       if (piece.message.data === doneToken) return;
-      yield readChunk(parseJson(piece.message.data), opened);
+      yield readChunk(context.redactor.json(piece.message.data), opened);
     }
   } catch (cause) {
     options.signal?.throwIfAborted();
@@ -100,10 +100,7 @@ async function openChat(context: HttpContext, asked: ChatRequest, options: CallO
     });
     if (opened.kind === "aborted") throw opened.reason;
     if (opened.kind === "answer" && opened.status === 200) return opened;
-    const error =
-      opened.kind === "lost"
-        ? lost(context, options, opened)
-        : answerError({ ...opened, text: await readText(opened).catch(() => "") }, request, context.clock);
+    const error = opened.kind === "lost" ? lost(context, options, opened) : await refusal(context, opened);
     const outOfTime = context.clock.now() - startedAt >= context.retry.maxElapsedMs;
     if (outOfTime || failures >= context.retry.maxAttempts || !didNothing(error)) throw error;
     // The pacer waits for the limit.
@@ -116,6 +113,11 @@ async function openChat(context: HttpContext, asked: ChatRequest, options: CallO
     );
     await sleep(context.clock, waitMs, options.signal);
   }
+}
+
+async function refusal(context: HttpContext, opened: Answer): Promise<ApiError> {
+  const body = context.redactor.json(await readText(opened).catch(() => ""));
+  return answerError({ ...opened, body }, request, context.clock);
 }
 
 function didNothing(error: ApiError | ReturnType<typeof lostError>): boolean {

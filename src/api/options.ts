@@ -6,6 +6,7 @@ import { defaultRetryPolicy, type RetryOptions, type RetryPolicy } from "./http/
 import { type Logger, silentLogger } from "./logger.ts";
 import type { PaceOptions } from "./pace/pacer.ts";
 import { redactingLogger } from "./redact.ts";
+import { createRedactor, type Redactor } from "./redactor.ts";
 
 export interface ClientOptions {
   /** The service's v3 address, with or without a trailing slash. */
@@ -33,6 +34,7 @@ export interface ClientOptions {
 export interface Settings {
   readonly base: BaseUrl;
   readonly authorization: string;
+  readonly redactor: Redactor;
   readonly keyId: string;
   readonly brand: string | null;
   readonly timeoutMs: number;
@@ -60,7 +62,9 @@ export function settingsOf(options: ClientOptions): Settings {
       'credentialForm "key" needs an apiKey of the form <key_id>:<secret>; a token is sent as "bearer".',
     );
   }
+  const redactor = createRedactor(apiKey);
   return {
+    redactor,
     base: parseBaseUrl(options.baseUrl),
     authorization: `${form === "key" ? "Key" : "Bearer"} ${apiKey}`,
     keyId: isKey ? apiKey.slice(0, apiKey.indexOf(":")) : "token",
@@ -69,7 +73,7 @@ export function settingsOf(options: ClientOptions): Settings {
     retry: retryPolicy(options.retry),
     clock: options.clock ?? systemClock,
     random: options.random ?? Math.random,
-    logger: options.logger ? redactingLogger(options.logger, apiKey) : silentLogger,
+    logger: options.logger ? redactingLogger(options.logger, redactor) : silentLogger,
   };
 }
 

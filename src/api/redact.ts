@@ -1,4 +1,5 @@
 import type { Logger } from "./logger.ts";
+import type { Redactor } from "./redactor.ts";
 
 /**
  * A URL fit for logs and messages: no query and no fragment, because a presigned URL is a secret by its query, and no
@@ -17,24 +18,21 @@ export function redactUrls(text: string): string {
     .replace(/(\/[^\s"'<>?#]*)\?[^\s"'<>=]+=[^\s"'<>]*/g, "$1");
 }
 
-/** A text without the secrets given and without the query of any URL in it. */
-function redactText(text: string, secrets: readonly string[]): string {
-  const withoutQueries = text.replace(/(https?:\/\/[^\s"'<>?#]+)[?#][^\s"'<>]*/gi, "$1?[redacted]");
-  return secrets.reduce((redacted, secret) => redacted.replaceAll(secret, "[redacted]"), withoutQueries);
+/** A text without the credential and without the query of any URL in it. */
+function redactText(text: string, redactor: Redactor): string {
+  return redactor.text(text).replace(/(https?:\/\/[^\s"'<>?#]+)[?#][^\s"'<>]*/gi, "$1?[redacted]");
 }
 
 /** A logger that never sees the credential or a presigned query, whatever field or message holds it. */
-export function redactingLogger(logger: Logger, apiKey: string): Logger {
-  const secret = apiKey.slice(apiKey.indexOf(":") + 1);
-  const secrets = [apiKey, secret].filter((text) => text !== "");
+export function redactingLogger(logger: Logger, redactor: Redactor): Logger {
   const clean = (value: unknown, depth = 0): unknown => {
-    if (typeof value === "string") return redactText(value, secrets);
-    if (value instanceof Error) return redactText(`${value.name}: ${value.message}`, secrets);
+    if (typeof value === "string") return redactText(value, redactor);
+    if (value instanceof Error) return redactText(`${value.name}: ${value.message}`, redactor);
     if (typeof value !== "object" || value === null || depth > 4) return value;
     if (Array.isArray(value)) return value.map((item) => clean(item, depth + 1));
     return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, clean(item, depth + 1)]));
   };
   const pass = (level: keyof Logger) => (fields: Readonly<Record<string, unknown>>, message: string) =>
-    logger[level](clean(fields) as Record<string, unknown>, redactText(message, secrets));
+    logger[level](clean(fields) as Record<string, unknown>, redactText(message, redactor));
   return { debug: pass("debug"), info: pass("info"), warn: pass("warn"), error: pass("error") };
 }

@@ -5,9 +5,16 @@ import { sleep } from "./clock.ts";
 import { ApiError } from "./errors/api-error.ts";
 import { MalformedResponseError } from "./errors/malformed-response-error.ts";
 import { UnknownOutcomeError } from "./errors/unknown-outcome-error.ts";
-import { parseJson } from "./http/answer-error.ts";
-import { type ApiRequest, type CallOptions, decode, errorOf, type HttpContext, send, successOf } from "./http/call.ts";
-import type { Exchange } from "./http/exchange.ts";
+import {
+  type ApiRequest,
+  type CallOptions,
+  decode,
+  errorOf,
+  type HttpContext,
+  type Sent,
+  send,
+  successOf,
+} from "./http/call.ts";
 import { headerText } from "./http/headers.ts";
 import { backoffMs } from "./http/retry.ts";
 import { telemetry } from "./telemetry.ts";
@@ -67,7 +74,7 @@ async function settleSubmit(context: HttpContext, asked: SubmitRequest, options:
     sends++;
     earlierSend = unknown;
     const result = await send(context, request, options).catch(
-      (reason: unknown): Exchange => ({ kind: "aborted", sent: false, reason }),
+      (reason: unknown): Sent => ({ kind: "aborted", sent: false, reason }),
     );
     if (result.kind === "aborted") {
       unknown ||= result.sent;
@@ -105,7 +112,7 @@ function judge(
   context: HttpContext,
   request: ApiRequest,
   options: CallOptions,
-  result: Exclude<Exchange, { kind: "aborted" }>,
+  result: Exclude<Sent, { kind: "aborted" }>,
 ): Judgement {
   const answer = successOf(result);
   if (answer) return judgeSuccess(context, request, answer);
@@ -130,13 +137,9 @@ const ownRefusals: ReadonlySet<VerdictName> = new Set([
 ]);
 
 /** A success that cannot be read still means that a job may exist. */
-function judgeSuccess(
-  context: HttpContext,
-  request: ApiRequest,
-  answer: Extract<Exchange, { kind: "answer" }>,
-): Judgement {
+function judgeSuccess(context: HttpContext, request: ApiRequest, answer: Extract<Sent, { kind: "answer" }>): Judgement {
   try {
-    const wire = decode(submitAck, parseJson(answer.text), request);
+    const wire = decode(submitAck, answer.body, request);
     const resultPath = wire.result_url ?? headerText(answer.headers, "location");
     const jobPath = `${context.base.href}/jobs/${segment(wire.job_id)}`;
     const ack: Omit<SubmitAck, "sends"> = {

@@ -45,7 +45,8 @@ export async function fetchPiece(
       },
       signal: deadline.signal,
     });
-    const { statusCode: status, headers, body } = answer;
+    const { statusCode: status, body } = answer;
+    const headers = context.redactor.headers(answer.headers);
     if (status !== 200 && status !== 206) {
       body.on("error", () => {}).destroy();
       return await unusable(context, status, headers, part);

@@ -8,7 +8,8 @@ import { headerText, retryAfterHeaderMs } from "./headers.ts";
 interface Answer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
-  readonly text: string;
+  /** Parsed; undefined where it is no JSON. */
+  readonly body: unknown;
 }
 
 /** The typed error of an answer outside 2xx, also when its body is no envelope. */
@@ -24,7 +25,7 @@ export function answerError(
     ...{ ...request, status: answer.status, contentType: headerText(answer.headers, "content-type") },
     location: location === null ? null : redactUrls(location),
   };
-  const parsed = errorEnvelope.safeParse(parseJson(answer.text));
+  const parsed = errorEnvelope.safeParse(answer.body);
   if (parsed.success) {
     const { error, trace_id } = parsed.data;
     return new ApiError(
@@ -45,13 +46,4 @@ export function answerError(
     },
     { ...came, envelope: false, traceId: traceHeader },
   );
-}
-
-/** The value of a JSON text, or undefined where it is none. */
-export function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

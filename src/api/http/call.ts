@@ -7,7 +7,8 @@ import { MalformedResponseError } from "../errors/malformed-response-error.ts";
 import { UploadError } from "../errors/upload-error.ts";
 import type { Logger } from "../logger.ts";
 import type { Pacer, RequestClass } from "../pace/pacer.ts";
-import { answerError, parseJson } from "./answer-error.ts";
+import type { Redactor } from "../redactor.ts";
+import { answerError } from "./answer-error.ts";
 import { type Exchange, exchange, type HttpMethod } from "./exchange.ts";
 import { lostError } from "./lost-error.ts";
 import { backoffMs, type Repeat, type RetryPolicy } from "./retry.ts";
@@ -17,6 +18,8 @@ import type { Transport } from "./transport.ts";
 export interface HttpContext {
   readonly base: BaseUrl;
   readonly authorization: string;
+  /** The only reader of what the service says: headers, bodies and frames pass it first. */
+  readonly redactor: Redactor;
   readonly transport: Transport;
   readonly pacer: Pacer;
   readonly clock: Clock;
@@ -58,14 +61,17 @@ export interface ApiAnswer {
   readonly body: unknown;
 }
 
+/** How one send ended, its answer read. */
+export type Sent = Exclude<Exchange, { readonly kind: "answer" }> | ({ readonly kind: "answer" } & ApiAnswer);
+
 /** One send through the pacer. Never throws but for a caller's abort while it queued. */
-export function send(context: HttpContext, request: ApiRequest, options: CallOptions = {}): Promise<Exchange> {
+export async function send(context: HttpContext, request: ApiRequest, options: CallOptions = {}): Promise<Sent> {
   const slot = {
     requestClass: request.requestClass,
     priority: options.priority ?? request.priority,
     signal: options.signal,
   };
-  return context.pacer.run(slot, () =>
+  const result = await context.pacer.run(slot, () =>
     exchange(context.transport.requests, context.clock, {
       method: request.method,
       url: urlOf(context.base, request),
@@ -75,6 +81,14 @@ export function send(context: HttpContext, request: ApiRequest, options: CallOpt
       signal: options.signal,
     }),
   );
+  if (result.kind !== "answer") return result;
+  const { redactor } = context;
+  return {
+    kind: "answer",
+    status: result.status,
+    headers: redactor.headers(result.headers),
+    body: redactor.json(result.text),
+  };
 }
 
 /** Sends until an answer settles the call, within the request's own rules of repetition. */
@@ -84,7 +98,7 @@ export async function call(context: HttpContext, request: ApiRequest, options: C
     const result = await send(context, request, options);
     if (result.kind === "aborted") throw result.reason;
     const answer = successOf(result);
-    if (answer) return { status: answer.status, headers: answer.headers, body: parseJson(answer.text) };
+    if (answer) return answer;
     const error = errorOf(context, request, options, result);
     const limited = result.kind === "answer" && result.status === 429;
     const outOfTime = context.clock.now() - startedAt >= context.retry.maxElapsedMs;
@@ -102,7 +116,7 @@ export async function call(context: HttpContext, request: ApiRequest, options: C
 }
 
 /** The answer when it is one of success, else null. */
-export function successOf(result: Exchange): Extract<Exchange, { kind: "answer" }> | null {
+export function successOf(result: Sent): Extract<Sent, { kind: "answer" }> | null {
   return result.kind === "answer" && result.status >= 200 && result.status < 300 ? result : null;
 }
 
@@ -110,7 +124,7 @@ export function errorOf(
   context: HttpContext,
   request: ApiRequest,
   options: CallOptions,
-  result: Exclude<Exchange, { kind: "aborted" }>,
+  result: Exclude<Sent, { kind: "aborted" }>,
 ): ApiError | UploadError | ReturnType<typeof lostError> {
   if (result.kind === "answer") return answerError(result, request, context.clock);
   if (result.cause instanceof UploadError) return result.cause;
@@ -123,7 +137,7 @@ export function errorOf(
 
 function mayRepeat(
   repeat: Repeat,
-  result: Exclude<Exchange, { kind: "aborted" }>,
+  result: Exclude<Sent, { kind: "aborted" }>,
   error: ReturnType<typeof errorOf>,
 ): boolean {
   if (repeat === "never" || error instanceof UploadError) return false;

@@ -55,7 +55,7 @@ export function openStream(context: HttpContext, opening: StreamOpening): Promis
         signal: deadline.signal,
       });
       const { statusCode: status, headers, body } = answer;
-      return { kind: "answer", status, headers, body, ...deadline };
+      return { kind: "answer", status, headers: context.redactor.headers(headers), body, ...deadline };
     } catch (cause) {
       const timedOut = deadline.timedOut();
       deadline.release();

@@ -1,5 +1,5 @@
 import type { EventSourceMessage } from "eventsource-parser";
-import { parseJson } from "../http/answer-error.ts";
+import type { Redactor } from "../redactor.ts";
 import { type JobStatusView, jobStatusView, type LogEvent, logEvent } from "../wire/job.ts";
 
 /** One frame of a job's stream. `id` is what a later connection resumes after. */
@@ -12,10 +12,10 @@ export type StreamFrame =
 const doneToken = "[STREAM_DONE]";
 
 /** Reads one event, or null for kinds that this version does not know and for data it cannot read. */
-export function readFrame(message: EventSourceMessage): StreamFrame | null {
+export function readFrame(message: EventSourceMessage, redactor: Redactor): StreamFrame | null {
   if (message.event === "done" || message.data === doneToken) return { type: "done" };
-  const id = message.id ?? null;
-  const data = parseJson(message.data);
+  const id = message.id === undefined ? null : redactor.text(message.id);
+  const data = redactor.json(message.data);
   if (message.event === "log") {
     const log = logEvent.safeParse(data);
     return log.success ? { type: "log", id, log: log.data } : null;

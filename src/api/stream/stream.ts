@@ -93,7 +93,7 @@ async function* oneConnection(
         state.retryMs = piece.delayMs;
         continue;
       }
-      const frame = readFrame(piece.message);
+      const frame = readFrame(piece.message, context.redactor);
       if (frame === null) continue;
       if (frame.type !== "done" && frame.id) state.lastEventId = frame.id;
       if (state.filter.accepts(frame)) {
@@ -117,8 +117,8 @@ async function refused(
   state: StreamState,
   options: StreamOptions,
 ): Promise<Ending> {
-  const text = await readText(opened).catch(() => "");
-  const error = answerError({ ...opened, text }, describe(context, jobId, options), context.clock);
+  const body = context.redactor.json(await readText(opened).catch(() => ""));
+  const error = answerError({ ...opened, body }, describe(context, jobId, options), context.clock);
   if (opened.status === 429) return "limited";
   if (!error.retryable || state.fruitless >= (options.maxFruitless ?? 5)) throw error;
   state.retryMs = error.retryAfterMs;

@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
-import { parseJson } from "../http/answer-error.ts";
 import { type Logger, silentLogger } from "../logger.ts";
+import { parseJson } from "../redactor.ts";
 import { findBrand, type HeaderSource, readHeaders } from "./header-names.ts";
 import { answer, readBody } from "./read-body.ts";
 

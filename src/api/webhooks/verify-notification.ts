@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { parseJson } from "../http/answer-error.ts";
+import { parseJson } from "../redactor.ts";
 import { verifySignature, type WebhookDelivery, type WebhookRefusal } from "./verify-webhook.ts";
 
 const notification = z.object({

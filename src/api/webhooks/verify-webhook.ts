@@ -1,5 +1,5 @@
 import { createPublicKey, type KeyObject, verify } from "node:crypto";
-import { parseJson } from "../http/answer-error.ts";
+import { parseJson } from "../redactor.ts";
 import { type JobResult, jobResult } from "../wire/job.ts";
 import { findBrand, type HeaderSource, readHeaders } from "./header-names.ts";
 import { signedText } from "./signed-text.ts";

@@ -1,0 +1,78 @@
+import type { IncomingHttpHeaders } from "node:http";
+
+/** Takes the client's own credential out of what others say, before anything else reads it. */
+export interface Redactor {
+  text(said: string): string;
+  /** The value of a JSON text without the credential in any name or string; undefined where it is no JSON. */
+  json(said: string): unknown;
+  headers(said: IncomingHttpHeaders): IncomingHttpHeaders;
+}
+
+const REMOVED = "[redacted]";
+/** A shorter secret protects nothing, and would be found in any text. */
+const SHORTEST_SECRET = 8;
+/** Nothing that is meant to be read lies deeper. */
+const MOST_DEPTH = 500;
+
+/** Knows the credential whole and its secret alone, however texts write them: escaped, in percent, in Base64, in hex. */
+export function createRedactor(apiKey: string): Redactor {
+  const secret = apiKey.slice(apiKey.indexOf(":") + 1);
+  const forms = [apiKey, secret].filter((form) => form.length >= SHORTEST_SECRET).flatMap(formsOf);
+  if (forms.length === 0) forms.push("(?!)");
+  const pattern = new RegExp(forms.join("|"), "gi");
+  const text = (said: string) => (said.length < SHORTEST_SECRET ? said : said.replace(pattern, REMOVED));
+  return {
+    text,
+    json(said) {
+      const value = parseJson(said);
+      // An escape may hide a letter from the search; everything else is found in the text as it came.
+      return said.includes("\\") || said.search(pattern) >= 0 ? withTexts(value, text) : value;
+    },
+    headers: (said) => withTexts(said, text) as IncomingHttpHeaders,
+  };
+}
+
+/** The value of a JSON text, or undefined where it is none. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function withTexts(value: unknown, change: (text: string) => string, depth = 0): unknown {
+  if (typeof value === "string") return change(value);
+  if (typeof value !== "object" || value === null) return value;
+  if (depth > MOST_DEPTH) return REMOVED;
+  if (Array.isArray(value)) return value.map((item) => withTexts(item, change, depth + 1));
+  const entries = Object.entries(value);
+  return Object.fromEntries(entries.map(([name, item]) => [change(name), withTexts(item, change, depth + 1)]));
+}
+
+/** Expressions for each way to write a text of printable ASCII. */
+function formsOf(form: string): readonly string[] {
+  const bytes = Buffer.from(form, "latin1");
+  return [
+    [...form].map(written).join(""),
+    bytes.toString("hex"),
+    // In Base64 a text looks different at each of three offsets; characters that its neighbours share are left out.
+    ...[0, 1, 2].map((offset) => base64At(bytes, offset)),
+  ];
+}
+
+/** One character as it stands, escaped for JSON or HTML, or in percent once or twice. */
+function written(character: string): string {
+  const code = character.charCodeAt(0);
+  const hex = code.toString(16).padStart(2, "0");
+  return `(?:\\x${hex}|%(?:25)?${hex}|\\\\{1,3}(?:u00${hex}|\\x${hex})|&(?:#0*${code}|#x0*${hex}|${ENTITIES[character] ?? "(?!)"});)`;
+}
+
+const ENTITIES: Readonly<Record<string, string>> = { "&": "amp", "<": "lt", ">": "gt", '"': "quot", "'": "apos" };
+
+function base64At(bytes: Buffer, offset: number): string {
+  const encoded = Buffer.concat([Buffer.alloc(offset), bytes]).toString("base64url");
+  const first = Math.ceil((offset * 8) / 6);
+  const last = Math.floor(((offset + bytes.length) * 8) / 6);
+  return encoded.slice(first, last).replaceAll("-", "[-+]").replaceAll("_", "[_/]");
+}

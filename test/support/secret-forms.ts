@@ -1,0 +1,40 @@
+/** How a service may write a secret, so that a test can place it and look for it. */
+export const secretForms: Readonly<Record<string, (secret: string) => string>> = {
+  plain: (secret) => secret,
+  "in a header": (secret) => `Authorization: Bearer key_0001:${secret}`,
+  "as Basic": (secret) => Buffer.from(`key_0001:${secret}`).toString("base64"),
+  "in Base64": (secret) => Buffer.from(secret).toString("base64"),
+  "in Base64 after one byte": (secret) => Buffer.from(`x${secret}`).toString("base64url"),
+  "in Base64 after two bytes": (secret) => Buffer.from(`xy${secret}!`).toString("base64"),
+  "in hex": (secret) => Buffer.from(secret).toString("hex").toUpperCase(),
+  "in percent": encodeURIComponent,
+  "every byte in percent": (secret) => Buffer.from(secret).toString("hex").replace(/../g, "%$&"),
+  "as JSON within": (secret) => JSON.stringify({ said: secret }),
+  "for HTML": (secret) => [...secret].map((c) => (/\w/.test(c) ? c : `&#${c.charCodeAt(0)};`)).join(""),
+};
+
+/** What of the secret stands in a text, by form; the edges of Base64 are shared with its neighbours. */
+export function leaksIn(text: string, secret: string): readonly string[] {
+  const bytes = Buffer.from(secret);
+  const cores = [0, 1, 2].map((offset) => {
+    const encoded = Buffer.concat([Buffer.alloc(offset), bytes])
+      .toString("base64")
+      .replace(/=+$/, "");
+    return encoded.slice(Math.ceil((offset * 8) / 6), Math.floor(((offset + bytes.length) * 8) / 6));
+  });
+  const url = cores.map((core) => core.replaceAll("+", "-").replaceAll("/", "_"));
+  const looked = [
+    ...[
+      secret,
+      encodeURIComponent(secret),
+      JSON.stringify(secret).slice(1, -1),
+      bytes.toString("hex"),
+      ...cores,
+      ...url,
+    ],
+    bytes.toString("hex").replace(/../g, "%$&"),
+    [...secret].map((c) => (/\w/.test(c) ? c : `&#${c.charCodeAt(0)};`)).join(""),
+  ];
+  const within = text.toLowerCase();
+  return looked.filter((form) => within.includes(form.toLowerCase()));
+}
