@@ -120,6 +120,7 @@ export {
   PlanProblemsError,
   RunBusyError,
   RunDiffersError,
+  WalletShortError,
 } from "./engine/errors.ts";
 export type { StepExplanation } from "./engine/explain.ts";
 export { fileExtension } from "./engine/file-extension.ts";
@@ -197,6 +198,7 @@ export {
   type ForecastOptions,
   forecast,
   type JobLimits,
+  makespan,
   type PlanDiff,
   planMermaid,
   planSvg,

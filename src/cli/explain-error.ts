@@ -25,6 +25,7 @@ type Advice = readonly [exitCode: ExitCode, next: string];
 const advice: Readonly<Record<string, Advice>> = {
   PLAN_PROBLEMS: [ExitCode.refused, "correct them and try again; `showrunner plan` checks without spending"],
   OVER_BUDGET: [ExitCode.refused, "give a larger --budget, or ask for less; `showrunner plan` shows the prices"],
+  WALLET_SHORT: [ExitCode.refused, "add funds, then repeat the command; --start-anyway goes as far as the wallet does"],
   RUN_EXISTS: [ExitCode.refused, "showrunner resume {run}   (or choose another --id)"],
   RUN_DIFFERS: [ExitCode.refused, "choose another --id"],
   RUN_UNKNOWN: [ExitCode.refused, "showrunner runs   (--journal FILE names another journal)"],
@@ -111,7 +112,10 @@ function allowed({ allowed: list, message }: Detail): string {
 
 /** What was typed with the flag that would have let it through. */
 function retyped(error: Error & { readonly code?: unknown }, args: readonly string[] | null): string | null {
-  if (args === null || error.code !== "OVER_BUDGET" || !("quoteMicros" in error)) return null;
+  if (args === null) return null;
+  if (error.code === "WALLET_SHORT")
+    return `add funds, or go as far as the wallet does: ${sameAgain({ args }, "--start-anyway")}`;
+  if (error.code !== "OVER_BUDGET" || !("quoteMicros" in error)) return null;
   return sameAgain({ args }, "--budget", formatUsd(Number(error.quoteMicros)));
 }
 

@@ -26,7 +26,7 @@ import { type Drift, driftOf, type RerunQuote } from "./drift.ts";
 import type { DriveDependencies } from "./drive.ts";
 import { Driving, REMEMBERED_RUNS, result, type Start } from "./driving.ts";
 import type { Service } from "./embedded-service.ts";
-import { InvalidOptionError, OverBudgetError, PlanProblemsError } from "./errors.ts";
+import { InvalidOptionError, OverBudgetError, PlanProblemsError, WalletShortError } from "./errors.ts";
 import { checkSameRun } from "./existing.ts";
 import { explainPlanned, explainRun, type StepExplanation } from "./explain.ts";
 import { functionsFor } from "./functions.ts";
@@ -59,6 +59,7 @@ import type {
 } from "./showrunner.ts";
 import { Spending, type SpendingLimits } from "./spending.ts";
 import { isAskedToGoOn, outdatedStops } from "./stops.ts";
+import { balanceOf } from "./wallet.ts";
 
 export interface Parts {
   readonly options: OpenOptions;
@@ -133,7 +134,8 @@ export class EmbeddedShowrunner implements Showrunner {
     const limits = limitsOf(concurrency);
     const quote = await this.#planner.quote(pipeline, input, { maxUnquotedMicros, profile, reuse, limits });
     if (quote.plan !== null) checkLimits(limits, quote.plan);
-    return quote;
+    const balanceMicros = quote.ok ? await balanceOf(this.client) : null;
+    return { ...quote, balanceMicros, budgetMicros: usdOption("budget", options.budget) };
   }
 
   async run<S extends z.ZodType, R extends Returns>(
@@ -157,6 +159,7 @@ export class EmbeddedShowrunner implements Showrunner {
     if (!quote.ok) throw new PlanProblemsError(quote.problems);
     const most = quote.totalMicros.max ?? quote.totalMicros.min;
     if (budgetMicros !== null && most > budgetMicros) throw new OverBudgetError(most, budgetMicros);
+    if (options.startAnyway !== true) await this.#checkWallet(quote.totalMicros.min);
     refuseWhileLoading(pipeline.name);
     const planned: RunPlanned = {
       type: "run.planned",
@@ -188,6 +191,15 @@ export class EmbeddedShowrunner implements Showrunner {
     const { signal, giveUpAfterMs } = options;
     const start = { quote, draft: made.draft, signal, pipeline, giveUpAfterMs };
     return this.#driving.open(id, start) as Promise<RunHandleOf<R>>;
+  }
+
+  /** Throws where the wallet surely cannot carry the price: the run would stop half-way, with the first part paid. */
+  async #checkWallet(leastMicros: number): Promise<void> {
+    const balanceMicros = leastMicros === 0 ? null : await balanceOf(this.client);
+    if (balanceMicros === null || balanceMicros >= leastMicros) return;
+    const runs = await this.#shelf.recent(REMEMBERED_RUNS);
+    const fundingUrl = runs.map(({ pause }) => pause?.fundingUrl ?? null).find((url) => url !== null) ?? null;
+    throw new WalletShortError({ leastMicros, balanceMicros, fundingUrl });
   }
 
   /** Goes on with a run that was planned from the very same, or follows whoever drives it. */

@@ -33,6 +33,25 @@ export class OverBudgetError extends ShowrunnerError {
   }
 }
 
+/** The wallet does not hold the least that the plan costs; nothing was submitted. `startAnyway` starts all the same. */
+export class WalletShortError extends ShowrunnerError {
+  readonly code = "WALLET_SHORT";
+  readonly leastMicros: number;
+  readonly balanceMicros: number;
+  /** Where a person adds funds, as far as the service has said; null where it has not. */
+  readonly fundingUrl: string | null;
+  constructor(found: Pick<WalletShortError, "leastMicros" | "balanceMicros" | "fundingUrl">) {
+    const { leastMicros, balanceMicros, fundingUrl } = found;
+    const where = fundingUrl === null ? "" : ` Add funds: ${fundingUrl}`;
+    super(
+      `The plan costs at least ${formatUsd(leastMicros)} USD and the wallet holds ${formatUsd(balanceMicros)} USD: ${formatUsd(leastMicros - balanceMicros)} USD short. Nothing was submitted.${where}`,
+    );
+    this.leastMicros = leastMicros;
+    this.balanceMicros = balanceMicros;
+    this.fundingUrl = fundingUrl;
+  }
+}
+
 /** A run of that id exists, and it was planned from something else; nothing was submitted. */
 export class RunDiffersError extends ShowrunnerError {
   readonly code = "RUN_DIFFERS";

@@ -10,6 +10,14 @@ export interface Estimated {
   readonly reason: string | null;
 }
 
+export interface NamedVoice {
+  readonly id: string;
+  readonly name?: string | null;
+}
+
+/** A voice that is not among so many may be further on. */
+export const MOST_VOICES = 1000;
+
 interface Known {
   readonly at: number;
   readonly estimate: Promise<Estimated>;
@@ -22,7 +30,7 @@ export class EstimateCache {
   readonly #client: Client;
   readonly #now: () => number;
   readonly #keepMs: number;
-  readonly #voices = new Map<string, Promise<string | null>>();
+  readonly #voices = new Map<string, Promise<readonly NamedVoice[]>>();
   readonly #known = new Map<string, Known>();
 
   constructor(client: Client, now: () => number, keepMs: number) {
@@ -32,11 +40,17 @@ export class EstimateCache {
   }
 
   /** Some voice of a speech model, to price a speech whose own voice is still to be made; null when it lists none. */
-  anyVoice(model: string): Promise<string | null> {
-    const voice = this.#voices.get(model) ?? firstVoice(this.#client, model);
-    this.#voices.set(model, voice);
-    voice.catch(() => this.#voices.delete(model));
-    return voice;
+  async anyVoice(model: string): Promise<string | null> {
+    const [first] = await this.voices(model);
+    return first?.id ?? null;
+  }
+
+  /** The voices of a model that the account may use; empty when the service lists none; {@link MOST_VOICES} at most. */
+  voices(model: string): Promise<readonly NamedVoice[]> {
+    const voices = this.#voices.get(model) ?? listVoices(this.#client, model);
+    this.#voices.set(model, voices);
+    voices.catch(() => this.#voices.delete(model));
+    return voices;
   }
 
   /**
@@ -74,12 +88,16 @@ export class EstimateCache {
   }
 }
 
-async function firstVoice(client: Client, model: string): Promise<string | null> {
+async function listVoices(client: Client, model: string): Promise<readonly NamedVoice[]> {
+  const found: NamedVoice[] = [];
   try {
-    for await (const voice of client.voices(model, { limit: 1 })) return voice.id;
-    return null;
+    for await (const { id, name } of client.voices(model, { limit: 100 })) {
+      found.push({ id, name });
+      if (found.length === MOST_VOICES) break;
+    }
+    return found;
   } catch (error) {
-    if (error instanceof ApiError && error.status < 500) return null;
+    if (error instanceof ApiError && error.status < 500) return [];
     throw error;
   }
 }

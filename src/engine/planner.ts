@@ -114,9 +114,12 @@ export class Planner {
     return {
       ok: false,
       problems: made.problems,
+      warnings: [],
       plan: null,
       prices: [],
       totalMicros: { min: 0, max: null },
+      balanceMicros: null,
+      budgetMicros: null,
       criticalPath: [],
       forecastMs: null,
       requests: null,

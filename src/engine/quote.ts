@@ -12,6 +12,8 @@ import { expectedMs, isKnown, type PastDurations } from "./past-durations.ts";
 import { type ExpiryRisk, prospectsOf, type RequestForecast } from "./prospects.ts";
 import { standIn } from "./stand-in.ts";
 import { groupProblems, total } from "./totals.ts";
+import { type PlanWarning, unusedSteps } from "./unused.ts";
+import { voiceProblems } from "./voices.ts";
 
 /** The price of one step. */
 export interface StepPrice {
@@ -38,10 +40,16 @@ export interface Quote {
   /** False when there are problems: then nothing was priced. */
   readonly ok: boolean;
   readonly problems: readonly Problem[];
+  /** What does not stand in the way, and somebody should look at: paid steps that nothing uses. */
+  readonly warnings: readonly PlanWarning[];
   readonly plan: Plan | null;
   readonly prices: readonly StepPrice[];
   /** Micro-dollars. `max` is null when a step has neither a price nor a maximum. */
   readonly totalMicros: { readonly min: number; readonly max: number | null };
+  /** What the wallet holds, micro-dollars; null where the service did not say. */
+  readonly balanceMicros: number | null;
+  /** The budget that the quote was asked for with, micro-dollars; null without one. */
+  readonly budgetMicros: number | null;
   /** Step paths of the longest chain, in order. */
   readonly criticalPath: readonly string[];
   /** Expected duration of the critical path in milliseconds by earlier runs; null before each of its models ran once. */
@@ -96,8 +104,10 @@ export async function pricePlan(plan: Plan, pricing: Pricing, only: readonly Pla
       if (costMicros === null) return unquotable(reason ?? "the service cannot quote this model in advance");
       return { ...base, costMicros, basis: pending.length === 0 ? "quoted" : "provisional", reason: null };
     } catch (error) {
-      if (!(error instanceof ApiError) || error.status !== 400) throw error;
-      if (pending.length > 0) return { ...unquotable(journalError(error).message), basis: "provisional" };
+      if (!(error instanceof ApiError) || !isRefusal(error)) throw error;
+      // What was asked about is not what will be sent: the refusal may be of a placeholder.
+      if (pending.length > 0 && error.status === 400)
+        return { ...unquotable(journalError(error).message), basis: "provisional" };
       problems.push(...refusal(step, error));
       return unquotable(error.message);
     }
@@ -110,6 +120,9 @@ export async function pricePlan(plan: Plan, pricing: Pricing, only: readonly Pla
         (step.kind === "job" ? price(step) : unpriced(plan, step, pricing.maxUnquotedMicros)),
     ),
   );
+  const voices = await voiceProblems(only, prices, problems, pricing.estimates);
+  const isVoice = ({ step, field }: Problem) => voices.some((voice) => voice.step === step && voice.field === field);
+  problems.splice(0, problems.length, ...problems.filter((problem) => !isVoice(problem)), ...voices);
   // A step that the service refused has no price for that reason.
   const refused = new Set(problems.map(({ step }) => step));
   problems.push(...priceProblems(only, prices).filter(({ step }) => !refused.has(step)));
@@ -119,9 +132,12 @@ export async function pricePlan(plan: Plan, pricing: Pricing, only: readonly Pla
   return {
     ok: problems.length === 0,
     problems,
+    warnings: unusedSteps(plan),
     plan,
     prices,
     totalMicros: total({ ...plan, steps: only }, prices),
+    balanceMicros: null,
+    budgetMicros: null,
     criticalPath: critical.path,
     forecastMs: isForeseen ? critical.lengthMs : null,
     ...prospectsOf(plan, {
@@ -173,6 +189,11 @@ function free(step: string): StepPrice {
 
 function refKey(ref: Ref): string {
   return JSON.stringify([ref.step, ref.as, ref.output, ref.at ?? []]);
+}
+
+/** Whether the service refused this very input, rather than the caller or the moment. */
+function isRefusal({ status }: ApiError): boolean {
+  return status >= 400 && status < 500 && ![401, 403, 408, 425, 429].includes(status);
 }
 
 /** A refused estimate is a problem of the plan, one for each bad field. */

@@ -61,6 +61,8 @@ export interface RunOptions {
   readonly budget?: string | undefined;
   /** Jobs at once: in all (default 8), or by `total`, model id and modality. */
   readonly concurrency?: number | { readonly [name: string]: number | undefined } | undefined;
+  /** Starts although the wallet does not hold the least that the plan costs; the run pauses where it is short. Default false. */
+  readonly startAnyway?: boolean | undefined;
   /** The most that one job without a quote may cost, a decimal of US dollars. */
   readonly maxUnquoted?: string | undefined;
   /** Folder of the named files. Default `out/<run id>`. */
@@ -90,6 +92,8 @@ export interface PlanOptions {
 }
 
 export interface QuoteOptions extends PlanOptions {
+  /** The most that the run may cost, a decimal of US dollars; told beside price and wallet. Default: none. */
+  readonly budget?: string | undefined;
   /** The most that one job without a quote may cost, a decimal of US dollars. */
   readonly maxUnquoted?: string | undefined;
   /** Prices what an earlier run made at zero; see {@link RunOptions.reuse}. Default false. */

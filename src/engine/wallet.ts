@@ -1,5 +1,6 @@
-import type { Client } from "../api/index.ts";
+import { ApiError, type Client } from "../api/index.ts";
 import type { JournalStore } from "../journal/store.ts";
+import { isPassing } from "./effects/service-trouble.ts";
 
 /** Others may spend from the same wallet: a balance is believed for so long. */
 const BELIEVED_MS = 10_000;
@@ -51,5 +52,15 @@ export class Wallet {
     const { mark } = await store.accountLedger(account);
     const { balanceMicros } = await client.balance({ priority: PRIORITY });
     return { balanceMicros, mark };
+  }
+}
+
+/** What the wallet holds, micro-dollars; null where the service does not say, whatever the reason. */
+export async function balanceOf(client: Client): Promise<number | null> {
+  try {
+    return (await client.balance()).balanceMicros;
+  } catch (error) {
+    if (!(error instanceof ApiError) && !isPassing(error)) throw error;
+    return null;
   }
 }

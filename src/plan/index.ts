@@ -18,7 +18,7 @@ export {
 export type { PlanContext } from "./kinds/kind.ts";
 export { usedReferences } from "./kinds/used.ts";
 export { makePlan, type PlanOutcome } from "./make-plan.ts";
-export type { JobLimits } from "./makespan.ts";
+export { type JobLimits, makespan } from "./makespan.ts";
 export { plainJson } from "./plain-json.ts";
 export { type AppliedProfile, applyProfile, profileModels, profileNamed, profileProblems } from "./profile.ts";
 export { isReference, referencesOf, resolveInput } from "./references.ts";

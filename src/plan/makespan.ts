@@ -29,9 +29,11 @@ export function makespan(
   durationMs: Durations,
   limits: JobLimits,
   onStart?: (step: PlanStep, atMs: number) => void,
+  /** Steps that hold their slots already. Default none. */
+  isRunning: (step: PlanStep) => boolean = () => false,
 ): number {
   const { rank } = criticalPath(plan, durationMs);
-  const ready = new Ready(limits, (step) => rank.get(step.path) ?? 0);
+  const ready = new Ready(limits, (step) => (isRunning(step) ? Number.POSITIVE_INFINITY : (rank.get(step.path) ?? 0)));
   const running = createHeap<Running>((a, b) => a.endsAt < b.endsAt);
   const waitsFor = new Map(plan.steps.map((step) => [step.path, step.needs.length]));
   const dependents = dependentsOf(plan);

@@ -2,6 +2,7 @@ import { stripVTControlCharacters } from "node:util";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { eventLine } from "../../src/cli/live/lines.ts";
+import { remainingOf } from "../../src/cli/live/remaining.ts";
 import { applyUpdate, emptyView, type RunView, spentOf } from "../../src/cli/live/run-view.ts";
 import { renderTree } from "../../src/cli/live/tree.ts";
 import { watchRun } from "../../src/cli/live/watch.ts";
@@ -199,7 +200,74 @@ describe("the tree", () => {
     const many = Array.from({ length: 40 }, (_, at) => job(`idle-${at}`));
     const tree = renderTree(viewAfter([planned([...many, job("face")]), ...submitted]), { ...plain, height: 10 });
     expect(tree).toContain("face");
-    expect(tree).toContain("… and 35 more");
+    expect(tree).toContain("… 40 waiting");
+    expect(tree).not.toContain("p1 ");
+  });
+
+  test("what just ended stays in sight while others run, and what is over is a count", () => {
+    const many = Array.from({ length: 60 }, (_, index) => job(`p${index}`));
+    const done = many
+      .slice(0, 20)
+      .map(({ path }): RunEvent => ({ type: "step.finished", step: path, status: "succeeded", reason: null }));
+    const tree = renderTree(viewAfter([planned([...many, job("face")]), ...submitted, ...done]), {
+      ...plain,
+      height: 10,
+    });
+    expect(tree).toMatch(/✓ p19 /);
+    expect(tree).toMatch(/◐ face/);
+    expect(tree).toMatch(/… 40 waiting, \d+ done/);
+    expect(tree.split("\n").length).toBeLessThanOrEqual(10);
+  });
+
+  test("no bar on what is done, though a figure comes late, and retries are numbered", () => {
+    const again: RunEvent[] = submitted
+      .slice(2)
+      .map((event) => ("attempt" in event ? { ...event, attempt: 2 } : event) as RunEvent);
+    const retried = viewAfter([planned(steps), ...submitted, ...again]);
+    expect(renderTree(retried, plain)).toContain("rendering (attempt 2)");
+    const late = applyUpdate(viewAfter([planned(steps), ...submitted, ...ended]), {
+      ...{ type: "progress", step: "face", fraction: 0.18, estimatedCompletionAt: null },
+    });
+    expect(renderTree(late, plain)).toMatch(/✓ +face +done +8\.0 s|✓ +face +done/);
+    expect(renderTree(late, plain)).not.toContain("18 %");
+  });
+
+  test("the line of sums leaves out whole parts rather than be cut", () => {
+    const view = viewAfter([planned(steps), ...submitted]);
+    for (let width = 20; width < 120; width++) {
+      const line = renderTree(view, { ...plain, width, rate: { perMinute: 12, limitPerMinute: 600 } })
+        .split("\n")
+        .at(-1)!;
+      expect(line.length).toBeLessThanOrEqual(width);
+      expect(line).not.toContain("…");
+    }
+  });
+
+  test("what is left counts the slots: 100 jobs of 4 s, eight at a time, are no 4 seconds", () => {
+    const many = Array.from({ length: 100 }, (_, index) => job(`p${index}`));
+    const medians = new Map([["some-model", 4000]]);
+    const view = viewAfter([planned(many), { type: "run.started" }]);
+    expect(remainingOf(view, { now: 2000, medians })).toEqual({ ms: 52_000, isLeast: false });
+    const half = many
+      .slice(0, 50)
+      .map(({ path }): RunEvent => ({ type: "step.finished", step: path, status: "succeeded", reason: null }));
+    const later = viewAfter([planned(many), { type: "run.started" }, ...half]);
+    expect(remainingOf(later, { now: 60_000, medians })).toEqual({ ms: 28_000, isLeast: false });
+  });
+
+  test("what nobody can put a time to is said: a new model, a decision, steps that are still to be planned", () => {
+    const medians = new Map([["some-model", 4000]]);
+    const other = { ...job("new"), model: "another" } as PlanStep;
+    const left = (step: PlanStep) => remainingOf(viewAfter([planned([job("a"), step])]), { now: 0, medians });
+    expect(left(job("b"))).toEqual({ ms: 4000, isLeast: false });
+    expect(left(other)).toEqual({ ms: 4000, isLeast: true });
+    const expand: PlanStep = {
+      ...{ kind: "expand", path: "shots", needs: [], fingerprint: "f1_e", maxSteps: 40, version: "1" },
+      ...{ on: { $ref: { step: "a", as: "value", output: 0 } }, yields: "image", maxCostMicros: null },
+    };
+    expect(left(expand)).toEqual({ ms: 4000, isLeast: true });
+    const running = viewAfter([planned([job("a"), expand]), { type: "run.started" }]);
+    expect(renderTree(running, { ...plain, medians })).toContain("at least 4.0 s left");
   });
 });
 

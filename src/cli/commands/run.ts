@@ -26,6 +26,7 @@ export interface RunFlags extends ServiceFlags {
   /** What to do when a run of this id exists. */
   readonly onExisting?: "resume" | "fail";
   readonly budget?: string;
+  readonly startAnyway?: boolean;
   readonly out?: string;
   readonly concurrency?: string;
   readonly maxUnquoted?: string;
@@ -45,7 +46,7 @@ export async function run(context: Context, spec: string, given: RunFlags): Prom
   const input = await readInput({ input: flags.input, assignments: flags.i }, io.cwd);
   const options = runOptions(flags, loaded);
   if (flags.detach && flags.id !== undefined) checkFileName(flags.id);
-  const outcome = await withShowrunner(flags, async (show): Promise<ExitCode | { readonly budget: string | null }> => {
+  const outcome = await withShowrunner(flags, async (show): Promise<ExitCode | Agreed> => {
     sayWhere(show, context);
     const known = flags.detach ? undefined : await runNamed(show, flags.id);
     if (known !== undefined && flags.onExisting === "fail") {
@@ -61,15 +62,33 @@ export async function run(context: Context, spec: string, given: RunFlags): Prom
     if (!quote.ok) return reportProblems(quote.problems, context, flags);
     talk.say(`\n${priceTable(quote, io.stderr.columns)}\n`);
     const budget = flags.budget ?? (await agreedPrice(show, quote, context));
-    if (flags.detach) return { budget };
+    const startAnyway = await startsAnyway(quote, flags, context);
+    if (flags.detach) return { budget, startAnyway };
     const medians = await pastMedians(show);
-    const handle = await show.run(loaded.pipeline, input, { ...options, ...(budget !== null && { budget }) });
+    const handle = await show.run(loaded.pipeline, input, {
+      ...options,
+      ...(budget !== null && { budget }),
+      startAnyway,
+    });
     talk.say(`Run ${handle.id}`);
     return followRun(handle, context, { json: flags.json, medians, pace: () => show.client.pace() });
   });
   if (typeof outcome === "number") return outcome;
   const runId = flags.id ?? `${loaded.pipeline.name}-${randomUUID().slice(0, 8)}`;
-  return detach(context, { spec, runId, budget: outcome.budget }, flags);
+  return detach(context, { spec, runId, budget: outcome.budget }, { ...flags, startAnyway: outcome.startAnyway });
+}
+
+interface Agreed {
+  readonly budget: string | null;
+  readonly startAnyway: boolean;
+}
+
+/** Whether a run begins that the wallet surely cannot carry: said beforehand, or asked for on a terminal. */
+async function startsAnyway({ balanceMicros, totalMicros }: Quote, flags: RunFlags, { io }: Context): Promise<boolean> {
+  if (flags.startAnyway === true) return true;
+  if (io.ask === null || balanceMicros === null || balanceMicros >= totalMicros.min) return false;
+  const has = `The wallet holds ${dollars(balanceMicros)} and the plan costs at least ${dollars(totalMicros.min)}`;
+  return /^y(es)?$/i.test((await io.ask(`${has}. Start, and pause where it is short? [y/N] `)).trim());
 }
 
 async function runNamed(show: Showrunner, id: string | undefined): Promise<RunRow | undefined> {

@@ -6,6 +6,7 @@ export interface QuoteFlags {
   readonly profile?: string;
   readonly reuse?: boolean;
   readonly concurrency?: string;
+  readonly budget?: string;
 }
 
 /** What pricing takes from the flags. */
@@ -13,6 +14,7 @@ export function quoteOptions(flags: QuoteFlags) {
   return {
     ...(flags.maxUnquoted !== undefined && { maxUnquoted: flags.maxUnquoted }),
     ...(flags.profile !== undefined && { profile: flags.profile }),
+    ...(flags.budget !== undefined && { budget: flags.budget }),
     ...(flags.reuse && { reuse: true }),
     ...(flags.concurrency !== undefined && { concurrency: parseConcurrency(flags.concurrency) }),
   };

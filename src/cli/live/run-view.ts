@@ -1,4 +1,4 @@
-import type { PlanStep, RunEvent, RunUpdate } from "../../index.ts";
+import type { JobLimits, PlanStep, RunEvent, RunUpdate } from "../../index.ts";
 
 /** What a step is doing, in words of a person. */
 export type Phase =
@@ -25,6 +25,8 @@ export type Phase =
 export interface StepView {
   readonly path: string;
   readonly kind: PlanStep["kind"];
+  /** As it is planned. */
+  readonly plan: PlanStep;
   readonly model: string | null;
   readonly needs: readonly string[];
   readonly phase: Phase;
@@ -53,6 +55,8 @@ export interface RunView {
   readonly budgetMicros: number | null;
   readonly quoteMicros: number | null;
   readonly startedAt: number | null;
+  /** Jobs at once. */
+  readonly limits: JobLimits;
   readonly steps: ReadonlyMap<string, StepView>;
   readonly lastSeq: number;
 }
@@ -64,6 +68,7 @@ export const emptyView: RunView = {
   budgetMicros: null,
   quoteMicros: null,
   startedAt: null,
+  limits: { total: 8, perModel: {}, perModality: {} },
   steps: new Map(),
   lastSeq: 0,
 };
@@ -82,6 +87,8 @@ export function spentOf(view: RunView): { readonly spentMicros: number; readonly
 /** The view after one more thing happened. */
 export function applyUpdate(view: RunView, update: RunUpdate): RunView {
   if ("type" in update) {
+    // A figure that comes late says nothing of a step that is through.
+    if (view.steps.get(update.step)?.finishedAt != null) return view;
     return withStep(view, update.step, { fraction: update.fraction, etaAt: update.estimatedCompletionAt });
   }
   return { ...applyEvent(view, update.event, update.at), runId: update.runId, lastSeq: update.seq };
@@ -119,6 +126,7 @@ function planned(event: RunEvent & { readonly type: "run.planned" }, at: number)
     budgetMicros: event.budgetMicros,
     quoteMicros: event.quoteMicros,
     startedAt: at,
+    limits: event.limits,
     steps: withSteps(new Map(), event.plan.steps, true),
   };
 }
@@ -137,6 +145,7 @@ function newStep(step: PlanStep): StepView {
   return {
     path: step.path,
     kind: step.kind,
+    plan: step,
     model: "model" in step ? step.model : null,
     needs: step.needs,
     phase: "waiting",

@@ -2,7 +2,7 @@ import type { Talk } from "../talk.ts";
 import { duration } from "../text/duration.ts";
 import { shorten, visible } from "../text/escape.ts";
 import { dollars } from "../text/money.ts";
-import { expectedEnd, remainingMs } from "./remaining.ts";
+import { expectedEnd, type Remaining, remainingOf } from "./remaining.ts";
 import { type Phase, type RunView, type StepView, spentOf } from "./run-view.ts";
 
 export interface TreeOptions {
@@ -45,12 +45,12 @@ export function renderTree(view: RunView, options: TreeOptions): string {
   const depths = depthsOf(view);
   const steps = [...view.steps.values()];
   const room = Math.max(1, options.height - 3);
-  const shown = steps.length <= room ? steps : mostTelling(steps, room - 1);
+  const shown = steps.length <= room ? steps : whatMoves(steps, room - 1);
   const nameWidth = Math.max(0, ...shown.map((step) => (depths.get(step.path) ?? 0) * 2 + visible(step.path).length));
   const lines = shown.map((step) =>
     stepLine(step, depths.get(step.path) ?? 0, Math.min(nameWidth, options.width >> 1), options),
   );
-  if (shown.length < steps.length) lines.push(`  … and ${steps.length - shown.length} more`);
+  if (shown.length < steps.length) lines.push(shorten(`  … ${restText(steps, shown)}`, options.width));
   return [...lines, summary(view, options)].join("\n");
 }
 
@@ -62,12 +62,26 @@ function depthsOf(view: RunView): Map<string, number> {
   return depths;
 }
 
-/** When not every step fits: those that do something, then the failed, then what is next, then the rest. */
-function mostTelling(steps: readonly StepView[], room: number): StepView[] {
-  const rank = (phase: Phase) =>
-    phase === "failed" || phase === "unresolved" ? 1 : phase === "waiting" ? 2 : phase === "done" ? 3 : 0;
-  const chosen = new Set(steps.toSorted((a, b) => rank(a.phase) - rank(b.phase)).slice(0, room));
+/** When not every step fits: those that move or failed, then those that just ended. What waits is a count. */
+function whatMoves(steps: readonly StepView[], room: number): StepView[] {
+  const needsEyes = ({ phase }: StepView) => phase === "failed" || phase === "unresolved" || phase === "asking you";
+  const isMoving = (step: StepView) => step.phase !== "waiting" && step.finishedAt === null;
+  const ended = steps.filter(({ finishedAt, phase }) => finishedAt !== null && phase !== "skipped");
+  const lately = ended.toSorted((a, b) => b.finishedAt! - a.finishedAt!);
+  const chosen = new Set(
+    [...steps.filter(needsEyes).slice(0, room >> 1), ...steps.filter(isMoving), ...lately].slice(0, room),
+  );
   return steps.filter((step) => chosen.has(step));
+}
+
+/** What is not shown, counted: `12 waiting, 30 done`. */
+function restText(steps: readonly StepView[], shown: readonly StepView[]): string {
+  const counts = new Map<Phase, number>();
+  const isShown = new Set(shown);
+  for (const step of steps) if (!isShown.has(step)) counts.set(step.phase, (counts.get(step.phase) ?? 0) + 1);
+  const waiting = counts.get("waiting");
+  const others = [...counts].filter(([phase]) => phase !== "waiting").map(([phase, count]) => `${count} ${phase}`);
+  return [...(waiting === undefined ? [] : [`${waiting} waiting`]), ...others].join(", ");
 }
 
 function stepLine(step: StepView, depth: number, nameWidth: number, options: TreeOptions): string {
@@ -91,7 +105,12 @@ function details(step: StepView, { now, medians }: TreeOptions): string {
 }
 
 function phaseText(step: StepView): string {
-  if (step.fraction === null) return step.phase;
+  const again = step.attempt > 1 ? ` (attempt ${step.attempt})` : "";
+  return progressText(step) + again;
+}
+
+function progressText(step: StepView): string {
+  if (step.fraction === null || step.finishedAt !== null) return step.phase;
   const done = `${bar(step.fraction)} ${String(Math.round(step.fraction * 100)).padStart(3)} %`;
   return step.phase === "rendering" ? done : `${step.phase} ${done}`;
 }
@@ -112,11 +131,27 @@ function summary(view: RunView, options: TreeOptions): string {
   ];
   if (heldMicros > 0) parts.push(`held ${dollars(heldMicros)}`);
   if (view.startedAt !== null) parts.push(duration(Math.max(0, options.now - view.startedAt)));
-  const left = view.status === "running" ? remainingMs(view, options) : null;
-  if (left !== null && left > 0) parts.push(`about ${duration(left)} left`);
+  const left = view.status === "running" ? remainingOf(view, options) : null;
+  if (left !== null) parts.push(...remainingText(left));
   if (options.rate !== undefined) {
     const { perMinute, limitPerMinute } = options.rate;
     parts.push(`${perMinute}${limitPerMinute === null ? "" : ` of ${limitPerMinute}`} requests/min`);
   }
-  return shorten(`  ${view.status}  ${parts.join("  ")}`, options.width);
+  return fitting([`  ${view.status}`, ...parts], options.width);
+}
+
+function remainingText({ ms, isLeast }: Remaining): readonly string[] {
+  if (!isLeast) return ms > 0 ? [`about ${duration(ms)} left`] : [];
+  return [ms > 0 ? `at least ${duration(ms)} left` : "time left unknown"];
+}
+
+/** As many of the parts as the line holds, whole ones only, the first ones first. */
+function fitting(parts: readonly string[], width: number): string {
+  let line = "";
+  for (const part of parts) {
+    const longer = line === "" ? part : `${line}  ${part}`;
+    if ([...longer].length > width) break;
+    line = longer;
+  }
+  return line === "" ? shorten(parts[0] ?? "", width) : line;
 }

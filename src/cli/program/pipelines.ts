@@ -16,6 +16,7 @@ export function addRunning(program: Command, context: Context, finish: Finish): 
         .default("resume"),
     )
     .option("--budget <usd>", "the most that the run may cost")
+    .option("--start-anyway", "start although the wallet does not hold the least that the plan costs")
     .option("--out <dir>", "folder of the returned files")
     .option("--concurrency <limits>", "jobs at a time: 8, or total=8,video=2")
     .option("--profile <name>", "one of the pipeline's profiles, such as draft")

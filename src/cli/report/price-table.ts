@@ -36,9 +36,25 @@ function remark(price: Price): string {
 
 /** The prices of a plan, step by step, with the sum and the critical path under them. */
 export function priceTable(quote: Quote, width?: number): string {
-  const lines = [priceLines(quote.prices, width), "", `Total ${totalText(quote.totalMicros)}`];
+  const lines = [
+    priceLines(quote.prices, width),
+    "",
+    [`Total ${totalText(quote.totalMicros)}`, ...means(quote)].join(" · "),
+  ];
   if (quote.criticalPath.length > 0) lines.push(`Longest chain: ${quote.criticalPath.map(visible).join(" → ")}`);
+  for (const { step, message } of quote.warnings) lines.push(`Warning: ${visible(step)} ${visible(message)}`);
   return lines.join("\n");
+}
+
+/** What there is to pay it from. */
+function means({ budgetMicros, balanceMicros, totalMicros }: Quote): readonly string[] {
+  const short = balanceMicros === null ? 0 : totalMicros.min - balanceMicros;
+  return [
+    ...(budgetMicros === null ? [] : [`budget ${dollars(budgetMicros)}`]),
+    ...(balanceMicros === null
+      ? []
+      : [`wallet ${dollars(balanceMicros)}${short > 0 ? `, ${dollars(short)} short` : ""}`]),
+  ];
 }
 
 /** The prices alone, step by step. */
