@@ -1,6 +1,6 @@
 import { type FollowStrategy, forecast, type JobLimits, referencesOf } from "../plan/index.ts";
 import { dependentsOf, makespan } from "../plan/makespan.ts";
-import type { JobStep, Json, Plan, PlanStep } from "../plan/plan.ts";
+import type { ExpandStep, JobStep, Json, Plan, PlanStep } from "../plan/plan.ts";
 import { stepNamed } from "../run/plan-index.ts";
 
 /** A step that may find an asset gone that it takes in. */
@@ -15,6 +15,8 @@ export interface ExpiryRisk {
 
 /** How many API requests a run sends, and how long it takes at least with the key's limit. */
 export interface RequestForecast {
+  /** Steps that lead to others once their value is known, and how many each may lead to. */
+  readonly expansions: readonly { readonly step: string; readonly maxSteps: number }[];
   /** Requests that the key may send a minute; null while the service has not said. */
   readonly perMinute: number | null;
   readonly byStrategy: {
@@ -22,6 +24,9 @@ export interface RequestForecast {
       readonly requests: number;
       /** Milliseconds, jobs at once and requests a minute considered; durations are guesses where a model never ran. */
       readonly makespanMs: number;
+      /** Both with every expansion at its most steps. */
+      readonly requestsAtMost: number;
+      readonly makespanAtMostMs: number;
     };
   };
 }
@@ -47,8 +52,46 @@ const RETENTION_MS = 48 * 3_600_000;
 export function prospectsOf(plan: Plan, options: ProspectOptions): Prospects {
   const { durationMs, limits, perMinute, isDone } = options;
   const left = withoutDone(plan, isDone);
-  const { byStrategy } = forecast(left, { durationMs, limits, requestsPerMinute: perMinute });
-  return { requests: { perMinute, byStrategy }, risks: risksOf(left, options) };
+  const asked = { durationMs, limits, requestsPerMinute: perMinute };
+  const { byStrategy: least, expansions: all } = forecast(left, asked);
+  const expansions = all.filter(({ step }) => !left.steps.some(({ path }) => path.startsWith(`${step}/`)));
+  const names = new Set(expansions.map(({ step }) => step));
+  const { byStrategy: most } = forecast(fullyGrown(left, names), asked);
+  const along = (strategy: FollowStrategy) => ({
+    requests: least[strategy].requests,
+    makespanMs: least[strategy].makespanMs,
+    requestsAtMost: most[strategy].requestsAtMost,
+    makespanAtMostMs: most[strategy].makespanMs,
+  });
+  const byStrategy = { poll: along("poll"), stream: along("stream"), webhook: along("webhook") };
+  return { requests: { perMinute, expansions, byStrategy }, risks: risksOf(left, options) };
+}
+
+/** The plan as if every one of these expansions led to as many jobs as it may, side by side. */
+function fullyGrown(plan: Plan, names: ReadonlySet<string>): Plan {
+  if (names.size === 0) return plan;
+  const inner = new Map<string, readonly string[]>();
+  const steps = plan.steps.flatMap((step): readonly PlanStep[] => {
+    const needs = [...step.needs, ...step.needs.flatMap((path) => inner.get(path) ?? [])];
+    if (step.kind !== "expand" || !names.has(step.path)) return [{ ...step, needs }];
+    const jobs = Array.from({ length: step.maxSteps }, (_, index) => anyJob(step, `${step.path}/${index + 1}`, needs));
+    inner.set(
+      step.path,
+      jobs.map(({ path }) => path),
+    );
+    // Counted as the jobs that it leads to.
+    return [{ ...step, needs, maxSteps: 0 }, ...jobs];
+  });
+  return { ...plan, steps };
+}
+
+/** Nobody knows what it will be: of the kind that the expansion yields, else of the slowest. */
+function anyJob({ yields, fingerprint }: ExpandStep, path: string, needs: readonly string[]): JobStep {
+  return {
+    ...{ kind: "job", path, needs, fingerprint, model: "", input: {}, outputs: 1 },
+    yields: yields === null || yields === "value" ? "video" : yields,
+    policy: { attempts: 1, maxCostMicros: null, keep: true },
+  };
 }
 
 function withoutDone(plan: Plan, isDone: (path: string) => boolean): Plan {

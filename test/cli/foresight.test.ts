@@ -42,16 +42,17 @@ describe("plan foretells", () => {
     expect(quote.risks).toEqual([]);
   });
 
-  test("polling and stream apart where polling outlasts the limit, and what may be gone", () => {
+  test("polling and stream apart where polling outlasts the limit, and only what somebody must act on is warned of", () => {
     const risk = { step: "film", uses: "old", why: "film waits for \u001b[2Jlong", heals: false };
     const lines = forecastLines({
       forecastMs: 1,
       requests: {
         perMinute: 60,
+        expansions: [],
         byStrategy: {
-          poll: { requests: 2460, makespanMs: 41 * 60_000 },
-          stream: { requests: 400, makespanMs: 9 * 60_000 },
-          webhook: { requests: 300, makespanMs: 9 * 60_000 },
+          poll: known(2460, 41 * 60_000),
+          stream: known(400, 9 * 60_000),
+          webhook: known(300, 9 * 60_000),
         },
       },
       risks: [risk, { ...risk, heals: true }],
@@ -60,7 +61,25 @@ describe("plan foretells", () => {
       "Expected to take 41 min 00 s at 60 requests/min by polling, 9 min 00 s by stream",
       "API requests: 2460 by polling, 400 by stream, 300 by webhook",
       "May be gone when it is needed: film waits for \\u001b[2Jlong; it would have to be made, and paid for, again",
-      "May be gone when it is needed: film waits for \\u001b[2Jlong; our copy goes back, free of charge",
+    ]);
+  });
+
+  test("steps that are not known yet are a range: an expansion counts at its most steps", () => {
+    const open = (requests: number, most: number) => ({
+      ...{ requests, makespanMs: 7000, requestsAtMost: most, makespanAtMostMs: 120_000 },
+    });
+    const lines = forecastLines({
+      forecastMs: 7000,
+      requests: {
+        perMinute: null,
+        expansions: [{ step: "shots", maxSteps: 36 }],
+        byStrategy: { poll: open(13, 157), stream: open(9, 153), webhook: open(6, 150) },
+      },
+      risks: [],
+    });
+    expect(lines).toEqual([
+      "Expected to take 7.0 s, up to about 2 min 00 s depending on shots (up to 36 steps)",
+      "API requests: 13 to 157 by polling, 9 to 153 by stream, 6 to 150 by webhook",
     ]);
   });
 
@@ -150,3 +169,7 @@ export default pipeline("old", { input: z.object({}), build: ({ job }) => ({ fil
     expect(stderr).toContain("Next: showrunner models pull");
   });
 });
+
+function known(requests: number, makespanMs: number) {
+  return { requests, makespanMs, requestsAtMost: requests, makespanAtMostMs: makespanMs };
+}

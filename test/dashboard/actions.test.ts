@@ -174,7 +174,11 @@ test("a step is made again after its price was shown", async () => {
 test("a run that is short of funds gets some, and goes on", async () => {
   const poor = await startLocalService({ renderer: "stub", balance: 0 });
   await using own = await serveDashboard({ open: { baseUrl: poor.baseUrl, apiKey: poor.apiKey } });
-  const run = await own.show.run(plain, {}, { id: "poor", budget: "2", outDir: join(outDir, "poor") });
+  const run = await own.show.run(
+    plain,
+    {},
+    { id: "poor", budget: "2", startAnyway: true, outDir: join(outDir, "poor") },
+  );
   expect((await run.result()).pause?.reason).toBe("funds");
   await using other = await visit(browser, own);
   await other.go("/runs/poor");

@@ -157,7 +157,7 @@ describe("resuming with changed code", () => {
   test("a run that rests stays paused for drift, says what differs, and spends nothing", async () => {
     const world = await openPaperShow({ balanceMicros: 250_000 });
     const { show, clock, outDir, paper } = world;
-    const run = await during(clock, show.run(film(), {}, { id: "x", outDir, concurrency: 1 }));
+    const run = await during(clock, show.run(film(), {}, { id: "x", outDir, concurrency: 1, startAnyway: true }));
     expect((await during(clock, run.result())).pause?.reason).toBe("funds");
     paper.balanceMicros += 10_000_000;
     const [jobs, submits] = [paper.jobs.size, paper.submits];
@@ -258,7 +258,10 @@ describe("resuming with changed code", () => {
   test("not to be compared, the code is only asked for functions, and the run goes on as it was planned", async () => {
     const world = await openPaperShow({ balanceMicros: 150_000 });
     const { show, clock, outDir, paper } = world;
-    await during(clock, (await during(clock, show.run(film(), {}, { id: "x", outDir, concurrency: 1 }))).result());
+    await during(
+      clock,
+      (await during(clock, show.run(film(), {}, { id: "x", outDir, concurrency: 1, startAnyway: true }))).result(),
+    );
     paper.balanceMicros += 10_000_000;
     const other = film({ poster: "a blue poster" });
     const run = await during(clock, show.resume("x", { pipeline: other, compare: false }));
@@ -269,7 +272,7 @@ describe("resuming with changed code", () => {
   test("code that cannot be planned is told, and the run rests", async () => {
     const world = await openPaperShow({ balanceMicros: 150_000 });
     const { show, clock, outDir } = world;
-    const first = await during(clock, show.run(film(), {}, { id: "x", outDir, concurrency: 1 }));
+    const first = await during(clock, show.run(film(), {}, { id: "x", outDir, concurrency: 1, startAnyway: true }));
     await during(clock, first.result());
     const broken = pipeline("film", {
       input: nothing,

@@ -115,7 +115,7 @@ describe("collecting garbage", () => {
     writeFileSync(sample, placeholder("audio", { durationMs: 1000 })!);
     const started = await during(
       clock,
-      show.run(clone, { sample, of: "a lamp" }, { id: "poor", outDir, concurrency: 1 }),
+      show.run(clone, { sample, of: "a lamp" }, { id: "poor", outDir, concurrency: 1, startAnyway: true }),
     );
     expect((await during(clock, started.result())).pause?.reason).toBe("funds");
     await clock.advance(90 * DAY_MS);

@@ -104,6 +104,32 @@ describe("a quote warns of assets that may be gone", () => {
     expect(risks[0]?.why).toContain("some 80 h after a is made");
   });
 
+  test("an expansion that is still to be planned counts at its most steps, and its users wait for them", async () => {
+    const { show } = await openPaperShow();
+    const grown = pipeline("grown", {
+      input: z.object({}),
+      build({ task, expand, job }) {
+        const list = task("list", {}, () => [1, 2]);
+        const shots = expand(
+          "shots",
+          list,
+          (items, b) => items.map((n) => b.job(`s${n}`, models.image, { prompt: "x" })),
+          {
+            ...{ maxSteps: 36, maxCost: "5", yields: "image" },
+          },
+        );
+        return { cut: job("cut", models.image, { prompt: "cut", images: shots }) };
+      },
+    });
+    const { requests, problems } = await show.quote(grown, {}, { concurrency: 4 });
+    expect(problems).toEqual([]);
+    expect(requests!.expansions).toEqual([{ step: "shots", maxSteps: 36 }]);
+    const { makespanMs, makespanAtMostMs, requests: least, requestsAtMost } = requests!.byStrategy.webhook;
+    // Nine rounds of four jobs of ten seconds before the cut.
+    expect(makespanAtMostMs - makespanMs).toBe(90_000);
+    expect(requestsAtMost - least).toBe(36 * 3);
+  });
+
   test("and of nothing in a short run without decisions", async () => {
     const { show } = await openPaperShow();
     expect((await show.quote(many, { count: 3 })).risks).toEqual([]);

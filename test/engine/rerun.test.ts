@@ -96,7 +96,10 @@ describe("rerun", () => {
   test("refuses what cannot be made again, and says what to do", async () => {
     const world = await openPaperShow({ balanceMicros: 150_000 });
     const { show, clock } = world;
-    const run = await during(clock, show.run(chain, {}, { id: "x", outDir: world.outDir, concurrency: 1 }));
+    const run = await during(
+      clock,
+      show.run(chain, {}, { id: "x", outDir: world.outDir, concurrency: 1, startAnyway: true }),
+    );
     await during(clock, run.result());
     const refusal = async (step: string): Promise<InvalidOptionError> =>
       during(

@@ -51,7 +51,7 @@ describe("budget", () => {
 describe("an empty wallet", () => {
   test("pauses the run with the funding URL; once funded, it completes without repeating a paid step", async () => {
     const { show, paper, clock, outDir } = await openPaperShow({ balanceMicros: 150_000 });
-    const run = await during(clock, show.run(chain, {}, { id: "x", outDir, concurrency: 1 }));
+    const run = await during(clock, show.run(chain, {}, { id: "x", outDir, concurrency: 1, startAnyway: true }));
     const paused = await during(clock, run.result());
     expect(paused.status).toBe("paused");
     expect(paused.pause).toMatchObject({
@@ -72,7 +72,7 @@ describe("an empty wallet", () => {
 describe("waiting for funds", () => {
   test("goes on by itself once the wallet holds what was asked for", async () => {
     const { show, paper, clock, outDir } = await openPaperShow({ balanceMicros: 150_000 });
-    const first = await during(clock, show.run(chain, {}, { id: "x", outDir, concurrency: 1 }));
+    const first = await during(clock, show.run(chain, {}, { id: "x", outDir, concurrency: 1, startAnyway: true }));
     await during(clock, first.result());
     clock.setTimer(25_000, () => {
       paper.balanceMicros += 1_000_000;
@@ -88,7 +88,7 @@ describe("waiting for funds", () => {
 
   test("gives up after the time that was given", async () => {
     const { show, clock, outDir } = await openPaperShow({ balanceMicros: 0 });
-    await during(clock, (await during(clock, show.run(chain, {}, { id: "x", outDir }))).result());
+    await during(clock, (await during(clock, show.run(chain, {}, { id: "x", outDir, startAnyway: true }))).result());
     const began = clock.now();
     const result = await during(clock, (await show.resume("x", { waitForFundsMs: 60_000 })).result());
     expect(result.pause?.reason).toBe("funds");
@@ -314,7 +314,7 @@ describe("a plan with problems", () => {
 
 test("any prefix of a run's journal folds to a state of the charts", async () => {
   const { show, clock, outDir, journal } = await openPaperShow({ balanceMicros: 250_000 });
-  await during(clock, (await during(clock, show.run(chain, {}, { id: "x", outDir }))).result());
+  await during(clock, (await during(clock, show.run(chain, {}, { id: "x", outDir, startAnyway: true }))).result());
   const events = await journal.read("x");
   expect(events.length).toBeGreaterThan(10);
   for (let length = 1; length <= events.length; length++) {

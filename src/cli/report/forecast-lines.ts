@@ -4,27 +4,44 @@ import { visible } from "../text/escape.ts";
 
 const MOST_RISKS = 8;
 
-/** What is known before a run: its time and requests by polling, by stream and by webhook, and what may be gone when it is needed. */
+type Requests = NonNullable<Quote["requests"]>;
+
+/** What is known before a run: its time and requests by polling, by stream and by webhook, and what somebody should act on. */
 export function forecastLines({
   requests,
   risks,
   forecastMs,
 }: Pick<Quote, "requests" | "risks" | "forecastMs">): readonly string[] {
   if (requests === null) return [];
-  const { poll, stream, webhook } = requests.byStrategy;
-  const rate = requests.perMinute === null ? "" : ` at ${requests.perMinute} requests/min`;
-  const about = forecastMs === null ? "about " : "";
+  // What our own copy heals costs nothing: nobody has to do anything about it.
+  const lost = risks.filter(({ heals }) => !heals);
   return [
-    forecastMs === null
-      ? "No forecast of time yet: not every model of the longest chain has run here"
-      : poll.makespanMs === stream.makespanMs
-        ? `Expected to take ${duration(stream.makespanMs)}${rate}`
-        : `Expected to take ${duration(poll.makespanMs)}${rate} by polling, ${duration(stream.makespanMs)} by stream`,
-    `API requests: ${about}${poll.requests} by polling, ${stream.requests} by stream, ${webhook.requests} by webhook`,
-    ...risks.slice(0, MOST_RISKS).map(({ why, heals }) => {
-      const then = heals ? "our copy goes back, free of charge" : "it would have to be made, and paid for, again";
-      return `May be gone when it is needed: ${visible(why)}; ${then}`;
+    timeLine(requests, forecastMs),
+    requestLine(requests, forecastMs),
+    ...lost.slice(0, MOST_RISKS).map(({ why }) => {
+      return `May be gone when it is needed: ${visible(why)}; it would have to be made, and paid for, again`;
     }),
-    ...(risks.length > MOST_RISKS ? [`… and ${risks.length - MOST_RISKS} more that may be gone`] : []),
+    ...(lost.length > MOST_RISKS ? [`… and ${lost.length - MOST_RISKS} more that may be gone`] : []),
   ];
+}
+
+function timeLine(
+  { byStrategy: { poll, stream }, perMinute, expansions }: Requests,
+  forecastMs: number | null,
+): string {
+  const rate = perMinute === null ? "" : ` at ${perMinute} requests/min`;
+  const grown = expansions.map(({ step, maxSteps }) => `${visible(step)} (up to ${maxSteps} steps)`).join(", ");
+  const upTo = grown === "" ? "" : `, up to about ${duration(poll.makespanAtMostMs)} depending on ${grown}`;
+  if (forecastMs === null) return `No forecast of time yet: not every model of the longest chain has run here${upTo}`;
+  return poll.makespanMs === stream.makespanMs
+    ? `Expected to take ${duration(stream.makespanMs)}${rate}${upTo}`
+    : `Expected to take ${duration(poll.makespanMs)}${rate} by polling, ${duration(stream.makespanMs)} by stream${upTo}`;
+}
+
+function requestLine({ byStrategy }: Requests, forecastMs: number | null): string {
+  const { poll, stream, webhook } = byStrategy;
+  const range = ({ requests, requestsAtMost }: Requests["byStrategy"]["poll"]) =>
+    requestsAtMost > requests ? `${requests} to ${requestsAtMost}` : `${requests}`;
+  const about = forecastMs === null ? "about " : "";
+  return `API requests: ${about}${range(poll)} by polling, ${range(stream)} by stream, ${range(webhook)} by webhook`;
 }

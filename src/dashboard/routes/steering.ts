@@ -147,7 +147,10 @@ function planView(quote: Quote): PlanView {
             stream: quote.requests.byStrategy.stream.requests,
             poll: quote.requests.byStrategy.poll.requests,
           },
-    risks: quote.risks.slice(0, MOST_RISKS).map(({ why, heals }) => ({ why: cut(why, 500), heals })),
+    risks: quote.risks
+      .filter(({ heals }) => !heals)
+      .slice(0, MOST_RISKS)
+      .map(({ why, heals }) => ({ why: cut(why, 500), heals })),
     criticalPath: quote.criticalPath,
   };
 }
