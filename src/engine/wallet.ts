@@ -1,6 +1,6 @@
 import { ApiError, type Client } from "../api/index.ts";
 import type { JournalStore } from "../journal/store.ts";
-import { isPassing } from "./effects/service-trouble.ts";
+import { isPassing } from "./";
 
 /** Others may spend from the same wallet: a balance is believed for so long. */
 const BELIEVED_MS = 10_000;
