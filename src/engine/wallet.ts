@@ -1,6 +1,5 @@
-import { ApiError, type Client } from "../api/index.ts";
+import { answerOf, type Client } from "../api/index.ts";
 import type { JournalStore } from "../journal/store.ts";
-import { isPassing } from "./";
 
 /** Others may spend from the same wallet: a balance is believed for so long. */
 const BELIEVED_MS = 10_000;
@@ -60,7 +59,7 @@ export async function balanceOf(client: Client): Promise<number | null> {
   try {
     return (await client.balance()).balanceMicros;
   } catch (error) {
-    if (!(error instanceof ApiError) && !isPassing(error)) throw error;
+    if (answerOf(error) === null) throw error;
     return null;
   }
 }
