@@ -139,7 +139,11 @@ describe("steps whose submits were never answered", () => {
       ...{ client: { ...client, submit }, journal: join(cwd, ".showrunner/journal.db"), clock: skippingClock() },
       idempotencyWindowMs: 1,
     });
-    const run = await show.run(bells, {}, { id: "x", outDir: join(cwd, "out") });
+    const run = await show.run(
+      bells,
+      {},
+      { id: "x", outDir: join(cwd, "out"), giveUpAfterMs: Number.POSITIVE_INFINITY },
+    );
     expect((await run.result()).pause?.reason).toBe("unresolved");
     await show.close();
     await client.close();
