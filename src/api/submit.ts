@@ -7,10 +7,10 @@ import { MalformedResponseError } from "./errors/malformed-response-error.ts";
 import { UnknownOutcomeError } from "./errors/unknown-outcome-error.ts";
 import {
   type ApiRequest,
-  type CallOptions,
   decode,
   errorOf,
   type HttpContext,
+  type SendOptions,
   type Sent,
   send,
   successOf,
@@ -30,7 +30,7 @@ export interface SubmitRequest {
   readonly webhook?: string | undefined;
 }
 
-export interface SubmitOptions extends CallOptions {
+export interface SubmitOptions extends SendOptions {
   /** An earlier send of this key may have made the job. Then only an ack settles the submit. Default false. */
   readonly mayExist?: boolean | undefined;
 }
@@ -84,7 +84,9 @@ async function settleSubmit(context: HttpContext, asked: SubmitRequest, options:
     if (judged.kind === "ack") return { ...judged.ack, sends };
     unknown ||= judged.unknown;
     if (judged.kind === "given up") throw giveUp(judged.error);
-    const outOfTime = context.clock.now() - startedAt >= context.retry.maxElapsedMs;
+    const now = context.clock.now();
+    const outOfTime =
+      now - startedAt >= context.retry.maxElapsedMs || now >= (options.sendBefore ?? Number.POSITIVE_INFINITY);
     if (key === null || outOfTime || failures >= context.retry.maxAttempts) throw giveUp(judged.error);
     // The pacer holds the next send back until the limit allows it; waiting here as well would be waiting twice.
     if (judged.limited) continue;
@@ -111,7 +113,7 @@ function requestOf(asked: SubmitRequest): ApiRequest {
 function judge(
   context: HttpContext,
   request: ApiRequest,
-  options: CallOptions,
+  options: SendOptions,
   result: Exclude<Sent, { kind: "aborted" }>,
 ): Judgement {
   const answer = successOf(result);

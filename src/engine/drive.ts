@@ -25,7 +25,6 @@ export interface DriveDependencies
   readonly spending: SpendingWatch;
   /** Tells people what is in the journal's outbox; null: nobody is to be told. */
   readonly notifier: { poke(): void } | null;
-  readonly idempotencyWindowMs: number;
   /** How long the run bears with a service that is away before it pauses, milliseconds; Infinity: for ever. */
   readonly giveUpAfterMs: number;
   /** How long a frozen holder keeps the run. */

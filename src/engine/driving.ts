@@ -10,8 +10,10 @@ import type { JournalStore, Lease, LeaseHolder } from "../journal/store.ts";
 import { formatUsd } from "../money.ts";
 import { criticalPath, type Draft } from "../plan/index.ts";
 import type { Plan } from "../plan/plan.ts";
+import { wakeEvents } from "../run/remake.ts";
 import { runReport } from "../run/report.ts";
 import { stillRunning } from "../run/still-running.ts";
+import { isUncollected } from "../run/uncollected.ts";
 import type { AccountMove } from "./account-move.ts";
 import { type Drift, driftMessage } from "./drift.ts";
 import { type DriveDependencies, drive, type Schedule } from "./drive.ts";
@@ -112,7 +114,8 @@ export class Driving {
     const { revision = null } = how;
     const drift = revision?.kind === "drifted" ? revision.drift : null;
     const isMoved = how.move !== undefined && !this.#parts.shelf.isOurs(known);
-    if (isRunFinal(known.status) && revision?.kind !== "remake" && !isMoved) {
+    const isOwed = revision === null && isUncollected(known);
+    if (isRunFinal(known.status) && revision?.kind !== "remake" && !isMoved && !isOwed) {
       updates.push(await store.read(runId));
       return result(known, media, drift);
     }
@@ -261,8 +264,9 @@ async function beginnings(state: RunState, how: Start): Promise<Beginning> {
     const message = `what is at the service is seen through first (${busy.join(", ")}); then the changes are taken up. Should this be interrupted, resume in the same way.`;
     return { events: [...budget, ...pauseForDrift(state, message)], pending: revision, rests: false };
   }
-  const resumed: readonly RunEvent[] = state.status === "paused" ? [{ type: "run.resumed" }] : [];
-  return { events: [...quoteEvents(state, how.quote), ...budget, ...resumed], pending: null, rests: false };
+  const rests = isRunFinal(state.status) && !isUncollected(state);
+  const { before, after } = rests ? { before: [], after: [] } : wakeEvents(state);
+  return { events: [...before, ...quoteEvents(state, how.quote), ...budget, ...after], pending: null, rests: false };
 }
 
 /** The revision for the plan as it is now that the run is ours. */

@@ -26,7 +26,7 @@ export class RunShelf {
     if (row === null) throw new RunUnknownError(runId);
     const snapshot = await this.#store.snapshot(runId);
     if (snapshot !== null && snapshot.foldVersion === FOLD_VERSION) {
-      const state = structuredClone(snapshot.state) as unknown as RunState;
+      const state = snapshot.state as unknown as RunState;
       for (const event of await this.#store.read(runId, { afterSeq: snapshot.seq })) apply(state, event);
       return state;
     }

@@ -10,7 +10,7 @@ export function thisHolder(instance: string): LeaseHolder {
     host: hostname(),
     bootId: bootId(),
     pid: process.pid,
-    processStart: processStart(process.pid) ?? "",
+    processStart: ownProcessStart(),
     instance,
     program: ownVersion(),
   };
@@ -56,6 +56,13 @@ function processGone(holder: LeaseHolder, startOf: StartOf): boolean {
   const start = startOf(holder.pid);
   if (start === null) return true;
   return start !== "" && holder.processStart !== "" && start !== holder.processStart;
+}
+
+let cachedProcessStart: string | undefined;
+
+function ownProcessStart(): string {
+  cachedProcessStart ??= processStart(process.pid) ?? "";
+  return cachedProcessStart;
 }
 
 let cachedBootId: string | undefined;

@@ -17,7 +17,7 @@ const CENT_MICROS = 10_000;
 
 /** What a person types next; null when nothing is left to be done, or a process is at it. */
 export function nextCommand(state: RunState, { isInterrupted = false } = {}): NextCommand | null {
-  if (isInterrupted) return resume(state, []);
+  if (isInterrupted) return resume(state, [], "no process drives it any more; what is paid for is collected");
   if (state.status === "paused") return afterPause(state);
   if (!isRunFinal(state.status) || state.status === "succeeded") return null;
   return afterFailure(state);
@@ -95,11 +95,14 @@ function decision(state: RunState): NextCommand {
 /** What failed is made again; what a person turned down is made anew to be shown again. */
 function afterFailure(state: RunState): NextCommand {
   const failed = stepsWith(state, ({ status }) => status === "failed" || status === "partial");
-  const rejected = failed.filter((step) => state.steps[step.path]!.approval?.approved === false);
+  // Turned down, or failed without a decision because nothing was left to be decided on.
+  const rejected = failed.filter(
+    ({ kind, path }) => kind === "approve" && state.steps[path]!.approval?.approved !== true,
+  );
   if (rejected.length > 0 && rejected.length === failed.length) {
     const shown = rejected.flatMap(({ kind, path, ...step }) => ("shows" in step ? shownBy(step.shows, path) : [path]));
     const words = [...new Set(shown)].flatMap((path) => ["--rerun", shellWord(path)]);
-    return resume(state, words, "makes anew what was turned down, at its price, and asks again");
+    return resume(state, words, "makes anew what was turned down or is gone, at its price, and asks again");
   }
   if (failed.length > 0 && failed.every((step) => isUnplanned(step, state.steps[step.path]!))) {
     const file = state.planned.source === null ? ["--file", fileOf(state)] : [];

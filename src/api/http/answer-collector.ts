@@ -11,6 +11,7 @@ const maxAnswerBytes = 64 * 1024 * 1024;
  */
 export class AnswerCollector implements Dispatcher.DispatchHandler {
   readonly #settle: (result: Exchange) => void;
+  readonly #mayLeave: () => boolean;
   readonly #chunks: Buffer[] = [];
   #sizeBytes = 0;
   #sent = false;
@@ -19,8 +20,9 @@ export class AnswerCollector implements Dispatcher.DispatchHandler {
   #status = 0;
   #headers: IncomingHttpHeaders = {};
 
-  constructor(settle: (result: Exchange) => void) {
+  constructor(settle: (result: Exchange) => void, mayLeave: () => boolean) {
     this.#settle = settle;
+    this.#mayLeave = mayLeave;
   }
 
   /** Ends the wait for whatever reason the caller has; the connection is given up. */
@@ -37,6 +39,8 @@ export class AnswerCollector implements Dispatcher.DispatchHandler {
     this.#controller = controller;
     // Stopped while it waited for a connection: nothing of it shall leave any more.
     if (this.#over) controller.abort(new Error("the request was stopped before it was sent"));
+    // A machine that slept while the connection was made wakes here.
+    else if (!this.#mayLeave()) controller.abort(new Error("it became too late to send the request"));
     else this.#sent = true;
   }
 

@@ -39,6 +39,11 @@ export interface CallOptions {
   readonly priority?: number | undefined;
 }
 
+export interface SendOptions extends CallOptions {
+  /** Epoch milliseconds from which on nothing of it is sent any more, however long it waited for its turn. Default: none. */
+  readonly sendBefore?: number | undefined;
+}
+
 export interface ApiRequest {
   readonly method: HttpMethod;
   /** Below the base, already encoded, such as `/jobs/job_1`. */
@@ -65,7 +70,7 @@ export interface ApiAnswer {
 export type Sent = Exclude<Exchange, { readonly kind: "answer" }> | ({ readonly kind: "answer" } & ApiAnswer);
 
 /** One send through the pacer. Never throws but for a caller's abort while it queued. */
-export async function send(context: HttpContext, request: ApiRequest, options: CallOptions = {}): Promise<Sent> {
+export async function send(context: HttpContext, request: ApiRequest, options: SendOptions = {}): Promise<Sent> {
   const slot = {
     requestClass: request.requestClass,
     priority: options.priority ?? request.priority,
@@ -79,6 +84,7 @@ export async function send(context: HttpContext, request: ApiRequest, options: C
       body: request.stream?.open ?? (request.json === undefined ? undefined : () => JSON.stringify(request.json)),
       timeoutMs: options.timeoutMs ?? context.timeoutMs,
       signal: options.signal,
+      sendBefore: options.sendBefore,
     }),
   );
   if (result.kind !== "answer") return result;

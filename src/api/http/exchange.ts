@@ -14,6 +14,8 @@ export interface OutgoingRequest {
   readonly body?: (() => string | AsyncIterable<Uint8Array>) | undefined;
   readonly timeoutMs: number;
   readonly signal?: AbortSignal | undefined;
+  /** Epoch milliseconds from which on it must not leave any more. */
+  readonly sendBefore?: number | undefined;
 }
 
 /** How one send ended. An answer that broke off in its body is lost, not an answer. */
@@ -24,14 +26,15 @@ export type Exchange =
 
 /** Sends one request and reads the whole answer. Never throws; never retries. */
 export function exchange(dispatcher: Dispatcher, clock: Clock, outgoing: OutgoingRequest): Promise<Exchange> {
-  const { signal, timeoutMs } = outgoing;
+  const { signal, timeoutMs, sendBefore = Number.POSITIVE_INFINITY } = outgoing;
   if (signal?.aborted) return Promise.resolve({ kind: "aborted", sent: false, reason: signal.reason });
   return new Promise((resolve) => {
-    const collector = new AnswerCollector((result) => {
+    const settle = (result: Exchange) => {
       timer?.cancel();
       signal?.removeEventListener("abort", onAbort);
       resolve(result);
-    });
+    };
+    const collector = new AnswerCollector(settle, () => clock.now() < sendBefore);
     const onAbort = () => collector.stop((sent) => ({ kind: "aborted", sent, reason: signal?.reason }));
     const expire = () => {
       const cause = new Error(`nothing came within ${timeoutMs} ms`);

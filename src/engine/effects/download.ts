@@ -1,5 +1,5 @@
 import { rm } from "node:fs/promises";
-import { answerOf, DownloadError, MalformedResponseError } from "../../api/index.ts";
+import { answerOf, DownloadError, type Downloaded, MalformedResponseError } from "../../api/index.ts";
 import type { RunEvent } from "../../journal/events.ts";
 import { ownVersion } from "../../journal/own-version.ts";
 import { ending } from "../../run/ending.ts";
@@ -31,9 +31,10 @@ export const download: Effect<"download"> = async (command, context) => {
       onProgress: bytesProgress(step, context),
     });
     const facts = state.steps[step]?.attempts[attempt - 1]?.outputs[index];
-    if (isWebPage(got.contentType) && !isText(facts?.contentType)) {
+    if (isNoMedia(got, facts?.contentType ?? null)) {
       await rm(target, { force: true });
-      const issue = `a web page came instead of ${facts?.contentType ?? "media"}`;
+      const came = got.sizeBytes === 0 ? "nothing" : got.contentType;
+      const issue = `${came} came instead of ${facts?.contentType ?? "media"}`;
       throw new MalformedResponseError(`The download of output ${index} of ${jobId}`, [issue], { isJson: false });
     }
     const { sha256, sizeBytes } = await media.adopt(target);
@@ -50,13 +51,16 @@ export const download: Effect<"download"> = async (command, context) => {
   }
 };
 
-/** What a network that asks for a login sends in place of anything. */
-function isWebPage(contentType: string | null): boolean {
-  return contentType?.startsWith("text/html") === true;
+/** What a network that asks for a login, or a proxy, sends in place of anything: a page, an error of its own, nothing. */
+function isNoMedia({ contentType, sizeBytes }: Downloaded, wanted: string | null): boolean {
+  if (sizeBytes === 0) return true;
+  if (wanted === null) return contentType?.startsWith("text/html") === true;
+  const isPage = /^(?:text\/|application\/(?:json|xml|xhtml|problem))/.test(contentType ?? "");
+  return isPage && typeOf(contentType) !== typeOf(wanted);
 }
 
-function isText(contentType: string | null | undefined): boolean {
-  return contentType?.startsWith("text/") === true;
+function typeOf(contentType: string | null): string | undefined {
+  return contentType?.split(/[/;]/)[0];
 }
 
 /** The oldest first: the service keeps outputs for 48 h only. */

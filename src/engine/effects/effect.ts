@@ -29,6 +29,8 @@ export interface EffectContext {
   readonly follow: "auto" | "stream" | "poll";
   readonly now: () => number;
   readonly clock: Clock;
+  /** A key is not sent again once so much time has passed since its first send. */
+  readonly idempotencyWindowMs: number;
   /** The pipeline's own code. */
   readonly functions: StepFunctions;
   /** Plans and prices steps that a value leads to. */

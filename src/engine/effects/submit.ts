@@ -25,7 +25,7 @@ export const submit: Effect<"submit"> = async (command, context) => {
       const request = { model: command.model, input: input as Readonly<Record<string, unknown>> };
       const ack = await context.client.submit(
         { ...request, idempotencyKey: command.key },
-        { mayExist, priority: 100 + context.priority },
+        { mayExist, priority: 100 + context.priority, sendBefore: lastMoment(command, context) },
       );
       return { events: acknowledged(command, ack) };
     } catch (error) {
@@ -36,6 +36,12 @@ export const submit: Effect<"submit"> = async (command, context) => {
     }
   }
 };
+
+/** When the service may have forgotten the key: a machine that sleeps between two sends wakes at any time. */
+function lastMoment({ step, attempt, mayExist }: Submit, { state, now, idempotencyWindowMs }: EffectContext): number {
+  const firstSentAt = mayExist ? state.steps[step]?.attempts[attempt - 1]?.intendedAt : null;
+  return (firstSentAt ?? now()) + idempotencyWindowMs;
+}
 
 function outcome(command: Submit, context: EffectContext, judged: Judged): EffectResult {
   const { verdict, error } = judged;

@@ -5,6 +5,8 @@ import { gateOf } from "../readiness.ts";
 import { isUnwanted, missingReason, referenced } from "../resolve.ts";
 import type { Turn } from "../turn.ts";
 
+const NOTHING_THERE = "there is nothing to choose from";
+
 /** A gate: shown once what it shows is there, decided by a message from a person. */
 export function approveStep(plan: ApproveStep, step: StepState, turn: Turn): void {
   if (isStepFinal(step.status)) return;
@@ -13,17 +15,27 @@ export function approveStep(plan: ApproveStep, step: StepState, turn: Turn): voi
     const said = note === null ? "" : `: ${note}`;
     return turn.finish(step, approved ? "succeeded" : "failed", approved ? null : `rejected${said}`);
   }
-  if (step.status !== "waiting" || !turn.mayBegin) return;
+  if (!turn.mayBegin) return;
+  if (step.status !== "waiting") {
+    // What it showed expired while nobody decided: no decision could be carried out any more.
+    const isGone = plan.choose && offered(turn.state, plan).length === 0;
+    return isGone ? turn.giveUp(step, missing(turn.state, plan) ?? NOTHING_THERE, false) : undefined;
+  }
   const gate = gateOf(turn.state, plan);
   if (gate?.ready === "no") return;
   if (gate?.ready === "never") return turn.giveUp(step, gate.reason, gate.unwanted);
-  const missing = plan.shows.map(({ $ref }) => missingReason(turn.state, $ref));
-  const reason = missing.find((one) => one !== null) ?? null;
+  const reason = missing(turn.state, plan);
   const isBlocked = plan.choose ? offered(turn.state, plan).length === 0 : reason !== null;
   if (isBlocked) {
-    return turn.giveUp(step, reason ?? "there is nothing to choose from", isUnwanted(turn.state, plan.shows));
+    return turn.giveUp(step, reason ?? NOTHING_THERE, isUnwanted(turn.state, plan.shows));
   }
   turn.start(step);
+}
+
+/** Why something of what it shows is not there; null when all of it is. */
+function missing(state: RunState, plan: ApproveStep): string | null {
+  const reasons = plan.shows.map(({ $ref }) => missingReason(state, $ref));
+  return reasons.find((one) => one !== null) ?? null;
 }
 
 /** Steps that wait for a person: shown, not decided. */

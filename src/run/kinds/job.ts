@@ -183,7 +183,8 @@ function failed(plan: JobStep, step: StepState, attempt: AttemptState, turn: Tur
  */
 export function takeIn(plan: PlanStep, step: StepState, turn: Turn): void {
   for (const attempt of step.attempts) {
-    const isOver = attempt.phase === "completed" || (attempt.phase === "failed" && attempt.n < step.attempts.length);
+    const isLeft = attempt.n < step.attempts.length || isStepFinal(step.status);
+    const isOver = attempt.phase === "completed" || (attempt.phase === "failed" && isLeft);
     if (!isOver) continue;
     const target = { step: plan.path, attempt: attempt.n, jobId: attempt.jobId! };
     if (attempt.money === "held") turn.issue({ type: "settle", ...target });
