@@ -1,0 +1,86 @@
+import fc from "fast-check";
+import { beforeAll, describe, expect, test, vi } from "vitest";
+import { type Command, jobFails, passes, resumes } from "./adversary/commands.ts";
+import { live, livesOf } from "./adversary/life.ts";
+import { type SimPlan, simPlans } from "./adversary/plans.ts";
+import type { WorldOptions } from "./adversary/sim-world.ts";
+import type { Trouble } from "./adversary/troubles.ts";
+
+vi.mock("../../src/api/files/part-file.ts", () => import("./adversary/sim-media.ts"));
+
+const isFull = process.env.SHOWRUNNER_TEST_RUNS !== undefined;
+/** The usual check lives the same lives each time; a full one other ones, and more. */
+const lives = isFull ? { numRuns: 50_000 } : { numRuns: 2_000, seed: 20_261_122 };
+
+let plans: readonly SimPlan[];
+beforeAll(async () => {
+  plans = await simPlans();
+});
+
+async function expectKept(options: WorldOptions, commands: readonly Command[]): Promise<void> {
+  const world = await live(options, commands);
+  if (world.broken !== null) expect.fail(`${world.broken.message}\n${world.log.join("\n")}`);
+}
+
+describe(`${lives.numRuns} lives of runs, whatever the service answers, whenever a process dies, whatever a person commands`, () => {
+  test("nothing is paid twice, lost or overspent, and what the screen says brings each run to its end", async () => {
+    const property = fc.asyncProperty(livesOf(plans), ([options, commands]) => expectKept(options, commands));
+    await fc.assert(property, lives);
+  }, 3_600_000);
+});
+
+/** Surroundings in which nothing else is wrong. */
+function surroundings(pipeline: string, more: Partial<WorldOptions> = {}): WorldOptions {
+  const limits = { budgetMicros: null, capMicros: null, floorMicros: null, balanceMicros: 1_000_000_000 };
+  const plan = plans.find((one) => one.plan.pipeline === pipeline)!;
+  return { plan, concurrency: 2, ...limits, billsLateMs: 0, skewMs: 0, ...more };
+}
+
+const answer: Trouble & { readonly kind: "answer" } = {
+  ...{ kind: "answer", effect: false, status: 200, body: "html", code: "UNKNOWN", retryable: false, retryAfter: null },
+};
+
+describe("What the search has found stays mended:", () => {
+  test("a machine that sleeps for days between two sends of a submit sends nothing more under the old key", () =>
+    expectKept(surroundings("single"), [
+      resumes({
+        pauseIn: 8,
+        troubles: [{ on: "submit", times: 9, trouble: { kind: "half an answer", effect: true } }],
+      }),
+      passes(1_500),
+      resumes(),
+    ]));
+
+  test("a run that ended without an output fetches it on resume, as long as the service keeps it", () =>
+    expectKept(surroundings("single"), [
+      resumes({
+        troubles: [
+          { on: "media", times: 9, trouble: { ...answer, status: 421 } },
+          { on: "job", skip: 2, times: 9, trouble: { ...answer, status: 410, body: "envelope", code: "GONE" } },
+        ],
+      }),
+    ]));
+
+  test("a run that ended without a bill asks for it on resume, of a failed job too", async () => {
+    await expectKept(surroundings("single", { billsLateMs: 900_000 }), [resumes()]);
+    await expectKept(surroundings("single", { billsLateMs: 900_000 }), [
+      jobFails(0, { code: "INTERNAL", retryable: true }),
+      resumes(),
+    ]);
+  });
+
+  test.each(["html", "other json", "empty"] as const)(
+    "a success that carries no media (%s) is not kept as an output",
+    (body) =>
+      expectKept(surroundings("fan"), [
+        resumes({ troubles: [{ on: "media", times: 2, trouble: { ...answer, body } }] }),
+      ]),
+  );
+
+  test("a choice of which nothing is left any more ends, and the screen says how it is made anew", () =>
+    expectKept(surroundings("takes"), [
+      resumes({ troubles: [{ on: "media", times: 99, trouble: { kind: "reset", effect: false } }] }),
+      passes(3_000),
+      resumes(),
+    ]));
+});

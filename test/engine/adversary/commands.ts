@@ -1,0 +1,147 @@
+import fc from "fast-check";
+import { adoptAll, decideAll, drive, freeze, isDriven, type Real, raiseBudget, rerun, tell, thaw } from "./operate.ts";
+import type { PaidJob } from "./paid-service.ts";
+import { RUN, SECRET } from "./sim-world.ts";
+import { anyTrouble, type RequestKind, requestKinds, type Trouble, troubleText } from "./troubles.ts";
+
+export type Command = fc.AsyncCommand<object, Real>;
+
+function command(text: string, run: (real: Real) => unknown): Command {
+  return {
+    check: () => true,
+    run: async (_model, real) => void (await run(real)),
+    toString: () => text,
+    [fc.toStringMethod]: () => text,
+  } as Command;
+}
+
+/** Trouble for requests of a kind that are to come. */
+export interface Arming {
+  readonly on: RequestKind | "any";
+  readonly trouble: Trouble;
+  /** Requests of the kind that pass unharmed first. Default 0. */
+  readonly skip?: number;
+  /** Default 1. */
+  readonly times?: number;
+}
+
+function armed({ on, trouble, skip = 0, times = 1 }: Arming) {
+  return { on, trouble, skip, times };
+}
+
+function armingText({ on, skip = 0, times = 1, trouble }: Arming): string {
+  return `${times} × ${on}${skip === 0 ? "" : ` after ${skip}`}: ${troubleText(trouble)}`;
+}
+
+const goesWrong = (one: Arming) => command(armingText(one), ({ world }) => world.armed.push(armed(one)));
+
+export interface Resume {
+  readonly troubles?: readonly Arming[];
+  readonly secret?: string;
+  /** Boundaries until the process dies; null: it does not. */
+  readonly dieIn?: number | null;
+  /** Boundaries until others may act; null: when the run rests. */
+  readonly pauseIn?: number | null;
+  readonly budgetMicros?: number | null;
+}
+
+export function resumes({ troubles = [], budgetMicros = null, ...how }: Resume = {}): Command {
+  const { secret = SECRET, dieIn = null, pauseIn = null } = how;
+  const key = secret === SECRET ? "" : " with the wrong secret";
+  const dies = dieIn === null ? "" : `, dies at boundary ${dieIn}`;
+  const pauses = pauseIn === null ? "" : `, others act at boundary ${pauseIn}`;
+  const budget = budgetMicros === null ? "" : ` --budget ${budgetMicros}`;
+  return command(`resume${budget}${key}${dies}${pauses} [${troubles.map(armingText).join("; ")}]`, (real) => {
+    real.world.armed.push(...troubles.map(armed));
+    return drive(real, { secret, dieIn, pauseIn, options: raiseBudget(real.world, budgetMicros) });
+  });
+}
+
+const reruns = (step: number, request: number, dieIn: number | null) =>
+  command(
+    `resume --rerun #${step} as request ${request}${dieIn === null ? "" : `, dies at boundary ${dieIn}`}`,
+    (real) => rerun(real, step, request, dieIn),
+  );
+
+export const jobFails = (skip: number, failure: PaidJob["failure"]): Command =>
+  command(`the next job but ${skip} fails${failure?.retryable === true ? ", retryable" : ""}`, ({ world }) => {
+    world.service.nextFailures = [...Array<null>(skip).fill(null), failure];
+  });
+
+const jobsCost = (skip: number, times: number) =>
+  command(`from the next job but ${skip} on, jobs cost ${times} times their quotes`, ({ world }) => {
+    world.service.nextCharges = [...Array<number>(skip).fill(1), times];
+  });
+
+export const passes = (minutes: number): Command =>
+  command(`${minutes} minutes pass`, ({ world }) => {
+    world.time.now += minutes * 60_000;
+  });
+
+const capRises = (micros: number) =>
+  command(`the cap is raised to ${micros}`, ({ world }) => {
+    if (world.capMicros !== null) world.capMicros = Math.max(micros, world.capMicros);
+  });
+
+const fundsComeIn = command("funds come in", ({ world }) => {
+  world.service.balanceMicros += 300_000;
+});
+
+const decides = (approves: boolean) =>
+  command(approves ? "approve" : "reject", ({ world }) => decideAll(world, approves));
+
+const adopts = (isTrue: boolean) =>
+  command(isTrue ? "adopt" : "adopt none", ({ world }) => adoptAll(world, { isTrue, isCalm: false }));
+
+const stops = command("stop", ({ world }) => tell(world, (show) => show.stop(RUN)));
+
+const resumesToo = command("another process resumes too", async (real) => {
+  if (isDriven(real)) await tell(real.world, async (show) => (await show.resume(RUN)).result());
+});
+
+const few = fc.nat(3);
+const dieIn = fc.option(fc.nat(60), { freq: 2, nil: null });
+const arming: fc.Arbitrary<Arming> = fc.record({
+  on: fc.oneof(
+    fc.constantFrom<RequestKind | "any">("submit", "submit", "submit", "job", "any"),
+    fc.constantFrom(...requestKinds),
+  ),
+  skip: few,
+  times: fc.oneof(fc.integer({ min: 1, max: 3 }), fc.integer({ min: 1, max: 9 })),
+  trouble: anyTrouble,
+});
+
+const anyResume = fc
+  .record({
+    troubles: fc.array(arming, { maxLength: 4, size: "max" }),
+    secret: fc.constantFrom(SECRET, SECRET, SECRET, SECRET, "wrong"),
+    dieIn,
+    pauseIn: fc.option(fc.nat(30), { freq: 3, nil: null }),
+    budgetMicros: fc.constantFrom(null, null, null, 200_000, 1_000_000),
+  })
+  .map(resumes);
+
+const often = fc.oneof(
+  fc.record({ step: few, request: fc.nat(1), dieIn }).map((how) => reruns(how.step, how.request, how.dieIn)),
+  fc.constantFrom(true, true, true, false).map(decides),
+  fc.constantFrom(1, 30, 180, 1_500, 3_000).map(passes),
+);
+
+const seldom = fc.oneof(
+  arming.map(goesWrong),
+  fc.record({ skip: few, retryable: fc.boolean() }).map((job) => {
+    return jobFails(job.skip, { code: "INTERNAL", retryable: job.retryable });
+  }),
+  fc.record({ skip: few, times: fc.constantFrom(2, 1.5, 0.5) }).map(({ skip, times }) => jobsCost(skip, times)),
+  fc.constantFrom(
+    ...[stops, resumesToo, adopts(true), adopts(false), capRises(200_000), capRises(500_000), fundsComeIn],
+    command("the machine of the driver sleeps", freeze),
+    command("sleeping machines wake", thaw),
+  ),
+);
+
+export const anyCommand: fc.Arbitrary<Command> = fc.oneof(
+  { weight: 3, arbitrary: anyResume },
+  { weight: 1, arbitrary: often },
+  { weight: 2, arbitrary: seldom },
+);

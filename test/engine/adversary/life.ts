@@ -1,0 +1,98 @@
+import fc from "fast-check";
+import type { ResumeOptions } from "../../../src/index.ts";
+import { anyCommand, type Command } from "./commands.ts";
+import { adoptAll, decideAll, drive, isDriven, type Real, thaw } from "./operate.ts";
+import type { SimPlan } from "./plans.ts";
+import { checkEnd } from "./promises.ts";
+import { RUN, SimWorld, type WorldOptions } from "./sim-world.ts";
+
+/** Times that somebody does what the run says before it must be through. */
+const MOST_ROUNDS = 25;
+const HOUR_MS = 3_600_000;
+
+/** A run's surroundings, and what happens in them. */
+export function livesOf(plans: readonly SimPlan[]): fc.Arbitrary<[WorldOptions, Command[]]> {
+  const worlds: fc.Arbitrary<WorldOptions> = fc.record({
+    plan: fc.constantFrom(...plans),
+    concurrency: fc.integer({ min: 1, max: 4 }),
+    budgetMicros: fc.constantFrom(null, null, null, 100_000, 300_000),
+    capMicros: fc.constantFrom(null, null, null, 100_000, 300_000),
+    floorMicros: fc.constantFrom(null, null, null, null, 50_000),
+    billsLateMs: fc.constantFrom(0, 0, 0, 90_000, 900_000),
+    balanceMicros: fc.constantFrom(1_000_000_000, 1_000_000_000, 150_000),
+    skewMs: fc.constantFrom(0, 0, 25 * 60_000, -25 * 60_000, 25 * HOUR_MS, -25 * HOUR_MS),
+  });
+  return fc.tuple(worlds, fc.array(anyCommand, { minLength: 1, maxLength: 9, size: "max" }));
+}
+
+/** A run under commands in any order; then the troubles end, and a person does what the run says. */
+export async function live(options: WorldOptions, commands: Iterable<Command>): Promise<SimWorld> {
+  const world = new SimWorld(options);
+  await world.start();
+  const real: Real = { world, driver: null, frozen: [] };
+  await fc.asyncModelRun(() => ({ model: {}, real }), commands);
+  if (world.broken === null) await windUp(real);
+  if (world.broken === null) await checkEnd(world);
+  real.driver?.kill();
+  return world;
+}
+
+async function windUp(real: Real): Promise<void> {
+  const { world } = real;
+  world.note(() => "the troubles are over");
+  world.armed = [];
+  world.service.nextCharges = [];
+  world.service.nextFailures = [];
+  if (isDriven(real)) await drive(real);
+  await thaw(real);
+  let options: ResumeOptions = {};
+  let late = 0;
+  let isRerun = false;
+  for (let round = 0; world.broken === null; round++) {
+    if (round > MOST_ROUNDS) return world.fail("the run does not come to an end, whatever it says is done");
+    await drive(real, { options });
+    const ended = real.driver!.ended;
+    if (ended?.kind === "error" && isRerun && isRefusal(ended.error)) return;
+    if (ended?.kind === "error") return world.fail(`resume throws ${String(ended.error)}`);
+    if (ended?.kind !== "result") return;
+    const { status, report } = ended.result;
+    const { heldMicros } = await world.journal.ledger(RUN);
+    if (status !== "paused" && heldMicros > 0 && late++ < 3) {
+      world.time.now += HOUR_MS;
+      options = {};
+      continue;
+    }
+    if (status === "succeeded" || report.next === null) return;
+    if (status !== "paused" && isRerun) return;
+    isRerun ||= status !== "paused";
+    if (status !== "paused") world.reruns.set("at the end", []);
+    options = await follow(world, report.next.command, ended.result.pause?.reason);
+  }
+}
+
+/** An amount that nobody allowed, or a step that is not to be made again: said before anything was done. */
+function isRefusal(error: unknown): boolean {
+  return ["OVER_BUDGET", "INVALID_OPTION"].includes((error as { readonly code?: string }).code ?? "");
+}
+
+/** Types what the screen says. Returns what the next resume is given. */
+async function follow(world: SimWorld, line: string, reason: string | undefined): Promise<ResumeOptions> {
+  world.note(() => `the screen says: ${line}`);
+  const [, word] = line.split(" ");
+  if (reason === "funds") world.service.balanceMicros += 1_000_000_000;
+  const flags = new Map(
+    [...line.matchAll(/--([a-z-]+)(?: (?!--)(\S+))?/g)].map(([, name, value]) => [name!, value ?? ""]),
+  );
+  const cap = flags.get("spending-cap");
+  if (cap !== undefined) world.capMicros = Math.max(world.capMicros ?? 0, Math.round(Number(cap) * 1e6));
+  const budget = flags.get("budget");
+  if (budget !== undefined) world.budgetMicros = Math.round(Number(budget) * 1e6);
+  if (word === "approve") await decideAll(world, true);
+  if (word === "adopt") await adoptAll(world, { isTrue: true, isCalm: true });
+  return {
+    ...(budget !== undefined && { budget }),
+    ...(flags.has("max-unquoted") && { maxUnquoted: flags.get("max-unquoted") }),
+    ...(flags.has("rerun-failed") && { rerunFailed: true }),
+    ...(flags.has("rerun") && { rerun: [flags.get("rerun")!] }),
+  };
+}

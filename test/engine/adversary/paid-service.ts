@@ -1,0 +1,259 @@
+import { createHash } from "node:crypto";
+
+/** What a client sends. */
+export interface SimRequest {
+  readonly method: string;
+  /** Below `/v3`, without the query. */
+  readonly path: string;
+  readonly body: unknown;
+  readonly authorization: string | null;
+}
+
+export interface SimAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+export interface PaidJob {
+  readonly jobId: string;
+  readonly model: string;
+  readonly key: string | null;
+  readonly createdAt: number;
+  readonly doneAt: number;
+  readonly costMicros: number;
+  /** What was charged above the quote. */
+  readonly excessMicros: number;
+  readonly outputs: number;
+  /** Refunded when it fails. */
+  readonly failure: { readonly code: string; readonly retryable: boolean } | null;
+}
+
+export interface ServiceOptions {
+  readonly now: () => number;
+  readonly secret: string;
+  readonly balanceMicros: number;
+  /** How long after its end a job's bill comes, milliseconds. */
+  readonly billsLateMs: number;
+  readonly says: string;
+}
+
+export const PRICE_MICROS = 100_000;
+const RENDER_MS = 2_000;
+const RETENTION_MS = 48 * 3_600_000;
+const KEY_LIFE_MS = 24 * 3_600_000;
+export const MEDIA_ORIGIN = "https://media.test";
+
+/** The service itself: honest, in memory, without sockets. What lies between it and a client is not its business. */
+export class PaidService {
+  readonly jobs = new Map<string, PaidJob>();
+  readonly jobsByKey = new Map<string, string[]>();
+  balanceMicros: number;
+  /** Jobs to come cost so many times their quote; all after those, the last. */
+  nextCharges: number[] = [];
+  /** Jobs to come fail so. */
+  nextFailures: (PaidJob["failure"] | null)[] = [];
+  readonly #options: ServiceOptions;
+
+  constructor(options: ServiceOptions) {
+    this.#options = options;
+    this.balanceMicros = options.balanceMicros;
+  }
+
+  netMicros(job: PaidJob): number {
+    return job.failure !== null && this.#isDone(job) ? 0 : job.costMicros;
+  }
+
+  jobOfKey(key: string): PaidJob | null {
+    const jobId = this.jobsByKey.get(key)?.at(-1);
+    return jobId === undefined ? null : this.jobs.get(jobId)!;
+  }
+
+  handle(request: SimRequest): SimAnswer {
+    const { method, path } = request;
+    if (path.startsWith("/media/")) return this.#media(path);
+    const secret = request.authorization?.split(":")[1];
+    if (secret !== this.#options.secret) return refusal(401, "UNAUTHORIZED");
+    const [, room, id, part] = path.split("/") as [string, string, string?, string?];
+    if (room === "balance") return json(200, { balance: usd(this.balanceMicros), currency: "USD", spent: null });
+    if (room === "files") return this.#upload();
+    if (room === "chat") return this.#chat(request);
+    if (room === "jobs" && id === undefined) return this.#list(null);
+    if (room === "jobs") return this.#job(id!, part);
+    if (room === "models" && part === "jobs") return this.#list(id!);
+    if (room === "models" && part === "estimate") {
+      return json(200, { model: id, cost: usd(this.#price(request.body)), currency: "USD" });
+    }
+    if (room === "models" && method === "POST") return this.#submit(id!, request.body as SubmitBody);
+    return refusal(404, "NOT_FOUND");
+  }
+
+  static bytesOf(jobId: string, index: number): Buffer {
+    return Buffer.from(`made by ${jobId}, output ${index}`);
+  }
+
+  static hashOf(jobId: string, index: number): string {
+    return createHash("sha256").update(PaidService.bytesOf(jobId, index)).digest("hex");
+  }
+
+  #price(body: unknown): number {
+    const { num_outputs: count = 1 } = (body as SubmitBody).input;
+    return PRICE_MICROS * count;
+  }
+
+  #submit(model: string, body: SubmitBody): SimAnswer {
+    const key = body.idempotency_key ?? null;
+    const now = this.#options.now();
+    const known = key === null ? null : this.jobOfKey(key);
+    if (known !== null && now - known.createdAt <= KEY_LIFE_MS) return this.#ack(known, true);
+    const price = this.#price(body);
+    if (price > this.balanceMicros) return this.unfunded(price);
+    const costMicros = Math.round(price * this.#charge());
+    const failure = this.nextFailures.shift() ?? null;
+    const excessMicros = Math.max(0, costMicros - price);
+    const job = this.#make({ model, key, costMicros, excessMicros, outputs: body.input.num_outputs ?? 1, failure });
+    return this.#ack(job, false);
+  }
+
+  #charge(): number {
+    const [next = 1, ...later] = this.nextCharges;
+    if (later.length > 0) this.nextCharges = later;
+    return next;
+  }
+
+  unfunded(price: number): SimAnswer {
+    const billing = {
+      balance: usd(this.balanceMicros),
+      required: usd(price),
+      currency: "USD",
+      funding_url: "https://fund.test",
+    };
+    return refusal(402, "INSUFFICIENT_BALANCE", { billing });
+  }
+
+  #make(made: Omit<PaidJob, "jobId" | "createdAt" | "doneAt">): PaidJob {
+    const now = this.#options.now();
+    const jobId = `job_${this.jobs.size + 1}`;
+    const job = { ...made, jobId, createdAt: now, doneAt: now + RENDER_MS };
+    this.balanceMicros -= made.costMicros;
+    this.jobs.set(jobId, job);
+    if (made.key !== null) this.jobsByKey.set(made.key, [...(this.jobsByKey.get(made.key) ?? []), jobId]);
+    return job;
+  }
+
+  #chat({ body }: SimRequest): SimAnswer {
+    const costMicros = 1_000;
+    if (costMicros > this.balanceMicros) return this.unfunded(costMicros);
+    const { model } = body as { readonly model: string };
+    const { jobId } = this.#make({ model, key: null, costMicros, excessMicros: 0, outputs: 0, failure: null });
+    const choices = [{ index: 0, message: { role: "assistant", content: this.#options.says }, finish_reason: "stop" }];
+    return json(200, { id: jobId, model, choices });
+  }
+
+  /** Takes it in and forgets it: what is rendered does not look at it. */
+  #upload(): SimAnswer {
+    const expires_at = iso(this.#options.now() + 3_600_000);
+    return json(201, { url: `${MEDIA_ORIGIN}/uploads/1?signature=s`, content_type: "image/png", expires_at });
+  }
+
+  #ack(job: PaidJob, replayed: boolean): SimAnswer {
+    const path = `/v3/jobs/${job.jobId}`;
+    const body = {
+      job_id: job.jobId,
+      model: job.model,
+      status: "IN_QUEUE",
+      status_url: `${path}/status`,
+      result_url: path,
+    };
+    return json(202, body, replayed ? { "x-idempotent-replayed": "true" } : {});
+  }
+
+  #job(id: string, part: string | undefined): SimAnswer {
+    const job = this.jobs.get(id);
+    if (job === undefined) return refusal(404, "NOT_FOUND");
+    const base = { job_id: id, model: job.model, status: this.#status(job), created_at: iso(job.createdAt) };
+    if (part === "status") {
+      return json(200, {
+        job_id: id,
+        status: this.#status(job),
+        progress: null,
+        estimated_completion_at: iso(job.doneAt),
+      });
+    }
+    if (!this.#isDone(job)) return json(200, { ...base, outputs: [], error: null });
+    const cost = { ...this.#bill(job), completed_at: iso(job.doneAt) };
+    if (job.failure !== null) {
+      return json(200, { ...base, ...cost, outputs: [], error: { ...job.failure, message: "it failed" } });
+    }
+    const isGone = this.isGone(job);
+    const outputs = Array.from({ length: job.outputs }, (_, index) => ({
+      status: isGone ? "EXPIRED" : "COMPLETED",
+      asset_id: isGone ? null : `asset_${id}_${index}`,
+      url: isGone ? null : `${MEDIA_ORIGIN}/media/${id}/${index}?signature=s`,
+      content_type: "image/png",
+    }));
+    return json(200, { ...base, ...cost, outputs, error: null });
+  }
+
+  #bill(job: PaidJob): object {
+    const isBilled = this.#options.now() >= job.doneAt + this.#options.billsLateMs;
+    return isBilled ? { cost: usd(this.netMicros(job)), currency: "USD" } : {};
+  }
+
+  #list(model: string | null): SimAnswer {
+    const jobs = [...this.jobs.values()].filter((job) => model === null || job.model === model).reverse();
+    const data = jobs.map((job) => ({
+      ...{ job_id: job.jobId, model: job.model, status: this.#status(job), created_at: iso(job.createdAt) },
+      ...this.#bill(job),
+    }));
+    return json(200, { data, next_cursor: null });
+  }
+
+  #media(path: string): SimAnswer {
+    const [, , jobId, index] = path.split("/");
+    const job = this.jobs.get(jobId!);
+    if (job === undefined || this.isGone(job)) return refusal(404, "NOT_FOUND");
+    const bytes = PaidService.bytesOf(jobId!, Number(index)).toString("latin1");
+    const headers = {
+      "content-type": "image/png",
+      "content-length": String(bytes.length),
+      etag: `"${jobId}-${index}"`,
+    };
+    return { status: 200, headers, body: bytes };
+  }
+
+  /** What it made is kept no longer. */
+  isGone(job: PaidJob): boolean {
+    return this.#options.now() > job.doneAt + RETENTION_MS;
+  }
+
+  #isDone(job: PaidJob): boolean {
+    return this.#options.now() >= job.doneAt;
+  }
+
+  #status(job: PaidJob): string {
+    if (!this.#isDone(job)) return "IN_PROGRESS";
+    return job.failure === null ? "COMPLETED" : "FAILED";
+  }
+}
+
+interface SubmitBody {
+  readonly input: { readonly num_outputs?: number };
+  readonly idempotency_key?: string;
+}
+
+export function refusal(status: number, code: string, more: object = {}): SimAnswer {
+  return json(status, { error: { code, message: `refused (${status})`, retryable: false, ...more }, trace_id: null });
+}
+
+function json(status: number, body: unknown, more: Readonly<Record<string, string>> = {}): SimAnswer {
+  return { status, headers: { "content-type": "application/json", ...more }, body: JSON.stringify(body) };
+}
+
+function usd(micros: number): string {
+  return (micros / 1_000_000).toFixed(6);
+}
+
+function iso(at: number): string {
+  return new Date(at).toISOString();
+}

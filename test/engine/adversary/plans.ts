@@ -1,0 +1,74 @@
+import fc from "fast-check";
+import { z } from "zod";
+import { models } from "../../../recipes/models.ts";
+import { type Pipeline, pipeline, text } from "../../../src/index.ts";
+import type { Plan } from "../../../src/plan/plan.ts";
+import { openPaperShow } from "../../support/paper-show.ts";
+
+const input = z.object({});
+
+const single = pipeline("single", {
+  input,
+  build({ job }) {
+    return { cat: job("cat", models.image, { prompt: "a cat" }) };
+  },
+});
+
+const chain = pipeline("chain", {
+  input,
+  build({ job, approve }) {
+    const look = job("look", models.image, { prompt: "a look", num_outputs: 2 });
+    const go = approve("go", look.output(0), { message: "go on?" });
+    return {
+      film: job("film", models.video, { prompt: "it walks", start_image: go, aspect_ratio: "1:1", duration_ms: 3000 }),
+    };
+  },
+});
+
+const takes = pipeline("takes", {
+  input,
+  build({ job, takes: take, choose }) {
+    const faces = take("face", models.image, { prompt: "a face" }, { count: 2, choose: "first" });
+    const lead = choose("lead", faces.outputs(), { by: "person", message: "who is it?" });
+    return { poster: job("poster", models.image, { prompt: "a poster", images: [lead] }) };
+  },
+});
+
+const fan = pipeline("fan", {
+  input,
+  build({ job }) {
+    const drawn = ["a", "b", "c"].map((name) => job(name, models.image, { prompt: name }));
+    return { drawn, again: job("again", models.image, { prompt: "again" }, { attempts: 2 }) };
+  },
+});
+
+const told = pipeline("told", {
+  input,
+  build({ job, chat }) {
+    const story = chat("story", "chat-1", { prompt: "a story" }, { maxCost: "0.01" });
+    return { story, scene: job("scene", models.image, { prompt: text`a scene of ${story}` }) };
+  },
+});
+
+export interface SimPlan {
+  readonly plan: Plan;
+  readonly paidSteps: readonly string[];
+  readonly approvals: readonly string[];
+}
+
+/** Small pipelines with every way in which money and people come into a run, planned once. */
+export async function simPlans(): Promise<readonly SimPlan[]> {
+  const { show } = await openPaperShow();
+  const plans: SimPlan[] = [];
+  for (const one of [single, chain, takes, fan, told] as readonly Pipeline[]) {
+    const planned = await show.plan(one, {});
+    if (!planned.ok) throw new Error(JSON.stringify(planned.problems));
+    const { plan } = planned;
+    const pathsOf = (kinds: readonly string[]) =>
+      plan.steps.filter(({ kind }) => kinds.includes(kind)).map(({ path }) => path);
+    const found = { plan, paidSteps: pathsOf(["job", "chat"]), approvals: pathsOf(["approve"]) };
+    plans.push(Object.assign(found, { [fc.toStringMethod]: () => plan.pipeline }));
+  }
+  await show.close();
+  return plans;
+}

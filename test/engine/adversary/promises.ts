@@ -1,0 +1,104 @@
+import type { AttemptState, OutputState, RunState, StepState } from "../../../src/journal/state.ts";
+import { isRunFinal, lastAttempt } from "../../../src/journal/state.ts";
+import { PaidService } from "./paid-service.ts";
+import { RUN, type SimWorld } from "./sim-world.ts";
+
+/** Codes of errors that say that the journal or the program is broken; every other error of ours is an answer. */
+const BROKEN = new Set(["JOURNAL_ILLEGAL_EVENT", "JOURNAL_DAMAGED"]);
+
+/** What a command threw must be an error of ours that says what to do. */
+export function checkThrown(world: SimWorld, error: unknown): void {
+  if (error === null) return;
+  const { code, message, stack } = error as {
+    readonly code?: unknown;
+    readonly message?: string;
+    readonly stack?: string;
+  };
+  world.note(() => `threw ${String(code)}: ${message}`);
+  if (typeof code !== "string" || BROKEN.has(code)) world.fail(`threw ${stack ?? String(error)}`);
+}
+
+/** What holds once the run has come to its end, with the troubles over. */
+export async function checkEnd(world: SimWorld): Promise<void> {
+  const state = await world.state();
+  if (!isRunFinal(state.status)) return world.fail(`the run is ${state.status}`);
+  const attempts = Object.values(state.steps).flatMap((step) => step.attempts.map((attempt) => ({ step, attempt })));
+  for (const job of world.service.jobs.values()) {
+    if (job.key === null || world.givenUp.has(job.key)) continue;
+    const found = attempts.find(({ attempt }) => attempt.jobId === job.jobId);
+    if (found === undefined) world.fail(`${job.jobId} was paid for and no attempt knows it`);
+    else checkCollected(world, found.step, found.attempt);
+  }
+  const { heldMicros, settledMicros } = await world.journal.ledger(RUN);
+  if (heldMicros !== 0) world.fail(`${heldMicros} stay reserved`);
+  const eventsMicros = state.spentMicros + state.presumedMicros;
+  if (settledMicros !== eventsMicros) world.fail(`the ledger says ${settledMicros}, the events ${eventsMicros}`);
+  checkSpent(world, state);
+  for (const step of Object.values(state.steps)) checkFailure(world, state, step);
+  checkPaidOnce(world, state);
+}
+
+function checkCollected(world: SimWorld, step: StepState, attempt: AttemptState): void {
+  const job = world.service.jobs.get(attempt.jobId!)!;
+  const netMicros = world.service.netMicros(job);
+  if (attempt.costMicros !== netMicros)
+    world.fail(`${step.path}: cost ${attempt.costMicros}, at the service ${netMicros}`);
+  if (job.failure !== null) return;
+  const isGone = world.service.isGone(job);
+  for (let index = 0; index < job.outputs; index++) {
+    const output: OutputState | undefined = attempt.outputs[index];
+    const hash = output?.copy?.sha256;
+    if (hash === undefined && isGone) continue;
+    const wanted = PaidService.hashOf(job.jobId, index);
+    if (hash !== wanted)
+      world.fail(`${step.path}: output ${index} of ${job.jobId} is ${output?.phase}, its copy ${hash}`);
+  }
+}
+
+/** What the journal takes for spent on jobs is what they cost. */
+function checkSpent(world: SimWorld, state: RunState): void {
+  const known = new Set(
+    Object.values(state.steps).flatMap(({ attempts, chats }) => [...attempts, ...chats].map(({ jobId }) => jobId)),
+  );
+  const jobs = [...world.service.jobs.values()].filter(({ jobId }) => known.has(jobId));
+  const micros = jobs.reduce((sum, job) => sum + world.service.netMicros(job), 0);
+  if (micros > state.spentMicros) world.fail(`${micros} charged, and the journal says ${state.spentMicros}`);
+}
+
+/** A step fails for good only for what the service or a person said. */
+function checkFailure(world: SimWorld, state: RunState, step: StepState): void {
+  const plan = state.planned.plan.steps.find(({ path }) => path === step.path)!;
+  if (step.status !== "failed" || plan.kind !== "job") return;
+  const attempt = lastAttempt(step);
+  const unjust = (why: string) => world.fail(`${step.path} failed for good (${step.reason}), although ${why}`);
+  switch (attempt?.phase) {
+    case "refused":
+      if (!world.refusedKeys.has(attempt.key!)) unjust("the service never refused it");
+      return;
+    case "failed":
+      if (world.service.jobs.get(attempt.jobId!)?.failure == null) unjust("its job did not fail");
+      return;
+    case "lost":
+      if (!world.givenUp.has(attempt.key!)) unjust("nobody gave it up");
+      return;
+    default:
+      if (world.refusals === 0 && !someGone(world)) unjust("the service refused nothing");
+  }
+}
+
+/** A step is paid for once, and once more for each time that somebody wanted it again or gave up what it made. */
+function checkPaidOnce(world: SimWorld, state: RunState): void {
+  for (const { path, attempts } of Object.values(state.steps)) {
+    const plan = state.planned.plan.steps.find((one) => one.path === path)!;
+    const tries = plan.kind === "job" ? plan.policy.attempts : 1;
+    const keys = attempts.flatMap(({ key }) => key ?? []);
+    const paid = keys.filter((key) => (world.service.jobOfKey(key)?.failure ?? true) === null).length;
+    const given = keys.filter((key) => world.givenUp.has(key)).length;
+    const most = tries + world.reruns.size + given;
+    if (paid > most) world.fail(`${path} was paid for ${paid} times, wanted ${most} times`);
+  }
+}
+
+function someGone({ service }: SimWorld): boolean {
+  return [...service.jobs.values()].some((job) => service.isGone(job));
+}

@@ -1,0 +1,70 @@
+import { createHash } from "node:crypto";
+import type { PartFile } from "../../../src/api/files/part-file.ts";
+import type { MediaStore } from "../../../src/engine/media-store.ts";
+
+/** Files in the making of every simulated machine, by path. */
+const files = new Map<string, Buffer>();
+let lastFile = 0;
+const ROOT = "/sim/";
+
+/** In place of the file that a download writes; see `vi.mock` in the test. */
+export async function openPart(target: string): Promise<PartFile> {
+  let chunks: Uint8Array[] = [];
+  const part = {
+    validator: null as string | null,
+    get sizeBytes() {
+      return chunks.reduce((sum, chunk) => sum + chunk.byteLength, 0);
+    },
+    async append(chunk: Uint8Array) {
+      chunks.push(chunk);
+    },
+    async restart() {
+      chunks = [];
+      part.validator = null;
+    },
+    async commit() {
+      const bytes = Buffer.concat(chunks);
+      files.set(target, bytes);
+      return { sha256: hashOf(bytes), sizeBytes: bytes.length };
+    },
+    async discard() {},
+  };
+  return part;
+}
+
+function hashOf(bytes: Uint8Array): string {
+  return createHash("sha256").update(bytes).digest("hex");
+}
+
+/** Media of one simulated machine, in memory. */
+export interface SimMedia extends MediaStore {
+  /** What lies at a path that the store gave. */
+  bytesAt(path: string): Uint8Array;
+}
+
+export function createSimMedia(): SimMedia {
+  const kept = new Map<string, Buffer>();
+  const keep = (bytes: Buffer) => {
+    const sha256 = hashOf(bytes);
+    kept.set(sha256, bytes);
+    return { sha256, sizeBytes: bytes.length };
+  };
+  return {
+    put: async (source) => keep(Buffer.from("bytes" in source ? source.bytes : [])),
+    has: async (sha256) => kept.has(sha256),
+    path: (sha256) => `${ROOT}${sha256}`,
+    bytesAt: (path) => kept.get(path.slice(ROOT.length))!,
+    tmpPath: () => `${ROOT}tmp/${++lastFile}`,
+    async adopt(tmpPath) {
+      const bytes = files.get(tmpPath)!;
+      files.delete(tmpPath);
+      return keep(bytes);
+    },
+    place: async (_sha256, _outDir, name) => name,
+    verify: async (sha256) => (kept.has(sha256) ? "intact" : "missing"),
+    remove: async (sha256) => kept.delete(sha256),
+    async *hashes() {
+      yield* kept.keys();
+    },
+  };
+}

@@ -1,0 +1,127 @@
+import { Readable } from "node:stream";
+import { Dispatcher } from "undici";
+import { MEDIA_ORIGIN, type SimAnswer, type SimRequest } from "./paid-service.ts";
+import { badAnswer, type Trouble } from "./troubles.ts";
+
+/** What lies between one process and the service. */
+export interface Wire {
+  /** Passed before a request leaves, and once the service did its part; never settles in a process that died. */
+  boundary(point: string): Promise<void>;
+  /** What goes wrong with this request; null: nothing. */
+  trouble(request: SimRequest): Trouble | null;
+  /** Has the service do its part, whatever is answered. */
+  perform(request: SimRequest): SimAnswer;
+  sleep(ms: number): Promise<void>;
+  /** The service's clock. */
+  date(): string;
+}
+
+type Handler = Dispatcher.DispatchHandler;
+
+/** Sends nothing anywhere: the client's own requests, answered in memory. */
+export class SimDispatcher extends Dispatcher {
+  readonly #wire: Wire;
+
+  constructor(wire: Wire) {
+    super();
+    this.#wire = wire;
+  }
+
+  override dispatch(options: Dispatcher.DispatchOptions, handler: Handler): boolean {
+    void this.#exchange(options, handler);
+    return true;
+  }
+
+  async #exchange(options: Dispatcher.DispatchOptions, handler: Handler): Promise<void> {
+    const controller = new Controller(handler);
+    const request = requestOf(options);
+    if (options.body instanceof Readable) options.body.destroy();
+    const wire = this.#wire;
+    await wire.boundary(`${request.method} ${request.path}: before`);
+    const trouble = wire.trouble(request);
+    if (trouble?.kind === "unreachable") return controller.fail(new Error("ECONNREFUSED"));
+    handler.onRequestStart?.(controller, {});
+    if (controller.aborted) return;
+    const isServed = trouble === null || trouble.kind === "late" || trouble.effect;
+    const honest = isServed ? wire.perform(request) : null;
+    await wire.boundary(`${request.method} ${request.path}: after`);
+    if (trouble === null) return controller.answer(honest!, wire.date());
+    switch (trouble.kind) {
+      case "late":
+        await wire.sleep(trouble.ms);
+        return controller.answer(honest!, wire.date());
+      case "reset":
+        return controller.fail(new Error("ECONNRESET"));
+      case "silence":
+        return;
+      case "half an answer":
+        return controller.half(honest ?? badGateway, wire.date());
+      case "answer":
+        return controller.answer(badAnswer(trouble), wire.date());
+      default:
+        trouble satisfies never;
+    }
+  }
+}
+
+const badGateway: SimAnswer = { status: 502, headers: { "content-type": "text/html" }, body: "<html>no</html>" };
+
+class Controller implements Dispatcher.DispatchController {
+  aborted = false;
+  paused = false;
+  reason: Error | null = null;
+  readonly #handler: Handler;
+  #over = false;
+
+  constructor(handler: Handler) {
+    this.#handler = handler;
+  }
+
+  abort(reason: Error): void {
+    this.aborted = true;
+    this.reason = reason;
+    this.fail(reason);
+  }
+
+  pause(): void {
+    this.paused = true;
+  }
+
+  resume(): void {
+    this.paused = false;
+  }
+
+  fail(cause: Error): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#handler.onResponseError?.(this, cause);
+  }
+
+  answer({ status, headers, body }: SimAnswer, date: string): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#handler.onResponseStart?.(this, status, { ...headers, date }, "");
+    if (body !== "") this.#handler.onResponseData?.(this, Buffer.from(body, "latin1"));
+    this.#handler.onResponseEnd?.(this, {});
+  }
+
+  half({ status, headers, body }: SimAnswer, date: string): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#handler.onResponseStart?.(this, status, { ...headers, date }, "");
+    this.#handler.onResponseData?.(this, Buffer.from(body.slice(0, body.length >> 1), "latin1"));
+    this.#handler.onResponseError?.(this, new Error("the connection broke off"));
+  }
+}
+
+function requestOf({ origin, path, method, headers, body }: Dispatcher.DispatchOptions): SimRequest {
+  const plain = path.split("?")[0]!;
+  const isMedia = String(origin) === MEDIA_ORIGIN;
+  const sent = (headers ?? {}) as Readonly<Record<string, string>>;
+  return {
+    method,
+    path: isMedia ? plain : plain.replace(/^\/v3/, ""),
+    body: typeof body === "string" ? JSON.parse(body) : null,
+    authorization: sent.authorization ?? null,
+  };
+}

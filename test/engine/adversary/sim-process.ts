@@ -1,0 +1,178 @@
+import { type Client, type Clock, createClient, sleep } from "../../../src/api/index.ts";
+import { EmbeddedShowrunner } from "../../../src/engine/embedded.ts";
+import { openNotifications } from "../../../src/engine/notify/notifications.ts";
+import type { JournalStore, ResumeOptions, RunResult, Showrunner } from "../../../src/index.ts";
+import type { RunEvent } from "../../../src/journal/events.ts";
+import type { LeaseHolder } from "../../../src/journal/store.ts";
+import { SimDispatcher } from "./sim-network.ts";
+import { BASE_URL, RUN, SECRET, type SimWorld } from "./sim-world.ts";
+
+export type Ended =
+  | { readonly kind: "result"; readonly result: RunResult }
+  | { readonly kind: "error"; readonly error: unknown };
+
+/** Longest life of a process, in timers: whoever needs more is going in circles. */
+const MOST_TIMERS = 5_000;
+
+/** One process on the simulated machine. From its death on nothing that it asked for ever answers. */
+export class SimProcess {
+  readonly show: Showrunner;
+  readonly client: Client;
+  ended: Ended | null = null;
+  alive = true;
+  /** Settles when a frozen process wakes. */
+  #woken: Promise<void> = Promise.resolve();
+  #wake: () => void = () => {};
+  #boundaries = 0;
+  #dieAt: number;
+  readonly #world: SimWorld;
+  readonly #clock: Clock;
+
+  constructor(world: SimWorld, { secret = SECRET, dieAt = Number.POSITIVE_INFINITY } = {}) {
+    this.#world = world;
+    this.#dieAt = dieAt;
+    this.#clock = world.time.clockOf(this);
+    const dispatcher = new SimDispatcher({
+      boundary: this.boundary,
+      trouble: (request) => world.trouble(request),
+      perform: (request) => world.perform(request),
+      sleep: (ms) => sleep(this.#clock, ms),
+      date: () => new Date(world.time.now + world.options.skewMs).toUTCString(),
+    });
+    const client = createClient({
+      ...{ baseUrl: BASE_URL, apiKey: `key:${secret}`, dispatcher, clock: this.#clock, random: () => 0.5 },
+      timeoutMs: 20_000,
+      retry: { maxAttempts: 3, maxElapsedMs: 120_000 },
+      pace: { maxPerSecond: Number.POSITIVE_INFINITY },
+    });
+    const { media, capMicros, options } = world;
+    this.client = {
+      ...client,
+      // The store's paths are no paths of this machine's disk.
+      upload: (source, how) => client.upload("path" in source ? { bytes: media.bytesAt(source.path) } : source, how),
+    };
+    this.show = new EmbeddedShowrunner({
+      options: { clock: this.#clock, leaseMs: 300_000, follow: "poll" },
+      limits: { capMicros, floorMicros: options.floorMicros },
+      notifications: openNotifications({ env: {} }),
+      store: this.#store(world.journal),
+      ownsStore: false,
+      media,
+      service: { kind: "hosted", client: this.client, origin: BASE_URL, close: async () => {} },
+    });
+  }
+
+  readonly boundary = async (point: string): Promise<void> => {
+    await this.#woken;
+    if (this.alive && ++this.#boundaries < this.#dieAt) return;
+    if (this.alive) this.#world.note(() => `killed at ${point}`);
+    this.kill();
+    await new Promise<never>(() => {});
+  };
+
+  kill(): void {
+    this.alive = false;
+    this.#world.time.stopAll(this);
+  }
+
+  /** As a machine that sleeps: nothing goes on in it, and nothing is lost. */
+  freeze(): void {
+    this.#world.time.frozen.add(this);
+    this.#woken = new Promise((resolve) => {
+      this.#wake = resolve;
+    });
+  }
+
+  thaw(): void {
+    this.#world.time.frozen.delete(this);
+    this.#wake();
+  }
+
+  dieIn(boundaries: number): void {
+    this.#dieAt = this.#boundaries + boundaries;
+  }
+
+  /** Drives the run, in the background. */
+  resume(options: ResumeOptions): void {
+    const work = async () => (await this.show.resume(RUN, options)).result();
+    this.ended = null;
+    work().then(
+      (result) => {
+        this.ended = { kind: "result", result };
+      },
+      (error: unknown) => {
+        this.ended = { kind: "error", error };
+      },
+    );
+  }
+
+  /** Lets time pass until the run rests, the process dies, or so many boundaries are passed. */
+  async live(boundaries = Number.POSITIVE_INFINITY): Promise<void> {
+    const until = this.#boundaries + boundaries;
+    for (let timers = 0; this.alive && this.ended === null; timers++) {
+      await tick();
+      if (this.ended !== null || !this.alive || this.#boundaries >= until) return;
+      if (timers > MOST_TIMERS) return this.#world.fail("the run goes on forever");
+      if (!this.#world.time.fireNext()) return this.#world.fail("the run hangs: nothing is under way");
+    }
+  }
+
+  /** Somebody's short command; what it threw, or null. */
+  async perform(work: (show: Showrunner) => Promise<unknown>): Promise<unknown> {
+    let over = false;
+    let failure: unknown = null;
+    work(this.show).then(
+      () => {
+        over = true;
+      },
+      (error: unknown) => {
+        over = true;
+        failure = error ?? new Error("nothing");
+      },
+    );
+    for (let timers = 0; !over; timers++) {
+      await tick();
+      if (over) break;
+      if (timers > MOST_TIMERS || !this.#world.time.fireNext()) {
+        this.#world.fail("a command never answers");
+        break;
+      }
+    }
+    this.kill();
+    return failure;
+  }
+
+  /** The journal as this process sees it: each commit is a boundary before and after. */
+  #store(inner: JournalStore): JournalStore {
+    const world = this.#world;
+    return new Proxy(inner, {
+      get: (target, name) => {
+        const method = Reflect.get(target, name);
+        if (typeof method !== "function") return method;
+        if (name === "takeLease") {
+          return (runId: string, holder: LeaseHolder, options: object) => {
+            world.holders.set(holder.instance, this);
+            const isDead = ({ instance }: LeaseHolder) => world.holders.get(instance)?.alive !== true;
+            return target.takeLease(runId, holder, { ...options, isDead } as never);
+          };
+        }
+        if (name !== "commit") return (...args: unknown[]) => this.#whileAlive(method.apply(target, args));
+        return async (commit: Parameters<JournalStore["commit"]>[0]) => {
+          await this.boundary("commit: before");
+          const outcome = await target.commit(commit);
+          if (outcome.committed) world.committed(commit.events as readonly RunEvent[]);
+          await this.boundary("commit: after");
+          return outcome;
+        };
+      },
+    });
+  }
+
+  #whileAlive<T>(answer: T): T | Promise<never> {
+    return this.alive ? answer : new Promise<never>(() => {});
+  }
+}
+
+function tick(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}

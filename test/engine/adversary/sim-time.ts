@@ -1,0 +1,69 @@
+import type { Clock, Timer } from "../../../src/api/index.ts";
+
+interface Pending {
+  readonly at: number;
+  readonly isUpkeep: boolean;
+  readonly owner: object;
+  readonly fire: () => void;
+}
+
+/** What a run's driver does each second whether or not anything happened. */
+const UPKEEP_MS = 1000;
+
+/**
+ * One time for all processes of a simulated machine. It stands still until somebody asks for the next timer. Upkeep that
+ * comes back each second is let through only when no other timer is left or it is due anyway, so that a wait of hours
+ * costs as little as one of seconds.
+ */
+export class SimTime {
+  readonly startedAt: number;
+  now: number;
+  #pending: Pending[] = [];
+  /** Processes that stand still: their timers fire once they wake. */
+  readonly frozen = new Set<object>();
+
+  constructor(startMs = Date.UTC(2030, 0, 1)) {
+    this.startedAt = startMs;
+    this.now = startMs;
+  }
+
+  /** Timers of one process; gone with it. */
+  clockOf(owner: object): Clock {
+    return {
+      now: () => this.now,
+      setTimer: (delayMs, fire): Timer => {
+        const entry = { at: this.now + Math.max(0, delayMs), isUpkeep: delayMs === UPKEEP_MS, owner, fire };
+        this.#pending.push(entry);
+        return { cancel: () => this.#drop(entry) };
+      },
+    };
+  }
+
+  stopAll(owner: object): void {
+    this.#pending = this.#pending.filter((entry) => entry.owner !== owner);
+  }
+
+  /** Jumps to the next timer and fires it; false when there is none. */
+  fireNext(): boolean {
+    let next: Pending | undefined;
+    const pending = this.#pending.filter(({ owner }) => !this.frozen.has(owner));
+    for (const entry of pending) if (next === undefined || goesBefore(entry, next)) next = entry;
+    if (next === undefined) return false;
+    this.now = Math.max(this.now, next.at);
+    const due = pending.filter((entry) => entry.at <= this.now);
+    for (const entry of due) {
+      this.#drop(entry);
+      entry.fire();
+    }
+    return true;
+  }
+
+  #drop(entry: Pending): void {
+    const index = this.#pending.indexOf(entry);
+    if (index >= 0) this.#pending.splice(index, 1);
+  }
+}
+
+function goesBefore(left: Pending, right: Pending): boolean {
+  return left.isUpkeep === right.isUpkeep ? left.at < right.at : right.isUpkeep;
+}

@@ -1,0 +1,208 @@
+import { createMemoryJournal, type JournalStore } from "../../../src/index.ts";
+import type { RunEvent } from "../../../src/journal/events.ts";
+import { fold } from "../../../src/journal/fold.ts";
+import type { RunState } from "../../../src/journal/state.ts";
+import { ledgerChanges } from "../../../src/run/ledger.ts";
+import { PaidService, type SimRequest } from "./paid-service.ts";
+import type { SimPlan } from "./plans.ts";
+import { createSimMedia } from "./sim-media.ts";
+import type { SimProcess } from "./sim-process.ts";
+import { SimTime } from "./sim-time.ts";
+import { isDefiniteRefusal, kindOf, type RequestKind, type Trouble, troubleText } from "./troubles.ts";
+
+export const RUN = "x";
+export const SECRET = "right";
+
+/** What a promise of `docs/guarantees.md` was broken by. */
+export class Violation extends Error {}
+
+export interface WorldOptions {
+  readonly plan: SimPlan;
+  readonly concurrency: number;
+  readonly budgetMicros: number | null;
+  readonly capMicros: number | null;
+  readonly floorMicros: number | null;
+  readonly balanceMicros: number;
+  readonly billsLateMs: number;
+  /** How far the service's clock is ahead, milliseconds. */
+  readonly skewMs: number;
+}
+
+interface Armed {
+  readonly on: RequestKind | "any";
+  skip: number;
+  times: number;
+  readonly trouble: Trouble;
+}
+
+/** What outlives every process of a run, and what is known of it from outside. */
+export class SimWorld {
+  readonly options: WorldOptions;
+  readonly time = new SimTime();
+  readonly service: PaidService;
+  readonly journal: JournalStore;
+  readonly media = createSimMedia();
+  /** Processes by the lease holder that they are. */
+  readonly holders = new Map<string, SimProcess>();
+  armed: Armed[] = [];
+  readonly #log: (readonly [at: number, text: () => string])[] = [];
+  broken: Violation | null = null;
+  /** Keys whose jobs may exist, for all that a client can tell. */
+  readonly #open = new Set<string>();
+  /** Keys that the service refused in its own words when it had made nothing of them. */
+  readonly refusedKeys = new Set<string>();
+  /** Definite refusals of questions that are not about a key. */
+  refusals = 0;
+  /** Charges above their quotes are to be expected. */
+  readonly excess: number[] = [];
+  /** Keys whose jobs a person gave up, rightly or not. */
+  readonly givenUp = new Set<string>();
+  readonly #keyOf = new Map<string, string>();
+  budgetMicros: number | null;
+  capMicros: number | null;
+  /** Requests for reruns by id. */
+  readonly reruns = new Map<string, readonly string[]>();
+
+  constructor(options: WorldOptions) {
+    this.options = options;
+    this.budgetMicros = options.budgetMicros;
+    this.capMicros = options.capMicros;
+    this.journal = createMemoryJournal({ now: () => this.time.now });
+    this.service = new PaidService({
+      now: () => this.time.now + options.skewMs,
+      secret: SECRET,
+      balanceMicros: options.balanceMicros,
+      billsLateMs: options.billsLateMs,
+      says: "once upon a time",
+    });
+  }
+
+  async start(): Promise<void> {
+    const { plan, concurrency, budgetMicros } = this.options;
+    const first = {
+      type: "run.planned",
+      plan: plan.plan,
+      input: {},
+      baseUrl: BASE_URL,
+      keyId: "key",
+      nonce: "nonce",
+      budgetMicros,
+      maxUnquotedMicros: null,
+      limits: { total: concurrency, perModel: {}, perModality: {} },
+      quoteMicros: null,
+      outDir: "/sim/out",
+      manifests: false,
+      source: null,
+    } as const;
+    await this.journal.createRun(RUN, first, this.time.now);
+  }
+
+  async state(): Promise<RunState> {
+    return fold(await this.journal.read(RUN))!;
+  }
+
+  note(text: () => string): void {
+    this.#log.push([this.time.now, text]);
+  }
+
+  /** What happened, for whoever reads a counterexample. */
+  get log(): readonly string[] {
+    return this.#log.map(([at, text]) => `${((at - this.time.startedAt) / 1000).toFixed(1)} s  ${text()}`);
+  }
+
+  fail(why: string): void {
+    this.note(() => `VIOLATION ${why}`);
+    this.broken ??= new Violation(why);
+  }
+
+  /** What goes wrong with this request, by what was armed. */
+  trouble(request: SimRequest): Trouble | null {
+    const kind = kindOf(request);
+    const found = this.armed.find((one) => (one.on === kind || one.on === "any") && one.skip-- <= 0);
+    if (found === undefined) return null;
+    if (--found.times <= 0) this.armed = this.armed.filter((one) => one !== found);
+    const key = kind === "submit" ? keyOf(request) : null;
+    const trouble = this.#within(found.trouble, kind, key);
+    this.note(() => `${kind}${key === null ? "" : ` ${key.slice(0, 8)}`}: ${troubleText(trouble)}`);
+    return trouble;
+  }
+
+  /** Even an adversary keeps to this: the service does not refuse in its own words what it has just taken. */
+  #within(trouble: Trouble, kind: RequestKind, key: string | null): Trouble {
+    if (trouble.kind !== "answer" || trouble.body !== "envelope" || trouble.status >= 500) {
+      if (key !== null && trouble.kind !== "unreachable") this.#open.add(key);
+      return trouble;
+    }
+    if (kind !== "submit") this.refusals++;
+    const isOwnWord = isDefiniteRefusal(trouble) && (kind === "chat" || (key !== null && !this.#open.has(key)));
+    if (!isOwnWord) {
+      if (key !== null) this.#open.add(key);
+      return trouble;
+    }
+    if (key !== null) this.refusedKeys.add(key);
+    return { ...trouble, effect: false };
+  }
+
+  perform(request: SimRequest) {
+    const before = this.service.jobs.size;
+    const answer = this.service.handle(request);
+    const key = keyOf(request);
+    const what = key === null ? "" : ` ${key.slice(0, 8)}`;
+    if (request.method === "POST") this.note(() => `${request.path}${what} served: ${answer.status}`);
+    if (this.service.jobs.size > before) this.#checkMade(key);
+    if (key === null) return answer;
+    if (answer.status >= 400) this.refusedKeys.add(key);
+    else this.#open.add(key);
+    return answer;
+  }
+
+  #checkMade(key: string | null): void {
+    if (key !== null && this.service.jobsByKey.get(key)!.length > 1) this.fail(`key ${key} made a second job`);
+    const { floorMicros, billsLateMs, concurrency } = this.options;
+    const { balanceMicros } = this.service;
+    const jobs = [...this.service.jobs.values()];
+    // What a person gave up is no reservation any more, whatever it really cost.
+    const counting = jobs.filter((job) => job.key === null || !this.givenUp.has(job.key));
+    const chargedMicros = counting.reduce((sum, job) => sum + this.service.netMicros(job), 0);
+    const excesses = jobs.map((job) => job.excessMicros).sort((a, b) => b - a);
+    // What was at the service when the first charge above its quote became known; a bill that is late tells nobody.
+    const unknown = billsLateMs > 0 ? excesses : excesses.slice(0, concurrency);
+    const excess = unknown.reduce((sum, micros) => sum + micros, 0);
+    for (const [name, most] of [
+      ["budget", this.budgetMicros],
+      ["cap", this.capMicros],
+    ] as const) {
+      if (most !== null && chargedMicros - excess > most)
+        this.fail(`${chargedMicros} charged beyond the ${name} of ${most}`);
+    }
+    if (floorMicros !== null && balanceMicros + excess < floorMicros)
+      this.fail(`the wallet holds ${balanceMicros}, below its floor of ${floorMicros}`);
+  }
+
+  /** Looks at what a process has just made durable. */
+  committed(events: readonly RunEvent[]): void {
+    for (const event of events) {
+      if (event.type === "job.submit.intended") this.#keyOf.set(`${event.step}#${event.attempt}`, event.key);
+      this.note(() => `journal: ${eventText(event)}`);
+    }
+    for (const change of ledgerChanges(events)) {
+      if (change.type !== "release") continue;
+      const key = this.#keyOf.get(`${change.step}#${change.attempt}`);
+      if (key === undefined || this.givenUp.has(key) || this.service.jobOfKey(key) === null) continue;
+      this.fail(`the hold of ${change.step} is released although ${this.service.jobOfKey(key)!.jobId} was made`);
+    }
+  }
+}
+
+export const BASE_URL = "https://service.test/v3";
+
+export function keyOf({ body }: SimRequest): string | null {
+  return (body as { readonly idempotency_key?: string } | null)?.idempotency_key ?? null;
+}
+
+function eventText(event: RunEvent): string {
+  const { type, ...rest } = event;
+  if (type === "run.planned" || type === "lease.taken") return type;
+  const text = JSON.stringify(rest, (name, value) => (name === "input" || name === "outputs" ? undefined : value));
+  return `${type} ${text.slice(0, 300)}`;
+}

@@ -1,0 +1,141 @@
+import fc from "fast-check";
+import type { SimAnswer, SimRequest } from "./paid-service.ts";
+
+/** Kinds of requests that trouble is aimed at. */
+export const requestKinds = ["submit", "estimate", "job", "status", "chat", "upload", "list", "media"] as const;
+export type RequestKind = (typeof requestKinds)[number];
+
+/** What may stand in an answer that is not the service's honest one. */
+export const bodies = ["envelope", "other json", "html", "empty"] as const;
+
+/** What goes wrong with one request. `effect`: the service had the request and did its part all the same. */
+export type Trouble =
+  | { readonly kind: "unreachable" }
+  | { readonly kind: "reset" | "silence" | "half an answer"; readonly effect: boolean }
+  | { readonly kind: "late"; readonly ms: number }
+  | {
+      readonly kind: "answer";
+      readonly effect: boolean;
+      readonly status: number;
+      readonly body: (typeof bodies)[number];
+      readonly code: string;
+      readonly retryable: boolean;
+      readonly retryAfter: number | null;
+    };
+
+const statuses = [
+  200, 201, 202, 204, 300, 301, 302, 303, 304, 307, 308, 400, 401, 402, 403, 404, 405, 406, 407, 408, 409, 410, 413,
+  415, 421, 422, 425, 426, 428, 429, 431, 451, 499, 500, 501, 502, 503, 504, 505, 507, 511, 520, 521, 522, 525, 526,
+  530, 599,
+];
+const usual: Readonly<Record<number, string>> = {
+  400: "INVALID_ARGUMENT",
+  401: "UNAUTHORIZED",
+  402: "INSUFFICIENT_BALANCE",
+  403: "PERMISSION_DENIED",
+  404: "NOT_FOUND",
+  408: "DEADLINE_EXCEEDED",
+  409: "ALREADY_IN_PROGRESS",
+  410: "GONE",
+  422: "MODERATION_FAILED",
+  429: "RESOURCE_EXHAUSTED",
+  499: "CANCELLED",
+  500: "INTERNAL",
+  503: "UNAVAILABLE",
+  504: "DEADLINE_EXCEEDED",
+};
+const codes = [...new Set(Object.values(usual)), "FAILED_PRECONDITION", "ALREADY_EXISTS", "UNKNOWN", "SOMETHING_NEW"];
+
+const effect = fc.boolean();
+
+const answers = fc
+  .record({
+    status: fc.constantFrom(...statuses),
+    body: fc.constantFrom(...bodies),
+    code: fc.option(fc.constantFrom(...codes), { freq: 3, nil: null }),
+    retryable: fc.boolean(),
+    retryAfter: fc.constantFrom(null, null, 0, 1, 30),
+    effect,
+  })
+  .map(({ code, ...rest }): Trouble => {
+    const said = code ?? usual[rest.status] ?? "UNKNOWN";
+    return { kind: "answer", ...rest, code: said };
+  });
+
+export const anyTrouble: fc.Arbitrary<Trouble> = fc.oneof(
+  { weight: 6, arbitrary: answers },
+  { weight: 1, arbitrary: fc.constant<Trouble>({ kind: "unreachable" }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      kind: fc.constantFrom("reset" as const, "silence" as const, "half an answer" as const),
+      effect,
+    }),
+  },
+  { weight: 1, arbitrary: fc.constantFrom(500, 5_000, 90_000).map((ms): Trouble => ({ kind: "late", ms })) },
+);
+
+/** What the service's own word is believed for, on a first send: then it did nothing. */
+const DEFINITE = new Set([400, 401, 402, 403, 404, 410, 422, 429]);
+
+export function isDefiniteRefusal(trouble: Trouble): boolean {
+  return trouble.kind === "answer" && trouble.body === "envelope" && DEFINITE.has(trouble.status);
+}
+
+export function badAnswer(trouble: Trouble & { readonly kind: "answer" }): SimAnswer {
+  const retryAfter = trouble.retryAfter === null ? {} : { "retry-after": String(trouble.retryAfter) };
+  const moved = trouble.status >= 300 && trouble.status < 400 ? { location: "http://portal.test/login" } : {};
+  const headers = { ...retryAfter, ...moved };
+  switch (trouble.body) {
+    case "empty":
+      return { status: trouble.status, headers, body: "" };
+    case "html":
+      return {
+        status: trouble.status,
+        headers: { ...headers, "content-type": "text/html" },
+        body: "<html>Sign in to the network</html>",
+      };
+    case "other json":
+      return {
+        status: trouble.status,
+        headers: { ...headers, "content-type": "application/json" },
+        body: JSON.stringify({ message: "no upstream" }),
+      };
+    case "envelope": {
+      const { code, retryable, retryAfter: retry_after } = trouble;
+      const billing =
+        code === "INSUFFICIENT_BALANCE"
+          ? { billing: { balance: "0", required: "1", currency: "USD", funding_url: "https://fund.test" } }
+          : {};
+      const error = { code, message: `said so (${trouble.status})`, retryable, retry_after, ...billing };
+      return {
+        status: trouble.status,
+        headers: { ...headers, "content-type": "application/json" },
+        body: JSON.stringify({ error, trace_id: null }),
+      };
+    }
+    default:
+      return trouble.body satisfies never;
+  }
+}
+
+export function kindOf({ method, path }: SimRequest): RequestKind {
+  if (path.startsWith("/media/")) return "media";
+  if (path === "/files") return "upload";
+  if (path.startsWith("/chat/")) return "chat";
+  if (path.endsWith("/estimate")) return "estimate";
+  if (path.endsWith("/status")) return "status";
+  if (path === "/jobs" || (path.startsWith("/models/") && path.endsWith("/jobs"))) return "list";
+  if (path.startsWith("/jobs/")) return "job";
+  return method === "POST" ? "submit" : "list";
+}
+
+export function troubleText(trouble: Trouble): string {
+  if (trouble.kind === "late") return `late by ${trouble.ms} ms`;
+  if (trouble.kind === "unreachable") return "unreachable";
+  const done = trouble.effect ? "after the service did its part" : "before the service had it";
+  if (trouble.kind !== "answer") return `${trouble.kind}, ${done}`;
+  const more = trouble.body === "envelope" ? ` ${trouble.code}${trouble.retryable ? " retryable" : ""}` : "";
+  const wait = trouble.retryAfter === null ? "" : ` retry-after ${trouble.retryAfter}`;
+  return `${trouble.status} ${trouble.body}${more}${wait}, ${done}`;
+}
