@@ -21,7 +21,7 @@ const FLAGS = ["--expose-gc", "--max-semi-space-size=4"];
 /** Starts a module that answers messages as `reportHealth` does, in a process of its own. */
 export async function startServed(module: string): Promise<ServedProcess> {
   const child: ChildProcess = fork(module, {
-    execArgv: FLAGS,
+    execArgv: ["--expose-gc"],
     stdio: ["ignore", "ignore", "inherit", "ipc"],
   });
   const [ready] = await once(child, "message");
