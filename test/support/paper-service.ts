@@ -115,8 +115,9 @@ export class PaperService {
         }),
       download: ({ jobId, outputIndex }: { jobId: string; outputIndex: number }, path: string) =>
         talk("download", async () => {
-          await writeFile(path, this.jobs.get(jobId)!.outputs[outputIndex]!.bytes);
-          return { path, sha256: "", sizeBytes: 0, contentType: "image/png" };
+          const { bytes } = this.jobs.get(jobId)!.outputs[outputIndex]!;
+          await writeFile(path, bytes);
+          return { path, sha256: "", sizeBytes: bytes.length, contentType: "image/png" };
         }),
       balance: () => talk("balance", () => ({ balanceMicros: this.balanceMicros, currency: "USD", spentMicros: null })),
       pace: () => ({ sent: 0 }),

@@ -1,5 +1,5 @@
 /**
- * The long search: `node test/engine/adversary/search.ts --runs 200000 --seed 1 [--shard 0/2] [--tally]`. Each batch has a seed
+ * The long search: `npm run search -- --runs 200000 --seed 1 [--shard 0/2] [--tally]`. Each batch has a seed
  * of its own and does not stop the search when it fails; `--tally` counts what is broken instead of shrinking it.
  */
 import { registerHooks } from "node:module";
