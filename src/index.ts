@@ -160,6 +160,7 @@ export { createMemoryJournal } from "./journal/memory.ts";
 export { openSqliteJournal } from "./journal/sqlite.ts";
 export type { AttemptState, OutputState, RerunRequest, RunState, StepState } from "./journal/state.ts";
 export type { JournalStore, NoticeRow, RunRow } from "./journal/store.ts";
+export { countTime, type TimeTaken } from "./journal/took.ts";
 export { jobMachine, outputMachine, runMachine, stepMachine } from "./lifecycle/index.ts";
 // Carry v2 work over.
 export {

@@ -41,9 +41,14 @@ function unknownVoice(id: string, model: string, voices: readonly NamedVoice[]) 
   const named = voices.flatMap(({ id: voice, name }) => (name == null ? [] : [[name, voice] as const]));
   const byName = new Map([...named, ...voices.map((voice) => [voice.id, voice.id] as const)]);
   const near = [...new Set(nearest(id, byName.keys()).map((name) => byName.get(name)!))];
-  const all = voices.slice(0, LISTED).map((voice) => voice.id);
+  const listed = voices.slice(0, LISTED);
+  const all = listed.map((voice) => voice.id);
   const more = voices.length > LISTED ? `, … and ${voices.length - LISTED} more` : "";
   const meant = near.length === 0 ? "" : `did you mean ${near.join(" or ")}? `;
-  const message = `${model} has no voice ${JSON.stringify(id)}; ${meant}its voices: ${all.join(", ")}${more}`;
+  const message = `${model} has no voice ${JSON.stringify(id)}; ${meant}its voices: ${listed.map(said).join(", ")}${more}`;
   return { message, allowed: near.length > 0 ? near : all };
+}
+
+function said({ id, name }: NamedVoice): string {
+  return name == null || name === id ? id : `${id} (${name})`;
 }

@@ -17,9 +17,10 @@ import {
   type StepState,
   type StepStatus,
 } from "./state.ts";
+import { countTime } from "./took.ts";
 
 /** Version of {@link RunState}; a stored snapshot of another version is not used. */
-export const FOLD_VERSION = 7;
+export const FOLD_VERSION = 8;
 
 /** The journal holds an event that its charts do not allow there: it was damaged, or written by something else. */
 export class IllegalEventError extends ShowrunnerError {
@@ -57,6 +58,7 @@ export function newRun(runId: string, planned: RunPlanned, at: number, seq = 1):
     createdAt: at,
     startedAt: null,
     finishedAt: null,
+    took: { ms: 0, since: null, lastAt: at },
     steps,
     gone: [],
     formerNames: {},
@@ -404,6 +406,7 @@ export function apply(state: RunState, stored: StoredEvent): void {
       event satisfies never;
       throw illegal(state.status);
   }
+  countTime(state.took, event.type, at);
   state.seq = stored.seq;
 }
 

@@ -10,6 +10,7 @@ import type {
   StoredCopy,
   UnresolvedCause,
 } from "./events.ts";
+import type { TimeTaken } from "./took.ts";
 
 export type RunPlanned = RunEvent & { readonly type: "run.planned" };
 export type RunStatus = "planned" | "running" | "paused" | "succeeded" | "partial" | "failed" | "cancelled";
@@ -190,6 +191,8 @@ export interface RunState {
   createdAt: number;
   startedAt: number | null;
   finishedAt: number | null;
+  /** How long it was at work. */
+  took: TimeTaken;
   /** By path; steps that are gone from the plan too. */
   steps: { [path: string]: StepState };
   /** Steps that the plan no longer has, as they were last planned: what they made stays listed. */

@@ -8,6 +8,7 @@ import {
   type StepState,
   type StepStatus,
 } from "../journal/state.ts";
+import { tookMs } from "../journal/took.ts";
 import { formatUsd } from "../money.ts";
 import type { Json, PlanStep } from "../plan/plan.ts";
 import { expiring } from "./expiry.ts";
@@ -43,6 +44,8 @@ export interface RunReport {
   readonly out_dir: string;
   readonly created_at: string;
   readonly finished_at: string | null;
+  /** How long it was at work up to now, milliseconds: rests, and time in which nobody drove it, do not count. */
+  readonly took_ms: number;
   /**
    * Outputs at the service that the run is not through with, the most urgent first. One without a copy here is lost when
    * it expires; one with a copy goes back as a free upload.
@@ -158,6 +161,7 @@ export function runReport(state: RunState, { isInterrupted = false } = {}): RunR
     out_dir: planned.outDir,
     created_at: instant(state.createdAt)!,
     finished_at: instant(state.finishedAt),
+    took_ms: tookMs(state),
     expiring: expiring(state).map(({ step, index, assetId, expiresAt, neededBy, copied }) => ({
       ...{ step, index, asset_id: assetId, expires_at: instant(expiresAt)!, needed_by: neededBy, copied },
     })),

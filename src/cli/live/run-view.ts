@@ -1,4 +1,11 @@
-import type { JobLimits, PlanStep, RunEvent, RunUpdate } from "../../index.ts";
+import {
+  countTime,
+  type JobLimits,
+  type PlanStep,
+  type RunEvent,
+  type RunUpdate,
+  type TimeTaken,
+} from "../../index.ts";
 
 /** What a step is doing, in words of a person. */
 export type Phase =
@@ -55,6 +62,8 @@ export interface RunView {
   readonly budgetMicros: number | null;
   readonly quoteMicros: number | null;
   readonly startedAt: number | null;
+  /** How long it was at work, as everybody counts it. */
+  readonly took: TimeTaken;
   /** Jobs at once. */
   readonly limits: JobLimits;
   readonly steps: ReadonlyMap<string, StepView>;
@@ -68,6 +77,7 @@ export const emptyView: RunView = {
   budgetMicros: null,
   quoteMicros: null,
   startedAt: null,
+  took: { ms: 0, since: null, lastAt: 0 },
   limits: { total: 8, perModel: {}, perModality: {} },
   steps: new Map(),
   lastSeq: 0,
@@ -91,7 +101,9 @@ export function applyUpdate(view: RunView, update: RunUpdate): RunView {
     if (view.steps.get(update.step)?.finishedAt != null) return view;
     return withStep(view, update.step, { fraction: update.fraction, etaAt: update.estimatedCompletionAt });
   }
-  return { ...applyEvent(view, update.event, update.at), runId: update.runId, lastSeq: update.seq };
+  const took = { ...view.took };
+  countTime(took, update.event.type, update.at);
+  return { ...applyEvent(view, update.event, update.at), took, runId: update.runId, lastSeq: update.seq };
 }
 
 function applyEvent(view: RunView, event: RunEvent, at: number): RunView {

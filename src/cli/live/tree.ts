@@ -130,7 +130,7 @@ function summary(view: RunView, options: TreeOptions): string {
     `spent ${dollars(spentMicros)}${view.budgetMicros === null ? "" : ` of ${dollars(view.budgetMicros)}`}`,
   ];
   if (heldMicros > 0) parts.push(`held ${dollars(heldMicros)}`);
-  if (view.startedAt !== null) parts.push(duration(Math.max(0, options.now - view.startedAt)));
+  if (view.startedAt !== null) parts.push(duration(tookUntil(view, options.now)));
   const left = view.status === "running" ? remainingOf(view, options) : null;
   if (left !== null) parts.push(...remainingText(left));
   if (options.rate !== undefined) {
@@ -138,6 +138,10 @@ function summary(view: RunView, options: TreeOptions): string {
     parts.push(`${perMinute}${limitPerMinute === null ? "" : ` of ${limitPerMinute}`} requests/min`);
   }
   return fitting([`  ${view.status}`, ...parts], options.width);
+}
+
+function tookUntil({ took: { ms, since } }: RunView, now: number): number {
+  return ms + (since === null ? 0 : Math.max(0, now - since));
 }
 
 function remainingText({ ms, isLeast }: Remaining): readonly string[] {

@@ -68,6 +68,8 @@ export function runHead(state: RunState, { row, trouble, drivenHere }: HeadFacts
     ...runSummary(state, row),
     seq: state.seq,
     startedAt: state.startedAt,
+    tookMs: state.took.ms,
+    workingSince: state.took.since,
     baseUrl: planned.baseUrl,
     keyId: planned.keyId,
     outDir: planned.outDir,

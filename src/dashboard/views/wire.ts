@@ -101,6 +101,10 @@ export interface RunsPage {
 export interface RunHead extends RunSummary {
   readonly seq: number;
   readonly startedAt: number | null;
+  /** At work up to its last rest, milliseconds. */
+  readonly tookMs: number;
+  /** At work since, epoch milliseconds; null while it rests. */
+  readonly workingSince: number | null;
   readonly baseUrl: string;
   readonly keyId: string;
   readonly outDir: string;

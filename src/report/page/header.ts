@@ -17,15 +17,9 @@ ${callout(facts)}
 </header>`;
 }
 
-/** Time at work: rests are not counted. */
-export function workedMs({ spans, startedAt, lastAt, rests }: ReportFacts): number {
-  const rested = rests.reduce((sum, { from, to }) => sum + (to ?? lastAt) - from, 0);
-  return spans.length === 0 ? 0 : Math.max(0, lastAt - startedAt - rested);
-}
-
 function sentence(facts: ReportFacts): string {
   const { report, files, steps } = facts;
-  const took = formatDuration(workedMs(facts));
+  const took = formatDuration(facts.report.took_ms);
   const made = files.length === 0 ? "no files" : count(files.length, "file");
   const ready = steps.filter(({ status }) => status === "succeeded").length;
   const failed = steps.filter(({ status }) => status === "failed").map(({ path }) => path);
@@ -93,7 +87,7 @@ function tiles(facts: ReportFacts): readonly Html[] {
     tile("Cost", usd(costMicros), notes.filter((note) => note !== null).join(", ")),
     tile("Quote", usdOr(quoteMicros), report.status === "succeeded" ? difference(costMicros, quoteMicros) : ""),
     tile("Steps", `${done} / ${steps.length}`, jobs === 0 ? "no jobs" : count(jobs, "paid job")),
-    tile("Time", formatDuration(workedMs(facts)), `from ${instant(facts.startedAt)}`),
+    tile("Time", formatDuration(report.took_ms), `from ${instant(facts.startedAt)}`),
   ];
 }
 

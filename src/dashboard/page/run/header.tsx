@@ -89,7 +89,9 @@ function Facts({ model }: { readonly model: RunModel }) {
         <StepBar counts={head.counts} />
       </Fact>
       <Fact name={isMoving ? "Running for" : head.finishedAt === null ? "Ran for" : "Took"} hint={dateTime(began)}>
-        <b>{span((head.finishedAt ?? (isMoving ? now : head.updatedAt)) - began)}</b>
+        <b>
+          {span(head.tookMs + (head.workingSince === null ? 0 : (isMoving ? now : head.updatedAt) - head.workingSince))}
+        </b>
       </Fact>
       {isMoving && due > now && (
         <Fact name="Next result" hint="as the service expects">
