@@ -20,6 +20,7 @@ import { type ChatCompletion, type ChatRequest, chat } from "./chat.ts";
 import { type ChatChunk, chatStream } from "./chat-stream.ts";
 import { type DrainsApi, drainsApi } from "./drain-endpoints.ts";
 import { type EstimateRequest, estimateCost } from "./estimate.ts";
+import { createAddressGuard } from "./files/address-guard.ts";
 import { type Downloaded, type DownloadOptions, type DownloadSource, download } from "./files/download.ts";
 import { createHandleCache } from "./files/handle-cache.ts";
 import { type UploadOptions, upload } from "./files/upload.ts";
@@ -110,7 +111,7 @@ export interface Client {
 /** A client of one key at one service. All its requests pass one pacer, so make one client a key and share it. */
 export function createClient(options: ClientOptions): Client {
   const settings = settingsOf(options);
-  const transport = createTransport(options.dispatcher);
+  const transport = createTransport(createAddressGuard(settings.base), options.dispatcher);
   const pacer = createPacer(settings.clock, options.pace, settings.random);
   const hints = createHints();
   const estimates = createAckEstimates();

@@ -71,7 +71,8 @@ export class UploadHandles {
   }
 
   async #upload(sha256: string, { onProgress }: HandleOptions): Promise<string> {
-    const handle = await this.#client.upload({ path: this.#media.path(sha256) }, { onProgress });
+    // Whatever a service had us fetch as its output: nothing but media goes up.
+    const handle = await this.#client.upload({ path: this.#media.path(sha256) }, { onProgress, kind: "media" });
     await this.#store.putHandle({
       sha256,
       account: this.#account,

@@ -3,7 +3,7 @@ import { ShowrunnerError } from "../../errors.ts";
 /** The bytes of an output could not be fetched whole. `reason` says why; nothing was left at the target path. */
 export class DownloadError extends ShowrunnerError {
   readonly code = "DOWNLOAD_FAILED";
-  readonly reason: "expired" | "refused" | "incomplete" | "too-large" | "unsafe-path" | "no-url";
+  readonly reason: "expired" | "refused" | "incomplete" | "too-large" | "forbidden-address" | "unsafe-path" | "no-url";
   /** HTTP status of the last answer, or null when there was none. */
   readonly status: number | null;
 

@@ -19,6 +19,8 @@ export interface DownloadOptions {
   readonly priority?: number | undefined;
   /** The most that is fetched, in bytes; more is refused and nothing of it kept. Default 8 GiB. */
   readonly maxBytes?: number | undefined;
+  /** The longest that all of it may take, in milliseconds. Default 6 hours. */
+  readonly maxMs?: number | undefined;
   /** Told after each piece how many bytes are there, and how many there will be where the server says. */
   readonly onProgress?: ((receivedBytes: number, totalBytes: number | null) => void) | undefined;
 }
@@ -35,6 +37,7 @@ export interface Downloaded {
 const maxFruitless = 6;
 /** Fresh URLs asked for in one download. */
 const maxRenewals = 3;
+const defaultMaxMs = 6 * 3_600_000;
 
 /**
  * Fetches an output's bytes to `toPath`: written beside it, resumed with Range after a break, checked for length, hashed,
@@ -49,11 +52,12 @@ export async function download(
   const ref = typeof source === "string" ? null : source;
   let url = typeof source === "string" ? source : (source.url ?? (await freshUrl(context, source, options)));
   let renewals = 0;
+  const until = context.clock.now() + (options.maxMs ?? defaultMaxMs);
   const part = await openPart(toPath);
   try {
     for (let fruitless = 1; ; ) {
       const before = part.sizeBytes;
-      const piece = await fetchPiece(context, url, part, options);
+      const piece = await fetchPiece(context, url, part, { ...options, until });
       if (piece.kind === "whole") {
         const { sha256, sizeBytes } = await part.commit();
         return { path: toPath, sha256, sizeBytes, contentType: piece.contentType };
@@ -64,9 +68,11 @@ export async function download(
         continue;
       }
       if (piece.kind === "refused") throw refused(url, piece.status);
+      if (piece.kind === "forbidden") throw forbidden(url, piece.cause);
       if (piece.kind === "too-large") throw tooLarge(url, piece.maxBytes);
       fruitless = part.sizeBytes > before ? 1 : fruitless + 1;
       if (fruitless > maxFruitless) throw incomplete(url, piece.cause);
+      if (context.clock.now() >= until) throw tooSlow(url, piece.cause);
       await sleep(
         context.clock,
         backoffMs(context.retry, fruitless, piece.retryAfterMs, context.random()),
@@ -107,9 +113,21 @@ function refused(url: string, status: number): DownloadError {
   });
 }
 
+function forbidden(url: string, cause: Error): DownloadError {
+  const message = `${redactUrl(url)} is not fetched: ${cause.message}.`;
+  return new DownloadError(message, { reason: "forbidden-address", cause });
+}
+
 function tooLarge(url: string, maxBytes: number): DownloadError {
   return new DownloadError(`${redactUrl(url)} has more than the ${maxBytes} bytes that are fetched at most.`, {
     reason: "too-large",
+  });
+}
+
+function tooSlow(url: string, cause: unknown): DownloadError {
+  return new DownloadError(`${redactUrl(url)} was not through in the time that a download may take.`, {
+    reason: "incomplete",
+    cause,
   });
 }
 

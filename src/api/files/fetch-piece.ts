@@ -3,6 +3,7 @@ import { request } from "undici";
 import type { HttpContext } from "../http/call.ts";
 import { startDeadline } from "../http/deadline.ts";
 import { headerNumber, headerText, retryAfterHeaderMs } from "../http/headers.ts";
+import { ForbiddenAddressError } from "./address-guard.ts";
 import type { DownloadOptions } from "./download.ts";
 import type { PartFile } from "./part-file.ts";
 
@@ -12,6 +13,7 @@ export type Piece =
   | { readonly kind: "lapsed"; readonly status: number }
   | { readonly kind: "refused"; readonly status: number }
   | { readonly kind: "too-large"; readonly maxBytes: number }
+  | { readonly kind: "forbidden"; readonly cause: ForbiddenAddressError }
   | { readonly kind: "broken"; readonly cause: unknown; readonly retryAfterMs: number | null };
 
 /**
@@ -30,14 +32,15 @@ export async function fetchPiece(
   context: HttpContext,
   url: string,
   part: PartFile,
-  options: Pick<DownloadOptions, "signal" | "idleMs" | "maxBytes" | "onProgress">,
+  options: Pick<DownloadOptions, "signal" | "idleMs" | "maxBytes" | "onProgress"> & { readonly until: number },
 ): Promise<Piece> {
   const deadline = startDeadline(context.clock, options.idleMs ?? 30_000, options.signal);
   const { maxBytes = DEFAULT_MAX_BYTES } = options;
   try {
     const offset = part.sizeBytes;
+    context.transport.guard.check(url);
     const answer = await request(url, {
-      dispatcher: context.transport.streams,
+      dispatcher: context.transport.downloads,
       headers: {
         "user-agent": "showrunner",
         ...(offset > 0 && { range: `bytes=${offset}-` }),
@@ -67,6 +70,7 @@ export async function fetchPiece(
     if (status === 200) part.validator = validatorOf(headers);
     for await (const chunk of body as AsyncIterable<Buffer>) {
       deadline.extend();
+      if (context.clock.now() >= options.until) throw new Error("the bytes came too slowly");
       if (part.sizeBytes + chunk.byteLength > maxBytes) return { kind: "too-large", maxBytes };
       await part.append(chunk);
       options.onProgress?.(part.sizeBytes, plan.totalBytes);
@@ -83,6 +87,7 @@ export async function fetchPiece(
   } catch (cause) {
     if (options.signal?.aborted) throw options.signal.reason;
     if (isDiskFailure(cause)) throw cause;
+    if (cause instanceof ForbiddenAddressError) return { kind: "forbidden", cause };
     return { kind: "broken", cause, retryAfterMs: null };
   } finally {
     deadline.release();

@@ -60,7 +60,7 @@ export async function hashSource(source: OpenSource): Promise<string> {
 const headBytes = 4_100;
 
 /** Refuses bytes that are not of the kind wanted, by what they are and not by their name. */
-export async function checkKind(source: OpenSource, kind: MediaKind): Promise<void> {
+export async function checkKind(source: OpenSource, kind: MediaKind | "media"): Promise<void> {
   const chunks: Uint8Array[] = [];
   let sizeBytes = 0;
   for await (const chunk of source.open()) {
@@ -70,7 +70,8 @@ export async function checkKind(source: OpenSource, kind: MediaKind): Promise<vo
   }
   const { fileTypeFromBuffer } = await import("file-type");
   const found = await fileTypeFromBuffer(Buffer.concat(chunks).subarray(0, headBytes));
-  if (found?.mime.startsWith(`${kind}/`)) return;
+  const isMedia = /^(?:image|video|audio)\//.test(found?.mime ?? "");
+  if (kind === "media" ? isMedia : found?.mime.startsWith(`${kind}/`)) return;
   const what = found === undefined ? "of no known media type" : found.mime;
   throw new UploadError(`${source.name} is ${what}, but ${kind} is wanted here.`, { reason: "wrong-kind" });
 }

@@ -16,8 +16,8 @@ import {
 export interface UploadOptions extends CallOptions {
   /** Refuse larger files before anything is sent, in bytes. Default: no limit. */
   readonly maxBytes?: number | undefined;
-  /** Refuse files of another kind before anything is sent, judged by their bytes. Default: any. */
-  readonly kind?: MediaKind | undefined;
+  /** Refuse files of another kind before anything is sent, judged by their bytes; `media` is any of the three. Default: any file. */
+  readonly kind?: MediaKind | "media" | undefined;
   /** Give an earlier handle of the same bytes again, until shortly before it expires. Default false. */
   readonly reuse?: boolean | undefined;
   /** Told after each piece how many bytes were handed to the network, and how many there are; again from 0 when sent again. */

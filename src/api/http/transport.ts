@@ -1,4 +1,5 @@
 import { Agent, type Dispatcher } from "undici";
+import type { AddressGuard } from "../files/address-guard.ts";
 
 /** What one request did to the network, set by the transport as it happens. */
 export interface SendMark {
@@ -10,6 +11,9 @@ export interface SendMark {
 export interface Transport {
   readonly requests: Dispatcher;
   readonly streams: Dispatcher;
+  /** Fetches of what the service names; it connects to no address that the guard refuses. */
+  readonly downloads: Dispatcher;
+  readonly guard: AddressGuard;
   close(): Promise<void>;
 }
 
@@ -31,21 +35,29 @@ const agentOptions: Agent.Options = {
   keepAliveTimeout: 4_000,
   headersTimeout: 0,
   bodyTimeout: 0,
-  connect: { timeout: 10_000 },
 };
+const connectMs = 10_000;
 
-/** Own agents over HTTP/1.1 with keep-alive; a dispatcher that the caller gives is used as it is and never closed. */
-export function createTransport(given?: Dispatcher): Transport {
+/**
+ * Own agents over HTTP/1.1 with keep-alive; a dispatcher that the caller gives is used as it is and never closed. It
+ * resolves names by itself, so that of what the service names only addresses without a name are judged.
+ */
+export function createTransport(guard: AddressGuard, given?: Dispatcher): Transport {
   if (given) {
-    return { requests: given, streams: given.compose(markSent), close: async () => {} };
+    const streams = given.compose(markSent);
+    return { requests: given, streams, downloads: streams, guard, close: async () => {} };
   }
-  const requests = new Agent(agentOptions);
-  const streams = new Agent(agentOptions);
+  const own = { ...agentOptions, connect: { timeout: connectMs, lookup: guard.lookupOwn } };
+  const requests = new Agent(own);
+  const streams = new Agent(own);
+  const downloads = new Agent({ ...agentOptions, connect: { timeout: connectMs, lookup: guard.lookupNamed } });
   return {
     requests,
     streams: streams.compose(markSent),
+    downloads: downloads.compose(markSent),
+    guard,
     close: async () => {
-      await Promise.all([requests.destroy(), streams.destroy()]);
+      await Promise.all([requests.destroy(), streams.destroy(), downloads.destroy()]);
     },
   };
 }
