@@ -1,5 +1,6 @@
-import { readFile, rename, writeFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { z } from "zod";
+import { writeDurably } from "../durable-file.ts";
 import { ShowrunnerError } from "../errors.ts";
 import type { Catalog, CatalogModel } from "../plan/index.ts";
 import { catalogOf } from "./catalog.ts";
@@ -88,7 +89,5 @@ export async function readSnapshot(path: string): Promise<Catalog> {
 
 /** Writes {@link snapshotText}; a reader sees the old file or the new one, never a half. */
 export async function writeSnapshot(path: string, catalog: Catalog): Promise<void> {
-  const half = `${path}.${process.pid}.tmp`;
-  await writeFile(half, snapshotText(catalog));
-  await rename(half, path);
+  await writeDurably(path, snapshotText(catalog));
 }

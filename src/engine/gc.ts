@@ -1,4 +1,5 @@
 import { stat } from "node:fs/promises";
+import { LEFTOVER_MS, removeTemporaries, temporaryTag } from "../durable-file.ts";
 import { mediaOf } from "../journal/record.ts";
 import { isRunFinal, type RunStatus } from "../journal/state.ts";
 import type { JournalStore, MadeRow, RunRow } from "../journal/store.ts";
@@ -23,6 +24,8 @@ export interface GcReport {
   readonly media: { readonly count: number; readonly sizeBytes: number };
   /** Upload handles that had lapsed. */
   readonly handles: number;
+  /** Temporary files that a killed process left where it put files of a run. */
+  readonly leftovers: number;
 }
 
 interface GcParts {
@@ -43,6 +46,7 @@ export async function collectGarbage(parts: GcParts, options: GcOptions = {}): P
   const { store, media, now } = parts;
   const dryRun = options.dryRun ?? false;
   const before = now() - (options.olderThanMs ?? MONTH_MS);
+  const leftovers = await removeLeftovers(store, dryRun);
   const old = (await store.runs()).filter((row) => isFinished(row) && row.updatedAt < before).toReversed();
   const runs: string[] = [];
   const kept: { readonly runId: string; readonly reason: "leased" | "holds" }[] = [];
@@ -68,7 +72,19 @@ export async function collectGarbage(parts: GcParts, options: GcOptions = {}): P
   }
   const reusable = await lostResults(store, made, new Set(runs));
   const handles = await store.dropHandles(now(), { dryRun });
-  return { dryRun, runs, kept, reusable, media: { count, sizeBytes }, handles };
+  return { dryRun, runs, kept, reusable, media: { count, sizeBytes }, handles, leftovers };
+}
+
+/** What was left where files of these runs go, and is not being written. */
+async function removeLeftovers(store: JournalStore, dryRun: boolean): Promise<number> {
+  let count = 0;
+  for (const { runId } of await store.runs()) {
+    const [first] = await store.read(runId, { limit: 1 });
+    if (first?.event.type !== "run.planned") continue;
+    const { outDir, nonce } = first.event;
+    count += await removeTemporaries(outDir, temporaryTag(nonce), { olderThanMs: LEFTOVER_MS, dryRun });
+  }
+  return count;
 }
 
 /** Requests whose every result goes with these runs. */

@@ -1,8 +1,8 @@
 import { createHash, randomUUID } from "node:crypto";
 import { createReadStream } from "node:fs";
-import { access, constants, mkdir, open, opendir, rename, rm, stat } from "node:fs/promises";
+import { access, constants, lstat, mkdir, open, opendir, readdir, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
-import { syncFolder } from "./durable-file.ts";
+import { syncFolder, temporaryTag } from "../durable-file.ts";
 import { MediaFolderError } from "./media-errors.ts";
 import { placeFile } from "./place-file.ts";
 
@@ -34,9 +34,10 @@ export interface MediaStore {
   /**
    * Puts a copy under a name in `outDir`, replacing an older file of that name in one step. The name is made safe for
    * every system, and kept apart from names that differ only in case. Answers the path below `outDir`, with `/`.
+   * `tag` is in the name of its temporary file, by which the remains of a killed process are found.
    * Throws `MediaMissingError` and `MediaPathError`.
    */
-  place(sha256: string, outDir: string, name: string): Promise<string>;
+  place(sha256: string, outDir: string, name: string, tag?: string): Promise<string>;
   /** Reads the bytes and compares: `damaged` when somebody changed them. */
   verify(sha256: string): Promise<"intact" | "damaged" | "missing">;
   /** False when there was nothing to remove. */
@@ -109,8 +110,8 @@ class DiskMediaStore implements MediaStore {
     }
   }
 
-  async place(sha256: string, outDir: string, name: string): Promise<string> {
-    return placeFile({ sha256, from: this.path(sha256), store: this.#root }, resolve(outDir), name);
+  async place(sha256: string, outDir: string, name: string, tag = temporaryTag(outDir)): Promise<string> {
+    return placeFile({ sha256, from: this.path(sha256), store: this.#root }, { outDir: resolve(outDir), name, tag });
   }
 
   async verify(sha256: string): Promise<"intact" | "damaged" | "missing"> {
@@ -205,9 +206,23 @@ async function sizeOf(path: string): Promise<number | null> {
 async function dropLeftovers(tmp: string): Promise<void> {
   for await (const entry of await opendir(tmp)) {
     const path = join(tmp, basename(entry.name));
-    const found = await stat(path).catch(() => null);
-    if (found?.isFile() && Date.now() - found.mtimeMs > leftoverMs) await rm(path, { force: true });
+    if (Date.now() - (await lastWritten(path)) > leftoverMs) await rm(path, { force: true, recursive: true });
   }
+}
+
+/** Of the folder of a local function, what is in it counts too: it may be writing there. */
+async function lastWritten(path: string): Promise<number> {
+  const below = await readdir(path).catch(() => []);
+  const all = [path, ...below.map((name) => join(path, name))];
+  const times = await Promise.all(
+    all.map((one) =>
+      lstat(one).then(
+        ({ mtimeMs }) => mtimeMs,
+        () => 0,
+      ),
+    ),
+  );
+  return Math.max(...times);
 }
 
 function isMissing(error: unknown): boolean {

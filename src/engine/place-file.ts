@@ -1,10 +1,10 @@
-import { createHash, randomUUID } from "node:crypto";
+import { createHash } from "node:crypto";
 import type { FileHandle } from "node:fs/promises";
 import { chmod, constants, copyFile, lstat, mkdir, open, readdir, realpath, rename, rm } from "node:fs/promises";
 import { basename, extname, isAbsolute, join, posix, relative } from "node:path";
 import { safeFileName } from "../api/index.ts";
+import { syncFolder, temporaryPath } from "../durable-file.ts";
 import { isDiskTrouble } from "./disk-trouble.ts";
-import { syncFolder } from "./durable-file.ts";
 import { MediaMissingError, MediaPathError } from "./media-errors.ts";
 
 /** Bytes in a media store. */
@@ -15,6 +15,16 @@ export interface KeptFile {
   readonly store: string;
 }
 
+/** Where a named file goes. */
+export interface NamedPlace {
+  /** Absolute. */
+  readonly outDir: string;
+  /** Below it, before it is made safe. */
+  readonly name: string;
+  /** In the name of its temporary file. */
+  readonly tag: string;
+}
+
 /** Names are compared with those in the folder, so files come to one folder one after the other. */
 const turns = new Map<string, Promise<unknown>>();
 
@@ -22,18 +32,18 @@ const turns = new Map<string, Promise<unknown>>();
  * Puts a copy of the bytes under `name` below `outDir`; answers the path below `outDir`. A copy and not a hard link:
  * who edits the named file in place must not change the only copy of a paid result.
  */
-export async function placeFile(kept: KeptFile, outDir: string, name: string): Promise<string> {
-  return placeBelow(kept, outDir, name).catch((error: unknown) => {
-    throw pathError(outDir, error);
+export async function placeFile(kept: KeptFile, place: NamedPlace): Promise<string> {
+  return placeBelow(kept, place).catch((error: unknown) => {
+    throw pathError(place.outDir, error);
   });
 }
 
-async function placeBelow(kept: KeptFile, outDir: string, name: string): Promise<string> {
+async function placeBelow(kept: KeptFile, { outDir, name, tag }: NamedPlace): Promise<string> {
   const segments = safeSegments(name);
   const folder = join(outDir, ...segments.slice(0, -1));
   await makeFolder(outDir, folder);
   const before = turns.get(folder) ?? Promise.resolve();
-  const turn = before.then(() => placeIn(kept, folder, segments.at(-1) ?? "file"));
+  const turn = before.then(() => placeIn(kept, folder, { wanted: segments.at(-1) ?? "file", tag }));
   const settled = turn.catch(() => undefined);
   turns.set(folder, settled);
   try {
@@ -51,13 +61,15 @@ function pathError(outDir: string, cause: unknown): unknown {
   return new MediaPathError(message, { cause });
 }
 
-async function placeIn(kept: KeptFile, folder: string, wanted: string): Promise<string> {
+async function placeIn(
+  kept: KeptFile,
+  folder: string,
+  { wanted, tag }: { readonly wanted: string; readonly tag: string },
+): Promise<string> {
   const name = await apartFromOthers(folder, wanted);
   const target = join(folder, name);
-  if ((await lstat(target).catch(() => null))?.isDirectory()) {
-    throw new MediaPathError(`${target} is a folder, and a file is to go there. Move it away, then resume.`);
-  }
-  const tmp = join(folder, `.${randomUUID()}.part`);
+  await checkReplaceable(target, "a file");
+  const tmp = temporaryPath(folder, tag);
   try {
     await copyDurably(kept, tmp);
     await rename(tmp, target);
@@ -66,6 +78,14 @@ async function placeIn(kept: KeptFile, folder: string, wanted: string): Promise<
   }
   await syncFolder(folder);
   return name;
+}
+
+/** Only a file or a link gives way to a named file. @throws MediaPathError */
+export async function checkReplaceable(target: string, what: string): Promise<void> {
+  const found = await lstat(target).catch(() => null);
+  if (found === null || found.isFile() || found.isSymbolicLink()) return;
+  const kind = found.isDirectory() ? "a folder" : "a device or a pipe";
+  throw new MediaPathError(`${target} is ${kind}, and ${what} is to go there. Move it away, then resume.`);
 }
 
 async function copyDurably(kept: KeptFile, target: string): Promise<void> {

@@ -1,8 +1,7 @@
-import { randomUUID } from "node:crypto";
-import { lstat, open, rename, rm } from "node:fs/promises";
-import { basename, dirname, join } from "node:path";
-import { syncFolder } from "./durable-file.ts";
-import { MediaPathError } from "./media-errors.ts";
+import { open, rename, rm } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { syncFolder, temporaryPath } from "../durable-file.ts";
+import { checkReplaceable } from "./place-file.ts";
 import type { Manifest } from "./provenance-schema.ts";
 
 const AT_ONCE = 8;
@@ -15,23 +14,22 @@ export function manifestName(file: string): string {
 /**
  * Writes each manifest beside its file, whole or not at all, in place of an older one, and settles once all of them are
  * on the disk. Their files stand below `outDir` already, so their folders are known to be safe ones.
+ * `tag` is in the names of their temporary files.
  */
-export async function placeManifests(outDir: string, manifests: readonly Manifest[]): Promise<void> {
+export async function placeManifests(outDir: string, manifests: readonly Manifest[], tag: string): Promise<void> {
   const waiting = [...manifests];
   const work = async () => {
-    for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) await place(outDir, next);
+    for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) await place(outDir, next, tag);
   };
   await Promise.all(Array.from({ length: AT_ONCE }, work));
   const folders = new Set(manifests.map(({ file }) => dirname(join(outDir, file.name))));
   await Promise.all([...folders].map(syncFolder));
 }
 
-async function place(outDir: string, manifest: Manifest): Promise<void> {
+async function place(outDir: string, manifest: Manifest, tag: string): Promise<void> {
   const target = join(outDir, manifestName(manifest.file.name));
-  if ((await lstat(target).catch(() => null))?.isDirectory()) {
-    throw new MediaPathError(`${target} is a folder, and a manifest is to go there. Move it away, then resume.`);
-  }
-  const tmp = join(dirname(target), `.${basename(target).slice(0, 32)}-${randomUUID()}.part`);
+  await checkReplaceable(target, "a manifest");
+  const tmp = temporaryPath(dirname(target), tag);
   try {
     const file = await open(tmp, "wx");
     try {

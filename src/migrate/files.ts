@@ -1,6 +1,7 @@
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { type Catalog, generateModels } from "../catalog/index.ts";
+import { writeDurably } from "../durable-file.ts";
 import { type MigrateOptions, type Migration, migrateBodies } from "./migrate.ts";
 import { readV2File } from "./read/read-file.ts";
 import { reportMarkdown } from "./report/markdown.ts";
@@ -29,6 +30,6 @@ export async function writeMigration(
 ): Promise<readonly string[]> {
   await mkdir(folder, { recursive: true });
   const files = Object.entries(migrationFiles(migration, catalog));
-  await Promise.all(files.map(([name, text]) => writeFile(join(folder, name), text)));
+  await Promise.all(files.map(([name, text]) => writeDurably(join(folder, name), text)));
   return files.map(([name]) => join(folder, name));
 }

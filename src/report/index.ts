@@ -1,5 +1,6 @@
-import { mkdir, rename, writeFile } from "node:fs/promises";
+import { mkdir } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
+import { writeDurably } from "../durable-file.ts";
 import { openMediaStore, type Showrunner, type StoredEvent } from "../index.ts";
 import { type ReportFacts, reportFacts } from "./facts.ts";
 import { inlineBytesOf, placeMedia, placeOnTheWay } from "./media.ts";
@@ -48,9 +49,8 @@ export async function writeReport(
   const media = await placeMedia(facts, file, inlineBytes);
   const others = await onTheWay(facts, options.mediaDir, inlineBytes - inlineBytesOf(media));
   const page = reportPage(facts, new Map([...media, ...others]), options);
-  // Written whole or not at all: somebody may be looking at the one before.
-  await writeFile(`${file}.part`, page);
-  await rename(`${file}.part`, file);
+  // Whole or not at all: somebody may be looking at the one before.
+  await writeDurably(file, page);
   const types = [...media.values()].map(({ type }) => type);
   const countOf = (wanted: string) => types.filter((type) => type === wanted).length;
   return {

@@ -38,7 +38,11 @@ const odd: Readonly<Record<string, (at: string) => string>> = {
   },
   "too long a name": (at) => join(at, "x".repeat(300)),
   "a place without write access": () => "/sys/showrunner",
-  "a device that is full": () => "/dev/full",
+  // Behind a link of ours: a command that puts a file in the place of what it is given must not reach the device.
+  "a device that is full": (at) => {
+    symlinkSync("/dev/full", at);
+    return at;
+  },
 };
 
 /** Commands by the path that they are given. */

@@ -135,10 +135,16 @@ describe("The media store", () => {
     const [old, young] = [media.tmpPath(), media.tmpPath()];
     for (const path of [old, young]) writeFileSync(path, "half");
     utimesSync(old, 1, 1);
+    const [abandoned, busy] = [media.tmpPath(), media.tmpPath()];
+    for (const path of [abandoned, busy]) mkdirSync(path);
+    for (const path of [abandoned, busy]) writeFileSync(join(path, "frames.raw"), "half");
+    for (const path of [join(abandoned, "frames.raw"), abandoned, busy]) utimesSync(path, 1, 1);
     media = await openMediaStore(dir);
     expect(await hashes()).toEqual([sha256]);
     expect(existsSync(old)).toBe(false);
     expect(existsSync(young)).toBe(true);
+    expect(existsSync(abandoned)).toBe(false);
+    expect(existsSync(join(busy, "frames.raw"))).toBe(true);
   });
 
   test("in a place that is no folder says so", async () => {

@@ -32,11 +32,13 @@ export async function gc(context: Context, flags: GcFlags): Promise<ExitCode> {
     talk.say(
       `${flags.dryRun ? "Would remove" : "Removed"} ${counted(runs.length, "run")} and ${counted(media.count, "media file")}, ${size(media.sizeBytes)}${lapsed(report.handles)}.`,
     );
+    if (report.leftovers > 0)
+      talk.say(`${flags.dryRun ? "Also" : "And"} ${counted(report.leftovers, "temporary file")} of killed processes.`);
     if (reusable > 0)
       talk.say(
         `With ${runs.length === 1 ? "it" : "them"}: ${counted(reusable, "result")} that --reuse finds nowhere else.`,
       );
-    if (flags.dryRun && runs.length + media.count > 0) talk.next(withoutWord(context, "--dry-run"));
+    if (flags.dryRun && runs.length + media.count + report.leftovers > 0) talk.next(withoutWord(context, "--dry-run"));
     return ExitCode.done;
   });
 }

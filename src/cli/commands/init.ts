@@ -1,5 +1,6 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
+import { writeDurably } from "../../durable-file.ts";
 import { shellWord } from "../../shell-word.ts";
 import { CliError } from "../cli-error.ts";
 import type { Context } from "../context.ts";
@@ -64,6 +65,6 @@ async function ignore(path: string): Promise<boolean> {
   const lines = before.split(/\r?\n/).map((line) => line.trim().replace(/^\//, ""));
   if (lines.includes(IGNORED) || lines.includes(".showrunner")) return true;
   const gap = before === "" || before.endsWith("\n") ? "" : "\n";
-  await writeFile(path, `${before}${gap}${IGNORED}\n`);
+  await writeDurably(path, `${before}${gap}${IGNORED}\n`);
   return false;
 }

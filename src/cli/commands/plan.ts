@@ -1,5 +1,5 @@
-import { writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
+import { writeDurably } from "../../durable-file.ts";
 import type { DiagramOptions, Plan, Problem, Quote } from "../../index.ts";
 import { CliError } from "../cli-error.ts";
 import { type Context, type ServiceFlags, sayWhere, withShowrunner } from "../context.ts";
@@ -90,7 +90,7 @@ async function writeSvg(drawn: Plan, drawing: DiagramOptions, file: string, { io
   const { planSvg } = await import("../../index.ts");
   const path = resolve(io.cwd, file);
   try {
-    await writeFile(path, planSvg(drawn, drawing));
+    await writeDurably(path, planSvg(drawn, drawing));
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);
     throw new CliError("USAGE", `The picture could not be written: ${visible(why)}`, {

@@ -1,5 +1,6 @@
-import { readFile, writeFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
+import { writeDurably } from "../../durable-file.ts";
 import type { MigrationDecisions } from "../../index.ts";
 import { CliError } from "../cli-error.ts";
 import type { Context } from "../context.ts";
@@ -32,6 +33,6 @@ export async function keepDecisions(
   const { formatDecisions } = await import("../../index.ts");
   const file = named ?? DEFAULT_FILE;
   if (formatDecisions(before) === formatDecisions(now)) return;
-  await writeFile(resolve(io.cwd, file), formatDecisions(now));
+  await writeDurably(resolve(io.cwd, file), formatDecisions(now));
   talk.say(`Decisions are kept in ${visible(file)}; the next document is not asked for them again.`);
 }

@@ -1,7 +1,8 @@
 import { existsSync } from "node:fs";
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { Client } from "../../api/index.ts";
+import { writeDurably } from "../../durable-file.ts";
 import { CliError } from "../cli-error.ts";
 import { ExitCode } from "../exit-code.ts";
 import { visible } from "../text/escape.ts";
@@ -58,6 +59,6 @@ export const pullModels: Perform = async ({ client, flags, context }) => {
   const catalog = await pullCatalog(client, previous);
   await mkdir(folder, { recursive: true });
   await writeSnapshot(snapshot, catalog);
-  await writeFile(join(folder, "models.ts"), generateModels(catalog));
+  await writeDurably(join(folder, "models.ts"), generateModels(catalog));
   return { type: "done", said: `wrote ${visible(snapshot)} and models.ts, ${catalog.models().length} models` };
 };

@@ -1,5 +1,6 @@
 import { rm } from "node:fs/promises";
 import { answerOf, DownloadError, type Downloaded, MalformedResponseError } from "../../api/index.ts";
+import { removeTemporaries, temporaryTag } from "../../durable-file.ts";
 import type { RunEvent } from "../../journal/events.ts";
 import { ownVersion } from "../../journal/own-version.ts";
 import { ending } from "../../run/ending.ts";
@@ -79,15 +80,17 @@ function urgency(
  */
 export const place: Effect<"place"> = async (_command, { media, state }) => {
   const { outDir, manifests } = state.planned;
+  const tag = temporaryTag(state.planned.nonce);
+  await removeTemporaries(outDir, tag);
   const events: RunEvent[] = [];
   const described: Manifest[] = [];
   for (const { name, step, output } of ending(state).toPlace) {
     const wanted = `${name}${fileExtension(output.copy!.contentType)}`;
-    const file = await media.place(output.copy!.sha256, outDir, wanted);
+    const file = await media.place(output.copy!.sha256, outDir, wanted, tag);
     const placed = { type: "file.placed", name, step, index: output.index, file } as const;
     events.push(manifests === false ? placed : { ...placed, manifest: manifestName(file) });
     if (manifests !== false) described.push(manifestOf(state, { file, step, output }, ownVersion()));
   }
-  await placeManifests(outDir, described);
+  await placeManifests(outDir, described, tag);
   return { events };
 };

@@ -1,7 +1,7 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, randomUUID } from "node:crypto";
 import { link, mkdir, open, readFile, rm } from "node:fs/promises";
 import { dirname } from "node:path";
-import { syncFolder } from "../durable-file.ts";
+import { syncFolder } from "../../durable-file.ts";
 import { InvalidOptionError } from "../errors.ts";
 
 /** An ed25519 private key in PKCS 8 is these bytes and the 32 of its seed. */

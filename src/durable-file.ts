@@ -1,0 +1,86 @@
+import { createHash, randomUUID } from "node:crypto";
+import { chmod, lstat, open, readdir, rename, rm, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+
+/** A temporary file this old belongs to a process that is gone, milliseconds. */
+export const LEFTOVER_MS = 3_600_000;
+
+/** Makes a rename in this folder survive a power failure. Windows has no such call and needs none. */
+export async function syncFolder(folder: string): Promise<void> {
+  if (process.platform === "win32") return;
+  const handle = await open(folder, "r");
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+/** What tells the temporary files of one writer from those of all others. */
+export function temporaryTag(writer: string): string {
+  return createHash("sha256").update(writer).digest("hex").slice(0, 16);
+}
+
+/** A fresh path beside what is to be written, which {@link removeTemporaries} finds should the process be killed. */
+export function temporaryPath(folder: string, tag: string): string {
+  return join(folder, `.showrunner-${tag}-${randomUUID()}.part`);
+}
+
+/** Removes what killed processes left in `folder` under this tag; answers how many there were. Folders below stay. */
+export async function removeTemporaries(
+  folder: string,
+  tag: string,
+  { olderThanMs = 0, dryRun = false }: { readonly olderThanMs?: number; readonly dryRun?: boolean } = {},
+): Promise<number> {
+  const names = await readdir(folder).catch(() => []);
+  const pattern = new RegExp(`^\\.showrunner-${tag}-[0-9a-f-]{36}\\.part$`);
+  let count = 0;
+  for (const name of names.filter((one) => pattern.test(one))) {
+    const path = join(folder, name);
+    const found = await lstat(path).catch(() => null);
+    if (found?.isFile() !== true || Date.now() - found.mtimeMs < olderThanMs) continue;
+    if (!dryRun) await rm(path, { force: true });
+    count += 1;
+  }
+  return count;
+}
+
+/**
+ * Writes a file that somebody named: a plain file is replaced whole or not at all, and keeps its mode. Anything else that
+ * stands there (a device, a named pipe, a link) is written through, never replaced. Throws Node's own errors.
+ */
+export async function writeDurably(path: string, content: string): Promise<void> {
+  const before = await lstat(path).catch(() => null);
+  if (before !== null && !before.isFile()) return writeFile(path, content);
+  const folder = dirname(path);
+  const tag = temporaryTag(path);
+  await removeTemporaries(folder, tag, { olderThanMs: LEFTOVER_MS });
+  const tmp = temporaryPath(folder, tag);
+  try {
+    await writeSynced(tmp, content);
+    if (before !== null) await chmod(tmp, before.mode);
+    await rename(tmp, path);
+  } catch (error) {
+    throw named(error, tmp, path);
+  } finally {
+    await rm(tmp, { force: true }).catch(() => {});
+  }
+  await syncFolder(folder);
+}
+
+async function writeSynced(path: string, content: string): Promise<void> {
+  const file = await open(path, "wx");
+  try {
+    await file.writeFile(content);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
+/** The system's word on a temporary file as one on the file that was asked for. */
+function named(error: unknown, tmp: string, path: string): unknown {
+  if (!(error instanceof Error)) return error;
+  error.message = error.message.replaceAll(tmp, path);
+  return Object.assign(error, { path });
+}
