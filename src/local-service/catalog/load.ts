@@ -1,6 +1,6 @@
-import { readFileSync } from "node:fs";
 import { z } from "zod";
 import { LocalServiceError } from "../errors.ts";
+import { readJsonFile } from "../json-file.ts";
 import { micros } from "../money/micros.ts";
 import { BUILT_IN_MODELS, STOCK_VOICES } from "./builtin/index.ts";
 import { guessPriceMicros, guessRenderMs } from "./guess-price.ts";
@@ -89,7 +89,7 @@ function parseEntry(value: unknown, index: number, source: string): FileEntry {
 
 function readCatalogFile(path: string): unknown {
   try {
-    return JSON.parse(readFileSync(path, "utf8"));
+    return readJsonFile(path);
   } catch (cause) {
     throw broken(`The catalog ${path} cannot be read as JSON (${String(cause)}).`, cause);
   }

@@ -1,5 +1,5 @@
-import { readFileSync } from "node:fs";
 import { LocalServiceError } from "../errors.ts";
+import { readJsonFile } from "../json-file.ts";
 import { type FaultRule, faultsBody, type ParsedRule } from "./rules.ts";
 
 /** Rules, with or without a seed, as code or a JSON file has them. */
@@ -15,7 +15,7 @@ export interface LoadedFaults {
 
 function readFile(path: string): unknown {
   try {
-    return JSON.parse(readFileSync(path, "utf8"));
+    return readJsonFile(path);
   } catch (cause) {
     throw new LocalServiceError("OPTION_INVALID", `The faults in ${path} cannot be read as JSON (${String(cause)}).`, {
       cause,
