@@ -164,7 +164,7 @@ const chat = {
 } as const satisfies Column;
 
 /** Only the media server's own refusals, which have no envelope, end the wish for a copy; and only until the next resume. */
-const download: Column = { ...spared("no copy"), "bare 4xx": "no copy" };
+const download: Column = { ...spared("no copy"), "bare 4xx": "no copy", "bare 511": "asked again" };
 
 /** What every answer to every request means: one verdict for each kind of request, answer, and first send or re-send. */
 export const answerTable: { readonly [K in RequestKind]: { readonly [S in SentBefore]?: Column } } = {

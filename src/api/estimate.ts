@@ -29,7 +29,10 @@ export async function estimateCost(
     return quote.model === "" ? { ...quote, model: asked.model } : quote;
   } catch (error) {
     if (!(error instanceof ApiError) || error.status !== 400 || error.code !== "FAILED_PRECONDITION") throw error;
-    const found = await readModel(context, asked.model, options).catch(() => null);
+    const found = await readModel(context, asked.model, options).catch((unread: unknown) => {
+      if (unread instanceof ApiError && unread.envelope && unread.status === 400) return null;
+      throw unread;
+    });
     if (found === null) throw error;
     return { model: found.id, costMicros: null, quotable: false, reason: error.serviceMessage, currency: "USD" };
   }

@@ -63,7 +63,8 @@ async function fetchModel(client: CatalogClient, id: string): Promise<CatalogMod
   try {
     return described(await client.model(id));
   } catch (error) {
-    const { status, code, replacedBy } = readError(error);
+    const { isForeign, status, code, replacedBy } = readError(error);
+    if (isForeign) throw error;
     if (status === 404 || code === "NOT_FOUND") return null;
     const blank = described({
       id,
@@ -99,10 +100,19 @@ export function described(answer: ModelAnswer): CatalogModel {
   };
 }
 
-function readError(error: unknown): { status: number | null; code: string | null; replacedBy: string | null } {
-  const facts: { status?: unknown; code?: unknown; replacedBy?: unknown } =
+interface ReadError {
+  /** Not the service's own word: a proxy's 404 says nothing about a model. */
+  readonly isForeign: boolean;
+  readonly status: number | null;
+  readonly code: string | null;
+  readonly replacedBy: string | null;
+}
+
+function readError(error: unknown): ReadError {
+  const facts: { envelope?: unknown; status?: unknown; code?: unknown; replacedBy?: unknown } =
     typeof error === "object" && error !== null ? error : {};
   return {
+    isForeign: facts.envelope === false,
     status: typeof facts.status === "number" ? facts.status : null,
     code: typeof facts.code === "string" ? facts.code : null,
     replacedBy: typeof facts.replacedBy === "string" ? facts.replacedBy : null,

@@ -185,8 +185,9 @@ function madeIn(state: RunState, row: MadeRow): Made | null {
 /** A definite no of the service means that it is gone; what may pass is thrown, so that nothing is paid for a hiccup. */
 function goneOrTrouble(error: unknown): null {
   const answer = answerOf(error);
-  if (answer !== null && verdictOf("reuse", answer) === "not reused") return null;
-  if (error instanceof DownloadError && error.reason !== "incomplete") return null;
+  const isMediaServer = error instanceof DownloadError && answer === "bare 4xx";
+  if (isMediaServer || (answer !== null && verdictOf("reuse", answer) === "not reused")) return null;
+  if (error instanceof DownloadError && answer === null) return null;
   throw error;
 }
 

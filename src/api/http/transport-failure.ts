@@ -22,6 +22,7 @@ const byCode: Readonly<Record<string, TransportFailure>> = {
   HOSTNAME_MISMATCH: "tls",
   INVALID_CA: "tls",
   UND_ERR_PRX_TLS: "tls",
+  UND_ERR_PRX_CONN: "proxy",
 };
 const tlsCode = /^(?:ERR_TLS_|ERR_SSL_|CERT_|CRL_|UNABLE_TO_)/;
 /** How undici words a proxy that makes no tunnel; it has no code of its own. */

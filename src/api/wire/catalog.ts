@@ -75,6 +75,9 @@ export const estimate = z
     reason: text,
     currency,
   })
+  .refine((wire) => wire.model !== "" || wire.cost !== null || wire.quotable !== null || wire.reason !== null, {
+    message: "no model, cost, quotable or reason: this is no estimate",
+  })
   .transform((wire): Estimate => {
     const quotable = wire.cost !== null && wire.quotable !== false;
     return {

@@ -27,7 +27,7 @@ export const submit: Effect<"submit"> = async (command, context) => {
         { ...request, idempotencyKey: command.key },
         { mayExist, priority: 100 + context.priority, sendBefore: lastMoment(command, context) },
       );
-      return { events: acknowledged(command, ack) };
+      return { events: acknowledged(command, ack, mayExist) };
     } catch (error) {
       const judged = judge("submit", error, { mayExist, step });
       mayExist ||= error instanceof UnknownOutcomeError;
@@ -65,9 +65,9 @@ function outcome(command: Submit, context: EffectContext, judged: Judged): Effec
   }
 }
 
-function acknowledged(command: Submit, ack: SubmitAck): readonly RunEvent[] {
+function acknowledged(command: Submit, ack: SubmitAck, mayExist: boolean): readonly RunEvent[] {
   const { step, attempt } = command;
-  if (ack.replayed && ack.sends === 1 && !command.mayExist) {
+  if (ack.replayed && ack.sends === 1 && !mayExist) {
     const message = `the first send of its key was answered with an older job, ${ack.jobId}; look whose it is before going on`;
     return [{ type: "job.unresolved", step, attempt, message, cause: "older job", jobId: ack.jobId }];
   }
