@@ -155,7 +155,7 @@ class Driver {
         const decided = this.#turn(answers, inbox, rooms);
         if (decided.events.length === 0 && inbox.length === 0) return decided;
         const room = await this.#writer.commit(decided.events, inbox, this.#isSubmitting());
-        this.#askedWallet(room);
+        this.#askedWallet();
         if (room === null) return decided;
         const ownMicros = committedMicros(this.#state) - heldBy(decided.events);
         await this.#reload();
@@ -282,9 +282,10 @@ class Driver {
   }
 
   /** The balance is read within a commit, and is no command. */
-  #askedWallet(room: Room | null): void {
-    const trouble = this.#deps.spending.takeTrouble();
-    if (trouble === null) return room === null ? this.#answer(this.#service.answered(WALLET)) : undefined;
+  #askedWallet(): void {
+    const trouble = this.#deps.spending.takeAnswer();
+    if (trouble === undefined) return;
+    if (trouble === null) return this.#answer(this.#service.answered(WALLET));
     const { events, trouble: away } = resting(trouble, this.#deps);
     this.#answer(events);
     if (away !== undefined) this.#away(WALLET, away);

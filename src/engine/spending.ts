@@ -80,7 +80,8 @@ export class SpendingWatch {
   #isCapShort = false;
   #later: Later | null = null;
   #failures = 0;
-  #trouble: Judged | null = null;
+  /** How the wallet last answered: trouble, or null for a balance; undefined once that was taken. */
+  #answer: Judged | null | undefined;
 
   constructor(parts: SpendingParts, wallet: Wallet) {
     this.#parts = parts;
@@ -106,7 +107,7 @@ export class SpendingWatch {
 
   /**
    * What a commit that makes holds must leave; undefined when nothing is asked for. A room means: not now, the wallet
-   * cannot be asked; see {@link takeTrouble}. `fresh`: ask, whatever was answered before.
+   * cannot be asked; see {@link takeAnswer}. `fresh`: ask, whatever was answered before.
    */
   async guard(fresh: boolean): Promise<SpendingGuard | Room | undefined> {
     const { capMicros, floorMicros, now } = this.#parts;
@@ -114,18 +115,19 @@ export class SpendingWatch {
     try {
       const wallet = { ...(await this.#wallet.balance(fresh)), floorMicros };
       this.#failures = 0;
+      this.#answer = null;
       return { capMicros, wallet };
     } catch (error) {
-      this.#trouble = judge("balance", error);
+      this.#answer = judge("balance", error);
       return this.#notBefore(now() + delayAfter(++this.#failures));
     }
   }
 
-  /** Why the wallet could not be asked since the last call; null where it could. */
-  takeTrouble(): Judged | null {
-    const trouble = this.#trouble;
-    this.#trouble = null;
-    return trouble;
+  /** Why the wallet could not be asked; null where it could, undefined where it was not asked since the last call. */
+  takeAnswer(): Judged | null | undefined {
+    const answer = this.#answer;
+    this.#answer = undefined;
+    return answer;
   }
 
   /** How much room a refusal leaves. `submitting`: this run has charges of its own on their way. */

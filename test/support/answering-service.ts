@@ -55,7 +55,7 @@ export class AnsweringService extends Dispatcher {
   #told = 0;
 
   override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
-    void this.#serve(options, handler);
+    this.#serve(options, handler).catch((error: Error) => handler.onResponseError?.(new Controller(handler), error));
     return true;
   }
 
@@ -88,9 +88,9 @@ export class AnsweringService extends Dispatcher {
       return this.#own(asked);
     this.#told++;
     if (fault.afterWork) this.#own(asked);
-    // The media server's silence is bounded by half a minute of real time: told as the break that it ends in.
-    const isSilentMedia = asked.origin !== ORIGIN && fault.answer === "timeout";
-    return wrong(isSilentMedia ? "lost" : fault.answer);
+    // What bounds the silence of a media server and of a chat is long, and real: told as a break.
+    const isLong = asked.origin !== ORIGIN || kind === "chat";
+    return wrong(isLong && fault.answer === "timeout" ? "lost" : fault.answer);
   }
 
   /** What the request is for; null for what a test never answers wrongly. */
