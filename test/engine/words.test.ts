@@ -56,7 +56,7 @@ test("a pipeline of every word runs to its end, and what it returns has the shap
   await world.show.approve("x", "lines");
   const again = () => world.show.resume("x", { pipeline: everything });
   const second = await during(world.clock, (await again()).result());
-  expect(second.report.steps.find(({ path }) => path === "seen")?.status).toBe("running");
+  expect(second.report.steps.find(({ path }) => path === "seen")?.status).toBe("awaiting-approval");
   await world.show.approve("x", "seen");
   const done = await during(world.clock, (await again()).result());
   const statuses = Object.fromEntries(done.report.steps.map(({ path, status }) => [path, status]));
