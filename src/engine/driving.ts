@@ -12,6 +12,7 @@ import { criticalPath, type Draft } from "../plan/index.ts";
 import type { Plan } from "../plan/plan.ts";
 import { wakeEvents } from "../run/remake.ts";
 import { runReport } from "../run/report.ts";
+import { sparedBy } from "../run/spared.ts";
 import { stillRunning } from "../run/still-running.ts";
 import { isUncollected } from "../run/uncollected.ts";
 import type { AccountMove } from "./account-move.ts";
@@ -174,7 +175,7 @@ export class Driving {
     await this.#append({ events: learned, inbox: [] }, state, lease, updates);
     const past = pastDurations(recent);
     await drive(this.#parts.dependencies(state, how), state, lease, {
-      schedule: (plan) => scheduleOf(plan, past),
+      schedule: (plan) => scheduleOf(state, plan, past),
       stop: stop.signal,
       onEvents: (events) => updates.push(events),
       onProgress: (progress) => updates.progress(progress),
@@ -285,12 +286,13 @@ function pauseForDrift(state: RunState, message: string): readonly RunEvent[] {
   return isSaid ? [] : [...start, { type: "run.paused", reason: "drift", message }];
 }
 
-/** The critical path first. */
-function scheduleOf(plan: Plan, past: PastDurations): Schedule {
+/** The critical path first; among equals the step whose failure would spare the most. */
+function scheduleOf(state: RunState, plan: Plan, past: PastDurations): Schedule {
   const { rank } = criticalPath(plan, (step) => expectedMs(step, past));
   const longest = Math.max(1, ...rank.values());
+  const spared = sparedBy(state, plan);
   return {
-    order: [...plan.steps].sort((a, b) => rank.get(b.path)! - rank.get(a.path)!),
+    order: [...plan.steps].sort((a, b) => rank.get(b.path)! - rank.get(a.path)! || spared(b) - spared(a)),
     priority: (step) => Math.round((50 * (rank.get(step) ?? 0)) / longest),
   };
 }
