@@ -143,9 +143,8 @@ test("among equals the cheap gate goes first, whose failure would spare the dear
   const run = await during(clock, show.run(gated, {}, { id: "x", concurrency: 1 }));
   const result = await during(clock, run.result());
   expect(result.status).toBe("partial");
-  const asked = (await Array.fromAsync(show.events("x"))).flatMap(({ event }) =>
-    event.type === "job.submit.intended" ? [event.step] : [],
-  );
+  const asked: string[] = [];
+  for await (const { event } of show.events("x")) if (event.type === "job.submit.intended") asked.push(event.step);
   // Before the pictures of the poster, though they are planned first: behind the gate there is more to be spared.
   expect(asked).toEqual(["gate", "plain-0", "plain-1", "poster"]);
   expect([...paper.jobs.values()].map(({ body }) => JSON.parse(body).prompt)).toEqual(["plain 0", "plain 1", "poster"]);
