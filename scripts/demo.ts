@@ -81,6 +81,7 @@ try {
 /** Writes what happened into a page of its own, and says where that is. */
 async function reportFile(runner: Showrunner, runId: string): Promise<string> {
   const { file } = await writeReport(runner, runId, {
+    file: join(folder, runId, "report.html"),
     mediaDir: join(folder, "media"),
     writtenAt: Date.now(),
     version: ownVersion(),

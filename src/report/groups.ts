@@ -58,7 +58,7 @@ function nameOf(steps: readonly PlanStep[], taken: ReadonlyMap<string, unknown>)
  */
 export function withExpansions(plan: Plan): Plan {
   const expansions = plan.steps.filter(({ kind }) => kind === "expand").map(({ path }) => path);
-  if (expansions.length === 0) return plan;
+  if (expansions.length === 0) return { ...plan, steps: inOrder(plan.steps) };
   const parent = (path: string) =>
     expansions
       .filter((one) => path.startsWith(`${one}/`))

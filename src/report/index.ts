@@ -1,10 +1,9 @@
 import { mkdir } from "node:fs/promises";
-import { dirname, join, resolve } from "node:path";
+import { dirname, resolve } from "node:path";
 import { writeDurably } from "../durable-file.ts";
 import { openMediaStore, type Showrunner, type StoredEvent } from "../index.ts";
-import { type ReportFacts, reportFacts } from "./facts.ts";
+import { reportFacts } from "./facts.ts";
 import { inlineBytesOf, placeMedia, placeOnTheWay } from "./media.ts";
-import type { MediaPlace } from "./page/gallery.ts";
 import { reportPage } from "./page/page.ts";
 
 export { type ReportFacts, reportFacts } from "./facts.ts";
@@ -14,12 +13,12 @@ export { reportPage } from "./page/page.ts";
 const INLINE_BYTES = 4_000_000;
 
 export interface WriteReportOptions {
-  /** The HTML file. Default: `report.html` in the run's own folder. */
-  readonly file?: string | undefined;
+  /** The HTML file. */
+  readonly file: string;
   /** Media that may stand in the page itself, bytes in all. Default 4 000 000; the others stay beside it. */
   readonly inlineBytes?: number;
-  /** Folder of the media store, for what was made on the way. Default: only what was returned is shown. */
-  readonly mediaDir?: string | undefined;
+  /** Folder of the media store, where all media of the page come from. */
+  readonly mediaDir: string;
   /** Epoch milliseconds, said in the page. */
   readonly writtenAt: number;
   /** Showrunner's own version, said in the page. */
@@ -43,11 +42,13 @@ export async function writeReport(
   const events: StoredEvent[] = [];
   for await (const event of show.events(runId)) events.push(event);
   const facts = reportFacts(await show.show(runId), events, options.writtenAt);
-  const file = resolve(options.file ?? join(facts.report.out_dir, "report.html"));
+  const file = resolve(options.file);
   await mkdir(dirname(file), { recursive: true });
   const inlineBytes = options.inlineBytes ?? INLINE_BYTES;
-  const media = await placeMedia(facts, file, inlineBytes);
-  const others = await onTheWay(facts, options.mediaDir, inlineBytes - inlineBytesOf(media));
+  const store = await openMediaStore(options.mediaDir);
+  const pathOf = (sha256: string) => store.path(sha256);
+  const media = await placeMedia(facts, file, { inlineBytes, pathOf });
+  const others = await placeOnTheWay(facts, pathOf, inlineBytes - inlineBytesOf(media));
   const page = reportPage(facts, new Map([...media, ...others]), options);
   // Whole or not at all: somebody may be looking at the one before.
   await writeDurably(file, page);
@@ -58,14 +59,4 @@ export async function writeReport(
     sizeBytes: Buffer.byteLength(page),
     media: { inline: countOf("inline"), beside: countOf("beside"), missing: countOf("missing") },
   };
-}
-
-async function onTheWay(
-  facts: ReportFacts,
-  mediaDir: string | undefined,
-  room: number,
-): Promise<ReadonlyMap<string, MediaPlace>> {
-  if (mediaDir === undefined || facts.onTheWay.length === 0) return new Map();
-  const store = await openMediaStore(mediaDir);
-  return placeOnTheWay(facts, (sha256) => store.path(sha256), room);
 }

@@ -1,11 +1,17 @@
-import { copyFile, mkdir, readFile, realpath, stat } from "node:fs/promises";
+import { createHash } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { copyFile, lstat, mkdir, readFile, realpath } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve, sep } from "node:path";
+import { finished } from "node:stream/promises";
 import type { FinalFile, ReportFacts } from "./facts.ts";
 import type { MediaPlace } from "./page/gallery.ts";
 
+/** Where the media store keeps a content hash. What a journal says of folders and file names is never read. */
+export type PathOf = (sha256: string) => string;
+
 interface Found {
   readonly file: FinalFile;
-  /** Null when the file is gone, or lies outside of the run's folder. */
+  /** Our copy; null when it is gone. */
   readonly path: string | null;
   readonly sizeBytes: number;
 }
@@ -16,7 +22,7 @@ const SMALL_BYTES = 700_000;
 /** Copies of what was made on the way, by content hash, as far as there is room; they are known by `sha256:…`. */
 export async function placeOnTheWay(
   facts: ReportFacts,
-  pathOf: (sha256: string) => string,
+  pathOf: PathOf,
   inlineBytes: number,
 ): Promise<ReadonlyMap<string, MediaPlace>> {
   const places = new Map<string, MediaPlace>();
@@ -24,11 +30,9 @@ export async function placeOnTheWay(
   for (const { sha256, contentType } of facts.onTheWay) {
     const key = `sha256:${sha256}`;
     if (places.has(key) || !isPlayed(contentType)) continue;
-    const size = await stat(pathOf(sha256)).then(
-      (found) => found.size,
-      () => Number.POSITIVE_INFINITY,
-    );
-    if (size > Math.min(room, SMALL_BYTES)) continue;
+    if (!/^[0-9a-f]{64}$/.test(sha256)) continue;
+    const size = (await plainFile(pathOf(sha256)))?.size ?? Number.POSITIVE_INFINITY;
+    if (size > Math.min(room, SMALL_BYTES) || !(await holds(pathOf(sha256), sha256))) continue;
     room -= size;
     places.set(key, { type: "inline", url: await dataUrl(pathOf(sha256), contentType) });
   }
@@ -49,32 +53,42 @@ export function inlineBytesOf(places: ReadonlyMap<string, MediaPlace>): number {
 export async function placeMedia(
   facts: ReportFacts,
   pagePath: string,
-  inlineBytes: number,
+  options: { readonly inlineBytes: number; readonly pathOf: PathOf },
 ): Promise<ReadonlyMap<string, MediaPlace>> {
   const places = new Map<string, MediaPlace>();
-  const found = await Promise.all(facts.files.map((file) => find(file, facts.report.out_dir)));
-  let room = inlineBytes;
-  for (const one of found.toSorted((a, b) => a.sizeBytes - b.sizeBytes)) {
-    const { file, path, sizeBytes } = one;
-    if (path === null) places.set(file.file, { type: "missing", path: join(facts.report.out_dir, file.file) });
-    else if (sizeBytes <= room && isPlayed(file.contentType)) {
+  const found = await Promise.all(facts.files.map((file) => find(file, options.pathOf)));
+  let room = options.inlineBytes;
+  for (const { file, path, sizeBytes } of found.toSorted((a, b) => a.sizeBytes - b.sizeBytes)) {
+    if (path === null || !(await holds(path, file.sha256))) {
+      places.set(file.file, { type: "missing", path: join(facts.report.out_dir, file.file) });
+    } else if (sizeBytes <= room && isPlayed(file.contentType)) {
       room -= sizeBytes;
       places.set(file.file, { type: "inline", url: await dataUrl(path, file.contentType) });
-    } else places.set(file.file, { type: "beside", url: await besideUrl(path, file, pagePath) });
+    } else places.set(file.file, { type: "beside", url: await besideUrl(path, { file, sizeBytes, pagePath }) });
   }
   return places;
 }
 
-async function find(file: FinalFile, outDir: string): Promise<Found> {
-  try {
-    const folder = await realpath(outDir);
-    const path = await realpath(resolve(folder, file.file));
-    const facts = await stat(path);
-    if (!path.startsWith(folder + sep) || !facts.isFile()) return { file, path: null, sizeBytes: 0 };
-    return { file, path, sizeBytes: facts.size };
-  } catch {
-    return { file, path: null, sizeBytes: 0 };
-  }
+async function find(file: FinalFile, pathOf: PathOf): Promise<Found> {
+  const path = file.sha256 === null || !/^[0-9a-f]{64}$/.test(file.sha256) ? null : pathOf(file.sha256);
+  const facts = path === null ? null : await plainFile(path);
+  return facts === null ? { file, path: null, sizeBytes: 0 } : { file, path, sizeBytes: facts.size };
+}
+
+/** Null for what is no file: links lead elsewhere, and pipes never end. */
+async function plainFile(path: string) {
+  const facts = await lstat(path).catch(() => null);
+  return facts?.isFile() ? facts : null;
+}
+
+/** A store that came with somebody's journal may hold anything under any hash. */
+async function holds(path: string, sha256: string | null): Promise<boolean> {
+  const hash = createHash("sha256");
+  const read = finished(createReadStream(path).on("data", (piece) => hash.update(piece)));
+  return read.then(
+    () => hash.digest("hex") === sha256,
+    () => false,
+  );
 }
 
 function isPlayed(contentType: string): boolean {
@@ -85,11 +99,18 @@ async function dataUrl(path: string, contentType: string): Promise<string> {
   return `data:${contentType};base64,${await readFile(path, "base64")}`;
 }
 
-async function besideUrl(path: string, file: FinalFile, pagePath: string): Promise<string> {
+/** A file that lies below the page's folder under its own name is linked where it is; else a copy is put beside the page. */
+async function besideUrl(
+  path: string,
+  { file, sizeBytes, pagePath }: { readonly file: FinalFile; readonly sizeBytes: number; readonly pagePath: string },
+): Promise<string> {
   const folder = await realpath(dirname(pagePath));
-  if (path.startsWith(folder + sep)) return urlOf(relative(folder, path));
-  const besides = `${basename(pagePath).replace(/\.html?$/i, "")}-files`;
-  const target = join(folder, besides, ...file.file.split("/"));
+  const named = resolve(folder, file.file);
+  if (named.startsWith(folder + sep) && (await plainFile(named))?.size === sizeBytes)
+    return urlOf(relative(folder, named));
+  const besides = join(folder, `${basename(pagePath).replace(/\.html?$/i, "")}-files`);
+  const wanted = resolve(besides, file.file);
+  const target = wanted.startsWith(besides + sep) ? wanted : join(besides, file.sha256 ?? "file");
   await mkdir(dirname(target), { recursive: true });
   await copyFile(path, target);
   return urlOf(relative(folder, target));

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
@@ -27,7 +28,12 @@ const hostile = `<img src="https://evil.test/x.png"><script>document.title = "ow
 
 /** A run with everything in it: two pictures, a failed attempt, a pause, a hostile prompt. */
 async function written(run: SampleRun, folder: string, inlineBytes?: number): Promise<string> {
-  const options = { file: join(folder, `${run.id}.html`), writtenAt: run.now, version: "1.2.3" };
+  const options = {
+    mediaDir: join(folder, "media"),
+    file: join(folder, `${run.id}.html`),
+    writtenAt: run.now,
+    version: "1.2.3",
+  };
   const { file } = await writeReport(
     run.show(),
     run.id,
@@ -36,11 +42,18 @@ async function written(run: SampleRun, folder: string, inlineBytes?: number): Pr
   return pathToFileURL(file).href;
 }
 
+/** Puts bytes into the media store of a folder; answers their hash. */
+function kept(folder: string, bytes: Buffer): string {
+  const sha256 = createHash("sha256").update(bytes).digest("hex");
+  mkdirSync(join(folder, "media", sha256.slice(0, 2)), { recursive: true });
+  writeFileSync(join(folder, "media", sha256.slice(0, 2), sha256), bytes);
+  return sha256;
+}
+
 function full(folder: string, id: string): SampleRun {
   const outDir = join(folder, "out");
   mkdirSync(outDir, { recursive: true });
-  writeFileSync(join(outDir, "a face.png"), pixel);
-  writeFileSync(join(outDir, "look.png"), Buffer.concat([pixel, Buffer.alloc(2000)]));
+  const [face, look] = [pixel, Buffer.concat([pixel, Buffer.alloc(2000)])].map((bytes) => kept(folder, bytes));
   const steps = [
     uploadStep("sample"),
     jobStep("face", [], { prompt: hostile }),
@@ -49,7 +62,7 @@ function full(folder: string, id: string): SampleRun {
   ];
   const run = new SampleRun(steps, { id, outDir }).start().submit("face").wait(500).begin("face").wait(900);
   run.fail("face", 1, hostile).wait(700).submitAgain("face").submit("look").wait(400).begin("face", 2).begin("look");
-  run.wait(900).complete("face", 2).download("face", 2).complete("look").download("look");
+  run.wait(900).complete("face", 2).download("face", 2, face).complete("look").download("look", 1, look);
   run.place("face", "face", "a face.png").place("look", "look", "look.png");
   return run.add({ type: "run.paused", reason: "budget", message: hostile });
 }

@@ -1,11 +1,13 @@
 import { mkdir } from "node:fs/promises";
 import { dirname, join, relative, resolve } from "node:path";
 import type { OfferedPipeline } from "../../dashboard/index.ts";
-import type { Pipeline, Showrunner } from "../../index.ts";
+import type { Showrunner } from "../../index.ts";
+import { shellWord } from "../../shell-word.ts";
 import { CliError } from "../cli-error.ts";
 import { type Context, type ServiceFlags, sayWhere } from "../context.ts";
 import { ExitCode } from "../exit-code.ts";
 import { keptToken } from "../input/kept-token.ts";
+import { isOwnFile } from "../input/own-file.ts";
 import { loadPipeline } from "../load/pipeline-file.ts";
 import { visible } from "../text/escape.ts";
 
@@ -49,7 +51,16 @@ export async function dashboard(context: Context, files: readonly string[], flag
       sayWhere(show, context);
       const media = await openMediaStore(mediaDir);
       const token = await keptToken(join(folder, "dashboard-token"), (text) => talk.say(text));
-      const options = { show, reopen, journal, media, pipelines, token, ...placeOf(flags), loadPipeline: codeOf };
+      const options = {
+        show,
+        reopen,
+        journal,
+        media,
+        pipelines,
+        token,
+        ...placeOf(flags),
+        loadPipeline: codeFrom(pipelines, context),
+      };
       const served = await start(options, port, flags.port === undefined);
       if (flags.json) talk.printJson({ url: served.url, origin: served.origin });
       else talk.print(served.url);
@@ -88,18 +99,21 @@ async function offered(files: readonly string[], cwd: string): Promise<readonly 
   return found;
 }
 
-/** The code that a run was planned with, where it still is. */
-async function codeOf({
-  file,
-  exportName,
-}: {
-  readonly file: string;
-  readonly exportName: string;
-}): Promise<Pipeline | null> {
-  return loadPipeline(`${file}#${exportName}`, "/").then(
-    ({ pipeline }) => pipeline,
-    () => null,
-  );
+/** The code that a run was planned with, where it still is: a file that was named here, or lies below the working folder. */
+function codeFrom(named: readonly OfferedPipeline[], { io, talk }: Context): NonNullable<Options["loadPipeline"]> {
+  const told = new Set<string>();
+  return async ({ file, exportName }) => {
+    if (!named.some(({ source }) => source?.file === file) && !(await isOwnFile(file, io.cwd))) {
+      const what = `${visible(file)} is named by a run and lies outside of this folder, so it is not loaded`;
+      if (!told.has(file)) talk.say(`${what}; if you trust it: showrunner dashboard ${visible(shellWord(file))}`);
+      told.add(file);
+      return null;
+    }
+    return loadPipeline(`${file}#${exportName}`, "/").then(
+      ({ pipeline }) => pipeline,
+      () => null,
+    );
+  };
 }
 
 /** @throws CliError `USAGE` for a name that is none */

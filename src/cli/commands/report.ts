@@ -1,6 +1,7 @@
-import { resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { type Context, mediaDirOf, type ServiceFlags, withShowrunner } from "../context.ts";
 import { ExitCode } from "../exit-code.ts";
+import { isOwnFile } from "../input/own-file.ts";
 import { ownVersion } from "../own-version.ts";
 import { counted } from "../text/count.ts";
 import { visible } from "../text/escape.ts";
@@ -16,7 +17,10 @@ export async function report(context: Context, runId: string, flags: ReportFlags
   const { writeReport } = await import("../../report/index.ts");
   return withShowrunner(flags, async (show) => {
     const written = await writeReport(show, runId, {
-      file: flags.out === undefined ? undefined : resolve(io.cwd, flags.out),
+      file:
+        flags.out === undefined
+          ? await defaultFile((await show.show(runId)).out_dir, runId, io.cwd)
+          : resolve(io.cwd, flags.out),
       mediaDir: mediaDirOf(io, flags),
       writtenAt: Date.now(),
       version: ownVersion(),
@@ -30,11 +34,15 @@ export async function report(context: Context, runId: string, flags: ReportFlags
       talk.say(`${counted(beside, "large file")} ${lie} beside the page: move ${them} with it.`);
     }
     if (missing > 0) {
-      talk.say(
-        `${counted(missing, "file")} ${missing === 1 ? "is" : "are"} no longer where the run put ${missing === 1 ? "it" : "them"}.`,
-      );
+      talk.say(`${counted(missing, "file")} ${missing === 1 ? "is" : "are"} no longer in the media store.`);
     }
     talk.say("Open it in a browser; it needs no network.");
     return ExitCode.done;
   });
+}
+
+/** In the run's folder, unless that lies outside of the working folder. */
+async function defaultFile(outDir: string, runId: string, cwd: string): Promise<string> {
+  if (await isOwnFile(outDir, cwd)) return join(outDir, "report.html");
+  return join(cwd, `report-${runId.replace(/[^\w.-]/g, "_")}.html`);
 }

@@ -7,7 +7,7 @@ import { agreeTo } from "../input/agree.ts";
 import { checkAmount } from "../input/amount.ts";
 import { readDuration } from "../input/duration.ts";
 import { giveUpAfter } from "../input/give-up-after.ts";
-import { codeOf, sourceOf } from "../input/journaled.ts";
+import { checkOwn, codeOf, sourceOf } from "../input/journaled.ts";
 import { pastMedians } from "../input/past-durations.ts";
 import { readInput } from "../input/read-input.ts";
 import { type LoadedPipeline, loadPipeline } from "../load/pipeline-file.ts";
@@ -97,6 +97,7 @@ async function correction({ input, i }: ResumeFlags, { io }: Context): Promise<R
 async function ownCode(show: Showrunner, runId: string, context: Context): Promise<LoadedPipeline> {
   const source = await sourceOf(show, runId);
   if (source !== null && existsSync(source.file)) {
+    await checkOwn(source.file, runId, context.io.cwd);
     return loadPipeline(`${source.file}#${source.exportName}`, context.io.cwd);
   }
   const why = source === null ? "no file is known of it" : `${visible(source.file)} is not there any more`;

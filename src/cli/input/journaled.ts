@@ -1,6 +1,10 @@
 import { existsSync } from "node:fs";
 import type { Pipeline, Plan, Showrunner } from "../../index.ts";
+import { shellWord } from "../../shell-word.ts";
+import { CliError } from "../cli-error.ts";
 import { loadPipeline } from "../load/pipeline-file.ts";
+import { visible } from "../text/escape.ts";
+import { isOwnFile } from "./own-file.ts";
 
 /** The plan of a run as it is now: with what its code changed since, and with what its values led to. */
 export async function planOf(show: Showrunner, runId: string): Promise<Plan> {
@@ -33,7 +37,7 @@ const ownCode = new Set(["task", "expand"]);
 
 /**
  * The code of a run that has local functions, from the file that its plan was made from last; null when it has none, or when the
- * file is not there any more.
+ * file is not there any more. Throws CliError `CODE_ELSEWHERE` for a file that is not below the working folder.
  */
 export async function codeOf(show: Showrunner, runId: string, cwd: string): Promise<Pipeline | null> {
   let source: { readonly file: string; readonly exportName: string } | null = null;
@@ -46,5 +50,14 @@ export async function codeOf(show: Showrunner, runId: string, cwd: string): Prom
     );
   }
   if (!needsCode || source === null || !existsSync(source.file)) return null;
+  await checkOwn(source.file, runId, cwd);
   return (await loadPipeline(`${source.file}#${source.exportName}`, cwd)).pipeline;
+}
+
+/** Loading a file runs it, and a journal may name any. */
+export async function checkOwn(file: string, runId: string, cwd: string): Promise<void> {
+  if (await isOwnFile(file, cwd)) return;
+  const message = `run ${visible(runId)} names ${visible(file)} as its code, which lies outside of this folder; nothing was loaded. If you trust that file, name it, or go to its folder`;
+  const next = `showrunner resume ${shellWord(runId)} --file ${shellWord(file)}`;
+  throw new CliError("CODE_ELSEWHERE", message, { next });
 }

@@ -111,7 +111,10 @@ export function addLooking(program: Command, context: Context, finish: Finish): 
     );
   withService(program.command("report <run-id>"))
     .description("write what happened into one HTML file, with the media in it")
-    .option("--out <file.html>", "where to write it (default: report.html in the run's folder)")
+    .option(
+      "--out <file.html>",
+      "where to write it (default: report.html in the run's folder, where that lies below this one)",
+    )
     .action(async (id: string, flags: object) =>
       finish(await (await import("../commands/report.ts")).report(context, id, flags)),
     );

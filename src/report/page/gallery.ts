@@ -26,7 +26,7 @@ function thumbnail(contentType: string, url: string, name: string): Html {
     : html`<audio src="${url}" controls preload="metadata" aria-label="${name}"></audio>`;
 }
 
-/** Where a page finds the bytes of a file. `missing`: it is no longer where the run put it. */
+/** Where a page finds the bytes of a file. `missing`: there is no copy of ours any more; the path is where the run put it. */
 export type MediaPlace =
   | { readonly type: "inline" | "beside"; readonly url: string }
   | { readonly type: "missing"; readonly path: string };
@@ -76,7 +76,7 @@ function shapeOf({ width, height, contentType }: FinalFile): string {
 
 function player(file: FinalFile, place: MediaPlace): Html {
   if (place.type === "missing")
-    return html`<div class="gone">No longer at <span class="breakable">${place.path}</span></div>`;
+    return html`<div class="gone">No copy left; it was put at <span class="breakable">${place.path}</span></div>`;
   const { url } = place;
   if (file.contentType.startsWith("image/")) return html`<img src="${url}" alt="${file.name}, made by ${file.step}">`;
   if (file.contentType.startsWith("video/")) {

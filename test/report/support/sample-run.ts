@@ -155,8 +155,7 @@ export class SampleRun {
     );
   }
 
-  download(step: string, attempt = 1): this {
-    const sha256 = "ab".repeat(32);
+  download(step: string, attempt = 1, sha256 = "ab".repeat(32)): this {
     return this.add({
       type: "output.downloaded",
       step,
