@@ -43,19 +43,19 @@ export class SimTime {
     this.#pending = this.#pending.filter((entry) => entry.owner !== owner);
   }
 
-  /** Jumps to the next timer and fires it; false when there is none. */
-  fireNext(): boolean {
+  /** Jumps to the next timer and fires it; null when there is none. */
+  fireNext(): "upkeep" | "timer" | null {
     let next: Pending | undefined;
     const pending = this.#pending.filter(({ owner }) => !this.frozen.has(owner));
     for (const entry of pending) if (next === undefined || goesBefore(entry, next)) next = entry;
-    if (next === undefined) return false;
+    if (next === undefined) return null;
     this.now = Math.max(this.now, next.at);
     const due = pending.filter((entry) => entry.at <= this.now);
     for (const entry of due) {
       this.#drop(entry);
       entry.fire();
     }
-    return true;
+    return next.isUpkeep ? "upkeep" : "timer";
   }
 
   #drop(entry: Pending): void {
