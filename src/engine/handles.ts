@@ -78,7 +78,8 @@ export class UploadHandles {
       account: this.#account,
       url: handle.url,
       contentType: handle.contentType ?? "application/octet-stream",
-      expiresAt: Date.parse(handle.expiresAt ?? "") || this.#now() + 10 * 60_000,
+      // Told by the service's clock, and looked at by ours.
+      expiresAt: Date.parse(handle.expiresAt ?? "") - this.#client.clockOffsetMs() || this.#now() + 10 * 60_000,
     });
     return handle.url;
   }

@@ -1,8 +1,9 @@
-import { ApiError } from "../api/index.ts";
+import { ApiError, answerOf } from "../api/index.ts";
 import type { PriceBasis } from "../journal/events.ts";
 import { formatUsd } from "../money.ts";
 import { criticalPath, type JobLimits, referencesOf, resolveInput } from "../plan/index.ts";
 import type { JobStep, Json, Plan, PlanStep, Problem, Reference } from "../plan/plan.ts";
+import { readsUploads } from "./effects/expired.ts";
 import { journalError } from "./effects/service-answers.ts";
 import type { EstimateCache } from "./estimates.ts";
 import type { UploadHandles } from "./handles.ts";
@@ -99,8 +100,13 @@ export async function pricePlan(plan: Plan, pricing: Pricing, only: readonly Pla
     }
     const input = resolveInput(step.input, (ref) => stands.get(refKey(ref))!);
     try {
-      const ask = () => pricing.handles.materialise(input);
-      const { costMicros, reason } = await pricing.estimates.ask(step.model, input, ask);
+      const ask = (renew: boolean) =>
+        pricing.estimates.ask(step.model, input, () => pricing.handles.materialise(input, { renew }));
+      const { costMicros, reason } = await ask(false).catch((error: unknown) => {
+        // A handle that was kept from before may have lapsed.
+        if (answerOf(error) !== "400 media" || !readsUploads(input)) throw error;
+        return ask(true);
+      });
       if (costMicros === null) return unquotable(reason ?? "the service cannot quote this model in advance");
       return { ...base, costMicros, basis: pending.length === 0 ? "quoted" : "provisional", reason: null };
     } catch (error) {

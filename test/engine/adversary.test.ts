@@ -77,6 +77,13 @@ describe("What the search has found stays mended:", () => {
       ]),
   );
 
+  test("an upload that lapsed by the service's clock is renewed when a rerun is priced", () =>
+    expectKept(surroundings("sent", { skewMs: 25 * 3_600_000 }), [
+      jobFails(0, { code: "INTERNAL", retryable: false }),
+      resumes(),
+      passes(120),
+    ]));
+
   test("a choice of which nothing is left any more ends, and the screen says how it is made anew", () =>
     expectKept(surroundings("takes"), [
       resumes({ troubles: [{ on: "media", times: 99, trouble: { kind: "reset", effect: false } }] }),

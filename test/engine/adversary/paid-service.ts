@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { placeholder } from "../../../src/engine/placeholders.ts";
 
 /** What a client sends. */
 export interface SimRequest {
@@ -39,8 +40,10 @@ export interface ServiceOptions {
 }
 
 export const PRICE_MICROS = 100_000;
+const PICTURE = placeholder("image", { durationMs: 0 })!;
 const RENDER_MS = 2_000;
 const RETENTION_MS = 48 * 3_600_000;
+const HANDLE_LIFE_MS = 3_600_000;
 const KEY_LIFE_MS = 24 * 3_600_000;
 export const MEDIA_ORIGIN = "https://media.test";
 
@@ -53,6 +56,8 @@ export class PaidService {
   nextCharges: number[] = [];
   /** Jobs to come fail so. */
   nextFailures: (PaidJob["failure"] | null)[] = [];
+  /** Uploads by their handles, with when these lapse. */
+  readonly #handles = new Map<string, number>();
   readonly #options: ServiceOptions;
 
   constructor(options: ServiceOptions) {
@@ -82,6 +87,8 @@ export class PaidService {
     if (room === "jobs") return this.#job(id!, part);
     if (room === "models" && part === "jobs") return this.#list(id!);
     if (room === "models" && part === "estimate") {
+      const gone = this.#goneMedia((request.body as SubmitBody).input);
+      if (gone !== null) return gone;
       return json(200, { model: id, cost: usd(this.#price(request.body)), currency: "USD" });
     }
     if (room === "models" && method === "POST") return this.#submit(id!, request.body as SubmitBody);
@@ -89,7 +96,7 @@ export class PaidService {
   }
 
   static bytesOf(jobId: string, index: number): Buffer {
-    return Buffer.from(`made by ${jobId}, output ${index}`);
+    return Buffer.concat([PICTURE, Buffer.from(`made by ${jobId}, output ${index}`)]);
   }
 
   static hashOf(jobId: string, index: number): string {
@@ -106,6 +113,8 @@ export class PaidService {
     const now = this.#options.now();
     const known = key === null ? null : this.jobOfKey(key);
     if (known !== null && now - known.createdAt <= KEY_LIFE_MS) return this.#ack(known, true);
+    const gone = this.#goneMedia(body.input);
+    if (gone !== null) return gone;
     const price = this.#price(body);
     if (price > this.balanceMicros) return this.unfunded(price);
     const costMicros = Math.round(price * this.#charge());
@@ -150,10 +159,35 @@ export class PaidService {
     return json(200, { id: jobId, model, choices });
   }
 
-  /** Takes it in and forgets it: what is rendered does not look at it. */
+  /** Takes it in for an hour: what is rendered does not look at it. */
   #upload(): SimAnswer {
-    const expires_at = iso(this.#options.now() + 3_600_000);
-    return json(201, { url: `${MEDIA_ORIGIN}/uploads/1?signature=s`, content_type: "image/png", expires_at });
+    const expiresAt = this.#options.now() + HANDLE_LIFE_MS;
+    const url = `${MEDIA_ORIGIN}/uploads/${this.#handles.size + 1}?signature=s`;
+    this.#handles.set(url, expiresAt);
+    return json(201, { url, content_type: "image/png", expires_at: iso(expiresAt) });
+  }
+
+  /** Refuses media that lapsed, each by its place in the input. */
+  #goneMedia(input: object): SimAnswer | null {
+    const details = Object.entries(input).flatMap(([key, value]) => {
+      const list: readonly unknown[] = Array.isArray(value) ? value : [value];
+      return list.flatMap((one, index) => {
+        const field = Array.isArray(value) ? `input.${key}[${index}]` : `input.${key}`;
+        const reason = this.#whyGone(one as MediaReference | null);
+        return reason === null ? [] : [{ field, message: `${field} is ${reason}`, reason }];
+      });
+    });
+    return details.length === 0 ? null : refusal(400, "INVALID_ARGUMENT", { param: details[0]!.field, details });
+  }
+
+  #whyGone(media: MediaReference | null): "expired" | "not_found" | null {
+    if (typeof media?.asset_id === "string") {
+      const job = this.jobs.get(/^asset_(.*)_\d+$/.exec(media.asset_id)?.[1] ?? "");
+      return job === undefined ? "not_found" : this.isGone(job) ? "expired" : null;
+    }
+    if (typeof media?.url !== "string") return null;
+    const expiresAt = this.#handles.get(media.url);
+    return expiresAt === undefined ? "not_found" : expiresAt < this.#options.now() ? "expired" : null;
   }
 
   #ack(job: PaidJob, replayed: boolean): SimAnswer {
@@ -235,6 +269,11 @@ export class PaidService {
     if (!this.#isDone(job)) return "IN_PROGRESS";
     return job.failure === null ? "COMPLETED" : "FAILED";
   }
+}
+
+interface MediaReference {
+  readonly asset_id?: unknown;
+  readonly url?: unknown;
 }
 
 interface SubmitBody {

@@ -1,7 +1,9 @@
+import { writeFile } from "node:fs/promises";
 import fc from "fast-check";
 import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
-import { type Pipeline, pipeline, text } from "../../../src/index.ts";
+import { placeholder } from "../../../src/engine/placeholders.ts";
+import { file, type Pipeline, pipeline, text } from "../../../src/index.ts";
 import type { Plan } from "../../../src/plan/plan.ts";
 import { openPaperShow } from "../../support/paper-show.ts";
 
@@ -50,6 +52,24 @@ const told = pipeline("told", {
   },
 });
 
+const sent = pipeline("sent", {
+  input: z.object({ sample: file("image") }),
+  build({ input: { sample }, job, upload }) {
+    const look = job("look", models.image, { prompt: "alike", images: [upload("sample", sample)] });
+    return {
+      film: job("film", models.video, {
+        prompt: "it walks",
+        start_image: look,
+        aspect_ratio: "1:1",
+        duration_ms: 3000,
+      }),
+    };
+  },
+});
+
+/** What a run of `sent` uploads. */
+export const SAMPLE = placeholder("image", { durationMs: 0 })!;
+
 export interface SimPlan {
   readonly plan: Plan;
   readonly paidSteps: readonly string[];
@@ -58,10 +78,12 @@ export interface SimPlan {
 
 /** Small pipelines with every way in which money and people come into a run, planned once. */
 export async function simPlans(): Promise<readonly SimPlan[]> {
-  const { show } = await openPaperShow();
+  const { show, outDir } = await openPaperShow();
+  const sample = `${outDir}-sample`;
+  await writeFile(sample, SAMPLE);
   const plans: SimPlan[] = [];
-  for (const one of [single, chain, takes, fan, told] as readonly Pipeline[]) {
-    const planned = await show.plan(one, {});
+  for (const one of [single, chain, takes, fan, told, sent] as readonly Pipeline[]) {
+    const planned = await show.plan(one, one === sent ? { sample } : {});
     if (!planned.ok) throw new Error(JSON.stringify(planned.problems));
     const { plan } = planned;
     const pathsOf = (kinds: readonly string[]) =>

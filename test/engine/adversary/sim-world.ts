@@ -4,7 +4,7 @@ import { fold } from "../../../src/journal/fold.ts";
 import type { RunState } from "../../../src/journal/state.ts";
 import { ledgerChanges } from "../../../src/run/ledger.ts";
 import { PaidService, type SimRequest } from "./paid-service.ts";
-import type { SimPlan } from "./plans.ts";
+import { SAMPLE, type SimPlan } from "./plans.ts";
 import { createSimMedia } from "./sim-media.ts";
 import type { SimProcess } from "./sim-process.ts";
 import { SimTime } from "./sim-time.ts";
@@ -94,6 +94,7 @@ export class SimWorld {
       manifests: false,
       source: null,
     } as const;
+    await this.media.put({ bytes: SAMPLE });
     await this.journal.createRun(RUN, first, this.time.now);
   }
 
