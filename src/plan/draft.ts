@@ -1,3 +1,4 @@
+import { z } from "zod";
 import type { Draft } from "../define/draft.ts";
 import { fieldPath } from "../define/field-path.ts";
 import type { LocalFunction } from "../define/local-function.ts";
@@ -110,7 +111,8 @@ function parse(pipeline: Pipeline, input: unknown): { readonly value: unknown } 
     return { problems };
   } catch (error) {
     const said = error instanceof Error ? error.message : String(error);
-    const message = `the input schema of ${pipeline.name} threw: ${said}; refinements and transforms may not be async`;
+    const cure = error instanceof z.core.$ZodAsyncError ? "; refinements and transforms may not be async" : "";
+    const message = `the input schema of ${pipeline.name} threw: ${said}${cure}`;
     return { problems: [{ code: "input", step: null, field: null, message }] };
   }
 }

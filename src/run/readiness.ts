@@ -1,6 +1,7 @@
 import { isStepFinal, type RunState, type StepState } from "../journal/state.ts";
 import { isReference, referencesOf, resolveInput, usedReferences } from "../plan/index.ts";
 import type { Condition, Json, PlanStep, Reference } from "../plan/plan.ts";
+import { firstReasons } from "./first-reasons.ts";
 import { lossesOf } from "./losses.ts";
 import { stepNamed } from "./plan-index.ts";
 import { isHere, lookUp, missingReason, type Reader, referencedValue, tally } from "./resolve.ts";
@@ -48,7 +49,7 @@ export function gateOf(state: RunState, step: PlanStep): Readiness | null {
       continue;
     }
     if (isThrough(needed) || path === expectedToFail || toleratesFailure(step)) continue;
-    return { ready: "never", reason: `needs ${path}, which was ${needed.status}`, unwanted: needed.unwanted };
+    return { ready: "never", reason: `needs ${path}, which ${howItEnded(needed.status)}`, unwanted: needed.unwanted };
   }
   if (!isOpen) return null;
   const mayLack = !isChoice(step) && (mayLose || usedReferences(step).some((ref) => isForeseeable(state, ref)));
@@ -94,9 +95,9 @@ function shortfall(state: RunState, step: PlanStep): Never | null {
       : step.needs.length - stopped.length;
   if (present >= quorum) return null;
   const missing = listed.flatMap((ref) => lackReason(state, ref) ?? []);
-  const why = missing.length > 0 ? missing : stopped.map((path) => `${path} was ${state.steps[path]!.status}`);
+  const why = missing.length > 0 ? missing : stopped.map((path) => `${path} ${howItEnded(state.steps[path]!.status)}`);
   const unwanted = stopped.length > 0 && stopped.every((path) => state.steps[path]!.unwanted);
-  return { ready: "never", reason: `needs ${quorum} results and has ${present}: ${why.join("; ")}`, unwanted };
+  return { ready: "never", reason: `needs ${quorum} results and has ${present}: ${firstReasons(why)}`, unwanted };
 }
 
 /** Why what a reference takes will never be there in full; null while it is, or may be. */
@@ -186,4 +187,8 @@ function phrase(condition: Condition): string {
   return "equals" in condition
     ? `${what} is not ${JSON.stringify(condition.equals)}`
     : `${what} is ${condition.is === "truthy" ? "empty" : "there"}`;
+}
+
+function howItEnded(status: StepState["status"]): string {
+  return status === "failed" ? status : `was ${status}`;
 }

@@ -1,8 +1,8 @@
-import { execFile } from "node:child_process";
-import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type CliEnd, compileCache, emptyFolder, root } from "./support/cli.ts";
+import { type CliEnd, emptyFolder } from "./support/cli.ts";
+import { openShell, type Shell, suggestionsOf } from "./support/paste.ts";
 import { type ServiceProcess, startService } from "./support/service.ts";
 
 const head = 'import { pipeline } from "showrunner"; import { z } from "zod";\n';
@@ -68,29 +68,16 @@ const serving = /^showrunner (dashboard|serve)|--follow/;
 describe("what is suggested works when it is pasted, after", () => {
   let service: ServiceProcess;
   let cwd: string;
+  let paste: Shell["paste"];
 
   beforeAll(async () => {
     service = await startService(["--stub"]);
     cwd = emptyFolder();
-    mkdirSync(join(cwd, "bin"));
     mkdirSync(join(cwd, "my runs"));
-    const shim = join(cwd, "bin/showrunner");
-    writeFileSync(shim, `#!/bin/sh\nexec "${process.execPath}" "${join(root, "src/cli/main.ts")}" "$@"\n`);
-    chmodSync(shim, 0o755);
+    ({ paste } = openShell(cwd, () => service.env));
     for (const [name, text] of Object.entries(files)) writeFileSync(join(cwd, name), text);
   }, 60_000);
   afterAll(() => service.stop());
-
-  /** A line as a person pastes it. */
-  function paste(line: string): Promise<CliEnd> {
-    const PATH = `${join(cwd, "bin")}:${process.env.PATH}`;
-    const env = { PATH, HOME: process.env.HOME, ...compileCache, ...service.env };
-    return new Promise((done) => {
-      execFile("sh", ["-c", line], { cwd, env }, (error, stdout, stderr) => {
-        done({ code: error === null ? 0 : (error.code as unknown as number), stdout, stderr });
-      });
-    });
-  }
 
   test.each(endings)(
     "%s",
@@ -114,15 +101,3 @@ describe("what is suggested works when it is pasted, after", () => {
     120_000,
   );
 });
-
-/** Every command under `Next:`; remarks stand in brackets on lines of their own. */
-function suggestionsOf(stderr: string): readonly string[] {
-  const found: string[] = [];
-  let isNext = false;
-  for (const line of stderr.split("\n")) {
-    isNext = line.startsWith("Next: ") || (isNext && line.startsWith("      "));
-    const text = line.replace(/^Next: /, "").trim();
-    if (isNext && text.startsWith("showrunner ")) found.push(text);
-  }
-  return found;
-}

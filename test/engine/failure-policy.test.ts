@@ -85,7 +85,7 @@ describe("on the local service", () => {
     expect(result.status).toBe("partial");
     expect(statuses(result)).toEqual({ one: "succeeded", two: "failed", three: "succeeded", film: "skipped" });
     expect(reasonOf(result, "two")).toContain("INTERNAL");
-    expect(reasonOf(result, "film")).toBe("needs two, which was failed");
+    expect(reasonOf(result, "film")).toBe("needs two, which failed");
     const { clips } = result.outputs as { readonly clips: readonly ({ readonly path: string } | null)[] };
     expect(clips.map((clip) => clip !== null)).toEqual([true, false, true]);
     await expect(readFile(clips[0]!.path)).resolves.toBeInstanceOf(Buffer);

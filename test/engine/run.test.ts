@@ -177,7 +177,7 @@ describe("a job that fails", () => {
       ["b", "skipped"],
       ["c", "succeeded"],
     ]);
-    expect(result.report.steps[1]!.reason).toContain("needs a, which was failed");
+    expect(result.report.steps[1]!.reason).toContain("needs a, which failed");
     expect(result.outputs).toMatchObject({ b: null, c: { contentType: "image/png" } });
     expect(paper.jobs.size).toBe(2);
     expect(result.report.held).toBe("0.00");

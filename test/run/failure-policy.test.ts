@@ -34,7 +34,7 @@ describe("continue", () => {
     const run = new PaperRun({ plan, fates: { a: ["failed"] } });
     run.run();
     expect(statuses(run)).toEqual({ a: "failed", b: "skipped", c: "skipped", d: "succeeded" });
-    expect(run.state.steps.b!.reason).toBe("needs a, which was failed");
+    expect(run.state.steps.b!.reason).toBe("needs a, which failed");
     expect(run.state.steps.c!.reason).toBe("needs b, which was skipped");
     expect(run.state.status).toBe("partial");
     expect(run.state.message).toBe("a: INTERNAL: failed on paper");
@@ -148,7 +148,7 @@ describe("quorum", () => {
       return [statuses(run).last, run.state.steps.last!.reason];
     };
     expect(of(2)).toEqual(["succeeded", null]);
-    expect(of(3)).toEqual(["skipped", "needs 3 results and has 2: b was failed"]);
+    expect(of(3)).toEqual(["skipped", "needs 3 results and has 2: b failed"]);
   });
 
   test("a text is not made of some of its pieces", () => {

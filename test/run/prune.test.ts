@@ -47,7 +47,7 @@ describe("a film that cannot be made any more", () => {
     expect(run.state.steps.f2).toMatchObject({
       status: "skipped",
       pruned: true,
-      reason: `not needed any more: film was skipped (needs ${name}, which was failed)`,
+      reason: `not needed any more: film was skipped (needs ${name}, which failed)`,
     });
     expect(run.state).toMatchObject({ status: "failed", message: `${name}: INTERNAL: failed on paper` });
   });
@@ -64,7 +64,7 @@ describe("a film that cannot be made any more", () => {
     ];
     const run = through({ plan: planOf(steps, { film: ref("film"), poster: ref("poster") }), ...lost });
     expect(bought(run)).toEqual(["a", "cast", "poster"]);
-    expect(run.state.steps.look!.reason).toBe("not needed any more: film was skipped (needs a, which was failed)");
+    expect(run.state.steps.look!.reason).toBe("not needed any more: film was skipped (needs a, which failed)");
   });
 
   test("leaves frames that the pipeline returns", () => {
@@ -98,7 +98,7 @@ describe("what takes the last root away", () => {
     run.take([{ type: "approval.decided", step: "gate", approved: false, pick: null, note: "another look" }]);
     expect(run.run()).toBe(true);
     expect(bought(run)).toEqual(["look", "f1"]);
-    expect(run.state.steps.f2!.reason).toBe("not needed any more: film was skipped (needs gate, which was failed)");
+    expect(run.state.steps.f2!.reason).toBe("not needed any more: film was skipped (needs gate, which failed)");
   });
 
   test("a decision that nothing depends on any more is not waited for", () => {

@@ -1,5 +1,6 @@
 import { isStepFinal, type StepState } from "../../journal/state.ts";
 import type { ExpandStep } from "../../plan/plan.ts";
+import { firstReasons } from "../first-reasons.ts";
 import { stepsWithin } from "../plan-index.ts";
 import { readiness } from "../readiness.ts";
 import { missingReason, tally } from "../resolve.ts";
@@ -32,6 +33,6 @@ function finishWhenThrough(plan: ExpandStep, step: StepState, turn: Turn): void 
   if (missing.length === 0) return turn.finish(step, "succeeded");
   const all = missing.length === step.expanded!.length;
   if (all && !isWanted(state, plan.path)) return turn.finish(step, "skipped", whyUnwanted(state, plan.path), "pruned");
-  const reason = `${missing.length} of ${step.expanded!.length} results are missing: ${missing.join("; ")}`;
+  const reason = `${missing.length} of ${step.expanded!.length} results are missing: ${firstReasons(missing)}`;
   turn.finish(step, all ? "failed" : "partial", reason);
 }
