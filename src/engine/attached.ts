@@ -3,7 +3,8 @@ import { sleep } from "../api/index.ts";
 import type { RunState } from "../journal/state.ts";
 import { isRunFinal } from "../journal/state.ts";
 import type { JournalStore } from "../journal/store.ts";
-import { isInterrupted } from "./interrupted.ts";
+import { RunBusyError } from "./errors.ts";
+import { isDriven } from "./interrupted.ts";
 import type { RunHandle, RunResult } from "./run-result.ts";
 import { Updates } from "./updates.ts";
 
@@ -23,8 +24,13 @@ export interface AttachedParts {
 export function attach(runId: string, parts: AttachedParts, signal: AbortSignal | undefined): RunHandle {
   const updates = new Updates();
   const stop = () => parts.store.send(runId, { type: "stop" }, parts.clock.now());
-  signal?.addEventListener("abort", () => void stop().catch(() => {}), { once: true });
-  const done = follow(runId, parts, updates).finally(() => updates.end());
+  const onAbort = () => void stop().catch(() => {});
+  signal?.addEventListener("abort", onAbort, { once: true });
+  if (signal?.aborted === true) onAbort();
+  const done = follow(runId, parts, updates).finally(() => {
+    signal?.removeEventListener("abort", onAbort);
+    updates.end();
+  });
   done.catch(() => {});
   return {
     id: runId,
@@ -44,18 +50,24 @@ async function follow(runId: string, parts: AttachedParts, updates: Updates): Pr
     const events = await store.read(runId, { afterSeq });
     updates.push(events);
     afterSeq = events.at(-1)?.seq ?? afterSeq;
-    const state = await parts.load();
-    // A run that rests while somebody still holds it may only be changing.
-    if ((state.status === "paused" || isRunFinal(state.status)) && row?.lease === null) return parts.resultOf(state);
-    if (row !== null && isInterrupted(row, clock.now())) return driveOn(await parts.takeOver(), updates);
+    if (row !== null && !isDriven(row, clock.now())) {
+      const state = await parts.load();
+      if (state.status === "paused" || isRunFinal(state.status)) return parts.resultOf(state);
+      const result = await driveOn(await parts.takeOver(), updates);
+      if (result !== null) return result;
+    }
     await sleep(clock, LOOK_EVERY_MS);
   }
 }
 
-async function driveOn(handle: RunHandle, updates: Updates): Promise<RunResult> {
+/** Null where another one that followed it was faster. */
+async function driveOn(handle: RunHandle, updates: Updates): Promise<RunResult | null> {
   for await (const update of handle.events()) {
     if ("event" in update) updates.push([update]);
     else updates.progress(update);
   }
-  return handle.result();
+  return handle.result().catch((error: unknown) => {
+    if (error instanceof RunBusyError) return null;
+    throw error;
+  });
 }

@@ -285,7 +285,11 @@ class Driver {
   #askedWallet(): void {
     const trouble = this.#deps.spending.takeAnswer();
     if (trouble === undefined) return;
-    if (trouble === null) return this.#answer(this.#service.answered(WALLET));
+    if (trouble === null) {
+      const back = this.#service.answered(WALLET);
+      // Nothing new: a run that waits for the wallet is not woken by having asked it.
+      return back.length === 0 ? undefined : this.#answer(back);
+    }
     const { events, trouble: away } = resting(trouble, this.#deps);
     this.#answer(events);
     if (away !== undefined) this.#away(WALLET, away);

@@ -32,7 +32,7 @@ import { explainPlanned, explainRun, type StepExplanation } from "./explain.ts";
 import { functionsFor } from "./functions.ts";
 import { collectGarbage, type GcOptions, type GcReport } from "./gc.ts";
 import { UploadHandles } from "./handles.ts";
-import { isInterrupted, statusNow } from "./interrupted.ts";
+import { isDriven, isInterrupted, statusNow } from "./interrupted.ts";
 import { refuseWhileLoading } from "./loading.ts";
 import type { MediaStore } from "./media-store.ts";
 import type { openNotifications } from "./notify/notifications.ts";
@@ -210,11 +210,11 @@ export class EmbeddedShowrunner implements Showrunner {
     const { signal, budget, maxUnquoted, giveUpAfterMs } = options;
     const isRaised = usdOption("budget", budget) !== null && usdOption("budget", budget) !== state.budgetMicros;
     const limits = { ...(isRaised && { budget }), maxUnquoted };
-    const takeOver = () => this.resume(id, { signal, pipeline, compare: false, giveUpAfterMs, ...limits });
+    const how = { signal, pipeline, compare: false, giveUpAfterMs, ...limits };
     const row = await this.#store.run(id);
-    const isDriven =
-      row !== null && row.lease !== null && !isInterrupted(row, this.#now()) && !isRunFinal(state.status);
-    if (!isDriven) return takeOver();
+    if (row === null || isRunFinal(state.status) || !isDriven(row, this.#now())) return this.resume(id, how);
+    // Nobody asks again when that process dies: a stop that it has not taken in still stands.
+    const takeOver = () => this.resume(id, { ...how, unattended: true });
     const { media } = this.#parts;
     const parts = { store: this.#store, clock: this.#clock, load: () => this.#shelf.load(id), takeOver };
     return attach(id, { ...parts, resultOf: (now) => result(now, media) }, signal);

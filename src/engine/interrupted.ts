@@ -8,10 +8,14 @@ const BEGINS_WITHIN_MS = 5_000;
  * Whether the journal has the run under way although no process drives it: its process was killed, or gave up. Derived
  * from the lease, never stored; `now` in epoch milliseconds.
  */
-export function isInterrupted({ status, lease, updatedAt }: RunRow, now: number): boolean {
-  if (status !== "running" && status !== "planned") return false;
-  if (lease === null) return status === "running" || now - updatedAt > BEGINS_WITHIN_MS;
-  return now > lease.expiresAt || isHolderGone(lease.holder);
+export function isInterrupted(row: RunRow, now: number): boolean {
+  return (row.status === "running" || row.status === "planned") && !isDriven(row, now);
+}
+
+/** Whether a process drives the run, or will at once. */
+export function isDriven({ status, lease, updatedAt }: RunRow, now: number): boolean {
+  if (lease !== null) return now <= lease.expiresAt && !isHolderGone(lease.holder);
+  return status === "planned" && now - updatedAt <= BEGINS_WITHIN_MS;
 }
 
 /** The row with what it is now: `interrupted` where it says that it is under way and nobody drives it. */

@@ -53,12 +53,20 @@ export function decide(state: RunState, context: DecideContext): Decision {
   return turn;
 }
 
+/** What begins nothing new; a re-send that is seen through is noted with it. */
+const written: ReadonlySet<RunEvent["type"]> = new Set([
+  "step.finished",
+  "chat.abandoned",
+  "job.unresolved",
+  "job.submit.resent",
+]);
+
 /** A step ended in this very turn, after which others may not be wanted any more: they begin once that is known. */
 function withoutBeginnings({ events, commands }: Turn): Decision {
   const ends = new Set(events.flatMap((event) => (event.type === "step.finished" ? [event.step] : [])));
   const isLeft = (event: RunEvent) => {
     if (event.type === "step.started") return ends.has(event.step);
-    return event.type === "step.finished" || event.type === "chat.abandoned" || event.type === "job.unresolved";
+    return written.has(event.type);
   };
   const isSeenThrough = (command: Command) => {
     const { type } = command;

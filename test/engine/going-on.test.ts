@@ -1,7 +1,16 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../recipes/models.ts";
-import { pipeline, type ResumeOptions, type RunOptions, type RunResult } from "../../src/index.ts";
+import { sleep } from "../../src/api/index.ts";
+import {
+  createMemoryJournal,
+  type JournalStore,
+  pipeline,
+  type ResumeOptions,
+  type RunOptions,
+  type RunResult,
+} from "../../src/index.ts";
+import type { RunEvent } from "../../src/journal/events.ts";
 import { thisHolder } from "../../src/journal/host.ts";
 import { during, openPaperShow, type PaperShow } from "../support/paper-show.ts";
 
@@ -228,7 +237,8 @@ describe("run with an id that exists", () => {
     await expect(again(world, { size: "xx" }, { onExisting: "fail" })).rejects.toMatchObject({ code: "RUN_EXISTS" });
   });
 
-  test("one that another process drives is followed, and taken over when that one dies", async () => {
+  /** A run that a process on another host holds, which dies without a word; its lease lasts a minute. */
+  async function heldElsewhere(...events: readonly RunEvent[]) {
     const world = await openPaperShow({ varies: true });
     const { clock, show, journal, outDir } = world;
     const signal = AbortSignal.abort();
@@ -240,9 +250,18 @@ describe("run with an id that exists", () => {
     if (!taken.taken) throw new Error("the run is held");
     const { lease } = taken;
     const afterSeq = (await journal.run("x"))!.lastSeq;
-    const events = [{ type: "run.resumed" } as const];
-    await journal.commit({ lease, afterSeq, at, events, status: "running" });
-    const handle = await during(clock, show.run(shop, { size: "xx" }, { id: "x" }));
+    const status = events.at(-1)?.type === "run.paused" ? "paused" : "running";
+    await journal.commit({ lease, afterSeq, at, events: [{ type: "run.resumed" }, ...events], status });
+    return { ...world, at };
+  }
+
+  const followed = ({ clock, show }: PaperShow, options: RunOptions = {}) =>
+    during(clock, show.run(shop, { size: "xx" }, { id: "x", ...options }));
+
+  test("one that another process drives is followed, and taken over when that one dies", async () => {
+    const world = await heldElsewhere();
+    const { clock, at } = world;
+    const handle = await followed(world);
     const result = await during(clock, handle.result());
     expect(clock.now() - at).toBeGreaterThan(60_000);
     expect(result.status).toBe("succeeded");
@@ -250,5 +269,72 @@ describe("run with an id that exists", () => {
     const seen: number[] = [];
     for await (const update of handle.events()) if ("seq" in update) seen.push(update.seq);
     expect(seen).toEqual(seen.map((_, index) => index + 1));
+  });
+
+  /** The first so many attempts to take a run take their time. */
+  function slowLeases(journal: JournalStore, clock: PaperShow["clock"], slow: number): void {
+    const takeLease = journal.takeLease.bind(journal);
+    let calls = 0;
+    const slowly: JournalStore["takeLease"] = async (...how) => {
+      if (++calls <= slow) await sleep(clock, 2_000);
+      return takeLease(...how);
+    };
+    Object.assign(journal, { takeLease: slowly });
+  }
+
+  test("a stop that the other process died with is kept to by whoever takes the run over", async () => {
+    const world = await heldElsewhere();
+    const handle = await followed(world);
+    await world.show.stop("x");
+    const result = await during(world.clock, handle.result());
+    expect(result).toMatchObject({ status: "paused", pause: { reason: "stopped" } });
+    expect(world.paper.jobs.size).toBe(0);
+  });
+
+  test("a signal that was aborted before stops it as one that is aborted later", async () => {
+    const world = await heldElsewhere();
+    const handle = await followed(world, { signal: AbortSignal.abort() });
+    expect((await world.journal.inbox("x")).map(({ message }) => message.type)).toEqual(["stop"]);
+    expect(await during(world.clock, handle.result())).toMatchObject({ status: "paused" });
+    expect(world.paper.jobs.size).toBe(0);
+  });
+
+  test("one that paused before its process died is told, not waited for for ever", async () => {
+    const world = await heldElsewhere({ type: "run.paused", reason: "budget", message: "too dear" });
+    const handle = await followed(world);
+    const result = await during(world.clock, handle.result());
+    expect(result).toMatchObject({ status: "paused", pause: { reason: "budget" } });
+    const goesOn = await followed(world);
+    expect(await during(world.clock, goesOn.result())).toMatchObject({ status: "succeeded" });
+  });
+
+  test("of several that follow it one takes it over, and the others are told its end all the same", async () => {
+    const world = await heldElsewhere();
+    slowLeases(world.journal, world.clock, 3);
+    const handles = await Promise.all([followed(world), followed(world), followed(world)]);
+    const results = await during(world.clock, Promise.all(handles.map((handle) => handle.result())));
+    expect(results.map(({ status }) => status)).toEqual(["succeeded", "succeeded", "succeeded"]);
+    expect(world.paper.jobs.size).toBe(4);
+  });
+
+  test("scripts that begin the same run at the same moment all get its result, however slowly the first begins", async () => {
+    const journal = createMemoryJournal();
+    const world = await openPaperShow({ varies: true, journal });
+    const { clock, show, outDir } = world;
+    slowLeases(journal, clock, 1);
+    const begin = async () => (await show.run(shop, { size: "xx" }, { id: "x", outDir })).result();
+    const results = await during(clock, Promise.all([begin(), begin(), begin()]));
+    expect(results.map(({ status }) => status)).toEqual(["succeeded", "succeeded", "succeeded"]);
+    expect(world.paper.jobs.size).toBe(4);
+  });
+
+  test("a signal is let go of once the run that was followed is through", async () => {
+    const world = await heldElsewhere();
+    const stop = new AbortController();
+    const handle = await followed(world, { signal: stop.signal });
+    await during(world.clock, handle.result());
+    stop.abort();
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(await world.journal.inbox("x")).toEqual([]);
   });
 });

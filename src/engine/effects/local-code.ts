@@ -1,6 +1,7 @@
 import { redactUrls } from "../../api/index.ts";
 import type { LocalFunction } from "../../define/local-function.ts";
 import type { JournalError } from "../../journal/events.ts";
+import { fileOf } from "../../run/next-command.ts";
 import type { EffectContext, EffectResult } from "./effect.ts";
 
 const MAX_MESSAGE = 1000;
@@ -16,9 +17,7 @@ export function localCode<K extends LocalFunction["kind"]>(
     return { code: found.code as Extract<LocalFunction, { readonly kind: K }> };
   }
   const why = "missing" in found ? found.missing : `${step} is another kind of step in the code that was given`;
-  const { source } = state.planned;
-  const file = source === null ? "pipeline.ts" : `${source.file}#${source.exportName}`;
-  const message = `${why}. Resume with the pipeline's file: showrunner resume ${state.runId} --file ${file}`;
+  const message = `${why}. Resume with the pipeline's file: showrunner resume ${state.runId} --file ${fileOf(state)}`;
   const paused = { type: "run.paused", reason: "code", message } as const;
   return { without: { events: [paused], againInMs: Number.POSITIVE_INFINITY } };
 }

@@ -1,0 +1,35 @@
+import { expect, test } from "vitest";
+import type { RunEvent } from "../../src/journal/events.ts";
+import { PaperRun, PRICE } from "./support/paper-run.ts";
+import { job, planOf } from "./support/plans.ts";
+
+const HOUR_MS = 3_600_000;
+
+function sent(step: string): readonly RunEvent[] {
+  const attempt = 1;
+  const request = { key: `key-${step}`, model: "m", input: { prompt: step } };
+  return [
+    { type: "job.quoted", step, attempt, costMicros: PRICE, basis: "quoted" },
+    { type: "step.started", step },
+    { type: "job.submit.intended", step, attempt, ...request, holdMicros: PRICE, clockOffsetMs: 0 },
+  ];
+}
+
+test("A submit that is sent again in the turn in which another step ends is noted all the same", () => {
+  const run = new PaperRun({ plan: planOf([job("a"), job("b")]), total: 2 });
+  const error = { code: "INTERNAL", message: "failed on paper", retryable: false };
+  run.take([
+    { type: "run.started" },
+    ...sent("a"),
+    ...sent("b"),
+    { type: "job.submitted", step: "a", attempt: 1, jobId: "job-a", model: "m", replayed: false },
+    { type: "job.submit.unknown", step: "b", attempt: 1, message: "no answer", clockOffsetMs: 0 },
+    { type: "job.failed", step: "a", attempt: 1, error },
+    { type: "job.settled", step: "a", attempt: 1, costMicros: 0 },
+  ]);
+  run.now += HOUR_MS;
+  run.decide();
+  expect(run.state.steps.a!.status).toBe("failed");
+  expect([...run.active.keys()]).toContain("submit:b#1");
+  expect(run.state.steps.b!.attempts[0]!.lastSentAt).toBe(run.now);
+});
