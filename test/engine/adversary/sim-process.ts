@@ -5,6 +5,7 @@ import type { JournalStore, ResumeOptions, RunResult, Showrunner } from "../../.
 import type { RunEvent } from "../../../src/journal/events.ts";
 import type { LeaseHolder } from "../../../src/journal/store.ts";
 import { SimDispatcher } from "./sim-network.ts";
+import { LEASE_MS } from "./sim-time.ts";
 import { BASE_URL, RUN, SECRET, type SimWorld } from "./sim-world.ts";
 
 export type Ended =
@@ -14,7 +15,7 @@ export type Ended =
 /** Longest life of a process, in timers: whoever needs more is going in circles. */
 const MOST_TIMERS = 5_000;
 /** Upkeep in a row after which real time is given to whatever is under way. */
-const MOST_IDLE = 50;
+const MOST_IDLE = 3;
 
 /** One process on the simulated machine. From its death on nothing that it asked for ever answers. */
 export class SimProcess {
@@ -55,7 +56,7 @@ export class SimProcess {
       upload: (source, how) => client.upload("path" in source ? { bytes: media.bytesAt(source.path) } : source, how),
     };
     this.show = new EmbeddedShowrunner({
-      options: { clock: this.#clock, leaseMs: 300_000, follow: "poll" },
+      options: { clock: this.#clock, leaseMs: LEASE_MS, follow: "poll" },
       limits: { capMicros, floorMicros: options.floorMicros },
       notifications: openNotifications({ env: {} }),
       store: this.#store(world.journal),

@@ -1,5 +1,8 @@
 import type { Clock, Timer } from "../../../src/api/index.ts";
 
+/** How long a frozen process of the simulated machine keeps a run. */
+export const LEASE_MS = 300_000;
+
 interface Pending {
   readonly at: number;
   readonly isUpkeep: boolean;
@@ -7,12 +10,12 @@ interface Pending {
   readonly fire: () => void;
 }
 
-/** What a run's driver does each second whether or not anything happened. */
-const UPKEEP_MS = 1000;
+/** How often a run's driver looks into its inbox and renews its lease, whether or not anything happened. */
+const UPKEEP_MS: ReadonlySet<number> = new Set([1_000, LEASE_MS / 3]);
 
 /**
- * One time for all processes of a simulated machine. It stands still until somebody asks for the next timer. Upkeep that
- * comes back each second is let through only when no other timer is left or it is due anyway, so that a wait of hours
+ * One time for all processes of a simulated machine. It stands still until somebody asks for the next timer. Upkeep
+ * is let through only when no other timer is left or it is due anyway, so that a wait of hours
  * costs as little as one of seconds.
  */
 export class SimTime {
@@ -32,7 +35,7 @@ export class SimTime {
     return {
       now: () => this.now,
       setTimer: (delayMs, fire): Timer => {
-        const entry = { at: this.now + Math.max(0, delayMs), isUpkeep: delayMs === UPKEEP_MS, owner, fire };
+        const entry = { at: this.now + Math.max(0, delayMs), isUpkeep: UPKEEP_MS.has(delayMs), owner, fire };
         this.#pending.push(entry);
         return { cancel: () => this.#drop(entry) };
       },
