@@ -61,6 +61,7 @@ const advice: Readonly<Record<string, Advice>> = {
     "check the disk, then repeat the command; a run that had begun goes on with showrunner resume",
   ],
   JOURNAL_BUSY: [ExitCode.failed, "repeat the command once the other process is through"],
+  MEDIA_LOST: [ExitCode.unfinished, "showrunner resume {run}"],
   MEDIA_FOLDER: [ExitCode.refused, "make it a folder that can be written to, then repeat the command"],
   CONNECTION_FAILED: [ExitCode.failed, "check SHOWRUNNER_BASE_URL and the network, then: showrunner doctor"],
 };

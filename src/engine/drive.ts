@@ -260,13 +260,14 @@ class Driver {
       });
   }
 
-  #ended(command: Command, { events, againInMs, trouble, refused, unsent }: EffectResult): void {
+  #ended(command: Command, { events, againInMs, trouble, refused, unsent, failure }: EffectResult): void {
     const id = commandId(command);
     const wait = (delayMs: number) => this.#notBefore.set(id, this.#deps.now() + delayMs);
     if (againInMs !== undefined) wait(againInMs);
     if (unsent === true) this.#unsent.add(id);
     else this.#unsent.delete(id);
     this.#answer(events);
+    if (failure !== undefined) this.#failure ??= failure;
     if (trouble !== undefined) wait(this.#away(id, trouble));
     else if (asksService.has(command.type)) this.#answer(this.#service.answered(watchId(id)));
     if (refused === undefined) return;

@@ -12,6 +12,8 @@ export interface HandleOptions {
   readonly renew?: boolean | undefined;
   /** Ends the waiting of this caller; an upload that was begun goes on, for others may wait for it. */
   readonly signal?: AbortSignal | undefined;
+  /** Sees to it that the bytes are what they should be, before they are sent. */
+  readonly ensure?: ((sha256: string) => Promise<void>) | undefined;
   /** Told how many bytes of an upload are sent, and how many there are. */
   readonly onProgress?: ((sentBytes: number, totalBytes: number) => void) | undefined;
 }
@@ -70,7 +72,8 @@ export class UploadHandles {
     return pending;
   }
 
-  async #upload(sha256: string, { onProgress }: HandleOptions): Promise<string> {
+  async #upload(sha256: string, { onProgress, ensure }: HandleOptions): Promise<string> {
+    await ensure?.(sha256);
     // Whatever a service had us fetch as its output: nothing but media goes up.
     const handle = await this.#client.upload({ path: this.#media.path(sha256) }, { onProgress, kind: "media" });
     await this.#store.putHandle({

@@ -29,6 +29,13 @@ export async function localInput(input: Json, media: MediaStore): Promise<unknow
   return Object.fromEntries(await Promise.all(entries));
 }
 
+/** Hashes of the stored bytes that an input names. */
+export function filesOf(input: Json): readonly string[] {
+  if (typeof input !== "object" || input === null) return [];
+  if (!Array.isArray(input) && isFile(input)) return [input.$file.sha256];
+  return Object.values(input).flatMap(filesOf);
+}
+
 function isFile(
   record: object,
 ): record is { readonly $file: { readonly sha256: string; readonly contentType: string } } {

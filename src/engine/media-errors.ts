@@ -25,6 +25,18 @@ export class MediaMissingError extends ShowrunnerError {
   }
 }
 
+/** A copy of a run's media is damaged or gone, and nobody has its bytes any more. The run stopped and is kept. */
+export class MediaLostError extends ShowrunnerError {
+  readonly code = "MEDIA_LOST";
+  /** The command that goes on. */
+  readonly next: string;
+
+  constructor(message: string, next: string) {
+    super(message);
+    this.next = next;
+  }
+}
+
 /** A file cannot be put where it was asked for: outside the run's folder, or over something that is no file. */
 export class MediaPathError extends ShowrunnerError {
   readonly code = "MEDIA_PATH";

@@ -38,7 +38,7 @@ export interface MediaStore {
    * Throws `MediaMissingError` and `MediaPathError`.
    */
   place(sha256: string, outDir: string, name: string, tag?: string): Promise<string>;
-  /** Reads the bytes and compares: `damaged` when somebody changed them. */
+  /** Reads the bytes and compares, once for as long as the file is not touched: `damaged` when somebody changed them. */
   verify(sha256: string): Promise<"intact" | "damaged" | "missing">;
   /** False when there was nothing to remove. */
   remove(sha256: string): Promise<boolean>;
@@ -67,6 +67,8 @@ export async function openMediaStore(dir: string): Promise<MediaStore> {
 class DiskMediaStore implements MediaStore {
   readonly #root: string;
   readonly #tmp: string;
+  /** What the files were like that this process has read and found intact. */
+  readonly #verified = new Map<string, string>();
 
   constructor(root: string, tmp: string) {
     this.#root = root;
@@ -115,9 +117,15 @@ class DiskMediaStore implements MediaStore {
   }
 
   async verify(sha256: string): Promise<"intact" | "damaged" | "missing"> {
+    const path = this.path(sha256);
     try {
-      const found = await hashOf(createReadStream(this.path(sha256)));
-      return found.sha256 === sha256 ? "intact" : "damaged";
+      const { ino, size, ctimeNs } = await stat(path, { bigint: true });
+      const stamp = `${ino} ${size} ${ctimeNs}`;
+      if (this.#verified.get(sha256) === stamp) return "intact";
+      const found = await hashOf(createReadStream(path));
+      if (found.sha256 !== sha256) return "damaged";
+      this.#verified.set(sha256, stamp);
+      return "intact";
     } catch (error) {
       if (isMissing(error)) return "missing";
       throw error;

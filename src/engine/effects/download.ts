@@ -9,8 +9,9 @@ import { fileExtension } from "../file-extension.ts";
 import { manifestOf } from "../provenance.ts";
 import { manifestName, placeManifests } from "../provenance-file.ts";
 import type { Manifest } from "../provenance-schema.ts";
+import { withoutCopies } from "../sound-copy.ts";
 import { bytesProgress } from "./bytes-progress.ts";
-import type { Effect, EffectContext } from "./effect.ts";
+import type { Effect, EffectContext, EffectResult } from "./effect.ts";
 import { judge, resting } from "./service-answers.ts";
 
 /** Before submits (100 to 150): what is paid for comes in before anything new is asked for. */
@@ -78,13 +79,18 @@ function urgency(
  * Gives every returned output its name in the run's folder, with a manifest beside it. A crash before the events are
  * written down places all of it again, with the same content.
  */
-export const place: Effect<"place"> = async (_command, { media, state }) => {
+export const place: Effect<"place"> = async (_command, context) => {
+  const { media, state } = context;
   const { outDir, manifests } = state.planned;
   const tag = temporaryTag(state.planned.nonce);
   await removeTemporaries(outDir, tag);
   const events: RunEvent[] = [];
   const described: Manifest[] = [];
+  let without: EffectResult | null = null;
   for (const { name, step, output } of ending(state).toPlace) {
+    const lacks = await withoutCopies([output.copy!.sha256], context);
+    without ??= lacks;
+    if (lacks !== null) continue;
     const wanted = `${name}${fileExtension(output.copy!.contentType)}`;
     const file = await media.place(output.copy!.sha256, outDir, wanted, tag);
     const placed = { type: "file.placed", name, step, index: output.index, file } as const;
@@ -92,5 +98,5 @@ export const place: Effect<"place"> = async (_command, { media, state }) => {
     if (manifests !== false) described.push(manifestOf(state, { file, step, output }, ownVersion()));
   }
   await placeManifests(outDir, described, tag);
-  return { events };
+  return { ...without, events: [...events, ...(without?.events ?? [])] };
 };

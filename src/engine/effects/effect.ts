@@ -53,6 +53,8 @@ export interface EffectResult {
   readonly trouble?: Trouble;
   /** The service said no to a read: it is asked again for two minutes, then these happen and it is left for this drive. */
   readonly refused?: readonly RunEvent[];
+  /** Something outside the run is wrong: it stops, keeps these events, and the caller is told. */
+  readonly failure?: Error;
   /** Of a submit: no send of it in this drive left this machine. */
   readonly unsent?: boolean;
 }

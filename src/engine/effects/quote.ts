@@ -1,4 +1,6 @@
 import type { Command } from "../../run/command.ts";
+import { MediaLostError } from "../media-errors.ts";
+import { ensureCopies } from "../sound-copy.ts";
 import type { Effect, EffectContext, EffectResult } from "./effect.ts";
 import { expiredOutputs, readsUploads } from "./expired.ts";
 import { type Judged, journalError, judge, resting } from "./service-answers.ts";
@@ -10,6 +12,7 @@ export const quote: Effect<"quote"> = async (command, context) => {
   try {
     return await ask(command, context, false);
   } catch (error) {
+    if (error instanceof MediaLostError) return { events: [], failure: error };
     const judged = judge("estimate", error, command);
     if (judged.verdict !== "media renewed") return failed(command, context, judged);
     const gone = expiredOutputs(context.state, command.input, error);
@@ -24,7 +27,8 @@ export const quote: Effect<"quote"> = async (command, context) => {
 async function ask(command: Quote, context: EffectContext, renew: boolean): Promise<EffectResult> {
   const { step, attempt, model, input } = command;
   const { handles, estimates, signal, priority } = context;
-  const materialise = () => handles.materialise(input, { signal, renew });
+  const ensure = (sha256: string) => ensureCopies([sha256], context);
+  const materialise = () => handles.materialise(input, { signal, renew, ensure });
   const { costMicros } = await estimates.ask(model, input, materialise, { signal, priority });
   const basis = costMicros === null ? "unquotable" : "quoted";
   return { events: [{ type: "job.quoted", step, attempt, costMicros, basis }] };

@@ -4,6 +4,7 @@ import { planStep } from "../../journal/state.ts";
 import type { PickStep } from "../../plan/plan.ts";
 import { candidatesOf } from "../../run/kinds/pick.ts";
 import { localFile } from "../local-input.ts";
+import { withoutCopies } from "../sound-copy.ts";
 import type { Effect } from "./effect.ts";
 import { ABORTED, localCode, thrownError, unlessAborted } from "./local-code.ts";
 
@@ -14,6 +15,11 @@ export const score: Effect<"score"> = async ({ step }, context) => {
   const { code } = found;
   const { state, media, signal } = context;
   const candidates = candidatesOf(state, planStep(state, step) as PickStep);
+  const without = await withoutCopies(
+    candidates.flatMap((candidate) => candidate?.file?.sha256 ?? []),
+    context,
+  );
+  if (without !== null) return without;
   const failed = (error: RunEvent & { readonly type: "task.failed" }) => ({ events: [error] });
   const scores: (number | null)[] = [];
   // In a function of its own, so that what throws at once is a rejection too.

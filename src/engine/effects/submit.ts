@@ -1,6 +1,8 @@
 import { type SubmitAck, UnknownOutcomeError, UploadError } from "../../api/index.ts";
 import type { RunEvent } from "../../journal/events.ts";
 import type { Command } from "../../run/command.ts";
+import { MediaLostError } from "../media-errors.ts";
+import { ensureCopies } from "../sound-copy.ts";
 import { bytesProgress } from "./bytes-progress.ts";
 import type { Effect, EffectContext, EffectResult } from "./effect.ts";
 import { expiredOutputs, readsUploads } from "./expired.ts";
@@ -11,13 +13,15 @@ type Submit = Extract<Command, { readonly type: "submit" }>;
 /** Sends one intended submit. Its intent is durable already; every way this can end is an event or another try. */
 export const submit: Effect<"submit"> = async (command, context) => {
   const onProgress = bytesProgress(command.step, context);
+  const ensure = (sha256: string) => ensureCopies([sha256], context);
   let { mayExist } = command;
   const { step } = command;
   for (let renew = false; ; renew = true) {
     let input: Submit["input"];
     try {
-      input = await context.handles.materialise(command.input, { renew, onProgress });
+      input = await context.handles.materialise(command.input, { renew, onProgress, ensure });
     } catch (error) {
+      if (error instanceof MediaLostError) return withoutCopy({ ...command, mayExist }, context, error);
       if (error instanceof UploadError) return mayExist ? unresolved(command, context, error) : refused(command, error);
       return outcome(command, context, judge("upload", error, { mayExist, step }));
     }
@@ -106,8 +110,14 @@ function refused({ step, attempt }: Submit, error: unknown): EffectResult {
   return { events: [{ type: "job.submit.refused", step, attempt, error: journalError(error) }] };
 }
 
-function withdrawn({ step, attempt }: Submit, reason: "funds" | "expired" | "credentials"): RunEvent {
+function withdrawn({ step, attempt }: Submit, reason: "funds" | "expired" | "unsent" | "credentials"): RunEvent {
   return { type: "job.submit.withdrawn", step, attempt, reason };
+}
+
+/** Taken back, so that what it reads can be made again first; what may have been sent waits for a person's word. */
+function withoutCopy(command: Submit, context: EffectContext, error: MediaLostError): EffectResult {
+  if (command.mayExist) return { ...unresolved(command, context, error), failure: error };
+  return { events: [withdrawn(command, "unsent")], failure: error };
 }
 
 /** An asset it reads is gone at the service: it is sent again with our copy, or given up. */

@@ -5,8 +5,9 @@ import type { TaskFile } from "../../journal/events.ts";
 import { planStep } from "../../journal/state.ts";
 import type { Json, TaskStep } from "../../plan/plan.ts";
 import { fileExtension } from "../file-extension.ts";
-import { localInput } from "../local-input.ts";
+import { filesOf, localInput } from "../local-input.ts";
 import { measureMedia } from "../measure-media.ts";
+import { withoutCopies } from "../sound-copy.ts";
 import type { Effect, EffectContext } from "./effect.ts";
 import { ABORTED, localCode, thrownError, unlessAborted } from "./local-code.ts";
 
@@ -25,6 +26,8 @@ export const task: Effect<"task"> = async (command, context) => {
   const found = localCode(context, step, "task");
   if ("without" in found) return found.without;
   const { code } = found;
+  const without = await withoutCopies(filesOf(command.input), context);
+  if (without !== null) return without;
   const plan = planStep(context.state, step) as TaskStep;
   const folder = context.media.tmpPath();
   await mkdir(folder, { mode: 0o700 });

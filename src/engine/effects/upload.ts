@@ -9,7 +9,7 @@ export const upload: Effect<"upload"> = async (command, { state, media }) => {
   const { step } = command;
   const { sha256, sizeBytes, contentType } = file;
   const stored = { type: "upload.stored", step, sha256, sizeBytes, contentType } as const;
-  if (await media.has(sha256)) return { events: [stored] };
+  if ((await media.verify(sha256)) === "intact") return { events: [stored] };
   const copy = await media.put({ path: file.path }).catch((cause: unknown) => {
     if (isDiskTrouble(cause)) throw cause;
     return cause as Error;
