@@ -243,7 +243,7 @@ class Driver {
       signal: this.#interrupt.signal,
       priority: step === null ? 0 : this.#schedule().priority(step),
       emit: (events) => this.#answer(events),
-      progress: (progress) => this.#progress(progress),
+      progress: (progress) => this.#progress(progress, hears.has(command.type)),
       away: (trouble) => this.#away(id, trouble),
     };
     perform(command, context)
@@ -314,8 +314,8 @@ class Driver {
     this.#endPause();
   }
 
-  #progress(progress: Progress): void {
-    this.#service.heard();
+  #progress(progress: Progress, isHeard: boolean): void {
+    if (isHeard) this.#service.heard();
     this.#options.onProgress(progress);
     // A lost progress figure is no loss.
     this.#deps.store.setProgress(this.#state.runId, progress).catch(() => {});
@@ -402,6 +402,8 @@ function restsAtOnce({ status, pause }: RunState): boolean {
 }
 
 const WALLET = "balance";
+/** Their progress comes from the service; that of an upload is what was handed to the network. */
+const hears: ReadonlySet<Command["type"]> = new Set(["follow", "download"]);
 const asksService: ReadonlySet<Command["type"]> = new Set(["chat", "quote", "submit", "follow", "settle", "download"]);
 
 /** One name for all requests of a chat step, which count on. */

@@ -204,6 +204,8 @@ function expected({ kind, answer, before }: Cell) {
   const verdict = named === "open" ? verdictOf(kind, answer, "re-send") : named;
   const { hold, step, pause, retried } = verdicts[verdict];
   const { heldMicros, jobs } = scenarios[kind];
+  // Also of a submit that was lost before its upload is looked at.
+  const wasAway = (retried && pause !== null) || named === "open" || (kind === "upload" && before === "re-send");
   const isRenewed = verdict === "media renewed";
   return {
     ...{ answer, verdict },
@@ -212,7 +214,7 @@ function expected({ kind, answer, before }: Cell) {
     phase: expect.toSatisfy((phase: string | null) => phases[verdict]?.test(phase ?? "") ?? true),
     heldMicros: isRenewed || hold !== "kept" ? 0 : heldMicros,
     presumed: hold === "presumed spent",
-    away: (retried && pause !== null) || named === "open" ? 1 : 0,
+    away: wasAway ? 1 : 0,
     // The bytes are not there, and the pipeline returns them.
     last: verdict === "no copy" ? "failed" : "succeeded",
     jobs: verdict === "not reused" ? 2 : jobs,

@@ -96,7 +96,7 @@ export class AnsweringService extends Dispatcher {
   /** What the request is for; null for what a test never answers wrongly. */
   #kindOf({ method, origin, path, body }: Asked): RequestKind | null {
     if (origin !== ORIGIN) return this.mediaLapses ? null : "download";
-    if (path === "/v3/files") return (this.counts.estimate ?? 0) > 0 ? "upload" : null;
+    if (path === "/v3/files") return this.#isSubmitting() ? "upload" : null;
     if (path === "/v3/chat/completions") return "chat";
     if (path === "/v3/balance") return "balance";
     if (path.endsWith("/estimate"))
@@ -108,6 +108,11 @@ export class AnsweringService extends Dispatcher {
     if (this.fault?.kind === "reuse") return job.reads > 0 ? "reuse" : null;
     if (this.mediaLapses && job.reads > 0) return "download";
     return job.reads > 0 ? "settle" : "follow";
+  }
+
+  /** Uploads before that are for prices, and of a re-send only once a job was made. */
+  #isSubmitting(): boolean {
+    return this.losesAcks ? this.jobs.size > 0 : (this.counts.estimate ?? 0) > 0;
   }
 
   #own({ method, origin, path, body }: Asked): Reply {

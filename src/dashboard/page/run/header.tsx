@@ -192,6 +192,9 @@ const pauseTitles: Readonly<Record<string, string>> = {
   drift: "The code changed since the plan was made",
   unresolved: "A submit got no answer",
   code: "This step needs the pipeline's code",
+  unreachable: "The service cannot be reached",
+  misdirected: "Something else answers in the service's place",
+  credentials: "The service does not take the key",
 };
 
 interface LinksProps {
