@@ -10,7 +10,7 @@ export const meanings = {
 export type Meaning = keyof typeof meanings;
 
 /** Why a run rests after an answer. */
-export type AnswerPause = "funds" | "unresolved" | "unreachable" | "misdirected" | "credentials";
+export type AnswerPause = "funds" | "unanswered" | "unresolved" | "unreachable" | "misdirected" | "credentials";
 
 /** What an answer leads to: for the job (or chat, or output) that the request was for, its hold, its step and its run. */
 export interface Verdict {
@@ -67,8 +67,8 @@ export const verdicts = {
     job: "asked again; where the run pauses first, it may have been charged",
   },
   "chat abandoned": {
-    ...{ ...retried, meaning: "unknown", hold: "presumed spent", step: "failed", pause: null },
-    job: "may have been charged; asked again, until five may have been",
+    ...{ ...goesOn, meaning: "unknown", hold: "presumed spent", pause: "unanswered" },
+    job: "may have been charged; asked once more, then a person decides",
   },
   "chat misdirected": {
     ...{ ...astray, hold: "presumed spent", retried: false },

@@ -127,7 +127,7 @@ function unanswered(command: Chat, context: EffectContext, judged: Judged): Effe
     default: {
       // Sent, and nobody knows what became of it: it may have been charged.
       const abandoned = { type: "chat.abandoned", step, attempt, holdMicros: maxCostMicros } as const;
-      return verdicts[judged.verdict].pause === null ? { events: [abandoned] } : resting(judged, context, [abandoned]);
+      return judged.verdict === "chat abandoned" ? { events: [abandoned] } : resting(judged, context, [abandoned]);
     }
   }
 }

@@ -60,6 +60,7 @@ export function resting(
       return { events: [...events, refusedKey(judged, context)] };
     case "funds":
       return { events: [...events, unfunded(judged)], againInMs: Number.POSITIVE_INFINITY };
+    case "unanswered":
     case "unresolved":
     case null:
       throw new Error(`${judged.verdict} is for its own effect to handle.`);
