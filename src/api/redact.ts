@@ -1,22 +1,7 @@
 import type { Logger } from "./logger.ts";
 import type { Redactor } from "./redactor.ts";
 
-/**
- * A URL fit for logs and messages: no query and no fragment, because a presigned URL is a secret by its query, and no
- * user information. What is no URL is returned without anything after a `?`.
- */
-export function redactUrl(url: string): string {
-  if (!URL.canParse(url)) return url.replace(/[?#].*$/s, "").replace(/^([a-z][a-z0-9+.-]*:\/\/)[^/]*@/i, "$1");
-  const parsed = new URL(url);
-  return `${parsed.protocol}//${parsed.host}${parsed.pathname}`;
-}
-
-/** A text in which every URL is fit for messages and journals, and a path has no query either. */
-export function redactUrls(text: string): string {
-  return text
-    .replace(/\b(?:https?|wss?|s3|gs):\/\/[^\s"'<>]+/gi, redactUrl)
-    .replace(/(\/[^\s"'<>?#]*)\?[^\s"'<>=]+=[^\s"'<>]*/g, "$1");
-}
+export { redactUrl, redactUrls } from "../clean-text.ts";
 
 /** A text without the credential and without the query of any URL in it. */
 function redactText(text: string, redactor: Redactor): string {

@@ -1,4 +1,5 @@
 import { ApiError, answerOf } from "../api/index.ts";
+import { cleanText } from "../clean-text.ts";
 import type { PriceBasis } from "../journal/events.ts";
 import { formatUsd } from "../money.ts";
 import { criticalPath, type JobLimits, referencesOf, resolveInput } from "../plan/index.ts";
@@ -107,7 +108,7 @@ export async function pricePlan(plan: Plan, pricing: Pricing, only: readonly Pla
         if (answerOf(error) !== "400 media" || !readsUploads(input)) throw error;
         return ask(true);
       });
-      if (costMicros === null) return unquotable(reason ?? "the service cannot quote this model in advance");
+      if (costMicros === null) return unquotable(cleanText(reason ?? "the service cannot quote this model in advance"));
       return { ...base, costMicros, basis: pending.length === 0 ? "quoted" : "provisional", reason: null };
     } catch (error) {
       if (!(error instanceof ApiError) || !isRefusal(error)) throw error;

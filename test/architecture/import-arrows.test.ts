@@ -6,7 +6,7 @@ const root = resolve(import.meta.dirname, "../..");
 const src = join(root, "src");
 
 /** Single files that every folder may import; they import nothing of ours. */
-const leaves = ["errors", "money", "duration", "shell-word", "durable-file"];
+const leaves = ["errors", "money", "duration", "shell-word", "durable-file", "clean-text"];
 
 /**
  * The arrows allowed between the folders of `src`; a folder may always import itself and the leaves. What is not listed
@@ -18,6 +18,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   money: [],
   duration: [],
   "shell-word": [],
+  "clean-text": [],
   "durable-file": [],
   define: ["plan"],
   plan: ["define"],

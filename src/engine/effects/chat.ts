@@ -1,6 +1,7 @@
 import { verdictOf, verdicts } from "../../answers/index.ts";
 import { answerOf, type ChatCompletion, sleep } from "../../api/index.ts";
 import { valueProblems } from "../../catalog/index.ts";
+import { cleanText } from "../../clean-text.ts";
 import type { JournalError, RunEvent } from "../../journal/events.ts";
 import { planStep } from "../../journal/state.ts";
 import type { ChatStep, Json } from "../../plan/plan.ts";
@@ -33,7 +34,7 @@ export const chat: Effect<"chat"> = async (command, context) => {
   const bill = { step, attempt, jobId: said.id, costMicros };
   const read = readAnswer(said, schema);
   if (read.ok) return { events: [{ type: "chat.answered", ...bill, value: read.value }] };
-  const error: JournalError = { code: "ANSWER_INVALID", message: read.message, retryable: true };
+  const error: JournalError = { code: "ANSWER_INVALID", message: cleanText(read.message), retryable: true };
   const answer = schema === null ? {} : { answer: (said.content ?? "").slice(0, 100_000) };
   return { events: [{ type: "chat.failed", ...bill, error, ...answer }] };
 };

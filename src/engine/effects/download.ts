@@ -1,5 +1,6 @@
 import { rm } from "node:fs/promises";
 import { answerOf, DownloadError, type Downloaded, MalformedResponseError } from "../../api/index.ts";
+import { cleanContentType } from "../../clean-text.ts";
 import { removeTemporaries, temporaryTag } from "../../durable-file.ts";
 import type { RunEvent } from "../../journal/events.ts";
 import { ownVersion } from "../../journal/own-version.ts";
@@ -40,7 +41,7 @@ export const download: Effect<"download"> = async (command, context) => {
       throw new MalformedResponseError(`The download of output ${index} of ${jobId}`, [issue], { isJson: false });
     }
     const { sha256, sizeBytes } = await media.adopt(target);
-    const contentType = facts?.contentType ?? got.contentType ?? "application/octet-stream";
+    const contentType = facts?.contentType ?? cleanContentType(got.contentType) ?? "application/octet-stream";
     return { events: [{ type: "output.downloaded", step, attempt, index, sha256, sizeBytes, contentType }] };
   } catch (error) {
     // Only the service's own word on the job says that it is gone, never the server that keeps the bytes.

@@ -1,8 +1,9 @@
-import { type ApiError, type JobResult, redactUrls } from "../../api/index.ts";
+import type { ApiError, JobResult } from "../../api/index.ts";
+import { cleanContentType, cleanId, cleanText } from "../../clean-text.ts";
 import type { OutputFacts, RunEvent } from "../../journal/events.ts";
 import type { Command } from "../../run/command.ts";
 import type { Effect, EffectContext } from "./effect.ts";
-import { judge, resting } from "./service-answers.ts";
+import { foreignError, judge, resting } from "./service-answers.ts";
 
 /** Before a follow that ended without an end is taken up again, milliseconds. */
 const AGAIN_MS = 5_000;
@@ -43,7 +44,7 @@ export const follow: Effect<"follow"> = async (command, context) => {
     if (!isFound) return { events: [], againInMs: Number.POSITIVE_INFINITY };
     // A job that the journal knows is never made again because a read does not find it.
     const { status, code } = error as ApiError;
-    const message = `job ${jobId} was accepted, and now the service answers ${status} ${code}`;
+    const message = `job ${jobId} was accepted, and now the service answers ${status} ${cleanText(code, 100)}`;
     return { events: [], refused: [{ type: "job.unresolved", step, attempt, message, cause: "not found" }] };
   }
 };
@@ -76,8 +77,8 @@ function settled(command: Follow, job: JobResult, outcome: string): readonly Run
   }
   const error =
     job.error === null
-      ? { code: "UNKNOWN", message: `the job ended as ${job.status}`, retryable: false }
-      : { code: job.error.code, message: redactUrls(job.error.message), retryable: job.error.retryable };
+      ? foreignError({ code: "UNKNOWN", message: `the job ended as ${job.status}`, retryable: false })
+      : foreignError(job.error);
   return [{ type: "job.failed", step, attempt, error }, ...bill];
 }
 
@@ -88,17 +89,14 @@ function outputFacts(output: JobResult["outputs"][number]): OutputFacts {
   return {
     index,
     status,
-    assetId,
-    voiceId,
-    contentType,
+    assetId: cleanId(assetId),
+    voiceId: cleanId(voiceId),
+    contentType: cleanContentType(contentType),
     width,
     height,
     durationMs,
     fps,
-    error:
-      error === null
-        ? null
-        : { code: error.code, message: redactUrls(error.message), retryable: error.retryable ?? false },
+    error: error === null ? null : foreignError(error),
   };
 }
 

@@ -6,7 +6,8 @@ import {
   verdictOf,
   verdicts,
 } from "../../answers/index.ts";
-import { ApiError, answerOf, MalformedResponseError, redactUrls, UnknownOutcomeError } from "../../api/index.ts";
+import { ApiError, answerOf, MalformedResponseError, UnknownOutcomeError } from "../../api/index.ts";
+import { cleanAddress, cleanContentType, cleanText } from "../../clean-text.ts";
 import { ShowrunnerError } from "../../errors.ts";
 import type { JournalError, RunEvent } from "../../journal/events.ts";
 import type { Trouble } from "../service-watch.ts";
@@ -75,50 +76,62 @@ export function troubleOf(
   pause: Trouble["pause"],
   { client }: Pick<EffectContext, "client">,
 ): Trouble {
-  const said = redactUrls(error instanceof Error ? error.message : String(error));
+  const said = cleanText(error instanceof Error ? error.message : String(error));
   if (!(error instanceof ApiError)) {
     const isForeign = error instanceof MalformedResponseError;
     return { pause, message: isForeign ? `${client.baseUrl}: ${said}` : said };
   }
   if (error.envelope && pause === "unreachable") return { pause, message: `${client.baseUrl}: ${said}` };
-  const type = error.contentType === null ? "without a content type" : error.contentType;
-  const to = error.location === null ? "" : `, a redirect to ${error.location}`;
+  const type = cleanContentType(error.contentType) ?? "without a content type";
+  const to = error.location === null ? "" : `, a redirect to ${cleanText(error.location, 500)}`;
   const who = "not an answer of the service, but of something before it: a login page, a proxy, a load balancer";
   return { pause, message: `${client.baseUrl} answered ${error.request} with ${error.status} (${type}${to}): ${who}` };
 }
 
 function refusedKey({ error }: Judged, { client }: Pick<EffectContext, "client">): RunEvent {
   const { code, serviceMessage } = error as ApiError;
-  const said = redactUrls(serviceMessage);
+  const said = cleanText(serviceMessage);
   const why = code === "PERMISSION_DENIED" ? "its scopes, or its owner's place in the workspace" : "its secret";
-  const message = `${client.baseUrl} does not take key ${client.keyId} (${code}: ${said}). Check ${why}; nothing is lost, and the right key goes on.`;
+  const message = `${client.baseUrl} does not take key ${client.keyId} (${cleanText(code, MOST_CODE)}: ${said}). Check ${why}; nothing is lost, and the right key goes on.`;
   return { type: "run.paused", reason: "credentials", message };
 }
 
 function unfunded({ error, step }: Judged): RunEvent {
   const { billing, request, serviceMessage } = error as ApiError;
+  const fundingUrl = billing === null ? null : cleanAddress(billing.fundingUrl);
   return {
     type: "run.paused",
     reason: "funds",
-    message: `${step ?? request}: the wallet cannot fund it (${redactUrls(serviceMessage)}).`,
+    message: `${step ?? request}: the wallet cannot fund it (${cleanText(serviceMessage)}).`,
+    ...(fundingUrl !== null && { fundingUrl }),
     ...(billing !== null && {
-      fundingUrl: billing.fundingUrl,
       requiredMicros: billing.requiredMicros,
       balanceMicros: billing.balanceMicros,
     }),
   };
 }
 
+/** What a service calls an error may be of any length. */
+const MOST_CODE = 100;
+const MOST_REASONS = 100;
+
+/** An error that the service reports of a job or an output, as the journal keeps it. */
+export function foreignError(error: Pick<JournalError, "code" | "message" | "retryable">): JournalError {
+  const { code, message, retryable } = error;
+  return { code: cleanText(code, MOST_CODE), message: cleanText(message), retryable };
+}
+
 /** The service's error as the journal keeps it: what it says may quote the presigned URLs that it was sent. */
 export function journalError(error: unknown): JournalError {
   if (error instanceof ApiError) {
     const details = error.details ?? [];
-    const reasons = details.flatMap((detail) => (detail.reason === null ? [] : [detail.reason]));
+    const named = details.slice(0, MOST_REASONS).flatMap(({ reason }) => (reason === null ? [] : [reason]));
+    const reasons = named.map((reason) => cleanText(reason, MOST_CODE));
     const fields = details.map((detail) => detail.message).join("; ");
     const said = error.serviceMessage;
     const message = fields === "" || said.includes(fields) ? said : `${said} ${fields}`;
-    return { code: error.code, message: redactUrls(message), retryable: error.retryable, reasons };
+    return { ...foreignError({ code: error.code, message, retryable: error.retryable }), reasons };
   }
-  const message = redactUrls(error instanceof Error ? error.message : String(error));
+  const message = cleanText(error instanceof Error ? error.message : String(error));
   return { code: error instanceof ShowrunnerError ? error.code : "UNKNOWN", message, retryable: false };
 }

@@ -1,0 +1,58 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { ApiError } from "../../src/api/index.ts";
+import { cleanAddress, cleanContentType, cleanId, cleanText } from "../../src/clean-text.ts";
+import { journalError } from "../../src/engine/effects/service-answers.ts";
+
+test("whatever a service says is short, steers no terminal and has no query when it is kept", () => {
+  fc.assert(
+    fc.property(
+      fc.string({ unit: "binary", maxLength: 9_000 }),
+      fc.string({ unit: "grapheme-ascii" }),
+      (said, query) => {
+        const kept = cleanText(`${said} https://s3.test/a?sig=hidden${query.replace(/[\s"'<>]/g, "")} end`);
+        expect(kept.length).toBeLessThanOrEqual(2_000);
+        expect(kept).not.toMatch(/(?![\n\t])\p{Cc}|[\u202a-\u202e\u2066-\u2069]/u);
+        expect(kept).not.toContain("sig=hidden");
+      },
+    ),
+  );
+});
+
+test("an error keeps as many reasons as are of use, each of them short", () => {
+  const details = Array.from({ length: 5_000 }, () => ({
+    field: "f",
+    message: "m".repeat(500),
+    reason: "r".repeat(5_000),
+    allowed: null,
+  }));
+  const said = { code: "c".repeat(9_000), message: "", retryable: false, retryAfterMs: null, param: null };
+  const error = new ApiError(
+    { ...said, details, replacedBy: null, billing: null },
+    { method: "POST", path: "/models/m", status: 400, envelope: true, traceId: null },
+  );
+  expect(JSON.stringify(journalError(error)).length).toBeLessThan(15_000);
+});
+
+test.each([
+  ["image/png", "image/png"],
+  ["Image/PNG; charset=x", "image/png"],
+  ["image/png https://s3.test/?sig=hidden", null],
+  ["image/svg+xml", "image/svg+xml"],
+  [`image/${"x".repeat(200)}`, null],
+  ["../../etc", null],
+])("the type %s is kept as %s", (said, kept) => expect(cleanContentType(said)).toBe(kept));
+
+test.each([
+  ["https://pay.test/fund?wallet=1", "https://pay.test/fund?wallet=1"],
+  ["javascript:alert(1)", null],
+  ["https://me:word@pay.test/", null],
+  ["file:///etc/passwd", null],
+])("the address %s is kept as %s", (said, kept) => expect(cleanAddress(said)).toBe(kept));
+
+test.each([
+  ["asset_01HXYZ-9", "asset_01HXYZ-9"],
+  ["a b", null],
+  ["a\u202eb", null],
+  ["x".repeat(301), null],
+])("the id %s is kept as %s", (said, kept) => expect(cleanId(said)).toBe(kept));

@@ -1,0 +1,109 @@
+import { mkdtempSync, readdirSync, readFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { z } from "zod";
+import { models } from "../../recipes/models.ts";
+import { createClient } from "../../src/api/index.ts";
+import { openShowrunner, pipeline } from "../../src/index.ts";
+import { type LocalService, startLocalService } from "../../src/local-service/index.ts";
+import { writeReport } from "../../src/report/index.ts";
+import { leaksIn, secretForms } from "../support/secret-forms.ts";
+
+const secret = "Zq3-kW9_vT7.hidden+part/of=the&key";
+const pictures = pipeline("pictures", {
+  input: z.object({}),
+  build({ job }) {
+    const look = job("look", models.image, { prompt: "a look" });
+    return { shot: job("shot", models.image, { prompt: "a shot", images: [look] }) };
+  },
+});
+
+/** Fields of answers that only describe: whatever they say, a run goes on. */
+const spoken = /^(message|reason|funding_url|content_type|trace_id|prompt|description|name|event|source)$/;
+
+let service: LocalService;
+beforeAll(async () => {
+  service = await startLocalService({ renderer: "stub", balance: 10 });
+});
+afterAll(() => service.close());
+
+/** The service, but that it says this wherever it says anything. */
+async function talkative(said: string) {
+  const tell = (value: unknown, name = ""): unknown => {
+    if (typeof value === "string") return spoken.test(name) ? `${value} ${said} https://s3.test/a?sig=${said}` : value;
+    if (typeof value !== "object" || value === null) return value;
+    if (Array.isArray(value)) return value.map((item) => tell(item, name));
+    const told = Object.entries(value).map(([key, item]) => [key, tell(item, key)]);
+    return Object.fromEntries([...told, [`x ${said}`, said]]);
+  };
+  const server = createServer(async (incoming, outgoing) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of incoming) chunks.push(chunk as Buffer);
+    const headers = { ...(incoming.headers as Record<string, string>) };
+    for (const name of ["host", "connection", "content-length", "transfer-encoding"]) delete headers[name];
+    headers["authorization"] = `Bearer ${service.apiKey}`;
+    const body = incoming.method === "GET" ? null : Buffer.concat(chunks);
+    const answer = await fetch(new URL(incoming.url ?? "/", service.baseUrl), {
+      method: incoming.method ?? "GET",
+      headers,
+      body,
+    });
+    const type = answer.headers.get("content-type") ?? "";
+    const bytes = Buffer.from(await answer.arrayBuffer());
+    // A schema that says something else describes another model.
+    const isSchema = incoming.method === "GET" && incoming.url?.includes("/models/");
+    const text = type.includes("json") && !isSchema ? JSON.stringify(tell(JSON.parse(bytes.toString()))) : null;
+    outgoing.writeHead(answer.status, {
+      "content-type": text === null ? type : "application/json",
+      "x-trace-id": said,
+    });
+    outgoing.end(text ?? bytes);
+  });
+  await new Promise<void>((ready) => server.listen(0, "127.0.0.1", ready));
+  const close = () => {
+    server.closeAllConnections();
+    server.close();
+  };
+  return { baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v3`, close };
+}
+
+function filesBelow(folder: string): readonly string[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => join(parentPath, name));
+}
+
+describe.each(Object.entries(secretForms))("a service that repeats the key %s", (_form, write) => {
+  test.each(["goes well", "is refused"])(
+    "leaves nothing of it in journal, events, report, manifests, logs or results of a run that %s",
+    async (how) => {
+      const folder = mkdtempSync(join(tmpdir(), "hidden-secret-"));
+      const said = write(secret);
+      const proxy = await talkative(said);
+      const logs: unknown[] = [];
+      const log = (...line: unknown[]) => void logs.push(line);
+      const logger = { debug: log, info: log, warn: log, error: log };
+      const client = createClient({ baseUrl: proxy.baseUrl, apiKey: `key_0001:${secret}`, logger });
+      const mediaDir = join(folder, "media");
+      const show = await openShowrunner({ client, journal: join(folder, "journal.db"), mediaDir, notify: false });
+      if (how === "is refused")
+        service.faults([{ kind: "error", code: "MODERATION_FAILED", route: "POST /models/{model}", count: 1 }]);
+      const heard: unknown[] = [];
+      const run = await show.run(pictures, {}, { id: "r", budget: "5", outDir: join(folder, "out") });
+      for await (const event of run.events()) heard.push(event);
+      const result = await run.result();
+      heard.push(result, await show.show("r"), logs);
+      await writeReport(show, "r", { file: join(folder, "report.html"), mediaDir, writtenAt: 0, version: "1" });
+      await show.close();
+      await client.close();
+      proxy.close();
+      service.faults([]);
+      expect(leaksIn(JSON.stringify(heard), secret)).toEqual([]);
+      for (const file of filesBelow(folder)) expect(leaksIn(readFileSync(file, "latin1"), secret), file).toEqual([]);
+      if (how === "goes well") expect(result.status).toBe("succeeded");
+    },
+  );
+});
