@@ -1,4 +1,4 @@
-import { existsSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { cli, emptyFolder, startCli } from "./support/cli.ts";
@@ -67,6 +67,19 @@ test("a run whose process was killed is taken up, and one that waits for a perso
     .split("\n")
     .map((line) => JSON.parse(line) as { readonly id: string });
   expect(ended).toMatchObject([{ id: "c", status: "paused", pause: "approval" }]);
+});
+
+test("--once ends as unfinished and says why when a run could not be driven", async () => {
+  const folder = emptyFolder();
+  const here = (...args: readonly string[]) => cli(args, { cwd: folder, env: service.env });
+  const own = join(folder, "own.ts");
+  writeFileSync(own, readFileSync(file, "utf8"));
+  expect((await here("run", own, "--budget", "5", "--id", "u")).code).toBe(3);
+  writeFileSync(own, "export default ( => broken\n");
+  expect((await here("approve", "u", "fine")).code).toBe(0);
+  const { code, stderr } = await here("worker", "--once");
+  expect(code, stderr).toBe(3);
+  expect(stderr).toMatch(/^u: .*own\.ts/m);
 });
 
 test("with nothing to do, --once leaves at once", async () => {

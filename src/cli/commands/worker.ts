@@ -38,7 +38,7 @@ export async function worker(context: Context, flags: WorkerFlags): Promise<Exit
     });
     while (!io.interrupt.aborted) {
       await crew.takeUp().catch(sayPassing(context));
-      if (flags.once && crew.isIdle) return ExitCode.done;
+      if (flags.once && crew.isIdle) return crew.hasFailed ? ExitCode.unfinished : ExitCode.done;
       await delay(LOOK_EVERY_MS, undefined, { signal: io.interrupt }).catch(() => {});
     }
     await crew.stop();
@@ -69,6 +69,8 @@ class Crew {
   readonly #options: CrewOptions;
   readonly #driven = new Map<string, { readonly over: Promise<void>; readonly stop: () => Promise<void> }>();
   readonly #retries: RunRetries;
+  /** Runs that could not be driven the last time. */
+  readonly #failed = new Set<string>();
 
   constructor(show: Showrunner, context: Context, options: CrewOptions) {
     this.#show = show;
@@ -83,6 +85,10 @@ class Crew {
 
   get isIdle(): boolean {
     return this.#driven.size === 0;
+  }
+
+  get hasFailed(): boolean {
+    return this.#failed.size > 0;
   }
 
   async takeUp(): Promise<void> {
@@ -108,12 +114,13 @@ class Crew {
       const over = this.#watch(handle, lastSeq).finally(() => this.#driven.delete(runId));
       this.#driven.set(runId, { over, stop: () => handle.stop() });
     } catch (error) {
-      await this.#failed(runId, lastSeq, error);
+      await this.#noteFailure(runId, lastSeq, error);
     }
   }
 
-  async #failed(runId: string, lastSeq: number, error: unknown): Promise<void> {
+  async #noteFailure(runId: string, lastSeq: number, error: unknown): Promise<void> {
     if ((error as { readonly code?: unknown } | null)?.code === "RUN_BUSY") return this.#retries.busy(runId, lastSeq);
+    this.#failed.add(runId);
     const source = await sourceOf(this.#show, runId).catch(() => null);
     const waitMs = this.#retries.failed(runId, { lastSeq, file: source?.file ?? null });
     const again = `tried again within ${waitMs / 1000} s, or once the disk or its pipeline file changes`;
@@ -133,8 +140,9 @@ class Crew {
       }
       this.#report(await handle.result());
       this.#retries.driven(handle.id);
+      this.#failed.delete(handle.id);
     } catch (error) {
-      await this.#failed(handle.id, lastSeq, error);
+      await this.#noteFailure(handle.id, lastSeq, error);
     }
   }
 

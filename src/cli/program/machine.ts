@@ -25,7 +25,7 @@ export function addServing(program: Command, context: Context, finish: Finish): 
     );
   withNotify(withSpending(withRateLimit(withService(program.command("worker")))))
     .description("drive every run of the journal that could go on and that no process drives, as decisions come in")
-    .option("--once", "leave when nothing is left that could go on")
+    .option("--once", "leave when nothing is left that could go on; exit 3 when a run could not be driven")
     .option("--wait-for-funds <duration>", "stay with a run whose wallet is short for so long, e.g. 30m")
     .action(async (flags: object) => finish(await (await import("../commands/worker.ts")).worker(context, flags)));
   addNotify(program, context, finish);

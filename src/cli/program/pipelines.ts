@@ -136,7 +136,7 @@ export function addLooking(program: Command, context: Context, finish: Finish): 
       finish(await (await import("../commands/explain.ts")).explain(context, of, step, flags)),
     );
   withService(program.command("gc"))
-    .description("remove old finished runs, and the media that no run names any more")
+    .description("remove old finished runs, the media that no run names any more, and what killed processes left")
     .option("--older-than <duration>", "how long ago a run must have ended", "30d")
     .option("--dry-run", "only say what would go")
     .action(async (flags: object) => finish(await (await import("../commands/gc.ts")).gc(context, flags)));
