@@ -132,6 +132,16 @@ describe("generated models", () => {
     expect(source).toContain(JSON.stringify('x"; evil(); "'));
   });
 
+  test("compile whatever a property is called, and hide no mark that reorders what is read", async () => {
+    const media = { type: "object", media_type: "image", oneOf: [], role: "reference" };
+    const names = ["/**", "a", "*/", "// x", "/* y */", "`z`", "\u202e"];
+    const properties = Object.fromEntries(names.map((name) => [name, name === "a" ? media : { type: "string" }]));
+    const described = { name: "/** x */ \u202e", description: "*/ /**" };
+    const models = generated(model("odd", properties, described));
+    expect(models).not.toMatch(/[\u202a-\u202e\u2066-\u2069]/);
+    expect(await compile(models, use('job("x", models.odd, { "/**": "1", "\\u202e": "2" });'))).toBe("");
+  });
+
   test("type every form of schema, and hold the writer of a pipeline to it", async () => {
     const media = (kind: string) => ({
       media_type: kind,

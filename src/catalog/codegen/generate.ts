@@ -27,8 +27,13 @@ export function generateModels(catalog: Catalog): string {
     ...written.map(({ value }) => value),
     "} as const;",
     "",
-  ].join("\n");
+  ]
+    .join("\n")
+    .replace(REORDERING, (mark) => `\\u${mark.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
+
+/** Marks that make source read in another order than it runs; they stand as escapes, in names and in comments. */
+const REORDERING = /[\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
 
 function writeModel(model: CatalogModel, names: ReadonlyMap<string, string>, taken: Set<string>) {
   const name = names.get(model.id) ?? model.id;
@@ -55,7 +60,8 @@ function modelDocs(model: CatalogModel, names: ReadonlyMap<string, string>): rea
 }
 
 function importLine(declarations: string): string {
-  const code = declarations.replace(/\/\*\*.*?\*\//gs, "").replace(/"(?:[^"\\]|\\.)*"/g, '""');
+  // Whichever begins first: a name may look like a comment, and a comment holds quotes.
+  const code = declarations.replace(/\/\*\*.*?\*\/|"(?:[^"\\]|\\.)*"/gs, "");
   const used = (name: string) => (new RegExp(`\\b${name}\\b`).test(code) ? [`type ${name}`] : []);
   const types = ["Media", "MediaList", "OrValue", "Value", "Voice"].flatMap(used);
   return `import { ${["model", ...types].sort(byName).join(", ")} } from "showrunner";`;

@@ -182,7 +182,11 @@ function flat(text: string): string {
   return text.replace(/[\s\u2028\u2029]+/g, " ").replace(/[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu, "�");
 }
 
-function fenced(text: string): string {
+/** JSON as it is, but for marks that turn the order of what is read, which stand as escapes. */
+function fenced(json: string): string {
+  const text = json.replace(/[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, (mark) => {
+    return `\\u${mark.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  });
   const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([ticks]) => ticks.length));
   const fence = "`".repeat(longest + 1);
   return `${fence}json\n${text}\n${fence}`;
