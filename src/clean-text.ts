@@ -32,7 +32,9 @@ export function cleanAddress(said: string): CleanText | null {
   if (said.length > MOST_CHARACTERS || !URL.canParse(said)) return null;
   const { protocol, username, password, href } = new URL(said);
   const isWeb = protocol === "https:" || protocol === "http:";
-  return isWeb && username === "" && password === "" ? (href as CleanText) : null;
+  if (!isWeb || username !== "" || password !== "") return null;
+  // As it was said where that is plain: the parser writes some addresses in another way.
+  return (/^[\x21-\x7e]+$/.test(said) ? said : href) as CleanText;
 }
 
 /**

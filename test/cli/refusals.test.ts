@@ -94,13 +94,17 @@ describe("with a service of its own", () => {
   });
 
   test(
-    "an empty wallet pauses the run; after funding, resume completes it and repeats no paid step",
+    "a short wallet refuses the start; told to start anyway it pauses the run, and after funding, resume completes it and repeats no paid step",
     async () => {
       const cwd = emptyFolder();
       const options = { cwd, env: service.env };
       await service.fund(0.02); // enough for the picture, not for the video
       const before = await service.stats();
-      const paused = await cli(["run", imageToVideo, "--id", "poor", "--budget", "20", "--json"], options);
+      const refused = await cli(["run", imageToVideo, "--id", "poor", "--budget", "20", "--json"], options);
+      expect(refused.code, refused.stderr).toBe(2);
+      expect((await service.stats()).jobs_created).toBe(before.jobs_created);
+      const anyway = ["run", imageToVideo, "--id", "poor", "--budget", "20", "--json", "--start-anyway"];
+      const paused = await cli(anyway, options);
       expect(paused.code, paused.stderr).toBe(3);
       expect(paused.stderr).toContain("Next: showrunner resume poor");
       expect(JSON.parse(paused.stdout)).toMatchObject({
