@@ -1,6 +1,9 @@
 declare const clean: unique symbol;
 
-/** A text of others that may stand in the journal, in a file or on a screen. Only {@link cleanText} makes it. */
+/**
+ * A text that may stand in the journal, in a file or on a screen: one of others that was cleaned here, or {@link ownText}.
+ * What an event read from the journal says was one when it was written.
+ */
 export type CleanText = string & { readonly [clean]: true };
 
 /** Longest text of others that is kept, in characters. */
@@ -14,6 +17,16 @@ export function cleanText(said: string, most = MOST_CHARACTERS): CleanText {
   // Cut before it is searched, so that the work is bounded too; a query that was cut is still one.
   const plain = redactUrls(said.slice(0, 4 * most)).replace(STEERING, "\ufffd");
   return (plain.length > most ? `${plain.slice(0, most - 1)}…` : plain) as CleanText;
+}
+
+/** Names a text as ours or our user's in whole: no part of it comes from a service. */
+export function ownText(text: string): CleanText {
+  return text as CleanText;
+}
+
+/** A sentence with texts of others in it, each of them clean. */
+export function sentence(own: TemplateStringsArray, ...parts: readonly (CleanText | number)[]): CleanText {
+  return String.raw({ raw: own }, ...parts) as CleanText;
 }
 
 /** An id of others; null where it can be none. */
@@ -49,7 +62,12 @@ export function redactUrl(url: string): string {
 
 /** A text in which every URL is fit for messages and journals, and a path has no query either. */
 export function redactUrls(text: string): string {
-  return text
-    .replace(/\b(?:https?|wss?|s3|gs):\/\/[^\s"'<>]+/gi, redactUrl)
-    .replace(/(\/[^\s"'<>?#]*)\?[^\s"'<>=]+=[^\s"'<>]*/g, "$1");
+  return (
+    text
+      .replace(/\b(?:https?|wss?|s3|gs):\/\/[^\s"'<>]+/gi, redactUrl)
+      // What follows a path is always taken with it, or a long text without queries would be searched from each slash anew.
+      .replace(/(\/[^\s"'<>?#]*)(\?[^\s"'<>]*)?/g, (all: string, path: string, query?: string) => {
+        return query?.includes("=") === true ? path : all;
+      })
+  );
 }

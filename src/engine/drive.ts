@@ -1,4 +1,5 @@
 import { type Clock, sleep } from "../api/index.ts";
+import { ownText } from "../clean-text.ts";
 import type { PauseReason, RunEvent, StoredEvent } from "../journal/events.ts";
 import { apply } from "../journal/fold.ts";
 import { isRunFinal, type RunState } from "../journal/state.ts";
@@ -415,7 +416,7 @@ function watchId(id: string): string {
 function stopEvents(state: RunState): readonly RunEvent[] {
   if (isRunFinal(state.status) || state.pause?.reason === "stopped") return [];
   const start: readonly RunEvent[] = state.status === "planned" ? [{ type: "run.started" }] : [];
-  return [...start, { type: "run.paused", reason: "stopped", message: "stopped on request" }];
+  return [...start, { type: "run.paused", reason: "stopped", message: ownText("stopped on request") }];
 }
 
 function heldBy(events: readonly RunEvent[]): number {

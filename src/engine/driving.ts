@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { verdictOf, verdicts } from "../answers/index.ts";
 import { answerOf, type Client, type Clock, sleep } from "../api/index.ts";
+import { ownText } from "../clean-text.ts";
 import type { RunEnd, RunEvent, StoredEvent } from "../journal/events.ts";
 import { EVENT_VERSION } from "../journal/events.ts";
 import { apply } from "../journal/fold.ts";
@@ -283,7 +284,7 @@ function pauseForDrift(state: RunState, message: string): readonly RunEvent[] {
       ? [{ type: "run.started" }]
       : [];
   const isSaid = state.pause?.reason === "drift" && state.pause.message === message;
-  return isSaid ? [] : [...start, { type: "run.paused", reason: "drift", message }];
+  return isSaid ? [] : [...start, { type: "run.paused", reason: "drift", message: ownText(message) }];
 }
 
 /** The critical path first; among equals the step whose failure would spare the most. */

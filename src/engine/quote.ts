@@ -1,5 +1,5 @@
 import { ApiError, answerOf } from "../api/index.ts";
-import { cleanText } from "../clean-text.ts";
+import { type CleanText, cleanText, ownText } from "../clean-text.ts";
 import type { PriceBasis } from "../journal/events.ts";
 import { formatUsd } from "../money.ts";
 import { criticalPath, type JobLimits, referencesOf, resolveInput } from "../plan/index.ts";
@@ -90,13 +90,13 @@ export async function pricePlan(plan: Plan, pricing: Pricing, only: readonly Pla
       model: step.model,
       maxCostMicros: step.policy.maxCostMicros ?? pricing.maxUnquotedMicros,
     };
-    const unquotable = (reason: string): StepPrice => ({ ...base, costMicros: null, basis: "unquotable", reason });
+    const unquotable = (reason: CleanText): StepPrice => ({ ...base, costMicros: null, basis: "unquotable", reason });
     const refs = referencesOf(step.input);
     const pending = refs.filter((ref) => ref.as !== "upload" && pricing.outlook?.resolved(ref) === undefined);
     const stands = new Map<string, Json>();
     for (const ref of refs) {
       const stand = pricing.outlook?.resolved(ref) ?? (await standIn(step, ref, sources));
-      if (stand === null) return { ...unquotable(`${ref.step} does not exist yet`), basis: "provisional" };
+      if (stand === null) return { ...unquotable(ownText(`${ref.step} does not exist yet`)), basis: "provisional" };
       stands.set(refKey(ref), stand);
     }
     const input = resolveInput(step.input, (ref) => stands.get(refKey(ref))!);
@@ -116,7 +116,7 @@ export async function pricePlan(plan: Plan, pricing: Pricing, only: readonly Pla
       if (pending.length > 0 && error.status === 400)
         return { ...unquotable(journalError(error).message), basis: "provisional" };
       problems.push(...refusal(step, error));
-      return unquotable(error.message);
+      return unquotable(cleanText(error.message));
     }
   };
 
@@ -206,15 +206,23 @@ function isRefusal({ status }: ApiError): boolean {
 /** A refused estimate is a problem of the plan, one for each bad field. */
 function refusal(step: JobStep, error: ApiError): readonly Problem[] {
   const details = error.details ?? [];
-  if (details.length === 0) return [{ code: "refused", step: step.path, field: error.param, message: error.message }];
+  if (details.length === 0)
+    return [
+      {
+        code: "refused",
+        step: step.path,
+        field: error.param === null ? null : cleanText(error.param, 300),
+        message: cleanText(error.message),
+      },
+    ];
   return details.map((detail) => ({
-    code: detail.reason ?? "refused",
+    code: cleanText(detail.reason ?? "refused", 100),
     step: step.path,
-    field: detail.field,
+    field: cleanText(detail.field, 300),
     // Some services repeat the field in the text.
-    message: detail.message.startsWith(`${detail.field}: `)
-      ? detail.message.slice(detail.field.length + 2)
-      : detail.message,
+    message: cleanText(
+      detail.message.startsWith(`${detail.field}: `) ? detail.message.slice(detail.field.length + 2) : detail.message,
+    ),
   }));
 }
 

@@ -1,10 +1,11 @@
+import { type CleanText, sentence } from "../clean-text.ts";
 import type { RunEvent } from "../journal/events.ts";
 import type { RunState } from "../journal/state.ts";
 
 /** The service could not be asked: how that shows, and why the run pauses should it last. */
 export interface Trouble {
   readonly pause: "unreachable" | "misdirected";
-  readonly message: string;
+  readonly message: CleanText;
 }
 
 /** How long a run bears with a service that is away before it pauses, milliseconds. */
@@ -76,7 +77,7 @@ export class ServiceWatch {
   }
 
   #pause({ pause: reason, message }: Trouble): RunEvent {
-    return { type: "run.paused", reason, message: `${message}. Nothing is lost or paid twice.` };
+    return { type: "run.paused", reason, message: sentence`${message}. Nothing is lost or paid twice.` };
   }
 }
 

@@ -1,3 +1,4 @@
+import type { CleanText } from "../clean-text.ts";
 import type { Json, Plan, PlanStep, Reference } from "../plan/plan.ts";
 import type { AppliedProfile } from "../plan/profile.ts";
 
@@ -6,11 +7,11 @@ export const EVENT_VERSION = 1;
 
 /** An error of the service or of our own, as the journal keeps it: no URLs, no secrets. */
 export interface JournalError {
-  readonly code: string;
-  readonly message: string;
+  readonly code: CleanText;
+  readonly message: CleanText;
   readonly retryable: boolean;
   /** Field-level reasons, e.g. `expired`. */
-  readonly reasons?: readonly string[];
+  readonly reasons?: readonly CleanText[];
 }
 
 /** How a price was found. */
@@ -21,7 +22,7 @@ export interface OutputFacts {
   readonly status: "COMPLETED" | "FAILED" | "EXPIRED";
   readonly assetId: string | null;
   readonly voiceId: string | null;
-  readonly contentType: string | null;
+  readonly contentType: CleanText | null;
   readonly width: number | null;
   readonly height: number | null;
   readonly durationMs: number | null;
@@ -148,9 +149,9 @@ export type RunEvent =
   | {
       readonly type: "run.paused";
       readonly reason: PauseReason;
-      readonly message: string;
+      readonly message: CleanText;
       /** Set for `funds`. */
-      readonly fundingUrl?: string;
+      readonly fundingUrl?: CleanText;
       /** For `funds` what the wallet must hold, for `budget` the budget or cap that would have done. */
       readonly requiredMicros?: number | null;
       readonly balanceMicros?: number | null;
@@ -159,7 +160,7 @@ export type RunEvent =
     }
   | { readonly type: "run.resumed" }
   /** From now on the service cannot be reached, or something else answers. Told once, not with every try. */
-  | { readonly type: "service.away"; readonly reason: "unreachable" | "misdirected"; readonly message: string }
+  | { readonly type: "service.away"; readonly reason: "unreachable" | "misdirected"; readonly message: CleanText }
   | { readonly type: "service.back" }
   | { readonly type: "run.finished"; readonly status: RunEnd; readonly message: string | null }
   /** A run that was through goes on: a step is to be made again. */
@@ -249,7 +250,7 @@ export type RunEvent =
       readonly type: "job.submit.unknown";
       readonly step: string;
       readonly attempt: number;
-      readonly message: string;
+      readonly message: CleanText;
       readonly clockOffsetMs?: number;
     }
   | {
@@ -269,7 +270,7 @@ export type RunEvent =
       readonly type: "job.unresolved";
       readonly step: string;
       readonly attempt: number;
-      readonly message: string;
+      readonly message: CleanText;
       readonly cause: UnresolvedCause;
       /** The job that the service named when the key was sent. */
       readonly jobId?: string;
@@ -346,7 +347,7 @@ export type RunEvent =
       readonly error: JournalError;
       readonly costMicros: number;
       /** Set when an answer came that did not meet the schema: what it said, to be sent back for repair. */
-      readonly answer?: string;
+      readonly answer?: CleanText;
     }
   /** Sent by a process that is gone. It may have been charged: its hold counts against the budget as if it had. */
   | {

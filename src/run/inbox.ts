@@ -1,3 +1,4 @@
+import { ownText } from "../clean-text.ts";
 import type { Chosen, PauseReason, RunEvent } from "../journal/events.ts";
 import { isRunFinal, lastAttempt, planStep, type RunState } from "../journal/state.ts";
 import type { InboxEntry, InboxMessage } from "../journal/store.ts";
@@ -10,7 +11,7 @@ export function inboxEvents(state: RunState, { id, at, message }: InboxEntry): r
       if (isRunFinal(state.status) || restsAnyway(state)) return [];
       return [
         ...(state.status === "planned" ? [{ type: "run.started" } as const] : []),
-        { type: "run.paused", reason: "stopped", message: "stopped on request", request: { id, at } },
+        { type: "run.paused", reason: "stopped", message: ownText("stopped on request"), request: { id, at } },
       ];
     case "adopt": {
       const step = state.steps[message.step];

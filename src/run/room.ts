@@ -1,3 +1,4 @@
+import { ownText } from "../clean-text.ts";
 import type { RunEvent } from "../journal/events.ts";
 import { formatUsd } from "../money.ts";
 
@@ -48,7 +49,12 @@ export function pauseFor(room: Room, path: string, holdMicros: number): Pause | 
       const { capMicros, committedMicros } = room;
       const of = `${formatUsd(committedMicros)} of the spending cap of ${formatUsd(capMicros)} USD`;
       const message = `${needs}; ${of} over all runs of this journal are spent or reserved. Resume with a higher cap: --spending-cap USD.`;
-      return { type: "run.paused", reason: "budget", message, requiredMicros: committedMicros + holdMicros };
+      return {
+        type: "run.paused",
+        reason: "budget",
+        message: ownText(message),
+        requiredMicros: committedMicros + holdMicros,
+      };
     }
     case "floor": {
       const { floorMicros } = room;
@@ -56,7 +62,7 @@ export function pauseFor(room: Room, path: string, holdMicros: number): Pause | 
       const has = `apart from what is reserved the wallet has ${formatUsd(balanceMicros)} USD, of which ${formatUsd(floorMicros)} must stay`;
       const message = `${needs}; ${has}. Fund the wallet, or resume with a lower floor: --wallet-floor USD.`;
       const requiredMicros = floorMicros + holdMicros;
-      return { type: "run.paused", reason: "funds", message, requiredMicros, balanceMicros };
+      return { type: "run.paused", reason: "funds", message: ownText(message), requiredMicros, balanceMicros };
     }
     default:
       return room satisfies never;

@@ -1,3 +1,4 @@
+import { ownText } from "../clean-text.ts";
 import type { PauseReason, RunEvent, StepEnd } from "../journal/events.ts";
 import { lastAttempt, type RunState, type StepState } from "../journal/state.ts";
 import { formatUsd } from "../money.ts";
@@ -82,7 +83,13 @@ export class Turn implements Decision {
 
   rest(reason: PauseReason, message: string, requiredMicros?: number): void {
     this.mayBegin = false;
-    this.events.push({ type: "run.paused", reason, message, ...(requiredMicros !== undefined && { requiredMicros }) });
+    const why = ownText(message);
+    this.events.push({
+      type: "run.paused",
+      reason,
+      message: why,
+      ...(requiredMicros !== undefined && { requiredMicros }),
+    });
   }
 
   /**

@@ -1,6 +1,7 @@
 import { stripVTControlCharacters } from "node:util";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { ownText } from "../../src/clean-text.ts";
 import { eventLine } from "../../src/cli/live/lines.ts";
 import { remainingOf } from "../../src/cli/live/remaining.ts";
 import { applyUpdate, emptyView, type RunView, spentOf } from "../../src/cli/live/run-view.ts";
@@ -273,7 +274,7 @@ describe("the tree", () => {
 
 describe("plain lines", () => {
   test("an error's text cannot move the cursor", () => {
-    const error = { code: "UNKNOWN", message: "bad\u001b[2J\nprompt", retryable: false };
+    const error = { code: ownText("UNKNOWN"), message: ownText("bad\u001b[2J\nprompt"), retryable: false };
     expect(eventLine({ type: "job.failed", step: "face", attempt: 1, error })).toBe(
       "face: job failed: bad\\u001b[2J\\nprompt",
     );

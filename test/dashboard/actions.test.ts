@@ -8,6 +8,7 @@ import { type LocalService, startLocalService } from "showrunner/local-service";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../recipes/models.ts";
+import { ownText } from "../../src/clean-text.ts";
 import type { Pipeline } from "../../src/index.ts";
 import { isHolderDead, thisHolder } from "../../src/journal/host.ts";
 import { startBrowser } from "../demo/support/browser.ts";
@@ -275,9 +276,9 @@ test("a submit that got no answer is resolved by a person, from the jobs that th
   await gardener.add(
     { type: "step.started", step: "film" },
     { type: "job.submit.intended", ...at, key: "sr1_film", model: "image-1", input: {}, holdMicros: 1 },
-    { type: "job.submit.unknown", ...at, message: "the connection was lost" },
-    { type: "job.unresolved", ...at, message: "nobody knows whether a job was made", cause: "older job" },
-    { type: "run.paused", reason: "unresolved", message: "film may or may not have made a job" },
+    { type: "job.submit.unknown", ...at, message: ownText("the connection was lost") },
+    { type: "job.unresolved", ...at, message: ownText("nobody knows whether a job was made"), cause: "older job" },
+    { type: "run.paused", reason: "unresolved", message: ownText("film may or may not have made a job") },
   );
   await using other = await visit(browser, own);
   await other.go("/runs/lost");

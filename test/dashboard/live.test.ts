@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { ownText } from "../../src/clean-text.ts";
 import type { EventStream } from "../../src/dashboard/http/event-stream.ts";
 import { GaugeReader } from "../../src/dashboard/live/gauges.ts";
 import { runPatch, type WatchParts, watchRun } from "../../src/dashboard/live/run-watch.ts";
@@ -82,7 +83,7 @@ describe("the live stream", () => {
     expect((await listener.next("progress")).data as readonly ProgressView[]).toEqual([
       { step: "a", fraction: 0.5, dueAt: null },
     ]);
-    await gardener.add({ type: "run.paused", reason: "stopped", message: "stopped by a person" });
+    await gardener.add({ type: "run.paused", reason: "stopped", message: ownText("stopped by a person") });
     let patch = await patchOf(listener);
     while (patch.head.status !== "paused") patch = await patchOf(listener);
     expect(patch.head.pause?.message).toBe("stopped by a person");

@@ -56,3 +56,10 @@ test.each([
   ["a\u202eb", null],
   ["x".repeat(301), null],
 ])("the id %s is kept as %s", (said, kept) => expect(cleanId(said)).toBe(kept));
+
+test("a long text of nothing but slashes and marks of queries is cleaned in one pass", () => {
+  for (const part of ["/", "/?", "https://", "/#"]) {
+    expect(cleanText(part.repeat(200_000), 100_000).length).toBeLessThanOrEqual(100_000);
+  }
+  expect(cleanText("see /a?=x/b?sig=hidden and /c?d")).toBe("see /a and /c?d");
+});

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../recipes/models.ts";
 import { sleep } from "../../src/api/index.ts";
+import { ownText } from "../../src/clean-text.ts";
 import {
   createMemoryJournal,
   type JournalStore,
@@ -300,7 +301,7 @@ describe("run with an id that exists", () => {
   });
 
   test("one that paused before its process died is told, not waited for for ever", async () => {
-    const world = await heldElsewhere({ type: "run.paused", reason: "budget", message: "too dear" });
+    const world = await heldElsewhere({ type: "run.paused", reason: "budget", message: ownText("too dear") });
     const handle = await followed(world);
     const result = await during(world.clock, handle.result());
     expect(result).toMatchObject({ status: "paused", pause: { reason: "budget" } });

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { ownText } from "../../src/clean-text.ts";
 import { accountOf } from "../../src/journal/account.ts";
 import type { RunEvent } from "../../src/journal/events.ts";
 import type { Commit, JournalStore, Lease } from "../../src/journal/store.ts";
@@ -583,11 +584,11 @@ export function journalContract(name: string, open: Open): void {
 
       test("so are files of tasks, what was taken over from an earlier run, and uploads of expansions", async () => {
         const lease = await held();
-        const copyOf = (sha256: string) => ({ sha256, sizeBytes: 1, contentType: "image/png" });
+        const copyOf = (sha256: string) => ({ sha256, sizeBytes: 1, contentType: ownText("image/png") });
         const facts = { index: 0, status: "COMPLETED", assetId: null, voiceId: null, error: null } as const;
         const size = { width: 1, height: 1, durationMs: null, fps: null };
         const made = { ...facts, ...size, ...copyOf("aa"), name: "sheet" };
-        const taken = { ...facts, ...size, contentType: "image/png", copy: copyOf("bb") };
+        const taken = { ...facts, ...size, contentType: ownText("image/png"), copy: copyOf("bb") };
         const file = { path: "/x.png", ...copyOf("cc") };
         const upload = { kind: "upload", path: "e/u", needs: [], fingerprint: "f1_u", yields: "image", file } as const;
         await commit(lease, 2, [

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { ownText } from "../../src/clean-text.ts";
 import { applyUpdate, emptyView } from "../../src/cli/live/run-view.ts";
 import type { RunEvent, StoredEvent } from "../../src/journal/events.ts";
 import { fold } from "../../src/journal/fold.ts";
@@ -17,7 +18,7 @@ function told(...events: readonly (readonly [seconds: number, event: RunEvent])[
   });
 }
 
-const paused: RunEvent = { type: "run.paused", reason: "approval", message: "look" };
+const paused: RunEvent = { type: "run.paused", reason: "approval", message: ownText("look") };
 
 test("one run takes as long in the report, the dashboard and the terminal: rests and dead processes do not count", () => {
   const events = told(

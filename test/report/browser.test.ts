@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { ownText } from "../../src/clean-text.ts";
 import { writeReport } from "../../src/report/index.ts";
 import { startBrowser } from "../demo/support/browser.ts";
 import { bigRun, jobStep, SampleRun, uploadStep } from "./support/sample-run.ts";
@@ -64,7 +65,7 @@ function full(folder: string, id: string): SampleRun {
   run.fail("face", 1, hostile).wait(700).submitAgain("face").submit("look").wait(400).begin("face", 2).begin("look");
   run.wait(900).complete("face", 2).download("face", 2, face).complete("look").download("look", 1, look);
   run.place("face", "face", "a face.png").place("look", "look", "look.png");
-  return run.add({ type: "run.paused", reason: "budget", message: hostile });
+  return run.add({ type: "run.paused", reason: "budget", message: ownText(hostile) });
 }
 
 async function looked(

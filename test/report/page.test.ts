@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { ownText } from "../../src/clean-text.ts";
 import { type ReportFacts, reportPage } from "../../src/report/index.ts";
 import { bigRun, jobStep, SampleRun, uploadStep } from "./support/sample-run.ts";
 
@@ -57,8 +58,8 @@ describe("a report", () => {
     const run = halfway().add({
       type: "run.paused",
       reason: "funds",
-      message: "The wallet holds $0.01.",
-      fundingUrl: "https://pay.test/?a=1&b=2",
+      message: ownText("The wallet holds $0.01."),
+      fundingUrl: ownText("https://pay.test/?a=1&b=2"),
       requiredMicros: 50_000,
       balanceMicros: 10_000,
     });

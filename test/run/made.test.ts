@@ -1,6 +1,7 @@
 import canonicalize from "canonicalize";
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { ownText } from "../../src/clean-text.ts";
 import type { RunEvent } from "../../src/journal/events.ts";
 import { apply, newRun } from "../../src/journal/fold.ts";
 import type { RunState } from "../../src/journal/state.ts";
@@ -42,7 +43,7 @@ function take(state: RunState, events: readonly RunEvent[]): readonly RunEvent[]
 /** A step's job from its price to its outputs, and the end of the step. */
 function made(step: string, input: Json): readonly RunEvent[] {
   const at = { step, attempt: 1 };
-  const facts = { contentType: "image/png", width: 1, height: 1, durationMs: null, fps: null, error: null };
+  const facts = { contentType: ownText("image/png"), width: 1, height: 1, durationMs: null, fps: null, error: null };
   return [
     { type: "job.quoted", ...at, costMicros: 1, basis: "quoted" },
     { type: "step.started", step },
@@ -135,7 +136,7 @@ test("the fingerprint of a request changes with every part of it, and not with t
 
 test("what was taken over expires as long after it was made as anything else", () => {
   const state = chain();
-  const facts = { contentType: "image/png", width: 1, height: 1, durationMs: null, fps: null, error: null };
+  const facts = { contentType: ownText("image/png"), width: 1, height: 1, durationMs: null, fps: null, error: null };
   const output = { index: 0, status: "COMPLETED", assetId: "asset_a", voiceId: null, ...facts, copy: null } as const;
   const from = { runId: "r0", step: "a", jobId: "job_0", madeAt: 5 };
   take(state, [

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { ownText } from "../../src/clean-text.ts";
 import type { RunEvent } from "../../src/journal/events.ts";
 import { PaperRun, PRICE } from "./support/paper-run.ts";
 import { job, planOf } from "./support/plans.ts";
@@ -17,13 +18,13 @@ function sent(step: string): readonly RunEvent[] {
 
 test("A submit that is sent again in the turn in which another step ends is noted all the same", () => {
   const run = new PaperRun({ plan: planOf([job("a"), job("b")]), total: 2 });
-  const error = { code: "INTERNAL", message: "failed on paper", retryable: false };
+  const error = { code: ownText("INTERNAL"), message: ownText("failed on paper"), retryable: false };
   run.take([
     { type: "run.started" },
     ...sent("a"),
     ...sent("b"),
     { type: "job.submitted", step: "a", attempt: 1, jobId: "job-a", model: "m", replayed: false },
-    { type: "job.submit.unknown", step: "b", attempt: 1, message: "no answer", clockOffsetMs: 0 },
+    { type: "job.submit.unknown", step: "b", attempt: 1, message: ownText("no answer"), clockOffsetMs: 0 },
     { type: "job.failed", step: "a", attempt: 1, error },
     { type: "job.settled", step: "a", attempt: 1, costMicros: 0 },
   ]);

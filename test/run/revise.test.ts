@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test, vi } from "vitest";
+import { ownText } from "../../src/clean-text.ts";
 import { fold } from "../../src/journal/fold.ts";
 import { isRunFinal, isStepFinal, type RunState } from "../../src/journal/state.ts";
 import { tables } from "../../src/lifecycle/index.ts";
@@ -89,7 +90,7 @@ function go(run: PaperRun, { after: answers }: Change, next: () => number): void
   }
   run.decide();
   if (isRunFinal(run.state.status)) return;
-  run.take([{ type: "run.paused", reason: "drift", message: "something is to be changed" }]);
+  run.take([{ type: "run.paused", reason: "drift", message: ownText("something is to be changed") }]);
   expect(run.run(next)).toBe(true);
   expect(Object.values(run.state.steps).every((step) => isQuiet(step, { paid: true }))).toBe(true);
 }

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { ownText } from "../../src/clean-text.ts";
 import { type RunEvent, type StoredEvent, type TimelineSpan, timelineOf } from "../../src/index.ts";
 
 type Planned = RunEvent & { readonly type: "run.planned" };
@@ -90,7 +91,7 @@ describe("timeline", () => {
       [3, { type: "step.finished", step: "sample", status: "succeeded", reason: null }],
       [4, intended("face")],
       [5, { type: "job.started", step: "face", attempt: 1 }],
-      [9, { type: "run.paused", reason: "stopped", message: "" }],
+      [9, { type: "run.paused", reason: "stopped", message: ownText("") }],
       [20, { type: "run.resumed" }],
     ]);
     expect(lines(timelineOf(events.slice(0, 6))).at(-1)).toBe("face#1 render 5-");
@@ -99,7 +100,7 @@ describe("timeline", () => {
   });
 
   test("a refused submit and a second attempt are spans of their own", () => {
-    const error = { code: "INTERNAL", message: "", retryable: true };
+    const error = { code: ownText("INTERNAL"), message: ownText(""), retryable: true };
     const spans = timelineOf(
       stored([
         [0, planned],

@@ -1,7 +1,7 @@
 import { verdictOf, verdicts } from "../../answers/index.ts";
 import { answerOf, type ChatCompletion, sleep } from "../../api/index.ts";
 import { valueProblems } from "../../catalog/index.ts";
-import { cleanText } from "../../clean-text.ts";
+import { cleanText, ownText } from "../../clean-text.ts";
 import type { JournalError, RunEvent } from "../../journal/events.ts";
 import { planStep } from "../../journal/state.ts";
 import type { ChatStep, Json } from "../../plan/plan.ts";
@@ -34,8 +34,8 @@ export const chat: Effect<"chat"> = async (command, context) => {
   const bill = { step, attempt, jobId: said.id, costMicros };
   const read = readAnswer(said, schema);
   if (read.ok) return { events: [{ type: "chat.answered", ...bill, value: read.value }] };
-  const error: JournalError = { code: "ANSWER_INVALID", message: cleanText(read.message), retryable: true };
-  const answer = schema === null ? {} : { answer: (said.content ?? "").slice(0, 100_000) };
+  const error: JournalError = { code: ownText("ANSWER_INVALID"), message: cleanText(read.message), retryable: true };
+  const answer = schema === null ? {} : { answer: cleanText(said.content ?? "", 100_000) };
   return { events: [{ type: "chat.failed", ...bill, error, ...answer }] };
 };
 
@@ -122,9 +122,9 @@ function unanswered(command: Chat, context: EffectContext, judged: Judged): Effe
     case "chat unfunded":
       return { ...resting(judged, context, [failed(known)]), againInMs: 0 };
     case "chat caller refused":
-      return resting(judged, context, [failed({ ...known, code: "ACCOUNT_REFUSED", retryable: true })]);
+      return resting(judged, context, [failed({ ...known, code: ownText("ACCOUNT_REFUSED"), retryable: true })]);
     case "chat not sent":
-      return { events: [failed({ ...known, code: "UNSENT", retryable: true })] };
+      return { events: [failed({ ...known, code: ownText("UNSENT"), retryable: true })] };
     default: {
       // Sent, and nobody knows what became of it: it may have been charged.
       const abandoned = { type: "chat.abandoned", step, attempt, holdMicros: maxCostMicros } as const;

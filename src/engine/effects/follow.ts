@@ -1,5 +1,5 @@
 import type { ApiError, JobResult } from "../../api/index.ts";
-import { cleanContentType, cleanId, cleanText } from "../../clean-text.ts";
+import { cleanContentType, cleanId, cleanText, sentence } from "../../clean-text.ts";
 import type { OutputFacts, RunEvent } from "../../journal/events.ts";
 import type { Command } from "../../run/command.ts";
 import type { Effect, EffectContext } from "./effect.ts";
@@ -44,7 +44,7 @@ export const follow: Effect<"follow"> = async (command, context) => {
     if (!isFound) return { events: [], againInMs: Number.POSITIVE_INFINITY };
     // A job that the journal knows is never made again because a read does not find it.
     const { status, code } = error as ApiError;
-    const message = `job ${jobId} was accepted, and now the service answers ${status} ${cleanText(code, 100)}`;
+    const message = sentence`job ${cleanText(jobId, 300)} was accepted, and now the service answers ${status} ${cleanText(code, 100)}`;
     return { events: [], refused: [{ type: "job.unresolved", step, attempt, message, cause: "not found" }] };
   }
 };

@@ -1,4 +1,4 @@
-import { redactUrls } from "../../api/index.ts";
+import { cleanText, ownText } from "../../clean-text.ts";
 import type { LocalFunction } from "../../define/local-function.ts";
 import type { JournalError } from "../../journal/events.ts";
 import { fileOf } from "../../run/next-command.ts";
@@ -18,7 +18,7 @@ export function localCode<K extends LocalFunction["kind"]>(
   }
   const why = "missing" in found ? found.missing : `${step} is another kind of step in the code that was given`;
   const message = `${why}. Resume with the pipeline's file: showrunner resume ${state.runId} --file ${fileOf(state)}`;
-  const paused = { type: "run.paused", reason: "code", message } as const;
+  const paused = { type: "run.paused", reason: "code", message: ownText(message) } as const;
   return { without: { events: [paused], againInMs: Number.POSITIVE_INFINITY } };
 }
 
@@ -44,6 +44,5 @@ export function thrownError(error: unknown, code: string): JournalError {
   const said = error instanceof Error ? error.message || error.name : String(error);
   const own = error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : code;
   // What follows a URL's path may be a secret.
-  const message = redactUrls(said).slice(0, MAX_MESSAGE);
-  return { code: own.slice(0, 100), message, retryable: true };
+  return { code: cleanText(own, 100), message: cleanText(said, MAX_MESSAGE), retryable: true };
 }

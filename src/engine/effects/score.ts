@@ -1,3 +1,4 @@
+import { ownText } from "../../clean-text.ts";
 import type { LocalFile } from "../../define/index.ts";
 import type { RunEvent } from "../../journal/events.ts";
 import { planStep } from "../../journal/state.ts";
@@ -36,8 +37,8 @@ export const score: Effect<"score"> = async ({ step }, context) => {
   }
   const best = highest(scores);
   if (best === null) {
-    const message = "there is no file to score";
-    return failed({ type: "task.failed", step, error: { code: "SCORE_FAILED", message, retryable: false } });
+    const message = ownText("there is no file to score");
+    return failed({ type: "task.failed", step, error: { code: ownText("SCORE_FAILED"), message, retryable: false } });
   }
   return { events: [{ type: "pick.made", step, chosen: candidates[best]!.chosen, scores }] };
 };

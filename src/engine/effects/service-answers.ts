@@ -7,7 +7,7 @@ import {
   verdicts,
 } from "../../answers/index.ts";
 import { ApiError, answerOf, MalformedResponseError, UnknownOutcomeError } from "../../api/index.ts";
-import { cleanAddress, cleanContentType, cleanText } from "../../clean-text.ts";
+import { cleanAddress, cleanContentType, cleanText, ownText, sentence } from "../../clean-text.ts";
 import { ShowrunnerError } from "../../errors.ts";
 import type { JournalError, RunEvent } from "../../journal/events.ts";
 import type { Trouble } from "../service-watch.ts";
@@ -77,22 +77,29 @@ export function troubleOf(
   { client }: Pick<EffectContext, "client">,
 ): Trouble {
   const said = cleanText(error instanceof Error ? error.message : String(error));
+  const at = ownText(client.baseUrl);
   if (!(error instanceof ApiError)) {
     const isForeign = error instanceof MalformedResponseError;
-    return { pause, message: isForeign ? `${client.baseUrl}: ${said}` : said };
+    return { pause, message: isForeign ? sentence`${at}: ${said}` : said };
   }
-  if (error.envelope && pause === "unreachable") return { pause, message: `${client.baseUrl}: ${said}` };
-  const type = cleanContentType(error.contentType) ?? "without a content type";
-  const to = error.location === null ? "" : `, a redirect to ${cleanText(error.location, 500)}`;
-  const who = "not an answer of the service, but of something before it: a login page, a proxy, a load balancer";
-  return { pause, message: `${client.baseUrl} answered ${error.request} with ${error.status} (${type}${to}): ${who}` };
+  if (error.envelope && pause === "unreachable") return { pause, message: sentence`${at}: ${said}` };
+  const type = cleanContentType(error.contentType) ?? ownText("without a content type");
+  const to = error.location === null ? ownText("") : sentence`, a redirect to ${cleanText(error.location, 500)}`;
+  const who = ownText(
+    "not an answer of the service, but of something before it: a login page, a proxy, a load balancer",
+  );
+  const request = ownText(error.request);
+  return { pause, message: sentence`${at} answered ${request} with ${error.status} (${type}${to}): ${who}` };
 }
 
 function refusedKey({ error }: Judged, { client }: Pick<EffectContext, "client">): RunEvent {
   const { code, serviceMessage } = error as ApiError;
   const said = cleanText(serviceMessage);
-  const why = code === "PERMISSION_DENIED" ? "its scopes, or its owner's place in the workspace" : "its secret";
-  const message = `${client.baseUrl} does not take key ${client.keyId} (${cleanText(code, MOST_CODE)}: ${said}). Check ${why}; nothing is lost, and the right key goes on.`;
+  const why = ownText(
+    code === "PERMISSION_DENIED" ? "its scopes, or its owner's place in the workspace" : "its secret",
+  );
+  const key = sentence`${ownText(client.baseUrl)} does not take key ${ownText(client.keyId)}`;
+  const message = sentence`${key} (${cleanText(code, MOST_CODE)}: ${said}). Check ${why}; nothing is lost, and the right key goes on.`;
   return { type: "run.paused", reason: "credentials", message };
 }
 
@@ -102,7 +109,7 @@ function unfunded({ error, step }: Judged): RunEvent {
   return {
     type: "run.paused",
     reason: "funds",
-    message: `${step ?? request}: the wallet cannot fund it (${cleanText(serviceMessage)}).`,
+    message: sentence`${ownText(step ?? request)}: the wallet cannot fund it (${cleanText(serviceMessage)}).`,
     ...(fundingUrl !== null && { fundingUrl }),
     ...(billing !== null && {
       requiredMicros: billing.requiredMicros,
@@ -115,8 +122,14 @@ function unfunded({ error, step }: Judged): RunEvent {
 const MOST_CODE = 100;
 const MOST_REASONS = 100;
 
+interface ForeignError {
+  readonly code: string;
+  readonly message: string;
+  readonly retryable: boolean;
+}
+
 /** An error that the service reports of a job or an output, as the journal keeps it. */
-export function foreignError(error: Pick<JournalError, "code" | "message" | "retryable">): JournalError {
+export function foreignError(error: ForeignError): JournalError {
   const { code, message, retryable } = error;
   return { code: cleanText(code, MOST_CODE), message: cleanText(message), retryable };
 }
@@ -133,5 +146,6 @@ export function journalError(error: unknown): JournalError {
     return { ...foreignError({ code: error.code, message, retryable: error.retryable }), reasons };
   }
   const message = cleanText(error instanceof Error ? error.message : String(error));
-  return { code: error instanceof ShowrunnerError ? error.code : "UNKNOWN", message, retryable: false };
+  const code = cleanText(error instanceof ShowrunnerError ? error.code : "UNKNOWN", MOST_CODE);
+  return { code, message, retryable: false };
 }

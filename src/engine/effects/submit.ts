@@ -1,4 +1,5 @@
 import { type SubmitAck, UnknownOutcomeError, UploadError } from "../../api/index.ts";
+import { cleanText, sentence } from "../../clean-text.ts";
 import type { RunEvent } from "../../journal/events.ts";
 import type { Command } from "../../run/command.ts";
 import { MediaLostError } from "../media-errors.ts";
@@ -72,7 +73,7 @@ function outcome(command: Submit, context: EffectContext, judged: Judged): Effec
 function acknowledged(command: Submit, ack: SubmitAck, mayExist: boolean): readonly RunEvent[] {
   const { step, attempt } = command;
   if (ack.replayed && ack.sends === 1 && !mayExist) {
-    const message = `the first send of its key was answered with an older job, ${ack.jobId}; look whose it is before going on`;
+    const message = sentence`the first send of its key was answered with an older job, ${cleanText(ack.jobId, 300)}; look whose it is before going on`;
     return [{ type: "job.unresolved", step, attempt, message, cause: "older job", jobId: ack.jobId }];
   }
   return [
@@ -96,7 +97,7 @@ function unknown({ step, attempt }: Submit, context: EffectContext, error: unkno
 
 /** An earlier send may have made the job: what was refused then proves nothing. */
 function unresolved({ step, attempt }: Submit, context: EffectContext, error: unknown): EffectResult {
-  const message = `sent once without an answer, then refused: ${journalError(error).message}`;
+  const message = sentence`sent once without an answer, then refused: ${journalError(error).message}`;
   const isTold = phaseOf(context, step, attempt) === "unresolved";
   const events = isTold ? [] : [{ type: "job.unresolved", step, attempt, message, cause: "refused" } as const];
   return { events, againInMs: Number.POSITIVE_INFINITY };

@@ -1,5 +1,6 @@
 import { lstat, mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { ownText } from "../../clean-text.ts";
 import type { TaskContext } from "../../define/local-function.ts";
 import type { TaskFile } from "../../journal/events.ts";
 import { planStep } from "../../journal/state.ts";
@@ -100,7 +101,7 @@ async function takeIn(
     if ("fault" in facts) throw new TaskContractError(`its file "${name}" should be ${kind}, and ${facts.fault}`);
     const { sha256, sizeBytes } = await media.adopt(path);
     const made = { status: "COMPLETED", assetId: null, voiceId: null, error: null } as const;
-    files.push({ name, index, ...made, ...facts, sha256, sizeBytes });
+    files.push({ name, index, ...made, ...facts, contentType: ownText(facts.contentType), sha256, sizeBytes });
   }
   return files;
 }

@@ -1,3 +1,4 @@
+import { ownText } from "../../clean-text.ts";
 import { raisedHold } from "../../journal/overcharge.ts";
 import { type AttemptState, isStepFinal, lastAttempt, RESENT_EVERY_MS, type StepState } from "../../journal/state.ts";
 import { formatUsd } from "../../money.ts";
@@ -125,7 +126,7 @@ function resend(plan: JobStep, attempt: AttemptState, turn: Turn): void {
     return;
   }
   if (!isUnsent && isTooOld(attempt, turn)) {
-    const message = "its submit was never answered, and its idempotency key is too old to be sent again";
+    const message = ownText("its submit was never answered, and its idempotency key is too old to be sent again");
     turn.events.push({ type: "job.unresolved", ...target, message, cause: "too old" });
     return;
   }

@@ -1,3 +1,4 @@
+import { ownText } from "../../../src/clean-text.ts";
 import type { JournalStore, PlanStep, RunEvent } from "../../../src/index.ts";
 import { thisHolder } from "../../../src/journal/host.ts";
 import type { LeaseHolder } from "../../../src/journal/store.ts";
@@ -115,7 +116,8 @@ function eventsOf(run: PlantedRun): readonly RunEvent[] {
     .filter(({ kind }) => kind !== "approve")
     .map(({ path }): RunEvent => ({ type: "job.quoted", step: path, attempt: 1, costMicros: PRICE, basis: "quoted" }));
   const begun = [...quotes, { type: "run.started" } as const, ...run.steps.flatMap(stepEvents)];
-  const pause: readonly RunEvent[] = run.pause === undefined ? [] : [{ type: "run.paused", ...run.pause }];
+  const pause: readonly RunEvent[] =
+    run.pause === undefined ? [] : [{ type: "run.paused", ...run.pause, message: ownText(run.pause.message) }];
   const end: readonly RunEvent[] =
     run.end === undefined ? [] : [{ type: "run.finished", status: run.end, message: null }];
   return [...begun, ...pause, ...end];
@@ -144,7 +146,7 @@ export function stepEvents(step: PlantedStep): readonly RunEvent[] {
   const rendering: readonly RunEvent[] = [...submitted, { type: "job.started", ...at }];
   if (state === "rendering") return rendering;
   if (state === "failed") {
-    const error = { code: "INTERNAL", message: "the renderer gave up", retryable: false };
+    const error = { code: ownText("INTERNAL"), message: ownText("the renderer gave up"), retryable: false };
     return [
       ...rendering,
       { type: "job.failed", ...at, error },
@@ -163,7 +165,7 @@ export function doneEvents({ path, outputs = [] }: PlantedStep, costMicros = PRI
     status: "COMPLETED" as const,
     assetId: `asset_${path}_${index}`,
     voiceId: null,
-    contentType,
+    contentType: ownText(contentType),
     width: null,
     height: null,
     durationMs: null,

@@ -1,3 +1,4 @@
+import { ownText } from "../../../src/clean-text.ts";
 import type {
   JobStep,
   Json,
@@ -128,7 +129,7 @@ export class SampleRun {
   }
 
   fail(step: string, attempt: number, message: string): this {
-    const error = { code: "INTERNAL", message, retryable: true };
+    const error = { code: ownText("INTERNAL"), message: ownText(message), retryable: true };
     return this.add(
       { type: "job.failed", step, attempt, error },
       { type: "job.settled", step, attempt, costMicros: 0 },
@@ -141,7 +142,7 @@ export class SampleRun {
       status: "COMPLETED",
       assetId: `asset_${step}`,
       voiceId: null,
-      contentType: "image/png",
+      contentType: ownText("image/png"),
       width: 64,
       height: 48,
       durationMs: null,
@@ -215,7 +216,11 @@ export function bigRun(pairs = 500): SampleRun {
     }
     for (const path of wave) run.wait(15).download(path, run.lastAttempt(path));
     if (at === 400) {
-      run.add({ type: "run.paused", reason: "funds", message: "The wallet holds $0.01, the next job costs $0.05." });
+      run.add({
+        type: "run.paused",
+        reason: "funds",
+        message: ownText("The wallet holds $0.01, the next job costs $0.05."),
+      });
       run.wait(9 * 3_600_000).add({ type: "run.resumed" });
     }
   }

@@ -1,3 +1,4 @@
+import { ownText } from "../../../src/clean-text.ts";
 import type { JournalError, OutputFacts, RunEvent, StoredEvent } from "../../../src/journal/events.ts";
 import { apply, newRun } from "../../../src/journal/fold.ts";
 import { isRunFinal, type RunPlanned, type RunState } from "../../../src/journal/state.ts";
@@ -135,7 +136,13 @@ export class PaperRun {
     switch (command.type) {
       case "upload":
         return [
-          { type: "upload.stored", step: command.step, sha256: "0".repeat(64), sizeBytes: 1, contentType: "image/png" },
+          {
+            type: "upload.stored",
+            step: command.step,
+            sha256: "0".repeat(64),
+            sizeBytes: 1,
+            contentType: ownText("image/png"),
+          },
         ];
       case "quote":
         return [
@@ -149,7 +156,7 @@ export class PaperRun {
         return [{ type: "job.settled", step: command.step, attempt: command.attempt, costMicros: PRICE }];
       case "download": {
         const { step, attempt, index } = command;
-        const copy = { sha256: `${step}${attempt}${index}`, sizeBytes: 1, contentType: "image/png" };
+        const copy = { sha256: `${step}${attempt}${index}`, sizeBytes: 1, contentType: ownText("image/png") };
         return [{ type: "output.downloaded", step, attempt, index, ...copy }];
       }
       case "place":
@@ -186,7 +193,7 @@ export class PaperRun {
     if (fate === "refused")
       return [{ type: "job.submit.refused", step, attempt, error: failure(false, "INVALID_ARGUMENT") }];
     if (fate === "unanswered" && !mayExist)
-      return [{ type: "job.submit.unknown", step, attempt, message: "no answer" }];
+      return [{ type: "job.submit.unknown", step, attempt, message: ownText("no answer") }];
     return [{ type: "job.submitted", step, attempt, jobId: `job-${step}-${attempt}`, model, replayed: mayExist }];
   }
 
@@ -205,7 +212,14 @@ export class PaperRun {
   }
 
   #output(index: number, failed: boolean): OutputFacts {
-    const facts = { voiceId: null, contentType: "image/png", width: 1, height: 1, durationMs: null, fps: null };
+    const facts = {
+      voiceId: null,
+      contentType: ownText("image/png"),
+      width: 1,
+      height: 1,
+      durationMs: null,
+      fps: null,
+    };
     if (failed) return { index, status: "FAILED", assetId: null, ...facts, error: failure(false) };
     return { index, status: "COMPLETED", assetId: `asset-${++this.#assets}`, ...facts, error: null };
   }
@@ -243,5 +257,5 @@ export class PaperRun {
 }
 
 function failure(retryable: boolean, code = "INTERNAL"): JournalError {
-  return { code, message: "failed on paper", retryable };
+  return { code: ownText(code), message: ownText("failed on paper"), retryable };
 }
