@@ -51,6 +51,16 @@ test("an answer that does not meet the schema goes back with what is wrong with 
   expect(result.report.steps[0]!.attempts.map(({ status }) => status)).toEqual(["failed", "answered"]);
 });
 
+test("an answer that goes back for repair is kept without what steers a terminal and without queries of addresses", async () => {
+  const world = await openPaperShow({
+    says: (_, nth) => (nth === 0 ? "\u001b[2Jsee https://s3.test/a?sig=hidden" : '{"title": "T"}'),
+  });
+  expect(await asked(world, chatStep({ schema: titled }))).toMatchObject({ status: "succeeded" });
+  const kept = await Array.fromAsync(world.show.events("x"), ({ event }) => event);
+  const failed = kept.find(({ type }) => type === "chat.failed");
+  expect(failed).toMatchObject({ answer: "\ufffd[2Jsee https://s3.test/a" });
+});
+
 test("repairs are bounded in number and by what is left of the maximum", async () => {
   const world = await openPaperShow({ says: () => "no JSON at all" });
   const result = await asked(world, chatStep({ schema: titled, repairs: 2 }));
