@@ -16,12 +16,12 @@ export interface ServedProcess extends AsyncDisposable {
 }
 
 /** V8 makes room for as much short-lived garbage as there are requests at once, and keeps it: not what is looked for here. */
-const FLAGS = ["--expose-gc", "--max-semi-space-size=4"];
+const FLAGS: string[] = ["--expose-gc", "--max-semi-space-size=4"];
 
 /** Starts a module that answers messages as `reportHealth` does, in a process of its own. */
 export async function startServed(module: string): Promise<ServedProcess> {
   const child: ChildProcess = fork(module, {
-    execArgv: ["--expose-gc"],
+    execArgv: FLAGS,
     stdio: ["ignore", "ignore", "inherit", "ipc"],
   });
   const [ready] = await once(child, "message");
