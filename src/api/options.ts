@@ -2,6 +2,7 @@ import type { Dispatcher } from "undici";
 import { type BaseUrl, parseBaseUrl } from "./base-url.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { OptionError } from "./errors/option-error.ts";
+import type { DownloadLimits } from "./files/download-limit.ts";
 import { defaultRetryPolicy, type RetryOptions, type RetryPolicy } from "./http/retry.ts";
 import { type Logger, silentLogger } from "./logger.ts";
 import type { PaceOptions } from "./pace/pacer.ts";
@@ -21,6 +22,8 @@ export interface ClientOptions {
   readonly dispatcher?: Dispatcher | undefined;
   /** Milliseconds for one send to be answered whole. Default 60 000. */
   readonly timeoutMs?: number | undefined;
+  /** The most bytes that a download may bring, by the kind that its server calls it. */
+  readonly downloadLimits?: DownloadLimits | undefined;
   readonly retry?: RetryOptions | undefined;
   readonly pace?: PaceOptions | undefined;
   /** Default: the machine's own clock. */
@@ -38,6 +41,7 @@ export interface Settings {
   readonly keyId: string;
   readonly brand: string | null;
   readonly timeoutMs: number;
+  readonly downloadLimits: DownloadLimits;
   readonly retry: RetryPolicy;
   readonly clock: Clock;
   readonly random: () => number;
@@ -70,6 +74,7 @@ export function settingsOf(options: ClientOptions): Settings {
     keyId: isKey ? apiKey.slice(0, apiKey.indexOf(":")) : "token",
     brand: options.brand ?? null,
     timeoutMs: options.timeoutMs ?? 60_000,
+    downloadLimits: options.downloadLimits ?? {},
     retry: retryPolicy(options.retry),
     clock: options.clock ?? systemClock,
     random: options.random ?? Math.random,

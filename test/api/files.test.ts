@@ -1,9 +1,11 @@
 import { createHash } from "node:crypto";
 import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import type { ServerResponse } from "node:http";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import fc from "fast-check";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { downloadLimit } from "../../src/api/files/download-limit.ts";
 import { safeFileName } from "../../src/api/index.ts";
 import { clientSetup } from "../support/client-setup.ts";
 import { failure, hangUp, jobBody, json, outputItem } from "../support/fake-service.ts";
@@ -30,6 +32,20 @@ test("a download lands whole, hashed and without a trace of its making", async (
   expect(await readFile(target)).toEqual(bytes);
   expect(await readdir(join(folder, "deep"))).toEqual(["a.png"]);
   expect(service.seen[0]!.headers.authorization).toBeUndefined();
+});
+
+test("how much a download may bring is set by kind, and what is not set has a limit all the same", async () => {
+  const serve = (type: string) => (_request: unknown, response: ServerResponse) =>
+    void response.writeHead(200, { "content-type": type }).end(bytes);
+  const limits = { downloadLimits: { image: 10_000 } };
+  const picture = await setUp([serve("image/png")], limits);
+  const refused = picture.client.download(`${picture.service.origin}/a`, join(folder, "a"));
+  await expect(refused).rejects.toMatchObject({ reason: "too-large" });
+  const film = await setUp([serve("video/mp4")], limits);
+  expect((await film.client.download(`${film.service.origin}/b`, join(folder, "b"))).sizeBytes).toBe(bytes.length);
+  expect([null, "image/png", "audio/wav", "video/mp4", "text/plain"].map((type) => downloadLimit({}, type))).toEqual(
+    [8, 0.5, 2, 8, 8].map((gib) => gib * 1024 ** 3),
+  );
 });
 
 test.each([

@@ -34,3 +34,13 @@ test("A submit that is sent again in the turn in which another step ends is note
   expect([...run.active.keys()]).toContain("submit:b#1");
   expect(run.state.steps.b!.attempts[0]!.lastSentAt).toBe(run.now);
 });
+
+test("A submit of which nothing left for hours is noted before it is tried again, so that a death after it hides no job", () => {
+  const run = new PaperRun({ plan: planOf([job("a")]), total: 1 });
+  run.take([{ type: "run.started" }, ...sent("a")]);
+  run.unsent.add("submit:a#1");
+  run.now += 50 * HOUR_MS;
+  run.decide();
+  expect([...run.active.keys()]).toContain("submit:a#1");
+  expect(run.state.steps.a!.attempts[0]!.lastSentAt).toBe(run.now);
+});

@@ -17,7 +17,7 @@ export interface DownloadOptions {
   /** Milliseconds without a byte after which a connection counts as dead. Default 30 000. */
   readonly idleMs?: number | undefined;
   readonly priority?: number | undefined;
-  /** The most that is fetched, in bytes; more is refused and nothing of it kept. Default 8 GiB. */
+  /** The most that is fetched, in bytes; more is refused and nothing of it kept. Default: the client's `downloadLimits`. */
   readonly maxBytes?: number | undefined;
   /** The longest that all of it may take, in milliseconds. Default 6 hours. */
   readonly maxMs?: number | undefined;

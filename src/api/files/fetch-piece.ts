@@ -5,6 +5,7 @@ import { startDeadline } from "../http/deadline.ts";
 import { headerNumber, headerText, retryAfterHeaderMs } from "../http/headers.ts";
 import { ForbiddenAddressError } from "./address-guard.ts";
 import type { DownloadOptions } from "./download.ts";
+import { downloadLimit } from "./download-limit.ts";
 import type { PartFile } from "./part-file.ts";
 
 export type Piece =
@@ -25,8 +26,6 @@ function validatorOf(headers: IncomingHttpHeaders): string | null {
   return etag !== null && !etag.startsWith("W/") ? etag : headerText(headers, "last-modified");
 }
 
-const DEFAULT_MAX_BYTES = 8 * 1024 ** 3;
-
 /** Fetches what the part still lacks, in one request. Throws only the caller's abort and failures of the disk. */
 export async function fetchPiece(
   context: HttpContext,
@@ -35,7 +34,6 @@ export async function fetchPiece(
   options: Pick<DownloadOptions, "signal" | "idleMs" | "maxBytes" | "onProgress"> & { readonly until: number },
 ): Promise<Piece> {
   const deadline = startDeadline(context.clock, options.idleMs ?? 30_000, options.signal);
-  const { maxBytes = DEFAULT_MAX_BYTES } = options;
   try {
     const offset = part.sizeBytes;
     context.transport.guard.check(url);
@@ -62,6 +60,7 @@ export async function fetchPiece(
       const cause = new Error(isOther ? "the file changed meanwhile" : "the range sent is not the range asked for");
       return { kind: "broken", cause, retryAfterMs: null };
     }
+    const maxBytes = options.maxBytes ?? downloadLimit(context.downloadLimits, headerText(headers, "content-type"));
     if ((plan.totalBytes ?? 0) > maxBytes) {
       body.on("error", () => {}).destroy();
       return { kind: "too-large", maxBytes };

@@ -5,6 +5,7 @@ import { type Clock, sleep } from "../clock.ts";
 import type { ApiError } from "../errors/api-error.ts";
 import { MalformedResponseError } from "../errors/malformed-response-error.ts";
 import { UploadError } from "../errors/upload-error.ts";
+import type { DownloadLimits } from "../files/download-limit.ts";
 import type { Logger } from "../logger.ts";
 import type { Pacer, RequestClass } from "../pace/pacer.ts";
 import type { Redactor } from "../redactor.ts";
@@ -27,6 +28,7 @@ export interface HttpContext {
   readonly logger: Logger;
   readonly retry: RetryPolicy;
   readonly timeoutMs: number;
+  readonly downloadLimits: DownloadLimits;
 }
 
 /** Options of every call. */

@@ -132,7 +132,8 @@ function resend(plan: JobStep, attempt: AttemptState, turn: Turn): void {
   }
   if (!turn.isOpen(id)) return;
   const { now, clockOffsetMs = 0 } = turn.context;
-  if (!isUnsent && now - lastSentAt! > RESENT_NOTE_MS) {
+  // Also where nothing left so far: this send may, and a death after it must not hide its job from those who look for it.
+  if (now - lastSentAt! > RESENT_NOTE_MS) {
     turn.events.push({ type: "job.submit.resent", ...target, clockOffsetMs });
   }
   turn.issue({ type: "submit", ...target, key: key!, model: model!, input: input!, mayExist: !isUnsent });

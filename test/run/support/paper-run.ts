@@ -36,6 +36,8 @@ export class PaperRun {
   readonly state: RunState;
   readonly events: StoredEvent[] = [];
   readonly active = new Map<string, Command>();
+  /** Submits of which nothing left the machine so far. */
+  readonly unsent = new Set<string>();
   readonly #notBefore = new Map<string, number>();
   #wakeAt: number | null = null;
   #assets = 0;
@@ -77,6 +79,7 @@ export class PaperRun {
         order: this.state.planned.plan.steps,
         active: new Set(this.active.keys()),
         notBefore: this.#notBefore,
+        unsent: this.unsent,
         idempotencyWindowMs: 24 * 3_600_000,
       });
       this.take(decision.events);
