@@ -76,7 +76,7 @@ export interface AttemptState {
 }
 
 /** Every re-send lies within so many milliseconds of one that the journal tells of. */
-export const RESENT_EVERY_MS = 20 * 60_000;
+export const RESENT_EVERY_MS = 60 * 60_000;
 
 /** One send of a chat request. */
 export interface ChatState {

@@ -51,6 +51,16 @@ describe("What the search has found stays mended:", () => {
       resumes(),
     ]));
 
+  test("what a machine sends after a long sleep is found by who looks for its job", () =>
+    expectKept(surroundings("fan"), [
+      resumes({
+        ...{ dieIn: 20, pauseIn: 0 },
+        troubles: [{ on: "submit", times: 2, trouble: { kind: "unreachable" } }],
+      }),
+      passes(3_000),
+      resumes(),
+    ]));
+
   test("a run that ended without an output fetches it on resume, as long as the service keeps it", () =>
     expectKept(surroundings("single"), [
       resumes({

@@ -1,6 +1,7 @@
 import { type SubmitAck, UnknownOutcomeError, UploadError } from "../../api/index.ts";
 import { cleanText, sentence } from "../../clean-text.ts";
 import type { RunEvent } from "../../journal/events.ts";
+import { RESENT_EVERY_MS } from "../../journal/state.ts";
 import type { Command } from "../../run/command.ts";
 import { MediaLostError } from "../media-errors.ts";
 import { ensureCopies } from "../sound-copy.ts";
@@ -42,10 +43,14 @@ export const submit: Effect<"submit"> = async (command, context) => {
   }
 };
 
-/** When the service may have forgotten the key: a machine that sleeps between two sends wakes at any time. */
+/**
+ * From when on nothing more may be sent, for a machine that sleeps between two sends wakes at any time: the service may have
+ * forgotten the key, or nobody would look so late for what this send makes.
+ */
 function lastMoment({ step, attempt, mayExist }: Submit, { state, now, idempotencyWindowMs }: EffectContext): number {
-  const firstSentAt = mayExist ? state.steps[step]?.attempts[attempt - 1]?.intendedAt : null;
-  return (firstSentAt ?? now()) + idempotencyWindowMs;
+  const { intendedAt = null, lastSentAt = null } = state.steps[step]?.attempts[attempt - 1] ?? {};
+  const forgottenAt = ((mayExist ? intendedAt : null) ?? now()) + idempotencyWindowMs;
+  return Math.min(forgottenAt, (lastSentAt ?? now()) + RESENT_EVERY_MS);
 }
 
 function outcome(command: Submit, context: EffectContext, judged: Judged): EffectResult {
