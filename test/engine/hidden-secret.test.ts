@@ -7,9 +7,13 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../recipes/models.ts";
 import { createClient } from "../../src/api/index.ts";
-import { openShowrunner, pipeline } from "../../src/index.ts";
+import { generateModels } from "../../src/catalog/index.ts";
+import { runCli } from "../../src/cli/program.ts";
+import { openShowrunner, pipeline, pullCatalog } from "../../src/index.ts";
 import { type LocalService, startLocalService } from "../../src/local-service/index.ts";
 import { writeReport } from "../../src/report/index.ts";
+import { fakeIo } from "../cli/support/fake-io.ts";
+import { fakeService, json } from "../support/fake-service.ts";
 import { leaksIn, secretForms } from "../support/secret-forms.ts";
 
 const secret = "Zq3-kW9_vT7.hidden+part/of=the&key";
@@ -76,6 +80,31 @@ function filesBelow(folder: string): readonly string[] {
     .map(({ parentPath, name }) => join(parentPath, name));
 }
 
+test.each(Object.entries(secretForms))(
+  "a catalog that repeats the key %s leaves nothing of it in models.ts",
+  async (_form, write) => {
+    const said = write(secret);
+    const properties = {
+      prompt: { type: "string", description: said },
+      [`x ${said}`]: { type: "string", enum: [said] },
+    };
+    const entry = { id: "image-9", modality: "image", name: said, description: `see ${said}`, price_description: said };
+    const input_schema = { type: "object", additionalProperties: false, title: said, properties };
+    const replies = fakeService((request, response) =>
+      request.path.endsWith("/models")
+        ? json(200, { data: [entry], next_cursor: null })(request, response)
+        : json(200, { ...entry, input_schema, output_schema: {} })(request, response),
+    );
+    const { baseUrl, close } = await replies;
+    const client = createClient({ baseUrl, apiKey: `key_0001:${secret}` });
+    const source = generateModels(await pullCatalog(client, null));
+    await client.close();
+    await close();
+    expect(source).toContain("image-9");
+    expect(leaksIn(source, secret)).toEqual([]);
+  },
+);
+
 describe.each(Object.entries(secretForms))("a service that repeats the key %s", (_form, write) => {
   test.each(["goes well", "is refused"])(
     "leaves nothing of it in journal, events, report, manifests, logs or results of a run that %s",
@@ -98,6 +127,12 @@ describe.each(Object.entries(secretForms))("a service that repeats the key %s", 
       heard.push(result, await show.show("r"), logs);
       await writeReport(show, "r", { file: join(folder, "report.html"), mediaDir, writtenAt: 0, version: "1" });
       await show.close();
+      for (const command of ["show", "events"]) {
+        const { io, stdout, stderr } = fakeIo({ cwd: folder, env: { SHOWRUNNER_API_KEY: `key_0001:${secret}` } });
+        await runCli([command, "r", "--journal", join(folder, "journal.db")], io);
+        expect(stdout() + stderr(), command).toContain("look");
+        expect(leaksIn(stdout() + stderr(), secret), command).toEqual([]);
+      }
       await client.close();
       proxy.close();
       service.faults([]);

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { migrateV2 } from "../../src/migrate/index.ts";
+import { migrateV2, migrationFiles } from "../../src/migrate/index.ts";
 import { workDifferences } from "../../src/migrate/proof/work.ts";
 import { languageCode } from "../../src/migrate/v2/languages.ts";
 import { builtInCatalog } from "../support/built-in-catalog.ts";
@@ -182,4 +182,13 @@ test("speech that its model does not take goes nowhere, and every field of it sa
     const step = to?.split(":")[0];
     if (step !== undefined && step !== null) expect([field, Object.keys(steps).includes(step)]).toEqual([field, true]);
   }
+});
+
+test("a body that stays open is kept in report.md without marks that reorder what is read", () => {
+  const { migration } = migrateBodies([
+    { type: "text_to_sound", text: "wind \u202e dniw", output_format: "\u2066mp3" },
+  ]);
+  const markdown = migrationFiles(migration, builtInCatalog())["report.md"] ?? "";
+  expect(markdown).toContain("wind \\u202e dniw");
+  expect(markdown).not.toMatch(/[\u202a-\u202e\u2066-\u2069]/);
 });
