@@ -16,6 +16,8 @@ function toProblem(issue: z.core.$ZodIssue): FieldProblem {
   const field = fieldPath("", pointer).replace(/^\./, "") || "body";
   const allowed = issue.code === "invalid_value" ? issue.values.map(String) : null;
   if (issue.code === "custom") return problem(field, issue.message, String(issue.params?.["reason"] ?? "invalid"));
+  const isText = (issue.code === "too_small" || issue.code === "too_big") && issue.origin === "string";
+  if (isText) return problem(field, issue.message, issue.code === "too_small" ? "minLength" : "maxLength");
   const isMissing = issue.code === "invalid_type" && issue.input === undefined;
   return problem(field, issue.message, isMissing ? "required" : (REASONS[issue.code] ?? "invalid"), allowed);
 }

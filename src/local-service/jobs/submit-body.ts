@@ -1,5 +1,5 @@
 import { type FieldProblem, invalid, problem } from "../http/refusal.ts";
-import { MAX_URL_LENGTH } from "../outbound/http-url.ts";
+import { MAX_URL_LENGTH, TOO_LONG } from "../outbound/http-url.ts";
 
 const MAX_KEY_LENGTH = 1024;
 
@@ -22,9 +22,7 @@ function isHttpUrl(text: string): boolean {
 function readWebhook(value: unknown): string | FieldProblem | null {
   if (value === undefined || value === null) return null;
   if (typeof value !== "string") return problem("webhook", "must be a string or null", "type");
-  if (value.length > MAX_URL_LENGTH) {
-    return problem("webhook", `has more than ${MAX_URL_LENGTH} characters`, "maxLength");
-  }
+  if (value.length > MAX_URL_LENGTH) return problem("webhook", TOO_LONG, "maxLength");
   return isHttpUrl(value) ? value : problem("webhook", "is not an http or https URI", "format");
 }
 

@@ -1,5 +1,6 @@
 import type { JsonSchema } from "../catalog/model.ts";
 import type { ErrorCode } from "../http/refusal.ts";
+import { MAX_URL_LENGTH } from "../outbound/http-url.ts";
 import type { Success } from "./operation-spec.ts";
 import { object, orNull, refTo, text, uri } from "./schema.ts";
 
@@ -8,7 +9,10 @@ export function submitBody(input: JsonSchema): JsonSchema {
   return object(
     { input },
     {
-      webhook: { ...orNull(uri), description: "Where the signed event of the job's end goes." },
+      webhook: {
+        ...orNull({ ...uri, maxLength: MAX_URL_LENGTH }),
+        description: "Where the signed event of the job's end goes.",
+      },
       idempotency_key: {
         ...orNull({ ...text, minLength: 1, maxLength: 1024 }),
         description: "A retried submit with the same key replays the original acknowledgement.",
