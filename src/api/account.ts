@@ -13,7 +13,7 @@ import {
   type Scope,
 } from "./wire/access.ts";
 import { type Balance, balance, type Usage, usage } from "./wire/account.ts";
-import { pageOf } from "./wire/page.ts";
+import { pageOf } from "./wire/lenient.ts";
 
 export interface UsageQuery {
   /** ISO-8601. Default: the service's, seven days before the end. */

@@ -1,10 +1,12 @@
 import type { Answer } from "../answers/index.ts";
 import { ApiError } from "./errors/api-error.ts";
-import { ConnectionError } from "./errors/connection-error.ts";
-import { DownloadError } from "./errors/download-error.ts";
-import { MalformedResponseError } from "./errors/malformed-response-error.ts";
-import { TimeoutError } from "./errors/timeout-error.ts";
-import { UnknownOutcomeError } from "./errors/unknown-outcome-error.ts";
+import {
+  ConnectionError,
+  DownloadError,
+  MalformedResponseError,
+  TimeoutError,
+  UnknownOutcomeError,
+} from "./errors/client-errors.ts";
 import { transportFailure } from "./http/transport-failure.ts";
 
 /** Which row of the table of answers an error of the client is; null for what is no answer to a request. */

@@ -1,4 +1,4 @@
-import { OptionError } from "./errors/option-error.ts";
+import { OptionError } from "./errors/client-errors.ts";
 
 /** The v3 base, taken apart once. */
 export interface BaseUrl {

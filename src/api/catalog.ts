@@ -1,12 +1,55 @@
 import { z } from "zod";
 import { segment } from "./base-url.ts";
+import { ApiError } from "./errors/api-error.ts";
 import type { CallOptions, HttpContext } from "./http/call.ts";
 import { apiRequest, fetchAs } from "./http/endpoint.ts";
 import { listJobs, type PageQuery } from "./jobs.ts";
 import { type Listing, listing } from "./paging.ts";
-import { type Model, type ModelSummary, model, modelSummary, type Voice, voice } from "./wire/catalog.ts";
+import {
+  type Estimate,
+  estimate,
+  type Model,
+  type ModelSummary,
+  model,
+  modelSummary,
+  type Voice,
+  voice,
+} from "./wire/catalog.ts";
 import type { JobSummary } from "./wire/job.ts";
-import { pageOf } from "./wire/page.ts";
+import { pageOf } from "./wire/lenient.ts";
+
+export interface EstimateRequest {
+  readonly model: string;
+  readonly input: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * What a submit of this input would cost; it is checked like a submit's. A 400 FAILED_PRECONDITION here means "not
+ * quotable" for a model that the catalog serves, and "not on v3 yet" for one that it refuses the same way.
+ */
+export async function estimateCost(
+  context: HttpContext,
+  asked: EstimateRequest,
+  options?: CallOptions,
+): Promise<Estimate> {
+  const request = apiRequest("POST", `/models/${segment(asked.model)}/estimate`, {
+    json: { input: asked.input },
+    requestClass: "read",
+    repeat: "always",
+  });
+  try {
+    const quote = await fetchAs(context, estimate, request, options);
+    return quote.model === "" ? { ...quote, model: asked.model } : quote;
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.status !== 400 || error.code !== "FAILED_PRECONDITION") throw error;
+    const found = await readModel(context, asked.model, options).catch((unread: unknown) => {
+      if (unread instanceof ApiError && unread.envelope && unread.status === 400) return null;
+      throw unread;
+    });
+    if (found === null) throw error;
+    return { model: found.id, costMicros: null, quotable: false, reason: error.serviceMessage, currency: "USD" };
+  }
+}
 
 export interface ModelQuery extends PageQuery {
   readonly modality?: "image" | "video" | "audio" | undefined;

@@ -8,6 +8,8 @@ import {
   type UsageQuery,
 } from "./account.ts";
 import {
+  type EstimateRequest,
+  estimateCost,
   listModelJobs,
   listModels,
   listVoices,
@@ -19,11 +21,9 @@ import {
 import { type ChatCompletion, type ChatRequest, chat } from "./chat.ts";
 import { type ChatChunk, chatStream } from "./chat-stream.ts";
 import { type DrainsApi, drainsApi } from "./drain-endpoints.ts";
-import { type EstimateRequest, estimateCost } from "./estimate.ts";
 import { createAddressGuard } from "./files/address-guard.ts";
 import { type Downloaded, type DownloadOptions, type DownloadSource, download } from "./files/download.ts";
-import { createHandleCache } from "./files/handle-cache.ts";
-import { type UploadOptions, upload } from "./files/upload.ts";
+import { createHandleCache, type UploadOptions, upload } from "./files/upload.ts";
 import type { UploadSource } from "./files/upload-source.ts";
 import { createAckEstimates } from "./follow/ack-estimates.ts";
 import { createDurationHistory } from "./follow/duration-history.ts";

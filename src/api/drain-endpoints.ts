@@ -4,7 +4,7 @@ import { apiRequest, fetchAs } from "./http/endpoint.ts";
 import type { PageQuery } from "./jobs.ts";
 import { type Listing, listing } from "./paging.ts";
 import { type LogDrain, logDrain } from "./wire/drain.ts";
-import { pageOf } from "./wire/page.ts";
+import { pageOf } from "./wire/lenient.ts";
 import { type WebhookTest, webhookTest } from "./wire/webhook.ts";
 
 export interface DrainSettings {

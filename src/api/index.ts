@@ -4,7 +4,7 @@ export type { KeysApi, NewKey, TokensApi, UsageQuery } from "./account.ts";
 // Errors.
 export { answerOf, isMediaGone } from "./answer-of.ts";
 // Look at the catalog and its prices.
-export type { ModelQuery } from "./catalog.ts";
+export type { EstimateRequest, ModelQuery } from "./catalog.ts";
 export type { ChatCompletion, ChatRequest, ChatUsage } from "./chat.ts";
 export type { ChatChunk } from "./chat-stream.ts";
 export { type Client, createClient } from "./client.ts";
@@ -17,16 +17,17 @@ export {
   type ServiceError,
   type ServiceErrorCode,
 } from "./errors/api-error.ts";
-export { ConnectionError } from "./errors/connection-error.ts";
-export { DownloadError } from "./errors/download-error.ts";
-export { MalformedResponseError } from "./errors/malformed-response-error.ts";
-export { OptionError } from "./errors/option-error.ts";
-export { TimeoutError } from "./errors/timeout-error.ts";
-export { UnknownOutcomeError } from "./errors/unknown-outcome-error.ts";
-export { UploadError } from "./errors/upload-error.ts";
-export type { EstimateRequest } from "./estimate.ts";
+export {
+  ConnectionError,
+  DownloadError,
+  MalformedResponseError,
+  OptionError,
+  TimeoutError,
+  UnknownOutcomeError,
+  UploadError,
+} from "./errors/client-errors.ts";
 export type { Downloaded, DownloadOptions, DownloadSource } from "./files/download.ts";
-export { safeFileName } from "./files/safe-name.ts";
+export { safeFileName } from "./files/download.ts";
 // Submit.
 export type { UploadOptions } from "./files/upload.ts";
 export type { MediaKind, UploadSource } from "./files/upload-source.ts";
@@ -83,5 +84,5 @@ export type {
   OutputStatus,
   SubmitAck,
 } from "./wire/job.ts";
-export type { Page } from "./wire/page.ts";
+export type { Page } from "./wire/lenient.ts";
 export type { DefaultWebhook, Delivery, DeliveryStatus, Redelivery, WebhookTest } from "./wire/webhook.ts";

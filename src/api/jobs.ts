@@ -14,7 +14,7 @@ import {
   type LogEvent,
   logEvent,
 } from "./wire/job.ts";
-import { pageOf } from "./wire/page.ts";
+import { pageOf } from "./wire/lenient.ts";
 
 /** Which part of a list to read. */
 export interface PageQuery {

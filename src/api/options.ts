@@ -1,7 +1,7 @@
 import type { Dispatcher } from "undici";
 import { type BaseUrl, parseBaseUrl } from "./base-url.ts";
 import { type Clock, systemClock } from "./clock.ts";
-import { OptionError } from "./errors/option-error.ts";
+import { OptionError } from "./errors/client-errors.ts";
 import type { DownloadLimits } from "./files/download-limit.ts";
 import { defaultRetryPolicy, type RetryOptions, type RetryPolicy } from "./http/retry.ts";
 import { type Logger, silentLogger } from "./logger.ts";

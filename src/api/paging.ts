@@ -1,5 +1,5 @@
-import { MalformedResponseError } from "./errors/malformed-response-error.ts";
-import type { Page } from "./wire/page.ts";
+import { MalformedResponseError } from "./errors/client-errors.ts";
+import type { Page } from "./wire/lenient.ts";
 
 /** Pages in a row that hold nothing, before a list is taken for endless. */
 const maxEmptyPages = 20;

@@ -3,8 +3,7 @@ import { answerOf } from "./answer-of.ts";
 import { resolveServicePath, segment } from "./base-url.ts";
 import { sleep } from "./clock.ts";
 import { ApiError } from "./errors/api-error.ts";
-import { MalformedResponseError } from "./errors/malformed-response-error.ts";
-import { UnknownOutcomeError } from "./errors/unknown-outcome-error.ts";
+import { MalformedResponseError, UnknownOutcomeError } from "./errors/client-errors.ts";
 import {
   type ApiRequest,
   decode,

@@ -3,7 +3,7 @@ import { type CallOptions, call, type HttpContext } from "./http/call.ts";
 import { apiRequest, fetchAs } from "./http/endpoint.ts";
 import type { PageQuery } from "./jobs.ts";
 import { type Listing, listing } from "./paging.ts";
-import { pageOf } from "./wire/page.ts";
+import { pageOf } from "./wire/lenient.ts";
 import {
   type DefaultWebhook,
   type Delivery,

@@ -1,6 +1,6 @@
 export type { Builder } from "./builder.ts";
 export { equals, failed, not, quorum, type When, type WhenCondition } from "./condition.ts";
-export type { Draft } from "./draft.ts";
+export type { Candidate, Draft, LocalFile, LocalFunction, TaskContext } from "./draft.ts";
 export { BuilderClosedError, HandleMisuseError, PipelineDefinitionError } from "./errors.ts";
 export { type FileInput, type FilePath, type FileSchema, file } from "./file.ts";
 export type {
@@ -26,7 +26,6 @@ export type {
   Voice,
 } from "./handle.ts";
 export { asset } from "./handle-value.ts";
-export type { Candidate, LocalFile, LocalFunction, TaskContext } from "./local-function.ts";
 export type { MediaKind } from "./media.ts";
 export { type Model, type ModelFacts, model, type UntypedInput } from "./model.ts";
 export { isPipeline, type Pipeline, type PipelineDefinition, pipeline } from "./pipeline.ts";
@@ -43,7 +42,7 @@ export type {
   VideoResult,
   VoiceResult,
 } from "./result.ts";
-export { text } from "./text.ts";
+export { text } from "./result.ts";
 export type { ApproveOptions } from "./words/approve.ts";
 export type { ChatInput, ChatOptions } from "./words/chat.ts";
 export type { ChooseOptions } from "./words/choose.ts";

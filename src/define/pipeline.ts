@@ -4,11 +4,10 @@ import { type Builder, wordsOf } from "./builder.ts";
 import type { DraftJson, Recorded } from "./draft.ts";
 import { PipelineDefinitionError } from "./errors.ts";
 import { pointerOf } from "./handle-value.ts";
-import { ownPlace, saidAt } from "./own-place.ts";
 import type { Profiles } from "./profile.ts";
 import { type Recorder, startRecording } from "./recorder.ts";
 import type { Returns } from "./result.ts";
-import { isStepName } from "./step-name.ts";
+import { isStepName, ownPlace, saidAt } from "./step-name.ts";
 import { FAILURE_POLICIES, failurePolicy } from "./words/options.ts";
 
 /** Shared by all copies of this module in a process. */

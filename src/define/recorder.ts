@@ -1,9 +1,8 @@
 import type { FailurePolicy, Plan, Problem } from "../plan/plan.ts";
-import type { DraftJson, DraftStep } from "./draft.ts";
+import type { DraftJson, DraftStep, LocalFunction } from "./draft.ts";
 import { draftJson } from "./draft-json.ts";
 import { BuilderClosedError } from "./errors.ts";
 import type { Build } from "./handle-value.ts";
-import type { LocalFunction } from "./local-function.ts";
 import { stepNameProblem } from "./step-name.ts";
 
 /** Writes down what a build says. Mistakes are written down too, so that all of them are found in one go. */

@@ -1,7 +1,5 @@
-import type { Clock } from "../api/index.ts";
-import { sleep } from "../api/index.ts";
-import type { RunState } from "../journal/state.ts";
-import { isRunFinal } from "../journal/state.ts";
+import { type Clock, sleep } from "../api/index.ts";
+import { isRunFinal, type RunState } from "../journal/state.ts";
 import type { JournalStore } from "../journal/store.ts";
 import { RunBusyError } from "./errors.ts";
 import { isDriven } from "./interrupted.ts";

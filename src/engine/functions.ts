@@ -1,5 +1,5 @@
+import type { LocalFunction } from "../define/draft.ts";
 import type { Pipeline } from "../define/index.ts";
-import type { LocalFunction } from "../define/local-function.ts";
 import type { RunState } from "../journal/state.ts";
 import { type Draft, functionsOf, redraft } from "../plan/index.ts";
 import type { ExpandStep } from "../plan/plan.ts";

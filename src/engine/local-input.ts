@@ -1,5 +1,5 @@
 import { stat } from "node:fs/promises";
-import type { LocalFile } from "../define/local-function.ts";
+import type { LocalFile } from "../define/draft.ts";
 import type { Json } from "../plan/plan.ts";
 import type { MediaStore } from "./media-store.ts";
 

@@ -1,6 +1,17 @@
 import { createHash } from "node:crypto";
-import type { FileHandle } from "node:fs/promises";
-import { chmod, constants, copyFile, lstat, mkdir, open, readdir, realpath, rename, rm } from "node:fs/promises";
+import {
+  chmod,
+  constants,
+  copyFile,
+  type FileHandle,
+  lstat,
+  mkdir,
+  open,
+  readdir,
+  realpath,
+  rename,
+  rm,
+} from "node:fs/promises";
 import { basename, extname, isAbsolute, join, posix, relative } from "node:path";
 import { safeFileName } from "../api/index.ts";
 import { syncFolder, temporaryPath } from "../durable-file.ts";

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { isStepFinal, type RerunRequest, type RunState } from "../journal/state.ts";
-import { matchesPattern } from "../plan/pattern.ts";
+import { matchesPattern } from "../plan/profile.ts";
 import type { RerunWish } from "../run/revise.ts";
 import { InvalidOptionError } from "./errors.ts";
 import type { ResumeOptions } from "./showrunner.ts";

@@ -1,11 +1,9 @@
-import { jobMachine } from "./job.ts";
-import { outputMachine } from "./output.ts";
+import { jobMachine, outputMachine } from "./job.ts";
 import { runMachine } from "./run.ts";
 import { stepMachine } from "./step.ts";
 import { compileTable } from "./table.ts";
 
-export { jobMachine } from "./job.ts";
-export { outputMachine } from "./output.ts";
+export { jobMachine, outputMachine } from "./job.ts";
 export { runMachine } from "./run.ts";
 export { stepMachine } from "./step.ts";
 export { next, stateName, type TransitionTable } from "./table.ts";

@@ -1,8 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { createCatalog } from "./catalog/catalog.ts";
 import { loadCatalog } from "./catalog/load.ts";
-import type { ClockControl } from "./clock/clock.ts";
-import { createClock } from "./clock/clock.ts";
+import { type ClockControl, createClock } from "./clock/clock.ts";
 import { openDataDir } from "./data-dir/data-dir.ts";
 import { createDrains } from "./drains/drains.ts";
 import { FaultEngine } from "./faults/engine.ts";

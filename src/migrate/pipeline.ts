@@ -1,6 +1,6 @@
 import { z } from "zod";
+import type { LocalFile, TaskContext } from "../define/draft.ts";
 import { type Builder, type FileInput, file, type Handle, type Pipeline, pipeline } from "../define/index.ts";
-import type { LocalFile, TaskContext } from "../define/local-function.ts";
 import type { UntypedValue } from "../define/model.ts";
 import type { Desk } from "./desk.ts";
 import type { Expression, PipelineInput } from "./expression.ts";

@@ -1,7 +1,6 @@
 import { z } from "zod";
-import type { Draft } from "../define/draft.ts";
+import type { Draft, LocalFunction } from "../define/draft.ts";
 import { fieldPath } from "../define/field-path.ts";
-import type { LocalFunction } from "../define/local-function.ts";
 import { type Pipeline, record } from "../define/pipeline.ts";
 import { fingerprint } from "./fingerprint.ts";
 import { kindOf } from "./kinds/index.ts";

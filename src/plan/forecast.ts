@@ -1,5 +1,4 @@
-import { criticalPath } from "./critical-path.ts";
-import { dependentsOf, type JobLimits, makespan } from "./makespan.ts";
+import { criticalPath, dependentsOf, type JobLimits, makespan } from "./makespan.ts";
 import type { Plan, PlanStep } from "./plan.ts";
 
 export interface ForecastOptions {

@@ -1,8 +1,7 @@
 export type { Draft } from "../define/draft.ts";
 export type { Catalog, CatalogModel, FieldProblem, JsonSchema } from "./catalog-port.ts";
-export { type CriticalPath, criticalPath } from "./critical-path.ts";
+export type { DiagramOptions } from "./diagram/mermaid.ts";
 export { planMermaid } from "./diagram/mermaid.ts";
-export type { DiagramOptions } from "./diagram/options.ts";
 export { planSvg } from "./diagram/svg.ts";
 export { changesBetween, diffPlans, type FieldChange, type PlanDiff } from "./diff.ts";
 export { corrected, type Drafted, draft, filesOf, functionsOf, modelsOf, redraft } from "./draft.ts";
@@ -18,7 +17,7 @@ export {
 export type { PlanContext } from "./kinds/kind.ts";
 export { usedReferences } from "./kinds/used.ts";
 export { makePlan, type PlanOutcome } from "./make-plan.ts";
-export { type JobLimits, makespan } from "./makespan.ts";
+export { type CriticalPath, criticalPath, type JobLimits, makespan } from "./makespan.ts";
 export { plainJson } from "./plain-json.ts";
 export { type AppliedProfile, applyProfile, profileModels, profileNamed, profileProblems } from "./profile.ts";
 export { isReference, referencesOf, resolveInput } from "./references.ts";

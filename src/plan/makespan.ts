@@ -1,6 +1,82 @@
-import { criticalPath } from "./critical-path.ts";
-import { createHeap, type Heap } from "./heap.ts";
 import type { Plan, PlanStep } from "./plan.ts";
+
+export interface CriticalPath {
+  /** Step paths of the longest chain, first step first. */
+  readonly path: readonly string[];
+  readonly lengthMs: number;
+  /** By step path: time from the start of the step to the end of the run, if nothing had to wait. Higher goes first. */
+  readonly rank: ReadonlyMap<string, number>;
+}
+
+/** The chain of steps that decides how long the run takes when nothing has to wait for a slot. */
+export function criticalPath(plan: Plan, durationMs: (step: PlanStep) => number): CriticalPath {
+  const rank = new Map<string, number>();
+  const longestAfter = new Map<string, { readonly step: string; readonly ms: number }>();
+  let first: { readonly step: string; readonly ms: number } | null = null;
+  // Every step comes after those it needs, so backwards every rank is final when it is read.
+  for (const step of plan.steps.toReversed()) {
+    const ms = durationMs(step) + (longestAfter.get(step.path)?.ms ?? 0);
+    rank.set(step.path, ms);
+    for (const needed of step.needs) {
+      const known = longestAfter.get(needed);
+      if (known === undefined || known.ms < ms) longestAfter.set(needed, { step: step.path, ms });
+    }
+    if (first === null || first.ms <= ms) first = { step: step.path, ms };
+  }
+  const path: string[] = [];
+  for (let at = first?.step; at !== undefined; at = longestAfter.get(at)?.step) path.push(at);
+  return { path, lengthMs: first?.ms ?? 0, rank };
+}
+
+/** A priority queue: `pop` gives the item that goes before all others. */
+export interface Heap<T> {
+  readonly size: number;
+  peek(): T | undefined;
+  push(item: T): void;
+  pop(): T | undefined;
+}
+
+export function createHeap<T>(goesBefore: (a: T, b: T) => boolean): Heap<T> {
+  const items: T[] = [];
+  const swap = (a: number, b: number) => {
+    [items[a], items[b]] = [items[b]!, items[a]!];
+  };
+  const rise = (from: number) => {
+    for (let at = from; at > 0; ) {
+      const parent = (at - 1) >> 1;
+      if (!goesBefore(items[at]!, items[parent]!)) return;
+      swap(at, parent);
+      at = parent;
+    }
+  };
+  const sink = () => {
+    for (let at = 0; ; ) {
+      let first = at;
+      for (const child of [2 * at + 1, 2 * at + 2]) {
+        if (child < items.length && goesBefore(items[child]!, items[first]!)) first = child;
+      }
+      if (first === at) return;
+      swap(at, first);
+      at = first;
+    }
+  };
+  return {
+    get size() {
+      return items.length;
+    },
+    peek: () => items[0],
+    push(item) {
+      items.push(item);
+      rise(items.length - 1);
+    },
+    pop() {
+      if (items.length > 1) swap(0, items.length - 1);
+      const item = items.pop();
+      sink();
+      return item;
+    },
+  };
+}
 
 /** Local functions at once, where the limits do not say. */
 const TASKS_AT_ONCE = 4;

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { nextLook, type PollView } from "../../src/api/follow/poll-plan.ts";
+import { nextLook, type PollView } from "../../src/api/follow/poll.ts";
 
 const base: PollView = { now: 0, startedAt: 0, expectedAt: null, progress: null, queued: false, last: null };
 

@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { findBySlug } from "../../src/migrate/models/slug.ts";
-import type { ModelView } from "../../src/migrate/models/view.ts";
-import { viewOf } from "../../src/migrate/models/view.ts";
+import { type ModelView, viewOf } from "../../src/migrate/models/view.ts";
 import { CATALOG, SLUGS } from "./fixtures/slugs.ts";
 
 const viewsOf = (kind: keyof typeof CATALOG) => CATALOG[kind].split(/\s+/).map((id) => modelView(id, kind));

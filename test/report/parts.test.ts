@@ -3,8 +3,8 @@ import { describe, expect, test } from "vitest";
 import type { Plan, PlanStep } from "../../src/index.ts";
 import { axisOf } from "../../src/report/axis.ts";
 import { condense, depthsOf, withExpansions } from "../../src/report/groups.ts";
-import { type Bar, packedRows } from "../../src/report/lanes.ts";
 import { escapeText, html } from "../../src/report/page/html.ts";
+import { type Bar, packedRows } from "../../src/report/page/timeline.ts";
 import { jobStep } from "./support/sample-run.ts";
 
 const stretches = fc.array(

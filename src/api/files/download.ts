@@ -1,11 +1,45 @@
 import { sleep } from "../clock.ts";
-import { DownloadError } from "../errors/download-error.ts";
+import { DownloadError } from "../errors/client-errors.ts";
 import type { HttpContext } from "../http/call.ts";
 import { backoffMs } from "../http/retry.ts";
 import { readJob } from "../jobs.ts";
 import { redactUrl } from "../redact.ts";
 import { fetchPiece } from "./fetch-piece.ts";
 import { openPart } from "./part-file.ts";
+
+/** Names that Windows keeps for devices, with or without an ending. */
+const reserved = /^(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(\..*)?$/i;
+const longestBytes = 120;
+
+/**
+ * A file name that every system takes and that names no other folder: separators, control and reserved characters
+ * become `_`, device names get a prefix, dots and blanks at the end go, and what is too long is cut before its ending.
+ * The empty name becomes `file`.
+ */
+export function safeFileName(wanted: string): string {
+  const replaced = wanted
+    .normalize("NFC")
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what must go
+    .replace(/[\u0000-\u001f\u007f-\u009f<>:"/\\|?*\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, "_")
+    .trimStart()
+    .replace(/^\.+/, (dots) => "_".repeat(dots.length));
+  const shortened = shorten(replaced).replace(/[. ]+$/, "");
+  if (shortened === "") return "file";
+  return reserved.test(shortened) ? `_${shortened}` : shortened;
+}
+
+function shorten(name: string): string {
+  if (Buffer.byteLength(name) <= longestBytes) return name;
+  const ending = /\.[A-Za-z0-9]{1,8}$/.exec(name)?.[0] ?? "";
+  let stem = "";
+  let sizeBytes = Buffer.byteLength(ending);
+  for (const character of name.slice(0, name.length - ending.length)) {
+    sizeBytes += Buffer.byteLength(character);
+    if (sizeBytes > longestBytes) break;
+    stem += character;
+  }
+  return stem + ending;
+}
 
 /** What to fetch. With the job named, a lapsed URL is replaced by a fresh one; `url` spares the first read of the job. */
 export type DownloadSource =

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { basename } from "node:path";
-import { UploadError } from "../errors/upload-error.ts";
+import { UploadError } from "../errors/client-errors.ts";
 
 /** Where the bytes of an upload come from. `name` only shows in messages. */
 export type UploadSource =

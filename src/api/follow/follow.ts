@@ -1,7 +1,5 @@
 import { ApiError } from "../errors/api-error.ts";
-import { ConnectionError } from "../errors/connection-error.ts";
-import { MalformedResponseError } from "../errors/malformed-response-error.ts";
-import { TimeoutError } from "../errors/timeout-error.ts";
+import { ConnectionError, MalformedResponseError, TimeoutError } from "../errors/client-errors.ts";
 import { type Deadline, startDeadline } from "../http/deadline.ts";
 import { telemetry } from "../telemetry.ts";
 import type { FollowEvent, FollowOptions, FollowStrategyName } from "./follow-event.ts";

@@ -2,8 +2,7 @@ import type { Clock } from "../clock.ts";
 import type { Hints } from "./hints.ts";
 import { isEnd, look, untilSettled } from "./settle.ts";
 import { lookInSilence, silenceMs } from "./silence.ts";
-import type { FollowStrategy } from "./strategy.ts";
-import { firstExpectation } from "./strategy.ts";
+import { type FollowStrategy, firstExpectation } from "./strategy.ts";
 import { Tail } from "./tail.ts";
 
 /** Most milliseconds without a webhook before the job is looked at. */

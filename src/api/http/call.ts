@@ -3,17 +3,16 @@ import type { z } from "zod";
 import type { BaseUrl } from "../base-url.ts";
 import { type Clock, sleep } from "../clock.ts";
 import type { ApiError } from "../errors/api-error.ts";
-import { MalformedResponseError } from "../errors/malformed-response-error.ts";
-import { UploadError } from "../errors/upload-error.ts";
+import { MalformedResponseError, UploadError } from "../errors/client-errors.ts";
 import type { DownloadLimits } from "../files/download-limit.ts";
 import type { Logger } from "../logger.ts";
 import type { Pacer, RequestClass } from "../pace/pacer.ts";
 import type { Redactor } from "../redactor.ts";
 import { answerError } from "./answer-error.ts";
 import { type Exchange, exchange, type HttpMethod } from "./exchange.ts";
-import { lostError } from "./lost-error.ts";
 import { backoffMs, type Repeat, type RetryPolicy } from "./retry.ts";
 import type { Transport } from "./transport.ts";
+import { lostError } from "./transport-failure.ts";
 
 /** What every request of one client shares. */
 export interface HttpContext {

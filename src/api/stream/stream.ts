@@ -1,12 +1,11 @@
 import { segment } from "../base-url.ts";
 import { sleep } from "../clock.ts";
-import { ConnectionError } from "../errors/connection-error.ts";
+import { ConnectionError } from "../errors/client-errors.ts";
 import { answerError } from "../http/answer-error.ts";
 import type { HttpContext } from "../http/call.ts";
-import { lostError } from "../http/lost-error.ts";
+import { lostError } from "../http/transport-failure.ts";
 import { type OpenedStream, openStream, readStream, readText } from "./connection.ts";
-import { readFrame, type StreamFrame } from "./frame.ts";
-import { createFrameFilter, type FrameFilter } from "./frame-filter.ts";
+import { createFrameFilter, type FrameFilter, readFrame, type StreamFrame } from "./frame.ts";
 
 export interface StreamOptions {
   /** Resume after this frame id, from an earlier stream of the same job. */

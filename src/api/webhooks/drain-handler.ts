@@ -1,8 +1,8 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { type Logger, silentLogger } from "../logger.ts";
 import { parseJson } from "../redactor.ts";
-import { findBrand, type HeaderSource, readHeaders } from "./header-names.ts";
 import { answer, readBody } from "./read-body.ts";
+import { findBrand, type HeaderSource, readHeaders } from "./verify-webhook.ts";
 
 /** One lifecycle event as a log drain posts it. Deliveries are at-least-once: dedupe on job and log id where it matters. */
 export interface DrainEvent {

@@ -1,8 +1,48 @@
-import { createPublicKey, type KeyObject, verify } from "node:crypto";
+import { createHash, createPublicKey, type KeyObject, verify } from "node:crypto";
 import { parseJson } from "../redactor.ts";
 import { type JobResult, jobResult } from "../wire/job.ts";
-import { findBrand, type HeaderSource, readHeaders } from "./header-names.ts";
-import { signedText } from "./signed-text.ts";
+
+/** What the signature of a delivery covers, beside the bytes of its body. */
+export interface SignedParts {
+  /** Unix seconds, as text. */
+  readonly timestamp: string;
+  readonly id: string;
+  readonly event: string;
+  /** `true` or `false`. */
+  readonly redelivery: string;
+}
+
+/** The five lines that are signed with ed25519: time, id, event, redelivery, and the body's hash. */
+export function signedText({ timestamp, id, event, redelivery }: SignedParts, body: Uint8Array): Buffer {
+  const bodyHash = createHash("sha256").update(body).digest("hex");
+  return Buffer.from([timestamp, id, event, redelivery, bodyHash].join("\n"));
+}
+
+/** Header lookup over the shapes that servers hand out: Fetch Headers, or a record as node has it. */
+export type HeaderSource = Headers | Readonly<Record<string, string | readonly string[] | undefined>>;
+
+/** Headers with lower-case names and one value each. */
+export function readHeaders(source: HeaderSource): ReadonlyMap<string, string> {
+  const entries = source instanceof Headers ? [...source.entries()] : Object.entries(source);
+  const read = new Map<string, string>();
+  for (const [name, value] of entries) {
+    const one = Array.isArray(value) ? value[0] : value;
+    if (typeof one === "string") read.set(name.toLowerCase(), one.trim());
+  }
+  return read;
+}
+
+/**
+ * The brand in `x-<brand><ending>`, in lower case: the one given, or the only one found. Null when there is none, or
+ * more than one, since then nobody can say which signature counts.
+ */
+export function findBrand(headers: ReadonlyMap<string, string>, ending: string, given: string | null): string | null {
+  if (given !== null) return headers.has(`x-${given.toLowerCase()}${ending}`) ? given.toLowerCase() : null;
+  const found = [...headers.keys()].filter(
+    (name) => name.startsWith("x-") && name.endsWith(ending) && name.length > ending.length + 2,
+  );
+  return found.length === 1 ? found[0]!.slice(2, -ending.length) : null;
+}
 
 export interface WebhookDelivery {
   readonly headers: HeaderSource;

@@ -1,10 +1,43 @@
 import type { Client } from "../client.ts";
 import { type Clock, systemClock } from "../clock.ts";
 import { type Logger, silentLogger } from "../logger.ts";
-import { createKeyCache, type KeyCache } from "./key-cache.ts";
 import { answer, readBody } from "./read-body.ts";
 import { type SeenEvents, seenInMemory } from "./seen-events.ts";
 import { verifyWebhook, type WebhookEvent, type WebhookVerdict } from "./verify-webhook.ts";
+
+/** The service's signing key, fetched when first needed and again when a signature does not fit: it may have changed. */
+export interface KeyCache {
+  current(): Promise<string>;
+  /** A newer key than `stale`, or null when there is none or one was asked for a moment ago. */
+  newer(stale: string): Promise<string | null>;
+}
+
+/** Forged deliveries must not make us ask for the key again and again. */
+const refreshEveryMs = 60_000;
+
+export function createKeyCache(fetchKey: () => Promise<string>, clock: Clock): KeyCache {
+  let key: Promise<string> | null = null;
+  let refreshedAt = Number.NEGATIVE_INFINITY;
+  const load = (): Promise<string> => {
+    refreshedAt = clock.now();
+    const loading = fetchKey().catch((error) => {
+      if (key === loading) key = null;
+      throw error;
+    });
+    key = loading;
+    return loading;
+  };
+  return {
+    current: () => key ?? load(),
+    async newer(stale) {
+      const known = await (key ?? load());
+      if (known !== stale) return known;
+      if (clock.now() - refreshedAt < refreshEveryMs) return null;
+      const fresh = await load();
+      return fresh === stale ? null : fresh;
+    },
+  };
+}
 
 export interface WebhookHandlerOptions {
   /** Fetches the signing key, and is told of every event so that follows by webhook go on. */

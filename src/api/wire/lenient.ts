@@ -1,6 +1,18 @@
 import { z } from "zod";
 import { toMicros } from "../money.ts";
 
+/** One page of a list. `nextCursor` is null at the end. */
+export interface Page<T> {
+  readonly data: readonly T[];
+  readonly nextCursor: string | null;
+}
+
+/** The list wrapper around items of one kind. */
+export const pageOf = <T>(item: z.ZodType<T>) =>
+  z
+    .object({ data: z.array(item), next_cursor: text })
+    .transform((wire): Page<T> => ({ data: wire.data, nextCursor: wire.next_cursor }));
+
 /** A field that only describes: absent, null or of an unexpected type all read as null. */
 export const optional = <T extends z.ZodType>(schema: T) =>
   schema

@@ -1,9 +1,30 @@
 import { createRequire } from "node:module";
+import { createContext, Script } from "node:vm";
 import type { SchemaValidateFunction } from "ajv";
 import type { Ajv2020, ErrorObject } from "ajv/dist/2020.js";
 import type { FormatsPlugin } from "ajv-formats";
-import { within } from "./deadline.ts";
 import { type Matcher, readPattern } from "./pattern.ts";
+
+const place: { work: () => unknown } = { work: () => undefined };
+let watched: { readonly context: object; readonly script: Script } | null = null;
+
+/** Does synchronous work for so long at most, also when it hangs in a regular expression. Null when time was up. */
+export function within<T>(ms: number, work: () => T): { readonly value: T } | null {
+  watched ??= { context: createContext(place), script: new Script("work()") };
+  let done: { readonly value: T } | null = null;
+  place.work = () => {
+    done = { value: work() };
+  };
+  try {
+    watched.script.runInContext(watched.context, { timeout: ms });
+    return done;
+  } catch (error) {
+    if ((error as { readonly code?: unknown } | null)?.code === "ERR_SCRIPT_EXECUTION_TIMEOUT") return null;
+    throw error;
+  } finally {
+    place.work = () => undefined;
+  }
+}
 
 export type { ErrorObject };
 export type Validate = (data: unknown) => readonly ErrorObject[];

@@ -1,7 +1,6 @@
-import type { DraftReference } from "../draft.ts";
+import type { Candidate, DraftReference } from "../draft.ts";
 import type { Handle, Value, ValueHandle, ValuesHandle } from "../handle.ts";
 import { chosenHandle, valueHandle } from "../handle-value.ts";
-import type { Candidate } from "../local-function.ts";
 import type { Recorder } from "../recorder.ts";
 import { readAmong } from "./among.ts";
 import { OptionReader, type StepOptions } from "./options.ts";

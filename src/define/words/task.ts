@@ -1,8 +1,8 @@
 import type { Json } from "../../plan/plan.ts";
+import type { LocalFile, TaskContext } from "../draft.ts";
 import { ghost } from "../ghost.ts";
 import type { Handle, TaskFiles, TaskHandle, Value, ValuesHandle, Yields } from "../handle.ts";
 import { mark, outputHandle, type Pointer, valueHandle } from "../handle-value.ts";
-import type { LocalFile, TaskContext } from "../local-function.ts";
 import type { MediaKind } from "../media.ts";
 import type { Recorder } from "../recorder.ts";
 import { isStepName } from "../step-name.ts";

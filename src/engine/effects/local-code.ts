@@ -1,5 +1,5 @@
 import { cleanText, ownText } from "../../clean-text.ts";
-import type { LocalFunction } from "../../define/local-function.ts";
+import type { LocalFunction } from "../../define/draft.ts";
 import type { JournalError } from "../../journal/events.ts";
 import { fileOf } from "../../run/next-command.ts";
 import type { EffectContext, EffectResult } from "./effect.ts";

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { type KeyObject, sign } from "node:crypto";
-import { signedText } from "../../api/webhooks/signed-text.ts";
+import { signedText } from "../../api/webhooks/verify-webhook.ts";
 import type { NotifyTarget } from "./target.ts";
 
 /** One piece of news on its way. */

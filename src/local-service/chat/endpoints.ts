@@ -1,5 +1,4 @@
-import type { Answer, Call, Endpoint } from "../http/call.ts";
-import { ok } from "../http/call.ts";
+import { type Answer, type Call, type Endpoint, ok } from "../http/call.ts";
 import { Refusal, refuse } from "../http/refusal.ts";
 import type { ServiceContext } from "../service-context.ts";
 import { chatJobs } from "./chat-job.ts";

@@ -1,6 +1,5 @@
 import type { FieldProblem } from "../../plan/index.ts";
-import type { Body, MadeBody, MadeJob } from "../body.ts";
-import { given } from "../body.ts";
+import { type Body, given, type MadeBody, type MadeJob } from "../body.ts";
 import type { Desk } from "../desk.ts";
 import { type Expression, json } from "../expression.ts";
 import { Job } from "../fields/job.ts";

@@ -3,8 +3,7 @@ import type { Json } from "../plan.ts";
 import type { Place } from "../schema/field.ts";
 import { isAsset, isDraftReference } from "./free-input.ts";
 import type { Planning } from "./kind.ts";
-import { checkMediaLiteral } from "./media-literal.ts";
-import { placeAsset, placeReference, placeText } from "./place-reference.ts";
+import { checkMediaLiteral, placeAsset, placeReference, placeText } from "./place-reference.ts";
 
 /** A job's input on its way into the plan. */
 export interface PlacedInput {

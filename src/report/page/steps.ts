@@ -3,8 +3,7 @@ import type { Attempt } from "../attempts.ts";
 import type { ReportFacts, StepFacts } from "../facts.ts";
 import { MANY_STEPS } from "../groups.ts";
 import type { Asked } from "./asked.ts";
-import { type Html, html, trusted } from "./html.ts";
-import { badge } from "./status.ts";
+import { badge, type Html, html, trusted } from "./html.ts";
 import { count, difference, instant, usdOr } from "./words.ts";
 
 /** So few steps are opened from the start. */

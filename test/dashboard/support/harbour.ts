@@ -1,5 +1,4 @@
-import type { PlantedStep } from "./planted.ts";
-import { plantRun } from "./planted.ts";
+import { type PlantedStep, plantRun } from "./planted.ts";
 import type { Served } from "./serve.ts";
 
 /** Runs in every state that the screens tell apart. */

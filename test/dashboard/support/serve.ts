@@ -3,13 +3,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createCanvas } from "@napi-rs/canvas";
 import { type Dashboard, type DashboardOptions, startDashboard } from "../../../src/dashboard/index.ts";
-import type { OpenOptions, Showrunner } from "../../../src/index.ts";
 import {
   createMemoryJournal,
   type JournalStore,
   type MediaStore,
+  type OpenOptions,
   openMediaStore,
   openShowrunner,
+  type Showrunner,
 } from "../../../src/index.ts";
 import { builtInCatalog } from "../../support/built-in-catalog.ts";
 import { PaperService } from "../../support/paper-service.ts";

@@ -1,5 +1,11 @@
-import type { AttemptState, OutputState, RunState, StepState } from "../../../src/journal/state.ts";
-import { isRunFinal, lastAttempt } from "../../../src/journal/state.ts";
+import {
+  type AttemptState,
+  isRunFinal,
+  lastAttempt,
+  type OutputState,
+  type RunState,
+  type StepState,
+} from "../../../src/journal/state.ts";
 import { PaidService } from "./paid-service.ts";
 import { RUN, type SimWorld } from "./sim-world.ts";
 
