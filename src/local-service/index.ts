@@ -6,6 +6,6 @@ export { LocalServiceError, type LocalServiceErrorCode } from "./errors.ts";
 export type { FaultsOption } from "./faults/load.ts";
 export type { FaultRule } from "./faults/rules.ts";
 export type { ServiceStats, WalletStats } from "./operator/stats.ts";
-export type { KeyOption, LocalServiceOptions } from "./options.ts";
+export type { KeyOption, LocalServiceOptions, UnquotableCost } from "./options.ts";
 export type { MediaFile, Renderer, RenderRequest, RenderResult, VoiceProfile } from "./render/contract.ts";
 export { type LocalService, startLocalService } from "./start.ts";

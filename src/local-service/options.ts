@@ -22,6 +22,9 @@ export interface KeyOption {
   readonly ownerId?: string;
 }
 
+/** How an estimate tells the cost that nobody knows yet: null, zero, or not at all. */
+export type UnquotableCost = "null" | "zero" | "omit";
+
 export interface LocalServiceOptions {
   /** Where to listen, on loopback. Default: 0, any free port. */
   readonly port?: number;
@@ -45,6 +48,11 @@ export interface LocalServiceOptions {
   readonly catalog?: string | readonly unknown[];
   /** Models, their schemas and voices are read without a credential. Default: false, as the API's description says. */
   readonly openCatalog?: boolean;
+  /**
+   * `cost` of an estimate for a model that cannot be quoted, always beside `quotable: false`: clients that expect a number
+   * stumble over null. Default: `null`.
+   */
+  readonly unquotableCost?: UnquotableCost;
   /** Word in the `X-<Brand>-…` headers. Default: `Studio`. */
   readonly brand?: string;
   /** `real` draws, films and speaks; `stub` writes tiny valid media at once. Default: `real`. */
@@ -84,6 +92,7 @@ export interface NormalOptions {
   readonly retentionMs: number;
   readonly catalog: string | readonly unknown[] | null;
   readonly openCatalog: boolean;
+  readonly unquotableCost: UnquotableCost;
   readonly brand: string;
   readonly renderer: "real" | "stub" | Renderer;
   readonly maxUploadBytes: number;
@@ -134,6 +143,11 @@ function normalKey(option: string | KeyOption): NormalKey {
   };
 }
 
+function unquotableCost(given: UnquotableCost): UnquotableCost {
+  if (["null", "zero", "omit"].includes(given)) return given;
+  throw wrong(`unquotableCost is ${JSON.stringify(given)}; give "null", "zero" or "omit".`);
+}
+
 function reportDefect(error: unknown, traceId: string): void {
   process.stderr.write(`local service: unexpected error (trace ${traceId || "none"}): ${String(error)}\n`);
 }
@@ -159,6 +173,7 @@ export function normalize(options: LocalServiceOptions): NormalOptions {
     retentionMs: checked("retentionMs", options.retentionMs ?? 48 * HOUR_MS, 0, Number.MAX_SAFE_INTEGER),
     catalog: options.catalog ?? null,
     openCatalog: options.openCatalog ?? false,
+    unquotableCost: unquotableCost(options.unquotableCost ?? "null"),
     brand: options.brand ?? "Studio",
     renderer: options.renderer ?? "real",
     maxUploadBytes: checked("maxUploadBytes", options.maxUploadBytes ?? 2 ** 30, 1, 2 ** 40),

@@ -31,6 +31,36 @@ test.each([
   expect(createdKey.parse({ key_id: "k", credential: "k:s", ...said }).scopes).toEqual(scopes);
 });
 
+test.each([
+  ["null", { cost: null }],
+  ["zero", { cost: 0 }],
+  ["omit", {}],
+] as const)(
+  "an estimate that cannot be made says its cost as %s on demand, and our client reads none",
+  async (unquotableCost, said) => {
+    const service = await start({ unquotableCost });
+    const [picture] = (await made(service, "image-1", { prompt: "one" })).outputs;
+    const input = { image: { source: "asset", asset_id: picture.asset_id } };
+    const { body } = await ask(service, "POST", "/models/upscale-1/estimate", { body: { input } });
+    expect(body).toEqual({ model: "upscale-1", currency: "USD", quotable: false, reason: expect.any(String), ...said });
+    const client = createClient({ baseUrl: service.baseUrl, apiKey: service.apiKey });
+    expect(await client.estimate({ model: "upscale-1", input })).toMatchObject({ costMicros: null, quotable: false });
+    await client.close();
+  },
+);
+
+test("customized shots are charged and take as long as they last together, whatever duration_ms says", async () => {
+  const service = await start();
+  const multi_prompt = [
+    { prompt: "a", duration_ms: 1000 },
+    { prompt: "b", duration_ms: 3000 },
+  ];
+  const film = { aspect_ratio: "16:9", duration_ms: 10_000, multi_prompt, generate_audio: false };
+  const cost = async (shot_type: string) =>
+    (await ask(service, "POST", "/models/video-1/estimate", { body: { input: { ...film, shot_type } } })).body.cost;
+  expect([await cost("customize"), await cost("intelligent")]).toEqual([0.2, 0.5]);
+});
+
 test("every drained line has an id of its own, also over jobs, so that readers may drop what comes twice", async () => {
   const service = await start();
   const sink = await receiver();

@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import type { LocalServiceOptions } from "../../local-service/index.ts";
+import type { LocalServiceOptions, UnquotableCost } from "../../local-service/index.ts";
 import { CliError } from "../cli-error.ts";
 import type { Context } from "../context.ts";
 import { ExitCode } from "../exit-code.ts";
@@ -24,6 +24,7 @@ export interface ServeFlags {
   readonly brand?: string;
   readonly catalog?: string;
   readonly openCatalog?: boolean;
+  readonly unquotableCost: UnquotableCost;
   readonly faults?: string;
   readonly stub?: boolean;
   readonly json?: boolean;
@@ -63,6 +64,7 @@ function serviceOptions(flags: ServeFlags, cwd: string, key: string | undefined)
     ...(flags.retention !== undefined && { retentionMs: span(flags.retention) }),
     ...(flags.brand !== undefined && { brand: flags.brand }),
     ...(flags.catalog !== undefined && { catalog: resolve(cwd, flags.catalog) }),
+    unquotableCost: flags.unquotableCost,
     ...(flags.openCatalog && { openCatalog: true }),
     ...(flags.faults !== undefined && { faults: resolve(cwd, flags.faults) }),
     ...(flags.stub && { renderer: "stub" as const }),

@@ -1,4 +1,4 @@
-import { Argument, type Command } from "commander";
+import { Argument, type Command, Option } from "commander";
 import type { Shell } from "../commands/completion.ts";
 import type { DashboardFlags } from "../commands/dashboard.ts";
 import type { NotifyFlags } from "../commands/notify.ts";
@@ -47,6 +47,11 @@ export function addServing(program: Command, context: Context, finish: Finish): 
     .option("--retention <duration>", "how long media are kept (default 48h)")
     .option("--catalog <file>", "models to offer in place of the built-in ones")
     .option("--open-catalog", "answer reads of models and voices without a credential, as some hosted services do")
+    .addOption(
+      new Option("--unquotable-cost <what>", "cost in an estimate that cannot be made: clients may expect a number")
+        .choices(["null", "zero", "omit"])
+        .default("null"),
+    )
     .option("--faults <file>", "faults to inject, as a JSON file")
     .option("--stub", "tiny valid media at once, instead of real ones")
     .option("--brand <name>", "name in the X-<Brand>-… headers")

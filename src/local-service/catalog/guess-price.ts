@@ -1,3 +1,4 @@
+import { customShotsMs } from "../render/video/storyboard.ts";
 import type { JobKind } from "../store/rows.ts";
 import type { Work } from "./model.ts";
 
@@ -11,7 +12,7 @@ const number = (value: unknown, fallback: number) => (typeof value === "number" 
 
 function lengthMs({ input, media }: Work): number {
   const sound = (media["audio"] ?? []).reduce((sum, item) => sum + (item.durationMs ?? 0), 0);
-  return number(input["duration_ms"], sound > 0 ? sound : ASSUMED_MS);
+  return customShotsMs(input) ?? number(input["duration_ms"], sound > 0 ? sound : ASSUMED_MS);
 }
 
 function characters({ input }: Work): number {

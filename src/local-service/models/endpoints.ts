@@ -36,7 +36,9 @@ export function modelEndpoints(service: ServiceContext): readonly Endpoint[] {
     const work = prepare(model, input, call.principal);
     const quote = { model: model.entry.id, cost: usd(model.priceMicros(work)), currency: "USD" };
     if (model.unquotable === null) return ok(quote);
-    return ok({ ...quote, cost: null, quotable: false, reason: model.unquotable });
+    const { cost: _, ...unquoted } = { ...quote, quotable: false, reason: model.unquotable };
+    const { unquotableCost } = options;
+    return ok(unquotableCost === "omit" ? unquoted : { ...unquoted, cost: unquotableCost === "zero" ? 0 : null });
   }
 
   function jobs(call: Call): Answer {

@@ -59,6 +59,18 @@ describe("a video", () => {
     expect(difference(afterCut, last)).toBeLessThan(difference(beforeCut, afterCut) / 2);
   });
 
+  test("lasts as long as its customized shots together, whatever duration_ms says", async () => {
+    const multi_prompt = [
+      { prompt: "red car at night", duration_ms: 1000 },
+      { prompt: "snowy forest cabin", duration_ms: 3000 },
+    ];
+    const input = { ...small, multi_prompt, shot_type: "customize", duration_ms: 10_000, generate_audio: false };
+    expect(await render("custom.mp4", { kind: "video", input })).toMatchObject({ durationMs: 4000 });
+    const [beforeCut, afterCut] = await readFrames(path("custom.mp4"), [23, 24]);
+    if (!beforeCut || !afterCut) throw new Error("two frames were read");
+    expect(difference(beforeCut, afterCut)).toBeGreaterThan(40);
+  });
+
   test("lasts exactly as long as asked even where no whole number of frames fits", async () => {
     const input = { ...small, prompt: "hills", duration_ms: 1234 };
     expect(await render("odd.mp4", { kind: "video", input })).toMatchObject({ durationMs: 1234, fps: 24 });

@@ -1,3 +1,4 @@
+import { customShotsMs } from "../../render/video/storyboard.ts";
 import type { JsonSchema, Work } from "../model.ts";
 import { inputObject, MAX_IMAGE_BYTES, mediaReference, steps, VISIBLE, visibleText } from "../schema-parts.ts";
 import { builtIn, integer, secondsBegun, text } from "./define.ts";
@@ -30,9 +31,11 @@ const SHOT: JsonSchema = {
   },
 };
 
+const filmMs = (work: Work) => customShotsMs(work.input) ?? integer(work, "duration_ms", 5000);
+
 function priceMicros(work: Work): number {
   const perSecond = PER_SECOND_MICROS[text(work, "resolution")] ?? PER_SECOND_MICROS["720p"]!;
-  const pictures = secondsBegun(integer(work, "duration_ms", 5000)) * perSecond;
+  const pictures = secondsBegun(filmMs(work)) * perSecond;
   return work.input["generate_audio"] === false ? pictures : (pictures * (100 + SOUND_PERCENT)) / 100;
 }
 
@@ -65,7 +68,11 @@ export const video = builtIn({
         max_total_duration_ms: 15_000,
         description: "Shots in order, in place of prompt; together at most 15000 ms.",
       },
-      shot_type: { type: "string", enum: ["customize", "intelligent"] },
+      shot_type: {
+        type: "string",
+        enum: ["customize", "intelligent"],
+        description: "customize: each shot lasts its duration_ms, and the film as long as they do together.",
+      },
       generate_audio: { type: "boolean", default: true },
       num_outputs: { type: "integer", enum: [1], default: 1 },
       cfg_scale: { type: "number", minimum: 0, maximum: 1 },
@@ -76,7 +83,7 @@ export const video = builtIn({
   ),
   kind: "video",
   priceMicros,
-  renderMs: (work) => 6_000 + 0.8 * integer(work, "duration_ms", 5000),
+  renderMs: (work) => 6_000 + 0.8 * filmMs(work),
   oldIds: { "video-1-fast": "Use video-1 with quality standard." },
 });
 

@@ -20,12 +20,16 @@ export const catalogComponents = {
     labels: { type: "object" },
   }),
   Estimate: object(
+    { model: text, currency: usd },
     {
-      model: text,
-      cost: { ...orNull(dollars), description: "Null when the inputs must be measured first." },
-      currency: usd,
+      cost: {
+        ...orNull(dollars),
+        description:
+          "Unknown where `quotable` is false: the inputs must be measured first. It is null then, unless the service was started to say 0 or nothing.",
+      },
+      quotable: exactly(false),
+      reason: text,
     },
-    { quotable: exactly(false), reason: text },
   ),
   Upload: object({ url: uri, content_type: text, expires_at: instant }),
   ApiDocument: {

@@ -6,6 +6,15 @@ export interface Scene {
 
 const DEFAULT_MS = 5000;
 
+/**
+ * How long a film of shots lasts that are each honoured in length (`shot_type: customize`), in milliseconds; null for other
+ * films, which last `duration_ms`.
+ */
+export function customShotsMs({ shot_type, multi_prompt }: Readonly<Record<string, unknown>>): number | null {
+  if (shot_type !== "customize" || !Array.isArray(multi_prompt) || multi_prompt.length === 0) return null;
+  return multi_prompt.reduce<number>((sum, shot) => sum + readShot(shot).durationMs, 0);
+}
+
 /** The shots of `multi_prompt`, scaled so that they fill the frames exactly; or the one prompt for all of them. */
 export function storyboardOf(input: Readonly<Record<string, unknown>>, frames: number): readonly [Scene, ...Scene[]] {
   const shots = Array.isArray(input.multi_prompt) ? input.multi_prompt.map(readShot).slice(0, frames) : [];

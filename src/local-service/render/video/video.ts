@@ -10,13 +10,13 @@ import { enlargeVideo } from "./enlarge.ts";
 import { createFrameEncoder } from "./h264.ts";
 import { muxMovie } from "./mux.ts";
 import { createShot } from "./shot.ts";
-import { storyboardOf } from "./storyboard.ts";
+import { customShotsMs, storyboardOf } from "./storyboard.ts";
 
 const FPS = 24;
 const DEFAULT_MS = 5000;
 const MAX_MS = 60_000;
 
-/** A video that begins on the start frame, ends on the end frame, and lasts exactly `duration_ms`. */
+/** A video that begins on the start frame, ends on the end frame, and lasts `duration_ms` or, with shots of set lengths, their sum. */
 export async function renderVideo(request: RenderRequest, onProgress: (fraction: number) => void): Promise<Uint8Array> {
   const { input, media } = request;
   const source = media.source_video?.[0] ?? media.videos?.[0];
@@ -75,9 +75,10 @@ async function stillOf({ media }: RenderRequest, fields: readonly string[], size
 }
 
 function durationOf(input: Readonly<Record<string, unknown>>): number {
-  const { duration_ms: asked } = input;
+  const shotsMs = customShotsMs(input);
+  const asked = shotsMs ?? input.duration_ms;
   if (asked === undefined || asked === null) return DEFAULT_MS;
   if (typeof asked !== "number" || !(asked > 0) || asked > MAX_MS)
-    throw inputError("duration_ms", `must be between 1 and ${MAX_MS}`);
+    throw inputError(shotsMs === null ? "duration_ms" : "multi_prompt", `must be between 1 and ${MAX_MS}`);
   return asked;
 }
