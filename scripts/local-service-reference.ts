@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { faultsBody } from "../src/local-service/faults/rules.ts";
 import { startLocalService } from "../src/local-service/index.ts";
 import { bodyOf } from "../src/local-service/openapi/schema.ts";
+import { TAGS } from "../src/local-service/openapi/tags.ts";
 
 const root = join(import.meta.dirname, "..");
 const path = join(root, "docs", "local-service.md");
@@ -26,7 +27,7 @@ interface Row {
 }
 
 /** Operations that a route's row already speaks of: one for each model of the catalog. */
-const isModelsOwn = ({ operation }: Row) => operation.tags.includes("Submit");
+const isModelsOwn = ({ operation }: Row) => operation.tags.includes(TAGS.submit);
 
 function rowsOf({ paths }: Description): Row[] {
   const rows = Object.entries(paths).flatMap(([path, item]) =>

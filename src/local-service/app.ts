@@ -56,7 +56,7 @@ export function createServiceApp(service: ServiceContext): Hono<{ Bindings: Http
     interceptor: faultInterceptor(service.faultEngine, service),
   };
   const tables = {
-    "/v3": described(apiEndpoints(service), service.catalog),
+    "/v3": described(apiEndpoints(service), service.catalog, options.brand),
     "/_local": describedOperator(operatorEndpoints(service)),
   };
   const app = createKernel(tables, ports);

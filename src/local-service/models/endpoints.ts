@@ -6,6 +6,7 @@ import { invalid, problem } from "../http/refusal.ts";
 import { workPreparer } from "../jobs/prepare.ts";
 import { usd } from "../money/micros.ts";
 import { modelDocument } from "../openapi/document.ts";
+import { modelNames } from "../openapi/model-names.ts";
 import type { ServiceContext } from "../service-context.ts";
 
 const MODALITIES: readonly Modality[] = ["image", "video", "audio"];
@@ -28,6 +29,8 @@ export function modelEndpoints(service: ServiceContext): readonly Endpoint[] {
   const { catalog, store, views, options } = service;
   const prepare = workPreparer(service);
   const use = (call: Call) => catalog.use(call.param("model"));
+  const names = modelNames(catalog.list(null).map(({ entry }) => entry.id));
+  const documentOf = ({ entry }: CompiledModel) => modelDocument(entry, names.get(entry.id)!);
 
   async function estimate(call: Call): Promise<Answer> {
     const body = await call.json();
@@ -93,7 +96,7 @@ export function modelEndpoints(service: ServiceContext): readonly Endpoint[] {
       access: "models:read",
       ...open,
       summary: "A model's submit operation as OpenAPI 3.1",
-      handle: (call) => ok(modelDocument(use(call).entry)),
+      handle: (call) => ok(documentOf(use(call))),
     },
     {
       method: "POST",

@@ -1,6 +1,7 @@
 import type { CatalogEntry, JsonSchema } from "../catalog/model.ts";
 import type { Endpoint } from "../http/call.ts";
 import { COMPONENTS } from "./components/index.ts";
+import { type ModelNames, modelNames } from "./model-names.ts";
 import { inputComponent, modelOperation, modelPath } from "./model-operation.ts";
 import { operation } from "./operation.ts";
 import type { OperationSpec, Specs } from "./operation-spec.ts";
@@ -9,6 +10,8 @@ import { catalogOperations } from "./operations/catalog.ts";
 import { eventOperations } from "./operations/events.ts";
 import { jobOperations } from "./operations/jobs.ts";
 import { refTo } from "./schema.ts";
+import { TAG_OBJECTS } from "./tags.ts";
+import { webhookComponents, webhooksOf } from "./webhooks.ts";
 
 /** The label of the API description that this service follows. */
 export const API_VERSION = "3.21.14";
@@ -57,44 +60,44 @@ interface About {
   readonly server: string;
 }
 
-function document({ title, description, server }: About, paths: Paths, inputs: Readonly<Record<string, JsonSchema>>) {
+function document({ title, description, server }: About, paths: Paths, more: Readonly<Record<string, JsonSchema>>) {
   return {
     openapi: "3.1.0",
     info: { title, version: API_VERSION, description },
     servers: [{ url: server }],
     paths,
     components: {
-      schemas: { ...COMPONENTS, ...inputs },
+      schemas: { ...COMPONENTS, ...more },
       headers: HEADERS,
       securitySchemes: SECURITY_SCHEMES,
     },
   };
 }
 
-export type ApiDocument = ReturnType<typeof document>;
-
-/** `GET /v3/openapi.json`: every endpoint of the table, and one typed submit operation a model. */
-export function apiDocument(endpoints: readonly Endpoint[], models: readonly CatalogEntry[]): ApiDocument {
+/** `GET /v3/openapi.json`: every endpoint of the table, one typed submit operation a model, and what the service sends. */
+export function apiDocument(endpoints: readonly Endpoint[], models: readonly CatalogEntry[], brand: string) {
   const paths = pathsOf(endpoints, API_SPECS);
-  const inputs: Record<string, JsonSchema> = {};
+  const schemas: Record<string, JsonSchema> = { ...webhookComponents(brand) };
+  const names = modelNames(models.map(({ id }) => id));
   for (const entry of models) {
-    const { name, schema } = inputComponent(entry);
-    inputs[name] = schema;
-    paths[modelPath(entry.id)] = { post: modelOperation(entry, refTo(name)) };
+    const name = names.get(entry.id)!;
+    schemas[name.input] = inputComponent(entry, name.input);
+    paths[modelPath(entry.id)] = { post: modelOperation(entry, name, refTo(name.input)) };
   }
   const description = "Asynchronous media generation: submit a job, follow it, download its outputs.";
-  return document({ title: "Media generation API", description, server: "/v3" }, paths, inputs);
+  const about = { title: "Media generation API", description, server: "/v3" };
+  return { ...document(about, paths, schemas), tags: TAG_OBJECTS, webhooks: webhooksOf(brand) };
 }
 
 /** `GET /_local/openapi.json`: the operator's side. */
-export function operatorDocument(endpoints: readonly Endpoint[], specs: Specs): ApiDocument {
+export function operatorDocument(endpoints: readonly Endpoint[], specs: Specs) {
   const description = "What the operator of a local service may do. Answers on this machine only.";
   return document({ title: "Operator's side", description, server: "/_local" }, pathsOf(endpoints, specs), {});
 }
 
 /** `GET /models/{model}/openapi.json`: one operation, with the very schema of the catalog entry. */
-export function modelDocument(entry: CatalogEntry): ApiDocument {
+export function modelDocument(entry: CatalogEntry, names: ModelNames) {
   const description = entry.description ?? "";
-  const paths = { [modelPath(entry.id)]: { post: modelOperation(entry, entry.input_schema) } };
+  const paths = { [modelPath(entry.id)]: { post: modelOperation(entry, names, entry.input_schema) } };
   return document({ title: entry.name ?? entry.id, description, server: "/v3" }, paths, {});
 }

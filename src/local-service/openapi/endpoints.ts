@@ -1,25 +1,21 @@
 import type { Catalog } from "../catalog/catalog.ts";
 import type { Endpoint } from "../http/call.ts";
 import { assertOperator } from "../operator/loopback.ts";
-import { type ApiDocument, apiDocument, operatorDocument } from "./document.ts";
+import { apiDocument, operatorDocument } from "./document.ts";
 import { operatorOperations } from "./operations/operator.ts";
 
 const HEADERS = { "Content-Type": "application/json" };
 
 /** Writes a document once, when it is first asked for. */
-function written(make: () => ApiDocument): () => string {
+function written(make: () => object): () => string {
   let text: string | undefined;
   return () => (text ??= JSON.stringify(make()));
 }
 
 /** The table with one more row: the document that describes all of it. */
-export function described(endpoints: readonly Endpoint[], catalog: Catalog): readonly Endpoint[] {
-  const text = written(() =>
-    apiDocument(
-      all,
-      catalog.list(null).map(({ entry }) => entry),
-    ),
-  );
+export function described(endpoints: readonly Endpoint[], catalog: Catalog, brand: string): readonly Endpoint[] {
+  const models = catalog.list(null).map(({ entry }) => entry);
+  const text = written(() => apiDocument(all, models, brand));
   const own: Endpoint = {
     method: "GET",
     path: "/openapi.json",

@@ -1,16 +1,16 @@
 import type { CatalogEntry, JsonSchema } from "../catalog/model.ts";
 import type { Endpoint } from "../http/call.ts";
+import type { ModelNames } from "./model-names.ts";
 import { type Operation, operation } from "./operation.ts";
 import { jsonBody } from "./operation-spec.ts";
 import { SUBMIT_ERRORS, SUBMIT_SUCCESS, submitBody } from "./submit.ts";
-
-const word = (id: string) => id.replaceAll(/[^A-Za-z0-9]+/g, "_");
+import { TAGS } from "./tags.ts";
 
 /** The path of a model's own submit operation. */
 export const modelPath = (id: string) => `/models/${encodeURIComponent(id)}`;
 
 /** `POST /models/{model}` for one model, with the schema of its input. */
-export function modelOperation(entry: CatalogEntry, input: JsonSchema): Operation {
+export function modelOperation(entry: CatalogEntry, { operationId }: ModelNames, input: JsonSchema): Operation {
   const endpoint: Endpoint = {
     method: "POST",
     path: modelPath(entry.id),
@@ -19,8 +19,8 @@ export function modelOperation(entry: CatalogEntry, input: JsonSchema): Operatio
     handle: () => ({ is: "empty", status: 204 }),
   };
   return operation(endpoint, {
-    tag: "Submit",
-    operationId: `submit_${word(entry.id)}`,
+    tag: TAGS.submit,
+    operationId,
     body: jsonBody(submitBody(input)),
     success: SUBMIT_SUCCESS,
     // This one is on offer, so it is neither unknown nor retired.
@@ -29,10 +29,9 @@ export function modelOperation(entry: CatalogEntry, input: JsonSchema): Operatio
 }
 
 /** A model's input as a component: references within it are led to its new place, and it needs no name of its own. */
-export function inputComponent(entry: CatalogEntry): { readonly name: string; readonly schema: JsonSchema } {
-  const name = `Input_${word(entry.id)}`;
+export function inputComponent(entry: CatalogEntry, name: string): JsonSchema {
   const { $id: _id, ...schema } = entry.input_schema;
-  return { name, schema: moved(schema, `#/components/schemas/${name}`) as JsonSchema };
+  return moved(schema, `#/components/schemas/${name}`) as JsonSchema;
 }
 
 function moved(node: unknown, place: string): unknown {

@@ -26,6 +26,8 @@ export interface Success {
   readonly description: string;
   /** By media type; none for an empty answer. */
   readonly content?: Readonly<Record<string, JsonSchema>>;
+  /** An event stream, in place of `content` or beside it: its data is component `<name>Data`, a whole frame `<name>Frame`. */
+  readonly stream?: "JobStream" | "ChatCompletionStream";
   readonly headers?: Readonly<Record<string, string>>;
 }
 

@@ -30,7 +30,7 @@ function failure(status: number) {
   return {
     description: MEANING[status] ?? "The request failed.",
     headers: { ...trace, ...headers },
-    content: { "application/json": { schema: refTo("Error") } },
+    content: { "application/json": { schema: refTo("ErrorResponse") } },
   };
 }
 
@@ -45,13 +45,22 @@ function usualErrors(endpoint: Endpoint, spec: OperationSpec): ErrorCode[] {
   ];
 }
 
-function success({ description, content, headers }: Success) {
+/**
+ * OpenAPI 3.1 has no `itemSchema` for the events of a stream. Generators that read streams take `schema` for the data of
+ * one event; the whole frame, with its event name and id, stands beside it as an extension.
+ */
+const streamed = (name: string) => ({
+  "text/event-stream": { schema: refTo(`${name}Data`), "x-itemSchema": refTo(`${name}Frame`) },
+});
+
+function success({ description, content = {}, stream, headers }: Success) {
   const named = Object.entries(headers ?? {}).map(([name, about]) => [name, header(about)]);
-  const bodies = Object.entries(content ?? {}).map(([mediaType, schema]) => [mediaType, { schema }]);
+  const bodies = Object.entries(content).map(([mediaType, schema]) => [mediaType, { schema }]);
+  const all = { ...Object.fromEntries(bodies), ...(stream ? streamed(stream) : {}) };
   return {
     description,
     headers: { ...trace, ...Object.fromEntries(named) },
-    ...(content ? { content: Object.fromEntries(bodies) } : {}),
+    ...(Object.keys(all).length > 0 ? { content: all } : {}),
   };
 }
 

@@ -10,10 +10,10 @@ export const instant: JsonSchema = { type: "string", format: "date-time" };
 export const uri: JsonSchema = { type: "string", format: "uri" };
 /** Decimal US dollars. */
 export const dollars: JsonSchema = { type: "number", description: "US dollars." };
-export const usd: JsonSchema = { const: "USD" };
+export const usd: JsonSchema = { type: "string", const: "USD" };
 
 export const oneOf = (...values: readonly string[]): JsonSchema => ({ type: "string", enum: values });
-export const exactly = (value: unknown): JsonSchema => ({ const: value });
+export const exactly = (value: string | boolean): JsonSchema => ({ type: typeof value, const: value });
 export const listOf = (items: JsonSchema): JsonSchema => ({ type: "array", items });
 export const id = (prefix: string): JsonSchema => ({ type: "string", pattern: `^${prefix}_[0-9a-f-]{36}$` });
 export const refTo = (component: string): JsonSchema => ({ $ref: `#/components/schemas/${component}` });
@@ -32,9 +32,13 @@ export function object(fields: Fields, optional: Fields = {}): JsonSchema {
   return { type: "object", ...(required.length > 0 ? { required } : {}), properties: { ...fields, ...optional } };
 }
 
-/** The list shape; the cursor is null on the last page. */
-export function pageOf(component: string): JsonSchema {
-  return object({ data: listOf(refTo(component)), next_cursor: orNull(text) });
+/** A page of a list. */
+export const pageOf = (component: string): JsonSchema => refTo(`${component}Page`);
+
+/** The list shape, as a component for each; the cursor is null on the last page. */
+export function pages<Name extends string>(...components: readonly Name[]): Record<`${Name}Page`, JsonSchema> {
+  const page = (component: Name) => object({ data: listOf(refTo(component)), next_cursor: orNull(text) });
+  return Object.fromEntries(components.map((name) => [`${name}Page`, page(name)])) as Record<`${Name}Page`, JsonSchema>;
 }
 
 /** The schema of what a body may be, from the very schema that reads it. */

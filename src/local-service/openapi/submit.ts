@@ -24,7 +24,7 @@ export function submitBody(input: JsonSchema): JsonSchema {
 export const SUBMIT_SUCCESS: Success = {
   status: 202,
   description: "The job was accepted.",
-  content: { "application/json": refTo("Ack") },
+  content: { "application/json": refTo("JobAcknowledgement") },
   headers: {
     Location: "The same as result_url.",
     "X-Idempotent-Replayed": "`true` when the idempotency key was known.",

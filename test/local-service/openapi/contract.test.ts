@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import type { LocalService } from "../../../src/local-service/index.ts";
 import { PICTURE, SOUND } from "../../../src/local-service/stub/stub-media.ts";
-import { checkedFetch, contractOf, type Seen } from "../support/contract.ts";
-import { receiver } from "../support/receiver.ts";
+import { checkedFetch, contractOf, type Seen, type Sent } from "../support/contract.ts";
+import { type Receiver, receiver } from "../support/receiver.ts";
 import {
   ask,
   type Body,
@@ -13,6 +13,7 @@ import {
   made,
   start,
   submit,
+  until,
   upload,
 } from "../support/service.ts";
 
@@ -186,14 +187,28 @@ async function hooks(service: LocalService): Promise<void> {
   await ask(service, "PUT", "/webhooks/default", { body: { url: hook.url } });
   await get(service, "/webhooks/default");
   await post(service, "/webhooks/default/test", {});
-  const { job_id } = await submit(service, "image-1", { prompt: "announced" });
-  for (;;) {
-    const { data } = (await get(service, "/webhooks/deliveries")).body;
-    if (data.find((row: Body) => row.job_id === job_id)?.status === "DELIVERED") break;
-  }
+  const job_id = await announcedTo(service, "image-1", { prompt: "announced", quality: "pro" });
+  await announcedTo(service, "speech-1", { text: "Announced.", voice_id: VOICE });
+  service.faults([{ kind: "fail_job" }]);
+  await announcedTo(service, "image-1", { prompt: "announced" });
+  service.faults([]);
   expect((await post(service, `/webhooks/deliveries/${job_id}/redeliver`, {})).status).toBe(200);
   await get(service, "/webhooks/deliveries?limit=0");
   await ask(service, "DELETE", "/webhooks/default");
+  const posts = await hook.arrived(5);
+  const contract = contractOfService(service);
+  for (const sent of posts) contract.checkSent(String(sent.headers["x-studio-webhook-event"]), sent);
+}
+
+/** The id of a job whose end was delivered. */
+async function announcedTo(service: LocalService, model: string, input: object): Promise<string> {
+  const { job_id } = await submit(service, model, input);
+  await until(
+    service,
+    "/webhooks/deliveries",
+    ({ data }) => data.find((row: Body) => row.job_id === job_id)?.status === "DELIVERED",
+  );
+  return job_id;
 }
 
 async function drains(service: LocalService): Promise<void> {
@@ -211,6 +226,19 @@ async function drains(service: LocalService): Promise<void> {
   await ask(service, "PATCH", one, { body: { url: "http://10.0.0.1/x" } });
   await post(service, `${one}/test`, {});
   expect((await ask(service, "DELETE", one)).status).toBe(204);
+  await drained(service, target, body);
+  await drained(service, target, { name: "traces", url: target.url, format: "otlp" });
+}
+
+/** Lets a job's events arrive by a drain. */
+async function drained(service: LocalService, target: Receiver, body: object): Promise<void> {
+  const before = target.received.length;
+  const { id } = (await post(service, "/log-drains", body)).body;
+  await made(service, "image-1", { prompt: "logged" });
+  await service.clock.advance(10_000);
+  const posts = (await target.arrived(before + 1)).slice(before);
+  for (const sent of posts) contractOfService(service).checkSent("log_drain.batch", sent);
+  await ask(service, "DELETE", `/log-drains/${id}`);
 }
 
 async function chat(service: LocalService): Promise<void> {
@@ -253,7 +281,12 @@ test("the contract finds what is not as described", async () => {
   const service = await start();
   const contract = await contractOf(service.baseUrl);
   const headers = (more: object = {}) =>
-    new Headers({ "Content-Type": "application/json", "X-Trace-Id": "0".repeat(32), ...more });
+    new Headers({
+      "Content-Type": "application/json",
+      "X-Trace-Id": "0".repeat(32),
+      "X-Request-Id": "req_1",
+      ...more,
+    });
   const balance: Seen = {
     method: "GET",
     path: "/balance",
@@ -285,6 +318,33 @@ test("the contract finds what is not as described", async () => {
   ];
   for (const [message, change] of wrong)
     expect(() => contract.check({ ...balance, ...change }), message).toThrow(message);
+});
+
+test("the contract finds what is not as described in what the service sends by itself", async () => {
+  const service = await start();
+  const contract = await contractOf(service.baseUrl);
+  const hook = await receiver();
+  await ask(service, "PUT", "/webhooks/default", { body: { url: hook.url } });
+  await post(service, "/webhooks/default/test", {});
+  const [sent] = await hook.arrived(1);
+  const { headers, body } = sent!;
+  expect(() => contract.checkSent("webhook.test", { headers, body })).not.toThrow();
+  const other = (change: object) => Buffer.from(JSON.stringify({ ...(JSON.parse(String(body)) as object), ...change }));
+  const wrong: readonly (readonly [string, Sent])[] = [
+    [
+      "no header X-Studio-Webhook-Signature",
+      { headers: { ...headers, "x-studio-webhook-signature": undefined }, body },
+    ],
+    [
+      "header X-Studio-Webhook-Timestamp is not",
+      { headers: { ...headers, "x-studio-webhook-timestamp": "now" }, body },
+    ],
+    ["not as described", { headers, body: other({ status: "FAILED" }) }],
+    ["additional", { headers, body: other({ cost: 1 }) }],
+  ];
+  for (const [message, changed] of wrong)
+    expect(() => contract.checkSent("webhook.test", changed), message).toThrow(message);
+  expect(() => contract.checkSent("job.completed", { headers, body })).toThrow("X-Studio-Webhook-Event");
 });
 
 test("another suite may wrap its fetch", async () => {

@@ -1,5 +1,6 @@
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { expect, test } from "vitest";
+import { modelNames } from "../../../src/local-service/openapi/model-names.ts";
 import { type Body, get, start } from "../support/service.ts";
 
 /** Every endpoint of the API, written down apart from the code. */
@@ -52,6 +53,57 @@ test("nothing served goes undescribed, and no operation has another one's id", a
   }
 });
 
+/** Ids of operations, written down apart from the code: generated clients are called by them. */
+const OPERATIONS = `
+list_models get_model get_model_openapi estimate_job list_model_jobs list_model_voices submit_job
+list_jobs get_job delete_job get_job_status list_job_logs stream_job upload_file get_balance get_usage
+create_key list_keys rotate_key revoke_key create_token create_chat_completion
+get_webhook_public_key get_webhook_default set_webhook_default delete_webhook_default test_webhook_default
+list_webhook_deliveries redeliver_webhook
+list_log_drains create_log_drain get_log_drain update_log_drain delete_log_drain test_log_drain get_openapi
+submit_image_1 submit_video_1 submit_avatar_1 submit_speech_1 submit_voice_clone_1 submit_upscale_1`;
+
+test("operations are named verb and noun, shapes as nouns, and every tag is introduced", async () => {
+  const service = await start();
+  const { body } = await get(service, "/openapi.json");
+  const operations = operationsOf(body);
+  expect(operations.map(({ operationId }) => operationId).sort()).toEqual(OPERATIONS.trim().split(/\s+/).sort());
+  const shapes = Object.keys(body.components.schemas);
+  expect(shapes.filter((name) => !/^([A-Z][a-z0-9]*)+$/.test(name) || name.endsWith("s"))).toEqual(["JobStatus"]);
+  const tags = new Set(operations.flatMap((operation) => operation.tags));
+  expect(body.tags.map(({ name }: Body) => name).sort()).toEqual([...tags].sort());
+});
+
+test("names of a model's submit follow from its id alone, unless two ids would share one", () => {
+  const names = modelNames(["veo-3.1", "veo-3-1", "Veo-31", "clip-2", "job", "模型"]);
+  expect(modelNames(["clip-2"]).get("clip-2")).toEqual(names.get("clip-2"));
+  expect(names.get("clip-2")).toEqual({ operationId: "submit_clip_2", input: "Clip2Input" });
+  expect(modelNames(["veo-3.1"]).get("veo-3.1")).toEqual({ operationId: "submit_veo_3_1", input: "Veo3_1Input" });
+  expect(names.get("job")?.operationId).toMatch(/^submit_job_[0-9a-f]{6}$/);
+  const spelt = [...names.values()].flatMap(({ operationId, input }) => [operationId, input]);
+  expect(new Set(spelt.map((name) => name.replaceAll("_", "").toLowerCase())).size).toBe(2 * names.size);
+});
+
+test("event streams are described by the data of a frame and by the whole frame, deliveries with their headers", async () => {
+  const service = await start({ brand: "Acme" });
+  const { body } = await get(service, "/openapi.json");
+  const { content } = body.paths["/jobs/{job_id}/stream"].get.responses["200"];
+  expect(content["text/event-stream"].schema.$ref).toBe("#/components/schemas/JobStreamData");
+  expect(body.components.schemas.JobStreamData.oneOf.map(({ $ref }: Body) => $ref.split("/").at(-1))).toEqual([
+    "JobStatus",
+    "LogEvent",
+    "JobStreamEnd",
+  ]);
+  const frame = body.components.schemas[content["text/event-stream"]["x-itemSchema"].$ref.split("/").at(-1)];
+  expect(frame.discriminator.propertyName).toBe("event");
+  expect(Object.keys(body.webhooks)).toEqual(["job.completed", "job.failed", "webhook.test", "log_drain.batch"]);
+  const headers = body.webhooks["job.completed"].post.parameters.map(({ name }: Body) => name);
+  expect(headers).toEqual(
+    ["Id", "Timestamp", "Event", "Redelivery", "Attempt", "Signature"].map((name) => `X-Acme-Webhook-${name}`),
+  );
+  expect(Object.keys(body.components.schemas.LogDrainLine.properties)).toContain("acme_log_id");
+});
+
 test("every route of the document is a route of the service", async () => {
   const service = await start();
   const { body } = await get(service, "/openapi.json");
@@ -94,10 +146,10 @@ test("a typed submit operation takes the model's own schema, references and all"
   const service = await start({ catalog: [model] });
   const { body } = await get(service, "/openapi.json");
   const { schema } = body.paths["/models/tree-1"].post.requestBody.content["application/json"];
-  expect(schema.properties.input).toEqual({ $ref: "#/components/schemas/Input_tree_1" });
-  const input = body.components.schemas.Input_tree_1;
-  expect(input.properties.prompt.$ref).toBe("#/components/schemas/Input_tree_1/$defs/said");
-  expect(input.properties.parts.items.$ref).toBe("#/components/schemas/Input_tree_1");
+  expect(schema.properties.input).toEqual({ $ref: "#/components/schemas/Tree1Input" });
+  const input = body.components.schemas.Tree1Input;
+  expect(input.properties.prompt.$ref).toBe("#/components/schemas/Tree1Input/$defs/said");
+  expect(input.properties.parts.items.$ref).toBe("#/components/schemas/Tree1Input");
   expect(await problemsOf(body)).toEqual({ version: "3.1", errors: [] });
 });
 

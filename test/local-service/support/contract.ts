@@ -16,21 +16,31 @@ export interface Seen {
   readonly text: string;
 }
 
+/** A POST that the service sent. */
+export interface Sent {
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+  readonly body: Uint8Array;
+}
+
 export interface Contract {
   /** @throws Error that says what of the answer is not as described */
   check(seen: Seen): void;
-  /** Operations and statuses seen so far, as `GET /jobs 200`. */
+  /** Operations, statuses and webhooks seen so far, as `GET /jobs 200` and `webhook job.failed`. */
   readonly met: ReadonlySet<string>;
   /** All operations, as `GET /jobs`. */
   readonly operations: readonly string[];
-  /** All that may be met, as `GET /jobs 200`. */
+  /** All that may be met. */
   readonly promised: readonly string[];
+  /** Holds what the service sent by itself against the webhook of that name. @throws Error */
+  checkSent(webhook: string, sent: Sent): void;
 }
 
 type Schema = Record<string, unknown>;
 
 interface Media {
   readonly schema: Schema;
+  /** Of one frame of an event stream; `schema` is that of its data. */
+  readonly "x-itemSchema"?: Schema;
 }
 
 interface Described {
@@ -41,8 +51,16 @@ interface Operation {
   readonly responses: Readonly<Record<string, Described>>;
 }
 
+interface Webhook {
+  readonly post: {
+    readonly parameters: readonly { readonly name: string; readonly required: boolean; readonly schema: Schema }[];
+    readonly requestBody: Described;
+  };
+}
+
 interface Document {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  readonly webhooks: Readonly<Record<string, Webhook>>;
   readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
 }
 
@@ -75,10 +93,13 @@ function routesOf(document: Document): readonly Route[] {
   return routes.sort((a, b) => Number(a.name.includes("{")) - Number(b.name.includes("{")));
 }
 
+/** Schemas of models' inputs are their own; they say nothing of answers, and may be anything that a catalog brings. */
+const isModelInput = (name: string) => /Input(_[0-9a-f]{6})?$/.test(name);
+
 function validators(document: Document) {
   const ajv = new Ajv2020({ strict: false, allErrors: true, logger: false });
   formatsPlugin.default(ajv);
-  const names = Object.keys(document.components.schemas).filter((name) => !name.startsWith("Input_"));
+  const names = Object.keys(document.components.schemas).filter((name) => !isModelInput(name));
   const components = {
     schemas: Object.fromEntries(names.map((name) => [name, closed(document.components.schemas[name])])),
   };
@@ -93,30 +114,30 @@ function validators(document: Document) {
 
 const component = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` });
 
-interface Frame {
-  readonly event: string;
-  readonly data: string;
-}
-
-function framesOf(text: string): Frame[] {
+/** The frames of an event stream, their data parsed where it is JSON. Lines of other kinds are not looked at. */
+function framesOf(text: string): Readonly<Record<string, unknown>>[] {
   return text.split("\n\n").flatMap((part) => {
-    const fields = Object.fromEntries(part.split("\n").map((line) => line.split(/: ?(.*)/s).slice(0, 2)));
-    return "data" in fields ? [{ event: fields["event"] ?? "message", data: fields["data"] ?? "" }] : [];
+    const fields = part.split("\n").map((line) => line.split(/: ?(.*)/s).slice(0, 2));
+    const known = Object.fromEntries(fields.filter(([name = ""]) => ["event", "id", "data"].includes(name)));
+    return "data" in known ? [{ ...known, data: parsed(known["data"]) }] : [];
   });
 }
 
-function frameSchema({ event, data }: Frame): Schema {
-  if (event === "status") return component("JobStatus");
-  if (event === "log") return component("LogEvent");
-  return component(data.startsWith('{"error"') ? "ChatFailure" : "ChatChunk");
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
 }
 
 interface Read {
   readonly routes: readonly Route[];
+  readonly webhooks: Document["webhooks"];
   readonly validatorOf: (schema: Schema) => ValidateFunction;
 }
 
-function contractFrom({ routes, validatorOf }: Read): Contract {
+function contractFrom({ routes, webhooks, validatorOf }: Read): Contract {
   const met = new Set<string>();
 
   function assertFits(schema: Schema, value: unknown, what: string): void {
@@ -128,10 +149,11 @@ function contractFrom({ routes, validatorOf }: Read): Contract {
     throw new Error(`${what} is not as described:\n${errors.join("\n")}\n${JSON.stringify(value)?.slice(0, 1000)}`);
   }
 
-  function assertFrames(text: string, what: string): void {
+  function assertFrames(text: string, { schema, "x-itemSchema": frameSchema }: Media, what: string): void {
+    if (!frameSchema) throw new Error(`${what}: the frames of its stream are not described`);
     for (const frame of framesOf(text)) {
-      const isEnd = frame.data === "[STREAM_DONE]" || frame.data === "[DONE]";
-      if (!isEnd) assertFits(frameSchema(frame), JSON.parse(frame.data), `${what}, frame ${frame.event}`);
+      assertFits(frameSchema, frame, `${what}, frame ${frame["event"] ?? ""}`);
+      assertFits(schema, frame["data"], `${what}, data of frame ${frame["event"] ?? ""}`);
     }
   }
 
@@ -166,7 +188,7 @@ function contractFrom({ routes, validatorOf }: Read): Contract {
     }
     const media = described.content[type];
     if (!media) throw new Error(`${what} is ${type}, described are ${Object.keys(described.content).join(", ")}`);
-    if (type === "text/event-stream") return assertFrames(seen.text, what);
+    if (type === "text/event-stream") return assertFrames(seen.text, media, what);
     const body = JSON.parse(seen.text);
     assertFits(media.schema, body, what);
     if (seen.status >= 400) assertError(seen, body, what);
@@ -175,18 +197,41 @@ function contractFrom({ routes, validatorOf }: Read): Contract {
   return {
     met,
     operations: routes.map(({ name }) => name),
-    promised: routes.flatMap(({ name, operation }) =>
-      Object.keys(operation.responses).flatMap((status) => (status === "default" ? [] : [`${name} ${status}`])),
-    ),
+    promised: [
+      ...routes.flatMap(({ name, operation }) =>
+        Object.keys(operation.responses).flatMap((status) => (status === "default" ? [] : [`${name} ${status}`])),
+      ),
+      ...Object.keys(webhooks).map((name) => `webhook ${name}`),
+    ],
+    checkSent(name, { headers, body }) {
+      const what = `webhook ${name}`;
+      const post = webhooks[name]?.post;
+      if (!post) throw new Error(`${what} is not described`);
+      for (const parameter of post.parameters) {
+        const value = headers[parameter.name.toLowerCase()];
+        if (value !== undefined) assertFits(parameter.schema, value, `${what}, header ${parameter.name}`);
+        else if (parameter.required) throw new Error(`${what} has no header ${parameter.name}`);
+      }
+      const type = String(headers["content-type"]);
+      const media = post.requestBody.content?.[type];
+      if (!media) throw new Error(`${what} is ${type}, which is not described`);
+      const text = Buffer.from(body).toString("utf8");
+      if (type === "application/json") assertFits(media.schema, JSON.parse(text), what);
+      if (type === "application/x-ndjson") {
+        for (const line of text.trimEnd().split("\n")) assertFits(media.schema, JSON.parse(line), what);
+      }
+      met.add(what);
+    },
     check(seen) {
       const [path = ""] = seen.path.split("?");
       const what = `${seen.method} ${path} ${seen.status}`;
       if (!/^[0-9a-f]{32}$/.test(seen.headers.get("x-trace-id") ?? "")) throw new Error(`${what} has no X-Trace-Id`);
+      if (!seen.headers.has("x-request-id")) throw new Error(`${what} has no X-Request-Id`);
       const matching = routes.filter(({ method, pattern }) => method === seen.method && pattern.test(path));
       const [route] = matching;
       if (!route) {
         if (seen.status !== 404) throw new Error(`${what}: no such operation is described`);
-        return assertFits(component("Error"), JSON.parse(seen.text), what);
+        return assertFits(component("ErrorResponse"), JSON.parse(seen.text), what);
       }
       // What only happens on demand, or in a proxy's place, is covered by the default response.
       const isRare = seen.status >= 499 || (seen.headers.get("content-type") ?? "").startsWith("text/html");
@@ -204,7 +249,7 @@ const known = new Map<string, Read>();
 
 function read(text: string): Read {
   const document = JSON.parse(text) as Document;
-  return { routes: routesOf(document), validatorOf: validators(document) };
+  return { routes: routesOf(document), webhooks: document.webhooks, validatorOf: validators(document) };
 }
 
 /** The contract that a service publishes. Services with the same document share its compiled schemas. */

@@ -16,7 +16,7 @@ export const accountComponents = {
     currency: usd,
     data: listOf(object({ key: text, jobs: whole, spent: dollars })),
   }),
-  Key: object({
+  ApiKey: object({
     ...key,
     status: oneOf("active", "revoked", "expired"),
     created_at: instant,
@@ -24,13 +24,13 @@ export const accountComponents = {
     revoked_at: orNull(instant),
     last_used_at: orNull(instant),
   }),
-  NewKey: object({
+  CreatedApiKey: object({
     ...key,
     credential: { ...text, description: "Shown this once." },
     created_at: instant,
     expires_at: orNull(instant),
   }),
-  RotatedKey: object({
+  RotatedApiKey: object({
     ...key,
     credential: { ...text, description: "Shown this once." },
     expires_at: orNull(instant),

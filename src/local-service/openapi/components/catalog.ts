@@ -31,7 +31,7 @@ export const catalogComponents = {
       reason: text,
     },
   ),
-  Upload: object({ url: uri, content_type: text, expires_at: instant }),
+  UploadedFile: object({ url: uri, content_type: text, expires_at: instant }),
   ApiDocument: {
     type: "object",
     required: ["openapi", "info", "paths"],

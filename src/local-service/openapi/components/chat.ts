@@ -5,7 +5,7 @@ const head = { id: { ...id("job"), description: "Also the job's id." }, created:
 const none = { type: "null" };
 
 export const chatComponents = {
-  ChatUsage: object({ prompt_tokens: whole, completion_tokens: whole, total_tokens: whole }),
+  ChatCompletionUsage: object({ prompt_tokens: whole, completion_tokens: whole, total_tokens: whole }),
   ChatCompletion: object({
     ...head,
     object: exactly("chat.completion"),
@@ -17,9 +17,9 @@ export const chatComponents = {
         finish_reason: finish,
       }),
     ),
-    usage: refTo("ChatUsage"),
+    usage: refTo("ChatCompletionUsage"),
   }),
-  ChatChunk: object(
+  ChatCompletionChunk: object(
     {
       ...head,
       object: exactly("chat.completion.chunk"),
@@ -32,7 +32,7 @@ export const chatComponents = {
         }),
       ),
     },
-    { usage: orNull(refTo("ChatUsage")) },
+    { usage: orNull(refTo("ChatCompletionUsage")) },
   ),
-  ChatFailure: object({ error: refTo("ErrorObject") }),
+  ChatCompletionError: object({ error: refTo("ErrorObject") }),
 };

@@ -4,8 +4,8 @@ import { dollars, flag, listOf, object, oneOf, orNull, refTo, text, uri, usd, wh
 const code = oneOf(...Object.keys(HTTP_STATUS));
 
 export const errorComponents = {
-  FieldProblem: object({ field: text, message: text }, { reason: orNull(text), allowed: orNull(listOf(text)) }),
-  Billing: object(
+  ErrorDetail: object({ field: text, message: text }, { reason: orNull(text), allowed: orNull(listOf(text)) }),
+  ErrorBilling: object(
     { balance: dollars, funding_url: uri },
     { required: orNull(dollars), currency: usd, reason: orNull(text) },
   ),
@@ -15,10 +15,13 @@ export const errorComponents = {
       retryable: { ...flag, default: false },
       retry_after: { ...orNull(whole), description: "Seconds." },
       param: orNull(text),
-      details: orNull(listOf(refTo("FieldProblem"))),
+      details: orNull(listOf(refTo("ErrorDetail"))),
       replaced_by: orNull(text),
-      billing: orNull(refTo("Billing")),
+      billing: orNull(refTo("ErrorBilling")),
     },
   ),
-  Error: object({ error: refTo("ErrorObject") }, { trace_id: { type: ["string", "null"], pattern: "^[0-9a-f]{32}$" } }),
+  ErrorResponse: object(
+    { error: refTo("ErrorObject") },
+    { trace_id: { type: ["string", "null"], pattern: "^[0-9a-f]{32}$" } },
+  ),
 };

@@ -10,7 +10,10 @@ const last = {
 };
 
 export const eventComponents = {
-  PublicKey: object({ algorithm: exactly("ed25519"), public_key: { type: "string", pattern: "^[A-Za-z0-9+/]{43}=$" } }),
+  WebhookPublicKey: object({
+    algorithm: exactly("ed25519"),
+    public_key: { type: "string", pattern: "^[A-Za-z0-9+/]{43}=$" },
+  }),
   DefaultWebhook: object({
     url: orNull(uri),
     enabled: flag,
@@ -18,8 +21,8 @@ export const eventComponents = {
     updated_by_key_id: orNull(text),
   }),
   TestResult: object({ ok: flag, response_status: httpStatus, error: orNull(text) }),
-  Replay: object({ requested_at: instant, status, attempts: whole, ...last }),
-  Delivery: object({
+  WebhookRedelivery: object({ requested_at: instant, status, attempts: whole, ...last }),
+  WebhookDelivery: object({
     job_id: id("job"),
     job_accessible: flag,
     model: text,
@@ -28,12 +31,12 @@ export const eventComponents = {
     source: oneOf("per_job", "default"),
     attempts: whole,
     redelivery_count: whole,
-    redeliveries: listOf(refTo("Replay")),
+    redeliveries: listOf(refTo("WebhookRedelivery")),
     webhook_url: uri,
     created_at: instant,
     ...last,
   }),
-  Drain: object({
+  LogDrain: object({
     id: id("drain"),
     name: text,
     url: uri,

@@ -9,25 +9,30 @@ const { $schema: _dialect, additionalProperties: _closed, properties, ...output 
 const common = { job_id: jobId, model: text, status, created_at: instant };
 const sometimes = { quality: text, completed_at: instant, cost: dollars, currency: usd };
 
+const outputs = listOf(refTo("JobOutput"));
+const metrics = object({ processing_time_ms: orNull(whole) });
+
+/* A webhook's payload: the job without logs and cost. */
+const ended = { job_id: jobId, model: text, created_at: instant, completed_at: instant, outputs };
+const said = { quality: text, prompt: text };
+
 export const jobComponents = {
-  Ack: object(
+  JobAcknowledgement: object(
     { job_id: jobId, model: text, status, status_url: text, result_url: text },
     { estimated_completion_at: orNull(instant) },
   ),
+  WebhookTestEvent: object({ ...ended, status: exactly("COMPLETED"), error: { type: "null" } }),
   JobSummary: object(common, sometimes),
-  Output: {
+  JobOutput: {
     ...output,
     properties: { ...(properties as object), error: orNull(refTo("ErrorObject")) },
   },
   Job: object(
-    { ...common, outputs: listOf(refTo("Output")), error: orNull(refTo("ErrorObject")) },
-    {
-      ...sometimes,
-      prompt: text,
-      metrics: object({ processing_time_ms: orNull(whole) }),
-      logs: { ...listOf(refTo("LogEvent")), maxItems: 100 },
-    },
+    { ...common, outputs, error: orNull(refTo("ErrorObject")) },
+    { ...sometimes, prompt: text, metrics, logs: { ...listOf(refTo("LogEvent")), maxItems: 100 } },
   ),
+  JobCompletedEvent: object({ ...ended, status: exactly("COMPLETED"), metrics, error: { type: "null" } }, said),
+  JobFailedEvent: object({ ...ended, status: exactly("FAILED"), error: refTo("ErrorObject") }, said),
   JobStatus: object(
     {
       job_id: jobId,
@@ -46,5 +51,4 @@ export const jobComponents = {
     source: oneOf("api", "worker", "provider", "cron"),
     data: { type: "object" },
   }),
-  StreamEnd: exactly("[STREAM_DONE]"),
 };

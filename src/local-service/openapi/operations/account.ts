@@ -1,56 +1,56 @@
-import { newKeyBody, newTokenBody, rotateBody } from "../../access/bodies.ts";
-import { chatBody } from "../../chat/request.ts";
 import { empty, json, jsonBody, PAGE_QUERY, type Specs } from "../operation-spec.ts";
-import { bodyOf, pageOf, refTo } from "../schema.ts";
+import { pageOf, refTo } from "../schema.ts";
+import { TAGS } from "../tags.ts";
 
 const date = { type: "string", description: "A date, or an instant, as ISO-8601." };
 
-const CHUNKS = `The answer; or, with \`stream: true\`, an event stream of ChatChunk objects that ends with \`data: [DONE]\`. A failure
-after the stream has begun is one last event with \`error\`.`;
+const CHUNKS = `The answer; or, with \`stream: true\`, an event stream of ChatCompletionChunk objects that ends with
+\`data: [DONE]\`. A failure after the stream has begun is one last event with \`error\`.`;
 
 export const accountOperations: Specs = {
-  "GET /balance": { tag: "Money", operationId: "get_balance", success: json(refTo("Balance"), "The wallet.") },
+  "GET /balance": { tag: TAGS.billing, operationId: "get_balance", success: json(refTo("Balance"), "The wallet.") },
   "GET /usage": {
-    tag: "Money",
+    tag: TAGS.billing,
     operationId: "get_usage",
     query: { start: date, end: date, group_by: { type: "string", enum: ["total", "day", "model"], default: "total" } },
     success: json(refTo("Usage"), "Seven days when not said otherwise, ninety at most."),
     errors: ["INVALID_ARGUMENT"],
   },
   "POST /keys": {
-    tag: "Access",
+    tag: TAGS.keys,
     operationId: "create_key",
-    body: jsonBody(bodyOf(newKeyBody), false),
-    success: json(refTo("NewKey"), "The key, with its credential.", 201),
+    body: jsonBody(refTo("CreateKeyRequest"), false),
+    success: json(refTo("CreatedApiKey"), "The key, with its credential.", 201),
   },
   "GET /keys": {
-    tag: "Access",
+    tag: TAGS.keys,
     operationId: "list_keys",
-    query: PAGE_QUERY,
-    success: json(pageOf("Key"), "A page of keys, newest first."),
+    query: { ...PAGE_QUERY, workspace_id: { type: "string", description: "Your own; another one is refused." } },
+    success: json(pageOf("ApiKey"), "A page of keys, newest first."),
   },
   "POST /keys/{key_id}/rotate": {
-    tag: "Access",
+    tag: TAGS.keys,
     operationId: "rotate_key",
-    body: jsonBody(bodyOf(rotateBody), false),
-    success: json(refTo("RotatedKey"), "The new credential."),
+    body: jsonBody(refTo("RotateKeyRequest"), false),
+    success: json(refTo("RotatedApiKey"), "The new credential."),
     errors: ["FAILED_PRECONDITION"],
   },
-  "DELETE /keys/{key_id}": { tag: "Access", operationId: "revoke_key", success: empty("Revoked.") },
+  "DELETE /keys/{key_id}": { tag: TAGS.keys, operationId: "revoke_key", success: empty("Revoked.") },
   "POST /tokens": {
-    tag: "Access",
+    tag: TAGS.keys,
     operationId: "create_token",
-    body: jsonBody(bodyOf(newTokenBody), false),
+    body: jsonBody(refTo("CreateTokenRequest"), false),
     success: json(refTo("Token"), "The token.", 201),
   },
   "POST /chat/completions": {
-    tag: "Chat",
+    tag: TAGS.chat,
     operationId: "create_chat_completion",
-    body: jsonBody(bodyOf(chatBody)),
+    body: jsonBody(refTo("ChatCompletionRequest")),
     success: {
       status: 200,
       description: CHUNKS,
-      content: { "application/json": refTo("ChatCompletion"), "text/event-stream": { type: "string" } },
+      content: { "application/json": refTo("ChatCompletion") },
+      stream: "ChatCompletionStream",
     },
     errors: ["INSUFFICIENT_BALANCE", "NOT_FOUND", "MODERATION_FAILED"],
   },

@@ -1,9 +1,9 @@
 import { json, jsonBody, PAGE_QUERY, type Specs } from "../operation-spec.ts";
 import { object, pageOf, refTo } from "../schema.ts";
-import { SUBMIT_ERRORS, SUBMIT_SUCCESS, submitBody } from "../submit.ts";
+import { SUBMIT_ERRORS, SUBMIT_SUCCESS } from "../submit.ts";
+import { TAGS } from "../tags.ts";
 
-const tag = "Models";
-const anyInput = { type: "object", description: "As the model's input_schema says." };
+const tag = TAGS.models;
 
 export const catalogOperations: Specs = {
   "GET /models": {
@@ -21,14 +21,14 @@ export const catalogOperations: Specs = {
   },
   "GET /models/{model}/openapi.json": {
     tag,
-    operationId: "describe_model",
+    operationId: "get_model_openapi",
     success: json(refTo("ApiDocument"), "Its submit operation, OpenAPI 3.1."),
     errors: ["GONE", "FAILED_PRECONDITION"],
   },
   "POST /models/{model}/estimate": {
     tag,
-    operationId: "estimate",
-    body: jsonBody(object({ input: anyInput })),
+    operationId: "estimate_job",
+    body: jsonBody(refTo("EstimateJobRequest")),
     success: json(refTo("Estimate"), "What a job would cost."),
     errors: ["GONE", "MODERATION_FAILED"],
   },
@@ -40,30 +40,30 @@ export const catalogOperations: Specs = {
   },
   "GET /models/{model}/voices": {
     tag,
-    operationId: "list_voices",
+    operationId: "list_model_voices",
     query: PAGE_QUERY,
     success: json(pageOf("Voice"), "Stock voices, then your own."),
     errors: ["GONE", "FAILED_PRECONDITION"],
   },
   "POST /models/{model}": {
     tag,
-    operationId: "submit",
-    body: jsonBody(submitBody(anyInput)),
+    operationId: "submit_job",
+    body: jsonBody(refTo("SubmitJobRequest")),
     success: SUBMIT_SUCCESS,
     errors: SUBMIT_ERRORS,
   },
   "POST /files": {
-    tag: "Files",
+    tag: TAGS.files,
     operationId: "upload_file",
     body: {
       mediaType: "multipart/form-data",
       schema: object({ file: { type: "string", contentMediaType: "application/octet-stream" } }),
     },
-    success: json(refTo("Upload"), "The handle to pass as a media input.", 201),
+    success: json(refTo("UploadedFile"), "The handle to pass as a media input.", 201),
   },
   "GET /openapi.json": {
-    tag: "Description",
-    operationId: "describe",
+    tag: TAGS.openapi,
+    operationId: "get_openapi",
     success: json(refTo("ApiDocument"), "This document."),
   },
 };

@@ -1,7 +1,8 @@
 import { empty, json, PAGE_QUERY, type Specs } from "../operation-spec.ts";
 import { pageOf, refTo } from "../schema.ts";
+import { TAGS } from "../tags.ts";
 
-const tag = "Jobs";
+const tag = TAGS.jobs;
 
 const STREAM = `Frames: \`status\` (a JobStatus), \`log\` (a LogEvent), and \`done\` whose data is [STREAM_DONE]. Send the id of the
 last frame as Last-Event-ID to go on after it. An end without done was cut short: connect again.`;
@@ -40,7 +41,7 @@ export const jobOperations: Specs = {
   "GET /jobs/{job_id}/stream": {
     tag,
     operationId: "stream_job",
-    headers: { "Last-Event-ID": { type: "string" } },
-    success: { status: 200, description: STREAM, content: { "text/event-stream": { type: "string" } } },
+    headers: { "Last-Event-ID": { type: "string", description: "Id of the last frame that arrived." } },
+    success: { status: 200, description: STREAM, stream: "JobStream" },
   },
 };
