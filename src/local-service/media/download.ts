@@ -7,6 +7,7 @@ import { errorAnswer } from "../http/error-answer.ts";
 import { notFound, refuse } from "../http/refusal.ts";
 import { traceId as newTraceId } from "../ids.ts";
 import type { ServiceContext } from "../service-context.ts";
+import { pathOf } from "../store/outputs.ts";
 import { type ByteRange, parseRange } from "./range.ts";
 
 /** A file that a presigned URL names. */
@@ -78,9 +79,10 @@ export function mountDownloads(app: Hono<Env>, service: ServiceContext): void {
   function asset(id: string): Served | null {
     const output = store.outputs.byAsset(id);
     const job = output && store.jobs.bySeq(output.jobSeq);
-    if (!job || output.path === null || (job.expiresAt !== null && job.expiresAt <= clock.now())) return null;
+    const path = output ? pathOf(output) : null;
+    if (!job || path === null || (job.expiresAt !== null && job.expiresAt <= clock.now())) return null;
     return {
-      path: dataDir.absolute(output.path),
+      path: dataDir.absolute(path),
       contentType: output.contentType ?? "application/octet-stream",
       sizeBytes: output.sizeBytes ?? 0,
       etag: `"${id}"`,

@@ -2,6 +2,7 @@ import type { JsonSchema } from "../catalog/model.ts";
 import type { Clock } from "../clock/clock.ts";
 import { type FieldProblem, problem } from "../http/refusal.ts";
 import type { Owner } from "../store/jobs.ts";
+import { pathOf } from "../store/outputs.ts";
 import type { FileRow, OutputRow } from "../store/rows.ts";
 import type { Store } from "../store/store.ts";
 import { kindOfContent } from "./content-kind.ts";
@@ -58,8 +59,9 @@ export function mediaResolver(store: Store, clock: Clock) {
       return { problem: problem(field, "is not an asset of yours", "not_found") };
     }
     const isOver = job.expiresAt !== null && job.expiresAt <= clock.now();
-    if (isOver || output.path === null) return { problem: problem(field, "has expired", "expired") };
-    return { found: fromOutput(output, output.path) };
+    const path = pathOf(output);
+    if (isOver || path === null) return { problem: problem(field, "has expired", "expired") };
+    return { found: fromOutput(output, path) };
   }
 
   function lookUp({ value, field }: MediaReference, owner: Owner): Found {
