@@ -43,6 +43,37 @@ test("logs are paged oldest first", async () => {
   expect(second.next_cursor).toBeNull();
 });
 
+const KNOWN_EVENTS =
+  "queued started moderation.passed provider.submitted provider.error retry.scheduled progress finalizing download.ready completed failed recovered";
+
+test("a page of logs has 20 events unless asked otherwise, and a job shows its latest 100, oldest first", async () => {
+  const outputs = 120;
+  const many = {
+    id: "many-1",
+    modality: "image",
+    name: "Many",
+    input_schema: {
+      type: "object",
+      additionalProperties: false,
+      properties: { prompt: { type: "string" }, num_outputs: { type: "integer", minimum: 1, maximum: outputs } },
+    },
+  };
+  const service = await start({ catalog: [many], balance: 1000 });
+  service.faults([{ kind: "fail_output", outputs: Array.from({ length: 100 }, (_, position) => position) }]);
+  const { job_id, logs } = await made(service, "many-1", { prompt: "x", num_outputs: outputs });
+  const page = async (query: string) => (await get(service, `/jobs/${job_id}/logs${query}`)).body;
+  expect((await page("")).data).toHaveLength(20);
+  const all: Body[] = [];
+  for (let next: Body = await page("?limit=100"); ; next = await page(`?limit=100&cursor=${next.next_cursor}`)) {
+    all.push(...next.data);
+    if (next.next_cursor === null) break;
+  }
+  expect(all.map(({ id }) => id)).toEqual(all.map((_, index) => index + 1));
+  expect(all.length).toBeGreaterThan(100);
+  expect(logs).toEqual(all.slice(-100));
+  expect(new Set(all.map(({ event }) => event)).isSubsetOf(new Set(KNOWN_EVENTS.split(" ")))).toBe(true);
+});
+
 test("usage counts jobs and net spending by total, day and model", async () => {
   const service = await start();
   service.clock.manual();
@@ -54,6 +85,7 @@ test("usage counts jobs and net spending by total, day and model", async () => {
   await made(service, "video-1", { prompt: "c", aspect_ratio: "1:1", duration_ms: 3000 });
   const total = (await get(service, "/usage")).body;
   expect(total).toMatchObject({ group_by: "total", total_jobs: 3, total_spent: 0.06, currency: "USD" });
+  expect(Date.parse(total.end) - Date.parse(total.start)).toBe(7 * 86_400_000);
   const byModel = (await get(service, "/usage?group_by=model")).body.data;
   expect(byModel).toEqual([
     { key: "image-1", jobs: 2, spent: 0.06 },

@@ -47,6 +47,16 @@ test("every listed value of the example model is accepted, and the next one beyo
   expect(await reasonOf({ ...film, negative_prompt: "x".repeat(2501) })).toBe("input.negative_prompt maxLength");
   expect(await reasonOf(shots(6, 2000))).toBe("fine");
   expect(await reasonOf(shots(1, 15_000))).toBe("fine");
+  for (let duration_ms = 1000; duration_ms <= 15_000; duration_ms += 1000) {
+    expect(await reasonOf(shots(1, duration_ms))).toBe("fine");
+  }
+  for (const duration_ms of [0, 500, 16_000]) {
+    expect(await reasonOf(shots(1, duration_ms))).toBe("input.multi_prompt[0].duration_ms enum");
+  }
+  expect(await reasonOf({ ...bare, multi_prompt: [{ prompt: 1 }] })).toBe("input.multi_prompt[0].prompt type");
+  expect(await reasonOf({ ...bare, multi_prompt: [{ prompt: "a", seed: 1 }] })).toBe(
+    "input.multi_prompt[0].seed unknown_field",
+  );
   expect(await reasonOf(shots(1, 1500))).toBe("input.multi_prompt[0].duration_ms enum");
   expect(await reasonOf(shots(2, 8000))).toBe("input.multi_prompt max_total_duration_ms");
 });
@@ -59,6 +69,20 @@ test("a start image alone, with an end image, or neither is fine under either qu
       const body = { input: { ...film, ...tier, ...frames } };
       expect((await ask(service, "POST", "/models/video-1/estimate", { body })).status).toBe(200);
     }
+  }
+});
+
+test("a media reference in either form takes no other field", async () => {
+  const service = await start();
+  const { asset_id } = (await made(service, "image-1", { prompt: "x" })).outputs[0];
+  const forms = [await uploaded(service, PICTURE.bytes), { source: "asset", asset_id }];
+  for (const form of forms) {
+    const reply = async (start_image: object) =>
+      ask(service, "POST", "/models/video-1/estimate", { body: { input: { ...film, start_image } } });
+    expect((await reply(form)).status).toBe(200);
+    expect((await reply({ ...form, name: "me" })).body.error.details).toMatchObject([
+      { field: "input.start_image.name", reason: "unknown_field", allowed: Object.keys(form) },
+    ]);
   }
 });
 
