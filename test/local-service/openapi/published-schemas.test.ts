@@ -71,6 +71,17 @@ test("a submit that leaves out what has a default is the same as one that says i
   expect(await costOf({ ...bare, generate_audio: false })).toBeLessThan(await costOf(bare));
 });
 
+test.each([
+  ["image-1", ["prompt"]],
+  ["speech-1", ["text", "voice_id"]],
+  ["avatar-1", ["aspect_ratio", "audio", "prompt", "resolution", "start_image"]],
+])("%s cannot do without %j", async (model, fields) => {
+  const service = await start();
+  const { error } = (await ask(service, "POST", `/models/${model}/estimate`, { body: { input: {} } })).body;
+  const required = error.details.filter(({ reason }: Body) => reason === "required");
+  expect(required.map(({ field }: Body) => field).toSorted()).toEqual(fields.map((field) => `input.${field}`));
+});
+
 const limited = (rules: object) => ({
   id: "limited-1",
   modality: "image",

@@ -86,6 +86,23 @@ test("uploading is free and works on an empty wallet; the submit meets the fundi
   expect((await finished(service, job_id)).status).toBe("COMPLETED");
 });
 
+test("an upload is what its bytes are, whatever name and type it is sent with, and its handle holds for an hour", async () => {
+  const service = await start();
+  service.clock.manual();
+  const form = new FormData();
+  form.append("file", new Blob([Uint8Array.from(PICTURE.bytes)], { type: "audio/mpeg" }), "song.mp3");
+  const headers = { Authorization: `Bearer ${service.apiKey}` };
+  const response = await fetch(`${service.baseUrl}/files`, { method: "POST", headers, body: form });
+  expect([response.status, await response.json()]).toEqual([
+    201,
+    {
+      url: expect.stringMatching(/^http/),
+      content_type: "image/png",
+      expires_at: new Date(service.clock.now() + 3_600_000).toISOString(),
+    },
+  ]);
+});
+
 test("a download URL needs no credential, and stops working with its time", async () => {
   const service = await start();
   const { url } = (await made(service, "image-1", { prompt: "x" })).outputs[0];
