@@ -152,6 +152,7 @@ export type { RunUpdate } from "./engine/updates.ts";
 // What can go wrong.
 export { isShowrunnerError, ShowrunnerError } from "./errors.ts";
 // Follow.
+export { eventText, liveText } from "./journal/event-text.ts";
 export type { JournalError, OutputFacts, PauseReason, PriceBasis, RunEvent, StoredEvent } from "./journal/events.ts";
 // Look closer: what report and dashboard are made of.
 export { apply as applyEvent, FOLD_VERSION, fold as foldEvents } from "./journal/fold.ts";
@@ -207,6 +208,7 @@ export {
 } from "./plan/index.ts";
 export { nearest } from "./plan/near.ts";
 export type { JobStep, Json, Plan, PlanStep, Problem, Reference, UploadStep } from "./plan/plan.ts";
+export { type Incident, incidentsOf } from "./run/incidents.ts";
 export { type NextCommand, nextCommand } from "./run/next-command.ts";
 export { type ExpiringReport, INTERRUPTED, type RunReport, type StepReport } from "./run/report.ts";
 export { type TimelinePhase, type TimelineSpan, timelineOf } from "./run/timeline.ts";

@@ -114,14 +114,11 @@ async function remove(store: JournalStore, runId: string, at: number): Promise<"
 
 /** Content that some run, apart from those that go, has used or plans to upload. */
 async function namedMedia({ store }: GcParts, dryRun: boolean, gone: readonly string[]): Promise<ReadonlySet<string>> {
-  const named = new Set(dryRun ? [] : await store.mediaInUse());
+  if (!dryRun) return store.mediaInUse();
+  const named = new Set<string>();
   for (const { runId } of await store.runs()) {
     if (gone.includes(runId)) continue;
-    for (const { event } of await store.read(runId, dryRun ? {} : { limit: 1 })) {
-      for (const sha256 of mediaOf(event)) named.add(sha256);
-      if (event.type !== "run.planned") continue;
-      for (const step of event.plan.steps) if (step.kind === "upload") named.add(step.file.sha256);
-    }
+    for (const { event } of await store.read(runId)) for (const sha256 of mediaOf(event)) named.add(sha256);
   }
   return named;
 }

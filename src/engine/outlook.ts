@@ -1,6 +1,6 @@
-import type { RunEvent } from "../journal/events.ts";
+import type { RunEvent, RunPlanned } from "../journal/events.ts";
 import { apply, newRun } from "../journal/fold.ts";
-import { isStepFinal, type RunPlanned, type RunState } from "../journal/state.ts";
+import { isStepFinal, type RunState } from "../journal/state.ts";
 import type { Json, Plan, PlanStep, Reference } from "../plan/plan.ts";
 import { asked, isReusable } from "../run/asked.ts";
 import { candidatesOf } from "../run/kinds/pick.ts";

@@ -1,5 +1,10 @@
-import { JournalCorruptError, JournalNewerVersionError, RunUnknownError } from "../journal/errors.ts";
-import { apply, FOLD_VERSION, fold, IllegalEventError } from "../journal/fold.ts";
+import {
+  IllegalEventError,
+  JournalCorruptError,
+  JournalNewerVersionError,
+  RunUnknownError,
+} from "../journal/errors.ts";
+import { apply, FOLD_VERSION, fold } from "../journal/fold.ts";
 import type { RunState } from "../journal/state.ts";
 import type { JournalStore } from "../journal/store.ts";
 import { AccountMismatchError } from "./errors.ts";

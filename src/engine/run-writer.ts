@@ -1,10 +1,10 @@
 import { ShowrunnerError } from "../errors.ts";
 import { EVENT_VERSION, type RunEvent, type StoredEvent } from "../journal/events.ts";
 import { FOLD_VERSION, fold } from "../journal/fold.ts";
+import { ledgerChanges } from "../journal/record.ts";
 import type { RunState } from "../journal/state.ts";
 import type { CommitOutcome, InboxEntry, JournalStore, Lease, SpendingGuard } from "../journal/store.ts";
 import type { Json } from "../plan/plan.ts";
-import { ledgerChanges } from "../run/ledger.ts";
 import { MadeNotes } from "../run/made.ts";
 import type { Room } from "../run/room.ts";
 import { noticesOf } from "./notify/notices.ts";

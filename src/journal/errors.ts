@@ -83,3 +83,13 @@ export class RunUnknownError extends ShowrunnerError {
     this.runId = runId;
   }
 }
+
+/** The journal holds an event that its charts do not allow there: it was damaged, or written by something else. */
+export class IllegalEventError extends ShowrunnerError {
+  readonly code = "JOURNAL_ILLEGAL_EVENT";
+  constructor(runId: string, seq: number, event: string, from: string) {
+    super(
+      `Run ${runId}, event ${seq}: ${event} cannot happen in state ${from}. The journal was damaged or written by another program; restore it from a copy.`,
+    );
+  }
+}

@@ -1,6 +1,5 @@
 import { JournalCorruptError, JournalNewerVersionError, JournalRecordError } from "./errors.ts";
-import { isEventType } from "./event-types.ts";
-import { EVENT_VERSION, type RunEvent, type StoredEvent } from "./events.ts";
+import { EVENT_VERSION, isEventType, type RunEvent, type StoredEvent } from "./events.ts";
 import { isNewerVersion, ownVersion } from "./own-version.ts";
 
 /** An event as a store keeps it: the body is JSON text. */

@@ -1,6 +1,7 @@
 import { accountOf, movedTo } from "./account.ts";
 import { JournalClosedError, RunExistsError, RunUnknownError } from "./errors.ts";
 import { decodeEvent, type EventRecord, encodeEvent, type RecordOrigin } from "./event-codec.ts";
+import type { LedgerChange } from "./events/spec.ts";
 import { EVENT_VERSION, type RunEvent } from "./events.ts";
 import { type AccountMoney, refusalOf, unseenOf } from "./guard.ts";
 import { changeLedger, checkCommit, emptyEntry, jobsOf, type LedgerEntry, leaseTaken, mediaOf } from "./record.ts";
@@ -14,7 +15,6 @@ import type {
   Lease,
   LeaseHolder,
   LeaseOutcome,
-  LedgerChange,
   LedgerTotals,
   MadeQuery,
   MadeRow,

@@ -1,7 +1,6 @@
-import type { RunEvent } from "./events.ts";
+import type { PriceLearned } from "./events/facts.ts";
 import type { AttemptState, ChatState, Overcharge, RunState } from "./state.ts";
 
-type Learned = RunEvent & { readonly type: "price.learned" };
 type Worst = Overcharge["worst"];
 
 /** A job's bill, which may come again with another sum: notes what it is above its quote, or what was allowed for it. */
@@ -28,14 +27,17 @@ export function noteChatCharge(state: RunState, path: string, { costMicros, hold
   noteCharge(known, null, costMicros!);
 }
 
-export function learnPrice(state: RunState, { model, worst, unquotedMicros }: Learned): void {
+export function learnPrice(state: RunState, { model, worst, unquotedMicros }: PriceLearned): void {
   const known = overchargeOf(state, model);
   known.worst = worseOf(known.worst, worst);
   known.unquotedMicros = mostOf(known.unquotedMicros, unquotedMicros);
 }
 
 /** Whether there is anything in what was learnt elsewhere that the run does not reckon with yet. */
-export function isNews(state: RunState, { model, worst, unquotedMicros }: Omit<Learned, "type" | "runId">): boolean {
+export function isNews(
+  state: RunState,
+  { model, worst, unquotedMicros }: Omit<PriceLearned, "type" | "runId">,
+): boolean {
   const known = Object.hasOwn(state.overcharges, model) ? state.overcharges[model]! : null;
   if (known === null) return true;
   return (

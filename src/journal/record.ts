@@ -1,7 +1,7 @@
-import type { PlanStep } from "../plan/plan.ts";
 import { JournalRecordError } from "./errors.ts";
-import type { RunEvent } from "./events.ts";
-import type { Commit, LeaseHolder, LedgerChange } from "./store.ts";
+import type { LedgerChange } from "./events/spec.ts";
+import { type RunEvent, specOf } from "./events.ts";
+import type { Commit, LeaseHolder } from "./store.ts";
 
 /** The event that says who writes from here on. */
 export function leaseTaken(epoch: number, { host, pid, instance, program }: LeaseHolder): RunEvent {
@@ -11,33 +11,17 @@ export function leaseTaken(epoch: number, { host, pid, instance, program }: Leas
 
 /** Job ids that events make known, so that a webhook finds its run. */
 export function jobsOf(events: readonly RunEvent[]): readonly string[] {
-  const ids = events.map((event) =>
-    event.type === "job.submitted" || event.type === "job.adopted" ? event.jobId : null,
-  );
-  return ids.filter((id) => id !== null);
+  return events.map((event) => specOf(event).job?.(event) ?? null).filter((id) => id !== null);
 }
 
 /** Content hashes that an event names, so that `gc` knows which bytes are in use. */
 export function mediaOf(event: RunEvent): readonly string[] {
-  switch (event.type) {
-    case "upload.stored":
-    case "output.downloaded":
-      return [event.sha256];
-    case "task.done":
-      return event.files.map(({ sha256 }) => sha256);
-    case "step.reused":
-      return event.outputs.flatMap(({ copy }) => (copy === null ? [] : [copy.sha256]));
-    case "expand.planned":
-      return uploadsOf(event.steps);
-    case "run.replanned":
-      return uploadsOf(event.plan.steps);
-    default:
-      return [];
-  }
+  return specOf(event).media?.(event) ?? [];
 }
 
-function uploadsOf(steps: readonly PlanStep[]): readonly string[] {
-  return steps.flatMap((step) => (step.kind === "upload" ? [step.file.sha256] : []));
+/** What events mean for the money: the ledger is derived from them and written in the same transaction. */
+export function ledgerChanges(events: readonly RunEvent[]): readonly LedgerChange[] {
+  return events.map((event) => specOf(event).ledger?.(event) ?? null).filter((change) => change !== null);
 }
 
 /** One (step, attempt) of the ledger. */

@@ -1,9 +1,6 @@
 import type { Plan, PlanStep, Reference } from "../plan/plan.ts";
-import type { RunEvent } from "./events.ts";
+import type { ExpandPlanned, RunReplanned } from "./events/facts.ts";
 import { isStepFinal, newStep, planStep, type RunState, type StepState } from "./state.ts";
-
-type Replanned = RunEvent & { readonly type: "run.replanned" };
-type Planned = RunEvent & { readonly type: "expand.planned" };
 
 /** Moves a step by its chart; throws where the chart has no such move. */
 export type Move = (step: StepState, type: string) => void;
@@ -12,7 +9,7 @@ export type Move = (step: StepState, type: string) => void;
  * The new plan's steps beside what the old one's made. A step that is gone stays listed, and ends if it had not; one
  * under a new name keeps what it made.
  */
-export function replan(state: RunState, event: Replanned, move: Move): void {
+export function replan(state: RunState, event: RunReplanned, move: Move): void {
   const { plan, quoteMicros, renamed, expanded } = event;
   const { source = state.planned.source, input = state.planned.input } = event;
   const before = state.planned.plan;
@@ -43,7 +40,7 @@ export function leaveExpansion(state: RunState, path: string, move: Move): void 
 }
 
 /** The steps of an expansion: those that were made for the very same keep what they made, all others begin. */
-export function enterExpansion(state: RunState, event: Planned, move: Move): void {
+export function enterExpansion(state: RunState, event: ExpandPlanned, move: Move): void {
   stepIn(state, event.step).expanded = event.returns;
   const formerly = new Map(state.gone.map((step) => [step.path, step.fingerprint]));
   const again = new Set<string>();

@@ -6,13 +6,12 @@ import type {
   PauseReason,
   PriceBasis,
   ReusedFrom,
-  RunEvent,
+  RunPlanned,
   StoredCopy,
   UnresolvedCause,
-} from "./events.ts";
+} from "./events/facts.ts";
 import type { TimeTaken } from "./took.ts";
 
-export type RunPlanned = RunEvent & { readonly type: "run.planned" };
 export type RunStatus = "planned" | "running" | "paused" | "succeeded" | "partial" | "failed" | "cancelled";
 export type StepStatus =
   | "waiting"

@@ -1,4 +1,5 @@
 import type { Json } from "../plan/plan.ts";
+import type { LedgerChange } from "./events/spec.ts";
 import type { Chosen, RunEvent, StoredEvent } from "./events.ts";
 
 /** Who holds a run. On one host a dead holder is recognised by boot id, pid and process start, and replaced at once. */
@@ -25,16 +26,6 @@ export interface Lease {
 export type LeaseOutcome =
   | { readonly taken: true; readonly lease: Lease }
   | { readonly taken: false; readonly heldBy: LeaseHolder; readonly expiresAt: number };
-
-/** Money reserved before a submit, and what became of it. */
-export type LedgerChange =
-  | { readonly type: "hold"; readonly step: string; readonly attempt: number; readonly amountMicros: number }
-  /** More is reserved for what was sent already; refused by no guard, for it is spent whatever they say. */
-  | { readonly type: "raise"; readonly step: string; readonly attempt: number; readonly amountMicros: number }
-  /** The service acknowledged it: a balance asked for from now on shows the charge. */
-  | { readonly type: "charged"; readonly step: string; readonly attempt: number }
-  | { readonly type: "settle"; readonly step: string; readonly attempt: number; readonly costMicros: number }
-  | { readonly type: "release"; readonly step: string; readonly attempt: number };
 
 /** A result that a later run may take over instead of making it again. */
 export interface MadeStep {

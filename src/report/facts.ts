@@ -1,4 +1,6 @@
 import {
+  type Incident,
+  incidentsOf,
   type Json,
   type Plan,
   parseUsd,
@@ -8,7 +10,6 @@ import {
   timelineOf,
 } from "../index.ts";
 import { type Attempt, attemptsOf } from "./attempts.ts";
-import { type Incident, incidentsOf } from "./incidents.ts";
 
 type StepReport = RunReport["steps"][number];
 

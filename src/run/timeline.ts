@@ -1,4 +1,5 @@
-import type { RunEvent, StoredEvent } from "../journal/events.ts";
+import type { TimelineWriter } from "../journal/events/spec.ts";
+import { type OutputFacts, type StoredEvent, specOf } from "../journal/events.ts";
 import type { PlanStep } from "../plan/plan.ts";
 
 /**
@@ -24,7 +25,7 @@ export interface TimelineSpan {
  */
 export function timelineOf(events: Iterable<StoredEvent>): readonly TimelineSpan[] {
   const timeline = new Timeline();
-  for (const { at, event } of events) timeline.see(at, event);
+  for (const stored of events) timeline.add(stored);
   return timeline.spans();
 }
 
@@ -36,20 +37,9 @@ interface Span {
   to: number | null;
 }
 
-/** An event as this file looks at it: kinds that it does not know are passed over. */
-interface Seen {
-  readonly type: string;
-  readonly step?: unknown;
-  readonly attempt?: unknown;
-  readonly jobId?: unknown;
-  readonly outputs?: unknown;
-  readonly plan?: { readonly steps: readonly PlanStep[] };
-  readonly steps?: unknown;
-}
-
 const localPhases: Readonly<Record<string, TimelinePhase>> = { upload: "upload", task: "task", approve: "approval" };
 
-class Timeline {
+export class Timeline implements TimelineWriter {
   readonly #spans: Span[] = [];
   /** The open span of a step; a step does one thing at a time. */
   readonly #open = new Map<string, Span>();
@@ -64,102 +54,79 @@ class Timeline {
   /** Clocks of two machines may differ: time here never goes back. */
   #now = Number.NEGATIVE_INFINITY;
 
-  see(at: number, given: RunEvent): void {
+  add({ at, event }: StoredEvent): void {
     this.#now = Math.max(this.#now, at);
-    const event: Seen = given;
-    this.#run(event);
-    const { step } = event;
-    if (typeof step === "string") this.#step(step, event);
+    specOf(event).timeline?.(this, event);
   }
 
   spans(): readonly TimelineSpan[] {
     return this.#spans.map((span) => ({ ...span, to: this.#endOf(span.to) })).sort((a, b) => a.from - b.from);
   }
 
-  #endOf(to: number | null): number | null {
-    return to === null && !this.#running ? this.#now : to;
-  }
-
-  #run(event: Seen): void {
-    switch (event.type) {
-      case "run.planned":
-      case "run.replanned":
-        this.#learn(event.plan?.steps ?? []);
-        return;
-      case "expand.planned":
-        if (Array.isArray(event.steps)) this.#learn(event.steps as readonly PlanStep[]);
-        return;
-      case "run.started":
-      case "run.resumed":
-      case "run.reopened":
-        this.#running = true;
-        return;
-      case "run.paused":
-        this.#running = false;
-        return;
-      case "run.finished":
-        this.#running = false;
-        for (const step of this.#open.keys()) this.#close(step);
-        return;
-    }
-  }
-
-  #learn(steps: readonly PlanStep[]): void {
+  plan(steps: readonly PlanStep[]): void {
     for (const step of steps) {
       this.#kinds.set(step.path, step.kind);
       if (step.kind === "job" && !step.policy.keep) this.#uncopied.add(step.path);
     }
   }
 
-  #step(step: string, event: Seen): void {
-    const attempt = typeof event.attempt === "number" ? event.attempt : (this.#starts.get(step) ?? 1);
-    switch (event.type) {
-      case "step.started":
-        return this.#started(step);
-      case "step.finished":
-        // Copies are still made when the step itself is through.
-        if (this.#open.get(step)?.phase !== "download") this.#close(step);
-        return;
-      case "step.reset":
-      case "step.reused":
-      case "task.done":
-      case "approval.decided":
-      case "chat.answered":
-      case "chat.failed":
-      case "chat.abandoned":
-      case "job.submit.refused":
-      case "job.submit.withdrawn":
-        return this.#close(step);
-      case "chat.intended":
-        return this.#begin(step, attempt, "chat");
-      case "job.submit.intended":
-        return this.#begin(step, attempt, "queue");
-      case "job.submitted":
-        this.#acknowledged.set(step, this.#now);
-        if (this.#open.get(step)?.phase !== "queue") this.#begin(step, attempt, "queue");
-        return;
-      case "job.adopted":
-        if (event.jobId === null) this.#close(step);
-        return;
-      case "job.started":
-        return this.#begin(step, attempt, "render");
-      case "job.failed":
-        this.#splitUnseenRender(step);
-        return this.#close(step);
-      case "job.completed":
-        this.#splitUnseenRender(step);
-        return this.#completed(step, attempt, event.outputs);
-      case "output.downloaded":
-      case "output.expired":
-        return this.#copied(step, attempt);
-    }
+  work(isWorking: boolean): void {
+    this.#running = isWorking;
   }
 
-  #started(step: string): void {
+  end(): void {
+    this.#running = false;
+    for (const step of this.#open.keys()) this.close(step);
+  }
+
+  start(step: string): void {
     const count = (this.#starts.get(step) ?? 0) + 1;
     this.#starts.set(step, count);
     const phase = localPhases[this.#kinds.get(step) ?? ""];
-    if (phase !== undefined) this.#begin(step, count, phase);
+    if (phase !== undefined) this.begin(step, count, phase);
+  }
+
+  acknowledge(step: string, attempt: number): void {
+    this.#acknowledged.set(step, this.#now);
+    if (this.#open.get(step)?.phase !== "queue") this.begin(step, attempt, "queue");
+  }
+
+  jobEnded(step: string, attempt: number, outputs: readonly OutputFacts[] | null): void {
+    this.#splitUnseenRender(step);
+    this.close(step);
+    const count = outputs?.filter(isMedia).length ?? 0;
+    if (count === 0 || this.#uncopied.has(step)) return;
+    this.#toCopy.set(step, count);
+    this.begin(step, attempt, "download");
+  }
+
+  copied(step: string, attempt: number): void {
+    const left = (this.#toCopy.get(step) ?? 1) - 1;
+    this.#toCopy.set(step, left);
+    const open = this.#open.get(step);
+    if (left <= 0 && open?.phase === "download" && open.attempt === attempt) this.close(step);
+  }
+
+  begin(step: string, attempt: number, phase: TimelinePhase, from = this.#now): void {
+    this.close(step);
+    const span: Span = { step, attempt, phase, from, to: null };
+    this.#spans.push(span);
+    this.#open.set(step, span);
+  }
+
+  close(step: string, at = this.#now): void {
+    const span = this.#open.get(step);
+    if (span === undefined) return;
+    span.to = at;
+    this.#open.delete(step);
+  }
+
+  finish(step: string): void {
+    if (this.#open.get(step)?.phase !== "download") this.close(step);
+  }
+
+  #endOf(to: number | null): number | null {
+    return to === null && !this.#running ? this.#now : to;
   }
 
   /** Nobody saw it start rendering: what lies between acknowledgement and end counts as rendering. */
@@ -167,41 +134,11 @@ class Timeline {
     const open = this.#open.get(step);
     const since = this.#acknowledged.get(step);
     if (open?.phase !== "queue" || since === undefined) return;
-    this.#close(step, since);
-    this.#begin(step, open.attempt, "render", since);
-  }
-
-  #completed(step: string, attempt: number, outputs: unknown): void {
-    this.#close(step);
-    const count = Array.isArray(outputs) ? outputs.filter(isMedia).length : 0;
-    if (count === 0 || this.#uncopied.has(step)) return;
-    this.#toCopy.set(step, count);
-    this.#begin(step, attempt, "download");
-  }
-
-  #copied(step: string, attempt: number): void {
-    const left = (this.#toCopy.get(step) ?? 1) - 1;
-    this.#toCopy.set(step, left);
-    const open = this.#open.get(step);
-    if (left <= 0 && open?.phase === "download" && open.attempt === attempt) this.#close(step);
-  }
-
-  #begin(step: string, attempt: number, phase: TimelinePhase, from = this.#now): void {
-    this.#close(step);
-    const span: Span = { step, attempt, phase, from, to: null };
-    this.#spans.push(span);
-    this.#open.set(step, span);
-  }
-
-  #close(step: string, at = this.#now): void {
-    const span = this.#open.get(step);
-    if (span === undefined) return;
-    span.to = at;
-    this.#open.delete(step);
+    this.close(step, since);
+    this.begin(step, open.attempt, "render", since);
   }
 }
 
-function isMedia(output: unknown): boolean {
-  const { status, voiceId } = output as { readonly status?: unknown; readonly voiceId?: unknown };
+function isMedia({ status, voiceId }: OutputFacts): boolean {
   return status === "COMPLETED" && voiceId === null;
 }

@@ -37,7 +37,14 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Folders without I/O, time or chance, whole or by file. */
-const pure = [/^answers\//, /^define\//, /^plan\//, /^lifecycle\//, /^run\//, /^journal\/(fold|events|fold\/.*)\.ts$/];
+const pure = [
+  /^answers\//,
+  /^define\//,
+  /^plan\//,
+  /^lifecycle\//,
+  /^run\//,
+  /^journal\/(fold|replan|overcharge|state|took|event-text|events|events\/.*)\.ts$/,
+];
 
 interface Source {
   /** Relative to `src`, with forward slashes. */

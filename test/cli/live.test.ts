@@ -2,7 +2,6 @@ import { stripVTControlCharacters } from "node:util";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { ownText } from "../../src/clean-text.ts";
-import { eventLine } from "../../src/cli/live/lines.ts";
 import { remainingOf } from "../../src/cli/live/remaining.ts";
 import { applyUpdate, emptyView, type RunView, spentOf } from "../../src/cli/live/run-view.ts";
 import { renderTree } from "../../src/cli/live/tree.ts";
@@ -273,11 +272,15 @@ describe("the tree", () => {
 });
 
 describe("plain lines", () => {
-  test("an error's text cannot move the cursor", () => {
+  test("an error's text cannot move the cursor", async () => {
+    const { io, stderr } = fakeIo();
     const error = { code: ownText("UNKNOWN"), message: ownText("bad\u001b[2J\nprompt"), retryable: false };
-    expect(eventLine({ type: "job.failed", step: "face", attempt: 1, error })).toBe(
-      "face: job failed: bad\\u001b[2J\\nprompt",
-    );
+    async function* updates() {
+      const event: RunEvent = { type: "job.failed", step: "face", attempt: 1, error };
+      yield { runId: "r", seq: 1, at: 0, version: 1, event };
+    }
+    await watchRun(updates(), io, createTalk(io), {});
+    expect(stderr()).toBe("face: job failed: bad\\u001b[2J\\nprompt\n");
   });
 
   test("without a terminal, a run prints one line an event, and no old news", async () => {

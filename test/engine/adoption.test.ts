@@ -5,7 +5,7 @@ import { models } from "../../recipes/models.ts";
 import { type Client, ConnectionError, UnknownOutcomeError } from "../../src/api/index.ts";
 import { type OpenQuestion, unambiguous } from "../../src/engine/adoption/unambiguous.ts";
 import { createMemoryJournal, openShowrunner, pipeline, type Showrunner } from "../../src/index.ts";
-import type { RunPlanned } from "../../src/journal/state.ts";
+import type { RunPlanned } from "../../src/journal/events.ts";
 import { builtInCatalog } from "../support/built-in-catalog.ts";
 import { PaperService } from "../support/paper-service.ts";
 import { during, openPaperShow, type PaperShow } from "../support/paper-show.ts";

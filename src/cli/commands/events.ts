@@ -1,7 +1,7 @@
-import type { StoredEvent } from "../../index.ts";
+import { eventText, type StoredEvent } from "../../index.ts";
 import { type Context, type ServiceFlags, withShowrunner } from "../context.ts";
 import { ExitCode } from "../exit-code.ts";
-import { eventLine } from "../live/lines.ts";
+import { visible } from "../text/escape.ts";
 
 export interface EventFlags extends ServiceFlags {
   readonly follow?: boolean;
@@ -29,5 +29,6 @@ export async function events(context: Context, runId: string, flags: EventFlags)
 
 function line({ seq, at, event }: StoredEvent): string {
   const time = new Date(at).toISOString().slice(11, 23);
-  return `${String(seq).padStart(5)}  ${time}  ${event.type.padEnd(22)}  ${eventLine(event) ?? ("step" in event ? event.step : "")}`.trimEnd();
+  const parts = ["step" in event ? event.step : null, eventText(event)].filter((part) => part !== null);
+  return `${String(seq).padStart(5)}  ${time}  ${event.type.padEnd(22)}  ${visible(parts.join(": "))}`.trimEnd();
 }

@@ -1,13 +1,12 @@
 import { dirname } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import type { RunResult, Showrunner } from "../../index.ts";
+import { liveText, type RunResult, type Showrunner } from "../../index.ts";
 import { type Context, journalFileOf, type ServiceFlags, sayWhere, withShowrunner } from "../context.ts";
 import { ExitCode } from "../exit-code.ts";
 import { circumstancesOf } from "../input/circumstances.ts";
 import { readDuration } from "../input/duration.ts";
 import { codeOf, sourceOf } from "../input/journaled.ts";
 import { RunRetries } from "../input/run-retries.ts";
-import { eventLine } from "../live/lines.ts";
 import { visible } from "../text/escape.ts";
 
 export interface WorkerFlags extends ServiceFlags {
@@ -135,8 +134,8 @@ class Crew {
       for await (const update of handle.events()) {
         if (!("event" in update) || update.seq <= lastSeq) continue;
         lastSeq = update.seq;
-        const line = eventLine(update.event);
-        if (line !== null) talk.say(`${id}  ${line}`);
+        const line = liveText(update.event);
+        if (line !== null) talk.say(`${id}  ${visible(line)}`);
       }
       this.#report(await handle.result());
       this.#retries.driven(handle.id);

@@ -1,7 +1,7 @@
-import type { RunUpdate } from "../../index.ts";
+import { liveText, type RunUpdate } from "../../index.ts";
 import type { Io } from "../io.ts";
 import type { Talk } from "../talk.ts";
-import { eventLine } from "./lines.ts";
+import { visible } from "../text/escape.ts";
 import { applyUpdate, emptyView, type RunView } from "./run-view.ts";
 import { renderTree } from "./tree.ts";
 
@@ -53,8 +53,8 @@ function printing(talk: Talk, afterSeq: number): Picture {
   return {
     show(_view, update) {
       if ("type" in update || update.seq <= afterSeq) return;
-      const line = eventLine(update.event);
-      if (line !== null) talk.say(line);
+      const line = liveText(update.event);
+      if (line !== null) talk.say(visible(line));
     },
     end() {},
   };

@@ -1,6 +1,6 @@
 import { movedTo } from "../account.ts";
 import { refusalOf } from "../guard.ts";
-import { jobsOf, mediaOf } from "../record.ts";
+import { jobsOf } from "../record.ts";
 import type { Commit, CommitOutcome, FoldSnapshot, Lease } from "../store.ts";
 import type { Database } from "./database.ts";
 import { consumeEntries, deliverHints, hasOtherEntries } from "./inbox.ts";
@@ -8,7 +8,7 @@ import { holdsLease } from "./lease.ts";
 import { moneyAfter, moveAccount, planLedger, writeLedger } from "./ledger.ts";
 import { writeMade } from "./made.ts";
 import { writeNotices } from "./notices.ts";
-import { appendEvents, requireRun } from "./runs.ts";
+import { appendEvents, requireRun, writeMedia } from "./runs.ts";
 
 /** A commit with its events as JSON text. */
 export interface EncodedCommit {
@@ -45,9 +45,7 @@ export function commitRun(db: Database, { commit, bodies }: EncodedCommit): Comm
 
 function writeIndexes(db: Database, runKey: number, commit: Commit, jobIds: readonly string[]): void {
   for (const jobId of jobIds) db.run("INSERT OR REPLACE INTO jobs (job_id, run_key) VALUES (?, ?)", jobId, runKey);
-  for (const sha256 of commit.events.flatMap(mediaOf)) {
-    db.run("INSERT OR IGNORE INTO media (run_key, sha256) VALUES (?, ?)", runKey, sha256);
-  }
+  writeMedia(db, runKey, commit.events);
 }
 
 function writeSnapshot(db: Database, runKey: number, snapshot: FoldSnapshot): void {

@@ -2,6 +2,7 @@ import { accountOf } from "../account.ts";
 import { RunExistsError, RunUnknownError } from "../errors.ts";
 import { checkContiguous, decodeEvent, type EventRecord, SIGNED_BODIES } from "../event-codec.ts";
 import { EVENT_VERSION, type RunEvent, type StoredEvent } from "../events.ts";
+import { mediaOf } from "../record.ts";
 import type { FoldSnapshot, LeaseHolder, LedgerTotals, RemoveOutcome, RunLease, RunRow } from "../store.ts";
 import type { Columns, Row } from "./columns.ts";
 import type { Database } from "./database.ts";
@@ -30,7 +31,16 @@ export function createRun(
     "INSERT INTO runs (run_id, pipeline, account, created_at, updated_at, last_seq, status, epoch, lease_holder, lease_expires_at, held_micros, settled_micros) VALUES (?, ?, ?, ?, ?, 0, 'planned', 0, NULL, 0, 0, 0)",
     ...[runId, first.event.plan.pipeline, accountOf(first.event), at, at],
   );
-  appendEvents(db, requireKey(db, runId), { afterSeq: 0, at, bodies: [first.body] });
+  const key = requireKey(db, runId);
+  appendEvents(db, key, { afterSeq: 0, at, bodies: [first.body] });
+  writeMedia(db, key, [first.event]);
+}
+
+/** So that `gc` need not read every event to know which media are in use. */
+export function writeMedia(db: Database, key: number, events: readonly RunEvent[]): void {
+  for (const sha256 of events.flatMap(mediaOf)) {
+    db.run("INSERT OR IGNORE INTO media (run_key, sha256) VALUES (?, ?)", key, sha256);
+  }
 }
 
 /** Appends events and moves the run's last sequence number along. */

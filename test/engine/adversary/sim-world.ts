@@ -1,8 +1,8 @@
 import { createMemoryJournal, type JournalStore } from "../../../src/index.ts";
 import type { RunEvent } from "../../../src/journal/events.ts";
 import { fold } from "../../../src/journal/fold.ts";
+import { ledgerChanges } from "../../../src/journal/record.ts";
 import type { RunState } from "../../../src/journal/state.ts";
-import { ledgerChanges } from "../../../src/run/ledger.ts";
 import { PaidService, type SimRequest } from "./paid-service.ts";
 import { SAMPLE, type SimPlan } from "./plans.ts";
 import { createSimMedia } from "./sim-media.ts";

@@ -1,7 +1,7 @@
 import { ownText } from "../../../src/clean-text.ts";
-import type { JournalError, OutputFacts, RunEvent, StoredEvent } from "../../../src/journal/events.ts";
+import type { JournalError, OutputFacts, RunEvent, RunPlanned, StoredEvent } from "../../../src/journal/events.ts";
 import { apply, newRun } from "../../../src/journal/fold.ts";
-import { isRunFinal, type RunPlanned, type RunState } from "../../../src/journal/state.ts";
+import { isRunFinal, type RunState } from "../../../src/journal/state.ts";
 import type { Json, Plan, PlanStep, Reference } from "../../../src/plan/plan.ts";
 import { type Command, commandId } from "../../../src/run/command.ts";
 import { decide } from "../../../src/run/decide.ts";

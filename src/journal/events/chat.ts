@@ -1,0 +1,114 @@
+import type { CleanText } from "../../clean-text.ts";
+import { formatUsd } from "../../money.ts";
+import type { Json } from "../../plan/plan.ts";
+import { noteChatCharge } from "../overcharge.ts";
+import type { ChatState } from "../state.ts";
+import type { JournalError } from "./facts.ts";
+import type { Fold } from "./fold-context.ts";
+import { type EventTable, line, nothing } from "./spec.ts";
+
+interface OfChat {
+  readonly step: string;
+  readonly attempt: number;
+}
+
+interface Charged extends OfChat {
+  readonly jobId: string | null;
+  readonly costMicros: number;
+}
+
+/** Requests to a chat model. */
+export type ChatEvent =
+  | ({
+      readonly type: "chat.intended";
+      readonly model: string;
+      readonly input: Json;
+      readonly holdMicros: number;
+    } & OfChat)
+  | ({ readonly type: "chat.answered"; readonly value: Json } & Charged)
+  | ({
+      readonly type: "chat.failed";
+      readonly error: JournalError;
+      /** Set when an answer came that did not meet the schema: what it said, to be sent back for repair. */
+      readonly answer?: CleanText;
+    } & Charged)
+  /** Sent by a process that is gone. It may have been charged: its hold counts against the budget as if it had. */
+  | ({ readonly type: "chat.abandoned"; readonly holdMicros: number } & OfChat);
+
+export const chatEvents: EventTable<ChatEvent> = {
+  "chat.intended": {
+    apply: (fold, { step, attempt: n, holdMicros }) => {
+      const { chats } = fold.step(step);
+      if (n !== chats.length + 1 || chats.at(-1)?.phase === "sent") throw fold.illegal(`(chat ${chats.length})`);
+      const unknown = { costMicros: null, error: null, jobId: null, answer: null, endedAt: null };
+      chats.push({ n, phase: "sent", holdMicros, ...unknown, sentAt: fold.at });
+      fold.state.heldMicros += holdMicros;
+    },
+    changes: "step",
+    ledger: ({ step, attempt, holdMicros }) => ({ type: "hold", step, attempt, amountMicros: holdMicros }),
+    timeline: (timeline, { step, attempt }) => timeline.begin(step, attempt, "chat"),
+    line: ({ model }) => line(`asking ${model}`),
+    ...nothing("media", "job", "incident", "notice"),
+  },
+  "chat.answered": {
+    apply: (fold, event) => {
+      charge(fold, event, "answered");
+      fold.step(event.step).value = event.value;
+    },
+    changes: "step",
+    ledger: ({ step, attempt, costMicros }) => ({ type: "settle", step, attempt, costMicros }),
+    timeline: (timeline, { step }) => timeline.close(step),
+    line: ({ costMicros }) => line(`answered, cost $${formatUsd(costMicros)}`),
+    ...nothing("media", "job", "incident", "notice"),
+  },
+  "chat.failed": {
+    apply: (fold, event) => {
+      const chat = charge(fold, event, "failed");
+      chat.error = event.error;
+      chat.answer = event.answer ?? null;
+    },
+    changes: "step",
+    ledger: ({ step, attempt, costMicros }) => ({ type: "settle", step, attempt, costMicros }),
+    timeline: (timeline, { step }) => timeline.close(step),
+    line: ({ error }) => line(`no useful answer: ${error.message}`),
+    incident: ({ error, costMicros }) => {
+      return { what: "the model's answer was of no use", why: `${error.code}: ${error.message}`, costMicros };
+    },
+    ...nothing("media", "job", "notice"),
+  },
+  "chat.abandoned": {
+    apply: (fold, event) => {
+      const chat = sentChat(fold, event);
+      chat.phase = "abandoned";
+      chat.endedAt = fold.at;
+      fold.state.heldMicros -= chat.holdMicros;
+      fold.state.presumedMicros += chat.holdMicros;
+    },
+    changes: "step",
+    ledger: ({ step, attempt, holdMicros }) => ({ type: "settle", step, attempt, costMicros: holdMicros }),
+    timeline: (timeline, { step }) => timeline.close(step),
+    line: () => line("the answer never came; it may have cost its maximum, and is asked again"),
+    incident: ({ holdMicros }) => ({
+      what: "a question without an answer",
+      why: `The process that asked is gone. It may have cost up to $${formatUsd(holdMicros)}; it was asked again.`,
+    }),
+    ...nothing("media", "job", "notice"),
+  },
+};
+
+function charge(fold: Fold, event: Charged, phase: "answered" | "failed"): ChatState {
+  const { jobId, costMicros } = event;
+  const chat = sentChat(fold, event);
+  Object.assign(chat, { phase, costMicros, jobId, endedAt: fold.at });
+  fold.state.heldMicros -= chat.holdMicros;
+  fold.state.spentMicros += costMicros;
+  noteChatCharge(fold.state, event.step, chat);
+  return chat;
+}
+
+function sentChat(fold: Fold, { step, attempt: n }: OfChat): ChatState {
+  const { chats } = fold.step(step);
+  const chat = chats[n - 1];
+  if (chat?.phase !== "sent" || n !== chats.length) throw fold.illegal(`(chat ${n} of ${step})`);
+  return chat;
+}

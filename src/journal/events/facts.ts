@@ -1,0 +1,158 @@
+import type { CleanText } from "../../clean-text.ts";
+import type { Json, Plan, PlanStep, Reference } from "../../plan/plan.ts";
+import type { AppliedProfile } from "../../plan/profile.ts";
+
+/** An error of the service or of our own, as the journal keeps it: no URLs, no secrets. */
+export interface JournalError {
+  readonly code: CleanText;
+  readonly message: CleanText;
+  readonly retryable: boolean;
+  /** Field-level reasons, e.g. `expired`. */
+  readonly reasons?: readonly CleanText[];
+}
+
+/** How a price was found. */
+export type PriceBasis = "quoted" | "provisional" | "unquotable";
+
+export interface OutputFacts {
+  readonly index: number;
+  readonly status: "COMPLETED" | "FAILED" | "EXPIRED";
+  readonly assetId: string | null;
+  readonly voiceId: string | null;
+  readonly contentType: CleanText | null;
+  readonly width: number | null;
+  readonly height: number | null;
+  readonly durationMs: number | null;
+  readonly fps: number | null;
+  readonly error: JournalError | null;
+}
+
+export interface RunLimits {
+  readonly total: number;
+  readonly perModel: { readonly [model: string]: number };
+  readonly perModality: { readonly [modality: string]: number };
+}
+
+/** Why a run does not go on by itself. */
+export type PauseReason =
+  | "funds"
+  | "budget"
+  | "approval"
+  | "stopped"
+  | "drift"
+  | "unresolved"
+  /** Requests to a chat model were sent and never answered: one more may be charged once more. */
+  | "unanswered"
+  | "code"
+  /** The service could not be reached for too long. */
+  | "unreachable"
+  /** Something answered in its place: a login page, a proxy, another server. */
+  | "misdirected"
+  /** It does not take the key. */
+  | "credentials";
+
+/**
+ * Why nobody knows what became of a submit. `refused`: it was refused when it was sent again. `too old`: its key is too
+ * old to be sent again. `not found`: the service does not show its job. `older job`: its first send was answered with a
+ * job that was there before.
+ */
+export type UnresolvedCause = "refused" | "too old" | "not found" | "older job";
+
+/** A file that a task wrote: its facts, and its bytes in the media store. */
+export interface TaskFile extends OutputFacts {
+  readonly name: string;
+  readonly sha256: string;
+  readonly sizeBytes: number;
+}
+
+/** Bytes in the media store. */
+export interface StoredCopy {
+  readonly sha256: string;
+  readonly sizeBytes: number;
+  readonly contentType: string;
+}
+
+/** The step of an earlier run that made what a step stands for. */
+export interface ReusedFrom {
+  readonly runId: string;
+  readonly step: string;
+  /** The service's job; null for a local function. */
+  readonly jobId: string | null;
+  /** When it was made. */
+  readonly madeAt: number;
+}
+
+/** One output of one step. */
+export interface Chosen {
+  readonly step: string;
+  readonly index: number;
+}
+
+export type StepEnd = "succeeded" | "partial" | "failed" | "skipped" | "cancelled";
+export type RunEnd = "succeeded" | "partial" | "failed" | "cancelled";
+
+/** The first event of every run. */
+export interface RunPlanned {
+  readonly type: "run.planned";
+  readonly plan: Plan;
+  readonly input: Json;
+  readonly baseUrl: string;
+  readonly keyId: string;
+  /** Random; makes idempotency keys of two runs differ. */
+  readonly nonce: string;
+  readonly budgetMicros: number | null;
+  readonly maxUnquotedMicros: number | null;
+  readonly limits: RunLimits;
+  /** Total of the quote when the run was made; null when a step had no price. */
+  readonly quoteMicros: number | null;
+  /** Folder that named files go to. */
+  readonly outDir: string;
+  /** Whether steps take over what earlier runs made from the very same. Absent: no. */
+  readonly reuse?: true;
+  /** The profile that the plan was made with. */
+  readonly profile?: AppliedProfile;
+  /** Whether named files get a manifest beside them. Absent: yes. */
+  readonly manifests?: false;
+  /** What the pipeline says of the consent of those whose voices it clones. */
+  readonly consent?: string;
+  /** Where the pipeline came from, for `resume`; null when it was given as a value. */
+  readonly source: { readonly file: string; readonly exportName: string } | null;
+  /** Version of Showrunner that planned it. */
+  readonly program?: string;
+}
+
+/** The code changed and whoever resumed the run accepted that. Steps to make again follow as `step.reset`. */
+export interface RunReplanned {
+  readonly type: "run.replanned";
+  readonly plan: Plan;
+  /** What is to be made again was priced at so much; null where a step has no price. */
+  readonly quoteMicros: number | null;
+  /** Steps that ask for the very same under another name: they keep what they made. */
+  readonly renamed: readonly { readonly from: string; readonly to: string }[];
+  /** What expansions that stay planned stand for, by path. */
+  readonly expanded: { readonly [step: string]: readonly Reference[] };
+  /** The input as somebody corrected it; absent where it is what it was. */
+  readonly input?: Json;
+  /** Where the code is now; absent where it is where it was. */
+  readonly source?: { readonly file: string; readonly exportName: string };
+}
+
+/** A value was known, and its steps were planned. */
+export interface ExpandPlanned {
+  readonly type: "expand.planned";
+  readonly step: string;
+  readonly steps: readonly PlanStep[];
+  readonly returns: readonly Reference[];
+  readonly groups: Plan["groups"];
+}
+
+/** What an earlier run was charged above its quotes: holds of this one are raised likewise. */
+export interface PriceLearned {
+  readonly type: "price.learned";
+  readonly model: string;
+  /** Charged for what was quoted, where the ratio was greatest; null where nothing was quoted. */
+  readonly worst: { readonly quotedMicros: number; readonly chargedMicros: number } | null;
+  /** The most that was charged for a job without a quote; null where there was none. */
+  readonly unquotedMicros: number | null;
+  readonly runId: string;
+}

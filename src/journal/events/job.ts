@@ -1,0 +1,149 @@
+import { formatUsd } from "../../money.ts";
+import { learnPrice, noteJobCharge } from "../overcharge.ts";
+import type { OutputState } from "../state.ts";
+import type { JournalError, OutputFacts, PriceLearned, StoredCopy } from "./facts.ts";
+import type { Fold } from "./fold-context.ts";
+import { counted, detail, type EventTable, line, nothing } from "./spec.ts";
+
+interface OfAttempt {
+  readonly step: string;
+  readonly attempt: number;
+}
+
+/** Attempt 0: an output that was taken over from an earlier run. */
+interface OfOutput extends OfAttempt {
+  readonly index: number;
+}
+
+/** A job at the service: what becomes of it, what it costs and what it made. */
+export type JobEvent =
+  | ({ readonly type: "job.started" } & OfAttempt)
+  | ({ readonly type: "job.completed"; readonly outputs: readonly OutputFacts[] } & OfAttempt)
+  | ({ readonly type: "job.failed"; readonly error: JournalError } & OfAttempt)
+  /** Its model charges more than it quotes, so that more is reserved for it: it is at the service already. */
+  | ({ readonly type: "job.hold.raised"; readonly holdMicros: number } & OfAttempt)
+  | PriceLearned
+  | ({ readonly type: "job.settled"; readonly costMicros: number } & OfAttempt)
+  | ({ readonly type: "output.downloaded" } & OfOutput & StoredCopy)
+  | ({ readonly type: "output.expired" } & OfOutput);
+
+export const jobEvents: EventTable<JobEvent> = {
+  "job.started": {
+    apply: (fold, event) => fold.moveJob(fold.attempt(event)),
+    changes: "step",
+    timeline: (timeline, { step, attempt }) => timeline.begin(step, attempt, "render"),
+    line: () => line("rendering"),
+    ...nothing("ledger", "media", "job", "incident", "notice"),
+  },
+  "job.completed": {
+    apply: (fold, event) => {
+      const attempt = fold.attempt(event);
+      fold.moveJob(attempt);
+      attempt.completedAt = fold.at;
+      attempt.outputs = event.outputs.map((facts) => {
+        const output: OutputState = { ...facts, phase: "pending", copy: null };
+        fold.moveOutput(output, phaseEvents[facts.status]);
+        return output;
+      });
+    },
+    changes: "step",
+    timeline: (timeline, { step, attempt, outputs }) => timeline.jobEnded(step, attempt, outputs),
+    line: ({ outputs }) => detail(`made ${counted(outputs.length, "output")}`),
+    ...nothing("ledger", "media", "job", "incident", "notice"),
+  },
+  "job.failed": {
+    apply: (fold, event) => {
+      const attempt = fold.attempt(event);
+      fold.moveJob(attempt);
+      attempt.completedAt = fold.at;
+      attempt.error = event.error;
+    },
+    changes: "step",
+    timeline: (timeline, { step, attempt }) => timeline.jobEnded(step, attempt, null),
+    line: ({ error }) => line(`job failed: ${error.message}`),
+    incident: ({ attempt, error }) => {
+      return { what: `attempt ${attempt} failed`, why: `${error.code}: ${error.message}`, attempt };
+    },
+    ...nothing("ledger", "media", "job", "notice"),
+  },
+  "job.hold.raised": {
+    apply: (fold, event) => {
+      const attempt = fold.attempt(event);
+      fold.moveJob(attempt);
+      fold.state.heldMicros += event.holdMicros - attempt.holdMicros;
+      attempt.holdMicros = event.holdMicros;
+    },
+    changes: "step",
+    ledger: ({ step, attempt, holdMicros }) => ({ type: "raise", step, attempt, amountMicros: holdMicros }),
+    line: ({ holdMicros }) => line(`will cost more than quoted: $${formatUsd(holdMicros)} reserved`),
+    incident: ({ holdMicros }) => ({
+      what: "held at what it will really cost",
+      why: `Its model charges above its quotes: $${formatUsd(holdMicros)} are reserved.`,
+    }),
+    ...nothing("media", "job", "timeline", "notice"),
+  },
+  "price.learned": {
+    apply: ({ state }, event) => learnPrice(state, event),
+    changes: "run",
+    line: ({ model, runId }) => line(`${model} charged more than its quotes in run ${runId}: holds are raised`),
+    incident: ({ model, runId }) => ({
+      what: "holds raised",
+      why: `${model} charged more than it quoted in run ${runId}.`,
+    }),
+    ...nothing("ledger", "media", "job", "timeline", "notice"),
+  },
+  "job.settled": {
+    apply: (fold, event) => {
+      const attempt = fold.attempt(event);
+      fold.moveJob(attempt);
+      noteJobCharge(fold.state, attempt, event.costMicros);
+      fold.state.spentMicros += event.costMicros - (attempt.costMicros ?? 0);
+      attempt.costMicros = event.costMicros;
+    },
+    changes: "step",
+    ledger: ({ step, attempt, costMicros }) => ({ type: "settle", step, attempt, costMicros }),
+    line: ({ costMicros }) => line(`cost $${formatUsd(costMicros)}`),
+    incident: ({ step, attempt, costMicros }, { steps }) => {
+      const quoted = steps[step]?.attempts[attempt - 1]?.quote?.costMicros ?? null;
+      if (quoted === null || costMicros <= quoted) return null;
+      const why = `Quoted at $${formatUsd(quoted)}; holds of later jobs of its model were raised.`;
+      return { what: "charged above its quote", why, costMicros };
+    },
+    ...nothing("media", "job", "timeline", "notice"),
+  },
+  "output.downloaded": {
+    apply: (fold, event) => {
+      const { sha256, sizeBytes, contentType } = event;
+      const output = outputOf(fold, event);
+      fold.moveOutput(output);
+      output.copy = { sha256, sizeBytes, contentType };
+    },
+    changes: "step",
+    media: ({ sha256 }) => [sha256],
+    timeline: (timeline, { step, attempt }) => timeline.copied(step, attempt),
+    line: ({ contentType, sizeBytes }) => line(`downloaded ${contentType}, ${sizeBytes} bytes`),
+    ...nothing("ledger", "job", "incident", "notice"),
+  },
+  "output.expired": {
+    apply: (fold, event) => fold.moveOutput(outputOf(fold, event)),
+    changes: "step",
+    timeline: (timeline, { step, attempt }) => timeline.copied(step, attempt),
+    line: ({ index }) => line(`output ${index} expired at the service`),
+    incident: ({ index }) => ({ what: `output ${index} expired at the service`, why: "" }),
+    ...nothing("ledger", "media", "job", "notice"),
+  },
+};
+
+/** How an output's chart calls what the service says of it. */
+const phaseEvents = {
+  COMPLETED: "output.available",
+  FAILED: "output.failed",
+  EXPIRED: "output.expired",
+} as const satisfies Record<OutputFacts["status"], string>;
+
+function outputOf(fold: Fold, event: OfOutput): OutputState {
+  const { step, attempt, index } = event;
+  const output = (attempt === 0 ? fold.step(step).outputs : fold.attempt(event).outputs)?.[index];
+  if (output === undefined) throw fold.illegal(`(no output ${index} of ${step})`);
+  return output;
+}

@@ -1,0 +1,137 @@
+import type { Json, PlanStep } from "../../plan/plan.ts";
+import { enterExpansion, isExpansion, leaveExpansion, replan, reset } from "../replan.ts";
+import type { AttemptState, OutputPhase, StepState } from "../state.ts";
+import type { ExpandPlanned, OutputFacts, ReusedFrom, RunPlanned, RunReplanned, StoredCopy } from "./facts.ts";
+import type { Fold } from "./fold-context.ts";
+import { counted, detail, type EventTable, line, nothing } from "./spec.ts";
+
+type ReusedOutput = OutputFacts & { readonly copy: StoredCopy | null };
+
+/** What changes which steps there are, or which of their results count. */
+export type PlanEvent =
+  | RunPlanned
+  | RunReplanned
+  | ExpandPlanned
+  /** Somebody wants steps made again; what is to be made follows as `step.reset`. */
+  | { readonly type: "rerun.requested"; readonly requestId: string; readonly steps: readonly string[] }
+  /** A terminal step is to be made again; what it made stays listed. */
+  | {
+      readonly type: "step.reset";
+      readonly step: string;
+      readonly why: string;
+      /** Set where only what it uses is made again: should that turn out the same, so is what this step made. */
+      readonly unlessSame?: true;
+      /** Set on an expansion whose steps stay as planned. */
+      readonly keepsPlan?: true;
+    }
+  /** What it uses was made again and turned out the same: what the step made then counts again. */
+  | { readonly type: "step.restored"; readonly step: string; readonly attempt: number }
+  /** An earlier run made the very same, and it still exists: nothing is asked of the service. */
+  | {
+      readonly type: "step.reused";
+      readonly step: string;
+      readonly from: ReusedFrom;
+      readonly outputs: readonly ReusedOutput[];
+      readonly value: Json;
+    };
+
+export const planEvents: EventTable<PlanEvent> = {
+  "run.planned": {
+    apply: (fold) => {
+      throw fold.illegal(fold.state.status);
+    },
+    changes: "plan",
+    media: ({ plan }) => uploadsOf(plan.steps),
+    timeline: (timeline, { plan }) => timeline.plan(plan.steps),
+    line: ({ plan }) => detail(`planned ${counted(plan.steps.length, "step")} of ${plan.pipeline}`),
+    ...nothing("ledger", "job", "incident", "notice"),
+  },
+  "run.replanned": {
+    apply: (fold, event) => replan(fold.state, event, (step, type) => fold.moveStep(step, type)),
+    changes: "plan",
+    media: ({ plan }) => uploadsOf(plan.steps),
+    timeline: (timeline, { plan }) => timeline.plan(plan.steps),
+    line: ({ plan }) => line(`took up changed code, ${counted(plan.steps.length, "step")}`),
+    incident: () => ({ what: "took up changed code", why: "" }),
+    ...nothing("ledger", "job", "notice"),
+  },
+  "expand.planned": {
+    apply: (fold, event) => {
+      fold.step(event.step);
+      enterExpansion(fold.state, event, (step, type) => fold.moveStep(step, type));
+    },
+    changes: "plan",
+    media: ({ steps }) => uploadsOf(steps),
+    timeline: (timeline, { steps }) => timeline.plan(steps),
+    line: ({ steps }) => line(`planned ${counted(steps.length, "step")}`),
+    ...nothing("ledger", "job", "incident", "notice"),
+  },
+  "rerun.requested": {
+    apply: (fold, { requestId, steps }) => {
+      const { reruns } = fold.state;
+      if (reruns.some((known) => known.requestId === requestId)) throw fold.illegal(`(rerun ${requestId})`);
+      reruns.push({ requestId, steps, requestedAt: fold.at, isOpen: true });
+    },
+    changes: "run",
+    line: ({ steps }) => line(`asked to make again: ${steps.join(", ")}`),
+    incident: ({ steps }) => ({ what: "asked to make steps again", why: steps.join(", ") }),
+    ...nothing("ledger", "media", "job", "timeline", "notice"),
+  },
+  "step.reset": {
+    apply: (fold, { step: path, unlessSame = false, keepsPlan = false }) => {
+      const { state } = fold;
+      const move = (step: StepState, type: string) => fold.moveStep(step, type);
+      const step = fold.step(path);
+      reset(state, step, move, { unlessSame, expanded: keepsPlan ? step.expanded : null });
+      if (!keepsPlan && isExpansion(state, path)) leaveExpansion(state, path, move);
+    },
+    // The steps of an expansion leave with it.
+    changes: "plan",
+    timeline: (timeline, { step }) => timeline.close(step),
+    line: ({ why }) => line(`is made again: ${why}`),
+    incident: ({ why }) => ({ what: "made again", why }),
+    ...nothing("ledger", "media", "job", "notice"),
+  },
+  "step.restored": {
+    apply: (fold, event) => restore(fold, fold.step(event.step), fold.attempt(event)),
+    changes: "step",
+    line: () => line("uses the same as before: what it made then is kept"),
+    incident: () => ({ what: "kept after all", why: "What it uses was made again and is the same as before." }),
+    ...nothing("ledger", "media", "job", "timeline", "notice"),
+  },
+  "step.reused": {
+    apply: (fold, { step: path, outputs, value, from }) => {
+      const step = fold.step(path);
+      step.outputs = outputs.map((output) => ({ ...output, phase: reusedPhase(output) }));
+      step.value = value;
+      step.reusedFrom = from;
+    },
+    changes: "step",
+    media: ({ outputs }) => outputs.flatMap(({ copy }) => (copy === null ? [] : [copy.sha256])),
+    timeline: (timeline, { step }) => timeline.close(step),
+    line: ({ from }) => line(`taken over from run ${from.runId}`),
+    incident: ({ from }) => ({
+      what: "taken over",
+      why: `Run ${from.runId} had made the very same, as ${from.step}.`,
+    }),
+    ...nothing("ledger", "job", "notice"),
+  },
+};
+
+function uploadsOf(steps: readonly PlanStep[]): readonly string[] {
+  return steps.flatMap((step) => (step.kind === "upload" ? [step.file.sha256] : []));
+}
+
+/** The attempt counts again; what was priced since and never sent is forgotten. */
+function restore(fold: Fold, step: StepState, attempt: AttemptState): void {
+  const later = step.attempts.slice(attempt.n);
+  if (attempt.n !== step.voided || later.some(({ key }) => key !== null)) throw fold.illegal(`(attempt ${attempt.n})`);
+  step.attempts = step.attempts.slice(0, attempt.n);
+  step.voided = attempt.n - 1;
+}
+
+function reusedPhase(output: ReusedOutput): OutputPhase {
+  if (output.voiceId !== null) return "available";
+  if (output.assetId === null) return "kept";
+  return output.copy === null ? "available" : "downloaded";
+}

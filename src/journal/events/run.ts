@@ -1,0 +1,215 @@
+import type { CleanText } from "../../clean-text.ts";
+import { formatUsd } from "../../money.ts";
+import type { RunState } from "../state.ts";
+import type { PauseReason, RunEnd } from "./facts.ts";
+import { detail, type EventTable, line, type NoticeText, nothing } from "./spec.ts";
+
+interface Paused {
+  readonly type: "run.paused";
+  readonly reason: PauseReason;
+  readonly message: CleanText;
+  /** Set for `funds`. */
+  readonly fundingUrl?: CleanText;
+  /** For `funds` what the wallet must hold, for `budget` the budget or cap that would have done. */
+  readonly requiredMicros?: number | null;
+  readonly balanceMicros?: number | null;
+  /** Set for `stopped` where somebody sent it: the message's id in the inbox, and when it was sent. */
+  readonly request?: { readonly id: number; readonly at: number };
+}
+
+/** What happens to a run as a whole. */
+export type RunLevelEvent =
+  | {
+      readonly type: "lease.taken";
+      readonly epoch: number;
+      /** For people. */
+      readonly holder: string;
+      /** Version of Showrunner that writes from here on. */
+      readonly program?: string;
+    }
+  | { readonly type: "run.started" }
+  /** The same account has another key, or its service another address; whoever resumed the run said so, and it was checked. */
+  | {
+      readonly type: "run.account.moved";
+      readonly baseUrl: string;
+      readonly keyId: string;
+      /** A job of the run that is known there; null where the run had none yet. */
+      readonly jobId: string | null;
+    }
+  /** Whoever resumed it allowed another amount. */
+  | { readonly type: "run.budget.set"; readonly budgetMicros: number | null; readonly maxUnquotedMicros: number | null }
+  | Paused
+  | { readonly type: "run.resumed" }
+  /** From now on the service cannot be reached, or something else answers. Told once, not with every try. */
+  | { readonly type: "service.away"; readonly reason: "unreachable" | "misdirected"; readonly message: CleanText }
+  | { readonly type: "service.back" }
+  | { readonly type: "run.finished"; readonly status: RunEnd; readonly message: string | null }
+  /** A terminal run goes on, because a step is to be made again. */
+  | { readonly type: "run.reopened" };
+
+export const runLevelEvents: EventTable<RunLevelEvent> = {
+  "lease.taken": {
+    apply: ({ state }, { epoch }) => {
+      state.epoch = epoch;
+    },
+    changes: "run",
+    line: ({ holder, epoch }) => detail(`driven by ${holder} (epoch ${epoch})`),
+    incident: ({ epoch }) =>
+      epoch < 2
+        ? null
+        : { what: "taken up again", why: "Another process, or a later one, went on where the journal ended." },
+    ...nothing("ledger", "media", "job", "timeline", "notice"),
+  },
+  "run.started": {
+    apply: (fold) => {
+      fold.moveRun();
+      fold.state.startedAt = fold.at;
+    },
+    changes: "run",
+    timeline: (timeline) => timeline.work(true),
+    ...nothing("ledger", "media", "job", "line", "incident", "notice"),
+  },
+  "run.account.moved": {
+    apply: ({ state }, { baseUrl, keyId }) => {
+      state.planned = { ...state.planned, baseUrl, keyId };
+    },
+    changes: "run",
+    line: ({ keyId, baseUrl, jobId }) => {
+      const proof = jobId === null ? "nothing of it was sent yet" : `which knows its job ${jobId}`;
+      return line(`belongs to key ${keyId} at ${baseUrl} from now on, ${proof}`);
+    },
+    incident: ({ keyId, baseUrl }) => ({ what: "moved with its account", why: `To key ${keyId} at ${baseUrl}.` }),
+    ...nothing("ledger", "media", "job", "timeline", "notice"),
+  },
+  "run.budget.set": {
+    apply: ({ state }, { budgetMicros, maxUnquotedMicros }) => {
+      state.budgetMicros = budgetMicros;
+      state.maxUnquotedMicros = maxUnquotedMicros;
+    },
+    changes: "run",
+    line: ({ budgetMicros }) => detail(budgetOf(budgetMicros)),
+    incident: ({ budgetMicros }) => ({ what: "allowed another amount", why: `${budgetOf(budgetMicros)}.` }),
+    ...nothing("ledger", "media", "job", "timeline", "notice"),
+  },
+  "run.paused": {
+    apply: (fold, { reason, message, fundingUrl = null, requiredMicros = null, balanceMicros = null }) => {
+      fold.moveRun();
+      fold.state.pause = { reason, message, fundingUrl, requiredMicros, balanceMicros };
+      if (reason === "approval") closeReruns(fold.state);
+    },
+    changes: "run",
+    timeline: (timeline) => timeline.work(false),
+    line: ({ reason, message }) => line(`paused (${reason}): ${message}`),
+    incident: ({ reason, message }) => ({ what: `paused: ${reason}`, why: message }),
+    notice: (event, { runId }) => pauseNotice(runId, event),
+    ...nothing("ledger", "media", "job"),
+  },
+  "run.resumed": {
+    apply: (fold) => {
+      const { state } = fold;
+      fold.moveRun();
+      if (state.pause?.reason === "unanswered") allowRepeats(state);
+      state.pause = null;
+      state.away = null;
+    },
+    changes: "run",
+    timeline: (timeline) => timeline.work(true),
+    incident: () => ({ what: "resumed", why: "" }),
+    ...nothing("ledger", "media", "job", "line", "notice"),
+  },
+  "service.away": {
+    apply: ({ state, at }, { reason, message }) => {
+      state.away = { since: at, reason, message };
+    },
+    changes: "run",
+    line: ({ message }) => line(`the service is away, trying again: ${message}`),
+    incident: ({ reason, message }) => ({
+      what: reason === "misdirected" ? "something else answered" : "service away",
+      why: message,
+    }),
+    ...nothing("ledger", "media", "job", "timeline", "notice"),
+  },
+  "service.back": {
+    apply: ({ state }) => {
+      state.away = null;
+    },
+    changes: "run",
+    line: () => line("the service is back"),
+    incident: () => ({ what: "service back", why: "" }),
+    ...nothing("ledger", "media", "job", "timeline", "notice"),
+  },
+  "run.finished": {
+    apply: (fold, { status, message }) => {
+      const { state, at } = fold;
+      fold.moveRun(`run.${status}`);
+      state.pause = null;
+      state.away = null;
+      state.message = message;
+      state.finishedAt = at;
+      closeReruns(state);
+    },
+    changes: "run",
+    timeline: (timeline) => timeline.end(),
+    line: ({ status, message }) => line(`run ${status}${message ? `: ${message}` : ""}`),
+    notice: ({ status, message }, { runId }) => {
+      const event = status === "failed" ? "run.failed" : "run.finished";
+      return { event, status, reason: null, message, step: null, next: `showrunner report ${runId}` };
+    },
+    ...nothing("ledger", "media", "job", "incident"),
+  },
+  "run.reopened": {
+    apply: (fold) => {
+      fold.moveRun();
+      fold.state.finishedAt = null;
+      fold.state.message = null;
+    },
+    changes: "run",
+    timeline: (timeline) => timeline.work(true),
+    line: () => line("opened again"),
+    incident: () => ({ what: "opened again", why: "Steps of a run that was through are made again." }),
+    ...nothing("ledger", "media", "job", "notice"),
+  },
+};
+
+function budgetOf(micros: number | null): string {
+  return micros === null ? "No budget" : `A budget of $${formatUsd(micros)}`;
+}
+
+/** The run is over, or waits for a decision with nothing else to do: a wish from now on is another one. */
+function closeReruns({ reruns }: RunState): void {
+  for (const request of reruns) request.isOpen = false;
+}
+
+/** Whoever resumes a run that rests for unanswered requests wants them asked once more. */
+function allowRepeats({ steps }: RunState): void {
+  for (const { chats } of Object.values(steps)) {
+    const last = chats.at(-1);
+    if (last?.phase === "abandoned") last.mayRepeat = true;
+  }
+}
+
+function pauseNotice(runId: string, { reason, message }: Paused): NoticeText | null {
+  const told = { status: "paused", reason, message, step: null };
+  switch (reason) {
+    // Each step that waits was told when it began to, and whoever stops a run knows.
+    case "approval":
+    case "stopped":
+      return null;
+    case "funds":
+    case "budget":
+      return { event: "run.needs-funds", ...told, next: `showrunner resume ${runId}` };
+    case "unreachable":
+    case "misdirected":
+    case "credentials":
+      return { event: "run.unreachable", ...told, next: `showrunner resume ${runId}` };
+    case "drift":
+    case "unresolved":
+    case "unanswered":
+    case "code":
+      break;
+    default:
+      reason satisfies never;
+  }
+  // A reason of a later version too: every pause waits for a person.
+  return { event: "run.waiting", ...told, next: `showrunner show ${runId}` };
+}

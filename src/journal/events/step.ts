@@ -1,0 +1,148 @@
+import type { Json } from "../../plan/plan.ts";
+import { type OutputState, planStep, type RunState } from "../state.ts";
+import type { Chosen, JournalError, StepEnd, StoredCopy, TaskFile } from "./facts.ts";
+import { detail, type EventTable, line, type NoticeText, nothing } from "./spec.ts";
+
+/** What happens to a step, and what steps do that are no paid work. */
+export type StepEvent =
+  | { readonly type: "step.started"; readonly step: string }
+  | {
+      readonly type: "step.finished";
+      readonly step: string;
+      readonly status: StepEnd;
+      readonly reason: string | null;
+      /** Set on a step that was skipped because its `when` did not hold, and on those that only used such steps. */
+      readonly unwanted?: true;
+      /** Set on a step that was skipped because no root of the plan could come of it any more. */
+      readonly pruned?: true;
+    }
+  | ({ readonly type: "upload.stored"; readonly step: string } & StoredCopy)
+  | {
+      readonly type: "task.done";
+      readonly step: string;
+      readonly value: Json;
+      readonly files: readonly TaskFile[];
+    }
+  | { readonly type: "task.failed"; readonly step: string; readonly error: JournalError }
+  | {
+      readonly type: "approval.decided";
+      readonly step: string;
+      readonly approved: boolean;
+      /** Position in what the step shows; null when there is nothing to choose. */
+      readonly pick: number | null;
+      readonly note: string | null;
+    }
+  | {
+      readonly type: "pick.made";
+      readonly step: string;
+      readonly chosen: Chosen;
+      /** By position in what the step chooses among; null where nothing was scored. */
+      readonly scores: readonly (number | null)[] | null;
+    }
+  /** A returned output became a named file; `file` is relative to the run's outDir. */
+  | {
+      readonly type: "file.placed";
+      readonly name: string;
+      readonly step: string;
+      readonly index: number;
+      readonly file: string;
+      /** Manifest beside it, relative likewise. */
+      readonly manifest?: string;
+    };
+
+export const stepEvents: EventTable<StepEvent> = {
+  "step.started": {
+    apply: (fold, { step: path }) => {
+      const step = fold.step(path);
+      fold.moveStep(step);
+      step.startedAt = fold.at;
+    },
+    changes: "step",
+    timeline: (timeline, { step }) => timeline.start(step),
+    notice: ({ step }, state) => waitNotice(state, step),
+    ...nothing("ledger", "media", "job", "line", "incident"),
+  },
+  "step.finished": {
+    apply: (fold, { step: path, status, reason, unwanted = false, pruned = false }) => {
+      const step = fold.step(path);
+      fold.moveStep(step, `step.${status}`);
+      Object.assign(step, { reason, unwanted, pruned, finishedAt: fold.at });
+    },
+    changes: "step",
+    timeline: (timeline, { step }) => timeline.finish(step),
+    line: ({ status, reason }) => line(`${status}${reason ? `: ${reason}` : ""}`),
+    ...nothing("ledger", "media", "job", "incident", "notice"),
+  },
+  "upload.stored": {
+    apply: (fold, { step, sha256, sizeBytes, contentType }) => {
+      fold.step(step).upload = { sha256, sizeBytes, contentType };
+    },
+    changes: "step",
+    media: ({ sha256 }) => [sha256],
+    line: ({ contentType, sizeBytes }) => line(`uploaded ${contentType}, ${sizeBytes} bytes`),
+    ...nothing("ledger", "job", "timeline", "incident", "notice"),
+  },
+  "task.done": {
+    apply: (fold, { step: path, value, files }) => {
+      const step = fold.step(path);
+      step.value = value;
+      step.outputs = files.map(({ name: _, sha256, sizeBytes, ...facts }): OutputState => {
+        const contentType = facts.contentType ?? "application/octet-stream";
+        return { ...facts, phase: "kept", copy: { sha256, sizeBytes, contentType } };
+      });
+    },
+    changes: "step",
+    media: ({ files }) => files.map(({ sha256 }) => sha256),
+    timeline: (timeline, { step }) => timeline.close(step),
+    line: ({ files }) => detail(`made ${files.length === 0 ? "a value" : files.map(({ name }) => name).join(", ")}`),
+    ...nothing("ledger", "job", "incident", "notice"),
+  },
+  "task.failed": {
+    apply: (fold, { step, error }) => {
+      fold.step(step).failures.push({ at: fold.at, error });
+    },
+    changes: "step",
+    line: ({ error }) => line(`failed: ${error.message}`),
+    incident: ({ error }) => ({ what: "a local task failed", why: `${error.code}: ${error.message}` }),
+    ...nothing("ledger", "media", "job", "timeline", "notice"),
+  },
+  "approval.decided": {
+    apply: (fold, { step, approved, note }) => {
+      fold.step(step).approval = { approved, note };
+    },
+    changes: "step",
+    timeline: (timeline, { step }) => timeline.close(step),
+    line: ({ approved, pick, note }) => {
+      const choice = pick === null ? "" : `, take ${pick + 1}`;
+      return line(`${approved ? "approved" : "rejected"}${choice}${note === null ? "" : `: ${note}`}`);
+    },
+    incident: ({ approved, note }) => ({ what: approved ? "approved" : "rejected", why: note ?? "" }),
+    ...nothing("ledger", "media", "job", "notice"),
+  },
+  "pick.made": {
+    apply: (fold, { step, chosen }) => {
+      fold.step(step).chosen = chosen;
+    },
+    changes: "step",
+    line: ({ chosen }) => line(`chose output ${chosen.index} of ${chosen.step}`),
+    ...nothing("ledger", "media", "job", "timeline", "incident", "notice"),
+  },
+  "file.placed": {
+    apply: ({ state }, { name, step, index, file, manifest = null }) => {
+      state.files = state.files.filter((other) => other.name !== name);
+      state.files.push({ name, step, index, file, manifest });
+    },
+    changes: "step",
+    line: ({ name, file }) => line(`${name} is ${file}`),
+    ...nothing("ledger", "media", "job", "timeline", "incident", "notice"),
+  },
+};
+
+function waitNotice(state: RunState, path: string): NoticeText | null {
+  const plan = planStep(state, path);
+  if (plan.kind !== "approve") return null;
+  const asks = plan.message === null ? "" : `: ${plan.message}`;
+  const message = `${path} waits for ${plan.choose ? "a choice" : "an approval"}${asks}`;
+  const next = `showrunner approve ${state.runId}   (lists what waits, and what it shows)`;
+  return { event: "run.waiting", status: "running", reason: "approval", message, step: path, next };
+}

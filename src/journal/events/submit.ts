@@ -1,0 +1,233 @@
+import type { CleanText } from "../../clean-text.ts";
+import { formatUsd } from "../../money.ts";
+import type { Json } from "../../plan/plan.ts";
+import type { AttemptState, StepState } from "../state.ts";
+import type { JournalError, PriceBasis, UnresolvedCause } from "./facts.ts";
+import type { Fold } from "./fold-context.ts";
+import { detail, type EventTable, line, nothing } from "./spec.ts";
+
+interface OfAttempt {
+  readonly step: string;
+  readonly attempt: number;
+}
+
+/** A job on its way to the service, from its price to the service's acknowledgement. */
+export type SubmitEvent = OfAttempt &
+  (
+    | { readonly type: "job.quoted"; readonly costMicros: number | null; readonly basis: PriceBasis }
+    | {
+        readonly type: "job.submit.intended";
+        readonly key: string;
+        readonly model: string;
+        /** The resolved input; an upload stands as `{source: "upload", sha256}`, never as its URL. */
+        readonly input: Json;
+        readonly holdMicros: number;
+        readonly clockOffsetMs?: number;
+      }
+    /** About to be sent again under its key; told once for all sends of some minutes. */
+    | { readonly type: "job.submit.resent"; readonly clockOffsetMs: number }
+    /** Sent, and nobody knows whether a job was made. Told once. */
+    | { readonly type: "job.submit.unknown"; readonly message: CleanText; readonly clockOffsetMs?: number }
+    | { readonly type: "job.submit.refused"; readonly error: JournalError }
+    /** Refused before anything was made: hold released, attempt kept, sent again once funded, reachable or renewed. */
+    | { readonly type: "job.submit.withdrawn"; readonly reason: keyof typeof withdrawals }
+    | {
+        readonly type: "job.unresolved";
+        readonly message: CleanText;
+        readonly cause: UnresolvedCause;
+        /** The job that the service named when the key was sent. */
+        readonly jobId?: string;
+      }
+    /** The service shows the job of an unresolved attempt again. */
+    | { readonly type: "job.found" }
+    | { readonly type: "job.adopted"; readonly jobId: string | null }
+    | { readonly type: "job.submitted"; readonly jobId: string; readonly model: string; readonly replayed: boolean }
+  );
+
+const withdrawals = {
+  funds: {
+    line: "the wallet cannot fund this job; nothing was charged",
+    why: "The wallet could not pay for it; nothing was charged, and it was sent again once it could.",
+  },
+  expired: {
+    line: "an upload had expired; sending it again",
+    why: "A file that it uses had expired at the service; it was uploaded again, free of charge.",
+  },
+  unsent: {
+    line: "the service could not be reached; nothing was sent",
+    why: "The service could not be reached; nothing had been sent.",
+  },
+  credentials: {
+    line: "the service does not take the key; nothing was made",
+    why: "The service did not take the key for it; nothing was made.",
+  },
+} as const;
+
+export const submitEvents: EventTable<SubmitEvent> = {
+  "job.quoted": {
+    apply: (fold, event) => {
+      const { attempts } = fold.step(event.step);
+      if (event.attempt === attempts.length + 1) attempts.push(newAttempt(event.attempt));
+      const attempt = fold.attempt(event);
+      fold.moveJob(attempt);
+      attempt.quote = { costMicros: event.costMicros, basis: event.basis };
+    },
+    changes: "step",
+    line: ({ costMicros, basis }) =>
+      detail(`${costMicros === null ? "no price" : `priced at $${formatUsd(costMicros)}`} (${basis})`),
+    ...nothing("ledger", "media", "job", "timeline", "incident", "notice"),
+  },
+  "job.submit.intended": {
+    apply: (fold, event) => {
+      const { key, model, input, holdMicros } = event;
+      const attempt = fold.attempt(event);
+      attempt.holdMicros = holdMicros;
+      fold.moveJob(attempt);
+      attempt.expectedMicros = attempt.quote?.costMicros ?? holdMicros;
+      Object.assign(attempt, { key, model, input, intendedAt: fold.at });
+      noteSend(fold, attempt, event.clockOffsetMs);
+    },
+    changes: "step",
+    ledger: ({ step, attempt, holdMicros }) => ({ type: "hold", step, attempt, amountMicros: holdMicros }),
+    timeline: (timeline, { step, attempt }) => timeline.begin(step, attempt, "queue"),
+    line: ({ model, attempt, holdMicros }) => detail(`${model}, attempt ${attempt}, $${formatUsd(holdMicros)} held`),
+    ...nothing("media", "job", "incident", "notice"),
+  },
+  "job.submit.resent": {
+    apply: (fold, event) => noteSend(fold, fold.attempt(event), event.clockOffsetMs),
+    changes: "step",
+    ...nothing("ledger", "media", "job", "timeline", "line", "incident", "notice"),
+  },
+  "job.submit.unknown": {
+    apply: (fold, event) => {
+      const attempt = fold.attempt(event);
+      fold.moveJob(attempt);
+      noteSend(fold, attempt, event.clockOffsetMs);
+    },
+    changes: "step",
+    line: ({ message }) => line(`no answer to the submit, asking again with the same key: ${message}`),
+    incident: ({ message }) => ({
+      what: "no answer to the submit",
+      why: `${message} Asked again with the same body and key, so that it cannot be paid for twice.`,
+    }),
+    ...nothing("ledger", "media", "job", "timeline", "notice"),
+  },
+  "job.submit.refused": {
+    apply: (fold, event) => {
+      const attempt = fold.attempt(event);
+      fold.moveJob(attempt);
+      attempt.error = event.error;
+    },
+    changes: "step",
+    ledger: ({ step, attempt }) => ({ type: "release", step, attempt }),
+    timeline: (timeline, { step }) => timeline.close(step),
+    line: ({ error }) => line(`refused: ${error.message}`),
+    incident: ({ attempt, error }) => ({ what: `attempt ${attempt} refused`, why: error.message }),
+    ...nothing("media", "job", "notice"),
+  },
+  "job.submit.withdrawn": {
+    apply: (fold, event) => fold.moveJob(fold.attempt(event)),
+    changes: "step",
+    ledger: ({ step, attempt }) => ({ type: "release", step, attempt }),
+    timeline: (timeline, { step }) => timeline.close(step),
+    line: ({ reason }) => line(withdrawals[reason].line),
+    incident: ({ reason }) => ({ what: "submit put back", why: withdrawals[reason].why }),
+    ...nothing("media", "job", "notice"),
+  },
+  "job.unresolved": {
+    apply: (fold, event) => {
+      const attempt = fold.attempt(event);
+      fold.moveJob(attempt);
+      attempt.unresolved = event.cause;
+      const step = fold.step(event.step);
+      fold.moveStep(step);
+      step.reason = event.message;
+    },
+    changes: "step",
+    line: ({ message }) => line(`needs a decision: ${message}`),
+    incident: ({ message }) => ({ what: "needs a decision", why: message }),
+    ...nothing("ledger", "media", "job", "timeline", "notice"),
+  },
+  "job.found": {
+    apply: (fold, event) => {
+      const attempt = fold.attempt(event);
+      fold.moveJob(attempt);
+      resolve(fold, fold.step(event.step), attempt);
+    },
+    changes: "step",
+    line: () => line("the service shows its job again"),
+    incident: () => ({ what: "found again", why: "The service shows its job again." }),
+    ...nothing("ledger", "media", "job", "timeline", "notice"),
+  },
+  "job.adopted": {
+    apply: (fold, event) => {
+      const attempt = fold.attempt(event);
+      const type = event.jobId === null ? "job.lost" : "job.adopted";
+      fold.moveJob(attempt, type);
+      resolve(fold, fold.step(event.step), attempt, type);
+      attempt.jobId = event.jobId;
+    },
+    changes: "step",
+    ledger: ({ step, attempt, jobId }) => ({ type: jobId === null ? "release" : "charged", step, attempt }),
+    job: ({ jobId }) => jobId,
+    timeline: (timeline, { step, jobId }) => {
+      if (jobId === null) timeline.close(step);
+    },
+    line: ({ jobId }) => detail(`a person decided: ${jobId === null ? "no job was made" : `its job is ${jobId}`}`),
+    incident: ({ jobId }) => ({
+      what: "decided by a person",
+      why: jobId === null ? "The submit made no job." : `The submit made ${jobId}.`,
+    }),
+    ...nothing("media", "notice"),
+  },
+  "job.submitted": {
+    apply: (fold, event) => {
+      const attempt = fold.attempt(event);
+      fold.moveJob(attempt);
+      const step = fold.step(event.step);
+      if (step.status === "unresolved") resolve(fold, step, attempt);
+      Object.assign(attempt, { jobId: event.jobId, model: event.model, submittedAt: fold.at });
+    },
+    changes: "step",
+    ledger: ({ step, attempt }) => ({ type: "charged", step, attempt }),
+    job: ({ jobId }) => jobId,
+    timeline: (timeline, { step, attempt }) => timeline.acknowledge(step, attempt),
+    line: ({ jobId, model, replayed }) => line(`job ${jobId} on ${model}${replayed ? ", known before" : ""}`),
+    ...nothing("media", "incident", "notice"),
+  },
+};
+
+function resolve(fold: Fold, step: StepState, attempt: AttemptState, type?: string): void {
+  fold.moveStep(step, type);
+  step.reason = null;
+  attempt.unresolved = null;
+}
+
+function noteSend({ at }: Fold, attempt: AttemptState, clockOffsetMs = attempt.serviceClockOffsetMs): void {
+  attempt.lastSentAt = at;
+  attempt.serviceClockOffsetMs = clockOffsetMs;
+}
+
+function newAttempt(n: number): AttemptState {
+  return {
+    n,
+    phase: "planned",
+    money: "none",
+    quote: null,
+    key: null,
+    model: null,
+    input: null,
+    holdMicros: 0,
+    expectedMicros: null,
+    costMicros: null,
+    jobId: null,
+    error: null,
+    intendedAt: null,
+    lastSentAt: null,
+    serviceClockOffsetMs: 0,
+    unresolved: null,
+    submittedAt: null,
+    completedAt: null,
+    outputs: [],
+  };
+}
