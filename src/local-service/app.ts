@@ -53,10 +53,11 @@ export function createServiceApp(service: ServiceContext): Hono<{ Bindings: Http
     count: metrics.count,
     now: clock.now,
     onDefect: service.onDefect,
+    strict: options.strict,
     interceptor: faultInterceptor(service.faultEngine, service),
   };
   const tables = {
-    "/v3": described(apiEndpoints(service), service.catalog, options.brand),
+    "/v3": described(apiEndpoints(service), service.catalog, options),
     "/_local": describedOperator(operatorEndpoints(service)),
   };
   const app = createKernel(tables, ports);

@@ -19,3 +19,6 @@ export function traceId(): string {
   used += 16;
   return pool.toString("hex", used - 16, used);
 }
+
+/** Names one request in the `X-Request-Id` header. */
+export const requestId = (): string => `req_${traceId()}`;

@@ -52,7 +52,7 @@ export interface Opened {
 /** Puts the parts together. @throws LocalServiceError */
 export async function openService(options: NormalOptions): Promise<Opened> {
   let origin = "http://127.0.0.1";
-  const definitions = loadCatalog(options.catalog);
+  const definitions = loadCatalog(options.catalog, options.strict);
   const store = openStore(options.dataDir);
   const outbound = createOutbound({
     allowLoopback: options.deliverToLoopback,
@@ -65,6 +65,9 @@ export async function openService(options: NormalOptions): Promise<Opened> {
   const hub = createEventHub();
   const faultEngine = new FaultEngine();
   faultEngine.set(options.faults.rules, options.faults.seed);
+  // A hosted service has a console of its own; this name leads nowhere, by RFC 2606.
+  const billing = `https://console.${options.brand.toLowerCase()}.example/billing`;
+  const fundingPage = () => (options.strict ? billing : `${origin}/_local/fund`);
   const presigner = createPresigner(secret, () => origin);
   const base = {
     options,
@@ -85,7 +88,7 @@ export async function openService(options: NormalOptions): Promise<Opened> {
     faultEngine,
     faults: jobFaults(faultEngine),
     origin: () => origin,
-    fundingUrl: (workspaceId: string) => `${origin}/_local/fund?workspace_id=${encodeURIComponent(workspaceId)}`,
+    fundingUrl: (workspaceId: string) => `${fundingPage()}?workspace_id=${encodeURIComponent(workspaceId)}`,
     onDefect: options.onDefect,
   };
   const service: ServiceContext = {

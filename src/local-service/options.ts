@@ -22,8 +22,8 @@ export interface KeyOption {
   readonly ownerId?: string;
 }
 
-/** How an estimate tells the cost that nobody knows yet: null, zero, or not at all. */
-export type UnquotableCost = "null" | "zero" | "omit";
+/** How an estimate tells the cost that nobody knows yet: null, zero, or not at all; or it is refused, 400 FAILED_PRECONDITION. */
+export type UnquotableCost = "null" | "zero" | "omit" | "refuse";
 
 export interface LocalServiceOptions {
   /** Where to listen, on loopback. Default: 0, any free port. */
@@ -46,11 +46,16 @@ export interface LocalServiceOptions {
   readonly retentionMs?: number;
   /** Models to offer in place of the built-in ones: a JSON file, or its content. */
   readonly catalog?: string | readonly unknown[];
-  /** Models, their schemas and voices are read without a credential. Default: false, as the API's description says. */
+  /**
+   * Answers as a hosted service would, timings aside: messages are fixed per condition, nothing names this machine's own
+   * things, and what hosted services are known to do is the default of the options below. Default: false.
+   */
+  readonly strict?: boolean;
+  /** Models, their schemas and voices are read without a credential. Default: as `strict`. */
   readonly openCatalog?: boolean;
   /**
    * `cost` of an estimate for a model that cannot be quoted, always beside `quotable: false`: clients that expect a number
-   * stumble over null. Default: `null`.
+   * stumble over null. Default: `null`; with `strict`, `refuse`.
    */
   readonly unquotableCost?: UnquotableCost;
   /** Word in the `X-<Brand>-…` headers. Default: `Studio`. */
@@ -61,7 +66,7 @@ export interface LocalServiceOptions {
   readonly maxUploadBytes?: number;
   /** Prompts with one of these words (lower case) are refused with 422. Default: `moderation-refused`. */
   readonly moderationTriggers?: readonly string[];
-  /** Webhooks and log drains may lead to this machine. Default: when `host` is a loopback address. */
+  /** Webhooks and log drains may lead to this machine. Default: when `host` is a loopback address; with `strict`, never. */
   readonly deliverToLoopback?: boolean;
   /** How long a webhook or log drain may take to answer, in real milliseconds. Default: 10 000. */
   readonly deliveryTimeoutMs?: number;
@@ -91,6 +96,7 @@ export interface NormalOptions {
   readonly speed: number;
   readonly retentionMs: number;
   readonly catalog: string | readonly unknown[] | null;
+  readonly strict: boolean;
   readonly openCatalog: boolean;
   readonly unquotableCost: UnquotableCost;
   readonly brand: string;
@@ -144,8 +150,8 @@ function normalKey(option: string | KeyOption): NormalKey {
 }
 
 function unquotableCost(given: UnquotableCost): UnquotableCost {
-  if (["null", "zero", "omit"].includes(given)) return given;
-  throw wrong(`unquotableCost is ${JSON.stringify(given)}; give "null", "zero" or "omit".`);
+  if (["null", "zero", "omit", "refuse"].includes(given)) return given;
+  throw wrong(`unquotableCost is ${JSON.stringify(given)}; give "null", "zero", "omit" or "refuse".`);
 }
 
 function reportDefect(error: unknown, traceId: string): void {
@@ -155,6 +161,7 @@ function reportDefect(error: unknown, traceId: string): void {
 /** Fills every default and checks every value. @throws LocalServiceError `OPTION_INVALID` */
 export function normalize(options: LocalServiceOptions): NormalOptions {
   const isStub = options.renderer === "stub";
+  const strict = options.strict ?? false;
   const { requests, windowMs } = options.rateLimit ?? { requests: 600, windowMs: 60_000 };
   if (!BRAND.test(options.brand ?? "Studio")) throw wrong("The brand is one word of letters and digits.");
   return {
@@ -172,13 +179,14 @@ export function normalize(options: LocalServiceOptions): NormalOptions {
     speed: checked("speed", options.speed ?? (isStub ? Number.POSITIVE_INFINITY : 4), 1e-6, Number.POSITIVE_INFINITY),
     retentionMs: checked("retentionMs", options.retentionMs ?? 48 * HOUR_MS, 0, Number.MAX_SAFE_INTEGER),
     catalog: options.catalog ?? null,
-    openCatalog: options.openCatalog ?? false,
-    unquotableCost: unquotableCost(options.unquotableCost ?? "null"),
+    strict,
+    openCatalog: options.openCatalog ?? strict,
+    unquotableCost: unquotableCost(options.unquotableCost ?? (strict ? "refuse" : "null")),
     brand: options.brand ?? "Studio",
     renderer: options.renderer ?? "real",
     maxUploadBytes: checked("maxUploadBytes", options.maxUploadBytes ?? 2 ** 30, 1, 2 ** 40),
     moderationTriggers: options.moderationTriggers ?? MODERATION_TRIGGERS,
-    deliverToLoopback: options.deliverToLoopback ?? isLoopback(options.host ?? "127.0.0.1"),
+    deliverToLoopback: options.deliverToLoopback ?? (!strict && isLoopback(options.host ?? "127.0.0.1")),
     deliveryTimeoutMs: checked("deliveryTimeoutMs", options.deliveryTimeoutMs ?? 10_000, 1, 600_000),
     faults: loadFaults(options.faults ?? []),
     onDefect: options.onDefect ?? reportDefect,

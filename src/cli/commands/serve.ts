@@ -24,7 +24,9 @@ export interface ServeFlags {
   readonly brand?: string;
   readonly catalog?: string;
   readonly openCatalog?: boolean;
-  readonly unquotableCost: UnquotableCost;
+  readonly unquotableCost?: UnquotableCost;
+  readonly deliverToLoopback?: boolean;
+  readonly strict?: boolean;
   readonly faults?: string;
   readonly stub?: boolean;
   readonly json?: boolean;
@@ -64,7 +66,9 @@ function serviceOptions(flags: ServeFlags, cwd: string, key: string | undefined)
     ...(flags.retention !== undefined && { retentionMs: span(flags.retention) }),
     ...(flags.brand !== undefined && { brand: flags.brand }),
     ...(flags.catalog !== undefined && { catalog: resolve(cwd, flags.catalog) }),
-    unquotableCost: flags.unquotableCost,
+    ...(flags.unquotableCost !== undefined && { unquotableCost: flags.unquotableCost }),
+    ...(flags.deliverToLoopback && { deliverToLoopback: true }),
+    ...(flags.strict && { strict: true }),
     ...(flags.openCatalog && { openCatalog: true }),
     ...(flags.faults !== undefined && { faults: resolve(cwd, flags.faults) }),
     ...(flags.stub && { renderer: "stub" as const }),

@@ -45,12 +45,18 @@ export function addServing(program: Command, context: Context, finish: Finish): 
     .option("--max-running <n>", "jobs rendered at a time")
     .option("--speed <factor>", "how much faster than real rendering times pass")
     .option("--retention <duration>", "how long media are kept (default 48h)")
+    .option("--strict", "answer exactly as a hosted service would, timings aside")
+    .option(
+      "--deliver-to-loopback",
+      "let webhooks and log drains lead to this machine (default: on loopback, but not with --strict)",
+    )
     .option("--catalog <file>", "models to offer in place of the built-in ones")
     .option("--open-catalog", "answer reads of models and voices without a credential, as some hosted services do")
     .addOption(
-      new Option("--unquotable-cost <what>", "cost in an estimate that cannot be made: clients may expect a number")
-        .choices(["null", "zero", "omit"])
-        .default("null"),
+      new Option(
+        "--unquotable-cost <what>",
+        "cost in an estimate that cannot be made: clients may expect a number (default: null; with --strict, refuse)",
+      ).choices(["null", "zero", "omit", "refuse"]),
     )
     .option("--faults <file>", "faults to inject, as a JSON file")
     .option("--stub", "tiny valid media at once, instead of real ones")

@@ -4,7 +4,7 @@ import type { KeyRow } from "../store/rows.ts";
 import { earlier, type Principal } from "./principal.ts";
 import { intersect, parseScopes, type Scope, TOKEN_SCOPES } from "./scopes.ts";
 
-const denied = (message: string) => refuse("PERMISSION_DENIED", message);
+const denied = (message: string, fixedMessage = message) => refuse("PERMISSION_DENIED", message, { fixedMessage });
 
 /** Those of `wanted` that `own` does not hold; null stands for every scope. */
 function beyond(own: readonly Scope[] | null, wanted: readonly Scope[] | null): readonly string[] {
@@ -40,7 +40,9 @@ export function grantedLifetime(principal: Principal, asked: string | null | und
   const at = Date.parse(asked);
   if (at <= now) throw invalid([problem("expires_at", "lies in the past", "minimum")]);
   if (earlier(at, principal.expiresAt) === at) return at;
-  throw denied(`Your credential expires at ${instant(principal.expiresAt!)}; a key that it makes cannot live longer.`);
+  const until = instant(principal.expiresAt!);
+  const fixed = "A key cannot outlive the credential that makes it.";
+  throw denied(`Your credential expires at ${until}; a key that it makes cannot live longer.`, fixed);
 }
 
 /**

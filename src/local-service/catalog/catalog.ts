@@ -46,8 +46,10 @@ function levelIds({ entry }: ModelDefinition): readonly (readonly [string, strin
 function assertUsable({ state, defect, entry }: CompiledModel): void {
   if (state.is === "retired") {
     const successor = state.replacedBy === null ? {} : { replaced_by: state.replacedBy };
-    throw refuse("GONE", `The model ${entry.id} is retired.`, successor);
+    const fixedMessage = "This model is retired.";
+    throw refuse("GONE", `The model ${entry.id} is retired.`, { ...successor, fixedMessage });
   }
-  if (state.is === "unsupported") throw refuse("FAILED_PRECONDITION", state.message);
-  if (defect !== null) throw refuse("FAILED_PRECONDITION", defect);
+  const fixedMessage = "This model is not supported on v3 yet.";
+  if (state.is === "unsupported") throw refuse("FAILED_PRECONDITION", state.message, { fixedMessage });
+  if (defect !== null) throw refuse("FAILED_PRECONDITION", defect, { fixedMessage });
 }

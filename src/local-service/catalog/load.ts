@@ -60,6 +60,11 @@ function entryOf({ x_local: _local, ...file }: FileEntry): CatalogEntry {
   };
 }
 
+/** An entry without fields that the API's description does not know. */
+function described(entry: FileEntry): FileEntry {
+  return z.object(fileEntry.shape).parse(entry);
+}
+
 function definitionOf(file: FileEntry): ModelDefinition {
   const entry = entryOf(file);
   const kind = inferKind(entry.modality, entry.input_schema);
@@ -99,7 +104,7 @@ function readCatalogFile(path: string): unknown {
  * The models to offer: those of a file or an array, else the built-in ones.
  * @throws LocalServiceError `CATALOG_INVALID` for what is no list of models; a bad schema only disables its model
  */
-export function loadCatalog(catalog: string | readonly unknown[] | null): readonly ModelDefinition[] {
+export function loadCatalog(catalog: string | readonly unknown[] | null, strict: boolean): readonly ModelDefinition[] {
   if (catalog === null) return BUILT_IN_MODELS;
   const source = typeof catalog === "string" ? catalog : "The catalog";
   const list = catalogFile.safeParse(typeof catalog === "string" ? readCatalogFile(catalog) : catalog);
@@ -107,5 +112,5 @@ export function loadCatalog(catalog: string | readonly unknown[] | null): readon
   const entries = list.data.map((value, index) => parseEntry(value, index, source));
   const twice = entries.find((entry, index) => entries.findIndex(({ id }) => id === entry.id) !== index);
   if (twice) throw broken(`${source} has the model ${twice.id} twice.`);
-  return entries.map(definitionOf);
+  return entries.map((entry) => definitionOf(strict ? described(entry) : entry));
 }

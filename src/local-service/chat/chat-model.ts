@@ -14,5 +14,6 @@ export const CHAT_MODELS: readonly ChatModel[] = [{ id: "chat-1", promptMicros: 
 export function chatModel(id: string): ChatModel {
   const model = CHAT_MODELS.find((known) => known.id === id);
   if (model) return model;
-  throw notFound(`There is no such chat model. On offer: ${CHAT_MODELS.map((known) => known.id).join(", ")}.`);
+  const fixed = "There is no such chat model.";
+  throw notFound(`${fixed} On offer: ${CHAT_MODELS.map((known) => known.id).join(", ")}.`, fixed);
 }

@@ -2,13 +2,14 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { overLimit } from "../access/rate-limit.ts";
 import type { Answer, Call, Endpoint } from "../http/call.ts";
 import type { Interceptor } from "../http/kernel.ts";
-import { type Refusal, refuse, refuseForNow } from "../http/refusal.ts";
+import { Refusal, refuse, refuseForNow } from "../http/refusal.ts";
 import type { ServiceContext } from "../service-context.ts";
 import type { FaultEngine, FaultSubject } from "./engine.ts";
 import { promptOf } from "./job-faults.ts";
 import type { ParsedRule } from "./rules.ts";
 
 const CUT: Answer = { is: "sent", status: 0 };
+const ASKED_FOR = "This error was asked for.";
 /** What a 429 of a rule says about the limit. */
 const PRETENDED_LIMIT = { requests: 60, windowMs: 60_000 };
 
@@ -22,9 +23,9 @@ function cut(call: Call): Answer {
 function refusalOf(rule: ErrorRule, now: number): Refusal {
   const seconds = rule.retry_after ?? 1;
   if (rule.code === "RESOURCE_EXHAUSTED") return overLimit(PRETENDED_LIMIT, now + seconds * 1000, now);
-  const text = "This error was asked for.";
   const isRetryable = ["INTERNAL", "UNAVAILABLE", "UNKNOWN", "DEADLINE_EXCEEDED"].includes(rule.code);
-  return isRetryable ? refuseForNow(rule.code, text, seconds) : refuse(rule.code, text);
+  const again = isRetryable ? refuseForNow(rule.code, ASKED_FOR, seconds) : refuse(rule.code, ASKED_FOR);
+  return new Refusal(again.body, again.headers, "The request could not be served.");
 }
 
 function bare(rule: ErrorRule, refusal: Refusal): Answer {
@@ -35,7 +36,7 @@ function bare(rule: ErrorRule, refusal: Refusal): Answer {
 /** Lets the rules about requests strike, around every call below `/v3`. */
 export function faultInterceptor(
   engine: FaultEngine,
-  { store, clock }: Pick<ServiceContext, "store" | "clock">,
+  { store, clock, options }: Pick<ServiceContext, "store" | "clock" | "options">,
 ): Interceptor {
   async function subject(endpoint: Endpoint, call: Call): Promise<FaultSubject> {
     const route = `${endpoint.method} ${endpoint.path}`;
@@ -63,7 +64,7 @@ export function faultInterceptor(
       const refusal = refusalOf(error, clock.now());
       if (error.envelope && error.status === undefined) throw refusal;
       return error.envelope
-        ? { ...envelope(refusal, call), status: error.status ?? refusal.status }
+        ? { ...envelope(refusal, call, options.strict), status: error.status ?? refusal.status }
         : bare(error, refusal);
     },
     async after(endpoint, call, answer) {
@@ -74,7 +75,7 @@ export function faultInterceptor(
   };
 }
 
-function envelope(refusal: Refusal, call: Call): Answer {
-  const body = { error: refusal.body, trace_id: call.traceId };
+function envelope(refusal: Refusal, call: Call, strict: boolean): Answer {
+  const body = { error: strict ? refusal.strictBody : refusal.body, trace_id: call.traceId };
   return { is: "json", status: refusal.status, body, headers: refusal.headers };
 }

@@ -3,10 +3,10 @@ import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import { type Context, Hono } from "hono";
 import { permit } from "../access/permit.ts";
 import type { Principal } from "../access/principal.ts";
-import { traceId as newTraceId } from "../ids.ts";
+import { requestId as newRequestId, traceId as newTraceId } from "../ids.ts";
 import { readJson } from "./body.ts";
 import type { Answer, Call, Endpoint, Headers } from "./call.ts";
-import { errorAnswer } from "./error-answer.ts";
+import { type ErrorPorts, errorAnswer } from "./error-answer.ts";
 import { notFound } from "./refusal.ts";
 
 type Bindings = { Bindings: HttpBindings };
@@ -20,7 +20,7 @@ export interface Interceptor {
 /** The operator takes faults back by a call, so no fault strikes that call. */
 const NO_INTERCEPTOR: Interceptor = { before: async () => null, after: async (_endpoint, _call, answer) => answer };
 
-export interface KernelPorts {
+export interface KernelPorts extends ErrorPorts {
   /** @throws Refusal 401, 403 */
   authenticate(authorization: string | null): Principal;
   /** @throws Refusal 429 */
@@ -29,8 +29,6 @@ export interface KernelPorts {
   count(route: string, status: number): void;
   /** Milliseconds on the service's clock, for the Date header. */
   now(): number;
-  /** An unexpected error; its text never reaches the caller. */
-  onDefect(error: unknown, traceId: string): void;
   readonly interceptor: Interceptor;
 }
 
@@ -73,7 +71,7 @@ function httpDate(nowMs: number): string {
 function standardHeaders(incoming: HttpBindings["incoming"], traceId: string, now: number): Headers {
   return {
     "X-Trace-Id": traceId,
-    "X-Request-Id": `req_${newTraceId()}`,
+    "X-Request-Id": newRequestId(),
     Date: httpDate(now),
     ...crossOrigin(incoming),
   };
@@ -132,7 +130,7 @@ async function perform(endpoint: Endpoint, call: Call & { principal: Principal }
     if (instead) return instead;
     return await endpoint.handle(call);
   } catch (error) {
-    return errorAnswer(error, call.traceId, ports.onDefect);
+    return errorAnswer(error, call.traceId, ports);
   }
 }
 
@@ -165,7 +163,7 @@ export function createKernel(
   });
   const unknown = (c: Context<Bindings>, error: unknown) => {
     const traceId = newTraceId();
-    const answer = errorAnswer(error, traceId, ports.onDefect);
+    const answer = errorAnswer(error, traceId, ports);
     ports.count("unknown", answer.status);
     return respond(answer, standardHeaders(c.env.incoming, traceId, ports.now()));
   };

@@ -54,12 +54,19 @@ export interface ErrorBody {
 export class Refusal extends Error {
   readonly body: ErrorBody;
   readonly headers: Readonly<Record<string, string>>;
+  readonly #fixedMessage: string;
 
-  constructor(body: ErrorBody, headers: Readonly<Record<string, string>> = {}) {
+  constructor(body: ErrorBody, headers: Readonly<Record<string, string>> = {}, fixedMessage = body.message) {
     super(body.message);
     this.name = "Refusal";
     this.body = body;
     this.headers = headers;
+    this.#fixedMessage = fixedMessage;
+  }
+
+  /** The body as a hosted service words it: a message that is the same for every request of its condition. */
+  get strictBody(): ErrorBody {
+    return { ...this.body, message: this.#fixedMessage };
   }
 
   get status(): number {
@@ -67,10 +74,13 @@ export class Refusal extends Error {
   }
 }
 
-type More = Omit<Partial<ErrorBody>, "code" | "message">;
+interface More extends Omit<Partial<ErrorBody>, "code" | "message"> {
+  /** The message of the strict profile, where `message` tells more than the condition: what this request or service has. */
+  readonly fixedMessage?: string;
+}
 
-export function refuse(code: ErrorCode, message: string, more: More = {}): Refusal {
-  return new Refusal({ code, message, retryable: false, ...more });
+export function refuse(code: ErrorCode, message: string, { fixedMessage, ...more }: More = {}): Refusal {
+  return new Refusal({ code, message, retryable: false, ...more }, {}, fixedMessage);
 }
 
 /** One that may succeed when sent again after `retryAfter` seconds. */
@@ -121,4 +131,4 @@ export function problem(field: string, text: string, reason: string, allowed: re
   return { field, message: `${path}: ${text}`, reason, allowed } satisfies FieldProblem;
 }
 
-export const notFound = (what: string) => refuse("NOT_FOUND", what);
+export const notFound = (what: string, fixedMessage = what) => refuse("NOT_FOUND", what, { fixedMessage });

@@ -35,6 +35,7 @@ function replay(known: IdempotencyRow, modelId: string): Answer {
   if (known.model === modelId) return accepted(JSON.parse(known.ack) as Ack, true);
   throw refuse("ALREADY_EXISTS", `This idempotency key was used with the model ${known.model}.`, {
     param: "idempotency_key",
+    fixedMessage: "This idempotency key was used with another model.",
   });
 }
 

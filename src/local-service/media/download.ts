@@ -132,7 +132,7 @@ export function mountDownloads(app: Hono<Env>, service: ServiceContext): void {
         return RESPONSE_ALREADY_SENT;
       } catch (error) {
         const traceId = newTraceId();
-        const answer = errorAnswer(error, traceId, service.onDefect);
+        const answer = errorAnswer(error, traceId, { onDefect: service.onDefect, strict: service.options.strict });
         metrics.count(`GET /${folder}/{id}`, answer.status);
         return Response.json(answer.body, { status: answer.status, headers: { "X-Trace-Id": traceId } });
       }

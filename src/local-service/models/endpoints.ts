@@ -2,13 +2,14 @@ import type { CompiledModel } from "../catalog/compiled.ts";
 import type { Modality } from "../catalog/model.ts";
 import { type Answer, type Call, type Endpoint, ok } from "../http/call.ts";
 import { pageOf, pageRequest } from "../http/query.ts";
-import { invalid, problem } from "../http/refusal.ts";
+import { invalid, problem, refuse } from "../http/refusal.ts";
 import { workPreparer } from "../jobs/prepare.ts";
 import { usd } from "../money/micros.ts";
 import { modelDocument } from "../openapi/document.ts";
 import { modelNames } from "../openapi/model-names.ts";
 import type { ServiceContext } from "../service-context.ts";
 
+const UNQUOTABLE = "This model cannot be quoted before its inputs are measured.";
 const MODALITIES: readonly Modality[] = ["image", "video", "audio"];
 
 function summary({ entry }: CompiledModel) {
@@ -39,6 +40,7 @@ export function modelEndpoints(service: ServiceContext): readonly Endpoint[] {
     const work = prepare(model, input, call.principal);
     const quote = { model: model.entry.id, cost: usd(model.priceMicros(work)), currency: "USD" };
     if (model.unquotable === null) return ok(quote);
+    if (options.unquotableCost === "refuse") throw refuse("FAILED_PRECONDITION", UNQUOTABLE);
     const { cost: _, ...unquoted } = { ...quote, quotable: false, reason: model.unquotable };
     const { unquotableCost } = options;
     return ok(unquotableCost === "omit" ? unquoted : { ...unquoted, cost: unquotableCost === "zero" ? 0 : null });

@@ -1,5 +1,7 @@
 import type { CatalogEntry, JsonSchema } from "../catalog/model.ts";
 import type { Endpoint } from "../http/call.ts";
+import type { NormalOptions } from "../options.ts";
+import { estimateComponent } from "./components/catalog.ts";
 import { COMPONENTS } from "./components/index.ts";
 import { type ModelNames, modelNames } from "./model-names.ts";
 import { inputComponent, modelOperation, modelPath } from "./model-operation.ts";
@@ -74,10 +76,17 @@ function document({ title, description, server }: About, paths: Paths, more: Rea
   };
 }
 
+/** What differs between deployments. */
+export type Deployment = Pick<NormalOptions, "brand" | "unquotableCost">;
+
 /** `GET /v3/openapi.json`: every endpoint of the table, one typed submit operation a model, and what the service sends. */
-export function apiDocument(endpoints: readonly Endpoint[], models: readonly CatalogEntry[], brand: string) {
+export function apiDocument(endpoints: readonly Endpoint[], models: readonly CatalogEntry[], options: Deployment) {
+  const { brand, unquotableCost } = options;
   const paths = pathsOf(endpoints, API_SPECS);
-  const schemas: Record<string, JsonSchema> = { ...webhookComponents(brand) };
+  const schemas: Record<string, JsonSchema> = {
+    ...webhookComponents(brand),
+    Estimate: estimateComponent(unquotableCost),
+  };
   const names = modelNames(models.map(({ id }) => id));
   for (const entry of models) {
     const name = names.get(entry.id)!;

@@ -1,7 +1,7 @@
 import type { Catalog } from "../catalog/catalog.ts";
 import type { Endpoint } from "../http/call.ts";
 import { assertOperator } from "../operator/loopback.ts";
-import { apiDocument, operatorDocument } from "./document.ts";
+import { apiDocument, type Deployment, operatorDocument } from "./document.ts";
 import { operatorOperations } from "./operations/operator.ts";
 
 const HEADERS = { "Content-Type": "application/json" };
@@ -13,9 +13,9 @@ function written(make: () => object): () => string {
 }
 
 /** The table with one more row: the document that describes all of it. */
-export function described(endpoints: readonly Endpoint[], catalog: Catalog, brand: string): readonly Endpoint[] {
+export function described(endpoints: readonly Endpoint[], catalog: Catalog, options: Deployment): readonly Endpoint[] {
   const models = catalog.list(null).map(({ entry }) => entry);
-  const text = written(() => apiDocument(all, models, brand));
+  const text = written(() => apiDocument(all, models, options));
   const own: Endpoint = {
     method: "GET",
     path: "/openapi.json",

@@ -23,16 +23,18 @@ export interface ForcedEnd {
   readonly expireNow: boolean;
 }
 
-function errorOf(error: unknown): ErrorBody {
+/** Why a renderer cannot use an input is its own affair, so the strict profile does not say it. */
+function errorOf(error: unknown, strict: boolean): ErrorBody {
   const isInput = error instanceof Error && "code" in error && error.code === "RENDER_INPUT";
   if (!isInput) return WORK_FAILED;
-  return { code: "INVALID_ARGUMENT", message: `The input could not be used: ${error.message}`, retryable: false };
+  const why = strict ? "." : `: ${error.message}`;
+  return { code: "INVALID_ARGUMENT", message: `The input could not be used${why}`, retryable: false };
 }
 
-function endOf(rendered: Rendered, position: number, forced: ForcedEnd): OutputEnd {
+function endOf(rendered: Rendered, position: number, forced: ForcedEnd, strict: boolean): OutputEnd {
   const wanted = forced.outputs.get(position);
   if (wanted) return { ok: false, error: wanted };
-  return rendered.ok ? { ok: true } : { ok: false, error: errorOf(rendered.error) };
+  return rendered.ok ? { ok: true } : { ok: false, error: errorOf(rendered.error, strict) };
 }
 
 const EMPTY = { contentType: null, width: null, height: null, durationMs: null, fps: null, sizeBytes: null };
@@ -90,7 +92,7 @@ export function jobFinisher(
     finish(seq: number, rendered: readonly Rendered[], forced: ForcedEnd): void {
       const job = store.jobs.bySeq(seq);
       if (!job || !canMove(job.status, "COMPLETED")) return;
-      const ends = rendered.map((item, position) => endOf(item, position, forced));
+      const ends = rendered.map((item, position) => endOf(item, position, forced, options.strict));
       const end = forced.job ? failure(job.chargedMicros, forced.job) : settlement(job.chargedMicros, ends);
       if (end.status === "COMPLETED") {
         rendered.forEach((item, position) => {

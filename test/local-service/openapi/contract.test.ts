@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { LocalService } from "../../../src/local-service/index.ts";
 import { PICTURE, SOUND } from "../../../src/local-service/stub/stub-media.ts";
 import { checkedFetch, contractOf, type Seen, type Sent } from "../support/contract.ts";
@@ -53,6 +53,7 @@ async function everyOperationRefuses(service: LocalService): Promise<void> {
     }
   };
   await each(null);
+  await each("key_unknown:secret");
   await each(bare);
   await post(service, "/tokens", {}, token);
   service.faults([{ kind: "error", code: "INTERNAL" }]);
@@ -261,20 +262,25 @@ async function chat(service: LocalService): Promise<void> {
   await get(service, "/jobs");
 }
 
-test("every operation keeps every promise of the document: each status that it names is met, with the body described", async () => {
-  const service = await start({ speed: 1000 });
-  await everyOperationRefuses(service);
-  await submits(service);
-  await jobs(service);
-  await waiting(service);
-  await account(service);
-  await hooks(service);
-  await drains(service);
-  await chat(service);
-  const { met, promised } = contractOfService(service);
-  const unmet = promised.filter((one) => !met.has(one));
-  // It has no words that moderation could object to.
-  expect(unmet).toEqual(["POST /models/upscale-1 422"]);
+describe.each([
+  ["the default profile", {}],
+  ["the strict profile", { strict: true, deliverToLoopback: true }],
+])("%s", (_profile, options) => {
+  test("every operation keeps every promise of the document: each status that it names is met, with the body described", async () => {
+    const service = await start({ speed: 1000, ...options });
+    await everyOperationRefuses(service);
+    await submits(service);
+    await jobs(service);
+    await waiting(service);
+    await account(service);
+    await hooks(service);
+    await drains(service);
+    await chat(service);
+    const { met, promised } = contractOfService(service);
+    const unmet = promised.filter((one) => !met.has(one));
+    // It has no words that moderation could object to.
+    expect(unmet).toEqual(["POST /models/upscale-1 422"]);
+  });
 });
 
 test("the contract finds what is not as described", async () => {

@@ -1,4 +1,8 @@
+import type { JsonSchema } from "../../catalog/model.ts";
+import type { UnquotableCost } from "../../options.ts";
 import { dollars, exactly, instant, object, oneOf, orNull, text, uri, usd } from "../schema.ts";
+
+const TOLD = { null: "it is null then", zero: "it is 0 then", omit: "it is absent then" } as const;
 
 const modality = oneOf("image", "video", "audio");
 const summary = {
@@ -19,18 +23,6 @@ export const catalogComponents = {
     preview_url: orNull(uri),
     labels: { type: "object" },
   }),
-  Estimate: object(
-    { model: text, currency: usd },
-    {
-      cost: {
-        ...orNull(dollars),
-        description:
-          "Unknown where `quotable` is false: the inputs must be measured first. It is null then, unless the service was started to say 0 or nothing.",
-      },
-      quotable: exactly(false),
-      reason: text,
-    },
-  ),
   UploadedFile: object({ url: uri, content_type: text, expires_at: instant }),
   ApiDocument: {
     type: "object",
@@ -39,3 +31,14 @@ export const catalogComponents = {
     additionalProperties: true,
   },
 };
+
+/** Which of these an estimate has follows from how the service tells a cost that nobody knows yet. */
+export function estimateComponent(unquotable: UnquotableCost): JsonSchema {
+  if (unquotable === "refuse") return object({ model: text, cost: dollars, currency: usd });
+  const description = `Where \`quotable\` is false, the inputs must be measured first: ${TOLD[unquotable]}.`;
+  const cost = { ...(unquotable === "null" ? orNull(dollars) : dollars), description };
+  const unquoted = { quotable: exactly(false), reason: text };
+  return unquotable === "omit"
+    ? object({ model: text, currency: usd }, { cost, ...unquoted })
+    : object({ model: text, cost, currency: usd }, unquoted);
+}

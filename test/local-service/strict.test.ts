@@ -1,0 +1,138 @@
+/** `serve --strict`: what a hosted service answers, timings aside. */
+import { expect, test } from "vitest";
+import { createClient } from "../../src/api/index.ts";
+import type { LocalService, LocalServiceOptions } from "../../src/local-service/index.ts";
+import { PICTURE } from "../../src/local-service/stub/stub-media.ts";
+import { ended } from "./support/deliveries.ts";
+import { receiver } from "./support/receiver.ts";
+import { ask, type Body, get, key, made, start, submit, upload, uploaded } from "./support/service.ts";
+
+const strictly = (options: LocalServiceOptions = {}) => start({ strict: true, ...options });
+const post = (service: LocalService, path: string, body: unknown, credential = service.apiKey) =>
+  ask(service, "POST", path, { body, credential });
+
+/** The message of the same refusal in both profiles. */
+async function messages(refused: (service: LocalService) => Promise<{ readonly body: Body }>, catalog?: unknown[]) {
+  const options = catalog === undefined ? {} : { catalog };
+  const said = async (service: LocalService) => (await refused(service)).body.error.message as string;
+  return { usual: await said(await start(options)), strict: await said(await strictly(options)) };
+}
+
+test("a 402 sends a person to a console of the deployment, and the operator still adds funds", async () => {
+  const service = await strictly({ balance: 0, brand: "Acme" });
+  const refused = await post(service, "/models/image-1", { input: { prompt: "x" } });
+  expect(refused.body.error.billing.funding_url).toBe(
+    "https://console.acme.example/billing?workspace_id=workspace_local",
+  );
+  expect((await post(service, "/_local/wallet", { add: 1 })).status).toBe(200);
+  expect((await made(service, "image-1", { prompt: "x" })).status).toBe("COMPLETED");
+});
+
+test("a message tells the condition, not what this request or this machine has", async () => {
+  const unsupported = { id: "soon", modality: "image", input_schema: {}, x_local: { unsupported: "Coming in May." } };
+  const broken = { id: "broken", modality: "image", input_schema: { type: "nonsense" } };
+  const reused = async (service: LocalService) => {
+    await submit(service, "image-1", { prompt: "x" }, { idempotency_key: "k" });
+    return post(service, "/models/video-1", { input: {}, idempotency_key: "k" });
+  };
+  const outlived = async (service: LocalService) => {
+    const expires_at = new Date(service.clock.now() + 60_000).toISOString();
+    const { credential } = (await post(service, "/keys", { expires_at })).body;
+    return post(service, "/keys", { expires_at: "2999-01-01T00:00:00Z" }, credential);
+  };
+  const fault = (service: LocalService) => {
+    service.faults([{ kind: "error", code: "UNAVAILABLE", status: 502 }]);
+    return get(service, "/balance");
+  };
+  const NOT_YET = "This model is not supported on v3 yet.";
+  const rows = [
+    [await messages((service) => get(service, "/models/image-0")), "image-0", "This model is retired."],
+    [await messages((service) => get(service, "/models/soon"), [unsupported]), "in May", NOT_YET],
+    [await messages((service) => get(service, "/models/broken"), [broken]), "does not compile", NOT_YET],
+    [await messages(reused), "image-1", "This idempotency key was used with another model."],
+    [await messages(outlived), "expires at", "A key cannot outlive the credential that makes it."],
+    [
+      await messages((service) => post(service, "/chat/completions", { model: "x", messages: [] })),
+      "chat-1",
+      "There is no such chat model.",
+    ],
+    [await messages(fault), "asked for", "The request could not be served."],
+  ] as const;
+  for (const [{ usual, strict }, part, fixed] of rows) {
+    expect(usual).toContain(part);
+    expect(strict).toBe(fixed);
+  }
+});
+
+test("a job that its input spoils does not tell what the renderer here cannot read", async () => {
+  const errorOf = async (service: LocalService) =>
+    (await made(service, "speech-1", { text: "水", voice_id: "voice_1f0c5f6e-0a51-4c3f-8f0e-5a1d0c9b7a01" })).error;
+  const usual = await errorOf(await start({ renderer: "real", speed: 1000 }));
+  const strict = await errorOf(await strictly({ renderer: "real", speed: 1000 }));
+  expect(usual).toMatchObject({ code: "INVALID_ARGUMENT", message: expect.stringContaining("English voice") });
+  expect(strict).toEqual({ ...usual, message: "The input could not be used." });
+});
+
+test("the catalog is open and shows the fields of the description only; a switch of its own closes it", async () => {
+  const model = { id: "draw", modality: "image", input_schema: { type: "object" }, x_extra: 1, price: { usd: 1 } };
+  const service = await strictly({ catalog: [model] });
+  const { status, body } = await get(service, "/models", { credential: null });
+  expect(status).toBe(200);
+  expect(Object.keys(body.data[0]).sort()).toEqual([
+    "description",
+    "id",
+    "logo_url",
+    "modality",
+    "name",
+    "price_description",
+  ]);
+  const closed = await strictly({ openCatalog: false });
+  expect((await get(closed, "/models", { credential: null })).status).toBe(401);
+});
+
+test("what cannot be quoted is refused, which our client reads as not quotable, as it is described", async () => {
+  const service = await strictly();
+  const input = { image: await uploaded(service, PICTURE.bytes) };
+  const refused = await post(service, "/models/upscale-1/estimate", { input });
+  expect(refused).toMatchObject({ status: 400, body: { error: { code: "FAILED_PRECONDITION" } } });
+  const { Estimate } = (await get(service, "/openapi.json")).body.components.schemas;
+  expect(Object.keys(Estimate.properties)).toEqual(["model", "cost", "currency"]);
+  const client = createClient({ baseUrl: service.baseUrl, apiKey: service.apiKey });
+  expect(await client.estimate({ model: "upscale-1", input })).toMatchObject({ costMicros: null, quotable: false });
+  await client.close();
+});
+
+test("webhooks do not reach this machine, unless they may", async () => {
+  const hook = await receiver();
+  const service = await strictly();
+  const { job_id } = await submit(service, "image-1", { prompt: "x" }, { webhook: hook.url });
+  expect(await ended(service, job_id, 1)).toMatchObject({
+    status: "FAILED",
+    last_error: { code: "FAILED_PRECONDITION" },
+  });
+  const allowed = await strictly({ deliverToLoopback: true });
+  const job = await submit(allowed, "image-1", { prompt: "x" }, { webhook: hook.url });
+  expect(await ended(allowed, job.job_id, 1)).toMatchObject({ status: "DELIVERED" });
+});
+
+test("no answer names the operator's side or this machine, but for the bytes that lie here", async () => {
+  const service = await strictly({ balance: 1 });
+  const poor = await key(service, { workspace_id: "poor" });
+  const { body: file } = await upload(service, PICTURE.bytes);
+  const job = await made(service, "image-1", { prompt: "x" });
+  const answers = [
+    await get(service, "/openapi.json"),
+    await get(service, "/models"),
+    await get(service, "/models/upscale-1"),
+    await get(service, "/models/upscale-1/openapi.json"),
+    await get(service, "/nothing"),
+    await get(service, "/jobs/job_x"),
+    await get(service, "/balance", { credential: null }),
+    await post(service, "/models/image-1", { input: { prompt: 1 } }),
+    await post(service, "/models/image-1", { input: { prompt: "x" } }, poor),
+    { body: { ...file, url: null } },
+    { body: { ...job, outputs: job.outputs.map((output: Body) => ({ ...output, url: null })) } },
+  ];
+  for (const { body } of answers)
+    expect(JSON.stringify(body)).not.toMatch(/_local\/|127\.0\.0\.1|localhost|local service/i);
+});
