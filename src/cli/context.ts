@@ -1,11 +1,11 @@
 import { dirname, join, resolve } from "node:path";
 import type { OpenOptions, Showrunner } from "../index.ts";
 import { CliError } from "./cli-error.ts";
-import { checkAmount } from "./input/amount.ts";
 import { parseRateLimit } from "./input/rate-limit.ts";
 import type { Io } from "./io.ts";
 import type { Talk } from "./talk.ts";
 import { visible } from "./text/escape.ts";
+import { checkAmount } from "./text/money.ts";
 
 /** What every command gets. */
 export interface Context {

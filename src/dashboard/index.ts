@@ -1,3 +1,3 @@
-export { PortInUseError } from "./errors.ts";
 export type { Dashboard, DashboardOptions, OfferedPipeline } from "./options.ts";
+export { PortInUseError } from "./options.ts";
 export { startDashboard } from "./start.ts";

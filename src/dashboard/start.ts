@@ -1,7 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { DashboardContext } from "./context.ts";
-import { PortInUseError } from "./errors.ts";
 import { refusalOf, sendJson, sendRefusal } from "./http/answer.ts";
 import { readJson } from "./http/body.ts";
 import { passDoor } from "./http/door.ts";
@@ -13,7 +12,7 @@ import { matchPath, type Route } from "./http/route.ts";
 import { sendFile } from "./http/send-file.ts";
 import { createSession, type Session } from "./http/session.ts";
 import { GaugeReader } from "./live/gauges.ts";
-import type { Dashboard, DashboardOptions } from "./options.ts";
+import { type Dashboard, type DashboardOptions, PortInUseError } from "./options.ts";
 import { pageFile, pageFolder } from "./page-files.ts";
 import { lookingRoutes } from "./routes/looking.ts";
 import { mediaRoutes } from "./routes/media.ts";

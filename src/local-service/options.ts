@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { RateLimit } from "./access/rate-limit.ts";
 import { isScope, type Scope } from "./access/scopes.ts";
 import { LocalServiceError } from "./errors.ts";
-import { type FaultsOption, type LoadedFaults, loadFaults } from "./faults/load.ts";
+import { type FaultsOption, type LoadedFaults, loadFaults } from "./faults/rules.ts";
 import { micros } from "./money/micros.ts";
 import { kindOfAddress } from "./outbound/address.ts";
 import type { Renderer } from "./render/contract.ts";

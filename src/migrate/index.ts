@@ -3,13 +3,14 @@ export {
   formatDecisions,
   type MigrationDecisions,
   parseDecisions,
+  type Question,
+  questionsOf,
 } from "./decisions-file.ts";
 export { migrateV2File, migrationFiles, writeMigration } from "./files.ts";
 export { type MigrateOptions, type Migration, migrateV2 } from "./migrate.ts";
 export { estimateMigration } from "./proof/estimate.ts";
 export { sampleInput } from "./proof/samples.ts";
 export { verifyMigration } from "./proof/verify.ts";
-export { type Question, questionsOf } from "./questions.ts";
 export { V2FileError } from "./read/read-file.ts";
 export type { FieldEntry, MigrationReport } from "./report/report.ts";
 export { ShiftSoundError, type ShiftSoundOptions, shiftSound } from "./shift-sound.ts";

@@ -1,7 +1,28 @@
 import type { Json } from "../plan/plan.ts";
 import { isRecord, type JsonPath, pathText } from "./json-path.ts";
 import type { FieldEntry, Outcome } from "./report/report.ts";
-import { isWorkField } from "./report/work-fields.ts";
+
+/** Fields of a v2 body that decide what is seen and heard: media, prompts, shots and voices. */
+const WORK = new RegExp(
+  `(?:^|\\.)(?:${[
+    "(?:text_)?prompt",
+    "text",
+    "multi_prompt",
+    "voice_id",
+    "(?:audio|video|image)_id",
+    "audio_generation",
+    "(?:start|end)_keyframe_(?:id|url)",
+    "reference_(?:image|audio|video)_ids",
+    "reference_image_asset_ids",
+    "frontal_image_asset_id",
+    "elements",
+  ].join("|")})(?:\\[\\d+\\])?$`,
+);
+
+/** True for a medium, prompt, shot or voice, whole or one of a list. */
+export function isWorkField(field: string): boolean {
+  return WORK.test(field);
+}
 
 export interface EntryDetails {
   /** Step and field of its input, as `video-1: prompt`. */

@@ -10,14 +10,11 @@ import { pipelineOf } from "./pipeline.ts";
 import { bodiesOf } from "./read/bodies.ts";
 import { readText } from "./read/read-text.ts";
 import type { ReadBodies, ReadProblem } from "./read/source.ts";
-import { decisionsOf } from "./report/decisions.ts";
-import type { InputReport, MigrationReport } from "./report/report.ts";
+import { decisionsOf, type InputReport, type MigrationReport } from "./report/report.ts";
 import { writeSource } from "./source/write-source.ts";
 import { refusedReports } from "./stages/body-reports.ts";
-import { check } from "./stages/check.ts";
-import { convertAll } from "./stages/convert-all.ts";
-import { noteIdentities } from "./stages/identities.ts";
-import { problemsOf } from "./stages/mistakes.ts";
+import { check, problemsOf } from "./stages/check.ts";
+import { convertAll, noteIdentities } from "./stages/convert-all.ts";
 
 export interface MigrateOptions {
   /** The v3 models to migrate to: `fetchCatalog(client)` or `readSnapshot(file)`. */

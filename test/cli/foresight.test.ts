@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { forecastLines } from "../../src/cli/report/forecast-lines.ts";
+import { forecastLines } from "../../src/cli/report/price-table.ts";
 import { cli, emptyFolder, root } from "./support/cli.ts";
 import { type ServiceProcess, startService } from "./support/service.ts";
 

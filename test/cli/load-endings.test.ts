@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { importFile } from "../../src/cli/load/import-file.ts";
+import { importFile } from "../../src/cli/load/pipeline-file.ts";
 import { type LocalService, startLocalService } from "../../src/local-service/index.ts";
 import { emptyFolder, startCli } from "./support/cli.ts";
 

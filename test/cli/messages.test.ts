@@ -1,10 +1,9 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { fieldLines } from "../../src/cli/report/diff-lines.ts";
-import { changeWindow } from "../../src/cli/text/change-window.ts";
-import { counted } from "../../src/cli/text/count.ts";
+import { changeWindow, fieldLines } from "../../src/cli/report/diff-lines.ts";
 import { nextLines } from "../../src/cli/text/next-line.ts";
+import { counted } from "../../src/cli/text/table.ts";
 import { PipelineDefinitionError, pipeline } from "../../src/index.ts";
 import { type CliEnd, cli, emptyFolder } from "./support/cli.ts";
 import { type ServiceProcess, startService } from "./support/service.ts";

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { JsonSize, MAX_DEPTH, MAX_FIELDS, MAX_VALUES } from "../../src/local-service/http/json-size.ts";
+import { JsonSize, MAX_DEPTH, MAX_FIELDS, MAX_VALUES } from "../../src/local-service/http/body.ts";
 import type { LocalService } from "../../src/local-service/index.ts";
 import { ask, type Body, start } from "./support/service.ts";
 

@@ -2,8 +2,7 @@ import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { createClock } from "../../src/local-service/clock/clock.ts";
-import { TimerHeap } from "../../src/local-service/clock/timer-heap.ts";
+import { createClock, TimerHeap } from "../../src/local-service/clock/clock.ts";
 import { ask, get, made, start } from "./support/service.ts";
 
 test("the Date header follows the service's clock, which never runs backwards", async () => {

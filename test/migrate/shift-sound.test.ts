@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import { encodeMp3 } from "../../src/local-service/render/sound/mp3.ts";
+import { encodeMp3 } from "../../src/local-service/render/sound/render-speech.ts";
 import { shiftSound } from "../../src/migrate/index.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "shift-sound-"));

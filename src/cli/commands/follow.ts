@@ -1,15 +1,47 @@
-import { formatUsd, type RunHandle, type RunResult } from "../../index.ts";
+import { formatUsd, type RunHandle, type RunResult, type StepReport } from "../../index.ts";
 import { CliError } from "../cli-error.ts";
 import type { Context } from "../context.ts";
 import { ExitCode } from "../exit-code.ts";
 import { explainError, isUnexpected } from "../explain-error.ts";
 import { type Pace, watchRun } from "../live/watch.ts";
 import { expiryLines } from "../report/expiry-lines.ts";
-import { listOutputs } from "../report/outputs.ts";
 import { overchargeLines } from "../report/overcharge-lines.ts";
-import { reasonLines } from "../report/reason-lines.ts";
 import { visible } from "../text/escape.ts";
 import { commandLine } from "../text/next-line.ts";
+
+/** What a run returned, as name and path (or voice id), nested names joined by dots. */
+export function listOutputs(outputs: unknown, name = ""): readonly { readonly name: string; readonly value: string }[] {
+  if (typeof outputs !== "object" || outputs === null)
+    return outputs === undefined || outputs === null ? [] : [{ name, value: String(outputs) }];
+  const { path, voiceId } = outputs as { readonly path?: unknown; readonly voiceId?: unknown };
+  if (typeof path === "string") return [{ name, value: path }];
+  if (typeof voiceId === "string") return [{ name, value: voiceId }];
+  return Object.entries(outputs).flatMap(([key, value]) => listOutputs(value, name === "" ? key : `${name}.${key}`));
+}
+
+/** Skipped steps that are named. */
+const MOST_NAMES = 6;
+
+/** Why steps did not succeed, each said once; those that were only left out for it, together. */
+export function reasonLines(steps: readonly StepReport[]): readonly string[] {
+  const own = steps.filter(({ status }) => status === "failed" || status === "partial" || status === "unresolved");
+  const left = steps.filter(({ status, reason }) => status === "skipped" && reason !== null);
+  return [
+    ...own.map(
+      ({ path, status, reason }) => `${visible(path)} ${status}${reason === null ? "" : `: ${visible(reason)}`}`,
+    ),
+    ...skippedLines(left),
+  ];
+}
+
+function skippedLines(left: readonly StepReport[]): readonly string[] {
+  const [first] = left;
+  if (first === undefined) return [];
+  if (left.length === 1) return [`${visible(first.path)} skipped: ${visible(first.reason ?? "")}`];
+  const names = left.slice(0, MOST_NAMES).map(({ path }) => visible(path));
+  const more = left.length > MOST_NAMES ? `, and ${left.length - MOST_NAMES} more` : "";
+  return [`${left.length} steps skipped for what they use: ${names.join(", ")}${more}`];
+}
 
 export interface FollowOptions {
   readonly json?: boolean | undefined;

@@ -1,9 +1,9 @@
 import { type Context, type ServiceFlags, withShowrunner } from "../context.ts";
 import { ExitCode } from "../exit-code.ts";
-import { readDuration } from "../input/duration.ts";
 import { wireForm } from "../service/present.ts";
-import { counted } from "../text/count.ts";
+import { readDuration } from "../text/duration.ts";
 import { visible } from "../text/escape.ts";
+import { counted } from "../text/table.ts";
 import { sameAgain } from "../typed.ts";
 
 export interface GcFlags extends ServiceFlags {

@@ -10,8 +10,8 @@ import { loadPipeline } from "../load/pipeline-file.ts";
 import { askOpen } from "../migrate/ask.ts";
 import { keepDecisions, readDecisions } from "../migrate/decisions.ts";
 import { type Ground, hostedGround, localGround } from "../migrate/ground.ts";
-import { counted } from "../text/count.ts";
 import { visible } from "../text/escape.ts";
+import { counted } from "../text/table.ts";
 
 export interface MigrateFlags {
   readonly out: string;

@@ -7,8 +7,8 @@ import { readInput } from "../input/read-input.ts";
 import { loadPipeline } from "../load/pipeline-file.ts";
 import { problemList } from "../report/problem-list.ts";
 import { wireForm } from "../service/present.ts";
-import { counted } from "../text/count.ts";
 import { visible } from "../text/escape.ts";
+import { counted } from "../text/table.ts";
 
 export interface ModelsDiffFlags extends ServiceFlags {
   readonly snapshot?: string;

@@ -5,8 +5,8 @@ import { ExitCode } from "../exit-code.ts";
 import { planOf } from "../input/journaled.ts";
 import { filesOf, type OfferedTake, offeredTakes } from "../report/offered.ts";
 import { type ReviewFiles, reviewFiles } from "../report/review-files.ts";
-import { counted } from "../text/count.ts";
 import { visible, visibleLines } from "../text/escape.ts";
+import { counted } from "../text/table.ts";
 
 export interface OpenFlags extends ServiceFlags {
   readonly print?: boolean;

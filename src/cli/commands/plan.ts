@@ -4,17 +4,15 @@ import type { DiagramOptions, Plan, Problem, Quote } from "../../index.ts";
 import { CliError } from "../cli-error.ts";
 import { type Context, type ServiceFlags, sayWhere, withShowrunner } from "../context.ts";
 import { ExitCode } from "../exit-code.ts";
-import { checkAmount } from "../input/amount.ts";
-import { withProfileService } from "../input/profile-service.ts";
-import { quoteOptions } from "../input/quote-options.ts";
+import { quoteOptions, withProfileService } from "../input/quote-options.ts";
 import { readInput } from "../input/read-input.ts";
 import { loadPipeline } from "../load/pipeline-file.ts";
 import { compareWith, comparisonLines, type PlanComparison } from "../report/comparison.ts";
 import { diagramOptions } from "../report/diagram.ts";
-import { forecastLines } from "../report/forecast-lines.ts";
-import { priceTable } from "../report/price-table.ts";
+import { forecastLines, priceTable } from "../report/price-table.ts";
 import { problemList } from "../report/problem-list.ts";
 import { visible } from "../text/escape.ts";
+import { checkAmount } from "../text/money.ts";
 import { sameAgain } from "../typed.ts";
 
 export interface PlanFlags extends ServiceFlags {

@@ -3,8 +3,8 @@ import { type Context, mediaDirOf, type ServiceFlags, withShowrunner } from "../
 import { ExitCode } from "../exit-code.ts";
 import { isOwnFile } from "../input/own-file.ts";
 import { ownVersion } from "../own-version.ts";
-import { counted } from "../text/count.ts";
 import { visible } from "../text/escape.ts";
+import { counted } from "../text/table.ts";
 
 export interface ReportFlags extends ServiceFlags {
   readonly out?: string;

@@ -3,12 +3,11 @@ import type { LocalServiceOptions, UnquotableCost } from "../../local-service/in
 import { CliError } from "../cli-error.ts";
 import type { Context } from "../context.ts";
 import { ExitCode } from "../exit-code.ts";
-import { checkAmount } from "../input/amount.ts";
 import { parseRateLimit } from "../input/rate-limit.ts";
 import { readSecret } from "../input/secret.ts";
 import { parseDuration } from "../text/duration.ts";
 import { visible } from "../text/escape.ts";
-import { parseDollars } from "../text/money.ts";
+import { checkAmount, parseDollars } from "../text/money.ts";
 
 export interface ServeFlags {
   readonly port: string;

@@ -4,9 +4,9 @@ import { liveText, type RunResult, type Showrunner } from "../../index.ts";
 import { type Context, journalFileOf, type ServiceFlags, sayWhere, withShowrunner } from "../context.ts";
 import { ExitCode } from "../exit-code.ts";
 import { circumstancesOf } from "../input/circumstances.ts";
-import { readDuration } from "../input/duration.ts";
 import { codeOf, sourceOf } from "../input/journaled.ts";
 import { RunRetries } from "../input/run-retries.ts";
+import { readDuration } from "../text/duration.ts";
 import { visible } from "../text/escape.ts";
 
 export interface WorkerFlags extends ServiceFlags {

@@ -5,8 +5,8 @@ import { CliError } from "../cli-error.ts";
 import { journalFileOf, type ServiceFlags } from "../context.ts";
 import { explainError } from "../explain-error.ts";
 import type { Io } from "../io.ts";
-import { counted } from "../text/count.ts";
 import { visible } from "../text/escape.ts";
+import { counted } from "../text/table.ts";
 import { type Finding, failed, fine } from "./finding.ts";
 
 /** Less room than this, and a film may not fit any more. */

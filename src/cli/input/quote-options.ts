@@ -1,4 +1,37 @@
-import { parseConcurrency } from "./concurrency.ts";
+import type { Pipeline } from "../../index.ts";
+import { CliError } from "../cli-error.ts";
+import type { ServiceFlags } from "../context.ts";
+import { visible } from "../text/escape.ts";
+
+/** A profile that is for the local service takes it by itself, unless an address was named. */
+export function withProfileService<F extends ServiceFlags & { readonly profile?: string }>(
+  flags: F,
+  { profiles }: Pipeline,
+): F {
+  const { profile, baseUrl } = flags;
+  const isThere = profile !== undefined && Object.hasOwn(profiles, profile);
+  const wantsLocal = isThere && profiles[profile]?.service === "local";
+  return wantsLocal && baseUrl === undefined ? { ...flags, local: true } : flags;
+}
+
+/** `8`, or limits by name: `total=8,video=2,some-model=1`. */
+export function parseConcurrency(text: string): number | Readonly<Record<string, number>> {
+  if (/^\d+$/.test(text)) return atLeastOne(text, text);
+  const limits: Record<string, number> = {};
+  for (const part of text.split(",")) {
+    const [name = "", count = ""] = part.split("=");
+    limits[name.trim()] = atLeastOne(count, text);
+  }
+  return limits;
+}
+
+function atLeastOne(count: string, whole: string): number {
+  const number = Number(count);
+  if (/^\d+$/.test(count.trim()) && number >= 1) return number;
+  throw new CliError("USAGE", `--concurrency ${visible(whole)} is no limit`, {
+    next: "write --concurrency 8, or by modality and model: --concurrency total=8,video=2",
+  });
+}
 
 /** Flags that change what a plan is and costs. */
 export interface QuoteFlags {

@@ -2,8 +2,7 @@ import type { Scope } from "../../api/index.ts";
 import { CliError } from "../cli-error.ts";
 import { parseDuration } from "../text/duration.ts";
 import { visible } from "../text/escape.ts";
-import { agreeToPrice } from "./agree.ts";
-import { type CallFlags, type Perform, some, textFlag } from "./call.ts";
+import { agreeToPrice, type CallFlags, type Perform, some, textFlag } from "./call.ts";
 
 const groupings = ["total", "day", "model"] as const;
 

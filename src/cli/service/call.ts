@@ -1,5 +1,38 @@
 import type { Client } from "../../api/index.ts";
+import { CliError } from "../cli-error.ts";
 import type { Context, ServiceFlags } from "../context.ts";
+import { readInput } from "../input/read-input.ts";
+import { dollars } from "../text/money.ts";
+
+/** A model's input from `--input` and `-i`; it is an object. */
+export async function readCallInput(flags: CallFlags, { io }: Context): Promise<Readonly<Record<string, unknown>>> {
+  const assignments = Array.isArray(flags.i) ? flags.i.filter((one): one is string => typeof one === "string") : [];
+  const input = await readInput({ input: textFlag(flags, "input"), assignments }, io.cwd);
+  if (isObject(input)) return input;
+  throw new CliError("INPUT_INVALID", "a model's input is an object", {
+    next: `--input '{"prompt": "…"}', or -i prompt="…"`,
+  });
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** A paid call on a hosted service needs `--yes`, or a yes on the terminal. */
+export async function agreeToPrice(
+  { kind, flags, context }: Call,
+  costMicros: number | null,
+  again: string,
+): Promise<void> {
+  if (kind === "local" || flags.yes === true) return;
+  const price = costMicros === null ? "an amount that cannot be quoted" : dollars(costMicros);
+  if (context.io.ask === null) {
+    throw new CliError("NOT_CONFIRMED", `This spends real money (${price}) and nobody can be asked`, { next: again });
+  }
+  const answer = await context.io.ask(`Spend ${price}? [y/N] `);
+  if (!/^y(es)?$/i.test(answer.trim()))
+    throw new CliError("NOT_CONFIRMED", "Not sent; nothing was spent", { next: again });
+}
 
 export interface CallFlags extends ServiceFlags {
   readonly json?: boolean;

@@ -6,8 +6,7 @@ import { writeDurably } from "../../durable-file.ts";
 import { CliError } from "../cli-error.ts";
 import { ExitCode } from "../exit-code.ts";
 import { visible } from "../text/escape.ts";
-import { type Perform, some, textFlag } from "./call.ts";
-import { readCallInput } from "./call-input.ts";
+import { type Perform, readCallInput, some, textFlag } from "./call.ts";
 
 const modalities = ["image", "video", "audio"] as const;
 

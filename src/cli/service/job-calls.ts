@@ -1,11 +1,9 @@
 import { randomUUID } from "node:crypto";
 import type { FollowEvent } from "../../api/index.ts";
 import { whileWorking } from "../live/working.ts";
-import { counted } from "../text/count.ts";
 import { visible } from "../text/escape.ts";
-import { agreeToPrice } from "./agree.ts";
-import { type Perform, some, textFlag } from "./call.ts";
-import { readCallInput } from "./call-input.ts";
+import { counted } from "../text/table.ts";
+import { agreeToPrice, type Perform, readCallInput, some, textFlag } from "./call.ts";
 
 export const listJobs: Perform = async ({ client, flags }) => {
   const model = textFlag(flags, "model");

@@ -1,3 +1,20 @@
+import { CliError } from "../cli-error.ts";
+import { visible } from "./escape.ts";
+
+/** How long a service that is away is borne with; empty where nothing was said. */
+export function giveUpAfter(text: string | undefined): { readonly giveUpAfterMs?: number } {
+  if (text === undefined) return {};
+  if (text === "never") return { giveUpAfterMs: Number.POSITIVE_INFINITY };
+  return { giveUpAfterMs: readDuration("--give-up-after", text, "10m, 90s or never") };
+}
+
+/** Milliseconds of a flag's duration; refuses what is none, before anything is opened. */
+export function readDuration(flag: string, text: string, examples: string): number {
+  const ms = parseDuration(text);
+  if (ms !== null) return ms;
+  throw new CliError("USAGE", `${flag} ${visible(text)} is no duration`, { next: `write it as ${flag} ${examples}` });
+}
+
 export { formatDuration as duration } from "../../index.ts";
 
 const units = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;

@@ -1,4 +1,14 @@
 import { formatUsd, parseUsd } from "../../index.ts";
+import { CliError } from "../cli-error.ts";
+import { visible } from "./escape.ts";
+
+/** Refuses an amount of dollars that is none, before anything is opened. */
+export function checkAmount(flag: string, value: string | undefined): void {
+  if (value === undefined || parseDollars(value) !== null) return;
+  throw new CliError("USAGE", `${flag} ${visible(value)} is no amount of US dollars`, {
+    next: `write it as ${flag} 5 or ${flag} 2.50`,
+  });
+}
 
 /** Micro-dollars as a person reads them: at least two decimals, no more than it takes: 290000 gives "$0.29". */
 export function dollars(micros: number): string {

@@ -1,5 +1,10 @@
 import { shorten } from "./escape.ts";
 
+/** `1 job`, `2 jobs`, `3 bodies`. */
+export function counted(count: number, one: string, many = `${one}s`): string {
+  return `${count} ${count === 1 ? one : many}`;
+}
+
 export interface Column<Row> {
   readonly title: string;
   readonly value: (row: Row) => string;

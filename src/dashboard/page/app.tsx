@@ -7,8 +7,7 @@ import { Shell } from "./shell.tsx";
 import { connection, follow } from "./state/live.ts";
 import { useRoute } from "./state/router.ts";
 import { useStore } from "./state/store.ts";
-import { Empty } from "./ui/bits.tsx";
-import { Link } from "./ui/link.tsx";
+import { Empty, Link } from "./ui/bits.tsx";
 
 export function App() {
   const route = useRoute();

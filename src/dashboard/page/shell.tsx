@@ -5,9 +5,8 @@ import { type Connection, connection, gauges } from "./state/live.ts";
 import type { Route } from "./state/router.ts";
 import { useStore } from "./state/store.ts";
 import { applyTheme, savedTheme, type Theme } from "./state/theme.ts";
-import { Icon, Mark, Meter } from "./ui/bits.tsx";
+import { Icon, Link, Mark, Meter } from "./ui/bits.tsx";
 import { usd } from "./ui/format.ts";
-import { Link } from "./ui/link.tsx";
 
 const screens = [
   { name: "Runs", href: "/", screens: ["runs", "run"] },

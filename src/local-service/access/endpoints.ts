@@ -6,8 +6,8 @@ import { keyId as newKeyId, secret as newSecret } from "../ids.ts";
 import { instant } from "../jobs/views.ts";
 import type { ServiceContext } from "../service-context.ts";
 import type { KeyRow } from "../store/rows.ts";
+import { hashSecret, TOKEN_PREFIX } from "./authenticate.ts";
 import { GRACE_SECONDS, newKeyBody, newTokenBody, rotateBody, TOKEN_TTL_SECONDS } from "./bodies.ts";
-import { hashSecret, TOKEN_PREFIX } from "./credential.ts";
 import {
   assertChangesKeys,
   assertMayRevoke,

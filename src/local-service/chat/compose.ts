@@ -1,7 +1,32 @@
-import type { ChatModel } from "./chat-model.ts";
+import { notFound } from "../http/refusal.ts";
 import { answerTo } from "./engine/answer.ts";
 import type { ChatRequest } from "./request.ts";
-import { tokenize } from "./tokens.ts";
+
+/** A language model of this service, with its prices in micro-dollars a token. */
+export interface ChatModel {
+  readonly id: string;
+  readonly promptMicros: number;
+  readonly completionMicros: number;
+}
+
+/** All of them. They are not in the catalog: its models make media. */
+export const CHAT_MODELS: readonly ChatModel[] = [{ id: "chat-1", promptMicros: 1, completionMicros: 4 }];
+
+/** @throws Refusal 404 */
+export function chatModel(id: string): ChatModel {
+  const model = CHAT_MODELS.find((known) => known.id === id);
+  if (model) return model;
+  const fixed = "There is no such chat model.";
+  throw notFound(`${fixed} On offer: ${CHAT_MODELS.map((known) => known.id).join(", ")}.`, fixed);
+}
+
+/** A word of up to five letters or digits, or one other character, with the white space before it. */
+const TOKEN = /\s+$|\s*[\p{L}\p{M}\p{N}_]{1,5}|\s*[^\s\p{L}\p{M}\p{N}_]/gu;
+
+/** Splits a text into what is counted and streamed; the pieces joined are the text. About four characters each. */
+export function tokenize(text: string): readonly string[] {
+  return text.match(TOKEN) ?? [];
+}
 
 /** Tokens that each message and each answer costs beside its text. */
 const PER_MESSAGE = 3;

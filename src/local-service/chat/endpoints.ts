@@ -2,12 +2,10 @@ import { type Answer, type Call, type Endpoint, ok } from "../http/call.ts";
 import { Refusal, refuse } from "../http/refusal.ts";
 import type { ServiceContext } from "../service-context.ts";
 import { chatJobs } from "./chat-job.ts";
-import { chatModel } from "./chat-model.ts";
-import { chatStreamer } from "./chat-stream.ts";
-import { compose } from "./compose.ts";
+import { chatStreamer, until } from "./chat-stream.ts";
+import { chatModel, compose } from "./compose.ts";
 import { type ChatRequest, modelNamed, readChatRequest } from "./request.ts";
 import { completion } from "./shapes.ts";
-import { until } from "./wait.ts";
 
 function moderate(request: ChatRequest, triggers: readonly string[]): void {
   const offending = request.messages.findIndex(({ text }) =>

@@ -3,6 +3,8 @@ import { type Answer, type Call, created, type Endpoint, noContent, ok } from ".
 import { parseBody } from "../http/parse-body.ts";
 import { pageOf, pageRequest } from "../http/query.ts";
 import { invalid, notFound, problem, refuse } from "../http/refusal.ts";
+import { instant } from "../jobs/views.ts";
+import { failureOf } from "../outbound/outcome.ts";
 import { testResult } from "../outbound/test-result.ts";
 import type { ServiceContext } from "../service-context.ts";
 import { type DrainChanges, drainChanges, type NewDrainBody, newDrainBody, SECRET_REQUIRED } from "./bodies.ts";
@@ -10,7 +12,30 @@ import type { DrainRegister } from "./drains.ts";
 import { drainMessage } from "./message.ts";
 import { newDrain, switched } from "./state.ts";
 import type { DrainEventRow, DrainRow, DrainTables } from "./tables.ts";
-import { drainView } from "./views.ts";
+
+const instantOrNull = (ms: number | null) => (ms === null ? null : instant(ms));
+
+/** A drain without its secret and without header values. */
+export function drainView(row: DrainRow) {
+  return {
+    id: row.drainId,
+    name: row.name,
+    url: row.url,
+    format: row.format,
+    header_names: Object.keys(JSON.parse(row.headers) as object),
+    enabled: row.enabled === 1,
+    batch_size: row.batchSize,
+    consecutive_failures: row.consecutiveFailures,
+    last_success_at: instantOrNull(row.lastSuccessAt),
+    last_failure_at: instantOrNull(row.lastFailureAt),
+    last_failure_status: row.lastFailureStatus,
+    last_error: row.lastError === null ? null : failureOf(row.lastError),
+    disabled_reason: row.disabledReason,
+    created_at: instant(row.createdAt),
+    updated_at: instant(row.updatedAt),
+    updated_by_key_id: row.updatedByKeyId,
+  };
+}
 
 const MAX_DRAINS = 50;
 const DEFAULT_BATCH_SIZE = 1000;

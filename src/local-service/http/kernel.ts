@@ -6,8 +6,7 @@ import type { Principal } from "../access/principal.ts";
 import { requestId as newRequestId, traceId as newTraceId } from "../ids.ts";
 import { readJson } from "./body.ts";
 import type { Answer, Call, Endpoint, Headers } from "./call.ts";
-import { type ErrorPorts, errorAnswer } from "./error-answer.ts";
-import { notFound } from "./refusal.ts";
+import { type ErrorPorts, errorAnswer, notFound } from "./refusal.ts";
 
 type Bindings = { Bindings: HttpBindings };
 

@@ -1,4 +1,39 @@
-import type { EventRow, JobRow } from "../store/rows.ts";
+import type { EventRow, JobRow, NewEvent } from "../store/rows.ts";
+import type { Store } from "../store/store.ts";
+
+/** Stores lifecycle events of a job, inside a transaction, and tells whoever listens once it is committed. */
+export function eventRecorder(store: Store, hooks: HookBus, hub: EventHub, now: () => number) {
+  return (job: JobRow, events: readonly NewEvent[]): void => {
+    const rows = store.events.append(job.seq, job.lastEventId, now(), events);
+    store.jobs.setLastEvent(job.seq, job.lastEventId + rows.length);
+    hooks.logged(job, rows);
+    store.afterCommit(() => hub.wake(job.seq));
+  };
+}
+
+export type EventRecorder = ReturnType<typeof eventRecorder>;
+
+/** Tells live streams that there is something new of a job. What it is, they read from the store. */
+export interface EventHub {
+  wake(jobSeq: number): void;
+  /** Returns the way out. */
+  subscribe(jobSeq: number, listener: () => void): () => void;
+}
+
+export function createEventHub(): EventHub {
+  const listeners = new Map<number, Set<() => void>>();
+  return {
+    wake: (jobSeq) => listeners.get(jobSeq)?.forEach((listener) => void listener()),
+    subscribe(jobSeq, listener) {
+      const ofJob = listeners.get(jobSeq) ?? new Set();
+      listeners.set(jobSeq, ofJob.add(listener));
+      return () => {
+        ofJob.delete(listener);
+        if (ofJob.size === 0 && listeners.get(jobSeq) === ofJob) listeners.delete(jobSeq);
+      };
+    },
+  };
+}
 
 /**
  * What other parts of the service (webhooks, log drains) hear of jobs. Each call runs inside the transaction that makes

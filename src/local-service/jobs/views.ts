@@ -1,4 +1,4 @@
-import { estimatedCompletion, progressOf } from "../lifecycle/timing.ts";
+import { estimatedCompletion, progressOf } from "../lifecycle/job.ts";
 import { usd } from "../money/micros.ts";
 import type { EventRow, JobRow, OutputRow } from "../store/rows.ts";
 import type { Store } from "../store/store.ts";

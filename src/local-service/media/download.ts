@@ -3,11 +3,10 @@ import { pipeline } from "node:stream/promises";
 import type { HttpBindings } from "@hono/node-server";
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import type { Hono } from "hono";
-import { errorAnswer } from "../http/error-answer.ts";
-import { notFound, refuse } from "../http/refusal.ts";
+import { errorAnswer, notFound, refuse } from "../http/refusal.ts";
 import { traceId as newTraceId } from "../ids.ts";
 import type { ServiceContext } from "../service-context.ts";
-import { pathOf } from "../store/outputs.ts";
+import { pathOf } from "../store/store.ts";
 import { type ByteRange, parseRange } from "./range.ts";
 
 /** A file that a presigned URL names. */

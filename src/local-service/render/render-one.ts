@@ -2,8 +2,8 @@ import { rename, writeFile } from "node:fs/promises";
 import type { RenderRequest, RenderResult } from "./contract.ts";
 import { probeFile } from "./probe/probe-file.ts";
 import { inputError } from "./render-error.ts";
-import { profileOf } from "./sound/clone.ts";
 import { decodeSoundFile } from "./sound/decode.ts";
+import { profileOf } from "./sound/render-speech.ts";
 
 export type Progress = (fraction: number) => void;
 

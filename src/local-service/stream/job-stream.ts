@@ -3,7 +3,7 @@ import { logItem } from "../jobs/views.ts";
 import { isTerminal } from "../lifecycle/job.ts";
 import type { ServiceContext } from "../service-context.ts";
 import type { JobRow } from "../store/rows.ts";
-import { DONE_FRAME, logFrame, parseResumePoint, retryFrame, statusFrame } from "./frames.ts";
+import { DONE_FRAME, logFrame, parseResumePoint, retryFrame, statusFrame } from "./open-streams.ts";
 
 const EVENTS_PER_READ = 200;
 /** Said when the service itself ends a stream. */

@@ -5,8 +5,18 @@ import { jobsOf, returnedSteps } from "../made.ts";
 import { camel } from "../names.ts";
 import type { Made } from "../pipeline.ts";
 import type { MigrationReport } from "../report/report.ts";
-import { block, comment, inline, LINE_WIDTH, property } from "./layout.ts";
-import { commentWords, numberLiteral, propertyName, stringLiteral, widthOf } from "./literal.ts";
+import {
+  block,
+  comment,
+  commentWords,
+  inline,
+  LINE_WIDTH,
+  numberLiteral,
+  property,
+  propertyName,
+  stringLiteral,
+  widthOf,
+} from "./layout.ts";
 
 /** The pipeline as TypeScript, formatted, its models typed by the module that it imports them from. */
 export function writeSource(made: Made, report: MigrationReport): string {

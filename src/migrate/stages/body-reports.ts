@@ -11,8 +11,7 @@ import { TYPE_FACTS } from "../models/need.ts";
 import type { V2Source } from "../read/source.ts";
 import { redacted } from "../report/redact.ts";
 import type { BodyReport, FieldEntry } from "../report/report.ts";
-import type { Checked } from "./check.ts";
-import type { Mistake } from "./mistakes.ts";
+import type { Checked, Mistake } from "./check.ts";
 
 /** Converts a body and says what became of it. */
 export function bodyReport(body: Body, desk: Desk): BodyReport {

@@ -1,12 +1,47 @@
 import type { Body } from "../body.ts";
 import type { Desk } from "../desk.ts";
-import { isRecord } from "../json-path.ts";
+import { isRecord, type JsonPath, pathText } from "../json-path.ts";
 import { Ledger } from "../ledger.ts";
 import { kebab } from "../names.ts";
-import type { V2Source } from "../read/source.ts";
+import type { ReadBodies, ReadProblem, V2Source } from "../read/source.ts";
+import type { MigrationProblem } from "../report/report.ts";
 import { mistakesIn, typeOf } from "../v2/check.ts";
 import type { V2Type } from "../v2/types.ts";
-import type { Mistake } from "./mistakes.ts";
+
+/** Something for which a body is not migrated. */
+export interface Mistake {
+  readonly code: string;
+  readonly source: V2Source;
+  readonly path: JsonPath;
+  readonly message: string;
+  /** Others that it concerns. */
+  readonly also?: readonly V2Source[];
+}
+
+/** All problems of a document with their places, in its order. */
+export function problemsOf(mistakes: readonly Mistake[], read: ReadBodies): readonly MigrationProblem[] {
+  return [...read.problems.map(reported), ...located(mistakes, read)].sort(inDocumentOrder);
+}
+
+function located(mistakes: readonly Mistake[], read: ReadBodies): readonly MigrationProblem[] {
+  const places = read.locate?.(mistakes.map(({ source, path }) => ({ source, path })));
+  return mistakes.map(({ code, source, path, message }, index) => ({
+    code,
+    at: source.at,
+    field: path.length === 0 ? null : pathText(path),
+    line: places?.[index]?.line ?? null,
+    column: places?.[index]?.column ?? null,
+    message,
+  }));
+}
+
+function inDocumentOrder(a: MigrationProblem, b: MigrationProblem): number {
+  return (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0);
+}
+
+function reported({ code, at, line, column, message }: ReadProblem): MigrationProblem {
+  return { code, at, field: null, line, column, message };
+}
 
 /** A source that v2 would take. */
 export type Checked = { readonly index: number; readonly source: V2Source } & (

@@ -1,11 +1,33 @@
 import type { Desk } from "../desk.ts";
-import { pathText } from "../json-path.ts";
+import { isRecord, pathText } from "../json-path.ts";
 import { type Cycle, type Edge, inOrder, usedIds } from "../order.ts";
 import type { V2Source } from "../read/source.ts";
 import type { BodyReport } from "../report/report.ts";
 import { assetReport, bodyReport } from "./body-reports.ts";
-import type { Checked } from "./check.ts";
-import type { Mistake } from "./mistakes.ts";
+import type { Checked, Mistake } from "./check.ts";
+
+/** Ids by which other bodies may use what a body makes; the first body that claims one keeps it. */
+export function noteIdentities(sources: readonly V2Source[], desk: Desk): void {
+  for (const [index, { value }] of sources.entries()) {
+    if (!isRecord(value)) continue;
+    const claim = (id: unknown, variation: number) => {
+      if (typeof id === "string" && id !== "" && !desk.identities.has(id))
+        desk.identities.set(id, { index, variation });
+    };
+    for (const field of ["reserved_asset_id", "asset_id", "generation_id", "id"]) claim(value[field], 0);
+    for (const field of ["reserved_asset_ids", "generation_ids"]) {
+      const ids = value[field];
+      if (Array.isArray(ids)) for (const [variation, id] of ids.entries()) claim(id, variation);
+    }
+    const results = value.batch_results;
+    if (!Array.isArray(results)) continue;
+    for (const [variation, result] of results.entries()) {
+      if (!isRecord(result)) continue;
+      claim(result.asset_id, variation);
+      claim(result.id, variation);
+    }
+  }
+}
 
 /** Converts every body after those that it uses. Bodies on a circle of ids are mistakes. */
 export function convertAll(checked: readonly Checked[], desk: Desk, sources: readonly V2Source[]) {

@@ -2,9 +2,9 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import formatsPlugin from "ajv-formats";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { tokenize } from "../../../src/local-service/chat/compose.ts";
 import { answerTo } from "../../../src/local-service/chat/engine/answer.ts";
 import { readChatRequest } from "../../../src/local-service/chat/request.ts";
-import { tokenize } from "../../../src/local-service/chat/tokens.ts";
 import { get, start } from "../support/service.ts";
 
 function answer(content: string, more: object = {}): string {

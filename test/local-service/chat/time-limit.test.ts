@@ -3,7 +3,7 @@ import { expect, test, vi } from "vitest";
 /** Modules of their own: a validator that nobody has used yet. */
 async function freshEngine() {
   vi.resetModules();
-  const check = await import("../../../src/local-service/chat/engine/schema-check.ts");
+  const check = await import("../../../src/local-service/chat/engine/json-answer.ts");
   const limit = await import("../../../src/local-service/validate/time-limit.ts");
   const { answerTo } = await import("../../../src/local-service/chat/engine/answer.ts");
   const { readChatRequest } = await import("../../../src/local-service/chat/request.ts");

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { otlpMessage } from "../../../src/local-service/drains/otlp.ts";
+import { otlpMessage } from "../../../src/local-service/drains/message.ts";
 import { attributes, decodeOtlp } from "../support/drains.ts";
 import type { Body } from "../support/service.ts";
 

@@ -2,7 +2,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
 import type { VoiceProfile } from "../../../src/local-service/render/index.ts";
 import { decodeSound } from "../../../src/local-service/render/sound/decode.ts";
-import { sentencesOf } from "../../../src/local-service/render/sound/sentences.ts";
+import { sentencesOf } from "../../../src/local-service/render/sound/speech.ts";
 import { encodeWav } from "../../../src/local-service/render/sound/wav.ts";
 import { activeLoudness, medianPitch } from "../../../src/local-service/render/sound/yin.ts";
 import { openBench } from "./bench.ts";

@@ -8,11 +8,12 @@ import {
   fire,
   interrupted,
   isDue,
+  MAX_ATTEMPTS,
   mayReplay,
   NEW_DELIVERY,
   replay,
+  waitAfter,
 } from "../../../src/local-service/webhooks/delivery.ts";
-import { MAX_ATTEMPTS, waitAfter } from "../../../src/local-service/webhooks/ladder.ts";
 
 const MOVES: Readonly<Record<string, readonly string[]>> = {
   PENDING: ["DELIVERING"],

@@ -4,9 +4,8 @@ import { Icon } from "../ui/bits.tsx";
 import { count } from "../ui/format.ts";
 import { useSize } from "../ui/hooks.ts";
 import { arrows, bundle, MOST_SINGLE } from "./groups.ts";
-import { curve, type Drawing, draw, type Placed } from "./layout.ts";
+import { curve, type Drawing, draw, neighbour, type Placed } from "./layout.ts";
 import { GraphNode, NODE_WIDTH, nodeHeight } from "./node.tsx";
-import { neighbour } from "./walk.ts";
 
 interface Props {
   readonly model: Pick<RunModel, "steps" | "progress">;

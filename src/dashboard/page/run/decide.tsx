@@ -1,8 +1,8 @@
 import { useState } from "preact/hooks";
 import type { DecisionView, StepView } from "../../views/wire.ts";
 import { post, runPath } from "../state/api.ts";
-import { Data } from "../ui/data.tsx";
 import { Player } from "../ui/media.tsx";
+import { Data } from "../ui/panel.tsx";
 
 interface Props {
   readonly runId: string;

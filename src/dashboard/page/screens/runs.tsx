@@ -4,10 +4,9 @@ import { get } from "../state/api.ts";
 import { listVersion } from "../state/live.ts";
 import { runHref } from "../state/router.ts";
 import { useStore } from "../state/store.ts";
-import { Empty, Problem, StepBar } from "../ui/bits.tsx";
+import { Empty, Link, Problem, StepBar } from "../ui/bits.tsx";
 import { ago, count, span, usd } from "../ui/format.ts";
 import { useCalm, useKeys, useLoaded, useNow } from "../ui/hooks.ts";
-import { Link } from "../ui/link.tsx";
 import { Thumb } from "../ui/media.tsx";
 import { Pill, runTone } from "../ui/status.tsx";
 

@@ -3,7 +3,7 @@ import type { Size } from "../size.ts";
 import type { Brief } from "./brief.ts";
 import { type Context, disc, glow, oval, ridge, slab, verticalFill } from "./brush.ts";
 import { alpha, darker, lighter, mix } from "./color.ts";
-import { waves } from "./terrain.ts";
+import { waves } from "./sky.ts";
 
 export function drawCity(context: Context, size: Size, { palette }: Brief, random: Random): void {
   const { width, height } = size;

@@ -3,8 +3,7 @@ import type { Size } from "../size.ts";
 import type { Brief } from "./brief.ts";
 import { type Context, disc, ridge, shape, slab } from "./brush.ts";
 import { alpha, darker, lighter, mix } from "./color.ts";
-import { sunAt } from "./sky.ts";
-import { haze, peaks, waves } from "./terrain.ts";
+import { haze, peaks, sunAt, waves } from "./sky.ts";
 
 export function drawMountains(context: Context, size: Size, { palette }: Brief, random: Random): void {
   const { height } = size;

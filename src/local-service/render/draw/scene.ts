@@ -1,12 +1,31 @@
 import { createCanvas } from "@napi-rs/canvas";
-import { between, randomFrom } from "../random.ts";
+import { between, type Random, randomFrom } from "../random.ts";
 import type { Size } from "../size.ts";
-import type { Brief } from "./brief.ts";
+import type { Brief, Setting } from "./brief.ts";
 import { type Context, disc, type Surface } from "./brush.ts";
+import { drawCity, drawSpace, drawStudio } from "./built.ts";
 import { alpha } from "./color.ts";
-import { drawSetting } from "./settings.ts";
+import { drawDesert, drawForest, drawHills, drawMountains, drawSea } from "./nature.ts";
 import { drawSky } from "./sky.ts";
 import { drawSubject } from "./subjects.ts";
+
+type Drawer = (context: Context, size: Size, brief: Brief, random: Random) => void;
+
+const DRAWERS: Readonly<Record<Setting, Drawer>> = {
+  mountain: drawMountains,
+  sea: drawSea,
+  city: drawCity,
+  forest: drawForest,
+  desert: drawDesert,
+  hills: drawHills,
+  studio: drawStudio,
+  space: drawSpace,
+};
+
+/** The place of the picture, in front of the sky. */
+export function drawSetting(context: Context, size: Size, brief: Brief): void {
+  DRAWERS[brief.setting](context, size, brief, randomFrom(brief.key, "setting"));
+}
 
 /** Sky and place, without the subject. */
 export function drawBackdrop(context: Context, size: Size, brief: Brief): void {

