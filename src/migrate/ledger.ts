@@ -5,7 +5,7 @@ import type { FieldEntry, Outcome } from "./report/report.ts";
 /** Fields of a v2 body that decide what is seen and heard: media, prompts, shots and voices. */
 const WORK = new RegExp(
   `(?:^|\\.)(?:${[
-    "(?:text_)?prompt",
+    "(?:text_|negative_)?prompt",
     "text",
     "multi_prompt",
     "voice_id",

@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { folder, migratedRecipes } from "../../scripts/migrated-recipes.ts";
 import { isPipeline } from "../../src/index.ts";
@@ -48,4 +49,35 @@ test("the batch with inline speech has nothing left to decide", () => {
   const { report } = recipes.find(({ name }) => name === "avatar-batch")!.migration;
   expect(report.decisions).toEqual([]);
   expect(report.problems).toEqual([]);
+});
+
+/** Each kind of body that was once migrated wrongly, and what a reader of the report learns of it. */
+const HARD_CASES: readonly (readonly [string, string])[] = [
+  [
+    "a slug that is exact is not asked",
+    "`acme/image-1-t2i` | converted | product-picture: model = `image-1` | exact: image, version 1",
+  ],
+  ["a version that is not there is asked", "no v3 model has this name (only other versions are there: video-1)"],
+  ["a film that no step takes is no proof", "video\\_id arrives in no step (video-1 takes no film to start from)"],
+  ["a sound comes before the speech", "audio\\_id is given too, and comes first in v2: no speech is bought"],
+  ["Cantonese is no Mandarin", "Chinese,Yue: speech-1 does not speak yue"],
+  ["a level that the resolution does not have", "the slug says pro, which video-1 does not make at 720p"],
+  [
+    "a field that the model lacks is named under both names",
+    "image-1 has no field num\\_inference\\_steps or inference\\_steps or steps",
+  ],
+  ["a model named within the inputs", "v3 does not know the ids of v2 models; video-1 is taken for now"],
+  ["a node that is switched off", 'node "Switched off": is switched off in the flow, so it makes nothing'],
+  ["a sound cut beyond a placeholder", "v3 has no such field; a local task cuts 2000 ms off the sound"],
+  ["an expression becomes an input with a plain name", "| `prompt` | text | filled in by the flow in text\\_prompt |"],
+];
+
+test.each(HARD_CASES)("the report of hard-cases shows it: %s", (_name, text) => {
+  expect(readFileSync(join(folder, "hard-cases", "report.md"), "utf8")).toContain(text);
+});
+
+test("the report of hard-cases gives the reason of a body that stays open once", () => {
+  const report = readFileSync(join(folder, "hard-cases", "report.md"), "utf8");
+  const [, body = ""] = report.split("### Body 6");
+  expect(body.slice(0, body.indexOf("### Body 7")).split("is known to do video").length - 1).toBe(1);
 });

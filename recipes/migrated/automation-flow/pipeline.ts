@@ -14,7 +14,7 @@ export default pipeline("automation-flow", {
   }),
   build({ input, job, upload }) {
     const host = upload("host", input.host);
-    // To decide: voice_id: v2 voice 9f0f2d8e-5a1b-4c6d-8e7f-1a2b3c4d5e6f is not known to v3: choose one of speech-1
+    // To decide: voice_id: this v2 voice is not known to v3: choose a voice of speech-1
     const greeting = job("greeting", models.speech, {
       text: `Welcome, ${input.firstName}. It is good to have you here.`,
       voice_id: input.voice,
@@ -22,8 +22,8 @@ export default pipeline("automation-flow", {
       speed: 1,
       language: "en",
     });
-    // To decide: model_slug: no v3 model has this name; avatar-1 is taken because it can do this; confirm it, or map
-    // another
+    // To decide: model_slug: no v3 model has this name; avatar-1 is taken for now, which can do what this body asks
+    // for; confirm it, or map another
     const clip = job("clip", models.avatar, {
       prompt: "smiles and waves",
       aspect_ratio: "1:1",

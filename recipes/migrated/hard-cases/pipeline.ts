@@ -21,8 +21,8 @@ export default pipeline("hard-cases", {
       prompt: input.prompt,
       aspect_ratio: "16:9",
     });
-    // To decide: model_slug: no v3 model has this name (only other versions are there: video-1); video-1 is taken
-    // because it can do this; confirm it, or map another
+    // To decide: model_slug: no v3 model has this name (only other versions are there: video-1); video-1 is taken for
+    // now, which can do what this body asks for; confirm it, or map another
     const versionThatIsNotThere = job("version-that-is-not-there", models.video, {
       prompt: "A kettle steams on a stove",
       aspect_ratio: "16:9",
@@ -36,8 +36,8 @@ export default pipeline("hard-cases", {
       resolution: "720p",
       duration_ms: 5000,
     });
-    // To decide: generated_video_inputs.ai_model_id: no v3 model has this name; video-1 is taken because it can do
-    // this; confirm it, or map another
+    // To decide: generated_video_inputs.ai_model_id: v3 does not know the ids of v2 models; video-1 is taken for now,
+    // which can do what this body asks for; confirm it, or map another
     const modelInside = job("model-inside", models.video, {
       prompt: "A cat stretches in the sun",
       aspect_ratio: "1:1",
@@ -53,7 +53,7 @@ export default pipeline("hard-cases", {
     const soundOrSpeechAudioShifted = task(
       "sound-or-speech-audio-shifted",
       { sound: soundOrSpeechAudio },
-      ({ sound }, { file }) => shiftSound({ from: sound.path, to: file("sound"), startMs: 500 }),
+      ({ sound }, { file }) => shiftSound({ from: sound.path, to: file("sound"), startMs: 2000 }),
       { files: { sound: "audio" } },
     );
     const soundOrSpeech = job("sound-or-speech", models.avatar, {
@@ -63,7 +63,7 @@ export default pipeline("hard-cases", {
       start_image: soundOrSpeechStart,
       audio: soundOrSpeechAudioShifted,
     });
-    // To decide: voice_id: v2 voice 33333333-cccc-4c3c-8c3c-000000000006 is not known to v3: choose one of speech-1
+    // To decide: voice_id: this v2 voice is not known to v3: choose a voice of speech-1
     // To decide: language: speech-1 does not speak yue
     const cantonese = job("cantonese", models.speech, {
       text: "早晨，歡迎收聽。",

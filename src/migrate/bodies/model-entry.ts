@@ -1,7 +1,7 @@
 import type { Json } from "../../plan/plan.ts";
 import { type Body, given } from "../body.ts";
 import { type JsonPath, pathText } from "../json-path.ts";
-import type { Choice } from "../models/choose.ts";
+import { type Choice, isUuid } from "../models/choose.ts";
 import { isTemplate } from "../read/template.ts";
 
 /** Fields that may name a model, the strongest first. */
@@ -50,6 +50,11 @@ export function noteModel(body: Body, prefix: JsonPath, choice: Choice, step: st
   const why =
     by === "similar"
       ? `${view.id} is the most similar of what can do this${because}; confirm it, or map another`
-      : `no v3 model has this name${because}; ${view.id} is taken because it can do this; confirm it, or map another`;
+      : `${unnamed(named.value)}${because}; ${view.id} is taken for now, which can do what this body asks for; confirm it, or map another`;
   ledger.note(named.path, "decision", { to, newValue, why, choices: candidates });
+}
+
+/** Why the name of a model was of no help. */
+function unnamed(name: string): string {
+  return isUuid(name) ? "v3 does not know the ids of v2 models" : "no v3 model has this name";
 }

@@ -55,10 +55,15 @@ function askForVoice(job: Job, path: JsonPath, field: FieldView, key: string): v
       ? desk.voice(key, `${why}; first used by ${body.source.at}`)
       : desk.choice(`${field.name} ${key}`, "voice", values, `${why}; first used by ${body.source.at}`);
   job.set(field.name, expression, path);
-  job.decide(path, `${why} is not known to v3: choose one of ${view.id}`, [SAY_LATER, ...(values ?? stock)], {
-    to: job.to(field.name),
-    newValue: shown(expression),
-  });
+  job.decide(
+    path,
+    `${isChosenLater ? why : "this v2 voice"} is not known to v3: choose a voice of ${view.id}`,
+    [SAY_LATER, ...(values ?? stock)],
+    {
+      to: job.to(field.name),
+      newValue: shown(expression),
+    },
+  );
 }
 
 /** v2 counts from steady to free, v3 the other way round; v2's default is 1, which is v3's 0. */

@@ -169,7 +169,7 @@ function reportLevelOfSlug(job: Job, value: Json, before: { readonly [name: stri
   body.ledger.amend(levelOfSlug.path, "converted", {
     to: `${job.step}: model`,
     newValue: view.id,
-    why: `${levelOfSlug.quality} does not go with ${before.resolution}`,
+    why: `its ${levelOfSlug.quality} is left out: ${view.id} does not make it at ${before.resolution} (see the resolution)`,
   });
   body.ledger.amend(resolution, "decision", {
     to: job.to("resolution"),

@@ -64,7 +64,7 @@ function priceOf({ report, inputs }: Migration, quote: QuoteView, service: strin
     problem !== undefined && steps.length === 0
       ? `not priced: ${problem.step ?? "the pipeline"}: ${problem.message}`
       : hasSamples
-        ? "with stand-ins for what is still to be supplied; showrunner plan prices the real inputs"
+        ? "with placeholders for what is still to be supplied; showrunner plan prices the real inputs"
         : null;
   return {
     service,

@@ -17,11 +17,24 @@ const OUTCOME: Readonly<Record<Outcome, string>> = {
   decision: "**needs a decision**",
 };
 
+const INTRODUCTION =
+  "What became of each body (each request) of the v2 document. The pipeline is in `pipeline.ts`; nothing was bought, on v2 or v3.";
+
+const HOW_TO_DECIDE =
+  "Each point says what was not certain, where it stands in the v2 document, and what may be done. Until it is decided the pipeline does what is marked. " +
+  "To decide a model, a voice or what may be left out, run `showrunner migrate` again: on a terminal it asks, and `--map V2-NAME=V3-ID` names a model or voice; " +
+  "the answers are kept in `migrate.decisions.json`. The rest is decided in `pipeline.ts`.";
+
+const LEGEND =
+  "Each field that v2 was given stands here once. Carried over: the same name and value; renamed: the same value under another name; " +
+  "converted: another value or form; defaulted: not given, and written out because v3's default differs; dropped: not in the pipeline, for the reason given.";
+
 /** The report for people. The same report gives the same bytes. */
 export function reportMarkdown(report: MigrationReport): string {
   const { bodies } = report;
   return [
     `# Migration of ${code(report.pipeline)}`,
+    INTRODUCTION,
     summary(report),
     section("To decide", decisions(report.decisions)),
     section("To supply", inputs(report)),
@@ -29,7 +42,7 @@ export function reportMarkdown(report: MigrationReport): string {
     section("Price", price(report)),
     section("Proof", verification(report.verification)),
     section("Left out", report.left.map(({ at, why }) => `- ${words(at)}: ${words(why)}`).join("\n")),
-    section("Every field", bodies.map(bodyText).join("\n\n")),
+    section("Every field", bodies.length === 0 ? "" : [LEGEND, ...bodies.map(bodyText)].join("\n\n")),
   ]
     .filter((part) => part !== "")
     .join("\n\n")
@@ -43,11 +56,11 @@ function summary({ bodies, steps, problems, decisions }: MigrationReport): strin
     "|---|---|",
     `| bodies migrated | ${of("migrated")} |`,
     `| uploads that became files to supply | ${of("asset")} |`,
-    `| bodies still open | ${of("open")} |`,
-    `| media, prompts, shots and voices that arrive nowhere | ${lostOf(bodies).length} |`,
+    `| bodies that no v3 model can do (open) | ${of("open")} |`,
+    `| media, prompts, shots and voices that no step uses | ${lostOf(bodies).length} |`,
     `| not migrated: what v2 itself would refuse | ${problems.length} |`,
     `| jobs | ${steps.length} |`,
-    `| decisions | ${decisions.length} |`,
+    `| points to decide | ${decisions.length} |`,
   ].join("\n");
 }
 
@@ -63,13 +76,17 @@ function section(title: string, text: string): string {
 const SHOWN_PLACES = 5;
 
 function decisions(all: readonly Decision[]): string {
-  return all.map((decision, index) => `${index + 1}. ${decisionText(decision)}`).join("\n");
+  if (all.length === 0) return "";
+  const list = all.map((decision, index) => `${index + 1}. ${decisionText(decision)}`);
+  return `${HOW_TO_DECIDE}\n\n${list.join("\n")}`;
 }
 
 function decisionText({ question, where, choices }: Decision): string {
   const places = where.slice(0, SHOWN_PLACES).map(words).join("; ");
   const more = where.length > SHOWN_PLACES ? ` and ${where.length - SHOWN_PLACES} more` : "";
-  const options = choices.map((choice, index) => `   - ${words(choice)}${index === 0 ? " (as it is now)" : ""}`);
+  const options = choices.map(
+    (choice, index) => `   - ${words(choice)}${index === 0 ? " (what the pipeline does now)" : ""}`,
+  );
   return [`${words(question)} (${places}${more})`, ...options].join("\n");
 }
 
@@ -113,21 +130,25 @@ function priceTable({ steps }: PriceReport): string {
     const remark = basis === "provisional" ? "provisional: its media do not exist yet" : (why ?? "");
     return `| ${code(step)} | ${cell(model ?? "")} | ${amount} | ${cell(remark)} |`;
   });
-  return ["| Step | Model | Price | |", "|---|---|---|---|", ...rows].join("\n");
+  return ["| Step | Model | Price | Note |", "|---|---|---|---|", ...rows].join("\n");
 }
 
 function verification(found: VerificationReport | null): string {
   if (found === null) return "";
   const list = (tally: VerificationReport["expected"]) =>
     tally.map(({ kind, count }) => `${count} × ${kind}`).join(", ") || "nothing";
+  const [expected, made] = [list(found.expected), list(found.found)];
+  const tally = expected === made ? made : `${expected} expected, ${made} found`;
   const verdict = found.ok
     ? "The migrated pipeline ran on the local service and made what v2 would have made"
-    : "The run did not make what v2 would have made";
+    : expected === made
+      ? "The migrated pipeline ran on the local service and made as many outputs of each kind as v2 would have, but not all of the v2 work is in them"
+      : "The run did not make what v2 would have made";
   const open =
     found.uncovered.length === 0
       ? ""
       : ` Not covered, because open or refused: ${found.uncovered.map(words).join(", ")}.`;
-  const lines = [`${verdict}: ${list(found.expected)} expected, ${list(found.found)} found.${open}`];
+  const lines = [`${verdict}: ${tally}.${open}`, ...(found.differences.length > 0 ? [""] : [])];
   return [...lines, ...found.differences.map((one) => `- ${words(one)}`)].join("\n");
 }
 
@@ -142,7 +163,14 @@ function bodyText(body: BodyReport): string {
   if (status === "open" || status === "refused")
     return [head, "", words(body.fields[0]?.why ?? ""), ...kept].join("\n");
   const rows = body.fields.map(fieldRow);
-  return [head, "", "| Field | Was | | Is now | Why |", "|---|---|---|---|---|", ...rows, ...kept].join("\n");
+  return [
+    head,
+    "",
+    "| Field | In v2 | Outcome | In the pipeline | Why |",
+    "|---|---|---|---|---|",
+    ...rows,
+    ...kept,
+  ].join("\n");
 }
 
 function fieldRow({ field, given, outcome, value, to, newValue, why, choices }: FieldEntry): string {
