@@ -49,7 +49,7 @@ class Driver {
     await journal.createRun(runId, planned(), 1);
     const holder = { host: "h", bootId: "b", pid: 1, processStart: "s", instance: "bench" };
     const outcome = await journal.takeLease(runId, holder, { at: 1, ttlMs: 1e9, isDead: () => false });
-    if (!outcome.taken) throw new Error("the lease of a new run is free");
+    if (!outcome.acquired) throw new Error("the lease of a new run is free");
     return new Driver(journal, outcome.lease);
   }
 

@@ -68,7 +68,7 @@ try {
   const acts: Act[] = [];
   for (const recipe of recipes) acts.push(await perform(show, recipe));
   const { charged_micros: charged, refunded_micros: refunded } = service.stats();
-  process.exitCode = conclude(acts, charged - refunded, show.requests().total) ? 0 : 1;
+  process.exitCode = finishRun(acts, charged - refunded, show.requests().total) ? 0 : 1;
   const pages = await Promise.all(acts.map(({ report }) => reportFile(show, report.id)));
   talk.print(`\nWhat happened, with the media, as pages to open in a browser:\n  ${pages.join("\n  ")}`);
   talk.print(`\nEvery run, with players, graph and prices, live in the browser:`);
@@ -105,7 +105,7 @@ async function perform(runner: Showrunner, recipe: string): Promise<Act> {
 }
 
 /** Prints the table and every check; true when all of them hold. `walletMicros` is what the service took. */
-function conclude(acts: readonly Act[], walletMicros: number, requests: number): boolean {
+function finishRun(acts: readonly Act[], walletMicros: number, requests: number): boolean {
   const rows = acts.flatMap(({ report }) => report.steps.map((step) => rowOf(step, report)));
   talk.print(`\n${table(rows, columns)}\n`);
 

@@ -17,7 +17,7 @@ const charts: readonly [string, AnyStateMachine, string][] = [
     jobMachine,
     "One attempt of a step. What the job does and what became of its money run beside each other: a cost that comes late keeps the hold, not the result. The hold is taken with the intent, before anything is sent.",
   ],
-  ["Output", outputMachine, "`kept` is an output that is gone at the service and lives on as our copy."],
+  ["Output", outputMachine, "`archived` is an output that was deleted at the service; our copy stays."],
 ];
 
 const stately = `## In Stately's tools

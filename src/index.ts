@@ -151,6 +151,7 @@ export type { SpendingTotals } from "./engine/spending.ts";
 export type { RunUpdate } from "./engine/updates.ts";
 // What can go wrong.
 export { isShowrunnerError, ShowrunnerError } from "./errors.ts";
+export { type ActiveTime as TimeTaken, trackActiveTime as countTime } from "./journal/active-time.ts";
 // Follow.
 export { eventText, liveText } from "./journal/event-text.ts";
 export type { JournalError, OutputFacts, PauseReason, PriceBasis, RunEvent, StoredEvent } from "./journal/events.ts";
@@ -161,7 +162,6 @@ export { createMemoryJournal } from "./journal/memory.ts";
 export { openSqliteJournal } from "./journal/sqlite.ts";
 export type { AttemptState, OutputState, RerunRequest, RunState, StepState } from "./journal/state.ts";
 export type { JournalStore, NoticeRow, RunRow } from "./journal/store.ts";
-export { countTime, type TimeTaken } from "./journal/took.ts";
 export { jobMachine, outputMachine, runMachine, stepMachine } from "./lifecycle/index.ts";
 // Carry v2 work over.
 export {

@@ -17,7 +17,7 @@ export interface Verdict {
   readonly meaning: Meaning;
   readonly job: string;
   /** `kept`: as it was before the request, also where there was none. */
-  readonly hold: "kept" | "released" | "presumed spent";
+  readonly hold: "kept" | "released" | "unconfirmed";
   readonly step: "goes on" | "failed" | "unresolved";
   /** Null: it goes on. */
   readonly pause: AnswerPause | null;
@@ -63,15 +63,15 @@ export const verdicts = {
   "chat caller refused": { ...refusesCaller, job: "failed, at no cost; asked again on resume", hold: "released" },
   "chat not sent": { ...retried, job: "failed, at no cost; asked again", hold: "released" },
   "chat waits": {
-    ...{ ...retried, hold: "presumed spent" },
+    ...{ ...retried, hold: "unconfirmed" },
     job: "asked again; where the run pauses first, it may have been charged",
   },
   "chat abandoned": {
-    ...{ ...goesOn, meaning: "unknown", hold: "presumed spent", pause: "unanswered" },
+    ...{ ...goesOn, meaning: "unknown", hold: "unconfirmed", pause: "unanswered" },
     job: "may have been charged; asked once more, then a person decides",
   },
   "chat misdirected": {
-    ...{ ...astray, hold: "presumed spent", retried: false },
+    ...{ ...astray, hold: "unconfirmed", retried: false },
     job: "may have been charged; asked again on resume",
   },
   // Of what costs nothing.

@@ -76,6 +76,7 @@ const advice: Readonly<Record<string, Advice>> = {
   JOURNAL_FOLDER: [ExitCode.refused, "make it a folder that can be written to, then repeat the command"],
   JOURNAL_READ_ONLY: [ExitCode.refused, "make the file writable, then repeat the command"],
   JOURNAL_NEWER_VERSION: [ExitCode.refused, "npm install showrunner@latest, then repeat the command"],
+  JOURNAL_OLD_VERSION: [ExitCode.refused, "move the journal away, or name another one: --journal FILE"],
   JOURNAL_CORRUPT: [ExitCode.failed, "restore the journal from a copy; in a new one everything would be paid again"],
   JOURNAL_ILLEGAL_EVENT: [
     ExitCode.failed,

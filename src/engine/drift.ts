@@ -4,7 +4,7 @@ import type { RerunRequest, RunState } from "../journal/state.ts";
 import { formatUsd } from "../money.ts";
 import type { PlanDiff } from "../plan/index.ts";
 import type { Plan, PlanStep, Problem } from "../plan/plan.ts";
-import { isQuiet, type Roots, staleSteps } from "../run/remake.ts";
+import { hasNoOpenJobs, type RerunRoots, staleSteps } from "../run/rerun.ts";
 import type { Planner } from "./planner.ts";
 import type { StepPrice } from "./quote.ts";
 import { planAgain, type Replanning } from "./replanning.ts";
@@ -46,7 +46,7 @@ export interface Drift extends PlanDiff, Remake {
 /** Steps with reasons, and the plan that they are of. */
 export interface Wanted {
   readonly plan: Plan;
-  readonly roots: Roots;
+  readonly roots: RerunRoots;
   /** For want of the run's own: what one job without a quote may cost, micro-dollars. */
   readonly maxUnquotedMicros?: number | null | undefined;
 }
@@ -69,7 +69,7 @@ export async function remakeOf(state: RunState, { plan, roots, ...own }: Wanted,
     totalMicros: quote.totalMicros,
     committedMicros: committedMicros(state),
     budgetMicros: state.budgetMicros,
-    seenThroughFirst: stale.filter((path) => state.steps[path] !== undefined && !isQuiet(state.steps[path])),
+    seenThroughFirst: stale.filter((path) => state.steps[path] !== undefined && !hasNoOpenJobs(state.steps[path])),
   };
 }
 
@@ -114,13 +114,13 @@ export async function driftFrom(state: RunState, again: Replanning, planner: Pla
   const { plan, diff } = again;
   const remake = await remakeOf(state, { plan, roots: changedRoots(diff) }, planner);
   const problems = [...nameProblems(state, plan, diff), ...remake.problems];
-  const leaving = diff.removed.filter((path) => !isQuiet(state.steps[path]!));
+  const leaving = diff.removed.filter((path) => !hasNoOpenJobs(state.steps[path]!));
   const seenThroughFirst = [...remake.seenThroughFirst, ...leaving];
   return { ...diff, ...remake, problems, seenThroughFirst, isSame: isSamePlan(state.planned.plan, plan, diff) };
 }
 
 /** Changed and new steps, with why they are made again. */
-export function changedRoots({ changed, added }: PlanDiff): Roots {
+export function changedRoots({ changed, added }: PlanDiff): RerunRoots {
   const why = ({ path, fields }: PlanDiff["changed"][number]) =>
     [path, `changed: ${fields.map(({ field }) => field).join(", ")}`] as const;
   return new Map([...changed.map(why), ...added.map((path) => [path, "new in the plan"] as const)]);
@@ -164,15 +164,17 @@ function said(what: string, paths: readonly string[]): string | null {
   return paths.length === 0 ? null : `${what}: ${paths.slice(0, 5).join(", ")}${paths.length > 5 ? ", …" : ""}`;
 }
 
-/** Spent, held, and presumed spent. */
-export function committedMicros({ spentMicros, heldMicros, presumedMicros }: RunState): number {
-  return spentMicros + heldMicros + presumedMicros;
+/** Spent, held and unconfirmed. */
+export function committedMicros({ spentMicros, heldMicros, unconfirmedMicros }: RunState): number {
+  return spentMicros + heldMicros + unconfirmedMicros;
 }
 
 /** Keys and bills go by step name and attempt: a name stands for one kind of step, and for one history. */
 function nameProblems(state: RunState, plan: Plan, { changed, added, renamed }: PlanDiff): readonly Problem[] {
   const problem = (step: string, message: string): Problem => ({ code: "name-taken", step, field: null, message });
-  const kindBefore = new Map([...state.gone, ...state.planned.plan.steps].map(({ path, kind }) => [path, kind]));
+  const kindBefore = new Map(
+    [...state.removedSteps, ...state.planned.plan.steps].map(({ path, kind }) => [path, kind]),
+  );
   const kindNow = new Map(plan.steps.map(({ path, kind }) => [path, kind]));
   const otherKind = [...changed.map(({ path }) => path), ...added].flatMap((path) => {
     const before = kindBefore.get(path);

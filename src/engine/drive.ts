@@ -8,8 +8,8 @@ import type { InboxEntry, JournalStore, Lease, Progress } from "../journal/store
 import type { Plan, PlanStep } from "../plan/plan.ts";
 import { type Command, commandId } from "../run/command.ts";
 import { decide } from "../run/decide.ts";
+import { type Headroom, minusHold } from "../run/headroom.ts";
 import { inboxEvents } from "../run/inbox.ts";
-import { afterReserving, type Room } from "../run/room.ts";
 import { isDiskTrouble, MediaDiskError } from "./disk-trouble.ts";
 import { committedMicros } from "./drift.ts";
 import { type EffectContext, type EffectResult, perform } from "./effects/index.ts";
@@ -68,8 +68,8 @@ interface Decided {
 }
 
 /** A room as it was when this run had spent and reserved so much: what its bills free since then is room again. */
-interface KnownRoom {
-  readonly room: Room;
+interface KnownHeadroom {
+  readonly headroom: Headroom;
   readonly ownMicros: number;
 }
 
@@ -150,17 +150,17 @@ class Driver {
     const inbox = waiting.filter((entry) => !this.#isBeingAsked(entry));
     const answers: RunEvent[] = [];
     try {
-      for (let rooms = await this.#rooms(inbox); ; ) {
+      for (let headrooms = await this.#headrooms(inbox); ; ) {
         // Also those that came while a commit was refused: what gave them is no longer active and must not begin again.
         answers.push(...this.#answers.splice(0));
-        const decided = this.#turn(answers, inbox, rooms);
+        const decided = this.#turn(answers, inbox, headrooms);
         if (decided.events.length === 0 && inbox.length === 0) return decided;
-        const room = await this.#writer.commit(decided.events, inbox, this.#isSubmitting());
+        const headroom = await this.#writer.commit(decided.events, inbox, this.#isSubmitting());
         this.#askedWallet();
-        if (room === null) return decided;
+        if (headroom === null) return decided;
         const ownMicros = committedMicros(this.#state) - heldBy(decided.events);
         await this.#reload();
-        rooms = [...rooms.filter((known) => known.room.limit !== room.limit), { room, ownMicros }];
+        headrooms = [...headrooms.filter((known) => known.headroom.limit !== headroom.limit), { headroom, ownMicros }];
       }
     } catch (error) {
       // Not in the journal: kept for another try.
@@ -170,15 +170,15 @@ class Driver {
   }
 
   /** What is known to be short before anything is tried: to be refused costs reading the whole journal again. */
-  async #rooms(inbox: readonly InboxEntry[]): Promise<readonly KnownRoom[]> {
+  async #headrooms(inbox: readonly InboxEntry[]): Promise<readonly KnownHeadroom[]> {
     // A bill says nothing new of the wallet: what was charged is off it already.
     const moves = inbox.length > 0 || ledgerChanges(this.#answers).some(({ type }) => type !== "settle");
-    const rooms = await this.#deps.spending.rooms(moves);
-    return rooms.map((room) => ({ room, ownMicros: committedMicros(this.#state) }));
+    const headrooms = await this.#deps.spending.headrooms(moves);
+    return headrooms.map((headroom) => ({ headroom, ownMicros: committedMicros(this.#state) }));
   }
 
   /** One decision after the other until nothing more follows without the world's help; nothing is done yet. */
-  #turn(answers: readonly RunEvent[], inbox: readonly InboxEntry[], rooms: readonly KnownRoom[]): Decided {
+  #turn(answers: readonly RunEvent[], inbox: readonly InboxEntry[], headrooms: readonly KnownHeadroom[]): Decided {
     const at = this.#deps.now();
     const events: RunEvent[] = [];
     const commands = new Map<string, Command>();
@@ -206,7 +206,7 @@ class Driver {
         unsent: this.#unsent,
         clockOffsetMs: this.#deps.client.clockOffsetMs(),
         idempotencyWindowMs: this.#deps.idempotencyWindowMs,
-        rooms: rooms.map((known) => afterReserving(known.room, committedMicros(this.#state) - known.ownMicros)),
+        headrooms: headrooms.map((known) => minusHold(known.headroom, committedMicros(this.#state) - known.ownMicros)),
       });
       take(decision.events);
       for (const command of decision.commands) commands.set(commandId(command), command);

@@ -10,11 +10,11 @@ import type { JournalStore, Lease, LeaseHolder } from "../journal/store.ts";
 import { formatUsd } from "../money.ts";
 import { criticalPath, type Draft } from "../plan/index.ts";
 import type { Plan } from "../plan/plan.ts";
-import { wakeEvents } from "../run/remake.ts";
+import { avoidedCost } from "../run/avoided-cost.ts";
+import { openJobs } from "../run/open-jobs.ts";
 import { runReport } from "../run/report.ts";
-import { sparedBy } from "../run/spared.ts";
-import { stillRunning } from "../run/still-running.ts";
-import { isUncollected } from "../run/uncollected.ts";
+import { resumeEvents } from "../run/rerun.ts";
+import { hasUncollectedWork } from "../run/uncollected.ts";
 import type { AccountMove } from "./account-move.ts";
 import { type Drift, driftMessage } from "./drift.ts";
 import { type DriveDependencies, drive, type Schedule } from "./drive.ts";
@@ -115,7 +115,7 @@ export class Driving {
     const { revision = null } = how;
     const drift = revision?.kind === "drifted" ? revision.drift : null;
     const isMoved = how.move !== undefined && !this.#parts.shelf.isOurs(known);
-    const isOwed = revision === null && isUncollected(known);
+    const isOwed = revision === null && hasUncollectedWork(known);
     if (isRunFinal(known.status) && revision?.kind !== "remake" && !isMoved && !isOwed) {
       updates.push(await store.read(runId));
       return result(known, media, drift);
@@ -151,7 +151,7 @@ export class Driving {
   ): Promise<{ readonly state: RunState; readonly pending: Remaking | null }> {
     const { store, shelf, clock, leaseMs: ttlMs } = this.#parts;
     const outcome = await store.takeLease(runId, holder, { at: clock.now(), ttlMs, isDead: isHolderDead });
-    if (!outcome.taken) throw new RunBusyError(runId, outcome.heldBy, outcome.expiresAt);
+    if (!outcome.acquired) throw new RunBusyError(runId, outcome.heldBy, outcome.expiresAt);
     const { lease } = outcome;
     updates.push(await store.read(lease.runId));
     const state = await shelf.load(lease.runId);
@@ -265,8 +265,8 @@ async function beginnings(state: RunState, how: Start): Promise<Beginning> {
     const message = `what is at the service is seen through first (${busy.join(", ")}); then the changes are taken up. Should this be interrupted, resume in the same way.`;
     return { events: [...budget, ...pauseForDrift(state, message)], pending: revision, rests: false };
   }
-  const rests = isRunFinal(state.status) && !isUncollected(state);
-  const { before, after } = rests ? { before: [], after: [] } : wakeEvents(state);
+  const rests = isRunFinal(state.status) && !hasUncollectedWork(state);
+  const { before, after } = rests ? { before: [], after: [] } : resumeEvents(state);
   return { events: [...before, ...quoteEvents(state, how.quote), ...budget, ...after], pending: null, rests: false };
 }
 
@@ -290,7 +290,7 @@ function pauseForDrift(state: RunState, message: string): readonly RunEvent[] {
 function scheduleOf(state: RunState, plan: Plan, past: PastDurations): Schedule {
   const { rank } = criticalPath(plan, (step) => expectedMs(step, past));
   const longest = Math.max(1, ...rank.values());
-  const spared = sparedBy(state, plan);
+  const spared = avoidedCost(state, plan);
   return {
     order: [...plan.steps].sort((a, b) => rank.get(b.path)! - rank.get(a.path)! || spared(b) - spared(a)),
     priority: (step) => Math.round((50 * (rank.get(step) ?? 0)) / longest),
@@ -319,7 +319,7 @@ export function result(state: RunState, media: MediaStore, drift: Drift | null =
     cost: { micros: state.spentMicros, usd: formatUsd(state.spentMicros) },
     report: runReport(state),
     drift,
-    stillRunning: stillRunning(state),
+    openJobs: openJobs(state),
   };
   if (isRunFinal(state.status)) return { ...rest, status: state.status as RunEnd, pause: null };
   return { ...rest, status: "paused", pause: state.pause ?? AT_REST };

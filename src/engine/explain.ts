@@ -1,10 +1,10 @@
 import { isStepFinal, type RunState, type StepState } from "../journal/state.ts";
-import type { MadeRow } from "../journal/store.ts";
+import type { StoredResult } from "../journal/store.ts";
 import { changesBetween, type FieldChange } from "../plan/index.ts";
 import { didYouMean } from "../plan/near.ts";
 import type { Json, Plan, PlanStep } from "../plan/plan.ts";
-import { type Asked, askedNow, isReusable, type ReusableStep } from "../run/asked.ts";
 import { stepNamed } from "../run/plan-index.ts";
+import { type CacheableStep, currentIdentity, isCacheable, type RequestIdentity } from "../run/request-identity.ts";
 import { InvalidOptionError } from "./errors.ts";
 import { type Outlook, outlookOf } from "./outlook.ts";
 import { type PastResults, sourceKey, type Unusable } from "./reuse.ts";
@@ -47,14 +47,14 @@ export async function explainForeseen(
   { state, reused, unusable }: Outlook,
 ): Promise<StepExplanation> {
   const { path } = step;
-  if (!isReusable(step)) return { ...nothing(path), why: alwaysAnew(step) };
+  if (!isCacheable(step)) return { ...nothing(path), why: alwaysAnew(step) };
   const found = reused.get(path);
   if (found !== undefined) return taken(path, found.from);
   const { status, reason } = state.steps[path]!;
   if (status === "skipped") return { ...nothing(path), verdict: "unknown", why: `${path} is not run: ${reason}` };
   const why = unusable.get(path);
   if (why !== undefined) return { ...nothing(path), why: GONE[why] };
-  const now = askedNow(state, step);
+  const now = currentIdentity(state, step);
   if (now === null) {
     const open = step.needs.find((needed) => !isStepFinal(state.steps[needed]!.status));
     const uses = open === undefined ? "something that" : `${open}, which`;
@@ -68,9 +68,9 @@ export async function explainRun(past: PastResults, state: RunState, path: strin
   const plan = known(state.planned.plan, path);
   const step = state.steps[path]!;
   if (step.reusedFrom !== null) return taken(path, step.reusedFrom);
-  if (!isReusable(plan)) return { ...nothing(path), why: alwaysAnew(plan) };
+  if (!isCacheable(plan)) return { ...nothing(path), why: alwaysAnew(plan) };
   if (step.status === "skipped") return { ...nothing(path), why: `${path} was not run: ${step.reason}` };
-  const now = askedNow(state, plan);
+  const now = currentIdentity(state, plan);
   if (now === null) return { ...nothing(path), verdict: "unknown", why: `what ${path} uses is not made yet` };
   const others = Object.values(state.steps).flatMap(({ reusedFrom }) => (reusedFrom ? [sourceKey(reusedFrom)] : []));
   const wanted = { fingerprint: now.fingerprint, plan, runId: state.runId, taken: new Set(others), verify: false };
@@ -87,7 +87,7 @@ function whyNotTaken(
 ): string {
   const same = `${from.step} of run ${from.runId} is the very same`;
   if (planned.reuse !== true) return `${same}, and this run was started without reuse`;
-  if (step.again) return `${same}, and ${step.path} was to be made again`;
+  if (step.rerunRequested) return `${same}, and ${step.path} was to be made again`;
   return `${same}, but was not there when ${step.path} began`;
 }
 
@@ -98,7 +98,12 @@ interface Within {
 }
 
 /** What was made before and is most like it. */
-async function nearest(past: PastResults, plan: ReusableStep, now: Asked, within: Within): Promise<StepExplanation> {
+async function nearest(
+  past: PastResults,
+  plan: CacheableStep,
+  now: RequestIdentity,
+  within: Within,
+): Promise<StepExplanation> {
   const candidates = await Promise.all((await past.alike(plan)).map((row) => compared(past, plan, now, row, within)));
   const [best] = candidates.filter((one) => one !== null).sort((a, b) => a.changes.length - b.changes.length);
   if (best === undefined) return { ...nothing(plan.path), why: "no earlier run of this account made anything like it" };
@@ -107,14 +112,20 @@ async function nearest(past: PastResults, plan: ReusableStep, now: Asked, within
   return { ...nothing(plan.path), why, nearest: best };
 }
 
-async function compared(past: PastResults, plan: ReusableStep, now: Asked, row: MadeRow, { runId, before }: Within) {
+async function compared(
+  past: PastResults,
+  plan: CacheableStep,
+  now: RequestIdentity,
+  row: StoredResult,
+  { runId, before }: Within,
+) {
   if (row.runId === runId || row.at > before) return null;
   const state = await past.state(row.runId);
   const made = state === null ? undefined : stepNamed(state.planned.plan, row.step);
-  if (state === null || made === undefined || !isReusable(made) || made.kind !== plan.kind) return null;
-  const then = askedNow(state, made);
+  if (state === null || made === undefined || !isCacheable(made) || made.kind !== plan.kind) return null;
+  const then = currentIdentity(state, made);
   if (then === null) return null;
-  const changes = changesBetween(then.asks, now.asks).map(wholeMedia);
+  const changes = changesBetween(then.request, now.request).map(wholeMedia);
   return changes.length === 0 ? null : { runId: row.runId, step: row.step, changes };
 }
 
@@ -137,7 +148,7 @@ function nothing(step: string) {
   return { step, verdict: "made", from: null, nearest: null } as const;
 }
 
-function alwaysAnew({ kind, path }: Exclude<PlanStep, ReusableStep>): string {
+function alwaysAnew({ kind, path }: Exclude<PlanStep, CacheableStep>): string {
   switch (kind) {
     case "upload":
       return `${path} is a file: it is sent again where it is needed, free of charge`;

@@ -2,7 +2,7 @@ import { stat } from "node:fs/promises";
 import { LEFTOVER_MS, removeTemporaries, temporaryTag } from "../durable-file.ts";
 import { mediaOf } from "../journal/record.ts";
 import { isRunFinal, type RunStatus } from "../journal/state.ts";
-import type { JournalStore, MadeRow, RunRow } from "../journal/store.ts";
+import type { JournalStore, RunRow, StoredResult } from "../journal/store.ts";
 import type { MediaStore } from "./media-store.ts";
 
 export interface GcOptions {
@@ -50,9 +50,9 @@ export async function collectGarbage(parts: GcParts, options: GcOptions = {}): P
   const old = (await store.runs()).filter((row) => isFinished(row) && row.updatedAt < before).toReversed();
   const runs: string[] = [];
   const kept: { readonly runId: string; readonly reason: "leased" | "holds" }[] = [];
-  const made: MadeRow[] = [];
+  const made: StoredResult[] = [];
   for (const { runId } of old) {
-    const madeHere = await store.made({ runId }, Number.MAX_SAFE_INTEGER);
+    const madeHere = await store.results({ runId }, Number.MAX_SAFE_INTEGER);
     const refusal = dryRun ? await holds(store, runId) : await remove(store, runId, now());
     if (refusal === null) {
       runs.push(runId);
@@ -88,12 +88,16 @@ async function removeLeftovers(store: JournalStore, dryRun: boolean): Promise<nu
 }
 
 /** Requests whose every result goes with these runs. */
-async function lostResults(store: JournalStore, made: readonly MadeRow[], gone: ReadonlySet<string>): Promise<number> {
+async function lostResults(
+  store: JournalStore,
+  made: readonly StoredResult[],
+  gone: ReadonlySet<string>,
+): Promise<number> {
   let lost = 0;
   for (const { account, fingerprint } of new Map(
     made.map((row) => [`${row.account} ${row.fingerprint}`, row]),
   ).values()) {
-    const left = await store.made({ account, fingerprint }, Number.MAX_SAFE_INTEGER);
+    const left = await store.results({ account, fingerprint }, Number.MAX_SAFE_INTEGER);
     if (left.every(({ runId }) => gone.has(runId))) lost += 1;
   }
   return lost;

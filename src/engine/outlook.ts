@@ -2,10 +2,10 @@ import type { RunEvent, RunPlanned } from "../journal/events.ts";
 import { apply, newRun } from "../journal/fold.ts";
 import { isStepFinal, type RunState } from "../journal/state.ts";
 import type { Json, Plan, PlanStep, Reference } from "../plan/plan.ts";
-import { asked, isReusable } from "../run/asked.ts";
 import { candidatesOf } from "../run/kinds/pick.ts";
 import { gateOf, readiness } from "../run/readiness.ts";
-import { lookUp, missingReason } from "../run/resolve.ts";
+import { isCacheable, requestIdentity } from "../run/request-identity.ts";
+import { missingReason, resolveReference } from "../run/resolve.ts";
 import type { PastResult, PastResults, Unusable } from "./reuse.ts";
 
 /** What a run of a plan would take over from earlier runs, as far as that is certain before it begins. */
@@ -33,12 +33,12 @@ export async function outlookOf(
   for (const step of plan.steps) {
     const events = freeEvents(state, step);
     take(state, events);
-    if (events.length > 0 || !isReusable(step) || again.has(step.path)) continue;
+    if (events.length > 0 || !isCacheable(step) || again.has(step.path)) continue;
     const ready = readiness(state, step, step.input, step.kind === "task" ? "local" : "service");
     if (ready.ready === "never")
       take(state, [{ type: "step.finished", step: step.path, status: "skipped", ...because(ready) }]);
     if (ready.ready !== "yes") continue;
-    const { fingerprint } = asked(state, step, ready.input);
+    const { fingerprint } = requestIdentity(state, step, ready.input);
     const looked = await past.find({ fingerprint, plan: step, runId: null, taken, verify: false });
     if (looked.found === null) {
       if (looked.why !== null) unusable.set(step.path, looked.why);
@@ -50,7 +50,7 @@ export async function outlookOf(
   const resolved = (ref: Reference["$ref"]) => {
     const source = state.steps[ref.step];
     if (source === undefined || !isStepFinal(source.status) || missingReason(state, ref) !== null) return undefined;
-    return lookUp(state, ref, "service");
+    return resolveReference(state, ref, "service");
   };
   return { state, reused, unusable, resolved };
 }
@@ -67,7 +67,7 @@ function freeEvents(state: RunState, step: PlanStep): readonly RunEvent[] {
     return through(path, [{ type: "upload.stored", step: path, sha256, sizeBytes, contentType }]);
   }
   const first = candidatesOf(state, step).find((candidate) => candidate !== null);
-  return first ? through(path, [{ type: "pick.made", step: path, chosen: first.chosen, scores: null }]) : [];
+  return first ? through(path, [{ type: "pick.decided", step: path, chosen: first.chosen, scores: null }]) : [];
 }
 
 function through(step: string, events: readonly RunEvent[]): readonly RunEvent[] {
@@ -78,8 +78,8 @@ function through(step: string, events: readonly RunEvent[]): readonly RunEvent[]
   ];
 }
 
-function because({ reason, unwanted }: { readonly reason: string; readonly unwanted: boolean }) {
-  return { reason, ...(unwanted && { unwanted: true as const }) };
+function because({ reason, skippedByCondition }: { readonly reason: string; readonly skippedByCondition: boolean }) {
+  return { reason, ...(skippedByCondition && { skippedByCondition: true as const }) };
 }
 
 function take(state: RunState, events: readonly RunEvent[]): void {

@@ -16,8 +16,8 @@ import {
   profileProblems,
 } from "../plan/index.ts";
 import type { ExpandStep, FileFacts, Plan, PlanStep, Problem } from "../plan/plan.ts";
-import { isReusable } from "../run/asked.ts";
 import { stepNamed } from "../run/plan-index.ts";
+import { isCacheable } from "../run/request-identity.ts";
 import { EstimateCache } from "./estimates.ts";
 import { type Expansion, expandPlan, type Surroundings } from "./expansion.ts";
 import { explainForeseen } from "./explain.ts";
@@ -151,7 +151,7 @@ export class Planner {
     return Promise.all(
       prices.map(async (price) => {
         const step = stepNamed(plan, price.step);
-        const isMade = step !== undefined && isReusable(step) && price.basis !== "reused" && price.basis !== "free";
+        const isMade = step !== undefined && isCacheable(step) && price.basis !== "reused" && price.basis !== "free";
         if (!isMade || left-- <= 0) return price;
         return { ...price, anew: (await explainForeseen(this.#parts.past, step, outlook)).why };
       }),

@@ -36,7 +36,7 @@ export function manifestOf(state: RunState, named: NamedOutput, version: string)
       ...{ width, height, duration_ms: durationMs, fps },
     },
     made_by: { step: named.step, output: index },
-    created_at: instant(made.reusedFrom?.madeAt ?? made.finishedAt ?? state.createdAt)!,
+    created_at: instant(made.reusedFrom?.completedAt ?? made.finishedAt ?? state.createdAt)!,
     pipeline: planned.plan.pipeline,
     run: state.runId,
     profile: planned.profile?.name ?? null,
@@ -122,7 +122,7 @@ function manifestStep(state: RunState, plan: PlanStep): ManifestStep {
     reused_from:
       step.reusedFrom === null
         ? null
-        : { run: step.reusedFrom.runId, step: step.reusedFrom.step, made_at: instant(step.reusedFrom.madeAt)! },
+        : { run: step.reusedFrom.runId, step: step.reusedFrom.step, made_at: instant(step.reusedFrom.completedAt)! },
     finished_at: instant(step.finishedAt),
   };
 }

@@ -44,7 +44,7 @@ export interface ReconcileReport {
     readonly model: string;
     /** ISO-8601. */
     readonly sentAt: string;
-    readonly presumedMicros: number;
+    readonly unconfirmedMicros: number;
   }[];
 }
 
@@ -131,8 +131,8 @@ function abandonedChats({ runId, steps, planned }: RunState): ReconcileReport["a
     const plan = planned.plan.steps.find(({ path }) => path === step);
     const model = plan?.kind === "chat" ? plan.model : "";
     const abandoned = chats.filter(({ phase }) => phase === "abandoned");
-    return abandoned.map(({ sentAt, holdMicros: presumedMicros }) => {
-      return { runId, step, model, sentAt: new Date(sentAt).toISOString(), presumedMicros };
+    return abandoned.map(({ sentAt, holdMicros: unconfirmedMicros }) => {
+      return { runId, step, model, sentAt: new Date(sentAt).toISOString(), unconfirmedMicros };
     });
   });
 }
@@ -151,7 +151,7 @@ function overcharges({ runId, steps }: RunState): ReconcileReport["overcharges"]
 /** Of a job that is not through, whichever it may have. */
 function withoutCopy({ phase, outputs }: AttemptState): Known["missing"] {
   if (phase === "completed") {
-    const copied = outputs.filter(({ phase, copy }) => copy === null && phase !== "kept" && phase !== "failed");
+    const copied = outputs.filter(({ phase, copy }) => copy === null && phase !== "archived" && phase !== "failed");
     return new Set(copied.map(({ index }) => index));
   }
   const isOpen = phase === "inQueue" || phase === "inProgress";
@@ -169,8 +169,8 @@ async function look(client: Client, jobId: string): Promise<JobResult | null> {
 
 async function ledgers(store: JournalStore, states: readonly RunState[]): Promise<ReconcileReport["ledgers"]> {
   const found: ReconcileReport["ledgers"][number][] = [];
-  for (const { runId, spentMicros, presumedMicros } of states) {
-    const eventsMicros = spentMicros + presumedMicros;
+  for (const { runId, spentMicros, unconfirmedMicros } of states) {
+    const eventsMicros = spentMicros + unconfirmedMicros;
     const { settledMicros: ledgerMicros } = await store.ledger(runId);
     if (eventsMicros !== ledgerMicros) found.push({ runId, eventsMicros, ledgerMicros });
   }

@@ -3,10 +3,10 @@ import { verdictOf } from "../answers/index.ts";
 import { answerOf, type Client, DownloadError } from "../api/index.ts";
 import type { OutputFacts, ReusedFrom, RunEvent, StoredCopy } from "../journal/events.ts";
 import { lastAttempt, lastChat, type OutputState, outputsOf, type RunState, type StepState } from "../journal/state.ts";
-import type { JournalStore, MadeRow } from "../journal/store.ts";
+import type { JournalStore, StoredResult } from "../journal/store.ts";
 import type { Json } from "../plan/plan.ts";
-import { askedNow, isReusable, type ReusableStep } from "../run/asked.ts";
 import { stepNamed } from "../run/plan-index.ts";
+import { type CacheableStep, currentIdentity, isCacheable } from "../run/request-identity.ts";
 import type { MediaStore } from "./media-store.ts";
 import type { RunShelf } from "./run-shelf.ts";
 
@@ -23,7 +23,7 @@ export type Unusable = "gone" | "taken";
 
 export interface Wanted {
   readonly fingerprint: string;
-  readonly plan: ReusableStep;
+  readonly plan: CacheableStep;
   /** The run that asks; its own results do not count. */
   readonly runId: string | null;
   /** Results that other steps of the run stand for already: two steps that ask for the same want two results. */
@@ -77,8 +77,8 @@ export class PastResults {
     const { store, account } = this.#parts;
     const states = new Map<string, RunState | null>();
     for (let [limit, seen] = [FIRST_PAGE, 0]; ; limit *= 10) {
-      const rows = await store.made({ account, fingerprint }, limit);
-      const isNamesake = (row: MadeRow) => (row.step === plan.path ? 0 : 1);
+      const rows = await store.results({ account, fingerprint }, limit);
+      const isNamesake = (row: StoredResult) => (row.step === plan.path ? 0 : 1);
       for (const row of rows.slice(seen).sort((a, b) => isNamesake(a) - isNamesake(b))) {
         if (row.runId === runId) continue;
         const state = states.get(row.runId) ?? (await this.state(row.runId));
@@ -92,10 +92,10 @@ export class PastResults {
   }
 
   /** Made results that may be like what a step asks for: of the same path first, then of the same model. */
-  async alike(plan: ReusableStep): Promise<readonly MadeRow[]> {
+  async alike(plan: CacheableStep): Promise<readonly StoredResult[]> {
     const { store, account } = this.#parts;
-    const namesakes = await store.made({ account, step: plan.path }, 5);
-    const siblings = plan.kind === "task" ? [] : await store.made({ account, model: plan.model }, 10);
+    const namesakes = await store.results({ account, step: plan.path }, 5);
+    const siblings = plan.kind === "task" ? [] : await store.results({ account, model: plan.model }, 10);
     return [...namesakes, ...siblings];
   }
 
@@ -124,7 +124,8 @@ export class PastResults {
     const { phase, copy: known, ...facts } = output;
     if (facts.voiceId !== null) return { ...facts, copy: null };
     const copy = known !== null && (await media.has(known.sha256)) ? known : null;
-    const isThere = facts.assetId !== null && phase !== "kept" && phase !== "expired" && now() < from.madeAt + ASSET_MS;
+    const isThere =
+      facts.assetId !== null && phase !== "archived" && phase !== "expired" && now() < from.completedAt + ASSET_MS;
     if (copy !== null) {
       if (wanted.verify) await this.#spare(copy.sha256);
       return { ...facts, assetId: isThere ? facts.assetId : null, copy };
@@ -172,13 +173,13 @@ interface Made {
   readonly isCurrent: () => boolean;
 }
 
-function madeIn(state: RunState, row: MadeRow): Made | null {
+function madeIn(state: RunState, row: StoredResult): Made | null {
   const step = state.steps[row.step];
   const plan = stepNamed(state.planned.plan, row.step);
-  if (step?.status !== "succeeded" || plan === undefined || !isReusable(plan)) return null;
+  if (step?.status !== "succeeded" || plan === undefined || !isCacheable(plan)) return null;
   const outputs = outputsOf(step);
   if (outputs.some(({ status, phase }) => status !== "COMPLETED" || phase === "failed")) return null;
-  const isCurrent = () => askedNow(state, plan)?.fingerprint === row.fingerprint;
+  const isCurrent = () => currentIdentity(state, plan)?.fingerprint === row.fingerprint;
   return { from: originOf(state, step, plan), outputs, value: step.value ?? null, isCurrent };
 }
 
@@ -197,14 +198,14 @@ export function sourceKey({ jobId, runId, step }: ReusedFrom): string {
 }
 
 /** Where a result was really made, however often it was taken over since. */
-function originOf({ runId }: RunState, step: StepState, plan: ReusableStep): ReusedFrom {
+function originOf({ runId }: RunState, step: StepState, plan: CacheableStep): ReusedFrom {
   if (step.reusedFrom !== null) return step.reusedFrom;
   const attempt = lastAttempt(step);
   const chat = lastChat(step);
   return {
     ...{ runId, step: plan.path },
     jobId: attempt?.jobId ?? chat?.jobId ?? null,
-    madeAt: attempt?.completedAt ?? chat?.endedAt ?? step.finishedAt ?? 0,
+    completedAt: attempt?.completedAt ?? chat?.endedAt ?? step.finishedAt ?? 0,
   };
 }
 

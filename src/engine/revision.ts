@@ -4,7 +4,7 @@ import { isStepFinal, type RunState } from "../journal/state.ts";
 import { fingerprint } from "../plan/index.ts";
 import { nearest } from "../plan/near.ts";
 import type { Json, Plan } from "../plan/plan.ts";
-import { isQuiet, leftOut, type Roots, staleSteps, stillStops } from "../run/remake.ts";
+import { blockingFailure, cancelledSteps, hasNoOpenJobs, type RerunRoots, staleSteps } from "../run/rerun.ts";
 import { type Revised, revisionEvents } from "../run/revise.ts";
 import {
   changedRoots,
@@ -85,8 +85,8 @@ export async function revise(state: RunState, how: ResumeOptions, planner: Plann
     of: planId(state),
     renew: (now) => revise(now, how, planner),
     busy: ({ steps }) => [
-      ...touched.filter((path) => steps[path] !== undefined && !isQuiet(steps[path])),
-      ...renamed.filter((path) => !isQuiet(steps[path]!, { paid: true })),
+      ...touched.filter((path) => steps[path] !== undefined && !hasNoOpenJobs(steps[path])),
+      ...renamed.filter((path) => !hasNoOpenJobs(steps[path]!, { paid: true })),
     ],
     events: (now) =>
       revisionEvents(now, {
@@ -140,14 +140,14 @@ function checkedRoots(state: RunState, plan: Plan, steps: readonly string[]): Ma
 }
 
 /** When the failure that stopped a run is made good, what it stopped is made too. */
-function withLeftOut(state: RunState, plan: Plan, roots: Map<string, string>): Roots {
+function withLeftOut(state: RunState, plan: Plan, roots: Map<string, string>): RerunRoots {
   if (roots.size === 0) return roots;
-  const left = leftOut(state, plan).filter((path) => !roots.has(path));
+  const left = cancelledSteps(state, plan).filter((path) => !roots.has(path));
   return new Map([...roots, ...left.map((path) => [path, "the run goes on"] as const)]);
 }
 
-function checkGoesOn(state: RunState, plan: Plan, roots: Roots): void {
-  const stop = stillStops(state, plan, staleSteps(state, plan, roots));
+function checkGoesOn(state: RunState, plan: Plan, roots: RerunRoots): void {
+  const stop = blockingFailure(state, plan, staleSteps(state, plan, roots));
   if (stop === null) return;
   const why = `${stop.path} failed and stops the run (failFast): make it again too.`;
   throw new InvalidOptionError("rerun", why, `showrunner resume ${state.runId} --rerun ${stop.path}`);

@@ -1,7 +1,7 @@
 import type { PartialResultOf, ResultOf, Returns } from "../define/index.ts";
 import type { PauseReason } from "../journal/events.ts";
+import type { OpenJob } from "../run/open-jobs.ts";
 import type { RunReport } from "../run/report.ts";
-import type { StillRunning } from "../run/still-running.ts";
 import type { Drift } from "./drift.ts";
 import type { RunUpdate } from "./updates.ts";
 
@@ -32,7 +32,7 @@ interface AnyRun {
   /** Set when the code that it was resumed with asks for something else, and that was not accepted. */
   readonly drift: Drift | null;
   /** Jobs that go on, and bill, at the service although this run stopped watching. */
-  readonly stillRunning: readonly StillRunning[];
+  readonly openJobs: readonly OpenJob[];
 }
 
 interface SucceededRun<O> extends AnyRun {

@@ -5,8 +5,8 @@ import { ledgerChanges } from "../journal/record.ts";
 import type { RunState } from "../journal/state.ts";
 import type { CommitOutcome, InboxEntry, JournalStore, Lease, SpendingGuard } from "../journal/store.ts";
 import type { Json } from "../plan/plan.ts";
-import { MadeNotes } from "../run/made.ts";
-import type { Room } from "../run/room.ts";
+import type { Headroom } from "../run/headroom.ts";
+import { ResultRecorder } from "../run/result-cache.ts";
 import { noticesOf } from "./notify/notices.ts";
 import type { SpendingWatch } from "./spending.ts";
 
@@ -43,20 +43,24 @@ export class RunWriter {
   readonly #parts: RunWriterParts;
   readonly #state: RunState;
   readonly #lease: Lease;
-  readonly #made: MadeNotes;
+  readonly #made: ResultRecorder;
 
   constructor(parts: RunWriterParts, state: RunState, lease: Lease) {
     this.#parts = parts;
     this.#state = state;
     this.#lease = lease;
-    this.#made = new MadeNotes(state);
+    this.#made = new ResultRecorder(state);
   }
 
   /**
    * Null once it is durable; else how much room there was for its holds, and nothing was written. `submitting`: charges of
    * this run are on their way.
    */
-  async commit(events: readonly RunEvent[], inbox: readonly InboxEntry[], submitting: boolean): Promise<Room | null> {
+  async commit(
+    events: readonly RunEvent[],
+    inbox: readonly InboxEntry[],
+    submitting: boolean,
+  ): Promise<Headroom | null> {
     const { spending } = this.#parts;
     const makesHold = ledgerChanges(events).some(({ type }) => type === "hold");
     if (!makesHold) {
@@ -73,7 +77,7 @@ export class RunWriter {
       }
       if (outcome.reason === "inbox") throw new Error("Only a park is refused for its inbox.");
       if (outcome.reason === "floor" && !fresh) continue;
-      return spending.room(outcome, guard!, submitting);
+      return spending.headroom(outcome, guard!, submitting);
     }
   }
 
@@ -104,14 +108,14 @@ export class RunWriter {
     const stored = events.map((event, index) => storedEvent(runId, afterSeq + index, at, event));
     const notices = notifier === null ? [] : noticesOf(this.#state, stored);
     const outcome = await store.commit({
-      ...{ lease: this.#lease, afterSeq, at, events, ledger: ledgerChanges(events), status, made, notices },
+      ...{ lease: this.#lease, afterSeq, at, events, ledger: ledgerChanges(events), status, results: made, notices },
       inbox: inbox.map((entry) => entry.id),
       ...(more.park && { snapshot: { foldVersion: FOLD_VERSION, seq: lastSeq, state: asJson(this.#state) } }),
       ...more,
     });
     if (!outcome.committed && outcome.reason === "fenced") throw new RunTakenOverError(runId);
     if (!outcome.committed) return outcome;
-    this.#made.noted(made);
+    this.#made.recorded(made);
     if (stored.length > 0) onEvents(stored);
     if (notices.length > 0) notifier?.poke();
     return outcome;

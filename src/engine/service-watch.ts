@@ -37,7 +37,7 @@ export class ServiceWatch {
   constructor(state: RunState, options: { readonly now: () => number; readonly giveUpAfterMs: number }) {
     this.#now = options.now;
     this.#giveUpAfterMs = options.giveUpAfterMs;
-    this.#isTold = state.away !== null;
+    this.#isTold = state.outage !== null;
   }
 
   /** The command met trouble: when to try again, and what is to be told of it. */
@@ -47,7 +47,7 @@ export class ServiceWatch {
     this.#awaySince ??= now;
     const events: RunEvent[] = [];
     const { pause: reason, message } = trouble;
-    if (!this.#isTold) events.push({ type: "service.away", reason, message });
+    if (!this.#isTold) events.push({ type: "service.unavailable", reason, message });
     this.#isTold = true;
     if (now - Math.max(this.#awaySince, this.#heardAt) >= this.#giveUpAfterMs) events.push(this.#pause(trouble));
     return { delayMs, events };
@@ -61,7 +61,7 @@ export class ServiceWatch {
     this.#awaySince = null;
     if (!this.#isTold) return [];
     this.#isTold = false;
-    return [{ type: "service.back" }];
+    return [{ type: "service.recovered" }];
   }
 
   /** Something of the service came in, whatever it was for. */

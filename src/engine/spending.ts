@@ -1,6 +1,6 @@
 import type { Client } from "../api/index.ts";
 import type { CommitOutcome, JournalStore, SpendingGuard } from "../journal/store.ts";
-import type { Room } from "../run/room.ts";
+import type { Headroom } from "../run/headroom.ts";
 import { type Judged, judge } from "./effects/service-answers.ts";
 import { usdOption } from "./options.ts";
 import { delayAfter } from "./service-watch.ts";
@@ -10,7 +10,7 @@ import { Wallet } from "./wallet.ts";
 const PATIENCE_MS = 15_000;
 const ASK_AGAIN_MS = 1_000;
 
-type Later = Extract<Room, { readonly limit: "later" }>;
+type Later = Extract<Headroom, { readonly limit: "later" }>;
 type Refusal = Extract<CommitOutcome, { readonly reason: "cap" | "floor" }>;
 
 /** What runs may spend together; null: no limit. */
@@ -92,7 +92,7 @@ export class SpendingWatch {
    * What is known to be short without trying; the guard of the commit decides all the same. `moves`: something happened
    * that may make room in the wallet.
    */
-  async rooms(moves: boolean): Promise<readonly Room[]> {
+  async headrooms(moves: boolean): Promise<readonly Headroom[]> {
     const { capMicros, store, account, now } = this.#parts;
     if (moves || (this.#later !== null && this.#later.askAgainAt <= now())) this.#later = null;
     const later = this.#later === null ? [] : [this.#later];
@@ -101,7 +101,7 @@ export class SpendingWatch {
     const micros = heldMicros + settledMicros;
     return [
       ...later,
-      { limit: "cap", roomMicros: Math.max(0, capMicros - micros), capMicros, committedMicros: micros },
+      { limit: "cap", headroomMicros: Math.max(0, capMicros - micros), capMicros, committedMicros: micros },
     ];
   }
 
@@ -109,7 +109,7 @@ export class SpendingWatch {
    * What a commit that makes holds must leave; undefined when nothing is asked for. A room means: not now, the wallet
    * cannot be asked; see {@link takeAnswer}. `fresh`: ask, whatever was answered before.
    */
-  async guard(fresh: boolean): Promise<SpendingGuard | Room | undefined> {
+  async guard(fresh: boolean): Promise<SpendingGuard | Headroom | undefined> {
     const { capMicros, floorMicros, now } = this.#parts;
     if (floorMicros === null) return capMicros === null ? undefined : { capMicros, wallet: null };
     try {
@@ -131,13 +131,13 @@ export class SpendingWatch {
   }
 
   /** How much room a refusal leaves. `submitting`: this run has charges of its own on their way. */
-  room(refusal: Refusal, guard: SpendingGuard, submitting: boolean): Room {
+  headroom(refusal: Refusal, guard: SpendingGuard, submitting: boolean): Headroom {
     if (refusal.reason === "cap") {
       this.#isCapShort = true;
-      const { roomMicros, committedMicros } = refusal;
-      return { limit: "cap", roomMicros, capMicros: guard.capMicros!, committedMicros };
+      const { headroomMicros, committedMicros } = refusal;
+      return { limit: "cap", headroomMicros, capMicros: guard.capMicros!, committedMicros };
     }
-    const { roomMicros, unseenMicros } = refusal;
+    const { headroomMicros, unseenMicros } = refusal;
     const now = this.#parts.now();
     this.#waitingSince ??= now;
     // A charge on its way may or may not be in the balance already: asked again once it is through, nobody need guess.
@@ -145,7 +145,7 @@ export class SpendingWatch {
       return this.#notBefore(now + ASK_AGAIN_MS);
     }
     const { balanceMicros, floorMicros } = guard.wallet!;
-    return { limit: "floor", roomMicros, floorMicros, balanceMicros, unseenMicros };
+    return { limit: "floor", headroomMicros, floorMicros, balanceMicros, unseenMicros };
   }
 
   /** Holds were taken: whoever waits next has all the patience again. */
@@ -154,7 +154,7 @@ export class SpendingWatch {
   }
 
   #notBefore(askAgainAt: number): Later {
-    this.#later = { limit: "later", roomMicros: 0, askAgainAt };
+    this.#later = { limit: "later", headroomMicros: 0, askAgainAt };
     return this.#later;
   }
 }

@@ -74,7 +74,7 @@ function unknownType(type: string, where: string, { seq }: EventRecord, { path, 
 }
 
 /** How the bodies of events begin that name the program which wrote them and what follows. */
-export const SIGNED_BODIES = ['{"type":"lease.taken"', '{"type":"run.planned"'] as const;
+export const SIGNED_BODIES = ['{"type":"lease.acquired"', '{"type":"run.planned"'] as const;
 
 /** Events of a run have no gaps; one that is missing means damage, never "nothing happened". */
 export function checkContiguous(records: readonly EventRecord[], afterSeq: number, origin: RecordOrigin): void {

@@ -1,11 +1,11 @@
+import { trackActiveTime } from "./active-time.ts";
 import { IllegalEventError } from "./errors.ts";
 import { Fold } from "./events/fold-context.ts";
 import { type RunPlanned, type StoredEvent, specOf } from "./events.ts";
 import { newStep, type RunState, type StepState } from "./state.ts";
-import { countTime } from "./took.ts";
 
 /** Version of {@link RunState}; a stored snapshot of another version is not used. */
-export const FOLD_VERSION = 8;
+export const FOLD_VERSION = 9;
 
 /** The state of a run from its events, from the first on. */
 export function fold(events: Iterable<StoredEvent>): RunState | null {
@@ -29,18 +29,18 @@ export function newRun(runId: string, planned: RunPlanned, at: number, seq = 1):
     status: "planned",
     message: null,
     pause: null,
-    away: null,
+    outage: null,
     createdAt: at,
     startedAt: null,
     finishedAt: null,
-    took: { ms: 0, since: null, lastAt: at },
+    activeTime: { ms: 0, since: null, lastAt: at },
     steps,
-    gone: [],
+    removedSteps: [],
     formerNames: {},
     reruns: [],
     spentMicros: 0,
     heldMicros: 0,
-    presumedMicros: 0,
+    unconfirmedMicros: 0,
     overcharges: {},
     files: [],
     budgetMicros: planned.budgetMicros,
@@ -51,6 +51,6 @@ export function newRun(runId: string, planned: RunPlanned, at: number, seq = 1):
 /** Folds one more event into the state, in place; the state belongs to the caller alone. */
 export function apply(state: RunState, stored: StoredEvent): void {
   specOf(stored.event).apply(new Fold(state, stored), stored.event);
-  countTime(state.took, stored.event.type, stored.at);
+  trackActiveTime(state.activeTime, stored.event.type, stored.at);
   state.seq = stored.seq;
 }

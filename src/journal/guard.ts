@@ -22,8 +22,8 @@ export function refusalOf({ guard, ledger = [] }: Commit, moneyAfter: () => Acco
 function overCap({ capMicros }: SpendingGuard, asked: number, money: AccountMoney): Refusal | null {
   if (capMicros === null || money.committedMicros <= capMicros) return null;
   const committedMicros = money.committedMicros - asked;
-  const roomMicros = Math.max(0, capMicros - committedMicros);
-  return { committed: false, reason: "cap", roomMicros, committedMicros };
+  const headroomMicros = Math.max(0, capMicros - committedMicros);
+  return { committed: false, reason: "cap", headroomMicros, committedMicros };
 }
 
 function belowFloor({ wallet }: SpendingGuard, asked: number, money: AccountMoney): Refusal | null {
@@ -31,8 +31,8 @@ function belowFloor({ wallet }: SpendingGuard, asked: number, money: AccountMone
   const unseen = money.unseenMicros(wallet.mark);
   if (wallet.balanceMicros - unseen >= wallet.floorMicros) return null;
   const unseenMicros = unseen - asked;
-  const roomMicros = Math.max(0, wallet.balanceMicros - unseenMicros - wallet.floorMicros);
-  return { committed: false, reason: "floor", roomMicros, unseenMicros };
+  const headroomMicros = Math.max(0, wallet.balanceMicros - unseenMicros - wallet.floorMicros);
+  return { committed: false, reason: "floor", headroomMicros, unseenMicros };
 }
 
 /** What a ledger entry adds to {@link AccountMoney.unseenMicros}. */

@@ -4,7 +4,7 @@ import { decodeEvent, type EventRecord, encodeEvent, type RecordOrigin } from ".
 import type { LedgerChange } from "./events/spec.ts";
 import { EVENT_VERSION, type RunEvent } from "./events.ts";
 import { type AccountMoney, refusalOf, unseenOf } from "./guard.ts";
-import { changeLedger, checkCommit, emptyEntry, jobsOf, type LedgerEntry, leaseTaken, mediaOf } from "./record.ts";
+import { changeLedger, checkCommit, emptyEntry, jobsOf, type LedgerEntry, leaseAcquired, mediaOf } from "./record.ts";
 import type {
   AccountTotals,
   Commit,
@@ -16,14 +16,14 @@ import type {
   LeaseHolder,
   LeaseOutcome,
   LedgerTotals,
-  MadeQuery,
-  MadeRow,
   NoticeClaim,
   NoticeOutcome,
   NoticeRow,
   Progress,
   RemoveOutcome,
+  ResultsQuery,
   RunRow,
+  StoredResult,
   UploadHandleRow,
 } from "./store.ts";
 import { Waiters } from "./waiters.ts";
@@ -40,7 +40,7 @@ interface MemoryRun {
   inbox: InboxEntry[];
   ledger: Map<string, LedgerEntry>;
   progress: Map<string, Progress>;
-  made: Map<string, MadeRow>;
+  results: Map<string, StoredResult>;
   notices: Map<number, NoticeRow>;
 }
 
@@ -86,7 +86,7 @@ class MemoryJournal implements JournalStore {
       inbox: [],
       ledger: new Map(),
       progress: new Map(),
-      made: new Map(),
+      results: new Map(),
       notices: new Map(),
     };
     append(run, [encodeEvent(first)], at);
@@ -129,14 +129,14 @@ class MemoryJournal implements JournalStore {
     const run = this.#find(runId);
     const { at, ttlMs, isDead } = options;
     if (run.holder !== null && at <= run.leaseExpiresAt && !isDead(run.holder)) {
-      return { taken: false, heldBy: run.holder, expiresAt: run.leaseExpiresAt };
+      return { acquired: false, heldBy: run.holder, expiresAt: run.leaseExpiresAt };
     }
     run.epoch += 1;
     run.holder = holder;
     run.leaseExpiresAt = at + ttlMs;
-    append(run, [encodeEvent(leaseTaken(run.epoch, holder))], at);
+    append(run, [encodeEvent(leaseAcquired(run.epoch, holder))], at);
     this.#waiters.notify(runId);
-    return { taken: true, lease: leaseOf(run) };
+    return { acquired: true, lease: leaseOf(run) };
   }
 
   async renewLease(lease: Lease, options: { readonly at: number; readonly ttlMs: number }): Promise<boolean> {
@@ -173,8 +173,8 @@ class MemoryJournal implements JournalStore {
     run.row = { ...run.row, status: commit.status };
     for (const [key, entry] of ledger) run.ledger.set(key, entry);
     this.#marks.set(run.account, mark);
-    for (const made of commit.made ?? [])
-      run.made.set(made.step, { ...made, runId, account: run.account, at: commit.at });
+    for (const results of commit.results ?? [])
+      run.results.set(results.step, { ...results, runId, account: run.account, at: commit.at });
     const account = movedTo(commit.events);
     if (account !== null) moveAccount(run, account);
     for (const notice of commit.notices ?? []) {
@@ -217,11 +217,11 @@ class MemoryJournal implements JournalStore {
     return { ...totals(this.#runsOf(account)), mark: this.#mark(account) };
   }
 
-  async made(query: MadeQuery, limit = 20): Promise<readonly MadeRow[]> {
+  async results(query: ResultsQuery, limit = 20): Promise<readonly StoredResult[]> {
     this.#open();
     return [...this.#runs.values()]
       .flatMap((run) =>
-        [...run.made.values()].filter((row) => asks(query, run.account, row)).map((row) => ({ run, row })),
+        [...run.results.values()].filter((row) => asks(query, run.account, row)).map((row) => ({ run, row })),
       )
       .sort((a, b) => b.row.at - a.row.at || b.run.order - a.run.order || (a.row.step < b.row.step ? -1 : 1))
       .slice(0, limit)
@@ -245,12 +245,12 @@ class MemoryJournal implements JournalStore {
     });
   }
 
-  async settleNotice(runId: string, seq: number, outcome: NoticeOutcome): Promise<void> {
+  async resolveNotice(runId: string, seq: number, outcome: NoticeOutcome): Promise<void> {
     this.#open();
     const notices = this.#runs.get(runId)?.notices;
     const row = notices?.get(seq);
     if (notices === undefined || row === undefined) return;
-    if (outcome.told) notices.delete(seq);
+    if (outcome.delivered) notices.delete(seq);
     else notices.set(seq, { ...row, dueAt: outcome.dueAt, lastError: outcome.error });
   }
 
@@ -424,10 +424,10 @@ function totals(runs: readonly MemoryRun[]): LedgerTotals {
 function moveAccount(run: MemoryRun, account: string): void {
   run.account = account;
   for (const [key, entry] of run.ledger) run.ledger.set(key, { ...entry, charged: entry.charged === null ? null : 0 });
-  for (const [step, row] of run.made) run.made.set(step, { ...row, account });
+  for (const [step, row] of run.results) run.results.set(step, { ...row, account });
 }
 
-function asks(query: MadeQuery, account: string, row: MadeRow): boolean {
+function asks(query: ResultsQuery, account: string, row: StoredResult): boolean {
   if ("runId" in query) return row.runId === query.runId;
   if (query.account !== account) return false;
   if ("fingerprint" in query) return row.fingerprint === query.fingerprint;

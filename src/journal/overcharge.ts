@@ -19,7 +19,7 @@ export function noteJobCharge(state: RunState, attempt: AttemptState, costMicros
 export function noteChatCharge(state: RunState, path: string, { costMicros, holdMicros }: ChatState): void {
   const excess = (costMicros ?? 0) - holdMicros;
   if (excess <= 0) return;
-  const plan = [...state.planned.plan.steps, ...state.gone].find((step) => step.path === path);
+  const plan = [...state.planned.plan.steps, ...state.removedSteps].find((step) => step.path === path);
   if (plan?.kind !== "chat") return;
   const known = overchargeOf(state, plan.model);
   known.times++;

@@ -4,9 +4,9 @@ import { type RunEvent, specOf } from "./events.ts";
 import type { Commit, LeaseHolder } from "./store.ts";
 
 /** The event that says who writes from here on. */
-export function leaseTaken(epoch: number, { host, pid, instance, program }: LeaseHolder): RunEvent {
+export function leaseAcquired(epoch: number, { host, pid, instance, program }: LeaseHolder): RunEvent {
   const holder = `${host}:${pid}:${instance}`;
-  return { type: "lease.taken", epoch, holder, ...(program !== undefined && { program }) };
+  return { type: "lease.acquired", epoch, holder, ...(program !== undefined && { program }) };
 }
 
 /** Job ids that events make known, so that a webhook finds its run. */

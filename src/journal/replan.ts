@@ -42,7 +42,7 @@ export function leaveExpansion(state: RunState, path: string, move: Move): void 
 /** The steps of an expansion: those that were made for the very same keep what they made, all others begin. */
 export function enterExpansion(state: RunState, event: ExpandPlanned, move: Move): void {
   stepIn(state, event.step).expanded = event.returns;
-  const formerly = new Map(state.gone.map((step) => [step.path, step.fingerprint]));
+  const formerly = new Map(state.removedSteps.map((step) => [step.path, step.fingerprint]));
   const again = new Set<string>();
   for (const { path, fingerprint, needs } of event.steps) {
     const known = state.steps[path];
@@ -53,7 +53,7 @@ export function enterExpansion(state: RunState, event: ExpandPlanned, move: Move
     if (known !== undefined) reset(state, known, move);
   }
   const planned = new Set(event.steps.map(({ path }) => path));
-  state.gone = state.gone.filter(({ path }) => !planned.has(path));
+  state.removedSteps = state.removedSteps.filter(({ path }) => !planned.has(path));
   const { plan } = state.planned;
   const kept = plan.steps.filter(({ path }) => !planned.has(path));
   state.planned = withSteps(state, [...kept, ...event.steps], event.groups);
@@ -64,11 +64,19 @@ export function reset(state: RunState, step: StepState, move: Move, more: Partia
   move(step, "step.reset");
   const { path, chats } = step;
   const attempts = step.attempts.slice(0, step.attempts.findLastIndex(({ key }) => key !== null) + 1);
-  const voided = attempts.length + chats.length;
+  const superseded = attempts.length + chats.length;
   // Who asked for it to be made again, and has not got that yet, still asks for it.
-  const isOwed = step.again && voided === step.voided;
-  const again = isOwed || more.unlessSame !== true;
-  state.steps[path] = { ...newStep(path), attempts, chats, voided, ...more, again, unlessSame: !again };
+  const isOwed = step.rerunRequested && superseded === step.superseded;
+  const again = isOwed || more.onlyIfInputsChanged !== true;
+  state.steps[path] = {
+    ...newStep(path),
+    attempts,
+    chats,
+    superseded,
+    ...more,
+    rerunRequested: again,
+    onlyIfInputsChanged: !again,
+  };
   state.files = state.files.filter((file) => file.step !== path);
 }
 
@@ -83,7 +91,7 @@ function leave(state: RunState, steps: readonly PlanStep[], move: Move): void {
   }
   const inPlan = new Set(state.planned.plan.steps.map(({ path }) => path));
   const leaving = new Set(steps.map(({ path }) => path));
-  state.gone = [...state.gone.filter(({ path }) => !leaving.has(path) && !inPlan.has(path)), ...steps];
+  state.removedSteps = [...state.removedSteps.filter(({ path }) => !leaving.has(path) && !inPlan.has(path)), ...steps];
 }
 
 function rename(state: RunState, names: ReadonlyMap<string, string>): void {

@@ -1,6 +1,7 @@
 import { encodeEvent } from "./event-codec.ts";
 import type { RunEvent, StoredEvent } from "./events.ts";
 import { checkCommit } from "./record.ts";
+import { retryWhileBusy } from "./sqlite/busy-retry.ts";
 import { ChangePoll } from "./sqlite/change-poll.ts";
 import { commitRun } from "./sqlite/commit.ts";
 import type { Database } from "./sqlite/database.ts";
@@ -8,10 +9,9 @@ import { isBusy } from "./sqlite/failure.ts";
 import { lastInboxId, readInbox, sendMessage, sendToJob } from "./sqlite/inbox.ts";
 import { type LeaseRequest, releaseLease, renewLease, takeLease } from "./sqlite/lease.ts";
 import { accountTotals } from "./sqlite/ledger.ts";
-import { readMade } from "./sqlite/made.ts";
-import { claimNotices, hasDueNotices, readNotices, settleNotice } from "./sqlite/notices.ts";
+import { claimNotices, hasDueNotices, readNotices, resolveNotice } from "./sqlite/notices.ts";
 import { openFile } from "./sqlite/open.ts";
-import { patiently } from "./sqlite/patience.ts";
+import { readResults } from "./sqlite/results.ts";
 import * as runs from "./sqlite/runs.ts";
 import { dropHandles, mediaInUse, readHandle, readProgress, writeHandle, writeProgress } from "./sqlite/side-tables.ts";
 import { closedError, Writer } from "./sqlite/writer.ts";
@@ -21,10 +21,10 @@ import type {
   JournalStore,
   Lease,
   LeaseHolder,
-  MadeQuery,
   NoticeClaim,
   NoticeOutcome,
   Progress,
+  ResultsQuery,
   UploadHandleRow,
 } from "./store.ts";
 import { Waiters } from "./waiters.ts";
@@ -100,7 +100,7 @@ class SqliteJournal implements JournalStore {
 
   async takeLease(runId: string, holder: LeaseHolder, request: LeaseRequest) {
     const outcome = await this.#writer.write(() => takeLease(this.#db, runId, holder, request));
-    if (outcome.taken) this.#waiters.notify(runId);
+    if (outcome.acquired) this.#waiters.notify(runId);
     return outcome;
   }
 
@@ -144,8 +144,8 @@ class SqliteJournal implements JournalStore {
     return this.#read(() => accountTotals(this.#db, account));
   }
 
-  made(query: MadeQuery, limit = 20) {
-    return this.#read(() => readMade(this.#db, query, limit));
+  results(query: ResultsQuery, limit = 20) {
+    return this.#read(() => readResults(this.#db, query, limit));
   }
 
   notices() {
@@ -157,8 +157,8 @@ class SqliteJournal implements JournalStore {
     return this.#writer.write(() => claimNotices(this.#db, claim), { durable: false });
   }
 
-  settleNotice(runId: string, seq: number, outcome: NoticeOutcome) {
-    return this.#writer.write(() => settleNotice(this.#db, runId, seq, outcome), { durable: false });
+  resolveNotice(runId: string, seq: number, outcome: NoticeOutcome) {
+    return this.#writer.write(() => resolveNotice(this.#db, runId, seq, outcome), { durable: false });
   }
 
   handle(sha256: string, account: string) {
@@ -216,7 +216,7 @@ class SqliteJournal implements JournalStore {
       if (this.#closing !== null) throw closedError(this.#db.path);
       return query();
     };
-    return patiently(attempt, { busyTimeoutMs: this.#options.busyTimeoutMs, path: this.#db.path });
+    return retryWhileBusy(attempt, { busyTimeoutMs: this.#options.busyTimeoutMs, path: this.#db.path });
   }
 
   async #wait(runId: string, ready: () => boolean, signal?: AbortSignal): Promise<void> {

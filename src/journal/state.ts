@@ -1,4 +1,5 @@
 import type { Json, PlanStep, Reference } from "../plan/plan.ts";
+import type { ActiveTime } from "./active-time.ts";
 import type {
   Chosen,
   JournalError,
@@ -10,7 +11,6 @@ import type {
   StoredCopy,
   UnresolvedCause,
 } from "./events/facts.ts";
-import type { TimeTaken } from "./took.ts";
 
 export type RunStatus = "planned" | "running" | "paused" | "succeeded" | "partial" | "failed" | "cancelled";
 export type StepStatus =
@@ -35,7 +35,7 @@ export type JobPhase =
   | "unresolved"
   | "lost";
 export type MoneyPhase = "none" | "held" | "settled" | "released";
-export type OutputPhase = "pending" | "available" | "downloaded" | "kept" | "expired" | "failed";
+export type OutputPhase = "pending" | "available" | "downloaded" | "archived" | "expired" | "failed";
 
 export interface OutputState extends OutputFacts {
   phase: OutputPhase;
@@ -100,16 +100,16 @@ export interface StepState {
   status: StepStatus;
   reason: string | null;
   /** Skipped because a `when` did not hold: nobody misses what it would have made. */
-  unwanted: boolean;
+  skippedByCondition: boolean;
   /** Skipped because no root of the plan could come of it any more; made after all once one can. */
   pruned: boolean;
   startedAt: number | null;
   finishedAt: number | null;
   attempts: AttemptState[];
   /** Attempts and chats that do not count any more, since the step is made again. */
-  voided: number;
+  superseded: number;
   /** Made again only if what it uses is not the same as before. */
-  unlessSame: boolean;
+  onlyIfInputsChanged: boolean;
   /** The file's bytes, for upload steps. */
   upload: StoredCopy | null;
   chats: ChatState[];
@@ -126,7 +126,7 @@ export interface StepState {
   expanded: readonly Reference[] | null;
   reusedFrom: ReusedFrom | null;
   /** Somebody wants it made again: it is not taken over from an earlier run. */
-  again: boolean;
+  rerunRequested: boolean;
 }
 
 export interface PauseState {
@@ -138,7 +138,7 @@ export interface PauseState {
 }
 
 /** Since when the service is away, and how that shows. */
-export interface AwayState {
+export interface ServiceOutage {
   readonly since: number;
   readonly reason: "unreachable" | "misdirected";
   readonly message: string;
@@ -186,16 +186,16 @@ export interface RunState {
   message: string | null;
   pause: PauseState | null;
   /** Null while the service answers. */
-  away: AwayState | null;
+  outage: ServiceOutage | null;
   createdAt: number;
   startedAt: number | null;
   finishedAt: number | null;
   /** How long it was at work. */
-  took: TimeTaken;
+  activeTime: ActiveTime;
   /** By path; steps that are gone from the plan too. */
   steps: { [path: string]: StepState };
   /** Steps that the plan no longer has, as they were last planned: what they made stays listed. */
-  gone: PlanStep[];
+  removedSteps: PlanStep[];
   /** Names that steps had before they were renamed, with the names they have now. */
   formerNames: { readonly [name: string]: string };
   reruns: RerunRequest[];
@@ -204,7 +204,7 @@ export interface RunState {
   /** Sum of holds not yet settled or released. */
   heldMicros: number;
   /** Holds of abandoned chats, which may or may not have been charged; they count against the budget. */
-  presumedMicros: number;
+  unconfirmedMicros: number;
   /** By model. */
   overcharges: { [model: string]: Overcharge };
   files: PlacedFile[];
@@ -215,12 +215,12 @@ export interface RunState {
 
 /** The attempt that counts: the newest, or null before the first. */
 export function lastAttempt(step: StepState): AttemptState | null {
-  return step.attempts.length > step.voided ? step.attempts.at(-1)! : null;
+  return step.attempts.length > step.superseded ? step.attempts.at(-1)! : null;
 }
 
 /** The chat request that counts: the newest, or null before the first. */
 export function lastChat(step: StepState): ChatState | null {
-  return step.chats.length > step.voided ? step.chats.at(-1)! : null;
+  return step.chats.length > step.superseded ? step.chats.at(-1)! : null;
 }
 
 export function isStepFinal(status: StepStatus): boolean {
@@ -241,13 +241,13 @@ export function newStep(path: string): StepState {
     path,
     status: "waiting",
     reason: null,
-    unwanted: false,
+    skippedByCondition: false,
     pruned: false,
     startedAt: null,
     finishedAt: null,
     attempts: [],
-    voided: 0,
-    unlessSame: false,
+    superseded: 0,
+    onlyIfInputsChanged: false,
     upload: null,
     chats: [],
     failures: [],
@@ -256,7 +256,7 @@ export function newStep(path: string): StepState {
     chosen: null,
     expanded: null,
     reusedFrom: null,
-    again: false,
+    rerunRequested: false,
   };
 }
 

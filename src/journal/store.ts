@@ -24,11 +24,11 @@ export interface Lease {
 }
 
 export type LeaseOutcome =
-  | { readonly taken: true; readonly lease: Lease }
-  | { readonly taken: false; readonly heldBy: LeaseHolder; readonly expiresAt: number };
+  | { readonly acquired: true; readonly lease: Lease }
+  | { readonly acquired: false; readonly heldBy: LeaseHolder; readonly expiresAt: number };
 
 /** A result that a later run may take over instead of making it again. */
-export interface MadeStep {
+export interface CacheEntry {
   readonly step: string;
   /** Hash of what was asked for, with media by content. */
   readonly fingerprint: string;
@@ -36,8 +36,8 @@ export interface MadeStep {
   readonly model: string | null;
 }
 
-/** A {@link MadeStep} with the run that made it. */
-export interface MadeRow extends MadeStep {
+/** A {@link CacheEntry} with the run that made it. */
+export interface StoredResult extends CacheEntry {
   readonly runId: string;
   readonly account: string;
   /** Epoch milliseconds of the commit that said so. */
@@ -45,7 +45,7 @@ export interface MadeRow extends MadeStep {
 }
 
 /** Which made results to list: by what was asked for, by path, by model, or those of one run. */
-export type MadeQuery =
+export type ResultsQuery =
   | { readonly account: string; readonly fingerprint: string }
   | { readonly account: string; readonly step: string }
   | { readonly account: string; readonly model: string }
@@ -101,8 +101,8 @@ export interface NoticeClaim {
 }
 
 export type NoticeOutcome =
-  | { readonly told: true }
-  | { readonly told: false; readonly dueAt: number; readonly error: string };
+  | { readonly delivered: true }
+  | { readonly delivered: false; readonly dueAt: number; readonly error: string };
 
 /** What others want of a run; anyone may write it, only the driver consumes it. */
 export type InboxMessage =
@@ -141,7 +141,7 @@ export interface Commit {
   /** Refuses the commit (`cap` or `floor` in the outcome) when its holds would break it. */
   readonly guard?: SpendingGuard;
   /** Results that later runs may take over; an entry replaces the step's earlier one. */
-  readonly made?: readonly MadeStep[];
+  readonly results?: readonly CacheEntry[];
   /** What is to be told of these events. */
   readonly notices?: readonly NewNotice[];
   /** True: give the lease back in the same transaction, refused (`inbox` in the outcome) when the inbox holds entries not consumed here. */
@@ -154,18 +154,18 @@ export type CommitOutcome =
   | { readonly committed: false; readonly reason: "fenced" }
   /** Only for `park`: somebody wrote to the inbox meanwhile; nothing was committed. */
   | { readonly committed: false; readonly reason: "inbox" }
-  /** Only with `guard`: holds of `roomMicros` in all would have passed; nothing was committed. */
+  /** Only with `guard`: holds of `headroomMicros` in all would have passed; nothing was committed. */
   | {
       readonly committed: false;
       readonly reason: "cap";
-      readonly roomMicros: number;
+      readonly headroomMicros: number;
       /** Spent and held without this commit's holds. */
       readonly committedMicros: number;
     }
   | {
       readonly committed: false;
       readonly reason: "floor";
-      readonly roomMicros: number;
+      readonly headroomMicros: number;
       /** Without this commit's holds: what the wallet will lose, or has lost since it was asked. */
       readonly unseenMicros: number;
     };
@@ -233,7 +233,7 @@ export interface JournalStore {
   ): Promise<readonly StoredEvent[]>;
   snapshot(runId: string): Promise<FoldSnapshot | null>;
 
-  /** Takes the run if it is free, expired, or its holder is dead (`isDead`). Appends `lease.taken`. */
+  /** Takes the run if it is free, expired, or its holder is dead (`isDead`). Appends `lease.acquired`. */
   takeLease(
     runId: string,
     holder: LeaseHolder,
@@ -252,14 +252,14 @@ export interface JournalStore {
   accountLedger(account: string): Promise<AccountTotals>;
 
   /** Made results of runs that are still in the journal, newest first; `limit` at most (default 20). */
-  made(query: MadeQuery, limit?: number): Promise<readonly MadeRow[]>;
+  results(query: ResultsQuery, limit?: number): Promise<readonly StoredResult[]>;
 
   /** What was not told yet, of every run, earliest due first. */
   notices(): Promise<readonly NoticeRow[]>;
   /** Due notices, each counted as attempted, for the caller alone until the claim ends. */
   claimNotices(claim: NoticeClaim): Promise<readonly NoticeRow[]>;
   /** Forgets a notice that was told, or says when it is due again; nothing when it is gone. */
-  settleNotice(runId: string, seq: number, outcome: NoticeOutcome): Promise<void>;
+  resolveNotice(runId: string, seq: number, outcome: NoticeOutcome): Promise<void>;
 
   handle(sha256: string, account: string): Promise<UploadHandleRow | null>;
   putHandle(row: UploadHandleRow): Promise<void>;

@@ -4,8 +4,8 @@ import { or, setup, stateIn } from "xstate";
  * One output of a completed job.
  *
  * ```
- * pending → available → downloaded → kept (gone at the service, our copy stays)
- *         ↘ failed    ↘ expired → kept (a download that was on its way)
+ * pending → available → downloaded → archived (deleted at the service, our copy stays)
+ *         ↘ failed    ↘ expired → archived (a download that was on its way)
  * ```
  */
 export const outputMachine = setup({
@@ -22,10 +22,10 @@ export const outputMachine = setup({
   states: {
     pending: { on: { "output.available": "available", "output.failed": "failed", "output.expired": "expired" } },
     available: { on: { "output.downloaded": "downloaded", "output.expired": "expired" } },
-    downloaded: { on: { "output.expired": "kept" } },
+    downloaded: { on: { "output.expired": "archived" } },
     // Said again by another step that reads it, or by a download that was on its way: nothing new, or a copy after all.
-    kept: { on: { "output.expired": "kept", "output.downloaded": "kept" } },
-    expired: { on: { "output.expired": "expired", "output.downloaded": "kept" } },
+    archived: { on: { "output.expired": "archived", "output.downloaded": "archived" } },
+    expired: { on: { "output.expired": "expired", "output.downloaded": "archived" } },
     failed: { type: "final" },
   },
 });

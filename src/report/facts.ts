@@ -71,7 +71,7 @@ export interface ReportFacts {
   readonly costMicros: number;
   readonly heldMicros: number;
   /** Of chat requests that were never answered: they may have been charged. */
-  readonly presumedMicros: number;
+  readonly unconfirmedMicros: number;
   readonly startedAt: number;
   /** When it ended, or its last event; while it runs, the moment looked at. */
   readonly lastAt: number;
@@ -108,7 +108,7 @@ export function reportFacts(report: RunReport, events: readonly StoredEvent[], n
     quoteMicros: micros(report.quote),
     costMicros: micros(report.cost) ?? 0,
     heldMicros: micros(report.held) ?? 0,
-    presumedMicros: micros(report.presumed ?? null) ?? 0,
+    unconfirmedMicros: micros(report.unconfirmed ?? null) ?? 0,
     startedAt: events[0]?.at ?? 0,
     lastAt: report.status === "running" ? Math.max(lastAt, Math.min(now, lastAt + LONGEST_SILENCE_MS)) : lastAt,
     events: events.length,

@@ -2,13 +2,13 @@ import type { RunEvent } from "../journal/events.ts";
 import { isRunFinal, isStepFinal, type RunState } from "../journal/state.ts";
 import type { PlanStep } from "../plan/plan.ts";
 import type { Command } from "./command.ts";
-import { ending } from "./ending.ts";
+import { DecisionBuilder } from "./decision-builder.ts";
+import type { Headroom } from "./headroom.ts";
 import { undecided } from "./kinds/approve.ts";
 import { decideStep } from "./kinds/index.ts";
-import { takeIn } from "./kinds/job.ts";
+import { collectOutputs } from "./kinds/job.ts";
+import { runOutcome } from "./outcome.ts";
 import { raisedHolds } from "./raised-holds.ts";
-import type { Room } from "./room.ts";
-import { Turn } from "./turn.ts";
 
 /** What a decision may look at beside the state: the instant, and what this engine is doing right now. */
 export interface DecideContext {
@@ -27,7 +27,7 @@ export interface DecideContext {
   /** An unanswered submit older than this is looked up by a person, not sent again. */
   readonly idempotencyWindowMs: number;
   /** What other runs and the wallet leave for this one, where that is known to be short. */
-  readonly rooms?: readonly Room[];
+  readonly headrooms?: readonly Headroom[];
 }
 
 export interface Decision {
@@ -44,13 +44,13 @@ export function decide(state: RunState, context: DecideContext): Decision {
   if (state.status === "planned") return { events: [{ type: "run.started" }], commands: [], wakeAt: null };
   const raised = raisedHolds(state);
   if (raised.length > 0) return { events: raised, commands: [], wakeAt: null };
-  const turn = new Turn(state, context);
-  for (const plan of context.order) decideStep(plan, state.steps[plan.path]!, turn);
-  for (const plan of state.gone) takeIn(plan, state.steps[plan.path]!, turn);
-  if (turn.endsSome) return withoutBeginnings(turn);
-  if (turn.events.length === 0 && turn.stoppedBy !== null) cancelTheRest(turn, turn.stoppedBy);
-  if (turn.events.length === 0 && turn.commands.length === 0 && context.active.size === 0) settle(turn);
-  return turn;
+  const builder = new DecisionBuilder(state, context);
+  for (const plan of context.order) decideStep(plan, state.steps[plan.path]!, builder);
+  for (const plan of state.removedSteps) collectOutputs(plan, state.steps[plan.path]!, builder);
+  if (builder.mayChangeNeeds) return withoutNewWork(builder);
+  if (builder.events.length === 0 && builder.stoppedBy !== null) cancelRemaining(builder, builder.stoppedBy);
+  if (builder.events.length === 0 && builder.commands.length === 0 && context.active.size === 0) finishOrPause(builder);
+  return builder;
 }
 
 /** What begins nothing new; a re-send that is seen through is noted with it. */
@@ -62,7 +62,7 @@ const written: ReadonlySet<RunEvent["type"]> = new Set([
 ]);
 
 /** A step ended in this very turn, after which others may not be wanted any more: they begin once that is known. */
-function withoutBeginnings({ events, commands }: Turn): Decision {
+function withoutNewWork({ events, commands }: DecisionBuilder): Decision {
   const ends = new Set(events.flatMap((event) => (event.type === "step.finished" ? [event.step] : [])));
   const isLeft = (event: RunEvent) => {
     if (event.type === "step.started") return ends.has(event.step);
@@ -76,42 +76,42 @@ function withoutBeginnings({ events, commands }: Turn): Decision {
 }
 
 /** A failure that stops the run: nothing is begun any more; what is at the service is seen through. */
-function cancelTheRest(turn: Turn, because: string): void {
-  for (const { path } of turn.context.order) {
-    const step = turn.state.steps[path]!;
-    if (turn.canBeLeft(step)) turn.finish(step, "cancelled", `${because} failed, which stops the run`);
+function cancelRemaining(builder: DecisionBuilder, because: string): void {
+  for (const { path } of builder.context.order) {
+    const step = builder.state.steps[path]!;
+    if (builder.isIdle(step)) builder.finish(step, "cancelled", `${because} failed, which stops the run`);
   }
 }
 
 /** Nothing is under way and nothing follows: the run is through, or somebody must do something. */
-function settle(turn: Turn): void {
-  const { state } = turn;
-  const steps = turn.context.order.map(({ path }) => state.steps[path]!);
-  if (steps.every((step) => isStepFinal(step.status))) return conclude(turn);
-  if (turn.wakeAt !== null || state.status !== "running") return;
-  turn.stopWaiting();
-  if (turn.events.length > 0) return;
+function finishOrPause(builder: DecisionBuilder): void {
+  const { state } = builder;
+  const steps = builder.context.order.map(({ path }) => state.steps[path]!);
+  if (steps.every((step) => isStepFinal(step.status))) return finishRun(builder);
+  if (builder.wakeAt !== null || state.status !== "running") return;
+  builder.refuseWaiting();
+  if (builder.events.length > 0) return;
   const stuck = steps.find((step) => step.status === "unresolved");
   if (stuck !== undefined) {
     const { path, reason } = stuck;
     const why = reason ?? "its submit was never answered";
     const message = `${path}: ${why}. Say which job it is: showrunner adopt ${state.runId} ${path} <job-id|none>`;
-    return turn.rest("unresolved", message);
+    return builder.pauseNow("unresolved", message);
   }
-  const [first, ...others] = undecided(turn);
+  const [first, ...others] = undecided(builder);
   if (first === undefined) return;
   const more = others.length === 0 ? "" : ` (and ${others.length} more)`;
   const asks = first.message === null ? "" : ` (${JSON.stringify(first.message)})`;
-  turn.rest(
+  builder.pauseNow(
     "approval",
     `${first.path}${more} waits for a decision${asks}. See and decide: showrunner approve ${state.runId}`,
   );
 }
 
-function conclude(turn: Turn): void {
-  const last = ending(turn.state);
-  if (turn.isOpen("place") && last.toPlace.length > 0) return turn.issue({ type: "place" });
-  if (turn.wakeAt !== null) return;
-  if (turn.state.status === "paused") turn.events.push({ type: "run.resumed" });
-  else turn.events.push({ type: "run.finished", status: last.status, message: last.message });
+function finishRun(builder: DecisionBuilder): void {
+  const last = runOutcome(builder.state);
+  if (builder.dueOrWake("place") && last.toPlace.length > 0) return builder.issue({ type: "place" });
+  if (builder.wakeAt !== null) return;
+  if (builder.state.status === "paused") builder.events.push({ type: "run.resumed" });
+  else builder.events.push({ type: "run.finished", status: last.status, message: last.message });
 }

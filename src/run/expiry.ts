@@ -1,7 +1,7 @@
 import { isRunFinal, isStepFinal, lastAttempt, outputsOf, type RunState, type StepState } from "../journal/state.ts";
 import { referencesOf } from "../plan/index.ts";
 import type { PlanStep, Reference } from "../plan/plan.ts";
-import { type Made, referenced } from "./resolve.ts";
+import { type ProducedOutput, referenced } from "./resolve.ts";
 
 type Ref = Reference["$ref"];
 
@@ -49,8 +49,8 @@ function outputsAtService(
 
 /** When the service lets go of what a step made; null while it has made nothing. */
 export function expiryOf(step: StepState): number | null {
-  const madeAt = step.reusedFrom?.madeAt ?? lastAttempt(step)?.completedAt ?? null;
-  return madeAt === null ? null : madeAt + RETENTION_MS;
+  const completedAt = step.reusedFrom?.completedAt ?? lastAttempt(step)?.completedAt ?? null;
+  return completedAt === null ? null : completedAt + RETENTION_MS;
 }
 
 /** Steps that are not through, by the outputs that they use. */
@@ -68,7 +68,7 @@ function usersOf(state: RunState): ReadonlyMap<string, readonly string[]> {
 }
 
 /** What a reference takes; while nobody has chosen, all that there is to choose from. */
-function madeFor(state: RunState, ref: Ref): readonly Made[] {
+function madeFor(state: RunState, ref: Ref): readonly ProducedOutput[] {
   if (ref.as !== "asset") return [];
   const plan = state.planned.plan.steps.find(({ path }) => path === ref.step);
   const isOpen = (plan?.kind === "approve" || plan?.kind === "pick") && state.steps[ref.step]?.chosen === null;

@@ -55,7 +55,7 @@ function approved(state: RunState, message: InboxMessage & { readonly type: "app
   if (plan.choose && (pick === undefined || chosen === undefined)) return [];
   return [
     { type: "approval.decided", step, approved: true, pick: plan.choose ? index : null, note },
-    ...(chosen === undefined ? [] : [{ type: "pick.made", step, chosen, scores: null } as const]),
+    ...(chosen === undefined ? [] : [{ type: "pick.decided", step, chosen, scores: null } as const]),
     ...goingOn(state, "approval"),
   ];
 }

@@ -68,8 +68,8 @@ function budgetFlag(state: RunState): readonly string[] {
 }
 
 /** Spent, reserved, and the known prices of what is still to be made. */
-function wholeMicros({ spentMicros, heldMicros, presumedMicros, steps }: RunState): number {
-  let sum = spentMicros + heldMicros + presumedMicros;
+function wholeMicros({ spentMicros, heldMicros, unconfirmedMicros, steps }: RunState): number {
+  let sum = spentMicros + heldMicros + unconfirmedMicros;
   for (const { attempts } of Object.values(steps)) {
     const last = attempts.at(-1);
     if (last !== undefined && last.key === null) sum += last.quote?.costMicros ?? 0;
@@ -116,8 +116,8 @@ function afterFailure(state: RunState): NextCommand {
 }
 
 function shownBy(shows: Extract<PlanStep, { readonly kind: "approve" }>["shows"], path: string): readonly string[] {
-  const made = shows.filter(({ $ref }) => $ref.as !== "upload").map(({ $ref }) => $ref.step);
-  return made.length === 0 ? [path] : made;
+  const produced = shows.filter(({ $ref }) => $ref.as !== "upload").map(({ $ref }) => $ref.step);
+  return produced.length === 0 ? [path] : produced;
 }
 
 function isUnplanned({ kind }: PlanStep, { expanded }: StepState): boolean {

@@ -1,18 +1,18 @@
 import { isStepFinal, type RunState, type StepState } from "../journal/state.ts";
 import { isReference, referencesOf, resolveInput, usedReferences } from "../plan/index.ts";
 import type { Condition, Json, PlanStep, Reference } from "../plan/plan.ts";
+import { failureKey } from "./failure-key.ts";
 import { firstReasons } from "./first-reasons.ts";
-import { lossesOf } from "./losses.ts";
 import { stepNamed } from "./plan-index.ts";
-import { isHere, lookUp, missingReason, type Reader, referencedValue, tally } from "./resolve.ts";
+import { isLocallyAvailable, missingReason, type Reader, referencedValue, resolveReference, tally } from "./resolve.ts";
 
 type Ref = Reference["$ref"];
 
 /** What a step waits for, is stopped by, or is ready with. */
 export type Readiness =
   | { readonly ready: "no" }
-  /** `unwanted`: a condition does not hold, rather than that something went wrong. */
-  | { readonly ready: "never"; readonly reason: string; readonly unwanted: boolean }
+  /** `skippedByCondition`: a condition does not hold, rather than that something went wrong. */
+  | { readonly ready: "never"; readonly reason: string; readonly skippedByCondition: boolean }
   | { readonly ready: "yes"; readonly input: Json };
 
 type Never = Extract<Readiness, { readonly ready: "never" }>;
@@ -24,8 +24,8 @@ export function readiness(state: RunState, step: PlanStep, input: Json, reader: 
   const refs = referencesOf(input);
   const short = shortfall(state, step);
   if (short !== null) return short;
-  if (reader === "local" && !refs.every((ref) => isHere(state, ref))) return { ready: "no" };
-  return { ready: "yes", input: resolveInput(input, (ref) => lookUp(state, ref, reader)) };
+  if (reader === "local" && !refs.every((ref) => isLocallyAvailable(state, ref))) return { ready: "no" };
+  return { ready: "yes", input: resolveInput(input, (ref) => resolveReference(state, ref, reader)) };
 }
 
 /**
@@ -37,10 +37,10 @@ export function gateOf(state: RunState, step: PlanStep): Readiness | null {
   let isOpen = false;
   if (step.when !== undefined) {
     const holds = conditionHolds(state, step.when);
-    if (holds === "no") return { ready: "never", reason: `not wanted: ${phrase(step.when)}`, unwanted: true };
+    if (holds === "no") return { ready: "never", reason: `not wanted: ${phrase(step.when)}`, skippedByCondition: true };
     isOpen = holds === "unknown";
   }
-  const mayLose = lossesOf(state) !== "";
+  const mayLose = failureKey(state) !== "";
   for (const path of step.needs) {
     const needed = state.steps[path]!;
     if (!isStepFinal(needed.status)) {
@@ -49,7 +49,11 @@ export function gateOf(state: RunState, step: PlanStep): Readiness | null {
       continue;
     }
     if (isThrough(needed) || path === expectedToFail || toleratesFailure(step)) continue;
-    return { ready: "never", reason: `needs ${path}, which ${howItEnded(needed.status)}`, unwanted: needed.unwanted };
+    return {
+      ready: "never",
+      reason: `needs ${path}, which ${howItEnded(needed.status)}`,
+      skippedByCondition: needed.skippedByCondition,
+    };
   }
   if (!isOpen) return null;
   const mayLack = !isChoice(step) && (mayLose || usedReferences(step).some((ref) => isForeseeable(state, ref)));
@@ -84,7 +88,7 @@ function shortfall(state: RunState, step: PlanStep): Never | null {
   const places = quorum === null ? usedReferences(step).map((ref) => ({ ref, inList: false })) : placesOf(input);
   for (const { ref, inList } of places) {
     const reason = inList ? null : lackReason(state, ref);
-    if (reason !== null) return { ready: "never", reason, unwanted: false };
+    if (reason !== null) return { ready: "never", reason, skippedByCondition: false };
   }
   if (quorum === null) return null;
   const listed = places.filter(({ inList }) => inList).map(({ ref }) => ref);
@@ -96,8 +100,12 @@ function shortfall(state: RunState, step: PlanStep): Never | null {
   if (present >= quorum) return null;
   const missing = listed.flatMap((ref) => lackReason(state, ref) ?? []);
   const why = missing.length > 0 ? missing : stopped.map((path) => `${path} ${howItEnded(state.steps[path]!.status)}`);
-  const unwanted = stopped.length > 0 && stopped.every((path) => state.steps[path]!.unwanted);
-  return { ready: "never", reason: `needs ${quorum} results and has ${present}: ${firstReasons(why)}`, unwanted };
+  const skippedByCondition = stopped.length > 0 && stopped.every((path) => state.steps[path]!.skippedByCondition);
+  return {
+    ready: "never",
+    reason: `needs ${quorum} results and has ${present}: ${firstReasons(why)}`,
+    skippedByCondition,
+  };
 }
 
 /** Why what a reference takes will never be there in full; null while it is, or may be. */
@@ -115,8 +123,8 @@ function lackReason(state: RunState, ref: Ref): string | null {
 function lacks(state: RunState, { $ref }: Reference): boolean {
   const step = state.steps[$ref.step]!;
   if (!isStepFinal(step.status)) return $ref.output === "all" && (step.expanded ?? []).some((one) => lacks(state, one));
-  const { wanted, there } = tally(state, $ref);
-  return there < wanted;
+  const { expected, available } = tally(state, $ref);
+  return available < expected;
 }
 
 /** The most results that a reference can still come to. */
@@ -134,7 +142,7 @@ function attainable(state: RunState, ref: Ref): number {
 
 /** How many results a reference takes of those that are there. */
 function countOf(state: RunState, ref: Ref): number {
-  if (ref.output !== "all" || ref.as !== "value") return tally(state, ref).there;
+  if (ref.output !== "all" || ref.as !== "value") return tally(state, ref).available;
   const value = referencedValue(state, ref);
   return Array.isArray(value) ? value.length : value === undefined ? 0 : 1;
 }

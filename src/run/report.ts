@@ -1,3 +1,4 @@
+import { activeMs } from "../journal/active-time.ts";
 import {
   type ChatState,
   type JobPhase,
@@ -8,7 +9,6 @@ import {
   type StepState,
   type StepStatus,
 } from "../journal/state.ts";
-import { tookMs } from "../journal/took.ts";
 import { formatUsd } from "../money.ts";
 import type { Json, PlanStep } from "../plan/plan.ts";
 import { expiring } from "./expiry.ts";
@@ -34,7 +34,7 @@ export interface RunReport {
   /** Reserved for jobs whose bill is not known yet. */
   readonly held: string;
   /** Reserved for chat requests that were never answered: they may have been charged, and nobody can tell. */
-  readonly presumed: string;
+  readonly unconfirmed: string;
   /** The command that takes it on, to be pasted into a shell; null when nothing is left to do or a process is at it. */
   readonly next: NextCommand | null;
   /** Spent above the budget, because charges came out above quotes; null where it was not passed. */
@@ -75,7 +75,7 @@ export interface ExpiringReport {
 
 export interface StepReport {
   /** Set on a step that the plan no longer has: what it made and cost stays listed. */
-  readonly gone?: true;
+  readonly removed?: true;
   readonly path: string;
   readonly kind: string;
   readonly model: string | null;
@@ -154,21 +154,21 @@ export function runReport(state: RunState, { isInterrupted = false } = {}): RunR
     quote: usd(planned.quoteMicros),
     cost: formatUsd(state.spentMicros),
     held: formatUsd(state.heldMicros),
-    presumed: formatUsd(state.presumedMicros),
+    unconfirmed: formatUsd(state.unconfirmedMicros),
     next: nextCommand(state, { isInterrupted }),
     over_budget: overBudget(state),
     overcharges: overchargeReports(state),
     out_dir: planned.outDir,
     created_at: instant(state.createdAt)!,
     finished_at: instant(state.finishedAt),
-    took_ms: tookMs(state),
+    took_ms: activeMs(state),
     expiring: expiring(state).map(({ step, index, assetId, expiresAt, neededBy, copied }) => ({
       ...{ step, index, asset_id: assetId, expires_at: instant(expiresAt)!, needed_by: neededBy, copied },
     })),
-    steps: [...planned.plan.steps, ...state.gone].map((plan) => {
+    steps: [...planned.plan.steps, ...state.removedSteps].map((plan) => {
       const step = state.steps[plan.path]!;
       return {
-        ...(state.gone.includes(plan) && { gone: true as const }),
+        ...(state.removedSteps.includes(plan) && { removed: true as const }),
         path: plan.path,
         kind: plan.kind,
         model: "model" in plan ? plan.model : null,
@@ -205,8 +205,8 @@ function attemptReports(step: StepState): readonly AttemptReport[] {
   const jobs = step.attempts.filter((attempt) => attempt.key !== null);
   const paid = [...jobs, ...step.chats].map((attempt): AttemptReport => {
     const { n, jobId, phase, costMicros, error } = attempt;
-    const made = "outputs" in attempt && n <= step.voided ? attempt.outputs : [];
-    const former = made.map(({ index, assetId, voiceId, copy }) => {
+    const produced = "outputs" in attempt && n <= step.superseded ? attempt.outputs : [];
+    const former = produced.map(({ index, assetId, voiceId, copy }) => {
       return { index, asset_id: assetId, voice_id: voiceId, sha256: copy?.sha256 ?? null };
     });
     const own = { n, job_id: jobId, status: phase, cost: usd(costMicros), error: error?.message ?? null };
@@ -225,7 +225,7 @@ function outputReports(state: RunState, plan: PlanStep, step: StepState): readon
     state.files.find((file) => file.step === step.path && file.index === index);
   return outputsOf(step).map((output) => ({
     index: output.index,
-    status: !isOurs && (output.phase === "expired" || output.phase === "kept") ? "EXPIRED" : output.status,
+    status: !isOurs && (output.phase === "expired" || output.phase === "archived") ? "EXPIRED" : output.status,
     asset_id: output.assetId,
     voice_id: output.voiceId,
     file: placed(output)?.file ?? null,

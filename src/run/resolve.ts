@@ -9,17 +9,17 @@ type Ref = Reference["$ref"];
 export type Reader = "service" | "local";
 
 /** An output with the step that really made it. */
-export interface Made {
+export interface ProducedOutput {
   readonly step: string;
   readonly output: OutputState;
 }
 
 /** Outputs that a reference takes, of those that are there; picks, approvals and expansions lead to what they stand for. */
-export function referenced(state: RunState, ref: Pick<Ref, "step" | "output">): readonly Made[] {
+export function referenced(state: RunState, ref: Pick<Ref, "step" | "output">): readonly ProducedOutput[] {
   const step = state.steps[ref.step];
   if (step === undefined) return [];
   if (step.chosen !== null) return referenced(state, { step: step.chosen.step, output: step.chosen.index });
-  const parts = step.expanded ?? passedBy(state, step);
+  const parts = step.expanded ?? approvedReferences(state, step);
   const usable =
     parts === null
       ? outputsOf(step).flatMap((output) => (isUsable(output) ? [{ step: ref.step, output }] : []))
@@ -30,7 +30,7 @@ export function referenced(state: RunState, ref: Pick<Ref, "step" | "output">): 
 }
 
 /** What an approved gate lets pass: all that it showed. Null for every other step. */
-function passedBy(state: RunState, step: StepState): readonly Reference[] | null {
+function approvedReferences(state: RunState, step: StepState): readonly Reference[] | null {
   if (step.approval?.approved !== true) return null;
   const plan = planStep(state, step.path);
   return plan.kind === "approve" ? plan.shows : null;
@@ -48,7 +48,7 @@ export function referencedValue(state: RunState, ref: Pick<Ref, "step" | "output
     const values = step.expanded.flatMap(({ $ref }) => referencedValue(state, $ref) ?? []);
     return placeIn(ref.output === "all" ? values : values[Number(ref.output)], ref.at);
   }
-  const [shown] = passedBy(state, step) ?? [];
+  const [shown] = approvedReferences(state, step) ?? [];
   if (shown === undefined) return placeIn(step.value, ref.at);
   return placeIn(referencedValue(state, shown.$ref), ref.at);
 }
@@ -88,8 +88,8 @@ function isUsable(output: OutputState): boolean {
 }
 
 /** Whether nobody wanted any of these: then what would have been made of them is not wanted either. */
-export function isUnwanted(state: RunState, references: readonly Reference[]): boolean {
-  return references.length > 0 && references.every(({ $ref }) => state.steps[$ref.step]?.unwanted === true);
+export function areSkippedByCondition(state: RunState, references: readonly Reference[]): boolean {
+  return references.length > 0 && references.every(({ $ref }) => state.steps[$ref.step]?.skippedByCondition === true);
 }
 
 /** Why what a reference takes is not there; null when it is. Only asked once the step it names is through. */
@@ -102,30 +102,30 @@ export function missingReason(state: RunState, ref: Ref): string | null {
     return `needs the value of ${ref.step}${where}, which does not exist`;
   }
   if (chosenUpload(state, step) !== null) return null;
-  const there = referenced(state, ref).length;
-  const { wanted } = tally(state, ref);
-  if (there > 0 && there < wanted)
-    return `needs all outputs of ${ref.step}, of which ${wanted - there} of ${wanted} failed`;
-  if (there > 0 || (wanted === 0 && !step.unwanted)) return null;
+  const available = referenced(state, ref).length;
+  const { expected } = tally(state, ref);
+  if (available > 0 && available < expected)
+    return `needs all outputs of ${ref.step}, of which ${expected - available} of ${expected} failed`;
+  if (available > 0 || (expected === 0 && !step.skippedByCondition)) return null;
   const which = typeof ref.output === "number" ? `output ${ref.output} of ${ref.step}` : `the outputs of ${ref.step}`;
   return `needs ${which}, which ${whyUnusable(state, step, ref)}`;
 }
 
 /** How many results a reference stands for, and how many of them are there. */
-export function tally(state: RunState, ref: Ref): { readonly wanted: number; readonly there: number } {
+export function tally(state: RunState, ref: Ref): { readonly expected: number; readonly available: number } {
   const step = state.steps[ref.step];
-  if (step === undefined) return { wanted: 1, there: 0 };
-  if (step.unwanted) return { wanted: 0, there: 0 };
+  if (step === undefined) return { expected: 1, available: 0 };
+  if (step.skippedByCondition) return { expected: 0, available: 0 };
   if (step.expanded !== null && ref.output === "all") {
     const inner = step.expanded.map(({ $ref }) => tally(state, $ref));
-    const sum = (of: "wanted" | "there") => inner.reduce((total, one) => total + one[of], 0);
-    return { wanted: sum("wanted"), there: sum("there") };
+    const sum = (of: "expected" | "available") => inner.reduce((total, one) => total + one[of], 0);
+    return { expected: sum("expected"), available: sum("available") };
   }
-  if (ref.as === "upload") return { wanted: 1, there: chosenUpload(state, step) === null ? 0 : 1 };
-  if (ref.as === "value") return { wanted: 1, there: referencedValue(state, ref) === undefined ? 0 : 1 };
-  const there = chosenUpload(state, step) !== null ? 1 : referenced(state, ref).length;
-  if (ref.output !== "all" || step.chosen !== null) return { wanted: 1, there: Math.min(1, there) };
-  return { wanted: Math.max(1, outputsOf(step).length), there };
+  if (ref.as === "upload") return { expected: 1, available: chosenUpload(state, step) === null ? 0 : 1 };
+  if (ref.as === "value") return { expected: 1, available: referencedValue(state, ref) === undefined ? 0 : 1 };
+  const available = chosenUpload(state, step) !== null ? 1 : referenced(state, ref).length;
+  if (ref.output !== "all" || step.chosen !== null) return { expected: 1, available: Math.min(1, available) };
+  return { expected: Math.max(1, outputsOf(step).length), available };
 }
 
 function whyUnusable(state: RunState, step: StepState, ref: Pick<Ref, "step" | "output">): string {
@@ -134,7 +134,8 @@ function whyUnusable(state: RunState, step: StepState, ref: Pick<Ref, "step" | "
     return whyUnusable(state, state.steps[chosen.step]!, { step: chosen.step, output: chosen.index });
   const outputs = outputsOf(step);
   const output = typeof ref.output === "number" ? outputs[ref.output] : outputs.find((one) => one.phase === "expired");
-  if (output === undefined && outputs.length === 0) return step.unwanted ? "nobody wanted" : "does not exist";
+  if (output === undefined && outputs.length === 0)
+    return step.skippedByCondition ? "was skipped by a condition" : "does not exist";
   if (output?.phase !== "expired") return "failed";
   return `expired at the service and has no local copy; make it again with: showrunner resume ${state.runId} --rerun ${step.path}`;
 }
@@ -148,14 +149,14 @@ function chosenUpload(
 }
 
 /** Whether a local function can read it: media must have been copied. */
-export function isHere(state: RunState, ref: Ref): boolean {
+export function isLocallyAvailable(state: RunState, ref: Ref): boolean {
   return (
     ref.as !== "asset" || referenced(state, ref).every(({ output }) => output.copy !== null || output.voiceId !== null)
   );
 }
 
 /** Undefined for what is missing and may be. */
-export function lookUp(state: RunState, ref: Ref, reader: Reader): Json | undefined {
+export function resolveReference(state: RunState, ref: Ref, reader: Reader): Json | undefined {
   if (ref.as === "value") {
     const value = referencedValue(state, ref);
     return ref.output === "all" && value !== undefined && !Array.isArray(value) ? [value] : value;
@@ -166,7 +167,7 @@ export function lookUp(state: RunState, ref: Ref, reader: Reader): Json | undefi
     if (output.voiceId !== null) return output.voiceId;
     if (reader === "local") return fileOrUpload(output.copy!, reader);
     // The asset is gone at the service, our copy is not: it goes back as a free upload.
-    if (output.phase === "kept" && output.copy !== null) return fileOrUpload(output.copy, reader);
+    if (output.phase === "archived" && output.copy !== null) return fileOrUpload(output.copy, reader);
     return { source: "asset", asset_id: output.assetId };
   });
   return ref.output === "all" ? values : values[0];

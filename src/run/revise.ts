@@ -1,7 +1,7 @@
 import { EVENT_VERSION, type PriceBasis, type RunEvent } from "../journal/events.ts";
 import { apply } from "../journal/fold.ts";
 import { lastAttempt, type RunState } from "../journal/state.ts";
-import { type Roots, resetEvents, staleSteps, wakeEvents } from "./remake.ts";
+import { type RerunRoots, resetEvents, resumeEvents, staleSteps } from "./rerun.ts";
 
 type Replanned = RunEvent & { readonly type: "run.replanned" };
 
@@ -18,7 +18,7 @@ export interface Revised {
   /** What somebody wants made again; null: nobody asked for more than is under way. */
   readonly request: RerunWish | null;
   /** Steps that are made again whatever they use, with why. */
-  readonly roots: Roots;
+  readonly roots: RerunRoots;
   readonly prices: readonly {
     readonly step: string;
     readonly costMicros: number | null;
@@ -29,7 +29,7 @@ export interface Revised {
 /** What changes a run and sets it going again: the new plan first, then what is made again, with the prices known. */
 export function revisionEvents(state: RunState, { replanned, request, roots, prices }: Revised): readonly RunEvent[] {
   const foreseen = new Foreseen(state);
-  const { before, after } = wakeEvents(state);
+  const { before, after } = resumeEvents(state);
   foreseen.add(before);
   if (replanned !== null) foreseen.add([{ type: "run.replanned", ...replanned }]);
   if (request !== null) foreseen.add([{ type: "rerun.requested", ...request }]);

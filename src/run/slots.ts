@@ -18,7 +18,7 @@ export class Slots {
 
   constructor(state: RunState, limits: RunLimits, steps: readonly PlanStep[]) {
     this.#limits = limits;
-    for (const step of steps) if (takesSlot(step) && isUnderWay(state, step)) this.take(step);
+    for (const step of steps) if (takesSlot(step) && isInFlight(state, step)) this.take(step);
   }
 
   free(step: SlotStep): boolean {
@@ -50,7 +50,7 @@ function modalityOf(step: JobStep | ChatStep): string {
   return step.yields === "voice" ? "audio" : step.yields;
 }
 
-function isUnderWay(state: RunState, plan: SlotStep): boolean {
+function isInFlight(state: RunState, plan: SlotStep): boolean {
   const step = state.steps[plan.path]!;
   if (plan.kind === "task") return step.status === "running";
   if (plan.kind === "chat") return step.chats.at(-1)?.phase === "sent";

@@ -2,8 +2,8 @@ import type { AttemptState, RunState } from "../journal/state.ts";
 import type { PlanStep } from "../plan/plan.ts";
 
 /** Whether something paid for is still at the service although its job ended: an output without a copy, or a bill. */
-export function isUncollected({ planned, gone, steps }: RunState): boolean {
-  return [...planned.plan.steps, ...gone].some((plan) =>
+export function hasUncollectedWork({ planned, removedSteps, steps }: RunState): boolean {
+  return [...planned.plan.steps, ...removedSteps].some((plan) =>
     steps[plan.path]!.attempts.some((attempt) => isOwed(plan, attempt)),
   );
 }

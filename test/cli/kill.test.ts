@@ -47,14 +47,14 @@ async function leaseLeft(store: JournalStore, id: string): Promise<Lease | null>
   if ((await store.run(id)) === null) return null;
   const lease = await store.takeLease(id, watcher, { at: Date.now(), ttlMs: 1, isDead: () => false });
   const { lastSeq } = (await store.run(id))!;
-  return lease.taken ? null : { lastSeq, expiresAt: lease.expiresAt };
+  return lease.acquired ? null : { lastSeq, expiresAt: lease.expiresAt };
 }
 
 /** When the next process took the run over; long ago where there was nothing left to do. */
 async function takenAfter(store: JournalStore, id: string, { lastSeq }: Lease): Promise<number> {
   const [last, ...after] = await store.read(id, { afterSeq: lastSeq - 1 });
   if (last?.event.type === "run.finished") return 0;
-  return after.find(({ event }) => event.type === "lease.taken")?.at ?? Number.POSITIVE_INFINITY;
+  return after.find(({ event }) => event.type === "lease.acquired")?.at ?? Number.POSITIVE_INFINITY;
 }
 
 const watcher: LeaseHolder = { host: "test", bootId: "test", pid: 0, processStart: "0", instance: "watcher" };

@@ -213,7 +213,7 @@ test("a run that another process drives is not taken from it, and the dialog say
     ttlMs: 600_000,
     isDead: isHolderDead,
   });
-  expect(lease.taken).toBe(true);
+  expect(lease.acquired).toBe(true);
   await seen.go("/runs/held");
   await page.getByRole("button", { name: "Resume…" }).click();
   await dialog().getByRole("button", { name: "Resume", exact: true }).click();

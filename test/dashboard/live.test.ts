@@ -63,7 +63,7 @@ describe("the live stream", () => {
     expect(patch.full).toBe(false);
     expect(patch.steps.map(({ path }) => path)).toEqual(["b"]);
     expect(patch.events.map(({ type }) => type)).toEqual([
-      "lease.taken",
+      "lease.acquired",
       "step.started",
       "job.submit.intended",
       "job.submitted",

@@ -147,7 +147,7 @@ async function walk(cell: Cell) {
   const run = await show.run(made, {}, { id: "x", outDir, ...(kind === "reuse" && { reuse: true }) });
   const first = await run.result();
   const events = await journal.read("x");
-  const away = events.filter(({ event }) => event.type === "service.away").length;
+  const away = events.filter(({ event }) => event.type === "service.unavailable").length;
   const state = fold(events)!;
   const step = state.steps.a!;
   const { heldMicros } = await journal.ledger("x");
@@ -163,7 +163,7 @@ async function walk(cell: Cell) {
     step: step.status === "failed" || step.status === "unresolved" ? step.status : "goes on",
     phase: step.attempts.at(-1)?.phase ?? step.chats.at(-1)?.phase ?? null,
     heldMicros,
-    presumed: first.report.presumed !== "0.00",
+    unconfirmed: first.report.unconfirmed !== "0.00",
     away,
     last: last.status,
     jobs: service.jobs.size,
@@ -215,7 +215,7 @@ function expected({ kind, answer, before }: Cell) {
     step,
     phase: expect.toSatisfy((phase: string | null) => phases[verdict]?.test(phase ?? "") ?? true),
     heldMicros: isRenewed || hold !== "kept" ? 0 : heldMicros,
-    presumed: hold === "presumed spent",
+    unconfirmed: hold === "unconfirmed",
     away: wasAway ? 1 : 0,
     // The bytes are not there, and the pipeline returns them.
     last: verdict === "no copy" ? "failed" : "succeeded",

@@ -146,9 +146,9 @@ test(`${seeds} seeded runs of every kind of step under combined faults, each kil
     if (isDead) killed++;
     const { jobs, chatted, chargedMicros } = done(before, service.stats());
     const ledger = await world.journal.ledger(world.id);
-    const { steps, presumed } = result.report;
+    const { steps, unconfirmed } = result.report;
     const chats = steps.filter(({ kind }) => kind === "chat").flatMap(({ attempts }) => attempts);
-    const unknown = chargedMicros - (ledger.settledMicros - Math.round(Number(presumed) * 1e6));
+    const unknown = chargedMicros - (ledger.settledMicros - Math.round(Number(unconfirmed) * 1e6));
     const facts = {
       status: result.status,
       steps: steps.filter(({ status }) => status !== "succeeded" && status !== "skipped"),
@@ -162,7 +162,7 @@ test(`${seeds} seeded runs of every kind of step under combined faults, each kil
     const lost = chats.filter(({ status }) => status === "abandoned").length;
     const extra = chatted - (chats.length - lost);
     expect(extra, `seed ${seed}`).toBeLessThanOrEqual(lost);
-    expect(unknown, `seed ${seed}`).toBeLessThanOrEqual(Math.round(Number(presumed) * 1e6));
+    expect(unknown, `seed ${seed}`).toBeLessThanOrEqual(Math.round(Number(unconfirmed) * 1e6));
     expect(unknown > 0, `seed ${seed}`).toBe(extra > 0);
     extraChats += extra;
     await rm(world.folder, { recursive: true, force: true });

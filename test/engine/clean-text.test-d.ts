@@ -32,7 +32,7 @@ test("a raw text of the service is no text of an event", () => {
 
 test("every text that an event has of the service is a clean one", () => {
   expectTypeOf<OutputFacts["contentType"]>().toEqualTypeOf<CleanText | null>();
-  expectTypeOf<Said<"service.away", "message">>().toEqualTypeOf<CleanText>();
+  expectTypeOf<Said<"service.unavailable", "message">>().toEqualTypeOf<CleanText>();
   expectTypeOf<Said<"job.unresolved", "message">>().toEqualTypeOf<CleanText>();
   expectTypeOf<Said<"job.submit.unknown", "message">>().toEqualTypeOf<CleanText>();
   expectTypeOf<NonNullable<Said<"chat.failed", "answer">>>().toEqualTypeOf<CleanText>();

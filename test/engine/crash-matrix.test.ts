@@ -52,8 +52,8 @@ test("killed at every journal append and every request boundary, a run comes to 
     // Nobody can tell whether a chat that was under way was charged: at most one more, and its maximum is counted.
     const more = facts.chat.asked - calm.facts.chat.asked;
     expect([0, 1], where).toContain(more);
-    const { chargedMicros, chatMicros, presumedMicros } = facts.chat;
-    expect(chatMicros + presumedMicros, where).toBeGreaterThanOrEqual(chargedMicros);
+    const { chargedMicros, chatMicros, unconfirmedMicros } = facts.chat;
+    expect(chatMicros + unconfirmedMicros, where).toBeGreaterThanOrEqual(chargedMicros);
     extra.chats += more;
     for (const [name, times] of calm.calls) {
       expect(calls.get(name), where).toBeGreaterThanOrEqual(times);

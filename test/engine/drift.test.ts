@@ -341,7 +341,7 @@ describe("changes while jobs are at the service", () => {
       jingle: ["1: 0.10"],
     });
     const jingle = result.report.steps.find(({ path }) => path === "jingle")!;
-    expect(jingle).toMatchObject({ gone: true, outputs: [{ sha256: expect.any(String) }] });
+    expect(jingle).toMatchObject({ removed: true, outputs: [{ sha256: expect.any(String) }] });
     expect(seen.indexOf("run.replanned")).toBeGreaterThan(
       seen.lastIndexOf("job.completed", seen.indexOf("run.replanned")),
     );
@@ -355,7 +355,7 @@ describe("changes while jobs are at the service", () => {
     await during(clock, first.stop());
     const rests = await first.result();
     expect(rests).toMatchObject({ status: "paused", pause: { reason: "stopped" } });
-    expect(rests.stillRunning.map(({ step }) => step).toSorted()).toEqual(["face", "jingle"]);
+    expect(rests.openJobs.map(({ step }) => step).toSorted()).toEqual(["face", "jingle"]);
     sleeps.splice(0);
     const again = await during(clock, show.resume("x", { pipeline: changed, acceptChanges: true }));
     const ending = again.result();

@@ -13,7 +13,7 @@ async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
 
 test("What a run writes down by itself is no sign of a service that is away: it gives up all the same", async () => {
   const { paper, clock, journal, mediaDir, outDir } = await openPaperShow();
-  const tasksDone = async () => (await journal.read("x")).filter(({ event }) => event.type === "task.done").length;
+  const tasksDone = async () => (await journal.read("x")).filter(({ event }) => event.type === "task.completed").length;
   const waiting: (() => void)[] = [];
   let sends = 0;
   // A task is through, and in the journal, right before each send fails.

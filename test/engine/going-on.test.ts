@@ -248,7 +248,7 @@ describe("run with an id that exists", () => {
     const other = { ...thisHolder("other"), host: "another-host" };
     const at = clock.now();
     const taken = await journal.takeLease("x", other, { at, ttlMs: 60_000, isDead: () => false });
-    if (!taken.taken) throw new Error("the run is held");
+    if (!taken.acquired) throw new Error("the run is held");
     const { lease } = taken;
     const afterSeq = (await journal.run("x"))!.lastSeq;
     const status = events.at(-1)?.type === "run.paused" ? "paused" : "running";

@@ -137,7 +137,7 @@ test("a request that was sent and never answered may have been charged: its maxi
     },
   });
   const result = await asked(world);
-  expect(result).toMatchObject({ status: "succeeded", report: { presumed: "0.005", cost: "0.001" } });
+  expect(result).toMatchObject({ status: "succeeded", report: { unconfirmed: "0.005", cost: "0.001" } });
   expect(await typesOf(world)).toEqual(["chat.intended", "chat.abandoned", "chat.intended", "chat.answered"]);
 });
 
@@ -277,10 +277,10 @@ test("whatever becomes of each request, the question ends, every answer is on th
       expect(result.cost.micros).toBe(world.paper.chatChargedMicros);
       const ledger = await world.journal.ledger("x");
       expect(ledger.heldMicros).toBe(0);
-      const presumed = ledger.settledMicros - result.cost.micros;
-      expect(Number(result.report.presumed) * 1e6).toBeCloseTo(presumed);
-      expect(presumed).toBeLessThanOrEqual(unknown * 2_500);
-      expect(unknown === 0).toBe(presumed === 0);
+      const unconfirmed = ledger.settledMicros - result.cost.micros;
+      expect(Number(result.report.unconfirmed) * 1e6).toBeCloseTo(unconfirmed);
+      expect(unconfirmed).toBeLessThanOrEqual(unknown * 2_500);
+      expect(unknown === 0).toBe(unconfirmed === 0);
       // Each try costs no more than the maximum, but for the answer that used it up.
       expect(result.cost.micros).toBeLessThanOrEqual(attempts * (2_500 + 1_000));
       expect(result.status === "succeeded").toBe(happened.at(-1) === "good");

@@ -73,7 +73,7 @@ describe("a scoring function", () => {
     );
     expect(pickOf(result)).toMatchObject({ status: "succeeded", chosen: { step: "face/2", index: 0 } });
     for await (const { event } of world.show.events("x"))
-      if (event.type === "pick.made") expect(event.scores).toEqual([1, 5, 5]);
+      if (event.type === "pick.decided") expect(event.scores).toEqual([1, 5, 5]);
   });
 
   test("looks at what is there when a take failed", async () => {

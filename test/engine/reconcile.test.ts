@@ -162,7 +162,7 @@ describe("reconcile", () => {
     const heard: ReconcileProgress[] = [];
     const report = await show.reconcile("lossy", { onProgress: (progress) => heard.push(progress) });
     expect(report).toMatchObject({ ...nothing, orphans: [{ model: "chat-1" }], abandonedChats: [{ step: "words" }] });
-    expect(report.abandonedChats[0]).toMatchObject({ runId: "lossy", model: "chat-1", presumedMicros: 50_000 });
+    expect(report.abandonedChats[0]).toMatchObject({ runId: "lossy", model: "chat-1", unconfirmedMicros: 50_000 });
     expect(heard).toEqual([
       { reading: "job lists", done: 0, total: 1 },
       { reading: "jobs", done: 0, total: 1 },

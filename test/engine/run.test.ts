@@ -276,7 +276,7 @@ describe("stopping", () => {
     const stopped = await run.result();
     expect(stopped.status).toBe("paused");
     expect(stopped.pause?.reason).toBe("stopped");
-    expect(stopped.stillRunning.map(({ step }) => step)).toEqual(["p0", "p1"]);
+    expect(stopped.openJobs.map(({ step }) => step)).toEqual(["p0", "p1"]);
     expect(paper.jobs.size).toBe(2);
     const done = await during(clock, (await show.resume("x")).result());
     expect(done.status).toBe("succeeded");

@@ -44,7 +44,7 @@ test("one event when it goes and one when it is back, however many tries lie bet
   expect([done.status, service.jobs.size]).toEqual(["succeeded", 1]);
   expect(service.counts.submit).toBe(61);
   const told = await types();
-  expect(told.filter((type) => type.startsWith("service."))).toEqual(["service.away", "service.back"]);
+  expect(told.filter((type) => type.startsWith("service."))).toEqual(["service.unavailable", "service.recovered"]);
   const sends = told.filter((type) => type.startsWith("job.submit"));
   // Now and then a note of when a send may have left: who looks for its job after a death looks so far.
   const notes = sends.filter((type) => type === "job.submit.resent");
@@ -72,7 +72,7 @@ test.each(causes)(
     expect(paused).toMatchObject({ status: "paused", pause: { reason: "unreachable" } });
     expect(paused.pause?.message).toMatch(says);
     expect(paused.report.next?.command).toBe("showrunner resume x");
-    expect((await types()).filter((type) => type === "service.away")).toHaveLength(1);
+    expect((await types()).filter((type) => type === "service.unavailable")).toHaveLength(1);
     service.fault = null;
     const done = await (await show.resume("x")).result();
     expect([done.status, service.jobs.size]).toEqual(["succeeded", 1]);

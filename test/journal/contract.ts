@@ -21,11 +21,11 @@ export function journalContract(name: string, open: Open): void {
 
     async function take(runId: string, instance = "a", at = 100, ttlMs = 1_000): Promise<Lease> {
       const outcome = await journal.takeLease(runId, holder(instance), { at, ttlMs, isDead: nobodyIsDead });
-      if (!outcome.taken) throw new Error("the lease was not free");
+      if (!outcome.acquired) throw new Error("the lease was not free");
       return outcome.lease;
     }
 
-    /** A run whose lease is taken: its events are `run.planned` and `lease.taken`, so the next is number 3. */
+    /** A run with a held lease: its events are `run.planned` and `lease.acquired`, so the next is number 3. */
     async function held(runId = "r1"): Promise<Lease> {
       await journal.createRun(runId, planned(), 10);
       return take(runId);
@@ -38,7 +38,7 @@ export function journalContract(name: string, open: Open): void {
     describe("runs", () => {
       test("a new run has its plan as event 1 and reads back exactly", async () => {
         await journal.createRun("r1", planned(), 10);
-        expect(await journal.read("r1")).toEqual([{ runId: "r1", seq: 1, at: 10, version: 1, event: planned() }]);
+        expect(await journal.read("r1")).toEqual([{ runId: "r1", seq: 1, at: 10, version: 2, event: planned() }]);
         expect(await journal.run("r1")).toEqual({
           ...{
             runId: "r1",
@@ -107,8 +107,8 @@ export function journalContract(name: string, open: Open): void {
         await journal.createRun("r1", planned(), 10);
         expect(await take("r1", "a", 100, 50)).toEqual({ runId: "r1", epoch: 1, expiresAt: 150 });
         expect((await journal.read("r1"))[1]).toEqual({
-          ...{ runId: "r1", seq: 2, at: 100, version: 1 },
-          event: { type: "lease.taken", epoch: 1, holder: "h:1:a" },
+          ...{ runId: "r1", seq: 2, at: 100, version: 2 },
+          event: { type: "lease.acquired", epoch: 1, holder: "h:1:a" },
         });
       });
 
@@ -116,16 +116,16 @@ export function journalContract(name: string, open: Open): void {
         await journal.createRun("r1", planned(), 10);
         await take("r1", "a", 100, 50);
         const attempt = (at: number) => journal.takeLease("r1", holder("b"), { at, ttlMs: 50, isDead: nobodyIsDead });
-        expect(await attempt(150)).toEqual({ taken: false, heldBy: holder("a"), expiresAt: 150 });
+        expect(await attempt(150)).toEqual({ acquired: false, heldBy: holder("a"), expiresAt: 150 });
         expect(await journal.read("r1")).toHaveLength(2);
-        expect(await attempt(151)).toMatchObject({ taken: true, lease: { epoch: 2, expiresAt: 201 } });
+        expect(await attempt(151)).toMatchObject({ acquired: true, lease: { epoch: 2, expiresAt: 201 } });
       });
 
       test("a dead holder is replaced at once", async () => {
         await held();
         const isDead = (who: { instance: string }) => who.instance === "a";
         const outcome = await journal.takeLease("r1", holder("b"), { at: 101, ttlMs: 50, isDead });
-        expect(outcome).toMatchObject({ taken: true, lease: { epoch: 2 } });
+        expect(outcome).toMatchObject({ acquired: true, lease: { epoch: 2 } });
       });
 
       test("a released lease is free, and the next holder's epoch is higher all the same", async () => {
@@ -145,7 +145,7 @@ export function journalContract(name: string, open: Open): void {
         const lease = await held();
         expect(await journal.renewLease(lease, { at: 1_000, ttlMs: 500 })).toBe(true);
         const attempt = await journal.takeLease("r1", holder("b"), { at: 1_400, ttlMs: 1, isDead: nobodyIsDead });
-        expect(attempt).toMatchObject({ taken: false, expiresAt: 1_500 });
+        expect(attempt).toMatchObject({ acquired: false, expiresAt: 1_500 });
         expect(await commit(lease, 2, [])).toEqual({
           committed: true,
           lastSeq: 2,
@@ -347,7 +347,7 @@ export function journalContract(name: string, open: Open): void {
         await commit(first, 2, [], { ledger: [hold("a", 40), settle("b", 30)], guard });
         await commit(await take("r3"), 2, [], { ledger: [hold("a", 1_000)] });
         const over = await commit(second, 2, [started("a")], { ledger: [hold("a", 20), hold("b", 11)], guard });
-        expect(over).toEqual({ committed: false, reason: "cap", roomMicros: 30, committedMicros: 70 });
+        expect(over).toEqual({ committed: false, reason: "cap", headroomMicros: 30, committedMicros: 70 });
         expect(await journal.read("r2")).toHaveLength(2);
         expect(await journal.ledger("r2")).toEqual({ heldMicros: 0, settledMicros: 0 });
         const exact = await commit(second, 2, [started("a")], { ledger: [hold("a", 30)], guard });
@@ -356,7 +356,7 @@ export function journalContract(name: string, open: Open): void {
         const noHold = await commit(first, 2, [], { ledger: [settle("a", 70)], guard: tighter });
         expect(noHold).toMatchObject({ committed: true });
         const none = await commit(first, 2, [], { ledger: [hold("c", 1)], guard: tighter });
-        expect(none).toMatchObject({ reason: "cap", roomMicros: 0, committedMicros: 130 });
+        expect(none).toMatchObject({ reason: "cap", headroomMicros: 0, committedMicros: 130 });
       });
 
       test("refuses holds that the wallet could not bear, however its balance was asked for between charges", async () => {
@@ -369,25 +369,25 @@ export function journalContract(name: string, open: Open): void {
         const empty = await read(100);
         await commit(first, 2, [], { ledger: [hold("a", 40), hold("b", 20)], guard: empty });
         const over = await commit(second, 2, [started("a")], { ledger: [hold("a", 31)], guard: empty });
-        expect(over).toEqual({ committed: false, reason: "floor", roomMicros: 30, unseenMicros: 60 });
+        expect(over).toEqual({ committed: false, reason: "floor", headroomMicros: 30, unseenMicros: 60 });
         expect(await journal.read("r2")).toHaveLength(2);
 
         // Acknowledged, settled or released since the balance was asked for: what is spent still counts, once.
         await commit(first, 2, [], { ledger: [charged("a"), release("b")] });
         await commit(first, 2, [], { ledger: [settle("a", 35)] });
         const later = await commit(second, 2, [], { ledger: [hold("a", 56)], guard: empty });
-        expect(later).toEqual({ committed: false, reason: "floor", roomMicros: 55, unseenMicros: 35 });
+        expect(later).toEqual({ committed: false, reason: "floor", headroomMicros: 55, unseenMicros: 35 });
 
         // A balance asked for afterwards shows it.
         const full = await read(65);
         expect(await commit(second, 2, [], { ledger: [hold("a", 56)], guard: full })).toEqual({
-          ...{ committed: false, reason: "floor", roomMicros: 55, unseenMicros: 0 },
+          ...{ committed: false, reason: "floor", headroomMicros: 55, unseenMicros: 0 },
         });
         expect(await commit(second, 2, [], { ledger: [hold("a", 55)], guard: full })).toMatchObject({
           committed: true,
         });
         expect(await commit(first, 2, [], { ledger: [hold("c", 1)], guard: full })).toMatchObject({
-          ...{ reason: "floor", roomMicros: 0, unseenMicros: 55 },
+          ...{ reason: "floor", headroomMicros: 0, unseenMicros: 55 },
         });
       });
 
@@ -412,8 +412,8 @@ export function journalContract(name: string, open: Open): void {
       const [mine, other] = [await held("r1"), await held("r2")];
       const hold = (step: string, amountMicros: number) => ({ type: "hold", step, attempt: 1, amountMicros }) as const;
       const settle = { type: "settle", step: "a", attempt: 1, costMicros: 30 } as const;
-      const made = [{ step: "a", fingerprint: "f1", model: "m" }];
-      await commit(mine, 2, [], { ledger: [hold("a", 40), hold("b", 20)], made });
+      const results = [{ step: "a", fingerprint: "f1", model: "m" }];
+      await commit(mine, 2, [], { ledger: [hold("a", 40), hold("b", 20)], results });
       await commit(mine, 2, [], { ledger: [settle] });
       await commit(other, 2, [], { ledger: [hold("a", 7)] });
       const moved = { type: "run.account.moved", baseUrl: "https://new.test/v3", keyId: "key_9", jobId: null } as const;
@@ -421,57 +421,57 @@ export function journalContract(name: string, open: Open): void {
       const there = accountOf(moved);
       expect(await journal.accountLedger(account)).toMatchObject({ heldMicros: 7, settledMicros: 0 });
       expect(await journal.accountLedger(there)).toEqual({ heldMicros: 20, settledMicros: 30, mark: 0 });
-      expect(await journal.made({ account, fingerprint: "f1" })).toEqual([]);
-      expect(await journal.made({ account: there, fingerprint: "f1" })).toMatchObject([
+      expect(await journal.results({ account, fingerprint: "f1" })).toEqual([]);
+      expect(await journal.results({ account: there, fingerprint: "f1" })).toMatchObject([
         { runId: "r1", account: there },
       ]);
       // What is held and not known to be charged is not in the balance; what was settled is.
       const guard = { capMicros: null, wallet: { balanceMicros: 100, mark: 0, floorMicros: 0 } };
       const over = await commit(mine, 3, [], { ledger: [hold("c", 81)], guard });
-      expect(over).toEqual({ committed: false, reason: "floor", roomMicros: 80, unseenMicros: 20 });
+      expect(over).toEqual({ committed: false, reason: "floor", headroomMicros: 80, unseenMicros: 20 });
     });
 
     describe("made results", () => {
-      const made = (step: string, fingerprint: string, model: string | null = "m") => ({ step, fingerprint, model });
+      const results = (step: string, fingerprint: string, model: string | null = "m") => ({ step, fingerprint, model });
 
       test("are found by what was asked for, by step, by model and by run, newest first", async () => {
         const first = await held("r1");
         const second = await held("r2");
-        await commit(first, 2, [], { made: [made("a", "f1"), made("b", "f2", null)] });
-        await commit(second, 2, [], { made: [made("x", "f1", "other")], at: 201 });
+        await commit(first, 2, [], { results: [results("a", "f1"), results("b", "f2", null)] });
+        await commit(second, 2, [], { results: [results("x", "f1", "other")], at: 201 });
         const f1 = [
           { runId: "r2", account, step: "x", fingerprint: "f1", model: "other", at: 201 },
           { runId: "r1", account, step: "a", fingerprint: "f1", model: "m", at: 200 },
         ];
-        expect(await journal.made({ account, fingerprint: "f1" })).toEqual(f1);
-        expect(await journal.made({ account, fingerprint: "f1" }, 1)).toEqual(f1.slice(0, 1));
-        expect(await journal.made({ account, step: "b" })).toMatchObject([{ fingerprint: "f2", model: null }]);
-        expect(await journal.made({ account, model: "m" })).toEqual(f1.slice(1));
-        expect(await journal.made({ runId: "r1" })).toMatchObject([{ step: "a" }, { step: "b" }]);
+        expect(await journal.results({ account, fingerprint: "f1" })).toEqual(f1);
+        expect(await journal.results({ account, fingerprint: "f1" }, 1)).toEqual(f1.slice(0, 1));
+        expect(await journal.results({ account, step: "b" })).toMatchObject([{ fingerprint: "f2", model: null }]);
+        expect(await journal.results({ account, model: "m" })).toEqual(f1.slice(1));
+        expect(await journal.results({ runId: "r1" })).toMatchObject([{ step: "a" }, { step: "b" }]);
       });
 
       test("belong to one account", async () => {
         const lease = await held();
-        await commit(lease, 2, [], { made: [made("a", "f1")] });
+        await commit(lease, 2, [], { results: [results("a", "f1")] });
         for (const query of [{ fingerprint: "f1" }, { step: "a" }, { model: "m" }]) {
-          expect(await journal.made({ account: "another@place", ...query })).toEqual([]);
+          expect(await journal.results({ account: "another@place", ...query })).toEqual([]);
         }
       });
 
       test("of a step made again replace the earlier one, and go with their run", async () => {
         const lease = await held();
-        await commit(lease, 2, [], { made: [made("a", "f1")] });
-        await commit(lease, 2, [], { made: [made("a", "f2")], park: true });
-        expect(await journal.made({ account, step: "a" })).toMatchObject([{ fingerprint: "f2" }]);
-        expect(await journal.made({ account, fingerprint: "f1" })).toEqual([]);
+        await commit(lease, 2, [], { results: [results("a", "f1")] });
+        await commit(lease, 2, [], { results: [results("a", "f2")], park: true });
+        expect(await journal.results({ account, step: "a" })).toMatchObject([{ fingerprint: "f2" }]);
+        expect(await journal.results({ account, fingerprint: "f1" })).toEqual([]);
         await journal.removeRun("r1", 300);
-        expect(await journal.made({ account, step: "a" })).toEqual([]);
+        expect(await journal.results({ account, step: "a" })).toEqual([]);
       });
 
       test("are not noted by a commit that is refused", async () => {
         const lease = await held();
-        await commit({ ...lease, epoch: 7 }, 2, [], { made: [made("a", "f1")] });
-        expect(await journal.made({ runId: "r1" })).toEqual([]);
+        await commit({ ...lease, epoch: 7 }, 2, [], { results: [results("a", "f1")] });
+        expect(await journal.results({ runId: "r1" })).toEqual([]);
       });
     });
 
@@ -509,10 +509,10 @@ export function journalContract(name: string, open: Open): void {
         const lease = await held();
         await commit(lease, 2, [started("a"), started("b")], { notices: [notice(3), notice(4)] });
         await claim(200);
-        await journal.settleNotice("r1", 3, { told: true });
-        await journal.settleNotice("r1", 4, { told: false, dueAt: 900, error: "answered 500" });
-        await journal.settleNotice("r1", 9, { told: true });
-        await journal.settleNotice("nope", 3, { told: true });
+        await journal.resolveNotice("r1", 3, { delivered: true });
+        await journal.resolveNotice("r1", 4, { delivered: false, dueAt: 900, error: "answered 500" });
+        await journal.resolveNotice("r1", 9, { delivered: true });
+        await journal.resolveNotice("nope", 3, { delivered: true });
         expect(await journal.notices()).toMatchObject([{ seq: 4, dueAt: 900, attempts: 1, lastError: "answered 500" }]);
       });
 
@@ -587,16 +587,21 @@ export function journalContract(name: string, open: Open): void {
         const copyOf = (sha256: string) => ({ sha256, sizeBytes: 1, contentType: ownText("image/png") });
         const facts = { index: 0, status: "COMPLETED", assetId: null, voiceId: null, error: null } as const;
         const size = { width: 1, height: 1, durationMs: null, fps: null };
-        const made = { ...facts, ...size, ...copyOf("aa"), name: "sheet" };
+        const results = { ...facts, ...size, ...copyOf("aa"), name: "sheet" };
         const taken = { ...facts, ...size, contentType: ownText("image/png"), copy: copyOf("bb") };
         const file = { path: "/x.png", ...copyOf("cc") };
         const upload = { kind: "upload", path: "e/u", needs: [], fingerprint: "f1_u", yields: "image", file } as const;
         await commit(lease, 2, [
-          { type: "task.done", step: "t", value: null, files: [made, { ...made, ...copyOf("dd"), index: 1 }] },
+          {
+            type: "task.completed",
+            step: "t",
+            value: null,
+            files: [results, { ...results, ...copyOf("dd"), index: 1 }],
+          },
           {
             type: "step.reused",
             step: "r",
-            from: { runId: "r0", step: "r", jobId: null, madeAt: 1 },
+            from: { runId: "r0", step: "r", jobId: null, completedAt: 1 },
             outputs: [taken],
             value: null,
           },

@@ -54,7 +54,7 @@ describe.runIf(mounted)("A journal on a disk that fills up", () => {
     journal = await openSqliteJournal(path);
     await journal.createRun("r1", planned(), 10);
     const outcome = await journal.takeLease("r1", holder("a"), { at: 1, ttlMs: 9, isDead: nobodyIsDead });
-    if (!outcome.taken) throw new Error("the lease was not free");
+    if (!outcome.acquired) throw new Error("the lease was not free");
     lease = outcome.lease;
   });
   afterAll(() => journal.close());

@@ -15,9 +15,9 @@ import { DatabaseSync } from "node:sqlite";
 import fc from "fast-check";
 import { afterAll, afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { RunEvent } from "../../src/journal/events.ts";
-import { migrations, prepareSchema } from "../../src/journal/sqlite/schema.ts";
+import { FIRST_VERSION, migrations, prepareSchema } from "../../src/journal/sqlite/schema.ts";
 import { openSqliteJournal } from "../../src/journal/sqlite.ts";
-import { account, holder, nobodyIsDead, planned, started } from "./samples.ts";
+import { holder, nobodyIsDead, planned, started } from "./samples.ts";
 import { Worker } from "./worker.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "journal-files-"));
@@ -193,47 +193,22 @@ describe("A journal file", () => {
     const halfway = [...migrations, "ALTER TABLE runs ADD COLUMN note TEXT; CREATE TABLE broken ("];
     expect(() => prepareSchema(raw, path, halfway)).toThrow();
     const version = () => raw.prepare("PRAGMA user_version").get()?.user_version;
-    expect(version()).toBe(migrations.length);
+    expect(version()).toBe(FIRST_VERSION);
     prepareSchema(raw, path, [...migrations, "ALTER TABLE runs ADD COLUMN note TEXT"]);
-    expect(version()).toBe(migrations.length + 1);
+    expect(version()).toBe(FIRST_VERSION + 1);
     expect(raw.prepare("SELECT count(*) AS n, count(note) AS notes FROM runs").get()).toEqual({ n: 60, notes: 0 });
     raw.close();
   });
 
-  test("from before wallets were watched keeps its money, and counts what was open as not yet charged", async () => {
-    const raw = new DatabaseSync(path);
-    prepareSchema(raw, path, migrations.slice(0, 1));
-    raw.exec(`
-      INSERT INTO runs VALUES (1, 'r1', 'sample', '${account}', 1, 1, 0, 'running', 0, NULL, 0, 7, 5);
-      INSERT INTO accounts VALUES ('${account}', 7, 5);
-      INSERT INTO ledger VALUES (1, 'open', 1, 7, 0), (1, 'paid', 1, 0, 5);
-    `);
-    raw.close();
-    const journal = await openSqliteJournal(path);
-    expect(await journal.accountLedger(account)).toEqual({ heldMicros: 7, settledMicros: 5, mark: 0 });
-    await journal.createRun("r2", planned(), 1);
-    const outcome = await journal.takeLease("r2", holder("a"), { at: 1, ttlMs: 9, isDead: nobodyIsDead });
-    if (!outcome.taken) throw new Error("the lease was not free");
-    const hold = { type: "hold", step: "a", attempt: 1, amountMicros: 4 } as const;
-    const guard = { capMicros: null, wallet: { balanceMicros: 10, mark: 0, floorMicros: 0 } };
-    const commit = { lease: outcome.lease, afterSeq: 2, at: 1, events: [], status: "running", ledger: [hold], guard };
-    expect(await journal.commit(commit)).toMatchObject({ reason: "floor", roomMicros: 3, unseenMicros: 7 });
-    await journal.close();
-  });
-
-  test("from before made results were listed gets a list, empty at first", async () => {
-    const raw = new DatabaseSync(path);
-    prepareSchema(raw, path, migrations.slice(0, 2));
-    raw.exec(`INSERT INTO runs VALUES (1, 'r1', 'sample', '${account}', 1, 1, 0, 'running', 0, NULL, 0, 0, 0)`);
-    raw.close();
-    const journal = await openSqliteJournal(path);
-    expect(await journal.made({ runId: "r1" })).toEqual([]);
-    const outcome = await journal.takeLease("r1", holder("a"), { at: 1, ttlMs: 9, isDead: nobodyIsDead });
-    if (!outcome.taken) throw new Error("the lease was not free");
-    const made = [{ step: "a", fingerprint: "f1", model: null }];
-    await journal.commit({ lease: outcome.lease, afterSeq: 1, at: 2, events: [], status: "running", made });
-    expect(await journal.made({ account, fingerprint: "f1" })).toEqual([{ runId: "r1", account, at: 2, ...made[0] }]);
-    await journal.close();
+  test.each([
+    ["as version 1 marked it", "PRAGMA application_id = 0x53687772; PRAGMA user_version = 4"],
+    ["with this mark and an older version", "PRAGMA user_version = 1"],
+  ])("of version 1, %s, is refused with what to do, and left as it was", async (_, marks) => {
+    await writeJournal();
+    edit(marks);
+    const error = await expectUntouched("JOURNAL_OLD_VERSION");
+    expect(error.message).toContain("has version 1");
+    expect(error.message).toContain("choose another journal");
   });
 
   test("with an event of a newer version reads up to it and names the event", async () => {
@@ -252,7 +227,7 @@ describe("A journal file", () => {
     for (const id of ["r0", "r1", "r2"]) {
       await journal.createRun(id, planned(), 10);
       const outcome = await journal.takeLease(id, holder("a"), { at: 1, ttlMs: 9, isDead: nobodyIsDead });
-      if (!outcome.taken) throw new Error("the lease was not free");
+      if (!outcome.acquired) throw new Error("the lease was not free");
       const events = [started("a"), started("b")];
       await journal.commit({ lease: outcome.lease, afterSeq: 2, at: 1, events, status: "running" });
     }
@@ -277,7 +252,7 @@ describe("A journal file", () => {
         await journal.createRun(id, planned(), 10);
         const by = { ...holder("a"), ...(program !== undefined && { program }) };
         const outcome = await journal.takeLease(id, by, { at: 1, ttlMs: 9, isDead: nobodyIsDead });
-        if (!outcome.taken) throw new Error("the lease was not free");
+        if (!outcome.acquired) throw new Error("the lease was not free");
         await journal.commit({ lease: outcome.lease, afterSeq: 2, at: 1, events: [started("a")], status: "running" });
       }
       edit(`UPDATE events SET body = '{"type":"job.teleported","step":"a"}' WHERE run_key = 1 AND seq = 3`);
@@ -294,7 +269,7 @@ describe("A journal file", () => {
     const journal = await openSqliteJournal(path);
     await journal.createRun("r", planned(), 10);
     const outcome = await journal.takeLease("r", holder("a"), { at: 1, ttlMs: 9, isDead: nobodyIsDead });
-    if (!outcome.taken) throw new Error("the lease was not free");
+    if (!outcome.acquired) throw new Error("the lease was not free");
     const events = [{ ...started("a"), type: "step.teleported" } as unknown as RunEvent];
     const commit = journal.commit({ lease: outcome.lease, afterSeq: 2, at: 1, events, status: "running" });
     await expect(commit).rejects.toMatchObject({ code: "JOURNAL_RECORD_INVALID" });

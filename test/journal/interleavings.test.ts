@@ -81,7 +81,7 @@ class Holders {
     this.#now += move.later;
     const isDead = () => move.othersAreDead;
     const outcome = await journal.takeLease("r1", holder(`${move.who}`), { at: this.#now, ttlMs: 100, isDead });
-    if (outcome.taken) this.#leases[move.who] = outcome.lease;
+    if (outcome.acquired) this.#leases[move.who] = outcome.lease;
     return outcome;
   }
 
@@ -110,7 +110,7 @@ async function expectInOrder(journal: JournalStore): Promise<void> {
   const events = await journal.read("r1");
   for (const [index, { seq, event }] of events.entries()) {
     expect(seq).toBe(index + 1);
-    if (event.type === "lease.taken") expect(event.epoch).toBe(++epoch);
+    if (event.type === "lease.acquired") expect(event.epoch).toBe(++epoch);
     else if (event.type !== "run.planned") expect(stepOf(event)).toBe(`epoch-${epoch}`);
   }
 }

@@ -38,7 +38,7 @@ describe("A journal shared by processes", () => {
     const [worker] = await workersOn(1);
     if (worker === undefined) throw new Error("no worker");
     const outcome = await worker.call("take", runId, 100, ttlMs);
-    if (!outcome.taken) throw new Error("the lease was not free");
+    if (!outcome.acquired) throw new Error("the lease was not free");
     return { worker, lease: outcome.lease };
   }
 
@@ -65,7 +65,7 @@ describe("A journal shared by processes", () => {
     const outcomes = await Promise.all(
       ids.map((id) => Promise.all(racers.map((racer) => racer.call("take", id, 100, 1_000)))),
     );
-    for (const pair of outcomes) expect(pair.filter((outcome) => outcome.taken)).toHaveLength(1);
+    for (const pair of outcomes) expect(pair.filter((outcome) => outcome.acquired)).toHaveLength(1);
     for (const id of ids) expect(await expectSound(id)).toHaveLength(2);
   });
 
@@ -135,9 +135,9 @@ describe("A journal shared by processes", () => {
     await journal.createRun("r1", planned(), 10);
     const { worker } = await workerWithLease("r1");
     const attempt = () => journal.takeLease("r1", thisHolder("next"), { at: 101, ttlMs: 1_000, isDead: isHolderDead });
-    expect(await attempt()).toMatchObject({ taken: false, heldBy: await worker.call("holder") });
+    expect(await attempt()).toMatchObject({ acquired: false, heldBy: await worker.call("holder") });
     await worker.kill();
-    expect(await attempt()).toMatchObject({ taken: true, lease: { epoch: 2 } });
+    expect(await attempt()).toMatchObject({ acquired: true, lease: { epoch: 2 } });
   });
 
   test("fences out a holder that was frozen for longer than its lease, though the next one wrote nothing yet", async () => {
@@ -149,11 +149,11 @@ describe("A journal shared by processes", () => {
     const taken = await journal.takeLease("r1", holder("next"), {
       ...{ at: lease.expiresAt + 1, ttlMs: 1_000, isDead: nobodyIsDead },
     });
-    expect(taken).toMatchObject({ taken: true, lease: { epoch: 2 } });
+    expect(taken).toMatchObject({ acquired: true, lease: { epoch: 2 } });
     worker.child.kill("SIGCONT");
     expect(await late).toEqual({ committed: false, reason: "fenced" });
     expect((await expectSound("r1")).map(({ event }) => event.type)).toEqual([
-      ...["run.planned", "lease.taken", "step.started", "lease.taken"],
+      ...["run.planned", "lease.acquired", "step.started", "lease.acquired"],
     ]);
   });
 
@@ -204,7 +204,7 @@ describe("A journal shared by processes", () => {
 
 async function takeFree(journal: JournalStore): Promise<Lease> {
   const outcome = await journal.takeLease("r1", holder("driver"), { at: 1, ttlMs: 1_000, isDead: nobodyIsDead });
-  if (!outcome.taken) throw new Error("the lease was not free");
+  if (!outcome.acquired) throw new Error("the lease was not free");
   return outcome.lease;
 }
 

@@ -6,7 +6,7 @@ import { isRunFinal, isStepFinal, type RunState } from "../../src/journal/state.
 import { tables } from "../../src/lifecycle/index.ts";
 import { diffPlans, fingerprint } from "../../src/plan/index.ts";
 import type { Plan, PlanStep } from "../../src/plan/plan.ts";
-import { isQuiet, leftOut, staleSteps } from "../../src/run/remake.ts";
+import { cancelledSteps, hasNoOpenJobs, staleSteps } from "../../src/run/rerun.ts";
 import { revisionEvents } from "../../src/run/revise.ts";
 import { PaperRun, type World } from "./support/paper-run.ts";
 import { cycling, randomWorld } from "./support/random-world.ts";
@@ -92,7 +92,7 @@ function go(run: PaperRun, { after: answers }: Change, next: () => number): void
   if (isRunFinal(run.state.status)) return;
   run.take([{ type: "run.paused", reason: "drift", message: ownText("something is to be changed") }]);
   expect(run.run(next)).toBe(true);
-  expect(Object.values(run.state.steps).every((step) => isQuiet(step, { paid: true }))).toBe(true);
+  expect(Object.values(run.state.steps).every((step) => hasNoOpenJobs(step, { paid: true }))).toBe(true);
 }
 
 /** As the engine does it: expansions that still stand keep their steps, the others are planned again. */
@@ -111,7 +111,7 @@ function alter(run: PaperRun, what: Change): void {
   if (what.type === "rerun") {
     const named = what.steps.map(at).filter((path) => isStepFinal(state.steps[path]!.status));
     if (named.length === 0) return;
-    const roots = new Map([...named, ...leftOut(state, state.planned.plan)].map((path) => [path, "asked for"]));
+    const roots = new Map([...named, ...cancelledSteps(state, state.planned.plan)].map((path) => [path, "asked for"]));
     run.take(revisionEvents(state, { request: null, replanned: null, roots, prices: [] }));
     return;
   }
@@ -139,7 +139,7 @@ function alter(run: PaperRun, what: Change): void {
     Object.values(state.steps).flatMap(({ path, expanded: refs }) => (refs === null ? [] : [[path, refs] as const])),
   );
   const roots = new Map([...diff.changed.map(({ path }) => path), ...diff.added].map((path) => [path, "changed"]));
-  for (const path of leftOut(state, plan)) roots.set(path, "the run goes on");
+  for (const path of cancelledSteps(state, plan)) roots.set(path, "the run goes on");
   run.take(
     revisionEvents(state, {
       request: null,
@@ -171,7 +171,7 @@ describe("any run, changed in any way, again and again", () => {
           expect(run.run(next)).toBe(true);
           expect(isRunFinal(run.state.status)).toBe(true);
           expect(run.state.heldMicros).toBe(0);
-          expect(Object.values(run.state.steps).every((step) => isQuiet(step, { paid: true }))).toBe(true);
+          expect(Object.values(run.state.steps).every((step) => hasNoOpenJobs(step, { paid: true }))).toBe(true);
           expect(run.state.spentMicros).toBe(paidOf(run.state));
         }
         const keys = run.events.flatMap(({ event }) => (event.type === "job.submit.intended" ? [event.key] : []));
@@ -188,7 +188,7 @@ describe("any run, changed in any way, again and again", () => {
         run.run(cycling(order));
         const { plan } = run.state.planned;
         const named = steps.map((at) => plan.steps[at % plan.steps.length]!.path);
-        const roots = new Map([...named, ...leftOut(run.state, plan)].map((path) => [path, "asked for"]));
+        const roots = new Map([...named, ...cancelledSteps(run.state, plan)].map((path) => [path, "asked for"]));
         const stale = new Set(staleSteps(run.state, plan, roots));
         const before = structuredClone(run.state.steps);
         run.take(revisionEvents(run.state, { request: null, replanned: null, roots, prices: [] }));

@@ -124,7 +124,7 @@ const anyEvent = fc
       ...["run.started", "run.paused", "run.resumed", "run.finished", "step.started", "step.finished", "step.reset"],
       ...["job.submit.intended", "job.submit.withdrawn", "job.submitted", "job.started", "job.completed", "job.failed"],
       ...["output.downloaded", "output.expired", "job.adopted", "chat.intended", "chat.answered", "approval.decided"],
-      "task.done",
+      "task.completed",
     ),
     step: fc.constantFrom(...steps),
     attempt: fc.integer({ min: 1, max: 3 }),

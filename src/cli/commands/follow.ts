@@ -111,7 +111,7 @@ const mends: Readonly<Record<string, string>> = {
 };
 
 function document(result: RunResult): unknown {
-  return { ...result.report, pause: result.pause, still_running: result.stillRunning, returned: result.outputs };
+  return { ...result.report, pause: result.pause, still_running: result.openJobs, returned: result.outputs };
 }
 
 function sayEnd(result: RunResult, { talk }: Context): void {
@@ -123,7 +123,7 @@ function sayEnd(result: RunResult, { talk }: Context): void {
     `${talk.paint(["bold", colour], result.status)}: run ${visible(result.id)} cost $${result.cost.usd}${budget}`,
   );
   for (const line of reasonLines(result.report.steps)) talk.say(`  ${line}`);
-  for (const { step, jobId, holdMicros } of result.stillRunning) {
+  for (const { step, jobId, holdMicros } of result.openJobs) {
     const job = jobId ?? "a job not yet acknowledged";
     talk.say(
       `  ${visible(step)} still renders at the service as ${visible(job)} and bills up to $${formatUsd(holdMicros)} (it cannot be cancelled; resume collects it)`,

@@ -48,7 +48,7 @@ export async function migrate(context: Context, file: string, flags: MigrateFlag
     const files = await writeMigration(folder, migration, catalog);
     if (flags.json) talk.printJson(migration.report);
     else for (const path of files) talk.print(visible(relative(io.cwd, path) || path));
-    return conclude(migration.report, context, relative(io.cwd, folder) || ".");
+    return finishRun(migration.report, context, relative(io.cwd, folder) || ".");
   } finally {
     await ground.close();
   }
@@ -205,7 +205,7 @@ async function verified(migration: Migration, { folder, catalog, ground, context
   }
 }
 
-function conclude(report: MigrationReport, { talk }: Context, folder: string): ExitCode {
+function finishRun(report: MigrationReport, { talk }: Context, folder: string): ExitCode {
   const { bodies, problems, decisions, steps, verification } = report;
   const migratedCount = bodies.filter(({ status }) => status === "migrated").length;
   const lost = bodies.flatMap(({ at, status, fields }) =>

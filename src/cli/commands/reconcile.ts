@@ -86,7 +86,7 @@ function findings(report: ReconcileReport): readonly Finding[] {
     {
       title: "Chats that were never answered, and may have been charged this much each",
       items: report.abandonedChats,
-      fields: ["run_id", "step", "model", "sent_at", "presumed"],
+      fields: ["run_id", "step", "model", "sent_at", "unconfirmed"],
       next: "look for jobs of that model above; what is listed there was charged",
     },
   ];

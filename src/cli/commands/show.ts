@@ -22,9 +22,10 @@ export async function show(
     const quoted = report.quote === null ? "" : `, quoted $${report.quote}`;
     const budget = report.budget === null ? "" : `, budget $${report.budget}`;
     const held = Number(report.held) > 0 ? `, $${report.held} reserved` : "";
-    const presumed = Number(report.presumed) > 0 ? `, $${report.presumed} for chats that were never answered` : "";
+    const unconfirmed =
+      Number(report.unconfirmed) > 0 ? `, $${report.unconfirmed} for chats that were never answered` : "";
     talk.print(
-      `${visible(report.id)}  ${visible(report.pipeline)}  ${report.status}  cost $${report.cost}${held}${presumed}${quoted}${budget}`,
+      `${visible(report.id)}  ${visible(report.pipeline)}  ${report.status}  cost $${report.cost}${held}${unconfirmed}${quoted}${budget}`,
     );
     for (const line of overchargeLines(report)) talk.print(line);
     for (const line of expiryLines(report, Date.now())) talk.print(line);

@@ -6,7 +6,7 @@ import type { MediaView } from "./wire.ts";
 /** Outputs that count: of the newest attempt, of a task, or taken over. */
 export function currentOutputs(step: StepState): readonly OutputState[] {
   if (step.outputs !== null) return step.outputs;
-  return step.attempts.length > step.voided ? (step.attempts.at(-1)?.outputs ?? []) : [];
+  return step.attempts.length > step.superseded ? (step.attempts.at(-1)?.outputs ?? []) : [];
 }
 
 /** Everything of a step that a person can look at. */

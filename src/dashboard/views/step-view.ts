@@ -7,7 +7,7 @@ import type { AttemptView, StepPhase, StepView } from "./wire.ts";
 /** A step as the page shows it. */
 export function stepView(state: RunState, plan: PlanStep): StepView {
   const step = state.steps[plan.path]!;
-  const attempt = step.attempts.length > step.voided ? (step.attempts.at(-1) ?? null) : null;
+  const attempt = step.attempts.length > step.superseded ? (step.attempts.at(-1) ?? null) : null;
   const attempts = [...step.attempts.filter(isTold).map((one) => attemptView(one, step)), ...chatViews(plan, step)];
   return {
     path: plan.path,
@@ -77,11 +77,11 @@ function attemptView(attempt: AttemptState, step: StepState): AttemptView {
     error: attempt.error === null ? null : `${attempt.error.code}: ${cut(attempt.error.message, 500)}`,
     submittedAt: attempt.submittedAt ?? attempt.intendedAt,
     completedAt: attempt.completedAt,
-    voided: attempt.n <= step.voided,
+    superseded: attempt.n <= step.superseded,
   };
 }
 
-const chatMoney = { sent: "held", answered: "settled", failed: "settled", abandoned: "presumed" } as const;
+const chatMoney = { sent: "held", answered: "settled", failed: "settled", abandoned: "unconfirmed" } as const;
 
 function chatViews(plan: PlanStep, step: StepState): readonly AttemptView[] {
   return step.chats.map((chat) => ({
@@ -97,7 +97,7 @@ function chatViews(plan: PlanStep, step: StepState): readonly AttemptView[] {
     error: chat.error === null ? null : `${chat.error.code}: ${cut(chat.error.message, 500)}`,
     submittedAt: chat.sentAt,
     completedAt: null,
-    voided: chat.n <= step.voided,
+    superseded: chat.n <= step.superseded,
   }));
 }
 

@@ -137,7 +137,7 @@ export interface AttemptView {
   readonly submittedAt: number | null;
   readonly completedAt: number | null;
   /** True when the step was made again since. */
-  readonly voided: boolean;
+  readonly superseded: boolean;
 }
 
 export interface StepView {

@@ -4,8 +4,8 @@ import { cleanContentType } from "../../clean-text.ts";
 import { removeTemporaries, temporaryTag } from "../../durable-file.ts";
 import type { RunEvent } from "../../journal/events.ts";
 import { ownVersion } from "../../journal/own-version.ts";
-import { ending } from "../../run/ending.ts";
 import { RETENTION_MS } from "../../run/expiry.ts";
+import { runOutcome } from "../../run/outcome.ts";
 import { fileExtension } from "../file-extension.ts";
 import { manifestOf } from "../provenance.ts";
 import { manifestName, placeManifests } from "../provenance-file.ts";
@@ -88,7 +88,7 @@ export const place: Effect<"place"> = async (_command, context) => {
   const events: RunEvent[] = [];
   const described: Manifest[] = [];
   let without: EffectResult | null = null;
-  for (const { name, step, output } of ending(state).toPlace) {
+  for (const { name, step, output } of runOutcome(state).toPlace) {
     const lacks = await withoutCopies([output.copy!.sha256], context);
     without ??= lacks;
     if (lacks !== null) continue;

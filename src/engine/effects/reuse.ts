@@ -1,5 +1,5 @@
-import { isReusable } from "../../run/asked.ts";
 import { stepNamed } from "../../run/plan-index.ts";
+import { isCacheable } from "../../run/request-identity.ts";
 import type { Effect } from "./effect.ts";
 import { judge, resting } from "./service-answers.ts";
 
@@ -9,7 +9,7 @@ const NOT_FOUND = { events: [], againInMs: Number.POSITIVE_INFINITY };
 export const reuse: Effect<"reuse"> = async ({ step, fingerprint }, context) => {
   const { past, taken, state } = context;
   const plan = stepNamed(state.planned.plan, step);
-  if (plan === undefined || !isReusable(plan)) return NOT_FOUND;
+  if (plan === undefined || !isCacheable(plan)) return NOT_FOUND;
   try {
     const { found } = await past.find({ fingerprint, plan, taken, runId: state.runId, verify: true });
     if (found === null) return NOT_FOUND;

@@ -40,7 +40,7 @@ export const score: Effect<"score"> = async ({ step }, context) => {
     const message = ownText("there is no file to score");
     return failed({ type: "task.failed", step, error: { code: ownText("SCORE_FAILED"), message, retryable: false } });
   }
-  return { events: [{ type: "pick.made", step, chosen: candidates[best]!.chosen, scores }] };
+  return { events: [{ type: "pick.decided", step, chosen: candidates[best]!.chosen, scores }] };
 };
 
 function checked(scored: unknown): number {

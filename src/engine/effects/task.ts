@@ -44,8 +44,8 @@ export const task: Effect<"task"> = async (command, context) => {
     const returned = await unlessAborted(done, context.signal);
     if (returned === ABORTED) return { events: [] };
     const value = jsonValue(returned);
-    const files = await takeIn(plan, paths, context);
-    return { events: [{ type: "task.done", step, value, files }] };
+    const files = await collectOutputs(plan, paths, context);
+    return { events: [{ type: "task.completed", step, value, files }] };
   } catch (error) {
     if (context.signal.aborted) return { events: [] };
     if (isDiskTrouble(error)) throw error;
@@ -83,7 +83,7 @@ function pathOf(folder: string, name: string, kind: TaskStep["files"][number]["k
 }
 
 /** The declared files, looked at and moved into the media store. */
-async function takeIn(
+async function collectOutputs(
   plan: TaskStep,
   paths: ReadonlyMap<string, string>,
   { media }: EffectContext,

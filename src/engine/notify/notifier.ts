@@ -90,6 +90,6 @@ export class Notifier {
     const delivery = { id, event, body, attempt: attempts, at: clock.now() };
     const error = await send(delivery, AbortSignal.timeout(ATTEMPT_MS)).catch(String);
     const dueAt = clock.now() + retryAfterMs(attempts);
-    await store.settleNotice(runId, seq, error === null ? { told: true } : { told: false, dueAt, error });
+    await store.resolveNotice(runId, seq, error === null ? { delivered: true } : { delivered: false, dueAt, error });
   }
 }

@@ -82,7 +82,7 @@ export const chatEvents: EventTable<ChatEvent> = {
       chat.phase = "abandoned";
       chat.endedAt = fold.at;
       fold.state.heldMicros -= chat.holdMicros;
-      fold.state.presumedMicros += chat.holdMicros;
+      fold.state.unconfirmedMicros += chat.holdMicros;
     },
     changes: "step",
     ledger: ({ step, attempt, holdMicros }) => ({ type: "settle", step, attempt, costMicros: holdMicros }),

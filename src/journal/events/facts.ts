@@ -79,7 +79,7 @@ export interface ReusedFrom {
   /** The service's job; null for a local function. */
   readonly jobId: string | null;
   /** When it was made. */
-  readonly madeAt: number;
+  readonly completedAt: number;
 }
 
 /** One output of one step. */

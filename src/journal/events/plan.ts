@@ -20,9 +20,9 @@ export type PlanEvent =
       readonly step: string;
       readonly why: string;
       /** Set where only what it uses is made again: should that turn out the same, so is what this step made. */
-      readonly unlessSame?: true;
+      readonly onlyIfInputsChanged?: true;
       /** Set on an expansion whose steps stay as planned. */
-      readonly keepsPlan?: true;
+      readonly keepsExpansion?: true;
     }
   /** What it uses was made again and turned out the same: what the step made then counts again. */
   | { readonly type: "step.restored"; readonly step: string; readonly attempt: number }
@@ -78,12 +78,15 @@ export const planEvents: EventTable<PlanEvent> = {
     ...nothing("ledger", "media", "job", "timeline", "notice"),
   },
   "step.reset": {
-    apply: (fold, { step: path, unlessSame = false, keepsPlan = false }) => {
+    apply: (fold, { step: path, onlyIfInputsChanged = false, keepsExpansion = false }) => {
       const { state } = fold;
       const move = (step: StepState, type: string) => fold.moveStep(step, type);
       const step = fold.step(path);
-      reset(state, step, move, { unlessSame, expanded: keepsPlan ? step.expanded : null });
-      if (!keepsPlan && isExpansion(state, path)) leaveExpansion(state, path, move);
+      reset(state, step, move, {
+        onlyIfInputsChanged: onlyIfInputsChanged,
+        expanded: keepsExpansion ? step.expanded : null,
+      });
+      if (!keepsExpansion && isExpansion(state, path)) leaveExpansion(state, path, move);
     },
     // The steps of an expansion leave with it.
     changes: "plan",
@@ -125,13 +128,14 @@ function uploadsOf(steps: readonly PlanStep[]): readonly string[] {
 /** The attempt counts again; what was priced since and never sent is forgotten. */
 function restore(fold: Fold, step: StepState, attempt: AttemptState): void {
   const later = step.attempts.slice(attempt.n);
-  if (attempt.n !== step.voided || later.some(({ key }) => key !== null)) throw fold.illegal(`(attempt ${attempt.n})`);
+  if (attempt.n !== step.superseded || later.some(({ key }) => key !== null))
+    throw fold.illegal(`(attempt ${attempt.n})`);
   step.attempts = step.attempts.slice(0, attempt.n);
-  step.voided = attempt.n - 1;
+  step.superseded = attempt.n - 1;
 }
 
 function reusedPhase(output: ReusedOutput): OutputPhase {
   if (output.voiceId !== null) return "available";
-  if (output.assetId === null) return "kept";
+  if (output.assetId === null) return "archived";
   return output.copy === null ? "available" : "downloaded";
 }

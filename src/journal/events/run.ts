@@ -20,7 +20,7 @@ interface Paused {
 /** What happens to a run as a whole. */
 export type RunLevelEvent =
   | {
-      readonly type: "lease.taken";
+      readonly type: "lease.acquired";
       readonly epoch: number;
       /** For people. */
       readonly holder: string;
@@ -41,14 +41,18 @@ export type RunLevelEvent =
   | Paused
   | { readonly type: "run.resumed" }
   /** From now on the service cannot be reached, or something else answers. Told once, not with every try. */
-  | { readonly type: "service.away"; readonly reason: "unreachable" | "misdirected"; readonly message: CleanText }
-  | { readonly type: "service.back" }
+  | {
+      readonly type: "service.unavailable";
+      readonly reason: "unreachable" | "misdirected";
+      readonly message: CleanText;
+    }
+  | { readonly type: "service.recovered" }
   | { readonly type: "run.finished"; readonly status: RunEnd; readonly message: string | null }
   /** A terminal run goes on, because a step is to be made again. */
   | { readonly type: "run.reopened" };
 
 export const runLevelEvents: EventTable<RunLevelEvent> = {
-  "lease.taken": {
+  "lease.acquired": {
     apply: ({ state }, { epoch }) => {
       state.epoch = epoch;
     },
@@ -110,16 +114,16 @@ export const runLevelEvents: EventTable<RunLevelEvent> = {
       fold.moveRun();
       if (state.pause?.reason === "unanswered") allowRepeats(state);
       state.pause = null;
-      state.away = null;
+      state.outage = null;
     },
     changes: "run",
     timeline: (timeline) => timeline.work(true),
     incident: () => ({ what: "resumed", why: "" }),
     ...nothing("ledger", "media", "job", "line", "notice"),
   },
-  "service.away": {
+  "service.unavailable": {
     apply: ({ state, at }, { reason, message }) => {
-      state.away = { since: at, reason, message };
+      state.outage = { since: at, reason, message };
     },
     changes: "run",
     line: ({ message }) => line(`the service is away, trying again: ${message}`),
@@ -129,9 +133,9 @@ export const runLevelEvents: EventTable<RunLevelEvent> = {
     }),
     ...nothing("ledger", "media", "job", "timeline", "notice"),
   },
-  "service.back": {
+  "service.recovered": {
     apply: ({ state }) => {
-      state.away = null;
+      state.outage = null;
     },
     changes: "run",
     line: () => line("the service is back"),
@@ -143,7 +147,7 @@ export const runLevelEvents: EventTable<RunLevelEvent> = {
       const { state, at } = fold;
       fold.moveRun(`run.${status}`);
       state.pause = null;
-      state.away = null;
+      state.outage = null;
       state.message = message;
       state.finishedAt = at;
       closeReruns(state);

@@ -12,13 +12,13 @@ export type StepEvent =
       readonly status: StepEnd;
       readonly reason: string | null;
       /** Set on a step that was skipped because its `when` did not hold, and on those that only used such steps. */
-      readonly unwanted?: true;
+      readonly skippedByCondition?: true;
       /** Set on a step that was skipped because no root of the plan could come of it any more. */
       readonly pruned?: true;
     }
   | ({ readonly type: "upload.stored"; readonly step: string } & StoredCopy)
   | {
-      readonly type: "task.done";
+      readonly type: "task.completed";
       readonly step: string;
       readonly value: Json;
       readonly files: readonly TaskFile[];
@@ -33,7 +33,7 @@ export type StepEvent =
       readonly note: string | null;
     }
   | {
-      readonly type: "pick.made";
+      readonly type: "pick.decided";
       readonly step: string;
       readonly chosen: Chosen;
       /** By position in what the step chooses among; null where nothing was scored. */
@@ -63,10 +63,10 @@ export const stepEvents: EventTable<StepEvent> = {
     ...nothing("ledger", "media", "job", "line", "incident"),
   },
   "step.finished": {
-    apply: (fold, { step: path, status, reason, unwanted = false, pruned = false }) => {
+    apply: (fold, { step: path, status, reason, skippedByCondition = false, pruned = false }) => {
       const step = fold.step(path);
       fold.moveStep(step, `step.${status}`);
-      Object.assign(step, { reason, unwanted, pruned, finishedAt: fold.at });
+      Object.assign(step, { reason, skippedByCondition, pruned, finishedAt: fold.at });
     },
     changes: "step",
     timeline: (timeline, { step }) => timeline.finish(step),
@@ -82,13 +82,13 @@ export const stepEvents: EventTable<StepEvent> = {
     line: ({ contentType, sizeBytes }) => line(`uploaded ${contentType}, ${sizeBytes} bytes`),
     ...nothing("ledger", "job", "timeline", "incident", "notice"),
   },
-  "task.done": {
+  "task.completed": {
     apply: (fold, { step: path, value, files }) => {
       const step = fold.step(path);
       step.value = value;
       step.outputs = files.map(({ name: _, sha256, sizeBytes, ...facts }): OutputState => {
         const contentType = facts.contentType ?? "application/octet-stream";
-        return { ...facts, phase: "kept", copy: { sha256, sizeBytes, contentType } };
+        return { ...facts, phase: "archived", copy: { sha256, sizeBytes, contentType } };
       });
     },
     changes: "step",
@@ -119,7 +119,7 @@ export const stepEvents: EventTable<StepEvent> = {
     incident: ({ approved, note }) => ({ what: approved ? "approved" : "rejected", why: note ?? "" }),
     ...nothing("ledger", "media", "job", "notice"),
   },
-  "pick.made": {
+  "pick.decided": {
     apply: (fold, { step, chosen }) => {
       fold.step(step).chosen = chosen;
     },

@@ -6,8 +6,8 @@ import type { Database } from "./database.ts";
 import { consumeEntries, deliverHints, hasOtherEntries } from "./inbox.ts";
 import { holdsLease } from "./lease.ts";
 import { moneyAfter, moveAccount, planLedger, writeLedger } from "./ledger.ts";
-import { writeMade } from "./made.ts";
 import { writeNotices } from "./notices.ts";
+import { writeResults } from "./results.ts";
 import { appendEvents, requireRun, writeMedia } from "./runs.ts";
 
 /** A commit with its events as JSON text. */
@@ -32,7 +32,7 @@ export function commitRun(db: Database, { commit, bodies }: EncodedCommit): Comm
   consumeEntries(db, run.key, inbox);
   writeLedger(db, run, ledger);
   writeIndexes(db, run.key, commit, jobIds);
-  writeMade(db, run, commit.made ?? [], commit.at);
+  writeResults(db, run, commit.results ?? [], commit.at);
   const account = movedTo(commit.events);
   if (account !== null) moveAccount(db, run, account);
   writeNotices(db, run.key, commit.notices ?? [], commit.at);

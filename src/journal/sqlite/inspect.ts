@@ -3,7 +3,7 @@ import { pathToFileURL } from "node:url";
 import { JournalCorruptError } from "../errors.ts";
 import { isBusy, journalFailure, notAJournal } from "./failure.ts";
 import { loadSqlite } from "./load.ts";
-import { applicationId, migrations, newerSchema, schemaVersion } from "./schema.ts";
+import { checkOpen, checkVersion } from "./schema.ts";
 
 /** Files up to this size are checked page by page before they are opened for writing; larger ones by their header. */
 const fullCheckBytes = 8 * 1024 * 1024;
@@ -61,9 +61,7 @@ function checkHeader(path: string, size: number, header: Buffer, logged: boolean
   if (header.length < headerBytes) throw truncated(path, "it ends within its header");
   // A log may hold newer pages than the file itself.
   if (logged) return;
-  if (header.readUInt32BE(68) !== applicationId) throw notAJournal(path, "is a database of another program");
-  const version = header.readUInt32BE(60);
-  if (version > migrations.length) throw newerSchema(path, version);
+  checkVersion(path, { id: header.readUInt32BE(68), version: header.readUInt32BE(60) });
   const pageSize = header.readUInt16BE(16) === 1 ? 65_536 : header.readUInt16BE(16);
   const expected = header.readUInt32BE(28) * pageSize;
   const countIsValid = header.readUInt32BE(24) === header.readUInt32BE(92);
@@ -78,8 +76,7 @@ function checkPages(path: string, options: { readonly logged: boolean; readonly 
   try {
     const db = new DatabaseSync(url, { readOnly: true });
     try {
-      const version = schemaVersion(db);
-      if (version > migrations.length) throw newerSchema(path, version);
+      checkOpen(db, path);
       if (options.every) requireSound(path, db.prepare("PRAGMA quick_check(1)").get()?.quick_check);
     } finally {
       db.close();

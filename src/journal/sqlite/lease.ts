@@ -1,5 +1,5 @@
 import { encodeEvent } from "../event-codec.ts";
-import { leaseTaken } from "../record.ts";
+import { leaseAcquired } from "../record.ts";
 import type { Lease, LeaseHolder, LeaseOutcome } from "../store.ts";
 import type { Database } from "./database.ts";
 import { appendEvents, type RunRecord, requireRun } from "./runs.ts";
@@ -14,16 +14,16 @@ export function takeLease(db: Database, runId: string, holder: LeaseHolder, requ
   const run = requireRun(db, runId);
   const { at, ttlMs, isDead } = request;
   if (run.holder !== null && at <= run.leaseExpiresAt && !isDead(run.holder)) {
-    return { taken: false, heldBy: run.holder, expiresAt: run.leaseExpiresAt };
+    return { acquired: false, heldBy: run.holder, expiresAt: run.leaseExpiresAt };
   }
   const lease: Lease = { runId, epoch: run.epoch + 1, expiresAt: at + ttlMs };
-  const body = encodeEvent(leaseTaken(lease.epoch, holder));
+  const body = encodeEvent(leaseAcquired(lease.epoch, holder));
   appendEvents(db, run.key, { afterSeq: run.lastSeq, at, bodies: [body] });
   db.run(
     "UPDATE runs SET epoch = ?, lease_holder = ?, lease_expires_at = ? WHERE run_key = ?",
     ...[lease.epoch, JSON.stringify(holder), lease.expiresAt, run.key],
   );
-  return { taken: true, lease };
+  return { acquired: true, lease };
 }
 
 /** True while nobody took the run over and the holder did not give it back. */

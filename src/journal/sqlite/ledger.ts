@@ -70,7 +70,7 @@ export function moveAccount(db: Database, run: RunRecord, account: string): void
     ...[account, held, settled],
   );
   db.run("UPDATE ledger SET charged = 0 WHERE run_key = ? AND charged IS NOT NULL", run.key);
-  db.run("UPDATE made SET account = ? WHERE run_key = ?", account, run.key);
+  db.run("UPDATE results SET account = ? WHERE run_key = ?", account, run.key);
   db.run("UPDATE runs SET account = ? WHERE run_key = ?", account, run.key);
 }
 

@@ -34,9 +34,9 @@ export function claimNotices(db: Database, { at, untilAt, limit }: NoticeClaim):
   });
 }
 
-export function settleNotice(db: Database, runId: string, seq: number, outcome: NoticeOutcome): void {
+export function resolveNotice(db: Database, runId: string, seq: number, outcome: NoticeOutcome): void {
   const where = "WHERE run_key = (SELECT run_key FROM runs WHERE run_id = ?) AND seq = ?";
-  if (outcome.told) db.run(`DELETE FROM notices ${where}`, runId, seq);
+  if (outcome.delivered) db.run(`DELETE FROM notices ${where}`, runId, seq);
   else db.run(`UPDATE notices SET due_at = ?, last_error = ? ${where}`, outcome.dueAt, outcome.error, runId, seq);
 }
 

@@ -2,12 +2,12 @@ import { accessSync, closeSync, constants, mkdirSync, openSync, type Stats, stat
 import { dirname, resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { JournalFolderError, JournalIoError, JournalNotDatabaseError } from "../errors.ts";
+import { type BusyRetryOptions, retryWhileBusy } from "./busy-retry.ts";
 import { Database } from "./database.ts";
 import { readOnly } from "./failure.ts";
 import { inspectJournal } from "./inspect.ts";
 import { loadSqlite } from "./load.ts";
-import { type Patience, patiently } from "./patience.ts";
-import { migrations, newerSchema, prepareSchema, schemaVersion } from "./schema.ts";
+import { checkOpen, prepareSchema } from "./schema.ts";
 
 export interface OpenFile {
   readonly db: Database;
@@ -18,17 +18,17 @@ export interface OpenFile {
 /** Opens or creates the journal file; nothing is written to a file that is not a sound journal of a known version. */
 export async function openFile(file: string, busyTimeoutMs: number): Promise<OpenFile> {
   const path = resolve(file);
-  const patience = { busyTimeoutMs, path };
+  const busyRetry = { busyTimeoutMs, path };
   prepareFolder(path);
   prepareFile(path);
-  await inspectSettled(path, patience);
+  await inspectWithRetry(path, busyRetry);
   const { DatabaseSync } = loadSqlite();
-  const raw = await patiently(() => new DatabaseSync(path, { timeout: 0 }), patience);
+  const raw = await retryWhileBusy(() => new DatabaseSync(path, { timeout: 0 }), busyRetry);
   try {
-    await patiently(() => prepareSchema(raw, path), patience);
+    await retryWhileBusy(() => prepareSchema(raw, path), busyRetry);
     // `fullfsync`: on macOS a plain fsync leaves the data in the drive's cache.
     const settings = "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA fullfsync = ON;";
-    await patiently(() => raw.exec(`${settings} PRAGMA journal_size_limit = 8388608`), patience);
+    await retryWhileBusy(() => raw.exec(`${settings} PRAGMA journal_size_limit = 8388608`), busyRetry);
   } catch (error) {
     raw.close();
     throw error;
@@ -36,8 +36,7 @@ export async function openFile(file: string, busyTimeoutMs: number): Promise<Ope
   const inode = inodeOf(path);
   const guard = () => {
     if (inodeOf(path) !== inode) throw replaced(path);
-    const version = schemaVersion(raw);
-    if (version !== migrations.length) throw newerSchema(path, version);
+    checkOpen(raw, path);
   };
   return { db: new Database(raw, path), guard };
 }
@@ -46,10 +45,10 @@ export async function openFile(file: string, busyTimeoutMs: number): Promise<Ope
  * A journal that another process is making right now has, for a moment, a header that names no program. A file written
  * within the last two seconds is therefore looked at again before it is called somebody else's.
  */
-async function inspectSettled(path: string, patience: Patience): Promise<void> {
+async function inspectWithRetry(path: string, busyRetry: BusyRetryOptions): Promise<void> {
   for (let looks = 1; ; looks++) {
     try {
-      return await patiently(() => inspectJournal(path), patience);
+      return await retryWhileBusy(() => inspectJournal(path), busyRetry);
     } catch (error) {
       const isFresh = Date.now() - (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0) < 2000;
       if (!(error instanceof JournalNotDatabaseError) || !isFresh || looks > 10) throw error;

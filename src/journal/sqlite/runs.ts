@@ -161,7 +161,18 @@ export function readSnapshot(db: Database, runId: string): FoldSnapshot | null {
   };
 }
 
-const tablesOfRun = ["events", "snapshots", "inbox", "ledger", "jobs", "media", "made", "notices", "progress", "runs"];
+const tablesOfRun = [
+  "events",
+  "snapshots",
+  "inbox",
+  "ledger",
+  "jobs",
+  "media",
+  "results",
+  "notices",
+  "progress",
+  "runs",
+];
 
 export function removeRun(db: Database, runId: string, at: number): RemoveOutcome {
   if (runKey(db, runId) === null) return { removed: false, reason: "unknown" };

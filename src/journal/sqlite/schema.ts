@@ -1,12 +1,18 @@
 import type { DatabaseSync } from "node:sqlite";
-import { JournalNewerVersionError } from "../errors.ts";
+import { JournalNewerVersionError, JournalOldVersionError } from "../errors.ts";
 import { notAJournal } from "./failure.ts";
 
-/** Marks the file as a Showrunner journal in SQLite's header (`Shwr`). */
-export const applicationId = 0x53687772;
+/** Marks the file as a Showrunner journal in SQLite's header (`Shw2`). */
+export const applicationId = 0x53687732;
 
-/** SQL that lifts a journal by one schema version; the position in the list is the version that it lifts from. */
+/** Journals of version 1 carried this mark (`Shwr`). That version was never published, so that nothing lifts them. */
+const VERSION_1_ID = 0x53687772;
+
+/** SQL that lifts a journal by one version. The first entry lays out a new file, which then has {@link FIRST_VERSION}. */
 export type Migration = string;
+
+/** The oldest journal version that can be read: event shapes and tables changed their names with it. */
+export const FIRST_VERSION = 2;
 
 /**
  * Rows of one run share a small integer key, so that removing a run is one range delete per table. What is large or
@@ -57,12 +63,16 @@ export const migrations: readonly Migration[] = [
     attempt INTEGER NOT NULL,
     held_micros INTEGER NOT NULL,
     settled_micros INTEGER NOT NULL,
+    -- The account's mark when the charge became known: the wallet's balance may not show it before.
+    charged INTEGER,
     PRIMARY KEY (run_key, step, attempt)
   ) STRICT, WITHOUT ROWID;
+  CREATE INDEX ledger_charged ON ledger (charged);
   CREATE TABLE accounts (
     account TEXT PRIMARY KEY,
     held_micros INTEGER NOT NULL,
-    settled_micros INTEGER NOT NULL
+    settled_micros INTEGER NOT NULL,
+    mark INTEGER NOT NULL DEFAULT 0
   ) STRICT, WITHOUT ROWID;
   CREATE TABLE jobs (
     job_id TEXT PRIMARY KEY,
@@ -94,20 +104,8 @@ export const migrations: readonly Migration[] = [
     PRIMARY KEY (sha256, account)
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX handles_expiry ON handles (expires_at);
-  CREATE TABLE migrations (
-    version INTEGER PRIMARY KEY
-  ) STRICT;
-  `,
-  // When a charge became known, counted in the account's marks: what a wallet's balance cannot show yet.
-  `
-  ALTER TABLE ledger ADD COLUMN charged INTEGER;
-  UPDATE ledger SET charged = 0 WHERE held_micros = 0;
-  CREATE INDEX ledger_charged ON ledger (charged);
-  ALTER TABLE accounts ADD COLUMN mark INTEGER NOT NULL DEFAULT 0;
-  `,
-  // What was asked for in each finished step, so that a later run finds who made the same.
-  `
-  CREATE TABLE made (
+  -- The result cache: which finished step had which request identity.
+  CREATE TABLE results (
     run_key INTEGER NOT NULL,
     step TEXT NOT NULL,
     account TEXT NOT NULL,
@@ -116,12 +114,10 @@ export const migrations: readonly Migration[] = [
     at INTEGER NOT NULL,
     PRIMARY KEY (run_key, step)
   ) STRICT, WITHOUT ROWID;
-  CREATE INDEX made_by_fingerprint ON made (account, fingerprint, at DESC);
-  CREATE INDEX made_by_step ON made (account, step, at DESC);
-  CREATE INDEX made_by_model ON made (account, model, at DESC);
-  `,
-  // What a person is to be told, until it was.
-  `
+  CREATE INDEX results_by_fingerprint ON results (account, fingerprint, at DESC);
+  CREATE INDEX results_by_step ON results (account, step, at DESC);
+  CREATE INDEX results_by_model ON results (account, model, at DESC);
+  -- Outbox of notifications: a row stays until it was delivered.
   CREATE TABLE notices (
     run_key INTEGER NOT NULL,
     seq INTEGER NOT NULL,
@@ -133,12 +129,20 @@ export const migrations: readonly Migration[] = [
     PRIMARY KEY (run_key, seq)
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX notices_due ON notices (due_at);
+  CREATE TABLE migrations (
+    version INTEGER PRIMARY KEY
+  ) STRICT;
   `,
 ];
 
-/** Schema version of an open database; 0 for an empty one. */
-export function schemaVersion(db: DatabaseSync): number {
+/** Journal version of an open database; 0 for an empty one. */
+function schemaVersion(db: DatabaseSync): number {
   return pragma(db, "user_version");
+}
+
+/** Throws when another process lifted an open journal to a version that this Showrunner does not know. */
+export function checkOpen(db: DatabaseSync, path: string): void {
+  checkedVersion(db, path, versionAfter(migrations));
 }
 
 /**
@@ -147,18 +151,20 @@ export function schemaVersion(db: DatabaseSync): number {
  * another process is at it: try again.
  */
 export function prepareSchema(db: DatabaseSync, path: string, steps: readonly Migration[] = migrations): void {
-  if (checkedVersion(db, path, steps.length) === steps.length) return;
+  const newest = versionAfter(steps);
+  if (checkedVersion(db, path, newest) === newest) return;
   // Counts only for a file without tables, and lets it shrink when runs are removed.
   db.exec("PRAGMA auto_vacuum = INCREMENTAL");
   db.exec("BEGIN EXCLUSIVE");
   try {
-    const from = checkedVersion(db, path, steps.length);
+    const from = checkedVersion(db, path, newest);
     for (const [index, sql] of steps.entries()) {
-      if (index < from) continue;
+      const version = FIRST_VERSION + index;
+      if (version <= from) continue;
       db.exec(sql);
-      db.exec(`INSERT INTO migrations (version) VALUES (${index + 1})`);
+      db.exec(`INSERT INTO migrations (version) VALUES (${version})`);
     }
-    db.exec(`PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${steps.length}`);
+    db.exec(`PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${newest}`);
     db.exec("COMMIT");
   } catch (error) {
     if (db.isTransaction) db.exec("ROLLBACK");
@@ -166,19 +172,39 @@ export function prepareSchema(db: DatabaseSync, path: string, steps: readonly Mi
   }
 }
 
-function checkedVersion(db: DatabaseSync, path: string, known: number): number {
-  const id = pragma(db, "application_id");
+function versionAfter(steps: readonly Migration[]): number {
+  return FIRST_VERSION + steps.length - 1;
+}
+
+function checkedVersion(db: DatabaseSync, path: string, newest: number): number {
   const version = schemaVersion(db);
   const isEmpty = db.prepare("SELECT count(*) AS n FROM sqlite_schema").get()?.n === 0;
-  if (!isEmpty && id !== applicationId) throw notAJournal(path, "is a database of another program");
-  if (version > known) throw newerSchema(path, version, known);
+  if (!isEmpty) checkVersion(path, { id: pragma(db, "application_id"), version }, newest);
   return version;
 }
 
-export function newerSchema(path: string, version: number, known = migrations.length): JournalNewerVersionError {
+/** Throws when a file that is not empty is no journal, or one of a version that this Showrunner cannot read. */
+export function checkVersion(
+  path: string,
+  { id, version }: { readonly id: number; readonly version: number },
+  newest = versionAfter(migrations),
+): void {
+  if (id === VERSION_1_ID || (id === applicationId && version < FIRST_VERSION)) throw version1(path);
+  if (id !== applicationId) throw notAJournal(path, "is a database of another program");
+  if (version > newest) throw newerVersion(path, version, newest);
+}
+
+function version1(path: string): JournalOldVersionError {
+  return new JournalOldVersionError(
+    path,
+    `The journal ${path} has version 1, which was written by a Showrunner from before its first release; this Showrunner reads version ${FIRST_VERSION} and later. It was left untouched. Finish its runs with the Showrunner that wrote them, then move the file away, or choose another journal (--journal FILE).`,
+  );
+}
+
+function newerVersion(path: string, version: number, newest: number): JournalNewerVersionError {
   return new JournalNewerVersionError(
     path,
-    `The journal ${path} has schema version ${version}; this Showrunner knows versions up to ${known}. It was left untouched: update Showrunner, or choose another journal.`,
+    `The journal ${path} has version ${version}; this Showrunner knows versions up to ${newest}. It was left untouched: update Showrunner, or choose another journal.`,
   );
 }
 

@@ -1,7 +1,7 @@
 import { JournalClosedError } from "../errors.ts";
+import { type BusyRetryOptions, retryWhileBusy } from "./busy-retry.ts";
 import type { Database } from "./database.ts";
 import { journalFailure } from "./failure.ts";
-import { type Patience, patiently } from "./patience.ts";
 
 /** Work inside a transaction: synchronous, and decides everything before its first change. */
 export type Work<T> = () => T;
@@ -21,7 +21,7 @@ const largestGroup = 256;
  */
 export class Writer {
   readonly #db: Database;
-  readonly #patience: Patience;
+  readonly #patience: BusyRetryOptions;
   /** Looks, inside the transaction, whether the file is still the one that was opened. */
   readonly #guard: () => void;
   #queue: Pending[] = [];
@@ -29,9 +29,9 @@ export class Writer {
   #synchronous: "FULL" | "NORMAL" = "FULL";
   #closed = false;
 
-  constructor(db: Database, patience: Patience, guard: () => void) {
+  constructor(db: Database, busyRetry: BusyRetryOptions, guard: () => void) {
     this.#db = db;
-    this.#patience = patience;
+    this.#patience = busyRetry;
     this.#guard = guard;
   }
 
@@ -68,7 +68,7 @@ export class Writer {
 
   async #commit(group: readonly Pending[]): Promise<void> {
     try {
-      const settle = await patiently(() => this.#transact(group), this.#patience);
+      const settle = await retryWhileBusy(() => this.#transact(group), this.#patience);
       for (const settleOne of settle) settleOne();
     } catch (error) {
       if (group.length === 1) return group[0]?.fail(error);

@@ -144,13 +144,13 @@ function goOn({ next }: ReportFacts["report"]): Html | null {
 }
 
 function tiles(facts: ReportFacts): readonly Html[] {
-  const { report, budgetMicros, quoteMicros, costMicros, heldMicros, presumedMicros, steps } = facts;
+  const { report, budgetMicros, quoteMicros, costMicros, heldMicros, unconfirmedMicros, steps } = facts;
   const jobs = steps.reduce((sum, { attempts }) => sum + attempts.length, 0);
   const done = steps.filter(({ status }) => status === "succeeded").length;
   const notes = [
     budgetMicros === null ? null : `of a budget of ${usd(budgetMicros)}`,
     heldMicros === 0 ? null : `and ${usd(heldMicros)} held`,
-    presumedMicros === 0 ? null : `and perhaps ${usd(presumedMicros)} for questions without an answer`,
+    unconfirmedMicros === 0 ? null : `and perhaps ${usd(unconfirmedMicros)} for questions without an answer`,
   ];
   return [
     tile("Cost", usd(costMicros), notes.filter((note) => note !== null).join(", ")),

@@ -1,35 +1,35 @@
 import type { Chosen } from "../../journal/events.ts";
 import { isStepFinal, type RunState, type StepState } from "../../journal/state.ts";
 import type { ApproveStep } from "../../plan/plan.ts";
+import type { DecisionBuilder } from "../decision-builder.ts";
 import { gateOf } from "../readiness.ts";
-import { isUnwanted, missingReason, referenced } from "../resolve.ts";
-import type { Turn } from "../turn.ts";
+import { areSkippedByCondition, missingReason, referenced } from "../resolve.ts";
 
 const NOTHING_THERE = "there is nothing to choose from";
 
 /** A gate: shown once what it shows is there, decided by a message from a person. */
-export function approveStep(plan: ApproveStep, step: StepState, turn: Turn): void {
+export function approveStep(plan: ApproveStep, step: StepState, builder: DecisionBuilder): void {
   if (isStepFinal(step.status)) return;
   if (step.approval !== null) {
     const { approved, note } = step.approval;
     const said = note === null ? "" : `: ${note}`;
-    return turn.finish(step, approved ? "succeeded" : "failed", approved ? null : `rejected${said}`);
+    return builder.finish(step, approved ? "succeeded" : "failed", approved ? null : `rejected${said}`);
   }
-  if (!turn.mayBegin) return;
+  if (!builder.mayStart) return;
   if (step.status !== "waiting") {
     // What it showed expired while nobody decided: no decision could be carried out any more.
-    const isGone = plan.choose && offered(turn.state, plan).length === 0;
-    return isGone ? turn.giveUp(step, missing(turn.state, plan) ?? NOTHING_THERE, false) : undefined;
+    const isGone = plan.choose && offered(builder.state, plan).length === 0;
+    return isGone ? builder.skipOrFail(step, missing(builder.state, plan) ?? NOTHING_THERE, false) : undefined;
   }
-  const gate = gateOf(turn.state, plan);
+  const gate = gateOf(builder.state, plan);
   if (gate?.ready === "no") return;
-  if (gate?.ready === "never") return turn.giveUp(step, gate.reason, gate.unwanted);
-  const reason = missing(turn.state, plan);
-  const isBlocked = plan.choose ? offered(turn.state, plan).length === 0 : reason !== null;
+  if (gate?.ready === "never") return builder.skipOrFail(step, gate.reason, gate.skippedByCondition);
+  const reason = missing(builder.state, plan);
+  const isBlocked = plan.choose ? offered(builder.state, plan).length === 0 : reason !== null;
   if (isBlocked) {
-    return turn.giveUp(step, reason ?? NOTHING_THERE, isUnwanted(turn.state, plan.shows));
+    return builder.skipOrFail(step, reason ?? NOTHING_THERE, areSkippedByCondition(builder.state, plan.shows));
   }
-  turn.start(step);
+  builder.start(step);
 }
 
 /** Why something of what it shows is not there; null when all of it is. */
@@ -39,9 +39,9 @@ function missing(state: RunState, plan: ApproveStep): string | null {
 }
 
 /** Steps that wait for a person: shown, not decided. */
-export function undecided(turn: Turn): readonly ApproveStep[] {
-  return turn.context.order.filter((plan): plan is ApproveStep => {
-    return plan.kind === "approve" && turn.state.steps[plan.path]!.status === "running";
+export function undecided(builder: DecisionBuilder): readonly ApproveStep[] {
+  return builder.context.order.filter((plan): plan is ApproveStep => {
+    return plan.kind === "approve" && builder.state.steps[plan.path]!.status === "running";
   });
 }
 

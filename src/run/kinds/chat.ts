@@ -2,9 +2,9 @@ import { raisedHold } from "../../journal/overcharge.ts";
 import { type ChatState, isStepFinal, lastChat, type StepState } from "../../journal/state.ts";
 import { formatUsd } from "../../money.ts";
 import type { ChatStep, Json } from "../../plan/plan.ts";
-import { looksBack } from "../look-back.ts";
+import { awaitCacheLookup } from "../cache-lookup.ts";
+import type { DecisionBuilder } from "../decision-builder.ts";
 import { readiness } from "../readiness.ts";
-import type { Turn } from "../turn.ts";
 
 /** Requests that were sent and never answered; each may have been charged, so the number is small. */
 const MOST_UNANSWERED = 5;
@@ -17,26 +17,26 @@ const WAITED_OUT = new Set(["RESOURCE_EXHAUSTED", "UNAVAILABLE", "INSUFFICIENT_B
 const LONGEST_WAIT_MS = 30_000;
 
 /** A question to a chat model: at least once, because nobody can ask the service what became of an earlier one. */
-export function chatStep(plan: ChatStep, step: StepState, turn: Turn): void {
+export function chatStep(plan: ChatStep, step: StepState, builder: DecisionBuilder): void {
   if (isStepFinal(step.status)) return;
   const last = lastChat(step);
-  if (step.value !== undefined) return turn.finish(step, "succeeded", excess(last));
+  if (step.value !== undefined) return builder.finish(step, "succeeded", excess(last));
   if (last?.phase === "sent") {
-    if (turn.isActive(`chat:${plan.path}#${last.n}`)) return;
-    turn.events.push({ type: "chat.abandoned", step: plan.path, attempt: last.n, holdMicros: last.holdMicros });
+    if (builder.isActive(`chat:${plan.path}#${last.n}`)) return;
+    builder.events.push({ type: "chat.abandoned", step: plan.path, attempt: last.n, holdMicros: last.holdMicros });
     return;
   }
   const end = endOf(plan, step);
-  if (end !== null) return turn.finish(step, "failed", end);
-  if (!turn.mayBegin) return;
+  if (end !== null) return builder.finish(step, "failed", end);
+  if (!builder.mayStart) return;
   const retryAt = nextTryAt(step, last);
-  if (retryAt > turn.context.now) return turn.wake(retryAt);
+  if (retryAt > builder.context.now) return builder.wake(retryAt);
   const unanswered = unansweredOf(step);
   if (unanswered > REPEATED_UNASKED && last?.phase === "abandoned" && last.mayRepeat !== true) {
     const message = `${plan.path} (${plan.model}) was asked ${unanswered} times and never answered; each request may have been charged up to ${formatUsd(last.holdMicros)} USD. To ask once more, resume the run; to see what was charged, reconcile it.`;
-    return turn.pause("unanswered", message);
+    return builder.pause("unanswered", message);
   }
-  begin(plan, step, turn);
+  begin(plan, step, builder);
 }
 
 /** Requests of this step that were sent and never answered. */
@@ -66,31 +66,31 @@ function endOf(plan: ChatStep, step: StepState): string | null {
   return error.retryable && refused < most ? null : said;
 }
 
-function begin(plan: ChatStep, step: StepState, turn: Turn): void {
-  if (!turn.slots.free(plan)) return turn.giveUpEarly(plan, step);
-  const ready = readiness(turn.state, plan, plan.input);
+function begin(plan: ChatStep, step: StepState, builder: DecisionBuilder): void {
+  if (!builder.slots.free(plan)) return builder.skipIfImpossible(plan, step);
+  const ready = readiness(builder.state, plan, plan.input);
   if (ready.ready === "no") return;
-  if (ready.ready === "never") return turn.giveUp(step, ready.reason, ready.unwanted);
-  if (looksBack(plan, step, ready.input, turn)) return;
-  const most = plan.policy.maxCostMicros ?? turn.state.maxUnquotedMicros;
+  if (ready.ready === "never") return builder.skipOrFail(step, ready.reason, ready.skippedByCondition);
+  if (awaitCacheLookup(plan, step, ready.input, builder)) return;
+  const most = plan.policy.maxCostMicros ?? builder.state.maxUnquotedMicros;
   if (most === null) {
     const message = `${plan.path} (${plan.model}) has no price in advance and no maxCost. Set maxCost on the step, or resume with --max-unquoted USD.`;
-    return turn.pause("budget", message);
+    return builder.pause("budget", message);
   }
   const repairs = toRepair(plan, step);
   // A question and its repairs share one maximum.
   const allowedMicros = Math.max(1, most - spentOn(repairs));
-  const holdMicros = raisedHold(turn.state, plan.model, { quotedMicros: null, holdMicros: allowedMicros });
+  const holdMicros = raisedHold(builder.state, plan.model, { quotedMicros: null, holdMicros: allowedMicros });
   const attempt = step.chats.length + 1;
-  if (!turn.affords(step, holdMicros)) return;
-  if (!turn.isOpen(`chat:${plan.path}#${attempt}`)) return;
-  turn.slots.take(plan);
-  turn.reserve(plan.path, holdMicros);
-  turn.start(step);
+  if (!builder.checkBudget(step, holdMicros)) return;
+  if (!builder.dueOrWake(`chat:${plan.path}#${attempt}`)) return;
+  builder.slots.take(plan);
+  builder.reserve(plan.path, holdMicros);
+  builder.start(step);
   const { path, model } = plan;
   const input = withRepairs(ready.input, repairs);
-  turn.events.push({ type: "chat.intended", step: path, attempt, model, input, holdMicros });
-  turn.issue({ type: "chat", step: path, attempt, model, input, maxCostMicros: allowedMicros });
+  builder.events.push({ type: "chat.intended", step: path, attempt, model, input, holdMicros });
+  builder.issue({ type: "chat", step: path, attempt, model, input, maxCostMicros: allowedMicros });
 }
 
 /** Answers of the present try that did not meet the schema, oldest first. */
@@ -111,7 +111,7 @@ function withRepairs(input: Json, repairs: readonly ChatState[]): Json {
 }
 
 function counting(step: StepState): readonly ChatState[] {
-  return step.chats.filter(({ n }) => n > step.voided);
+  return step.chats.filter(({ n }) => n > step.superseded);
 }
 
 function spentOn(chats: readonly ChatState[]): number {

@@ -1,38 +1,38 @@
 import { isStepFinal, type StepState } from "../../journal/state.ts";
 import type { ExpandStep } from "../../plan/plan.ts";
+import type { DecisionBuilder } from "../decision-builder.ts";
 import { firstReasons } from "../first-reasons.ts";
 import { stepsWithin } from "../plan-index.ts";
+import { isNeeded, whyPruned } from "../pruning.ts";
 import { readiness } from "../readiness.ts";
 import { missingReason, tally } from "../resolve.ts";
-import type { Turn } from "../turn.ts";
-import { isWanted, whyUnwanted } from "../wanted.ts";
 
 /** Plans its steps once their value is known, and is through when they are. */
-export function expandStep(plan: ExpandStep, step: StepState, turn: Turn): void {
+export function expandStep(plan: ExpandStep, step: StepState, builder: DecisionBuilder): void {
   if (isStepFinal(step.status)) return;
   if (step.expanded !== null) {
-    turn.start(step);
-    return finishWhenThrough(plan, step, turn);
+    builder.start(step);
+    return finishWhenThrough(plan, step, builder);
   }
-  if (!turn.mayBegin) return;
-  const ready = readiness(turn.state, plan, plan.on);
+  if (!builder.mayStart) return;
+  const ready = readiness(builder.state, plan, plan.on);
   if (ready.ready === "no") return;
-  if (ready.ready === "never") return turn.giveUp(step, ready.reason, ready.unwanted);
-  turn.start(step);
-  turn.issue({ type: "expand", step: plan.path, value: ready.input });
+  if (ready.ready === "never") return builder.skipOrFail(step, ready.reason, ready.skippedByCondition);
+  builder.start(step);
+  builder.issue({ type: "expand", step: plan.path, value: ready.input });
 }
 
-function finishWhenThrough(plan: ExpandStep, step: StepState, turn: Turn): void {
-  const { state } = turn;
+function finishWhenThrough(plan: ExpandStep, step: StepState, builder: DecisionBuilder): void {
+  const { state } = builder;
   const own = stepsWithin(state.planned.plan, plan.path);
   if (!own.every(({ path }) => isStepFinal(state.steps[path]!.status))) return;
   const missing = step.expanded!.flatMap(({ $ref }) => {
-    const { wanted, there } = tally(state, $ref);
-    return there < wanted ? (missingReason(state, $ref) ?? []) : [];
+    const { expected, available } = tally(state, $ref);
+    return available < expected ? (missingReason(state, $ref) ?? []) : [];
   });
-  if (missing.length === 0) return turn.finish(step, "succeeded");
+  if (missing.length === 0) return builder.finish(step, "succeeded");
   const all = missing.length === step.expanded!.length;
-  if (all && !isWanted(state, plan.path)) return turn.finish(step, "skipped", whyUnwanted(state, plan.path), "pruned");
+  if (all && !isNeeded(state, plan.path)) return builder.finish(step, "skipped", whyPruned(state, plan.path), "pruned");
   const reason = `${missing.length} of ${step.expanded!.length} results are missing: ${firstReasons(missing)}`;
-  turn.finish(step, all ? "failed" : "partial", reason);
+  builder.finish(step, all ? "failed" : "partial", reason);
 }

@@ -1,30 +1,30 @@
 import { isStepFinal, type StepState } from "../../journal/state.ts";
 import type { TaskStep } from "../../plan/plan.ts";
-import { looksBack } from "../look-back.ts";
+import { awaitCacheLookup } from "../cache-lookup.ts";
+import type { DecisionBuilder } from "../decision-builder.ts";
 import { readiness } from "../readiness.ts";
-import type { Turn } from "../turn.ts";
 
 /** A local function: run again after a crash, and after a failure as often as its policy says. */
-export function taskStep(plan: TaskStep, step: StepState, turn: Turn): void {
+export function taskStep(plan: TaskStep, step: StepState, builder: DecisionBuilder): void {
   if (isStepFinal(step.status)) return;
-  if (step.value !== undefined) return turn.finish(step, "succeeded");
+  if (step.value !== undefined) return builder.finish(step, "succeeded");
   const last = step.failures.at(-1);
   if (last !== undefined && step.failures.length >= plan.policy.attempts) {
-    return turn.finish(step, "failed", last.error.message);
+    return builder.finish(step, "failed", last.error.message);
   }
-  if (!turn.mayBegin) return;
+  if (!builder.mayStart) return;
   // Looked at before the input is put together, which costs more where thousands wait.
-  if (step.status !== "waiting" && turn.isActive(`task:${plan.path}`)) return;
-  if (step.status === "waiting" && !turn.slots.free(plan)) return turn.giveUpEarly(plan, step);
-  const ready = readiness(turn.state, plan, plan.input, "local");
+  if (step.status !== "waiting" && builder.isActive(`task:${plan.path}`)) return;
+  if (step.status === "waiting" && !builder.slots.free(plan)) return builder.skipIfImpossible(plan, step);
+  const ready = readiness(builder.state, plan, plan.input, "local");
   if (ready.ready === "no") return;
-  if (ready.ready === "never") return turn.giveUp(step, ready.reason, ready.unwanted);
-  if (looksBack(plan, step, ready.input, turn)) return;
+  if (ready.ready === "never") return builder.skipOrFail(step, ready.reason, ready.skippedByCondition);
+  if (awaitCacheLookup(plan, step, ready.input, builder)) return;
   if (last !== undefined) {
     const retryAt = last.at + 1000 * 2 ** (step.failures.length - 1);
-    if (retryAt > turn.context.now) return turn.wake(retryAt);
+    if (retryAt > builder.context.now) return builder.wake(retryAt);
   }
-  if (step.status === "waiting") turn.slots.take(plan);
-  turn.start(step);
-  turn.issue({ type: "task", step: plan.path, input: ready.input });
+  if (step.status === "waiting") builder.slots.take(plan);
+  builder.start(step);
+  builder.issue({ type: "task", step: plan.path, input: ready.input });
 }

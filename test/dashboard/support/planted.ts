@@ -63,7 +63,7 @@ export async function plantRun(journal: JournalStore, run: PlantedRun, from = Da
   );
   const gardener = async (...events: readonly RunEvent[]) => {
     const taken = await journal.takeLease(id, holder, { at, ttlMs: 30_000, isDead: () => true });
-    if (!taken.taken) throw new Error("the run is held by somebody else");
+    if (!taken.acquired) throw new Error("the run is held by somebody else");
     let afterSeq = (await journal.run(id))!.lastSeq;
     for (const event of events) {
       at += run.tempoMs ?? 400;

@@ -37,7 +37,7 @@ export async function checkEnd(world: SimWorld): Promise<void> {
   }
   const { heldMicros, settledMicros } = await world.journal.ledger(RUN);
   if (heldMicros !== 0) world.fail(`${heldMicros} stay reserved`);
-  const eventsMicros = state.spentMicros + state.presumedMicros;
+  const eventsMicros = state.spentMicros + state.unconfirmedMicros;
   if (settledMicros !== eventsMicros) world.fail(`the ledger says ${settledMicros}, the events ${eventsMicros}`);
   checkSpent(world, state);
   for (const step of Object.values(state.steps)) checkFailure(world, state, step);

@@ -203,7 +203,7 @@ export function keyOf({ body }: SimRequest): string | null {
 
 function eventText(event: RunEvent): string {
   const { type, ...rest } = event;
-  if (type === "run.planned" || type === "lease.taken") return type;
+  if (type === "run.planned" || type === "lease.acquired") return type;
   const text = JSON.stringify(rest, (name, value) => (name === "input" || name === "outputs" ? undefined : value));
   return `${type} ${text.slice(0, 300)}`;
 }

@@ -88,7 +88,7 @@ export class SampleRun {
   }
 
   start(): this {
-    return this.add({ type: "lease.taken", epoch: 1, holder: "h" }, { type: "run.started" });
+    return this.add({ type: "lease.acquired", epoch: 1, holder: "h" }, { type: "run.started" });
   }
 
   intend(step: string, attempt = 1, input: Json = {}): this {

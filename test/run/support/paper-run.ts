@@ -5,8 +5,8 @@ import { isRunFinal, type RunState } from "../../../src/journal/state.ts";
 import type { Json, Plan, PlanStep, Reference } from "../../../src/plan/plan.ts";
 import { type Command, commandId } from "../../../src/run/command.ts";
 import { decide } from "../../../src/run/decide.ts";
-import { ending } from "../../../src/run/ending.ts";
 import { offered } from "../../../src/run/kinds/approve.ts";
+import { runOutcome } from "../../../src/run/outcome.ts";
 
 /** What becomes of a step's attempts, the last one for all that follow. */
 export type Fate = "made" | "partly" | "failed" | "failed-free" | "moderated" | "refused" | "unanswered" | "late-bill";
@@ -163,7 +163,7 @@ export class PaperRun {
         return [{ type: "output.downloaded", step, attempt, index, ...copy }];
       }
       case "place":
-        return ending(this.state).toPlace.map(({ name, step, output }) => {
+        return runOutcome(this.state).toPlace.map(({ name, step, output }) => {
           return { type: "file.placed", name, step, index: output.index, file: `${name}.png` };
         });
       case "chat": {
@@ -177,7 +177,7 @@ export class PaperRun {
         const tries = this.state.steps[command.step]!.failures.length + 1;
         const value = this.world.values?.[command.step] ?? null;
         if (this.#fateOf(command.step, tries) === "made")
-          return [{ type: "task.done", step: command.step, value, files: [] }];
+          return [{ type: "task.completed", step: command.step, value, files: [] }];
         return [{ type: "task.failed", step: command.step, error: failure(false) }];
       }
       case "score":
@@ -238,7 +238,7 @@ export class PaperRun {
       if (decisions === "first") {
         const [chosen] = offered(this.state, plan);
         this.take([{ type: "approval.decided", step: plan.path, approved: true, pick: 0, note: null }]);
-        if (plan.choose) this.take([{ type: "pick.made", step: plan.path, chosen: chosen!, scores: null }]);
+        if (plan.choose) this.take([{ type: "pick.decided", step: plan.path, chosen: chosen!, scores: null }]);
         continue;
       }
       const pick = decisions[plan.path] ?? null;
@@ -253,7 +253,7 @@ export class PaperRun {
       ]);
       if (pick === null) continue;
       const shown = plan.shows[plan.choose ? pick % plan.shows.length : 0]!.$ref;
-      this.take([{ type: "pick.made", step: plan.path, chosen: { step: shown.step, index: 0 }, scores: null }]);
+      this.take([{ type: "pick.decided", step: plan.path, chosen: { step: shown.step, index: 0 }, scores: null }]);
     }
     return true;
   }

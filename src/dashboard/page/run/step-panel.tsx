@@ -220,14 +220,14 @@ function Neighbours({
 }
 
 function Attempt({ attempt }: { readonly attempt: AttemptView }) {
-  const { n, phase, jobId, costMicros, holdMicros, money, error, voided } = attempt;
+  const { n, phase, jobId, costMicros, holdMicros, money, error, superseded } = attempt;
   const paid = costMicros === null ? (money === "held" ? `${usd(holdMicros)} held` : null) : usd(costMicros);
   return (
-    <li class={voided ? "voided" : ""}>
+    <li class={superseded ? "superseded" : ""}>
       <b>{n}</b>
       <span>
         {phase}
-        {voided && ", made again since"}
+        {superseded && ", made again since"}
         {jobId !== null && (
           <>
             {" "}

@@ -2,16 +2,17 @@ import { isStepFinal, type RunState } from "../journal/state.ts";
 import { referencesOf } from "../plan/index.ts";
 import type { PlanStep, Reference } from "../plan/plan.ts";
 import { gateOf } from "./readiness.ts";
-import { type Made, referenced } from "./resolve.ts";
+import { type ProducedOutput, referenced } from "./resolve.ts";
 
 /** Whether the pipeline's own code could begin, were it not for the copy of this very output. */
-export function isWaitedFor(state: RunState, { step, output }: Made): boolean {
+export function isBlockingDownload(state: RunState, { step, output }: ProducedOutput): boolean {
   return state.planned.plan.steps.some((plan) => {
     const refs = readHere(plan);
     if (refs.length === 0 || isStepFinal(state.steps[plan.path]!.status) || gateOf(state, plan) !== null) return false;
     return refs.some(
       (ref) =>
-        ref.as === "asset" && referenced(state, ref).some((made) => made.step === step && made.output === output),
+        ref.as === "asset" &&
+        referenced(state, ref).some((produced) => produced.step === step && produced.output === output),
     );
   });
 }

@@ -3,7 +3,7 @@ import { JournalBusyError } from "../errors.ts";
 import { isBusy, journalFailure } from "./failure.ts";
 
 /** How long, in milliseconds, a call goes on while other processes hold the lock, and where the lock is. */
-export interface Patience {
+export interface BusyRetryOptions {
   readonly busyTimeoutMs: number;
   readonly path: string;
 }
@@ -17,16 +17,16 @@ const longestDelayMs = 8;
  * Calls `attempt` until it no longer meets another process's lock. The wait between attempts leaves the event loop
  * free; it grows, with some chance in it so that two waiting processes part ways. Other failures come out typed.
  */
-export async function patiently<T>(attempt: () => T, patience: Patience): Promise<T> {
+export async function retryWhileBusy<T>(attempt: () => T, busyRetry: BusyRetryOptions): Promise<T> {
   const startedAt = performance.now();
   let delayMs = firstDelayMs;
   for (;;) {
     try {
       return attempt();
     } catch (error) {
-      if (!isBusy(error)) throw journalFailure(error, patience.path);
+      if (!isBusy(error)) throw journalFailure(error, busyRetry.path);
       const waitedMs = performance.now() - startedAt;
-      if (waitedMs >= patience.busyTimeoutMs) throw stillBusy(patience, error);
+      if (waitedMs >= busyRetry.busyTimeoutMs) throw stillBusy(busyRetry, error);
       if (waitedMs < eagerMs) {
         await nextTurn();
         continue;
@@ -37,7 +37,7 @@ export async function patiently<T>(attempt: () => T, patience: Patience): Promis
   }
 }
 
-function stillBusy({ path, busyTimeoutMs }: Patience, cause: unknown): JournalBusyError {
+function stillBusy({ path, busyTimeoutMs }: BusyRetryOptions, cause: unknown): JournalBusyError {
   return new JournalBusyError(
     path,
     `Another process has kept the journal ${path} locked for ${busyTimeoutMs} ms. Look for a stuck process or an open SQLite shell on it, then try again.`,

@@ -1,8 +1,8 @@
 import { lastAttempt, type RunState } from "../journal/state.ts";
 import { dependentsOf } from "../plan/makespan.ts";
 import type { Plan, PlanStep } from "../plan/plan.ts";
+import { neededSteps } from "./pruning.ts";
 import { toleratesFailure } from "./readiness.ts";
-import { wantedUnless } from "./wanted.ts";
 
 /** Groups of steps that are looked at for one plan; the rest keep their order, so that large plans begin at once. */
 const MOST_GROUPS = 200;
@@ -11,7 +11,7 @@ const MOST_GROUPS = 200;
  * What would not have to be paid for if a step failed, micro-dollars. Among steps that are equally urgent the one that
  * may spare the most goes first: a cheap gate before the dear fan-out behind it.
  */
-export function sparedBy(state: RunState, plan: Plan): (step: PlanStep) => number {
+export function avoidedCost(state: RunState, plan: Plan): (step: PlanStep) => number {
   const users = dependentsOf(plan);
   const known = new Map<string, number>();
   // Steps with the same users take the same along.
@@ -19,9 +19,9 @@ export function sparedBy(state: RunState, plan: Plan): (step: PlanStep) => numbe
     const key = direct.map(({ path }) => path).join("\n");
     const before = known.get(key);
     if (before !== undefined) return before;
-    const spared = known.size < MOST_GROUPS ? sparedWithout(state, plan, lostWith(direct, users)) : 0;
-    known.set(key, spared);
-    return spared;
+    const avoided = known.size < MOST_GROUPS ? costWithout(state, plan, lostWith(direct, users)) : 0;
+    known.set(key, avoided);
+    return avoided;
   };
   return (step) => {
     const direct = (users.get(step.path) ?? []).filter((user) => !toleratesFailure(user));
@@ -37,9 +37,9 @@ function lostWith(direct: readonly PlanStep[], users: ReadonlyMap<string, readon
   return lost;
 }
 
-function sparedWithout(state: RunState, plan: Plan, lost: ReadonlySet<string>): number {
-  const wanted = wantedUnless(state, plan, (path) => lost.has(path));
-  return plan.steps.reduce((sum, step) => sum + (wanted.has(step.path) ? 0 : priceOf(state, step)), 0);
+function costWithout(state: RunState, plan: Plan, lost: ReadonlySet<string>): number {
+  const needed = neededSteps(state, plan, (path) => lost.has(path));
+  return plan.steps.reduce((sum, step) => sum + (needed.has(step.path) ? 0 : priceOf(state, step)), 0);
 }
 
 /** As quoted, else the most that it may cost. */

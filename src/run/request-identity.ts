@@ -6,31 +6,31 @@ import { readiness } from "./readiness.ts";
 import { referenced } from "./resolve.ts";
 
 /** Steps whose results are worth taking over: those that cost money or time. */
-export type ReusableStep = JobStep | ChatStep | TaskStep;
+export type CacheableStep = JobStep | ChatStep | TaskStep;
 
 /** What a step really asks for, with all media by content. */
-export interface Asked {
-  readonly asks: Json;
+export interface RequestIdentity {
+  readonly request: Json;
   readonly fingerprint: string;
   /** Outputs that it takes in and whose copies are still on their way: they stand for themselves, for want of a hash. */
   readonly pending: readonly { readonly step: string; readonly index: number }[];
 }
 
-export function isReusable(plan: PlanStep): plan is ReusableStep {
+export function isCacheable(plan: PlanStep): plan is CacheableStep {
   return plan.kind === "job" || plan.kind === "chat" || plan.kind === "task";
 }
 
 /** What a step asked for, or would ask for now; null while that cannot be said. */
-export function askedNow(state: RunState, plan: ReusableStep): Asked | null {
+export function currentIdentity(state: RunState, plan: CacheableStep): RequestIdentity | null {
   const step = state.steps[plan.path]!;
   const sent = plan.kind === "job" ? (lastAttempt(step)?.input ?? null) : null;
-  if (sent !== null) return asked(state, plan, sent);
+  if (sent !== null) return requestIdentity(state, plan, sent);
   const ready = readiness(state, plan, plan.input, plan.kind === "task" ? "local" : "service");
-  return ready.ready === "yes" ? asked(state, plan, ready.input) : null;
+  return ready.ready === "yes" ? requestIdentity(state, plan, ready.input) : null;
 }
 
 /** What a step asks for with a resolved input. Two runs that ask for the same have the same fingerprint. */
-export function asked(state: RunState, plan: ReusableStep, input: Json): Asked {
+export function requestIdentity(state: RunState, plan: CacheableStep, input: Json): RequestIdentity {
   const contentOf = new Map<string, string>();
   const pending: { readonly step: string; readonly index: number }[] = [];
   for (const ref of referencesOf(plan.input)) {
@@ -41,10 +41,10 @@ export function asked(state: RunState, plan: ReusableStep, input: Json): Asked {
     }
   }
   const asks = { ...what(state, plan), input: byContent(input, contentOf) };
-  return { asks, fingerprint: fingerprint(asks), pending };
+  return { request: asks, fingerprint: fingerprint(asks), pending };
 }
 
-function what(state: RunState, plan: ReusableStep): { readonly [key: string]: Json } {
+function what(state: RunState, plan: CacheableStep): { readonly [key: string]: Json } {
   switch (plan.kind) {
     case "job":
       return { kind: "job", model: plan.model };

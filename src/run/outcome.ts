@@ -1,37 +1,37 @@
 import type { RunEnd } from "../journal/events.ts";
 import type { OutputState, RunState } from "../journal/state.ts";
 import { stepNamed } from "./plan-index.ts";
-import { type Made, referenced, returnedReferences, tally } from "./resolve.ts";
+import { type ProducedOutput, referenced, returnedReferences, tally } from "./resolve.ts";
 
 /** A returned output that has a copy but no named file yet. */
-export interface ToPlace {
+export interface UnplacedOutput {
   /** Name in what the pipeline returns, with `-1`, `-2` … for the outputs of one list; no two have the same. */
   readonly name: string;
   readonly step: string;
   readonly output: OutputState;
 }
 
-export interface Ending {
+export interface RunOutcome {
   readonly status: RunEnd;
   readonly message: string | null;
-  readonly toPlace: readonly ToPlace[];
+  readonly toPlace: readonly UnplacedOutput[];
 }
 
 /** How a run whose steps are all through ends: by what it was asked to return. */
-export function ending(state: RunState): Ending {
+export function runOutcome(state: RunState): RunOutcome {
   const returned = returnedReferences(state.planned.plan.returns);
   const uncopied = new Set<string>();
-  let wanted = 0;
-  let there = 0;
+  let expected = 0;
+  let available = 0;
   for (const { ref } of returned) {
     const counts = tally(state, ref);
-    const missing = ref.as === "value" ? [] : referenced(state, ref).filter((made) => isUncopied(state, made));
+    const missing = ref.as === "value" ? [] : referenced(state, ref).filter((produced) => isUncopied(state, produced));
     for (const { step, output } of missing) uncopied.add(`${step}: output ${output.index} could not be fetched`);
-    wanted += counts.wanted;
-    there += Math.max(0, counts.there - missing.length);
+    expected += counts.expected;
+    available += Math.max(0, counts.available - missing.length);
   }
-  const toPlace = labelled(state).flatMap(({ name, made }): readonly ToPlace[] =>
-    made.output.copy === null || isPlaced(state, name, made) ? [] : [{ name, ...made }],
+  const toPlace = labelled(state).flatMap(({ name, produced }): readonly UnplacedOutput[] =>
+    produced.output.copy === null || isPlaced(state, name, produced) ? [] : [{ name, ...produced }],
   );
   const { plan } = state.planned;
   const failed = plan.steps
@@ -39,17 +39,17 @@ export function ending(state: RunState): Ending {
     .filter((step) => step.status === "failed" || step.status === "partial");
   const troubles = [...failed.map((step) => `${step.path}: ${step.reason}`), ...uncopied];
   const message = troubles.length === 0 ? null : troubles.join("; ");
-  const enough = typeof plan.onFailure === "object" && there >= plan.onFailure.quorum;
-  if (there >= wanted || enough) {
+  const enough = typeof plan.onFailure === "object" && available >= plan.onFailure.quorum;
+  if (available >= expected || enough) {
     const nothingDone = returned.length === 0 && failed.length > 0;
     return { status: nothingDone ? "failed" : "succeeded", message, toPlace };
   }
-  return { status: there === 0 ? "failed" : "partial", message, toPlace };
+  return { status: available === 0 ? "failed" : "partial", message, toPlace };
 }
 
 interface Labelled {
   readonly name: string;
-  readonly made: Made;
+  readonly produced: ProducedOutput;
 }
 
 /**
@@ -60,40 +60,40 @@ function labelled(state: RunState): readonly Labelled[] {
   const asked = returnedReferences(state.planned.plan.returns).flatMap(({ name, ref }) => {
     if (ref.as === "value") return [];
     const isCounted = ref.output === "all";
-    return referenced(state, ref).map((made, position) => {
-      return { name: isCounted ? `${name}-${position + 1}` : name, isCounted, made };
+    return referenced(state, ref).map((produced, position) => {
+      return { name: isCounted ? `${name}-${position + 1}` : name, isCounted, produced };
     });
   });
   const byClaim = [...asked.filter((one) => !one.isCounted), ...asked.filter((one) => one.isCounted)];
   const reserved = new Set(asked.map(({ name }) => name));
-  const holders = new Map<string, Made>();
+  const holders = new Map<string, ProducedOutput>();
   const names = new Map<(typeof asked)[number], string>();
   for (const one of byClaim) {
-    const { name, made } = one;
+    const { name, produced } = one;
     const holder = holders.get(name);
-    if (holder !== undefined && isSame(holder, made)) continue;
+    if (holder !== undefined && isSame(holder, produced)) continue;
     const own = holder === undefined ? name : nextFree(name, (other) => reserved.has(other) || holders.has(other));
-    holders.set(own, made);
+    holders.set(own, produced);
     names.set(one, own);
   }
-  return asked.flatMap((one) => (names.has(one) ? [{ name: names.get(one)!, made: one.made }] : []));
+  return asked.flatMap((one) => (names.has(one) ? [{ name: names.get(one)!, produced: one.produced }] : []));
 }
 
 function nextFree(name: string, isTaken: (name: string) => boolean): string {
   for (let n = 2; ; n++) if (!isTaken(`${name}-${n}`)) return `${name}-${n}`;
 }
 
-function isSame(one: Made, other: Made): boolean {
+function isSame(one: ProducedOutput, other: ProducedOutput): boolean {
   return one.step === other.step && one.output.index === other.output.index;
 }
 
 /** Whether the file of that name holds this very output. */
-function isPlaced({ files }: RunState, name: string, { step, output }: Made): boolean {
+function isPlaced({ files }: RunState, name: string, { step, output }: ProducedOutput): boolean {
   return files.some((file) => file.name === name && file.step === step && file.index === output.index);
 }
 
 /** Whether a copy was to be here and is not, although the run made the output: fetching it was given up. */
-function isUncopied({ steps, planned }: RunState, { step, output }: Made): boolean {
+function isUncopied({ steps, planned }: RunState, { step, output }: ProducedOutput): boolean {
   if (output.phase !== "available" || output.copy !== null || output.voiceId !== null) return false;
   const plan = stepNamed(planned.plan, step);
   return plan?.kind === "job" && plan.policy.keep && steps[step]?.outputs === null;

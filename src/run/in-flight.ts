@@ -4,12 +4,12 @@ import { type AttemptState, lastAttempt, lastChat, type RunState } from "../jour
  * Holds that will be bills soon: of jobs and chats under way, and of jobs whose cost is still asked for. A bill may be less
  * than its hold, so that what does not fit now may fit then. `within` is a path prefix; empty for the whole run.
  */
-export function underWayMicros(state: RunState, within: string, notBefore: ReadonlyMap<string, number>): number {
+export function inFlightMicros(state: RunState, within: string, notBefore: ReadonlyMap<string, number>): number {
   let sum = 0;
   for (const step of Object.values(state.steps)) {
     if (!step.path.startsWith(within)) continue;
     const attempt = lastAttempt(step);
-    if (attempt !== null && isUnderWay(step.path, attempt, notBefore)) sum += attempt.holdMicros;
+    if (attempt !== null && isInFlight(step.path, attempt, notBefore)) sum += attempt.holdMicros;
     const chat = lastChat(step);
     if (chat?.phase === "sent") sum += chat.holdMicros;
   }
@@ -24,7 +24,7 @@ export function isSubmitting(state: RunState): boolean {
   });
 }
 
-function isUnderWay(path: string, { n, phase, money }: AttemptState, notBefore: ReadonlyMap<string, number>): boolean {
+function isInFlight(path: string, { n, phase, money }: AttemptState, notBefore: ReadonlyMap<string, number>): boolean {
   if (money !== "held") return false;
   switch (phase) {
     case "submitting.sent":

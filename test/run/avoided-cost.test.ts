@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { sparedBy } from "../../src/run/spared.ts";
+import { avoidedCost } from "../../src/run/avoided-cost.ts";
 import { PaperRun } from "./support/paper-run.ts";
 import { job, planOf, ref } from "./support/plans.ts";
 
@@ -21,7 +21,7 @@ test("a step spares what only leads to what cannot be made without it, less what
   for (const { path } of steps) {
     run.take([{ type: "job.quoted", step: path, attempt: 1, costMicros: prices[path] ?? 10, basis: "quoted" }]);
   }
-  const spared = sparedBy(run.state, plan);
+  const spared = avoidedCost(run.state, plan);
   const of = (path: string) => spared(steps.find((step) => step.path === path)!);
   // The film and three frames, for the price of a look.
   expect(of("gate")).toBe(50 + 30);

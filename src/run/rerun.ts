@@ -2,26 +2,26 @@ import type { RunEvent } from "../journal/events.ts";
 import { isRunFinal, lastAttempt, type RunState, type StepState } from "../journal/state.ts";
 import { outerPaths, withDependents } from "../plan/index.ts";
 import type { Plan, PlanStep } from "../plan/plan.ts";
+import { endedWithoutResult, neededSteps } from "./pruning.ts";
 import { toleratesFailure } from "./readiness.ts";
-import { isLost, wantedUnless } from "./wanted.ts";
 
 /** Steps that are to be made again whatever they use, each with why. */
-export type Roots = ReadonlyMap<string, string>;
+export type RerunRoots = ReadonlyMap<string, string>;
 
 /**
  * Which steps are made again, in plan order: the roots and all that use them, those of former expansions included; and
  * the steps that were pruned and are wanted again.
  */
-export function staleSteps(state: RunState, plan: Plan, roots: Roots): readonly string[] {
+export function staleSteps(state: RunState, plan: Plan, roots: RerunRoots): readonly string[] {
   const inPlan = new Set(plan.steps.map(({ path }) => path));
-  const formerly = state.gone.filter(
+  const formerly = state.removedSteps.filter(
     ({ path }) => !inPlan.has(path) && outerPaths(path).some((one) => inPlan.has(one)),
   );
   const steps = [...plan.steps, ...formerly];
   const stale = new Set(withDependents(steps, roots.keys()));
-  const revived = wantedAgain(state, plan, stale);
+  const revived = neededAgain(state, plan, stale);
   for (const path of withDependents(steps, revived)) {
-    if (revived.includes(path) || !isLost(state, path)) stale.add(path);
+    if (revived.includes(path) || !endedWithoutResult(state, path)) stale.add(path);
   }
   return steps.map(({ path }) => path).filter((path) => stale.has(path));
 }
@@ -30,9 +30,14 @@ export function staleSteps(state: RunState, plan: Plan, roots: Roots): readonly 
  * What resets these steps, once the plan is the one that they are of. What was never begun needs none. The steps of an
  * expansion come before it, since it may let go of them.
  */
-export function resetEvents(state: RunState, plan: Plan, stale: readonly string[], roots: Roots): readonly RunEvent[] {
+export function resetEvents(
+  state: RunState,
+  plan: Plan,
+  stale: readonly string[],
+  roots: RerunRoots,
+): readonly RunEvent[] {
   const isStale = new Set(stale);
-  const stepAt = new Map([...state.gone, ...plan.steps].map((step) => [step.path, step]));
+  const stepAt = new Map([...state.removedSteps, ...plan.steps].map((step) => [step.path, step]));
   const isExpansion = (path: string) => stepAt.get(path)?.kind === "expand";
   const expansions = stale.filter(isExpansion).toSorted((a, b) => b.split("/").length - a.split("/").length);
   const ordered = [...stale.filter((path) => !isExpansion(path)), ...expansions];
@@ -42,23 +47,23 @@ export function resetEvents(state: RunState, plan: Plan, stale: readonly string[
     if (step === undefined || planned === undefined || !hasBegun(step)) return [];
     const why = roots.get(path);
     if (why !== undefined) return [{ type: "step.reset", step: path, why }];
-    if (step.pruned) return [{ type: "step.reset", step: path, why: "needed again", unlessSame: true }];
+    if (step.pruned) return [{ type: "step.reset", step: path, why: "needed again", onlyIfInputsChanged: true }];
     const used = planned.needs.find((needed) => isStale.has(needed));
     const inner = used ?? stale.find((one) => outerPaths(one).includes(path))!;
-    const keepsPlan = planned.kind === "expand" && used === undefined && step.expanded !== null;
+    const keepsExpansion = planned.kind === "expand" && used === undefined && step.expanded !== null;
     return [
       {
         type: "step.reset",
         step: path,
         why: `${inner} is made again`,
-        ...(keepsPlan ? { keepsPlan: true as const } : { unlessSame: true as const }),
+        ...(keepsExpansion ? { keepsExpansion: true as const } : { onlyIfInputsChanged: true as const }),
       },
     ];
   });
 }
 
 /** Pruned steps that a root can come of again once these are made again. */
-function wantedAgain(state: RunState, plan: Plan, stale: ReadonlySet<string>): readonly string[] {
+function neededAgain(state: RunState, plan: Plan, stale: ReadonlySet<string>): readonly string[] {
   const pruned = plan.steps.map(({ path }) => path).filter((path) => state.steps[path]?.pruned === true);
   if (pruned.length === 0) return [];
   const out = new Set<string>();
@@ -67,20 +72,20 @@ function wantedAgain(state: RunState, plan: Plan, stale: ReadonlySet<string>): r
     const { path, needs } = step;
     const isOpen = stale.has(path) || state.steps[path]?.pruned === true;
     const isStopped = !toleratesFailure(step) && needs.some((needed) => out.has(needed));
-    if (isOpen ? isStopped : isLost(state, path)) out.add(path);
+    if (isOpen ? isStopped : endedWithoutResult(state, path)) out.add(path);
   }
-  const wanted = wantedUnless(state, plan, (path) => out.has(path));
-  return pruned.filter((path) => !stale.has(path) && wanted.has(path));
+  const needed = neededSteps(state, plan, (path) => out.has(path));
+  return pruned.filter((path) => !stale.has(path) && needed.has(path));
 }
 
 /** Whether anything happened to it that a fresh step does not have. */
 function hasBegun(step: StepState): boolean {
-  const { attempts, chats, voided } = step;
-  return step.status !== "waiting" || attempts.length + chats.length > voided || step.expanded !== null;
+  const { attempts, chats, superseded } = step;
+  return step.status !== "waiting" || attempts.length + chats.length > superseded || step.expanded !== null;
 }
 
 /** Whether nothing of a step is at the service, nor its outcome there unknown. `paid`: its bill is known too. */
-export function isQuiet(step: StepState, { paid = false }: { readonly paid?: boolean } = {}): boolean {
+export function hasNoOpenJobs(step: StepState, { paid = false }: { readonly paid?: boolean } = {}): boolean {
   if (step.status === "unresolved" || step.chats.at(-1)?.phase === "sent") return false;
   return step.attempts.every(({ phase, money }) => {
     const isAtService = phase.startsWith("submitting") || phase === "inQueue" || phase === "inProgress";
@@ -89,7 +94,7 @@ export function isQuiet(step: StepState, { paid = false }: { readonly paid?: boo
 }
 
 /** What sets a run going again that is over or rests. */
-export function wakeEvents(state: RunState): {
+export function resumeEvents(state: RunState): {
   readonly before: readonly RunEvent[];
   readonly after: readonly RunEvent[];
 } {
@@ -98,7 +103,7 @@ export function wakeEvents(state: RunState): {
 }
 
 /** A failed step that would stop the run again at once, although others are to be made again. */
-export function stillStops(state: RunState, plan: Plan, stale: readonly string[]): PlanStep | null {
+export function blockingFailure(state: RunState, plan: Plan, stale: readonly string[]): PlanStep | null {
   const isStale = new Set(stale);
   const stops = (step: PlanStep) => {
     const own = "policy" in step ? step.policy.onFailure : undefined;
@@ -108,13 +113,13 @@ export function stillStops(state: RunState, plan: Plan, stale: readonly string[]
 }
 
 /** Steps that were not made only because a failure stopped the run. */
-export function leftOut(state: RunState, plan: Plan): readonly string[] {
+export function cancelledSteps(state: RunState, plan: Plan): readonly string[] {
   return plan.steps.map(({ path }) => path).filter((path) => state.steps[path]?.status === "cancelled");
 }
 
 /** The attempt of a reset step that would count again; null when there is none. */
-export function formerAttempt(step: StepState) {
-  const attempt = step.attempts[step.voided - 1];
+export function restorableAttempt(step: StepState) {
+  const attempt = step.attempts[step.superseded - 1];
   const isBegun = (lastAttempt(step)?.key ?? null) !== null;
-  return step.unlessSame && !isBegun && attempt?.phase === "completed" ? attempt : null;
+  return step.onlyIfInputsChanged && !isBegun && attempt?.phase === "completed" ? attempt : null;
 }

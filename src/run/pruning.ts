@@ -1,7 +1,7 @@
 import { isStepFinal, type RunState } from "../journal/state.ts";
 import { usedReferences } from "../plan/index.ts";
 import type { Plan, PlanStep } from "../plan/plan.ts";
-import { lossesOf } from "./losses.ts";
+import { failureKey } from "./failure-key.ts";
 import { stepNamed } from "./plan-index.ts";
 import { returnedReferences } from "./resolve.ts";
 
@@ -9,13 +9,13 @@ import { returnedReferences } from "./resolve.ts";
  * The roots of a plan are what it returns, the steps that nothing uses, and those that are not to be pruned. A step is
  * wanted while a root can still come of it.
  */
-export function isWanted(state: RunState, path: string): boolean {
-  const losses = lossesOf(state);
-  return losses === "" || wantedSteps(state, losses).has(path);
+export function isNeeded(state: RunState, path: string): boolean {
+  const failures = failureKey(state);
+  return failures === "" || rememberedNeeds(state, failures).has(path);
 }
 
 /** What took away the last root that could come of a step. */
-export function whyUnwanted(state: RunState, path: string): string {
+export function whyPruned(state: RunState, path: string): string {
   const open = [path];
   const seen = new Set(open);
   for (const one of open) {
@@ -30,19 +30,19 @@ export function whyUnwanted(state: RunState, path: string): string {
 }
 
 /** By the plan, which changes whenever its edges do: what was found for which losses. */
-const known = new WeakMap<Plan, { readonly losses: string; readonly wanted: ReadonlySet<string> }>();
+const known = new WeakMap<Plan, { readonly failures: string; readonly needed: ReadonlySet<string> }>();
 
-function wantedSteps(state: RunState, losses: string): ReadonlySet<string> {
+function rememberedNeeds(state: RunState, failures: string): ReadonlySet<string> {
   const { plan } = state.planned;
   const before = known.get(plan);
-  if (before?.losses === losses) return before.wanted;
-  const wanted = wantedUnless(state, plan, (path) => isLost(state, path));
-  known.set(plan, { losses, wanted });
-  return wanted;
+  if (before?.failures === failures) return before.needed;
+  const needed = neededSteps(state, plan, (path) => endedWithoutResult(state, path));
+  known.set(plan, { failures, needed });
+  return needed;
 }
 
 /** The steps of a plan that a root can come of, if nothing comes of these. */
-export function wantedUnless(state: RunState, plan: Plan, isOut: (path: string) => boolean): ReadonlySet<string> {
+export function neededSteps(state: RunState, plan: Plan, isOut: (path: string) => boolean): ReadonlySet<string> {
   const found = new Set<string>();
   const add = (path: string) => void (isOut(path) || found.add(path));
   for (const path of rootsOf(state, plan)) add(path);
@@ -54,7 +54,7 @@ export function wantedUnless(state: RunState, plan: Plan, isOut: (path: string) 
 }
 
 /** Ended, and nothing came of it. */
-export function isLost({ steps }: RunState, path: string): boolean {
+export function endedWithoutResult({ steps }: RunState, path: string): boolean {
   const status = steps[path]?.status;
   return status === "failed" || status === "skipped" || status === "cancelled";
 }

@@ -1,20 +1,20 @@
 import { expect, test } from "vitest";
 import { ownText } from "../../src/clean-text.ts";
 import { applyUpdate, emptyView } from "../../src/cli/live/run-view.ts";
+import { activeMs } from "../../src/journal/active-time.ts";
 import type { RunEvent, StoredEvent } from "../../src/journal/events.ts";
 import { fold } from "../../src/journal/fold.ts";
-import { tookMs } from "../../src/journal/took.ts";
 import { runReport } from "../../src/run/report.ts";
 import { PaperRun } from "../run/support/paper-run.ts";
 import { job, planOf } from "../run/support/plans.ts";
 
 const planned = new PaperRun({ plan: planOf([job("a")]) }).events[0]!.event;
-const leased = (epoch: number): RunEvent => ({ type: "lease.taken", epoch, holder: "h" });
+const leased = (epoch: number): RunEvent => ({ type: "lease.acquired", epoch, holder: "h" });
 
 /** A run of these events at these seconds. */
 function told(...events: readonly (readonly [seconds: number, event: RunEvent])[]): readonly StoredEvent[] {
   return events.map(([seconds, event], index) => {
-    return { runId: "x", seq: index + 1, at: seconds * 1000, version: 1, event };
+    return { runId: "x", seq: index + 1, at: seconds * 1000, version: 2, event };
   });
 }
 
@@ -34,16 +34,16 @@ test("one run takes as long in the report, the dashboard and the terminal: rests
     [3715, { type: "run.finished", status: "succeeded", message: null }],
   );
   const state = fold(events)!;
-  expect(tookMs(state)).toBe(8000 + 4000 + 10_000);
+  expect(activeMs(state)).toBe(8000 + 4000 + 10_000);
   expect(runReport(state).took_ms).toBe(22_000);
-  expect(events.reduce((view, event) => applyUpdate(view, event), emptyView).took).toEqual(state.took);
+  expect(events.reduce((view, event) => applyUpdate(view, event), emptyView).took).toEqual(state.activeTime);
 });
 
 test("a run that is at work took as long as up to its last event, and one that is opened again goes on counting", () => {
   const begun = told([0, planned], [2, { type: "run.started" }], [7, leased(2)]);
-  expect(tookMs(fold(begun)!)).toBe(0);
+  expect(activeMs(fold(begun)!)).toBe(0);
   const over = [...begun, ...told([9, { type: "run.finished", status: "failed", message: null }])];
   const again = [...over, ...told([50, { type: "run.reopened" }], [53, paused])];
   const state = fold(again.map((event, index) => ({ ...event, seq: index + 1 })))!;
-  expect(tookMs(state)).toBe(2000 + 3000);
+  expect(activeMs(state)).toBe(2000 + 3000);
 });

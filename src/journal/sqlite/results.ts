@@ -1,21 +1,21 @@
-import type { MadeQuery, MadeRow, MadeStep } from "../store.ts";
+import type { CacheEntry, ResultsQuery, StoredResult } from "../store.ts";
 import type { Database } from "./database.ts";
 import type { RunRecord } from "./runs.ts";
 
-export function writeMade(db: Database, run: RunRecord, made: readonly MadeStep[], at: number): void {
-  for (const { step, fingerprint, model } of made) {
+export function writeResults(db: Database, run: RunRecord, results: readonly CacheEntry[], at: number): void {
+  for (const { step, fingerprint, model } of results) {
     db.run(
-      "INSERT OR REPLACE INTO made (run_key, step, account, fingerprint, model, at) VALUES (?, ?, ?, ?, ?, ?)",
+      "INSERT OR REPLACE INTO results (run_key, step, account, fingerprint, model, at) VALUES (?, ?, ?, ?, ?, ?)",
       ...[run.key, step, run.account, fingerprint, model, at],
     );
   }
 }
 
 const rows =
-  "SELECT run_id, made.account AS account, step, fingerprint, model, at FROM made JOIN runs USING (run_key) WHERE";
+  "SELECT run_id, results.account AS account, step, fingerprint, model, at FROM results JOIN runs USING (run_key) WHERE";
 const newest = "ORDER BY at DESC, run_key DESC, step LIMIT ?";
 
-export function readMade(db: Database, query: MadeQuery, limit: number): readonly MadeRow[] {
+export function readResults(db: Database, query: ResultsQuery, limit: number): readonly StoredResult[] {
   return selected(db, query, limit).map((row) => ({
     runId: db.columns.text(row, "run_id"),
     account: db.columns.text(row, "account"),
@@ -26,7 +26,7 @@ export function readMade(db: Database, query: MadeQuery, limit: number): readonl
   }));
 }
 
-function selected(db: Database, query: MadeQuery, limit: number) {
+function selected(db: Database, query: ResultsQuery, limit: number) {
   if ("runId" in query) return db.all(`${rows} runs.run_id = ? ${newest}`, query.runId, limit);
   const [column, value] =
     "fingerprint" in query
@@ -34,5 +34,5 @@ function selected(db: Database, query: MadeQuery, limit: number) {
       : "step" in query
         ? ["step", query.step]
         : ["model", query.model];
-  return db.all(`${rows} made.account = ? AND made.${column} = ? ${newest}`, query.account, value, limit);
+  return db.all(`${rows} results.account = ? AND results.${column} = ? ${newest}`, query.account, value, limit);
 }

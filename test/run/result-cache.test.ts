@@ -6,9 +6,9 @@ import type { RunEvent } from "../../src/journal/events.ts";
 import { apply, newRun } from "../../src/journal/fold.ts";
 import type { RunState } from "../../src/journal/state.ts";
 import type { JobStep, Json, Plan } from "../../src/plan/plan.ts";
-import { askedNow } from "../../src/run/asked.ts";
 import { expiryOf, RETENTION_MS } from "../../src/run/expiry.ts";
-import { MadeNotes } from "../../src/run/made.ts";
+import { currentIdentity } from "../../src/run/request-identity.ts";
+import { ResultRecorder } from "../../src/run/result-cache.ts";
 
 const policy = { attempts: 1, maxCostMicros: null, keep: true };
 const job = (path: string, input: Json, needs: readonly string[], keep = true): JobStep => ({
@@ -66,14 +66,14 @@ const usesA: Json = { prompt: "b", images: [{ source: "asset", asset_id: "asset_
 
 test("a result is noted once the content of all that it took in is known, whichever comes first", () => {
   const state = chain();
-  const notes = new MadeNotes(state);
+  const notes = new ResultRecorder(state);
   expect(notes.due(state, take(state, made("a", { prompt: "a" })), false).map(({ step }) => step)).toEqual(["a"]);
-  notes.noted([{ step: "a", fingerprint: "", model: null }]);
+  notes.recorded([{ step: "a", fingerprint: "", model: null }]);
   expect(notes.due(state, take(state, made("b", usesA)), false)).toEqual([]);
   const [late] = notes.due(state, take(state, [copied("a", "11")]), false);
 
   const other = chain();
-  const otherNotes = new MadeNotes(other);
+  const otherNotes = new ResultRecorder(other);
   take(other, made("a", { prompt: "a" }));
   take(other, [copied("a", "11")]);
   const early = otherNotes.due(other, take(other, made("b", usesA)), false).find(({ step }) => step === "b");
@@ -83,25 +83,25 @@ test("a result is noted once the content of all that it took in is known, whiche
 
 test("what a commit did not take is noted with the next one, and nothing twice", () => {
   const state = chain();
-  const notes = new MadeNotes(state);
+  const notes = new ResultRecorder(state);
   const first = notes.due(state, take(state, made("a", { prompt: "a" })), false);
   expect(notes.due(state, [{ type: "output.expired", step: "a", attempt: 1, index: 0 }], false)).toEqual(first);
-  notes.noted(first);
+  notes.recorded(first);
   expect(notes.due(state, [], true)).toEqual([]);
 });
 
 test("a process that takes over notes what the one before may not have noted", () => {
   const state = chain();
   take(state, made("a", { prompt: "a" }));
-  expect(new MadeNotes(state).due(state, [], true).map(({ step }) => step)).toEqual(["a"]);
+  expect(new ResultRecorder(state).due(state, [], true).map(({ step }) => step)).toEqual(["a"]);
 });
 
 test("at the end an asset without a copy stands for itself", () => {
   const state = chain(false);
   take(state, made("a", { prompt: "a" }));
-  const b = new MadeNotes(state).due(state, take(state, made("b", usesA)), false).find(({ step }) => step === "b");
+  const b = new ResultRecorder(state).due(state, take(state, made("b", usesA)), false).find(({ step }) => step === "b");
   expect(b).toBeDefined();
-  expect(askedNow(state, state.planned.plan.steps[1] as JobStep)?.asks).toMatchObject({ input: usesA });
+  expect(currentIdentity(state, state.planned.plan.steps[1] as JobStep)?.request).toMatchObject({ input: usesA });
 });
 
 test("what is asked for is told by content: an asset, its copy sent again and an uploaded file are the same", () => {
@@ -112,7 +112,7 @@ test("what is asked for is told by content: an asset, its copy sent again and an
   }
   take(asset, made("b", usesA));
   take(upload, made("b", { prompt: "b", images: [{ source: "upload", sha256: "11" }] }));
-  const of = (state: RunState) => askedNow(state, state.planned.plan.steps[1] as JobStep)?.fingerprint;
+  const of = (state: RunState) => currentIdentity(state, state.planned.plan.steps[1] as JobStep)?.fingerprint;
   expect(of(asset)).toBe(of(upload));
 });
 
@@ -121,7 +121,7 @@ test("the fingerprint of a request changes with every part of it, and not with t
   const of = (asks: { readonly [key: string]: Json }) => {
     const state = chain();
     take(state, made("a", asks));
-    return askedNow(state, state.planned.plan.steps[0] as JobStep)?.fingerprint;
+    return currentIdentity(state, state.planned.plan.steps[0] as JobStep)?.fingerprint;
   };
   const normal = (value: unknown) => JSON.stringify(value, (_, item) => (Object.is(item, -0) ? 0 : item));
   fc.assert(
@@ -138,7 +138,7 @@ test("what was taken over expires as long after it was made as anything else", (
   const state = chain();
   const facts = { contentType: ownText("image/png"), width: 1, height: 1, durationMs: null, fps: null, error: null };
   const output = { index: 0, status: "COMPLETED", assetId: "asset_a", voiceId: null, ...facts, copy: null } as const;
-  const from = { runId: "r0", step: "a", jobId: "job_0", madeAt: 5 };
+  const from = { runId: "r0", step: "a", jobId: "job_0", completedAt: 5 };
   take(state, [
     { type: "step.started", step: "a" },
     { type: "step.reused", step: "a", from, outputs: [output], value: null },

@@ -3,50 +3,50 @@ import type { RunEvent } from "../journal/events.ts";
 import { formatUsd } from "../money.ts";
 
 /** How much more may be reserved right now, apart from the run's own budget: what other runs and the wallet leave. */
-export type Room =
+export type Headroom =
   | {
       readonly limit: "cap";
-      readonly roomMicros: number;
+      readonly headroomMicros: number;
       readonly capMicros: number;
       /** Spent and held by all runs of the account. */
       readonly committedMicros: number;
     }
   | {
       readonly limit: "floor";
-      readonly roomMicros: number;
+      readonly headroomMicros: number;
       readonly floorMicros: number;
       readonly balanceMicros: number;
       /** Held or charged, and not in the balance yet. */
       readonly unseenMicros: number;
     }
   /** Nobody can say before then: the wallet could not be asked, or charges are on their way. */
-  | { readonly limit: "later"; readonly roomMicros: 0; readonly askAgainAt: number };
+  | { readonly limit: "later"; readonly headroomMicros: 0; readonly askAgainAt: number };
 
 export type Pause = Extract<RunEvent, { readonly type: "run.paused" }>;
 
 /** The room that is left once more was reserved. */
-export function afterReserving(room: Room, micros: number): Room {
-  const roomMicros = room.roomMicros - micros;
-  switch (room.limit) {
+export function minusHold(headroom: Headroom, micros: number): Headroom {
+  const headroomMicros = headroom.headroomMicros - micros;
+  switch (headroom.limit) {
     case "later":
-      return room;
+      return headroom;
     case "cap":
-      return { ...room, roomMicros, committedMicros: room.committedMicros + micros };
+      return { ...headroom, headroomMicros, committedMicros: headroom.committedMicros + micros };
     case "floor":
-      return { ...room, roomMicros, unseenMicros: room.unseenMicros + micros };
+      return { ...headroom, headroomMicros, unseenMicros: headroom.unseenMicros + micros };
     default:
-      return room satisfies never;
+      return headroom satisfies never;
   }
 }
 
 /** Why the run pauses when a hold finds no room; null when it only has to wait. */
-export function pauseFor(room: Room, path: string, holdMicros: number): Pause | null {
+export function pauseFor(headroom: Headroom, path: string, holdMicros: number): Pause | null {
   const needs = `${path} needs ${formatUsd(holdMicros)} USD`;
-  switch (room.limit) {
+  switch (headroom.limit) {
     case "later":
       return null;
     case "cap": {
-      const { capMicros, committedMicros } = room;
+      const { capMicros, committedMicros } = headroom;
       const of = `${formatUsd(committedMicros)} of the spending cap of ${formatUsd(capMicros)} USD`;
       const message = `${needs}; ${of} over all runs of this journal are spent or reserved. Resume with a higher cap: --spending-cap USD.`;
       return {
@@ -57,14 +57,14 @@ export function pauseFor(room: Room, path: string, holdMicros: number): Pause | 
       };
     }
     case "floor": {
-      const { floorMicros } = room;
-      const balanceMicros = room.balanceMicros - room.unseenMicros;
+      const { floorMicros } = headroom;
+      const balanceMicros = headroom.balanceMicros - headroom.unseenMicros;
       const has = `apart from what is reserved the wallet has ${formatUsd(balanceMicros)} USD, of which ${formatUsd(floorMicros)} must stay`;
       const message = `${needs}; ${has}. Fund the wallet, or resume with a lower floor: --wallet-floor USD.`;
       const requiredMicros = floorMicros + holdMicros;
       return { type: "run.paused", reason: "funds", message: ownText(message), requiredMicros, balanceMicros };
     }
     default:
-      return room satisfies never;
+      return headroom satisfies never;
   }
 }

@@ -5,17 +5,17 @@ import { formatUsd } from "../money.ts";
 import type { FailurePolicy, PlanStep } from "../plan/plan.ts";
 import { type Command, commandId, localCommandIds } from "./command.ts";
 import type { DecideContext, Decision } from "./decide.ts";
+import { type Headroom, minusHold, pauseFor } from "./headroom.ts";
+import { inFlightMicros, isSubmitting } from "./in-flight.ts";
+import { decidingSteps } from "./pruning.ts";
 import { whyNever } from "./readiness.ts";
-import { afterReserving, pauseFor, type Room } from "./room.ts";
 import { Slots } from "./slots.ts";
-import { isSubmitting, underWayMicros } from "./under-way.ts";
-import { decidingSteps } from "./wanted.ts";
 
 /** Why a step was skipped, where nothing went wrong with it. */
-type SkippedWhy = "unwanted" | "pruned";
+type SkippedWhy = "skippedByCondition" | "pruned";
 
 /** One decision in the making: what the kinds of steps find out about the run, and what they want done. */
-export class Turn implements Decision {
+export class DecisionBuilder implements Decision {
   readonly events: RunEvent[] = [];
   readonly commands: Command[] = [];
   wakeAt: number | null = null;
@@ -23,11 +23,11 @@ export class Turn implements Decision {
   readonly context: DecideContext;
   readonly slots: Slots;
   /** Whether anything new may be begun. Jobs that the service has accepted are seen through whatever happens. */
-  mayBegin: boolean;
+  mayStart: boolean;
   /** The step whose failure stops the run, by its policy. */
   readonly stoppedBy: string | null;
   /** Whether an end came to light in this very turn after which other steps may be wanted no more. */
-  endsSome = false;
+  mayChangeNeeds = false;
   #committedMicros: number;
   #reservedMicros = 0;
   readonly #reserved: { readonly path: string; readonly holdMicros: number }[] = [];
@@ -39,9 +39,9 @@ export class Turn implements Decision {
     this.state = state;
     this.context = context;
     this.slots = new Slots(state, state.planned.limits, context.order);
-    this.#committedMicros = state.spentMicros + state.heldMicros + state.presumedMicros;
+    this.#committedMicros = state.spentMicros + state.heldMicros + state.unconfirmedMicros;
     this.stoppedBy = context.order.find((step) => stopsTheRun(state, step))?.path ?? null;
-    this.mayBegin = state.status === "running" && this.stoppedBy === null;
+    this.mayStart = state.status === "running" && this.stoppedBy === null;
   }
 
   start(step: StepState): void {
@@ -50,27 +50,32 @@ export class Turn implements Decision {
 
   finish(step: StepState, status: StepEnd, reason: string | null = null, why: SkippedWhy | null = null): void {
     const { path } = step;
-    this.endsSome ||= status !== "succeeded" || decidingSteps(this.state.planned.plan).has(path);
+    this.mayChangeNeeds ||= status !== "succeeded" || decidingSteps(this.state.planned.plan).has(path);
     this.events.push({ type: "step.finished", step: path, status, reason, ...(why !== null && { [why]: true }) });
   }
 
   /** Gives up what will never begin, although there is no slot for it now; others wait for that to be known. */
-  giveUpEarly(plan: PlanStep, step: StepState): void {
+  skipIfImpossible(plan: PlanStep, step: StepState): void {
     const never = whyNever(this.state, plan);
-    if (never !== null) this.giveUp(step, never.reason, never.unwanted);
+    if (never !== null) this.skipOrFail(step, never.reason, never.skippedByCondition);
   }
 
   /** What cannot come about any more: skipped before it began, failed after. */
-  giveUp(step: StepState, reason: string, unwanted: boolean): void {
-    this.finish(step, step.status === "waiting" ? "skipped" : "failed", reason, unwanted ? "unwanted" : null);
+  skipOrFail(step: StepState, reason: string, skippedByCondition: boolean): void {
+    this.finish(
+      step,
+      step.status === "waiting" ? "skipped" : "failed",
+      reason,
+      skippedByCondition ? "skippedByCondition" : null,
+    );
   }
 
   /** Decides a step of which nothing new is to begin: what is at the service is seen through. */
-  seeThrough(decide: () => void): void {
-    const { mayBegin } = this;
-    this.mayBegin = false;
+  withoutNewWork(decide: () => void): void {
+    const { mayStart } = this;
+    this.mayStart = false;
     decide();
-    this.mayBegin = mayBegin;
+    this.mayStart = mayStart;
   }
 
   /**
@@ -78,11 +83,11 @@ export class Turn implements Decision {
    * have done.
    */
   pause(reason: PauseReason, message: string, requiredMicros?: number): void {
-    if (this.mayBegin) this.rest(reason, message, requiredMicros);
+    if (this.mayStart) this.pauseNow(reason, message, requiredMicros);
   }
 
-  rest(reason: PauseReason, message: string, requiredMicros?: number): void {
-    this.mayBegin = false;
+  pauseNow(reason: PauseReason, message: string, requiredMicros?: number): void {
+    this.mayStart = false;
     const why = ownText(message);
     this.events.push({
       type: "run.paused",
@@ -96,29 +101,29 @@ export class Turn implements Decision {
    * Whether so much may be reserved. Where it may not, and would not though everything under way were free: pauses the
    * run at its own budget, fails the step at that of its group.
    */
-  affords(step: StepState, holdMicros: number, whySoMuch = ""): boolean {
+  checkBudget(step: StepState, holdMicros: number, holdReason = ""): boolean {
     if (this.#refuse !== null) return false;
     const group = this.#groupWithout(step.path, holdMicros);
     if (group !== null) {
-      const surely = group.committed - this.#underWay(`${group.prefix}/`);
-      const why = `needs ${formatUsd(holdMicros)} USD${whySoMuch}; ${group.prefix} may cost ${formatUsd(group.maxCostMicros)} USD, of which ${formatUsd(group.committed)} are spent or reserved`;
-      return this.#refusal(surely + holdMicros <= group.maxCostMicros, () => {
+      const surely = group.committed - this.#inFlight(`${group.prefix}/`);
+      const why = `needs ${formatUsd(holdMicros)} USD${holdReason}; ${group.prefix} may cost ${formatUsd(group.maxCostMicros)} USD, of which ${formatUsd(group.committed)} are spent or reserved`;
+      return this.#refuseNowOrLater(surely + holdMicros <= group.maxCostMicros, () => {
         this.start(step);
         this.finish(step, "failed", why);
       });
     }
-    if (!this.#hasRoom(step.path, holdMicros)) return false;
+    if (!this.#checkHeadroom(step.path, holdMicros)) return false;
     const budget = this.state.budgetMicros;
     if (budget === null || this.#committedMicros + holdMicros <= budget) return true;
-    const surely = this.#committedMicros - this.#underWay("");
-    const why = `${step.path} needs ${formatUsd(holdMicros)} USD${whySoMuch}; ${formatUsd(this.#committedMicros)} of the budget of ${formatUsd(budget)} USD are spent or reserved.`;
-    return this.#refusal(surely + holdMicros <= budget, () =>
+    const surely = this.#committedMicros - this.#inFlight("");
+    const why = `${step.path} needs ${formatUsd(holdMicros)} USD${holdReason}; ${formatUsd(this.#committedMicros)} of the budget of ${formatUsd(budget)} USD are spent or reserved.`;
+    return this.#refuseNowOrLater(surely + holdMicros <= budget, () =>
       this.pause("budget", why, this.#committedMicros + holdMicros),
     );
   }
 
   /** For when nothing is under way after all: what waits for money to come free is refused. */
-  stopWaiting(): void {
+  refuseWaiting(): void {
     this.#refuse?.();
   }
 
@@ -132,7 +137,7 @@ export class Turn implements Decision {
     }
   }
 
-  isOpen(id: string): boolean {
+  dueOrWake(id: string): boolean {
     const notBefore = this.context.notBefore.get(id) ?? 0;
     if (notBefore <= this.context.now) return true;
     if (notBefore !== Number.POSITIVE_INFINITY) this.wake(notBefore);
@@ -144,13 +149,13 @@ export class Turn implements Decision {
   }
 
   /** Whether something is being done for a step that the service has taken nothing of. */
-  isWorkedOn(step: StepState): boolean {
+  hasActiveCommand(step: StepState): boolean {
     return localCommandIds(step).some((id) => this.isActive(id));
   }
 
   /** Nothing of it is at the service, and nobody here is busy with it. */
-  canBeLeft(step: StepState): boolean {
-    if (this.isWorkedOn(step)) return false;
+  isIdle(step: StepState): boolean {
+    if (this.hasActiveCommand(step)) return false;
     if (step.status === "waiting") return true;
     if (step.status !== "running" || step.expanded !== null) return false;
     const phase = lastAttempt(step)?.phase ?? "planned";
@@ -159,7 +164,7 @@ export class Turn implements Decision {
 
   issue(command: Command): void {
     const id = commandId(command);
-    if (!this.isActive(id) && this.isOpen(id)) this.commands.push(command);
+    if (!this.isActive(id) && this.dueOrWake(id)) this.commands.push(command);
   }
 
   wake(at: number): void {
@@ -167,38 +172,38 @@ export class Turn implements Decision {
   }
 
   /** Whether other runs and the wallet leave enough; pauses the run where waiting would not help. */
-  #hasRoom(path: string, holdMicros: number): boolean {
-    for (const known of this.context.rooms ?? []) {
-      const room = afterReserving(known, this.#reservedMicros);
-      if (holdMicros <= room.roomMicros) continue;
-      if (room.limit === "later") this.wake(room.askAgainAt);
-      const pause = pauseFor(room, path, holdMicros);
-      return this.#refusal(this.#helpsToWait(room, holdMicros), () => {
-        if (pause === null || !this.mayBegin) return;
-        this.mayBegin = false;
+  #checkHeadroom(path: string, holdMicros: number): boolean {
+    for (const known of this.context.headrooms ?? []) {
+      const headroom = minusHold(known, this.#reservedMicros);
+      if (holdMicros <= headroom.headroomMicros) continue;
+      if (headroom.limit === "later") this.wake(headroom.askAgainAt);
+      const pause = pauseFor(headroom, path, holdMicros);
+      return this.#refuseNowOrLater(this.#mayFreeUp(headroom, holdMicros), () => {
+        if (pause === null || !this.mayStart) return;
+        this.mayStart = false;
         this.events.push(pause);
       });
     }
     return true;
   }
 
-  #helpsToWait(room: Room, holdMicros: number): boolean {
-    if (room.limit === "cap") return holdMicros <= room.roomMicros + this.#underWay("");
-    return room.limit === "floor" && (this.#reservedMicros > 0 || isSubmitting(this.state));
+  #mayFreeUp(headroom: Headroom, holdMicros: number): boolean {
+    if (headroom.limit === "cap") return holdMicros <= headroom.headroomMicros + this.#inFlight("");
+    return headroom.limit === "floor" && (this.#reservedMicros > 0 || isSubmitting(this.state));
   }
 
   /** There is not enough: refused now, or only once waiting has not helped. */
-  #refusal(helpsToWait: boolean, refuse: () => void): false {
-    if (helpsToWait) this.#refuse = refuse;
+  #refuseNowOrLater(mayFreeUp: boolean, refuse: () => void): false {
+    if (mayFreeUp) this.#refuse = refuse;
     else refuse();
     return false;
   }
 
   /** Reserved for what will be billed soon, perhaps for less. */
-  #underWay(within: string): number {
+  #inFlight(within: string): number {
     const begun = this.#reserved.filter(({ path }) => path.startsWith(within));
     const beginning = begun.reduce((sum, { holdMicros }) => sum + holdMicros, 0);
-    return beginning + underWayMicros(this.state, within, this.context.notBefore);
+    return beginning + inFlightMicros(this.state, within, this.context.notBefore);
   }
 
   #groupWithout(path: string, holdMicros: number) {
@@ -226,7 +231,7 @@ export class Turn implements Decision {
   }
 }
 
-/** Spent, held and presumed spent on one step. */
+/** Spent, held and unconfirmed on one step. */
 function committed(step: StepState): number {
   let sum = 0;
   for (const { money, holdMicros, costMicros } of step.attempts)
