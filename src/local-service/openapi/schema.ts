@@ -12,6 +12,9 @@ export const uri: JsonSchema = { type: "string", format: "uri" };
 export const dollars: JsonSchema = { type: "number", description: "US dollars." };
 export const usd: JsonSchema = { type: "string", const: "USD" };
 
+/** An object of any fields; generators take one that says nothing of its fields for an empty one. */
+export const anyFields: JsonSchema = { type: "object", additionalProperties: true };
+
 export const oneOf = (...values: readonly string[]): JsonSchema => ({ type: "string", enum: values });
 export const exactly = (value: string | boolean): JsonSchema => ({ type: typeof value, const: value });
 export const listOf = (items: JsonSchema): JsonSchema => ({ type: "array", items });
@@ -36,9 +39,9 @@ export function object(fields: Fields, optional: Fields = {}): JsonSchema {
 export const pageOf = (component: string): JsonSchema => refTo(`${component}Page`);
 
 /** The list shape, as a component for each; the cursor is null on the last page. */
-export function pages<Name extends string>(...components: readonly Name[]): Record<`${Name}Page`, JsonSchema> {
-  const page = (component: Name) => object({ data: listOf(refTo(component)), next_cursor: orNull(text) });
-  return Object.fromEntries(components.map((name) => [`${name}Page`, page(name)])) as Record<`${Name}Page`, JsonSchema>;
+export function pages(...components: readonly string[]): Readonly<Record<string, JsonSchema>> {
+  const page = (component: string) => object({ data: listOf(refTo(component)), next_cursor: orNull(text) });
+  return Object.fromEntries(components.map((name) => [`${name}Page`, page(name)]));
 }
 
 /** The schema of what a body may be, from the very schema that reads it. */

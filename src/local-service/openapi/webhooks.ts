@@ -1,5 +1,5 @@
 import type { JsonSchema } from "../catalog/model.ts";
-import { exactly, instant, object, oneOf, refTo, text } from "./schema.ts";
+import { anyFields, exactly, instant, object, oneOf, refTo, text } from "./schema.ts";
 import { TAGS } from "./tags.ts";
 
 const digits = { type: "string", pattern: "^[0-9]+$" };
@@ -63,7 +63,7 @@ function drainedLine(brand: string): JsonSchema {
       message: text,
       ...own({ log_id: text, job_id: text, model: text, event: text, source: text }),
     },
-    own({ data: { type: "object" } }),
+    own({ data: anyFields }),
   );
 }
 

@@ -1,6 +1,6 @@
 import type { JsonSchema } from "../../catalog/model.ts";
 import type { UnquotableCost } from "../../options.ts";
-import { dollars, exactly, instant, object, oneOf, orNull, text, uri, usd } from "../schema.ts";
+import { anyFields, dollars, exactly, instant, object, oneOf, orNull, text, uri, usd } from "../schema.ts";
 
 const TOLD = { null: "it is null then", zero: "it is 0 then", omit: "it is absent then" } as const;
 
@@ -16,12 +16,12 @@ const summary = {
 
 export const catalogComponents = {
   ModelSummary: object(summary),
-  Model: object({ ...summary, input_schema: { type: "object" }, output_schema: { type: "object" } }),
+  Model: object({ ...summary, input_schema: anyFields, output_schema: anyFields }),
   Voice: object({
     id: { type: "string", pattern: "^voice_" },
     name: text,
     preview_url: orNull(uri),
-    labels: { type: "object" },
+    labels: { type: "object", additionalProperties: text },
   }),
   UploadedFile: object({ url: uri, content_type: text, expires_at: instant }),
   ApiDocument: {

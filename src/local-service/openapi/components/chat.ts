@@ -1,8 +1,7 @@
-import { exactly, id, listOf, object, oneOf, orNull, refTo, text, whole } from "../schema.ts";
+import { anyFields, exactly, id, listOf, object, oneOf, orNull, refTo, text, whole } from "../schema.ts";
 
 const finish = oneOf("stop", "length");
 const head = { id: { ...id("job"), description: "Also the job's id." }, created: whole, model: text };
-const none = { type: "null" };
 
 export const chatComponents = {
   ChatCompletionUsage: object({ prompt_tokens: whole, completion_tokens: whole, total_tokens: whole }),
@@ -12,8 +11,8 @@ export const chatComponents = {
     choices: listOf(
       object({
         index: whole,
-        message: object({ role: exactly("assistant"), content: text, refusal: none }),
-        logprobs: none,
+        message: object({ role: exactly("assistant"), content: text, refusal: orNull(text) }),
+        logprobs: orNull(anyFields),
         finish_reason: finish,
       }),
     ),
@@ -27,7 +26,7 @@ export const chatComponents = {
         object({
           index: whole,
           delta: object({}, { role: exactly("assistant"), content: text }),
-          logprobs: none,
+          logprobs: orNull(anyFields),
           finish_reason: orNull(finish),
         }),
       ),

@@ -1,5 +1,19 @@
 import { OUTPUT_SCHEMA } from "../../catalog/schema-parts.ts";
-import { dollars, exactly, id, instant, listOf, object, oneOf, orNull, refTo, text, usd, whole } from "../schema.ts";
+import {
+  anyFields,
+  dollars,
+  exactly,
+  id,
+  instant,
+  listOf,
+  object,
+  oneOf,
+  orNull,
+  refTo,
+  text,
+  usd,
+  whole,
+} from "../schema.ts";
 
 const status = oneOf("IN_QUEUE", "IN_PROGRESS", "COMPLETED", "FAILED");
 const jobId = id("job");
@@ -49,6 +63,6 @@ export const jobComponents = {
     event: text,
     message: text,
     source: oneOf("api", "worker", "provider", "cron"),
-    data: { type: "object" },
+    data: anyFields,
   }),
 };

@@ -2,10 +2,10 @@ import { newKeyBody, newTokenBody, rotateBody } from "../../access/bodies.ts";
 import { chatBody } from "../../chat/request.ts";
 import { drainChanges, newDrainBody } from "../../drains/bodies.ts";
 import { defaultWebhookBody } from "../../webhooks/bodies.ts";
-import { bodyOf, object } from "../schema.ts";
+import { anyFields, bodyOf, object } from "../schema.ts";
 import { submitBody } from "../submit.ts";
 
-const anyInput = { type: "object", description: "As the model's input_schema says." };
+const anyInput = { ...anyFields, description: "As the model's input_schema says." };
 
 /** What is sent to the service. */
 export const requestComponents = {

@@ -1,0 +1,53 @@
+import { execFile } from "node:child_process";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+
+const run = promisify(execFile);
+const root = join(import.meta.dirname, "../../..");
+
+/** Generators and scenarios; apart from the rest, because generators need an older TypeScript's compiler. */
+export const folder = join(root, "test/generated-clients");
+const lockFile = join(folder, "package-lock.json");
+const installedLock = join(folder, "node_modules/.lock-installed.json");
+
+/** Runs a program of the generators' own folder, under this very Node. */
+const generate = (program: string, ...args: readonly string[]) =>
+  run(process.execPath, [join(folder, "node_modules", program), ...args], { cwd: folder });
+
+const isInstalled = () =>
+  existsSync(installedLock) && readFileSync(installedLock, "utf8") === readFileSync(lockFile, "utf8");
+
+/** Installs the generators where they are not; null, or why it could not be done. */
+export async function install(): Promise<string | null> {
+  if (isInstalled()) return null;
+  const npm = process.env["npm_execpath"];
+  const [program, ...args] = npm ? [process.execPath, npm] : ["npm"];
+  try {
+    const flags = ["ci", "--prefix", folder, "--ignore-scripts", "--no-audit", "--no-fund", "--fetch-retries", "1"];
+    await run(program ?? "npm", [...args, ...flags], { cwd: folder });
+  } catch (error) {
+    return `the client generators of test/generated-clients cannot be installed: ${String(error)}`;
+  }
+  writeFileSync(installedLock, readFileSync(lockFile));
+  return null;
+}
+
+/** Generates both clients from a document. @throws when a generator does not take it */
+export async function generateClients(document: string): Promise<void> {
+  const input = join(folder, "generated/openapi.json");
+  writeFileSync(input, document);
+  const types = join(folder, "generated/openapi-typescript.d.ts");
+  await generate("openapi-typescript/bin/cli.js", input, "--default-non-nullable", "false", "-o", types);
+  await generate("@hey-api/openapi-ts/bin/run.js", "-i", input, "-o", join(folder, "generated/hey-api"), "--silent");
+}
+
+/** What the compiler says of the generated clients and of the code that uses them. */
+export async function typeProblems(): Promise<string> {
+  const tsc = join(root, "node_modules/typescript/bin/tsc");
+  const checked = run(process.execPath, [tsc, "-p", folder]);
+  return checked.then(
+    () => "",
+    (error: { readonly stdout?: string }) => error.stdout || String(error),
+  );
+}
