@@ -151,7 +151,6 @@ export type { SpendingTotals } from "./engine/spending.ts";
 export type { RunUpdate } from "./engine/updates.ts";
 // What can go wrong.
 export { isShowrunnerError, ShowrunnerError } from "./errors.ts";
-export { type ActiveTime as TimeTaken, trackActiveTime as countTime } from "./journal/active-time.ts";
 // Follow.
 export { eventText, liveText } from "./journal/event-text.ts";
 export type { JournalError, OutputFacts, PauseReason, PriceBasis, RunEvent, StoredEvent } from "./journal/events.ts";
@@ -212,3 +211,5 @@ export { type Incident, incidentsOf } from "./run/incidents.ts";
 export { type NextCommand, nextCommand } from "./run/next-command.ts";
 export { type ExpiringReport, INTERRUPTED, type RunReport, type StepReport } from "./run/report.ts";
 export { type TimelinePhase, type TimelineSpan, timelineOf } from "./run/timeline.ts";
+export { RunView } from "./run/view/run-view.ts";
+export type { AttemptView, StepPhase, StepView } from "./run/view/step-view.ts";

@@ -1,4 +1,3 @@
-import { trackActiveTime } from "./active-time.ts";
 import { IllegalEventError } from "./errors.ts";
 import { Fold } from "./events/fold-context.ts";
 import { type RunPlanned, type StoredEvent, specOf } from "./events.ts";
@@ -51,6 +50,6 @@ export function newRun(runId: string, planned: RunPlanned, at: number, seq = 1):
 /** Folds one more event into the state, in place; the state belongs to the caller alone. */
 export function apply(state: RunState, stored: StoredEvent): void {
   specOf(stored.event).apply(new Fold(state, stored), stored.event);
-  trackActiveTime(state.activeTime, stored.event.type, stored.at);
+  state.activeTime.lastAt = stored.at;
   state.seq = stored.seq;
 }

@@ -1,18 +1,10 @@
 import { activeMs } from "../journal/active-time.ts";
-import {
-  type ChatState,
-  type JobPhase,
-  type OutputState,
-  outputsOf,
-  type RunState,
-  type RunStatus,
-  type StepState,
-  type StepStatus,
-} from "../journal/state.ts";
+import type { RunState, RunStatus, StepStatus } from "../journal/state.ts";
 import { formatUsd } from "../money.ts";
 import type { Json, PlanStep } from "../plan/plan.ts";
 import { expiring } from "./expiry.ts";
 import { type NextCommand, nextCommand } from "./next-command.ts";
+import { type AttemptView, type StepView, stepView } from "./view/step-view.ts";
 
 /** A run as `showrunner show --json` prints it: snake_case, dollars as decimal strings, instants as ISO-8601. */
 export interface RunReport {
@@ -100,7 +92,7 @@ export interface StepReport {
 export interface AttemptReport {
   readonly n: number;
   readonly job_id: string | null;
-  readonly status: JobPhase | ChatState["phase"];
+  readonly status: AttemptView["phase"];
   readonly cost: string | null;
   /** Why it failed, in words. */
   readonly error: string | null;
@@ -165,26 +157,30 @@ export function runReport(state: RunState, { isInterrupted = false } = {}): RunR
     expiring: expiring(state).map(({ step, index, assetId, expiresAt, neededBy, copied }) => ({
       ...{ step, index, asset_id: assetId, expires_at: instant(expiresAt)!, needed_by: neededBy, copied },
     })),
-    steps: [...planned.plan.steps, ...state.removedSteps].map((plan) => {
-      const step = state.steps[plan.path]!;
-      return {
-        ...(state.removedSteps.includes(plan) && { removed: true as const }),
-        path: plan.path,
-        kind: plan.kind,
-        model: "model" in plan ? plan.model : null,
-        status: plan.kind === "approve" && step.status === "running" ? "awaiting-approval" : step.status,
-        reason: step.reason,
-        started_at: instant(step.startedAt),
-        finished_at: instant(step.finishedAt),
-        quote: usd(step.attempts.at(-1)?.quote?.costMicros ?? null),
-        attempts: attemptReports(step),
-        outputs: outputReports(state, plan, step),
-        value: step.value ?? null,
-        chosen: step.chosen,
-        approval: step.approval,
-        reused_from: step.reusedFrom === null ? null : { run: step.reusedFrom.runId, step: step.reusedFrom.step },
-      };
-    }),
+    steps: [
+      ...planned.plan.steps.map((plan) => stepReport(state, plan)),
+      ...state.removedSteps.map((plan) => ({ removed: true as const, ...stepReport(state, plan) })),
+    ],
+  };
+}
+
+function stepReport(state: RunState, plan: PlanStep): StepReport {
+  const step = stepView(plan, state.steps[plan.path]!);
+  return {
+    path: step.path,
+    kind: step.kind,
+    model: "model" in plan ? plan.model : null,
+    status: step.phase === "approval" ? "awaiting-approval" : step.status,
+    reason: step.reason,
+    started_at: instant(step.startedAt),
+    finished_at: instant(step.finishedAt),
+    quote: usd(step.quote?.costMicros ?? null),
+    attempts: step.attempts.map(attemptReport),
+    outputs: outputReports(state, step),
+    value: step.value,
+    chosen: step.chosen,
+    approval: step.approval,
+    reused_from: step.reusedFrom === null ? null : { run: step.reusedFrom.runId, step: step.reusedFrom.step },
   };
 }
 
@@ -201,42 +197,34 @@ function overchargeReports({ overcharges }: RunState): readonly OverchargeReport
   });
 }
 
-function attemptReports(step: StepState): readonly AttemptReport[] {
-  const jobs = step.attempts.filter((attempt) => attempt.key !== null);
-  const paid = [...jobs, ...step.chats].map((attempt): AttemptReport => {
-    const { n, jobId, phase, costMicros, error } = attempt;
-    const produced = "outputs" in attempt && n <= step.superseded ? attempt.outputs : [];
-    const former = produced.map(({ index, assetId, voiceId, copy }) => {
-      return { index, asset_id: assetId, voice_id: voiceId, sha256: copy?.sha256 ?? null };
-    });
-    const own = { n, job_id: jobId, status: phase, cost: usd(costMicros), error: error?.message ?? null };
-    return { ...own, ...(former.length > 0 && { former_outputs: former }) };
+function attemptReport({ n, jobId, phase, costMicros, error, isSuperseded, outputs }: AttemptView): AttemptReport {
+  const former = (isSuperseded ? outputs : []).map(({ index, assetId, voiceId, copy }) => {
+    return { index, asset_id: assetId, voice_id: voiceId, sha256: copy?.sha256 ?? null };
   });
-  const tries = step.failures.map(({ error }, index): AttemptReport => {
-    return { n: index + 1, job_id: null, status: "failed", cost: null, error: error.message };
-  });
-  return [...paid, ...tries];
+  const own = { n, job_id: jobId, status: phase, cost: usd(costMicros), error: error?.message ?? null };
+  return { ...own, ...(former.length > 0 && { former_outputs: former }) };
 }
 
-function outputReports(state: RunState, plan: PlanStep, step: StepState): readonly OutputReport[] {
+function outputReports(state: RunState, { path, kind, outputs }: StepView): readonly OutputReport[] {
   // What is made here was never at the service, and cannot expire there.
-  const isOurs = plan.kind === "task";
-  const placed = ({ index }: OutputState) =>
-    state.files.find((file) => file.step === step.path && file.index === index);
-  return outputsOf(step).map((output) => ({
-    index: output.index,
-    status: !isOurs && (output.phase === "expired" || output.phase === "archived") ? "EXPIRED" : output.status,
-    asset_id: output.assetId,
-    voice_id: output.voiceId,
-    file: placed(output)?.file ?? null,
-    manifest: placed(output)?.manifest ?? null,
-    sha256: output.copy?.sha256 ?? null,
-    content_type: output.contentType,
-    width: output.width,
-    height: output.height,
-    duration_ms: output.durationMs,
-    fps: output.fps,
-  }));
+  const isOurs = kind === "task";
+  return outputs.map((output) => {
+    const placed = state.files.find((file) => file.step === path && file.index === output.index);
+    return {
+      index: output.index,
+      status: !isOurs && (output.phase === "expired" || output.phase === "archived") ? "EXPIRED" : output.status,
+      asset_id: output.assetId,
+      voice_id: output.voiceId,
+      file: placed?.file ?? null,
+      manifest: placed?.manifest ?? null,
+      sha256: output.copy?.sha256 ?? null,
+      content_type: output.contentType,
+      width: output.width,
+      height: output.height,
+      duration_ms: output.durationMs,
+      fps: output.fps,
+    };
+  });
 }
 
 function usd(micros: number | null): string | null {

@@ -2,8 +2,8 @@ import { stripVTControlCharacters } from "node:util";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { ownText } from "../../src/clean-text.ts";
+import { LiveRun } from "../../src/cli/live/live-run.ts";
 import { remainingOf } from "../../src/cli/live/remaining.ts";
-import { applyUpdate, emptyView, type RunView, spentOf } from "../../src/cli/live/run-view.ts";
 import { renderTree } from "../../src/cli/live/tree.ts";
 import { watchRun } from "../../src/cli/live/watch.ts";
 import { whileWorking } from "../../src/cli/live/working.ts";
@@ -52,20 +52,27 @@ function planned(steps: readonly PlanStep[]): RunEvent {
   };
 }
 
-const submitted: RunEvent[] = [
-  { type: "run.started" },
-  { type: "step.started", step: "face" },
+const attempt = (n: number): RunEvent[] => [
+  { type: "job.quoted", step: "face", attempt: n, costMicros: 240_000, basis: "quoted" },
   {
     type: "job.submit.intended",
     step: "face",
-    attempt: 1,
+    attempt: n,
     key: "sr1_x",
     model: "some-model",
     input: {},
     holdMicros: 250_000,
   },
-  { type: "job.submitted", step: "face", attempt: 1, jobId: "job_1", model: "some-model", replayed: false },
-  { type: "job.started", step: "face", attempt: 1 },
+  { type: "job.submitted", step: "face", attempt: n, jobId: `job_${n}`, model: "some-model", replayed: false },
+  { type: "job.started", step: "face", attempt: n },
+];
+
+const submitted: RunEvent[] = [{ type: "run.started" }, { type: "step.started", step: "face" }, ...attempt(1)];
+
+const error = { code: ownText("INTERNAL"), message: ownText("no luck"), retryable: true };
+const failed: RunEvent[] = [
+  { type: "job.failed", step: "face", attempt: 1, error },
+  { type: "job.settled", step: "face", attempt: 1, costMicros: 250_000 },
 ];
 
 const ended: RunEvent[] = [
@@ -74,37 +81,49 @@ const ended: RunEvent[] = [
   { type: "step.finished", step: "face", status: "succeeded", reason: null },
 ];
 
+const finish = ({ path }: PlanStep): RunEvent[] => [
+  { type: "step.started", step: path },
+  { type: "step.finished", step: path, status: "succeeded", reason: null },
+];
+
 const steps = [upload, job("face", ["sample"]), job("video", ["face"])];
 
-function viewAfter(events: readonly RunEvent[]): RunView {
-  return events.reduce(
-    (view, event, at) => applyUpdate(view, { runId: "r", seq: at + 1, at: 1000 * at, version: 1, event }),
-    emptyView,
-  );
+function liveAfter(events: readonly RunEvent[]): LiveRun {
+  const live = new LiveRun();
+  for (const [at, event] of events.entries()) live.add({ runId: "r", seq: at + 1, at: 1000 * at, version: 1, event });
+  return live;
 }
 
-describe("the view of a run", () => {
-  test("a step goes from waiting through rendering to done, with its cost", () => {
-    const rendering = viewAfter([planned(steps), ...submitted]);
-    expect(rendering.steps.get("face")).toMatchObject({ phase: "rendering", jobId: "job_1", priceMicros: 250_000 });
-    expect(rendering.steps.get("video")?.phase).toBe("waiting");
-    const done = viewAfter([planned(steps), ...submitted, ...ended]);
-    expect(done.steps.get("face")).toMatchObject({ phase: "done", costMicros: 240_000 });
+function withProgress(live: LiveRun, fraction: number, estimatedCompletionAt: number | null = null): LiveRun {
+  live.add({ type: "progress", step: "face", fraction, estimatedCompletionAt });
+  return live;
+}
+
+const money = ({ view }: LiveRun) => ({ spent: view?.state.spentMicros, held: view?.state.heldMicros });
+
+describe("a run as updates tell it", () => {
+  test("a step goes from waiting through rendering to its end, with its cost", () => {
+    const { view } = liveAfter([planned(steps), ...submitted]);
+    expect(view?.step("face")).toMatchObject({
+      phase: "rendering",
+      current: { jobId: "job_1", holdMicros: 250_000 },
+    });
+    expect(view?.step("video")?.phase).toBe("waiting");
+    const done = liveAfter([planned(steps), ...submitted, ...ended]);
+    expect(done.view?.step("face")).toMatchObject({ phase: "succeeded", costMicros: 240_000 });
   });
 
   test("money is held from the submit and spent from the settlement", () => {
-    expect(spentOf(viewAfter([planned(steps), ...submitted]))).toEqual({ spentMicros: 0, heldMicros: 250_000 });
-    expect(spentOf(viewAfter([planned(steps), ...submitted, ...ended]))).toEqual({
-      spentMicros: 240_000,
-      heldMicros: 0,
-    });
+    expect(money(liveAfter([planned(steps), ...submitted]))).toEqual({ spent: 0, held: 250_000 });
+    expect(money(liveAfter([planned(steps), ...submitted, ...ended]))).toEqual({ spent: 240_000, held: 0 });
   });
 
-  test("progress moves the step it names and ignores unknown ones", () => {
-    const view = viewAfter([planned(steps), ...submitted]);
-    const moved = applyUpdate(view, { type: "progress", step: "face", fraction: 0.5, estimatedCompletionAt: null });
-    expect(moved.steps.get("face")?.fraction).toBe(0.5);
-    expect(applyUpdate(view, { type: "progress", step: "none", fraction: 1, estimatedCompletionAt: null })).toBe(view);
+  test("a figure stands for what the step did when it came, and one for an unknown step is ignored", () => {
+    const live = withProgress(liveAfter([planned(steps), ...submitted]), 0.5);
+    live.add({ type: "progress", step: "none", fraction: 1, estimatedCompletionAt: null });
+    expect(live.progress(live.view!.step("face")!).fraction).toBe(0.5);
+    live.add({ runId: "r", seq: 8, at: 9000, version: 1, event: ended[0]! });
+    expect(live.progress(live.view!.step("face")!).fraction).toBeNull();
   });
 });
 
@@ -112,12 +131,7 @@ describe("the tree", () => {
   const plain = { now: 10_000, width: 80, height: 24, paint: (_style: unknown, text: string) => text };
 
   test("shows each step under what it needs, its phase, price and the sums", () => {
-    const view = applyUpdate(viewAfter([planned(steps), ...submitted]), {
-      type: "progress",
-      step: "face",
-      fraction: 0.5,
-      estimatedCompletionAt: 14_000,
-    });
+    const view = withProgress(liveAfter([planned(steps), ...submitted]), 0.5, 14_000);
     expect(renderTree(view, plain)).toBe(
       [
         "· sample     waiting",
@@ -129,7 +143,7 @@ describe("the tree", () => {
   });
 
   test("says how long models took before where the service says nothing, and what is left of the run", () => {
-    const view = viewAfter([planned([job("face"), job("video", ["face"])]), ...submitted]);
+    const view = liveAfter([planned([job("face"), job("video", ["face"])]), ...submitted]);
     const medians = new Map([["some-model", 12_000]]);
     const tree = renderTree(view, { ...plain, width: 120, medians });
     expect(tree).toMatch(/◐ face {5}rendering {2}about [\d.]+ s left/);
@@ -138,25 +152,17 @@ describe("the tree", () => {
   });
 
   test("shows requests a minute against the limit, and how far a download is", () => {
-    const view = applyUpdate(viewAfter([planned(steps), ...submitted, ended[0]!]), {
-      type: "progress",
-      step: "face",
-      fraction: 0.25,
-      estimatedCompletionAt: null,
-    });
+    const view = withProgress(liveAfter([planned(steps), ...submitted, ended[0]!]), 0.25, null);
     const tree = renderTree(view, { ...plain, width: 120, rate: { perMinute: 12, limitPerMinute: 60 } });
     expect(tree).toContain("face     downloading ███░░░░░░░░░  25 %");
     expect(tree).toMatch(/12 of 60 requests\/min/);
   });
 
   test("a second attempt costs on top of the first", () => {
-    const view = viewAfter([
-      planned(steps),
-      ...submitted,
-      { type: "job.settled", step: "face", attempt: 1, costMicros: 250_000 },
-      { ...(submitted[2] as RunEvent & { readonly type: "job.submit.intended" }), attempt: 2 },
-    ]);
-    expect(spentOf(view)).toEqual({ spentMicros: 250_000, heldMicros: 250_000 });
+    expect(money(liveAfter([planned(steps), ...submitted, ...failed, ...attempt(2)]))).toEqual({
+      spent: 250_000,
+      held: 250_000,
+    });
   });
 
   test("steps of every kind say what they do, and those that a value led to appear", () => {
@@ -164,7 +170,7 @@ describe("the tree", () => {
     const kinds = (["chat", "task", "approve", "expand"] as const).map(
       (kind) => ({ ...job(kind), kind }) as unknown as PlanStep,
     );
-    const view = viewAfter([
+    const view = liveAfter([
       planned(kinds),
       { type: "run.started" },
       ...kinds.map(({ path }) => ({ type: "step.started", step: path }) as const),
@@ -186,7 +192,7 @@ describe("the tree", () => {
     const many = Array.from({ length: 40 }, (_, at) =>
       job(`step-${at}-with-a-long-name`, at > 0 ? [`step-${at - 1}-with-a-long-name`] : []),
     );
-    const view = viewAfter([planned([job("face"), ...many]), ...submitted]);
+    const view = liveAfter([planned([job("face"), ...many]), ...submitted]);
     fc.assert(
       fc.property(fc.integer({ min: 20, max: 200 }), fc.integer({ min: 5, max: 60 }), (width, height) => {
         const lines = renderTree(view, { ...plain, width, height }).split("\n");
@@ -198,7 +204,7 @@ describe("the tree", () => {
 
   test("when not every step fits, those that do something stay in sight", () => {
     const many = Array.from({ length: 40 }, (_, at) => job(`idle-${at}`));
-    const tree = renderTree(viewAfter([planned([...many, job("face")]), ...submitted]), { ...plain, height: 10 });
+    const tree = renderTree(liveAfter([planned([...many, job("face")]), ...submitted]), { ...plain, height: 10 });
     expect(tree).toContain("face");
     expect(tree).toContain("… 40 waiting");
     expect(tree).not.toContain("p1 ");
@@ -206,10 +212,8 @@ describe("the tree", () => {
 
   test("what just ended stays in sight while others run, and what is over is a count", () => {
     const many = Array.from({ length: 60 }, (_, index) => job(`p${index}`));
-    const done = many
-      .slice(0, 20)
-      .map(({ path }): RunEvent => ({ type: "step.finished", step: path, status: "succeeded", reason: null }));
-    const tree = renderTree(viewAfter([planned([...many, job("face")]), ...submitted, ...done]), {
+    const done = many.slice(0, 20).flatMap(finish);
+    const tree = renderTree(liveAfter([planned([...many, job("face")]), ...submitted, ...done]), {
       ...plain,
       height: 10,
     });
@@ -220,20 +224,15 @@ describe("the tree", () => {
   });
 
   test("no bar on what is done, though a figure comes late, and retries are numbered", () => {
-    const again: RunEvent[] = submitted
-      .slice(2)
-      .map((event) => ("attempt" in event ? { ...event, attempt: 2 } : event) as RunEvent);
-    const retried = viewAfter([planned(steps), ...submitted, ...again]);
+    const retried = liveAfter([planned(steps), ...submitted, ...failed, ...attempt(2)]);
     expect(renderTree(retried, plain)).toContain("rendering (attempt 2)");
-    const late = applyUpdate(viewAfter([planned(steps), ...submitted, ...ended]), {
-      ...{ type: "progress", step: "face", fraction: 0.18, estimatedCompletionAt: null },
-    });
+    const late = withProgress(liveAfter([planned(steps), ...submitted, ...ended]), 0.18, null);
     expect(renderTree(late, plain)).toMatch(/✓ +face +done +8\.0 s|✓ +face +done/);
     expect(renderTree(late, plain)).not.toContain("18 %");
   });
 
   test("the line of sums leaves out whole parts rather than be cut", () => {
-    const view = viewAfter([planned(steps), ...submitted]);
+    const view = liveAfter([planned(steps), ...submitted]);
     for (let width = 20; width < 120; width++) {
       const line = renderTree(view, { ...plain, width, rate: { perMinute: 12, limitPerMinute: 600 } })
         .split("\n")
@@ -246,19 +245,17 @@ describe("the tree", () => {
   test("what is left counts the slots: 100 jobs of 4 s, eight at a time, are no 4 seconds", () => {
     const many = Array.from({ length: 100 }, (_, index) => job(`p${index}`));
     const medians = new Map([["some-model", 4000]]);
-    const view = viewAfter([planned(many), { type: "run.started" }]);
+    const view = liveAfter([planned(many), { type: "run.started" }]);
     expect(remainingOf(view, { now: 2000, medians })).toEqual({ ms: 52_000, isLeast: false });
-    const half = many
-      .slice(0, 50)
-      .map(({ path }): RunEvent => ({ type: "step.finished", step: path, status: "succeeded", reason: null }));
-    const later = viewAfter([planned(many), { type: "run.started" }, ...half]);
+    const half = many.slice(0, 50).flatMap(finish);
+    const later = liveAfter([planned(many), { type: "run.started" }, ...half]);
     expect(remainingOf(later, { now: 60_000, medians })).toEqual({ ms: 28_000, isLeast: false });
   });
 
   test("what nobody can put a time to is said: a new model, a decision, steps that are still to be planned", () => {
     const medians = new Map([["some-model", 4000]]);
     const other = { ...job("new"), model: "another" } as PlanStep;
-    const left = (step: PlanStep) => remainingOf(viewAfter([planned([job("a"), step])]), { now: 0, medians });
+    const left = (step: PlanStep) => remainingOf(liveAfter([planned([job("a"), step])]), { now: 0, medians });
     expect(left(job("b"))).toEqual({ ms: 4000, isLeast: false });
     expect(left(other)).toEqual({ ms: 4000, isLeast: true });
     const expand: PlanStep = {
@@ -266,7 +263,7 @@ describe("the tree", () => {
       ...{ on: { $ref: { step: "a", as: "value", output: 0 } }, yields: "image", maxCostMicros: null },
     };
     expect(left(expand)).toEqual({ ms: 4000, isLeast: true });
-    const running = viewAfter([planned([job("a"), expand]), { type: "run.started" }]);
+    const running = liveAfter([planned([job("a"), expand]), { type: "run.started" }]);
     expect(renderTree(running, { ...plain, medians })).toContain("at least 4.0 s left");
   });
 });
@@ -289,9 +286,8 @@ describe("plain lines", () => {
     async function* updates() {
       for (const [at, event] of all.entries()) yield { runId: "r", seq: at + 1, at, version: 1, event };
     }
-    const view = await watchRun(updates(), io, createTalk(io), { afterSeq: 4 });
+    await watchRun(updates(), io, createTalk(io), { afterSeq: 4 });
     expect(stderr()).toBe("face: job job_1 on some-model\nface: rendering\nface: cost $0.24\nface: succeeded\n");
-    expect(view.steps.get("face")?.phase).toBe("done");
   });
 });
 

@@ -9,6 +9,7 @@ import type { Plan, PlanStep } from "../../src/plan/plan.ts";
 import { cancelledSteps, hasNoOpenJobs, staleSteps } from "../../src/run/rerun.ts";
 import { revisionEvents } from "../../src/run/revise.ts";
 import { PaperRun, type World } from "./support/paper-run.ts";
+import { expectPatchedView } from "./support/patched-view.ts";
 import { cycling, randomWorld } from "./support/random-world.ts";
 import { runs } from "./support/runs.ts";
 
@@ -178,6 +179,22 @@ describe("any run, changed in any way, again and again", () => {
         expect(new Set(keys).size).toBe(keys.length);
       }),
       runs(300),
+    );
+  });
+
+  test("is shown the same when its view is patched by each event as when it is folded from the first one", () => {
+    fc.assert(
+      fc.property(randomWorld, changes, ({ world, order }, all) => {
+        const run = new PaperRun(world);
+        const next = cycling(order);
+        for (const one of all) {
+          go(run, one, next);
+          take(run, one);
+          run.run(next);
+        }
+        expectPatchedView(run.events);
+      }),
+      runs(40),
     );
   });
 

@@ -1,9 +1,10 @@
+import type { RunView, StepView } from "../../index.ts";
 import type { Talk } from "../talk.ts";
 import { duration } from "../text/duration.ts";
 import { shorten, visible } from "../text/escape.ts";
 import { dollars } from "../text/money.ts";
+import type { LiveRun } from "./live-run.ts";
 import { expectedEnd, type Remaining, remainingOf } from "./remaining.ts";
-import { type Phase, type RunView, type StepView, spentOf } from "./run-view.ts";
 
 export interface TreeOptions {
   /** Epoch milliseconds. */
@@ -19,9 +20,11 @@ export interface TreeOptions {
   readonly rate?: { readonly perMinute: number; readonly limitPerMinute: number | null } | undefined;
 }
 
-const marks: Readonly<Record<Phase, readonly [mark: string, style: "dim" | "cyan" | "green" | "yellow" | "red"]>> = {
+const marks: Readonly<
+  Record<StepView["phase"], readonly [mark: string, style: "dim" | "cyan" | "green" | "yellow" | "red"]>
+> = {
   waiting: ["·", "dim"],
-  "asking you": ["?", "yellow"],
+  approval: ["?", "yellow"],
   asking: ["→", "cyan"],
   working: ["*", "cyan"],
   choosing: ["*", "cyan"],
@@ -32,7 +35,7 @@ const marks: Readonly<Record<Phase, readonly [mark: string, style: "dim" | "cyan
   queued: ["○", "cyan"],
   rendering: ["◐", "cyan"],
   downloading: ["↓", "cyan"],
-  done: ["✓", "green"],
+  succeeded: ["✓", "green"],
   partial: ["◑", "yellow"],
   failed: ["✗", "red"],
   skipped: ["–", "dim"],
@@ -40,31 +43,37 @@ const marks: Readonly<Record<Phase, readonly [mark: string, style: "dim" | "cyan
   unresolved: ["?", "red"],
 };
 
+/** Phases that are called otherwise here. */
+const names: { readonly [P in StepView["phase"]]?: string } = { approval: "asking you", succeeded: "done" };
+
 /** The run as a tree of steps, deepest dependency first, with what each does and costs, and one line of sums. */
-export function renderTree(view: RunView, options: TreeOptions): string {
-  const depths = depthsOf(view);
-  const steps = [...view.steps.values()];
+export function renderTree(live: LiveRun, options: TreeOptions): string {
+  const { view } = live;
+  if (view === null) return "";
+  const { steps } = view;
+  const depths = depthsOf(steps);
   const room = Math.max(1, options.height - 3);
   const shown = steps.length <= room ? steps : whatMoves(steps, room - 1);
   const nameWidth = Math.max(0, ...shown.map((step) => (depths.get(step.path) ?? 0) * 2 + visible(step.path).length));
+  const width = Math.min(nameWidth, options.width >> 1);
   const lines = shown.map((step) =>
-    stepLine(step, depths.get(step.path) ?? 0, Math.min(nameWidth, options.width >> 1), options),
+    stepLine(step, live, { ...options, depth: depths.get(step.path) ?? 0, nameWidth: width }),
   );
   if (shown.length < steps.length) lines.push(shorten(`  … ${restText(steps, shown)}`, options.width));
-  return [...lines, summary(view, options)].join("\n");
+  return [...lines, summary(live, view, options)].join("\n");
 }
 
-function depthsOf(view: RunView): Map<string, number> {
+function depthsOf(steps: readonly StepView[]): Map<string, number> {
   const depths = new Map<string, number>();
-  for (const step of view.steps.values()) {
-    depths.set(step.path, Math.max(-1, ...step.needs.map((need) => depths.get(need) ?? 0)) + 1);
+  for (const { path, plan } of steps) {
+    depths.set(path, Math.max(-1, ...plan.needs.map((need) => depths.get(need) ?? 0)) + 1);
   }
   return depths;
 }
 
 /** When not every step fits: those that move or failed, then those that just ended. What waits is a count. */
 function whatMoves(steps: readonly StepView[], room: number): StepView[] {
-  const needsEyes = ({ phase }: StepView) => phase === "failed" || phase === "unresolved" || phase === "asking you";
+  const needsEyes = ({ phase }: StepView) => phase === "failed" || phase === "unresolved" || phase === "approval";
   const isMoving = (step: StepView) => step.phase !== "waiting" && step.finishedAt === null;
   const ended = steps.filter(({ finishedAt, phase }) => finishedAt !== null && phase !== "skipped");
   const lately = ended.toSorted((a, b) => b.finishedAt! - a.finishedAt!);
@@ -76,43 +85,64 @@ function whatMoves(steps: readonly StepView[], room: number): StepView[] {
 
 /** What is not shown, counted: `12 waiting, 30 done`. */
 function restText(steps: readonly StepView[], shown: readonly StepView[]): string {
-  const counts = new Map<Phase, number>();
+  const counts = new Map<string, number>();
   const isShown = new Set(shown);
-  for (const step of steps) if (!isShown.has(step)) counts.set(step.phase, (counts.get(step.phase) ?? 0) + 1);
+  for (const step of steps) {
+    const name = names[step.phase] ?? step.phase;
+    if (!isShown.has(step)) counts.set(name, (counts.get(name) ?? 0) + 1);
+  }
   const waiting = counts.get("waiting");
   const others = [...counts].filter(([phase]) => phase !== "waiting").map(([phase, count]) => `${count} ${phase}`);
   return [...(waiting === undefined ? [] : [`${waiting} waiting`]), ...others].join(", ");
 }
 
-function stepLine(step: StepView, depth: number, nameWidth: number, options: TreeOptions): string {
-  const [mark, style] = marks[step.phase];
-  const name = shorten(`${"  ".repeat(depth)}${visible(step.path)}`, nameWidth).padEnd(nameWidth);
-  const rest = shorten(`  ${details(step, options)}`, Math.max(0, options.width - nameWidth - 4));
-  return `${options.paint(style, mark)} ${name}${options.paint("dim", rest)}`;
+interface LineOptions extends TreeOptions {
+  readonly depth: number;
+  readonly nameWidth: number;
 }
 
-function details(step: StepView, { now, medians }: TreeOptions): string {
-  const parts = [phaseText(step)];
+function stepLine(step: StepView, live: LiveRun, options: LineOptions): string {
+  const { depth, nameWidth, width, paint } = options;
+  const [mark, style] = marks[step.phase];
+  const name = shorten(`${"  ".repeat(depth)}${visible(step.path)}`, nameWidth).padEnd(nameWidth);
+  const rest = shorten(`  ${details(step, live, options)}`, Math.max(0, width - nameWidth - 4));
+  return `${paint(style, mark)} ${name}${paint("dim", rest)}`;
+}
+
+function details(step: StepView, live: LiveRun, { now, medians }: TreeOptions): string {
+  const parts = [phaseText(step, live)];
   if (step.finishedAt !== null && step.startedAt !== null) parts.push(duration(step.finishedAt - step.startedAt));
   else {
-    const endsAt = expectedEnd(step, medians);
+    const endsAt = expectedEnd(step, live, medians);
     if (endsAt !== null && endsAt > now) parts.push(`about ${duration(endsAt - now)} left`);
   }
+  const price = priceOf(step);
   if (step.costMicros !== null) parts.push(dollars(step.costMicros));
-  else if (step.priceMicros !== null) parts.push(`(${dollars(step.priceMicros)})`);
-  if (step.reason !== null) parts.push(visible(step.reason));
+  else if (price !== null) parts.push(`(${dollars(price)})`);
+  const reason = step.reason ?? step.approval?.note ?? step.error?.message ?? null;
+  if (reason !== null) parts.push(visible(reason));
+  else if (step.reusedFrom !== null) parts.push(`made by run ${visible(step.reusedFrom.runId)}`);
   return parts.join("  ");
 }
 
-function phaseText(step: StepView): string {
-  const again = step.attempt > 1 ? ` (attempt ${step.attempt})` : "";
-  return progressText(step) + again;
+/** As quoted until it is sent, as held from then on. */
+function priceOf({ current }: StepView): number | null {
+  if (current === null) return null;
+  return current.sentAt === null ? (current.quote?.costMicros ?? null) : current.holdMicros;
 }
 
-function progressText(step: StepView): string {
-  if (step.fraction === null || step.finishedAt !== null) return step.phase;
-  const done = `${bar(step.fraction)} ${String(Math.round(step.fraction * 100)).padStart(3)} %`;
-  return step.phase === "rendering" ? done : `${step.phase} ${done}`;
+function phaseText(step: StepView, live: LiveRun): string {
+  const { current } = step;
+  const again = current !== null && current.sentAt !== null && current.n > 1 ? ` (attempt ${current.n})` : "";
+  return progressText(step, live) + again;
+}
+
+function progressText(step: StepView, live: LiveRun): string {
+  const name = names[step.phase] ?? step.phase;
+  const { fraction } = live.progress(step);
+  if (fraction === null) return name;
+  const done = `${bar(fraction)} ${String(Math.round(fraction * 100)).padStart(3)} %`;
+  return step.phase === "rendering" ? done : `${name} ${done}`;
 }
 
 const barWidth = 12;
@@ -122,26 +152,22 @@ function bar(fraction: number): string {
   return "█".repeat(full) + "░".repeat(barWidth - full);
 }
 
-function summary(view: RunView, options: TreeOptions): string {
-  const { spentMicros, heldMicros } = spentOf(view);
-  const done = [...view.steps.values()].filter((step) => step.finishedAt !== null).length;
+function summary(live: LiveRun, { steps, state }: RunView, options: TreeOptions): string {
+  const { spentMicros, heldMicros, budgetMicros, status, pause, activeTime } = state;
+  const done = steps.filter((step) => step.finishedAt !== null).length;
   const parts = [
-    `${done}/${view.steps.size} steps`,
-    `spent ${dollars(spentMicros)}${view.budgetMicros === null ? "" : ` of ${dollars(view.budgetMicros)}`}`,
+    `${done}/${steps.length} steps`,
+    `spent ${dollars(spentMicros)}${budgetMicros === null ? "" : ` of ${dollars(budgetMicros)}`}`,
   ];
   if (heldMicros > 0) parts.push(`held ${dollars(heldMicros)}`);
-  if (view.startedAt !== null) parts.push(duration(tookUntil(view, options.now)));
-  const left = view.status === "running" ? remainingOf(view, options) : null;
+  parts.push(duration(activeTime.ms + (activeTime.since === null ? 0 : Math.max(0, options.now - activeTime.since))));
+  const left = status === "running" ? remainingOf(live, options) : null;
   if (left !== null) parts.push(...remainingText(left));
   if (options.rate !== undefined) {
     const { perMinute, limitPerMinute } = options.rate;
     parts.push(`${perMinute}${limitPerMinute === null ? "" : ` of ${limitPerMinute}`} requests/min`);
   }
-  return fitting([`  ${view.status}`, ...parts], options.width);
-}
-
-function tookUntil({ took: { ms, since } }: RunView, now: number): number {
-  return ms + (since === null ? 0 : Math.max(0, now - since));
+  return fitting([`  ${status}${pause === null ? "" : ` (${pause.reason})`}`, ...parts], options.width);
 }
 
 function remainingText({ ms, isLeast }: Remaining): readonly string[] {

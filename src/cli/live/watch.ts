@@ -2,7 +2,7 @@ import { liveText, type RunUpdate } from "../../index.ts";
 import type { Io } from "../io.ts";
 import type { Talk } from "../talk.ts";
 import { visible } from "../text/escape.ts";
-import { applyUpdate, emptyView, type RunView } from "./run-view.ts";
+import { LiveRun } from "./live-run.ts";
 import { renderTree } from "./tree.ts";
 
 export interface WatchOptions {
@@ -23,35 +23,30 @@ export interface Pace {
 /** Milliseconds between two pictures on a terminal. */
 const frameMs = 120;
 
-/** Shows a run until its updates end: redrawn on a terminal, calm lines elsewhere. Returns the last view. */
+/** Shows a run until its updates end: redrawn on a terminal, calm lines elsewhere. */
 export async function watchRun(
   updates: AsyncIterable<RunUpdate>,
   io: Io,
   talk: Talk,
   options: WatchOptions = {},
-): Promise<RunView> {
+): Promise<void> {
   const canRedraw = io.stderr.isTTY === true && io.env.TERM !== "dumb" && !io.env.CI;
   const picture = canRedraw ? await redrawing(io, talk, options) : printing(talk, options.afterSeq ?? 0);
-  let view = emptyView;
   try {
-    for await (const update of updates) {
-      view = applyUpdate(view, update);
-      picture.show(view, update);
-    }
+    for await (const update of updates) picture.show(update);
   } finally {
-    picture.end(view);
+    picture.end();
   }
-  return view;
 }
 
 interface Picture {
-  show(view: RunView, update: RunUpdate): void;
-  end(view: RunView): void;
+  show(update: RunUpdate): void;
+  end(): void;
 }
 
 function printing(talk: Talk, afterSeq: number): Picture {
   return {
-    show(_view, update) {
+    show(update) {
       if ("type" in update || update.seq <= afterSeq) return;
       const line = liveText(update.event);
       if (line !== null) talk.say(visible(line));
@@ -62,12 +57,12 @@ function printing(talk: Talk, afterSeq: number): Picture {
 
 async function redrawing(io: Io, talk: Talk, { medians, pace }: WatchOptions): Promise<Picture> {
   const { createLogUpdate } = await import("log-update");
-  const update = createLogUpdate(io.stderr as NodeJS.WriteStream);
-  let current = emptyView;
+  const print = createLogUpdate(io.stderr as NodeJS.WriteStream);
+  const live = new LiveRun();
   const rate = pace === undefined ? () => undefined : rateOf(pace);
   const draw = () =>
-    update(
-      renderTree(current, {
+    print(
+      renderTree(live, {
         now: Date.now(),
         medians,
         rate: rate(),
@@ -78,14 +73,11 @@ async function redrawing(io: Io, talk: Talk, { medians, pace }: WatchOptions): P
     );
   const timer = setInterval(draw, frameMs);
   return {
-    show(view) {
-      current = view;
-    },
-    end(view) {
+    show: (update) => live.add(update),
+    end() {
       clearInterval(timer);
-      current = view;
       draw();
-      update.done();
+      print.done();
     },
   };
 }

@@ -1,5 +1,6 @@
 import type { CleanText } from "../../clean-text.ts";
 import { formatUsd } from "../../money.ts";
+import { passClock, startClock, stopClock } from "../active-time.ts";
 import type { RunState } from "../state.ts";
 import type { PauseReason, RunEnd } from "./facts.ts";
 import { detail, type EventTable, line, type NoticeText, nothing } from "./spec.ts";
@@ -53,8 +54,9 @@ export type RunLevelEvent =
 
 export const runLevelEvents: EventTable<RunLevelEvent> = {
   "lease.acquired": {
-    apply: ({ state }, { epoch }) => {
+    apply: ({ state, at }, { epoch }) => {
       state.epoch = epoch;
+      passClock(state.activeTime, at);
     },
     changes: "run",
     line: ({ holder, epoch }) => detail(`driven by ${holder} (epoch ${epoch})`),
@@ -68,6 +70,7 @@ export const runLevelEvents: EventTable<RunLevelEvent> = {
     apply: (fold) => {
       fold.moveRun();
       fold.state.startedAt = fold.at;
+      startClock(fold.state.activeTime, fold.at);
     },
     changes: "run",
     timeline: (timeline) => timeline.work(true),
@@ -98,6 +101,7 @@ export const runLevelEvents: EventTable<RunLevelEvent> = {
   "run.paused": {
     apply: (fold, { reason, message, fundingUrl = null, requiredMicros = null, balanceMicros = null }) => {
       fold.moveRun();
+      stopClock(fold.state.activeTime, fold.at);
       fold.state.pause = { reason, message, fundingUrl, requiredMicros, balanceMicros };
       if (reason === "approval") closeReruns(fold.state);
     },
@@ -110,8 +114,9 @@ export const runLevelEvents: EventTable<RunLevelEvent> = {
   },
   "run.resumed": {
     apply: (fold) => {
-      const { state } = fold;
+      const { state, at } = fold;
       fold.moveRun();
+      startClock(state.activeTime, at);
       if (state.pause?.reason === "unanswered") allowRepeats(state);
       state.pause = null;
       state.outage = null;
@@ -146,6 +151,7 @@ export const runLevelEvents: EventTable<RunLevelEvent> = {
     apply: (fold, { status, message }) => {
       const { state, at } = fold;
       fold.moveRun(`run.${status}`);
+      stopClock(state.activeTime, at);
       state.pause = null;
       state.outage = null;
       state.message = message;
@@ -164,6 +170,7 @@ export const runLevelEvents: EventTable<RunLevelEvent> = {
   "run.reopened": {
     apply: (fold) => {
       fold.moveRun();
+      startClock(fold.state.activeTime, fold.at);
       fold.state.finishedAt = null;
       fold.state.message = null;
     },

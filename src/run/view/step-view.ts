@@ -1,0 +1,192 @@
+import type { Chosen, JournalError, PriceBasis, ReusedFrom } from "../../journal/events.ts";
+import {
+  type AttemptState,
+  type ChatState,
+  type JobPhase,
+  lastAttempt,
+  lastChat,
+  type MoneyPhase,
+  type OutputState,
+  outputsOf,
+  type StepState,
+  type StepStatus,
+} from "../../journal/state.ts";
+import type { Json, PlanStep } from "../../plan/plan.ts";
+
+/** What a step is doing. */
+export type StepPhase =
+  | Exclude<StepStatus, "running">
+  | "uploading"
+  | "pricing"
+  | "submitting"
+  | "queued"
+  | "rendering"
+  | "downloading"
+  | "asking"
+  | "working"
+  | "choosing"
+  | "planning"
+  | "approval";
+
+/** One submit of a job, one request to a chat model, or one failed try of a task. */
+export interface AttemptView {
+  readonly kind: "job" | "chat" | "try";
+  /** Counts from 1 within its kind. */
+  readonly n: number;
+  readonly phase: JobPhase | ChatState["phase"];
+  readonly model: string | null;
+  readonly jobId: string | null;
+  /** What was sent, with uploads by hash; null for chats and tries. */
+  readonly input: Json | null;
+  readonly quote: { readonly costMicros: number | null; readonly basis: PriceBasis } | null;
+  readonly holdMicros: number;
+  readonly costMicros: number | null;
+  /** `unconfirmed`: nobody knows whether it was charged. */
+  readonly money: MoneyPhase | "unconfirmed";
+  readonly error: JournalError | null;
+  readonly sentAt: number | null;
+  /** When the service took the job. */
+  readonly submittedAt: number | null;
+  readonly endedAt: number | null;
+  /** Does not count any more, since the step is made again. */
+  readonly isSuperseded: boolean;
+  readonly outputs: readonly OutputState[];
+}
+
+/** A step as everybody shows it. Money is micro-dollars, instants are epoch milliseconds. */
+export interface StepView {
+  readonly plan: PlanStep;
+  readonly path: string;
+  readonly kind: PlanStep["kind"];
+  readonly model: string | null;
+  readonly status: StepStatus;
+  readonly phase: StepPhase;
+  readonly reason: string | null;
+  /** Of its newest attempt, or of its last failed try. */
+  readonly error: JournalError | null;
+  readonly startedAt: number | null;
+  readonly finishedAt: number | null;
+  /** The attempt that counts; null before the first. A job that is only priced is one, although it was never sent. */
+  readonly current: AttemptView | null;
+  /** Those that were sent or refused, jobs before chats, then failed tries. */
+  readonly attempts: readonly AttemptView[];
+  /** Quote of the attempt that counts; null without a price. */
+  readonly quote: AttemptView["quote"];
+  /** Sum of what its attempts cost; null before the first bill. */
+  readonly costMicros: number | null;
+  /** Reserved for attempts whose bill is not known yet. */
+  readonly heldMicros: number;
+  readonly outputs: readonly OutputState[];
+  /** What a chat or a task yielded; null also where there is none. */
+  readonly value: Json;
+  readonly chosen: Chosen | null;
+  readonly approval: StepState["approval"];
+  readonly reusedFrom: ReusedFrom | null;
+}
+
+export function stepView(plan: PlanStep, step: StepState): StepView {
+  const model = "model" in plan ? plan.model : null;
+  const jobs = step.attempts.map((attempt) => jobView(attempt, step));
+  const chats = step.chats.map((chat) => chatView(chat, step, model));
+  const sent = jobs.filter(({ sentAt, error }) => sentAt !== null || error !== null);
+  const attempts = [...sent, ...chats, ...step.failures.map(tryView)];
+  const current = (lastAttempt(step) ? jobs.at(-1) : lastChat(step) ? chats.at(-1) : null) ?? null;
+  const costs = attempts.map(({ costMicros }) => costMicros).filter((cost) => cost !== null);
+  return {
+    plan,
+    path: plan.path,
+    kind: plan.kind,
+    model,
+    status: step.status,
+    phase: phaseOf(plan, step.status, current),
+    reason: step.reason,
+    error: (current ?? attempts.at(-1))?.error ?? null,
+    startedAt: step.startedAt,
+    finishedAt: step.finishedAt,
+    current,
+    attempts,
+    quote: current?.quote ?? null,
+    costMicros: costs.length === 0 ? null : costs.reduce((sum, cost) => sum + cost, 0),
+    heldMicros: attempts.reduce((sum, { money, holdMicros }) => sum + (money === "held" ? holdMicros : 0), 0),
+    outputs: outputsOf(step),
+    value: step.value ?? null,
+    chosen: step.chosen,
+    approval: step.approval,
+    reusedFrom: step.reusedFrom,
+  };
+}
+
+function jobView(attempt: AttemptState, { superseded }: StepState): AttemptView {
+  const { n, phase, model, jobId, input, quote, holdMicros, costMicros, money, error } = attempt;
+  const { intendedAt, submittedAt, completedAt, outputs } = attempt;
+  return {
+    ...{
+      kind: "job",
+      n,
+      phase,
+      model,
+      jobId,
+      input,
+      quote,
+      holdMicros,
+      costMicros,
+      money,
+      error,
+      submittedAt,
+      outputs,
+    },
+    ...{ sentAt: intendedAt, endedAt: completedAt, isSuperseded: n <= superseded },
+  };
+}
+
+const chatMoney = { sent: "held", answered: "settled", failed: "settled", abandoned: "unconfirmed" } as const;
+
+function chatView(chat: ChatState, { superseded }: StepState, model: string | null): AttemptView {
+  const { n, phase, jobId, holdMicros, costMicros, error, sentAt, endedAt } = chat;
+  return {
+    ...{ kind: "chat", n, phase, model, jobId, input: null, holdMicros, costMicros, error, sentAt, endedAt },
+    ...{ quote: null, money: chatMoney[phase], submittedAt: null, isSuperseded: n <= superseded, outputs: [] },
+  };
+}
+
+function tryView({ at, error }: StepState["failures"][number], index: number): AttemptView {
+  return {
+    ...{ kind: "try", n: index + 1, phase: "failed", model: null, jobId: null, input: null, quote: null },
+    ...{ holdMicros: 0, costMicros: null, money: "none", error, sentAt: null, submittedAt: null, endedAt: at },
+    ...{ isSuperseded: false, outputs: [] },
+  };
+}
+
+/** What a step of each kind is doing while it runs; a job has phases of its own. */
+const kindPhases = {
+  upload: "uploading",
+  job: "pricing",
+  chat: "asking",
+  task: "working",
+  approve: "approval",
+  pick: "choosing",
+  expand: "planning",
+} as const satisfies Record<PlanStep["kind"], StepPhase>;
+
+const jobPhases = {
+  planned: "pricing",
+  priced: "pricing",
+  "submitting.sent": "submitting",
+  "submitting.unknown": "submitting",
+  inQueue: "queued",
+  inProgress: "rendering",
+  completed: "downloading",
+  // Another attempt follows, or the end of the step.
+  failed: "pricing",
+  refused: "pricing",
+  lost: "pricing",
+  unresolved: "unresolved",
+} as const satisfies Record<JobPhase, StepPhase>;
+
+function phaseOf({ kind }: PlanStep, status: StepStatus, current: AttemptView | null): StepPhase {
+  if (status !== "running") return status;
+  if (current?.kind !== "job") return kindPhases[kind];
+  // It was put back, and waits for funds, the service or an upload.
+  if (current.sentAt !== null && current.phase === "priced") return "waiting";
+  return jobPhases[current.phase as JobPhase];
+}
