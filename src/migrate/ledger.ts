@@ -19,9 +19,9 @@ const WORK = new RegExp(
   ].join("|")})(?:\\[\\d+\\])?$`,
 );
 
-/** True for a medium, prompt, shot or voice, whole or one of a list. */
-export function isWorkField(field: string): boolean {
-  return WORK.test(field);
+/** True for a medium, prompt, shot or voice, whole or one of a list, that is not blank. */
+export function isWork(field: string, value: Json): boolean {
+  return WORK.test(field) && !isEmpty(value);
 }
 
 export interface EntryDetails {
@@ -124,7 +124,7 @@ export class Ledger {
 function entry(field: string, given: boolean, value: Json, outcome: Outcome, details: EntryDetails): FieldEntry {
   const { to = null, newValue, why = null, choices = [], isUnusedByV2 = false } = details;
   const isLeftOut = given && to === null && (outcome === "dropped" || outcome === "decision");
-  const isLost = isLeftOut && !isUnusedByV2 && isWorkField(field) && !isEmpty(value);
+  const isLost = isLeftOut && !isUnusedByV2 && isWork(field, value);
   const changed = newValue === undefined ? null : newValue;
   return { field, given, outcome, value, to, newValue: changed, why, choices, ...(isLost && { isLost }) };
 }

@@ -68,6 +68,7 @@ describe.each(Object.entries(catalogs))("the work of v2 bodies, with %s", (_name
           }
           expect(silentlyLost(body, planned.plan.steps)).toEqual([]);
           const lost = body.fields.filter(({ isLost }) => isLost).length;
+          expect(body.fields.filter(({ isLost, outcome }) => isLost && outcome !== "decision")).toEqual([]);
           expect(differences.filter((one) => one.startsWith(`${body.at}: `)).length).toBe(lost);
         }
       }),
@@ -95,6 +96,18 @@ describe("what migration got wrong", () => {
     const { field } = migrateBodies([{ ...body, model_slug: "acme/video-1" }]);
     expect(field("video_id")).toMatchObject({ outcome: "decision", isLost: true });
     expect(field("reference_image_ids[0]")).toMatchObject({ outcome: "decision", isLost: true });
+  });
+
+  test("a negative prompt that the model does not take is to decide; a blank one is nothing", () => {
+    const of = (negative_prompt: string) =>
+      migrateBodies([{ type: "image", text_prompt: "a horse", negative_prompt }]).field("negative_prompt");
+    expect(of("people")).toMatchObject({
+      outcome: "decision",
+      isLost: true,
+      choices: ["leave it out", expect.any(String)],
+    });
+    expect(of(" ")).toMatchObject({ outcome: "dropped" });
+    expect(of(" ")).not.toHaveProperty("isLost");
   });
 
   test("audio_id comes before audio_generation: it is kept, and no speech is bought", () => {

@@ -3,6 +3,7 @@ import { type Body, given, type Shift } from "../body.ts";
 import type { Desk } from "../desk.ts";
 import { type Expression, json } from "../expression.ts";
 import { type JsonPath, pathText } from "../json-path.ts";
+import { isWork } from "../ledger.ts";
 import { type Slot, slotField } from "../models/slots.ts";
 import type { FieldView, ModelView } from "../models/view.ts";
 import { isTemplate } from "../read/template.ts";
@@ -48,8 +49,11 @@ export class Job {
     if (value === undefined) return;
     const own = String(path.at(-1));
     const field = this.plainField(names.length === 0 ? [own] : names);
-    if (field === null)
-      return this.drop(path, `${this.view.id} has no field ${(names.length === 0 ? [own] : names).join(" or ")}`);
+    if (field === null) {
+      const why = `${this.view.id} has no field ${(names.length === 0 ? [own] : names).join(" or ")}`;
+      if (!isWork(pathText(path), value as Json)) return this.drop(path, why);
+      return this.decide(path, why, ["leave it out", "choose a model that takes it"]);
+    }
     if (isTemplate(value)) return this.#filledByFlow(path, field);
     this.place(path, field, value as Json);
   }
