@@ -28,6 +28,7 @@ export {
   pullCatalog,
   readSnapshot,
   SnapshotError,
+  withFamilies,
   writeSnapshot,
 } from "./catalog/index.ts";
 export {
@@ -151,6 +152,8 @@ export type { SpendingTotals } from "./engine/spending.ts";
 export type { RunUpdate } from "./engine/updates.ts";
 // What can go wrong.
 export { isShowrunnerError, ShowrunnerError } from "./errors.ts";
+// What is known of models beyond their schemas.
+export { FamiliesError, type FamiliesOption, type Family, type FamilyInput, readFamilies } from "./families/index.ts";
 // Follow.
 export { eventText, liveText } from "./journal/event-text.ts";
 export type { JournalError, OutputFacts, PauseReason, PriceBasis, RunEvent, StoredEvent } from "./journal/events.ts";

@@ -1,5 +1,5 @@
 export type { Catalog, CatalogModel, FieldProblem, JsonSchema } from "../plan/index.ts";
-export { catalogOf } from "./catalog.ts";
+export { catalogOf, withFamilies } from "./catalog.ts";
 export { generateModels } from "./codegen/generate.ts";
 export { type CatalogChange, diffCatalogs } from "./diff.ts";
 export { type CatalogClient, fetchCatalog, pullCatalog } from "./fetch.ts";

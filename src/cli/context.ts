@@ -27,6 +27,8 @@ export interface ServiceFlags {
   readonly walletFloor?: string | undefined;
   /** Of commands that drive runs: who is told. */
   readonly notify?: string | undefined;
+  /** Of commands that make plans: see `withFamilies`. */
+  readonly families?: string | undefined;
 }
 
 /** Opens the journal and the service that flags and environment name, does the work, and closes them in any case. */
@@ -41,6 +43,7 @@ export async function withShowrunner<T>(flags: ServiceFlags, work: (show: Showru
     ...(flags.spendingCap !== undefined && { spendingCap: flags.spendingCap }),
     ...(flags.walletFloor !== undefined && { walletFloor: flags.walletFloor }),
     ...(flags.notify !== undefined && { notify: flags.notify }),
+    ...(flags.families !== undefined && { families: flags.families }),
   };
   const { openShowrunner } = await import("../index.ts");
   const show = await openShowrunner(options);

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { verdictOf, verdicts } from "../answers/index.ts";
 import { answerOf, type Client, type Clock, sleep } from "../api/index.ts";
 import { ownText } from "../clean-text.ts";
+import type { Families } from "../families/index.ts";
 import { EVENT_VERSION, type RunEnd, type RunEvent, type StoredEvent } from "../journal/events.ts";
 import { apply } from "../journal/fold.ts";
 import { isHolderDead, retireHolder, thisHolder } from "../journal/host.ts";
@@ -64,6 +65,7 @@ export interface DrivingParts {
   readonly media: MediaStore;
   readonly clock: Clock;
   readonly leaseMs: number;
+  readonly families: Families;
   readonly notifier: { poke(): void } | null;
   /** What every drive of a run starts with. */
   dependencies(state: RunState, how: Start): DriveDependencies;
@@ -173,7 +175,7 @@ export class Driving {
       recent.filter((run) => shelf.isOurs(run)),
     );
     await this.#append({ events: learned, inbox: [] }, state, lease, updates);
-    const past = pastDurations(recent);
+    const past = pastDurations(recent, this.#parts.families);
     await drive(this.#parts.dependencies(state, how), state, lease, {
       schedule: (plan) => scheduleOf(state, plan, past),
       stop: stop.signal,

@@ -1,4 +1,5 @@
 import { type Client, type ClientOptions, createClient } from "../api/index.ts";
+import type { FamiliesOption } from "../families/index.ts";
 import { InvalidOptionError } from "./errors.ts";
 import { shareLocalService } from "./shared-service.ts";
 
@@ -18,6 +19,11 @@ export interface ServiceOptions {
   readonly local?: boolean | undefined;
   /** Folder of the embedded local service. Default `.showrunner/local`. */
   readonly localDir?: string | undefined;
+  /**
+   * What is known of families of models beyond their schemas, over what is built in: a JSON file, or its content. Its rules
+   * are checked by plans and by an embedded local service. Throws {@link FamiliesError}.
+   */
+  readonly families?: FamiliesOption | undefined;
   readonly env?: Readonly<Record<string, string | undefined>> | undefined;
   readonly clientOptions?: Partial<ClientOptions> | undefined;
 }
@@ -44,7 +50,7 @@ export async function openService(options: ServiceOptions): Promise<Service> {
 
 async function openLocal(options: ServiceOptions): Promise<Service> {
   const dataDir = options.localDir ?? ".showrunner/local";
-  const shared = await shareLocalService(dataDir);
+  const shared = await shareLocalService(dataDir, options.families);
   const { baseUrl, apiKey } = shared;
   const client = createClient({ ...options.clientOptions, baseUrl, apiKey });
   return {

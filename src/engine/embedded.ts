@@ -3,6 +3,7 @@ import { join, resolve } from "node:path";
 import type { z } from "zod";
 import { type Client, type Clock, systemClock } from "../api/index.ts";
 import type { Pipeline, Returns } from "../define/index.ts";
+import type { Families } from "../families/index.ts";
 import { accountOf } from "../journal/account.ts";
 import { RunExistsError, RunUnknownError } from "../journal/errors.ts";
 import type { RunPlanned, StoredEvent } from "../journal/events.ts";
@@ -68,6 +69,7 @@ export interface Parts {
   readonly ownsStore: boolean;
   readonly media: MediaStore;
   readonly service: Service;
+  readonly families: Families;
   readonly notifications: ReturnType<typeof openNotifications>;
 }
 
@@ -103,7 +105,7 @@ export class EmbeddedShowrunner implements Showrunner {
     const recent = () => this.#shelf.recent(REMEMBERED_RUNS);
     this.#planner = new Planner({
       ...{ client, media, recent, service: kind, past: this.#past },
-      ...{ handles: this.#handles, now: this.#now },
+      ...{ handles: this.#handles, now: this.#now, families: parts.families },
     });
     this.#spending = new Spending({
       ...{ client, store, now: this.#now },
@@ -118,6 +120,7 @@ export class EmbeddedShowrunner implements Showrunner {
       shelf: this.#shelf,
       clock: this.#clock,
       leaseMs: options.leaseMs ?? 30_000,
+      families: parts.families,
       notifier: this.#notifier,
       dependencies: (state, how) => this.#dependencies(state, how),
     });

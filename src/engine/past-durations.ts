@@ -1,3 +1,4 @@
+import type { Families } from "../families/index.ts";
 import type { RunState } from "../journal/state.ts";
 import type { PlanStep } from "../plan/plan.ts";
 
@@ -5,10 +6,14 @@ import type { PlanStep } from "../plan/plan.ts";
 const GUESS_MS = { image: 10_000, audio: 8_000, voice: 8_000, video: 90_000 } as const;
 const LOCAL_MS = { upload: 500, chat: 5_000, task: 2_000, approve: 0, pick: 0, expand: 0 } as const;
 
-/** How long jobs of each model took in earlier runs, from submit to end: the median, milliseconds. */
-export type PastDurations = ReadonlyMap<string, number>;
+/** What is known of how long jobs take, milliseconds. */
+export interface PastDurations {
+  /** By model, in earlier runs, from submit to end: the median. */
+  readonly medians: ReadonlyMap<string, number>;
+  readonly families: Families;
+}
 
-export function pastDurations(runs: readonly RunState[]): PastDurations {
+export function pastDurations(runs: readonly RunState[], families: Families): PastDurations {
   const taken = new Map<string, number[]>();
   for (const attempt of runs.flatMap((run) => Object.values(run.steps).flatMap((step) => step.attempts))) {
     if (attempt.phase !== "completed" || attempt.model === null) continue;
@@ -17,18 +22,18 @@ export function pastDurations(runs: readonly RunState[]): PastDurations {
     all.push(attempt.completedAt - attempt.submittedAt);
     taken.set(attempt.model, all);
   }
-  return new Map([...taken].map(([model, all]) => [model, median(all)]));
+  return { medians: new Map([...taken].map(([model, all]) => [model, median(all)])), families };
 }
 
-/** What a step is expected to take: as its model did before, else a guess. */
-export function expectedMs(step: PlanStep, past: PastDurations): number {
+/** What a step is expected to take: as its model did before, else as its family usually does, else a guess. */
+export function expectedMs(step: PlanStep, { medians, families }: PastDurations): number {
   if (step.kind !== "job") return LOCAL_MS[step.kind];
-  return past.get(step.model) ?? GUESS_MS[step.yields];
+  return medians.get(step.model) ?? families.of(step.model)?.typicalMs ?? GUESS_MS[step.yields];
 }
 
 /** True when no guess is needed. */
-export function isKnown(step: PlanStep, past: PastDurations): boolean {
-  return step.kind !== "job" || past.has(step.model);
+export function isKnown(step: PlanStep, { medians }: PastDurations): boolean {
+  return step.kind !== "job" || medians.has(step.model);
 }
 
 function median(values: readonly number[]): number {

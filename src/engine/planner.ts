@@ -1,6 +1,7 @@
 import type { Client } from "../api/index.ts";
-import { type Catalog, fetchCatalog } from "../catalog/index.ts";
+import { type Catalog, fetchCatalog, withFamilies } from "../catalog/index.ts";
 import type { Draft, Pipeline } from "../define/index.ts";
+import type { Families } from "../families/index.ts";
 import type { RunLimits } from "../journal/events.ts";
 import type { RunState } from "../journal/state.ts";
 import {
@@ -48,6 +49,8 @@ export interface PlannerParts {
   readonly handles: UploadHandles;
   readonly now: () => number;
   readonly past: PastResults;
+  /** What is known of models beyond their schemas. */
+  readonly families: Families;
   /** The newest runs, which expected durations are learnt from. */
   readonly recent: () => Promise<readonly RunState[]>;
 }
@@ -131,7 +134,7 @@ export class Planner {
   async price(plan: Plan, options: PricingOptions, only?: readonly PlanStep[]): Promise<Quote> {
     const { handles, media, recent } = this.#parts;
     const { maxUnquotedMicros, reuse = false } = options;
-    const past = pastDurations(await recent());
+    const past = pastDurations(await recent(), this.#parts.families);
     const outlook = reuse ? await outlookOf(plan, this.#parts.past, options.again) : undefined;
     const { limits = limitsOf(undefined) } = options;
     const prices = { handles, estimates: this.estimates, media, past, maxUnquotedMicros, outlook };
@@ -172,8 +175,8 @@ export class Planner {
   }
 
   /** Read once for a quote and the run that follows it; the service has the last word anyway. */
-  #catalog(ids: readonly string[]): Promise<Catalog> {
-    const { client, now } = this.#parts;
+  async #catalog(ids: readonly string[]): Promise<Catalog> {
+    const { client, now, families } = this.#parts;
     const model = (id: string) => {
       const kept = this.#models.get(id);
       if (kept !== undefined && now() - kept.at < CACHE_MS) return kept.answer;
@@ -182,6 +185,6 @@ export class Planner {
       answer.catch(() => this.#models.delete(id));
       return answer;
     };
-    return fetchCatalog({ models: () => client.models(), model }, ids);
+    return withFamilies(await fetchCatalog({ models: () => client.models(), model }, ids), families);
   }
 }

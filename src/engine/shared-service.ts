@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import type { FamiliesOption } from "../families/index.ts";
 import type { LocalService } from "../local-service/index.ts";
 
 /** The local service of a folder, whichever process it runs in. */
@@ -22,13 +23,14 @@ const PASSING = new Set(["DATA_DIR_IN_USE", "PORT_IN_USE"]);
  * Finds the folder's service, or starts it in this process. When the process that runs it ends, this one takes it over on
  * the same port, so that the address stays what it was for everybody who uses it.
  */
-export async function shareLocalService(dataDir: string): Promise<SharedService> {
+export async function shareLocalService(dataDir: string, families?: FamiliesOption): Promise<SharedService> {
+  const options = { dataDir, ...(families !== undefined && { families }) };
   const { startLocalService, findLocalService } = await import("../local-service/index.ts");
   let own: LocalService | null = null;
   let found = existsSync(dataDir) ? findLocalService(dataDir) : null;
   for (let looks = 1; found === null && own === null; looks++) {
     try {
-      own = await startOnUsualPort(dataDir, startLocalService);
+      own = await startOnUsualPort(dataDir, (more) => startLocalService({ ...options, ...more }));
     } catch (error) {
       // Another process is just starting on the folder.
       if ((error as { readonly code?: string }).code !== "DATA_DIR_IN_USE" || looks === MOST_LOOKS) throw error;
@@ -41,7 +43,7 @@ export async function shareLocalService(dataDir: string): Promise<SharedService>
   let isTaking = false;
   const take = async () => {
     try {
-      own = await startLocalService({ dataDir, port });
+      own = await startLocalService({ ...options, port });
     } catch (error) {
       if (!PASSING.has((error as { readonly code?: string }).code ?? "")) clearInterval(watch);
     } finally {
@@ -68,16 +70,16 @@ export async function shareLocalService(dataDir: string): Promise<SharedService>
 /** On the port that the folder's service had before, where that is free: runs that wait for it go on. */
 async function startOnUsualPort(
   dataDir: string,
-  start: (options: { readonly dataDir: string; readonly port?: number }) => Promise<LocalService>,
+  start: (options: { readonly port?: number }) => Promise<LocalService>,
 ): Promise<LocalService> {
   const usual = usualPort(dataDir);
-  const started = await (usual === null ? start({ dataDir }) : start({ dataDir, port: usual }).catch(elsewhere));
+  const started = await (usual === null ? start({}) : start({ port: usual }).catch(elsewhere));
   if (started.port !== usual) writeFileSync(join(dataDir, PORT_FILE), String(started.port));
   return started;
 
   function elsewhere(error: unknown): Promise<LocalService> {
     if ((error as { readonly code?: string }).code !== "PORT_IN_USE") throw error;
-    return start({ dataDir });
+    return start({});
   }
 }
 

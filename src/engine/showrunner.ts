@@ -2,6 +2,7 @@ import { dirname, join, resolve } from "node:path";
 import type { z } from "zod";
 import type { Client, Clock } from "../api/index.ts";
 import type { Pipeline, Returns } from "../define/index.ts";
+import { readFamilies } from "../families/index.ts";
 import type { StoredEvent } from "../journal/events.ts";
 import { openSqliteJournal } from "../journal/sqlite.ts";
 import type { JournalStore, RunRow } from "../journal/store.ts";
@@ -298,6 +299,7 @@ export interface Showrunner {
 export async function openShowrunner(options: OpenOptions = {}): Promise<Showrunner> {
   const limits = spendingLimits(options);
   const notifications = openNotifications(options);
+  const families = readFamilies(options.families);
   const journal = options.journal ?? process.env.SHOWRUNNER_JOURNAL ?? ".showrunner/journal.db";
   const store = typeof journal === "string" ? await openSqliteJournal(journal) : journal;
   try {
@@ -305,7 +307,7 @@ export async function openShowrunner(options: OpenOptions = {}): Promise<Showrun
     const media = await openMediaStore(resolve(options.mediaDir ?? join(folder, "media")));
     const service = await openService(options);
     const ownsStore = typeof journal === "string";
-    return new EmbeddedShowrunner({ options, limits, notifications, store, ownsStore, media, service });
+    return new EmbeddedShowrunner({ options, limits, notifications, families, store, ownsStore, media, service });
   } catch (error) {
     if (typeof journal === "string") await store.close();
     throw error;

@@ -4,13 +4,15 @@
  * - `DATA_DIR_UNUSABLE`: the folder cannot be written, or its database is damaged or of a newer version.
  * - `OPTION_INVALID`: an option of `startLocalService` makes no sense.
  * - `CATALOG_INVALID`: the catalog file is no array of models.
+ * - `FAMILIES_INVALID`: the file of model families is none.
  */
 export type LocalServiceErrorCode =
   | "PORT_IN_USE"
   | "DATA_DIR_IN_USE"
   | "DATA_DIR_UNUSABLE"
   | "OPTION_INVALID"
-  | "CATALOG_INVALID";
+  | "CATALOG_INVALID"
+  | "FAMILIES_INVALID";
 
 /** Thrown when the local service cannot start. The message says what was wrong, where, and what to do next. */
 export class LocalServiceError extends Error {

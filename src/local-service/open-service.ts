@@ -50,7 +50,7 @@ export interface Opened {
 /** Puts the parts together. @throws LocalServiceError */
 export async function openService(options: NormalOptions): Promise<Opened> {
   let origin = "http://127.0.0.1";
-  const definitions = loadCatalog(options.catalog, options.strict);
+  const definitions = loadCatalog(options.catalog, options);
   const store = openStore(options.dataDir);
   const outbound = createOutbound({
     allowLoopback: options.deliverToLoopback,
@@ -77,7 +77,7 @@ export async function openService(options: NormalOptions): Promise<Opened> {
     outbound,
     presigner,
     dataDir: openDataDir(options.dataDir),
-    catalog: createCatalog(definitions),
+    catalog: createCatalog(definitions, options.families),
     ...(await openRenderer(options)),
     streams: createOpenStreams(),
     metrics: createMetrics(),

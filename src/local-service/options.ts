@@ -1,6 +1,7 @@
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { type Families, FamiliesError, type FamiliesOption, readFamilies } from "../families/index.ts";
 import type { RateLimit } from "./access/rate-limit.ts";
 import { isScope, type Scope } from "./access/scopes.ts";
 import { LocalServiceError } from "./errors.ts";
@@ -51,6 +52,11 @@ export interface LocalServiceOptions {
    * things, and what hosted services are known to do is the default of the options below. Default: false.
    */
   readonly strict?: boolean;
+  /**
+   * What is known of families of models beyond their schemas, over what is built in: a JSON file, or its content. Its rules
+   * refuse inputs, its prices and durations stand in where the catalog has none.
+   */
+  readonly families?: FamiliesOption;
   /** Models, their schemas and voices are read without a credential. Default: as `strict`. */
   readonly openCatalog?: boolean;
   /**
@@ -97,6 +103,7 @@ export interface NormalOptions {
   readonly retentionMs: number;
   readonly catalog: string | readonly unknown[] | null;
   readonly strict: boolean;
+  readonly families: Families;
   readonly openCatalog: boolean;
   readonly unquotableCost: UnquotableCost;
   readonly brand: string;
@@ -149,6 +156,15 @@ function normalKey(option: string | KeyOption): NormalKey {
   };
 }
 
+function families(given: FamiliesOption | undefined): Families {
+  try {
+    return readFamilies(given);
+  } catch (cause) {
+    if (!(cause instanceof FamiliesError)) throw cause;
+    throw new LocalServiceError("FAMILIES_INVALID", cause.message, { cause });
+  }
+}
+
 function unquotableCost(given: UnquotableCost): UnquotableCost {
   if (["null", "zero", "omit", "refuse"].includes(given)) return given;
   throw wrong(`unquotableCost is ${JSON.stringify(given)}; give "null", "zero", "omit" or "refuse".`);
@@ -180,6 +196,7 @@ export function normalize(options: LocalServiceOptions): NormalOptions {
     retentionMs: checked("retentionMs", options.retentionMs ?? 48 * HOUR_MS, 0, Number.MAX_SAFE_INTEGER),
     catalog: options.catalog ?? null,
     strict,
+    families: families(options.families),
     openCatalog: options.openCatalog ?? strict,
     unquotableCost: unquotableCost(options.unquotableCost ?? (strict ? "refuse" : "null")),
     brand: options.brand ?? "Studio",

@@ -1,3 +1,4 @@
+import type { Family } from "../families/index.ts";
 import type { Json } from "./plan.ts";
 
 /** A JSON Schema as the service publishes it: trusted no further than any other data. */
@@ -41,6 +42,11 @@ export interface Catalog {
   ids(): readonly string[];
   /** Every model that is described here, retired ones too. */
   models(): readonly CatalogModel[];
-  /** Checks an input without references against the model's schema: everything that is wrong with it, at once. */
+  /** What Showrunner knows of the family of the model with this id; null for a model of no family. */
+  family(id: string): Family | null;
+  /**
+   * Checks an input without references against the model's schema and the rules of its family: everything that is wrong
+   * with it, at once.
+   */
   check(model: CatalogModel, input: Json): readonly FieldProblem[];
 }

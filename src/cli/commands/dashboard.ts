@@ -38,6 +38,7 @@ export async function dashboard(context: Context, files: readonly string[], flag
         journal,
         mediaDir,
         ...(flags.local && { local: true }),
+        ...(flags.families !== undefined && { families: flags.families }),
         ...(flags.baseUrl !== undefined && { baseUrl: flags.baseUrl }),
       });
     let show = await open();

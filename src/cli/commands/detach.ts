@@ -92,6 +92,7 @@ function argumentsOf(spec: string, runId: string, budget: string | null, flags: 
     ...value("spending-cap", flags.spendingCap),
     ...value("wallet-floor", flags.walletFloor),
     ...value("notify", flags.notify),
+    ...value("families", flags.families),
     ...(flags.startAnyway ? ["--start-anyway"] : []),
     ...(flags.reuse ? ["--reuse"] : []),
     ...(flags.local ? ["--local"] : []),

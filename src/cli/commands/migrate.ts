@@ -18,6 +18,7 @@ export interface MigrateFlags {
   readonly map?: readonly string[];
   readonly decisions?: string;
   readonly catalog?: string;
+  readonly families?: string;
   readonly verify?: boolean;
   readonly force?: boolean;
   readonly local?: boolean;
@@ -31,11 +32,13 @@ export async function migrate(context: Context, file: string, flags: MigrateFlag
   const before = await readDecisions(context, flags.decisions);
   const decided = { ...before, map: { ...before.map, ...readMap(flags.map ?? []) } };
   const folder = resolve(io.cwd, flags.out);
-  const { readSnapshot, pullCatalog, writeMigration } = await import("../../index.ts");
+  const { readFamilies, readSnapshot, pullCatalog, withFamilies, writeMigration } = await import("../../index.ts");
+  const named = flags.families === undefined ? undefined : resolve(io.cwd, flags.families);
+  const families = readFamilies(named);
   const given = flags.catalog === undefined ? null : await readSnapshot(resolve(io.cwd, flags.catalog));
-  const ground = await openGround(flags, context, given);
+  const ground = await openGround({ ...flags, ...(named !== undefined && { families: named }) }, context, given);
   try {
-    const catalog = given ?? (await pullCatalog(ground.show.client, null));
+    const catalog = withFamilies(given ?? (await pullCatalog(ground.show.client, null)), families);
     const work = { context, path: resolve(io.cwd, file), catalog, decided, ground };
     const { decisions: now, ...made } = await migrated(work);
     let { migration } = made;
@@ -68,7 +71,7 @@ function readMap(entries: readonly string[]): { readonly [v2: string]: string } 
 /** Where models and prices come from. */
 function openGround(flags: MigrateFlags, { io }: Context, catalog: Catalog | null): Promise<Ground> {
   const isHosted = !flags.local && Boolean(flags.baseUrl ?? io.env.SHOWRUNNER_BASE_URL);
-  return isHosted ? hostedGround(flags.baseUrl) : localGround(catalog);
+  return isHosted ? hostedGround(flags) : localGround(catalog, flags.families);
 }
 
 interface Work {

@@ -22,6 +22,7 @@ export interface ServeFlags {
   readonly retention?: string;
   readonly brand?: string;
   readonly catalog?: string;
+  readonly families?: string;
   readonly openCatalog?: boolean;
   readonly unquotableCost?: UnquotableCost;
   readonly deliverToLoopback?: boolean;
@@ -68,6 +69,7 @@ function serviceOptions(flags: ServeFlags, cwd: string, key: string | undefined)
     ...(flags.unquotableCost !== undefined && { unquotableCost: flags.unquotableCost }),
     ...(flags.deliverToLoopback && { deliverToLoopback: true }),
     ...(flags.strict && { strict: true }),
+    ...(flags.families !== undefined && { families: resolve(cwd, flags.families) }),
     ...(flags.openCatalog && { openCatalog: true }),
     ...(flags.faults !== undefined && { faults: resolve(cwd, flags.faults) }),
     ...(flags.stub && { renderer: "stub" as const }),

@@ -14,12 +14,19 @@ export interface Ground {
   close(): Promise<void>;
 }
 
+interface HostedFlags {
+  readonly baseUrl?: string | undefined;
+  /** File of model families, absolute. */
+  readonly families?: string | undefined;
+}
+
 /** The hosted service that flags or environment name. */
-export async function hostedGround(baseUrl: string | undefined): Promise<Ground> {
+export async function hostedGround({ baseUrl, families }: HostedFlags): Promise<Ground> {
   const { createMemoryJournal, openShowrunner } = await import("../../index.ts");
   const folder = await mkdtemp(join(tmpdir(), "showrunner-migrate-"));
   const show = await openShowrunner({
     ...(baseUrl !== undefined && { baseUrl }),
+    families,
     journal: createMemoryJournal(),
     mediaDir: join(folder, "media"),
   });
@@ -35,7 +42,7 @@ const NO_LIMIT = { requests: 1_000_000, windowMs: 1000 };
 const PLAY_MONEY_USD = 1_000_000;
 
 /** A local service of its own, which makes tiny media at once. `catalog` null: the models that it brings along. */
-export async function localGround(catalog: Catalog | null): Promise<Ground> {
+export async function localGround(catalog: Catalog | null, families?: string): Promise<Ground> {
   const { createClient, createMemoryJournal, openShowrunner } = await import("../../index.ts");
   const { startLocalService } = await import("../../local-service/index.ts");
   const folder = await mkdtemp(join(tmpdir(), "showrunner-migrate-"));
@@ -45,9 +52,13 @@ export async function localGround(catalog: Catalog | null): Promise<Ground> {
     balance: PLAY_MONEY_USD,
     rateLimit: NO_LIMIT,
     ...(catalog !== null && { catalog: servable(catalog) }),
+    ...(families !== undefined && { families }),
   });
   const client = createClient({ baseUrl: service.baseUrl, apiKey: service.apiKey });
-  const show = await openShowrunner({ client, journal: createMemoryJournal(), mediaDir: join(folder, "media") });
+  const show = await openShowrunner({
+    ...{ client, families, journal: createMemoryJournal() },
+    mediaDir: join(folder, "media"),
+  });
   const close = async () => {
     await show.close();
     await client.close();

@@ -35,6 +35,12 @@ export function withNotify(command: Command): Command {
   return command.option("--notify <target>", `${said} (default: SHOWRUNNER_NOTIFY_URL or _COMMAND)`);
 }
 
+/** What is known of models beyond their schemas, for commands that check inputs. */
+export function withFamilies(command: Command): Command {
+  const said = "rules, prices and durations of model families, over the built-in ones; see docs/model-families.md";
+  return command.option("--families <file>", said);
+}
+
 /** `-i` may be given again and again. */
 export function addOption(command: Command, flags: string, description: string): void {
   if (flags.startsWith("-i ")) command.option(flags, description, collect);

@@ -4,11 +4,11 @@ import type { DashboardFlags } from "../commands/dashboard.ts";
 import type { NotifyFlags } from "../commands/notify.ts";
 import type { ServeFlags } from "../commands/serve.ts";
 import type { Context } from "../context.ts";
-import { type Finish, withNotify, withRateLimit, withService, withSpending } from "./flags.ts";
+import { type Finish, withFamilies, withNotify, withRateLimit, withService, withSpending } from "./flags.ts";
 
 /** Commands that serve on this machine. */
 export function addServing(program: Command, context: Context, finish: Finish): void {
-  withService(program.command("dashboard [files...]"))
+  withFamilies(withService(program.command("dashboard [files...]")))
     .description("watch runs in a browser and steer them; pipelines named here can be planned and started there")
     .option(
       "--port <number>",
@@ -23,14 +23,13 @@ export function addServing(program: Command, context: Context, finish: Finish): 
     .action(async (files: string[], flags: DashboardFlags) =>
       finish(await (await import("../commands/dashboard.ts")).dashboard(context, files, flags)),
     );
-  withNotify(withSpending(withRateLimit(withService(program.command("worker")))))
+  withFamilies(withNotify(withSpending(withRateLimit(withService(program.command("worker"))))))
     .description("drive every run of the journal that could go on and that no process drives, as decisions come in")
     .option("--once", "leave when nothing is left that could go on; exit 3 when a run could not be driven")
     .option("--wait-for-funds <duration>", "stay with a run whose wallet is short for so long, e.g. 30m")
     .action(async (flags: object) => finish(await (await import("../commands/worker.ts")).worker(context, flags)));
   addNotify(program, context, finish);
-  program
-    .command("serve")
+  withFamilies(program.command("serve"))
     .description("run the local service: the whole API on this machine, with play money")
     .option("--port <number>", "port to listen on; 0 takes a free one", "8787")
     .option("--host <address>", "address to listen on", "127.0.0.1")

@@ -1,12 +1,11 @@
 import type { Command } from "commander";
 import type { MigrateFlags } from "../commands/migrate.ts";
 import type { Context } from "../context.ts";
-import { collect, type Finish } from "./flags.ts";
+import { collect, type Finish, withFamilies } from "./flags.ts";
 
 /** The command that carries v2 work over. */
 export function addMigrating(program: Command, context: Context, finish: Finish): void {
-  program
-    .command("migrate <v2-file>")
+  withFamilies(program.command("migrate <v2-file>"))
     .description("turn v2 bodies or an exported automation flow into a pipeline, with a report of every field")
     .requiredOption("--out <dir>", "folder that pipeline.ts, models.ts, report.md and report.json are written to")
     .option("--map <v2=v3>", "the v3 model for a v2 slug, or the v3 voice for a v2 one; may be given again", collect)

@@ -1,10 +1,19 @@
 import { type Command, Option } from "commander";
 import type { Context } from "../context.ts";
-import { collect, type Finish, withInput, withNotify, withRateLimit, withService, withSpending } from "./flags.ts";
+import {
+  collect,
+  type Finish,
+  withFamilies,
+  withInput,
+  withNotify,
+  withRateLimit,
+  withService,
+  withSpending,
+} from "./flags.ts";
 
 /** Commands that price and run pipelines. */
 export function addRunning(program: Command, context: Context, finish: Finish): void {
-  withService(withRateLimit(withNotify(withSpending(withInput(program.command("run <file[#export]>"))))))
+  withFamilies(withService(withRateLimit(withNotify(withSpending(withInput(program.command("run <file[#export]>")))))))
     .description("price a pipeline, run it, show how it goes")
     .option("--id <id>", "name of the run (default: made up)")
     .addOption(
@@ -26,7 +35,7 @@ export function addRunning(program: Command, context: Context, finish: Finish): 
     .action(async (spec: string, flags: object) =>
       finish(await (await import("../commands/run.ts")).run(context, spec, flags)),
     );
-  withService(withRateLimit(withInput(program.command("plan <file[#export]>"))))
+  withFamilies(withService(withRateLimit(withInput(program.command("plan <file[#export]>")))))
     .description("check and price a pipeline; spends nothing")
     .option("--concurrency <limits>", "jobs at a time to foretell with: 8, or total=8,video=2")
     .option("--profile <name>", "one of the pipeline's profiles, such as draft")
@@ -37,7 +46,7 @@ export function addRunning(program: Command, context: Context, finish: Finish): 
     .action(async (spec: string, flags: object) =>
       finish(await (await import("../commands/plan.ts")).plan(context, spec, flags)),
     );
-  withService(withRateLimit(withNotify(withSpending(program.command("resume <run-id>")))))
+  withFamilies(withService(withRateLimit(withNotify(withSpending(program.command("resume <run-id>"))))))
     .description("go on with a run that was killed, stopped or paused")
     .option("--budget <usd>", "a new budget in place of the run's own")
     .option("--max-unquoted <usd>", "likewise for the most that a job without a price in advance may cost")
@@ -129,7 +138,7 @@ export function addLooking(program: Command, context: Context, finish: Finish): 
     .action(async (id: string | undefined, flags: object) =>
       finish(await (await import("../commands/reconcile.ts")).reconcile(context, id, flags)),
     );
-  withService(withInput(program.command("explain <run-id|file> <step>")))
+  withFamilies(withService(withInput(program.command("explain <run-id|file> <step>"))))
     .description("say why a step is made, or taken over from an earlier run")
     .option("--profile <name>", "one of the pipeline's profiles")
     .action(async (of: string, step: string, flags: object) =>

@@ -1,3 +1,4 @@
+import type { Families } from "../../families/index.ts";
 import { notFound, refuse } from "../http/refusal.ts";
 import { type CompiledModel, compileModel } from "./compiled.ts";
 import type { JsonSchema, Modality, ModelDefinition, StockVoice } from "./model.ts";
@@ -15,8 +16,9 @@ export interface Catalog {
   readonly defects: readonly string[];
 }
 
-export function createCatalog(definitions: readonly ModelDefinition[]): Catalog {
-  const models = new Map(definitions.map((definition) => [definition.entry.id, compileModel(definition)]));
+export function createCatalog(definitions: readonly ModelDefinition[], families: Families): Catalog {
+  const rulesOf = (id: string) => families.of(id)?.rules ?? [];
+  const models = new Map(definitions.map((one) => [one.entry.id, compileModel(one, rulesOf(one.entry.id))]));
   const advice = new Map(definitions.flatMap((one) => [...levelIds(one), ...Object.entries(one.oldIds)]));
   const voices = new Map(definitions.flatMap((definition) => definition.voices.map((voice) => [voice.voiceId, voice])));
   const usable = [...models.values()].filter((model) => model.state.is === "live" && model.defect === null);

@@ -1,5 +1,7 @@
+import type { FamilyRule } from "../../families/index.ts";
 import { type FieldProblem, problem } from "../http/refusal.ts";
 import { compileSchema } from "../validate/ajv.ts";
+import { type FamilyCheck, familyCheck } from "../validate/family-rules.ts";
 import { toProblems } from "../validate/problems.ts";
 import { TookTooLong, withinTime } from "../validate/time-limit.ts";
 import type { ModelDefinition } from "./model.ts";
@@ -10,18 +12,25 @@ export type InputCheck = (input: unknown) => readonly FieldProblem[];
 /** A model with its schema made ready. */
 export interface CompiledModel extends ModelDefinition {
   readonly check: InputCheck;
+  /** Rules of the model's family, which are ours and not the schema's; for an input before its defaults are filled. */
+  readonly checkFamily: FamilyCheck;
   /** Set when the schema does not compile: the model is then answered as unsupported, with this reason. */
   readonly defect: string | null;
 }
 
-function prepareCheck(model: ModelDefinition): { check: InputCheck; defect: string | null } {
+function prepareCheck(
+  model: ModelDefinition,
+  rules: readonly FamilyRule[],
+): Pick<CompiledModel, "check" | "checkFamily" | "defect"> {
   try {
     const { validate, isLinear } = compileSchema(model.entry.input_schema);
     const now: InputCheck = (input) => (validate(input) ? [] : toProblems(validate.errors ?? [], "input"));
-    return { check: isLinear ? now : (input) => checkInTime(() => now(input)), defect: null };
+    const check: InputCheck = isLinear ? now : (input) => checkInTime(() => now(input));
+    return { check, checkFamily: familyCheck(model.entry.input_schema, rules), defect: null };
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    return { check: () => [], defect: `The input schema of ${model.entry.id} does not compile: ${reason}` };
+    const nothing = { check: () => [], checkFamily: () => [] };
+    return { ...nothing, defect: `The input schema of ${model.entry.id} does not compile: ${reason}` };
   }
 }
 
@@ -38,6 +47,6 @@ function checkInTime(check: () => readonly FieldProblem[]): readonly FieldProble
 }
 
 /** Never throws: a schema that does not compile disables this one model. */
-export function compileModel(model: ModelDefinition): CompiledModel {
-  return { ...model, ...prepareCheck(model) };
+export function compileModel(model: ModelDefinition, rules: readonly FamilyRule[]): CompiledModel {
+  return { ...model, ...prepareCheck(model, rules) };
 }

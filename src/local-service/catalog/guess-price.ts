@@ -10,12 +10,13 @@ const ASSUMED_MS = 5_000;
 
 const number = (value: unknown, fallback: number) => (typeof value === "number" && value > 0 ? value : fallback);
 
-function lengthMs({ input, media }: Work): number {
+/** How long what is made will last. */
+export function lengthMs({ input, media }: Work): number {
   const sound = (media["audio"] ?? []).reduce((sum, item) => sum + (item.durationMs ?? 0), 0);
   return customShotsMs(input) ?? number(input["duration_ms"], sound > 0 ? sound : ASSUMED_MS);
 }
 
-function characters({ input }: Work): number {
+export function characters({ input }: Work): number {
   return [input["text"], input["prompt"]].reduce(
     (sum: number, text) => sum + (typeof text === "string" ? text.length : 0),
     0,

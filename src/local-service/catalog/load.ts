@@ -1,16 +1,19 @@
 import { z } from "zod";
+import type { Families, Family } from "../../families/index.ts";
 import { LocalServiceError } from "../errors.ts";
 import { readJsonFile } from "../json-file.ts";
 import { micros } from "../money/micros.ts";
 import { BUILT_IN_MODELS, STOCK_VOICES } from "./builtin/index.ts";
+import { familyPriceMicros } from "./family-price.ts";
 import { guessPriceMicros, guessRenderMs } from "./guess-price.ts";
 import { inferInput, inferKind, inferNames, listsVoices } from "./infer.ts";
 import type { CatalogEntry, ModelDefinition, ModelState } from "./model.ts";
+import type { NormalOptions } from "../options.ts";
 import { OUTPUT_SCHEMA } from "./schema-parts.ts";
 
 /** What a catalog file may say to the local service alone; not shown to callers. */
 const localPart = z.strictObject({
-  /** Dollars a job; guessed from modality and input when absent. */
+  /** Dollars a job; when absent that of its family, else guessed from modality and input. */
   price_usd: z.number().min(0).optional(),
   /** Why the model cannot be quoted. */
   unquotable: z.string().optional(),
@@ -65,7 +68,7 @@ function described(entry: FileEntry): FileEntry {
   return z.object(fileEntry.shape).parse(entry);
 }
 
-function definitionOf(file: FileEntry): ModelDefinition {
+function definitionOf(file: FileEntry, family: Family | null): ModelDefinition {
   const entry = entryOf(file);
   const kind = inferKind(entry.modality, entry.input_schema);
   const rename = inferNames(entry.input_schema);
@@ -75,8 +78,11 @@ function definitionOf(file: FileEntry): ModelDefinition {
     state: stateOf(file.x_local),
     kind: () => kind,
     unquotable: file.x_local?.unquotable ?? null,
-    priceMicros: (work) => (price === undefined ? guessPriceMicros(kind, work) : micros(price)),
-    renderMs: (work) => guessRenderMs(kind, work),
+    priceMicros: (work) => {
+      if (price !== undefined) return micros(price);
+      return familyPriceMicros(family?.prices ?? [], work) ?? guessPriceMicros(kind, work);
+    },
+    renderMs: (work) => family?.typicalMs ?? guessRenderMs(kind, work),
     listsVoices: listsVoices(entry.input_schema),
     voices: kind === "speech" ? STOCK_VOICES : [],
     oldIds: {},
@@ -104,7 +110,10 @@ function readCatalogFile(path: string): unknown {
  * The models to offer: those of a file or an array, else the built-in ones.
  * @throws LocalServiceError `CATALOG_INVALID` for what is no list of models; a bad schema only disables its model
  */
-export function loadCatalog(catalog: string | readonly unknown[] | null, strict: boolean): readonly ModelDefinition[] {
+export function loadCatalog(
+  catalog: string | readonly unknown[] | null,
+  { families, strict }: Pick<NormalOptions, "families" | "strict">,
+): readonly ModelDefinition[] {
   if (catalog === null) return BUILT_IN_MODELS;
   const source = typeof catalog === "string" ? catalog : "The catalog";
   const list = catalogFile.safeParse(typeof catalog === "string" ? readCatalogFile(catalog) : catalog);
@@ -112,5 +121,5 @@ export function loadCatalog(catalog: string | readonly unknown[] | null, strict:
   const entries = list.data.map((value, index) => parseEntry(value, index, source));
   const twice = entries.find((entry, index) => entries.findIndex(({ id }) => id === entry.id) !== index);
   if (twice) throw broken(`${source} has the model ${twice.id} twice.`);
-  return entries.map((entry) => definitionOf(strict ? described(entry) : entry));
+  return entries.map((entry) => definitionOf(strict ? described(entry) : entry, families.of(entry.id)));
 }

@@ -22,11 +22,12 @@ export function workPreparer({ store, catalog, clock, options }: ServiceContext)
     const shape = inputShapeProblems(raw);
     if (shape.length > 0) throw invalid([...shape, ...others]);
     const input = raw as Readonly<Record<string, unknown>>;
+    const byFamily = model.checkFamily(input);
     const bySchema = model.check(input);
     const { media, problems } = resolve(model.entry.input_schema, input, owner);
     const known = new Set(bySchema.map((item) => item.field));
     const voices = model.listsVoices ? [] : voiceProblems(store, catalog, input, owner);
-    const more = [...problems, ...voices].filter((item) => !known.has(item.field));
+    const more = [...byFamily, ...problems, ...voices].filter((item) => !known.has(item.field));
     const all = [...bySchema, ...more, ...others];
     if (all.length > 0) throw invalid(all);
     return { input, media };

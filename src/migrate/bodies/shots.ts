@@ -80,12 +80,22 @@ function readShots(job: Job): Shots | null {
     totalMs += Number(fitted === null ? length : fitted.value);
     items.push(shot(job, place, { text, ms: fitted?.value ?? null, why: fitted?.why ?? null }));
   }
-  const isTooLong = totalMs > field.maxTotalMs;
+  const mostMs = Math.min(field.maxTotalMs, ...sumsOf(job));
+  const isTooLong = totalMs > mostMs;
   return {
     items,
     totalMs,
-    problem: isTooLong ? `the shots last ${totalMs} ms; ${job.view.id} takes ${field.maxTotalMs}` : null,
+    problem: isTooLong ? `the shots last ${totalMs} ms; ${job.view.id} takes ${mostMs}` : null,
   };
+}
+
+/** What the model's family says of how long shots may last together, where the schema does not. */
+function sumsOf({ desk, view }: Job): readonly number[] {
+  const rules = desk.catalog.family(view.id)?.rules ?? [];
+  return rules.flatMap((rule) => {
+    const isOfShots = rule.kind === "max_sum" && rule.field === "multi_prompt" && rule.of === "duration_ms";
+    return isOfShots && rule.when === undefined ? [rule.max] : [];
+  });
 }
 
 function shot(

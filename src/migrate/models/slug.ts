@@ -1,4 +1,4 @@
-import { type ModelName, parseModelName } from "./model-name.ts";
+import { type ModelName, parseModelName } from "../../families/index.ts";
 import type { ModelView } from "./view.ts";
 
 /** A model that a slug may mean. */

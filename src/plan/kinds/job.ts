@@ -66,6 +66,8 @@ function problemsOf(model: CatalogModel, { samples, settled }: PlacedInput, cata
   // What a reference stands for is checked where it stands; its stand-in is nobody's mistake.
   const isOurs = ({ code, field }: FieldProblem) =>
     code !== "unknown-field" &&
+    // Two fields that exclude each other do so whatever their values will be.
+    code !== "exclusive" &&
     settled.some((one) => field === one || field.startsWith(`${one}.`) || field.startsWith(`${one}[`));
   const said = samples.map((sample) => catalog.check(model, sample).filter((problem) => !isOurs(problem)));
   const [first = [], ...others] = said;

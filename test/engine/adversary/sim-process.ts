@@ -1,6 +1,7 @@
 import { type Client, type Clock, createClient, sleep } from "../../../src/api/index.ts";
 import { EmbeddedShowrunner } from "../../../src/engine/embedded.ts";
 import { openNotifications } from "../../../src/engine/notify/notifications.ts";
+import { builtInFamilies } from "../../../src/families/index.ts";
 import type { JournalStore, ResumeOptions, RunResult, Showrunner } from "../../../src/index.ts";
 import type { RunEvent } from "../../../src/journal/events.ts";
 import type { LeaseHolder } from "../../../src/journal/store.ts";
@@ -59,6 +60,7 @@ export class SimProcess {
       options: { clock: this.#clock, leaseMs: LEASE_MS, follow: "poll" },
       limits: { capMicros, floorMicros: options.floorMicros },
       notifications: openNotifications({ env: {} }),
+      families: builtInFamilies,
       store: this.#store(world.journal),
       ownsStore: false,
       media,

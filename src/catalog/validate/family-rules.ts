@@ -1,0 +1,139 @@
+import { type FamilyCondition, type FamilyRule, OURS } from "../../families/index.ts";
+import type { FieldProblem, JsonSchema } from "../../plan/index.ts";
+import type { Json } from "../../plan/plan.ts";
+import { applicable, isSchema, itemSchemas } from "../../plan/schema/schema.ts";
+import { listed, shown } from "./sentence.ts";
+
+type Fields = { readonly [name: string]: Json };
+
+/**
+ * What the rules of a model's family say of an input. A rule counts only where the schema has every field that it names,
+ * so that it never asks for what the model does not take. The local service reads the same rules with code of its own.
+ */
+export function familyProblems(schema: JsonSchema, input: Json, rules: readonly FamilyRule[]): readonly FieldProblem[] {
+  if (typeof input !== "object" || input === null || Array.isArray(input)) return [];
+  const judge = new Judge(schema, input as Fields);
+  return rules.flatMap((rule) => judge.problems(rule));
+}
+
+class Judge {
+  readonly #root: JsonSchema;
+  readonly #parts: readonly JsonSchema[];
+  readonly #input: Fields;
+
+  constructor(schema: JsonSchema, input: Fields) {
+    this.#root = schema;
+    this.#parts = applicable(schema, schema);
+    this.#input = input;
+  }
+
+  problems(rule: FamilyRule): readonly FieldProblem[] {
+    if (!this.#isExpressible(rule) || !this.#holds(rule.when)) return [];
+    const say = (code: string, name: string, what: string): FieldProblem => ({
+      ...{ code, field: `input.${name}` },
+      message: `${what}: ${rule.message} (${OURS})`,
+    });
+    switch (rule.kind) {
+      case "requires":
+        return rule.fields.filter((name) => !this.#has(name)).map((name) => say("required", name, "is required"));
+      case "forbids":
+        return rule.fields
+          .filter((name) => this.#isGiven(name))
+          .map((name) => say("exclusive", name, "cannot be given"));
+      case "one_of":
+        return this.#oneOf(rule.fields, say);
+      case "values": {
+        const value = this.#value(rule.field);
+        if (value === undefined || includes(rule.values, value)) return [];
+        const allowed = rule.values.map(String);
+        return [{ ...say("enum", rule.field, `${shown(value)} is not one of ${listed(allowed)}`), allowed }];
+      }
+      case "max_sum": {
+        const sum = this.#sum(rule.field, rule.of);
+        return sum > rule.max ? [say("max_sum", rule.field, `${rule.of} adds up to ${sum}, at most ${rule.max}`)] : [];
+      }
+      default:
+        return rule satisfies never;
+    }
+  }
+
+  #oneOf(names: readonly string[], say: (code: string, name: string, what: string) => FieldProblem) {
+    const given = names.filter((name) => this.#isGiven(name));
+    if (given.length > 1) return [say("exclusive", given.at(-1)!, `is given beside ${given.slice(0, -1).join(", ")}`)];
+    return names.some((name) => this.#has(name))
+      ? []
+      : [say("required", names[0]!, `none of ${names.join(", ")} is given`)];
+  }
+
+  #isExpressible(rule: FamilyRule): boolean {
+    const own = "fields" in rule ? rule.fields : [rule.field];
+    if (![...own, ...(rule.when === undefined ? [] : [rule.when.field])].every((name) => this.#isField(name)))
+      return false;
+    if (rule.kind === "max_sum") return this.#itemSchemas(rule.field, rule.of).length > 0;
+    if (rule.kind !== "values") return true;
+    const accepted = this.#schemas(rule.field).flatMap(({ enum: list, const: one }) =>
+      Array.isArray(list) ? list : one === undefined ? [] : [one],
+    );
+    return accepted.length === 0 || accepted.some((value) => includes(rule.values, value));
+  }
+
+  #holds(when: FamilyCondition | undefined): boolean {
+    if (when === undefined) return true;
+    if (when.is === undefined) return this.#isGiven(when.field);
+    const value = this.#value(when.field);
+    return value !== undefined && includes(when.is, value);
+  }
+
+  #isField(name: string): boolean {
+    return this.#schemas(name).length > 0;
+  }
+
+  #isGiven(name: string): boolean {
+    return Object.hasOwn(this.#input, name) && this.#input[name] !== null;
+  }
+
+  #has(name: string): boolean {
+    return this.#value(name) !== undefined;
+  }
+
+  /** The field's own value, or the one that its schema presets. */
+  #value(name: string): unknown {
+    return this.#isGiven(name) ? this.#input[name] : presetOf(this.#schemas(name));
+  }
+
+  #sum(list: string, of: string): number {
+    const items = this.#input[list];
+    const preset = presetOf(this.#itemSchemas(list, of));
+    const numbers = (Array.isArray(items) ? items : []).map((item: unknown) =>
+      isSchema(item) ? (item[of] ?? preset) : 0,
+    );
+    return numbers.reduce<number>((sum, value) => sum + (typeof value === "number" ? value : 0), 0);
+  }
+
+  #schemas(name: string): readonly JsonSchema[] {
+    return named(this.#parts, name).flatMap((one) => applicable(this.#root, one));
+  }
+
+  #itemSchemas(list: string, of: string): readonly JsonSchema[] {
+    const items = itemSchemas(this.#schemas(list), 0).flatMap((one) => applicable(this.#root, one));
+    return named(items, of).flatMap((one) => applicable(this.#root, one));
+  }
+}
+
+/** The schemas that parts have for a property by its name. */
+function named(parts: readonly JsonSchema[], name: string): readonly JsonSchema[] {
+  return parts.flatMap(({ properties }) => {
+    const own = isSchema(properties) && Object.hasOwn(properties, name) ? properties[name] : undefined;
+    return isSchema(own) ? [own] : [];
+  });
+}
+
+function presetOf(schemas: readonly JsonSchema[]): unknown {
+  return schemas.find((schema) => schema.default !== undefined && schema.default !== null)?.default;
+}
+
+/** `4K` and `4k` are one value. */
+function includes(values: readonly unknown[], value: unknown): boolean {
+  const plain = (one: unknown) => (typeof one === "string" ? one.toLowerCase() : one);
+  return values.some((one) => plain(one) === plain(value));
+}

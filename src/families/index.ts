@@ -1,0 +1,11 @@
+export { builtInFamilies, type Families } from "./families.ts";
+export {
+  type Family,
+  type FamilyCondition,
+  type FamilyInput,
+  type FamilyPrice,
+  type FamilyRule,
+  OURS,
+} from "./family.ts";
+export { type ModelName, parseModelName } from "./model-name.ts";
+export { FamiliesError, type FamiliesOption, readFamilies } from "./read.ts";

@@ -1,0 +1,97 @@
+import { type FamilyCondition, type FamilyRule, OURS } from "../../families/index.ts";
+import type { JsonSchema } from "../catalog/model.ts";
+import { type FieldProblem, problem } from "../http/refusal.ts";
+import { type SchemaField, schemaFields } from "./schema-fields.ts";
+
+type Input = Readonly<Record<string, unknown>>;
+type Fields = ReadonlyMap<string, SchemaField>;
+
+/** Looks at an input as it was sent, before defaults are filled. */
+export type FamilyCheck = (input: Input) => readonly FieldProblem[];
+
+/**
+ * Makes the rules of a family ready for one schema. Those that name a field which the schema does not have are left out.
+ * The planner reads the same rules with code of its own, so that one mistake cannot hide on both sides.
+ */
+export function familyCheck(schema: JsonSchema, rules: readonly FamilyRule[]): FamilyCheck {
+  const fields = schemaFields(schema);
+  const ready = rules.filter((rule) => canBeMet(rule, fields));
+  return (input) =>
+    ready.filter(({ when }) => applies(when, input, fields)).flatMap((rule) => broken(rule, input, fields));
+}
+
+function canBeMet(rule: FamilyRule, fields: Fields): boolean {
+  const named = "fields" in rule ? rule.fields : [rule.field];
+  if (![...named, rule.when?.field ?? named[0]!].every((name) => fields.has(name))) return false;
+  if (rule.kind === "max_sum") return fields.get(rule.field)!.item.has(rule.of);
+  const accepted = rule.kind === "values" ? fields.get(rule.field)!.accepted : null;
+  return accepted === null || accepted.some((value) => isAmong(value, (rule as { values: readonly unknown[] }).values));
+}
+
+function applies(when: FamilyCondition | undefined, input: Input, fields: Fields): boolean {
+  if (when === undefined) return true;
+  const value = valueSent(when.field, input, fields);
+  return when.is === undefined ? isSent(when.field, input) : value !== undefined && isAmong(value, when.is);
+}
+
+function broken(rule: FamilyRule, input: Input, fields: Fields): readonly FieldProblem[] {
+  const refuse = (name: string, what: string, reason: string, allowed: readonly string[] | null = null) =>
+    problem(`input.${name}`, `${what}: ${rule.message} (${OURS})`, reason, allowed);
+  switch (rule.kind) {
+    case "requires": {
+      const missing = rule.fields.filter((name) => valueSent(name, input, fields) === undefined);
+      return missing.map((name) => refuse(name, "is required", "required", texts(fields.get(name)?.accepted)));
+    }
+    case "forbids":
+      return rule.fields
+        .filter((name) => isSent(name, input))
+        .map((name) => refuse(name, "may not be given", "exclusive"));
+    case "one_of": {
+      const sent = rule.fields.filter((name) => isSent(name, input));
+      if (sent.length > 1)
+        return [refuse(sent.at(-1)!, `may not be given with ${sent.slice(0, -1).join(", ")}`, "exclusive")];
+      const isMet = rule.fields.some((name) => valueSent(name, input, fields) !== undefined);
+      return isMet ? [] : [refuse(rule.fields[0]!, `one of ${rule.fields.join(", ")} is required`, "required")];
+    }
+    case "values": {
+      const value = valueSent(rule.field, input, fields);
+      if (value === undefined || isAmong(value, rule.values)) return [];
+      return [refuse(rule.field, "is none of the accepted values", "enum", rule.values.map(String))];
+    }
+    case "max_sum": {
+      const total = sumOf(input[rule.field], rule.of, fields.get(rule.field)?.item.get(rule.of)?.preset);
+      return total <= rule.max
+        ? []
+        : [refuse(rule.field, `has ${total} as the sum of ${rule.of}, at most ${rule.max} is allowed`, "max_sum")];
+    }
+    default:
+      return rule satisfies never;
+  }
+}
+
+const texts = (values: readonly unknown[] | null = null) => values?.map(String) ?? null;
+
+/** Null is how some clients leave a field out. */
+function isSent(name: string, input: Input): boolean {
+  return Object.hasOwn(input, name) && input[name] !== null;
+}
+
+function valueSent(name: string, input: Input, fields: Fields): unknown {
+  return isSent(name, input) ? input[name] : fields.get(name)?.preset;
+}
+
+function sumOf(list: unknown, of: string, preset: unknown): number {
+  let total = 0;
+  for (const item of Array.isArray(list) ? list : []) {
+    const value =
+      typeof item === "object" && item !== null && !Array.isArray(item) ? ((item as Input)[of] ?? preset) : 0;
+    if (typeof value === "number") total += value;
+  }
+  return total;
+}
+
+/** `4K` and `4k` are one value. */
+export function isAmong(value: unknown, list: readonly unknown[]): boolean {
+  const folded = (one: unknown) => (typeof one === "string" ? one.toLowerCase() : one);
+  return list.map(folded).includes(folded(value));
+}
