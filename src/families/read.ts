@@ -19,7 +19,9 @@ export function readFamilies(given: FamiliesOption | undefined): Families {
   const source = typeof given === "string" ? given : "families";
   const parsed = familyList.safeParse(typeof given === "string" ? readJson(given) : given);
   if (!parsed.success)
-    throw new FamiliesError(`${source} is no list of model families:${parsed.error.issues.map(line).join("")}`);
+    throw new FamiliesError(
+      `${source} is no list of model families as in docs/model-families.md; correct:${parsed.error.issues.map(line).join("")}`,
+    );
   assertNamed(parsed.data, source);
   return familiesWith(parsed.data);
 }
@@ -37,14 +39,10 @@ function readJson(path: string): unknown {
   }
 }
 
-/** Where in the list, what is wrong, and what would be right. */
-function line({ path, message, ...issue }: z.core.$ZodIssue): string {
-  const at = path.reduce<string>(
-    (text, part) => (typeof part === "number" ? `${text}[${part}]` : `${text}.${String(part)}`),
-    "",
-  );
-  const hint = issue.code === "invalid_union" && "options" in issue ? `; give ${String(issue.options)}` : "";
-  return `\n  ${at === "" ? "(the whole)" : at.replace(/^\./, "")}: ${message}${hint}`;
+/** Where in the list, and what is wrong there. */
+function line({ path, message }: z.core.$ZodIssue): string {
+  const at = path.map((part) => (typeof part === "number" ? `[${part}]` : `.${String(part)}`)).join("");
+  return `\n  ${at === "" ? "(the whole)" : at}: ${message}`;
 }
 
 function assertNamed(entries: readonly FamilyInput[], source: string): void {

@@ -1,14 +1,14 @@
 import { z } from "zod";
-import type { Families, Family } from "../../families/index.ts";
+import type { Family } from "../../families/index.ts";
 import { LocalServiceError } from "../errors.ts";
 import { readJsonFile } from "../json-file.ts";
 import { micros } from "../money/micros.ts";
+import type { NormalOptions } from "../options.ts";
 import { BUILT_IN_MODELS, STOCK_VOICES } from "./builtin/index.ts";
 import { familyPriceMicros } from "./family-price.ts";
 import { guessPriceMicros, guessRenderMs } from "./guess-price.ts";
 import { inferInput, inferKind, inferNames, listsVoices } from "./infer.ts";
 import type { CatalogEntry, ModelDefinition, ModelState } from "./model.ts";
-import type { NormalOptions } from "../options.ts";
 import { OUTPUT_SCHEMA } from "./schema-parts.ts";
 
 /** What a catalog file may say to the local service alone; not shown to callers. */
