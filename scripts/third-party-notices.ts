@@ -39,6 +39,14 @@ export const PARTS: readonly Part[] = [
     source: "https://ffmpeg.org",
   },
   { name: "libmpg123", within: "mpg123-decoder", licence: "LGPL-2.1-only", source: "https://www.mpg123.de" },
+  { name: "libFLAC", within: "@wasm-audio-decoders/flac", licence: "BSD-3-Clause", source: "https://xiph.org/flac" },
+  {
+    name: "libvorbis, libogg",
+    within: "@wasm-audio-decoders/ogg-vorbis",
+    licence: "BSD-3-Clause",
+    source: "https://xiph.org/vorbis",
+  },
+  { name: "libopus", within: "opus-decoder", licence: "BSD-3-Clause", source: "https://opus-codec.org" },
   { name: "libmp4v2", within: "h264-mp4-encoder", licence: "MPL-1.1", source: "https://github.com/TechSmith/mp4v2" },
   { name: "minih264", within: "h264-mp4-encoder", licence: "CC0-1.0", source: "https://github.com/lieff/minih264" },
   {

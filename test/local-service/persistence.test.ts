@@ -4,6 +4,7 @@ import { mkdtemp, readdir, rm, stat, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import {
   findLocalService,
@@ -11,7 +12,8 @@ import {
   LocalServiceError,
   startLocalService,
 } from "../../src/local-service/index.ts";
-import { ask, finished, frames, get, made, start, submit } from "./support/service.ts";
+import { PICTURE } from "../../src/local-service/stub/stub-media.ts";
+import { ask, finished, frames, get, made, start, submit, upload, uploaded } from "./support/service.ts";
 
 let folder = "";
 
@@ -138,6 +140,20 @@ test("state, credential and clock survive an ordinary restart", async () => {
   const again = (await get(second, `/jobs/${job.job_id}`)).body;
   expect(again).toMatchObject({ status: "COMPLETED", outputs: [{ asset_id: job.outputs[0].asset_id }] });
   expect((await get(second, "/balance")).body.balance).toBe(24.98);
+});
+
+test("a folder of the version before is brought up to date, with its uploads", async () => {
+  const first = await startLocalService({ dataDir: folder, renderer: "stub" });
+  const { url } = (await upload(first, PICTURE.bytes)).body;
+  await first.close();
+  const database = new DatabaseSync(join(folder, "service.db"));
+  database.exec("ALTER TABLE files DROP COLUMN fault; PRAGMA user_version = 1");
+  database.close();
+  const second = await start({ dataDir: folder, port: Number(new URL(url).port) });
+  const image = await made(second, "upscale-1", { image: { source: "url", url } });
+  const damaged = await uploaded(second, PICTURE.bytes.subarray(0, 60));
+  const failed = await made(second, "upscale-1", { image: damaged });
+  expect([image.status, failed.status]).toEqual(["COMPLETED", "FAILED"]);
 });
 
 test("secrets on disk are readable by their owner only", async () => {

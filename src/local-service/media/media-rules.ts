@@ -9,6 +9,8 @@ export interface FoundMedia extends MeasuredMedia {
   readonly path: string;
   readonly contentType: string;
   readonly sizeBytes: number;
+  /** Why it cannot be read; null when it can. */
+  readonly fault: string | null;
   /** The job whose output it is; null for an upload. */
   readonly sourceSeq: number | null;
 }

@@ -32,6 +32,7 @@ function fromOutput(output: OutputRow, path: string): FoundMedia {
     height,
     durationMs,
     sizeBytes,
+    fault: null,
     sourceSeq: jobSeq,
   };
 }

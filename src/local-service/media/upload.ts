@@ -7,13 +7,15 @@ import { Busboy } from "@fastify/busboy";
 import { type Answer, type Call, created } from "../http/call.ts";
 import { invalid, problem } from "../http/refusal.ts";
 import { fileId as newFileId } from "../ids.ts";
-import type { ProbeResult } from "../render/contract.ts";
+import type { AnnouncedMedia, ProbeResult } from "../render/contract.ts";
 import type { ServiceContext } from "../service-context.ts";
 
 /** How long a handle may be submitted. */
 export const HANDLE_LIFETIME_MS = 3_600_000;
 
 const bad = (text: string, reason: string) => invalid([problem("file", text, reason)]);
+
+const reasonOf = (probed: ProbeResult) => (probed.ok ? null : probed.reason);
 
 interface Received {
   readonly sizeBytes: number;
@@ -61,18 +63,21 @@ async function store(part: Readable & { truncated?: boolean }, target: string, m
   return { sizeBytes: file.bytesWritten };
 }
 
-/** `POST /files`: free, and measured at once so that a bad file is refused here and not in a paid job. */
+/**
+ * `POST /files`: free. The type is what the first bytes say; what else is wrong with the file is kept, and fails the job
+ * that reads it.
+ */
 export function uploadHandler(service: ServiceContext) {
   const { store: db, clock, dataDir, presigner, probe } = service;
 
-  function remember(call: Call, fileId: string, probed: ProbeResult & { ok: true }, sizeBytes: number) {
+  function remember(call: Call, fileId: string, media: AnnouncedMedia, fault: string | null, sizeBytes: number) {
     const { workspaceId, ownerId } = call.principal;
     const createdAt = clock.now();
     const expiresAt = createdAt + HANDLE_LIFETIME_MS;
     const url = presigner.sign(`/uploads/${fileId}`, expiresAt);
-    const { kind, contentType, width, height, durationMs } = probed;
+    const { kind, contentType, width, height, durationMs } = media;
     const path = dataDir.uploadPath(fileId);
-    const row = { fileId, workspaceId, ownerId, url, path, kind, contentType, width, height, durationMs };
+    const row = { fileId, workspaceId, ownerId, url, path, kind, contentType, width, height, durationMs, fault };
     return db.write(() => {
       db.files.insert({ ...row, sizeBytes, createdAt, expiresAt });
       return { url, content_type: contentType, expires_at: new Date(expiresAt).toISOString() };
@@ -85,9 +90,10 @@ export function uploadHandler(service: ServiceContext) {
     try {
       const { sizeBytes } = await receive(call.incoming, incoming, service.options.maxUploadBytes);
       const probed = await probe(incoming);
-      if (!probed.ok) throw bad(`cannot be used: ${probed.reason}`, "media");
+      const media = probed.ok ? probed : probed.announced;
+      if (!media) throw bad(`cannot be used: ${reasonOf(probed)}`, "media");
       await dataDir.place(incoming, dataDir.uploadPath(fileId));
-      return created(await remember(call, fileId, probed, sizeBytes));
+      return created(await remember(call, fileId, media, reasonOf(probed), sizeBytes));
     } finally {
       await rm(incoming, { force: true });
     }

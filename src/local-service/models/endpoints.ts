@@ -3,7 +3,7 @@ import type { Modality } from "../catalog/model.ts";
 import { type Answer, type Call, type Endpoint, ok } from "../http/call.ts";
 import { pageOf, pageRequest } from "../http/query.ts";
 import { invalid, problem, refuse } from "../http/refusal.ts";
-import { workPreparer } from "../jobs/prepare.ts";
+import { type PreparedWork, workPreparer } from "../jobs/prepare.ts";
 import { usd } from "../money/micros.ts";
 import { modelDocument } from "../openapi/document.ts";
 import { modelNames } from "../openapi/model-names.ts";
@@ -25,6 +25,15 @@ function modalityOf(call: Call): Modality | null {
   throw invalid([problem("modality", "is none of the modalities", "enum", MODALITIES)]);
 }
 
+/** Why no price can follow from the media of the input; null when one can. */
+function unmeasured({ media }: PreparedWork): string | null {
+  const [field] =
+    Object.entries(media).find(([, files]) =>
+      files.some(({ kind, durationMs }) => kind !== "image" && durationMs === null),
+    ) ?? [];
+  return field === undefined ? null : `The length of input.${field} cannot be measured.`;
+}
+
 /** Everything under `/models` but the submit. */
 export function modelEndpoints(service: ServiceContext): readonly Endpoint[] {
   const { catalog, store, views, options } = service;
@@ -39,9 +48,10 @@ export function modelEndpoints(service: ServiceContext): readonly Endpoint[] {
     const input = typeof body === "object" && body !== null && "input" in body ? body.input : undefined;
     const work = prepare(model, input, call.principal);
     const quote = { model: model.entry.id, cost: usd(model.priceMicros(work)), currency: "USD" };
-    if (model.unquotable === null) return ok(quote);
+    const reason = model.unquotable ?? unmeasured(work);
+    if (reason === null) return ok(quote);
     if (options.unquotableCost === "refuse") throw refuse("FAILED_PRECONDITION", UNQUOTABLE);
-    const { cost: _, ...unquoted } = { ...quote, quotable: false, reason: model.unquotable };
+    const { cost: _, ...unquoted } = { ...quote, quotable: false, reason };
     const { unquotableCost } = options;
     return ok(unquotableCost === "omit" ? unquoted : { ...unquoted, cost: unquotableCost === "zero" ? 0 : null });
   }

@@ -65,7 +65,19 @@ export interface Renderer {
   close(): Promise<void>;
 }
 
-/** What a file really is; a corrupt or unsupported one is a value, with the reason in words. */
+/** What a file announces of itself, true or not; null where that cannot be read without decoding it. */
+export interface AnnouncedMedia {
+  readonly kind: "image" | "video" | "audio";
+  readonly contentType: string;
+  readonly width: number | null;
+  readonly height: number | null;
+  readonly durationMs: number | null;
+}
+
+/**
+ * What a file really is; a corrupt or unsupported one is a value, with the reason in words, and with what it announces
+ * when its first bytes are those of an accepted format.
+ */
 export type ProbeResult =
   | {
       readonly ok: true;
@@ -76,4 +88,4 @@ export type ProbeResult =
       readonly durationMs: number | null;
       readonly fps: number | null;
     }
-  | { readonly ok: false; readonly reason: string };
+  | { readonly ok: false; readonly reason: string; readonly announced?: AnnouncedMedia };

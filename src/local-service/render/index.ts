@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { rm } from "node:fs/promises";
 import type { ProbeResult, Renderer, RenderResult } from "./contract.ts";
 import { WorkerPool } from "./pool.ts";
+import { probeHead } from "./probe/probe-file.ts";
 
 export type {
   MediaFile,
@@ -32,6 +33,9 @@ export function createRenderer(options: { readonly workers?: number } = {}): Ren
   };
 }
 
+/** A parser that a damaged file sends in circles must not keep all later uploads waiting. */
+const PROBE_LIMIT_MS = 60_000;
+
 let probing: WorkerPool | undefined;
 
 /**
@@ -41,8 +45,10 @@ let probing: WorkerPool | undefined;
 export async function probe(path: string): Promise<ProbeResult> {
   probing ??= new WorkerPool(1);
   try {
-    return (await probing.run({ type: "probe", path })) as ProbeResult;
+    return (await probing.run({ type: "probe", path }, { timeLimitMs: PROBE_LIMIT_MS })) as ProbeResult;
   } catch (error) {
-    return { ok: false, reason: error instanceof Error ? error.message : String(error) };
+    const announced = await probeHead(path).catch(() => null);
+    const reason = error instanceof Error ? error.message : String(error);
+    return { ok: false, reason, ...(announced !== null && { announced }) };
   }
 }

@@ -6,13 +6,19 @@ import { RenderError } from "./render-error.ts";
 
 type Result = RenderResult | ProbeResult;
 
+interface PoolOptions extends RenderOptions {
+  /** How long the task may take once a thread has it, milliseconds; then it is aborted. Default: no limit. */
+  readonly timeLimitMs?: number;
+}
+
 interface Waiting {
   readonly task: Task;
-  readonly options: RenderOptions;
+  readonly options: PoolOptions;
   readonly resolve: (result: Result) => void;
   readonly reject: (error: RenderError) => void;
-  /** Takes the abort listener off again. */
+  /** Takes the abort listener and the time limit off again. */
   readonly release: () => void;
+  timer?: NodeJS.Timeout;
 }
 
 interface Lane {
@@ -47,13 +53,16 @@ export class WorkerPool {
     this.#size = Math.max(1, Math.floor(size));
   }
 
-  run(task: Task, options: RenderOptions = {}): Promise<Result> {
+  run(task: Task, options: PoolOptions = {}): Promise<Result> {
     const { signal } = options;
     if (this.#closed) return Promise.reject(aborted("the renderer is closed"));
     if (signal?.aborted) return Promise.reject(aborted("the signal was aborted before the start"));
     return new Promise<Result>((resolve, reject) => {
-      const onAbort = () => this.#abort(waiting);
-      const release = () => signal?.removeEventListener("abort", onAbort);
+      const onAbort = () => this.#abort(waiting, "the signal was aborted");
+      const release = () => {
+        signal?.removeEventListener("abort", onAbort);
+        clearTimeout(waiting.timer);
+      };
       const waiting: Waiting = { task, options, resolve, reject, release };
       signal?.addEventListener("abort", onAbort, { once: true });
       this.#queue.push(waiting);
@@ -75,6 +84,9 @@ export class WorkerPool {
       lane.current = waiting;
       lane.worker.ref();
       lane.worker.postMessage(waiting.task);
+      const { timeLimitMs } = waiting.options;
+      if (timeLimitMs === undefined) continue;
+      waiting.timer = setTimeout(() => this.#abort(waiting, `it took longer than ${timeLimitMs} ms`), timeLimitMs);
     }
   }
 
@@ -118,7 +130,7 @@ export class WorkerPool {
     this.#dispatch();
   }
 
-  #abort(waiting: Waiting): void {
+  #abort(waiting: Waiting, why: string): void {
     const at = this.#queue.indexOf(waiting);
     if (at >= 0) {
       this.#queue.splice(at, 1);
@@ -127,8 +139,7 @@ export class WorkerPool {
     }
     // A rendering thread does not look at messages, so it is stopped and replaced.
     for (const lane of this.#lanes) {
-      if (lane.current === waiting)
-        void this.#stop(lane, aborted("the signal was aborted")).then(() => this.#dispatch());
+      if (lane.current === waiting) void this.#stop(lane, aborted(why)).then(() => this.#dispatch());
     }
   }
 

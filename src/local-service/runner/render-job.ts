@@ -4,6 +4,7 @@ import type { Work } from "../catalog/model.ts";
 import type { DataDir } from "../data-dir/data-dir.ts";
 import type { FoundMedia } from "../media/media-rules.ts";
 import type { MediaFile, Renderer, RenderKind, RenderResult, VoiceProfile } from "../render/contract.ts";
+import { inputError } from "../render/render-error.ts";
 import type { JobRow } from "../store/rows.ts";
 
 /** How rendering one output ended. */
@@ -33,6 +34,16 @@ interface Plan {
   readonly input: Work["input"];
   readonly media: Readonly<Record<string, readonly MediaFile[]>>;
   readonly outputs: number;
+  /** A file of the input that cannot be read. */
+  readonly broken: { readonly field: string; readonly fault: string } | null;
+}
+
+function brokenOf(media: Readonly<Record<string, readonly FoundMedia[]>>): Plan["broken"] {
+  for (const [field, files] of Object.entries(media)) {
+    const fault = files.find((file) => file.fault)?.fault;
+    if (fault) return { field, fault };
+  }
+  return null;
 }
 
 function planOf(job: JobRow, model: CompiledModel | undefined, dataDir: DataDir): Plan {
@@ -49,12 +60,13 @@ function planOf(job: JobRow, model: CompiledModel | undefined, dataDir: DataDir)
     input: adapted.input,
     media: Object.fromEntries(files),
     outputs: job.kind !== "voice" && typeof outputs === "number" ? outputs : 1,
+    broken: brokenOf(media),
   };
 }
 
 /** Renders all outputs of a job, side by side. Never rejects: what went wrong with an output is its value. */
 export function renderJob(ports: RenderPorts, job: JobRow, model: CompiledModel | undefined, signal: AbortSignal) {
-  const { kind, input, media, outputs } = planOf(job, model, ports.dataDir);
+  const { kind, input, media, outputs, broken } = planOf(job, model, ports.dataDir);
   const voiceId = input["voice_id"];
   const voice = typeof voiceId === "string" ? ports.voice(voiceId, job) : null;
 
@@ -63,6 +75,7 @@ export function renderJob(ports: RenderPorts, job: JobRow, model: CompiledModel 
     const { dataDir, renderer } = ports;
     const outPath = dataDir.absolute(`incoming/${assetId}`);
     try {
+      if (broken !== null) throw inputError(broken.field, broken.fault);
       const request = { kind, index, seed: job.seed, input, media, voice, outPath };
       const result = await renderer.render(request, { signal });
       if (kind !== "voice") await dataDir.place(outPath, dataDir.assetPath(assetId));

@@ -144,6 +144,8 @@ export interface FileRow {
   readonly width: number | null;
   readonly height: number | null;
   readonly durationMs: number | null;
+  /** Why no job can read it, in words; null when it can be read. */
+  readonly fault: string | null;
   readonly sizeBytes: number;
   readonly createdAt: number;
   readonly expiresAt: number;

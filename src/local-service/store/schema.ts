@@ -1,5 +1,8 @@
 /** Raised whenever a table changes in a way that older code cannot read. */
-export const SCHEMA_VERSION = 1;
+export const SCHEMA_VERSION = 2;
+
+/** What brings a database of the version before to the next, by the version that it has. */
+export const UPGRADES: Readonly<Record<number, string>> = { 1: "ALTER TABLE files ADD COLUMN fault TEXT;" };
 
 /** Instants are milliseconds since the Unix epoch, money whole micro-dollars, structured columns JSON text. */
 export const SCHEMA = `
@@ -70,7 +73,7 @@ CREATE TABLE IF NOT EXISTS idempotency (
 CREATE TABLE IF NOT EXISTS files (
   fileId TEXT PRIMARY KEY, workspaceId TEXT NOT NULL, ownerId TEXT NOT NULL, url TEXT NOT NULL, path TEXT NOT NULL,
   kind TEXT NOT NULL, contentType TEXT NOT NULL, width INTEGER, height INTEGER, durationMs INTEGER,
-  sizeBytes INTEGER NOT NULL, createdAt INTEGER NOT NULL, expiresAt INTEGER NOT NULL
+  fault TEXT, sizeBytes INTEGER NOT NULL, createdAt INTEGER NOT NULL, expiresAt INTEGER NOT NULL
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS filesToExpire ON files (expiresAt);
 

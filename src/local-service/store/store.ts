@@ -7,7 +7,7 @@ import { countJobs, idempotencyTable, metaTable, modelRunTable } from "./bookkee
 import { eventTable } from "./events.ts";
 import { jobTable } from "./jobs.ts";
 import type { FileRow, OutputRow, VoiceRow } from "./rows.ts";
-import { SCHEMA, SCHEMA_VERSION } from "./schema.ts";
+import { SCHEMA, SCHEMA_VERSION, UPGRADES } from "./schema.ts";
 import { command, insertSql, query } from "./statement.ts";
 import { Writer } from "./writer.ts";
 
@@ -22,6 +22,7 @@ const FILE_COLUMNS = [
   "width",
   "height",
   "durationMs",
+  "fault",
   "sizeBytes",
   "createdAt",
   "expiresAt",
@@ -118,7 +119,9 @@ function prepare(database: DatabaseSync, file: string): void {
   database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 5000");
   database.exec("PRAGMA wal_autocheckpoint = 4000; PRAGMA cache_size = -32000; PRAGMA temp_store = MEMORY");
   // One transaction, so that a first start waits for the disk once.
-  database.exec(`BEGIN IMMEDIATE; ${SCHEMA} PRAGMA user_version = ${SCHEMA_VERSION}; COMMIT`);
+  database.exec(
+    `BEGIN IMMEDIATE; ${UPGRADES[version] ?? ""} ${SCHEMA} PRAGMA user_version = ${SCHEMA_VERSION}; COMMIT`,
+  );
 }
 
 /** Opens (or makes) `service.db` in the folder. @throws LocalServiceError `DATA_DIR_UNUSABLE` */

@@ -1,7 +1,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
 import type { VoiceProfile } from "../../../src/local-service/render/index.ts";
-import { decodeSound } from "../../../src/local-service/render/sound/decode.ts";
+import { decodeSoundFile } from "../../../src/local-service/render/sound/decode.ts";
 import { sentencesOf } from "../../../src/local-service/render/sound/speech.ts";
 import { encodeWav } from "../../../src/local-service/render/sound/wav.ts";
 import { activeLoudness, medianPitch } from "../../../src/local-service/render/sound/yin.ts";
@@ -13,7 +13,7 @@ const text = "The ferry leaves at nine. Bring a warm coat and something to read.
 const sarah: VoiceProfile = { base: "slt", pitchHz: null, loudnessDb: null, label: "sarah" };
 
 async function heard(name: string) {
-  const decoded = await decodeSound(await readFile(path(name)));
+  const decoded = await decodeSoundFile(path(name));
   if (!decoded.ok) throw new Error(decoded.reason);
   const { rate, channels } = decoded.sound;
   return { pitch: medianPitch(channels[0], rate), loudness: activeLoudness(channels[0], rate) };

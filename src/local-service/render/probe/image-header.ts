@@ -9,6 +9,7 @@ export function announcedSize(bytes: Uint8Array, contentType: string): Size | nu
     if (contentType === "image/gif") return { width: view.getUint16(6, true), height: view.getUint16(8, true) };
     if (contentType === "image/webp") return webpSize(view);
     if (contentType === "image/jpeg") return jpegSize(view);
+    if (contentType === "image/avif") return avifSize(view);
     return null;
   } catch (error) {
     if (error instanceof RangeError) return null;
@@ -23,8 +24,33 @@ export function cutShort(bytes: Uint8Array, contentType: string, size: Size): st
   if (contentType === "image/webp") {
     return view.getUint32(4, true) + 8 > bytes.length ? "it is cut short" : null;
   }
-  const end = contentType === "image/jpeg" ? [0xff, 0xd9] : [0x3b];
-  return Buffer.from(bytes).lastIndexOf(Buffer.from(end)) < bytes.length - 4096 ? "it is cut short" : null;
+  if (contentType === "image/gif") return gifFault(view);
+  // The decoder of AVIF says itself when something is missing.
+  if (contentType !== "image/jpeg") return null;
+  const end = Buffer.from(bytes).lastIndexOf(Buffer.from([0xff, 0xd9]));
+  return end < Math.max(0, bytes.length - 4096) ? "it is cut short" : null;
+}
+
+/** Walks the blocks to the trailer: the decoder leaves out what it cannot read. */
+function gifFault(view: DataView): string | null {
+  const colorTable = (at: number) => (view.getUint8(at) & 0x80 ? 3 * 2 ** ((view.getUint8(at) & 7) + 1) : 0);
+  const afterSubBlocks = (from: number) => {
+    let at = from;
+    for (let size = view.getUint8(at); size > 0; size = view.getUint8(at)) at += size + 1;
+    return at + 1;
+  };
+  try {
+    for (let at = 13 + colorTable(10); ; ) {
+      const block = view.getUint8(at);
+      if (block === 0x3b) return null;
+      if (block === 0x21) at = afterSubBlocks(at + 2);
+      else if (block === 0x2c) at = afterSubBlocks(at + 11 + colorTable(at + 9));
+      else return "one of its blocks is of no known kind";
+    }
+  } catch (error) {
+    if (error instanceof RangeError) return "it is cut short";
+    throw error;
+  }
 }
 
 function pngFault(view: DataView, announced: Size): string | null {
@@ -66,6 +92,17 @@ function webpSize(view: DataView): Size | null {
   }
   if (form === VP8) return { width: view.getUint16(26, true) & 0x3fff, height: view.getUint16(28, true) & 0x3fff };
   return null;
+}
+
+/** The largest of the sizes in its properties: those of tiles, of a thumbnail and of the picture that they make. */
+function avifSize(view: DataView): Size | null {
+  const bytes = Buffer.from(view.buffer, view.byteOffset, Math.min(view.byteLength, 65_536));
+  let largest: Size | null = null;
+  for (let at = bytes.indexOf("ispe"); at >= 0; at = bytes.indexOf("ispe", at + 4)) {
+    const size = { width: view.getUint32(at + 8), height: view.getUint32(at + 12) };
+    if (largest === null || size.width * size.height > largest.width * largest.height) largest = size;
+  }
+  return largest;
 }
 
 function jpegSize(view: DataView): Size | null {

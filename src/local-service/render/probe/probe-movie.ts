@@ -1,6 +1,18 @@
-import { EncodedPacketSink, FilePathSource, Input, type InputTrack, type InputVideoTrack, MP4, QTFF } from "mediabunny";
+import {
+  EncodedPacketSink,
+  FilePathSource,
+  Input,
+  type InputTrack,
+  type InputVideoTrack,
+  MP4,
+  QTFF,
+  WEBM,
+} from "mediabunny";
 import type { ProbeResult } from "../contract.ts";
 import { canDecode, isDecodableSize, openDecoder } from "./decode-h264.ts";
+import { segmentFault } from "./ebml.ts";
+import type { Format } from "./formats.ts";
+import { frameRateOf } from "./frame-rate.ts";
 import type { WindowedFile } from "./windowed-file.ts";
 
 const MAX_SIDE = 8192;
@@ -8,23 +20,28 @@ const MAX_KEY_PICTURES = 30;
 const MAX_BOXES = 100_000;
 
 /** Reads every packet of every track, one at a time, and decodes its key pictures where their profile allows. */
-export async function probeMovie(file: WindowedFile, sniffed: string): Promise<ProbeResult> {
-  const fault = await boxFault(file);
+export async function probeMovie(file: WindowedFile, format: Format): Promise<ProbeResult> {
+  const noun = format.kind === "video" ? "video" : "sound";
+  const isWebm = format.reader === "webm";
+  const fault = await (isWebm ? segmentFault(file) : boxFault(file));
+  const no = (reason: string): ProbeResult => ({ ok: false, reason: `this ${noun} cannot be decoded: ${reason}` });
   if (fault !== null) return no(fault);
   // What fails between two reads shows in the next one; unheard, it would end the thread.
   const source = new FilePathSource(file.path, { handleUnhandledError: () => undefined });
   try {
-    using input = new Input({ source, formats: [MP4, QTFF] });
+    using input = new Input({ source, formats: isWebm ? [WEBM] : [MP4, QTFF] });
     const tracks = await input.getTracks();
     if (tracks.length === 0) return no("it has no tracks");
     for (const track of tracks) await readThrough(track);
-    const durationMs = Math.round((await input.computeDuration()) * 1000);
+    // A WebM says how long it is, and not how long its last picture is shown.
+    const seconds = (isWebm ? await input.getDurationFromMetadata() : null) ?? (await input.computeDuration());
+    const durationMs = Math.round(seconds * 1000);
     const video = await input.getPrimaryVideoTrack();
-    if (video === null) return audioOnly(durationMs);
+    if (video === null) return audioOnly(isWebm ? "audio/webm" : "audio/mp4", durationMs);
     return {
       ok: true,
       kind: "video",
-      contentType: sniffed.startsWith("video/") ? sniffed : "video/mp4",
+      contentType: format.kind === "video" ? format.contentType : "video/mp4",
       durationMs,
       ...(await pictureFacts(video)),
     };
@@ -48,8 +65,8 @@ async function boxFault({ size: total, read }: WindowedFile): Promise<string | n
   return at === total ? null : "it is cut short";
 }
 
-function audioOnly(durationMs: number): ProbeResult {
-  return { ok: true, kind: "audio", contentType: "audio/mp4", width: null, height: null, durationMs, fps: null };
+function audioOnly(contentType: string, durationMs: number): ProbeResult {
+  return { ok: true, kind: "audio", contentType, width: null, height: null, durationMs, fps: null };
 }
 
 async function readThrough(track: InputTrack): Promise<void> {
@@ -65,9 +82,8 @@ async function pictureFacts(track: InputVideoTrack) {
   const { displayWidth: width, displayHeight: height } = track;
   if (Math.max(width, height) > MAX_SIDE)
     throw new Error(`${width} × ${height} is too large (at most ${MAX_SIDE} a side)`);
-  const { averagePacketRate } = await track.computePacketStats();
   await decodeKeyPictures(track);
-  return { width, height, fps: Math.round(averagePacketRate) };
+  return { width, height, fps: await frameRateOf(track) };
 }
 
 async function decodeKeyPictures(track: InputVideoTrack): Promise<void> {
@@ -92,5 +108,3 @@ function asBytes(source: ArrayBufferView | ArrayBufferLike): Uint8Array {
     ? new Uint8Array(source.buffer, source.byteOffset, source.byteLength)
     : new Uint8Array(source);
 }
-
-const no = (reason: string): ProbeResult => ({ ok: false, reason: `this video cannot be decoded: ${reason}` });

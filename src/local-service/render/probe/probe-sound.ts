@@ -1,19 +1,25 @@
 import type { ProbeResult } from "../contract.ts";
-import { unpackMp3 } from "../sound/unpack-mp3.ts";
+import { readSound } from "../sound/read-sound.ts";
 import { locateSamples, type WavLayout } from "../sound/wav-layout.ts";
+import type { Format } from "./formats.ts";
 import type { WindowedFile } from "./windowed-file.ts";
 
-const WAV_TYPES: ReadonlySet<string> = new Set(["audio/wav", "audio/vnd.wave"]);
-
-/** Measures a WAV by its headers and its size, for its samples cannot be wrong; decodes an MP3 slice by slice. */
-export async function probeSound(file: WindowedFile, sniffed: string): Promise<ProbeResult> {
-  if (WAV_TYPES.has(sniffed)) {
-    const layout = await layoutOf(file);
-    return layout.ok ? sound("audio/wav", layout.length, layout.format.rate) : no(layout.reason);
+/** Measures a WAV by its headers and its size, for its samples cannot be wrong; decodes the others slice by slice. */
+export async function probeSound(file: WindowedFile, { reader, contentType }: Format): Promise<ProbeResult> {
+  switch (reader) {
+    case "wav": {
+      const layout = await layoutOf(file);
+      return layout.ok ? sound(contentType, layout.length, layout.format.rate) : no(layout.reason);
+    }
+    case "mp3":
+    case "flac":
+    case "ogg": {
+      const unpacked = await readSound(file, reader, () => undefined);
+      return unpacked.ok ? sound(contentType, unpacked.samples, unpacked.rate) : no(unpacked.reason);
+    }
+    default:
+      return no(`${contentType} is no file of sound`);
   }
-  if (sniffed !== "audio/mpeg") return no(`${sniffed} is not WAV or MP3`);
-  const unpacked = await unpackMp3(file.slices(), () => undefined);
-  return unpacked.ok ? sound("audio/mpeg", unpacked.samples, unpacked.rate) : no(unpacked.reason);
 }
 
 async function layoutOf(file: WindowedFile): Promise<WavLayout> {

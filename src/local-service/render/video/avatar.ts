@@ -94,9 +94,7 @@ async function soundOf({ media }: RenderRequest): Promise<Sound | CodedSound> {
   const [only] = files;
   if (only && files.length === 1 && /\/(mp4|x-m4a|quicktime)$/.test(only.file.contentType)) {
     const coded = await readCodedSound(await readFile(only.file.path)).catch(() => null);
-    if (coded === null || coded.packets.length === 0)
-      throw inputError(only.field, "this file has no AAC sound that can be read");
-    return coded;
+    if (coded !== null && coded.packets.length > 0) return coded;
   }
   for (const { field, file } of files) {
     const decoded = await decodeSoundFile(file.path);

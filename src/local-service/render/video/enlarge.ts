@@ -1,11 +1,14 @@
 import { readFile } from "node:fs/promises";
 import { createCanvas } from "@napi-rs/canvas";
-import { BufferSource, EncodedPacketSink, Input, MP4, QTFF } from "mediabunny";
+import { BufferSource, EncodedPacketSink, Input, type InputVideoTrack, MP4, QTFF, WEBM } from "mediabunny";
 import type { MediaFile, RenderRequest } from "../contract.ts";
 import { canDecode, openDecoder, type PictureDecoder } from "../probe/decode-h264.ts";
+import { frameRateOf } from "../probe/frame-rate.ts";
 import { inputError } from "../render-error.ts";
 import type { Size } from "../size.ts";
-import { readCodedSound } from "../sound/packets.ts";
+import { decodeSoundFile } from "../sound/decode.ts";
+import { type CodedSound, readCodedSound } from "../sound/packets.ts";
+import type { Sound } from "../sound/sound.ts";
 import { createFrameEncoder } from "./h264.ts";
 import { muxMovie } from "./mux.ts";
 import { yuvToRgba } from "./yuv.ts";
@@ -13,44 +16,67 @@ import { yuvToRgba } from "./yuv.ts";
 const MAX_LONG_SIDE = 3840;
 const FIELD = "source_video";
 
-/** The given film, `scale` times as large (long side at most 3840), with its own sound, times and frame rate. */
+/**
+ * The given film, `scale` times as large (long side at most 3840), with its own sound, times and frame rate. Where no
+ * decoder here knows its pictures, every one of them is plain grey.
+ */
 export async function enlargeVideo(
   request: RenderRequest,
   file: MediaFile,
   onProgress: (fraction: number) => void,
 ): Promise<Uint8Array> {
   const bytes = await readFile(file.path);
-  using input = new Input({ source: new BufferSource(bytes), formats: [MP4, QTFF] });
+  using input = new Input({ source: new BufferSource(bytes), formats: [MP4, QTFF, WEBM] });
   const track = await input.getPrimaryVideoTrack();
-  const config = await track?.getDecoderConfig();
-  const description = config?.description;
-  if (!track || !config || !(description instanceof Uint8Array) || !canDecode(description)) {
-    throw inputError(FIELD, "only H.264 baseline films can be read here");
-  }
-  const from = { width: config.codedWidth ?? 0, height: config.codedHeight ?? 0 };
+  if (!track) throw inputError(FIELD, "it has no pictures");
   const stats = await track.computePacketStats();
-  const fps = Math.max(1, Math.round(stats.averagePacketRate));
+  const fps = await frameRateOf(track);
+  const { draw, from } = await painterOf(track);
   const to = enlarged(from, typeof request.input.scale === "number" ? request.input.scale : 2);
-  const draw = painter(openDecoder(description), from, to);
+  const paint = draw(to);
   const encoder = await createFrameEncoder(to, fps);
   try {
     let done = 0;
     for await (const packet of new EncodedPacketSink(track).packets()) {
-      const rgba = draw(packet.data);
+      const rgba = paint(packet.data);
       if (rgba === null) throw inputError(FIELD, `its picture ${done + 1} cannot be decoded`);
       encoder.add(rgba);
       onProgress((++done / stats.packetCount) * 0.95);
     }
-    const durationSeconds = await track.computeDuration();
-    return await muxMovie({
-      fps,
-      durationSeconds,
-      pictures: await encoder.finish(),
-      sound: await readCodedSound(bytes),
-    });
+    const durationSeconds = Math.max(await track.computeDuration(), done / fps);
+    const sound = await soundOf(input, bytes, file.path);
+    return await muxMovie({ fps, durationSeconds, pictures: await encoder.finish(), sound });
   } finally {
     encoder.dispose();
   }
+}
+
+/** Its sound as it is coded where that goes into an MP4, otherwise decoded. */
+async function soundOf(input: Input, bytes: Uint8Array, path: string): Promise<Sound | CodedSound | null> {
+  if ((await input.getPrimaryAudioTrack()) === null) return null;
+  const coded = await readCodedSound(bytes).catch(() => null);
+  if (coded !== null) return coded;
+  const decoded = await decodeSoundFile(path);
+  if (!decoded.ok) throw inputError(FIELD, `its sound cannot be decoded: ${decoded.reason}`);
+  return decoded.sound;
+}
+
+/** How the pictures of the track are drawn at another size; null for one that is damaged. */
+type Paint = (picture: Uint8Array) => Uint8Array | null;
+
+async function painterOf(track: InputVideoTrack): Promise<{ from: Size; draw: (to: Size) => Paint }> {
+  const config = await track.getDecoderConfig();
+  const description = config?.description;
+  if (config && description instanceof Uint8Array && track.codec === "avc" && canDecode(description)) {
+    const from = { width: config.codedWidth ?? 0, height: config.codedHeight ?? 0 };
+    return { from, draw: (to) => painter(openDecoder(description), from, to) };
+  }
+  return { from: { width: track.displayWidth, height: track.displayHeight }, draw: greyPainter };
+}
+
+function greyPainter({ width, height }: Size): Paint {
+  const grey = new Uint8Array(width * height * 4).fill(128);
+  return () => grey;
 }
 
 function enlarged({ width, height }: Size, scale: number): Size {
@@ -59,7 +85,7 @@ function enlarged({ width, height }: Size, scale: number): Size {
   return { width: even(width), height: even(height) };
 }
 
-function painter(decoder: PictureDecoder, from: Size, to: Size): (picture: Uint8Array) => Uint8Array | null {
+function painter(decoder: PictureDecoder, from: Size, to: Size): Paint {
   const small = createCanvas(from.width, from.height);
   const large = createCanvas(to.width, to.height);
   const image = small.getContext("2d").createImageData(from.width, from.height);

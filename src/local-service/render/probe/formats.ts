@@ -1,0 +1,52 @@
+import { fileTypeFromBuffer } from "file-type";
+
+/** A format that uploads may have. */
+export interface Format {
+  readonly kind: "image" | "video" | "audio";
+  readonly contentType: string;
+  /** Who reads it. */
+  readonly reader: "image" | "iso" | "webm" | "wav" | "mp3" | "flac" | "ogg";
+}
+
+const image = (type: string): Format => ({ kind: "image", contentType: `image/${type}`, reader: "image" });
+const video = (type: string, reader: Format["reader"]): Format => ({
+  kind: "video",
+  contentType: `video/${type}`,
+  reader,
+});
+const audio = (type: string, reader: Format["reader"]): Format => ({
+  kind: "audio",
+  contentType: `audio/${type}`,
+  reader,
+});
+
+/** By what the sniffer calls it. */
+const FORMATS: ReadonlyMap<string, Format> = new Map([
+  ["image/png", image("png")],
+  ["image/apng", image("png")],
+  ["image/jpeg", image("jpeg")],
+  ["image/webp", image("webp")],
+  ["image/gif", image("gif")],
+  ["image/avif", image("avif")],
+  ["video/mp4", video("mp4", "iso")],
+  ["video/x-m4v", video("x-m4v", "iso")],
+  ["video/quicktime", video("quicktime", "iso")],
+  ["video/webm", video("webm", "webm")],
+  ["audio/wav", audio("wav", "wav")],
+  ["audio/vnd.wave", audio("wav", "wav")],
+  ["audio/mpeg", audio("mpeg", "mp3")],
+  ["audio/mp4", audio("mp4", "iso")],
+  ["audio/x-m4a", audio("mp4", "iso")],
+  ["audio/ogg", audio("ogg", "ogg")],
+  ["audio/ogg; codecs=opus", audio("ogg", "ogg")],
+  ["audio/flac", audio("flac", "flac")],
+]);
+
+export const ACCEPTED = "PNG, JPEG, WebP, GIF, AVIF, MP4, MOV, WebM, WAV, MP3, M4A, OGG or FLAC";
+
+/** The format by the first bytes of a file, or in words why it is none that is taken. */
+export async function sniff(head: Uint8Array): Promise<Format | { readonly reason: string }> {
+  const type = (await fileTypeFromBuffer(head).catch(() => undefined))?.mime;
+  if (type === undefined) return { reason: `the bytes are of no known media format (${ACCEPTED})` };
+  return FORMATS.get(type) ?? { reason: `${type} is not supported (${ACCEPTED})` };
+}
