@@ -1,6 +1,7 @@
 import { mkdir, readdir, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
+import type { LocalService } from "../../src/local-service/index.ts";
 import { SOUND } from "../../src/local-service/stub/stub-media.ts";
 import { ask, finished, frames, get, made, start, submit, uploaded } from "./support/service.ts";
 
@@ -99,24 +100,43 @@ test("a delete that could not be finished is 503, and repeating it finishes it",
   expect((await remove(service, job.job_id)).status).toBe(204);
 });
 
+/** Puts a folder in the way of the only asset's file, which cannot be removed then; `free` puts the file back. */
+async function blockedAsset(service: LocalService) {
+  const assets = join(service.dataDir, "assets");
+  const [name = ""] = (await readdir(assets, { recursive: true })).filter((path) => path.includes("asset_"));
+  const file = join(assets, name);
+  await rename(file, `${file}.aside`);
+  await mkdir(join(file, "in-the-way"), { recursive: true });
+  const free = async () => {
+    await rm(file, { recursive: true });
+    await rename(`${file}.aside`, file);
+  };
+  return { file, free };
+}
+
 test("a delete whose media cannot be removed is 503, shows nothing all the same, and is finished by the next one", async () => {
   const defects: unknown[] = [];
   const service = await start({ onDefect: (error) => defects.push(error) });
   const { job_id, outputs } = await made(service, "image-1", { prompt: "x" });
-  const assets = join(service.dataDir, "assets");
-  const [name] = (await readdir(assets, { recursive: true })).filter((path) => path.includes("asset_"));
-  const file = join(assets, name!);
-  await rename(file, `${file}.aside`);
-  await mkdir(join(file, "in-the-way"), { recursive: true });
+  const { file, free } = await blockedAsset(service);
   expect(await remove(service, job_id)).toMatchObject({ status: 503, body: { error: { code: "UNAVAILABLE" } } });
   expect(defects).toHaveLength(1);
   expect((await get(service, `/jobs/${job_id}`)).body.outputs).toMatchObject([{ status: "EXPIRED", asset_id: null }]);
   const images = [{ source: "asset", asset_id: outputs[0].asset_id }];
   const late = await ask(service, "POST", "/models/image-1/estimate", { body: { input: { prompt: "y", images } } });
   expect(late.body.error.details[0]).toMatchObject({ reason: "expired" });
-  await rm(file, { recursive: true });
-  await rename(`${file}.aside`, file);
+  await free();
   expect((await fetch(outputs[0].url)).status).toBe(404);
   expect((await remove(service, job_id)).status).toBe(204);
   await expect(stat(file)).rejects.toThrow("ENOENT");
+});
+
+test("a delete that nobody repeats is finished when the media would have expired", async () => {
+  const service = await start({ onDefect: () => undefined });
+  const { job_id } = await made(service, "image-1", { prompt: "x" });
+  const { file, free } = await blockedAsset(service);
+  expect((await remove(service, job_id)).status).toBe(503);
+  await free();
+  await service.clock.advance(49 * 3_600_000);
+  await vi.waitFor(() => expect(stat(file)).rejects.toThrow("ENOENT"), { timeout: 4000, interval: 50 });
 });

@@ -72,9 +72,10 @@ export function jobTable(database: DatabaseSync) {
     database,
     "UPDATE jobs SET status = ?, completedAt = ?, expiresAt = ?, refundedMicros = ?, error = ? WHERE seq = ?",
   );
+  // The expiry stays: it removes what a delete that nobody repeats has left.
   const setDeleted = command(
     database,
-    "UPDATE jobs SET deletedAt = ?, expiresAt = NULL, prompt = NULL, input = '{}', media = '{}' WHERE seq = ?",
+    "UPDATE jobs SET deletedAt = ?, prompt = NULL, input = '{}', media = '{}' WHERE seq = ?",
   );
   const setExpiry = command(database, "UPDATE jobs SET expiresAt = ? WHERE seq = ?");
   const setLastEvent = command(database, "UPDATE jobs SET lastEventId = ? WHERE seq = ?");
