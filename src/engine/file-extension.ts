@@ -1,6 +1,15 @@
 import mime from "mime";
 
-const preferred: { readonly [contentType: string]: string } = { "audio/mpeg": "mp3", "audio/mp4": "m4a" };
+/** Where the table of types knows none, or one that people do not use. */
+const preferred: { readonly [contentType: string]: string } = {
+  "audio/mpeg": "mp3",
+  "audio/mp4": "m4a",
+  "audio/ogg": "ogg",
+  "audio/flac": "flac",
+  "audio/vnd.wave": "wav",
+  "audio/webm": "webm",
+  "video/quicktime": "mov",
+};
 
 /** Drawn by a browser as a page, scripts and all. */
 const ACTIVE = new Set(["image/svg+xml"]);

@@ -5,6 +5,7 @@ import { normalize, resolve, sep } from "node:path";
 import { fileTypeFromFile } from "file-type";
 import type { FileFacts } from "../plan/plan.ts";
 import { fetchFile } from "./fetch-file.ts";
+import { measureMedia } from "./measure-media.ts";
 import type { MediaStore } from "./media-store.ts";
 
 type Measured = FileFacts | { readonly error: string };
@@ -67,11 +68,17 @@ async function measureFile(given: string, path: string): Promise<Measured> {
     if (found.size === 0) return { error: `${given} is empty` };
     const digest = createHash("sha256");
     for await (const piece of createReadStream(path)) digest.update(piece as Buffer);
-    const type = await fileTypeFromFile(path);
-    const contentType = type?.mime ?? "application/octet-stream";
-    return { path, sha256: digest.digest("hex"), sizeBytes: found.size, contentType };
+    return { path, sha256: digest.digest("hex"), sizeBytes: found.size, contentType: await typeOf(path) };
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code;
     return { error: code === "ENOENT" ? `${given} does not exist` : `${given} cannot be read (${code ?? error})` };
   }
+}
+
+async function typeOf(path: string): Promise<string> {
+  const contentType = (await fileTypeFromFile(path))?.mime ?? "application/octet-stream";
+  if (!contentType.startsWith("video/")) return contentType;
+  // A container of films may hold sound alone.
+  const sound = await measureMedia(path, "audio");
+  return "fault" in sound ? contentType : sound.contentType;
 }

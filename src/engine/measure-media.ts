@@ -61,7 +61,9 @@ async function timedFacts(
   if (!isMedia) return { fault: `it holds ${contentType}, which is no ${kind}` };
   using input = new Input({ source: new FilePathSource(path), formats: ALL_FORMATS });
   const picture = await input.getPrimaryVideoTrack();
-  const durationMs = Math.round((await input.computeDuration()) * 1000);
+  // Packets do not show how long the last picture of a WebM stays, nor a FLAC's last frame of silence.
+  const declared = /webm|flac/.test(contentType) ? await input.getDurationFromMetadata() : null;
+  const durationMs = Math.round((declared ?? (await input.computeDuration())) * 1000);
   if (kind === "audio") {
     if (picture !== null) return { fault: "it holds moving pictures, not only sound" };
     // Containers of films say so even when there is only sound in them.

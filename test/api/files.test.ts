@@ -246,6 +246,21 @@ test("a file of another kind than wanted is refused by its bytes, whatever its n
   expect(service.seen).toHaveLength(0);
 });
 
+test.each(["mp4", "quicktime", "webm"])("a %s may hold sound alone, and passes as sound", async (name) => {
+  const { client, service } = await setUp([
+    json(201, { url: "https://x.example/1", expires_at: "2030-01-01T00:00:00Z" }),
+  ]);
+  const heads = {
+    mp4: Buffer.from("\0\0\0\x18ftypisom\0\0\0\0isommp42"),
+    quicktime: Buffer.from("\0\0\0\x14ftypqt  \0\0\0\0qt  "),
+    webm: Buffer.from("1a45dfa3874282847765626d", "hex"),
+  };
+  const bytes = Buffer.concat([heads[name as keyof typeof heads], Buffer.alloc(64)]);
+  await expect(client.upload({ bytes }, { kind: "image" })).rejects.toMatchObject({ reason: "wrong-kind" });
+  await client.upload({ bytes }, { kind: "audio" });
+  expect(service.seen).toHaveLength(1);
+});
+
 test("names are safe on every system and stay in their folder", () => {
   fc.assert(
     fc.property(fc.string({ unit: "binary", maxLength: 300 }), (wanted) => {

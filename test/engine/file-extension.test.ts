@@ -4,6 +4,11 @@ import { fileExtension } from "../../src/engine/file-extension.ts";
 test.each([
   ["image/png", ".png"],
   ["audio/mpeg", ".mp3"],
+  ["audio/ogg; codecs=opus", ".ogg"],
+  ["audio/flac", ".flac"],
+  ["audio/x-m4a", ".m4a"],
+  ["video/quicktime", ".mov"],
+  ["image/avif", ".avif"],
   ["video/mp4; codecs=avc1", ".mp4"],
   ["text/html", ".bin"],
   ["image/svg+xml", ".bin"],

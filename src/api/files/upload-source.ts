@@ -72,6 +72,8 @@ export async function checkKind(source: OpenSource, kind: MediaKind | "media"): 
   const found = await fileTypeFromBuffer(Buffer.concat(chunks).subarray(0, headBytes));
   const isMedia = /^(?:image|video|audio)\//.test(found?.mime ?? "");
   if (kind === "media" ? isMedia : found?.mime.startsWith(`${kind}/`)) return;
+  // Its first bytes do not say whether such a container holds sound alone.
+  if (kind === "audio" && /^video\/(?:mp4|quicktime|webm)$/.test(found?.mime ?? "")) return;
   const what = found === undefined ? "of no known media type" : found.mime;
   throw new UploadError(`${source.name} is ${what}, but ${kind} is wanted here.`, { reason: "wrong-kind" });
 }

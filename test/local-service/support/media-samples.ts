@@ -95,11 +95,22 @@ const webm = () =>
       for (let i = 0; i < 5; i++) {
         await video.add(new EncodedPacket(bytes, "key", i / 5, 1 / 5), { decoderConfig: config });
       }
-      using input = new Input({ source: new BufferSource(await fixture("tone-opus.ogg")), formats: [OGG] });
-      const track = (await input.getPrimaryAudioTrack())!;
-      const decoderConfig = (await track.getDecoderConfig())!;
-      for await (const packet of new EncodedPacketSink(track).packets()) await audio.add(packet, { decoderConfig });
+      await addOpus(audio);
     };
+  });
+
+async function addOpus(audio: EncodedAudioPacketSource): Promise<void> {
+  using input = new Input({ source: new BufferSource(await fixture("tone-opus.ogg")), formats: [OGG] });
+  const track = (await input.getPrimaryAudioTrack())!;
+  const decoderConfig = (await track.getDecoderConfig())!;
+  for await (const packet of new EncodedPacketSink(track).packets()) await audio.add(packet, { decoderConfig });
+}
+
+export const soundOnlyWebm = () =>
+  written(new WebMOutputFormat(), (output) => {
+    const audio = new EncodedAudioPacketSource("opus");
+    output.addAudioTrack(audio);
+    return () => addOpus(audio);
   });
 
 /** AAC, under the brand that players of music write. */
