@@ -15,7 +15,9 @@ import { DatabaseSync } from "node:sqlite";
 import fc from "fast-check";
 import { afterAll, afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { RunEvent } from "../../src/journal/events.ts";
-import { FIRST_VERSION, migrations, prepareSchema } from "../../src/journal/sqlite/schema.ts";
+import { ownVersion } from "../../src/journal/own-version.ts";
+import { prepareSchema } from "../../src/journal/sqlite/migrate.ts";
+import { FIRST_VERSION, migrations } from "../../src/journal/sqlite/schema.ts";
 import { openSqliteJournal } from "../../src/journal/sqlite.ts";
 import { holder, nobodyIsDead, planned, started } from "./samples.ts";
 import { Worker } from "./worker.ts";
@@ -152,7 +154,17 @@ describe("A journal file", () => {
 
   test("of a newer Showrunner is refused with what to do, and left as it was", async () => {
     const newer = new DatabaseSync(path);
-    prepareSchema(newer, path, [...migrations, "CREATE TABLE future (x INTEGER) STRICT"]);
+    prepareSchema(newer, path, [...migrations, { sql: "CREATE TABLE future (x INTEGER) STRICT" }]);
+    newer.close();
+    const error = await expectUntouched("JOURNAL_NEWER_VERSION");
+    expect(error.message).toContain(`use Showrunner ${ownVersion()} or a later one`);
+    expect(readdirSync(dirname(path))).toEqual(["journal.db"]);
+  });
+
+  test("of a version that does not say who made it is refused with what to do", async () => {
+    const newer = new DatabaseSync(path);
+    prepareSchema(newer, path, [...migrations, { sql: "CREATE TABLE future (x INTEGER) STRICT" }]);
+    newer.exec("DROP TABLE migrations");
     newer.close();
     const error = await expectUntouched("JOURNAL_NEWER_VERSION");
     expect(error.message).toContain("update Showrunner");
@@ -162,7 +174,7 @@ describe("A journal file", () => {
     await writeJournal();
     const newer = new DatabaseSync(path);
     newer.exec("PRAGMA journal_mode = WAL");
-    prepareSchema(newer, path, [...migrations, "CREATE TABLE future (x INTEGER) STRICT"]);
+    prepareSchema(newer, path, [...migrations, { sql: "CREATE TABLE future (x INTEGER) STRICT" }]);
     await expectUntouched("JOURNAL_NEWER_VERSION");
     newer.close();
   });
@@ -171,7 +183,7 @@ describe("A journal file", () => {
     const journal = await openSqliteJournal(path);
     await journal.createRun("r1", planned(), 10);
     const newer = new DatabaseSync(path);
-    prepareSchema(newer, path, [...migrations, "CREATE TABLE future (x INTEGER) STRICT"]);
+    prepareSchema(newer, path, [...migrations, { sql: "CREATE TABLE future (x INTEGER) STRICT" }]);
     newer.close();
     await expect(journal.createRun("r2", planned(), 10)).rejects.toMatchObject({ code: "JOURNAL_NEWER_VERSION" });
     await journal.close();
@@ -190,11 +202,11 @@ describe("A journal file", () => {
   test("of an older schema is lifted with its content, in one step or not at all", async () => {
     await writeJournal();
     const raw = new DatabaseSync(path);
-    const halfway = [...migrations, "ALTER TABLE runs ADD COLUMN note TEXT; CREATE TABLE broken ("];
+    const halfway = [...migrations, { sql: "ALTER TABLE runs ADD COLUMN note TEXT; CREATE TABLE broken (" }];
     expect(() => prepareSchema(raw, path, halfway)).toThrow();
     const version = () => raw.prepare("PRAGMA user_version").get()?.user_version;
     expect(version()).toBe(FIRST_VERSION);
-    prepareSchema(raw, path, [...migrations, "ALTER TABLE runs ADD COLUMN note TEXT"]);
+    prepareSchema(raw, path, [...migrations, { sql: "ALTER TABLE runs ADD COLUMN note TEXT" }]);
     expect(version()).toBe(FIRST_VERSION + 1);
     expect(raw.prepare("SELECT count(*) AS n, count(note) AS notes FROM runs").get()).toEqual({ n: 60, notes: 0 });
     raw.close();

@@ -1,9 +1,10 @@
 import { closeSync, fstatSync, openSync, readSync, statSync } from "node:fs";
+import type { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
 import { JournalCorruptError } from "../errors.ts";
 import { isBusy, journalFailure, notAJournal } from "./failure.ts";
 import { loadSqlite } from "./load.ts";
-import { checkOpen, checkVersion } from "./schema.ts";
+import { checkOpen, checkVersion, programOf } from "./version.ts";
 
 /** Files up to this size are checked page by page before they are opened for writing; larger ones by their header. */
 const fullCheckBytes = 8 * 1024 * 1024;
@@ -61,28 +62,46 @@ function checkHeader(path: string, size: number, header: Buffer, logged: boolean
   if (header.length < headerBytes) throw truncated(path, "it ends within its header");
   // A log may hold newer pages than the file itself.
   if (logged) return;
-  checkVersion(path, { id: header.readUInt32BE(68), version: header.readUInt32BE(60) });
+  const version = header.readUInt32BE(60);
+  checkVersion(path, { id: header.readUInt32BE(68), version, program: () => programIn(path, version) });
   const pageSize = header.readUInt16BE(16) === 1 ? 65_536 : header.readUInt16BE(16);
   const expected = header.readUInt32BE(28) * pageSize;
   const countIsValid = header.readUInt32BE(24) === header.readUInt32BE(92);
   if (countIsValid && size < expected) throw truncated(path, `it has ${size} of ${expected} bytes`);
 }
 
-function checkPages(path: string, options: { readonly logged: boolean; readonly every: boolean }): void {
-  const { DatabaseSync } = loadSqlite();
-  const url = pathToFileURL(path);
-  // Without a log nobody has the file open: then SQLite need not even make its lock files.
-  if (!options.logged) url.search = "?immutable=1";
+function checkPages(path: string, { logged, every }: { readonly logged: boolean; readonly every: boolean }): void {
   try {
-    const db = new DatabaseSync(url, { readOnly: true });
+    const db = openUnwritten(path, logged);
     try {
       checkOpen(db, path);
-      if (options.every) requireSound(path, db.prepare("PRAGMA quick_check(1)").get()?.quick_check);
+      if (every) requireSound(path, db.prepare("PRAGMA quick_check(1)").get()?.quick_check);
     } finally {
       db.close();
     }
   } catch (error) {
     throw isBusy(error) ? error : journalFailure(error, path);
+  }
+}
+
+/** Without a log nobody has the file open: then SQLite need not even make its lock files. */
+function openUnwritten(path: string, logged: boolean): DatabaseSync {
+  const { DatabaseSync } = loadSqlite();
+  const url = pathToFileURL(path);
+  if (!logged) url.search = "?immutable=1";
+  return new DatabaseSync(url, { readOnly: true });
+}
+
+function programIn(path: string, version: number): string | null {
+  try {
+    const db = openUnwritten(path, false);
+    try {
+      return programOf(db, version);
+    } finally {
+      db.close();
+    }
+  } catch {
+    return null;
   }
 }
 

@@ -7,7 +7,8 @@ import { Database } from "./database.ts";
 import { readOnly } from "./failure.ts";
 import { inspectJournal } from "./inspect.ts";
 import { loadSqlite } from "./load.ts";
-import { checkOpen, prepareSchema } from "./schema.ts";
+import { prepareSchema } from "./migrate.ts";
+import { checkOpen } from "./version.ts";
 
 export interface OpenFile {
   readonly db: Database;

@@ -1,15 +1,12 @@
-import type { DatabaseSync } from "node:sqlite";
-import { JournalNewerVersionError, JournalOldVersionError } from "../errors.ts";
-import { notAJournal } from "./failure.ts";
+/** Lifts a journal by one version. The first entry lays out a new file, which then has {@link FIRST_VERSION}. */
+export interface Migration {
+  readonly sql: string;
+  /** An event of the version before in the shape of this one. Absent: events stay as they are. */
+  readonly event?: (event: StoredBody) => StoredBody;
+}
 
-/** Marks the file as a Showrunner journal in SQLite's header (`Shw2`). */
-export const applicationId = 0x53687732;
-
-/** Journals of version 1 carried this mark (`Shwr`). That version was never published, so that nothing lifts them. */
-const VERSION_1_ID = 0x53687772;
-
-/** SQL that lifts a journal by one version. The first entry lays out a new file, which then has {@link FIRST_VERSION}. */
-export type Migration = string;
+/** An event's JSON of any version. */
+export type StoredBody = { readonly type: string } & { readonly [field: string]: unknown };
 
 /** The oldest journal version that can be read: event shapes and tables changed their names with it. */
 export const FIRST_VERSION = 2;
@@ -19,7 +16,8 @@ export const FIRST_VERSION = 2;
  * changes often (snapshot, progress) stays out of `runs`, so that listing reads only small rows in index order.
  */
 export const migrations: readonly Migration[] = [
-  `
+  {
+    sql: `
   CREATE TABLE runs (
     run_key INTEGER PRIMARY KEY,
     run_id TEXT NOT NULL UNIQUE,
@@ -129,85 +127,11 @@ export const migrations: readonly Migration[] = [
     PRIMARY KEY (run_key, seq)
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX notices_due ON notices (due_at);
+  -- Every later version keeps this table: an older Showrunner reads from it which one can read the file.
   CREATE TABLE migrations (
-    version INTEGER PRIMARY KEY
+    version INTEGER PRIMARY KEY,
+    program TEXT NOT NULL
   ) STRICT;
   `,
+  },
 ];
-
-/** Journal version of an open database; 0 for an empty one. */
-function schemaVersion(db: DatabaseSync): number {
-  return pragma(db, "user_version");
-}
-
-/** Throws when another process lifted an open journal to a version that this Showrunner does not know. */
-export function checkOpen(db: DatabaseSync, path: string): void {
-  checkedVersion(db, path, versionAfter(migrations));
-}
-
-/**
- * Brings an open database to the newest schema, in one transaction. A new file is laid out before it is switched to
- * write-ahead logging, so that its header always names the program and the version. Throws SQLite's busy error when
- * another process is at it: try again.
- */
-export function prepareSchema(db: DatabaseSync, path: string, steps: readonly Migration[] = migrations): void {
-  const newest = versionAfter(steps);
-  if (checkedVersion(db, path, newest) === newest) return;
-  // Counts only for a file without tables, and lets it shrink when runs are removed.
-  db.exec("PRAGMA auto_vacuum = INCREMENTAL");
-  db.exec("BEGIN EXCLUSIVE");
-  try {
-    const from = checkedVersion(db, path, newest);
-    for (const [index, sql] of steps.entries()) {
-      const version = FIRST_VERSION + index;
-      if (version <= from) continue;
-      db.exec(sql);
-      db.exec(`INSERT INTO migrations (version) VALUES (${version})`);
-    }
-    db.exec(`PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${newest}`);
-    db.exec("COMMIT");
-  } catch (error) {
-    if (db.isTransaction) db.exec("ROLLBACK");
-    throw error;
-  }
-}
-
-function versionAfter(steps: readonly Migration[]): number {
-  return FIRST_VERSION + steps.length - 1;
-}
-
-function checkedVersion(db: DatabaseSync, path: string, newest: number): number {
-  const version = schemaVersion(db);
-  const isEmpty = db.prepare("SELECT count(*) AS n FROM sqlite_schema").get()?.n === 0;
-  if (!isEmpty) checkVersion(path, { id: pragma(db, "application_id"), version }, newest);
-  return version;
-}
-
-/** Throws when a file that is not empty is no journal, or one of a version that this Showrunner cannot read. */
-export function checkVersion(
-  path: string,
-  { id, version }: { readonly id: number; readonly version: number },
-  newest = versionAfter(migrations),
-): void {
-  if (id === VERSION_1_ID || (id === applicationId && version < FIRST_VERSION)) throw version1(path);
-  if (id !== applicationId) throw notAJournal(path, "is a database of another program");
-  if (version > newest) throw newerVersion(path, version, newest);
-}
-
-function version1(path: string): JournalOldVersionError {
-  return new JournalOldVersionError(
-    path,
-    `The journal ${path} has version 1, which was written by a Showrunner from before its first release; this Showrunner reads version ${FIRST_VERSION} and later. It was left untouched. Finish its runs with the Showrunner that wrote them, then move the file away, or choose another journal (--journal FILE).`,
-  );
-}
-
-function newerVersion(path: string, version: number, newest: number): JournalNewerVersionError {
-  return new JournalNewerVersionError(
-    path,
-    `The journal ${path} has version ${version}; this Showrunner knows versions up to ${newest}. It was left untouched: update Showrunner, or choose another journal.`,
-  );
-}
-
-function pragma(db: DatabaseSync, name: "user_version" | "application_id"): number {
-  return Number(db.prepare(`PRAGMA ${name}`).get()?.[name] ?? 0);
-}
