@@ -136,3 +136,79 @@ test("no answer names the operator's side or this machine, but for the bytes tha
   for (const { body } of answers)
     expect(JSON.stringify(body)).not.toMatch(/_local\/|127\.0\.0\.1|localhost|local service/i);
 });
+
+/** What of an answer does not change from one service or moment to the next. */
+function steady({ status, body }: { readonly status: number; readonly body: Body }): string {
+  const text = typeof body === "string" ? body : JSON.stringify(body);
+  return `${status} ${text
+    .replaceAll(/[0-9a-f]{8}-[0-9a-f-]{27}|[0-9a-f]{32}|key_\w+|[\w-]{32,}/g, "ID")
+    .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "INSTANT")
+    .replaceAll(/http:\/\/127\.0\.0\.1:\d+\/(media|uploads)\/[^"]+/g, "URL")
+    .replaceAll(/"(progress|processing_time_ms)":[\d.]+/g, '"$1":N')}`;
+}
+
+test("the profiles differ in what docs/local-service.md lists, and in nothing else", async () => {
+  const [usual, strict] = [await start({ deliverToLoopback: false }), await strictly()];
+  const differing: string[] = [];
+  const both = async (name: string, call: (service: LocalService) => Promise<{ status: number; body: Body }>) => {
+    if (steady(await call(usual)) !== steady(await call(strict))) differing.push(name);
+  };
+  const poor = new Map([
+    [usual, await key(usual, { workspace_id: "poor" })],
+    [strict, await key(strict, { workspace_id: "poor" })],
+  ]);
+  const jobs = new Map<LocalService, string>();
+  const jobOf = (service: LocalService) => jobs.get(service) ?? "";
+  const SUBMIT = { input: { prompt: "x", seed: 1 }, idempotency_key: "k", webhook: "http://127.0.0.1:9/" };
+  const image = async (service: LocalService) => ({ image: await uploaded(service, PICTURE.bytes) });
+  const reads = ["/models", "/models/video-1", "/models/video-1/voices", "/models/speech-1/openapi.json"];
+  for (const path of [...reads, "/models/image-0", "/models/none", "/models/video-1-pro", "/balance", "/openapi.json"])
+    await both(`GET ${path}`, (service) => get(service, path));
+  for (const path of [...reads, "/balance"])
+    await both(`GET ${path}, no key`, (service) => get(service, path, { credential: null }));
+  await both("submit", async (service) => {
+    const reply = await post(service, "/models/image-1", SUBMIT);
+    jobs.set(service, reply.body.job_id);
+    await get(service, `/jobs/${jobOf(service)}/stream`);
+    return reply;
+  });
+  for (const service of [usual, strict]) await ended(service, jobOf(service), 1);
+  for (const path of ["", "/status", "/status?logs_after=start", "/logs", "/stream"])
+    await both(`GET job ${path}`, (service) => get(service, `/jobs/${jobOf(service)}${path}`));
+  await both("upload", (service) => upload(service, PICTURE.bytes));
+  await both("no media", (service) => upload(service, new TextEncoder().encode("no media")));
+  const MODELS = "/models/image-1";
+  await both("replayed", (service) => post(service, MODELS, SUBMIT));
+  await both("key of another model", (service) => post(service, "/models/video-1", SUBMIT));
+  await both("invalid", (service) => post(service, "/models/video-1", { input: { prompt: 1, nothing: 2 } }));
+  await both("moderated", (service) => post(service, MODELS, { input: { prompt: "moderation-refused" } }));
+  await both("no funds", (service) => post(service, MODELS, { input: { prompt: "x" } }, poor.get(service)));
+  await both("estimate", (service) => post(service, `${MODELS}/estimate`, { input: { prompt: "x" } }));
+  await both("unquotable", async (service) =>
+    post(service, "/models/upscale-1/estimate", { input: await image(service) }),
+  );
+  await both("chat model", (service) => post(service, "/chat/completions", { model: "x" }));
+  await both("token", (service) => post(service, "/tokens", {}));
+  await both("key", (service) => post(service, "/keys", { scopes: ["jobs:read"] }));
+  await both("keys", (service) => get(service, "/keys"));
+  await both("webhook", (service) =>
+    ask(service, "PUT", "/webhooks/default", { body: { url: "http://127.0.0.1:9/" } }),
+  );
+  await both("webhook test", (service) => post(service, "/webhooks/default/test", {}));
+  await both("deliveries", (service) => get(service, "/webhooks/deliveries"));
+  await both("drain", (service) =>
+    post(service, "/log-drains", { name: "d", url: "http://10.0.0.1/", format: "otlp" }),
+  );
+  await both("nothing there", (service) => get(service, "/nothing"));
+  await both("delete", (service) => ask(service, "DELETE", `/jobs/${jobOf(service)}`));
+  expect(differing).toEqual([
+    "GET /models/image-0",
+    // Who may read the catalog, and the shape of an estimate.
+    "GET /openapi.json",
+    ...reads.map((path) => `GET ${path}, no key`),
+    "key of another model",
+    "no funds",
+    "unquotable",
+    "chat model",
+  ]);
+});

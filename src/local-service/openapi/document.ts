@@ -4,7 +4,7 @@ import type { NormalOptions } from "../options.ts";
 import { estimateComponent } from "./components/catalog.ts";
 import { COMPONENTS } from "./components/index.ts";
 import { type ModelNames, modelNames } from "./model-names.ts";
-import { inputComponent, modelOperation, modelPath } from "./model-operation.ts";
+import { inlineInput, inputComponent, modelOperation, modelPath } from "./model-operation.ts";
 import { operation } from "./operation.ts";
 import type { OperationSpec, Specs } from "./operation-spec.ts";
 import { accountOperations } from "./operations/account.ts";
@@ -62,14 +62,35 @@ interface About {
   readonly server: string;
 }
 
-function document({ title, description, server }: About, paths: Paths, more: Readonly<Record<string, JsonSchema>>) {
+type Schemas = Readonly<Record<string, JsonSchema>>;
+
+/** Those schemas that a part of the document leads to, over others too. */
+function reached(part: unknown, schemas: Schemas): Schemas {
+  const found = new Set<string>();
+  const visit = (node: unknown) => {
+    for (const [, name = ""] of JSON.stringify(node).matchAll(/"#\/components\/schemas\/([^"/]+)/g)) {
+      if (found.has(name) || !Object.hasOwn(schemas, name)) continue;
+      found.add(name);
+      visit(schemas[name]);
+    }
+  };
+  visit(part);
+  return Object.fromEntries(Object.entries(schemas).filter(([name]) => found.has(name)));
+}
+
+interface Content {
+  readonly paths: Paths;
+  readonly webhooks?: object;
+}
+
+function document({ title, description, server }: About, content: Content, more: Schemas = {}) {
   return {
     openapi: "3.1.0",
     info: { title, version: API_VERSION, description },
     servers: [{ url: server }],
-    paths,
+    ...content,
     components: {
-      schemas: { ...COMPONENTS, ...more },
+      schemas: reached(content, { ...COMPONENTS, ...more }),
       headers: HEADERS,
       securitySchemes: SECURITY_SCHEMES,
     },
@@ -95,18 +116,18 @@ export function apiDocument(endpoints: readonly Endpoint[], models: readonly Cat
   }
   const description = "Asynchronous media generation: submit a job, follow it, download its outputs.";
   const about = { title: "Media generation API", description, server: "/v3" };
-  return { ...document(about, paths, schemas), tags: TAG_OBJECTS, webhooks: webhooksOf(brand) };
+  return { ...document(about, { paths, webhooks: webhooksOf(brand) }, schemas), tags: TAG_OBJECTS };
 }
 
 /** `GET /_local/openapi.json`: the operator's side. */
 export function operatorDocument(endpoints: readonly Endpoint[], specs: Specs) {
   const description = "What the operator of a local service may do. Answers on this machine only.";
-  return document({ title: "Operator's side", description, server: "/_local" }, pathsOf(endpoints, specs), {});
+  return document({ title: "Operator's side", description, server: "/_local" }, { paths: pathsOf(endpoints, specs) });
 }
 
-/** `GET /models/{model}/openapi.json`: one operation, with the very schema of the catalog entry. */
+/** `GET /models/{model}/openapi.json`: one operation, with the schema of the catalog entry. */
 export function modelDocument(entry: CatalogEntry, names: ModelNames) {
   const description = entry.description ?? "";
-  const paths = { [modelPath(entry.id)]: { post: modelOperation(entry, names, entry.input_schema) } };
-  return document({ title: entry.name ?? entry.id, description, server: "/v3" }, paths, {});
+  const paths = { [modelPath(entry.id)]: { post: modelOperation(entry, names, inlineInput(entry)) } };
+  return document({ title: entry.name ?? entry.id, description, server: "/v3" }, { paths });
 }

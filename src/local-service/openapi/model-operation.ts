@@ -34,6 +34,14 @@ export function inputComponent(entry: CatalogEntry, name: string): JsonSchema {
   return moved(schema, `#/components/schemas/${name}`) as JsonSchema;
 }
 
+/** A model's input where its operation has it; only references within it differ from the catalog's schema. */
+export function inlineInput({ id, input_schema }: CatalogEntry): JsonSchema {
+  if ("$id" in input_schema) return input_schema;
+  const path = modelPath(id).replaceAll("~", "~0").replaceAll("/", "~1");
+  const place = `#/paths/${path}/post/requestBody/content/application~1json/schema/properties/input`;
+  return moved(input_schema, place) as JsonSchema;
+}
+
 function moved(node: unknown, place: string): unknown {
   if (Array.isArray(node)) return node.map((item) => moved(item, place));
   if (typeof node !== "object" || node === null) return node;

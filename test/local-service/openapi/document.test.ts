@@ -1,5 +1,6 @@
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { expect, test } from "vitest";
+import { COMPONENTS } from "../../../src/local-service/openapi/components/index.ts";
 import { modelNames } from "../../../src/local-service/openapi/model-names.ts";
 import { type Body, get, start } from "../support/service.ts";
 
@@ -125,6 +126,21 @@ test("an independent validator finds the documents valid as OpenAPI 3.1, with ev
   }
 });
 
+test("a document has the shapes that it uses, and no other", async () => {
+  const service = await start();
+  const { body } = await get(service, "/models/image-1/openapi.json");
+  expect(Object.keys(body.components.schemas)).toEqual([
+    "JobAcknowledgement",
+    "ErrorDetail",
+    "ErrorBilling",
+    "ErrorObject",
+    "ErrorResponse",
+  ]);
+  expect(Object.keys((await get(service, "/openapi.json")).body.components.schemas)).toEqual(
+    expect.arrayContaining(Object.keys(COMPONENTS)),
+  );
+});
+
 test("the validator would find a broken document", async () => {
   const service = await start();
   const { body } = await get(service, "/openapi.json");
@@ -151,6 +167,12 @@ test("a typed submit operation takes the model's own schema, references and all"
   expect(input.properties.prompt.$ref).toBe("#/components/schemas/Tree1Input/$defs/said");
   expect(input.properties.parts.items.$ref).toBe("#/components/schemas/Tree1Input");
   expect(await problemsOf(body)).toEqual({ version: "3.1", errors: [] });
+  const own = (await get(service, "/models/tree-1/openapi.json")).body;
+  const inline = own.paths["/models/tree-1"].post.requestBody.content["application/json"].schema.properties.input;
+  expect(inline.properties.parts.items.$ref).toBe(
+    "#/paths/~1models~1tree-1/post/requestBody/content/application~1json/schema/properties/input",
+  );
+  expect(await problemsOf(own)).toEqual({ version: "3.1", errors: [] });
 });
 
 test("each operation says which scope it needs", async () => {

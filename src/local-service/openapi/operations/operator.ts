@@ -46,5 +46,5 @@ export const operatorOperations: Specs = {
   "POST /faults": { ...read("set_faults", "The rules as set."), body: jsonBody(bodyOf(faultsBody)) },
   "GET /clock": read("get_clock", "Mode, factor and instant."),
   "POST /clock": { ...read("set_clock", "Mode, factor and instant."), body: jsonBody(bodyOf(clockBody)) },
-  "GET /openapi.json": read("describe_operator", "This document."),
+  "GET /openapi.json": read("get_openapi", "This document."),
 };
