@@ -279,7 +279,8 @@ describe("planner and local service, each with code of its own", () => {
       }),
       { numRuns: runs },
     );
-    expect(broken).toBeGreaterThan(runs / 10);
+    // About one in nine; what must not be is that hardly any rule applied.
+    expect(broken).toBeGreaterThan(runs / 20);
   });
 
   test("agree on any film of a kling 3", async () => {

@@ -1,6 +1,7 @@
 /** `serve --strict`: what a hosted service answers, timings aside. */
 import { expect, test } from "vitest";
 import { createClient } from "../../src/api/index.ts";
+import { OURS } from "../../src/families/index.ts";
 import type { LocalService, LocalServiceOptions } from "../../src/local-service/index.ts";
 import { PICTURE } from "../../src/local-service/stub/stub-media.ts";
 import { ended } from "./support/deliveries.ts";
@@ -62,6 +63,23 @@ test("a message tells the condition, not what this request or this machine has",
     expect(usual).toContain(part);
     expect(strict).toBe(fixed);
   }
+});
+
+test("a rule of a model family is refused like any other", async () => {
+  const properties = { prompt: { type: "string" }, quality: { enum: ["std", "pro"] }, resolution: { enum: ["1080p"] } };
+  const catalog = [{ id: "acme-1", modality: "video", input_schema: { type: "object", properties } }];
+  const rule = {
+    kind: "requires" as const,
+    when: { field: "quality", is: ["pro"] },
+    fields: ["resolution"],
+    message: "pro is 1080p",
+  };
+  const families = [{ name: "acme", models: ["acme-1"], rules: [rule] }];
+  const said = async (service: LocalService) =>
+    (await post(service, "/models/acme-1", { input: { prompt: "x", quality: "pro" } })).body.error.details[0].message;
+  const strict = await said(await strictly({ catalog, families }));
+  expect(strict).toBe("input.resolution: is required: pro is 1080p");
+  expect(await said(await start({ catalog, families }))).toBe(`${strict} (${OURS})`);
 });
 
 test("a job that its input spoils does not tell what the renderer here cannot read", async () => {

@@ -1,3 +1,4 @@
+import { OURS } from "../../families/index.ts";
 import type { CompiledModel } from "../catalog/compiled.ts";
 import type { Work } from "../catalog/model.ts";
 import { type FieldProblem, invalid } from "../http/refusal.ts";
@@ -18,11 +19,15 @@ export interface PreparedWork extends Work {
 export function workPreparer({ store, catalog, clock, options }: ServiceContext) {
   const resolve = mediaResolver(store, clock);
 
+  /** A hosted service states such a rule as its own. */
+  const marked = (broken: FieldProblem): FieldProblem =>
+    options.strict ? broken : { ...broken, message: `${broken.message} (${OURS})` };
+
   function check(model: CompiledModel, raw: unknown, owner: Owner, others: readonly FieldProblem[]): PreparedWork {
     const shape = inputShapeProblems(raw);
     if (shape.length > 0) throw invalid([...shape, ...others]);
     const input = raw as Readonly<Record<string, unknown>>;
-    const byFamily = model.checkFamily(input);
+    const byFamily = model.checkFamily(input).map(marked);
     const bySchema = model.check(input);
     const { media, problems } = resolve(model.entry.input_schema, input, owner);
     const known = new Set(bySchema.map((item) => item.field));

@@ -1,4 +1,4 @@
-import { type FamilyCondition, type FamilyRule, OURS } from "../../families/index.ts";
+import type { FamilyCondition, FamilyRule } from "../../families/index.ts";
 import type { JsonSchema } from "../catalog/model.ts";
 import { type FieldProblem, problem } from "../http/refusal.ts";
 import { type SchemaField, schemaFields } from "./schema-fields.ts";
@@ -36,7 +36,7 @@ function applies(when: FamilyCondition | undefined, input: Input, fields: Fields
 
 function broken(rule: FamilyRule, input: Input, fields: Fields): readonly FieldProblem[] {
   const refuse = (name: string, what: string, reason: string, allowed: readonly string[] | null = null) =>
-    problem(`input.${name}`, `${what}: ${rule.message} (${OURS})`, reason, allowed);
+    problem(`input.${name}`, `${what}: ${rule.message}`, reason, allowed);
   switch (rule.kind) {
     case "requires": {
       const missing = rule.fields.filter((name) => valueSent(name, input, fields) === undefined);
