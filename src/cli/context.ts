@@ -31,6 +31,12 @@ export interface ServiceFlags {
   readonly families?: string | undefined;
 }
 
+/** The file of model families that flags and environment name, absolute. */
+export function familiesFileOf({ cwd, env }: Io, { families }: Pick<ServiceFlags, "families">): string | undefined {
+  const named = families ?? env.SHOWRUNNER_FAMILIES;
+  return named ? resolve(cwd, named) : undefined;
+}
+
 /** Opens the journal and the service that flags and environment name, does the work, and closes them in any case. */
 export async function withShowrunner<T>(flags: ServiceFlags, work: (show: Showrunner) => Promise<T>): Promise<T> {
   checkAmount("--spending-cap", flags.spendingCap);

@@ -71,7 +71,7 @@ const advice: Readonly<Record<string, Advice>> = {
   DATA_DIR_IN_USE: [ExitCode.refused, "showrunner serve --data OTHER-FOLDER   (or use the service that is running)"],
   DATA_DIR_UNUSABLE: [ExitCode.refused, "showrunner serve --data OTHER-FOLDER"],
   OPTION_INVALID: [ExitCode.refused, "showrunner serve --help"],
-  FAMILIES_INVALID: [ExitCode.refused, "correct the file after --families"],
+  FAMILIES_INVALID: [ExitCode.refused, "correct the file after --families, or in SHOWRUNNER_FAMILIES"],
   CATALOG_INVALID: [ExitCode.refused, "correct the file after --catalog"],
   JOURNAL_NOT_A_JOURNAL: [ExitCode.refused, "name another journal: --journal FILE, or SHOWRUNNER_JOURNAL"],
   JOURNAL_FOLDER: [ExitCode.refused, "make it a folder that can be written to, then repeat the command"],

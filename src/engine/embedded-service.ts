@@ -21,7 +21,8 @@ export interface ServiceOptions {
   readonly localDir?: string | undefined;
   /**
    * What is known of families of models beyond their schemas, over what is built in: a JSON file, or its content. Its rules
-   * are checked by plans and by an embedded local service. Throws {@link FamiliesError}.
+   * are checked by plans and by an embedded local service. Default: the file of environment SHOWRUNNER_FAMILIES, else
+   * nothing more. Throws {@link FamiliesError}.
    */
   readonly families?: FamiliesOption | undefined;
   readonly env?: Readonly<Record<string, string | undefined>> | undefined;

@@ -299,13 +299,14 @@ export interface Showrunner {
 export async function openShowrunner(options: OpenOptions = {}): Promise<Showrunner> {
   const limits = spendingLimits(options);
   const notifications = openNotifications(options);
-  const families = readFamilies(options.families);
+  const ownFamilies = options.families ?? ((options.env ?? process.env).SHOWRUNNER_FAMILIES || undefined);
+  const families = readFamilies(ownFamilies);
   const journal = options.journal ?? process.env.SHOWRUNNER_JOURNAL ?? ".showrunner/journal.db";
   const store = typeof journal === "string" ? await openSqliteJournal(journal) : journal;
   try {
     const folder = typeof journal === "string" ? dirname(journal) : ".showrunner";
     const media = await openMediaStore(resolve(options.mediaDir ?? join(folder, "media")));
-    const service = await openService(options);
+    const service = await openService({ ...options, families: ownFamilies });
     const ownsStore = typeof journal === "string";
     return new EmbeddedShowrunner({ options, limits, notifications, families, store, ownsStore, media, service });
   } catch (error) {

@@ -151,6 +151,11 @@ describe("a file of families that is none", () => {
       expect(stderr()).toContain('[0]: Unrecognized key: "rule"');
       expect(stderr()).toContain("Next: correct the file after --families");
     }
+    const { io, stderr } = fakeIo({ cwd: folder, env: { SHOWRUNNER_FAMILIES: "stops.json" } });
+    expect(await runCli(["serve", "--port", "0"], io)).toBe(2);
+    expect(stderr()).toContain('[0]: Unrecognized key: "rule"');
+    const env = { SHOWRUNNER_FAMILIES: families };
+    await expect(openShowrunner({ env, journal: createMemoryJournal() })).rejects.toBeInstanceOf(FamiliesError);
   });
 });
 

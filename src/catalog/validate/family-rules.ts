@@ -1,7 +1,8 @@
 import { type FamilyCondition, type FamilyRule, OURS } from "../../families/index.ts";
 import type { FieldProblem, JsonSchema } from "../../plan/index.ts";
 import type { Json } from "../../plan/plan.ts";
-import { applicable, isSchema, itemSchemas } from "../../plan/schema/schema.ts";
+import { isSchema } from "../../plan/schema/schema.ts";
+import { acceptedOf, presetOf, RuleFields } from "./rule-fields.ts";
 import { listed, shown } from "./sentence.ts";
 
 type Fields = { readonly [name: string]: Json };
@@ -16,14 +17,15 @@ export function familyProblems(schema: JsonSchema, input: Json, rules: readonly 
   return rules.flatMap((rule) => judge.problems(rule));
 }
 
+const fieldsOf = new WeakMap<JsonSchema, RuleFields>();
+
 class Judge {
-  readonly #root: JsonSchema;
-  readonly #parts: readonly JsonSchema[];
+  readonly #fields: RuleFields;
   readonly #input: Fields;
 
   constructor(schema: JsonSchema, input: Fields) {
-    this.#root = schema;
-    this.#parts = applicable(schema, schema);
+    this.#fields = fieldsOf.get(schema) ?? new RuleFields(schema);
+    fieldsOf.set(schema, this.#fields);
     this.#input = input;
   }
 
@@ -69,12 +71,10 @@ class Judge {
     const own = "fields" in rule ? rule.fields : [rule.field];
     if (![...own, ...(rule.when === undefined ? [] : [rule.when.field])].every((name) => this.#isField(name)))
       return false;
-    if (rule.kind === "max_sum") return this.#itemSchemas(rule.field, rule.of).length > 0;
+    if (rule.kind === "max_sum") return this.#fields.ofItems(rule.field, rule.of).length > 0;
     if (rule.kind !== "values") return true;
-    const accepted = this.#schemas(rule.field).flatMap(({ enum: list, const: one }) =>
-      Array.isArray(list) ? list : one === undefined ? [] : [one],
-    );
-    return accepted.length === 0 || accepted.some((value) => includes(rule.values, value));
+    const accepted = acceptedOf(this.#fields.of(rule.field));
+    return accepted === null || accepted.some((value) => includes(rule.values, value));
   }
 
   #holds(when: FamilyCondition | undefined): boolean {
@@ -85,7 +85,7 @@ class Judge {
   }
 
   #isField(name: string): boolean {
-    return this.#schemas(name).length > 0;
+    return this.#fields.of(name).length > 0;
   }
 
   #isGiven(name: string): boolean {
@@ -98,38 +98,17 @@ class Judge {
 
   /** The field's own value, or the one that its schema presets. */
   #value(name: string): unknown {
-    return this.#isGiven(name) ? this.#input[name] : presetOf(this.#schemas(name));
+    return this.#isGiven(name) ? this.#input[name] : presetOf(this.#fields.of(name));
   }
 
   #sum(list: string, of: string): number {
     const items = this.#input[list];
-    const preset = presetOf(this.#itemSchemas(list, of));
+    const preset = presetOf(this.#fields.ofItems(list, of));
     const numbers = (Array.isArray(items) ? items : []).map((item: unknown) =>
       isSchema(item) ? (item[of] ?? preset) : 0,
     );
     return numbers.reduce<number>((sum, value) => sum + (typeof value === "number" ? value : 0), 0);
   }
-
-  #schemas(name: string): readonly JsonSchema[] {
-    return named(this.#parts, name).flatMap((one) => applicable(this.#root, one));
-  }
-
-  #itemSchemas(list: string, of: string): readonly JsonSchema[] {
-    const items = itemSchemas(this.#schemas(list), 0).flatMap((one) => applicable(this.#root, one));
-    return named(items, of).flatMap((one) => applicable(this.#root, one));
-  }
-}
-
-/** The schemas that parts have for a property by its name. */
-function named(parts: readonly JsonSchema[], name: string): readonly JsonSchema[] {
-  return parts.flatMap(({ properties }) => {
-    const own = isSchema(properties) && Object.hasOwn(properties, name) ? properties[name] : undefined;
-    return isSchema(own) ? [own] : [];
-  });
-}
-
-function presetOf(schemas: readonly JsonSchema[]): unknown {
-  return schemas.find((schema) => schema.default !== undefined && schema.default !== null)?.default;
 }
 
 /** `4K` and `4k` are one value. */

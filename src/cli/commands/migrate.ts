@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { join, relative, resolve } from "node:path";
 import type { Catalog, Migration, MigrationDecisions, MigrationReport } from "../../index.ts";
 import { CliError } from "../cli-error.ts";
-import type { Context } from "../context.ts";
+import { type Context, familiesFileOf } from "../context.ts";
 import { ExitCode } from "../exit-code.ts";
 import { calmly } from "../live/calmly.ts";
 import { loadPipeline } from "../load/pipeline-file.ts";
@@ -18,7 +18,7 @@ export interface MigrateFlags {
   readonly map?: readonly string[];
   readonly decisions?: string;
   readonly catalog?: string;
-  readonly families?: string;
+  readonly families?: string | undefined;
   readonly verify?: boolean;
   readonly force?: boolean;
   readonly local?: boolean;
@@ -33,10 +33,10 @@ export async function migrate(context: Context, file: string, flags: MigrateFlag
   const decided = { ...before, map: { ...before.map, ...readMap(flags.map ?? []) } };
   const folder = resolve(io.cwd, flags.out);
   const { readFamilies, readSnapshot, pullCatalog, withFamilies, writeMigration } = await import("../../index.ts");
-  const named = flags.families === undefined ? undefined : resolve(io.cwd, flags.families);
+  const named = familiesFileOf(io, flags);
   const families = readFamilies(named);
   const given = flags.catalog === undefined ? null : await readSnapshot(resolve(io.cwd, flags.catalog));
-  const ground = await openGround({ ...flags, ...(named !== undefined && { families: named }) }, context, given);
+  const ground = await openGround({ ...flags, families: named }, context, given);
   try {
     const catalog = withFamilies(given ?? (await pullCatalog(ground.show.client, null)), families);
     const work = { context, path: resolve(io.cwd, file), catalog, decided, ground };

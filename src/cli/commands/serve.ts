@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import type { LocalServiceOptions, UnquotableCost } from "../../local-service/index.ts";
 import { CliError } from "../cli-error.ts";
-import type { Context } from "../context.ts";
+import { type Context, familiesFileOf } from "../context.ts";
 import { ExitCode } from "../exit-code.ts";
 import { parseRateLimit } from "../input/rate-limit.ts";
 import { readSecret } from "../input/secret.ts";
@@ -37,7 +37,8 @@ export async function serve(context: Context, flags: ServeFlags): Promise<ExitCo
   const { io, talk } = context;
   const sources = { shown: flags.key, file: flags.keyFile, variable: "SHOWRUNNER_SERVE_KEY", fileFlag: "--key-file" };
   const key = await readSecret(io, sources, (text) => talk.say(text));
-  const options = serviceOptions(flags, io.cwd, key);
+  const families = familiesFileOf(io, flags);
+  const options = { ...serviceOptions(flags, io.cwd, key), ...(families !== undefined && { families }) };
   const { startLocalService } = await import("../../local-service/index.ts");
   const service = await startLocalService(options);
   if (flags.json) talk.printJson({ base_url: service.baseUrl, api_key: service.apiKey });
@@ -69,7 +70,6 @@ function serviceOptions(flags: ServeFlags, cwd: string, key: string | undefined)
     ...(flags.unquotableCost !== undefined && { unquotableCost: flags.unquotableCost }),
     ...(flags.deliverToLoopback && { deliverToLoopback: true }),
     ...(flags.strict && { strict: true }),
-    ...(flags.families !== undefined && { families: resolve(cwd, flags.families) }),
     ...(flags.openCatalog && { openCatalog: true }),
     ...(flags.faults !== undefined && { faults: resolve(cwd, flags.faults) }),
     ...(flags.stub && { renderer: "stub" as const }),

@@ -37,8 +37,8 @@ export function withNotify(command: Command): Command {
 
 /** What is known of models beyond their schemas, for commands that check inputs. */
 export function withFamilies(command: Command): Command {
-  const said = "rules, prices and durations of model families, over the built-in ones; see docs/model-families.md";
-  return command.option("--families <file>", said);
+  const said = "rules, prices and durations of model families, over the built-in ones";
+  return command.option("--families <file>", `${said} (default: SHOWRUNNER_FAMILIES)`);
 }
 
 /** `-i` may be given again and again. */
