@@ -210,9 +210,9 @@ export {
 } from "./plan/index.ts";
 export { nearest } from "./plan/near.ts";
 export type { JobStep, Json, Plan, PlanStep, Problem, Reference, UploadStep } from "./plan/plan.ts";
-export { type Incident, incidentsOf } from "./run/incidents.ts";
+export type { Incident } from "./run/incidents.ts";
 export { type NextCommand, nextCommand } from "./run/next-command.ts";
 export { type ExpiringReport, INTERRUPTED, type RunReport, type StepReport } from "./run/report.ts";
 export { type TimelinePhase, type TimelineSpan, timelineOf } from "./run/timeline.ts";
-export { RunView } from "./run/view/run-view.ts";
-export type { AttemptView, StepPhase, StepView } from "./run/view/step-view.ts";
+export { type Rest, RunView } from "./run/view/run-view.ts";
+export { type AttemptView, outputStatus, type StepPhase, type StepView } from "./run/view/step-view.ts";

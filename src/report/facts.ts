@@ -1,39 +1,21 @@
 import {
+  type AttemptView,
   type Incident,
-  incidentsOf,
   type Json,
   type Plan,
-  parseUsd,
+  type Rest,
   type RunReport,
+  RunView,
+  type StepView,
   type StoredEvent,
   type TimelineSpan,
-  timelineOf,
 } from "../index.ts";
-import { type Attempt, attemptsOf } from "./attempts.ts";
 
-type StepReport = RunReport["steps"][number];
-
-/** One step as the report shows it. Money is micro-dollars, instants are epoch milliseconds. */
-export interface StepFacts {
-  readonly path: string;
-  readonly kind: string;
-  readonly model: string | null;
+/** One step as the report shows it. */
+export interface StepFacts extends Omit<StepView, "status"> {
   readonly status: string;
-  readonly reason: string | null;
-  readonly startedAt: number | null;
-  readonly finishedAt: number | null;
-  readonly needs: readonly string[];
-  readonly attempts: readonly Attempt[];
-  /** What its latest attempt was quoted; null without a price. */
-  readonly quoteMicros: number | null;
-  /** Sum of what they cost; null before the first bill. */
-  readonly costMicros: number | null;
-  readonly outputs: StepReport["outputs"];
-  /** What a chat or a task yielded; null also where there is none. */
-  readonly value: Json;
-  /** What an approval or a pick stands for. */
-  readonly chosen: StepReport["chosen"];
-  readonly reusedFrom: StepReport["reused_from"];
+  /** Submits and requests; what was only priced, and failed tries of tasks, are not among them. */
+  readonly attempts: readonly AttemptView[];
 }
 
 /** A result that was made on the way and is not returned, with a copy of ours. */
@@ -83,8 +65,7 @@ export interface ReportFacts {
   readonly spans: readonly TimelineSpan[];
   /** What did not go straight, in order of time. */
   readonly incidents: readonly Incident[];
-  /** Stretches in which the run rested. */
-  readonly rests: readonly { readonly from: number; readonly to: number | null; readonly reason: string }[];
+  readonly rests: readonly Rest[];
 }
 
 /** A run that seems to run and has not said anything for so long was killed: its bars end soon after its last word. */
@@ -92,118 +73,61 @@ const LONGEST_SILENCE_MS = 10 * 60_000;
 
 /** Puts together what the pages show at an instant. Events must be the run's own, from the first on. */
 export function reportFacts(report: RunReport, events: readonly StoredEvent[], now: number): ReportFacts {
-  const first = events[0]?.event;
-  if (first?.type !== "run.planned") throw new Error(`Run ${report.id} has no first event; is its journal whole?`);
-  const attempts = attemptsOf(events);
+  const view = RunView.of(events);
+  if (view === null) throw new Error(`Run ${report.id} has no first event; is its journal whole?`);
+  const { planned, spentMicros, heldMicros, unconfirmedMicros, budgetMicros, createdAt } = view.state;
   const lastAt = events.reduce((latest, { at }) => Math.max(latest, at), 0);
-  const plan = latestPlan(first.plan, events);
-  const needs = new Map(plan.steps.map((step) => [step.path, step.needs]));
+  const steps = [...view.steps, ...view.removed].map(stepFacts);
   return {
     report,
-    plan,
-    input: first.input,
-    service: first.baseUrl,
-    source: first.source === null ? null : `${first.source.file}#${first.source.exportName}`,
-    budgetMicros: micros(report.budget),
-    quoteMicros: micros(report.quote),
-    costMicros: micros(report.cost) ?? 0,
-    heldMicros: micros(report.held) ?? 0,
-    unconfirmedMicros: micros(report.unconfirmed ?? null) ?? 0,
-    startedAt: events[0]?.at ?? 0,
+    plan: planned.plan,
+    input: planned.input,
+    service: planned.baseUrl,
+    source: planned.source === null ? null : `${planned.source.file}#${planned.source.exportName}`,
+    budgetMicros,
+    quoteMicros: planned.quoteMicros,
+    costMicros: spentMicros,
+    heldMicros,
+    unconfirmedMicros,
+    startedAt: createdAt,
     lastAt: report.status === "running" ? Math.max(lastAt, Math.min(now, lastAt + LONGEST_SILENCE_MS)) : lastAt,
     events: events.length,
-    steps: report.steps.map((step) => stepFacts(step, needs.get(step.path) ?? [], attempts.get(step.path) ?? [])),
-    files: finalFiles(report, events),
-    onTheWay: onTheWay(report),
-    spans: timelineOf(events),
-    incidents: incidentsOf(events),
-    rests: restsOf(events),
+    steps,
+    files: finalFiles(view),
+    onTheWay: onTheWay(view, steps),
+    spans: view.spans,
+    incidents: view.incidents,
+    rests: view.rests,
   };
 }
 
-/** The plan as it is now: with what the code changed, and with what values led to. */
-function latestPlan(first: Plan, events: readonly StoredEvent[]): Plan {
-  let plan = first;
-  for (const { event } of events) {
-    if (event.type === "run.replanned") plan = event.plan;
-    if (event.type === "expand.planned") plan = { ...plan, steps: [...plan.steps, ...event.steps] };
-  }
-  return plan;
+function stepFacts(step: StepView): StepFacts {
+  const status = step.phase === "approval" ? "awaiting-approval" : step.status;
+  return { ...step, status, attempts: step.attempts.filter(({ sentAt }) => sentAt !== null) };
 }
 
-function stepFacts(step: StepReport, needs: readonly string[], attempts: readonly Attempt[]): StepFacts {
-  return {
-    path: step.path,
-    kind: step.kind,
-    model: step.model ?? attempts.at(-1)?.model ?? null,
-    status: step.status,
-    reason: step.reason,
-    startedAt: instant(step.started_at),
-    finishedAt: instant(step.finished_at),
-    needs,
-    attempts,
-    quoteMicros: micros(step.quote),
-    costMicros: sumOf(attempts.map(({ costMicros }) => costMicros)),
-    outputs: step.outputs,
-    value: step.value ?? null,
-    chosen: step.chosen ?? null,
-    reusedFrom: step.reused_from ?? null,
-  };
-}
-
-function finalFiles(report: RunReport, events: readonly StoredEvent[]): readonly FinalFile[] {
-  const copies = new Map<string, { readonly sizeBytes: number; readonly contentType: string }>();
-  const files = new Map<string, FinalFile>();
-  for (const { event } of events) {
-    if (event.type === "output.downloaded") copies.set(`${event.step} ${event.index}`, event);
-    if (event.type !== "file.placed") continue;
-    const copy = copies.get(`${event.step} ${event.index}`);
-    const output = report.steps
-      .find(({ path }) => path === event.step)
-      ?.outputs.find(({ index }) => index === event.index);
-    files.set(event.name, {
-      name: event.name,
-      step: event.step,
-      index: event.index,
-      file: event.file,
-      sha256: output?.sha256 ?? null,
-      sizeBytes: copy?.sizeBytes ?? null,
-      contentType: copy?.contentType ?? output?.content_type ?? "application/octet-stream",
+function finalFiles(view: RunView): readonly FinalFile[] {
+  return view.state.files.map(({ name, step, index, file }) => {
+    const output = view.step(step)?.outputs.find((one) => one.index === index);
+    return {
+      ...{ name, step, index, file },
+      sha256: output?.copy?.sha256 ?? null,
+      sizeBytes: output?.copy?.sizeBytes ?? null,
+      contentType: output?.copy?.contentType ?? output?.contentType ?? "application/octet-stream",
       width: output?.width ?? null,
       height: output?.height ?? null,
-      durationMs: output?.duration_ms ?? null,
-    });
-  }
-  return [...files.values()];
+      durationMs: output?.durationMs ?? null,
+    };
+  });
 }
 
-function onTheWay(report: RunReport): readonly MadeOnTheWay[] {
-  return report.steps.flatMap(({ path, outputs }) =>
-    outputs.flatMap(({ index, sha256, content_type: contentType, file }) =>
-      sha256 === null || contentType === null || file !== null ? [] : [{ step: path, index, sha256, contentType }],
+function onTheWay({ state: { files } }: RunView, steps: readonly StepFacts[]): readonly MadeOnTheWay[] {
+  const returned = new Set(files.map(({ step, index }) => `${step} ${index}`));
+  return steps.flatMap(({ path, outputs }) =>
+    outputs.flatMap(({ index, copy, contentType }) =>
+      copy === null || contentType === null || returned.has(`${path} ${index}`)
+        ? []
+        : [{ step: path, index, sha256: copy.sha256, contentType }],
     ),
   );
-}
-
-function restsOf(events: readonly StoredEvent[]): ReportFacts["rests"] {
-  const rests: { from: number; to: number | null; reason: string }[] = [];
-  for (const { at, event } of events) {
-    if (event.type === "run.paused") rests.push({ from: at, to: null, reason: event.reason });
-    const last = rests.at(-1);
-    if (event.type === "run.resumed" && last?.to === null) last.to = at;
-  }
-  return rests;
-}
-
-function sumOf(amounts: readonly (number | null)[]): number | null {
-  const known = amounts.filter((amount) => amount !== null);
-  return known.length === 0 ? null : known.reduce((sum, amount) => sum + amount, 0);
-}
-
-function micros(usd: string | null): number | null {
-  return usd === null ? null : parseUsd(usd);
-}
-
-function instant(iso: string | null): number | null {
-  return iso === null ? null : Date.parse(iso);
 }

@@ -1,6 +1,5 @@
 import type { IncidentText } from "../journal/events/spec.ts";
 import { type StoredEvent, specOf } from "../journal/events.ts";
-import { apply, fold } from "../journal/fold.ts";
 import type { RunState } from "../journal/state.ts";
 
 /** Something that did not go straight: what it was, and what was done about it. */
@@ -38,15 +37,4 @@ export class Incidents {
       return { at, step, what: `${what}${retried}`, why, costMicros: attempts[attempt - 1]?.costMicros ?? null };
     });
   }
-}
-
-export function incidentsOf(events: readonly StoredEvent[]): readonly Incident[] {
-  const incidents = new Incidents();
-  let state: RunState | null = null;
-  for (const stored of events) {
-    if (state === null) state = fold([stored]);
-    else apply(state, stored);
-    if (state !== null) incidents.add(stored, state);
-  }
-  return state === null ? [] : incidents.list(state);
 }

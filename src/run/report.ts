@@ -4,7 +4,7 @@ import { formatUsd } from "../money.ts";
 import type { Json, PlanStep } from "../plan/plan.ts";
 import { expiring } from "./expiry.ts";
 import { type NextCommand, nextCommand } from "./next-command.ts";
-import { type AttemptView, type StepView, stepView } from "./view/step-view.ts";
+import { type AttemptView, outputStatus, type StepView, stepView } from "./view/step-view.ts";
 
 /** A run as `showrunner show --json` prints it: snake_case, dollars as decimal strings, instants as ISO-8601. */
 export interface RunReport {
@@ -205,14 +205,12 @@ function attemptReport({ n, jobId, phase, costMicros, error, isSuperseded, outpu
   return { ...own, ...(former.length > 0 && { former_outputs: former }) };
 }
 
-function outputReports(state: RunState, { path, kind, outputs }: StepView): readonly OutputReport[] {
-  // What is made here was never at the service, and cannot expire there.
-  const isOurs = kind === "task";
-  return outputs.map((output) => {
-    const placed = state.files.find((file) => file.step === path && file.index === output.index);
+function outputReports(state: RunState, step: StepView): readonly OutputReport[] {
+  return step.outputs.map((output) => {
+    const placed = state.files.find((file) => file.step === step.path && file.index === output.index);
     return {
       index: output.index,
-      status: !isOurs && (output.phase === "expired" || output.phase === "archived") ? "EXPIRED" : output.status,
+      status: outputStatus(step, output),
       asset_id: output.assetId,
       voice_id: output.voiceId,
       file: placed?.file ?? null,

@@ -57,7 +57,7 @@ function byModel(steps: readonly StepFacts[]): readonly ModelCosts[] {
       model,
       steps: own.length,
       jobs: own.reduce((sum, { attempts }) => sum + attempts.length, 0),
-      quoteMicros: sumKnown(own.map(({ quoteMicros }) => quoteMicros)),
+      quoteMicros: sumKnown(own.map(({ quote }) => quote?.costMicros ?? null)),
       costMicros: sumKnown(own.map(({ costMicros }) => costMicros)),
     }))
     .sort((a, b) => (b.costMicros ?? b.quoteMicros ?? 0) - (a.costMicros ?? a.quoteMicros ?? 0));

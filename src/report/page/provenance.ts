@@ -34,7 +34,7 @@ function card(
         ? null
         : html`<code>${attempt.jobId}</code>, attempt ${attempt.n}, ${usdOr(attempt.costMicros, "bill not yet known")}`,
     ],
-    ["Asset", output?.asset_id == null ? null : html`<code>${output.asset_id}</code>`],
+    ["Asset", output?.assetId == null ? null : html`<code>${output.assetId}</code>`],
     ["Finished", attempt?.endedAt == null ? null : instant(attempt.endedAt)],
     [
       "Made from",
@@ -56,11 +56,11 @@ function link(step: string, anchors: ReadonlyMap<string, string>): Html {
 /** Every step that went into this one, as planned; of an expansion, the steps that its value led to as well. */
 function ancestors(step: string, byPath: ReadonlyMap<string, StepFacts>): readonly string[] {
   const found = new Set<string>();
-  const queue = [...(byPath.get(step)?.needs ?? [])];
+  const queue = [...(byPath.get(step)?.plan.needs ?? [])];
   for (let need = queue.pop(); need !== undefined; need = queue.pop()) {
     if (found.has(need)) continue;
     found.add(need);
-    queue.push(...(byPath.get(need)?.needs ?? []));
+    queue.push(...(byPath.get(need)?.plan.needs ?? []));
     if (byPath.get(need)?.kind === "expand") {
       queue.push(...[...byPath.keys()].filter((path) => path.startsWith(`${need}/`)));
     }

@@ -1,5 +1,4 @@
-import { formatDuration, type PlanStep } from "../../index.ts";
-import type { Attempt } from "../attempts.ts";
+import { type AttemptView, formatDuration, outputStatus } from "../../index.ts";
 import type { ReportFacts, StepFacts } from "../facts.ts";
 import { MANY_STEPS } from "../groups.ts";
 import type { Asked } from "./asked.ts";
@@ -14,7 +13,7 @@ export function stepTable(facts: ReportFacts, anchors: ReadonlyMap<string, strin
   const rows = facts.steps.map(
     (
       step,
-    ) => html`<tr><th scope="row"><a href="#${anchors.get(step.path) ?? ""}">${step.path}</a></th><td>${badge(step.status)}</td><td>${step.model ?? step.kind}</td><td class="n">${step.attempts.length || "–"}</td><td class="n">${usdOr(step.quoteMicros)}</td><td class="n">${usdOr(step.costMicros)}</td><td class="n">${difference(step.costMicros, step.quoteMicros)}</td><td class="n">${took(step)}</td></tr>
+    ) => html`<tr><th scope="row"><a href="#${anchors.get(step.path) ?? ""}">${step.path}</a></th><td>${badge(step.status)}</td><td>${step.model ?? step.kind}</td><td class="n">${step.attempts.length || "–"}</td><td class="n">${usdOr(quoteOf(step))}</td><td class="n">${usdOr(step.costMicros)}</td><td class="n">${difference(step.costMicros, quoteOf(step))}</td><td class="n">${took(step)}</td></tr>
 `,
   );
   const table = html`<div class="scroll" role="region" aria-label="Steps and their costs" tabindex="0"><table>
@@ -26,11 +25,9 @@ export function stepTable(facts: ReportFacts, anchors: ReadonlyMap<string, strin
 
 /** Each step with what it asked for, its jobs and its outputs. */
 export function stepDetails(facts: ReportFacts, anchors: ReadonlyMap<string, string>, asked: Asked): Html {
-  const planned = new Map(facts.plan.steps.map((step) => [step.path, step]));
+  const files = new Map(facts.files.map(({ step, index, file }) => [`${step} ${index}`, file]));
   const isOpen = facts.steps.length <= FEW_STEPS;
-  const each = facts.steps.map((step) =>
-    detail(step, planned.get(step.path), { anchor: anchors.get(step.path) ?? "", asked, isOpen }),
-  );
+  const each = facts.steps.map((step) => detail(step, { anchor: anchors.get(step.path) ?? "", asked, isOpen, files }));
   if (facts.steps.length <= MANY_STEPS) return html`${each}`;
   return html`<details class="many"><summary>All ${count(facts.steps.length, "step")}</summary>${each}</details>`;
 }
@@ -39,39 +36,43 @@ interface Place {
   readonly anchor: string;
   readonly asked: Asked;
   readonly isOpen: boolean;
+  /** By step and index. */
+  readonly files: ReadonlyMap<string, string>;
 }
 
-function detail(step: StepFacts, plan: PlanStep | undefined, { anchor, asked, isOpen }: Place): Html {
+function detail(step: StepFacts, { anchor, asked, isOpen, files }: Place): Html {
   return html`<details class="step" id="${anchor}"${isOpen && trusted(" open")}><summary><strong>${step.path}</strong> ${badge(step.status)} <span class="facts">${step.model ?? step.kind}${step.costMicros === null ? "" : ` · ${usdOr(step.costMicros)}`}</span></summary>
 <div class="inside">${step.reason === null ? null : html`<p class="reason">${step.reason}</p>`}
-${plan === undefined ? null : html`<h3>Asked for</h3>${asked.step(plan)}`}
-${step.attempts.length === 0 ? null : html`<h3>${step.kind === "job" ? "Jobs" : "Requests"}</h3><ul class="list">${step.attempts.map((attempt) => attemptLine(attempt, step.kind))}</ul>`}
-${step.outputs.length === 0 ? null : html`<h3>Outputs</h3><ul class="list">${step.outputs.map(outputLine)}</ul>`}
+<h3>Asked for</h3>${asked.step(step.plan)}
+${step.attempts.length === 0 ? null : html`<h3>${step.kind === "job" ? "Jobs" : "Requests"}</h3><ul class="list">${step.attempts.map(attemptLine)}</ul>`}
+${step.outputs.length === 0 ? null : html`<h3>Outputs</h3><ul class="list">${step.outputs.map((output) => outputLine(step, output, files.get(`${step.path} ${output.index}`) ?? null))}</ul>`}
 ${step.value === null ? null : html`<h3>Yielded</h3>${asked.value(step.value)}`}
 ${step.chosen === null ? null : html`<p>Stands for output ${step.chosen.index} of <strong>${step.chosen.step}</strong>.</p>`}
-${step.reusedFrom === null ? null : html`<p>Taken over from <strong>${step.reusedFrom.step}</strong> of run <code>${step.reusedFrom.run}</code>, free of charge.</p>`}</div></details>
+${step.reusedFrom === null ? null : html`<p>Taken over from <strong>${step.reusedFrom.step}</strong> of run <code>${step.reusedFrom.runId}</code>, free of charge.</p>`}</div></details>
 `;
 }
 
-function attemptLine(attempt: Attempt, kind: string): Html {
-  const when = attempt.intendedAt === null ? "" : `sent ${instant(attempt.intendedAt)}`;
-  const job = kind === "job" ? html`<code>${attempt.jobId ?? "no job known"}</code>, ` : null;
-  const error =
-    attempt.error === null
-      ? null
-      : html` <span class="bad-text">${attempt.error.code}: ${attempt.error.message}</span>`;
-  return html`<li>Attempt ${attempt.n}: ${job}${when}, quoted ${usdOr(attempt.quoteMicros, "without a price")}${attempt.basis === "provisional" ? " (provisionally)" : ""}, paid ${usdOr(attempt.costMicros, "not yet known")}${error}</li>`;
+function attemptLine(attempt: AttemptView): Html {
+  const { kind, n, jobId, sentAt, quote, holdMicros, costMicros, error } = attempt;
+  const job = kind === "job" ? html`<code>${jobId ?? "no job known"}</code>, ` : null;
+  const problem = error === null ? null : html` <span class="bad-text">${error.code}: ${error.message}</span>`;
+  const quoted = kind === "chat" ? holdMicros : (quote?.costMicros ?? null);
+  return html`<li>Attempt ${n}: ${job}sent ${instant(sentAt!)}, quoted ${usdOr(quoted, "without a price")}${quote?.basis === "provisional" ? " (provisionally)" : ""}, paid ${usdOr(costMicros, "not yet known")}${problem}</li>`;
 }
 
-function outputLine(output: StepFacts["outputs"][number]): Html {
+function outputLine(step: StepFacts, output: StepFacts["outputs"][number], file: string | null): Html {
   const facts = [
-    output.content_type,
+    output.contentType,
     output.width === null ? null : `${output.width} × ${output.height}`,
-    output.duration_ms === null ? null : formatDuration(output.duration_ms),
-    output.file,
+    output.durationMs === null ? null : formatDuration(output.durationMs),
+    file,
   ].filter((fact) => fact !== null);
-  const id = output.voice_id ?? output.asset_id;
-  return html`<li>${output.index}: ${output.status.toLowerCase()}${id === null ? null : html` <code>${id}</code>`} ${facts.join(" · ")}</li>`;
+  const id = output.voiceId ?? output.assetId;
+  return html`<li>${output.index}: ${outputStatus(step, output).toLowerCase()}${id === null ? null : html` <code>${id}</code>`} ${facts.join(" · ")}</li>`;
+}
+
+function quoteOf({ quote }: StepFacts): number | null {
+  return quote?.costMicros ?? null;
 }
 
 function took({ startedAt, finishedAt }: StepFacts): string {

@@ -190,3 +190,8 @@ function phaseOf({ kind }: PlanStep, status: StepStatus, current: AttemptView | 
   if (current.sentAt !== null && current.phase === "priced") return "waiting";
   return jobPhases[current.phase as JobPhase];
 }
+
+/** What became of an output, at the service as far as we know; what a task makes was never there and cannot expire. */
+export function outputStatus({ kind }: Pick<StepView, "kind">, { phase, status }: OutputState): OutputState["status"] {
+  return kind !== "task" && (phase === "expired" || phase === "archived") ? "EXPIRED" : status;
+}
