@@ -8,7 +8,8 @@ export default defineConfig({
     alias: [
       { find: /^showrunner$/, replacement: at("./src/index.ts") },
       { find: /^showrunner\/client$/, replacement: at("./src/api/index.ts") },
-      { find: /^showrunner\/local-service$/, replacement: at("./src/local-service/index.ts") },
+      { find: /^showrunner\/migrate$/, replacement: at("./src/migrate/index.ts") },
+      { find: /^showrunner-local$/, replacement: at("./src/local-service/index.ts") },
     ],
   },
   test: {

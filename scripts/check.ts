@@ -24,8 +24,14 @@ const steps: readonly Step[] = [
   { name: "types of the dashboard's page", command: bin("tsc"), args: ["-p", "src/dashboard/page"] },
   { name: "unused files, exports and dependencies", command: bin("knip"), args: [] },
   { name: "build", command: process.execPath, args: ["scripts/build.ts"] },
-  { name: "package contents", command: bin("publint"), args: ["--strict"] },
-  { name: "package types", command: bin("attw"), args: ["--pack", ".", "--profile", "esm-only"] },
+  ...[".", "dist/local"].flatMap((folder) => [
+    { name: `contents of the package in ${folder}`, command: bin("publint"), args: [folder, "--strict"] },
+    {
+      name: `types of the package in ${folder}`,
+      command: bin("attw"),
+      args: ["--pack", folder, "--profile", "esm-only"],
+    },
+  ]),
   { name: "tests, type tests and code in the docs", command: bin("vitest"), args: ["run"], live: true },
 ];
 

@@ -10,20 +10,22 @@ import {
   type Catalog,
   createClient,
   createMemoryJournal,
+  openShowrunner,
+  type Pipeline,
+  pullCatalog,
+  type Showrunner,
+} from "../src/index.ts";
+import { startLocalService } from "../src/local-service/index.ts";
+import {
   estimateMigration,
   type Migration,
   type MigrationDecisions,
   migrateV2File,
   migrationFiles,
-  openShowrunner,
-  type Pipeline,
   parseDecisions,
-  pullCatalog,
-  type Showrunner,
   sampleInput,
   verifyMigration,
-} from "../src/index.ts";
-import { startLocalService } from "../src/local-service/index.ts";
+} from "../src/migrate/index.ts";
 
 export const folder = join(import.meta.dirname, "..", "recipes", "migrated");
 

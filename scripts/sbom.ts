@@ -1,8 +1,8 @@
-/** Writes the CycloneDX bill of materials of what an install brings: `node scripts/sbom.ts [FILE]`, else to stdout. */
+/** Writes the CycloneDX bill of materials of what an install brings: `node scripts/sbom.ts PACKAGE [FILE]`, else to stdout. */
 import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { PARTS, shippedPackages } from "./third-party-notices.ts";
+import { manifestOf, PUBLISHED, root, shippedPackages } from "./published.ts";
+import { partsOf } from "./third-party-notices.ts";
 
 interface Component {
   readonly "bom-ref": string;
@@ -12,35 +12,50 @@ interface Component {
 }
 
 interface Bom {
+  readonly metadata: { readonly component: Component };
   readonly components: readonly Component[];
   readonly dependencies: readonly { readonly ref: string; readonly dependsOn: readonly string[] }[];
   readonly [field: string]: unknown;
 }
 
-const [file] = process.argv.slice(2);
-const npm = ["sbom", "--sbom-format", "cyclonedx", "--package-lock-only"];
-const text = execFileSync("npm", npm, {
-  cwd: join(import.meta.dirname, ".."),
+const [wanted, file] = process.argv.slice(2);
+const published = PUBLISHED.find(({ name }) => name === wanted);
+if (published === undefined) {
+  process.stderr.write(`usage: node scripts/sbom.ts ${PUBLISHED.map(({ name }) => name).join("|")} [FILE]\n`);
+  process.exit(2);
+}
+const text = execFileSync("npm", ["sbom", "--sbom-format", "cyclonedx", "--package-lock-only"], {
+  cwd: root,
   encoding: "utf8",
   maxBuffer: 64 * 1024 * 1024,
   stdio: ["ignore", "pipe", "inherit"],
 });
+// npm describes the whole tree, development packages and both of ours: taken from it is what an install brings.
 const bom = JSON.parse(text) as Bom;
-// npm's own way to leave development packages out also leaves out some that both need.
-const shipped = new Set(shippedPackages().map(({ name, version }) => `${name}@${version}`));
-const components = bom.components.filter(({ name, version }) => shipped.has(`${name}@${version}`));
-const isGone = new Set(bom.components.filter((one) => !components.includes(one)).map((one) => one["bom-ref"]));
-const dependencies = bom.dependencies
-  .filter(({ ref }) => !isGone.has(ref))
-  .map(({ ref, dependsOn }) => ({ ref, dependsOn: dependsOn.filter((other) => !isGone.has(other)) }));
+const { name, version, description, license, dependencies: direct } = manifestOf(published);
+const shipped = new Set(shippedPackages(published).map((one) => `${one.name}@${one.version}`));
+const components = bom.components.filter((one) => shipped.has(`${one.name}@${one.version}`));
+const refs = new Set(components.map((one) => one["bom-ref"]));
+const self = {
+  ...{ "bom-ref": `${name}@${version}`, type: "library", name, version, description },
+  ...{ purl: `pkg:npm/${name}@${version}`, licenses: [{ license: { id: license } }] },
+};
+const own = components.filter((one) => Object.hasOwn(direct, one.name) || published.bundled.includes(one.name));
+const dependencies = [
+  { ref: self["bom-ref"], dependsOn: own.map((one) => one["bom-ref"]) },
+  ...bom.dependencies
+    .filter(({ ref }) => refs.has(ref))
+    .map(({ ref, dependsOn }) => ({ ref, dependsOn: dependsOn.filter((other) => refs.has(other)) })),
+];
 // What npm cannot know: libraries compiled into WebAssembly of other packages.
-const parts = PARTS.map(({ name, within, licence, source }) => ({
+const parts = partsOf(published).map(({ name, within, licence, source }) => ({
   "bom-ref": `${within}#${name}`,
   type: "library",
   name,
   licenses: [{ license: { id: licence } }],
   externalReferences: [{ type: "website", url: source }],
 }));
-const whole = `${JSON.stringify({ ...bom, components: [...components, ...parts], dependencies }, null, 2)}\n`;
+const metadata = { ...bom.metadata, component: self };
+const whole = `${JSON.stringify({ ...bom, metadata, components: [...components, ...parts], dependencies }, null, 2)}\n`;
 if (file === undefined) process.stdout.write(whole);
 else writeFileSync(file, whole);

@@ -1,20 +1,10 @@
 /**
- * Writes THIRD_PARTY_NOTICES.md from the lock file and the licence texts of the packages that an install brings;
- * `--check` only says whether it is current.
+ * Writes THIRD_PARTY_NOTICES.md of both packages from the lock file and the licence texts of what an install brings;
+ * `--check` only says whether they are current.
  */
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-
-const root = join(import.meta.dirname, "..");
-const target = join(root, "THIRD_PARTY_NOTICES.md");
-
-interface Locked {
-  readonly version?: string;
-  readonly license?: string;
-  readonly dev?: boolean;
-  readonly peer?: boolean;
-  readonly os?: readonly string[];
-}
+import { PUBLISHED, type Published, root, shippedPackages } from "./published.ts";
 
 interface Part {
   readonly name: string;
@@ -63,62 +53,42 @@ export const PARTS: readonly Part[] = [
   },
 ];
 
-/** Built into the dashboard's page, so that no install brings them. */
-export const BUNDLED: readonly string[] = ["preact", "@dagrejs/dagre"];
-
-interface Package {
-  readonly name: string;
-  readonly version: string;
-  readonly licence: string;
-  /** Null for one that is there on some machines only, or that brings no text. */
-  readonly text: string | null;
+/** The compiled parts that come with a package. */
+export function partsOf(published: Published): readonly Part[] {
+  const shipped = new Set(shippedPackages(published).map(({ name }) => name));
+  return PARTS.filter(({ within }) => shipped.has(within));
 }
 
-function lockedPackages(): readonly (readonly [string, Locked])[] {
-  const lock = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8")) as {
-    readonly packages: Readonly<Record<string, Locked>>;
-  };
-  return Object.entries(lock.packages).filter(([path]) => path !== "");
-}
-
-const nameOf = (path: string) => path.slice(path.lastIndexOf("node_modules/") + "node_modules/".length);
-
-function licenceText(folder: string): string | null {
-  if (!existsSync(folder)) return null;
-  const files = readdirSync(folder).filter((file) => /^(licen[cs]e|copying|notice)/i.test(file));
-  const texts = files.sort().map((file) => readFileSync(join(folder, file), "utf8").replaceAll("\r\n", "\n").trim());
-  return texts.length === 0 ? null : texts.join("\n\n");
-}
-
-/** Every package that an install of this one brings, and those built into the page. */
-export function shippedPackages(): readonly Package[] {
-  return lockedPackages()
-    .filter(([path, locked]) => BUNDLED.includes(nameOf(path)) || (locked.dev !== true && locked.peer !== true))
-    .map(([path, { version = "", license = "see its text", os }]) => ({
-      name: nameOf(path),
-      version,
-      licence: license,
-      // Compiled for one system each: what is installed differs by machine, and their licence is their package's.
-      text: os === undefined ? licenceText(join(root, path)) : null,
-    }))
-    .sort((a, b) => (a.name < b.name ? -1 : 1));
-}
-
-const INTRO = `# Third-party notices
+const INTRO: { readonly [name in Published["name"]]: string } = {
+  showrunner: `# Third-party notices
 
 Written by \`node scripts/third-party-notices.ts\`; change the script, not this file. Showrunner itself is under the MIT licence
-(LICENSE). It contains no code of others but what is built into the dashboard's page; everything else is installed beside it,
-unchanged, from the package registry.
+(LICENSE). It contains code of others in two places: the dashboard's page, and the reader of media containers, which is mediabunny
+without what it writes (MPL-2.0, unchanged; its source is in its package). Everything else is installed beside it, unchanged, from
+the package registry. What the local service brings is listed in its own package, \`showrunner-local\`.
+
+## Parts compiled into WebAssembly
+
+These come inside packages whose own licence does not name them. Each is a package of its own that can be replaced by
+another build of the same interface, as the LGPL asks: put yours in its place in \`node_modules\`. It is loaded only where a
+migrated pipeline shifts an MP3; everything else works without it.
+`,
+  "showrunner-local": `# Third-party notices
+
+Written by \`node scripts/third-party-notices.ts\`; change the script, not this file. The local service of Showrunner is under the
+MIT licence (LICENSE). It contains no code of others; everything else is installed beside it, unchanged, from the package
+registry.
 
 ## Parts compiled into WebAssembly
 
 These come inside packages whose own licence does not name them. Each is a package of its own that can be replaced by
 another build of the same interface, as the LGPL asks: put yours in its place in \`node_modules\`. The local service uses them
-to draw, film and speak; the client, the engine and the command line work without them.
+to draw, film and speak.
 
 Products that ship Flite must say in advertising that they include software developed by Carnegie Mellon University and
 others, as its text below asks.
-`;
+`,
+};
 
 function table(headings: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]) => `| ${cells.join(" | ")} |`;
@@ -126,15 +96,20 @@ function table(headings: readonly string[], rows: readonly (readonly string[])[]
 }
 
 /** The whole document. */
-export function notices(): string {
-  const packages = shippedPackages();
-  const parts = PARTS.map(({ name, within, licence, source }) => [name, `\`${within}\``, licence, `<${source}>`]);
+export function notices(published: Published): string {
+  const packages = shippedPackages(published);
+  const parts = partsOf(published).map(({ name, within, licence, source }) => [
+    name,
+    `\`${within}\``,
+    licence,
+    `<${source}>`,
+  ]);
   const listed = packages.map(({ name, version, licence }) => [`\`${name}\``, version, licence]);
   const texts = packages.flatMap(({ name, version, text }) =>
     text === null ? [] : [`### ${name} ${version}\n\n~~~text\n${text}\n~~~`],
   );
   return `${[
-    INTRO,
+    INTRO[published.name],
     table(["Part", "Within", "Licence", "Source"], parts),
     "\n## Packages\n",
     table(["Package", "Version", "Licence"], listed),
@@ -144,10 +119,13 @@ export function notices(): string {
 }
 
 if (import.meta.main) {
-  const text = notices();
-  if (!process.argv.includes("--check")) writeFileSync(target, text);
-  else if (!existsSync(target) || readFileSync(target, "utf8") !== text) {
-    process.stderr.write("THIRD_PARTY_NOTICES.md is not current: run node scripts/third-party-notices.ts\n");
-    process.exitCode = 1;
+  for (const published of PUBLISHED) {
+    const target = join(root, published.folder, "THIRD_PARTY_NOTICES.md");
+    const text = notices(published);
+    if (!process.argv.includes("--check")) writeFileSync(target, text);
+    else if (!existsSync(target) || readFileSync(target, "utf8") !== text) {
+      process.stderr.write(`${target} is not current: run node scripts/third-party-notices.ts\n`);
+      process.exitCode = 1;
+    }
   }
 }

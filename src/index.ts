@@ -165,30 +165,6 @@ export { openSqliteJournal } from "./journal/sqlite.ts";
 export type { AttemptState, OutputState, RerunRequest, RunState, StepState } from "./journal/state.ts";
 export type { JournalStore, NoticeRow, RunRow } from "./journal/store.ts";
 export { jobMachine, outputMachine, runMachine, stepMachine } from "./lifecycle/index.ts";
-// Carry v2 work over.
-export {
-  DecisionsFileError,
-  estimateMigration,
-  type FieldEntry as MigratedField,
-  formatDecisions,
-  type MigrateOptions,
-  type Migration,
-  type MigrationDecisions,
-  type MigrationReport,
-  migrateV2,
-  migrateV2File,
-  migrationFiles,
-  parseDecisions,
-  type Question as MigrationQuestion,
-  questionsOf,
-  ShiftSoundError,
-  type ShiftSoundOptions,
-  sampleInput,
-  shiftSound,
-  V2FileError,
-  verifyMigration,
-  writeMigration,
-} from "./migrate/index.ts";
 export { formatUsd, parseUsd } from "./money.ts";
 // Plan and price.
 export {

@@ -67,6 +67,7 @@ const advice: Readonly<Record<string, Advice>> = {
   INVALID_OPTION: [ExitCode.refused, "showrunner doctor"],
   UNAUTHORIZED: [ExitCode.failed, "check SHOWRUNNER_API_KEY (<key_id>:<secret>), then: showrunner doctor"],
   INSUFFICIENT_BALANCE: [ExitCode.unfinished, "showrunner balance"],
+  LOCAL_SERVICE_MISSING: [ExitCode.refused, "npm i -D showrunner-local"],
   PORT_IN_USE: [ExitCode.refused, "showrunner serve --port 0   (takes a free one)"],
   DATA_DIR_IN_USE: [ExitCode.refused, "showrunner serve --data OTHER-FOLDER   (or use the service that is running)"],
   DATA_DIR_UNUSABLE: [ExitCode.refused, "showrunner serve --data OTHER-FOLDER"],

@@ -1,5 +1,6 @@
 import { type Client, type ClientOptions, createClient } from "../api/index.ts";
 import type { FamiliesOption } from "../families/index.ts";
+import { LocalServiceMissingError } from "../load-local-service.ts";
 import { InvalidOptionError } from "./errors.ts";
 import { shareLocalService } from "./shared-service.ts";
 
@@ -51,16 +52,38 @@ export async function openService(options: ServiceOptions): Promise<Service> {
 
 async function openLocal(options: ServiceOptions): Promise<Service> {
   const dataDir = options.localDir ?? ".showrunner/local";
-  const shared = await shareLocalService(dataDir, options.families);
+  const origin = `local:${dataDir}`;
+  const shared = await shareLocalService(dataDir, options.families).catch(orMissing);
+  if (shared instanceof LocalServiceMissingError) {
+    return { kind: "local", client: unusableClient(shared), origin, close: async () => {} };
+  }
   const { baseUrl, apiKey } = shared;
   const client = createClient({ ...options.clientOptions, baseUrl, apiKey });
   return {
     kind: "local",
     client,
-    origin: `local:${dataDir}`,
+    origin,
     close: async () => {
       await client.close();
       await shared.close();
     },
   };
+}
+
+/** What only reads the journal works all the same. */
+function orMissing(error: unknown): LocalServiceMissingError {
+  if (error instanceof LocalServiceMissingError) return error;
+  throw error;
+}
+
+/** Every call of the API fails with `error`; what needs no service is there. */
+function unusableClient(error: Error): Client {
+  const client = createClient({ baseUrl: "http://localhost", apiKey: "local:none" });
+  const own = new Set<string | symbol>(["keyId", "brand", "pace", "clockOffsetMs", "expectWebhooks", "notify"]);
+  return new Proxy(client, {
+    get(target, name) {
+      if (own.has(name)) return Reflect.get(target, name);
+      throw error;
+    },
+  });
 }

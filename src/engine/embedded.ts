@@ -97,7 +97,12 @@ export class EmbeddedShowrunner implements Showrunner {
     this.client = client;
     this.#store = store;
     this.#clock = options.clock ?? systemClock;
-    this.service = { kind, baseUrl: client.baseUrl };
+    this.service = {
+      kind,
+      get baseUrl() {
+        return client.baseUrl;
+      },
+    };
     this.#shelf = new RunShelf(store, { origin, keyId: client.keyId });
     this.#handles = new UploadHandles({ client, store, media, now: this.#now });
     const account = accountOf({ baseUrl: origin, keyId: client.keyId });
@@ -375,7 +380,7 @@ export class EmbeddedShowrunner implements Showrunner {
     return this.#spending.totals();
   }
 
-  balance() {
+  async balance() {
     return this.client.balance();
   }
 

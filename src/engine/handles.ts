@@ -26,7 +26,6 @@ export class UploadHandles {
   readonly #client: Client;
   readonly #store: JournalStore;
   readonly #media: MediaStore;
-  readonly #account: string;
   readonly #now: () => number;
   readonly #pending = new Map<string, Promise<string>>();
 
@@ -40,8 +39,11 @@ export class UploadHandles {
     this.#store = deps.store;
     this.#media = deps.media;
     this.#now = deps.now;
-    // The address is part of it: a local service may come back on another port.
-    this.#account = `${deps.client.keyId}@${deps.client.baseUrl}`;
+  }
+
+  /** The address is part of it: a local service may come back on another port. */
+  get #account(): string {
+    return `${this.#client.keyId}@${this.#client.baseUrl}`;
   }
 
   /** A resolved input with each `{source: "upload", sha256}` replaced by a live handle; `renew` distrusts kept ones. */

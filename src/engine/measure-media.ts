@@ -14,8 +14,8 @@ export interface MediaFacts {
 const NONE = { width: null, height: null, durationMs: null, fps: null } as const;
 
 /**
- * Looks at a file as media of a kind. Answers its facts, or in words why it is none. Images are decoded, films and sound
- * read by their container; the libraries for it are loaded when first asked for.
+ * Reads the facts of a media file of the given kind from its header or container, without decoding it; or says why it is
+ * not such a file. The libraries are loaded on first use.
  */
 export async function measureMedia(path: string, kind: MediaKind): Promise<MediaFacts | { readonly fault: string }> {
   const contentType = (await fileTypeFromFile(path))?.mime;
@@ -30,14 +30,16 @@ export async function measureMedia(path: string, kind: MediaKind): Promise<Media
 
 async function imageFacts(path: string, contentType: string): Promise<MediaFacts | { readonly fault: string }> {
   if (!contentType.startsWith("image/")) return { fault: `it holds ${contentType}, which is no image` };
-  const { loadImage } = await import("@napi-rs/canvas");
+  const { imageSize } = await import("image-size");
   const bytes = await readFile(path);
   if (isCutShort(bytes, contentType)) return { fault: `it holds ${contentType} that is cut short` };
-  const { width, height } = await loadImage(bytes);
-  return { ...NONE, contentType, width, height };
+  const { width, height, orientation = 1 } = imageSize(bytes);
+  if (width === 0 || height === 0) return { fault: `it holds ${contentType} without a size` };
+  // From 5 on, EXIF turns the picture on its side.
+  return { ...NONE, contentType, ...(orientation < 5 ? { width, height } : { width: height, height: width }) };
 }
 
-/** Decoders fill what is missing with grey and say nothing. Other formats than these are theirs to judge. */
+/** A header alone has a size; the end of the file shows whether the picture is whole. */
 function isCutShort(bytes: Buffer, contentType: string): boolean {
   switch (contentType) {
     case "image/png":
@@ -46,9 +48,25 @@ function isCutShort(bytes: Buffer, contentType: string): boolean {
       return !bytes.subarray(-1024).includes(Buffer.from([0xff, 0xd9]));
     case "image/webp":
       return bytes.length < 12 || bytes.readUInt32LE(4) + 8 > bytes.length;
+    case "image/gif":
+      return bytes.at(-1) !== 0x3b;
+    case "image/avif":
+      return endOfBoxes(bytes) > bytes.length;
     default:
       return false;
   }
+}
+
+/** Where the last box of an ISO media file says that it ends. */
+function endOfBoxes(bytes: Buffer): number {
+  let end = 0;
+  while (end + 8 <= bytes.length) {
+    const size = bytes.readUInt32BE(end);
+    // 0: up to the end of the file.
+    if (size === 0) return bytes.length;
+    end += size === 1 && end + 16 <= bytes.length ? Number(bytes.readBigUInt64BE(end + 8)) : Math.max(size, 8);
+  }
+  return end;
 }
 
 async function timedFacts(
@@ -56,7 +74,7 @@ async function timedFacts(
   kind: "audio" | "video",
   contentType: string,
 ): Promise<MediaFacts | { readonly fault: string }> {
-  const { ALL_FORMATS, FilePathSource, Input } = await import("mediabunny");
+  const { ALL_FORMATS, FilePathSource, Input } = await import("./media-container.ts");
   const isMedia = contentType.startsWith("video/") || contentType.startsWith("audio/");
   if (!isMedia) return { fault: `it holds ${contentType}, which is no ${kind}` };
   using input = new Input({ source: new FilePathSource(path), formats: ALL_FORMATS });

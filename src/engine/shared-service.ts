@@ -1,8 +1,9 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import type { LocalService } from "showrunner-local";
 import type { FamiliesOption } from "../families/index.ts";
-import type { LocalService } from "../local-service/index.ts";
+import { loadLocalService } from "../load-local-service.ts";
 
 /** The local service of a folder, whichever process it runs in. */
 export interface SharedService {
@@ -25,7 +26,7 @@ const PASSING = new Set(["DATA_DIR_IN_USE", "PORT_IN_USE"]);
  */
 export async function shareLocalService(dataDir: string, families?: FamiliesOption): Promise<SharedService> {
   const options = { dataDir, ...(families !== undefined && { families }) };
-  const { startLocalService, findLocalService } = await import("../local-service/index.ts");
+  const { startLocalService, findLocalService } = await loadLocalService();
   let own: LocalService | null = null;
   let found = existsSync(dataDir) ? findLocalService(dataDir) : null;
   for (let looks = 1; found === null && own === null; looks++) {

@@ -1,9 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { duration, parseDuration } from "../../src/cli/text/duration.ts";
-import { shorten, visible, withoutControl } from "../../src/cli/text/escape.ts";
+import { visible, withoutControl } from "../../src/cli/text/escape.ts";
 import { dollars, parseDollars } from "../../src/cli/text/money.ts";
 import { table } from "../../src/cli/text/table.ts";
+import { shorten } from "../../src/cli/text/width.ts";
 
 const esc = "\u001b";
 
@@ -29,6 +30,25 @@ describe("text from outside", () => {
   test("a text too long ends in an ellipsis and fits", () => {
     expect(shorten("abcdef", 4)).toBe("abc…");
     expect(shorten("abcd", 4)).toBe("abcd");
+  });
+
+  test("ideographs and emoji take two columns, combining marks none", () => {
+    expect(shorten("東京の夜明け", 7)).toBe("東京の…");
+    expect(shorten("👩‍👩‍👧 at sea", 6)).toBe("👩‍👩‍👧 at…");
+    expect(shorten("cafe\u0301", 4)).toBe("cafe\u0301");
+    const columns = [
+      { title: "a", value: ([a]: readonly string[]) => a! },
+      { title: "b", value: ([, b]: readonly string[]) => b! },
+    ];
+    expect(
+      table(
+        [
+          ["東京", "1"],
+          ["abcd", "2"],
+        ],
+        columns,
+      ),
+    ).toBe("a     b\n東京  1\nabcd  2");
   });
 });
 

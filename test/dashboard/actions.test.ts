@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { pipeline } from "showrunner";
-import { type LocalService, startLocalService } from "showrunner/local-service";
+import { type LocalService, startLocalService } from "showrunner-local";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../recipes/models.ts";

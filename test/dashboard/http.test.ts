@@ -2,7 +2,7 @@ import { mkdtempSync } from "node:fs";
 import { request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { startLocalService } from "showrunner/local-service";
+import { startLocalService } from "showrunner-local";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { builtPage, scriptBytes } from "../../scripts/dashboard-page.ts";
 import { PortInUseError, startDashboard } from "../../src/dashboard/index.ts";

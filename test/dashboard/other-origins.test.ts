@@ -3,7 +3,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
-import { type LocalService, startLocalService } from "showrunner/local-service";
+import { type LocalService, startLocalService } from "showrunner-local";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startBrowser } from "../demo/support/browser.ts";
 import { plantRun } from "./support/planted.ts";

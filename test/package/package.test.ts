@@ -1,93 +1,213 @@
-import { execFileSync, spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { execFile, execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { globSync, mkdtempSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { type LocalService, startLocalService } from "../../src/local-service/index.ts";
+import { FILM } from "../../src/local-service/stub/stub-media.ts";
+
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 300_000 });
+
+type Name = "showrunner" | "showrunner-local";
+interface Packed {
+  readonly filename: string;
+  readonly files: readonly { readonly path: string }[];
+}
 
 const root = resolve(import.meta.dirname, "../..");
 const folder = mkdtempSync(join(tmpdir(), "showrunner-package-"));
 const installed = join(folder, "node_modules", "showrunner");
-let contents: readonly string[] = [];
+const command = join(installed, "bin/showrunner.js");
+const packed = new Map<Name, Packed>();
+let service: LocalService;
 
-/** Packs as a release would, and lays the package out as an install would. */
-beforeAll(() => {
-  const npm = (...args: string[]) =>
-    execFileSync("npm", args, { cwd: root, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
-  execFileSync(process.execPath, [join(root, "scripts/build.ts")], { stdio: "ignore" });
-  const [packed] = JSON.parse(npm("pack", "--ignore-scripts", "--json", "--pack-destination", folder)) as [
-    { readonly filename: string; readonly files: readonly { readonly path: string }[] },
-  ];
-  contents = packed.files.map(({ path }) => path);
-  mkdirSync(installed, { recursive: true });
-  execFileSync("tar", ["-xzf", join(folder, packed.filename), "-C", installed, "--strip-components=1"]);
-  symlinkSync(join(root, "node_modules"), join(installed, "node_modules"));
-  symlinkSync(join(root, "node_modules", "zod"), join(folder, "node_modules", "zod"));
-});
-
-function installedCli(...args: string[]) {
-  const { SHOWRUNNER_BASE_URL: _url, SHOWRUNNER_API_KEY: _key, SHOWRUNNER_JOURNAL: _journal, ...env } = process.env;
-  return spawnSync(process.execPath, [join(installed, "bin/showrunner.js"), ...args], {
-    cwd: folder,
-    encoding: "utf8",
-    env,
-  });
+function npm(cwd: string, ...args: string[]): string {
+  return execFileSync("npm", args, { cwd, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
 }
 
-describe("the package", () => {
-  test("holds what was built, its types and its papers, and no sources or tests", () => {
-    for (const file of [
-      "dist/index.js",
-      "dist/index.d.ts",
-      "bin/showrunner.js",
-      "dist/cli/main.js",
-      "dist/dashboard/page/index.html",
-      "dist/dashboard/page/LICENSES.txt",
-      "README.md",
-      "CHANGELOG.md",
-      "LICENSE",
-    ]) {
-      expect(contents).toContain(file);
-    }
-    expect(contents.filter((file) => /^(src|test|scripts|recipes|bench)\//.test(file))).toEqual([]);
-    expect(contents.filter((file) => file.endsWith(".ts") && !file.endsWith(".d.ts"))).toEqual([]);
-  });
+function pack(name: Name, from: string): void {
+  const [made] = JSON.parse(npm(root, "pack", from, "--ignore-scripts", "--json", "--pack-destination", folder));
+  packed.set(name, made as Packed);
+}
 
-  test("its command can be executed and says its version", () => {
-    const command = join(installed, "bin/showrunner.js");
-    expect(readFileSync(command, "utf8").startsWith("#!/usr/bin/env node\n")).toBe(true);
-    expect(statSync(command).mode & 0o111).toBe(0o111);
-    const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { readonly version: string };
-    expect(installedCli("--version").stdout).toBe(`${version}\n`);
-  });
+/** As a user does; what lies in npm's cache is not fetched again. */
+function install(name: Name): void {
+  npm(folder, "install", "--omit=dev", "--prefer-offline", "--no-audit", "--no-fund", packed.get(name)!.filename);
+}
 
-  test.each(["showrunner", "showrunner/client", "showrunner/local-service"])("%s can be imported", (name) => {
-    const code = `const all = await import(${JSON.stringify(name)}); process.exit(Object.keys(all).length > 0 ? 0 : 1);`;
-    const { status, stderr } = spawnSync(process.execPath, ["--input-type=module", "-e", code], {
-      cwd: folder,
-      encoding: "utf8",
-    });
-    expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
-  });
-
-  test("runs a user's pipeline on the local service that comes with it, down to the file", () => {
-    writeFileSync(
-      join(folder, "poster.ts"),
-      `import { pipeline } from "showrunner";
+beforeAll(async () => {
+  execFileSync(process.execPath, [join(root, "scripts/build.ts")], { stdio: "ignore" });
+  pack("showrunner", ".");
+  pack("showrunner-local", "./dist/local");
+  writeFileSync(join(folder, "package.json"), '{ "private": true, "type": "module" }\n');
+  install("showrunner");
+  writeFileSync(
+    join(folder, "poster.ts"),
+    `import { pipeline } from "showrunner";
 import { z } from "zod";
 export default pipeline("poster", {
   input: z.object({ subject: z.string() }),
   build: ({ input, job }) => ({ poster: job("poster", "image-1", { prompt: input.subject, aspect_ratio: "1:1" }) }),
 });
 `,
+  );
+  service = await startLocalService({ renderer: "stub", balance: 5 });
+});
+afterAll(() => service?.close());
+
+const { SHOWRUNNER_BASE_URL: _url, SHOWRUNNER_API_KEY: _key, SHOWRUNNER_JOURNAL: _journal, ...env } = process.env;
+
+interface Ended {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+function node(args: readonly string[], more: Readonly<Record<string, string>> = {}): Promise<Ended> {
+  const { promise, resolve: end } = Promise.withResolvers<Ended>();
+  execFile(process.execPath, args, { cwd: folder, env: { ...env, ...more } }, (error, stdout, stderr) =>
+    end({ code: error === null ? 0 : Number(error.code), stdout, stderr }),
+  );
+  return promise;
+}
+
+const cli = (...args: string[]) => node([command, ...args]);
+
+function script(code: string): Promise<Ended> {
+  return node(["--input-type=module", "-e", code]);
+}
+
+function expectPicture(stdout: string): void {
+  const [name, path] = stdout.trim().split("\t");
+  expect(name).toBe("poster");
+  expect(readFileSync(path!).subarray(1, 4).toString()).toBe("PNG");
+}
+
+describe("the packages", () => {
+  test("hold what was built, its types and its papers, and no sources or tests", () => {
+    const main = packed.get("showrunner")!.files.map(({ path }) => path);
+    for (const file of [
+      ...["dist/index.js", "dist/index.d.ts", "bin/showrunner.js", "dist/cli/main.js"],
+      ...["dist/dashboard/page/index.html", "dist/dashboard/page/LICENSES.txt"],
+      ...["README.md", "CHANGELOG.md", "LICENSE", "SECURITY.md", "THIRD_PARTY_NOTICES.md"],
+    ]) {
+      expect(main).toContain(file);
+    }
+    const local = packed.get("showrunner-local")!.files.map(({ path }) => path);
+    for (const file of [
+      "local-service/index.js",
+      "local-service/index.d.ts",
+      "local-service/render/worker.js",
+      "LICENSE",
+      "README.md",
+      "THIRD_PARTY_NOTICES.md",
+    ]) {
+      expect(local).toContain(file);
+    }
+    expect(main.filter((file) => /^(src|test|scripts|recipes|bench|dist\/local)\//.test(file))).toEqual([]);
+    expect([...main, ...local].filter((file) => file.endsWith(".ts") && !file.endsWith(".d.ts"))).toEqual([]);
+  });
+
+  test("the command can be executed and says its version", async () => {
+    expect(readFileSync(command, "utf8").startsWith("#!/usr/bin/env node\n")).toBe(true);
+    expect(statSync(command).mode & 0o111).toBe(0o111);
+    const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { readonly version: string };
+    expect((await cli("--version")).stdout).toBe(`${version}\n`);
+  });
+});
+
+describe("showrunner installed alone", () => {
+  test("is at most 40 packages and 30 MB, none of which draws, speaks or films", () => {
+    const lock = JSON.parse(readFileSync(join(folder, "node_modules/.package-lock.json"), "utf8")) as {
+      readonly packages: Readonly<Record<string, unknown>>;
+    };
+    const names = Object.keys(lock.packages);
+    const files = globSync("node_modules/**/*", { cwd: folder, withFileTypes: true }).filter((one) => one.isFile());
+    // As on a disk, in blocks of 4 KiB.
+    const bytes = files.reduce((sum, { parentPath, name }) => {
+      return sum + Math.ceil(statSync(join(parentPath, name)).size / 4096) * 4096;
+    }, 0);
+    expect(names.length).toBeLessThanOrEqual(40);
+    expect(bytes / 2 ** 20).toBeLessThanOrEqual(30);
+    expect(names.filter((name) => /canvas|font|flite|encoder|h264|mediabunny|showrunner-local/.test(name))).toEqual([]);
+  });
+
+  test.each(["showrunner", "showrunner/client", "showrunner/migrate"])("%s can be imported", async (name) => {
+    const found = await script(`if (Object.keys(await import("${name}")).length === 0) process.exit(1)`);
+    expect(found).toEqual({ code: 0, stdout: "", stderr: "" });
+  });
+
+  test("helps, plans and runs on a service with a base URL", async () => {
+    const hosted = { SHOWRUNNER_BASE_URL: service.baseUrl, SHOWRUNNER_API_KEY: service.apiKey };
+    expect((await cli("--help")).stdout).toContain("serve");
+    const pipeline = ["poster.ts", "-i", "subject=a red kite"];
+    const plan = await node([command, "plan", ...pipeline], hosted);
+    expect(plan.stdout, plan.stderr).toContain("poster");
+    const run = await node([command, "run", ...pipeline, "--id", "hosted", "--budget", "1"], hosted);
+    expect(run.code, run.stderr).toBe(0);
+    expectPicture(run.stdout);
+  });
+
+  test("measures films, whose reader is built in", async () => {
+    writeFileSync(join(folder, "film.mp4"), FILM.bytes);
+    const built = join(installed, "dist/engine/measure-media.js");
+    const { stdout, stderr } = await script(
+      `const { measureMedia } = await import(${JSON.stringify(built)}); console.log(JSON.stringify(await measureMedia("film.mp4", "video")))`,
     );
-    const { status, stdout, stderr } = installedCli("run", "poster.ts", "-i", "subject=a red kite", "--id", "first");
-    expect(status, stderr).toBe(0);
-    const [name, path] = stdout.trim().split("\t");
-    expect(name).toBe("poster");
-    expect(
-      readFileSync(path ?? "")
-        .subarray(1, 4)
-        .toString(),
-    ).toBe("PNG");
+    expect(JSON.parse(stdout || stderr)).toMatchObject({ contentType: "video/mp4", width: 64, durationMs: 1000 });
+  });
+
+  test.each([
+    ["serve", ["serve", "--port", "0"]],
+    ["a run without a base URL", ["run", "poster.ts", "-i", "subject=x"]],
+    ["a run with --local", ["run", "poster.ts", "-i", "subject=x", "--local"]],
+    ["a call of the API", ["balance"]],
+    ["a worker", ["worker", "--once"]],
+    ["the dashboard", ["dashboard", "--port", "0"]],
+  ])("%s names the one command that installs the local service", async (_name, args) => {
+    const { code, stdout, stderr } = await cli(...args);
+    expect({ code, stdout }, stderr).toEqual({ code: 2, stdout: "" });
+    expect(stderr).toContain("The local service is not installed");
+    expect(stderr).toContain("Next: npm i -D showrunner-local\n");
+  });
+
+  test("reads the journal without any service", async () => {
+    expect((await cli("runs")).stdout).toContain("hosted");
+    expect(await cli("show", "hosted")).toMatchObject({ code: 0, stdout: expect.stringContaining("poster") });
+  });
+
+  test("a program is told so by the error's code", async () => {
+    const { stdout } = await script(
+      `const { openShowrunner } = await import("showrunner"); const show = await openShowrunner(); await show.balance().catch(({ code, next }) => console.log(code, next))`,
+    );
+    expect(stdout).toBe("LOCAL_SERVICE_MISSING npm i -D showrunner-local\n");
+  });
+});
+
+describe("with showrunner-local beside it", () => {
+  beforeAll(() => install("showrunner-local"));
+
+  test("showrunner-local can be imported", async () => {
+    const found = await script(
+      'if ((await import("showrunner-local")).startLocalService === undefined) process.exit(1)',
+    );
+    expect(found).toEqual({ code: 0, stdout: "", stderr: "" });
+  });
+
+  test("runs a pipeline on the embedded local service, down to the file", async () => {
+    const run = await cli("run", "poster.ts", "-i", "subject=a red kite", "--id", "embedded");
+    expect(run.code, run.stderr).toBe(0);
+    expectPicture(run.stdout);
+  });
+
+  test("serves", async () => {
+    const serving = spawn(process.execPath, [command, "serve", "--port", "0", "--json"], { cwd: folder, env });
+    const [said] = (await once(serving.stdout, "data")) as [Buffer];
+    const { base_url: baseUrl, api_key: apiKey } = JSON.parse(String(said)) as Record<string, string>;
+    const answer = await fetch(`${baseUrl}/models`, { headers: { Authorization: `Bearer ${apiKey}` } });
+    expect(answer.status).toBe(200);
+    serving.kill("SIGTERM");
+    expect(await once(serving, "close")).toEqual([0, null]);
   });
 });

@@ -1,4 +1,5 @@
-import { file, pipeline, shiftSound } from "showrunner";
+import { file, pipeline } from "showrunner";
+import { shiftSound } from "showrunner/migrate";
 import { z } from "zod";
 import { models } from "../../models.ts";
 

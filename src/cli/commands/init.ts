@@ -2,6 +2,7 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { writeDurably } from "../../durable-file.ts";
 import { shellWord } from "../../shell-word.ts";
+import { addLocalService } from "../add-local-service.ts";
 import { CliError } from "../cli-error.ts";
 import type { Context } from "../context.ts";
 import { ExitCode } from "../exit-code.ts";
@@ -40,7 +41,7 @@ export interface InitFlags {
 
 const IGNORED = ".showrunner/";
 
-/** `showrunner init`: a pipeline to begin with, and what git should not keep. Overwrites nothing. */
+/** `showrunner init`: a pipeline to begin with, the local service to run it on, and what git should not keep. Overwrites nothing. */
 export async function init(context: Context, file: string, flags: InitFlags): Promise<ExitCode> {
   const { io, talk } = context;
   const path = resolve(io.cwd, file);
@@ -55,10 +56,13 @@ export async function init(context: Context, file: string, flags: InitFlags): Pr
       next: "name another file: showrunner init another.ts",
     });
   }
+  const localService = await addLocalService(resolve(io.cwd, "package.json"));
   const isIgnored = await ignore(resolve(io.cwd, ".gitignore"));
   const tsconfig = await readFile(resolve(io.cwd, "tsconfig.json"), "utf8").catch(() => null);
-  if (flags.json) talk.printJson({ file: path, gitignore: isIgnored ? "had it" : "added" });
+  if (flags.json)
+    talk.printJson({ file: path, gitignore: isIgnored ? "had it" : "added", local_service: localService });
   else talk.print(visible(path));
+  if (localService === "added") talk.say("package.json now has showrunner-local, the local service, for development");
   if (!isIgnored) talk.say(`.gitignore now leaves out ${IGNORED} (journal, media and the local service's data)`);
   if (tsconfig === null || !tsconfig.includes("allowImportingTsExtensions")) {
     talk.say("For your editor, tsconfig.json wants these compilerOptions (the command line itself needs none):");
@@ -67,7 +71,9 @@ export async function init(context: Context, file: string, flags: InitFlags): Pr
     );
   }
   const name = shellWord(visible(file));
+  const install = { added: ["npm install"], "had it": [], "not added": ["npm i -D showrunner-local"] }[localService];
   talk.next(
+    ...install.map((command) => `${command}   (installs the local service)`),
     `showrunner plan ${name}   (prices and checks, spends nothing)`,
     `showrunner run ${name} --local   (real little media on this machine, play money)`,
   );

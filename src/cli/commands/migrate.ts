@@ -1,7 +1,8 @@
 import { hash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join, relative, resolve } from "node:path";
-import type { Catalog, Migration, MigrationDecisions, MigrationReport } from "../../index.ts";
+import type { Catalog } from "../../index.ts";
+import type { Migration, MigrationDecisions, MigrationReport } from "../../migrate/index.ts";
 import { CliError } from "../cli-error.ts";
 import { type Context, familiesFileOf } from "../context.ts";
 import { ExitCode } from "../exit-code.ts";
@@ -32,7 +33,8 @@ export async function migrate(context: Context, file: string, flags: MigrateFlag
   const before = await readDecisions(context, flags.decisions);
   const decided = { ...before, map: { ...before.map, ...readMap(flags.map ?? []) } };
   const folder = resolve(io.cwd, flags.out);
-  const { readFamilies, readSnapshot, pullCatalog, withFamilies, writeMigration } = await import("../../index.ts");
+  const { readFamilies, readSnapshot, pullCatalog, withFamilies } = await import("../../index.ts");
+  const { writeMigration } = await import("../../migrate/index.ts");
   const named = familiesFileOf(io, flags);
   const families = readFamilies(named);
   const given = flags.catalog === undefined ? null : await readSnapshot(resolve(io.cwd, flags.catalog));
@@ -90,7 +92,7 @@ interface Migrated {
 
 /** Migrates, asks what a person can answer at once, migrates again with the answers, and prices the result. */
 async function migrated({ context, path, catalog, decided, ground }: Work): Promise<Migrated> {
-  const { estimateMigration, migrateV2File, questionsOf, sampleInput } = await import("../../index.ts");
+  const { estimateMigration, migrateV2File, questionsOf, sampleInput } = await import("../../migrate/index.ts");
   refuseUnknown(decided.map, catalog);
   const first = await migrateV2File(path, { catalog, ...decided }).catch(refuseUnreadable);
   const voices = await voicesFor(first.report, ground);
@@ -182,7 +184,7 @@ interface Proof {
 /** Runs the written source where it costs nothing: on the local service that was asked, or on one with the same models. */
 async function verified(migration: Migration, { folder, catalog, ground, context }: Proof): Promise<Migration> {
   if (migration.source === null) return migration;
-  const { sampleInput, verifyMigration } = await import("../../index.ts");
+  const { sampleInput, verifyMigration } = await import("../../migrate/index.ts");
   const own = ground.isHosted ? await localGround(catalog) : null;
   const { show, folder: scratch } = own ?? ground;
   try {

@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
-import type { LocalServiceOptions, UnquotableCost } from "../../local-service/index.ts";
+import type { LocalServiceOptions, UnquotableCost } from "showrunner-local";
+import { loadLocalService } from "../../load-local-service.ts";
 import { CliError } from "../cli-error.ts";
 import { type Context, familiesFileOf } from "../context.ts";
 import { ExitCode } from "../exit-code.ts";
@@ -39,7 +40,7 @@ export async function serve(context: Context, flags: ServeFlags): Promise<ExitCo
   const key = await readSecret(io, sources, (text) => talk.say(text));
   const families = familiesFileOf(io, flags);
   const options = { ...serviceOptions(flags, io.cwd, key), ...(families !== undefined && { families }) };
-  const { startLocalService } = await import("../../local-service/index.ts");
+  const { startLocalService } = await loadLocalService();
   const service = await startLocalService(options);
   if (flags.json) talk.printJson({ base_url: service.baseUrl, api_key: service.apiKey });
   else {

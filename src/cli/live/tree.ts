@@ -1,8 +1,9 @@
 import type { RunView, StepView } from "../../index.ts";
 import type { Talk } from "../talk.ts";
 import { duration } from "../text/duration.ts";
-import { shorten, visible } from "../text/escape.ts";
+import { visible } from "../text/escape.ts";
 import { dollars } from "../text/money.ts";
+import { padEnd, shorten, widthOf } from "../text/width.ts";
 import type { LiveRun } from "./live-run.ts";
 import { expectedEnd, type Remaining, remainingOf } from "./remaining.ts";
 
@@ -54,7 +55,7 @@ export function renderTree(live: LiveRun, options: TreeOptions): string {
   const depths = depthsOf(steps);
   const room = Math.max(1, options.height - 3);
   const shown = steps.length <= room ? steps : whatMoves(steps, room - 1);
-  const nameWidth = Math.max(0, ...shown.map((step) => (depths.get(step.path) ?? 0) * 2 + visible(step.path).length));
+  const nameWidth = Math.max(0, ...shown.map((step) => (depths.get(step.path) ?? 0) * 2 + widthOf(visible(step.path))));
   const width = Math.min(nameWidth, options.width >> 1);
   const lines = shown.map((step) =>
     stepLine(step, live, { ...options, depth: depths.get(step.path) ?? 0, nameWidth: width }),
@@ -104,7 +105,7 @@ interface LineOptions extends TreeOptions {
 function stepLine(step: StepView, live: LiveRun, options: LineOptions): string {
   const { depth, nameWidth, width, paint } = options;
   const [mark, style] = marks[step.phase];
-  const name = shorten(`${"  ".repeat(depth)}${visible(step.path)}`, nameWidth).padEnd(nameWidth);
+  const name = padEnd(shorten(`${"  ".repeat(depth)}${visible(step.path)}`, nameWidth), nameWidth);
   const rest = shorten(`  ${details(step, live, options)}`, Math.max(0, width - nameWidth - 4));
   return `${paint(style, mark)} ${name}${paint("dim", rest)}`;
 }

@@ -3,6 +3,7 @@ import type { Io } from "../io.ts";
 import type { Talk } from "../talk.ts";
 import { visible } from "../text/escape.ts";
 import { LiveRun } from "./live-run.ts";
+import { redrawOn } from "./redraw.ts";
 import { renderTree } from "./tree.ts";
 
 export interface WatchOptions {
@@ -31,7 +32,7 @@ export async function watchRun(
   options: WatchOptions = {},
 ): Promise<void> {
   const canRedraw = io.stderr.isTTY === true && io.env.TERM !== "dumb" && !io.env.CI;
-  const picture = canRedraw ? await redrawing(io, talk, options) : printing(talk, options.afterSeq ?? 0);
+  const picture = canRedraw ? redrawing(io, talk, options) : printing(talk, options.afterSeq ?? 0);
   try {
     for await (const update of updates) picture.show(update);
   } finally {
@@ -55,13 +56,12 @@ function printing(talk: Talk, afterSeq: number): Picture {
   };
 }
 
-async function redrawing(io: Io, talk: Talk, { medians, pace }: WatchOptions): Promise<Picture> {
-  const { createLogUpdate } = await import("log-update");
-  const print = createLogUpdate(io.stderr as NodeJS.WriteStream);
+function redrawing(io: Io, talk: Talk, { medians, pace }: WatchOptions): Picture {
+  const lines = redrawOn(io.stderr);
   const live = new LiveRun();
   const rate = pace === undefined ? () => undefined : rateOf(pace);
   const draw = () =>
-    print(
+    lines.show(
       renderTree(live, {
         now: Date.now(),
         medians,
@@ -77,7 +77,6 @@ async function redrawing(io: Io, talk: Talk, { medians, pace }: WatchOptions): P
     end() {
       clearInterval(timer);
       draw();
-      print.done();
     },
   };
 }

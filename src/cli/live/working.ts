@@ -1,6 +1,7 @@
 import type { Context } from "../context.ts";
 import { duration } from "../text/duration.ts";
-import { shorten } from "../text/escape.ts";
+import { shorten } from "../text/width.ts";
+import { redrawOn } from "./redraw.ts";
 
 /** Milliseconds between two pictures on a terminal, and between two lines elsewhere. */
 const frameMs = 250;
@@ -18,11 +19,10 @@ export async function whileWorking<T>({ io, talk }: Context, work: Promise<T>, d
     const timer = setInterval(() => talk.say(line()), lineMs);
     return work.finally(() => clearInterval(timer));
   }
-  const { createLogUpdate } = await import("log-update");
-  const update = createLogUpdate(io.stderr as NodeJS.WriteStream);
-  const timer = setInterval(() => update(shorten(line(), (io.stderr.columns ?? 80) - 1)), frameMs);
+  const lines = redrawOn(io.stderr);
+  const timer = setInterval(() => lines.show(shorten(line(), (io.stderr.columns ?? 80) - 1)), frameMs);
   return work.finally(() => {
     clearInterval(timer);
-    update.clear();
+    lines.clear();
   });
 }

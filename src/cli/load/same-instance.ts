@@ -5,8 +5,11 @@ const extension = import.meta.url.endsWith(".ts") ? "ts" : "js";
 const ours: Readonly<Record<string, string>> = {
   showrunner: new URL(`../../index.${extension}`, import.meta.url).href,
   "showrunner/client": new URL(`../../api/index.${extension}`, import.meta.url).href,
-  "showrunner/local-service": new URL(`../../local-service/index.${extension}`, import.meta.url).href,
+  "showrunner/migrate": new URL(`../../migrate/index.${extension}`, import.meta.url).href,
 };
+
+/** Packages that are taken from this installation where the file's own project has none. */
+const fallbacks = new Set(["zod", "showrunner-local"]);
 
 /** Marks the URL of a file that is loaded once more, after it failed or changed. */
 export const GENERATION = "showrunner-load";
@@ -26,7 +29,7 @@ let installed = false;
 /**
  * Makes `import "showrunner"` in a pipeline file mean the very modules that this process runs, whatever is or is not in
  * the file's `node_modules`: two copies would not know each other's pipelines. A pipeline file that stands outside any
- * project may also use our `zod`.
+ * project may also use the `zod` and the local service of this installation.
  */
 export function shareOwnModules(): void {
   if (installed) return;
@@ -35,7 +38,7 @@ export function shareOwnModules(): void {
     resolve(specifier, context, nextResolve) {
       const url = ours[specifier];
       if (url !== undefined) return { url, shortCircuit: true };
-      if (specifier !== "zod") return inGeneration(nextResolve(specifier, context), context.parentURL);
+      if (!fallbacks.has(specifier)) return inGeneration(nextResolve(specifier, context), context.parentURL);
       try {
         return nextResolve(specifier, context);
       } catch {

@@ -1,12 +1,9 @@
-import type { MigrationDecisions, MigrationQuestion } from "../../index.ts";
+import type { MigrationDecisions, Question } from "../../migrate/index.ts";
 import type { Context } from "../context.ts";
 import { visible } from "../text/escape.ts";
 
 /** Asks a person for each open model, voice and loss, once; returns what was decided. Asks nothing where nobody is. */
-export async function askOpen(
-  questions: readonly MigrationQuestion[],
-  { io, talk }: Context,
-): Promise<MigrationDecisions> {
+export async function askOpen(questions: readonly Question[], { io, talk }: Context): Promise<MigrationDecisions> {
   const map: [string, string][] = [];
   const leaveOut: string[] = [];
   const { ask } = io;

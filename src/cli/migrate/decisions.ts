@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { writeDurably } from "../../durable-file.ts";
-import type { MigrationDecisions } from "../../index.ts";
+import type { MigrationDecisions } from "../../migrate/index.ts";
 import { CliError } from "../cli-error.ts";
 import type { Context } from "../context.ts";
 import { visible } from "../text/escape.ts";
@@ -11,7 +11,7 @@ const DEFAULT_FILE = "migrate.decisions.json";
 
 /** What was decided before. A file that is named has to be one, or is made; the default one may be absent. */
 export async function readDecisions({ io }: Context, named: string | undefined): Promise<MigrationDecisions> {
-  const { DecisionsFileError, parseDecisions } = await import("../../index.ts");
+  const { DecisionsFileError, parseDecisions } = await import("../../migrate/index.ts");
   const file = named ?? DEFAULT_FILE;
   try {
     return parseDecisions(await readFile(resolve(io.cwd, file), "utf8"), file);
@@ -30,7 +30,7 @@ export async function keepDecisions(
   { io, talk }: Context,
   { named, before, now }: { named: string | undefined; before: MigrationDecisions; now: MigrationDecisions },
 ): Promise<void> {
-  const { formatDecisions } = await import("../../index.ts");
+  const { formatDecisions } = await import("../../migrate/index.ts");
   const file = named ?? DEFAULT_FILE;
   if (formatDecisions(before) === formatDecisions(now)) return;
   await writeDurably(resolve(io.cwd, file), formatDecisions(now));

@@ -2,6 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Catalog, Showrunner } from "../../index.ts";
+import { loadLocalService } from "../../load-local-service.ts";
 
 /** A service to ask or to prove on, with a folder for what it takes; nothing of it outlives the command. */
 export interface Ground {
@@ -44,7 +45,7 @@ const PLAY_MONEY_USD = 1_000_000;
 /** A local service of its own, which makes tiny media at once. `catalog` null: the models that it brings along. */
 export async function localGround(catalog: Catalog | null, families?: string): Promise<Ground> {
   const { createClient, createMemoryJournal, openShowrunner } = await import("../../index.ts");
-  const { startLocalService } = await import("../../local-service/index.ts");
+  const { startLocalService } = await loadLocalService();
   const folder = await mkdtemp(join(tmpdir(), "showrunner-migrate-"));
   const service = await startLocalService({
     dataDir: join(folder, "service"),

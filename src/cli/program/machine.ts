@@ -64,7 +64,7 @@ export function addServing(program: Command, context: Context, finish: Finish): 
     .action(async (flags: ServeFlags) => finish(await (await import("../commands/serve.ts")).serve(context, flags)));
   program
     .command("init [file]")
-    .description("write a pipeline to begin with; overwrites nothing")
+    .description("write a pipeline to begin with, and add the local service to package.json; overwrites nothing")
     .option("--json", "print one JSON document on stdout")
     .action(async (file: string | undefined, flags: object) =>
       finish(await (await import("../commands/init.ts")).init(context, file ?? "film.ts", flags)),

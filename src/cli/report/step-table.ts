@@ -1,7 +1,8 @@
 import type { RunReport } from "../../index.ts";
 import { duration } from "../text/duration.ts";
-import { shorten, visible } from "../text/escape.ts";
+import { visible } from "../text/escape.ts";
 import { type Column, table } from "../text/table.ts";
+import { shorten } from "../text/width.ts";
 
 /** Characters of what a chat or a task yielded. */
 const LONGEST_VALUE = 60;

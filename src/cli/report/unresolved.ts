@@ -1,8 +1,9 @@
 import type { AdoptionCandidate, UnresolvedStep } from "../../index.ts";
 import type { Talk } from "../talk.ts";
-import { shorten, visible } from "../text/escape.ts";
+import { visible } from "../text/escape.ts";
 import { dollars } from "../text/money.ts";
 import { table } from "../text/table.ts";
+import { shorten } from "../text/width.ts";
 
 const PROMPT_LENGTH = 120;
 /** Jobs that nothing speaks for are a list of their own length: the likeliest come first. */

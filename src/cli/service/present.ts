@@ -1,6 +1,7 @@
-import { shorten, visible } from "../text/escape.ts";
+import { visible } from "../text/escape.ts";
 import { dollars } from "../text/money.ts";
 import { table } from "../text/table.ts";
+import { shorten } from "../text/width.ts";
 
 /**
  * A value of the client in the form that programs get: snake_case names as in the API, amounts as decimal strings

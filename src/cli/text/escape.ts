@@ -26,9 +26,3 @@ function code(character: string): string {
   const named: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };
   return named[character] ?? `\\u${character.codePointAt(0)?.toString(16).padStart(4, "0")}`;
 }
-
-/** At most `width` characters, the end replaced by an ellipsis. */
-export function shorten(text: string, width: number): string {
-  const characters = [...text];
-  return characters.length <= width ? text : `${characters.slice(0, Math.max(0, width - 1)).join("")}…`;
-}

@@ -1,4 +1,4 @@
-import { shorten } from "./escape.ts";
+import { padEnd, shorten, widthOf } from "./width.ts";
 
 /** `1 job`, `2 jobs`, `3 bodies`. */
 export function counted(count: number, one: string, many = `${one}s`): string {
@@ -24,7 +24,7 @@ export function table<Row>(rows: readonly Row[], columns: readonly Column<Row>[]
     columns.map((column) => column.title),
     ...rows.map((row) => columns.map((column) => column.value(row))),
   ];
-  const widths = columns.map((_, at) => Math.max(...cells.map((row) => length(row[at] ?? ""))));
+  const widths = columns.map((_, at) => Math.max(...cells.map((row) => widthOf(row[at] ?? ""))));
   if (width !== undefined) squeeze(widths, columns, width);
   return cells.map((row) => line(row, widths, columns)).join("\n");
 }
@@ -43,13 +43,9 @@ function line(row: readonly string[], widths: readonly number[], columns: readon
   return row
     .map((cell, at) => {
       const text = shorten(cell, widths[at] ?? 0);
-      const space = " ".repeat(Math.max(0, (widths[at] ?? 0) - length(text)));
-      return columns[at]?.align === "right" ? space + text : text + space;
+      const padded = padEnd(text, widths[at] ?? 0);
+      return columns[at]?.align === "right" ? padded.slice(text.length) + text : padded;
     })
     .join(gap)
     .trimEnd();
-}
-
-function length(text: string): number {
-  return [...text].length;
 }

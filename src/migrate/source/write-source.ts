@@ -24,10 +24,11 @@ export function writeSource(made: Made, report: MigrationReport): string {
   const hasFiles = inputs.some(({ is }) => is === "file");
   const hasShifts = jobsOf(desk).some(({ shift }) => shift !== null);
   const words = [inputs.length > 0 ? "input" : "", "job", hasShifts ? "task" : "", hasFiles ? "upload" : ""];
-  const imported = [hasFiles ? "file" : "", "pipeline", hasShifts ? "shiftSound" : ""];
+  const imported = [...(hasFiles ? ["file"] : []), "pipeline"];
   const modelNames = namesOfModels(made);
   return [
-    `import { ${imported.filter(Boolean).join(", ")} } from "showrunner";`,
+    `import { ${imported.join(", ")} } from "showrunner";`,
+    ...(hasShifts ? ['import { shiftSound } from "showrunner/migrate";'] : []),
     'import { z } from "zod";',
     `import { models } from ${stringLiteral(modelsModule)};`,
     "",

@@ -4,7 +4,8 @@ import { registerHooks } from "node:module";
 const entries: Readonly<Record<string, string>> = {
   showrunner: "../../../src/index.ts",
   "showrunner/client": "../../../src/api/index.ts",
-  "showrunner/local-service": "../../../src/local-service/index.ts",
+  "showrunner/migrate": "../../../src/migrate/index.ts",
+  "showrunner-local": "../../../src/local-service/index.ts",
 };
 
 registerHooks({

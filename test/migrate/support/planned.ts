@@ -45,6 +45,7 @@ function sampleOf({ inputs }: Migration): unknown {
 export function evaluate(source: string, catalog: Catalog): Pipeline {
   const script = stripTypeScriptTypes(source)
     .replace(/^import \{([^}]*)\} from "showrunner";$/m, "const {$1} = showrunner;")
+    .replace(/^import \{([^}]*)\} from "showrunner\/migrate";$/m, "const {$1} = showrunner;")
     .replace(/^import \{ z \} from "zod";$/m, "const { z } = zod;")
     .replace(/^import \{ models \} from "[^"]*";$/m, "")
     .replace(/^export default /m, "return ");

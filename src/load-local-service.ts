@@ -1,0 +1,32 @@
+import { ShowrunnerError } from "./errors.ts";
+
+const NAME = "showrunner-local";
+
+/** The local service is a package of its own, and it is not installed. */
+export class LocalServiceMissingError extends ShowrunnerError {
+  readonly code = "LOCAL_SERVICE_MISSING";
+  /** What to type next. */
+  readonly next = `npm i -D ${NAME}`;
+
+  constructor(cause: unknown) {
+    super(
+      `The local service is not installed: add it with \`npm i -D ${NAME}\`, or set SHOWRUNNER_BASE_URL and SHOWRUNNER_API_KEY to use a hosted service.`,
+      { cause },
+    );
+  }
+}
+
+/** Loads the package of the local service when it is first needed, so that an install can do without its libraries. */
+export async function loadLocalService(): Promise<typeof import("showrunner-local")> {
+  try {
+    return await import("showrunner-local");
+  } catch (error) {
+    throw isMissing(error) ? new LocalServiceMissingError(error) : error;
+  }
+}
+
+/** Not so when a library that the package itself needs is missing. */
+function isMissing(error: unknown): boolean {
+  const { code, message } = error as NodeJS.ErrnoException;
+  return code === "ERR_MODULE_NOT_FOUND" && message.includes(`package '${NAME}'`);
+}
