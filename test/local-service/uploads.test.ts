@@ -104,6 +104,14 @@ describe.each(NAMES)("%s", (name) => {
   });
 });
 
+test("a PNG whose chunks are damaged from the first on is still a PNG", async () => {
+  const service = await start();
+  const bytes = Buffer.from(samples.png.bytes);
+  bytes.writeUInt32BE(0xfffffff0, 8);
+  expect((await upload(service, bytes)).body).toMatchObject({ content_type: "image/png" });
+  expect(await run(service, "png", bytes)).toMatchObject({ status: "FAILED", error: { code: "INVALID_ARGUMENT" } });
+});
+
 test.each([
   ["text", Buffer.from("hello, this is text and nothing else, long enough to be looked at")],
   ["nothing", new Uint8Array(0)],

@@ -38,6 +38,18 @@ describe("the pool of render workers", () => {
     });
   });
 
+  test("a task that takes longer than it may is ended, and the next one is served", async () => {
+    const pool = new WorkerPool(1);
+    const task = { type: "render", request: request("slow.mp4", { kind: "video", input: film }) } as const;
+    const slow = pool.run({ ...task, tempPath: path("slow.part") }, { timeLimitMs: 1_000 });
+    await writeFile(path("words.txt"), "words");
+    const waiting = pool.run({ type: "probe", path: path("words.txt") });
+    const message = "rendering was stopped: it took longer than 1000 ms";
+    await expect(slow).rejects.toMatchObject({ code: "RENDER_ABORTED", message });
+    expect(await waiting).toMatchObject({ ok: false, reason: expect.stringMatching(/media format/) });
+    await pool.close();
+  });
+
   test("a signal that was aborted before is never started", async () => {
     const failing = render("never.png", { kind: "image" }, { signal: AbortSignal.abort() });
     await expect(failing).rejects.toMatchObject({ code: "RENDER_ABORTED" });

@@ -46,7 +46,12 @@ export const ACCEPTED = "PNG, JPEG, WebP, GIF, AVIF, MP4, MOV, WebM, WAV, MP3, M
 
 /** The format by the first bytes of a file, or in words why it is none that is taken. */
 export async function sniff(head: Uint8Array): Promise<Format | { readonly reason: string }> {
-  const type = (await fileTypeFromBuffer(head).catch(() => undefined))?.mime;
+  const type = (await fileTypeFromBuffer(head).catch(() => undefined))?.mime ?? signed(head);
   if (type === undefined) return { reason: `the bytes are of no known media format (${ACCEPTED})` };
   return FORMATS.get(type) ?? { reason: `${type} is not supported (${ACCEPTED})` };
+}
+
+/** The sniffer reads the chunks of a PNG to tell moving ones apart, and gives up on one that is damaged. */
+function signed(head: Uint8Array): string | undefined {
+  return Buffer.from(head.subarray(0, 8)).toString("hex") === "89504e470d0a1a0a" ? "image/png" : undefined;
 }
