@@ -53,7 +53,12 @@ const SECURITY_SCHEMES = {
 };
 
 const HEADERS = {
-  TraceId: { description: "Also trace_id of an error.", schema: { type: "string", pattern: "^[0-9a-f]{32}$" } },
+  TraceId: {
+    description: "Also trace_id of an error.",
+    required: true,
+    schema: { type: "string", pattern: "^[0-9a-f]{32}$" },
+  },
+  RequestId: { description: "Names this one request.", required: true, schema: { type: "string" } },
 };
 
 interface About {

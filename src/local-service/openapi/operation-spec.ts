@@ -28,7 +28,8 @@ export interface Success {
   readonly content?: Readonly<Record<string, JsonSchema>>;
   /** An event stream, in place of `content` or beside it: its data is component `<name>Data`, a whole frame `<name>Frame`. */
   readonly stream?: "JobStream" | "ChatCompletionStream";
-  readonly headers?: Readonly<Record<string, string>>;
+  /** By name; header objects. */
+  readonly headers?: Readonly<Record<string, object>>;
 }
 
 /** By `METHOD /path`. */

@@ -17,19 +17,27 @@ const MEANING: Readonly<Record<number, string>> = {
   503: "It could not be finished now; try again.",
 };
 
-const RATE_HEADERS = ["Retry-After", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"];
+const whole = (description: string, required = true) => ({ description, required, schema: { type: "integer" } });
 
-const header = (description: string) => ({ description, schema: { type: "string" } });
-const trace = { "X-Trace-Id": { $ref: "#/components/headers/TraceId" } };
+const RETRY_AFTER = "Seconds; also retry_after.";
+const RATE_HEADERS = {
+  "Retry-After": whole(RETRY_AFTER),
+  "X-RateLimit-Limit": whole("Requests per window."),
+  "X-RateLimit-Remaining": whole("Requests left in it."),
+  "X-RateLimit-Reset": whole("Its end, in Unix seconds."),
+};
+const RETRY_HEADERS = { "Retry-After": whole(`${RETRY_AFTER} Sent when retryable.`, false) };
+
+const ALWAYS = {
+  "X-Trace-Id": { $ref: "#/components/headers/TraceId" },
+  "X-Request-Id": { $ref: "#/components/headers/RequestId" },
+};
 
 function failure(status: number) {
-  const names = status === 429 ? RATE_HEADERS : status >= 500 ? ["Retry-After"] : [];
-  const headers = Object.fromEntries(
-    names.map((name) => [name, header(name === "X-RateLimit-Reset" ? "Unix seconds." : "A whole number.")]),
-  );
+  const headers = status === 429 ? RATE_HEADERS : RETRY_HEADERS;
   return {
     description: MEANING[status] ?? "The request failed.",
-    headers: { ...trace, ...headers },
+    headers: { ...ALWAYS, ...headers },
     content: { "application/json": { schema: refTo("ErrorResponse") } },
   };
 }
@@ -53,13 +61,12 @@ const streamed = (name: string) => ({
   "text/event-stream": { schema: refTo(`${name}Data`), "x-itemSchema": refTo(`${name}Frame`) },
 });
 
-function success({ description, content = {}, stream, headers }: Success) {
-  const named = Object.entries(headers ?? {}).map(([name, about]) => [name, header(about)]);
+function success({ description, content = {}, stream, headers = {} }: Success) {
   const bodies = Object.entries(content).map(([mediaType, schema]) => [mediaType, { schema }]);
   const all = { ...Object.fromEntries(bodies), ...(stream ? streamed(stream) : {}) };
   return {
     description,
-    headers: { ...trace, ...Object.fromEntries(named) },
+    headers: { ...ALWAYS, ...headers },
     ...(Object.keys(all).length > 0 ? { content: all } : {}),
   };
 }

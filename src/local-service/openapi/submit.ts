@@ -2,7 +2,7 @@ import type { JsonSchema } from "../catalog/model.ts";
 import type { ErrorCode } from "../http/refusal.ts";
 import { MAX_URL_LENGTH } from "../outbound/http-url.ts";
 import type { Success } from "./operation-spec.ts";
-import { object, orNull, refTo, text, uri } from "./schema.ts";
+import { exactly, object, orNull, refTo, text, uri } from "./schema.ts";
 
 /** The body of a submit, around a model's input. */
 export function submitBody(input: JsonSchema): JsonSchema {
@@ -26,8 +26,8 @@ export const SUBMIT_SUCCESS: Success = {
   description: "The job was accepted.",
   content: { "application/json": refTo("JobAcknowledgement") },
   headers: {
-    Location: "The same as result_url.",
-    "X-Idempotent-Replayed": "`true` when the idempotency key was known.",
+    Location: { description: "The same as result_url.", required: true, schema: text },
+    "X-Idempotent-Replayed": { description: "Sent when the idempotency key was known.", schema: exactly("true") },
   },
 };
 

@@ -310,6 +310,21 @@ test("the contract finds what is not as described", async () => {
     ["described are application/json", { headers: headers({ "Content-Type": "text/plain" }) }],
     ["has no X-Trace-Id", { headers: new Headers() }],
     [
+      "has no header Location",
+      {
+        method: "POST",
+        path: "/models/image-1",
+        status: 202,
+        text: JSON.stringify({
+          job_id: NO_JOB,
+          model: "image-1",
+          status: "IN_QUEUE",
+          status_url: "s",
+          result_url: "r",
+        }),
+      },
+    ],
+    [
       "a retryable error has retry_after",
       { status: 503, text: JSON.stringify({ error: refused, trace_id: "0".repeat(32) }) },
     ],

@@ -43,8 +43,14 @@ interface Media {
   readonly "x-itemSchema"?: Schema;
 }
 
+interface Header {
+  readonly required?: boolean;
+  readonly schema: Schema;
+}
+
 interface Described {
   readonly content?: Readonly<Record<string, Media>>;
+  readonly headers?: Readonly<Record<string, Header | { readonly $ref: string }>>;
 }
 
 interface Operation {
@@ -61,7 +67,10 @@ interface Webhook {
 interface Document {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
   readonly webhooks: Readonly<Record<string, Webhook>>;
-  readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
+  readonly components: {
+    readonly schemas: Readonly<Record<string, Schema>>;
+    readonly headers: Readonly<Record<string, Header>>;
+  };
 }
 
 interface Route {
@@ -134,10 +143,11 @@ function parsed(text: string): unknown {
 interface Read {
   readonly routes: readonly Route[];
   readonly webhooks: Document["webhooks"];
+  readonly sharedHeaders: Document["components"]["headers"];
   readonly validatorOf: (schema: Schema) => ValidateFunction;
 }
 
-function contractFrom({ routes, webhooks, validatorOf }: Read): Contract {
+function contractFrom({ routes, webhooks, sharedHeaders, validatorOf }: Read): Contract {
   const met = new Set<string>();
 
   function assertFits(schema: Schema, value: unknown, what: string): void {
@@ -178,6 +188,15 @@ function contractFrom({ routes, webhooks, validatorOf }: Read): Contract {
     ];
     const broken = rules.filter(([, holds]) => !holds).map(([rule]) => rule);
     if (broken.length > 0) throw new Error(`${what}: not so: ${broken.join("; ")}\n${JSON.stringify(body)}`);
+  }
+
+  function assertHeaders(described: Described, sent: Headers, what: string): void {
+    for (const [name, header] of Object.entries(described.headers ?? {})) {
+      const { required, schema } = "$ref" in header ? sharedHeaders[header.$ref.split("/").at(-1) ?? ""]! : header;
+      const value = sent.get(name);
+      if (value !== null) assertFits(schema, schema["type"] === "integer" ? Number(value) : value, `${what}, ${name}`);
+      else if (required) throw new Error(`${what} has no header ${name}`);
+    }
   }
 
   function assertBody(described: Described, seen: Seen, what: string): void {
@@ -238,6 +257,7 @@ function contractFrom({ routes, webhooks, validatorOf }: Read): Contract {
       const described =
         route.operation.responses[seen.status] ?? (isRare ? route.operation.responses["default"] : undefined);
       if (!described) throw new Error(`${what}: this status is not described for ${route.name}`);
+      assertHeaders(described, seen.headers, what);
       if (!(isRare && (seen.headers.get("content-type") ?? "").startsWith("text/html")))
         assertBody(described, seen, what);
       for (const { name } of matching) met.add(`${name} ${seen.status}`);
@@ -249,7 +269,8 @@ const known = new Map<string, Read>();
 
 function read(text: string): Read {
   const document = JSON.parse(text) as Document;
-  return { routes: routesOf(document), webhooks: document.webhooks, validatorOf: validators(document) };
+  const { webhooks, components } = document;
+  return { routes: routesOf(document), webhooks, sharedHeaders: components.headers, validatorOf: validators(document) };
 }
 
 /** The contract that a service publishes. Services with the same document share its compiled schemas. */
