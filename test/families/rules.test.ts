@@ -74,6 +74,8 @@ const table: readonly (readonly [rule: string, right: object, wrong: object, fie
 
 const given = (more: object) => JSON.parse(JSON.stringify({ ...film, prompt: "a boat", ...more })) as object;
 
+const tier: FamilyRule = { kind: "values", field: "resolution", values: ["1080p", "4K"], message: "give another" };
+
 describe("the rules of a family that no schema states", () => {
   test.each(table)("%s: plan and local service say the same", async (_rule, right, wrong, field) => {
     const service = await start({ catalog: [entryOf("kling-3")] });
@@ -204,7 +206,11 @@ describe("the rules of a family that no schema states", () => {
     const pro = (resolution: string) => given({ quality: "pro", resolution });
     expect(planned("kling-3", pro("4k"), [], sized("720p", "4k"))).toEqual([]);
     expect(planned("kling-3", pro("small"), [], sized("small", "large"))).toEqual([]);
-    expect(planned("kling-3", pro("720p"), [], sized("720p", "4k"))).toHaveLength(1);
+    const told = [{ code: "enum", allowed: ["4k"] }];
+    expect(planned("kling-3", pro("720p"), [], sized("720p", "4k"))).toMatchObject(told);
+    expect(familyCheck(sized("720p", "4k"), [tier])(pro("720p") as never)).toMatchObject([
+      { reason: "enum", allowed: ["4k"] },
+    ]);
   });
 });
 

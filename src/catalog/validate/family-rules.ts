@@ -47,7 +47,7 @@ class Judge {
       case "values": {
         const value = this.#value(rule.field);
         if (value === undefined || includes(rule.values, value)) return [];
-        const allowed = rule.values.map(String);
+        const allowed = this.#allowed(rule).map(String);
         return [{ ...say("enum", rule.field, `${shown(value)} is not one of ${listed(allowed)}`), allowed }];
       }
       case "max_sum": {
@@ -73,8 +73,13 @@ class Judge {
       return false;
     if (rule.kind === "max_sum") return this.#fields.ofItems(rule.field, rule.of).length > 0;
     if (rule.kind !== "values") return true;
-    const accepted = acceptedOf(this.#fields.of(rule.field));
-    return accepted === null || accepted.some((value) => includes(rule.values, value));
+    return this.#allowed(rule).length > 0;
+  }
+
+  /** Values that both the rule and the schema take, as the schema writes them. */
+  #allowed({ field, values }: Extract<FamilyRule, { readonly kind: "values" }>): readonly unknown[] {
+    const accepted = acceptedOf(this.#fields.of(field));
+    return accepted === null ? values : [...new Set(accepted)].filter((value) => includes(values, value));
   }
 
   #holds(when: FamilyCondition | undefined): boolean {

@@ -24,8 +24,12 @@ function canBeMet(rule: FamilyRule, fields: Fields): boolean {
   const named = "fields" in rule ? rule.fields : [rule.field];
   if (![...named, rule.when?.field ?? named[0]!].every((name) => fields.has(name))) return false;
   if (rule.kind === "max_sum") return fields.get(rule.field)!.item.has(rule.of);
-  const accepted = rule.kind === "values" ? fields.get(rule.field)!.accepted : null;
-  return accepted === null || accepted.some((value) => isAmong(value, (rule as { values: readonly unknown[] }).values));
+  return rule.kind !== "values" || common(rule.values, fields.get(rule.field)!.accepted).length > 0;
+}
+
+/** Of the values that a rule takes, those that the schema accepts, as the schema writes them. */
+function common(values: readonly unknown[], accepted: readonly unknown[] | null): readonly unknown[] {
+  return accepted === null ? values : [...new Set(accepted)].filter((value) => isAmong(value, values));
 }
 
 function applies(when: FamilyCondition | undefined, input: Input, fields: Fields): boolean {
@@ -56,7 +60,8 @@ function broken(rule: FamilyRule, input: Input, fields: Fields): readonly FieldP
     case "values": {
       const value = valueSent(rule.field, input, fields);
       if (value === undefined || isAmong(value, rule.values)) return [];
-      return [refuse(rule.field, "is none of the accepted values", "enum", rule.values.map(String))];
+      const allowed = texts(common(rule.values, fields.get(rule.field)?.accepted ?? null));
+      return [refuse(rule.field, "is none of the accepted values", "enum", allowed)];
     }
     case "max_sum": {
       const total = sumOf(input[rule.field], rule.of, fields.get(rule.field)?.item.get(rule.of)?.preset);
