@@ -60,6 +60,8 @@ describe("a submit", () => {
     service.clock.manual();
     const first = await submit(service, "image-1", cat);
     expect(first.estimated_completion_at).toBeNull();
+    const waiting = await get(service, `/jobs/${first.job_id}/status`);
+    expect(waiting.body).toMatchObject({ status: "IN_QUEUE", progress: 0, estimated_completion_at: null });
     await service.clock.advance(300);
     const running = await get(service, `/jobs/${first.job_id}/status`);
     expect(running.body).toMatchObject({ status: "IN_PROGRESS", progress: 0 });

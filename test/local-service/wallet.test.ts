@@ -67,6 +67,7 @@ test("a failed job is refunded in full and says so", async () => {
     outputs: [],
     error: { code: "UNAVAILABLE", retryable: true },
   });
+  expect((await get(service, `/jobs/${job.job_id}/status`)).body).toMatchObject({ status: "FAILED", progress: null });
   expect((await get(service, "/balance")).body).toMatchObject({ balance: 1, spent: 0 });
 });
 

@@ -34,7 +34,7 @@ function prepareCheck(
   }
 }
 
-/** Longest that a schema which may take for ever holds up the service, in milliseconds; it is tried twice. */
+/** Processor time that a check may take, in milliseconds, for a schema which may take for ever; see `withinTime`. */
 const MAX_CHECK_MS = 100;
 
 function checkInTime(check: () => readonly FieldProblem[]): readonly FieldProblem[] {

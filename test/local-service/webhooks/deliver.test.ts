@@ -43,6 +43,7 @@ test("a body, a time, an event or an id that was changed on the way does not ver
       headers: { ...headers, "x-studio-webhook-timestamp": String(Number(headers["x-studio-webhook-timestamp"]) + 1) },
     },
   ];
+  expect(await verdictOf(service, post!)).toMatchObject({ ok: true });
   for (const forged of forgeries) {
     expect(await verdictOf(service, forged)).toEqual({ ok: false, reason: "bad-signature" });
   }
