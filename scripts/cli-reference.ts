@@ -2,8 +2,8 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Command, Option } from "commander";
+import { createOutput } from "../src/cli/output.ts";
 import { createProgram } from "../src/cli/program.ts";
-import { createTalk } from "../src/cli/talk.ts";
 
 const nowhere = { write: () => true };
 const path = join(import.meta.dirname, "..", "docs", "cli.md");
@@ -107,7 +107,7 @@ export function cliReference(): string {
     cwd: "/",
     interrupt: new AbortController().signal,
   };
-  const program = createProgram({ io, talk: createTalk(io), args: [] }, () => {});
+  const program = createProgram({ io, output: createOutput(io), args: [] }, () => {});
   const all = leaves(program);
   const common = all.find(({ name }) => name === "run")?.command.options.filter(isShared) ?? [];
   const parts = [

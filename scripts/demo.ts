@@ -9,9 +9,9 @@ import { parseArgs } from "node:util";
 import { hostProcess } from "../src/cli/host-process.ts";
 import { watchRun } from "../src/cli/live/watch.ts";
 import { loadPipeline } from "../src/cli/load/pipeline-file.ts";
+import { createOutput } from "../src/cli/output.ts";
 import { ownVersion } from "../src/cli/own-version.ts";
 import { priceTable } from "../src/cli/report/price-table.ts";
-import { createTalk } from "../src/cli/talk.ts";
 import { duration } from "../src/cli/text/duration.ts";
 import { dollars, parseDollars } from "../src/cli/text/money.ts";
 import { type Column, table } from "../src/cli/text/table.ts";
@@ -51,7 +51,7 @@ const columns: readonly Column<Row>[] = [
 ];
 
 const io = hostProcess();
-const talk = createTalk(io);
+const talk = createOutput(io);
 const began = performance.now();
 
 await rm(folder, { recursive: true, force: true });

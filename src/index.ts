@@ -113,7 +113,7 @@ export { formatDuration } from "./duration.ts";
 export type { JobMatch } from "./engine/adoption/likeness.ts";
 export type { AdoptionCandidate, UnresolvedStep } from "./engine/adoption/unresolved.ts";
 export type { Comparison, StaleStep } from "./engine/compare.ts";
-export type { Drift, Remake, RerunQuote } from "./engine/drift.ts";
+export type { Drift, RerunQuote, RerunScope as Remake } from "./engine/drift.ts";
 export {
   AccountMismatchError,
   InvalidOptionError,
@@ -127,14 +127,14 @@ export type { StepExplanation } from "./engine/explain.ts";
 export { fileExtension } from "./engine/file-extension.ts";
 export type { GcOptions, GcReport } from "./engine/gc.ts";
 export { statusNow } from "./engine/interrupted.ts";
-export { RunWhileLoadingError, whileLoading } from "./engine/loading.ts";
+export { RunWhileLoadingError, whileLoading } from "./engine/load-guard.ts";
 export { type MediaStore, openMediaStore } from "./engine/media-store.ts";
 export { type Notifications, type NotifyOptions, openNotifications } from "./engine/notify/notifications.ts";
 export type { NotifyOption } from "./engine/notify/target.ts";
-export type { ExpiryRisk, RequestForecast } from "./engine/prospects.ts";
 export { type Manifest, manifestSchema } from "./engine/provenance-schema.ts";
 export type { Quote, StepPrice } from "./engine/quote.ts";
 export type { ReconcileOptions, ReconcileProgress, ReconcileReport } from "./engine/reconcile.ts";
+export type { ExpiryRisk, RequestForecast } from "./engine/run-forecast.ts";
 // Run, resume, look.
 export type { RunHandle, RunPause, RunResult } from "./engine/run-result.ts";
 export {
@@ -184,8 +184,8 @@ export {
   planSvg,
   type StrategyForecast,
 } from "./plan/index.ts";
-export { nearest } from "./plan/near.ts";
 export type { JobStep, Json, Plan, PlanStep, Problem, Reference, UploadStep } from "./plan/plan.ts";
+export { suggest } from "./plan/suggest.ts";
 export type { Incident } from "./run/incidents.ts";
 export { type NextCommand, nextCommand } from "./run/next-command.ts";
 export { type ExpiringReport, INTERRUPTED, type RunReport, type StepReport } from "./run/report.ts";

@@ -29,20 +29,20 @@ export interface EstimateRequest {
  */
 export async function estimateCost(
   context: HttpContext,
-  asked: EstimateRequest,
+  requested: EstimateRequest,
   options?: CallOptions,
 ): Promise<Estimate> {
-  const request = apiRequest("POST", `/models/${segment(asked.model)}/estimate`, {
-    json: { input: asked.input },
+  const request = apiRequest("POST", `/models/${segment(requested.model)}/estimate`, {
+    json: { input: requested.input },
     requestClass: "read",
     repeat: "always",
   });
   try {
     const quote = await fetchAs(context, estimate, request, options);
-    return quote.model === "" ? { ...quote, model: asked.model } : quote;
+    return quote.model === "" ? { ...quote, model: requested.model } : quote;
   } catch (error) {
     if (!(error instanceof ApiError) || error.status !== 400 || error.code !== "FAILED_PRECONDITION") throw error;
-    const found = await readModel(context, asked.model, options).catch((unread: unknown) => {
+    const found = await readModel(context, requested.model, options).catch((unread: unknown) => {
       if (unread instanceof ApiError && unread.envelope && unread.status === 400) return null;
       throw unread;
     });

@@ -66,10 +66,10 @@ const failed = z.looseObject({ error: record.refine((error) => error !== null) }
  */
 export async function* chatStream(
   context: HttpContext,
-  asked: ChatRequest,
+  requested: ChatRequest,
   options: CallOptions = {},
 ): AsyncGenerator<ChatChunk, void> {
-  const opened = await openChat(context, asked, options);
+  const opened = await openChat(context, requested, options);
   try {
     for await (const piece of readStream(opened)) {
       if (piece.kind === "retry") continue;
@@ -87,12 +87,12 @@ export async function* chatStream(
 }
 
 /** Repeats only what certainly did nothing: a limit, a service away, a connection that was never made. */
-async function openChat(context: HttpContext, asked: ChatRequest, options: CallOptions): Promise<Answer> {
+async function openChat(context: HttpContext, requested: ChatRequest, options: CallOptions): Promise<Answer> {
   const startedAt = context.clock.now();
   for (let failures = 1; ; ) {
     const opened = await openStream(context, {
       ...request,
-      json: { ...asked, stream: true },
+      json: { ...requested, stream: true },
       requestClass: "chat",
       signal: options.signal,
       priority: options.priority ?? 0,

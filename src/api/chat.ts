@@ -57,9 +57,9 @@ const completion = z
  * One chat completion, not streamed. It is paid and has no idempotency key, so a lost answer is never sent again: it
  * throws ConnectionError or TimeoutError with `sent: true`, and the charge may have happened.
  */
-export function chat(context: HttpContext, asked: ChatRequest, options?: CallOptions): Promise<ChatCompletion> {
+export function chat(context: HttpContext, requested: ChatRequest, options?: CallOptions): Promise<ChatCompletion> {
   const request = apiRequest("POST", "/chat/completions", {
-    json: { ...asked, stream: false },
+    json: { ...requested, stream: false },
     requestClass: "chat",
     repeat: "unless-done",
   });

@@ -51,22 +51,30 @@ type Judgement =
  * envelope), ConnectionError or TimeoutError with `sent: false` when nothing left this machine, and UnknownOutcomeError in
  * every case between: an answer without the envelope, a redirect, a 409 or a 5xx does not say that no job was made.
  */
-export function submit(context: HttpContext, asked: SubmitRequest, options: SubmitOptions = {}): Promise<SubmitAck> {
-  return telemetry.span("showrunner.submit", { "showrunner.model": asked.model }, async (span) => {
-    const ack = await settleSubmit(context, asked, options);
+export function submit(
+  context: HttpContext,
+  requested: SubmitRequest,
+  options: SubmitOptions = {},
+): Promise<SubmitAck> {
+  return telemetry.span("showrunner.submit", { "showrunner.model": requested.model }, async (span) => {
+    const ack = await settleSubmit(context, requested, options);
     span.set({ "showrunner.job_id": ack.jobId, "showrunner.replayed": ack.replayed });
     return ack;
   });
 }
 
-async function settleSubmit(context: HttpContext, asked: SubmitRequest, options: SubmitOptions): Promise<SubmitAck> {
-  const request = requestOf(asked);
+async function settleSubmit(
+  context: HttpContext,
+  requested: SubmitRequest,
+  options: SubmitOptions,
+): Promise<SubmitAck> {
+  const request = requestOf(requested);
   const startedAt = context.clock.now();
-  const key = asked.idempotencyKey ?? null;
+  const key = requested.idempotencyKey ?? null;
   let unknown = options.mayExist ?? false;
   let earlierSend = unknown;
   const giveUp = (cause: unknown) =>
-    unknown ? new UnknownOutcomeError({ model: asked.model, idempotencyKey: key, cause, earlierSend }) : cause;
+    unknown ? new UnknownOutcomeError({ model: requested.model, idempotencyKey: key, cause, earlierSend }) : cause;
 
   let sends = 0;
   for (let failures = 1; ; ) {
@@ -90,20 +98,23 @@ async function settleSubmit(context: HttpContext, asked: SubmitRequest, options:
     // The pacer holds the next send back until the limit allows it; waiting here as well would be waiting twice.
     if (judged.limited) continue;
     const waitMs = backoffMs(context.retry, failures++, judged.retryAfterMs, context.random());
-    context.logger.warn({ model: asked.model, unknown, waitMs }, "submit not settled, sending it again with its key");
+    context.logger.warn(
+      { model: requested.model, unknown, waitMs },
+      "submit not settled, sending it again with its key",
+    );
     await sleep(context.clock, waitMs, options.signal).catch((reason: unknown) => {
       throw giveUp(reason);
     });
   }
 }
 
-function requestOf(asked: SubmitRequest): ApiRequest {
+function requestOf(requested: SubmitRequest): ApiRequest {
   return {
     method: "POST",
-    path: `/models/${segment(asked.model)}`,
-    json: { input: asked.input, idempotency_key: asked.idempotencyKey, webhook: asked.webhook },
+    path: `/models/${segment(requested.model)}`,
+    json: { input: requested.input, idempotency_key: requested.idempotencyKey, webhook: requested.webhook },
     requestClass: "submit",
-    repeat: asked.idempotencyKey === undefined ? "never" : "always",
+    repeat: requested.idempotencyKey === undefined ? "never" : "always",
     priority: 10,
   };
 }

@@ -1,5 +1,5 @@
 import type { Catalog, CatalogModel, JsonSchema } from "../plan/index.ts";
-import { inputPlace, type Takes } from "../plan/schema/field.ts";
+import { type AcceptedMedia, schemaLocation } from "../plan/schema/field.ts";
 import { maxOutputsOf, yieldsOf } from "../plan/schema/model-facts.ts";
 import { applicable, isSchema, propertySchemas } from "../plan/schema/schema.ts";
 
@@ -34,8 +34,9 @@ function compareModels(before: CatalogModel | null, after: CatalogModel | null, 
     say(null, after.state !== "live", `was ${before.state}, is ${after.state}${successor}`);
   }
   if (after.state !== "live") return;
-  const [made, makes] = [yieldsOf(before), yieldsOf(after)];
-  if (made !== makes) say(null, true, `made ${made ?? "something unknown"}, makes ${makes ?? "something unknown"}`);
+  const [created, makes] = [yieldsOf(before), yieldsOf(after)];
+  if (created !== makes)
+    say(null, true, `made ${created ?? "something unknown"}, makes ${makes ?? "something unknown"}`);
   const [had, has] = [maxOutputsOf(before) ?? Infinity, maxOutputsOf(after) ?? Infinity];
   if (had !== has) say("num_outputs", has < had, `the most outputs were ${had}, are ${has}`);
   if (before.priceDescription !== after.priceDescription) {
@@ -68,7 +69,7 @@ function fieldsOf(schema: JsonSchema): ReadonlyMap<string, Field> {
   const parts = applicable(schema, schema);
   const names = parts.flatMap(({ properties }) => (isSchema(properties) ? Object.keys(properties) : []));
   const required = new Set(Array.isArray(schema.required) ? schema.required : []);
-  const place = inputPlace(schema);
+  const place = schemaLocation(schema);
   return new Map(
     [...new Set(names)].map((name) => {
       const [first] = propertySchemas(parts, name);
@@ -87,7 +88,7 @@ function fieldsOf(schema: JsonSchema): ReadonlyMap<string, Field> {
   );
 }
 
-function takesText(takes: Takes | undefined): string {
+function takesText(takes: AcceptedMedia | undefined): string {
   if (takes === undefined) return "anything";
   if (takes.what === "media") return takes.kinds.join(" or ") || "media";
   return takes.what === "voice" ? "a voice" : takes.types.join(" or ") || "anything";
@@ -108,9 +109,9 @@ function compareField(name: string, was: Field, is: Field, say: Say): void {
   if (was.takes !== is.takes) say(name, true, `took ${was.takes}, takes ${is.takes}`);
   if (was.isRequired !== is.isRequired) say(name, is.isRequired, is.isRequired ? "is now required" : "is now optional");
   if (was.preset !== is.preset) say(name, true, `its default was ${was.preset ?? "none"}, is ${is.preset ?? "none"}`);
-  const gone = (was.values ?? []).filter((value) => is.values !== null && !is.values.includes(value));
+  const missing = (was.values ?? []).filter((value) => is.values !== null && !is.values.includes(value));
   const fresh = (is.values ?? []).filter((value) => was.values !== null && !was.values.includes(value));
-  if (gone.length > 0) say(name, true, `no longer takes ${gone.join(", ")}`);
+  if (missing.length > 0) say(name, true, `no longer takes ${missing.join(", ")}`);
   if (fresh.length > 0) say(name, false, `also takes ${fresh.join(", ")}`);
   if (was.values === null && is.values !== null) say(name, true, `takes only ${is.values.join(", ")}`);
   for (const [keyword, largerIsWider] of BOUNDS) {

@@ -23,11 +23,11 @@ interface ModelAnswer {
  * every other failure.
  */
 export async function fetchCatalog(client: CatalogClient, ids?: readonly string[]): Promise<Catalog> {
-  const wanted = [...new Set(ids ?? (await listedIds(client)))];
-  const found = await Promise.all(wanted.map((id) => fetchModel(client, id)));
+  const requested = [...new Set(ids ?? (await listedIds(client)))];
+  const found = await Promise.all(requested.map((id) => fetchModel(client, id)));
   const models = found.filter((model) => model !== null);
   // Only for "did you mean": a list that cannot be read is no problem of the plan.
-  const others = models.length < wanted.length ? await listedIds(client).catch(() => []) : [];
+  const others = models.length < requested.length ? await listedIds(client).catch(() => []) : [];
   return catalogOf(models, others);
 }
 

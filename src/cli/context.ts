@@ -3,14 +3,14 @@ import type { OpenOptions, Showrunner } from "../index.ts";
 import { CliError } from "./cli-error.ts";
 import { parseRateLimit } from "./input/rate-limit.ts";
 import type { Io } from "./io.ts";
-import type { Talk } from "./talk.ts";
+import type { CommandOutput } from "./output.ts";
 import { visible } from "./text/escape.ts";
 import { checkAmount } from "./text/money.ts";
 
 /** What every command gets. */
 export interface Context {
   readonly io: Io;
-  readonly talk: Talk;
+  readonly output: CommandOutput;
   /** What was typed, without the program's name. */
   readonly args: readonly string[];
 }
@@ -66,11 +66,11 @@ export async function withShowrunner<T>(flags: ServiceFlags, work: (show: Showru
 async function unknownRun(show: Showrunner, error: unknown): Promise<CliError | null> {
   if (!(error instanceof Error) || !("code" in error) || error.code !== "RUN_UNKNOWN" || !("runId" in error))
     return null;
-  const { nearest } = await import("../index.ts");
+  const { suggest } = await import("../index.ts");
   const known = (await show.runs()).map(({ runId }) => runId);
-  const near = nearest(String(error.runId), known);
-  if (near.length === 0) return null;
-  const message = `${error.message} Did you mean ${near.map(visible).join(" or ")}?`;
+  const suggestion = suggest(String(error.runId), known);
+  if (suggestion.length === 0) return null;
+  const message = `${error.message} Did you mean ${suggestion.map(visible).join(" or ")}?`;
   return new CliError("USAGE", message, { next: "showrunner runs", cause: error });
 }
 
@@ -90,11 +90,11 @@ export function mediaDirOf(io: Io, flags: ServiceFlags): string {
 }
 
 /** Says where jobs go; loudly when it is this machine, so that nobody takes its media for the real thing. */
-export function sayWhere(show: Showrunner, { talk }: Context): void {
+export function sayWhere(show: Showrunner, { output }: Context): void {
   if (show.service.kind === "hosted") {
-    talk.say(`Service: ${show.service.baseUrl}`);
+    output.say(`Service: ${show.service.baseUrl}`);
     return;
   }
-  const badge = talk.paint(["bold", "yellow"], "LOCAL SERVICE");
-  talk.say(`${badge} ${show.service.baseUrl}: media are drawn on this machine, play money only.`);
+  const badge = output.paint(["bold", "yellow"], "LOCAL SERVICE");
+  output.say(`${badge} ${show.service.baseUrl}: media are drawn on this machine, play money only.`);
 }

@@ -2,8 +2,8 @@ import { formatUsd } from "../money.ts";
 import { CliError } from "./cli-error.ts";
 import { ExitCode } from "./exit-code.ts";
 import { codeFrame } from "./load/code-frame.ts";
+import { repeatedCommand } from "./repeat-command.ts";
 import { visible, visibleLines } from "./text/escape.ts";
-import { sameAgain } from "./typed.ts";
 
 /** What the system says of a path, and what helps. */
 const meanings: Readonly<Record<string, readonly [meaning: string, next: string]>> = {
@@ -30,7 +30,7 @@ export function isFileSystemError(error: Error): error is NodeJS.ErrnoException 
 }
 
 /** The path, what is the matter with it, and what to do. */
-export function fileTrouble({ code = "", path, syscall = "" }: NodeJS.ErrnoException) {
+export function fileSystemError({ code = "", path, syscall = "" }: NodeJS.ErrnoException) {
   const [meaning, next] = meanings[code]!;
   const message = `${path === undefined ? "What was to be written" : visible(path)} ${meaning} (${code}, ${syscall})`;
   return { message, next, exitCode: ExitCode.failed };
@@ -43,7 +43,7 @@ export interface Explanation {
   readonly exitCode: ExitCode;
 }
 
-export interface Circumstances {
+export interface ErrorContext {
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** What was typed, where it can be typed again with more. */
   readonly args?: readonly string[] | null;
@@ -100,7 +100,7 @@ const advice: Readonly<Record<string, Advice>> = {
 };
 
 /** Any thrown value as message, next command and exit code. */
-export function explainError(error: unknown, { env = {}, args = null }: Circumstances = {}): Explanation {
+export function explainError(error: unknown, { env = {}, args = null }: ErrorContext = {}): Explanation {
   if (error instanceof CliError) return { message: error.message, next: error.next, exitCode: error.exitCode };
   if (!(error instanceof Error)) return bug(String(error));
   const {
@@ -113,7 +113,7 @@ export function explainError(error: unknown, { env = {}, args = null }: Circumst
     next?: string | null;
   };
   if (isFileSystemError(error)) {
-    const trouble = fileTrouble(error);
+    const trouble = fileSystemError(error);
     return { ...trouble, message: trouble.message + codeFrame(error) };
   }
   if (isUnexpected(error) || typeof code !== "string")
@@ -148,9 +148,9 @@ function allowed({ allowed: list, message }: Detail): string {
 function retyped(error: Error & { readonly code?: unknown }, args: readonly string[] | null): string | null {
   if (args === null) return null;
   if (error.code === "WALLET_SHORT")
-    return `add funds, or go as far as the wallet does: ${sameAgain({ args }, "--start-anyway")}`;
+    return `add funds, or go as far as the wallet does: ${repeatedCommand({ args }, "--start-anyway")}`;
   if (error.code !== "OVER_BUDGET" || !("quoteMicros" in error)) return null;
-  return sameAgain({ args }, "--budget", formatUsd(Number(error.quoteMicros)));
+  return repeatedCommand({ args }, "--budget", formatUsd(Number(error.quoteMicros)));
 }
 
 /** A mistake of ours, or of the pipeline's own code: no error that was foreseen. */

@@ -3,21 +3,21 @@ import type { Context } from "./context.ts";
 import { ExitCode } from "./exit-code.ts";
 import { explainError } from "./explain-error.ts";
 import type { Io } from "./io.ts";
+import { createOutput } from "./output.ts";
 import { ownVersion } from "./own-version.ts";
 import { addCalls } from "./program/calls.ts";
 import type { Finish } from "./program/flags.ts";
 import { addServing } from "./program/machine.ts";
 import { addMigrating } from "./program/migrate.ts";
-import { addLooking, addRunning } from "./program/pipelines.ts";
-import { createTalk } from "./talk.ts";
+import { addInspecting, addRunning } from "./program/pipelines.ts";
+import { serviceFlags } from "./repeat-command.ts";
 import { withoutControl } from "./text/escape.ts";
-import { serviceWords } from "./typed.ts";
 
 /** Runs one command line and returns its exit code; never throws, never touches the process. */
 export async function runCli(args: readonly string[], io: Io): Promise<ExitCode> {
-  const talk = createTalk(io);
+  const output = createOutput(io);
   let exitCode: ExitCode = ExitCode.done;
-  const program = createProgram({ io, talk, args }, (code) => {
+  const program = createProgram({ io, output, args }, (code) => {
     exitCode = code;
   });
   try {
@@ -25,15 +25,15 @@ export async function runCli(args: readonly string[], io: Io): Promise<ExitCode>
     return exitCode;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? ExitCode.done : ExitCode.refused;
-    return sayError(error, { io, talk, args });
+    return sayError(error, { io, output, args });
   }
 }
 
 /** Says what was thrown and what to do, and returns the exit code for it. */
-export function sayError(error: unknown, { io, talk, args }: Context): ExitCode {
+export function sayError(error: unknown, { io, output, args }: Context): ExitCode {
   const { message, next, exitCode } = explainError(error, { env: io.env, args });
-  talk.say(`${talk.paint(["bold", "red"], "error")} ${message}`);
-  talk.next(next);
+  output.say(`${output.paint(["bold", "red"], "error")} ${message}`);
+  output.next(next);
   return exitCode;
 }
 
@@ -53,11 +53,11 @@ export function createProgram(context: Context, finish: Finish): Command {
       outputError: (text, write) => write(`${text.trimEnd()}\nNext: showrunner --help\n`),
     })
     .version(ownVersion(), "--version", "print the version")
-    .hook("preAction", (_program, command) => context.talk.carry(serviceWords(command.opts())))
+    .hook("preAction", (_program, command) => context.output.carry(serviceFlags(command.opts())))
     .addHelpText("after", examples);
   program.commandsGroup("Pipelines:");
   addRunning(program, context, finish);
-  addLooking(program, context, finish);
+  addInspecting(program, context, finish);
   addMigrating(program, context, finish);
   program.commandsGroup("This machine:");
   addServing(program, context, finish);

@@ -3,7 +3,6 @@ import type { AddressInfo } from "node:net";
 import type { DashboardContext } from "./context.ts";
 import { refusalOf, sendJson, sendRefusal } from "./http/answer.ts";
 import { readJson } from "./http/body.ts";
-import { passDoor } from "./http/door.ts";
 import { allowedHosts, checkSender, ownNames } from "./http/guard.ts";
 import { SECURITY_HEADERS } from "./http/headers.ts";
 import { sendLockedPage } from "./http/locked-page.ts";
@@ -11,14 +10,15 @@ import { notFound, Refusal } from "./http/refusal.ts";
 import { matchPath, type Route } from "./http/route.ts";
 import { sendFile } from "./http/send-file.ts";
 import { createSession, type Session } from "./http/session.ts";
+import { login } from "./http/token-login.ts";
 import { GaugeReader } from "./live/gauges.ts";
 import { type Dashboard, type DashboardOptions, PortInUseError } from "./options.ts";
 import { pageFile, pageFolder } from "./page-files.ts";
-import { lookingRoutes } from "./routes/looking.ts";
+import { actionRoutes } from "./routes/action-routes.ts";
 import { mediaRoutes } from "./routes/media.ts";
 import { pageRoutes } from "./routes/page.ts";
+import { readRoutes } from "./routes/read-routes.ts";
 import { serviceRoutes } from "./routes/service.ts";
-import { steeringRoutes } from "./routes/steering.ts";
 import { Drivers } from "./runs/drivers.ts";
 import { RunCache } from "./runs/run-cache.ts";
 import { findOperator, type Operator } from "./service/operator.ts";
@@ -28,9 +28,9 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
   const context = contextOf(options);
   const folder = await pageFolder();
   const routes = [
-    ...lookingRoutes(context),
+    ...readRoutes(context),
     ...mediaRoutes(context),
-    ...steeringRoutes(context),
+    ...actionRoutes(context),
     ...serviceRoutes(context),
     ...pageRoutes(folder),
   ];
@@ -115,7 +115,7 @@ async function answer({ incoming, response, routes, session, hosts }: Request): 
   const method = incoming.method ?? "GET";
   checkSender(method, incoming.headers, hosts);
   const url = parsedUrl(incoming.url ?? "/");
-  if (passDoor(incoming, response, url, session)) return;
+  if (login(incoming, response, url, session)) return;
   for (const route of routes) {
     if (route.method !== (method === "HEAD" ? "GET" : method)) continue;
     const params = matchPath(route.path, url.pathname);

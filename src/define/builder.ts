@@ -1,30 +1,30 @@
 import type { Recorder } from "./recorder.ts";
-import { approveWord } from "./words/approve.ts";
-import { chatWord } from "./words/chat.ts";
-import { chooseWord } from "./words/choose.ts";
-import { expandWord } from "./words/expand.ts";
-import { includeWord } from "./words/include.ts";
-import { jobWord } from "./words/job.ts";
-import { takesWord } from "./words/takes.ts";
-import { taskWord } from "./words/task.ts";
-import { uploadWord } from "./words/upload.ts";
-import type { Words } from "./words/words.ts";
+import { approveMethod } from "./steps/approve.ts";
+import { chatMethod } from "./steps/chat.ts";
+import { chooseMethod } from "./steps/choose.ts";
+import { expandMethod } from "./steps/expand.ts";
+import { includeMethod } from "./steps/include.ts";
+import { jobMethod } from "./steps/job.ts";
+import { takesMethod } from "./steps/takes.ts";
+import { taskMethod } from "./steps/task.ts";
+import { uploadMethod } from "./steps/upload.ts";
+import type { StepMethods } from "./steps/words.ts";
 
 /** What `build` gets: the parsed input, and the words. */
-export interface Builder<I> extends Words {
+export interface Builder<I> extends StepMethods {
   readonly input: I;
 }
 
-export function wordsOf(recorder: Recorder): Words {
+export function stepMethods(recorder: Recorder): StepMethods {
   return {
-    job: jobWord(recorder),
-    upload: uploadWord(recorder),
-    chat: chatWord(recorder),
-    task: taskWord(recorder),
-    approve: approveWord(recorder),
-    choose: chooseWord(recorder),
-    takes: takesWord(recorder),
-    expand: expandWord(recorder, wordsOf),
-    include: includeWord(recorder, wordsOf),
+    job: jobMethod(recorder),
+    upload: uploadMethod(recorder),
+    chat: chatMethod(recorder),
+    task: taskMethod(recorder),
+    approve: approveMethod(recorder),
+    choose: chooseMethod(recorder),
+    takes: takesMethod(recorder),
+    expand: expandMethod(recorder, stepMethods),
+    include: includeMethod(recorder, stepMethods),
   };
 }

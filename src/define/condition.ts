@@ -20,8 +20,8 @@ export function not(value: Value): WhenCondition {
 }
 
 /** Runs the step when the value is just this one. */
-export function equals<T>(value: Value<T>, wanted: NoInfer<T>): WhenCondition {
-  return condition({ test: "equals", of: value, value: wanted });
+export function equals<T>(value: Value<T>, requested: NoInfer<T>): WhenCondition {
+  return condition({ test: "equals", of: value, value: requested });
 }
 
 /** Runs the step when another one failed: a second way to the same end, for {@link Words.choose}. */
@@ -39,7 +39,7 @@ export function isWhenCondition(value: unknown): value is WhenCondition {
 }
 
 function condition(said: WhenCondition): WhenCondition {
-  const made = { ...said };
-  Object.defineProperty(made, CONDITION, { value: true });
-  return Object.freeze(made);
+  const created = { ...said };
+  Object.defineProperty(created, CONDITION, { value: true });
+  return Object.freeze(created);
 }

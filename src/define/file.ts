@@ -30,7 +30,7 @@ export function file<K extends MediaKind>(kind: K): FileSchema<K> {
   return Object.assign(schema, { default: schema.prefault }) as unknown as FileSchema<K>;
 }
 
-const kindOfEnding: Readonly<Record<string, MediaKind>> = {
+const kindOfExtension: Readonly<Record<string, MediaKind>> = {
   png: "image",
   jpg: "image",
   jpeg: "image",
@@ -52,8 +52,8 @@ const kindOfEnding: Readonly<Record<string, MediaKind>> = {
 
 /** Kind of media that a path's ending promises; null when it promises none. */
 export function kindOfPath(path: string): MediaKind | null {
-  const ending = /\.([^./\\]+)$/.exec(path)?.[1]?.toLowerCase() ?? "";
-  return kindOfEnding[ending] ?? null;
+  const extension = /\.([^./\\]+)$/.exec(path)?.[1]?.toLowerCase() ?? "";
+  return kindOfExtension[extension] ?? null;
 }
 
 type ImageEnding = "png" | "jpg" | "jpeg" | "webp" | "gif" | "avif";

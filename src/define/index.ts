@@ -43,14 +43,14 @@ export type {
   VoiceResult,
 } from "./result.ts";
 export { text } from "./result.ts";
-export type { ApproveOptions } from "./words/approve.ts";
-export type { ChatInput, ChatOptions } from "./words/chat.ts";
-export type { ChooseOptions } from "./words/choose.ts";
-export type { ExpandOptions } from "./words/expand.ts";
-export type { IncludeOptions } from "./words/include.ts";
-export type { JobOptions } from "./words/job.ts";
-export type { StepOptions } from "./words/options.ts";
-export type { TakesOptions } from "./words/takes.ts";
-export type { TaskOptions } from "./words/task.ts";
-export type { BytesInput } from "./words/upload.ts";
-export type { Words } from "./words/words.ts";
+export type { ApproveOptions } from "./steps/approve.ts";
+export type { ChatInput, ChatOptions } from "./steps/chat.ts";
+export type { ChooseOptions } from "./steps/choose.ts";
+export type { ExpandOptions } from "./steps/expand.ts";
+export type { IncludeOptions } from "./steps/include.ts";
+export type { JobOptions } from "./steps/job.ts";
+export type { StepOptions } from "./steps/options.ts";
+export type { TakesOptions } from "./steps/takes.ts";
+export type { TaskOptions } from "./steps/task.ts";
+export type { BytesInput } from "./steps/upload.ts";
+export type { StepMethods as Words } from "./steps/words.ts";

@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import type { FailurePolicy, Problem } from "../plan/plan.ts";
-import { type Builder, wordsOf } from "./builder.ts";
+import { type Builder, stepMethods } from "./builder.ts";
 import type { DraftJson, Recorded } from "./draft.ts";
 import { PipelineDefinitionError } from "./errors.ts";
 import { pointerOf } from "./handle-value.ts";
@@ -8,7 +8,7 @@ import type { Profiles } from "./profile.ts";
 import { type Recorder, startRecording } from "./recorder.ts";
 import type { Returns } from "./result.ts";
 import { isStepName, ownPlace, saidAt } from "./step-name.ts";
-import { FAILURE_POLICIES, failurePolicy } from "./words/options.ts";
+import { FAILURE_POLICIES, failurePolicy } from "./steps/options.ts";
 
 /** Shared by all copies of this module in a process. */
 const PIPELINE = Symbol.for("showrunner.pipeline");
@@ -76,9 +76,9 @@ export function pipeline<S extends z.ZodType, R extends Returns>(
   const { profiles = {}, consent = null, prune = true } = definition;
   if (typeof prune !== "boolean") refuse("prune is neither true nor false");
   const build: Pipeline<S, R>["build"] = (builder) => definition.build(builder);
-  const made: Pipeline<S, R> = { name, input, onFailure, prune, profiles, consent, build };
-  Object.defineProperty(made, PIPELINE, { value: true });
-  return Object.freeze(made);
+  const created: Pipeline<S, R> = { name, input, onFailure, prune, profiles, consent, build };
+  Object.defineProperty(created, PIPELINE, { value: true });
+  return Object.freeze(created);
 }
 
 /** True for what {@link pipeline} made, also by another copy of this library. */
@@ -91,7 +91,7 @@ export function record(pipeline: Pipeline, input: unknown): Recorded {
   const recording = startRecording({ prune: pipeline.prune });
   let returns: DraftJson = {};
   try {
-    const returned: unknown = pipeline.build({ input, ...wordsOf(recording) });
+    const returned: unknown = pipeline.build({ input, ...stepMethods(recording) });
     returns = readReturns(returned, recording);
   } catch (error) {
     recording.report(buildFailed(error));

@@ -2,7 +2,7 @@ import { ApiError, type Client } from "../api/index.ts";
 import type { RunEvent } from "../journal/events.ts";
 import type { RunState } from "../journal/state.ts";
 import { InvalidOptionError } from "./errors.ts";
-import type { Account } from "./run-shelf.ts";
+import type { Account } from "./run-repository.ts";
 
 /** Jobs that are asked for before an account is taken for another one. */
 const MOST_ASKED = 20;
@@ -23,11 +23,11 @@ export async function accountMove(
     checkNothingSent(state);
     return { type: "run.account.moved", baseUrl, keyId, jobId: null };
   }
-  const asked = jobs.slice(0, MOST_ASKED);
-  for (const { jobId, model } of asked) {
+  const requested = jobs.slice(0, MOST_ASKED);
+  for (const { jobId, model } of requested) {
     if (await isKnown(client, jobId, model)) return { type: "run.account.moved", baseUrl, keyId, jobId };
   }
-  const shown = asked[0]!.jobId + (asked.length === 1 ? "" : ` and ${asked.length - 1} more`);
+  const shown = requested[0]!.jobId + (requested.length === 1 ? "" : ` and ${requested.length - 1} more`);
   const message = `key ${keyId} at ${baseUrl} knows none of the jobs of run "${state.runId}" (${shown}): it is another account, which would pay for everything again. Use a key of the account that paid for them.`;
   throw new InvalidOptionError("accountMoved", message, `showrunner show ${state.runId}`);
 }

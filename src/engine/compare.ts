@@ -2,8 +2,8 @@ import type { RunState } from "../journal/state.ts";
 import { formatUsd } from "../money.ts";
 import { diffPlans, type FieldChange, type PlanDiff } from "../plan/index.ts";
 import type { Plan, Problem } from "../plan/plan.ts";
+import { formatChanges } from "./format-changes.ts";
 import type { StepPrice } from "./quote.ts";
-import { sayChanges } from "./said-change.ts";
 
 /** A step of the new plan that the earlier run cannot stand for. */
 export interface StaleStep {
@@ -38,10 +38,10 @@ export interface Comparison {
   readonly summary: string;
 }
 
-export type Held = Pick<Comparison, "diff" | "stale">;
+export type RunDifference = Pick<Comparison, "diff" | "stale">;
 
 /** Which steps of the new plan the run cannot stand for, and why. */
-export function holdAgainst(plan: Plan, run: RunState): Held {
+export function compareWithRun(plan: Plan, run: RunState): RunDifference {
   const diff = diffPlans(withoutGrown(run.planned.plan, plan), plan);
   const changed = new Map(diff.changed.map(({ path, fields }) => [path, fields]));
   const added = new Set(diff.added);
@@ -53,7 +53,7 @@ export function holdAgainst(plan: Plan, run: RunState): Held {
     const fields = changed.get(path);
     const used = needs.find((needed) => stale.has(needed));
     const status = run.steps[names.get(path) ?? path]?.status;
-    if (fields !== undefined) note("changed", `${path} changed: ${sayChanges(fields)}`, fields);
+    if (fields !== undefined) note("changed", `${path} changed: ${formatChanges(fields)}`, fields);
     else if (added.has(path)) note("new", `${path} is new`);
     else if (used !== undefined) note("uses", `${path} uses ${used}`);
     else if (status !== "succeeded" && status !== "partial")
@@ -71,7 +71,7 @@ export function notCompared(against: string, problems: readonly Problem[]): Comp
 }
 
 /** The one line that says it all. */
-export function summaryOf({ diff, stale }: Held, plan: Plan, total: Comparison["totalMicros"]): string {
+export function summaryOf({ diff, stale }: RunDifference, plan: Plan, total: Comparison["totalMicros"]): string {
   const of = (because: StaleStep["because"]) =>
     stale.filter((step) => step.because === because).map(({ path }) => path);
   const parts = [

@@ -7,11 +7,11 @@ import type { Plan, PlanStep, Problem } from "../plan/plan.ts";
 import { hasNoOpenJobs, type RerunRoots, staleSteps } from "../run/rerun.ts";
 import type { Planner } from "./planner.ts";
 import type { StepPrice } from "./quote.ts";
-import { planAgain, type Replanning } from "./replanning.ts";
+import { type Replanning, replanRun } from "./replanning.ts";
 import type { ResumeOptions } from "./showrunner.ts";
 
 /** Steps of a run that are to be made again, and what that costs. Finding out spends nothing. */
-export interface Remake {
+export interface RerunScope {
   readonly runId: string;
   /** Paths of the steps that would be made again, with all that use them, in plan order. */
   readonly stale: readonly string[];
@@ -30,13 +30,13 @@ export interface Remake {
 }
 
 /** What `resume` with `rerun` would make again. */
-export interface RerunQuote extends Remake {
+export interface RerunQuote extends RerunScope {
   /** Requests in progress that some of the steps belong to: `resume` goes on with them and makes nothing twice. */
   readonly inProgress: readonly RerunRequest[];
 }
 
 /** How the code's plan differs from the plan that the run began with. */
-export interface Drift extends PlanDiff, Remake {
+export interface Drift extends PlanDiff, RerunScope {
   /** Paths of the steps that would be made again, with all that use them, in plan order. */
   readonly stale: readonly string[];
   /** True when the code still asks for just the same and returns the same. */
@@ -44,7 +44,7 @@ export interface Drift extends PlanDiff, Remake {
 }
 
 /** Steps with reasons, and the plan that they are of. */
-export interface Wanted {
+export interface RerunQuery {
   readonly plan: Plan;
   readonly roots: RerunRoots;
   /** For want of the run's own: what one job without a quote may cost, micro-dollars. */
@@ -52,7 +52,11 @@ export interface Wanted {
 }
 
 /** What is made again because of these, with prices. */
-export async function remakeOf(state: RunState, { plan, roots, ...own }: Wanted, planner: Planner): Promise<Remake> {
+export async function computeRerunScope(
+  state: RunState,
+  { plan, roots, ...own }: RerunQuery,
+  planner: Planner,
+): Promise<RerunScope> {
   const stale = staleSteps(state, plan, roots);
   const isStale = new Set(stale);
   const only = plan.steps.filter((step) => isStale.has(step.path) && !isUploaded(state, step));
@@ -102,21 +106,21 @@ export async function driftOf(
   planner: Planner,
   { input }: Pick<ResumeOptions, "input"> = {},
 ): Promise<Drift> {
-  return driftFrom(state, await planAgain(state, pipeline, planner, { changes: input }), planner);
+  return driftFrom(state, await replanRun(state, pipeline, planner, { changes: input }), planner);
 }
 
 export async function driftFrom(state: RunState, again: Replanning, planner: Planner): Promise<Drift> {
   if (!again.ok) {
     const { plan } = state.planned;
-    const none = await remakeOf(state, { plan, roots: new Map() }, planner);
+    const none = await computeRerunScope(state, { plan, roots: new Map() }, planner);
     return { ...sameDiff(plan), ...none, isSame: false, problems: again.problems };
   }
   const { plan, diff } = again;
-  const remake = await remakeOf(state, { plan, roots: changedRoots(diff) }, planner);
-  const problems = [...nameProblems(state, plan, diff), ...remake.problems];
+  const rerunScope = await computeRerunScope(state, { plan, roots: changedRoots(diff) }, planner);
+  const problems = [...nameProblems(state, plan, diff), ...rerunScope.problems];
   const leaving = diff.removed.filter((path) => !hasNoOpenJobs(state.steps[path]!));
-  const seenThroughFirst = [...remake.seenThroughFirst, ...leaving];
-  return { ...diff, ...remake, problems, seenThroughFirst, isSame: isSamePlan(state.planned.plan, plan, diff) };
+  const seenThroughFirst = [...rerunScope.seenThroughFirst, ...leaving];
+  return { ...diff, ...rerunScope, problems, seenThroughFirst, isSame: isSamePlan(state.planned.plan, plan, diff) };
 }
 
 /** Changed and new steps, with why they are made again. */

@@ -10,16 +10,16 @@ import { type Command, commandId } from "../run/command.ts";
 import { decide } from "../run/decide.ts";
 import { type Headroom, minusHold } from "../run/headroom.ts";
 import { inboxEvents } from "../run/inbox.ts";
-import { isDiskTrouble, MediaDiskError } from "./disk-trouble.ts";
+import { isDiskError, MediaDiskError } from "./disk-errors.ts";
 import { committedMicros } from "./drift.ts";
 import { type EffectContext, type EffectResult, perform } from "./effects/index.ts";
 import { resting } from "./effects/service-answers.ts";
 import { RunTakenOverError, RunWriter, storedEvent } from "./run-writer.ts";
-import { ServiceWatch, type Trouble } from "./service-watch.ts";
+import { type ServiceFailure, ServiceWatch } from "./service-watch.ts";
 import type { SpendingWatch } from "./spending.ts";
 
 export interface DriveDependencies
-  extends Omit<EffectContext, "state" | "signal" | "priority" | "emit" | "progress" | "away"> {
+  extends Omit<EffectContext, "state" | "signal" | "priority" | "emit" | "progress" | "reportOutage"> {
   readonly store: JournalStore;
   readonly clock: Clock;
   /** What runs may spend together, beside each run's own budget. */
@@ -137,7 +137,7 @@ class Driver {
     const { commands, wakeAt } = await this.#advance();
     for (const command of commands) this.#start(command);
     if (this.#answers.length > 0) return false;
-    if (this.#isThrough()) return this.#writer.park();
+    if (this.#isFinished()) return this.#writer.park();
     // With nothing under way only the inbox or a stop can help: looked at now and then, whatever led here.
     await this.#pause(this.#active.size > 0 ? wakeAt : (wakeAt ?? this.#deps.now() + IDLE_MS));
     return false;
@@ -147,16 +147,16 @@ class Driver {
   async #advance(): Promise<Decided> {
     this.#isWoken = false;
     const waiting = await this.#deps.store.inbox(this.#state.runId);
-    const inbox = waiting.filter((entry) => !this.#isBeingAsked(entry));
+    const inbox = waiting.filter((entry) => !this.#isPending(entry));
     const answers: RunEvent[] = [];
     try {
       for (let headrooms = await this.#headrooms(inbox); ; ) {
         // Also those that came while a commit was refused: what gave them is no longer active and must not begin again.
         answers.push(...this.#answers.splice(0));
-        const decided = this.#turn(answers, inbox, headrooms);
+        const decided = this.#decideUntilStable(answers, inbox, headrooms);
         if (decided.events.length === 0 && inbox.length === 0) return decided;
         const headroom = await this.#writer.commit(decided.events, inbox, this.#isSubmitting());
-        this.#askedWallet();
+        this.#recordWalletFailure();
         if (headroom === null) return decided;
         const ownMicros = committedMicros(this.#state) - heldBy(decided.events);
         await this.#reload();
@@ -178,7 +178,11 @@ class Driver {
   }
 
   /** One decision after the other until nothing more follows without the world's help; nothing is done yet. */
-  #turn(answers: readonly RunEvent[], inbox: readonly InboxEntry[], headrooms: readonly KnownHeadroom[]): Decided {
+  #decideUntilStable(
+    answers: readonly RunEvent[],
+    inbox: readonly InboxEntry[],
+    headrooms: readonly KnownHeadroom[],
+  ): Decided {
     const at = this.#deps.now();
     const events: RunEvent[] = [];
     const commands = new Map<string, Command>();
@@ -211,7 +215,7 @@ class Driver {
       take(decision.events);
       for (const command of decision.commands) commands.set(commandId(command), command);
       if (decision.events.length === 0) {
-        const stopping = this.#isStopping();
+        const stopping = this.#stopIfRequested();
         const due = [...commands.values()].filter((command) => !stopping || command.type === "place");
         return { events, commands: due, wakeAt: decision.wakeAt };
       }
@@ -245,14 +249,14 @@ class Driver {
       priority: step === null ? 0 : this.#schedule().priority(step),
       emit: (events) => this.#answer(events),
       progress: (progress) => this.#progress(progress, hears.has(command.type)),
-      away: (trouble) => this.#away(id, trouble),
+      reportOutage: (serviceFailure) => this.#recordOutage(id, serviceFailure),
     };
     perform(command, context)
       .then(
         (result) => this.#ended(command, result),
         (error) => {
           if (this.#interrupt.signal.aborted) return;
-          this.#failure ??= isDiskTrouble(error) ? new MediaDiskError(this.#state.runId, error) : error;
+          this.#failure ??= isDiskError(error) ? new MediaDiskError(this.#state.runId, error) : error;
         },
       )
       .finally(() => {
@@ -261,7 +265,7 @@ class Driver {
       });
   }
 
-  #ended(command: Command, { events, againInMs, trouble, refused, unsent, failure }: EffectResult): void {
+  #ended(command: Command, { events, againInMs, serviceFailure, refused, unsent, failure }: EffectResult): void {
     const id = commandId(command);
     const wait = (delayMs: number) => this.#notBefore.set(id, this.#deps.now() + delayMs);
     if (againInMs !== undefined) wait(againInMs);
@@ -269,7 +273,7 @@ class Driver {
     else this.#unsent.delete(id);
     this.#answer(events);
     if (failure !== undefined) this.#failure ??= failure;
-    if (trouble !== undefined) wait(this.#away(id, trouble));
+    if (serviceFailure !== undefined) wait(this.#recordOutage(id, serviceFailure));
     else if (asksService.has(command.type)) this.#answer(this.#service.answered(watchId(id)));
     if (refused === undefined) return;
     const delayMs = this.#service.refused(id);
@@ -277,28 +281,28 @@ class Driver {
     if (delayMs === Number.POSITIVE_INFINITY) this.#answer(refused);
   }
 
-  #away(id: string, trouble: Trouble): number {
-    const { delayMs, events } = this.#service.failed(watchId(id), trouble);
+  #recordOutage(id: string, serviceFailure: ServiceFailure): number {
+    const { delayMs, events } = this.#service.failed(watchId(id), serviceFailure);
     this.#answer(events);
     return delayMs;
   }
 
   /** The balance is read within a commit, and is no command. */
-  #askedWallet(): void {
-    const trouble = this.#deps.spending.takeAnswer();
-    if (trouble === undefined) return;
-    if (trouble === null) {
+  #recordWalletFailure(): void {
+    const serviceFailure = this.#deps.spending.takeAnswer();
+    if (serviceFailure === undefined) return;
+    if (serviceFailure === null) {
       const back = this.#service.answered(WALLET);
       // Nothing new: a run that waits for the wallet is not woken by having asked it.
       return back.length === 0 ? undefined : this.#answer(back);
     }
-    const { events, trouble: away } = resting(trouble, this.#deps);
+    const { events, serviceFailure: away } = resting(serviceFailure, this.#deps);
     this.#answer(events);
-    if (away !== undefined) this.#away(WALLET, away);
+    if (away !== undefined) this.#recordOutage(WALLET, away);
   }
 
   /** Somebody's word on a step that the service is just asked about waits for its answer. */
-  #isBeingAsked({ message }: InboxEntry): boolean {
+  #isPending({ message }: InboxEntry): boolean {
     if (message.type !== "adopt") return false;
     const n = this.#state.steps[message.step]?.attempts.length ?? 0;
     return ["submit", "follow"].some((type) => this.#active.has(`${type}:${message.step}#${n}`));
@@ -322,14 +326,14 @@ class Driver {
     this.#deps.store.setProgress(this.#state.runId, progress).catch(() => {});
   }
 
-  #isStopping(): boolean {
+  #stopIfRequested(): boolean {
     const stopping = restsAtOnce(this.#state);
     if (stopping) this.#interrupt.abort(new Error("The run was stopped."));
     return stopping;
   }
 
   /** Nothing under way and nothing left to do before somebody resumes the run. */
-  #isThrough(): boolean {
+  #isFinished(): boolean {
     return this.#active.size === 0 && (isRunFinal(this.#state.status) || this.#state.status === "paused");
   }
 
@@ -342,14 +346,14 @@ class Driver {
       });
     }
     if (!(failure instanceof RunTakenOverError)) {
-      await this.#keepAnswers().catch(() => {});
+      await this.#commitAnswers().catch(() => {});
       await this.#deps.store.releaseLease(this.#lease).catch(() => {});
     }
     throw failure;
   }
 
   /** Writes down what submits under way answered, where that is possible; else they are sent again under their keys. */
-  async #keepAnswers(): Promise<void> {
+  async #commitAnswers(): Promise<void> {
     if (this.#isBehind) await this.#reload();
     const at = this.#deps.now();
     const answers = this.#answers.splice(0);
@@ -374,11 +378,11 @@ class Driver {
     for (;;) {
       await sleep(clock, leaseMs / 3, signal).catch(() => {});
       if (signal.aborted) return;
-      const kept = await store
+      const stored = await store
         .renewLease(this.#lease, { at: this.#deps.now(), ttlMs: leaseMs })
         .catch((error: unknown) => error);
-      if (kept === true) continue;
-      this.#failure ??= kept === false ? new RunTakenOverError(this.#state.runId) : kept;
+      if (stored === true) continue;
+      this.#failure ??= stored === false ? new RunTakenOverError(this.#state.runId) : stored;
       this.#wake();
       return;
     }

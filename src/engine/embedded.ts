@@ -21,20 +21,19 @@ import {
   unresolvedAttempt,
   unresolvedSteps,
 } from "./adoption/unresolved.ts";
-import { attach } from "./attached.ts";
-import { type Comparison, holdAgainst, notCompared, summaryOf } from "./compare.ts";
+import { attach } from "./attached-run.ts";
+import { checkSameRun } from "./check-same-run.ts";
+import { type Comparison, compareWithRun, notCompared, summaryOf } from "./compare.ts";
 import { type Drift, driftOf, type RerunQuote } from "./drift.ts";
 import type { DriveDependencies } from "./drive.ts";
-import { Driving, REMEMBERED_RUNS, result, type Start } from "./driving.ts";
 import type { Service } from "./embedded-service.ts";
 import { InvalidOptionError, OverBudgetError, PlanProblemsError, WalletShortError } from "./errors.ts";
-import { checkSameRun } from "./existing.ts";
 import { explainPlanned, explainRun, type StepExplanation } from "./explain.ts";
 import { functionsFor } from "./functions.ts";
 import { collectGarbage, type GcOptions, type GcReport } from "./gc.ts";
 import { UploadHandles } from "./handles.ts";
 import { isDriven, isInterrupted, statusNow } from "./interrupted.ts";
-import { refuseWhileLoading } from "./loading.ts";
+import { refuseWhileLoading } from "./load-guard.ts";
 import type { MediaStore } from "./media-store.ts";
 import type { openNotifications } from "./notify/notifications.ts";
 import { Notifier } from "./notify/notifier.ts";
@@ -43,10 +42,11 @@ import { prepareOutDir } from "./out-dir.ts";
 import { Planner } from "./planner.ts";
 import type { Quote } from "./quote.ts";
 import { compareWithService, type ReconcileOptions, type ReconcileReport } from "./reconcile.ts";
-import { PastResults, takenBy } from "./reuse.ts";
+import { claimedBy, ResultCache } from "./result-cache.ts";
 import { rerunQuote, revise } from "./revision.ts";
+import { RunRepository } from "./run-repository.ts";
 import type { RunHandle, RunHandleOf } from "./run-result.ts";
-import { RunShelf } from "./run-shelf.ts";
+import { REMEMBERED_RUNS, RunSupervisor, result, type Start } from "./run-supervisor.ts";
 import { GIVE_UP_AFTER_MS } from "./service-watch.ts";
 import type {
   ApproveDecision,
@@ -83,10 +83,10 @@ export class EmbeddedShowrunner implements Showrunner {
   readonly #store: JournalStore;
   readonly #clock: Clock;
   readonly #handles: UploadHandles;
-  readonly #shelf: RunShelf;
+  readonly #repository: RunRepository;
   readonly #planner: Planner;
-  readonly #driving: Driving;
-  readonly #past: PastResults;
+  readonly #supervisor: RunSupervisor;
+  readonly #cache: ResultCache;
   readonly #spending: Spending;
   readonly #now = () => this.#clock.now();
 
@@ -103,13 +103,17 @@ export class EmbeddedShowrunner implements Showrunner {
         return client.baseUrl;
       },
     };
-    this.#shelf = new RunShelf(store, { origin, keyId: client.keyId });
+    this.#repository = new RunRepository(store, { origin, keyId: client.keyId });
     this.#handles = new UploadHandles({ client, store, media, now: this.#now });
     const account = accountOf({ baseUrl: origin, keyId: client.keyId });
-    this.#past = new PastResults({ ...{ client, store, media, account }, shelf: this.#shelf, now: this.#now });
-    const recent = () => this.#shelf.recent(REMEMBERED_RUNS);
+    this.#cache = new ResultCache({
+      ...{ client, store, media, account },
+      repository: this.#repository,
+      now: this.#now,
+    });
+    const recent = () => this.#repository.recent(REMEMBERED_RUNS);
     this.#planner = new Planner({
-      ...{ client, media, recent, service: kind, past: this.#past },
+      ...{ client, media, recent, service: kind, cache: this.#cache },
       ...{ handles: this.#handles, now: this.#now, families: parts.families },
     });
     this.#spending = new Spending({
@@ -120,9 +124,9 @@ export class EmbeddedShowrunner implements Showrunner {
     const { send, ...notifications } = parts.notifications;
     this.#notifier = send === null ? null : new Notifier({ store, clock: this.#clock, send });
     this.notifications = { ...notifications, start: () => this.#notifier?.poke() };
-    this.#driving = new Driving({
+    this.#supervisor = new RunSupervisor({
       ...{ client, store, media },
-      shelf: this.#shelf,
+      repository: this.#repository,
       clock: this.#clock,
       leaseMs: options.leaseMs ?? 30_000,
       families: parts.families,
@@ -132,8 +136,8 @@ export class EmbeddedShowrunner implements Showrunner {
   }
 
   async plan(pipeline: Pipeline, input: unknown, options: PlanOptions = {}) {
-    const made = await this.#planner.plan(pipeline, input, options);
-    return made.ok ? { ok: true as const, plan: made.plan } : made;
+    const produced = await this.#planner.plan(pipeline, input, options);
+    return produced.ok ? { ok: true as const, plan: produced.plan } : produced;
   }
 
   async quote(pipeline: Pipeline, input: unknown, options: QuoteOptions = {}): Promise<Quote> {
@@ -160,10 +164,10 @@ export class EmbeddedShowrunner implements Showrunner {
     const isThere = options.id !== undefined && (await this.#store.run(id)) !== null;
     if (isThere && onExisting === "fail") throw new RunExistsError(id);
     if (isThere) return this.#goOnWith(id, pipeline, input, options) as Promise<RunHandleOf<R>>;
-    const made = await this.#planner.plan(pipeline, input, options);
-    if (!made.ok) throw new PlanProblemsError(made.problems);
-    checkLimits(limits, made.plan);
-    const quote = await this.#planner.price(made.plan, { maxUnquotedMicros, reuse, limits });
+    const produced = await this.#planner.plan(pipeline, input, options);
+    if (!produced.ok) throw new PlanProblemsError(produced.problems);
+    checkLimits(limits, produced.plan);
+    const quote = await this.#planner.price(produced.plan, { maxUnquotedMicros, reuse, limits });
     if (!quote.ok) throw new PlanProblemsError(quote.problems);
     const most = quote.totalMicros.max ?? quote.totalMicros.min;
     if (budgetMicros !== null && most > budgetMicros) throw new OverBudgetError(most, budgetMicros);
@@ -171,8 +175,8 @@ export class EmbeddedShowrunner implements Showrunner {
     refuseWhileLoading(pipeline.name);
     const planned: RunPlanned = {
       type: "run.planned",
-      plan: made.plan,
-      input: made.parsedInput,
+      plan: produced.plan,
+      input: produced.parsedInput,
       baseUrl: this.#parts.service.origin,
       keyId: this.client.keyId,
       nonce: randomBytes(16).toString("hex"),
@@ -183,7 +187,7 @@ export class EmbeddedShowrunner implements Showrunner {
       outDir: resolve(options.outDir ?? join("out", id)),
       source: options.source ?? null,
       ...(reuse && { reuse }),
-      ...(made.profile !== null && { profile: made.profile }),
+      ...(produced.profile !== null && { profile: produced.profile }),
       ...(options.manifests === false && { manifests: false as const }),
       ...(pipeline.consent != null && { consent: pipeline.consent }),
       program: ownVersion(),
@@ -197,15 +201,15 @@ export class EmbeddedShowrunner implements Showrunner {
       return this.#goOnWith(id, pipeline, input, options) as Promise<RunHandleOf<R>>;
     }
     const { signal, giveUpAfterMs } = options;
-    const start = { quote, draft: made.draft, signal, pipeline, giveUpAfterMs };
-    return this.#driving.open(id, start) as Promise<RunHandleOf<R>>;
+    const start = { quote, draft: produced.draft, signal, pipeline, giveUpAfterMs };
+    return this.#supervisor.open(id, start) as Promise<RunHandleOf<R>>;
   }
 
   /** Throws where the wallet surely cannot carry the price: the run would stop half-way, with the first part paid. */
   async #checkWallet(leastMicros: number): Promise<void> {
     const balanceMicros = leastMicros === 0 ? null : await balanceOf(this.client);
     if (balanceMicros === null || balanceMicros >= leastMicros) return;
-    const runs = await this.#shelf.recent(REMEMBERED_RUNS);
+    const runs = await this.#repository.recent(REMEMBERED_RUNS);
     const fundingUrl = runs.map(({ pause }) => pause?.fundingUrl ?? null).find((url) => url !== null) ?? null;
     throw new WalletShortError({ leastMicros, balanceMicros, fundingUrl });
   }
@@ -224,7 +228,7 @@ export class EmbeddedShowrunner implements Showrunner {
     // Nobody asks again when that process dies: a stop that it has not taken in still stands.
     const takeOver = () => this.resume(id, { ...how, unattended: true });
     const { media } = this.#parts;
-    const parts = { store: this.#store, clock: this.#clock, load: () => this.#shelf.load(id), takeOver };
+    const parts = { store: this.#store, clock: this.#clock, load: () => this.#repository.load(id), takeOver };
     return attach(id, { ...parts, resultOf: (now) => result(now, media) }, signal);
   }
 
@@ -232,20 +236,20 @@ export class EmbeddedShowrunner implements Showrunner {
     const { against, profile, reuse } = options;
     const maxUnquotedMicros = usdOption("maxUnquoted", options.maxUnquoted);
     const run = await this.#loadOurs(against);
-    const made = await this.#planner.plan(pipeline, input, { profile });
-    if (!made.ok) return notCompared(against, made.problems);
-    const held = holdAgainst(made.plan, run);
+    const produced = await this.#planner.plan(pipeline, input, { profile });
+    if (!produced.ok) return notCompared(against, produced.problems);
+    const held = compareWithRun(produced.plan, run);
     const stale = new Set(held.stale.map(({ path }) => path));
-    const only = made.plan.steps.filter(({ path }) => stale.has(path));
-    const quote = await this.#planner.price(made.plan, { maxUnquotedMicros, reuse }, only);
+    const only = produced.plan.steps.filter(({ path }) => stale.has(path));
+    const quote = await this.#planner.price(produced.plan, { maxUnquotedMicros, reuse }, only);
     const { ok, problems, plan, prices, totalMicros } = quote;
-    const summary = summaryOf(held, made.plan, totalMicros);
+    const summary = summaryOf(held, produced.plan, totalMicros);
     return { ...held, ok, problems, against, plan, prices, totalMicros, summary };
   }
 
   async explain(of: string | Plan, step: string): Promise<StepExplanation> {
-    const past = this.#past;
-    return typeof of === "string" ? explainRun(past, await this.#loadOurs(of), step) : explainPlanned(past, of, step);
+    const cache = this.#cache;
+    return typeof of === "string" ? explainRun(cache, await this.#loadOurs(of), step) : explainPlanned(cache, of, step);
   }
 
   resume<S extends z.ZodType, R extends Returns>(
@@ -254,12 +258,12 @@ export class EmbeddedShowrunner implements Showrunner {
   ): Promise<RunHandleOf<R>>;
   resume(runId: string, options?: ResumeOptions): Promise<RunHandle>;
   async resume(runId: string, options: ResumeOptions = {}): Promise<RunHandle> {
-    const known = await this.#shelf.load(runId);
+    const known = await this.#repository.load(runId);
     const move = await this.#move(known, options);
     refuseWhileLoading(known.planned.plan.pipeline);
     const outdated = outdatedStops(await this.#store.inbox(runId), options.unattended === true);
     const revision = await revise(known, options, this.#planner);
-    return this.#driving.open(runId, { ...options, revision, outdatedStops: outdated, move });
+    return this.#supervisor.open(runId, { ...options, revision, outdatedStops: outdated, move });
   }
 
   async drift(runId: string, pipeline: Pipeline, options: Pick<ResumeOptions, "input"> = {}): Promise<Drift> {
@@ -284,7 +288,7 @@ export class EmbeddedShowrunner implements Showrunner {
     const due: RunRow[] = [];
     for (const row of open) {
       if (row.status === "paused" && !(await this.#isAsked(row.runId))) continue;
-      if (await this.#shelf.mayBeOurs(row.runId)) due.push(row);
+      if (await this.#repository.mayBeOurs(row.runId)) due.push(row);
     }
     return due;
   }
@@ -295,7 +299,7 @@ export class EmbeddedShowrunner implements Showrunner {
 
   async show(runId: string): Promise<RunReport> {
     const row = await this.#store.run(runId);
-    const state = await this.#shelf.load(runId);
+    const state = await this.#repository.load(runId);
     // An event since then says that somebody drives it.
     const isStill = row !== null && row.lastSeq === state.seq;
     return runReport(state, { isInterrupted: isStill && isInterrupted(row, this.#now()) });
@@ -351,7 +355,7 @@ export class EmbeddedShowrunner implements Showrunner {
   }
 
   async approve(runId: string, step: string, { pick, note }: ApproveDecision = {}): Promise<void> {
-    const state = await this.#shelf.load(runId);
+    const state = await this.#repository.load(runId);
     const plan = undecided(state, step);
     const offer = offered(state, plan);
     const found = plan.choose ? positionOf(offer, step, pick) : null;
@@ -361,14 +365,14 @@ export class EmbeddedShowrunner implements Showrunner {
   }
 
   async reject(runId: string, step: string, { note }: { readonly note?: string } = {}): Promise<void> {
-    undecided(await this.#shelf.load(runId), step);
+    undecided(await this.#repository.load(runId), step);
     await this.#send(runId, { type: "reject", step, ...(note && { note }) });
   }
 
   async reconcile(runId?: string, { onProgress }: ReconcileOptions = {}): Promise<ReconcileReport> {
-    const states = runId === undefined ? await this.#shelf.all() : [await this.#loadOurs(runId)];
-    const known = await this.#shelf.knownJobs();
-    const ours = states.filter((state) => this.#shelf.isOurs(state));
+    const states = runId === undefined ? await this.#repository.all() : [await this.#loadOurs(runId)];
+    const known = await this.#repository.knownJobs();
+    const ours = states.filter((state) => this.#repository.isOurs(state));
     return compareWithService({ client: this.client, store: this.#store, now: this.#now, known, onProgress }, ours);
   }
 
@@ -389,7 +393,7 @@ export class EmbeddedShowrunner implements Showrunner {
   }
 
   async close(): Promise<void> {
-    await this.#driving.stopAll();
+    await this.#supervisor.stopAll();
     await this.#notifier?.close();
     await this.#parts.service.close();
     if (this.#parts.ownsStore) await this.#store.close();
@@ -397,18 +401,18 @@ export class EmbeddedShowrunner implements Showrunner {
 
   /** Undefined where the run is of this account already, so that a repeated command goes on. */
   async #move(run: RunState, { accountMoved = false }: ResumeOptions): Promise<AccountMove | undefined> {
-    if (this.#shelf.isOurs(run)) return undefined;
-    if (!accountMoved) this.#shelf.checkAccount(run);
-    return accountMove({ client: this.client, account: this.#shelf.account }, run);
+    if (this.#repository.isOurs(run)) return undefined;
+    if (!accountMoved) this.#repository.checkAccount(run);
+    return accountMove({ client: this.client, account: this.#repository.account }, run);
   }
 
   #adoption() {
-    return { client: this.client, store: this.#store, shelf: this.#shelf };
+    return { client: this.client, store: this.#store, repository: this.#repository };
   }
 
   async #loadOurs(runId: string): Promise<RunState> {
-    const state = await this.#shelf.load(runId);
-    this.#shelf.checkAccount(state);
+    const state = await this.#repository.load(runId);
+    this.#repository.checkAccount(state);
     return state;
   }
 
@@ -430,8 +434,8 @@ export class EmbeddedShowrunner implements Showrunner {
       media,
       handles: this.#handles,
       estimates: this.#planner.estimates,
-      past: this.#past,
-      taken: takenBy(state),
+      cache: this.#cache,
+      claimed: claimedBy(state),
       freshUrls: new Map(),
       store: this.#store,
       clock: this.#clock,

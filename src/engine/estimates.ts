@@ -57,10 +57,15 @@ export class EstimateCache {
    * `materialise` turns the input into what is really sent; it is only called when the service must be asked. The
    * signal ends the waiting of this caller alone: others may wait for the same estimate.
    */
-  async ask(model: string, input: Json, materialise: () => Promise<Json>, options?: CallOptions): Promise<Estimated> {
+  async ask(
+    model: string,
+    input: Json,
+    resolveUploads: () => Promise<Json>,
+    options?: CallOptions,
+  ): Promise<Estimated> {
     const key = hash("sha256", canonicalize([model, input]) ?? "");
     for (;;) {
-      const known = this.#fresh(key) ?? this.#begin(key, model, materialise, options);
+      const known = this.#fresh(key) ?? this.#begin(key, model, resolveUploads, options);
       try {
         return await stopWaiting(known.estimate, options?.signal);
       } catch (error) {
@@ -74,9 +79,9 @@ export class EstimateCache {
     return known !== undefined && this.#now() - known.at < this.#keepMs ? known : null;
   }
 
-  #begin(key: string, model: string, materialise: () => Promise<Json>, options: CallOptions = {}): Known {
+  #begin(key: string, model: string, resolveUploads: () => Promise<Json>, options: CallOptions = {}): Known {
     const { signal, ...shared } = options;
-    const estimate = materialise().then((sent) =>
+    const estimate = resolveUploads().then((sent) =>
       this.#client.estimate({ model, input: sent as Readonly<Record<string, unknown>> }, shared),
     );
     const known: Known = { at: this.#now(), estimate, isAbandoned: () => signal?.aborted === true };

@@ -43,16 +43,16 @@ export async function expandPlan(
   drafted: Draft,
   { plan, profile, media, catalog, price }: Tools & Pick<Surroundings, "plan" | "profile">,
 ): Promise<Expansion> {
-  const wanted = profile === undefined ? drafted : applyProfile(drafted, profile);
-  const files = await measureFiles(filesOf(wanted), media);
-  const made = planExpansion(step, wanted, { catalog: await catalog(modelsOf(wanted)), files, plan });
-  if (!made.ok) return made;
-  const groups = { ...plan.groups, ...made.groups };
-  const quote = await price({ ...plan, groups, steps: [...plan.steps, ...made.steps] }, made.steps);
+  const requested = profile === undefined ? drafted : applyProfile(drafted, profile);
+  const files = await measureFiles(filesOf(requested), media);
+  const produced = planExpansion(step, requested, { catalog: await catalog(modelsOf(requested)), files, plan });
+  if (!produced.ok) return produced;
+  const groups = { ...plan.groups, ...produced.groups };
+  const quote = await price({ ...plan, groups, steps: [...plan.steps, ...produced.steps] }, produced.steps);
   // Of its own maximum, what it may cost says more than what it costs at least.
   const found = quote.problems.filter(({ code, step: path }) => code !== "over-max-cost" || path !== step.path);
   const problems = [...found, ...tooDear(step, quote)];
-  return problems.length === 0 ? { ...made, prices: quote.prices } : { ok: false, problems };
+  return problems.length === 0 ? { ...produced, prices: quote.prices } : { ok: false, problems };
 }
 
 /** Only what surely costs more is refused beforehand; what may cost more meets its budget when it comes to that. */

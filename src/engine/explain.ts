@@ -1,14 +1,14 @@
 import { isStepFinal, type RunState, type StepState } from "../journal/state.ts";
 import type { StoredResult } from "../journal/store.ts";
 import { changesBetween, type FieldChange } from "../plan/index.ts";
-import { didYouMean } from "../plan/near.ts";
 import type { Json, Plan, PlanStep } from "../plan/plan.ts";
+import { didYouMean } from "../plan/suggest.ts";
 import { stepNamed } from "../run/plan-index.ts";
 import { type CacheableStep, currentIdentity, isCacheable, type RequestIdentity } from "../run/request-identity.ts";
 import { InvalidOptionError } from "./errors.ts";
-import { type Outlook, outlookOf } from "./outlook.ts";
-import { type PastResults, sourceKey, type Unusable } from "./reuse.ts";
-import { sayChanges } from "./said-change.ts";
+import { formatChanges } from "./format-changes.ts";
+import { type CacheMiss, type ResultCache, sourceKey } from "./result-cache.ts";
+import { previewReuse, type ReusePreview } from "./reuse-preview.ts";
 
 /** Why a step is, or is not, taken over from an earlier run. */
 export interface StepExplanation {
@@ -17,7 +17,7 @@ export interface StepExplanation {
    * `reused`: it was (or would be) taken over. `made`: it was (or would be) made. `unknown`: what it consumes does not
    * exist yet, so nobody can say.
    */
-  readonly verdict: "reused" | "made" | "unknown";
+  readonly verdict: "reused" | "executed" | "unknown";
   /** Where it was made; null unless `reused`. */
   readonly from: { readonly runId: string; readonly step: string } | null;
   /** One sentence: `voice changed: input.voice_id was "voice_a", is "voice_b"`. */
@@ -30,26 +30,26 @@ export interface StepExplanation {
   } | null;
 }
 
-const GONE: Readonly<Record<Unusable, string>> = {
-  gone: "an earlier run made the very same, but it is gone at the service and no copy is left",
-  taken: "an earlier run made the very same, and another step of this run stands for it already",
+const GONE: Readonly<Record<CacheMiss, string>> = {
+  expired: "an earlier run made the very same, but it is gone at the service and no copy is left",
+  claimed: "an earlier run made the very same, and another step of this run stands for it already",
 };
 
 /** Of a step in a plan that is not run yet: what a run with reuse would do. */
-export async function explainPlanned(past: PastResults, plan: Plan, path: string): Promise<StepExplanation> {
-  return explainForeseen(past, known(plan, path), await outlookOf(plan, past));
+export async function explainPlanned(cache: ResultCache, plan: Plan, path: string): Promise<StepExplanation> {
+  return explainForeseen(cache, known(plan, path), await previewReuse(plan, cache));
 }
 
 /** Likewise, with what is foreseen of the whole plan. */
 export async function explainForeseen(
-  past: PastResults,
+  cache: ResultCache,
   step: PlanStep,
-  { state, reused, unusable }: Outlook,
+  { state, reused, unusable }: ReusePreview,
 ): Promise<StepExplanation> {
   const { path } = step;
   if (!isCacheable(step)) return { ...nothing(path), why: alwaysAnew(step) };
   const found = reused.get(path);
-  if (found !== undefined) return taken(path, found.from);
+  if (found !== undefined) return claimed(path, found.from);
   const { status, reason } = state.steps[path]!;
   if (status === "skipped") return { ...nothing(path), verdict: "unknown", why: `${path} is not run: ${reason}` };
   const why = unusable.get(path);
@@ -60,24 +60,24 @@ export async function explainForeseen(
     const uses = open === undefined ? "something that" : `${open}, which`;
     return { ...nothing(path), verdict: "unknown", why: `${path} uses ${uses} is still to be made` };
   }
-  return nearest(past, step, now, { runId: null, before: Number.POSITIVE_INFINITY });
+  return nearest(cache, step, now, { runId: null, before: Number.POSITIVE_INFINITY });
 }
 
 /** Of a step in a run: what became of it. */
-export async function explainRun(past: PastResults, state: RunState, path: string): Promise<StepExplanation> {
+export async function explainRun(cache: ResultCache, state: RunState, path: string): Promise<StepExplanation> {
   const plan = known(state.planned.plan, path);
   const step = state.steps[path]!;
-  if (step.reusedFrom !== null) return taken(path, step.reusedFrom);
+  if (step.reusedFrom !== null) return claimed(path, step.reusedFrom);
   if (!isCacheable(plan)) return { ...nothing(path), why: alwaysAnew(plan) };
   if (step.status === "skipped") return { ...nothing(path), why: `${path} was not run: ${step.reason}` };
   const now = currentIdentity(state, plan);
   if (now === null) return { ...nothing(path), verdict: "unknown", why: `what ${path} uses is not made yet` };
   const others = Object.values(state.steps).flatMap(({ reusedFrom }) => (reusedFrom ? [sourceKey(reusedFrom)] : []));
-  const wanted = { fingerprint: now.fingerprint, plan, runId: state.runId, taken: new Set(others), verify: false };
-  const looked = await past.find(wanted);
+  const query = { fingerprint: now.fingerprint, plan, runId: state.runId, claimed: new Set(others), verify: false };
+  const looked = await cache.find(query);
   if (looked.found !== null) return { ...nothing(path), why: whyNotTaken(state, step, looked.found.from) };
   if (looked.why !== null) return { ...nothing(path), why: GONE[looked.why] };
-  return nearest(past, plan, now, { runId: state.runId, before: step.startedAt ?? Number.POSITIVE_INFINITY });
+  return nearest(cache, plan, now, { runId: state.runId, before: step.startedAt ?? Number.POSITIVE_INFINITY });
 }
 
 function whyNotTaken(
@@ -99,31 +99,33 @@ interface Within {
 
 /** What was made before and is most like it. */
 async function nearest(
-  past: PastResults,
+  cache: ResultCache,
   plan: CacheableStep,
   now: RequestIdentity,
   within: Within,
 ): Promise<StepExplanation> {
-  const candidates = await Promise.all((await past.alike(plan)).map((row) => compared(past, plan, now, row, within)));
+  const candidates = await Promise.all(
+    (await cache.similarResults(plan)).map((row) => compared(cache, plan, now, row, within)),
+  );
   const [best] = candidates.filter((one) => one !== null).sort((a, b) => a.changes.length - b.changes.length);
   if (best === undefined) return { ...nothing(plan.path), why: "no earlier run of this account made anything like it" };
   const named = best.step === plan.path ? plan.path : `${plan.path} is not ${best.step} of run ${best.runId}`;
-  const why = `${named}${best.step === plan.path ? " changed" : ""}: ${sayChanges(best.changes)}`;
+  const why = `${named}${best.step === plan.path ? " changed" : ""}: ${formatChanges(best.changes)}`;
   return { ...nothing(plan.path), why, nearest: best };
 }
 
 async function compared(
-  past: PastResults,
+  cache: ResultCache,
   plan: CacheableStep,
   now: RequestIdentity,
   row: StoredResult,
   { runId, before }: Within,
 ) {
   if (row.runId === runId || row.at > before) return null;
-  const state = await past.state(row.runId);
-  const made = state === null ? undefined : stepNamed(state.planned.plan, row.step);
-  if (state === null || made === undefined || !isCacheable(made) || made.kind !== plan.kind) return null;
-  const then = currentIdentity(state, made);
+  const state = await cache.state(row.runId);
+  const produced = state === null ? undefined : stepNamed(state.planned.plan, row.step);
+  if (state === null || produced === undefined || !isCacheable(produced) || produced.kind !== plan.kind) return null;
+  const then = currentIdentity(state, produced);
   if (then === null) return null;
   const changes = changesBetween(then.request, now.request).map(wholeMedia);
   return changes.length === 0 ? null : { runId: row.runId, step: row.step, changes };
@@ -136,7 +138,7 @@ function wholeMedia({ field, before, after }: FieldChange): FieldChange {
   return { field: field.slice(0, -".media".length), before: media(before), after: media(after) };
 }
 
-function taken(
+function claimed(
   step: string,
   { runId, step: source }: { readonly runId: string; readonly step: string },
 ): StepExplanation {
@@ -145,7 +147,7 @@ function taken(
 }
 
 function nothing(step: string) {
-  return { step, verdict: "made", from: null, nearest: null } as const;
+  return { step, verdict: "executed", from: null, nearest: null } as const;
 }
 
 function alwaysAnew({ kind, path }: Exclude<PlanStep, CacheableStep>): string {

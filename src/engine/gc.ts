@@ -17,7 +17,7 @@ export interface GcReport {
   /** Runs removed, oldest first. */
   readonly runs: readonly string[];
   /** Old and finished, and kept all the same: somebody works on it, or money is still held. */
-  readonly kept: readonly { readonly runId: string; readonly reason: "leased" | "holds" }[];
+  readonly stored: readonly { readonly runId: string; readonly reason: "leased" | "holds" }[];
   /** Requests whose last result went with these runs: a later run has to make it, and pay for it, again. */
   readonly reusable: number;
   /** Media that no run names any more. Files that runs were asked to return stay where they are. */
@@ -49,15 +49,15 @@ export async function collectGarbage(parts: GcParts, options: GcOptions = {}): P
   const leftovers = await removeLeftovers(store, dryRun);
   const old = (await store.runs()).filter((row) => isFinished(row) && row.updatedAt < before).toReversed();
   const runs: string[] = [];
-  const kept: { readonly runId: string; readonly reason: "leased" | "holds" }[] = [];
-  const made: StoredResult[] = [];
+  const stored: { readonly runId: string; readonly reason: "leased" | "holds" }[] = [];
+  const produced: StoredResult[] = [];
   for (const { runId } of old) {
     const madeHere = await store.results({ runId }, Number.MAX_SAFE_INTEGER);
     const refusal = dryRun ? await holds(store, runId) : await remove(store, runId, now());
     if (refusal === null) {
       runs.push(runId);
-      made.push(...madeHere);
-    } else if (refusal !== "unknown") kept.push({ runId, reason: refusal });
+      produced.push(...madeHere);
+    } else if (refusal !== "unknown") stored.push({ runId, reason: refusal });
   }
   // Listed before asking which are named, so that what is named meanwhile is among the answers.
   const files = await settledFiles(media);
@@ -70,9 +70,9 @@ export async function collectGarbage(parts: GcParts, options: GcOptions = {}): P
     count += 1;
     sizeBytes += file.sizeBytes;
   }
-  const reusable = await lostResults(store, made, new Set(runs));
+  const reusable = await lostResults(store, produced, new Set(runs));
   const handles = await store.dropHandles(now(), { dryRun });
-  return { dryRun, runs, kept, reusable, media: { count, sizeBytes }, handles, leftovers };
+  return { dryRun, runs, stored, reusable, media: { count, sizeBytes }, handles, leftovers };
 }
 
 /** What was left where files of these runs go, and is not being written. */
@@ -90,15 +90,15 @@ async function removeLeftovers(store: JournalStore, dryRun: boolean): Promise<nu
 /** Requests whose every result goes with these runs. */
 async function lostResults(
   store: JournalStore,
-  made: readonly StoredResult[],
-  gone: ReadonlySet<string>,
+  produced: readonly StoredResult[],
+  removed: ReadonlySet<string>,
 ): Promise<number> {
   let lost = 0;
   for (const { account, fingerprint } of new Map(
-    made.map((row) => [`${row.account} ${row.fingerprint}`, row]),
+    produced.map((row) => [`${row.account} ${row.fingerprint}`, row]),
   ).values()) {
     const left = await store.results({ account, fingerprint }, Number.MAX_SAFE_INTEGER);
-    if (left.every(({ runId }) => gone.has(runId))) lost += 1;
+    if (left.every(({ runId }) => removed.has(runId))) lost += 1;
   }
   return lost;
 }
@@ -117,11 +117,15 @@ async function remove(store: JournalStore, runId: string, at: number): Promise<"
 }
 
 /** Content that some run, apart from those that go, has used or plans to upload. */
-async function namedMedia({ store }: GcParts, dryRun: boolean, gone: readonly string[]): Promise<ReadonlySet<string>> {
+async function namedMedia(
+  { store }: GcParts,
+  dryRun: boolean,
+  removed: readonly string[],
+): Promise<ReadonlySet<string>> {
   if (!dryRun) return store.mediaInUse();
   const named = new Set<string>();
   for (const { runId } of await store.runs()) {
-    if (gone.includes(runId)) continue;
+    if (removed.includes(runId)) continue;
     for (const { event } of await store.read(runId)) for (const sha256 of mediaOf(event)) named.add(sha256);
   }
   return named;

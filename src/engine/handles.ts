@@ -47,22 +47,25 @@ export class UploadHandles {
   }
 
   /** A resolved input with each `{source: "upload", sha256}` replaced by a live handle; `renew` distrusts kept ones. */
-  async materialise(input: Json, options: HandleOptions = {}): Promise<Json> {
-    if (Array.isArray(input)) return Promise.all(input.map((item) => this.materialise(item, options)));
+  async resolveUploads(input: Json, options: HandleOptions = {}): Promise<Json> {
+    if (Array.isArray(input)) return Promise.all(input.map((item) => this.resolveUploads(item, options)));
     if (typeof input !== "object" || input === null) return input;
     const record = input as { readonly [key: string]: Json };
     if (record.source === "upload" && typeof record.sha256 === "string") {
       return { source: "url", url: await this.url(record.sha256, options) };
     }
-    const entries = Object.entries(record).map(async ([key, value]) => [key, await this.materialise(value, options)]);
+    const entries = Object.entries(record).map(async ([key, value]) => [
+      key,
+      await this.resolveUploads(value, options),
+    ]);
     return Object.fromEntries(await Promise.all(entries));
   }
 
   /** The handle's URL, uploading the bytes when there is none that will live long enough. */
   async url(sha256: string, options: HandleOptions = {}): Promise<string> {
     if (options.renew !== true) {
-      const kept = await this.#store.handle(sha256, this.#account);
-      if (kept !== null && kept.expiresAt - MARGIN_MS > this.#now()) return kept.url;
+      const stored = await this.#store.handle(sha256, this.#account);
+      if (stored !== null && stored.expiresAt - MARGIN_MS > this.#now()) return stored.url;
     }
     return stopWaiting(this.#pending.get(sha256) ?? this.#begin(sha256, options), options.signal);
   }

@@ -7,13 +7,13 @@ import type { RunState } from "../journal/state.ts";
  * run that knows its charges decides: one that was charged as quoted ends it.
  */
 export function learnedPrices(state: RunState, recent: readonly RunState[]): readonly RunEvent[] {
-  const wanted = new Set(state.planned.plan.steps.flatMap((step) => ("model" in step ? [step.model] : [])));
+  const requested = new Set(state.planned.plan.steps.flatMap((step) => ("model" in step ? [step.model] : [])));
   const decided = new Set<string>();
   const learned: RunEvent[] = [];
   for (const run of recent) {
     if (run.runId === state.runId) continue;
     for (const model of chargedModels(run)) {
-      if (!wanted.has(model) || decided.has(model)) continue;
+      if (!requested.has(model) || decided.has(model)) continue;
       decided.add(model);
       const known = Object.hasOwn(run.overcharges, model) ? run.overcharges[model]! : null;
       if (known === null || known.times === 0) continue;

@@ -24,12 +24,12 @@ interface Source {
 export async function measureFiles(
   files: readonly Source[],
   media: MediaStore,
-  kept: readonly FileFacts[] = [],
+  stored: readonly FileFacts[] = [],
 ): Promise<ReadonlyMap<string, Measured>> {
   const sources = new Map(files.map((file) => [file.path, file]));
   const measured = [...sources.values()].map(async (source) => {
     const found = await measure(source, media);
-    const before = kept.find((facts) => isOf(source.path, facts));
+    const before = stored.find((facts) => isOf(source.path, facts));
     return [source.path, "error" in found ? (before ?? found) : found] as const;
   });
   return new Map(await Promise.all(measured));

@@ -24,7 +24,7 @@ export async function measureMedia(path: string, kind: MediaKind): Promise<Media
     if (kind === "image") return await imageFacts(path, contentType);
     return await timedFacts(path, kind, contentType);
   } catch (error) {
-    return { fault: `it holds ${contentType} that cannot be read (${saidBy(error)})` };
+    return { fault: `it holds ${contentType} that cannot be read (${describedBy(error)})` };
   }
 }
 
@@ -93,6 +93,6 @@ async function timedFacts(
   return { contentType, width, height, durationMs, fps: Math.round(averagePacketRate) };
 }
 
-function saidBy(error: unknown): string {
+function describedBy(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

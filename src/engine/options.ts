@@ -1,7 +1,7 @@
 import type { RunLimits } from "../journal/events.ts";
 import { parseUsd } from "../money.ts";
-import { didYouMean } from "../plan/near.ts";
 import type { Plan } from "../plan/plan.ts";
+import { didYouMean } from "../plan/suggest.ts";
 import { InvalidOptionError } from "./errors.ts";
 import type { RunOptions } from "./showrunner.ts";
 

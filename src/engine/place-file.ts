@@ -15,11 +15,11 @@ import {
 import { basename, extname, isAbsolute, join, posix, relative } from "node:path";
 import { safeFileName } from "../api/index.ts";
 import { syncFolder, temporaryPath } from "../durable-file.ts";
-import { isDiskTrouble } from "./disk-trouble.ts";
+import { isDiskError } from "./disk-errors.ts";
 import { MediaMissingError, MediaPathError } from "./media-errors.ts";
 
 /** Bytes in a media store. */
-export interface KeptFile {
+export interface StoredFile {
   readonly sha256: string;
   readonly from: string;
   /** The store's folder, for messages. */
@@ -43,18 +43,18 @@ const turns = new Map<string, Promise<unknown>>();
  * Puts a copy of the bytes under `name` below `outDir`; answers the path below `outDir`. A copy and not a hard link:
  * who edits the named file in place must not change the only copy of a paid result.
  */
-export async function placeFile(kept: KeptFile, place: NamedPlace): Promise<string> {
-  return placeBelow(kept, place).catch((error: unknown) => {
+export async function placeFile(stored: StoredFile, place: NamedPlace): Promise<string> {
+  return placeBelow(stored, place).catch((error: unknown) => {
     throw pathError(place.outDir, error);
   });
 }
 
-async function placeBelow(kept: KeptFile, { outDir, name, tag }: NamedPlace): Promise<string> {
+async function placeBelow(stored: StoredFile, { outDir, name, tag }: NamedPlace): Promise<string> {
   const segments = safeSegments(name);
   const folder = join(outDir, ...segments.slice(0, -1));
   await makeFolder(outDir, folder);
   const before = turns.get(folder) ?? Promise.resolve();
-  const turn = before.then(() => placeIn(kept, folder, { wanted: segments.at(-1) ?? "file", tag }));
+  const turn = before.then(() => placeIn(stored, folder, { requested: segments.at(-1) ?? "file", tag }));
   const settled = turn.catch(() => undefined);
   turns.set(folder, settled);
   try {
@@ -67,22 +67,22 @@ async function placeBelow(kept: KeptFile, { outDir, name, tag }: NamedPlace): Pr
 /** The system's word on a path as one that says what to do; anything else as it is. */
 function pathError(outDir: string, cause: unknown): unknown {
   const { code, path = outDir, syscall } = cause as NodeJS.ErrnoException;
-  if (syscall === undefined || isDiskTrouble(cause)) return cause;
+  if (syscall === undefined || isDiskError(cause)) return cause;
   const message = `Files cannot be put into ${outDir}: the system refuses ${path} (${code}). Make it a folder that this user can write to, or move away what is in its place.`;
   return new MediaPathError(message, { cause });
 }
 
 async function placeIn(
-  kept: KeptFile,
+  stored: StoredFile,
   folder: string,
-  { wanted, tag }: { readonly wanted: string; readonly tag: string },
+  { requested, tag }: { readonly requested: string; readonly tag: string },
 ): Promise<string> {
-  const name = await apartFromOthers(folder, wanted);
+  const name = await apartFromOthers(folder, requested);
   const target = join(folder, name);
   await checkReplaceable(target, "a file");
   const tmp = temporaryPath(folder, tag);
   try {
-    await copyDurably(kept, tmp);
+    await copyDurably(stored, tmp);
     await rename(tmp, target);
   } finally {
     await rm(tmp, { force: true });
@@ -99,15 +99,15 @@ export async function checkReplaceable(target: string, what: string): Promise<vo
   throw new MediaPathError(`${target} is ${kind}, and ${what} is to go there. Move it away, then resume.`);
 }
 
-async function copyDurably(kept: KeptFile, target: string): Promise<void> {
+async function copyDurably(stored: StoredFile, target: string): Promise<void> {
   // Made empty first for its mode, as the user's own settings would have it; a copy brings the store's private one.
   const mode = await withFile(target, "wx", async (file) => (await file.stat()).mode);
   try {
     // Shares the blocks on file systems that can, which costs neither time nor room.
-    await copyFile(kept.from, target, constants.COPYFILE_FICLONE);
+    await copyFile(stored.from, target, constants.COPYFILE_FICLONE);
   } catch (error) {
     const isMissing = error instanceof Error && "code" in error && error.code === "ENOENT";
-    throw isMissing ? new MediaMissingError(kept.sha256, kept.store) : error;
+    throw isMissing ? new MediaMissingError(stored.sha256, stored.store) : error;
   }
   await chmod(target, mode);
   await withFile(target, "r+", (file) => file.sync());
@@ -165,8 +165,8 @@ function foldCase(name: string): string {
   return name.normalize("NFC").toUpperCase().toLowerCase();
 }
 
-function withHash(safe: string, wanted: string): string {
-  const ending = extname(safe);
-  const hash = createHash("sha256").update(wanted).digest("hex").slice(0, 8);
-  return `${basename(safe, ending)}-${hash}${ending}`;
+function withHash(safe: string, requested: string): string {
+  const extension = extname(safe);
+  const hash = createHash("sha256").update(requested).digest("hex").slice(0, 8);
+  return `${basename(safe, extension)}-${hash}${extension}`;
 }

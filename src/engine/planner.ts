@@ -26,10 +26,10 @@ import type { UploadHandles } from "./handles.ts";
 import { measureFiles } from "./measure-files.ts";
 import type { MediaStore } from "./media-store.ts";
 import { limitsOf } from "./options.ts";
-import { type Outlook, outlookOf } from "./outlook.ts";
 import { pastDurations } from "./past-durations.ts";
 import { pricePlan, type Quote, type StepPrice } from "./quote.ts";
-import type { PastResults } from "./reuse.ts";
+import type { ResultCache } from "./result-cache.ts";
+import { previewReuse, type ReusePreview } from "./reuse-preview.ts";
 
 /** Steps whose price says why they are not taken over from an earlier run, at most. */
 const EXPLAINED = 100;
@@ -48,7 +48,7 @@ export interface PlannerParts {
   readonly media: MediaStore;
   readonly handles: UploadHandles;
   readonly now: () => number;
-  readonly past: PastResults;
+  readonly cache: ResultCache;
   /** What is known of models beyond their schemas. */
   readonly families: Families;
   /** The newest runs, which expected durations are learnt from. */
@@ -87,24 +87,28 @@ export class Planner {
     const wrong = "problem" in chosen ? [chosen.problem] : [];
     if (drafted.draft === null) return { ok: false, problems: [...wrong, ...drafted.problems] };
     const profile = "problem" in chosen ? null : chosen.profile;
-    const made = await this.planDraft(drafted.draft, profile);
-    const problems = [...wrong, ...drafted.problems, ...(made.ok ? [] : made.problems)];
-    return made.ok && problems.length === 0 ? { ...made, draft: drafted.draft, profile } : { ok: false, problems };
+    const produced = await this.planDraft(drafted.draft, profile);
+    const problems = [...wrong, ...drafted.problems, ...(produced.ok ? [] : produced.problems)];
+    return produced.ok && problems.length === 0
+      ? { ...produced, draft: drafted.draft, profile }
+      : { ok: false, problems };
   }
 
   /** `kept`: files as they were measured once, for those that are not there any more. */
   async planDraft(
     drafted: Draft,
     profile: AppliedProfile | null = null,
-    kept: readonly FileFacts[] = [],
+    stored: readonly FileFacts[] = [],
   ): Promise<PlanOutcome> {
-    const wanted = profile === null ? drafted : applyProfile(drafted, profile);
-    const files = await measureFiles(filesOf(wanted), this.#parts.media, kept);
+    const requested = profile === null ? drafted : applyProfile(drafted, profile);
+    const files = await measureFiles(filesOf(requested), this.#parts.media, stored);
     const named = profile === null ? [] : profileModels(profile);
-    const catalog = await this.#catalog([...new Set([...modelsOf(wanted), ...named])]);
-    const made = makePlan(wanted, { catalog, files });
+    const catalog = await this.#catalog([...new Set([...modelsOf(requested), ...named])]);
+    const produced = makePlan(requested, { catalog, files });
     const wrong = profile === null ? [] : profileProblems(drafted, profile, catalog);
-    return wrong.length === 0 ? made : { ok: false, problems: [...wrong, ...(made.ok ? [] : made.problems)] };
+    return wrong.length === 0
+      ? produced
+      : { ok: false, problems: [...wrong, ...(produced.ok ? [] : produced.problems)] };
   }
 
   async quote(
@@ -112,11 +116,11 @@ export class Planner {
     input: unknown,
     { profile, ...pricing }: PricingOptions & { readonly profile?: string | undefined },
   ): Promise<Quote> {
-    const made = await this.plan(pipeline, input, { profile });
-    if (made.ok) return this.price(made.plan, pricing);
+    const produced = await this.plan(pipeline, input, { profile });
+    if (produced.ok) return this.price(produced.plan, pricing);
     return {
       ok: false,
-      problems: made.problems,
+      problems: produced.problems,
       warnings: [],
       plan: null,
       prices: [],
@@ -134,12 +138,14 @@ export class Planner {
   async price(plan: Plan, options: PricingOptions, only?: readonly PlanStep[]): Promise<Quote> {
     const { handles, media, recent } = this.#parts;
     const { maxUnquotedMicros, reuse = false } = options;
-    const past = pastDurations(await recent(), this.#parts.families);
-    const outlook = reuse ? await outlookOf(plan, this.#parts.past, options.again) : undefined;
+    const durations = pastDurations(await recent(), this.#parts.families);
+    const reusePreview = reuse ? await previewReuse(plan, this.#parts.cache, options.again) : undefined;
     const { limits = limitsOf(undefined) } = options;
-    const prices = { handles, estimates: this.estimates, media, past, maxUnquotedMicros, outlook };
+    const prices = { handles, estimates: this.estimates, media, durations, maxUnquotedMicros, reusePreview };
     const quote = await pricePlan(plan, { ...prices, limits, perMinute: this.#perMinute() }, only);
-    return outlook === undefined ? quote : { ...quote, prices: await this.#explained(quote.prices, plan, outlook) };
+    return reusePreview === undefined
+      ? quote
+      : { ...quote, prices: await this.#explained(quote.prices, plan, reusePreview) };
   }
 
   expand(step: ExpandStep, drafted: Draft, { plan, profile, maxUnquotedMicros }: Surroundings): Promise<Expansion> {
@@ -149,14 +155,18 @@ export class Planner {
   }
 
   /** With why each step is made anew: of the first ones, which is what somebody reads. */
-  async #explained(prices: readonly StepPrice[], plan: Plan, outlook: Outlook): Promise<readonly StepPrice[]> {
+  async #explained(
+    prices: readonly StepPrice[],
+    plan: Plan,
+    reusePreview: ReusePreview,
+  ): Promise<readonly StepPrice[]> {
     let left = EXPLAINED;
     return Promise.all(
       prices.map(async (price) => {
         const step = stepNamed(plan, price.step);
-        const isMade = step !== undefined && isCacheable(step) && price.basis !== "reused" && price.basis !== "free";
-        if (!isMade || left-- <= 0) return price;
-        return { ...price, anew: (await explainForeseen(this.#parts.past, step, outlook)).why };
+        const isCreated = step !== undefined && isCacheable(step) && price.basis !== "reused" && price.basis !== "free";
+        if (!isCreated || left-- <= 0) return price;
+        return { ...price, anew: (await explainForeseen(this.#parts.cache, step, reusePreview)).why };
       }),
     );
   }
@@ -178,8 +188,8 @@ export class Planner {
   async #catalog(ids: readonly string[]): Promise<Catalog> {
     const { client, now, families } = this.#parts;
     const model = (id: string) => {
-      const kept = this.#models.get(id);
-      if (kept !== undefined && now() - kept.at < CACHE_MS) return kept.answer;
+      const stored = this.#models.get(id);
+      if (stored !== undefined && now() - stored.at < CACHE_MS) return stored.answer;
       const answer = client.model(id);
       this.#models.set(id, { at: now(), answer });
       answer.catch(() => this.#models.delete(id));

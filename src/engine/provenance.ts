@@ -25,7 +25,7 @@ export function manifestOf(state: RunState, named: NamedOutput, version: string)
   const { planned } = state;
   const { copy, width, height, durationMs, fps, index } = named.output;
   const steps = ancestors(state, { step: named.step, index });
-  const made = state.steps[named.step]!;
+  const produced = state.steps[named.step]!;
   const models = steps.flatMap((step) => ("model" in step ? [step.model] : []));
   return {
     manifest: 1,
@@ -36,7 +36,7 @@ export function manifestOf(state: RunState, named: NamedOutput, version: string)
       ...{ width, height, duration_ms: durationMs, fps },
     },
     made_by: { step: named.step, output: index },
-    created_at: instant(made.reusedFrom?.completedAt ?? made.finishedAt ?? state.createdAt)!,
+    created_at: instant(produced.reusedFrom?.completedAt ?? produced.finishedAt ?? state.createdAt)!,
     pipeline: planned.plan.pipeline,
     run: state.runId,
     profile: planned.profile?.name ?? null,
@@ -50,13 +50,13 @@ export function manifestOf(state: RunState, named: NamedOutput, version: string)
 }
 
 /** The step and all that led to it, each after what it used. Of what was chosen among, only the chosen. */
-function ancestors(state: RunState, made: Chosen): readonly PlanStep[] {
+function ancestors(state: RunState, produced: Chosen): readonly PlanStep[] {
   const { plan } = state.planned;
-  const choosers = stepsOfKinds(plan).choosers.filter((step) => standsFor(state, step.path, made));
+  const choosers = stepsOfKinds(plan).choosers.filter((step) => standsFor(state, step.path, produced));
   const found = new Set<PlanStep>();
   const seen = new Set<string>();
   // A stack of our own: chains may be longer than calls may nest.
-  const open = [...choosers.map((step) => step.path), made.step];
+  const open = [...choosers.map((step) => step.path), produced.step];
   for (let next = open.at(-1); next !== undefined; next = open.at(-1)) {
     const step = stepNamed(plan, next);
     if (step === undefined || seen.has(next)) {
@@ -173,8 +173,12 @@ function consentOf(state: RunState, steps: readonly PlanStep[]): Manifest["voice
   if (clones.length === 0) return null;
   const voices = clones.map(({ path, policy }) => {
     const statement = policy.consent ?? state.planned.consent ?? null;
-    const [made] = outputsOf(state.steps[path]!);
-    return { step: path, voice_id: made?.voiceId ?? null, statement: statement === null ? null : cleanText(statement) };
+    const [produced] = outputsOf(state.steps[path]!);
+    return {
+      step: path,
+      voice_id: produced?.voiceId ?? null,
+      statement: statement === null ? null : cleanText(statement),
+    };
   });
   const silent = voices.filter(({ statement }) => statement === null).map(({ step }) => step);
   const note =

@@ -9,12 +9,12 @@ import { journalError } from "./effects/service-answers.ts";
 import type { EstimateCache } from "./estimates.ts";
 import type { UploadHandles } from "./handles.ts";
 import type { MediaStore } from "./media-store.ts";
-import type { Outlook } from "./outlook.ts";
 import { expectedMs, isKnown, type PastDurations } from "./past-durations.ts";
-import { type ExpiryRisk, prospectsOf, type RequestForecast } from "./prospects.ts";
-import { standIn } from "./stand-in.ts";
+import { placeholderInput } from "./placeholder-input.ts";
+import type { ReusePreview } from "./reuse-preview.ts";
+import { type ExpiryRisk, forecastRun, type RequestForecast } from "./run-forecast.ts";
 import { groupProblems, total } from "./totals.ts";
-import { type PlanWarning, unusedSteps } from "./unused.ts";
+import { type PlanWarning, unusedSteps } from "./unused-steps.ts";
 import { voiceProblems } from "./voices.ts";
 
 /** The price of one step. */
@@ -66,13 +66,13 @@ export interface Pricing {
   readonly handles: UploadHandles;
   readonly estimates: EstimateCache;
   readonly media: MediaStore;
-  readonly past: PastDurations;
+  readonly durations: PastDurations;
   readonly maxUnquotedMicros: number | null;
   readonly limits: JobLimits;
   /** API requests a minute; null where that is not known. */
   readonly perMinute: number | null;
   /** What earlier runs made of it, where that is to be taken over. */
-  readonly outlook?: Outlook | undefined;
+  readonly reusePreview?: ReusePreview | undefined;
 }
 
 type Ref = Reference["$ref"];
@@ -92,17 +92,17 @@ export async function pricePlan(plan: Plan, pricing: Pricing, only: readonly Pla
     };
     const unquotable = (reason: CleanText): StepPrice => ({ ...base, costMicros: null, basis: "unquotable", reason });
     const refs = referencesOf(step.input);
-    const pending = refs.filter((ref) => ref.as !== "upload" && pricing.outlook?.resolved(ref) === undefined);
+    const pending = refs.filter((ref) => ref.as !== "upload" && pricing.reusePreview?.resolved(ref) === undefined);
     const stands = new Map<string, Json>();
     for (const ref of refs) {
-      const stand = pricing.outlook?.resolved(ref) ?? (await standIn(step, ref, sources));
+      const stand = pricing.reusePreview?.resolved(ref) ?? (await placeholderInput(step, ref, sources));
       if (stand === null) return { ...unquotable(ownText(`${ref.step} does not exist yet`)), basis: "provisional" };
       stands.set(refKey(ref), stand);
     }
     const input = resolveInput(step.input, (ref) => stands.get(refKey(ref))!);
     try {
       const ask = (renew: boolean) =>
-        pricing.estimates.ask(step.model, input, () => pricing.handles.materialise(input, { renew }));
+        pricing.estimates.ask(step.model, input, () => pricing.handles.resolveUploads(input, { renew }));
       const { costMicros, reason } = await ask(false).catch((error: unknown) => {
         // A handle that was kept from before may have lapsed.
         if (answerOf(error) !== "400 media" || !readsUploads(input)) throw error;
@@ -123,7 +123,7 @@ export async function pricePlan(plan: Plan, pricing: Pricing, only: readonly Pla
   const prices = await Promise.all(
     only.map(
       (step): StepPrice | Promise<StepPrice> =>
-        foreseen(step, pricing.outlook) ??
+        foreseen(step, pricing.reusePreview) ??
         (step.kind === "job" ? price(step) : unpriced(plan, step, pricing.maxUnquotedMicros)),
     ),
   );
@@ -134,8 +134,8 @@ export async function pricePlan(plan: Plan, pricing: Pricing, only: readonly Pla
   const refused = new Set(problems.map(({ step }) => step));
   problems.push(...priceProblems(only, prices).filter(({ step }) => !refused.has(step)));
   problems.push(...groupProblems({ ...plan, steps: only }, prices));
-  const critical = criticalPath(plan, (step) => expectedMs(step, pricing.past));
-  const isForeseen = critical.path.every((path) => isKnown(steps.get(path)!, pricing.past));
+  const critical = criticalPath(plan, (step) => expectedMs(step, pricing.durations));
+  const isForeseen = critical.path.every((path) => isKnown(steps.get(path)!, pricing.durations));
   return {
     ok: problems.length === 0,
     problems,
@@ -147,21 +147,21 @@ export async function pricePlan(plan: Plan, pricing: Pricing, only: readonly Pla
     budgetMicros: null,
     criticalPath: critical.path,
     forecastMs: isForeseen ? critical.lengthMs : null,
-    ...prospectsOf(plan, {
-      durationMs: (step) => expectedMs(step, pricing.past),
+    ...forecastRun(plan, {
+      durationMs: (step) => expectedMs(step, pricing.durations),
       ...{ limits: pricing.limits, perMinute: pricing.perMinute },
-      isDone: (path) => foreseen(steps.get(path)!, pricing.outlook) !== null,
+      isDone: (path) => foreseen(steps.get(path)!, pricing.reusePreview) !== null,
     }),
   };
 }
 
 /** What surely costs nothing: what an earlier run made, and what nobody needs since. */
-function foreseen(step: PlanStep, outlook: Outlook | undefined): StepPrice | null {
+function foreseen(step: PlanStep, reusePreview: ReusePreview | undefined): StepPrice | null {
   const base = { step: step.path, model: "model" in step ? step.model : null, costMicros: 0, maxCostMicros: 0 };
-  const found = outlook?.reused.get(step.path);
+  const found = reusePreview?.reused.get(step.path);
   if (found !== undefined)
     return { ...base, basis: "reused", reason: `made by ${found.from.step} of run ${found.from.runId}` };
-  const state = outlook?.state.steps[step.path];
+  const state = reusePreview?.state.steps[step.path];
   return state?.status === "skipped" ? { ...base, basis: "free", reason: state.reason } : null;
 }
 

@@ -1,7 +1,7 @@
 import { ApiError, type Client, type JobResult, type JobSummary } from "../api/index.ts";
 import type { AttemptState, RunState } from "../journal/state.ts";
 import type { JournalStore } from "../journal/store.ts";
-import { lookAround } from "./job-lists.ts";
+import { listNearbyJobs } from "./nearby-jobs.ts";
 
 /** A job of a run, and which one. */
 interface OwnJob {
@@ -15,7 +15,7 @@ export interface ReconcileReport {
   /** Runs that were compared. */
   readonly runs: readonly string[];
   /** Jobs at the service, of these runs' models and made while they ran, that no run of the journal knows. */
-  readonly orphans: readonly (JobSummary & { readonly nearRuns: readonly string[] })[];
+  readonly orphans: readonly (JobSummary & { readonly nearbyRuns: readonly string[] })[];
   /** Outputs that were paid for, have no copy here and can still be had. */
   readonly unclaimed: readonly (OwnJob & { readonly index: number; readonly assetId: string | null })[];
   /** Failed jobs that still cost something at the service. */
@@ -69,7 +69,7 @@ export interface ReconcileParts extends ReconcileOptions {
 
 /** Compares; changes nothing. Reads the job list of each model as far back as the oldest run, and every job in doubt. */
 export async function compareWithService(parts: ReconcileParts, states: readonly RunState[]): Promise<ReconcileReport> {
-  const { listed, orphans } = await lookAround(parts, states);
+  const { listed, orphans } = await listNearbyJobs(parts, states);
   const report = {
     runs: states.map(({ runId }) => runId),
     orphans,
@@ -139,8 +139,8 @@ function abandonedChats({ runId, steps, planned }: RunState): ReconcileReport["a
 
 function overcharges({ runId, steps }: RunState): ReconcileReport["overcharges"] {
   return Object.values(steps).flatMap(({ path: step, attempts, chats }) => {
-    const asked = chats.map((chat) => ({ ...chat, expectedMicros: chat.holdMicros }));
-    return [...attempts, ...asked].flatMap(({ jobId, expectedMicros, costMicros }) =>
+    const requested = chats.map((chat) => ({ ...chat, expectedMicros: chat.holdMicros }));
+    return [...attempts, ...requested].flatMap(({ jobId, expectedMicros, costMicros }) =>
       costMicros === null || expectedMicros === null || costMicros <= expectedMicros
         ? []
         : [{ runId, step, jobId, expectedMicros, chargedMicros: costMicros }],

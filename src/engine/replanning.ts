@@ -30,7 +30,7 @@ export type Replanning =
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
 /** Nothing: the run's own input. `changes` are fields in place of its own; `whole` is an input as `run` takes it. */
-export type InputNow = { readonly changes?: unknown } | { readonly whole: unknown };
+export type ReplanInput = { readonly changes?: unknown } | { readonly whole: unknown };
 
 type Functions = Map<string, LocalFunction>;
 
@@ -38,24 +38,24 @@ type Functions = Map<string, LocalFunction>;
  * Plans a run's input again with the code as it is now. An expansion whose value is still what it was is planned again
  * with that value, so that its steps are compared like all others; one whose value will be another is not.
  */
-export async function planAgain(
+export async function replanRun(
   state: RunState,
   pipeline: Pipeline,
   planner: Planner,
-  input: InputNow = {},
+  input: ReplanInput = {},
 ): Promise<Replanning> {
   const { planned } = state;
   const { draft: drafted, problems } = draftedAgain(planned.input, pipeline, input);
   if (drafted === null) return { ok: false, problems };
   const files = planned.plan.steps.flatMap((step) => (step.kind === "upload" ? [step.file] : []));
-  const made = await planner.planDraft(drafted, planned.profile ?? null, files);
+  const produced = await planner.planDraft(drafted, planned.profile ?? null, files);
   // What the input's schema asks for newly may be why.
-  if (!made.ok) return { ok: false, problems: [...draft(pipeline, planned.input).problems, ...made.problems] };
+  if (!produced.ok) return { ok: false, problems: [...draft(pipeline, planned.input).problems, ...produced.problems] };
   const functions: Functions = new Map(drafted.functions);
-  return grow(new Growing(state, { plan: made.plan, input: drafted.parsedInput }, functions), planner);
+  return grow(new Growing(state, { plan: produced.plan, input: drafted.parsedInput }, functions), planner);
 }
 
-function draftedAgain(before: Json, pipeline: Pipeline, input: InputNow): Drafted {
+function draftedAgain(before: Json, pipeline: Pipeline, input: ReplanInput): Drafted {
   if ("whole" in input) return draft(pipeline, input.whole);
   if (input.changes !== undefined) return corrected(pipeline, before, plainJson(input.changes));
   return { draft: redraft(pipeline, before), problems: [] };

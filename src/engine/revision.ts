@@ -2,32 +2,32 @@ import canonicalize from "canonicalize";
 import type { RunEvent } from "../journal/events.ts";
 import { isStepFinal, type RunState } from "../journal/state.ts";
 import { fingerprint } from "../plan/index.ts";
-import { nearest } from "../plan/near.ts";
 import type { Json, Plan } from "../plan/plan.ts";
+import { suggest } from "../plan/suggest.ts";
 import { blockingFailure, cancelledSteps, hasNoOpenJobs, type RerunRoots, staleSteps } from "../run/rerun.ts";
 import { type Revised, revisionEvents } from "../run/revise.ts";
 import {
   changedRoots,
   committedMicros,
+  computeRerunScope,
   type Drift,
   driftFrom,
-  type Remake,
   type RerunQuote,
-  remakeOf,
+  type RerunScope,
 } from "./drift.ts";
 import { InvalidOptionError, OverBudgetError, PlanProblemsError } from "./errors.ts";
-import { mendedExpansions } from "./mended.ts";
+import { fixedExpansions } from "./fixed-expansions.ts";
 import { usdOption } from "./options.ts";
 import type { Planner } from "./planner.ts";
-import { planAgain, type Replanning } from "./replanning.ts";
-import { type RerunOptions, rerunWish } from "./rerun-wish.ts";
+import { type Replanning, replanRun } from "./replanning.ts";
+import { type RerunOptions, resolveRerunRequest } from "./rerun-request.ts";
 import type { ResumeOptions } from "./showrunner.ts";
 
 /** What whoever resumes a run wants changed in it, priced and allowed; or that the code differs and nobody said so. */
 export type Revision =
   | { readonly kind: "drifted"; readonly drift: Drift }
   | {
-      readonly kind: "remake";
+      readonly kind: "rerun";
       /** Which plan it was made for; another one needs a new revision. */
       readonly of: string;
       /** The same for a plan that has grown meanwhile. */
@@ -56,7 +56,7 @@ export async function revise(state: RunState, how: ResumeOptions, planner: Plann
     throw new InvalidOptionError(option, "needs the code of the run: give the pipeline too.");
   }
   const isCompared = pipeline !== undefined && (compare || acceptChanges || input !== undefined);
-  const again = isCompared ? await planAgain(state, pipeline, planner, { changes: input }) : null;
+  const again = isCompared ? await replanRun(state, pipeline, planner, { changes: input }) : null;
   const drift = again === null ? null : await driftFrom(state, again, planner);
   if (drift !== null && !drift.isSame && !acceptChanges) return { kind: "drifted", drift };
   if (drift !== null && drift.problems.length > 0) throw new PlanProblemsError(drift.problems);
@@ -64,24 +64,24 @@ export async function revise(state: RunState, how: ResumeOptions, planner: Plann
   // Here the same is asked for, or what changed was accepted.
   const isTakenUp = (acceptChanges || input !== undefined) && again?.ok && isAnother(again, state);
   const replanned = isTakenUp ? again : null;
-  const { request } = rerunWish(state, how);
+  const { request } = resolveRerunRequest(state, how);
   const plan = replanned?.plan ?? before;
-  const asked = checkedRoots(state, plan, request?.steps ?? []);
-  const mended = pipeline === undefined ? [] : await mendedExpansions(state, pipeline, planner);
-  const named = new Map([...mended.map((path) => [path, "its function was mended"] as const), ...asked]);
+  const requested = checkedRoots(state, plan, request?.steps ?? []);
+  const fixed = pipeline === undefined ? [] : await fixedExpansions(state, pipeline, planner);
+  const named = new Map([...fixed.map((path) => [path, "its function was mended"] as const), ...requested]);
   if (replanned === null && named.size === 0) return null;
   const changed = replanned === null ? new Map() : changedRoots(replanned.diff);
   const roots = withLeftOut(state, plan, new Map([...changed, ...named]));
   if (named.size > 0) checkGoesOn(state, plan, roots);
   const maxUnquotedMicros = usdOption("maxUnquoted", how.maxUnquoted);
-  const remake = await remakeOf(state, { plan, roots, maxUnquotedMicros }, planner);
-  if (remake.problems.length > 0) throw new PlanProblemsError(remake.problems);
-  checkBudget(state, remake, usdOption("budget", how.budget));
-  const touched = [...remake.stale, ...(replanned?.diff.removed ?? [])];
+  const rerunScope = await computeRerunScope(state, { plan, roots, maxUnquotedMicros }, planner);
+  if (rerunScope.problems.length > 0) throw new PlanProblemsError(rerunScope.problems);
+  checkBudget(state, rerunScope, usdOption("budget", how.budget));
+  const touched = [...rerunScope.stale, ...(replanned?.diff.removed ?? [])];
   checkResolved(state, touched);
   const renamed = replanned?.diff.renamed.map(({ from }) => from) ?? [];
   return {
-    kind: "remake",
+    kind: "rerun",
     of: planId(state),
     renew: (now) => revise(now, how, planner),
     busy: ({ steps }) => [
@@ -90,8 +90,8 @@ export async function revise(state: RunState, how: ResumeOptions, planner: Plann
     ],
     events: (now) =>
       revisionEvents(now, {
-        ...{ replanned: replannedOf(replanned, remake, how), request },
-        ...{ roots, prices: remake.prices },
+        ...{ replanned: replannedOf(replanned, rerunScope, how), request },
+        ...{ roots, prices: rerunScope.prices },
       }),
   };
 }
@@ -103,7 +103,7 @@ function isAnother({ plan, input }: Replanned, { planned }: RunState): boolean {
 
 function replannedOf(
   replanned: Replanned | null,
-  { totalMicros }: Remake,
+  { totalMicros }: RerunScope,
   { source }: ResumeOptions,
 ): Revised["replanned"] {
   if (replanned === null) return null;
@@ -115,10 +115,10 @@ function replannedOf(
 /** What `resume` with `rerun` would make again. */
 export async function rerunQuote(state: RunState, how: RerunOptions, planner: Planner): Promise<RerunQuote> {
   const { plan } = state.planned;
-  const { request, inProgress } = rerunWish(state, how);
+  const { request, inProgress } = resolveRerunRequest(state, how);
   const roots = withLeftOut(state, plan, checkedRoots(state, plan, request?.steps ?? []));
   if (roots.size > 0) checkGoesOn(state, plan, roots);
-  return { ...(await remakeOf(state, { plan, roots }, planner)), inProgress };
+  return { ...(await computeRerunScope(state, { plan, roots }, planner)), inProgress };
 }
 
 /** The named steps; every one of them must be there and be through. */
@@ -129,7 +129,7 @@ function checkedRoots(state: RunState, plan: Plan, steps: readonly string[]): Ma
     const next = `showrunner show ${state.runId}`;
     const refuse = (why: string) => new InvalidOptionError("rerun", why, next);
     if (step === undefined) {
-      const [near] = nearest(path, paths);
+      const [near] = suggest(path, paths);
       throw refuse(`run "${state.runId}" has no step ${path}${near === undefined ? "" : `; did you mean ${near}?`}.`);
     }
     if (step.status === "waiting") throw refuse(`${path} was not made yet; it will be when the run goes on.`);
@@ -163,7 +163,7 @@ function unresolved(state: RunState, path: string): string {
   return `nobody knows what became of the submit of ${path}. Say it first: showrunner adopt ${state.runId} ${path} <job-id|none>`;
 }
 
-function checkBudget(state: RunState, { totalMicros }: Remake, given: number | null): void {
+function checkBudget(state: RunState, { totalMicros }: RerunScope, given: number | null): void {
   const budget = given ?? state.budgetMicros;
   const most = committedMicros(state) + (totalMicros.max ?? totalMicros.min);
   if (budget !== null && most > budget) throw new OverBudgetError(most, budget);

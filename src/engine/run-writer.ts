@@ -104,18 +104,27 @@ export class RunWriter {
     const { runId, seq: lastSeq, status } = this.#state;
     const at = now();
     const afterSeq = lastSeq - events.length;
-    const made = this.#made.due(this.#state, events, more.park === true);
+    const produced = this.#made.due(this.#state, events, more.park === true);
     const stored = events.map((event, index) => storedEvent(runId, afterSeq + index, at, event));
     const notices = notifier === null ? [] : noticesOf(this.#state, stored);
     const outcome = await store.commit({
-      ...{ lease: this.#lease, afterSeq, at, events, ledger: ledgerChanges(events), status, results: made, notices },
+      ...{
+        lease: this.#lease,
+        afterSeq,
+        at,
+        events,
+        ledger: ledgerChanges(events),
+        status,
+        results: produced,
+        notices,
+      },
       inbox: inbox.map((entry) => entry.id),
       ...(more.park && { snapshot: { foldVersion: FOLD_VERSION, seq: lastSeq, state: asJson(this.#state) } }),
       ...more,
     });
     if (!outcome.committed && outcome.reason === "fenced") throw new RunTakenOverError(runId);
     if (!outcome.committed) return outcome;
-    this.#made.recorded(made);
+    this.#made.recorded(produced);
     if (stored.length > 0) onEvents(stored);
     if (notices.length > 0) notifier?.poke();
     return outcome;

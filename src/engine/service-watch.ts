@@ -3,7 +3,7 @@ import type { RunEvent } from "../journal/events.ts";
 import type { RunState } from "../journal/state.ts";
 
 /** The service could not be asked: how that shows, and why the run pauses should it last. */
-export interface Trouble {
+export interface ServiceFailure {
   readonly pause: "unreachable" | "misdirected";
   readonly message: CleanText;
 }
@@ -41,15 +41,18 @@ export class ServiceWatch {
   }
 
   /** The command met trouble: when to try again, and what is to be told of it. */
-  failed(id: string, trouble: Trouble): { readonly delayMs: number; readonly events: readonly RunEvent[] } {
+  failed(
+    id: string,
+    serviceFailure: ServiceFailure,
+  ): { readonly delayMs: number; readonly events: readonly RunEvent[] } {
     const now = this.#now();
     const delayMs = delayAfter(count(this.#failing, id, now).failures);
     this.#awaySince ??= now;
     const events: RunEvent[] = [];
-    const { pause: reason, message } = trouble;
+    const { pause: reason, message } = serviceFailure;
     if (!this.#isTold) events.push({ type: "service.unavailable", reason, message });
     this.#isTold = true;
-    if (now - Math.max(this.#awaySince, this.#heardAt) >= this.#giveUpAfterMs) events.push(this.#pause(trouble));
+    if (now - Math.max(this.#awaySince, this.#heardAt) >= this.#giveUpAfterMs) events.push(this.#pause(serviceFailure));
     return { delayMs, events };
   }
 
@@ -76,7 +79,7 @@ export class ServiceWatch {
     return now - since < DOUBT_MS ? delayAfter(failures) : Number.POSITIVE_INFINITY;
   }
 
-  #pause({ pause: reason, message }: Trouble): RunEvent {
+  #pause({ pause: reason, message }: ServiceFailure): RunEvent {
     return { type: "run.paused", reason, message: sentence`${message}. Nothing is lost or paid twice.` };
   }
 }

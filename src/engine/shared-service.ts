@@ -14,11 +14,11 @@ export interface SharedService {
 }
 
 /** Between two looks whether the process that runs the service is still there, milliseconds. */
-const LOOK_EVERY_MS = 500;
+const POLL_EVERY_MS = 500;
 /** For so many looks a process that is starting may take until it answers. */
 const MOST_LOOKS = 20;
 /** Another process is just taking the folder, or still holds the port: looked at again. */
-const PASSING = new Set(["DATA_DIR_IN_USE", "PORT_IN_USE"]);
+const TRANSIENT = new Set(["DATA_DIR_IN_USE", "PORT_IN_USE"]);
 
 /**
  * Finds the folder's service, or starts it in this process. When the process that runs it ends, this one takes it over on
@@ -29,13 +29,13 @@ export async function shareLocalService(dataDir: string, families?: FamiliesOpti
   const { startLocalService, findLocalService } = await loadLocalService();
   let own: LocalService | null = null;
   let found = existsSync(dataDir) ? findLocalService(dataDir) : null;
-  for (let looks = 1; found === null && own === null; looks++) {
+  for (let polls = 1; found === null && own === null; polls++) {
     try {
       own = await startOnUsualPort(dataDir, (more) => startLocalService({ ...options, ...more }));
     } catch (error) {
       // Another process is just starting on the folder.
-      if ((error as { readonly code?: string }).code !== "DATA_DIR_IN_USE" || looks === MOST_LOOKS) throw error;
-      await delay(LOOK_EVERY_MS);
+      if ((error as { readonly code?: string }).code !== "DATA_DIR_IN_USE" || polls === MOST_LOOKS) throw error;
+      await delay(POLL_EVERY_MS);
       found = findLocalService(dataDir);
     }
   }
@@ -46,7 +46,7 @@ export async function shareLocalService(dataDir: string, families?: FamiliesOpti
     try {
       own = await startLocalService({ ...options, port });
     } catch (error) {
-      if (!PASSING.has((error as { readonly code?: string }).code ?? "")) clearInterval(watch);
+      if (!TRANSIENT.has((error as { readonly code?: string }).code ?? "")) clearInterval(watch);
     } finally {
       isTaking = false;
     }
@@ -55,7 +55,7 @@ export async function shareLocalService(dataDir: string, families?: FamiliesOpti
     if (own !== null || isTaking || findLocalService(dataDir) !== null) return;
     isTaking = true;
     taking = take();
-  }, LOOK_EVERY_MS);
+  }, POLL_EVERY_MS);
   watch.unref();
   return {
     baseUrl,

@@ -1,5 +1,5 @@
-import { nearest } from "../plan/near.ts";
 import type { JobStep, PlanStep, Problem } from "../plan/plan.ts";
+import { suggest } from "../plan/suggest.ts";
 import { type EstimateCache, MOST_VOICES, type NamedVoice } from "./estimates.ts";
 import type { StepPrice } from "./quote.ts";
 
@@ -40,7 +40,7 @@ function voiceOf({ input }: JobStep): string | null {
 function unknownVoice(id: string, model: string, voices: readonly NamedVoice[]) {
   const named = voices.flatMap(({ id: voice, name }) => (name == null ? [] : [[name, voice] as const]));
   const byName = new Map([...named, ...voices.map((voice) => [voice.id, voice.id] as const)]);
-  const near = [...new Set(nearest(id, byName.keys()).map((name) => byName.get(name)!))];
+  const near = [...new Set(suggest(id, byName.keys()).map((name) => byName.get(name)!))];
   const listed = voices.slice(0, LISTED);
   const all = listed.map((voice) => voice.id);
   const more = voices.length > LISTED ? `, … and ${voices.length - LISTED} more` : "";

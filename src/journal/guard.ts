@@ -13,24 +13,24 @@ type Refusal = Extract<CommitOutcome, { readonly reason: "cap" | "floor" }>;
 
 /** Why a commit that makes holds breaks its guard; null when it does not, or makes none. What is free breaks none. */
 export function refusalOf({ guard, ledger = [] }: Commit, moneyAfter: () => AccountMoney): Refusal | null {
-  const asked = ledger.reduce((sum, change) => sum + (change.type === "hold" ? change.amountMicros : 0), 0);
-  if (guard === undefined || asked === 0) return null;
+  const requested = ledger.reduce((sum, change) => sum + (change.type === "hold" ? change.amountMicros : 0), 0);
+  if (guard === undefined || requested === 0) return null;
   const money = moneyAfter();
-  return overCap(guard, asked, money) ?? belowFloor(guard, asked, money);
+  return overCap(guard, requested, money) ?? belowFloor(guard, requested, money);
 }
 
-function overCap({ capMicros }: SpendingGuard, asked: number, money: AccountMoney): Refusal | null {
+function overCap({ capMicros }: SpendingGuard, requested: number, money: AccountMoney): Refusal | null {
   if (capMicros === null || money.committedMicros <= capMicros) return null;
-  const committedMicros = money.committedMicros - asked;
+  const committedMicros = money.committedMicros - requested;
   const headroomMicros = Math.max(0, capMicros - committedMicros);
   return { committed: false, reason: "cap", headroomMicros, committedMicros };
 }
 
-function belowFloor({ wallet }: SpendingGuard, asked: number, money: AccountMoney): Refusal | null {
+function belowFloor({ wallet }: SpendingGuard, requested: number, money: AccountMoney): Refusal | null {
   if (wallet === null) return null;
   const unseen = money.unseenMicros(wallet.mark);
   if (wallet.balanceMicros - unseen >= wallet.floorMicros) return null;
-  const unseenMicros = unseen - asked;
+  const unseenMicros = unseen - requested;
   const headroomMicros = Math.max(0, wallet.balanceMicros - unseenMicros - wallet.floorMicros);
   return { committed: false, reason: "floor", headroomMicros, unseenMicros };
 }

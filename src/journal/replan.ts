@@ -18,10 +18,10 @@ export function replan(state: RunState, event: RunReplanned, move: Move): void {
   state.planned = { ...state.planned, plan, quoteMicros, source, input };
   for (const { path } of plan.steps) state.steps[path] ??= newStep(path);
   for (const [path, returns] of Object.entries(expanded)) stepIn(state, path).expanded = returns;
-  const wanted = new Set(plan.steps.map(({ path }) => path));
+  const requested = new Set(plan.steps.map(({ path }) => path));
   leave(
     state,
-    before.steps.filter(({ path }) => !wanted.has(path) && !names.has(path)),
+    before.steps.filter(({ path }) => !requested.has(path) && !names.has(path)),
     move,
   );
 }
@@ -47,16 +47,16 @@ export function enterExpansion(state: RunState, event: ExpandPlanned, move: Move
   for (const { path, fingerprint, needs } of event.steps) {
     const known = state.steps[path];
     if (known === undefined) state.steps[path] = newStep(path);
-    const isMade = known?.status === "succeeded" || known?.status === "partial";
-    if (isMade && formerly.get(path) === fingerprint && !needs.some((needed) => again.has(needed))) continue;
+    const isCreated = known?.status === "succeeded" || known?.status === "partial";
+    if (isCreated && formerly.get(path) === fingerprint && !needs.some((needed) => again.has(needed))) continue;
     again.add(path);
     if (known !== undefined) reset(state, known, move);
   }
   const planned = new Set(event.steps.map(({ path }) => path));
   state.removedSteps = state.removedSteps.filter(({ path }) => !planned.has(path));
   const { plan } = state.planned;
-  const kept = plan.steps.filter(({ path }) => !planned.has(path));
-  state.planned = withSteps(state, [...kept, ...event.steps], event.groups);
+  const stored = plan.steps.filter(({ path }) => !planned.has(path));
+  state.planned = withSteps(state, [...stored, ...event.steps], event.groups);
 }
 
 /** The step begins anew; what it made stays in the list of its attempts. One that was only priced is forgotten. */

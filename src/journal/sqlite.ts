@@ -86,8 +86,8 @@ class SqliteJournal implements JournalStore {
     const { afterSeq = 0, limit = Number.MAX_SAFE_INTEGER } = options;
     const events: StoredEvent[] = [];
     for (;;) {
-      const wanted = Math.min(pageSize, limit - events.length);
-      const page = await this.#read(() => runs.readEvents(this.#db, runId, afterSeq + events.length, wanted));
+      const requested = Math.min(pageSize, limit - events.length);
+      const page = await this.#read(() => runs.readEvents(this.#db, runId, afterSeq + events.length, requested));
       events.push(...page);
       if (page.length < pageSize || events.length === limit) return events;
       await new Promise((resolve) => setImmediate(resolve));

@@ -1,4 +1,4 @@
-import { nearest } from "../plan/near.ts";
+import { suggest } from "../plan/suggest.ts";
 import { isRecord, type JsonPath } from "./json-path.ts";
 import { type EntryDetails, valueAt } from "./ledger.ts";
 import type { Outcome } from "./report/report.ts";
@@ -59,7 +59,7 @@ function whyDropped(
   if (known) return WHY[name] ?? "the model has no use for it here";
   if (path[0] === "audio_generation" && OWN_IDS.has(name)) return whyId(valueAt(body, path), uses);
   if (path[0] === "audio_generation" && Object.hasOwn(WHY, name)) return WHY[name] ?? "";
-  const near = nearest(name, Object.keys(fields))[0];
+  const near = suggest(name, Object.keys(fields))[0];
   const hint = near === undefined ? "" : `; did you mean ${near}?`;
   return type === null ? "no part of an upload in v3" : `v2 knows no such field of ${type}${hint}`;
 }

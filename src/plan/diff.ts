@@ -96,7 +96,7 @@ function findRenames(before: Plan, after: Plan): PlanDiff["renamed"] {
   const names = new Map<string, string>();
   for (const step of after.steps) {
     if (was.has(step.path) || free.length === 0) continue;
-    const at = free.findIndex((gone) => isSameStep(gone, step, names));
+    const at = free.findIndex((missing) => isSameStep(missing, step, names));
     const [found] = at === -1 ? [] : free.splice(at, 1);
     if (found !== undefined) names.set(found.path, step.path);
   }
@@ -110,7 +110,7 @@ function isSameStep(before: PlanStep, after: PlanStep, names: Names): boolean {
   const isUntouched = !before.needs.some((path) => names.has(path));
   const asksSame = isUntouched
     ? before.fingerprint === after.fingerprint
-    : fingerprint(asked(named)) === fingerprint(asked(after));
+    : fingerprint(requested(named)) === fingerprint(requested(after));
   return asksSame && fingerprint(conditionOf(named)) === fingerprint(conditionOf(after));
 }
 
@@ -119,10 +119,10 @@ function conditionOf({ when }: PlanStep): Json {
 }
 
 function changesOf(before: PlanStep, after: PlanStep): readonly FieldChange[] {
-  return compare("", asked(before), asked(after));
+  return compare("", requested(before), requested(after));
 }
 
-function asked(step: PlanStep): Json {
+function requested(step: PlanStep): Json {
   return { ...ownAsk(step), ...(step.when !== undefined && { when: conditionOf(step) }) };
 }
 

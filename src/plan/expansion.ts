@@ -1,7 +1,7 @@
 import type { Draft, DraftReference } from "../define/draft.ts";
 import { isValueRef } from "./kinds/complete-ref.ts";
 import { factsOf, type StepFacts } from "./kinds/facts.ts";
-import { placeOne } from "./kinds/free-input.ts";
+import { bindOne } from "./kinds/free-input.ts";
 import type { PlanContext, Planning } from "./kinds/kind.ts";
 import { usedReferences } from "./kinds/used.ts";
 import { inStepOrder, planSteps } from "./make-plan.ts";
@@ -60,7 +60,7 @@ function placeReturned(
 ): Reference {
   const { report, facts } = planning;
   const source = facts(given.$ref.step);
-  const placed = placeOne(given, field, planning, (ref, { keeps }) => {
+  const placed = bindOne(given, field, planning, (ref, { keeps }) => {
     if (!isRead || keeps || ref.as === "value" || ref.as === "voice") return;
     report(
       "not-kept",
@@ -69,13 +69,13 @@ function placeReturned(
     );
   });
   const isValue = source !== undefined && isValueRef(given.$ref, source);
-  const made: Yield | null = isValue ? "value" : (placed.$ref.kind ?? source?.yields ?? null);
-  if (made === null) return placed;
-  if (step.yields === null && made === "value") {
+  const outcome: Yield | null = isValue ? "value" : (placed.$ref.kind ?? source?.yields ?? null);
+  if (outcome === null) return placed;
+  if (step.yields === null && outcome === "value") {
     report("expand-yields", field, `${given.$ref.step} yields a value; say so beforehand with yields: "value"`);
   }
-  if (step.yields !== null && step.yields !== made) {
-    report("expand-yields", field, `${given.$ref.step} yields ${made}, and yields says ${step.yields}`);
+  if (step.yields !== null && step.yields !== outcome) {
+    report("expand-yields", field, `${given.$ref.step} yields ${outcome}, and yields says ${step.yields}`);
   }
   return placed;
 }

@@ -111,10 +111,10 @@ function placeReturns(returns: DraftJson, facts: ReadonlyMap<string, StepFacts>,
   const place = (value: DraftJson, field: string): Returned => {
     if (typeof value !== "object" || value === null) return {};
     if (Array.isArray(value)) return value.map((item, index) => place(item, `${field}[${index}]`));
-    if ("$ref" in value) return placeOne((value as DraftReference).$ref, field);
+    if ("$ref" in value) return bindOne((value as DraftReference).$ref, field);
     return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, place(item, `${field}.${name}`)]));
   };
-  const placeOne = (ref: DraftReference["$ref"], field: string): Returned => {
+  const bindOne = (ref: DraftReference["$ref"], field: string): Returned => {
     const source = facts.get(ref.step);
     if (source === undefined) return {};
     const report = (code: string, message: string) => void problems.push({ code, step: null, field, message });

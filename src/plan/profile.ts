@@ -1,9 +1,9 @@
 import type { Draft, DraftJson, DraftStep } from "../define/draft.ts";
 import type { Profile, ProfileFields, Profiles } from "../define/profile.ts";
 import type { Catalog } from "./catalog-port.ts";
-import { didYouMean, nearest } from "./near.ts";
 import { plainJson } from "./plain-json.ts";
 import type { Json, Problem } from "./plan.ts";
+import { didYouMean, suggest } from "./suggest.ts";
 
 /** Whether a path is what the pattern says; `*` stands for any characters, `/` too. */
 export function matchesPattern(pattern: string, path: string): boolean {
@@ -105,14 +105,14 @@ export function profileProblems(
     const hint = didYouMean(pattern, paths) ?? "a name with * may stand for steps that only some inputs lead to";
     const message = `the plan has no step ${pattern}; ${hint}`;
     return [
-      { code: "unknown-step", step: null, field: `${at}.steps.${pattern}`, message, allowed: nearest(pattern, paths) },
+      { code: "unknown-step", step: null, field: `${at}.steps.${pattern}`, message, allowed: suggest(pattern, paths) },
     ];
   });
   const unknownModels = modelPlaces(profile).flatMap(([field, id]): readonly Problem[] => {
     if (catalog.model(id) !== null) return [];
     const models = [...catalog.ids()];
     const message = `the service has no model ${id}; ${didYouMean(id, models) ?? "see them all with: showrunner models list"}`;
-    return [{ code: "unknown-model", step: null, field: `${at}.${field}`, message, allowed: nearest(id, models) }];
+    return [{ code: "unknown-model", step: null, field: `${at}.${field}`, message, allowed: suggest(id, models) }];
   });
   return [...unknownSteps, ...unknownModels];
 }

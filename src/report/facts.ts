@@ -19,7 +19,7 @@ export interface StepFacts extends Omit<StepView, "status"> {
 }
 
 /** A result that was made on the way and is not returned, with a copy of ours. */
-export interface MadeOnTheWay {
+export interface IntermediateOutput {
   readonly step: string;
   readonly index: number;
   readonly sha256: string;
@@ -61,7 +61,7 @@ export interface ReportFacts {
   readonly steps: readonly StepFacts[];
   readonly files: readonly FinalFile[];
   /** In plan order. */
-  readonly onTheWay: readonly MadeOnTheWay[];
+  readonly intermediateOutputs: readonly IntermediateOutput[];
   readonly spans: readonly TimelineSpan[];
   /** What did not go straight, in order of time. */
   readonly incidents: readonly Incident[];
@@ -94,7 +94,7 @@ export function reportFacts(report: RunReport, events: readonly StoredEvent[], n
     events: events.length,
     steps,
     files: finalFiles(view),
-    onTheWay: onTheWay(view, steps),
+    intermediateOutputs: intermediateOutputs(view, steps),
     spans: view.spans,
     incidents: view.incidents,
     rests: view.rests,
@@ -121,7 +121,10 @@ function finalFiles(view: RunView): readonly FinalFile[] {
   });
 }
 
-function onTheWay({ state: { files } }: RunView, steps: readonly StepFacts[]): readonly MadeOnTheWay[] {
+function intermediateOutputs(
+  { state: { files } }: RunView,
+  steps: readonly StepFacts[],
+): readonly IntermediateOutput[] {
   const returned = new Set(files.map(({ step, index }) => `${step} ${index}`));
   return steps.flatMap(({ path, outputs }) =>
     outputs.flatMap(({ index, copy, contentType }) =>

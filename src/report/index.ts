@@ -3,7 +3,7 @@ import { dirname, resolve } from "node:path";
 import { writeDurably } from "../durable-file.ts";
 import { openMediaStore, type Showrunner, type StoredEvent } from "../index.ts";
 import { reportFacts } from "./facts.ts";
-import { inlineBytesOf, placeMedia, placeOnTheWay } from "./media.ts";
+import { inlineBytesOf, placeIntermediate, placeMedia } from "./media.ts";
 import { reportPage } from "./page/page.ts";
 
 export { type ReportFacts, reportFacts } from "./facts.ts";
@@ -48,12 +48,12 @@ export async function writeReport(
   const store = await openMediaStore(options.mediaDir);
   const pathOf = (sha256: string) => store.path(sha256);
   const media = await placeMedia(facts, file, { inlineBytes, pathOf });
-  const others = await placeOnTheWay(facts, pathOf, inlineBytes - inlineBytesOf(media));
+  const others = await placeIntermediate(facts, pathOf, inlineBytes - inlineBytesOf(media));
   const page = reportPage(facts, new Map([...media, ...others]), options);
   // Whole or not at all: somebody may be looking at the one before.
   await writeDurably(file, page);
   const types = [...media.values()].map(({ type }) => type);
-  const countOf = (wanted: string) => types.filter((type) => type === wanted).length;
+  const countOf = (requested: string) => types.filter((type) => type === requested).length;
   return {
     file,
     sizeBytes: Buffer.byteLength(page),

@@ -4,7 +4,7 @@ import { copyFile, lstat, mkdir, readFile, realpath } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve, sep } from "node:path";
 import { finished } from "node:stream/promises";
 import type { FinalFile, ReportFacts } from "./facts.ts";
-import type { MediaPlace } from "./page/gallery.ts";
+import type { MediaLocation } from "./page/gallery.ts";
 
 /** Where the media store keeps a content hash. What a journal says of folders and file names is never read. */
 export type PathOf = (sha256: string) => string;
@@ -20,14 +20,14 @@ interface Found {
 const SMALL_BYTES = 700_000;
 
 /** Copies of what was made on the way, by content hash, as far as there is room; they are known by `sha256:…`. */
-export async function placeOnTheWay(
+export async function placeIntermediate(
   facts: ReportFacts,
   pathOf: PathOf,
   inlineBytes: number,
-): Promise<ReadonlyMap<string, MediaPlace>> {
-  const places = new Map<string, MediaPlace>();
+): Promise<ReadonlyMap<string, MediaLocation>> {
+  const places = new Map<string, MediaLocation>();
   let room = inlineBytes;
-  for (const { sha256, contentType } of facts.onTheWay) {
+  for (const { sha256, contentType } of facts.intermediateOutputs) {
     const key = `sha256:${sha256}`;
     if (places.has(key) || !isPlayed(contentType)) continue;
     if (!/^[0-9a-f]{64}$/.test(sha256)) continue;
@@ -40,7 +40,7 @@ export async function placeOnTheWay(
 }
 
 /** Bytes that stand in the page. */
-export function inlineBytesOf(places: ReadonlyMap<string, MediaPlace>): number {
+export function inlineBytesOf(places: ReadonlyMap<string, MediaLocation>): number {
   return [...places.values()].reduce((sum, { type, ...place }) => {
     return sum + (type === "inline" && "url" in place ? Math.floor((place.url.length * 3) / 4) : 0);
   }, 0);
@@ -54,8 +54,8 @@ export async function placeMedia(
   facts: ReportFacts,
   pagePath: string,
   options: { readonly inlineBytes: number; readonly pathOf: PathOf },
-): Promise<ReadonlyMap<string, MediaPlace>> {
-  const places = new Map<string, MediaPlace>();
+): Promise<ReadonlyMap<string, MediaLocation>> {
+  const places = new Map<string, MediaLocation>();
   const found = await Promise.all(facts.files.map((file) => find(file, options.pathOf)));
   let room = options.inlineBytes;
   for (const { file, path, sizeBytes } of found.toSorted((a, b) => a.sizeBytes - b.sizeBytes)) {
@@ -109,8 +109,8 @@ async function besideUrl(
   if (named.startsWith(folder + sep) && (await plainFile(named))?.size === sizeBytes)
     return urlOf(relative(folder, named));
   const besides = join(folder, `${basename(pagePath).replace(/\.html?$/i, "")}-files`);
-  const wanted = resolve(besides, file.file);
-  const target = wanted.startsWith(besides + sep) ? wanted : join(besides, file.sha256 ?? "file");
+  const requested = resolve(besides, file.file);
+  const target = requested.startsWith(besides + sep) ? requested : join(besides, file.sha256 ?? "file");
   await mkdir(dirname(target), { recursive: true });
   await copyFile(path, target);
   return urlOf(relative(folder, target));

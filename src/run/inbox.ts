@@ -48,9 +48,9 @@ function approved(state: RunState, message: InboxMessage & { readonly type: "app
   const plan = planStep(state, step);
   if (plan.kind !== "approve") return [];
   const offer = offered(state, plan);
-  const wanted = message.chosen;
-  const isWanted = (one: Chosen) => one.step === wanted?.step && one.index === wanted.index;
-  const index = wanted === undefined ? (pick ?? 0) : offer.findIndex(isWanted);
+  const requested = message.chosen;
+  const isWanted = (one: Chosen) => one.step === requested?.step && one.index === requested.index;
+  const index = requested === undefined ? (pick ?? 0) : offer.findIndex(isWanted);
   const chosen = plan.choose || offer.length === 1 ? offer[index] : undefined;
   if (plan.choose && (pick === undefined || chosen === undefined)) return [];
   return [

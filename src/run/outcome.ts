@@ -37,8 +37,8 @@ export function runOutcome(state: RunState): RunOutcome {
   const failed = plan.steps
     .map(({ path }) => state.steps[path]!)
     .filter((step) => step.status === "failed" || step.status === "partial");
-  const troubles = [...failed.map((step) => `${step.path}: ${step.reason}`), ...uncopied];
-  const message = troubles.length === 0 ? null : troubles.join("; ");
+  const problems = [...failed.map((step) => `${step.path}: ${step.reason}`), ...uncopied];
+  const message = problems.length === 0 ? null : problems.join("; ");
   const enough = typeof plan.onFailure === "object" && available >= plan.onFailure.quorum;
   if (available >= expected || enough) {
     const nothingDone = returned.length === 0 && failed.length > 0;
@@ -57,17 +57,17 @@ interface Labelled {
  * before one that was counted, then the first; others get the next number that no name has.
  */
 function labelled(state: RunState): readonly Labelled[] {
-  const asked = returnedReferences(state.planned.plan.returns).flatMap(({ name, ref }) => {
+  const requested = returnedReferences(state.planned.plan.returns).flatMap(({ name, ref }) => {
     if (ref.as === "value") return [];
     const isCounted = ref.output === "all";
     return referenced(state, ref).map((produced, position) => {
       return { name: isCounted ? `${name}-${position + 1}` : name, isCounted, produced };
     });
   });
-  const byClaim = [...asked.filter((one) => !one.isCounted), ...asked.filter((one) => one.isCounted)];
-  const reserved = new Set(asked.map(({ name }) => name));
+  const byClaim = [...requested.filter((one) => !one.isCounted), ...requested.filter((one) => one.isCounted)];
+  const reserved = new Set(requested.map(({ name }) => name));
   const holders = new Map<string, ProducedOutput>();
-  const names = new Map<(typeof asked)[number], string>();
+  const names = new Map<(typeof requested)[number], string>();
   for (const one of byClaim) {
     const { name, produced } = one;
     const holder = holders.get(name);
@@ -76,7 +76,7 @@ function labelled(state: RunState): readonly Labelled[] {
     holders.set(own, produced);
     names.set(one, own);
   }
-  return asked.flatMap((one) => (names.has(one) ? [{ name: names.get(one)!, produced: one.produced }] : []));
+  return requested.flatMap((one) => (names.has(one) ? [{ name: names.get(one)!, produced: one.produced }] : []));
 }
 
 function nextFree(name: string, isTaken: (name: string) => boolean): string {

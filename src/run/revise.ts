@@ -6,7 +6,7 @@ import { type RerunRoots, resetEvents, resumeEvents, staleSteps } from "./rerun.
 type Replanned = RunEvent & { readonly type: "run.replanned" };
 
 /** Steps that somebody wants made again, under an id that the wish is known by. */
-export interface RerunWish {
+export interface RequestedRerun {
   readonly requestId: string;
   readonly steps: readonly string[];
 }
@@ -16,7 +16,7 @@ export interface Revised {
   /** The plan that takes the place of the run's own; null: its own stays. */
   readonly replanned: Omit<Replanned, "type"> | null;
   /** What somebody wants made again; null: nobody asked for more than is under way. */
-  readonly request: RerunWish | null;
+  readonly request: RequestedRerun | null;
   /** Steps that are made again whatever they use, with why. */
   readonly roots: RerunRoots;
   readonly prices: readonly {

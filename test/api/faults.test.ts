@@ -46,7 +46,7 @@ async function finish(client: Client, jobId: string, strategy: "stream" | "poll"
   throw new Error(`${jobId} could not be followed to its end`);
 }
 
-async function withTrouble(
+async function withFault(
   name: string,
   seed: number,
   choose: (random: () => number) => Trouble,
@@ -86,7 +86,7 @@ async function withTrouble(
 for (const trouble of troubles) {
   test(`with "${trouble}" now and then every submit ends in one job, or in a refusal that made none`, async () => {
     for (let seed = 1; seed <= 5; seed++)
-      await withTrouble(trouble, seed, (random) => (random() < 0.5 ? trouble : "none"), 3);
+      await withFault(trouble, seed, (random) => (random() < 0.5 ? trouble : "none"), 3);
   });
 }
 
@@ -95,5 +95,5 @@ test(`with everything going wrong at once, ${seedCount} times, every submit ends
 }, async () => {
   const choose = (random: () => number): Trouble =>
     random() < 0.5 ? "none" : troubles[Math.floor(random() * troubles.length)]!;
-  for (let seed = 1; seed <= seedCount; seed++) await withTrouble("all", seed, choose, 2 + (seed % 4));
+  for (let seed = 1; seed <= seedCount; seed++) await withFault("all", seed, choose, 2 + (seed % 4));
 });

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { nextLook, type PollView } from "../../src/api/follow/poll.ts";
+import { nextPoll, type PollView } from "../../src/api/follow/poll.ts";
 
 const base: PollView = { now: 0, startedAt: 0, expectedAt: null, progress: null, queued: false, last: null };
 
@@ -9,7 +9,7 @@ function simulate(lengthMs: number, estimateOf: (now: number) => number | null, 
   let [now, expectedAt, requests] = [0, firstExpectedAt, 0];
   let last: PollView["last"] = null;
   for (;;) {
-    const next = nextLook({ ...base, now, expectedAt, last });
+    const next = nextPoll({ ...base, now, expectedAt, last });
     now += next.delayMs;
     requests++;
     last = next.at;
@@ -47,7 +47,7 @@ test("whatever is known, the next look is between a second and the expected end,
       fc.boolean(),
       (a, b, expectedAt, progress, queued) => {
         const [startedAt, now] = [Math.min(a, b), Math.max(a, b)];
-        const next = nextLook({ startedAt, now, expectedAt, progress, queued, last: "status" });
+        const next = nextPoll({ startedAt, now, expectedAt, progress, queued, last: "status" });
         expect(next.delayMs).toBeGreaterThanOrEqual(1_000);
         if (expectedAt === null && progress === null) expect(next.delayMs).toBeLessThanOrEqual(60_000);
         if (expectedAt !== null) expect(next.delayMs).toBeLessThanOrEqual(Math.max(60_000, expectedAt - now + 500));

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { type Client, ConnectionError, createClient, UnknownOutcomeError } from "../../src/api/index.ts";
 import { adopt } from "../../src/cli/commands/adopt.ts";
-import { createTalk } from "../../src/cli/talk.ts";
+import { createOutput } from "../../src/cli/output.ts";
 import { openShowrunner, openSqliteJournal, pipeline } from "../../src/index.ts";
 import { skippingClock } from "../support/simulated-clock.ts";
 import { cli, emptyFolder } from "./support/cli.ts";
@@ -182,7 +182,7 @@ describe("steps whose submits were never answered", () => {
     const flags = { baseUrl: service.baseUrl, journal: join(options.cwd, ".showrunner/journal.db") };
     const before = process.env.SHOWRUNNER_API_KEY;
     process.env.SHOWRUNNER_API_KEY = service.apiKey;
-    const context = { io, talk: createTalk(io), args: [] };
+    const context = { io, output: createOutput(io), args: [] };
     const code = await adopt(context, { runId: "x", step: undefined, jobId: undefined }, flags).finally(() => {
       if (before === undefined) delete process.env.SHOWRUNNER_API_KEY;
       else process.env.SHOWRUNNER_API_KEY = before;

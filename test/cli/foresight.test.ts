@@ -121,7 +121,7 @@ describe("explain", () => {
     const other = await cli(["explain", recipe, "picture", "-i", "scene=a quay"], { cwd, env: service.env });
     expect(other.stdout).toMatch(/^picture: made\n[\s\S]*input\.prompt: .* → "a quay"/);
     const ran = await cli(["explain", "first", "picture", "--json"], { cwd, env: service.env });
-    expect(JSON.parse(ran.stdout)).toMatchObject({ step: "picture", verdict: "made" });
+    expect(JSON.parse(ran.stdout)).toMatchObject({ step: "picture", verdict: "executed" });
   });
 
   test("a step that is not there is refused", async () => {

@@ -7,7 +7,7 @@ import { remainingOf } from "../../src/cli/live/remaining.ts";
 import { renderTree } from "../../src/cli/live/tree.ts";
 import { watchRun } from "../../src/cli/live/watch.ts";
 import { whileWorking } from "../../src/cli/live/working.ts";
-import { createTalk } from "../../src/cli/talk.ts";
+import { createOutput } from "../../src/cli/output.ts";
 import type { RunEvent } from "../../src/journal/events.ts";
 import type { PlanStep } from "../../src/plan/plan.ts";
 import { fakeIo } from "./support/fake-io.ts";
@@ -276,7 +276,7 @@ describe("plain lines", () => {
       const event: RunEvent = { type: "job.failed", step: "face", attempt: 1, error };
       yield { runId: "r", seq: 1, at: 0, version: 1, event };
     }
-    await watchRun(updates(), io, createTalk(io), {});
+    await watchRun(updates(), io, createOutput(io), {});
     expect(stderr()).toBe("face: job failed: bad\\u001b[2J\\nprompt\n");
   });
 
@@ -286,7 +286,7 @@ describe("plain lines", () => {
     async function* updates() {
       for (const [at, event] of all.entries()) yield { runId: "r", seq: at + 1, at, version: 1, event };
     }
-    await watchRun(updates(), io, createTalk(io), { afterSeq: 4 });
+    await watchRun(updates(), io, createOutput(io), { afterSeq: 4 });
     expect(stderr()).toBe("face: job job_1 on some-model\nface: rendering\nface: cost $0.24\nface: succeeded\n");
   });
 });
@@ -300,7 +300,7 @@ describe("colour", () => {
     [{ isTTY: false }, { FORCE_COLOR: "1" }, true],
   ])("with %j and %j: %s", (terminal, env, coloured) => {
     const { io } = fakeIo({ terminal, env });
-    expect(createTalk(io).paint("red", "x") !== "x").toBe(coloured);
+    expect(createOutput(io).paint("red", "x") !== "x").toBe(coloured);
   });
 });
 
@@ -308,10 +308,10 @@ describe("long work", () => {
   test("says on a terminal that it goes on, within the width", async () => {
     const { io, stderr } = fakeIo({ terminal: { isTTY: true, columns: 30, rows: 10 } });
     const { promise, resolve } = Promise.withResolvers<string>();
-    let looks = 0;
-    const work = whileWorking({ io, talk: createTalk(io), args: [] }, promise, () => {
-      looks += 1;
-      if (looks === 2) resolve("done");
+    let polls = 0;
+    const work = whileWorking({ io, output: createOutput(io), args: [] }, promise, () => {
+      polls += 1;
+      if (polls === 2) resolve("done");
       return "uploaded 1.0 of 1234567890.0 MB of a film";
     });
     expect(await work).toBe("done");

@@ -79,8 +79,8 @@ test("the dashboard's outlook loads no code outside of its folder that was not n
   const entered = await fetch(url, { redirect: "manual" });
   const cookie = entered.headers.get("set-cookie")?.split(";")[0] ?? "";
   const { origin } = new URL(url);
-  const outlook = await fetch(`${origin}/api/runs/r/outlook`, { headers: { cookie } });
-  expect([outlook.status, existsSync(canary)]).toEqual([200, false]);
+  const preview = await fetch(`${origin}/api/runs/r/resume-preview`, { headers: { cookie } });
+  expect([preview.status, existsSync(canary)]).toEqual([200, false]);
   child.kill("SIGTERM");
   expect((await end).stderr).toContain(code);
 });

@@ -98,7 +98,7 @@ describe("explained, a step of a run", () => {
     await run(world, lines, {}, { id: "one" });
     await run(world, lines, { voice: "aunt" }, { id: "two", reuse: true });
     const voice = await world.show.explain("two", "voice");
-    expect(voice).toMatchObject({ verdict: "made", why: 'voice changed: input.name was "narrator", is "aunt"' });
+    expect(voice).toMatchObject({ verdict: "executed", why: 'voice changed: input.name was "narrator", is "aunt"' });
     expect(voice.nearest).toMatchObject({ runId: "one", step: "voice", changes: [{ field: "input.name" }] });
     const one = await world.show.explain("two", "one");
     expect(one.why).toMatch(/^one changed: input\.voice_id was "voice_\w+", is "voice_\w+"$/);

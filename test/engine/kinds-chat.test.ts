@@ -220,9 +220,9 @@ test("a stop waits for the answer that is under way, and asks nothing more", asy
 test("a bill that comes late is waited for; one that never comes is taken for all that was allowed", async () => {
   const world = await openPaperShow({ says: () => "said" });
   const { job } = world.show.client;
-  let looks = 0;
+  let polls = 0;
   Object.assign(world.show.client, {
-    job: async (id: string) => ({ ...(await job(id)), ...(++looks < 4 && { costMicros: null }) }),
+    job: async (id: string) => ({ ...(await job(id)), ...(++polls < 4 && { costMicros: null }) }),
   });
   expect(await asked(world)).toMatchObject({ status: "succeeded", cost: { micros: 1_000 } });
 

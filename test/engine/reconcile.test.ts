@@ -75,7 +75,7 @@ describe("reconcile", () => {
     const stray = await client.submit({ model: models.image.id, input: { prompt: "a stray" } });
     const before = { stats: service.stats().jobs_created, seq: (await journal.run("x"))?.lastSeq };
     const { orphans } = await show.reconcile("x");
-    expect(orphans.find(({ jobId }) => jobId === stray.jobId)).toMatchObject({ nearRuns: ["x"], model: "image-1" });
+    expect(orphans.find(({ jobId }) => jobId === stray.jobId)).toMatchObject({ nearbyRuns: ["x"], model: "image-1" });
     expect(orphans.map(({ jobId }) => jobId)).not.toContain(jobOf(mine));
     expect({ stats: service.stats().jobs_created, seq: (await journal.run("x"))?.lastSeq }).toEqual(before);
     await show.close();

@@ -32,8 +32,8 @@ function waiting(method: "estimate" | "upload") {
 }
 
 describe("An estimate that two wait for", () => {
-  const ask = (cache: EstimateCache, signal: AbortSignal, materialise = async () => ({ prompt: "x" })) =>
-    cache.ask(models.image.id, { prompt: "x" }, materialise, { signal });
+  const ask = (cache: EstimateCache, signal: AbortSignal, resolveUploads = async () => ({ prompt: "x" })) =>
+    cache.ask(models.image.id, { prompt: "x" }, resolveUploads, { signal });
 
   test("comes to the one who goes on waiting, asked once, when the one who asked first stops", async () => {
     const { client, gate, signals } = waiting("estimate");

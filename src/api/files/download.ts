@@ -16,8 +16,8 @@ const longestBytes = 120;
  * become `_`, device names get a prefix, dots and blanks at the end go, and what is too long is cut before its ending.
  * The empty name becomes `file`.
  */
-export function safeFileName(wanted: string): string {
-  const replaced = wanted
+export function safeFileName(requested: string): string {
+  const replaced = requested
     .normalize("NFC")
     // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what must go
     .replace(/[\u0000-\u001f\u007f-\u009f<>:"/\\|?*\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, "_")

@@ -6,7 +6,7 @@ import type { FollowEvent, FollowOptions, FollowStrategyName } from "./follow-ev
 import { pollFrom, pollStrategy } from "./poll.ts";
 import type { FollowContext, FollowStrategy } from "./strategy.ts";
 import { streamFrom, streamStrategy } from "./stream-strategy.ts";
-import { Tail } from "./tail.ts";
+import { UpdateDeduper } from "./update-deduper.ts";
 import { webhookStrategy } from "./webhook-strategy.ts";
 
 export const strategies: Readonly<Record<FollowStrategyName, FollowStrategy>> = {
@@ -58,8 +58,8 @@ function tooLate(jobId: string, timeoutMs: number, cause: unknown): TimeoutError
 }
 
 function chosen(context: FollowContext, jobId: string, options: FollowOptions): AsyncGenerator<FollowEvent, void> {
-  const asked = options.strategy ?? "auto";
-  if (asked !== "auto") return strategies[asked].follow(context, jobId, options);
+  const requested = options.strategy ?? "auto";
+  if (requested !== "auto") return strategies[requested].follow(context, jobId, options);
   return context.hints.fed ? webhookStrategy.follow(context, jobId, options) : streamElsePoll(context, jobId, options);
 }
 
@@ -68,20 +68,20 @@ async function* streamElsePoll(
   jobId: string,
   options: FollowOptions,
 ): AsyncGenerator<FollowEvent, void> {
-  const tail = new Tail();
+  const deduper = new UpdateDeduper();
   try {
-    return yield* streamFrom(context, jobId, options, tail);
+    return yield* streamFrom(context, jobId, options, deduper);
   } catch (error) {
     options.signal?.throwIfAborted();
-    if (!isStreamTrouble(error)) throw error;
+    if (!isStreamFailure(error)) throw error;
     context.logger.info({ jobId, reason: error.message }, "stream does not work, polling instead");
     yield { type: "switched", from: "stream", to: "poll", reason: error.message };
   }
-  yield* pollFrom(context, jobId, options, tail);
+  yield* pollFrom(context, jobId, options, deduper);
 }
 
 /** True when only the stream failed, so that reading the job may still work. */
-function isStreamTrouble(error: unknown): error is Error {
+function isStreamFailure(error: unknown): error is Error {
   if (error instanceof ConnectionError || error instanceof TimeoutError || error instanceof MalformedResponseError)
     return true;
   return error instanceof ApiError && error.status !== 401 && error.status !== 403;

@@ -2,9 +2,9 @@ import { sleep } from "../clock.ts";
 import { classifyStatus, isTerminal } from "../job-status.ts";
 import { readStatus } from "../jobs.ts";
 import type { FollowEvent, FollowOptions } from "./follow-event.ts";
-import { isEnd, look, untilSettled } from "./settle.ts";
+import { isEnd, pollJob, pollUntilSettled } from "./poll-job.ts";
 import { type FollowContext, type FollowStrategy, firstExpectation, localInstant } from "./strategy.ts";
-import { Tail } from "./tail.ts";
+import { UpdateDeduper } from "./update-deduper.ts";
 
 /** What the next look at a job is decided from. Instants are epoch milliseconds of this machine's clock. */
 export interface PollView {
@@ -21,7 +21,7 @@ export interface PollView {
 }
 
 /** `job` reads the whole job, which ends the follow if it is done; `status` is for a fresh estimate. */
-export interface NextLook {
+export interface NextPoll {
   readonly delayMs: number;
   readonly at: "job" | "status";
 }
@@ -44,7 +44,7 @@ const [queuedShare, blindShare, overdueShare] = [1.5, 0.5, 0.1];
  * Without one, the status is asked for an estimate at a distance that
  * grows faster.
  */
-export function nextLook(view: PollView): NextLook {
+export function nextPoll(view: PollView): NextPoll {
   const spentMs = view.now - view.startedAt;
   const grown = (share: number) => Math.min(maxDelayMs, Math.max(minDelayMs, spentMs * share));
   const expectedAt = view.expectedAt ?? extrapolate(view);
@@ -71,7 +71,7 @@ export async function* pollFrom(
   context: FollowContext,
   jobId: string,
   options: FollowOptions,
-  tail: Tail = new Tail(),
+  deduper: UpdateDeduper = new UpdateDeduper(),
 ): AsyncGenerator<FollowEvent, void> {
   const startedAt = context.clock.now();
   let expectedAt = firstExpectation(context, jobId, options);
@@ -80,12 +80,12 @@ export async function* pollFrom(
   let queued = false;
   let last: PollView["last"] = null;
   for (;;) {
-    const next = nextLook({ now: context.clock.now(), startedAt, expectedAt, progress, queued, last });
+    const next = nextPoll({ now: context.clock.now(), startedAt, expectedAt, progress, queued, last });
     // Spread a little, so that jobs submitted together are not all looked at together.
     await sleep(context.clock, next.delayMs * (1 + context.random() * spread), options.signal);
     last = next.at;
     if (next.at === "job") {
-      const events = await look(context, jobId, options, tail);
+      const events = await pollJob(context, jobId, options, deduper);
       yield* events;
       if (isEnd(events)) return;
       queued = false;
@@ -94,10 +94,10 @@ export async function* pollFrom(
     const view = await readStatus(context, jobId, { signal: options.signal, priority: options.priority, logsAfter });
     logsAfter = view.logsNextCursor ?? logsAfter;
     if (isTerminal(view.status)) {
-      yield* tail.logs(view.logs);
-      return yield* untilSettled(context, jobId, options, tail);
+      yield* deduper.logs(view.logs);
+      return yield* pollUntilSettled(context, jobId, options, deduper);
     }
-    yield* tail.status(view);
+    yield* deduper.status(view);
     progress = view.progress;
     queued = view.status === "IN_QUEUE";
     // Only the whole job can show that a status nobody knows is an end.

@@ -2,7 +2,7 @@ import { classifyStatus, isSettled, isTerminal } from "../job-status.ts";
 import { readJob, readStatus } from "../jobs.ts";
 import type { FollowEvent, FollowOptions } from "./follow-event.ts";
 import { type FollowContext, localInstant } from "./strategy.ts";
-import type { Tail } from "./tail.ts";
+import type { UpdateDeduper } from "./update-deduper.ts";
 
 /** What is known of a job that nobody hears of. Instants are epoch milliseconds of this machine's clock. */
 export interface SilenceView {
@@ -37,11 +37,11 @@ interface Look {
 }
 
 /** Looks whether a silent job ended unheard, and when it is expected now. */
-export async function lookInSilence(
+export async function pollInSilence(
   context: FollowContext,
   jobId: string,
   { signal, priority }: FollowOptions,
-  tail: Tail,
+  deduper: UpdateDeduper,
 ): Promise<Look> {
   const view = await readStatus(context, jobId, { signal, priority });
   const expectedAt = localInstant(context, view.estimatedCompletionAt);
@@ -49,5 +49,5 @@ export async function lookInSilence(
   // Only the whole job can show that a status nobody knows is an end.
   const isOdd = classifyStatus(view.status) === "unrecognised";
   const isOver = isOdd && isSettled(await readJob(context, jobId, { signal, priority }));
-  return { isOver, events: isOver ? [] : tail.status(view), expectedAt };
+  return { isOver, events: isOver ? [] : deduper.status(view), expectedAt };
 }

@@ -3,10 +3,10 @@ import { isTerminal } from "../job-status.ts";
 import type { StreamFrame } from "../stream/frame.ts";
 import { streamJob } from "../stream/stream.ts";
 import type { FollowEvent, FollowOptions } from "./follow-event.ts";
-import { untilSettled } from "./settle.ts";
-import { lookInSilence, silenceMs } from "./silence.ts";
+import { pollUntilSettled } from "./poll-job.ts";
+import { pollInSilence, silenceMs } from "./silence.ts";
 import { type FollowContext, type FollowStrategy, firstExpectation, localInstant } from "./strategy.ts";
-import { Tail } from "./tail.ts";
+import { UpdateDeduper } from "./update-deduper.ts";
 
 /** The items of a source, and `quiet` each time none came for as long as `quietMs` says. Ends with the source, and ends it when left. */
 export async function* nextOrQuiet<T>(
@@ -52,7 +52,7 @@ export async function* streamFrom(
   context: FollowContext,
   jobId: string,
   options: FollowOptions,
-  tail: Tail = new Tail(),
+  deduper: UpdateDeduper = new UpdateDeduper(),
 ): AsyncGenerator<FollowEvent, void> {
   const { clock } = context;
   const startedAt = clock.now();
@@ -67,10 +67,10 @@ export async function* streamFrom(
         if (frame.type === "status") {
           expectedAt = localInstant(context, frame.status.estimatedCompletionAt) ?? expectedAt;
         }
-        yield* told(frame, tail);
+        yield* told(frame, deduper);
         continue;
       }
-      const look = await lookInSilence(context, jobId, options, tail);
+      const look = await pollInSilence(context, jobId, options, deduper);
       yield* look.events;
       if (look.isOver) break;
       expectedAt = look.expectedAt ?? expectedAt;
@@ -78,13 +78,13 @@ export async function* streamFrom(
   } finally {
     stop.abort();
   }
-  yield* untilSettled(context, jobId, options, tail);
+  yield* pollUntilSettled(context, jobId, options, deduper);
 }
 
-function told(frame: StreamFrame, tail: Tail): FollowEvent[] {
-  if (frame.type === "log") return tail.logs([frame.log]);
+function told(frame: StreamFrame, deduper: UpdateDeduper): FollowEvent[] {
+  if (frame.type === "log") return deduper.logs([frame.log]);
   // The end is told by `settled`, from the job itself.
-  return frame.type === "status" && !isTerminal(frame.status.status) ? tail.status(frame.status) : [];
+  return frame.type === "status" && !isTerminal(frame.status.status) ? deduper.status(frame.status) : [];
 }
 
 /** Listens to the job's stream, with a timer behind it. */

@@ -1,9 +1,9 @@
 import type { Clock } from "../clock.ts";
 import type { Hints } from "./hints.ts";
-import { isEnd, look, untilSettled } from "./settle.ts";
-import { lookInSilence, silenceMs } from "./silence.ts";
+import { isEnd, pollJob, pollUntilSettled } from "./poll-job.ts";
+import { pollInSilence, silenceMs } from "./silence.ts";
 import { type FollowStrategy, firstExpectation } from "./strategy.ts";
-import { Tail } from "./tail.ts";
+import { UpdateDeduper } from "./update-deduper.ts";
 
 /** Most milliseconds without a webhook before the job is looked at. */
 const longestMs = 600_000;
@@ -15,7 +15,7 @@ export const webhookStrategy: FollowStrategy = {
   name: "webhook",
   async *follow(context, jobId, options) {
     const { clock, hints } = context;
-    const tail = new Tail();
+    const deduper = new UpdateDeduper();
     const startedAt = clock.now();
     let expectedAt = firstExpectation(context, jobId, options);
     for (let hinted = 0; ; ) {
@@ -24,14 +24,14 @@ export const webhookStrategy: FollowStrategy = {
       const heard = await hintOrTimeout(hints, clock, jobId, waitMs, options.signal);
       if (heard || hinted > 0) {
         hinted++;
-        const events = await look(context, jobId, options, tail);
+        const events = await pollJob(context, jobId, options, deduper);
         yield* events;
         if (isEnd(events)) return;
         continue;
       }
-      const seen = await lookInSilence(context, jobId, options, tail);
+      const seen = await pollInSilence(context, jobId, options, deduper);
       yield* seen.events;
-      if (seen.isOver) return yield* untilSettled(context, jobId, options, tail);
+      if (seen.isOver) return yield* pollUntilSettled(context, jobId, options, deduper);
       expectedAt = seen.expectedAt ?? expectedAt;
     }
   },

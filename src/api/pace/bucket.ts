@@ -137,8 +137,8 @@ export class Bucket {
     }
     const { requests, perMs } = this.#limit;
     const spanMs = perMs + marginMs;
-    const gone = this.#answered.findIndex((at) => at + spanMs > now);
-    this.#answered = gone === -1 ? [] : gone > 0 ? this.#answered.slice(gone) : this.#answered;
+    const missing = this.#answered.findIndex((at) => at + spanMs > now);
+    this.#answered = missing === -1 ? [] : missing > 0 ? this.#answered.slice(missing) : this.#answered;
     const over = this.#answered.length + this.#inFlight - requests;
     if (over < 0) return now;
     const freeing = this.#answered[over];

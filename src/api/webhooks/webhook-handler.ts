@@ -124,7 +124,7 @@ async function verdictOf(
 /** Handles each id once, redeliveries again, and deliveries of one event that come at the same time together. */
 function onceEach(options: WebhookHandlerOptions): (event: WebhookEvent) => Promise<void> {
   const seen = options.seen ?? seenInMemory();
-  const underWay = new Map<string, Promise<void>>();
+  const inFlight = new Map<string, Promise<void>>();
   const handle = async (event: WebhookEvent) => {
     // An operator may replay an event, each time signed anew; the same signed replay counts once.
     const id = event.redelivery ? `${event.id} redelivered ${event.signedAt}` : event.id;
@@ -136,8 +136,8 @@ function onceEach(options: WebhookHandlerOptions): (event: WebhookEvent) => Prom
   };
   return (event) => {
     const key = `${event.redelivery} ${event.id}`;
-    const running = underWay.get(key) ?? handle(event).finally(() => underWay.delete(key));
-    underWay.set(key, running);
+    const running = inFlight.get(key) ?? handle(event).finally(() => inFlight.delete(key));
+    inFlight.set(key, running);
     return running;
   };
 }

@@ -55,11 +55,11 @@ function mentions(described: string, ways: readonly string[]): boolean {
     return false;
   const text = described.toLowerCase().replace(/mib/g, "mb");
   return ways.some((way) => {
-    const wanted = way
+    const requested = way
       .toLowerCase()
       .replace("mib", "mb")
       .replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
-    return new RegExp(`(?<![\\d.,])${wanted}(?![\\d]|[.,]\\d)`).test(text);
+    return new RegExp(`(?<![\\d.,])${requested}(?![\\d]|[.,]\\d)`).test(text);
   });
 }
 

@@ -1,5 +1,5 @@
 import type { JsonSchema } from "../../plan/index.ts";
-import { inputPlace, isMediaReference, type Place } from "../../plan/schema/field.ts";
+import { isMediaReference, type SchemaLocation, schemaLocation } from "../../plan/schema/field.ts";
 import { applicable, branches, isSchema, localRef, propertySchemas } from "../../plan/schema/schema.ts";
 import { comment, fieldDocs } from "./docs.ts";
 import { pascal, unique } from "./names.ts";
@@ -31,7 +31,7 @@ class TypeWriter {
 
   declarations(): readonly string[] {
     this.#named.set(this.#root, this.#name);
-    const place = inputPlace(this.#root);
+    const place = schemaLocation(this.#root);
     const written = [`export interface ${this.#name} ${this.#object(this.#root, place, "", 0)}`];
     for (let part = this.#waiting.shift(); part !== undefined; part = this.#waiting.shift()) {
       written.push(`export type ${this.#named.get(part)} = ${this.#shape(part, null, "", 0)};`);
@@ -39,7 +39,7 @@ class TypeWriter {
     return written;
   }
 
-  #type(schema: JsonSchema, place: Place | null, indent: string, depth: number): string {
+  #type(schema: JsonSchema, place: SchemaLocation | null, indent: string, depth: number): string {
     if (depth > MAX_DEPTH) return "unknown";
     const special = this.#mediaOrVoice(schema, place);
     if (special !== null) return special;
@@ -47,7 +47,7 @@ class TypeWriter {
     return target === null ? this.#shape(schema, place, indent, depth) : this.#nameOf(target, String(schema.$ref));
   }
 
-  #mediaOrVoice(schema: JsonSchema, place: Place | null): string | null {
+  #mediaOrVoice(schema: JsonSchema, place: SchemaLocation | null): string | null {
     const takes = place?.takes;
     if (takes?.what === "voice") return "Voice";
     const parts = applicable(this.#root, schema);
@@ -71,7 +71,7 @@ class TypeWriter {
     return name;
   }
 
-  #shape(schema: JsonSchema, place: Place | null, indent: string, depth: number): string {
+  #shape(schema: JsonSchema, place: SchemaLocation | null, indent: string, depth: number): string {
     if (Array.isArray(schema.enum)) return union(schema.enum.map(literal));
     if (schema.const !== undefined) return literal(schema.const);
     const types = [schema.type].flat().filter((type) => typeof type === "string");
@@ -87,7 +87,7 @@ class TypeWriter {
     return said.length === 0 ? "unknown" : said.map((type) => (type.includes("|") ? `(${type})` : type)).join(" & ");
   }
 
-  #ofType(type: string, schema: JsonSchema, place: Place | null, indent: string, depth: number): string {
+  #ofType(type: string, schema: JsonSchema, place: SchemaLocation | null, indent: string, depth: number): string {
     switch (type) {
       case "integer":
       case "number":
@@ -105,7 +105,7 @@ class TypeWriter {
     }
   }
 
-  #list(schema: JsonSchema, place: Place | null, indent: string, depth: number): string {
+  #list(schema: JsonSchema, place: SchemaLocation | null, indent: string, depth: number): string {
     const positional = branches(schema, "prefixItems").map((item, index) =>
       this.#type(item, place?.item(index) ?? null, indent, depth + 1),
     );
@@ -118,7 +118,7 @@ class TypeWriter {
   }
 
   /** Fields of all parts that may apply; required are those that always are. */
-  #object(schema: JsonSchema, place: Place | null, indent: string, depth: number): string {
+  #object(schema: JsonSchema, place: SchemaLocation | null, indent: string, depth: number): string {
     const parts = applicable(this.#root, schema);
     const names = new Set(parts.flatMap(({ properties }) => (isSchema(properties) ? Object.keys(properties) : [])));
     if (names.size === 0) return this.#open(schema, indent, depth);
@@ -133,7 +133,7 @@ class TypeWriter {
   }
 
   /** The first part that says a type wins: later ones come from conditions and only narrow it. */
-  #field(parts: readonly JsonSchema[], name: string, place: Place | null, indent: string, depth: number) {
+  #field(parts: readonly JsonSchema[], name: string, place: SchemaLocation | null, indent: string, depth: number) {
     const described = parts.filter(({ properties }) => isSchema(properties) && Object.hasOwn(properties, name));
     const schemas = propertySchemas(described, name);
     const inner = place?.property(name) ?? null;

@@ -56,17 +56,17 @@ export function readPattern(pattern: string): ReadPattern {
 
 /** The same pattern in the engine's own words; null when it refers to its groups. */
 function translate(pattern: string): string | null {
-  const made: string[] = [];
+  const created: string[] = [];
   let inClass = false;
   for (let at = 0; at < pattern.length; ) {
     const unit = unitAt(pattern, at, inClass);
     const text = inClass ? inside(unit) : outside(unit);
     if (text === null) return null;
-    made.push(text);
+    created.push(text);
     if (inClass ? unit === "]" : unit === "[" || unit === "[^") inClass = !inClass;
     at += unit.length;
   }
-  return made.join("");
+  return created.join("");
 }
 
 function unitAt(pattern: string, at: number, inClass: boolean): string {

@@ -1,6 +1,6 @@
 import type { FieldProblem, JsonSchema } from "../../plan/index.ts";
-import { didYouMean } from "../../plan/near.ts";
 import { isSchema } from "../../plan/schema/schema.ts";
+import { didYouMean } from "../../plan/suggest.ts";
 import type { ErrorObject } from "./ajv.ts";
 
 /** A JSON pointer below the input as a dotted path: `/images/0/url` → `input.images[0].url`. */

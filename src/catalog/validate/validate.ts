@@ -16,12 +16,12 @@ const MAX_KEPT = 500;
  * that cannot be compiled or evaluated is a problem of that model, never an error.
  */
 export function validateInput(model: Pick<CatalogModel, "id" | "inputSchema">, input: Json): readonly FieldProblem[] {
-  const made = compiledOf(model.inputSchema);
-  if ("defect" in made) return [defective(model.id, made.defect)];
+  const created = compiledOf(model.inputSchema);
+  if ("defect" in created) return [defective(model.id, created.defect)];
   try {
-    return explain(made.validate(input), made.schema);
+    return explain(created.validate(input), created.schema);
   } catch (error) {
-    return [defective(model.id, saidBy(error))];
+    return [defective(model.id, describedBy(error))];
   }
 }
 
@@ -29,11 +29,11 @@ function compiledOf(inputSchema: JsonSchema): Compiled {
   const known = compiled.get(inputSchema);
   if (known !== undefined) return known;
   const text = JSON.stringify(inputSchema);
-  const made = compiledByText.get(text) ?? compileOnce(inputSchema);
-  compiled.set(inputSchema, made);
+  const created = compiledByText.get(text) ?? compileOnce(inputSchema);
+  compiled.set(inputSchema, created);
   if (compiledByText.size >= MAX_KEPT) compiledByText.clear();
-  compiledByText.set(text, made);
-  return made;
+  compiledByText.set(text, created);
+  return created;
 }
 
 function compileOnce(inputSchema: JsonSchema): Compiled {
@@ -41,7 +41,7 @@ function compileOnce(inputSchema: JsonSchema): Compiled {
     const schema = prepareSchema(inputSchema);
     return { schema, validate: compile(schema) };
   } catch (error) {
-    return { defect: saidBy(error) };
+    return { defect: describedBy(error) };
   }
 }
 
@@ -50,6 +50,6 @@ function defective(id: string, defect: string): FieldProblem {
   return { code: "model-schema", field: "model", message };
 }
 
-function saidBy(error: unknown): string {
+function describedBy(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

@@ -45,34 +45,34 @@ interface Open {
   readonly open: readonly UnresolvedStep[];
 }
 
-function nothing({ talk }: Context, runId: string, flags: AdoptFlags): ExitCode {
-  if (flags.json) talk.printJson([]);
-  talk.say(`No step of run ${visible(runId)} is unresolved.`);
-  talk.next(`showrunner show ${visible(runId)}`);
+function nothing({ output }: Context, runId: string, flags: AdoptFlags): ExitCode {
+  if (flags.json) output.printJson([]);
+  output.say(`No step of run ${visible(runId)} is unresolved.`);
+  output.next(`showrunner show ${visible(runId)}`);
   return ExitCode.done;
 }
 
 async function listOne(
   show: Showrunner,
-  { io, talk }: Context,
+  { io, output }: Context,
   { runId, step }: { readonly runId: string; readonly step: string },
   flags: AdoptFlags,
 ): Promise<ExitCode> {
   const one = (await show.unresolved(runId)).find((open) => open.step === step);
   // Not unresolved: the engine says what it is instead.
   const candidates = one?.candidates ?? (await show.candidates(runId, step));
-  if (flags.json) talk.printJson(wireForm(candidates));
+  if (flags.json) output.printJson(wireForm(candidates));
   if (one === undefined) return ExitCode.unfinished;
-  talk.say(questionLine(one, talk));
-  if (!flags.json && candidates.length > 0) talk.print(candidateText(one, io.stdout.columns));
+  output.say(questionLine(one, output));
+  if (!flags.json && candidates.length > 0) output.print(candidateText(one, io.stdout.columns));
   const words = `showrunner adopt ${visible(runId)} ${visible(step)}`;
   if (candidates.length === 0) {
-    for (const line of emptyLines(one)) talk.say(line);
-    talk.next(`showrunner reconcile ${visible(runId)}   (looks through all of the run's time)`);
-    talk.say(`To give it up all the same: ${words} none   (the step fails, and its hold is released)`);
+    for (const line of emptyLines(one)) output.say(line);
+    output.next(`showrunner reconcile ${visible(runId)}   (looks through all of the run's time)`);
+    output.say(`To give it up all the same: ${words} none   (the step fails, and its hold is released)`);
   } else {
     const best = one.certain ?? (candidates.length === 1 ? candidates[0]!.jobId : "<job-id>");
-    talk.next(
+    output.next(
       `${words} ${visible(best)}   (or none, if it is none of them)`,
       "showrunner jobs get <job-id>   (looks at one of them)",
     );
@@ -80,16 +80,16 @@ async function listOne(
   return ExitCode.unfinished;
 }
 
-function listAll({ io, talk }: Context, { runId, open }: Open, flags: AdoptFlags): ExitCode {
-  if (flags.json) talk.printJson(wireForm(open));
+function listAll({ io, output }: Context, { runId, open }: Open, flags: AdoptFlags): ExitCode {
+  if (flags.json) output.printJson(wireForm(open));
   for (const one of open) {
-    talk.say(questionLine(one, talk));
-    if (!flags.json && one.candidates.length > 0) talk.print(candidateText(one, io.stdout.columns));
-    if (one.candidates.length === 0) for (const line of emptyLines(one)) talk.say(line);
+    output.say(questionLine(one, output));
+    if (!flags.json && one.candidates.length > 0) output.print(candidateText(one, io.stdout.columns));
+    if (one.candidates.length === 0) for (const line of emptyLines(one)) output.say(line);
   }
   const certain = open.filter((one) => one.certain !== null).length;
   const [left] = open.filter((one) => one.certain === null && one.decided === null);
-  talk.next(
+  output.next(
     ...(certain === 0 ? [] : [`showrunner adopt ${visible(runId)} --all   (adopts the ${certain} marked *)`]),
     ...(left === undefined ? [] : [`showrunner adopt ${visible(runId)} ${visible(left.step)} <job-id>`]),
     ...(open.every((one) => one.decided !== null) ? [`showrunner resume ${visible(runId)}`] : []),
@@ -98,29 +98,29 @@ function listAll({ io, talk }: Context, { runId, open }: Open, flags: AdoptFlags
 }
 
 async function adoptAll(show: Showrunner, context: Context, { runId, open }: Open, flags: AdoptFlags) {
-  const { io, talk } = context;
+  const { io, output } = context;
   const certain = open.filter((one) => one.certain !== null);
   const left = open.filter((one) => one.certain === null && one.decided === null);
   for (const { step, certain: jobId, candidates } of certain) {
     const job = candidates.find((candidate) => candidate.jobId === jobId);
     const why = job?.match === "key" ? "made under its key" : `asked for ${JSON.stringify(job?.prompt)}`;
     const cost = job?.costMicros == null ? "" : `, ${dollars(job.costMicros)}`;
-    talk.say(`${visible(step)}: ${visible(jobId!)}, ${visible(why)}${cost}`);
+    output.say(`${visible(step)}: ${visible(jobId!)}, ${visible(why)}${cost}`);
   }
   if (certain.length > 0) await confirm(context, { runId, count: certain.length }, flags);
   for (const { step, certain: jobId } of certain) await show.adopt(runId, step, jobId);
   if (flags.json) {
     const adopted = certain.map(({ step, certain: jobId }) => ({ step, jobId }));
-    talk.printJson(wireForm({ id: runId, adopted, left }));
+    output.printJson(wireForm({ id: runId, adopted, left }));
   }
-  if (certain.length > 0) talk.say(`Noted for ${certain.length} steps. This takes effect when the run goes on.`);
+  if (certain.length > 0) output.say(`Noted for ${certain.length} steps. This takes effect when the run goes on.`);
   for (const one of left) {
-    talk.say(questionLine(one, talk));
-    if (!flags.json && one.candidates.length > 0) talk.print(candidateText(one, io.stdout.columns));
+    output.say(questionLine(one, output));
+    if (!flags.json && one.candidates.length > 0) output.print(candidateText(one, io.stdout.columns));
   }
   const [first] = left;
-  if (first === undefined) talk.next(`showrunner resume ${visible(runId)}`);
-  else talk.next(`showrunner adopt ${visible(runId)} ${visible(first.step)}   (nothing tells its job from others)`);
+  if (first === undefined) output.next(`showrunner resume ${visible(runId)}`);
+  else output.next(`showrunner adopt ${visible(runId)} ${visible(first.step)}   (nothing tells its job from others)`);
   return first === undefined ? ExitCode.done : ExitCode.unfinished;
 }
 
@@ -140,23 +140,23 @@ async function confirm(
 
 /** One step after the other; what is left open stays as it is. */
 async function walk(show: Showrunner, context: Context, { runId, open }: Open): Promise<ExitCode> {
-  const { io, talk } = context;
+  const { io, output } = context;
   let left = 0;
   for (const one of open.filter(({ decided }) => decided === null)) {
-    talk.say(`\n${questionLine(one, talk)}`);
-    if (one.candidates.length > 0) talk.print(candidateText(one, io.stdout.columns));
-    else for (const line of emptyLines(one)) talk.say(line);
+    output.say(`\n${questionLine(one, output)}`);
+    if (one.candidates.length > 0) output.print(candidateText(one, io.stdout.columns));
+    else for (const line of emptyLines(one)) output.say(line);
     const jobId = await answered(context, one);
     if (jobId === undefined) left++;
     else await show.adopt(runId, one.step, jobId);
   }
-  talk.say(left === 0 ? "Every step has its answer." : `${left} left as they are.`);
-  talk.next(`showrunner ${left === 0 ? "resume" : "adopt"} ${visible(runId)}`);
+  output.say(left === 0 ? "Every step has its answer." : `${left} left as they are.`);
+  output.next(`showrunner ${left === 0 ? "resume" : "adopt"} ${visible(runId)}`);
   return left === 0 ? ExitCode.done : ExitCode.unfinished;
 }
 
 /** The job's id; null for none; undefined to leave it. */
-async function answered({ io, talk }: Context, one: UnresolvedStep): Promise<string | null | undefined> {
+async function answered({ io, output }: Context, one: UnresolvedStep): Promise<string | null | undefined> {
   const best = one.candidates.findIndex(({ jobId }) => jobId === one.certain) + 1;
   const offer = one.candidates.length === 0 ? "none, or" : `number, none, or${best === 0 ? "" : ` y for ${best},`}`;
   for (;;) {
@@ -165,7 +165,7 @@ async function answered({ io, talk }: Context, one: UnresolvedStep): Promise<str
     if (best > 0 && isYes(said)) return one.certain;
     const chosen = /^\d{1,6}$/.test(said) ? one.candidates[Number(said) - 1] : undefined;
     if (chosen !== undefined) return chosen.jobId;
-    if (said !== "none") talk.say("Type the number before a job, none, or nothing.");
+    if (said !== "none") output.say("Type the number before a job, none, or nothing.");
     else if (
       isYes(await io.ask!("Its step fails then, and a job that it did make is paid for and lost. Give it up? [y/N] "))
     )
@@ -179,15 +179,15 @@ function isYes(answer: string): boolean {
 
 async function decide(
   show: Showrunner,
-  { talk }: Context,
+  { output }: Context,
   { runId, step, jobId }: { readonly runId: string; readonly step: string; readonly jobId: string },
   flags: AdoptFlags,
 ): Promise<ExitCode> {
   const adopted = jobId === "none" ? null : jobId;
   await show.adopt(runId, step, adopted);
-  if (flags.json) talk.printJson({ id: runId, step, job_id: adopted });
+  if (flags.json) output.printJson({ id: runId, step, job_id: adopted });
   const what = adopted === null ? "its submit made no job" : `it made ${visible(adopted)}`;
-  talk.say(`Noted for ${visible(step)}: ${what}. This takes effect when the run goes on.`);
-  talk.next(`showrunner resume ${visible(runId)}`);
+  output.say(`Noted for ${visible(step)}: ${what}. This takes effect when the run goes on.`);
+  output.next(`showrunner resume ${visible(runId)}`);
   return ExitCode.done;
 }

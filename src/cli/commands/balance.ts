@@ -5,19 +5,19 @@ import { dollars } from "../text/money.ts";
 
 /** `showrunner balance`: what is in the wallet, and what the runs of the journal spent of it and hold. */
 export async function balance(context: Context, flags: ServiceFlags & { readonly json?: boolean }): Promise<ExitCode> {
-  const { talk } = context;
+  const { output } = context;
   return withShowrunner(flags, async (show) => {
     sayWhere(show, context);
     const [{ balanceMicros, currency }, journal] = await Promise.all([show.balance(), show.spending()]);
     if (flags.json) {
-      talk.printJson(wireForm({ balance: dollars(balanceMicros).replace("$", ""), currency, journal }));
+      output.printJson(wireForm({ balance: dollars(balanceMicros).replace("$", ""), currency, journal }));
       return ExitCode.done;
     }
-    talk.print(`${dollars(balanceMicros)} ${currency}`);
+    output.print(`${dollars(balanceMicros)} ${currency}`);
     const { spentMicros, heldMicros, capMicros, floorMicros } = journal;
     const cap = capMicros === null ? "" : ` of a cap of ${dollars(capMicros)}`;
     const floor = floorMicros === null ? "" : `; ${dollars(floorMicros)} must stay in the wallet`;
-    talk.say(`Runs of this journal: ${dollars(spentMicros)} spent, ${dollars(heldMicros)} reserved${cap}${floor}`);
+    output.say(`Runs of this journal: ${dollars(spentMicros)} spent, ${dollars(heldMicros)} reserved${cap}${floor}`);
     return ExitCode.done;
   });
 }

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { bashCompletion } from "../completion/bash.ts";
+import { completedCommands } from "../completion/commands.ts";
 import { fishCompletion } from "../completion/fish.ts";
-import { completedCommands } from "../completion/words.ts";
 import { zshCompletion } from "../completion/zsh.ts";
 import type { Context } from "../context.ts";
 import { ExitCode } from "../exit-code.ts";
@@ -12,7 +12,7 @@ const scripts = { bash: bashCompletion, zsh: zshCompletion, fish: fishCompletion
 export type Shell = keyof typeof scripts;
 
 /** `showrunner completion`: prints the script that makes a shell complete commands, flags and files. */
-export function completion({ talk }: Context, shell: Shell, program: Command): ExitCode {
-  talk.print(scripts[shell](completedCommands(program)).trimEnd());
+export function completion({ output }: Context, shell: Shell, program: Command): ExitCode {
+  output.print(scripts[shell](completedCommands(program)).trimEnd());
   return ExitCode.done;
 }

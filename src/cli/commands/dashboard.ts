@@ -6,8 +6,8 @@ import { shellWord } from "../../shell-word.ts";
 import { CliError } from "../cli-error.ts";
 import { type Context, type ServiceFlags, sayWhere } from "../context.ts";
 import { ExitCode } from "../exit-code.ts";
-import { keptToken } from "../input/kept-token.ts";
 import { isOwnFile } from "../input/own-file.ts";
+import { storedToken } from "../input/stored-token.ts";
 import { loadPipeline } from "../load/pipeline-file.ts";
 import { visible } from "../text/escape.ts";
 
@@ -23,7 +23,7 @@ const DEFAULT_PORT = 8788;
 
 /** `showrunner dashboard`: serves the dashboard until Ctrl-C, and prints the address that opens it. */
 export async function dashboard(context: Context, files: readonly string[], flags: DashboardFlags): Promise<ExitCode> {
-  const { io, talk } = context;
+  const { io, output } = context;
   const port = portOf(flags.port);
   const journalFile = resolve(io.cwd, flags.journal ?? io.env.SHOWRUNNER_JOURNAL ?? ".showrunner/journal.db");
   const folder = dirname(journalFile);
@@ -51,7 +51,7 @@ export async function dashboard(context: Context, files: readonly string[], flag
     try {
       sayWhere(show, context);
       const media = await openMediaStore(mediaDir);
-      const token = await keptToken(join(folder, "dashboard-token"), (text) => talk.say(text));
+      const token = await storedToken(join(folder, "dashboard-token"), (text) => output.say(text));
       const options = {
         show,
         reopen,
@@ -63,11 +63,13 @@ export async function dashboard(context: Context, files: readonly string[], flag
         loadPipeline: codeFrom(pipelines, context),
       };
       const served = await start(options, port, flags.port === undefined);
-      if (flags.json) talk.printJson({ url: served.url, origin: served.origin });
-      else talk.print(served.url);
-      talk.say("Open this address in a browser; it holds a token, so keep it to yourself. Ctrl-C ends the dashboard.");
+      if (flags.json) output.printJson({ url: served.url, origin: served.origin });
+      else output.print(served.url);
+      output.say(
+        "Open this address in a browser; it holds a token, so keep it to yourself. Ctrl-C ends the dashboard.",
+      );
       await untilInterrupted(io.interrupt);
-      talk.say("Closing; runs that it drives are stopped gracefully and can be resumed.");
+      output.say("Closing; runs that it drives are stopped gracefully and can be resumed.");
       await served.close();
     } finally {
       await show.close();
@@ -101,12 +103,12 @@ async function offered(files: readonly string[], cwd: string): Promise<readonly 
 }
 
 /** The code that a run was planned with, where it still is: a file that was named here, or lies below the working folder. */
-function codeFrom(named: readonly OfferedPipeline[], { io, talk }: Context): NonNullable<Options["loadPipeline"]> {
+function codeFrom(named: readonly OfferedPipeline[], { io, output }: Context): NonNullable<Options["loadPipeline"]> {
   const told = new Set<string>();
   return async ({ file, exportName }) => {
     if (!named.some(({ source }) => source?.file === file) && !(await isOwnFile(file, io.cwd))) {
       const what = `${visible(file)} is named by a run and lies outside of this folder, so it is not loaded`;
-      if (!told.has(file)) talk.say(`${what}; if you trust it: showrunner dashboard ${visible(shellWord(file))}`);
+      if (!told.has(file)) output.say(`${what}; if you trust it: showrunner dashboard ${visible(shellWord(file))}`);
       told.add(file);
       return null;
     }

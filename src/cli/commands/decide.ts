@@ -28,7 +28,7 @@ export async function approve(
     if (step === undefined) return list(show, context, runId, flags);
     const pick = await picked(show, context, { runId, step }, flags);
     const position = pick === null ? {} : { pick: pick - 1 };
-    await asked(runId, () => show.approve(runId, step, { ...position, note: flags.note }));
+    await requested(runId, () => show.approve(runId, step, { ...position, note: flags.note }));
     return decided(show, context, { runId, step, approved: true, pick }, flags);
   });
 }
@@ -36,13 +36,13 @@ export async function approve(
 /** `showrunner reject`: the step fails, and what uses it is skipped. */
 export async function reject(context: Context, runId: string, step: string, flags: DecideFlags): Promise<ExitCode> {
   return withShowrunner(flags, async (show) => {
-    await asked(runId, () => show.reject(runId, step, { note: flags.note }));
+    await requested(runId, () => show.reject(runId, step, { note: flags.note }));
     return decided(show, context, { runId, step, approved: false, pick: null }, flags);
   });
 }
 
 /** A decision that does not fit what waits is answered with the list of what does. */
-async function asked(runId: string, decide: () => Promise<void>): Promise<void> {
+async function requested(runId: string, decide: () => Promise<void>): Promise<void> {
   try {
     await decide();
   } catch (error) {
@@ -60,23 +60,23 @@ interface Decision {
 }
 
 async function decided(show: Showrunner, context: Context, decision: Decision, flags: DecideFlags): Promise<ExitCode> {
-  const { talk } = context;
+  const { output } = context;
   const { runId, step, approved, pick } = decision;
   const { status } = await show.show(runId);
   const isParked = status === "paused" || status === "interrupted";
-  talk.say(
+  output.say(
     `Noted: ${visible(step)} ${approved ? "approved" : "rejected"}${pick === null ? "" : `, number ${pick} picked`}.`,
   );
   if (flags.resume && isParked) return continueRun(show, context, runId, flags);
   if (flags.json) {
-    talk.printJson({ id: runId, step, approved, pick, note: flags.note ?? null, status });
+    output.printJson({ id: runId, step, approved, pick, note: flags.note ?? null, status });
   }
   if (isParked) {
-    talk.say("No process drives the run now: it goes on when it is resumed.");
-    talk.next(`showrunner resume ${visible(runId)}`);
+    output.say("No process drives the run now: it goes on when it is resumed.");
+    output.next(`showrunner resume ${visible(runId)}`);
   } else {
-    talk.say("The process that drives the run takes it up at once.");
-    talk.next(`showrunner events ${visible(runId)} --follow`);
+    output.say("The process that drives the run takes it up at once.");
+    output.next(`showrunner events ${visible(runId)} --follow`);
   }
   return ExitCode.done;
 }
@@ -102,26 +102,26 @@ async function waitingIn(
 }
 
 async function list(show: Showrunner, context: Context, runId: string, flags: DecideFlags): Promise<ExitCode> {
-  const { io, talk } = context;
+  const { io, output } = context;
   const waiting = await waitingIn(show, context, runId, flags);
-  if (flags.json) talk.printJson(waiting);
+  if (flags.json) output.printJson(waiting);
   for (const { step, message, choose, shows } of waiting) {
-    talk.say(`${talk.paint(["bold", "yellow"], visible(step))}${message === null ? "" : `: ${visible(message)}`}`);
-    if (!flags.json && shows.length > 0) talk.print(table(shows, columns, io.stdout.columns));
+    output.say(`${output.paint(["bold", "yellow"], visible(step))}${message === null ? "" : `: ${visible(message)}`}`);
+    if (!flags.json && shows.length > 0) output.print(table(shows, columns, io.stdout.columns));
     for (const { text, pick } of shows)
-      if (text !== null && !flags.json) talk.print(quoted(text, choose ? pick : null));
+      if (text !== null && !flags.json) output.print(quoted(text, choose ? pick : null));
     const at = `${runId} ${shellWord(step)}`;
     const some = choose && shows.length > 1 ? `   (or another number up to ${shows.length})` : "";
-    talk.next(
+    output.next(
       `showrunner approve ${at}${choose ? " --pick 1" : ""} --resume${some}`,
       `showrunner reject ${at} --resume   (--note WHY is kept beside it)`,
       `showrunner open ${at}   (opens what it shows)`,
     );
   }
-  if (waiting.length > 0) talk.say("See and hear them: showrunner dashboard");
+  if (waiting.length > 0) output.say("See and hear them: showrunner dashboard");
   else {
-    talk.say(`Nothing in run ${visible(runId)} waits for a person.`);
-    talk.next(`showrunner show ${visible(runId)}`);
+    output.say(`Nothing in run ${visible(runId)} waits for a person.`);
+    output.next(`showrunner show ${visible(runId)}`);
   }
   return waiting.length > 0 ? ExitCode.unfinished : ExitCode.done;
 }
@@ -176,11 +176,11 @@ async function picked(
     throw new CliError("USAGE", `${visible(step)} asks for a choice: give its number with --pick`, { next });
   }
   const shows = waiting?.shows ?? [];
-  const made = shows.filter((take) => take.step === text);
-  if (made.length === 1) return made[0]!.pick;
+  const created = shows.filter((take) => take.step === text);
+  if (created.length === 1) return created[0]!.pick;
   const number = /^\d{1,6}$/.test(text) ? Number(text) : 0;
   // A step that does not wait at all is the engine's to refuse: it says why.
   if (waiting === undefined ? number > 0 : shows.some(({ pick }) => pick === number)) return number;
-  const said = made.length > 1 ? `${visible(text)} made several` : `${visible(step)} shows no ${visible(text)}`;
+  const said = created.length > 1 ? `${visible(text)} made several` : `${visible(step)} shows no ${visible(text)}`;
   throw new CliError("USAGE", `--pick: ${said}`, { next });
 }

@@ -17,12 +17,12 @@ export interface Detached {
 }
 
 /** Milliseconds between two looks into the journal. */
-const LOOK_EVERY_MS = 100;
+const POLL_EVERY_MS = 100;
 const LAST_LINES = 15;
 
 /** Starts the run in a process of its own, waits until its journal has it, and says how to follow it. */
 export async function detach(context: Context, { spec, runId, budget }: Detached, flags: RunFlags): Promise<ExitCode> {
-  const { io, talk } = context;
+  const { io, output } = context;
   if (io.background === null)
     throw new CliError("USAGE", "no process can be started here", { next: "run without --detach" });
   const journal = journalFileOf(io, flags);
@@ -43,16 +43,16 @@ export async function detach(context: Context, { spec, runId, budget }: Detached
   }
   if (end !== "begun") {
     const said = (await readFile(log, "utf8").catch(() => "")).trimEnd().split("\n").slice(-LAST_LINES).join("\n");
-    talk.say(visibleLines(said));
+    output.say(visibleLines(said));
     throw new CliError("USAGE", `The run did not begin; its process ended with ${end ?? "a signal"}`, {
       next: `the same without --detach, or look into ${visible(log)}`,
       exitCode: end === ExitCode.refused ? ExitCode.refused : ExitCode.failed,
     });
   }
-  if (flags.json) talk.printJson({ id: runId, pid: child.pid ?? null, log });
-  else talk.print(visible(runId));
-  talk.say(`Run ${visible(runId)} goes on in process ${child.pid}; it writes to ${visible(log)}`);
-  talk.next(
+  if (flags.json) output.printJson({ id: runId, pid: child.pid ?? null, log });
+  else output.print(visible(runId));
+  output.say(`Run ${visible(runId)} goes on in process ${child.pid}; it writes to ${visible(log)}`);
+  output.next(
     `showrunner events ${visible(runId)} --follow`,
     `showrunner stop ${visible(runId)}   (submits nothing more)`,
     "showrunner dashboard",
@@ -68,7 +68,7 @@ async function begun(
   const over = ended.then((code) => ({ code }));
   for (;;) {
     if ((await store.run(runId)) !== null) return "begun";
-    const end = await Promise.race([over, delay(LOOK_EVERY_MS, null)]);
+    const end = await Promise.race([over, delay(POLL_EVERY_MS, null)]);
     // A short run may be through before it was seen.
     if (end !== null) return (await store.run(runId)) !== null ? "begun" : end.code;
   }

@@ -14,7 +14,7 @@ const marks = { ok: "ok  ", fail: "FAIL", unknown: "?   " } as const;
 
 /** `showrunner doctor`: one line a check; exit 1 when one of them fails. What cannot be known from here is said to be so. */
 export async function doctor(context: Context, flags: DoctorFlags): Promise<ExitCode> {
-  const { talk } = context;
+  const { output } = context;
   const target = webhookTarget(flags);
   const journal = await journalFindings(context.io, flags);
   // A damaged journal would be opened again, and fail again, on the way to the service.
@@ -25,10 +25,10 @@ export async function doctor(context: Context, flags: DoctorFlags): Promise<Exit
     ...journal,
     ...(isUsable ? await serviceFindings(context, flags, target) : []),
   ];
-  if (flags.json) talk.printJson(findings.map((one) => ({ ...one, ok: one.state !== "fail" })));
-  else for (const { check, state, detail } of findings) talk.print(`${marks[state]}  ${check.padEnd(10)}  ${detail}`);
+  if (flags.json) output.printJson(findings.map((one) => ({ ...one, ok: one.state !== "fail" })));
+  else for (const { check, state, detail } of findings) output.print(`${marks[state]}  ${check.padEnd(10)}  ${detail}`);
   for (const { next, state } of findings)
-    if (next !== null) talk.say(`${state === "fail" ? "Next" : "To know"}: ${next}`);
+    if (next !== null) output.say(`${state === "fail" ? "Next" : "To know"}: ${next}`);
   return findings.some(({ state }) => state === "fail") ? ExitCode.failed : ExitCode.done;
 }
 

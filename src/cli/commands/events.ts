@@ -10,18 +10,18 @@ export interface EventFlags extends ServiceFlags {
 
 /** `showrunner events`: what the journal holds of a run; with `--follow`, also what comes, until the run rests. */
 export async function events(context: Context, runId: string, flags: EventFlags): Promise<ExitCode> {
-  const { io, talk } = context;
+  const { io, output } = context;
   return withShowrunner(flags, async (show) => {
     const stored = show.events(runId, { follow: flags.follow === true, signal: io.interrupt });
     if (flags.json && !flags.follow) {
       const all: StoredEvent[] = [];
       for await (const event of stored) all.push(event);
-      talk.printJson(all);
+      output.printJson(all);
       return ExitCode.done;
     }
     for await (const event of stored) {
-      if (flags.json) talk.print(JSON.stringify(event));
-      else talk.print(line(event));
+      if (flags.json) output.print(JSON.stringify(event));
+      else output.print(line(event));
     }
     return io.interrupt.aborted ? ExitCode.interrupted : ExitCode.done;
   });

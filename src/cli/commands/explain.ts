@@ -19,24 +19,25 @@ export interface ExplainFlags extends ServiceFlags {
 
 const verdicts: Readonly<Record<StepExplanation["verdict"], string>> = {
   reused: "taken over from an earlier run",
-  made: "made",
+  executed: "made",
   unknown: "not known yet",
 };
 
 /** `showrunner explain`: why a step of a run, or of a pipeline that is still to run, is made or taken over. */
 export async function explain(context: Context, of: string, step: string, flags: ExplainFlags): Promise<ExitCode> {
-  const { io, talk } = context;
+  const { io, output } = context;
   return withShowrunner(flags, async (show) => {
     const isFile = /\.[mc]?[tj]s(#[^/]*)?$/.test(of) || existsSync(resolve(io.cwd, of));
     const found = await show.explain(isFile ? await planned(show, of, context, flags) : of, step);
-    if (flags.json) talk.printJson(found);
+    if (flags.json) output.printJson(found);
     else {
-      talk.print(`${visible(step)}: ${verdicts[found.verdict]}`);
-      talk.print(visible(found.why));
-      if (found.from !== null) talk.print(`From step ${visible(found.from.step)} of run ${visible(found.from.runId)}`);
+      output.print(`${visible(step)}: ${verdicts[found.verdict]}`);
+      output.print(visible(found.why));
+      if (found.from !== null)
+        output.print(`From step ${visible(found.from.step)} of run ${visible(found.from.runId)}`);
       if (found.nearest !== null) {
-        talk.print(`Most like it: ${visible(found.nearest.step)} of run ${visible(found.nearest.runId)}`);
-        for (const line of fieldLines(found.nearest.changes)) talk.print(`  ${line}`);
+        output.print(`Most like it: ${visible(found.nearest.step)} of run ${visible(found.nearest.runId)}`);
+        for (const line of fieldLines(found.nearest.changes)) output.print(`  ${line}`);
       }
     }
     return ExitCode.done;
@@ -46,9 +47,13 @@ export async function explain(context: Context, of: string, step: string, flags:
 async function planned(show: Showrunner, file: string, { io }: Context, flags: ExplainFlags): Promise<Plan> {
   const { pipeline } = await loadPipeline(file, io.cwd);
   const input = await readInput({ input: flags.input, assignments: flags.i }, io.cwd);
-  const made = await show.plan(pipeline, input, { ...(flags.profile !== undefined && { profile: flags.profile }) });
-  if (made.ok) return made.plan;
-  throw new CliError("INPUT_INVALID", `${visible(file)} makes no plan of this input:\n${problemList(made.problems)}`, {
-    next: `showrunner plan ${visible(file)} …`,
-  });
+  const executed = await show.plan(pipeline, input, { ...(flags.profile !== undefined && { profile: flags.profile }) });
+  if (executed.ok) return executed.plan;
+  throw new CliError(
+    "INPUT_INVALID",
+    `${visible(file)} makes no plan of this input:\n${problemList(executed.problems)}`,
+    {
+      next: `showrunner plan ${visible(file)} …`,
+    },
+  );
 }

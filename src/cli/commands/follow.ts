@@ -67,21 +67,21 @@ function exitCodeOf({ status, report }: RunResult): ExitCode {
 
 /** Shows a run to its end or pause. The first interrupt stops it in good order; the exit code says what became of it. */
 export async function followRun(handle: RunHandle, context: Context, options: FollowOptions): Promise<ExitCode> {
-  const { io, talk } = context;
+  const { io, output } = context;
   const onInterrupt = () => {
-    talk.say("\nStopping: waiting for submits on their way to be answered. Ctrl-C again leaves at once.");
-    handle.stop().catch((error: unknown) => talk.say(`stop failed: ${visible(String(error))}`));
+    output.say("\nStopping: waiting for submits on their way to be answered. Ctrl-C again leaves at once.");
+    handle.stop().catch((error: unknown) => output.say(`stop failed: ${visible(String(error))}`));
   };
   if (io.interrupt.aborted) onInterrupt();
   io.interrupt.addEventListener("abort", onInterrupt, { once: true });
   try {
     const { afterSeq = 0, medians, pace } = options;
-    await watchRun(handle.events(), io, talk, { afterSeq, medians, pace });
+    await watchRun(handle.events(), io, output, { afterSeq, medians, pace });
     const result = await handle.result().catch((error: unknown) => {
       throw interrupted(error, handle.id, context);
     });
-    if (options.json) talk.printJson(document(result));
-    else for (const { name, value } of listOutputs(result.outputs)) talk.print(`${visible(name)}\t${visible(value)}`);
+    if (options.json) output.printJson(document(result));
+    else for (const { name, value } of listOutputs(result.outputs)) output.print(`${visible(name)}\t${visible(value)}`);
     sayEnd(result, context);
     return io.interrupt.aborted && result.status === "paused" ? ExitCode.interrupted : exitCodeOf(result);
   } finally {
@@ -114,33 +114,33 @@ function document(result: RunResult): unknown {
   return { ...result.report, pause: result.pause, still_running: result.openJobs, returned: result.outputs };
 }
 
-function sayEnd(result: RunResult, { talk }: Context): void {
+function sayEnd(result: RunResult, { output }: Context): void {
   const colour = (
     { succeeded: "green", failed: "red", cancelled: "red", partial: "yellow", paused: "yellow" } as const
   )[result.status];
   const budget = result.report.budget === null ? "" : ` of a budget of $${result.report.budget}`;
-  talk.say(
-    `${talk.paint(["bold", colour], result.status)}: run ${visible(result.id)} cost $${result.cost.usd}${budget}`,
+  output.say(
+    `${output.paint(["bold", colour], result.status)}: run ${visible(result.id)} cost $${result.cost.usd}${budget}`,
   );
-  for (const line of reasonLines(result.report.steps)) talk.say(`  ${line}`);
+  for (const line of reasonLines(result.report.steps)) output.say(`  ${line}`);
   for (const { step, jobId, holdMicros } of result.openJobs) {
     const job = jobId ?? "a job not yet acknowledged";
-    talk.say(
+    output.say(
       `  ${visible(step)} still renders at the service as ${visible(job)} and bills up to $${formatUsd(holdMicros)} (it cannot be cancelled; resume collects it)`,
     );
   }
   if (result.pause) {
-    talk.say(`  ${result.pause.reason}: ${visible(result.pause.message)}`);
-    if (result.pause.fundingUrl) talk.say(`  Add funds: ${visible(result.pause.fundingUrl)}`);
+    output.say(`  ${result.pause.reason}: ${visible(result.pause.message)}`);
+    if (result.pause.fundingUrl) output.say(`  Add funds: ${visible(result.pause.fundingUrl)}`);
   }
-  for (const line of overchargeLines(result.report)) talk.say(`  ${line}`);
-  for (const line of expiryLines(result.report, Date.now())) talk.say(`  ${line}`);
+  for (const line of overchargeLines(result.report)) output.say(`  ${line}`);
+  for (const line of expiryLines(result.report, Date.now())) output.say(`  ${line}`);
   const { next } = result.report;
   const others =
     result.status === "paused"
       ? []
       : [report(result), "showrunner dashboard   (every run of this folder, with players)"];
-  talk.next(...(next === null ? [] : [commandLine(next)]), ...others);
+  output.next(...(next === null ? [] : [commandLine(next)]), ...others);
 }
 
 function report({ id }: RunResult): string {

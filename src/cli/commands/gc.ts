@@ -1,10 +1,10 @@
 import { type Context, type ServiceFlags, withShowrunner } from "../context.ts";
 import { ExitCode } from "../exit-code.ts";
+import { repeatedCommand } from "../repeat-command.ts";
 import { wireForm } from "../service/present.ts";
 import { readDuration } from "../text/duration.ts";
 import { visible } from "../text/escape.ts";
 import { counted } from "../text/table.ts";
-import { sameAgain } from "../typed.ts";
 
 export interface GcFlags extends ServiceFlags {
   readonly olderThan?: string;
@@ -14,37 +14,40 @@ export interface GcFlags extends ServiceFlags {
 
 /** `showrunner gc`: gives back the room of old runs; what is unfinished or has money held stays. */
 export async function gc(context: Context, flags: GcFlags): Promise<ExitCode> {
-  const { talk } = context;
+  const { output } = context;
   const olderThanMs = readDuration("--older-than", flags.olderThan ?? "30d", "30d or 12h");
   return withShowrunner(flags, async (show) => {
     const report = await show.gc({ olderThanMs, dryRun: flags.dryRun === true });
-    if (flags.json) talk.printJson(wireForm(report));
-    else for (const runId of report.runs) talk.print(visible(runId));
-    for (const { runId, reason } of report.kept) {
+    if (flags.json) output.printJson(wireForm(report));
+    else for (const runId of report.runs) output.print(visible(runId));
+    for (const { runId, reason } of report.stored) {
       const [why, next] =
         reason === "holds"
           ? ["money is still held for it", `showrunner reconcile ${visible(runId)}`]
           : ["another process works on it", `showrunner events ${visible(runId)} --follow`];
-      talk.say(`Kept ${visible(runId)}: ${why}`);
-      talk.next(next);
+      output.say(`Kept ${visible(runId)}: ${why}`);
+      output.next(next);
     }
     const { runs, media, reusable } = report;
-    talk.say(
+    output.say(
       `${flags.dryRun ? "Would remove" : "Removed"} ${counted(runs.length, "run")} and ${counted(media.count, "media file")}, ${size(media.sizeBytes)}${lapsed(report.handles)}.`,
     );
     if (report.leftovers > 0)
-      talk.say(`${flags.dryRun ? "Also" : "And"} ${counted(report.leftovers, "temporary file")} of killed processes.`);
+      output.say(
+        `${flags.dryRun ? "Also" : "And"} ${counted(report.leftovers, "temporary file")} of killed processes.`,
+      );
     if (reusable > 0)
-      talk.say(
+      output.say(
         `With ${runs.length === 1 ? "it" : "them"}: ${counted(reusable, "result")} that --reuse finds nowhere else.`,
       );
-    if (flags.dryRun && runs.length + media.count + report.leftovers > 0) talk.next(withoutWord(context, "--dry-run"));
+    if (flags.dryRun && runs.length + media.count + report.leftovers > 0)
+      output.next(withoutWord(context, "--dry-run"));
     return ExitCode.done;
   });
 }
 
 function withoutWord({ args }: Context, word: string): string {
-  return sameAgain({ args: args.filter((one) => one !== word) });
+  return repeatedCommand({ args: args.filter((one) => one !== word) });
 }
 
 function lapsed(handles: number): string {

@@ -43,7 +43,7 @@ const IGNORED = ".showrunner/";
 
 /** `showrunner init`: a pipeline to begin with, the local service to run it on, and what git should not keep. Overwrites nothing. */
 export async function init(context: Context, file: string, flags: InitFlags): Promise<ExitCode> {
-  const { io, talk } = context;
+  const { io, output } = context;
   const path = resolve(io.cwd, file);
   if (!/\.m?ts$/.test(path)) {
     throw new CliError("USAGE", `${visible(file)} is no name for a TypeScript file`, {
@@ -60,19 +60,19 @@ export async function init(context: Context, file: string, flags: InitFlags): Pr
   const isIgnored = await ignore(resolve(io.cwd, ".gitignore"));
   const tsconfig = await readFile(resolve(io.cwd, "tsconfig.json"), "utf8").catch(() => null);
   if (flags.json)
-    talk.printJson({ file: path, gitignore: isIgnored ? "had it" : "added", local_service: localService });
-  else talk.print(visible(path));
-  if (localService === "added") talk.say("package.json now has showrunner-local, the local service, for development");
-  if (!isIgnored) talk.say(`.gitignore now leaves out ${IGNORED} (journal, media and the local service's data)`);
+    output.printJson({ file: path, gitignore: isIgnored ? "had it" : "added", local_service: localService });
+  else output.print(visible(path));
+  if (localService === "added") output.say("package.json now has showrunner-local, the local service, for development");
+  if (!isIgnored) output.say(`.gitignore now leaves out ${IGNORED} (journal, media and the local service's data)`);
   if (tsconfig === null || !tsconfig.includes("allowImportingTsExtensions")) {
-    talk.say("For your editor, tsconfig.json wants these compilerOptions (the command line itself needs none):");
-    talk.say(
+    output.say("For your editor, tsconfig.json wants these compilerOptions (the command line itself needs none):");
+    output.say(
       '  "module": "nodenext", "strict": true, "noEmit": true, "erasableSyntaxOnly": true, "allowImportingTsExtensions": true',
     );
   }
   const name = shellWord(visible(file));
   const install = { added: ["npm install"], "had it": [], "not added": ["npm i -D showrunner-local"] }[localService];
-  talk.next(
+  output.next(
     ...install.map((command) => `${command}   (installs the local service)`),
     `showrunner plan ${name}   (prices and checks, spends nothing)`,
     `showrunner run ${name} --local   (real little media on this machine, play money)`,

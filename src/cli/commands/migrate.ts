@@ -6,11 +6,11 @@ import type { Migration, MigrationDecisions, MigrationReport } from "../../migra
 import { CliError } from "../cli-error.ts";
 import { type Context, familiesFileOf } from "../context.ts";
 import { ExitCode } from "../exit-code.ts";
-import { calmly } from "../live/calmly.ts";
+import { throttle } from "../live/throttle.ts";
 import { loadPipeline } from "../load/pipeline-file.ts";
 import { askOpen } from "../migrate/ask.ts";
 import { keepDecisions, readDecisions } from "../migrate/decisions.ts";
-import { type Ground, hostedGround, localGround } from "../migrate/ground.ts";
+import { hostedTarget, localTarget, type VerificationTarget } from "../migrate/verification-target.ts";
 import { visible } from "../text/escape.ts";
 import { counted } from "../text/table.ts";
 
@@ -29,7 +29,7 @@ export interface MigrateFlags {
 
 /** `showrunner migrate`: writes pipeline, models and report; spends nothing. */
 export async function migrate(context: Context, file: string, flags: MigrateFlags): Promise<ExitCode> {
-  const { io, talk } = context;
+  const { io, output } = context;
   const before = await readDecisions(context, flags.decisions);
   const decided = { ...before, map: { ...before.map, ...readMap(flags.map ?? []) } };
   const folder = resolve(io.cwd, flags.out);
@@ -38,24 +38,24 @@ export async function migrate(context: Context, file: string, flags: MigrateFlag
   const named = familiesFileOf(io, flags);
   const families = readFamilies(named);
   const given = flags.catalog === undefined ? null : await readSnapshot(resolve(io.cwd, flags.catalog));
-  const ground = await openGround({ ...flags, families: named }, context, given);
+  const target = await openTarget({ ...flags, families: named }, context, given);
   try {
-    const catalog = withFamilies(given ?? (await pullCatalog(ground.show.client, null)), families);
-    const work = { context, path: resolve(io.cwd, file), catalog, decided, ground };
-    const { decisions: now, ...made } = await migrated(work);
-    let { migration } = made;
+    const catalog = withFamilies(given ?? (await pullCatalog(target.show.client, null)), families);
+    const work = { context, path: resolve(io.cwd, file), catalog, decided, target };
+    const { decisions: now, ...created } = await migrated(work);
+    let { migration } = created;
     const isAnswered = now !== decided;
     if (flags.decisions !== undefined || isAnswered)
       await keepDecisions(context, { named: flags.decisions, before, now });
     await refuseEdited(migration, folder, flags);
     await writeMigration(folder, migration, catalog);
-    if (flags.verify) migration = await verified(migration, { folder, catalog, ground, context });
+    if (flags.verify) migration = await verified(migration, { folder, catalog, target, context });
     const files = await writeMigration(folder, migration, catalog);
-    if (flags.json) talk.printJson(migration.report);
-    else for (const path of files) talk.print(visible(relative(io.cwd, path) || path));
+    if (flags.json) output.printJson(migration.report);
+    else for (const path of files) output.print(visible(relative(io.cwd, path) || path));
     return finishRun(migration.report, context, relative(io.cwd, folder) || ".");
   } finally {
-    await ground.close();
+    await target.close();
   }
 }
 
@@ -71,9 +71,9 @@ function readMap(entries: readonly string[]): { readonly [v2: string]: string } 
 }
 
 /** Where models and prices come from. */
-function openGround(flags: MigrateFlags, { io }: Context, catalog: Catalog | null): Promise<Ground> {
+function openTarget(flags: MigrateFlags, { io }: Context, catalog: Catalog | null): Promise<VerificationTarget> {
   const isHosted = !flags.local && Boolean(flags.baseUrl ?? io.env.SHOWRUNNER_BASE_URL);
-  return isHosted ? hostedGround(flags) : localGround(catalog, flags.families);
+  return isHosted ? hostedTarget(flags) : localTarget(catalog, flags.families);
 }
 
 interface Work {
@@ -81,7 +81,7 @@ interface Work {
   readonly path: string;
   readonly catalog: Catalog;
   readonly decided: MigrationDecisions;
-  readonly ground: Ground;
+  readonly target: VerificationTarget;
 }
 
 interface Migrated {
@@ -91,11 +91,11 @@ interface Migrated {
 }
 
 /** Migrates, asks what a person can answer at once, migrates again with the answers, and prices the result. */
-async function migrated({ context, path, catalog, decided, ground }: Work): Promise<Migrated> {
+async function migrated({ context, path, catalog, decided, target }: Work): Promise<Migrated> {
   const { estimateMigration, migrateV2File, questionsOf, sampleInput } = await import("../../migrate/index.ts");
   refuseUnknown(decided.map, catalog);
   const first = await migrateV2File(path, { catalog, ...decided }).catch(refuseUnreadable);
-  const voices = await voicesFor(first.report, ground);
+  const voices = await voicesFor(first.report, target);
   const hasVoices = Object.keys(voices).length > 0;
   const withVoices = hasVoices ? await migrateV2File(path, { catalog, ...decided, voices }) : first;
   const answers = await askOpen(questionsOf(withVoices.report.bodies), context);
@@ -104,13 +104,13 @@ async function migrated({ context, path, catalog, decided, ground }: Work): Prom
     ? { map: { ...decided.map, ...answers.map }, leaveOut: [...decided.leaveOut, ...answers.leaveOut] }
     : decided;
   const migration = isAnswered ? await migrateV2File(path, { catalog, voices, ...decisions }) : withVoices;
-  const input = await sampleInput(migration.inputs, { folder: ground.folder, voice: anyVoice(voices) });
-  const maxJobs = ground.isHosted ? MOST_HOSTED_ESTIMATES : undefined;
+  const input = await sampleInput(migration.inputs, { folder: target.folder, voice: anyVoice(voices) });
+  const maxJobs = target.isHosted ? MOST_HOSTED_ESTIMATES : undefined;
   const { bodies, steps } = migration.report;
-  context.talk.say(
-    `Read ${counted(bodies.length, "body", "bodies")}; asking ${ground.name} what ${counted(steps.length, "job")} cost.`,
+  context.output.say(
+    `Read ${counted(bodies.length, "body", "bodies")}; asking ${target.name} what ${counted(steps.length, "job")} cost.`,
   );
-  const priced = await estimateMigration(migration, ground.show, { service: ground.name, input, maxJobs });
+  const priced = await estimateMigration(migration, target.show, { service: target.name, input, maxJobs });
   return { migration: priced, decisions };
 }
 
@@ -130,7 +130,7 @@ type Voices = { readonly [model: string]: readonly { readonly id: string; readon
 /** Voices offered for each model that speaks. */
 const MOST_VOICES = 20;
 
-async function voicesFor({ steps, inputs }: MigrationReport, { show }: Ground): Promise<Voices> {
+async function voicesFor({ steps, inputs }: MigrationReport, { show }: VerificationTarget): Promise<Voices> {
   if (!inputs.some(({ is }) => is === "voice")) return {};
   const models = [...new Set(steps.filter(({ yields }) => yields === "audio").map(({ model }) => model))];
   const listed = models.map(async (model) => {
@@ -177,27 +177,27 @@ async function refuseEdited(migration: Migration, folder: string, flags: Migrate
 interface Proof {
   readonly folder: string;
   readonly catalog: Catalog;
-  readonly ground: Ground;
+  readonly target: VerificationTarget;
   readonly context: Context;
 }
 
 /** Runs the written source where it costs nothing: on the local service that was asked, or on one with the same models. */
-async function verified(migration: Migration, { folder, catalog, ground, context }: Proof): Promise<Migration> {
+async function verified(migration: Migration, { folder, catalog, target, context }: Proof): Promise<Migration> {
   if (migration.source === null) return migration;
   const { sampleInput, verifyMigration } = await import("../../migrate/index.ts");
-  const own = ground.isHosted ? await localGround(catalog) : null;
-  const { show, folder: scratch } = own ?? ground;
+  const own = target.isHosted ? await localTarget(catalog) : null;
+  const { show, folder: scratch } = own ?? target;
   try {
     const { pipeline } = await loadPipeline(join(folder, "pipeline.ts"), context.io.cwd);
-    const voice = anyVoice(await voicesFor(migration.report, own ?? ground));
+    const voice = anyVoice(await voicesFor(migration.report, own ?? target));
     const input = await sampleInput(migration.inputs, { folder: scratch, voice });
     const { interrupt: signal } = context.io;
-    context.talk.say(
+    context.output.say(
       `Running ${counted(migration.report.steps.length, "job")} on a local service, to compare what they make.`,
     );
-    const calm = calmly();
+    const throttled = throttle();
     const onProgress = ({ done, total }: { readonly done: number; readonly total: number }) =>
-      calm(() => context.talk.say(`  steps through: ${done} of ${total}`));
+      throttled(() => context.output.say(`  steps through: ${done} of ${total}`));
     return await verifyMigration(migration, show, {
       pipeline,
       input,
@@ -210,7 +210,7 @@ async function verified(migration: Migration, { folder, catalog, ground, context
   }
 }
 
-function finishRun(report: MigrationReport, { talk }: Context, folder: string): ExitCode {
+function finishRun(report: MigrationReport, { output }: Context, folder: string): ExitCode {
   const { bodies, problems, decisions, steps, verification } = report;
   const migratedCount = bodies.filter(({ status }) => status === "migrated").length;
   const lost = bodies.flatMap(({ at, status, fields }) =>
@@ -220,24 +220,26 @@ function finishRun(report: MigrationReport, { talk }: Context, folder: string): 
   );
   const open = bodies.filter(({ status }) => status === "open").length + lost.length;
   for (const { at, line, column, message } of problems.slice(0, 20)) {
-    talk.say(`${visible(at)}${line === null ? "" : ` (line ${line}, column ${column})`}: ${visible(message)}`);
+    output.say(`${visible(at)}${line === null ? "" : ` (line ${line}, column ${column})`}: ${visible(message)}`);
   }
-  if (problems.length > 20) talk.say(`… and ${problems.length - 20} more in report.md`);
-  for (const one of lost.slice(0, 20)) talk.say(`open: ${visible(one)}`);
-  if (lost.length > 20) talk.say(`… and ${lost.length - 20} more in report.md`);
-  talk.say(
+  if (problems.length > 20) output.say(`… and ${problems.length - 20} more in report.md`);
+  for (const one of lost.slice(0, 20)) output.say(`open: ${visible(one)}`);
+  if (lost.length > 20) output.say(`… and ${lost.length - 20} more in report.md`);
+  output.say(
     `${counted(migratedCount, "body", "bodies")} migrated to ${counted(steps.length, "job")}, ${open} open, ${counted(problems.length, "problem")}, ${counted(decisions.length, "decision")}.`,
   );
   if (report.price?.min != null)
-    talk.say(`Price: ${report.price.max === null ? "at least " : ""}$${report.price.min}, by ${report.price.service}.`);
+    output.say(
+      `Price: ${report.price.max === null ? "at least " : ""}$${report.price.min}, by ${report.price.service}.`,
+    );
   if (verification !== null)
-    talk.say(
+    output.say(
       verification.ok
         ? "Verified: it makes what v2 would have made."
         : `Not verified: ${verification.differences.map(visible).join("; ")}`,
     );
   const at = visible(folder);
-  talk.next(`read ${at}/report.md, then: showrunner plan ${at}/pipeline.ts`);
+  output.next(`read ${at}/report.md, then: showrunner plan ${at}/pipeline.ts`);
   if (steps.length === 0) return ExitCode.refused;
   if (verification?.ok === false && (open === 0 || verification.status !== "succeeded")) return ExitCode.failed;
   return problems.length + open > 0 ? ExitCode.unfinished : ExitCode.done;

@@ -31,7 +31,7 @@ export async function modelsDiff(
   files: readonly string[],
   flags: ModelsDiffFlags,
 ): Promise<ExitCode> {
-  const { io, talk } = context;
+  const { io, output } = context;
   const { diffCatalogs, pullCatalog } = await import("../../index.ts");
   const before = await snapshot(flags.snapshot ?? "catalog.json", io.cwd);
   return withShowrunner(flags, async (show) => {
@@ -40,14 +40,14 @@ export async function modelsDiff(
     const changes = diffCatalogs(before, after);
     const pipelines: Checked[] = [];
     for (const file of files) pipelines.push(await check(show, file, context, flags));
-    if (flags.json) talk.printJson({ changes: wireForm(changes), pipelines });
+    if (flags.json) output.printJson({ changes: wireForm(changes), pipelines });
     else say(changes, pipelines, context);
     const broken = changes.filter(({ isBreaking }) => isBreaking).length;
     const wrong = pipelines.filter(({ ok }) => !ok);
-    talk.say(
+    output.say(
       `${counted(changes.length, "change")}, ${broken} of them breaking${files.length > 0 ? `; ${wrong.length} of ${files.length} pipelines no longer fit` : ""}.`,
     );
-    if (changes.length > 0) talk.next("showrunner models pull   (writes the new catalog and its types)");
+    if (changes.length > 0) output.next("showrunner models pull   (writes the new catalog and its types)");
     return broken > 0 || wrong.length > 0 ? ExitCode.failed : ExitCode.done;
   });
 }
@@ -67,20 +67,20 @@ async function snapshot(file: string, cwd: string): Promise<Catalog> {
 
 async function check(show: Showrunner, file: string, { io }: Context, flags: ModelsDiffFlags): Promise<Checked> {
   const { pipeline } = await loadPipeline(file, io.cwd);
-  const made = await show.plan(pipeline, await readInput({ input: flags.input, assignments: flags.i }, io.cwd));
-  return { file, ok: made.ok, problems: made.ok ? [] : made.problems };
+  const created = await show.plan(pipeline, await readInput({ input: flags.input, assignments: flags.i }, io.cwd));
+  return { file, ok: created.ok, problems: created.ok ? [] : created.problems };
 }
 
-function say(changes: readonly CatalogChange[], pipelines: readonly Checked[], { talk }: Context): void {
+function say(changes: readonly CatalogChange[], pipelines: readonly Checked[], { output }: Context): void {
   let model = "";
   for (const change of changes) {
-    if (change.model !== model) talk.print(visible(change.model));
+    if (change.model !== model) output.print(visible(change.model));
     ({ model } = change);
     const mark = change.isBreaking ? "BREAKS" : "      ";
-    talk.print(`  ${mark}  ${change.field === null ? "" : `${visible(change.field)}: `}${visible(change.message)}`);
+    output.print(`  ${mark}  ${change.field === null ? "" : `${visible(change.field)}: `}${visible(change.message)}`);
   }
   for (const { file, ok, problems } of pipelines) {
-    talk.print(`${ok ? "ok    " : "BROKEN"}  ${visible(file)}`);
-    if (!ok) talk.print(problemList(problems));
+    output.print(`${ok ? "ok    " : "BROKEN"}  ${visible(file)}`);
+    if (!ok) output.print(problemList(problems));
   }
 }

@@ -14,39 +14,39 @@ const HOW = "--notify https://… or --notify 'command:notify-send Showrunner', 
 
 /** `showrunner notify test`: sends one that says it is a test. */
 export async function testNotify(context: Context, flags: NotifyFlags): Promise<ExitCode> {
-  const { talk } = context;
+  const { output } = context;
   const notifications = await opened(context, flags);
   const { target } = notifications;
   if (target === null) throw new CliError("USAGE", "nobody is to be told: no target is set", { next: HOW });
   const error = await notifications.test();
-  if (flags.json) talk.printJson({ target, ok: error === null, error });
-  else talk.print(error === null ? `${visible(target)} took it` : `${visible(target)}: ${visible(error)}`);
-  if (error !== null) talk.say(`Next: correct it, then showrunner notify test   (${HOW})`);
+  if (flags.json) output.printJson({ target, ok: error === null, error });
+  else output.print(error === null ? `${visible(target)} took it` : `${visible(target)}: ${visible(error)}`);
+  if (error !== null) output.say(`Next: correct it, then showrunner notify test   (${HOW})`);
   return error === null ? ExitCode.done : ExitCode.failed;
 }
 
 /** `showrunner notify key`: the public key that its webhooks are verified with; makes the pair at first use. */
 export async function notifyKey(context: Context, flags: NotifyFlags): Promise<ExitCode> {
   const publicKey = await (await opened(context, flags)).publicKey();
-  if (flags.json) context.talk.printJson({ algorithm: "ed25519", public_key: publicKey });
-  else context.talk.print(publicKey);
+  if (flags.json) context.output.printJson({ algorithm: "ed25519", public_key: publicKey });
+  else context.output.print(publicKey);
   return ExitCode.done;
 }
 
 /** `showrunner notify list`: what nobody took yet, and why. */
 export async function listNotices(context: Context, flags: NotifyFlags): Promise<ExitCode> {
-  const { talk, io } = context;
+  const { output, io } = context;
   const { openSqliteJournal } = await import("../../index.ts");
   const store = await openSqliteJournal(journalFileOf(io, flags));
   const rows = await store.notices().finally(() => store.close());
   const listed = rows.map(({ runId, seq, event, attempts, dueAt, lastError }) => ({
     ...{ id: `${runId}:${seq}`, event, attempts, next_attempt_at: new Date(dueAt).toISOString(), error: lastError },
   }));
-  if (flags.json) talk.printJson(listed);
-  else if (listed.length > 0) talk.print(table(listed, columns, io.stdout.columns));
+  if (flags.json) output.printJson(listed);
+  else if (listed.length > 0) output.print(table(listed, columns, io.stdout.columns));
   const count =
     listed.length === 0 ? "Nothing" : listed.length === 1 ? "1 notification" : `${listed.length} notifications`;
-  talk.say(
+  output.say(
     `${count} to be told. Whatever drives runs of this journal with a target set tells it; so does showrunner worker.`,
   );
   return ExitCode.done;

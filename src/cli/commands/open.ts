@@ -15,7 +15,7 @@ export interface OpenFlags extends ServiceFlags {
 
 /** `showrunner open`: the files of a step, or of what an approval shows, in the programs that show them. */
 export async function open(context: Context, runId: string, path: string, flags: OpenFlags): Promise<ExitCode> {
-  const { io, talk } = context;
+  const { io, output } = context;
   return withShowrunner(flags, async (show) => {
     const report = await show.show(runId);
     const step = report.steps.find((one) => one.path === path) ?? (await unknownStep(report, path));
@@ -27,13 +27,13 @@ export async function open(context: Context, runId: string, path: string, flags:
         ? await offeredTakes(planned.kind === "approve" ? planned.shows : [uploadOf(path)], { plan, report, review })
         : await own(step, report, review);
     const files = shown.flatMap(({ path: file }) => (file === null ? [] : [file]));
-    if (flags.json) talk.printJson(shown);
+    if (flags.json) output.printJson(shown);
     else
-      for (const { path: file, text } of shown) talk.print(file === null ? visibleLines(text ?? "–") : visible(file));
-    if (shown.length === 0) talk.say(`${visible(path)} has made nothing yet: it is ${step.status}.`);
+      for (const { path: file, text } of shown) output.print(file === null ? visibleLines(text ?? "–") : visible(file));
+    if (shown.length === 0) output.say(`${visible(path)} has made nothing yet: it is ${step.status}.`);
     if (flags.json || flags.print || io.open === null || files.length === 0) return ExitCode.done;
     for (const file of files) await io.open(file);
-    talk.say(`Opened ${counted(files.length, "file")}.`);
+    output.say(`Opened ${counted(files.length, "file")}.`);
     return ExitCode.done;
   });
 }
@@ -50,11 +50,11 @@ async function own(step: StepReport, report: RunReport, review: ReviewFiles): Pr
 }
 
 async function unknownStep(report: RunReport, path: string): Promise<never> {
-  const { nearest } = await import("../../index.ts");
+  const { suggest } = await import("../../index.ts");
   const known = report.steps.map((step) => step.path);
-  const [near] = nearest(path, known);
-  const hint = near === undefined ? "" : `; did you mean ${visible(near)}?`;
+  const [suggestion] = suggest(path, known);
+  const hint = suggestion === undefined ? "" : `; did you mean ${visible(suggestion)}?`;
   throw new CliError("USAGE", `Run ${visible(report.id)} has no step ${visible(path)}${hint}`, {
-    next: near === undefined ? `showrunner show ${report.id}` : `showrunner open ${report.id} ${near}`,
+    next: suggestion === undefined ? `showrunner show ${report.id}` : `showrunner open ${report.id} ${suggestion}`,
   });
 }

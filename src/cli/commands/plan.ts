@@ -7,13 +7,13 @@ import { ExitCode } from "../exit-code.ts";
 import { quoteOptions, withProfileService } from "../input/quote-options.ts";
 import { readInput } from "../input/read-input.ts";
 import { loadPipeline } from "../load/pipeline-file.ts";
+import { repeatedCommand } from "../repeat-command.ts";
 import { compareWith, comparisonLines, type PlanComparison } from "../report/comparison.ts";
 import { diagramOptions } from "../report/diagram.ts";
 import { forecastLines, priceTable } from "../report/price-table.ts";
 import { problemList } from "../report/problem-list.ts";
 import { visible } from "../text/escape.ts";
 import { checkAmount } from "../text/money.ts";
-import { sameAgain } from "../typed.ts";
 
 export interface PlanFlags extends ServiceFlags {
   readonly input?: string;
@@ -49,18 +49,18 @@ export async function plan(context: Context, spec: string, given: PlanFlags): Pr
     const compared = { pipeline: loaded.pipeline, input, quote, options, cwd: io.cwd };
     const against = flags.against === undefined ? null : await compareWith(show, flags.against, compared);
     await sayPlan(quote, quote.plan, against, context, flags);
-    context.talk.next(runInstead(context));
+    context.output.next(runInstead(context));
     return ExitCode.done;
   });
 }
 
 /** The same input, run: without what only a plan is asked for. */
 function runInstead({ args }: Context): string {
-  const kept = args.slice(1).filter((word, at, all) => {
+  const stored = args.slice(1).filter((word, at, all) => {
     const isFlag = /^--(against|svg)$/.test(all[at - 1] ?? "") || /^--(against|svg)(=|$)/.test(word);
     return !isFlag && word !== "--mermaid" && word !== "--json";
   });
-  return sameAgain({ args: ["run", ...kept] });
+  return repeatedCommand({ args: ["run", ...stored] });
 }
 
 async function sayPlan(
@@ -70,13 +70,13 @@ async function sayPlan(
   context: Context,
   flags: PlanFlags,
 ): Promise<void> {
-  const { io, talk } = context;
+  const { io, output } = context;
   const drawing = diagramOptions(quote);
   if (flags.svg !== undefined) await writeSvg(drawn, drawing, flags.svg, context);
-  if (flags.json) return talk.printJson({ ...quote, ...(against !== null && { against }) });
-  if (flags.mermaid) return talk.print(await mermaid(drawn, drawing));
-  talk.print([priceTable(quote, io.stdout.columns), ...forecastLines(quote)].join("\n"));
-  if (against !== null) talk.print(["", ...comparisonLines(against)].join("\n"));
+  if (flags.json) return output.printJson({ ...quote, ...(against !== null && { against }) });
+  if (flags.mermaid) return output.print(await mermaid(drawn, drawing));
+  output.print([priceTable(quote, io.stdout.columns), ...forecastLines(quote)].join("\n"));
+  if (against !== null) output.print(["", ...comparisonLines(against)].join("\n"));
 }
 
 async function mermaid(drawn: Plan, drawing: DiagramOptions): Promise<string> {
@@ -84,7 +84,7 @@ async function mermaid(drawn: Plan, drawing: DiagramOptions): Promise<string> {
   return planMermaid(drawn, drawing).trimEnd();
 }
 
-async function writeSvg(drawn: Plan, drawing: DiagramOptions, file: string, { io, talk }: Context): Promise<void> {
+async function writeSvg(drawn: Plan, drawing: DiagramOptions, file: string, { io, output }: Context): Promise<void> {
   const { planSvg } = await import("../../index.ts");
   const path = resolve(io.cwd, file);
   try {
@@ -96,19 +96,19 @@ async function writeSvg(drawn: Plan, drawing: DiagramOptions, file: string, { io
       cause,
     });
   }
-  talk.say(`Drawn into ${visible(path)}`);
+  output.say(`Drawn into ${visible(path)}`);
 }
 
 /** Lists all problems of a plan at once: on stderr for a person, on stdout with `--json`. */
 export function reportProblems(
   problems: readonly Problem[],
-  { talk }: Context,
+  { output }: Context,
   flags: { readonly json?: boolean },
 ): ExitCode {
-  if (flags.json) talk.printJson({ ok: false, problems });
+  if (flags.json) output.printJson({ ok: false, problems });
   const count = problems.length === 1 ? "1 problem" : `${problems.length} problems`;
-  talk.say(`${talk.paint(["bold", "red"], count)} in the plan; nothing was submitted:`);
-  talk.say(problemList(problems));
-  talk.next("correct them and try again; `showrunner plan` checks without spending");
+  output.say(`${output.paint(["bold", "red"], count)} in the plan; nothing was submitted:`);
+  output.say(problemList(problems));
+  output.next("correct them and try again; `showrunner plan` checks without spending");
   return ExitCode.refused;
 }

@@ -1,7 +1,7 @@
 import type { ReconcileReport } from "../../index.ts";
 import { type Context, type ServiceFlags, withShowrunner } from "../context.ts";
 import { ExitCode } from "../exit-code.ts";
-import { calmly } from "../live/calmly.ts";
+import { throttle } from "../live/throttle.ts";
 import { listText, wireForm } from "../service/present.ts";
 import { visible } from "../text/escape.ts";
 
@@ -18,22 +18,22 @@ export async function reconcile(
   runId: string | undefined,
   flags: ServiceFlags & { readonly json?: boolean },
 ): Promise<ExitCode> {
-  const { io, talk } = context;
+  const { io, output } = context;
   return withShowrunner(flags, async (show) => {
-    const calm = calmly();
-    talk.say("Comparing with the service's job list …");
+    const throttled = throttle();
+    output.say("Comparing with the service's job list …");
     const report = await show.reconcile(runId, {
-      onProgress: ({ reading, done, total }) => calm(() => talk.say(`  ${reading}: ${done} of ${total}`)),
+      onProgress: ({ reading, done, total }) => throttled(() => output.say(`  ${reading}: ${done} of ${total}`)),
     });
     const found = findings(report).filter(({ items }) => items.length > 0);
-    if (flags.json) talk.printJson(wireForm(report));
+    if (flags.json) output.printJson(wireForm(report));
     for (const { title, items, fields, next } of found) {
-      talk.say(`${talk.paint(["bold", "yellow"], title)} (${items.length})`);
-      if (!flags.json) talk.print(listText(items, fields, io.stdout.columns));
-      talk.next(next);
+      output.say(`${output.paint(["bold", "yellow"], title)} (${items.length})`);
+      if (!flags.json) output.print(listText(items, fields, io.stdout.columns));
+      output.next(next);
     }
     const runs = report.runs.length === 1 ? `Run ${visible(report.runs[0]!)}` : `${report.runs.length} runs`;
-    if (found.length === 0) talk.say(`${runs} compared: journal, ledger and service agree.`);
+    if (found.length === 0) output.say(`${runs} compared: journal, ledger and service agree.`);
     return found.length === 0 ? ExitCode.done : ExitCode.unfinished;
   });
 }

@@ -13,7 +13,7 @@ export interface ReportFlags extends ServiceFlags {
 
 /** `showrunner report`: one HTML file that says what happened, with the media in it. */
 export async function report(context: Context, runId: string, flags: ReportFlags): Promise<ExitCode> {
-  const { io, talk } = context;
+  const { io, output } = context;
   const { writeReport } = await import("../../report/index.ts");
   return withShowrunner(flags, async (show) => {
     const written = await writeReport(show, runId, {
@@ -26,17 +26,17 @@ export async function report(context: Context, runId: string, flags: ReportFlags
       version: ownVersion(),
     });
     const { file, sizeBytes, media } = written;
-    if (flags.json) talk.printJson({ id: runId, file, size_bytes: sizeBytes, media });
-    else talk.print(visible(file));
+    if (flags.json) output.printJson({ id: runId, file, size_bytes: sizeBytes, media });
+    else output.print(visible(file));
     const { beside, missing } = media;
     if (beside > 0) {
       const [lie, them] = beside === 1 ? ["lies", "it"] : ["lie", "them"];
-      talk.say(`${counted(beside, "large file")} ${lie} beside the page: move ${them} with it.`);
+      output.say(`${counted(beside, "large file")} ${lie} beside the page: move ${them} with it.`);
     }
     if (missing > 0) {
-      talk.say(`${counted(missing, "file")} ${missing === 1 ? "is" : "are"} no longer in the media store.`);
+      output.say(`${counted(missing, "file")} ${missing === 1 ? "is" : "are"} no longer in the media store.`);
     }
-    talk.say("Open it in a browser; it needs no network.");
+    output.say("Open it in a browser; it needs no network.");
     return ExitCode.done;
   });
 }

@@ -3,17 +3,17 @@ import type { Drift, Pipeline, Remake, RerunRequest, ResumeOptions, Showrunner }
 import { CliError } from "../cli-error.ts";
 import { type Context, type ServiceFlags, sayWhere, withShowrunner } from "../context.ts";
 import { ExitCode } from "../exit-code.ts";
-import { agreeTo } from "../input/agree.ts";
+import { confirm } from "../input/confirm.ts";
 import { checkOwn, codeOf, sourceOf } from "../input/journaled.ts";
 import { pastMedians } from "../input/past-durations.ts";
 import { readInput } from "../input/read-input.ts";
 import { type LoadedPipeline, loadPipeline } from "../load/pipeline-file.ts";
+import { repeatedCommand } from "../repeat-command.ts";
 import { diffLines } from "../report/diff-lines.ts";
-import { remakeTable } from "../report/price-table.ts";
+import { rerunTable } from "../report/price-table.ts";
 import { giveUpAfter, readDuration } from "../text/duration.ts";
 import { visible } from "../text/escape.ts";
 import { checkAmount, dollars } from "../text/money.ts";
-import { sameAgain } from "../typed.ts";
 import { followRun } from "./follow.ts";
 import { reportProblems } from "./plan.ts";
 
@@ -43,7 +43,7 @@ export async function resume(context: Context, runId: string, flags: ResumeFlags
   const waitForFundsMs =
     waitForFunds === undefined ? null : readDuration("--wait-for-funds", waitForFunds, "30m, 2h or 90s");
   checkMovesAlone(runId, flags);
-  const patience = giveUpAfter(flags.giveUpAfter);
+  const giveUp = giveUpAfter(flags.giveUpAfter);
   const input = await correction(flags, context);
   const named = flags.file === undefined ? null : await loadPipeline(flags.file, context.io.cwd);
   return withShowrunner(flags, async (show) => {
@@ -67,7 +67,7 @@ export async function resume(context: Context, runId: string, flags: ResumeFlags
       ...(flags.budget !== undefined && { budget: flags.budget }),
       ...(flags.maxUnquoted !== undefined && { maxUnquoted: flags.maxUnquoted }),
       ...(waitForFundsMs !== null && { waitForFundsMs }),
-      ...patience,
+      ...giveUp,
     });
   });
 }
@@ -100,7 +100,7 @@ async function ownCode(show: Showrunner, runId: string, context: Context): Promi
   }
   const why = source === null ? "no file is known of it" : `${visible(source.file)} is not there any more`;
   throw new CliError("USAGE", `This needs the code of run ${visible(runId)}, and ${why}`, {
-    next: sameAgain(context, "--file", "pipeline.ts"),
+    next: repeatedCommand(context, "--file", "pipeline.ts"),
   });
 }
 
@@ -116,7 +116,7 @@ export async function continueRun(
   const pipeline = options === undefined ? await codeOf(show, runId, context.io.cwd) : null;
   const medians = await pastMedians(show);
   const handle = await show.resume(runId, options ?? (pipeline === null ? {} : { pipeline, compare: false }));
-  context.talk.say(`Run ${visible(handle.id)}`);
+  context.output.say(`Run ${visible(handle.id)}`);
   return followRun(handle, context, {
     json: flags.json,
     afterSeq: known?.lastSeq ?? 0,
@@ -135,12 +135,12 @@ interface Asked {
 type Agreed = { readonly refused: ExitCode } | { readonly accepted: boolean };
 
 /** Shows what would be made again, with its price, and asks. */
-async function agreeToChanges(show: Showrunner, context: Context, asked: Asked): Promise<Agreed> {
-  const { runId, given, input, flags } = asked;
+async function agreeToChanges(show: Showrunner, context: Context, requested: Asked): Promise<Agreed> {
+  const { runId, given, input, flags } = requested;
   const drift = given === null ? null : await show.drift(runId, given, { input });
   const isChanged = drift !== null && !drift.isSame;
   if (isChanged) {
-    const refused = await sayDrift(drift, context, asked);
+    const refused = await sayDrift(drift, context, requested);
     if (refused !== null) return { refused };
   }
   const goOn = { accepted: isChanged || flags.acceptChanges === true };
@@ -148,17 +148,17 @@ async function agreeToChanges(show: Showrunner, context: Context, asked: Asked):
   const isRerun = flags.rerun !== undefined || rerunFailed === true;
   const rerun = isRerun ? await show.rerunQuote(runId, flags.rerun ?? [], { requestId, rerunFailed }) : null;
   for (const known of rerun?.inProgress ?? []) sayGoesOn(known, context);
-  const remake = largest(drift, rerun);
-  if (remake === null || remake.stale.length === 0) return goOn;
-  if (remake.problems.length > 0) return { refused: reportProblems(remake.problems, context, flags) };
-  context.talk.say(`\n${remakeTable(remake, context.io.stderr.columns)}\n`);
-  if (show.service.kind === "hosted") await agree(remake, context, asked);
+  const rerunScope = largest(drift, rerun);
+  if (rerunScope === null || rerunScope.stale.length === 0) return goOn;
+  if (rerunScope.problems.length > 0) return { refused: reportProblems(rerunScope.problems, context, flags) };
+  context.output.say(`\n${rerunTable(rerunScope, context.io.stderr.columns)}\n`);
+  if (show.service.kind === "hosted") await agree(rerunScope, context, requested);
   return goOn;
 }
 
-function sayGoesOn({ requestId, steps, requestedAt, isOpen }: RerunRequest, { talk }: Context): void {
+function sayGoesOn({ requestId, steps, requestedAt, isOpen }: RerunRequest, { output }: Context): void {
   const what = `The rerun of ${steps.map(visible).join(", ")}, asked for at ${new Date(requestedAt).toISOString()}`;
-  talk.say(
+  output.say(
     isOpen
       ? `${what}, is in progress: going on with it (request ${visible(requestId)}). To make it once more: --request-id ID`
       : `${what} under this id, is finished: nothing is made again.`,
@@ -166,24 +166,24 @@ function sayGoesOn({ requestId, steps, requestedAt, isOpen }: RerunRequest, { ta
 }
 
 /** Changes that nobody accepted stop here, before anything is asked of the service. */
-async function sayDrift(drift: Drift, context: Context, asked: Asked): Promise<ExitCode | null> {
-  const { runId, flags, input } = asked;
-  const { talk, io } = context;
+async function sayDrift(drift: Drift, context: Context, requested: Asked): Promise<ExitCode | null> {
+  const { runId, flags, input } = requested;
+  const { output, io } = context;
   const what =
     input === undefined ? "The code changed" : "With this input, and the code as it is, other things are asked for";
-  talk.say(
-    `${talk.paint(["bold", "yellow"], what)} ${input === undefined ? "since the run was planned" : "than the run was planned with"}:`,
+  output.say(
+    `${output.paint(["bold", "yellow"], what)} ${input === undefined ? "since the run was planned" : "than the run was planned with"}:`,
   );
-  for (const line of diffLines(drift)) talk.say(`  ${line}`);
+  for (const line of diffLines(drift)) output.say(`  ${line}`);
   if (drift.problems.length > 0) return reportProblems(drift.problems, context, flags);
   if (flags.acceptChanges || (input !== undefined && flags.yes)) return null;
-  talk.say(remakeTable(drift, io.stderr.columns));
+  output.say(rerunTable(drift, io.stderr.columns));
   if (io.ask !== null && /^y(es)?$/i.test((await io.ask("Take this up? [y/N] ")).trim())) return null;
-  talk.say("Nothing was spent or changed.");
-  talk.next(
-    `${sameAgain(context, "--accept-changes")}   (${input === undefined ? "or without --file" : "or without -i"}, as it was planned)`,
+  output.say("Nothing was spent or changed.");
+  output.next(
+    `${repeatedCommand(context, "--accept-changes")}   (${input === undefined ? "or without --file" : "or without -i"}, as it was planned)`,
   );
-  if (flags.json) talk.printJson({ id: runId, drift });
+  if (flags.json) output.printJson({ id: runId, drift });
   return ExitCode.unfinished;
 }
 
@@ -195,10 +195,10 @@ function largest(drift: Drift | null, rerun: Remake | null): Remake | null {
 /** Real money needs a yes: from the flag, or from a person. */
 async function agree({ totalMicros }: Remake, context: Context, { flags }: Asked): Promise<void> {
   const price = totalMicros.max === null ? `at least ${dollars(totalMicros.min)}` : dollars(totalMicros.max);
-  await agreeTo(context, {
+  await confirm(context, {
     yes: flags.yes === true,
     question: `Make these steps again, for ${price} on top of what was spent?`,
     what: `This makes paid steps again (${price})`,
-    next: sameAgain(context, "--yes"),
+    next: repeatedCommand(context, "--yes"),
   });
 }

@@ -7,11 +7,11 @@ import { pastMedians } from "../input/past-durations.ts";
 import { quoteOptions, withProfileService } from "../input/quote-options.ts";
 import { checkFileName, readInput } from "../input/read-input.ts";
 import { loadPipeline } from "../load/pipeline-file.ts";
+import { repeatedCommand } from "../repeat-command.ts";
 import { priceTable } from "../report/price-table.ts";
 import { giveUpAfter } from "../text/duration.ts";
 import { visible } from "../text/escape.ts";
 import { checkAmount, dollars } from "../text/money.ts";
-import { sameAgain } from "../typed.ts";
 import { detach } from "./detach.ts";
 import { followRun } from "./follow.ts";
 import { reportProblems } from "./plan.ts";
@@ -37,7 +37,7 @@ export interface RunFlags extends ServiceFlags {
 
 /** `showrunner run`: prices the plan, makes sure that somebody agreed to the price, runs it and shows how it goes. */
 export async function run(context: Context, spec: string, given: RunFlags): Promise<ExitCode> {
-  const { io, talk } = context;
+  const { io, output } = context;
   const loaded = await loadPipeline(spec, io.cwd);
   const flags = withProfileService(given, loaded.pipeline);
   const input = await readInput({ input: flags.input, assignments: flags.i }, io.cwd);
@@ -51,13 +51,13 @@ export async function run(context: Context, spec: string, given: RunFlags): Prom
       throw new CliError("USAGE", `Run ${visible(known.runId)} exists (${known.status})`, { next });
     }
     if (known !== undefined) {
-      talk.say(`Run ${visible(known.runId)} exists (${known.status}): going on with it.`);
+      output.say(`Run ${visible(known.runId)} exists (${known.status}): going on with it.`);
       const handle = await show.run(loaded.pipeline, input, { ...options, budget: flags.budget });
       return followRun(handle, context, { json: flags.json, afterSeq: known.lastSeq, pace: () => show.client.pace() });
     }
     const quote = await show.quote(loaded.pipeline, input, quoteOptions(flags));
     if (!quote.ok) return reportProblems(quote.problems, context, flags);
-    talk.say(`\n${priceTable(quote, io.stderr.columns)}\n`);
+    output.say(`\n${priceTable(quote, io.stderr.columns)}\n`);
     const budget = flags.budget ?? (await agreedPrice(show, quote, context));
     const startAnyway = await startsAnyway(quote, flags, context);
     if (flags.detach) return { budget, startAnyway };
@@ -67,7 +67,7 @@ export async function run(context: Context, spec: string, given: RunFlags): Prom
       ...(budget !== null && { budget }),
       startAnyway,
     });
-    talk.say(`Run ${handle.id}`);
+    output.say(`Run ${handle.id}`);
     return followRun(handle, context, { json: flags.json, medians, pace: () => show.client.pace() });
   });
   if (typeof outcome === "number") return outcome;
@@ -113,12 +113,12 @@ async function agreedPrice(show: Showrunner, quote: Quote, context: Context): Pr
   const amount = dollars(most).slice(1);
   if (io.ask === null || quote.totalMicros.max === null) {
     throw new CliError("BUDGET_NEEDED", `This spends real money at ${show.service.baseUrl}: say how much at most`, {
-      next: sameAgain(context, "--budget", amount),
+      next: repeatedCommand(context, "--budget", amount),
     });
   }
   const answer = await io.ask(`Start, spending at most $${amount}? [y/N] `);
   if (/^y(es)?$/i.test(answer.trim())) return amount;
   throw new CliError("NOT_CONFIRMED", "Not started; nothing was spent", {
-    next: sameAgain(context, "--budget", amount),
+    next: repeatedCommand(context, "--budget", amount),
   });
 }

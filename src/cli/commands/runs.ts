@@ -17,14 +17,14 @@ const columns: readonly Column<RunRow>[] = [
 
 /** `showrunner runs`: every run of the journal, newest first. */
 export async function runs(context: Context, flags: ServiceFlags & { readonly json?: boolean }): Promise<ExitCode> {
-  const { io, talk } = context;
+  const { io, output } = context;
   return withShowrunner(flags, async (show) => {
     const rows = await show.runs();
-    if (flags.json) talk.printJson(rows.map(document));
-    else if (rows.length > 0) talk.print(table(rows, columns, io.stdout.columns));
+    if (flags.json) output.printJson(rows.map(document));
+    else if (rows.length > 0) output.print(table(rows, columns, io.stdout.columns));
     if (rows.length === 0) {
-      talk.say("No run yet.");
-      talk.next("showrunner init film.ts");
+      output.say("No run yet.");
+      output.next("showrunner init film.ts");
     }
     if (!flags.json) await sayWaiting(show, context, rows);
     return ExitCode.done;
@@ -32,18 +32,18 @@ export async function runs(context: Context, flags: ServiceFlags & { readonly js
 }
 
 /** Runs that go on only when somebody does something, with what that is. */
-async function sayWaiting(show: Showrunner, { talk }: Context, rows: readonly RunRow[]): Promise<void> {
+async function sayWaiting(show: Showrunner, { output }: Context, rows: readonly RunRow[]): Promise<void> {
   const waiting = rows.filter(({ status }) => status === "paused" || status === "interrupted");
   if (waiting.length === 0) return;
-  talk.say(`\n${waiting.length === 1 ? "1 run waits" : `${waiting.length} runs wait`} for you:`);
+  output.say(`\n${waiting.length === 1 ? "1 run waits" : `${waiting.length} runs wait`} for you:`);
   const commands: string[] = [];
   for (const { runId } of waiting.slice(0, MOST_WAITING)) {
     const { status, pause, next } = await show.show(runId);
-    talk.say(`  ${visible(runId)}  ${pause === null ? status : `paused (${pause.reason})`}`);
+    output.say(`  ${visible(runId)}  ${pause === null ? status : `paused (${pause.reason})`}`);
     if (next !== null) commands.push(visible(next.command));
   }
-  if (waiting.length > MOST_WAITING) talk.say(`  … and ${waiting.length - MOST_WAITING} more`);
-  talk.next(...commands);
+  if (waiting.length > MOST_WAITING) output.say(`  … and ${waiting.length - MOST_WAITING} more`);
+  output.next(...commands);
 }
 
 function document(row: RunRow): unknown {

@@ -35,21 +35,21 @@ export interface ServeFlags {
 
 /** `showrunner serve`: the local service until Ctrl-C; prints what a client needs to reach it. */
 export async function serve(context: Context, flags: ServeFlags): Promise<ExitCode> {
-  const { io, talk } = context;
+  const { io, output } = context;
   const sources = { shown: flags.key, file: flags.keyFile, variable: "SHOWRUNNER_SERVE_KEY", fileFlag: "--key-file" };
-  const key = await readSecret(io, sources, (text) => talk.say(text));
+  const key = await readSecret(io, sources, (text) => output.say(text));
   const families = familiesFileOf(io, flags);
   const options = { ...serviceOptions(flags, io.cwd, key), ...(families !== undefined && { families }) };
   const { startLocalService } = await loadLocalService();
   const service = await startLocalService(options);
-  if (flags.json) talk.printJson({ base_url: service.baseUrl, api_key: service.apiKey });
+  if (flags.json) output.printJson({ base_url: service.baseUrl, api_key: service.apiKey });
   else {
-    talk.print(`export SHOWRUNNER_BASE_URL=${service.baseUrl}`);
-    talk.print(`export SHOWRUNNER_API_KEY=${service.apiKey}`);
+    output.print(`export SHOWRUNNER_BASE_URL=${service.baseUrl}`);
+    output.print(`export SHOWRUNNER_API_KEY=${service.apiKey}`);
   }
-  talk.say(`Local service on ${service.baseUrl}; state in ${visible(flags.data)}. Play money only. Ctrl-C ends it.`);
+  output.say(`Local service on ${service.baseUrl}; state in ${visible(flags.data)}. Play money only. Ctrl-C ends it.`);
   await untilInterrupted(io.interrupt);
-  talk.say("Closing; accepted jobs go on at the next start.");
+  output.say("Closing; accepted jobs go on at the next start.");
   await service.close();
   return ExitCode.done;
 }

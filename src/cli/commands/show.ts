@@ -12,11 +12,11 @@ export async function show(
   runId: string,
   flags: ServiceFlags & { readonly json?: boolean },
 ): Promise<ExitCode> {
-  const { io, talk } = context;
+  const { io, output } = context;
   return withShowrunner(flags, async (runner) => {
     const report = await runner.show(runId);
     if (flags.json) {
-      talk.printJson(report);
+      output.printJson(report);
       return ExitCode.done;
     }
     const quoted = report.quote === null ? "" : `, quoted $${report.quote}`;
@@ -24,14 +24,14 @@ export async function show(
     const held = Number(report.held) > 0 ? `, $${report.held} reserved` : "";
     const unconfirmed =
       Number(report.unconfirmed) > 0 ? `, $${report.unconfirmed} for chats that were never answered` : "";
-    talk.print(
+    output.print(
       `${visible(report.id)}  ${visible(report.pipeline)}  ${report.status}  cost $${report.cost}${held}${unconfirmed}${quoted}${budget}`,
     );
-    for (const line of overchargeLines(report)) talk.print(line);
-    for (const line of expiryLines(report, Date.now())) talk.print(line);
-    talk.print("");
-    talk.print(stepTable(report, io.stdout.columns));
-    if (report.next !== null) talk.next(commandLine(report.next));
+    for (const line of overchargeLines(report)) output.print(line);
+    for (const line of expiryLines(report, Date.now())) output.print(line);
+    output.print("");
+    output.print(stepTable(report, io.stdout.columns));
+    if (report.next !== null) output.next(commandLine(report.next));
     return ExitCode.done;
   });
 }

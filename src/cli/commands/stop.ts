@@ -7,12 +7,12 @@ export async function stop(context: Context, runId: string, flags: ServiceFlags)
   return withShowrunner(flags, async (show) => {
     await show.stop(runId);
     const row = (await show.runs()).find((one) => one.runId === runId);
-    context.talk.say(
+    context.output.say(
       row?.status === "paused"
         ? `Run ${visible(runId)} rests: it submits nothing until somebody decides what it waits for, or resumes it.`
         : `Asked run ${visible(runId)} to stop: it submits nothing more. Jobs already paid for go on at the service.`,
     );
-    context.talk.next(`showrunner resume ${visible(runId)}`);
+    context.output.next(`showrunner resume ${visible(runId)}`);
     return ExitCode.done;
   });
 }

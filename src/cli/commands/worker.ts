@@ -3,7 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { liveText, type RunResult, type Showrunner } from "../../index.ts";
 import { type Context, journalFileOf, type ServiceFlags, sayWhere, withShowrunner } from "../context.ts";
 import { ExitCode } from "../exit-code.ts";
-import { circumstancesOf } from "../input/circumstances.ts";
+import { errorContextOf } from "../input/error-context.ts";
 import { codeOf, sourceOf } from "../input/journaled.ts";
 import { RunRetries } from "../input/run-retries.ts";
 import { readDuration } from "../text/duration.ts";
@@ -18,43 +18,43 @@ export interface WorkerFlags extends ServiceFlags {
 /** A service that is away is waited for, however long it takes. */
 const ATTENDED_BY_NOBODY = { unattended: true, giveUpAfterMs: Number.POSITIVE_INFINITY } as const;
 /** Milliseconds between two looks into the journal. */
-const LOOK_EVERY_MS = 1000;
+const POLL_EVERY_MS = 1000;
 /** What passes by itself: the worker looks again. */
-const PASSING = new Set(["JOURNAL_DISK_FULL", "JOURNAL_IO", "JOURNAL_BUSY"]);
+const TRANSIENT = new Set(["JOURNAL_DISK_FULL", "JOURNAL_IO", "JOURNAL_BUSY"]);
 
 /** `showrunner worker`: drives the runs of a journal that nobody drives and that could go on. */
 export async function worker(context: Context, flags: WorkerFlags): Promise<ExitCode> {
-  const { io, talk } = context;
+  const { io, output } = context;
   const { waitForFunds } = flags;
   const waitForFundsMs = waitForFunds === undefined ? 0 : readDuration("--wait-for-funds", waitForFunds, "30m or 2h");
   return withShowrunner(flags, async (show) => {
     sayWhere(show, context);
     show.notifications.start();
-    talk.say("Drives every run of this journal that could go on and that nobody drives. Ctrl-C stops in good order.");
-    const crew = new Crew(show, context, {
+    output.say("Drives every run of this journal that could go on and that nobody drives. Ctrl-C stops in good order.");
+    const pool = new WorkerPool(show, context, {
       ...{ waitForFundsMs, json: flags.json === true },
       journal: journalFileOf(io, flags),
     });
     while (!io.interrupt.aborted) {
-      await crew.takeUp().catch(sayPassing(context));
-      if (flags.once && crew.isIdle) return crew.hasFailed ? ExitCode.unfinished : ExitCode.done;
-      await delay(LOOK_EVERY_MS, undefined, { signal: io.interrupt }).catch(() => {});
+      await pool.takeUp().catch(sayPassing(context));
+      if (flags.once && pool.isIdle) return pool.hasFailed ? ExitCode.unfinished : ExitCode.done;
+      await delay(POLL_EVERY_MS, undefined, { signal: io.interrupt }).catch(() => {});
     }
-    await crew.stop();
+    await pool.stop();
     return ExitCode.interrupted;
   });
 }
 
 /** Tells of trouble with the journal that may pass; rethrows any other. */
-function sayPassing({ talk }: Context): (error: unknown) => void {
+function sayPassing({ output }: Context): (error: unknown) => void {
   return (error) => {
     const code = (error as { readonly code?: unknown } | null)?.code;
-    if (typeof code !== "string" || !PASSING.has(code)) throw error;
-    talk.say(`${visible(messageOf(error))} (looked at again)`);
+    if (typeof code !== "string" || !TRANSIENT.has(code)) throw error;
+    output.say(`${visible(messageOf(error))} (looked at again)`);
   };
 }
 
-interface CrewOptions {
+interface WorkerPoolOptions {
   /** The journal's file. */
   readonly journal: string;
   readonly waitForFundsMs: number;
@@ -62,23 +62,23 @@ interface CrewOptions {
 }
 
 /** The runs that this worker drives. */
-class Crew {
+class WorkerPool {
   readonly #show: Showrunner;
   readonly #context: Context;
-  readonly #options: CrewOptions;
+  readonly #options: WorkerPoolOptions;
   readonly #driven = new Map<string, { readonly over: Promise<void>; readonly stop: () => Promise<void> }>();
   readonly #retries: RunRetries;
   /** Runs that could not be driven the last time. */
   readonly #failed = new Set<string>();
 
-  constructor(show: Showrunner, context: Context, options: CrewOptions) {
+  constructor(show: Showrunner, context: Context, options: WorkerPoolOptions) {
     this.#show = show;
     this.#context = context;
     this.#options = options;
     const { journal } = options;
     this.#retries = new RunRetries({
       now: Date.now,
-      circumstances: (file) => circumstancesOf(file, [dirname(journal), context.io.cwd]),
+      circumstances: (file) => errorContextOf(file, [dirname(journal), context.io.cwd]),
     });
   }
 
@@ -123,11 +123,11 @@ class Crew {
     const source = await sourceOf(this.#show, runId).catch(() => null);
     const waitMs = this.#retries.failed(runId, { lastSeq, file: source?.file ?? null });
     const again = `tried again within ${waitMs / 1000} s, or once the disk or its pipeline file changes`;
-    this.#context.talk.say(`${visible(runId)}: ${visible(messageOf(error))} (${again})`);
+    this.#context.output.say(`${visible(runId)}: ${visible(messageOf(error))} (${again})`);
   }
 
   async #watch(handle: Awaited<ReturnType<Showrunner["resume"]>>, from: number): Promise<void> {
-    const { talk } = this.#context;
+    const { output } = this.#context;
     const id = visible(handle.id);
     let lastSeq = from;
     try {
@@ -135,7 +135,7 @@ class Crew {
         if (!("event" in update) || update.seq <= lastSeq) continue;
         lastSeq = update.seq;
         const line = liveText(update.event);
-        if (line !== null) talk.say(`${id}  ${visible(line)}`);
+        if (line !== null) output.say(`${id}  ${visible(line)}`);
       }
       this.#report(await handle.result());
       this.#retries.driven(handle.id);
@@ -146,13 +146,13 @@ class Crew {
   }
 
   #report({ id, status, cost, pause, report }: RunResult): void {
-    const { talk } = this.#context;
+    const { output } = this.#context;
     const message = pause?.message ?? report.message;
     if (this.#options.json) {
       const line = { id, status, cost: cost.usd, pause: pause?.reason ?? null, message };
-      talk.print(JSON.stringify(line));
-    } else talk.print(`${visible(id)}\t${status}\t$${cost.usd}`);
-    if (pause !== null) talk.say(`${visible(id)}  ${pause.reason}: ${visible(pause.message)}`);
+      output.print(JSON.stringify(line));
+    } else output.print(`${visible(id)}\t${status}\t$${cost.usd}`);
+    if (pause !== null) output.say(`${visible(id)}  ${pause.reason}: ${visible(pause.message)}`);
   }
 }
 

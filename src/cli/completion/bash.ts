@@ -1,4 +1,4 @@
-import type { CompletedCommand } from "./words.ts";
+import type { CompletedCommand } from "./commands.ts";
 
 /** Completion for bash 3.2 and later, without the bash-completion package. */
 export function bashCompletion(commands: readonly CompletedCommand[]): string {

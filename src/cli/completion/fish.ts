@@ -1,4 +1,4 @@
-import type { CompletedCommand } from "./words.ts";
+import type { CompletedCommand } from "./commands.ts";
 
 /** Completion for fish. */
 export function fishCompletion(commands: readonly CompletedCommand[]): string {

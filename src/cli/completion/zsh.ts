@@ -1,4 +1,4 @@
-import type { CompletedCommand } from "./words.ts";
+import type { CompletedCommand } from "./commands.ts";
 
 /** Completion for zsh, to be sourced after `compinit`. */
 export function zshCompletion(commands: readonly CompletedCommand[]): string {

@@ -1,5 +1,5 @@
 import type { RunView, StepView } from "../../index.ts";
-import type { Talk } from "../talk.ts";
+import type { CommandOutput } from "../output.ts";
 import { duration } from "../text/duration.ts";
 import { visible } from "../text/escape.ts";
 import { dollars } from "../text/money.ts";
@@ -14,7 +14,7 @@ export interface TreeOptions {
   readonly width: number;
   /** Lines; further steps are summed up. */
   readonly height: number;
-  readonly paint: Talk["paint"];
+  readonly paint: CommandOutput["paint"];
   /** How long models took before, milliseconds. Default: nothing known. */
   readonly medians?: ReadonlyMap<string, number> | undefined;
   /** API requests of the last minute, and how many the key may send in one where that is known. */

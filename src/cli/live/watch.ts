@@ -1,6 +1,6 @@
 import { liveText, type RunUpdate } from "../../index.ts";
 import type { Io } from "../io.ts";
-import type { Talk } from "../talk.ts";
+import type { CommandOutput } from "../output.ts";
 import { visible } from "../text/escape.ts";
 import { LiveRun } from "./live-run.ts";
 import { redrawOn } from "./redraw.ts";
@@ -28,11 +28,11 @@ const frameMs = 120;
 export async function watchRun(
   updates: AsyncIterable<RunUpdate>,
   io: Io,
-  talk: Talk,
+  output: CommandOutput,
   options: WatchOptions = {},
 ): Promise<void> {
   const canRedraw = io.stderr.isTTY === true && io.env.TERM !== "dumb" && !io.env.CI;
-  const picture = canRedraw ? redrawing(io, talk, options) : printing(talk, options.afterSeq ?? 0);
+  const picture = canRedraw ? redrawing(io, output, options) : printing(output, options.afterSeq ?? 0);
   try {
     for await (const update of updates) picture.show(update);
   } finally {
@@ -45,18 +45,18 @@ interface Picture {
   end(): void;
 }
 
-function printing(talk: Talk, afterSeq: number): Picture {
+function printing(output: CommandOutput, afterSeq: number): Picture {
   return {
     show(update) {
       if ("type" in update || update.seq <= afterSeq) return;
       const line = liveText(update.event);
-      if (line !== null) talk.say(visible(line));
+      if (line !== null) output.say(visible(line));
     },
     end() {},
   };
 }
 
-function redrawing(io: Io, talk: Talk, { medians, pace }: WatchOptions): Picture {
+function redrawing(io: Io, output: CommandOutput, { medians, pace }: WatchOptions): Picture {
   const lines = redrawOn(io.stderr);
   const live = new LiveRun();
   const rate = pace === undefined ? () => undefined : rateOf(pace);
@@ -68,7 +68,7 @@ function redrawing(io: Io, talk: Talk, { medians, pace }: WatchOptions): Picture
         rate: rate(),
         width: io.stderr.columns ?? 80,
         height: io.stderr.rows ?? 24,
-        paint: talk.paint,
+        paint: output.paint,
       }),
     );
   const timer = setInterval(draw, frameMs);

@@ -11,12 +11,12 @@ const lineMs = 10_000;
  * Waits for long work and says that it goes on: a line that is redrawn on a terminal, now and then a line elsewhere.
  * `detail` is asked each time for what there is to say beside the time.
  */
-export async function whileWorking<T>({ io, talk }: Context, work: Promise<T>, detail: () => string): Promise<T> {
+export async function whileWorking<T>({ io, output }: Context, work: Promise<T>, detail: () => string): Promise<T> {
   const canRedraw = io.stderr.isTTY === true && io.env.TERM !== "dumb" && !io.env.CI;
   const began = performance.now();
   const line = () => `${detail()}  ${duration(performance.now() - began)}`;
   if (!canRedraw) {
-    const timer = setInterval(() => talk.say(line()), lineMs);
+    const timer = setInterval(() => output.say(line()), lineMs);
     return work.finally(() => clearInterval(timer));
   }
   const lines = redrawOn(io.stderr);

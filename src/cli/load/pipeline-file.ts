@@ -5,7 +5,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import type { Pipeline } from "../../index.ts";
 import { CliError } from "../cli-error.ts";
-import { stamp } from "../input/circumstances.ts";
+import { stamp } from "../input/error-context.ts";
 import { visible } from "../text/escape.ts";
 import { loadFailure, neverLoaded } from "./load-failure.ts";
 import { GENERATION, shareOwnModules } from "./same-instance.ts";
@@ -108,16 +108,16 @@ async function kindOf(path: string): Promise<"file" | "missing" | "other"> {
 
 function choose(
   pipelines: readonly [string, Pipeline][],
-  wanted: string | null,
+  requested: string | null,
   about: { readonly exports: Record<string, unknown>; readonly shown: string },
 ): [string, Pipeline] {
   const { exports, shown } = about;
-  const found = pipelines.find(([name]) => name === (wanted ?? "default"));
+  const found = pipelines.find(([name]) => name === (requested ?? "default"));
   if (found) return found;
   const names = pipelines.map(([name]) => visible(name));
-  if (wanted !== null) {
+  if (requested !== null) {
     throw notFound(
-      `${shown} has no pipeline named ${visible(wanted)}`,
+      `${shown} has no pipeline named ${visible(requested)}`,
       names.length > 0 ? choices(shown, names) : example,
     );
   }

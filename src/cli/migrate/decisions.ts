@@ -27,12 +27,12 @@ export async function readDecisions({ io }: Context, named: string | undefined):
 
 /** Keeps what was decided: in the file that was named, or in the default one once a person has answered something. */
 export async function keepDecisions(
-  { io, talk }: Context,
+  { io, output }: Context,
   { named, before, now }: { named: string | undefined; before: MigrationDecisions; now: MigrationDecisions },
 ): Promise<void> {
   const { formatDecisions } = await import("../../migrate/index.ts");
   const file = named ?? DEFAULT_FILE;
   if (formatDecisions(before) === formatDecisions(now)) return;
   await writeDurably(resolve(io.cwd, file), formatDecisions(now));
-  talk.say(`Decisions are kept in ${visible(file)}; the next document is not asked for them again.`);
+  output.say(`Decisions are kept in ${visible(file)}; the next document is not asked for them again.`);
 }

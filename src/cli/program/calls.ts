@@ -16,12 +16,12 @@ const groups: Readonly<Record<string, string>> = {
 
 /** The calls of the API, as `group verb`. */
 export function addCalls(program: Command, context: Context, finish: Finish): void {
-  const made = new Map<string, Command>();
+  const created = new Map<string, Command>();
   for (const spec of callSpecs) {
     const [group = "", verb] = spec.name.split(" ");
     const parent =
-      verb === undefined ? program : (made.get(group) ?? program.command(group).description(groups[group] ?? ""));
-    if (verb !== undefined) made.set(group, parent);
+      verb === undefined ? program : (created.get(group) ?? program.command(group).description(groups[group] ?? ""));
+    if (verb !== undefined) created.set(group, parent);
     const command = parent.command([verb ?? group, ...(spec.args ?? [])].join(" ")).description(spec.description);
     for (const [flags, description] of spec.options ?? []) addOption(command, flags, description);
     withService(command).action(async (...given: unknown[]) => {
@@ -31,7 +31,7 @@ export function addCalls(program: Command, context: Context, finish: Finish): vo
       finish(await performCall(spec, context, args, given[count] as CallFlags));
     });
   }
-  addModelsDiff(made.get("models") ?? program, context, finish);
+  addModelsDiff(created.get("models") ?? program, context, finish);
 }
 
 /** No call of the API: compares what it says now with what was pulled. */

@@ -103,7 +103,7 @@ export function addRunning(program: Command, context: Context, finish: Finish): 
 }
 
 /** Commands that look at what ran. */
-export function addLooking(program: Command, context: Context, finish: Finish): void {
+export function addInspecting(program: Command, context: Context, finish: Finish): void {
   withService(program.command("runs"))
     .description("list the runs of the journal")
     .action(async (flags: object) => finish(await (await import("../commands/runs.ts")).runs(context, flags)));

@@ -6,11 +6,11 @@ const HOUR_MS = 3_600_000;
 /** What a run that rests should know about the 48 hours of the service; nothing for what its copies here take care of. */
 export function expiryLines(report: RunReport, now: number): readonly string[] {
   if (report.status !== "paused") return [];
-  const gone = report.expiring.filter(({ expires_at, copied }) => copied && Date.parse(expires_at) <= now);
+  const removed = report.expiring.filter(({ expires_at, copied }) => copied && Date.parse(expires_at) <= now);
   const healed =
-    gone.length === 0
+    removed.length === 0
       ? []
-      : [`${count(gone.length)} no longer at the service; copies here go back for free when they are needed.`];
+      : [`${count(removed.length)} no longer at the service; copies here go back for free when they are needed.`];
   return [...report.expiring.filter(({ copied }) => !copied).map((one) => lineOf(one, now)), ...healed];
 }
 

@@ -49,8 +49,8 @@ function requestLine({ byStrategy }: Requests, forecastMs: number | null): strin
 }
 
 /** Steps that are made again with their prices, and what that adds to what was spent. */
-export function remakeTable(remake: Remake, width?: number): string {
-  const { stale, prices, totalMicros, committedMicros, budgetMicros, seenThroughFirst } = remake;
+export function rerunTable(rerunScope: Remake, width?: number): string {
+  const { stale, prices, totalMicros, committedMicros, budgetMicros, seenThroughFirst } = rerunScope;
   if (stale.length === 0) return "No step has to be made again.";
   const lines = [
     priceLines(prices, width),

@@ -32,6 +32,6 @@ export async function reviewFiles({ io }: Context, flags: ServiceFlags): Promise
 }
 
 async function isThere(file: string, source: string): Promise<boolean> {
-  const [known, wanted] = await Promise.all([stat(file).catch(() => null), stat(source)]);
-  return known?.size === wanted.size;
+  const [known, requested] = await Promise.all([stat(file).catch(() => null), stat(source)]);
+  return known?.size === requested.size;
 }

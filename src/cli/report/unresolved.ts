@@ -1,5 +1,5 @@
 import type { AdoptionCandidate, UnresolvedStep } from "../../index.ts";
-import type { Talk } from "../talk.ts";
+import type { CommandOutput } from "../output.ts";
 import { visible } from "../text/escape.ts";
 import { dollars } from "../text/money.ts";
 import { table } from "../text/table.ts";
@@ -10,12 +10,12 @@ const PROMPT_LENGTH = 120;
 const MOST_LISTED = 20;
 
 /** What is not known, in a line. */
-export function questionLine(one: UnresolvedStep, talk: Talk): string {
+export function questionLine(one: UnresolvedStep, output: CommandOutput): string {
   const { step, model, prompt, holdMicros, sentFrom, sentTo, decided } = one;
-  const asked = prompt === null ? "" : ` for ${shorten(visible(JSON.stringify(prompt)), PROMPT_LENGTH)}`;
+  const requested = prompt === null ? "" : ` for ${shorten(visible(JSON.stringify(prompt)), PROMPT_LENGTH)}`;
   const when = `sent between ${sentFrom} and ${sentTo} by the service's clock`;
   const said = decided === null ? "" : ` Decided already: ${visible(decided.jobId ?? "none")}.`;
-  return `${talk.paint(["bold", "yellow"], visible(step))}: asked ${visible(model)}${asked}, ${dollars(holdMicros)} reserved, ${when}.${said}`;
+  return `${output.paint(["bold", "yellow"], visible(step))}: asked ${visible(model)}${requested}, ${dollars(holdMicros)} reserved, ${when}.${said}`;
 }
 
 /** The jobs that it may have made; `*` marks the one that nothing else can be meant by. */

@@ -2,7 +2,7 @@ import type { Scope } from "../../api/index.ts";
 import { CliError } from "../cli-error.ts";
 import { parseDuration } from "../text/duration.ts";
 import { visible } from "../text/escape.ts";
-import { agreeToPrice, type CallFlags, type Perform, some, textFlag } from "./call.ts";
+import { type CallFlags, confirmPrice, type Perform, some, textFlag } from "./call.ts";
 
 const groupings = ["total", "day", "model"] as const;
 
@@ -54,13 +54,13 @@ export const createToken: Perform = async ({ client, flags }) => ({
 /** Paid, without a key that would make it safe to repeat. */
 export const chat: Perform = async (call) => {
   const [model = "", message = ""] = call.args;
-  await agreeToPrice(call, null, `showrunner chat ${visible(model)} … --yes`);
+  await confirmPrice(call, null, `showrunner chat ${visible(model)} … --yes`);
   const { raw: _raw, ...completion } = await call.client.chat({
     model,
     messages: [{ role: "user", content: message }],
   });
   if (call.flags.json || completion.content === null) return { type: "one", value: completion };
-  call.context.talk.print(visible(completion.content).replaceAll("\\n", "\n"));
+  call.context.output.print(visible(completion.content).replaceAll("\\n", "\n"));
   return { type: "done", said: `job ${visible(completion.id)}` };
 };
 

@@ -19,7 +19,7 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
 }
 
 /** A paid call on a hosted service needs `--yes`, or a yes on the terminal. */
-export async function agreeToPrice(
+export async function confirmPrice(
   { kind, flags, context }: Call,
   costMicros: number | null,
   again: string,

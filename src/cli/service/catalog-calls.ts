@@ -29,9 +29,9 @@ export const showModel: Perform = async ({ client, args: [id = ""] }) => {
 };
 
 async function unknownModel(client: Client, id: string, cause: Error): Promise<CliError> {
-  const { nearest } = await import("../../index.ts");
+  const { suggest } = await import("../../index.ts");
   const known = (await some(client.models(), "1000")).map((model) => model.id);
-  const [first, ...others] = nearest(id, known);
+  const [first, ...others] = suggest(id, known);
   const said = `There is no model ${visible(id)}`;
   const next = first === undefined ? "showrunner models list" : `showrunner models show ${first}`;
   const near = first === undefined ? "" : `; did you mean ${[first, ...others].map(visible).join(" or ")}?`;

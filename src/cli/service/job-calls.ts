@@ -3,7 +3,7 @@ import type { FollowEvent } from "../../api/index.ts";
 import { whileWorking } from "../live/working.ts";
 import { visible } from "../text/escape.ts";
 import { counted } from "../text/table.ts";
-import { agreeToPrice, type Perform, readCallInput, some, textFlag } from "./call.ts";
+import { confirmPrice, type Perform, readCallInput, some, textFlag } from "./call.ts";
 
 export const listJobs: Perform = async ({ client, flags }) => {
   const model = textFlag(flags, "model");
@@ -60,9 +60,9 @@ export const submitJob: Perform = async (call) => {
   const [model = ""] = args;
   const input = await readCallInput(flags, context);
   const { costMicros } = await client.estimate({ model, input });
-  await agreeToPrice(call, costMicros, `showrunner jobs submit ${visible(model)} … --yes`);
+  await confirmPrice(call, costMicros, `showrunner jobs submit ${visible(model)} … --yes`);
   const idempotencyKey = textFlag(flags, "key") ?? `cli-${randomUUID()}`;
-  context.talk.say(`Key ${visible(idempotencyKey)}: should the answer be lost, submit again with --key and this key`);
+  context.output.say(`Key ${visible(idempotencyKey)}: should the answer be lost, submit again with --key and this key`);
   return {
     type: "one",
     value: await client.submit({ model, input, idempotencyKey, webhook: textFlag(flags, "webhook") }),

@@ -10,32 +10,32 @@ export async function performCall(
   args: readonly string[],
   flags: CallFlags,
 ): Promise<ExitCode> {
-  const { io, talk } = context;
+  const { io, output } = context;
   const perform = await spec.load();
   return withShowrunner(flags, async (show) => {
     const answer = await perform({ client: show.client, args, flags, context, kind: show.service.kind });
     switch (answer.type) {
       case "list":
-        if (flags.json) talk.printJson(wireForm(answer.items));
-        else if (answer.items.length > 0) talk.print(listText(answer.items, answer.fields, io.stdout.columns));
-        else talk.say("none");
+        if (flags.json) output.printJson(wireForm(answer.items));
+        else if (answer.items.length > 0) output.print(listText(answer.items, answer.fields, io.stdout.columns));
+        else output.say("none");
         return ExitCode.done;
       case "one":
-        if (flags.json) talk.printJson(wireForm(answer.value));
+        if (flags.json) output.printJson(wireForm(answer.value));
         else {
           const { value, rows } = answer;
           const whole = Object.entries(value).filter(([name]) => name !== rows?.of);
-          talk.print(oneText(Object.fromEntries(whole)));
-          if (rows !== undefined) talk.print(`\n${listText(rows.items, rows.fields, io.stdout.columns)}`);
+          output.print(oneText(Object.fromEntries(whole)));
+          if (rows !== undefined) output.print(`\n${listText(rows.items, rows.fields, io.stdout.columns)}`);
         }
         return ExitCode.done;
       case "lines":
         for await (const { text, value } of answer.lines)
-          talk.print(flags.json ? JSON.stringify(wireForm(value)) : text);
+          output.print(flags.json ? JSON.stringify(wireForm(value)) : text);
         return ExitCode.done;
       case "done":
-        if (flags.json) talk.printJson({ ok: true });
-        talk.say(answer.said);
+        if (flags.json) output.printJson({ ok: true });
+        output.say(answer.said);
         return ExitCode.done;
       default:
         return answer satisfies never;

@@ -21,18 +21,18 @@ export function sendStreamHead(response: ServerResponse): void {
 }
 
 export function openEventStream(response: ServerResponse): EventStream {
-  const gone = new AbortController();
+  const removed = new AbortController();
   response.writeHead(200, HEADERS);
   response.write("retry: 1000\n\n");
   const beat = setInterval(() => response.write(": beat\n\n"), BEAT_MS);
   response.on("close", () => {
     clearInterval(beat);
-    gone.abort();
+    removed.abort();
   });
   return {
-    signal: gone.signal,
+    signal: removed.signal,
     send(event, data, id) {
-      if (gone.signal.aborted) return;
+      if (removed.signal.aborted) return;
       if (response.writableLength > MOST_UNSENT_BYTES) return void response.destroy();
       response.write(`${id === undefined ? "" : `id: ${id}\n`}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
     },

@@ -3,7 +3,7 @@ import { hostname, networkInterfaces } from "node:os";
 import { Refusal } from "./refusal.ts";
 
 /** Where the dashboard listens, and as what browsers may call it. */
-export interface Place {
+export interface ServerAddress {
   readonly host: string;
   readonly port: number;
   /** Further names and addresses. */
@@ -18,7 +18,7 @@ const EVERYWHERE = ["0.0.0.0", "[::]"];
 const bracketed = (name: string) => (name.includes(":") && !name.startsWith("[") ? `[${name}]` : name).toLowerCase();
 
 /** Values of `Host` that mean this server, the one to print first: anything else is another site's name pointed at this machine. */
-export function allowedHosts({ host, port, allowed = [], own = [] }: Place): readonly string[] {
+export function allowedHosts({ host, port, allowed = [], own = [] }: ServerAddress): readonly string[] {
   const bare = bracketed(host);
   const bound = EVERYWHERE.includes(bare)
     ? [...LOOPBACK, ...own]

@@ -28,8 +28,8 @@ export function createSession(token: string | undefined, port: number): Session 
 }
 
 /** Takes as long for a wrong guess as for a right one: digests of equal length are compared. */
-function isSame(given: string, wanted: string): boolean {
-  return timingSafeEqual(Buffer.from(hash("sha256", given)), Buffer.from(hash("sha256", wanted)));
+function isSame(given: string, requested: string): boolean {
+  return timingSafeEqual(Buffer.from(hash("sha256", given)), Buffer.from(hash("sha256", requested)));
 }
 
 function cookieValues(header: string | undefined, name: string): readonly string[] {

@@ -32,12 +32,12 @@ export class RunList {
   async find(query: RunQuery): Promise<RunsPage> {
     const now = Date.now();
     const all = (await this.#journal.runs()).map((row) => statusNow(row, now));
-    const wanted = all.filter((row) => isWanted(row, query));
+    const requested = all.filter((row) => isWanted(row, query));
     const rows: RunSummary[] = [];
-    for (const row of wanted.slice(0, Math.min(query.limit, MOST_ROWS))) rows.push(await this.#summary(row));
+    for (const row of requested.slice(0, Math.min(query.limit, MOST_ROWS))) rows.push(await this.#summary(row));
     const byStatus: Record<string, number> = {};
     for (const { status } of all) byStatus[status] = (byStatus[status] ?? 0) + 1;
-    return { rows, matching: wanted.length, byStatus };
+    return { rows, matching: requested.length, byStatus };
   }
 
   async #summary(row: RunRow): Promise<RunSummary> {

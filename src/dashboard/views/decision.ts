@@ -45,9 +45,9 @@ function placesOf(state: RunState, ref: Ref): readonly Place[] {
   if (step.chosen !== null) return [step.chosen];
   if (step.expanded !== null) return step.expanded.flatMap(({ $ref }) => placesOf(state, $ref));
   const there = currentOutputs(step).filter(({ status, phase }) => status === "COMPLETED" && phase !== "expired");
-  const wanted = ref.output === "chosen" ? 0 : ref.output;
+  const requested = ref.output === "chosen" ? 0 : ref.output;
   return there
-    .filter(({ index }) => wanted === "all" || index === wanted)
+    .filter(({ index }) => requested === "all" || index === requested)
     .map(({ index }) => ({ step: ref.step, index }));
 }
 

@@ -312,7 +312,7 @@ export interface DriftView {
 }
 
 /** Steps to be made again, and for how much. */
-export interface RemakeView {
+export interface RerunView {
   readonly stale: readonly string[];
   readonly staleCount: number;
   readonly problems: readonly string[];
@@ -328,9 +328,9 @@ export interface RemakeView {
 }
 
 /** What resuming would do. Both are null when it just goes on. */
-export interface OutlookView {
+export interface ResumePreview {
   readonly drift: DriftView | null;
-  readonly remake: RemakeView | null;
+  readonly rerunScope: RerunView | null;
 }
 
 export interface ErrorBody {

@@ -4,7 +4,7 @@ import { type AdoptionParts, unresolvedAttempt } from "./unresolved.ts";
 
 /** Throws unless the step is unresolved and the job may be its own; null says that no job was made. */
 export async function checkAdoption(
-  { client, shelf }: AdoptionParts,
+  { client, repository }: AdoptionParts,
   state: RunState,
   adoption: { readonly step: string; readonly jobId: string | null },
 ): Promise<void> {
@@ -14,7 +14,7 @@ export async function checkAdoption(
   const list = `showrunner adopt ${state.runId} ${step}   (lists the jobs it may have made)`;
   // Its own, which the service did not show for a while.
   if (jobId === attempt.jobId) return;
-  if ((await shelf.knownJobs()).has(jobId)) {
+  if ((await repository.knownJobs()).has(jobId)) {
     throw new InvalidOptionError("job-id", `${jobId} is the job of another step already.`, list);
   }
   const job = await client.job(jobId);

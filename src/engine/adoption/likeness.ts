@@ -25,20 +25,20 @@ export interface ToldJob {
 export function matchOf({ key, input, namedJobId }: SentRequest, job: ToldJob): JobMatch {
   if (job.jobId === namedJobId || job.idempotencyKey === key) return "key";
   if (job.idempotencyKey !== null) return "unlike";
-  const words = wordsOf(input);
+  const words = stepMethods(input);
   if (job.prompt === null || words.length === 0) return "possible";
   return words.includes(job.prompt.trim()) ? "prompt" : "unlike";
 }
 
 /** From 0, nothing in common, to 1, the same words; null where there is nothing to compare. */
 export function likeness(input: Json, prompt: string | null): number | null {
-  const asked = wordsOf(input);
-  if (prompt === null || asked.length === 0) return null;
-  return Math.max(...asked.map((one) => overlap(tokens(one), tokens(prompt))));
+  const requested = stepMethods(input);
+  if (prompt === null || requested.length === 0) return null;
+  return Math.max(...requested.map((one) => overlap(tokens(one), tokens(prompt))));
 }
 
 /** What an input says in words, trimmed; the service may tell any of them as the prompt. */
-export function wordsOf(input: Json): readonly string[] {
+export function stepMethods(input: Json): readonly string[] {
   if (typeof input !== "object" || input === null || Array.isArray(input)) return [];
   const record = input as { readonly [name: string]: Json };
   const texts = ["prompt", "text"].map((field) => record[field]);

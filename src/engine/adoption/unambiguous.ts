@@ -1,6 +1,6 @@
 import canonicalize from "canonicalize";
 import type { Json } from "../../plan/plan.ts";
-import { type JobMatch, wordsOf } from "./likeness.ts";
+import { type JobMatch, stepMethods } from "./likeness.ts";
 
 /** An unresolved step as it is told apart from others. */
 export interface OpenQuestion {
@@ -22,10 +22,10 @@ export function unambiguous(questions: readonly OpenQuestion[]): ReadonlyMap<str
   const found = byKey(questions);
   const taken = new Set(found.values());
   const rest = questions.filter(({ step }) => !found.has(step));
-  for (const alike of groups(rest)) {
-    const jobs = candidatesOf(alike).filter(({ jobId }) => !taken.has(jobId));
-    if (jobs.length !== alike.length || !areTheSame(alike)) continue;
-    for (const [index, { step }] of alike.entries()) found.set(step, jobs[index]!.jobId);
+  for (const similarResults of groups(rest)) {
+    const jobs = candidatesOf(similarResults).filter(({ jobId }) => !taken.has(jobId));
+    if (jobs.length !== similarResults.length || !areTheSame(similarResults)) continue;
+    for (const [index, { step }] of similarResults.entries()) found.set(step, jobs[index]!.jobId);
   }
   return found;
 }
@@ -41,17 +41,17 @@ function byKey(questions: readonly OpenQuestion[]): Map<string, string> {
 
 /** Steps that share their model and their words; those without words stand for nothing that could be told apart. */
 function groups(questions: readonly OpenQuestion[]): Iterable<readonly OpenQuestion[]> {
-  const worded = questions.filter(({ input }) => wordsOf(input).length > 0);
-  return Map.groupBy(worded, ({ model, input }) => JSON.stringify([model, ...wordsOf(input)])).values();
+  const worded = questions.filter(({ input }) => stepMethods(input).length > 0);
+  return Map.groupBy(worded, ({ model, input }) => JSON.stringify([model, ...stepMethods(input)])).values();
 }
 
 /** The jobs with the words of the group, the oldest first. */
-function candidatesOf(alike: readonly OpenQuestion[]): OpenQuestion["candidates"] {
-  const jobs = alike.flatMap(({ candidates }) => candidates.filter(({ match }) => match === "prompt"));
+function candidatesOf(similarResults: readonly OpenQuestion[]): OpenQuestion["candidates"] {
+  const jobs = similarResults.flatMap(({ candidates }) => candidates.filter(({ match }) => match === "prompt"));
   const distinct = [...new Map(jobs.map((job) => [job.jobId, job])).values()];
   return distinct.toSorted((a, b) => (a.createdAt ?? "").localeCompare(b.createdAt ?? ""));
 }
 
-function areTheSame(alike: readonly OpenQuestion[]): boolean {
-  return new Set(alike.map(({ input }) => canonicalize(input))).size === 1;
+function areTheSame(similarResults: readonly OpenQuestion[]): boolean {
+  return new Set(similarResults.map(({ input }) => canonicalize(input))).size === 1;
 }

@@ -3,8 +3,8 @@ import type { StoredEvent } from "../../journal/events.ts";
 import { type AttemptState, lastAttempt, type RunState } from "../../journal/state.ts";
 import type { InboxMessage, JournalStore } from "../../journal/store.ts";
 import { InvalidOptionError } from "../errors.ts";
-import type { RunShelf } from "../run-shelf.ts";
-import { type JobMatch, likeness, matchOf, type SentRequest, wordsOf } from "./likeness.ts";
+import type { RunRepository } from "../run-repository.ts";
+import { type JobMatch, likeness, matchOf, type SentRequest, stepMethods } from "./likeness.ts";
 import { sendWindow } from "./send-window.ts";
 import { unambiguous } from "./unambiguous.ts";
 
@@ -40,7 +40,7 @@ export interface UnresolvedStep {
 export interface AdoptionParts {
   readonly client: Client;
   readonly store: JournalStore;
-  readonly shelf: RunShelf;
+  readonly repository: RunRepository;
 }
 
 /** Every step of a run whose submit is unresolved. One step's words tell another's job apart, so all are looked at. */
@@ -70,7 +70,7 @@ export async function unresolvedSteps(parts: AdoptionParts, state: RunState): Pr
     const [from, to] = [new Date(window.from), new Date(window.to)];
     const last = said.findLast(({ step }) => step === path);
     listed.push({
-      ...{ step: path, attempt: attempt.n, model: attempt.model!, prompt: wordsOf(attempt.input!)[0] ?? null },
+      ...{ step: path, attempt: attempt.n, model: attempt.model!, prompt: stepMethods(attempt.input!)[0] ?? null },
       ...{ holdMicros: attempt.holdMicros, reason, sentFrom: from.toISOString(), sentTo: to.toISOString() },
       candidates: await jobs.judged(requestOf(path, attempt, events), near),
       decided: last === undefined ? null : { jobId: last.jobId },
@@ -112,11 +112,11 @@ function requestOf(step: string, attempt: AttemptState, events: readonly StoredE
 
 /** Jobs that are somebody's: of any run, and those that were adopted and not taken in yet. */
 async function knownJobs(
-  { shelf }: AdoptionParts,
+  { repository }: AdoptionParts,
   said: readonly Adoption[],
   open: readonly AttemptState[],
 ): Promise<ReadonlySet<string>> {
-  const known = new Set(await shelf.knownJobs());
+  const known = new Set(await repository.knownJobs());
   // Its own job, which the service did not show for a while.
   for (const { jobId } of open) if (jobId !== null) known.delete(jobId);
   for (const { jobId } of said) if (jobId !== null) known.add(jobId);

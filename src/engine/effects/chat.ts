@@ -7,7 +7,7 @@ import { planStep } from "../../journal/state.ts";
 import type { ChatStep, Json } from "../../plan/plan.ts";
 import type { Command } from "../../run/command.ts";
 import type { Effect, EffectContext, EffectResult } from "./effect.ts";
-import { type Judged, journalError, judge, resting, troubleOf } from "./service-answers.ts";
+import { type Judged, journalError, judge, resting, serviceFailureOf } from "./service-answers.ts";
 
 type Chat = Extract<Command, { readonly type: "chat" }>;
 
@@ -52,9 +52,11 @@ async function untilTaken(
       const judged = judge("chat", error, { step });
       if (judged.verdict !== "chat not sent" && judged.verdict !== "chat waits") return judged;
       if (worst?.verdict !== "chat waits") worst = judged;
-      await sleep(context.clock, context.away(troubleOf(judged, "unreachable", context)), context.signal).catch(
-        () => {},
-      );
+      await sleep(
+        context.clock,
+        context.reportOutage(serviceFailureOf(judged, "unreachable", context)),
+        context.signal,
+      ).catch(() => {});
       if (context.signal.aborted) return worst;
     }
   }

@@ -6,11 +6,11 @@ import type { RunEvent } from "../../journal/events.ts";
 import { ownVersion } from "../../journal/own-version.ts";
 import { RETENTION_MS } from "../../run/expiry.ts";
 import { runOutcome } from "../../run/outcome.ts";
+import { withoutCopies } from "../ensure-copies.ts";
 import { fileExtension } from "../file-extension.ts";
 import { manifestOf } from "../provenance.ts";
 import { manifestName, placeManifests } from "../provenance-file.ts";
 import type { Manifest } from "../provenance-schema.ts";
-import { withoutCopies } from "../sound-copy.ts";
 import { bytesProgress } from "./bytes-progress.ts";
 import type { Effect, EffectContext, EffectResult } from "./effect.ts";
 import { judge, resting } from "./service-answers.ts";
@@ -55,11 +55,11 @@ export const download: Effect<"download"> = async (command, context) => {
 };
 
 /** What a network that asks for a login, or a proxy, sends in place of anything: a page, an error of its own, nothing. */
-function isNoMedia({ contentType, sizeBytes }: Downloaded, wanted: string | null): boolean {
+function isNoMedia({ contentType, sizeBytes }: Downloaded, requested: string | null): boolean {
   if (sizeBytes === 0) return true;
-  if (wanted === null) return contentType?.startsWith("text/html") === true;
+  if (requested === null) return contentType?.startsWith("text/html") === true;
   const isPage = /^(?:text\/|application\/(?:json|xml|xhtml|problem))/.test(contentType ?? "");
-  return isPage && typeOf(contentType) !== typeOf(wanted);
+  return isPage && typeOf(contentType) !== typeOf(requested);
 }
 
 function typeOf(contentType: string | null): string | undefined {
@@ -92,8 +92,8 @@ export const place: Effect<"place"> = async (_command, context) => {
     const lacks = await withoutCopies([output.copy!.sha256], context);
     without ??= lacks;
     if (lacks !== null) continue;
-    const wanted = `${name}${fileExtension(output.copy!.contentType)}`;
-    const file = await media.place(output.copy!.sha256, outDir, wanted, tag);
+    const requested = `${name}${fileExtension(output.copy!.contentType)}`;
+    const file = await media.place(output.copy!.sha256, outDir, requested, tag);
     const placed = { type: "file.placed", name, step, index: output.index, file } as const;
     events.push(manifests === false ? placed : { ...placed, manifest: manifestName(file) });
     if (manifests !== false) described.push(manifestOf(state, { file, step, output }, ownVersion()));

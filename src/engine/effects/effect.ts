@@ -8,8 +8,8 @@ import type { Expansions } from "../expansion.ts";
 import type { StepFunctions } from "../functions.ts";
 import type { UploadHandles } from "../handles.ts";
 import type { MediaStore } from "../media-store.ts";
-import type { PastResults } from "../reuse.ts";
-import type { Trouble } from "../service-watch.ts";
+import type { ResultCache } from "../result-cache.ts";
+import type { ServiceFailure } from "../service-watch.ts";
 
 /** What an effect may use. */
 export interface EffectContext {
@@ -20,9 +20,9 @@ export interface EffectContext {
   /** Download URLs by `job id, output`: known while the process lives, never written down. */
   readonly freshUrls: Map<string, string>;
   /** What earlier runs made. */
-  readonly past: PastResults;
+  readonly cache: ResultCache;
   /** Earlier results that steps of this run stand for already. */
-  readonly taken: Set<string>;
+  readonly claimed: Set<string>;
   /** Read only; the driver alone changes it. */
   readonly state: RunState;
   readonly signal: AbortSignal;
@@ -41,7 +41,7 @@ export interface EffectContext {
   emit(events: readonly RunEvent[]): void;
   progress(progress: Progress): void;
   /** Tells of trouble with the service before the effect is through; milliseconds to wait before the next try. */
-  away(trouble: Trouble): number;
+  reportOutage(serviceFailure: ServiceFailure): number;
 }
 
 /** How a command ended: what happened, and when it may be tried again if it is still due. */
@@ -50,7 +50,7 @@ export interface EffectResult {
   /** Milliseconds to wait before the same command is issued again; Infinity: not in this drive. */
   readonly againInMs?: number;
   /** The service could not be asked: the command is tried again after growing delays. */
-  readonly trouble?: Trouble;
+  readonly serviceFailure?: ServiceFailure;
   /** The service said no to a read: it is asked again for two minutes, then these happen and it is left for this drive. */
   readonly refused?: readonly RunEvent[];
   /** Something outside the run is wrong: it stops, keeps these events, and the caller is told. */

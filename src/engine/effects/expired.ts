@@ -16,7 +16,7 @@ export function expiredOutputs(state: RunState, input: Json, refusal: unknown): 
   const idsAt = (fields: readonly string[]) => fields.flatMap((field) => assetIds(within(input, field)));
   const expired = fieldsWith(error, "expired");
   const named = idsAt(expired);
-  const gone = new Set(named.length > 0 || expired.length === 0 ? named : assetIds(input));
+  const missing = new Set(named.length > 0 || expired.length === 0 ? named : assetIds(input));
   const unknown = new Set(idsAt(fieldsWith(error, "not_found")));
   return Object.values(state.steps).flatMap((step) => {
     const isReused = step.outputs !== null;
@@ -24,16 +24,16 @@ export function expiredOutputs(state: RunState, input: Json, refusal: unknown): 
     const outputs = step.outputs ?? lastAttempt(step)?.outputs ?? [];
     return outputs.flatMap(({ phase, assetId, index }): readonly RunEvent[] => {
       // Also those that another step has found gone meanwhile: what was refused was put together before.
-      const wasMade = phase !== "pending" && phase !== "failed";
-      const isGone = assetId !== null && (gone.has(assetId) || (isReused && unknown.has(assetId)));
-      if (!wasMade || !isGone) return [];
+      const wasCreated = phase !== "pending" && phase !== "failed";
+      const isGone = assetId !== null && (missing.has(assetId) || (isReused && unknown.has(assetId)));
+      if (!wasCreated || !isGone) return [];
       return [{ type: "output.expired", step: step.path, attempt, index }];
     });
   });
 }
 
-function fieldsWith({ details }: ApiError, wanted: "expired" | "not_found"): readonly string[] {
-  return (details ?? []).flatMap(({ reason, field }) => (reason === wanted ? [field] : []));
+function fieldsWith({ details }: ApiError, requested: "expired" | "not_found"): readonly string[] {
+  return (details ?? []).flatMap(({ reason, field }) => (reason === requested ? [field] : []));
 }
 
 /** The part of an input that a dotted path leads to, as far as it leads: `input.images.0.asset_id`, `images[0]`. */

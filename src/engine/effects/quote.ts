@@ -1,6 +1,6 @@
 import type { Command } from "../../run/command.ts";
+import { ensureCopies } from "../ensure-copies.ts";
 import { MediaLostError } from "../media-errors.ts";
-import { ensureCopies } from "../sound-copy.ts";
 import type { Effect, EffectContext, EffectResult } from "./effect.ts";
 import { expiredOutputs, readsUploads } from "./expired.ts";
 import { type Judged, journalError, judge, resting } from "./service-answers.ts";
@@ -15,8 +15,8 @@ export const quote: Effect<"quote"> = async (command, context) => {
     if (error instanceof MediaLostError) return { events: [], failure: error };
     const judged = judge("estimate", error, command);
     if (judged.verdict !== "media renewed") return failed(command, context, judged);
-    const gone = expiredOutputs(context.state, command.input, error);
-    if (gone.length > 0) return { events: gone };
+    const missing = expiredOutputs(context.state, command.input, error);
+    if (missing.length > 0) return { events: missing };
     if (!readsUploads(command.input)) return failed(command, context, judged);
     return ask(command, context, true).catch((again: unknown) =>
       failed(command, context, judge("estimate", again, command)),
@@ -28,8 +28,8 @@ async function ask(command: Quote, context: EffectContext, renew: boolean): Prom
   const { step, attempt, model, input } = command;
   const { handles, estimates, signal, priority } = context;
   const ensure = (sha256: string) => ensureCopies([sha256], context);
-  const materialise = () => handles.materialise(input, { signal, renew, ensure });
-  const { costMicros } = await estimates.ask(model, input, materialise, { signal, priority });
+  const resolveUploads = () => handles.resolveUploads(input, { signal, renew, ensure });
+  const { costMicros } = await estimates.ask(model, input, resolveUploads, { signal, priority });
   const basis = costMicros === null ? "unquotable" : "quoted";
   return { events: [{ type: "job.quoted", step, attempt, costMicros, basis }] };
 }

@@ -7,11 +7,11 @@ const NOT_FOUND = { events: [], againInMs: Number.POSITIVE_INFINITY };
 
 /** Takes over what an earlier run made from the very same, where that still exists. Costs nothing either way. */
 export const reuse: Effect<"reuse"> = async ({ step, fingerprint }, context) => {
-  const { past, taken, state } = context;
+  const { cache, claimed, state } = context;
   const plan = stepNamed(state.planned.plan, step);
   if (plan === undefined || !isCacheable(plan)) return NOT_FOUND;
   try {
-    const { found } = await past.find({ fingerprint, plan, taken, runId: state.runId, verify: true });
+    const { found } = await cache.find({ fingerprint, plan, claimed, runId: state.runId, verify: true });
     if (found === null) return NOT_FOUND;
     const start = state.steps[step]?.status === "waiting" ? [{ type: "step.started", step } as const] : [];
     return { events: [...start, { type: "step.reused", step, ...found }] };

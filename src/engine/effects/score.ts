@@ -4,8 +4,8 @@ import type { RunEvent } from "../../journal/events.ts";
 import { planStep } from "../../journal/state.ts";
 import type { PickStep } from "../../plan/plan.ts";
 import { candidatesOf } from "../../run/kinds/pick.ts";
+import { withoutCopies } from "../ensure-copies.ts";
 import { localFile } from "../local-input.ts";
-import { withoutCopies } from "../sound-copy.ts";
 import type { Effect } from "./effect.ts";
 import { ABORTED, localCode, thrownError, unlessAborted } from "./local-code.ts";
 

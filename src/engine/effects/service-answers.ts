@@ -10,7 +10,7 @@ import { ApiError, answerOf, MalformedResponseError, UnknownOutcomeError } from 
 import { cleanAddress, cleanContentType, cleanText, ownText, sentence } from "../../clean-text.ts";
 import { ShowrunnerError } from "../../errors.ts";
 import type { JournalError, RunEvent } from "../../journal/events.ts";
-import type { Trouble } from "../service-watch.ts";
+import type { ServiceFailure } from "../service-watch.ts";
 import type { EffectContext, EffectResult } from "./effect.ts";
 
 /** What an answer means, and the error that it came as. */
@@ -23,14 +23,14 @@ export interface Judged {
   readonly step: string | null;
 }
 
-interface Circumstances {
+interface ErrorContext {
   /** An earlier send may have made the job. Default false. */
   readonly mayExist?: boolean;
   readonly step?: string;
 }
 
 /** Looks the answer up in the table; throws what is none. */
-export function judge(kind: RequestKind, error: unknown, about: Circumstances = {}): Judged {
+export function judge(kind: RequestKind, error: unknown, about: ErrorContext = {}): Judged {
   const { mayExist = false, step = null } = about;
   const answer = answerOf(error);
   if (answer === null) throw error;
@@ -50,11 +50,11 @@ export function resting(
     case "unreachable":
     case "misdirected":
       return retried
-        ? { events, trouble: troubleOf(judged, pause, context) }
+        ? { events, serviceFailure: serviceFailureOf(judged, pause, context) }
         : {
             events: [
               ...events,
-              { type: "run.paused", reason: pause, message: troubleOf(judged, pause, context).message },
+              { type: "run.paused", reason: pause, message: serviceFailureOf(judged, pause, context).message },
             ],
           };
     case "credentials":
@@ -71,11 +71,11 @@ export function resting(
 }
 
 /** How trouble is told: what was asked for where, and what came instead. */
-export function troubleOf(
+export function serviceFailureOf(
   { error }: Judged,
-  pause: Trouble["pause"],
+  pause: ServiceFailure["pause"],
   { client }: Pick<EffectContext, "client">,
-): Trouble {
+): ServiceFailure {
   const said = cleanText(error instanceof Error ? error.message : String(error));
   const at = ownText(client.baseUrl);
   if (!(error instanceof ApiError)) {

@@ -3,8 +3,8 @@ import { cleanText, sentence } from "../../clean-text.ts";
 import type { RunEvent } from "../../journal/events.ts";
 import { RESENT_EVERY_MS } from "../../journal/state.ts";
 import type { Command } from "../../run/command.ts";
+import { ensureCopies } from "../ensure-copies.ts";
 import { MediaLostError } from "../media-errors.ts";
-import { ensureCopies } from "../sound-copy.ts";
 import { bytesProgress } from "./bytes-progress.ts";
 import type { Effect, EffectContext, EffectResult } from "./effect.ts";
 import { expiredOutputs, readsUploads } from "./expired.ts";
@@ -21,7 +21,7 @@ export const submit: Effect<"submit"> = async (command, context) => {
   for (let renew = false; ; renew = true) {
     let input: Submit["input"];
     try {
-      input = await context.handles.materialise(command.input, { renew, onProgress, ensure });
+      input = await context.handles.resolveUploads(command.input, { renew, onProgress, ensure });
     } catch (error) {
       if (error instanceof MediaLostError) return withoutCopy({ ...command, mayExist }, context, error);
       if (error instanceof UploadError) return mayExist ? unresolved(command, context, error) : refused(command, error);
@@ -129,6 +129,6 @@ function withoutCopy(command: Submit, context: EffectContext, error: MediaLostEr
 /** An asset it reads is gone at the service: it is sent again with our copy, or given up. */
 function withoutMedia(command: Submit, context: EffectContext, { error }: Judged, mayExist: boolean): EffectResult {
   if (mayExist) return unresolved(command, context, error);
-  const gone = expiredOutputs(context.state, command.input, error);
-  return gone.length === 0 ? refused(command, error) : { events: [...gone, withdrawn(command, "expired")] };
+  const missing = expiredOutputs(context.state, command.input, error);
+  return missing.length === 0 ? refused(command, error) : { events: [...missing, withdrawn(command, "expired")] };
 }

@@ -5,10 +5,10 @@ import type { TaskContext } from "../../define/draft.ts";
 import type { TaskFile } from "../../journal/events.ts";
 import { planStep } from "../../journal/state.ts";
 import type { Json, TaskStep } from "../../plan/plan.ts";
+import { withoutCopies } from "../ensure-copies.ts";
 import { fileExtension } from "../file-extension.ts";
 import { filesOf, localInput } from "../local-input.ts";
 import { measureMedia } from "../measure-media.ts";
-import { withoutCopies } from "../sound-copy.ts";
 import type { Effect, EffectContext } from "./effect.ts";
 import { ABORTED, localCode, thrownError, unlessAborted } from "./local-code.ts";
 
@@ -48,7 +48,7 @@ export const task: Effect<"task"> = async (command, context) => {
     return { events: [{ type: "task.completed", step, value, files }] };
   } catch (error) {
     if (context.signal.aborted) return { events: [] };
-    if (isDiskTrouble(error)) throw error;
+    if (isDiskError(error)) throw error;
     return { events: [{ type: "task.failed", step, error: thrownError(error, "TASK_FAILED") }] };
   } finally {
     if (context.signal.aborted) done.catch(() => {}).finally(cleanUp);
@@ -100,8 +100,8 @@ async function collectOutputs(
     const facts = await measureMedia(path, kind);
     if ("fault" in facts) throw new TaskContractError(`its file "${name}" should be ${kind}, and ${facts.fault}`);
     const { sha256, sizeBytes } = await media.adopt(path);
-    const made = { status: "COMPLETED", assetId: null, voiceId: null, error: null } as const;
-    files.push({ name, index, ...made, ...facts, contentType: ownText(facts.contentType), sha256, sizeBytes });
+    const produced = { status: "COMPLETED", assetId: null, voiceId: null, error: null } as const;
+    files.push({ name, index, ...produced, ...facts, contentType: ownText(facts.contentType), sha256, sizeBytes });
   }
   return files;
 }
@@ -131,7 +131,7 @@ function jsonValue(returned: unknown): Json {
 }
 
 /** The journal's disk has no room either: the run stops, and is kept. */
-function isDiskTrouble(error: unknown): boolean {
+function isDiskError(error: unknown): boolean {
   const code = (error as NodeJS.ErrnoException | null)?.code;
   return code === "ENOSPC" || code === "EDQUOT" || code === "EROFS";
 }

@@ -1,6 +1,6 @@
 import { planStep } from "../../journal/state.ts";
 import type { UploadStep } from "../../plan/plan.ts";
-import { isDiskTrouble } from "../disk-trouble.ts";
+import { isDiskError } from "../disk-errors.ts";
 import type { Effect } from "./effect.ts";
 
 /** Copies the file into the media store, so that it can be sent (again) whatever happens to the original. */
@@ -11,7 +11,7 @@ export const upload: Effect<"upload"> = async (command, { state, media }) => {
   const stored = { type: "upload.stored", step, sha256, sizeBytes, contentType } as const;
   if ((await media.verify(sha256)) === "intact") return { events: [stored] };
   const copy = await media.put({ path: file.path }).catch((cause: unknown) => {
-    if (isDiskTrouble(cause)) throw cause;
+    if (isDiskError(cause)) throw cause;
     return cause as Error;
   });
   const reason =

@@ -14,7 +14,7 @@ export const ATTEMPT_MS = 10_000;
 /** A claim outlives its attempt, so that a process that died lets go of it and one that lives keeps it. */
 const CLAIM_MS = 15_000;
 /** Milliseconds between two looks for what is due, by this process or another. */
-const LOOK_EVERY_MS = 5_000;
+const POLL_EVERY_MS = 5_000;
 const AT_ONCE = 10;
 const RETRY_AFTER_MS = [5_000, 30_000, 120_000, 600_000, 1_800_000] as const;
 const THEN_EVERY_MS = 3_600_000;
@@ -76,7 +76,7 @@ export class Notifier {
   #rest(wake: AbortSignal): Promise<void> {
     return new Promise((done) => {
       if (wake.aborted) return done();
-      const timer = this.#parts.clock.setTimer(LOOK_EVERY_MS, done, { background: true });
+      const timer = this.#parts.clock.setTimer(POLL_EVERY_MS, done, { background: true });
       wake.addEventListener("abort", () => {
         timer.cancel();
         done();

@@ -49,7 +49,7 @@ async function post(url: string, delivery: Delivery, key: KeyObject, signal: Abo
 function signedHeaders({ id, event, attempt, at }: Delivery, body: Buffer, key: KeyObject): Record<string, string> {
   const timestamp = String(Math.floor(at / 1000));
   const text = signedText({ timestamp, id, event, redelivery: "false" }, body);
-  const name = (ending: string) => `X-Showrunner-Webhook-${ending}`;
+  const name = (extension: string) => `X-Showrunner-Webhook-${extension}`;
   return {
     "Content-Type": "application/json",
     "User-Agent": "Showrunner-Notify",

@@ -47,12 +47,12 @@ export async function openFile(file: string, busyTimeoutMs: number): Promise<Ope
  * within the last two seconds is therefore looked at again before it is called somebody else's.
  */
 async function inspectWithRetry(path: string, busyRetry: BusyRetryOptions): Promise<void> {
-  for (let looks = 1; ; looks++) {
+  for (let polls = 1; ; polls++) {
     try {
       return await retryWhileBusy(() => inspectJournal(path), busyRetry);
     } catch (error) {
       const isFresh = Date.now() - (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0) < 2000;
-      if (!(error instanceof JournalNotDatabaseError) || !isFresh || looks > 10) throw error;
+      if (!(error instanceof JournalNotDatabaseError) || !isFresh || polls > 10) throw error;
       await delay(30);
     }
   }

@@ -21,7 +21,7 @@ const largestGroup = 256;
  */
 export class Writer {
   readonly #db: Database;
-  readonly #patience: BusyRetryOptions;
+  readonly #busyRetry: BusyRetryOptions;
   /** Looks, inside the transaction, whether the file is still the one that was opened. */
   readonly #guard: () => void;
   #queue: Pending[] = [];
@@ -31,7 +31,7 @@ export class Writer {
 
   constructor(db: Database, busyRetry: BusyRetryOptions, guard: () => void) {
     this.#db = db;
-    this.#patience = busyRetry;
+    this.#busyRetry = busyRetry;
     this.#guard = guard;
   }
 
@@ -40,7 +40,7 @@ export class Writer {
    * after, and saves the fsync.
    */
   write<T>(work: Work<T>, options: { readonly durable: boolean } = { durable: true }): Promise<T> {
-    if (this.#closed) return Promise.reject(closedError(this.#patience.path));
+    if (this.#closed) return Promise.reject(closedError(this.#busyRetry.path));
     return new Promise((resolve, reject) => {
       const perform = () => {
         const value = work();
@@ -68,7 +68,7 @@ export class Writer {
 
   async #commit(group: readonly Pending[]): Promise<void> {
     try {
-      const settle = await retryWhileBusy(() => this.#transact(group), this.#patience);
+      const settle = await retryWhileBusy(() => this.#transact(group), this.#busyRetry);
       for (const settleOne of settle) settleOne();
     } catch (error) {
       if (group.length === 1) return group[0]?.fail(error);
@@ -86,7 +86,7 @@ export class Writer {
       return settle;
     } catch (error) {
       this.#rollBack();
-      throw journalFailure(error, this.#patience.path);
+      throw journalFailure(error, this.#busyRetry.path);
     }
   }
 

@@ -3,7 +3,7 @@ import type { ServiceContext } from "../service-context.ts";
 
 const SWEEP_EVERY_MS = 600_000;
 /** How often, in real time, the service's clock is looked at: a jump of days makes one sweep. */
-const LOOK_EVERY_MS = 1_000;
+const POLL_EVERY_MS = 1_000;
 /** A clock that moved by more is written down. */
 const DRIFT_MS = 1_000;
 const BATCH = 200;
@@ -58,7 +58,7 @@ export function startRetention({ store, clock, dataDir, onDefect }: Ports): () =
   const looking = setInterval(() => {
     const work = clock.now() >= sweepAt ? [keepOffset(), sweep()] : [keepOffset()];
     Promise.all(work).catch((error: unknown) => onDefect(error, ""));
-  }, LOOK_EVERY_MS);
+  }, POLL_EVERY_MS);
   looking.unref();
   return () => clearInterval(looking);
 }

@@ -1,14 +1,14 @@
 import type { MediaKind } from "../../define/media.ts";
 import type { CatalogModel, JsonSchema } from "../../plan/index.ts";
 import type { Json } from "../../plan/plan.ts";
-import { inputPlace, type Place, type Takes } from "../../plan/schema/field.ts";
+import { type AcceptedMedia, type SchemaLocation, schemaLocation } from "../../plan/schema/field.ts";
 import { yieldsOf } from "../../plan/schema/model-facts.ts";
 import { applicable, isSchema, itemSchemas, propertySchemas } from "../../plan/schema/schema.ts";
 
 /** What a migration needs to know of a field of a model's input. */
 export interface FieldView {
   readonly name: string;
-  readonly takes: Takes;
+  readonly takes: AcceptedMedia;
   readonly isRequired: boolean;
   readonly isList: boolean;
   readonly maxItems: number;
@@ -52,7 +52,7 @@ function fieldsOf(schema: JsonSchema): ReadonlyMap<string, FieldView> {
   const parts = applicable(schema, schema);
   const names = new Set(parts.flatMap(({ properties }) => (isSchema(properties) ? Object.keys(properties) : [])));
   const required = new Set(Array.isArray(schema.required) ? schema.required : []);
-  const place = inputPlace(schema);
+  const place = schemaLocation(schema);
   return new Map(
     [...names].map((name) => {
       const own = propertySchemas(parts, name).flatMap((one) => applicable(schema, one));
@@ -63,8 +63,8 @@ function fieldsOf(schema: JsonSchema): ReadonlyMap<string, FieldView> {
 }
 
 /** A list of media takes media; the schema says so of its items. */
-function takesOf(place: Place | null): Takes {
-  const own: Takes = place?.takes ?? { what: "json", types: [] };
+function takesOf(place: SchemaLocation | null): AcceptedMedia {
+  const own: AcceptedMedia = place?.takes ?? { what: "json", types: [] };
   const items = own.what === "json" ? place?.item(0)?.takes : undefined;
   return items?.what === "media" ? items : own;
 }

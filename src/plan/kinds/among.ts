@@ -1,7 +1,7 @@
 import type { DraftReference } from "../../define/draft.ts";
 import type { Reference, Yield } from "../plan.ts";
 import { isValueRef } from "./complete-ref.ts";
-import { checkReadable, placeOne } from "./free-input.ts";
+import { bindOne, checkReadable } from "./free-input.ts";
 import type { Planning } from "./kind.ts";
 
 interface Among {
@@ -25,7 +25,7 @@ interface Member {
 }
 
 /** What is shown, or chosen from: all of one kind. */
-export function placeAmong(given: readonly DraftReference[], what: What, planning: Planning): Among {
+export function bindAmong(given: readonly DraftReference[], what: What, planning: Planning): Among {
   const members = given.map((reference, index) => {
     const field = given.length === 1 ? what.field : `${what.field}[${index}]`;
     return placeMember(reference, field, what, planning);
@@ -43,7 +43,7 @@ export function placeAmong(given: readonly DraftReference[], what: What, plannin
 function placeMember(given: DraftReference, field: string, what: What, planning: Planning): Member {
   const { step } = given.$ref;
   const source = planning.facts(step);
-  const reference = placeOne(given, field, planning, (ref, facts) => {
+  const reference = bindOne(given, field, planning, (ref, facts) => {
     if (!what.local) return;
     checkReadable(ref, facts, field, planning);
     if (ref.as !== "value") return;

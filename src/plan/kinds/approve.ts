@@ -1,9 +1,9 @@
 import type { ApproveDraft } from "../../define/draft.ts";
 import { fingerprint } from "../fingerprint.ts";
 import type { ApproveStep } from "../plan.ts";
-import { placeAmong } from "./among.ts";
+import { bindAmong } from "./among.ts";
 import { factsOf, UNKNOWN } from "./facts.ts";
-import { needsOf, placeWhen } from "./free-input.ts";
+import { bindWhen, needsOf } from "./free-input.ts";
 import type { StepKind } from "./kind.ts";
 
 export const approveKind: StepKind<ApproveDraft> = {
@@ -11,9 +11,9 @@ export const approveKind: StepKind<ApproveDraft> = {
   models: () => [],
   plan(draft, planning) {
     const { path, choose, message } = draft;
-    const when = placeWhen(draft.when, planning);
+    const when = bindWhen(draft.when, planning);
     const field = choose ? "among" : "shown";
-    const { references: shows, yields } = placeAmong(draft.shows, { field, local: false }, planning);
+    const { references: shows, yields } = bindAmong(draft.shows, { field, local: false }, planning);
     if (yields === null) return { step: null, facts: UNKNOWN };
     const needs = needsOf(draft, draft.shows);
     const asks = fingerprint({ kind: "approve", shows, choose });

@@ -2,7 +2,7 @@ import type { ChatDraft } from "../../define/draft.ts";
 import { fingerprint } from "../fingerprint.ts";
 import type { ChatStep } from "../plan.ts";
 import { factsOf } from "./facts.ts";
-import { needsOf, placeFree, placeWhen } from "./free-input.ts";
+import { bindFreeInput, bindWhen, needsOf } from "./free-input.ts";
 import type { StepKind } from "./kind.ts";
 
 const ONLY_TEXT = "a chat takes text and values; let a task or a job read media";
@@ -15,13 +15,13 @@ export const chatKind: StepKind<ChatDraft> = {
     if (planning.catalog.ids().includes(model)) {
       planning.report("not-a-chat-model", "model", `${model} makes media; give a chat model, or say job(…)`);
     }
-    const input = placeFree(draft.input, "input", planning, {
+    const input = bindFreeInput(draft.input, "input", planning, {
       assets: ONLY_TEXT,
       reference(ref, source, field) {
         if (ref.as === "value") return;
         const { step } = ref;
-        const made = source.isOpen === true ? "does not say beforehand that it yields values" : "makes media";
-        planning.report("not-a-value", field, `${step} ${made}; ${ONLY_TEXT}`);
+        const outcome = source.isOpen === true ? "does not say beforehand that it yields values" : "makes media";
+        planning.report("not-a-value", field, `${step} ${outcome}; ${ONLY_TEXT}`);
       },
     });
     const step: ChatStep = {
@@ -29,7 +29,7 @@ export const chatKind: StepKind<ChatDraft> = {
       path,
       needs: needsOf(draft, draft.input),
       fingerprint: fingerprint({ kind: "chat", model, input, schema }),
-      ...placeWhen(draft.when, planning),
+      ...bindWhen(draft.when, planning),
       ...{ model, input, schema, repairs, yields: "value", policy },
     };
     return { step, facts: factsOf(step, planning.facts) };

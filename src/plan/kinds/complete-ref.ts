@@ -1,7 +1,7 @@
 import type { DraftReference } from "../../define/draft.ts";
-import { didYouMean } from "../near.ts";
 import type { Reference } from "../plan.ts";
 import { type FoundSchema, schemaAt } from "../schema/value-schema.ts";
+import { didYouMean } from "../suggest.ts";
 import type { StepFacts } from "./facts.ts";
 
 type DraftRef = DraftReference["$ref"];
@@ -18,10 +18,10 @@ export function completeRef(ref: DraftRef, source: StepFacts, report: Report): R
   if (isValueRef(ref, source)) return completeValueRef(ref, source, report);
   const output = settleIndex(ref, source, report);
   const { as, yields, kinds } = source;
-  const made = kinds === undefined || typeof output !== "number" ? yields : (kinds[output] ?? null);
-  const isMedia = made === "image" || made === "video" || made === "audio";
+  const outcome = kinds === undefined || typeof output !== "number" ? yields : (kinds[output] ?? null);
+  const isMedia = outcome === "image" || outcome === "video" || outcome === "audio";
   const picked = source.picks === true ? "chosen" : output;
-  return { step, as, output: picked, ...(isMedia && { kind: made }) };
+  return { step, as, output: picked, ...(isMedia && { kind: outcome }) };
 }
 
 function completeValueRef(ref: DraftRef, source: StepFacts, report: Report): Reference["$ref"] {
@@ -60,8 +60,8 @@ function settleIndex({ step, output }: DraftRef, source: StepFacts, report: Repo
     return 0;
   }
   if (!Number.isSafeInteger(output) || output < 0 || output >= outputs) {
-    const made = outputs === 1 ? "1 output, number 0" : `${outputs} outputs, numbers 0 to ${outputs - 1}`;
-    report("output-index", `${step} makes ${made}; there is no output ${output}`);
+    const outcome = outputs === 1 ? "1 output, number 0" : `${outputs} outputs, numbers 0 to ${outputs - 1}`;
+    report("output-index", `${step} makes ${outcome}; there is no output ${output}`);
   }
   return output;
 }

@@ -2,7 +2,7 @@ import type { ExpandDraft } from "../../define/draft.ts";
 import { fingerprint } from "../fingerprint.ts";
 import type { ExpandStep } from "../plan.ts";
 import { factsOf, UNKNOWN } from "./facts.ts";
-import { needsOf, placeValue, placeWhen } from "./free-input.ts";
+import { bindValue, bindWhen, needsOf } from "./free-input.ts";
 import type { StepKind } from "./kind.ts";
 
 export const expandKind: StepKind<ExpandDraft> = {
@@ -10,10 +10,10 @@ export const expandKind: StepKind<ExpandDraft> = {
   models: () => [],
   plan(draft, planning) {
     const { path, maxSteps, version, yields, maxCostMicros } = draft;
-    const when = placeWhen(draft.when, planning);
+    const when = bindWhen(draft.when, planning);
     if (draft.on === null) return { step: null, facts: UNKNOWN };
     const next = "expand takes the value of a step, such as a chat's answer";
-    const on = placeValue(draft.on, "value", planning, next);
+    const on = bindValue(draft.on, "value", planning, next);
     const needs = needsOf(draft, draft.on);
     const asks = fingerprint({ kind: "expand", on, version });
     const own = { on, maxSteps, version, yields, maxCostMicros };

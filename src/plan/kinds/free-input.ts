@@ -13,28 +13,28 @@ export interface Accepts {
 }
 
 /** Completes the references of an input that no model's schema describes. */
-export function placeFree(value: DraftJson, field: string, planning: Planning, accepts: Accepts): Json {
+export function bindFreeInput(value: DraftJson, field: string, planning: Planning, accepts: Accepts): Json {
   if (typeof value !== "object" || value === null) return value;
-  if (isDraftReference(value)) return placeOne(value, field, planning, accepts.reference) as unknown as Json;
+  if (isDraftReference(value)) return bindOne(value, field, planning, accepts.reference) as unknown as Json;
   if (isAsset(value)) {
     const { assetId } = value.$asset;
     if (accepts.assets !== null) planning.report("asset-here", field, `${field} is ${assetId}; ${accepts.assets}`);
     return { source: "asset", asset_id: assetId };
   }
   if (Array.isArray(value)) {
-    return value.map((item: DraftJson, index) => placeFree(item, `${field}[${index}]`, planning, accepts));
+    return value.map((item: DraftJson, index) => bindFreeInput(item, `${field}[${index}]`, planning, accepts));
   }
   const entries = Object.entries(value as { readonly [key: string]: DraftJson });
   return Object.fromEntries(
     entries.map(([key, item]) => {
       const at = key === "$text" ? field : `${field}.${key}`;
-      return [key, placeFree(item, at, planning, accepts)];
+      return [key, bindFreeInput(item, at, planning, accepts)];
     }),
   );
 }
 
 /** One reference, completed and checked. Its step may have been left out after a problem; then nothing is known of it. */
-export function placeOne(
+export function bindOne(
   { $ref }: DraftReference,
   field: string,
   planning: Planning,
@@ -48,14 +48,14 @@ export function placeOne(
 }
 
 /** The value that a step needs, for what only values can be. */
-export function placeValue(reference: DraftReference, field: string, planning: Planning, next: string): Reference {
+export function bindValue(reference: DraftReference, field: string, planning: Planning, next: string): Reference {
   const source = planning.facts(reference.$ref.step);
   const isMedia = source !== undefined && source.yields !== null && !isValueRef(reference.$ref, source);
   const isOpen = source?.isOpen === true;
-  if (!isMedia && !isOpen) return placeOne(reference, field, planning, () => {});
+  if (!isMedia && !isOpen) return bindOne(reference, field, planning, () => {});
   const { step } = reference.$ref;
-  const made = isOpen ? "does not say beforehand that it yields values" : "yields no value";
-  planning.report("not-a-value", field, `${step} ${made}; ${next}`);
+  const outcome = isOpen ? "does not say beforehand that it yields values" : "yields no value";
+  planning.report("not-a-value", field, `${step} ${outcome}; ${next}`);
   return { $ref: { step, as: "value", output: 0 } };
 }
 
@@ -80,11 +80,11 @@ function stepsIn(value: unknown): readonly string[] {
 }
 
 /** The condition of a step, for its plan. */
-export function placeWhen(when: DraftCondition | null, planning: Planning): { readonly when?: Condition } {
+export function bindWhen(when: DraftCondition | null, planning: Planning): { readonly when?: Condition } {
   if (when === null) return {};
   if ("failed" in when) return { when };
   const next = "when takes a value, such as a chat's answer or a place in it; for a failure say failed(step)";
-  const { $ref: ref } = placeValue(when.ref, "when", planning, next);
+  const { $ref: ref } = bindValue(when.ref, "when", planning, next);
   return { when: "equals" in when ? { ref, equals: when.equals } : { ref, is: when.is } };
 }
 

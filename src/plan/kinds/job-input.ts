@@ -1,12 +1,12 @@
 import type { DraftJson } from "../../define/draft.ts";
 import type { Json } from "../plan.ts";
-import type { Place } from "../schema/field.ts";
+import type { SchemaLocation } from "../schema/field.ts";
+import { bindAsset, bindReference, bindText, checkMediaLiteral } from "./bind-reference.ts";
 import { isAsset, isDraftReference } from "./free-input.ts";
 import type { Planning } from "./kind.ts";
-import { checkMediaLiteral, placeAsset, placeReference, placeText } from "./place-reference.ts";
 
 /** A job's input on its way into the plan. */
-export interface PlacedInput {
+export interface BoundInput {
   /** With complete references, as the plan keeps it. */
   readonly input: Json;
   /**
@@ -31,17 +31,17 @@ export class AnyOf {
 export type Sample = Json | AnyOf | readonly Sample[] | { readonly [key: string]: Sample };
 
 /** One value of an input, planned. `spread` marks a stand-in for several items of the list around it. */
-export interface Placed {
+export interface BoundValue {
   readonly input: Json;
   readonly sample: Sample;
   readonly spread?: true;
 }
 
 /** Where in the input a value stands. */
-export interface Spot {
+export interface InputLocation {
   readonly field: string;
   /** Null where the schema says nothing. */
-  readonly place: Place | null;
+  readonly place: SchemaLocation | null;
   settle(field: string): void;
   /** Says that a value stands there that may be any of so many. */
   opens(choices: number): void;
@@ -51,10 +51,10 @@ export interface Spot {
 const MAX_SAMPLES = 16;
 
 /** Completes the references of a job's input and checks each against the place where it stands. */
-export function placeInput(input: DraftJson, place: Place | null, planning: Planning): PlacedInput {
+export function bindInput(input: DraftJson, place: SchemaLocation | null, planning: Planning): BoundInput {
   const settled: string[] = [];
   let rounds = 0;
-  const spot: Spot = {
+  const location: InputLocation = {
     field: "input",
     place,
     settle: (field) => void settled.push(field),
@@ -62,7 +62,7 @@ export function placeInput(input: DraftJson, place: Place | null, planning: Plan
       rounds = Math.min(MAX_SAMPLES, Math.max(rounds, choices));
     },
   };
-  const placed = placeValue(input, spot, planning);
+  const placed = bindValue(input, location, planning);
   const samples =
     rounds === 0 ? [placed.sample as Json] : Array.from({ length: rounds }, (_, n) => nth(placed.sample, n));
   return { input: placed.input, samples, settled };
@@ -76,22 +76,26 @@ function nth(sample: Sample, n: number): Json {
   return Object.fromEntries(Object.entries(sample).map(([key, item]: [string, Sample]) => [key, nth(item, n)]));
 }
 
-function placeValue(value: DraftJson, spot: Spot, planning: Planning): Placed {
+function bindValue(value: DraftJson, location: InputLocation, planning: Planning): BoundValue {
   if (typeof value !== "object" || value === null) {
-    return typeof value === "string" ? checkMediaLiteral(value, spot, planning) : { input: value, sample: value };
+    return typeof value === "string" ? checkMediaLiteral(value, location, planning) : { input: value, sample: value };
   }
-  if (isDraftReference(value)) return placeReference(value.$ref, spot, planning);
-  if (isAsset(value)) return placeAsset(value.$asset, spot, planning);
-  if (Array.isArray(value)) return placeList(value, spot, planning);
-  if ("$text" in value) return placeText(value, spot, planning);
+  if (isDraftReference(value)) return bindReference(value.$ref, location, planning);
+  if (isAsset(value)) return bindAsset(value.$asset, location, planning);
+  if (Array.isArray(value)) return placeList(value, location, planning);
+  if ("$text" in value) return bindText(value, location, planning);
   const record = value as { readonly [key: string]: DraftJson };
-  const literal = checkMediaLiteral(record, spot, planning);
-  return literal.sample === record ? placeRecord(record, spot, planning) : literal;
+  const literal = checkMediaLiteral(record, location, planning);
+  return literal.sample === record ? placeRecord(record, location, planning) : literal;
 }
 
-function placeList(list: readonly DraftJson[], spot: Spot, planning: Planning): Placed {
+function placeList(list: readonly DraftJson[], location: InputLocation, planning: Planning): BoundValue {
   const items = list.map((item, index) =>
-    placeValue(item, { ...spot, field: `${spot.field}[${index}]`, place: spot.place?.item(index) ?? null }, planning),
+    bindValue(
+      item,
+      { ...location, field: `${location.field}[${index}]`, place: location.place?.item(index) ?? null },
+      planning,
+    ),
   );
   return {
     input: items.map((item) => item.input),
@@ -101,12 +105,16 @@ function placeList(list: readonly DraftJson[], spot: Spot, planning: Planning): 
   };
 }
 
-function placeRecord(record: { readonly [key: string]: DraftJson }, spot: Spot, planning: Planning): Placed {
+function placeRecord(
+  record: { readonly [key: string]: DraftJson },
+  location: InputLocation,
+  planning: Planning,
+): BoundValue {
   const input: [string, Json][] = [];
   const sample: [string, Sample][] = [];
   for (const [key, value] of Object.entries(record)) {
-    const inner = { ...spot, field: `${spot.field}.${key}`, place: spot.place?.property(key) ?? null };
-    const placed = placeValue(value, inner, planning);
+    const inner = { ...location, field: `${location.field}.${key}`, place: location.place?.property(key) ?? null };
+    const placed = bindValue(value, inner, planning);
     input.push([key, placed.input]);
     sample.push([key, placed.sample]);
   }

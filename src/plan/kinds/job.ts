@@ -1,13 +1,13 @@
 import type { DraftJson, JobDraft } from "../../define/draft.ts";
 import type { Catalog, CatalogModel, FieldProblem } from "../catalog-port.ts";
 import { fingerprint } from "../fingerprint.ts";
-import { didYouMean, nearest } from "../near.ts";
 import type { JobStep } from "../plan.ts";
-import { inputPlace } from "../schema/field.ts";
+import { schemaLocation } from "../schema/field.ts";
 import { mostSeed, outputsOf, yieldsOf } from "../schema/model-facts.ts";
+import { didYouMean, suggest } from "../suggest.ts";
 import { factsOf, UNKNOWN } from "./facts.ts";
-import { needsOf, placeWhen } from "./free-input.ts";
-import { type PlacedInput, placeInput } from "./job-input.ts";
+import { bindWhen, needsOf } from "./free-input.ts";
+import { type BoundInput, bindInput } from "./job-input.ts";
 import type { Planning, StepKind } from "./kind.ts";
 
 export const jobKind: StepKind<JobDraft> = {
@@ -15,11 +15,11 @@ export const jobKind: StepKind<JobDraft> = {
   models: ({ model }) => [model],
   plan(draft, planning) {
     const model = usableModel(draft.model, planning);
-    const place = model === null ? null : inputPlace(model.inputSchema);
+    const place = model === null ? null : schemaLocation(model.inputSchema);
     const given = model === null ? draft.input : withSeed(draft, model, planning);
-    const placed = placeInput(given, place, planning);
+    const placed = bindInput(given, place, planning);
     if (model !== null) checkInput(model, placed, planning);
-    const when = placeWhen(draft.when, planning);
+    const when = bindWhen(draft.when, planning);
     const yields = model === null ? null : yieldsOf(model);
     if (model === null || yields === null) return { step: null, facts: UNKNOWN };
     const { path, policy } = draft;
@@ -52,7 +52,7 @@ function withSeed({ input, seed }: JobDraft, model: CatalogModel, { report }: Pl
   return { ...input, seed: seed % (most + 1) };
 }
 
-function checkInput(model: CatalogModel, placed: PlacedInput, { catalog, report }: Planning): void {
+function checkInput(model: CatalogModel, placed: BoundInput, { catalog, report }: Planning): void {
   for (const problem of problemsOf(model, placed, catalog)) {
     report(problem.code, problem.field, problem.message, problem.allowed && { allowed: problem.allowed });
   }
@@ -62,7 +62,7 @@ function checkInput(model: CatalogModel, placed: PlacedInput, { catalog, report 
  * What the model's schema says of the input. Where values stand that nobody knows yet, only what it says whatever they
  * will be.
  */
-function problemsOf(model: CatalogModel, { samples, settled }: PlacedInput, catalog: Catalog): readonly FieldProblem[] {
+function problemsOf(model: CatalogModel, { samples, settled }: BoundInput, catalog: Catalog): readonly FieldProblem[] {
   // What a reference stands for is checked where it stands; its stand-in is nobody's mistake.
   const isOurs = ({ code, field }: FieldProblem) =>
     code !== "unknown-field" &&
@@ -80,7 +80,7 @@ function usableModel(id: string, { catalog, report }: Planning): CatalogModel | 
   if (model === null) {
     const hint = didYouMean(id, catalog.ids()) ?? "see them all with: showrunner models list";
     report("unknown-model", "model", `the service has no model ${id}; ${hint}`, {
-      allowed: nearest(id, catalog.ids()),
+      allowed: suggest(id, catalog.ids()),
     });
     return null;
   }

@@ -1,9 +1,9 @@
 import type { PickDraft } from "../../define/draft.ts";
 import { fingerprint } from "../fingerprint.ts";
 import type { PickStep } from "../plan.ts";
-import { placeAmong } from "./among.ts";
+import { bindAmong } from "./among.ts";
 import { factsOf, UNKNOWN } from "./facts.ts";
-import { needsOf, placeWhen } from "./free-input.ts";
+import { bindWhen, needsOf } from "./free-input.ts";
 import type { StepKind } from "./kind.ts";
 
 export const pickKind: StepKind<PickDraft> = {
@@ -11,9 +11,9 @@ export const pickKind: StepKind<PickDraft> = {
   models: () => [],
   plan(draft, planning) {
     const { path, by, version } = draft;
-    const when = placeWhen(draft.when, planning);
+    const when = bindWhen(draft.when, planning);
     const what = { field: "among", local: by === "score" };
-    const { references: among, yields } = placeAmong(draft.among, what, planning);
+    const { references: among, yields } = bindAmong(draft.among, what, planning);
     if (yields === null) return { step: null, facts: UNKNOWN };
     const needs = needsOf(draft, draft.among);
     const asks = fingerprint({ kind: "pick", among, by, version });

@@ -2,7 +2,7 @@ import type { TaskDraft } from "../../define/draft.ts";
 import { fingerprint } from "../fingerprint.ts";
 import type { TaskStep } from "../plan.ts";
 import { factsOf } from "./facts.ts";
-import { checkReadable, needsOf, placeFree, placeWhen } from "./free-input.ts";
+import { bindFreeInput, bindWhen, checkReadable, needsOf } from "./free-input.ts";
 import type { StepKind } from "./kind.ts";
 
 export const taskKind: StepKind<TaskDraft> = {
@@ -10,7 +10,7 @@ export const taskKind: StepKind<TaskDraft> = {
   models: () => [],
   plan(draft, planning) {
     const { path, version, files, policy } = draft;
-    const input = placeFree(draft.input, "input", planning, {
+    const input = bindFreeInput(draft.input, "input", planning, {
       assets: "an asset of the service is no file on this machine; download it and pass upload(…)",
       reference: (ref, source, field) => checkReadable(ref, source, field, planning),
     });
@@ -19,7 +19,7 @@ export const taskKind: StepKind<TaskDraft> = {
       path,
       needs: needsOf(draft, draft.input),
       fingerprint: fingerprint({ kind: "task", input, version, files }),
-      ...placeWhen(draft.when, planning),
+      ...bindWhen(draft.when, planning),
       ...{ input, version, files, yields: files[0]?.kind ?? "value", policy },
     };
     return { step, facts: factsOf(step, planning.facts) };

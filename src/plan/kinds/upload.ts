@@ -1,9 +1,9 @@
 import type { UploadDraft } from "../../define/draft.ts";
-import { withoutQuery } from "../../define/words/upload.ts";
+import { withoutQuery } from "../../define/steps/upload.ts";
 import { fingerprint } from "../fingerprint.ts";
 import type { FileFacts, UploadStep } from "../plan.ts";
 import { factsOf, UNKNOWN } from "./facts.ts";
-import { needsOf, placeWhen } from "./free-input.ts";
+import { bindWhen, needsOf } from "./free-input.ts";
 import type { Planning, StepKind } from "./kind.ts";
 
 export const uploadKind: StepKind<UploadDraft> = {
@@ -11,7 +11,7 @@ export const uploadKind: StepKind<UploadDraft> = {
     file === "" ? [] : [{ path: file, kind: media ?? "image", step: path, ...(bytes !== null && { bytes }) }],
   models: () => [],
   plan(draft, planning) {
-    const when = placeWhen(draft.when, planning);
+    const when = bindWhen(draft.when, planning);
     const file = measured(draft, planning);
     const yields = draft.media ?? (file === null ? null : mediaOf(file));
     if (file === null || yields === null)

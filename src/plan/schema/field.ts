@@ -4,25 +4,25 @@ import type { Json } from "../plan.ts";
 import { applicable, branches, isSchema, itemSchemas, localRef, propertySchemas } from "./schema.ts";
 
 /** What a place in a model's input takes, beyond plain JSON. */
-export type Takes =
+export type AcceptedMedia =
   /** A media reference, or a list of them. */
   | { readonly what: "media"; readonly kinds: readonly MediaKind[]; readonly maxBytes: number | null }
   | { readonly what: "voice" }
   | { readonly what: "json"; readonly types: readonly string[] };
 
 /** A place in a model's input: the parts of the schema that apply there, and what it takes. Made once per schema. */
-export interface Place {
-  readonly takes: Takes;
-  property(name: string): Place | null;
-  item(index: number): Place | null;
+export interface SchemaLocation {
+  readonly takes: AcceptedMedia;
+  property(name: string): SchemaLocation | null;
+  item(index: number): SchemaLocation | null;
   /** Values that may stand there, at least one: each of a closed set, one of an open one. */
   examples(): readonly Json[];
 }
 
-const roots = new WeakMap<JsonSchema, Place>();
+const roots = new WeakMap<JsonSchema, SchemaLocation>();
 
 /** The place of the whole input. */
-export function inputPlace(schema: JsonSchema): Place {
+export function schemaLocation(schema: JsonSchema): SchemaLocation {
   const known = roots.get(schema);
   if (known !== undefined) return known;
   const place = makePlace({ root: schema, parts: applicable(schema, schema), name: "input", inherited: null });
@@ -35,13 +35,13 @@ interface Seed {
   readonly parts: readonly JsonSchema[];
   readonly name: string;
   /** Media that the list around says its items are. */
-  readonly inherited: Takes | null;
+  readonly inherited: AcceptedMedia | null;
 }
 
-function makePlace(seed: Seed): Place {
-  const children = new Map<string, Place | null>();
+function makePlace(seed: Seed): SchemaLocation {
+  const children = new Map<string, SchemaLocation | null>();
   const takes = takesOf(seed);
-  const child = (key: string, schemas: readonly JsonSchema[], name: string, inherited: Takes | null) => {
+  const child = (key: string, schemas: readonly JsonSchema[], name: string, inherited: AcceptedMedia | null) => {
     const known = children.get(key);
     if (known !== undefined) return known;
     const parts = [...new Set(schemas.flatMap((schema) => applicable(seed.root, schema)))];
@@ -67,7 +67,7 @@ function makePlace(seed: Seed): Place {
   };
 }
 
-function takesOf({ root, parts, name, inherited }: Seed): Takes {
+function takesOf({ root, parts, name, inherited }: Seed): AcceptedMedia {
   const annotated = parts.flatMap((part) => (part.media_type === undefined ? [] : mediaKinds(part.media_type)));
   const isMedia =
     annotated.length > 0 || parts.some((part) => part.media_type !== undefined || isMediaReference(root, part));

@@ -41,8 +41,9 @@ function typesOf(schema: JsonSchema, name: string): readonly unknown[] {
 
 /** How many outputs an input asks for: `num_outputs`, else its default, else 1. */
 export function outputsOf(input: DraftJson, model: CatalogModel): number {
-  const asked = typeof input === "object" && input !== null && "num_outputs" in input ? input.num_outputs : undefined;
-  if (isCount(asked)) return asked;
+  const requested =
+    typeof input === "object" && input !== null && "num_outputs" in input ? input.num_outputs : undefined;
+  if (isCount(requested)) return requested;
   const presets = countSchemas(model).map((schema) => schema.default);
   return presets.find(isCount) ?? 1;
 }

@@ -4,10 +4,10 @@ import { type Html, html } from "./html.ts";
 import { size } from "./words.ts";
 
 /** What was made on the way and is small enough to stand in the page. */
-export function onTheWay(facts: ReportFacts, places: MediaPlaces): Html | null {
-  const shown = facts.onTheWay.flatMap((made) => {
-    const place = places.get(`sha256:${made.sha256}`);
-    return place?.type === "inline" ? [{ made, url: place.url }] : [];
+export function intermediateOutputs(facts: ReportFacts, places: MediaLocations): Html | null {
+  const shown = facts.intermediateOutputs.flatMap((created) => {
+    const place = places.get(`sha256:${created.sha256}`);
+    return place?.type === "inline" ? [{ made: created, url: place.url }] : [];
   });
   if (shown.length === 0) return null;
   return html`<h3>On the way</h3><div class="strip scroll" role="region" aria-label="Made on the way" tabindex="0">${shown.map(
@@ -27,15 +27,15 @@ function thumbnail(contentType: string, url: string, name: string): Html {
 }
 
 /** Where a page finds the bytes of a file. `missing`: there is no copy of ours any more; the path is where the run put it. */
-export type MediaPlace =
+export type MediaLocation =
   | { readonly type: "inline" | "beside"; readonly url: string }
   | { readonly type: "missing"; readonly path: string };
 
 /** Places by file name, as in {@link FinalFile.file}. */
-export type MediaPlaces = ReadonlyMap<string, MediaPlace>;
+export type MediaLocations = ReadonlyMap<string, MediaLocation>;
 
 /** What the run returned, to be seen and heard. */
-export function gallery({ files, report }: ReportFacts, places: MediaPlaces): Html {
+export function gallery({ files, report }: ReportFacts, places: MediaLocations): Html {
   if (files.length === 0) {
     const why = report.status === "succeeded" ? "The run returned no files." : "No returned file is finished yet.";
     return html`<p class="empty">${why}</p>`;
@@ -74,7 +74,7 @@ function shapeOf({ width, height, contentType }: FinalFile): string {
   return width !== null && height !== null && height > width ? "upright" : "wide";
 }
 
-function player(file: FinalFile, place: MediaPlace): Html {
+function player(file: FinalFile, place: MediaLocation): Html {
   if (place.type === "missing")
     return html`<div class="gone">No copy left; it was put at <span class="breakable">${place.path}</span></div>`;
   const { url } = place;

@@ -89,15 +89,15 @@ ${callout(facts)}
 function sentence(facts: ReportFacts): string {
   const { report, files, steps } = facts;
   const took = formatDuration(facts.report.took_ms);
-  const made = files.length === 0 ? "no files" : count(files.length, "file");
+  const created = files.length === 0 ? "no files" : count(files.length, "file");
   const ready = steps.filter(({ status }) => status === "succeeded").length;
   const failed = steps.filter(({ status }) => status === "failed").map(({ path }) => path);
   const cost = usd(facts.costMicros);
   switch (report.status) {
     case "succeeded":
-      return `Made ${made} in ${took} for ${cost}${verdict(facts)}.`;
+      return `Made ${created} in ${took} for ${cost}${verdict(facts)}.`;
     case "partial":
-      return `Made ${made} in ${took} for ${cost}; a part of what was asked for is missing${failed.length > 0 ? `, because ${listed(failed)} failed` : ""}.`;
+      return `Made ${created} in ${took} for ${cost}; a part of what was asked for is missing${failed.length > 0 ? `, because ${listed(failed)} failed` : ""}.`;
     case "failed":
       return `Failed after ${took}, having cost ${cost}${failed.length > 0 ? `: ${listed(failed)} failed` : ""}.`;
     case "cancelled":

@@ -1,4 +1,4 @@
-const looks: Readonly<Record<string, readonly [mark: string, tone: string]>> = {
+const polls: Readonly<Record<string, readonly [mark: string, tone: string]>> = {
   succeeded: ["✓", "good"],
   partial: ["◑", "warn"],
   failed: ["✗", "bad"],
@@ -14,12 +14,12 @@ const looks: Readonly<Record<string, readonly [mark: string, tone: string]>> = {
 };
 
 export function toneOf(status: string): string {
-  return looks[status]?.[1] ?? "idle";
+  return polls[status]?.[1] ?? "idle";
 }
 
 /** A status as a mark, a word and a colour, so that none of them is needed alone. */
 export function badge(status: string): Html {
-  const [mark] = looks[status] ?? ["·"];
+  const [mark] = polls[status] ?? ["·"];
   return html`<span class="badge ${toneOf(status)}"><span aria-hidden="true">${mark}</span> ${status}</span>`;
 }
 

@@ -3,7 +3,7 @@ import { type PlanStep, planSvg } from "../../index.ts";
 import type { ReportFacts } from "../facts.ts";
 import { condense, MANY_STEPS, withExpansions } from "../groups.ts";
 import { Asked } from "./asked.ts";
-import { gallery, type MediaPlaces, onTheWay } from "./gallery.ts";
+import { gallery, intermediateOutputs, type MediaLocations } from "./gallery.ts";
 import { costsByModel, header, incidents } from "./header.ts";
 import { type Html, html, type Piece, toneOf, trusted } from "./html.ts";
 import { provenance } from "./provenance.ts";
@@ -52,11 +52,11 @@ function worstTone(statuses: readonly string[]): string {
  */
 export function reportPage(
   facts: ReportFacts,
-  media: MediaPlaces,
+  media: MediaLocations,
   options: { readonly writtenAt: number; readonly version: string },
 ): string {
   const anchors = new Map(facts.steps.map(({ path }, at) => [path, `step-${at}`]));
-  const asked = new Asked(anchors);
+  const requested = new Asked(anchors);
   const { report } = facts;
   const page = html`<!doctype html>
 <html lang="en">
@@ -72,14 +72,14 @@ export function reportPage(
 <body>
 ${header(facts)}
 <main>
-${section("files", "What it made", html`${gallery(facts, media)}${onTheWay(facts, media)}`)}
+${section("files", "What it made", html`${gallery(facts, media)}${intermediateOutputs(facts, media)}`)}
 ${section("plan", "How it was planned", diagram(facts))}
 ${section("timeline", "When it was done", timeline(facts))}
 ${section("costs", "What it cost", html`${costsByModel(facts)}<h3>Step by step</h3>${stepTable(facts, anchors)}`)}
 ${section("incidents", "What did not go straight", incidents(facts))}
 ${section("provenance", "Where each file comes from", provenance(facts, anchors))}
-${section("steps", "What each step asked for", stepDetails(facts, anchors, asked))}
-${section("input", "What the run was given", asked.value(facts.input))}
+${section("steps", "What each step asked for", stepDetails(facts, anchors, requested))}
+${section("input", "What the run was given", requested.value(facts.input))}
 </main>
 <footer>
 <p>Written by Showrunner ${options.version} on ${instant(options.writtenAt)} from ${count(facts.events, "event")} of the journal. Service: ${facts.service}.${facts.source === null ? "" : ` Pipeline: ${facts.source}.`}</p>
@@ -99,7 +99,7 @@ ${content}
 }
 
 /** Media from the page itself, or from beside it; one style, known by its hash; and nothing else at all. */
-function policy(media: MediaPlaces): string {
+function policy(media: MediaLocations): string {
   const isBeside = [...media.values()].some(({ type }) => type === "beside");
   const sources = isBeside ? "data: 'self' file:" : "data:";
   const style = hash("sha256", STYLE, "base64");

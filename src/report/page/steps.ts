@@ -24,29 +24,31 @@ export function stepTable(facts: ReportFacts, anchors: ReadonlyMap<string, strin
 }
 
 /** Each step with what it asked for, its jobs and its outputs. */
-export function stepDetails(facts: ReportFacts, anchors: ReadonlyMap<string, string>, asked: Asked): Html {
+export function stepDetails(facts: ReportFacts, anchors: ReadonlyMap<string, string>, requested: Asked): Html {
   const files = new Map(facts.files.map(({ step, index, file }) => [`${step} ${index}`, file]));
   const isOpen = facts.steps.length <= FEW_STEPS;
-  const each = facts.steps.map((step) => detail(step, { anchor: anchors.get(step.path) ?? "", asked, isOpen, files }));
+  const each = facts.steps.map((step) =>
+    detail(step, { anchor: anchors.get(step.path) ?? "", requested, isOpen, files }),
+  );
   if (facts.steps.length <= MANY_STEPS) return html`${each}`;
   return html`<details class="many"><summary>All ${count(facts.steps.length, "step")}</summary>${each}</details>`;
 }
 
 interface Place {
   readonly anchor: string;
-  readonly asked: Asked;
+  readonly requested: Asked;
   readonly isOpen: boolean;
   /** By step and index. */
   readonly files: ReadonlyMap<string, string>;
 }
 
-function detail(step: StepFacts, { anchor, asked, isOpen, files }: Place): Html {
+function detail(step: StepFacts, { anchor, requested, isOpen, files }: Place): Html {
   return html`<details class="step" id="${anchor}"${isOpen && trusted(" open")}><summary><strong>${step.path}</strong> ${badge(step.status)} <span class="facts">${step.model ?? step.kind}${step.costMicros === null ? "" : ` · ${usdOr(step.costMicros)}`}</span></summary>
 <div class="inside">${step.reason === null ? null : html`<p class="reason">${step.reason}</p>`}
-<h3>Asked for</h3>${asked.step(step.plan)}
+<h3>Asked for</h3>${requested.step(step.plan)}
 ${step.attempts.length === 0 ? null : html`<h3>${step.kind === "job" ? "Jobs" : "Requests"}</h3><ul class="list">${step.attempts.map(attemptLine)}</ul>`}
 ${step.outputs.length === 0 ? null : html`<h3>Outputs</h3><ul class="list">${step.outputs.map((output) => outputLine(step, output, files.get(`${step.path} ${output.index}`) ?? null))}</ul>`}
-${step.value === null ? null : html`<h3>Yielded</h3>${asked.value(step.value)}`}
+${step.value === null ? null : html`<h3>Yielded</h3>${requested.value(step.value)}`}
 ${step.chosen === null ? null : html`<p>Stands for output ${step.chosen.index} of <strong>${step.chosen.step}</strong>.</p>`}
 ${step.reusedFrom === null ? null : html`<p>Taken over from <strong>${step.reusedFrom.step}</strong> of run <code>${step.reusedFrom.runId}</code>, free of charge.</p>`}</div></details>
 `;

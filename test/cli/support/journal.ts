@@ -12,14 +12,14 @@ export interface JournalView extends AsyncDisposable {
 }
 
 /** Milliseconds between two looks: another process's commits announce themselves to nobody. */
-const lookEveryMs = 2;
+const pollEveryMs = 2;
 
 export async function viewJournal(path: string, ended: Promise<unknown>): Promise<JournalView> {
   let over = false;
   void ended.then(() => {
     over = true;
   });
-  while (!existsSync(path) && !over) await delay(lookEveryMs);
+  while (!existsSync(path) && !over) await delay(pollEveryMs);
   const store = await openSqliteJournal(path);
   return {
     store,
@@ -32,7 +32,7 @@ export async function viewJournal(path: string, ended: Promise<unknown>): Promis
         const row = await store.run(runId);
         if (row !== null && row.lastSeq >= seq) return;
         if (gone !== null) throw endedEarly(gone, row?.lastSeq ?? 0, seq);
-        await delay(lookEveryMs);
+        await delay(pollEveryMs);
       }
     },
     [Symbol.asyncDispose]: () => store.close(),

@@ -18,11 +18,11 @@ export interface Living {
 
 /** Processes that live one life of a run each. The next one loads its code while the one before it runs. */
 export class Nursery {
-  #spare = spawnSpare();
+  #touch = spawnSpare();
 
   async live(life: Life): Promise<Living> {
-    const { child, lines, ready } = this.#spare;
-    this.#spare = spawnSpare();
+    const { child, lines, ready } = this.#touch;
+    this.#touch = spawnSpare();
     if ((await ready).done) throw new Error("A process ended before it had loaded its code; see its stderr.");
     child.stdin!.write(`${JSON.stringify(life)}\n`);
     const ended = (async () => {
@@ -34,7 +34,7 @@ export class Nursery {
   }
 
   close(): void {
-    this.#spare.child.kill("SIGKILL");
+    this.#touch.child.kill("SIGKILL");
   }
 }
 

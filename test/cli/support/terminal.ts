@@ -23,7 +23,7 @@ export interface TerminalOptions {
   readonly program?: readonly string[];
 }
 
-const lookEveryMs = 50;
+const pollEveryMs = 50;
 const patienceMs = 60_000;
 
 /** Runs the command line (or another program) in a terminal; when it ends, the screen shows `exit <code>`. */
@@ -49,7 +49,7 @@ export function openTerminal(args: readonly string[], options: TerminalOptions):
         const text = screen();
         if (pattern.test(text)) return text;
         if (performance.now() > end) throw new Error(`the screen never showed ${pattern}:\n${text}`);
-        await delay(lookEveryMs);
+        await delay(pollEveryMs);
       }
     },
     press: (...keys) => void tmux("send-keys", "--", ...keys),

@@ -121,15 +121,15 @@ function putInOrder(
     ties.set(from, [...(ties.get(from) ?? []), `>${to}`]);
     ties.set(to, [...(ties.get(to) ?? []), `<${from}`]);
   }
-  const alike = new Map<string, Placed[]>();
+  const similarResults = new Map<string, Placed[]>();
   for (const { key, width, height } of nodes) {
     if (fixed.has(key)) continue;
     const place = placed.get(key)!;
     const rank = Math.round(direction === "LR" ? place.x : place.y);
     const kind = `${rank} ${width} ${height} ${(ties.get(key) ?? []).sort().join()}`;
-    alike.set(kind, [...(alike.get(kind) ?? []), place]);
+    similarResults.set(kind, [...(similarResults.get(kind) ?? []), place]);
   }
-  for (const group of alike.values()) {
+  for (const group of similarResults.values()) {
     const slots = group.map(({ x, y }) => ({ x, y })).sort((a, b) => a.y - b.y || a.x - b.x);
     for (const [index, place] of group.entries()) placed.set(place.key, { ...place, ...slots[index]! });
   }

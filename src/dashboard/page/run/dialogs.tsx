@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import type { DriftView, OutlookView, RemakeView, RunHead } from "../../views/wire.ts";
+import type { DriftView, RerunView, ResumePreview, RunHead } from "../../views/wire.ts";
 import { get, post, runPath } from "../state/api.ts";
 import { gauges } from "../state/live.ts";
 import type { RunModel } from "../state/run-store.ts";
@@ -38,27 +38,30 @@ export function ResumeDialog({ head, rerun = [], onClose }: ResumeProps) {
   // One wish a dialog: a click that is sent twice, or again after a lost answer, is the same wish.
   const [requestId] = useState(newRequestId);
   const query = new URLSearchParams([...rerun.map((step) => ["rerun", step]), ["requestId", requestId]]);
-  const outlook = useLoaded((signal) => get<OutlookView>(`${runPath(head.id)}/outlook?${query}`, signal), [head.id]);
-  const known = outlook.state === "ready" ? outlook.value : null;
-  const isRemade = rerun.length > 0 || takesUp;
-  const problems = isRemade ? (known?.remake?.problems ?? []) : [];
+  const preview = useLoaded(
+    (signal) => get<ResumePreview>(`${runPath(head.id)}/resume-preview?${query}`, signal),
+    [head.id],
+  );
+  const known = preview.state === "ready" ? preview.value : null;
+  const isReplaced = rerun.length > 0 || takesUp;
+  const problems = isReplaced ? (known?.rerunScope?.problems ?? []) : [];
   const resume = () => post<void>(`${runPath(head.id)}/resume`, { budget, rerun, requestId, acceptChanges: takesUp });
   const [first] = rerun;
   return (
     <Dialog
       title={first === undefined ? `Resume ${head.id}?` : `Make ${first} again?`}
       action={first === undefined ? "Resume" : "Make again"}
-      ready={outlook.state !== "loading" && problems.length === 0 && (rerun.length === 0 || known !== null)}
+      ready={preview.state !== "loading" && problems.length === 0 && (rerun.length === 0 || known !== null)}
       onAction={resume}
       onClose={onClose}
     >
       {first === undefined && (
         <p>The run goes on where its journal ends. Jobs that were paid for are collected, never made again.</p>
       )}
-      {outlook.state === "loading" && <p class="quiet">Comparing code and prices…</p>}
-      {outlook.state === "failed" && <p class="note bad">{outlook.error.message}</p>}
+      {preview.state === "loading" && <p class="quiet">Comparing code and prices…</p>}
+      {preview.state === "failed" && <p class="note bad">{preview.error.message}</p>}
       {known?.drift != null && <Drifted drift={known.drift} takesUp={takesUp} onChange={setTakesUp} />}
-      {isRemade && known?.remake != null && <Remade remake={known.remake} />}
+      {isReplaced && known?.rerunScope != null && <Remade rerunScope={known.rerunScope} />}
       <BudgetField head={head} value={budget} onChange={setBudget} />
     </Dialog>
   );
@@ -101,9 +104,9 @@ function Drifted({ drift, takesUp, onChange }: DriftedProps) {
   );
 }
 
-function Remade({ remake }: { readonly remake: RemakeView }) {
+function Remade({ rerunScope }: { readonly rerunScope: RerunView }) {
   const { minMicros, maxMicros, committedMicros, budgetMicros, prices, problems, staleCount, seenThroughFirst } =
-    remake;
+    rerunScope;
   const price = maxMicros === null ? `at least ${usd(minMicros)}` : usd(maxMicros);
   const isOver = budgetMicros !== null && committedMicros + (maxMicros ?? minMicros) > budgetMicros;
   return (

@@ -25,7 +25,7 @@ interface Props {
 
 /** One step: what came of it, what it asked for, what it cost, what can be done. */
 export function StepPanel({ runId, step, model, onOpen, onClose }: Props) {
-  const [isRemaking, setRemaking] = useState(false);
+  const [isRerunOpen, setRerunOpen] = useState(false);
   const progress = model.progress.get(step.path);
   const detail = useLoaded(
     (signal) => get<StepDetail>(`${runPath(runId)}/step?path=${encodeURIComponent(step.path)}`, signal),
@@ -59,26 +59,26 @@ export function StepPanel({ runId, step, model, onOpen, onClose }: Props) {
         </p>
       )}
       <StepFacts step={step} head={model.head} />
-      {canBeRemade(step) && (
+      {canBeReplaced(step) && (
         <p>
-          <button type="button" class="button small" onClick={() => setRemaking(true)}>
+          <button type="button" class="button small" onClick={() => setRerunOpen(true)}>
             Make again…
           </button>
         </p>
       )}
       {step.model !== null && step.finishedAt !== null && <Why key={step.path} runId={runId} step={step.path} />}
-      {isRemaking && <ResumeDialog head={model.head} rerun={[step.path]} onClose={() => setRemaking(false)} />}
+      {isRerunOpen && <ResumeDialog head={model.head} rerun={[step.path]} onClose={() => setRerunOpen(false)} />}
       {detail.state === "ready" && <Details detail={detail.value} onOpen={onOpen} />}
       {detail.state === "failed" && <p class="note bad">{detail.error.message}</p>}
     </Panel>
   );
 }
 
-const remade = new Set(["succeeded", "partial", "failed"]);
+const replaced = new Set(["succeeded", "partial", "failed"]);
 
 /** An upload is made from its file, a choice by whoever makes it: only what is asked of a model or a function. */
-function canBeRemade({ kind, status }: StepView): boolean {
-  return remade.has(status) && kind !== "upload";
+function canBeReplaced({ kind, status }: StepView): boolean {
+  return replaced.has(status) && kind !== "upload";
 }
 
 const kindWords: Readonly<Record<string, string>> = {

@@ -4,7 +4,7 @@ import { get, runPath } from "../state/api.ts";
 import type { RunModel } from "../state/run-store.ts";
 import { Empty, Problem } from "../ui/bits.tsx";
 import { span } from "../ui/format.ts";
-import { useCalm, useLoaded, useNow } from "../ui/hooks.ts";
+import { useLoaded, useNow, useThrottled } from "../ui/hooks.ts";
 import { VirtualList } from "../ui/virtual.tsx";
 
 interface Props {
@@ -23,7 +23,7 @@ const phases = ["upload", "queue", "render", "download", "task", "chat", "approv
 /** When each step did what. */
 export function TimelineTab({ model, step, onOpen }: Props) {
   const { head } = model;
-  const seq = useCalm(head.seq, 1500);
+  const seq = useThrottled(head.seq, 1500);
   const loaded = useLoaded(
     (signal) => get<readonly SpanView[]>(`${runPath(head.id)}/timeline`, signal),
     [head.id, seq],

@@ -6,7 +6,7 @@ import { runHref } from "../state/router.ts";
 import { useStore } from "../state/store.ts";
 import { Empty, Link, Problem, StepBar } from "../ui/bits.tsx";
 import { ago, count, span, usd } from "../ui/format.ts";
-import { useCalm, useKeys, useLoaded, useNow } from "../ui/hooks.ts";
+import { useKeys, useLoaded, useNow, useThrottled } from "../ui/hooks.ts";
 import { Thumb } from "../ui/media.tsx";
 import { Pill, runTone } from "../ui/status.tsx";
 
@@ -21,8 +21,8 @@ export function RunsScreen() {
   const [status, setStatus] = useState<string | null>(null);
   const [limit, setLimit] = useState(PAGE);
   const box = useRef<HTMLInputElement>(null);
-  const version = useCalm(useStore(listVersion), 400);
-  const term = useCalm(search, 150);
+  const version = useThrottled(useStore(listVersion), 400);
+  const term = useThrottled(search, 150);
   const query = new URLSearchParams({ q: term, limit: String(limit), ...(status !== null && { status }) });
   const loaded = useLoaded((signal) => get<RunsPage>(`/api/runs?${query}`, signal), [version, term, status, limit]);
   useKeys({

@@ -32,18 +32,18 @@ export function useLoaded<T>(load: (signal: AbortSignal) => Promise<T>, on: read
 }
 
 /** A value that follows its source at most so often. */
-export function useCalm<T>(value: T, everyMs: number): T {
-  const [calm, setCalm] = useState(value);
+export function useThrottled<T>(value: T, everyMs: number): T {
+  const [throttled, setThrottled] = useState(value);
   const last = useRef(0);
   useEffect(() => {
     const wait = Math.max(0, last.current + everyMs - Date.now());
     const timer = setTimeout(() => {
       last.current = Date.now();
-      setCalm(value);
+      setThrottled(value);
     }, wait);
     return () => clearTimeout(timer);
   }, [value]);
-  return calm;
+  return throttled;
 }
 
 export interface Box {

@@ -1,0 +1,88 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Catalog, Showrunner } from "../../index.ts";
+import { loadLocalService } from "../../load-local-service.ts";
+
+/** A service to ask or to prove on, with a folder for what it takes; nothing of it outlives the command. */
+export interface VerificationTarget {
+  readonly show: Showrunner;
+  /** False for a local service of its own. */
+  readonly isHosted: boolean;
+  /** As the report names it. */
+  readonly name: string;
+  readonly folder: string;
+  close(): Promise<void>;
+}
+
+interface HostedFlags {
+  readonly baseUrl?: string | undefined;
+  /** File of model families, absolute. */
+  readonly families?: string | undefined;
+}
+
+/** The hosted service that flags or environment name. */
+export async function hostedTarget({ baseUrl, families }: HostedFlags): Promise<VerificationTarget> {
+  const { createMemoryJournal, openShowrunner } = await import("../../index.ts");
+  const folder = await mkdtemp(join(tmpdir(), "showrunner-migrate-"));
+  const show = await openShowrunner({
+    ...(baseUrl !== undefined && { baseUrl }),
+    families,
+    journal: createMemoryJournal(),
+    mediaDir: join(folder, "media"),
+  });
+  const close = async () => {
+    await show.close();
+    await rm(folder, { recursive: true, force: true });
+  };
+  return { show, isHosted: true, name: show.service.baseUrl, folder, close };
+}
+
+/** Requests are never the limit when a migration is tried out on this machine. */
+const NO_LIMIT = { requests: 1_000_000, windowMs: 1000 };
+const PLAY_MONEY_USD = 1_000_000;
+
+/** A local service of its own, which makes tiny media at once. `catalog` null: the models that it brings along. */
+export async function localTarget(catalog: Catalog | null, families?: string): Promise<VerificationTarget> {
+  const { createClient, createMemoryJournal, openShowrunner } = await import("../../index.ts");
+  const { startLocalService } = await loadLocalService();
+  const folder = await mkdtemp(join(tmpdir(), "showrunner-migrate-"));
+  const service = await startLocalService({
+    dataDir: join(folder, "service"),
+    renderer: "stub",
+    balance: PLAY_MONEY_USD,
+    rateLimit: NO_LIMIT,
+    ...(catalog !== null && { catalog: servable(catalog) }),
+    ...(families !== undefined && { families }),
+  });
+  const client = createClient({ baseUrl: service.baseUrl, apiKey: service.apiKey });
+  const show = await openShowrunner({
+    ...{ client, families, journal: createMemoryJournal() },
+    mediaDir: join(folder, "media"),
+  });
+  const close = async () => {
+    await show.close();
+    await client.close();
+    await service.close();
+    await rm(folder, { recursive: true, force: true });
+  };
+  const prices =
+    catalog === null ? "the local service (its own models and prices)" : "the local service (guessed prices)";
+  return { show, isHosted: false, name: prices, folder, close };
+}
+
+/** The models of a catalog that can be used, as the local service reads them. */
+function servable(catalog: Catalog): readonly unknown[] {
+  return catalog
+    .models()
+    .filter(({ state }) => state === "live")
+    .map((model) => ({
+      id: model.id,
+      modality: model.modality,
+      name: model.name,
+      description: model.description,
+      price_description: model.priceDescription,
+      input_schema: model.inputSchema,
+      output_schema: Object.keys(model.outputSchema).length === 0 ? null : model.outputSchema,
+    }));
+}

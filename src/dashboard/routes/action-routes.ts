@@ -1,0 +1,181 @@
+import { z } from "zod";
+import { type Pipeline, type Quote, type ResumeOptions, statusNow } from "../../index.ts";
+import type { DashboardContext } from "../context.ts";
+import { optionalPosition, optionalText, textField, textList } from "../http/fields.ts";
+import { notFound } from "../http/refusal.ts";
+import type { Call, Route } from "../http/route.ts";
+import { cut } from "../views/cut.ts";
+import { plannedView } from "../views/step-view.ts";
+import type { CandidateView, OfferedView, PlanView, WhyView } from "../views/wire.ts";
+import { codeOf, neededCode, resumePreview } from "./resume-preview.ts";
+
+/** What can be done to runs. */
+export function actionRoutes(context: DashboardContext): readonly Route[] {
+  const { drivers, cache } = context;
+
+  const stop = async ({ params }: Call) => {
+    await context.show.stop(params.run!);
+    return {};
+  };
+
+  const goOn = async (runId: string, options: ResumeOptions = {}) => {
+    const { state } = await cache.get(runId);
+    const pipeline = options.acceptChanges === true ? await codeOf(context, state) : await neededCode(context, state);
+    await drivers.follow(await context.show.resume(runId, { ...options, ...(pipeline !== null && { pipeline }) }));
+  };
+
+  const resume = async ({ params, json }: Call) => {
+    const body = await json();
+    const rerun = textList(body, "rerun");
+    await goOn(params.run!, {
+      budget: optionalText(body, "budget", 20),
+      maxUnquoted: optionalText(body, "maxUnquoted", 20),
+      ...(rerun.length > 0 && { rerun, requestId: optionalText(body, "requestId", 100) }),
+      ...(body.acceptChanges === true && { acceptChanges: true }),
+    });
+    return {};
+  };
+
+  const preview = async ({ params, query }: Call) => {
+    const { state } = await cache.get(params.run!);
+    return resumePreview(context, state, {
+      rerun: query.getAll("rerun"),
+      requestId: query.get("requestId") ?? undefined,
+    });
+  };
+
+  /** Writes the decision down; goes on with the run where that was asked for and nobody drives it. */
+  const decide = async ({ params, json }: Call, approved: boolean) => {
+    const body = await json();
+    const step = textField(body, "step");
+    const note = optionalText(body, "note", 2000);
+    if (approved) await context.show.approve(params.run!, step, { pick: optionalPosition(body, "pick"), note });
+    else await context.show.reject(params.run!, step, { note });
+    const { row } = await cache.get(params.run!);
+    const { status } = statusNow(row, Date.now());
+    if (body.goOn === true && (status === "paused" || status === "interrupted")) await goOn(params.run!);
+    return {};
+  };
+
+  const candidates = async ({ params, query }: Call): Promise<readonly CandidateView[]> => {
+    const found = await context.show.candidates(params.run!, query.get("step") ?? "");
+    return found.map(({ jobId, status, createdAt, prompt, match, costMicros }) => ({
+      ...{ jobId, status: String(status), createdAt, match, costMicros },
+      prompt: prompt === null ? null : cut(prompt, 300),
+    }));
+  };
+
+  const why = async ({ params, query }: Call): Promise<WhyView> => {
+    await cache.get(params.run!);
+    const told = await context.show.explain(params.run!, query.get("step") ?? "");
+    return { why: cut(told.why, 1000), nearest: told.nearest?.runId ?? null };
+  };
+
+  const adopt = async ({ params, json }: Call) => {
+    const body = await json();
+    await context.show.adopt(params.run!, textField(body, "step"), optionalText(body, "jobId", 200) ?? null);
+    return {};
+  };
+
+  const quoteOf = async (body: Readonly<Record<string, unknown>>) => {
+    const offered = context.pipelines.find(({ name }) => name === textField(body, "pipeline"));
+    if (offered === undefined) throw notFound("This pipeline");
+    return { offered, input: body.input ?? {}, maxUnquoted: optionalText(body, "maxUnquoted", 20) };
+  };
+
+  const plan = async ({ json }: Call): Promise<PlanView> => {
+    const { offered, input, maxUnquoted } = await quoteOf(await json());
+    return planView(await context.show.quote(offered.pipeline, input, { maxUnquoted }));
+  };
+
+  const start = async ({ json }: Call): Promise<{ readonly id: string }> => {
+    const body = await json();
+    const { offered, input, maxUnquoted } = await quoteOf(body);
+    const handle = await context.show.run(offered.pipeline, input, {
+      id: optionalText(body, "id", 100),
+      // Somebody at the page means a new run.
+      onExisting: "fail",
+      budget: textField(body, "budget"),
+      maxUnquoted,
+      source: offered.source ?? undefined,
+    });
+    await drivers.follow(handle);
+    return { id: handle.id };
+  };
+
+  const offered = async (): Promise<readonly OfferedView[]> =>
+    context.pipelines.map(({ name, pipeline }) => ({ name, pipeline: pipeline.name, sample: sampleOf(pipeline) }));
+
+  return [
+    { method: "POST", path: "/api/runs/:run/stop", handle: stop },
+    { method: "POST", path: "/api/runs/:run/resume", handle: resume },
+    { method: "GET", path: "/api/runs/:run/resume-preview", handle: preview },
+    { method: "POST", path: "/api/runs/:run/approve", handle: (call) => decide(call, true) },
+    { method: "POST", path: "/api/runs/:run/reject", handle: (call) => decide(call, false) },
+    { method: "GET", path: "/api/runs/:run/candidates", handle: candidates },
+    { method: "GET", path: "/api/runs/:run/why", handle: why },
+    { method: "POST", path: "/api/runs/:run/adopt", handle: adopt },
+    { method: "GET", path: "/api/pipelines", handle: offered },
+    { method: "POST", path: "/api/plan", handle: plan },
+    { method: "POST", path: "/api/runs", handle: start },
+  ];
+}
+
+const MOST_PROBLEMS = 200;
+const MOST_RISKS = 20;
+
+function planView(quote: Quote): PlanView {
+  const prices = new Map(quote.prices.map((price) => [price.step, price]));
+  return {
+    ok: quote.ok,
+    problems: quote.problems
+      .slice(0, MOST_PROBLEMS)
+      .map(({ code, step, field, message }) => ({ code, step, field, message: cut(message, 1000) })),
+    steps: (quote.plan?.steps ?? []).map((step) => {
+      const price = prices.get(step.path);
+      const reason = price?.reason == null ? null : cut(price.reason, 300);
+      return { ...plannedView(step), quoteMicros: price?.costMicros ?? null, basis: price?.basis ?? null, reason };
+    }),
+    minMicros: quote.totalMicros.min,
+    maxMicros: quote.totalMicros.max,
+    forecastMs: quote.forecastMs,
+    requests:
+      quote.requests === null
+        ? null
+        : {
+            perMinute: quote.requests.perMinute,
+            stream: quote.requests.byStrategy.stream.requests,
+            poll: quote.requests.byStrategy.poll.requests,
+          },
+    risks: quote.risks
+      .filter(({ heals }) => !heals)
+      .slice(0, MOST_RISKS)
+      .map(({ why, heals }) => ({ why: cut(why, 500), heals })),
+    criticalPath: quote.criticalPath,
+  };
+}
+
+interface ObjectSchema {
+  readonly properties?: Readonly<Record<string, { readonly default?: unknown; readonly type?: unknown }>>;
+}
+
+/** An input to begin with: defaults where there are some, blanks to be filled in elsewhere. */
+function sampleOf(pipeline: Pipeline): string {
+  try {
+    const schema = z.toJSONSchema(pipeline.input, { io: "input", unrepresentable: "any" }) as ObjectSchema;
+    const fields = Object.entries(schema.properties ?? {}).map(([name, field]) => [
+      name,
+      field.default ?? blank(field.type),
+    ]);
+    return JSON.stringify(Object.fromEntries(fields), null, 2);
+  } catch {
+    return "{}";
+  }
+}
+
+function blank(type: unknown): unknown {
+  if (type === "number" || type === "integer") return 0;
+  if (type === "boolean") return false;
+  if (type === "array") return [];
+  return type === "object" ? {} : "";
+}

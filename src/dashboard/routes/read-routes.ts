@@ -1,0 +1,80 @@
+import { timelineOf } from "../../index.ts";
+import type { DashboardContext } from "../context.ts";
+import { openEventStream, sendStreamHead } from "../http/event-stream.ts";
+import { badRequest, notFound } from "../http/refusal.ts";
+import type { Call, Route } from "../http/route.ts";
+import { watchList } from "../live/list-watch.ts";
+import { runPatch, watchRun } from "../live/run-watch.ts";
+import { RunList } from "../runs/run-list.ts";
+import { eventLine } from "../views/event-line.ts";
+import { stepDetail } from "../views/step-detail.ts";
+import type { EventLine, SpanView } from "../views/wire.ts";
+
+const PAGE_ROWS = 50;
+const MOST_EVENTS = 500;
+
+/** What can be seen of runs. */
+export function readRoutes(context: DashboardContext): readonly Route[] {
+  const { journal, cache } = context;
+  const list = new RunList(journal, cache);
+
+  const runs = ({ query }: Call) => {
+    const limit = whole(query, "limit") ?? PAGE_ROWS;
+    return list.find({ search: query.get("q") ?? "", status: query.get("status"), limit });
+  };
+
+  const events = async ({ params, query }: Call): Promise<readonly EventLine[]> => {
+    const { row } = await cache.get(params.run!);
+    const before = Math.min(whole(query, "before") ?? Number.MAX_SAFE_INTEGER, row.lastSeq + 1);
+    const afterSeq = Math.max(0, before - 1 - MOST_EVENTS);
+    const found = await journal.read(params.run!, { afterSeq, limit: before - 1 - afterSeq });
+    return found.map(eventLine);
+  };
+
+  const timeline = async ({ params }: Call): Promise<readonly SpanView[]> => {
+    await cache.get(params.run!);
+    return timelineOf(await journal.read(params.run!));
+  };
+
+  const step = async ({ params, query }: Call) => {
+    const { state } = await cache.get(params.run!);
+    const found = await stepDetail(journal, state, query.get("path") ?? "");
+    if (found === null) throw notFound("This step");
+    return found;
+  };
+
+  const live = async ({ incoming, response, query }: Call): Promise<void> => {
+    const runId = query.get("run");
+    const after = Number(incoming.headers["last-event-id"] ?? query.get("after") ?? 0);
+    if (!Number.isSafeInteger(after) || after < 0) throw badRequest("after must be the number of an event.");
+    if (runId !== null) await cache.get(runId);
+    if (incoming.method === "HEAD") return sendStreamHead(response);
+    const stream = openEventStream(response);
+    context.streams.add(stream);
+    stream.signal.addEventListener("abort", () => context.streams.delete(stream), { once: true });
+    const ended = (error: unknown) => {
+      if (!stream.signal.aborted) stream.end();
+      throw error;
+    };
+    await Promise.all([
+      watchList(journal, context.gauges, stream).catch(ended),
+      runId === null ? undefined : watchRun(context, runId, after, stream).catch(ended),
+    ]);
+  };
+
+  return [
+    { method: "GET", path: "/api/runs", handle: runs },
+    { method: "GET", path: "/api/runs/:run", handle: ({ params }) => runPatch(context, params.run!, 0) },
+    { method: "GET", path: "/api/runs/:run/events", handle: events },
+    { method: "GET", path: "/api/runs/:run/timeline", handle: timeline },
+    { method: "GET", path: "/api/runs/:run/step", handle: step },
+    { method: "GET", path: "/api/live", handle: live },
+  ];
+}
+
+function whole(query: URLSearchParams, name: string): number | null {
+  const text = query.get(name);
+  if (text === null) return null;
+  if (!/^\d{1,12}$/.test(text)) throw badRequest(`${name} must be a whole number.`);
+  return Number(text);
+}

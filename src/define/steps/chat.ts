@@ -1,0 +1,142 @@
+import { z } from "zod";
+import type { Json } from "../../plan/plan.ts";
+import type { OrValue, ValueHandle } from "../handle.ts";
+import { valueHandle } from "../handle-value.ts";
+import type { UntypedValue } from "../model.ts";
+import type { Recorder } from "../recorder.ts";
+import { OptionReader, PAID_OPTIONS, type PaidOptions } from "./options.ts";
+
+/** A question to a chat model: a prompt, or a whole conversation. Other fields are sent as they are. */
+export type ChatInput = ChatPrompt | ChatMessages;
+
+interface ChatPrompt extends ChatSettings {
+  readonly prompt: OrValue<string>;
+  /** What the model is told beforehand. */
+  readonly system?: OrValue<string> | undefined;
+  readonly messages?: undefined;
+}
+
+interface ChatMessages extends ChatSettings {
+  readonly messages: readonly ChatMessage[];
+  readonly prompt?: undefined;
+  readonly system?: undefined;
+}
+
+export interface ChatMessage {
+  readonly role: "system" | "user" | "assistant";
+  readonly content: OrValue<string>;
+}
+
+interface ChatSettings {
+  readonly temperature?: OrValue<number> | undefined;
+  readonly max_tokens?: OrValue<number> | undefined;
+  readonly [field: string]: UntypedValue | readonly ChatMessage[];
+}
+
+export interface ChatOptions<S extends z.ZodType | undefined = z.ZodType | undefined> extends PaidOptions {
+  /** zod schema of the answer, which is then JSON; sent to the model as JSON Schema. Default: the answer is its text. */
+  readonly schema?: S;
+  /** How often an answer that does not meet the schema is sent back to be repaired, each at a price. Default 1. */
+  readonly repairs?: number | undefined;
+}
+
+/** What a chat answers: its text, or what its schema yields. */
+export type AnswerOf<S> = S extends z.ZodType ? z.output<S> : string;
+
+export interface ChatMethod {
+  /**
+   * Asks a chat model. At least once: the service keeps no key of a chat, so that a crash at the wrong moment may cost a
+   * second answer. Needs a `maxCost`, here or for the run.
+   */
+  <S extends z.ZodType | undefined = undefined>(
+    name: string,
+    model: string,
+    input: ChatInput,
+    options?: ChatOptions<S>,
+  ): ValueHandle<AnswerOf<S>>;
+}
+
+const ROLES = ["system", "user", "assistant", "developer", "tool"];
+
+export function chatMethod(recorder: Recorder): ChatMethod {
+  return <S extends z.ZodType | undefined = undefined>(
+    name: string,
+    model: string,
+    input: ChatInput,
+    options?: ChatOptions<S>,
+  ) => {
+    const path = recorder.path(name);
+    const read = new OptionReader(options, path, recorder);
+    read.only("a chat", [...PAID_OPTIONS, "schema", "repairs"]);
+    const report = (code: string, field: string, message: string) =>
+      recorder.report({ code, step: path, field, message });
+    if (typeof model !== "string" || model === "") report("unknown-model", "model", "give the id of a chat model");
+    recorder.add({
+      kind: "chat",
+      path,
+      model: String(model),
+      input: recorder.json(bodyOf(input, report, options?.schema !== undefined), { step: path, field: "input" }),
+      schema: jsonSchema(read),
+      repairs: read.count("repairs", { least: 0, most: 10, preset: 1 }),
+      policy: read.policy(),
+      after: read.after(),
+      when: read.when(),
+    });
+    return valueHandle<AnswerOf<S>>(path, recorder.build);
+  };
+}
+
+type Report = (code: string, field: string, message: string) => void;
+
+/** The request's body without its model. */
+function bodyOf(input: ChatInput, report: Report, hasSchema: boolean): object {
+  if (typeof input !== "object" || input === null || Array.isArray(input)) {
+    report("type", "input", 'a chat takes { prompt: "…" } or { messages: […] }');
+    return {};
+  }
+  const { prompt, system, messages, ...settings } = input;
+  for (const field of ["model", "stream", ...(hasSchema ? ["response_format"] : [])]) {
+    if (field in settings) report("unknown-field", `input.${field}`, `${field} is set by the run itself; leave it out`);
+  }
+  if (prompt === undefined && messages === undefined) {
+    report("required", "input.prompt", "a chat needs a prompt, or messages");
+  }
+  if (prompt !== undefined && messages !== undefined) {
+    report("choice", "input", "give exactly one of prompt, messages");
+  }
+  if (messages !== undefined) {
+    checkMessages(messages, report);
+    return { messages, ...settings };
+  }
+  const told = system === undefined ? [] : [{ role: "system", content: system }];
+  return { messages: [...told, { role: "user", content: prompt ?? "" }], ...settings };
+}
+
+function checkMessages(messages: unknown, report: Report): void {
+  if (!Array.isArray(messages) || messages.length === 0) {
+    return report("type", "input.messages", "messages is a list of { role, content } with at least one in it");
+  }
+  for (const [index, message] of messages.entries()) {
+    const role = typeof message === "object" && message !== null ? message.role : undefined;
+    if (ROLES.includes(role)) continue;
+    report("enum", `input.messages[${index}].role`, `a message's role is one of ${ROLES.join(", ")}`);
+  }
+}
+
+/** The schema of the answer as JSON Schema; null when there is none, or none that JSON Schema can say. */
+function jsonSchema(read: OptionReader): Json | null {
+  const schema = read.get("schema");
+  if (schema === undefined) return null;
+  if (!(typeof schema === "object" && schema !== null && "safeParse" in schema)) {
+    read.bad("schema", "schema must be a zod schema, such as z.object({ title: z.string() })");
+    return null;
+  }
+  try {
+    const { $schema: _, ...said } = z.toJSONSchema(schema as z.ZodType);
+    return JSON.parse(JSON.stringify(said)) as Json;
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    read.bad("schema", `schema cannot be sent to the model: ${why}; use types that JSON has, without transforms`);
+    return null;
+  }
+}

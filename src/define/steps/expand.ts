@@ -1,0 +1,134 @@
+import type { Json, Yield } from "../../plan/plan.ts";
+import type { Draft, DraftReference } from "../draft.ts";
+import type { ExpandHandle, Handle, Value, ValuesHandle, Yields } from "../handle.ts";
+import { expandHandle, pointerOf } from "../handle-value.ts";
+import { type Recorder, startRecording } from "../recorder.ts";
+import { saidAt } from "../step-name.ts";
+import { readAmong } from "./among.ts";
+import { OptionReader, type StepOptions } from "./options.ts";
+import { checkFunction, type LocalInput } from "./task.ts";
+import type { StepMethods } from "./words.ts";
+
+export interface ExpandOptions<Y extends Yields = Yields> extends StepOptions {
+  /** The most steps that a value may lead to. One that leads to more fails the step. */
+  readonly maxSteps: number;
+  /** The most that those steps may cost together, a decimal of US dollars. Default: what is left of the run's budget. */
+  readonly maxCost?: string | undefined;
+  /** Change it when the same value is to lead to other steps. Default `"1"`. */
+  readonly version?: string | undefined;
+  /** What the list holds. Said beforehand, later steps are checked and priced against it; needed for values. */
+  readonly yields?: Sayable<Y> | undefined;
+}
+
+/** Of steps with untyped models, only the writer knows. */
+type Sayable<Y extends Yields> = "unknown" extends Y ? Yield : Y & Yield;
+
+type One<R> = R extends readonly (infer E)[] ? E : R;
+type YieldsIn<R> = [One<R>] extends [never] ? "unknown" : One<R> extends Handle<infer Y> ? Y : "unknown";
+
+/** The list that an expansion stands for. */
+export type Expanded<R> = [One<R>] extends [never]
+  ? ExpandHandle<"unknown">
+  : One<R> extends Value<infer T>
+    ? ValuesHandle<T>
+    : ExpandHandle<YieldsIn<R>>;
+
+/** A list of values says so beforehand: nothing else tells values from media before the function has run. */
+export type ExpandOptionsFor<R> = [YieldsIn<R>] extends ["value"]
+  ? ExpandOptions<"value"> & { readonly yields: "value" }
+  : ExpandOptions<YieldsIn<R>>;
+
+export interface ExpandMethod {
+  /**
+   * Steps that depend on a value: once it exists, the function says them, named `<name>/…`, and they are planned, priced
+   * and written down before the first begins. Stands for the list of what the function returns.
+   */
+  <V extends Value | ValuesHandle, R extends Handle | readonly Handle[]>(
+    name: string,
+    value: V,
+    steps: (value: LocalInput<V>, methods: StepMethods) => R,
+    options: ExpandOptionsFor<R>,
+  ): Expanded<R>;
+}
+
+const YIELDS: readonly Yield[] = ["image", "video", "audio", "voice", "value"];
+
+export function expandMethod(recorder: Recorder, stepMethods: (recorder: Recorder) => StepMethods): ExpandMethod {
+  return <V extends Value | ValuesHandle, R extends Handle | readonly Handle[]>(
+    name: string,
+    value: V,
+    steps: (value: LocalInput<V>, methods: StepMethods) => R,
+    options: ExpandOptionsFor<R>,
+  ) => {
+    const path = recorder.path(name);
+    const read = new OptionReader(options, path, recorder);
+    read.only("an expansion", ["maxSteps", "maxCost", "version", "yields"]);
+    checkFunction(steps, "steps", path, recorder);
+    const maxCostMicros = read.usd("maxCost");
+    if (maxCostMicros !== null) recorder.group(path, maxCostMicros);
+    recorder.add({
+      kind: "expand",
+      path,
+      on: valueReference(value, path, recorder),
+      maxSteps: read.count("maxSteps", { least: 1, most: 10_000, preset: Number.NaN }),
+      version: read.string("version") ?? "1",
+      yields: yieldsOf(read),
+      maxCostMicros,
+      after: read.after(),
+      when: read.when(),
+    });
+    const expand = (known: Json) => draftOf(path, known as LocalInput<V>, steps, { recorder, stepMethods });
+    recorder.bind(path, { kind: "expand", expand });
+    const yields = (read.get("yields") ?? "unknown") as YieldsIn<R>;
+    return expandHandle(path, yields, recorder.build) as Expanded<R>;
+  };
+}
+
+function valueReference(value: unknown, step: string, recorder: Recorder): DraftReference | null {
+  const pointer = pointerOf(value);
+  if (pointer?.to === "step") {
+    return recorder.json(value, { step, field: "value" }) as DraftReference | null;
+  }
+  const given = pointer?.to === "text" ? "text is known beforehand or made of values; expand" : "expand";
+  const message = `${given} takes the value of a step, such as a chat's answer; for what is known already, use a plain loop`;
+  recorder.report({ code: "not-a-value", step, field: "value", message });
+  return null;
+}
+
+function yieldsOf(read: OptionReader): Yield | null {
+  const given = read.get("yields");
+  if (given === undefined) return null;
+  const known = YIELDS.find((one) => one === given);
+  if (known === undefined) read.bad("yields", `yields is one of ${YIELDS.join(", ")}`);
+  return known ?? null;
+}
+
+/** The steps that a value leads to. What the function throws is a problem. */
+function draftOf<T>(
+  path: string,
+  value: T,
+  steps: (value: T, methods: StepMethods) => unknown,
+  outer: { readonly recorder: Recorder; readonly stepMethods: (recorder: Recorder) => StepMethods },
+): Draft {
+  const { build, onFailure, prune } = outer.recorder;
+  const recording = startRecording({ prefix: `${path}/`, within: build, onFailure, prune });
+  let returns: readonly DraftReference[] = [];
+  try {
+    const returned: unknown = steps(value, outer.stepMethods(recording));
+    if (returned instanceof Promise) {
+      returned.catch(() => undefined);
+      throw new TypeError("it is async; say all steps at once, and do what takes time in a task");
+    }
+    returns = readAmong(returned, { step: path, field: "returns" }, recording);
+  } catch (error) {
+    const message = `its function threw for the value that it was given: ${saidAt(error)}`;
+    recording.report({ code: "build", step: path, field: null, message });
+  } finally {
+    recording.close();
+  }
+  const { steps: drafted, problems, functions, groups, parts } = recording;
+  return {
+    ...{ pipeline: path, steps: drafted, problems, functions, groups, parts },
+    ...{ returns, parsedInput: null, onFailure: null },
+  };
+}

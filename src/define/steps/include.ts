@@ -1,0 +1,62 @@
+import type { z } from "zod";
+import { IncludeError } from "../errors.ts";
+import { fieldPath } from "../field-path.ts";
+import type { Pipeline } from "../pipeline.ts";
+import type { Recorder } from "../recorder.ts";
+import { recoveryHandle } from "../recovery-handle.ts";
+import type { Returns } from "../result.ts";
+import { OptionReader } from "./options.ts";
+import type { StepMethods } from "./words.ts";
+
+export interface IncludeOptions {
+  /** The most that its steps may cost together, a decimal of US dollars. Default: what is left of the run's budget. */
+  readonly maxCost?: string | undefined;
+}
+
+export interface IncludeMethod {
+  /** Takes in another pipeline: its steps are named `<name>/…`, and it returns what that pipeline returns. */
+  <S extends z.ZodType, R extends Returns>(
+    name: string,
+    pipeline: Pipeline<S, R>,
+    input: z.input<S>,
+    options?: IncludeOptions,
+  ): R;
+}
+
+/** Deeper than this, a pipeline surely includes itself. */
+const MAX_DEPTH = 20;
+
+export function includeMethod(recorder: Recorder, stepMethods: (recorder: Recorder) => StepMethods): IncludeMethod {
+  return <S extends z.ZodType, R extends Returns>(
+    name: string,
+    pipeline: Pipeline<S, R>,
+    input: z.input<S>,
+    options?: IncludeOptions,
+  ) => {
+    const path = recorder.path(name);
+    if (recorder.depth >= MAX_DEPTH) throw new IncludeError(`pipelines are nested ${MAX_DEPTH} deep at ${path}`);
+    if (typeof pipeline?.build !== "function" || typeof pipeline.input?.safeParse !== "function") {
+      throw new IncludeError(`${path} includes no pipeline; pass what pipeline(…) returned`);
+    }
+    const part = recorder.part(name, {
+      onFailure: inherited(pipeline, recorder),
+      ...(pipeline.prune === false && { prune: false }),
+    });
+    const read = new OptionReader(options, path, recorder);
+    read.only("an included pipeline", ["maxCost"], []);
+    const maxCostMicros = read.usd("maxCost");
+    if (maxCostMicros !== null) recorder.group(path, maxCostMicros);
+    const parsed = pipeline.input.safeParse(input);
+    for (const issue of parsed.error?.issues ?? []) {
+      const field = fieldPath("input", issue.path);
+      recorder.report({ code: "input", step: path, field, message: issue.message });
+    }
+    if (!parsed.success) return recoveryHandle(path, recorder.build) as R;
+    return pipeline.build({ input: parsed.data, ...stepMethods(part) });
+  };
+}
+
+/** A quorum is of what a whole run returns, so that it means nothing for a part. */
+function inherited({ onFailure }: Pipeline, recorder: Recorder): Recorder["onFailure"] {
+  return typeof onFailure === "string" ? onFailure : recorder.onFailure;
+}

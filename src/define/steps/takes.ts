@@ -1,0 +1,70 @@
+import type { DraftReference } from "../draft.ts";
+import type { TakesHandle } from "../handle.ts";
+import { type StepPointer, takesHandle } from "../handle-value.ts";
+import type { InputOf, ModelOrId, YieldOf } from "../model.ts";
+import type { Recorder } from "../recorder.ts";
+import { addChoice, type ChooseOptions } from "./choose.ts";
+import { addJob, JOB_OPTIONS, type JobOptions, yieldOf } from "./job.ts";
+import { OptionReader } from "./options.ts";
+
+export interface TakesOptions extends JobOptions, Pick<ChooseOptions, "version" | "message"> {
+  /** How many. With `choose: "first"`, how many at most: a further one is made only when all before it failed. */
+  readonly count: number;
+  /** Who chooses: a person, the first good one, or a function that gives each one a score. */
+  readonly choose: ChooseOptions["by"];
+}
+
+export interface TakesMethod {
+  /**
+   * Several takes of one job, of which one is chosen: steps `<name>/1`, `<name>/2` … and `<name>/pick`. Each has a seed of
+   * its own where the model takes one.
+   */
+  <M extends ModelOrId>(name: string, model: M, input: InputOf<M>, options: TakesOptions): TakesHandle<YieldOf<M>>;
+}
+
+/** Seeds fit any model that takes one. */
+const SEEDS = 2 ** 31;
+
+export function takesMethod(recorder: Recorder): TakesMethod {
+  return <M extends ModelOrId>(name: string, model: M, input: InputOf<M>, options: TakesOptions) => {
+    const path = recorder.path(name);
+    const part = recorder.part(name);
+    const read = new OptionReader(options, path, recorder);
+    read.only("takes", [...JOB_OPTIONS, "count", "choose", "version", "message"]);
+    const count = read.count("count", { least: 1, most: 100, preset: Number.NaN });
+    const [policy, after, firstWhen] = [read.policy(), read.after(), read.when()];
+    const seed = seedOf(input) ?? hash(path);
+    const { seed: _, ...unseeded } = (typeof input === "object" && input !== null ? input : {}) as { seed?: unknown };
+    const given = typeof seedOf(input) === "number" ? unseeded : input;
+    // Written down once: what is wrong with it is wrong once, however many takes there are.
+    const planned = recorder.json(given, { step: path, field: "input" });
+    const takes: string[] = [];
+    for (let take = 0; take < (Number.isNaN(count) ? 1 : count); take++) {
+      const before = takes.at(-1);
+      const waits = options?.choose === "first" && before !== undefined;
+      const when = waits ? { failed: before } : firstWhen;
+      const step = part.path(take + 1);
+      addJob(part, { path: step, model, input: planned, policy, after, when, seed: (seed + take) % SEEDS });
+      takes.push(step);
+    }
+    const pick = part.path("pick");
+    const among = takes.map((step): DraftReference => ({ $ref: { step, output: "all" } }));
+    const choice = new OptionReader({ version: options?.version, message: options?.message }, path, recorder);
+    addChoice(part, pick, among, { read: choice, by: options?.choose, field: "choose" });
+    const { build } = recorder;
+    const pointers = takes.map((step): StepPointer => ({ to: "step", step, output: "single", build }));
+    return takesHandle(pick, yieldOf(model), { pointers, build });
+  };
+}
+
+function seedOf(input: unknown): number | null {
+  const seed = typeof input === "object" && input !== null && "seed" in input ? input.seed : null;
+  return typeof seed === "number" && Number.isSafeInteger(seed) && seed >= 0 ? seed : null;
+}
+
+/** A number of a text, the same on every machine (FNV-1a). */
+function hash(text: string): number {
+  let found = 0x811c9dc5;
+  for (let at = 0; at < text.length; at++) found = Math.imul(found ^ text.charCodeAt(at), 0x01000193);
+  return (found >>> 0) % SEEDS;
+}

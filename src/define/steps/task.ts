@@ -1,0 +1,130 @@
+import type { Json } from "../../plan/plan.ts";
+import type { LocalFile, TaskContext } from "../draft.ts";
+import type { Handle, TaskFiles, TaskHandle, Value, ValuesHandle, Yields } from "../handle.ts";
+import { mark, outputHandle, type Pointer, valueHandle } from "../handle-value.ts";
+import type { MediaKind } from "../media.ts";
+import type { Recorder } from "../recorder.ts";
+import { recoveryHandle } from "../recovery-handle.ts";
+import { isStepName } from "../step-name.ts";
+import { OptionReader, WORK_OPTIONS, type WorkOptions } from "./options.ts";
+
+export interface TaskOptions<F extends TaskFiles = TaskFiles> extends WorkOptions {
+  /** Files that the function writes, names to kinds: `{ film: "video" }`. Default none. */
+  readonly files?: F;
+  /** Change it when the function is to make something else, so that the step is made again. Default `"1"`. */
+  readonly version?: string | undefined;
+}
+
+/**
+ * What a local function gets for an input: files for media, ids for voices, values for values, lists for lists, and all
+ * else as it was given.
+ */
+export type LocalInput<T> =
+  T extends Value<infer V>
+    ? V
+    : T extends ValuesHandle<infer V>
+      ? readonly V[]
+      : T extends Handle<infer Y, infer F>
+        ? F extends "list"
+          ? readonly LocalResult<Y>[]
+          : LocalResult<Y>
+        : T extends readonly (infer E)[]
+          ? readonly LocalItem<E>[]
+          : T extends object
+            ? { readonly [K in keyof T]: LocalInput<T[K]> }
+            : T;
+
+type LocalItem<E> =
+  E extends ValuesHandle<infer V> ? V : E extends Handle<infer Y, "list"> ? LocalResult<Y> : LocalInput<E>;
+type LocalResult<Y extends Yields> = Y extends "voice" ? string : Y extends "value" ? unknown : LocalFile;
+
+export interface TaskMethod {
+  /**
+   * Adds a local function. At least once: a crash runs it again, so that it must not mind. Its result is JSON, or nothing;
+   * files go where `context.file(name)` says.
+   */
+  <I, R, F extends TaskFiles = Readonly<Record<never, never>>>(
+    name: string,
+    input: I,
+    run: (input: LocalInput<I>, context: TaskContext) => R,
+    options?: TaskOptions<F>,
+  ): TaskHandle<ValueOf<R>, F>;
+}
+
+/** What a function's result is once it is JSON: nothing becomes null. */
+export type ValueOf<R> = Awaited<R> extends infer V ? (V extends void ? null : V) : never;
+
+const KINDS: readonly MediaKind[] = ["image", "video", "audio"];
+
+export function taskMethod(recorder: Recorder): TaskMethod {
+  return <I, R, F extends TaskFiles = Readonly<Record<never, never>>>(
+    name: string,
+    input: I,
+    run: (input: LocalInput<I>, context: TaskContext) => R,
+    options?: TaskOptions<F>,
+  ) => {
+    const path = recorder.path(name);
+    const read = new OptionReader(options, path, recorder);
+    read.only("a task", [...WORK_OPTIONS, "files", "version"]);
+    const files = readFiles(read);
+    checkFunction(run, "run", path, recorder);
+    recorder.add({
+      kind: "task",
+      path,
+      input: recorder.json(input ?? null, { step: path, field: "input" }),
+      version: read.string("version") ?? "1",
+      files,
+      policy: read.policy(),
+      after: read.after(),
+      when: read.when(),
+    });
+    recorder.bind(path, { kind: "task", run: run as (input: unknown, context: TaskContext) => unknown });
+    return taskHandle<ValueOf<R>, F>(path, files, recorder);
+  };
+}
+
+/** Reports what should be a function and is none. */
+export function checkFunction(given: unknown, field: string, step: string, recorder: Recorder): void {
+  if (typeof given === "function") return;
+  recorder.report({ code: "bad-option", step, field, message: `${field} is no function` });
+}
+
+type Files = readonly { readonly name: string; readonly kind: MediaKind }[];
+
+function readFiles(read: OptionReader): Files {
+  const given = read.get("files") ?? {};
+  if (typeof given !== "object" || given === null || Array.isArray(given)) {
+    read.bad("files", 'files are names with their kinds, such as { film: "video" }');
+    return [];
+  }
+  return Object.entries(given as Readonly<Record<string, Json>>).flatMap(([name, kind]) => {
+    const known = KINDS.find((one) => one === kind);
+    if (!isStepName(name)) read.bad(`files.${name}`, `${JSON.stringify(name)} cannot name a file`);
+    if (known === undefined) read.bad(`files.${name}`, `${name} is of no kind; kinds are ${KINDS.join(", ")}`);
+    return known === undefined ? [] : [{ name, kind: known }];
+  });
+}
+
+function taskHandle<T, F extends TaskFiles>(step: string, files: Files, recorder: Recorder): TaskHandle<T, F> {
+  const { build } = recorder;
+  const value = valueHandle<T>(step, build);
+  const file = (name: string) => {
+    const index = files.findIndex((one) => one.name === name);
+    const declared = files[index];
+    if (declared !== undefined) return outputHandle({ step, yields: declared.kind, index, build });
+    const said = files.length === 0 ? "declares no files" : `declares ${files.map((one) => one.name).join(", ")}`;
+    const message = `${step} ${said}; there is no file ${JSON.stringify(name)}`;
+    recorder.report({ code: "unknown-file", step, field: "file", message });
+    return recoveryHandle(`${step}/${name}`, build);
+  };
+  const [first] = files;
+  if (first === undefined) {
+    const pointer: Pointer = { to: "step", step, output: "value", build };
+    const facts = { step, yields: "value", form: "single", at: value.at, value } as const;
+    return mark<Handle>(facts, pointer) as unknown as TaskHandle<T, F>;
+  }
+  const output = files.length === 1 ? 0 : "all";
+  const form = files.length === 1 ? "single" : "list";
+  const facts = { step, yields: first.kind, form, file, value } as const;
+  return mark<Handle>(facts, { to: "step", step, output, build }) as unknown as TaskHandle<T, F>;
+}

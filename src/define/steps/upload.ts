@@ -1,0 +1,92 @@
+import { hash } from "node:crypto";
+import { type FileInput, type KindOfPath, kindOfPath } from "../file.ts";
+import type { UploadHandle } from "../handle.ts";
+import { uploadHandle } from "../handle-value.ts";
+import type { MediaKind } from "../media.ts";
+import type { Recorder } from "../recorder.ts";
+import { OptionReader, type StepOptions } from "./options.ts";
+
+/** Bytes in memory, such as a picture that was drawn just now. */
+export interface BytesInput<K extends MediaKind = MediaKind> {
+  readonly bytes: Uint8Array;
+  readonly kind: K;
+}
+
+/**
+ * What can be uploaded: a path whose ending says its kind, a {@link FileInput} (`{ path, kind }`), bytes, or an `http` or
+ * `https` URL, which this machine fetches when the plan is made.
+ */
+export type Uploadable = FileInput | BytesInput | Uint8Array | URL | string;
+
+export type KindOfUpload<F extends Uploadable> = F extends { readonly kind: infer K extends MediaKind }
+  ? K
+  : F extends string
+    ? KindOfPath<F>
+    : "unknown";
+
+export interface UploadMethod {
+  /**
+   * Adds a file that is sent to the service, free of charge: a path, `{ path, kind }` as a `file()` field of the input gives
+   * it, bytes, or a URL that this machine fetches. The handle goes wherever an input takes media of its kind.
+   */
+  <const F extends Uploadable>(name: string, file: F, options?: StepOptions): UploadHandle<KindOfUpload<F>>;
+}
+
+export function uploadMethod(recorder: Recorder): UploadMethod {
+  return <const F extends Uploadable>(name: string, given: F, options?: StepOptions) => {
+    const path = recorder.path(name);
+    const read = new OptionReader(options, path, recorder);
+    read.only("an upload", []);
+    const { file, bytes, media } = readUpload(given);
+    if (file === "") recorder.report(noFile(path));
+    recorder.add({ kind: "upload", path, file, bytes, media, after: read.after(), when: read.when() });
+    const from = { file: withoutQuery(file), build: recorder.build };
+    return uploadHandle(path, media ?? "unknown", from) as UploadHandle<KindOfUpload<F>>;
+  };
+}
+
+interface Read {
+  /** Path, URL or, for bytes, a name by their content; empty when there is nothing to upload. */
+  readonly file: string;
+  readonly bytes: Uint8Array | null;
+  readonly media: MediaKind | null;
+}
+
+function readUpload(given: unknown): Read {
+  if (typeof given === "string") return ofPath(given, null);
+  if (given instanceof URL) return ofPath(given.href, null);
+  if (given instanceof Uint8Array) return ofBytes(given, null);
+  if (typeof given !== "object" || given === null) return NOTHING;
+  const media = "kind" in given ? (given.kind as MediaKind) : null;
+  if ("bytes" in given && given.bytes instanceof Uint8Array) return ofBytes(given.bytes, media);
+  return "path" in given && typeof given.path === "string" ? ofPath(given.path, media) : { ...NOTHING, media };
+}
+
+const NOTHING: Read = { file: "", bytes: null, media: null };
+
+function ofPath(file: string, media: MediaKind | null): Read {
+  return { file, bytes: null, media: media ?? kindOfPath(withoutQuery(file)) };
+}
+
+/** A copy: what happens to the caller's bytes later is no part of the plan. */
+function ofBytes(given: Uint8Array, media: MediaKind | null): Read {
+  const bytes = given.slice();
+  return { file: `bytes:${hash("sha256", bytes)}`, bytes, media };
+}
+
+/** Of a URL, what may be shown: a query may hold a secret. */
+export function withoutQuery(file: string): string {
+  if (!isUrl(file) || !URL.canParse(file)) return file;
+  const { protocol, host, pathname } = new URL(file);
+  return `${protocol}//${host}${pathname}`;
+}
+
+function isUrl(file: string): boolean {
+  return /^https?:\/\//i.test(file);
+}
+
+function noFile(step: string) {
+  const message =
+    "upload takes a path, a URL, bytes, or { path, kind } as a file() field of the pipeline's input gives it";
+  return { code: "missing-file", step, field: "file", message };
+}

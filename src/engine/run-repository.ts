@@ -1,0 +1,99 @@
+import {
+  IllegalEventError,
+  JournalCorruptError,
+  JournalNewerVersionError,
+  RunUnknownError,
+} from "../journal/errors.ts";
+import { apply, FOLD_VERSION, fold } from "../journal/fold.ts";
+import type { RunState } from "../journal/state.ts";
+import type { JournalStore } from "../journal/store.ts";
+import { AccountMismatchError } from "./errors.ts";
+
+/** Whose runs they are: the service's address as it stays, and the key's id. */
+export interface Account {
+  readonly origin: string;
+  readonly keyId: string;
+}
+
+/** The runs of a journal, folded. */
+export class RunRepository {
+  readonly #store: JournalStore;
+  /** Whose runs this process drives. */
+  readonly account: Account;
+
+  constructor(store: JournalStore, account: Account) {
+    this.#store = store;
+    this.account = account;
+  }
+
+  async load(runId: string): Promise<RunState> {
+    const row = await this.#store.run(runId);
+    if (row === null) throw new RunUnknownError(runId);
+    const snapshot = await this.#store.snapshot(runId);
+    if (snapshot !== null && snapshot.foldVersion === FOLD_VERSION) {
+      const state = snapshot.state as unknown as RunState;
+      for (const event of await this.#store.read(runId, { afterSeq: snapshot.seq })) apply(state, event);
+      return state;
+    }
+    const state = fold(await this.#store.read(runId));
+    if (state === null) throw new RunUnknownError(runId);
+    return state;
+  }
+
+  /** The newest runs first. */
+  async all(): Promise<readonly RunState[]> {
+    const rows = await this.#store.runs();
+    return Promise.all(rows.map(({ runId }) => this.load(runId)));
+  }
+
+  /** The newest runs to learn from; one that cannot be read is left out, so that it stands in no other run's way. */
+  async recent(limit: number): Promise<readonly RunState[]> {
+    const rows = await this.#store.runs({ limit });
+    const loaded = rows.map(({ runId }) =>
+      this.load(runId).catch((error: unknown) => {
+        if (isUnreadable(error)) return null;
+        throw error;
+      }),
+    );
+    return (await Promise.all(loaded)).filter((state) => state !== null);
+  }
+
+  isOurs({ planned: { baseUrl, keyId } }: RunState): boolean {
+    return baseUrl === this.account.origin && keyId === this.account.keyId;
+  }
+
+  /** One that cannot be read counts as ours: whoever resumes it is told what is the matter with it. */
+  async mayBeOurs(runId: string): Promise<boolean> {
+    return this.load(runId).then(
+      (state) => this.isOurs(state),
+      (error: unknown) => {
+        if (isUnreadable(error)) return true;
+        throw error;
+      },
+    );
+  }
+
+  /** A run stays with the account that pays for it; another one has neither its jobs nor its wallet. */
+  checkAccount(state: RunState): void {
+    if (this.isOurs(state)) return;
+    const { origin, keyId } = this.account;
+    const { runId, planned } = state;
+    throw new AccountMismatchError(runId, `key ${planned.keyId} at ${planned.baseUrl}`, `key ${keyId} at ${origin}`);
+  }
+
+  /** Ids of the jobs that any run of the journal knows. */
+  async knownJobs(): Promise<ReadonlySet<string>> {
+    const known = new Set<string>();
+    for (const { steps } of await this.all()) {
+      for (const { attempts, chats } of Object.values(steps)) {
+        for (const { jobId } of [...attempts, ...chats]) if (jobId !== null) known.add(jobId);
+      }
+    }
+    return known;
+  }
+}
+
+/** This one run is damaged or a newer program's, whatever the others are. */
+function isUnreadable(error: unknown): boolean {
+  return [JournalCorruptError, JournalNewerVersionError, IllegalEventError].some((type) => error instanceof type);
+}

@@ -1,0 +1,221 @@
+import type { DraftAsset, DraftJson, DraftReference } from "../../define/draft.ts";
+import type { MediaKind } from "../../define/media.ts";
+import type { Json, Reference } from "../plan.ts";
+import type { AcceptedMedia } from "../schema/field.ts";
+import { completeRef, valueAt } from "./complete-ref.ts";
+import type { StepFacts } from "./facts.ts";
+import { bindFreeInput } from "./free-input.ts";
+import { AnyOf, type BoundValue, type InputLocation } from "./job-input.ts";
+import type { Planning } from "./kind.ts";
+
+type Literal = string | { readonly [key: string]: DraftJson };
+
+/**
+ * A literal where media belongs. An owned asset is fine; everything else has a better way, which the problem names.
+ * Returns the value itself as its own sample when it is none of this function's business.
+ */
+export function checkMediaLiteral(value: Literal, location: InputLocation, { report }: Planning): BoundValue {
+  const untouched = { input: value as Json, sample: value as Json };
+  const takes = location.place?.takes;
+  if (takes?.what !== "media") return untouched;
+  const fault = faultOf(value, phrase(takes.kinds));
+  if (fault === null) return untouched;
+  location.settle(location.field);
+  report(fault.code, location.field, fault.message);
+  return { input: value as Json, sample: PLACEHOLDER_MEDIA };
+}
+
+interface Fault {
+  readonly code: string;
+  readonly message: string;
+}
+
+function faultOf(value: Literal, wanted: string): Fault | null {
+  if (typeof value === "string") return textFault(value, wanted);
+  if (value.source === "url" || (value.source === undefined && typeof value.url === "string"))
+    return foreignUrl(wanted);
+  if (typeof value.path === "string" && value.source === undefined) {
+    const message = `takes ${wanted}, and this is a file on this machine; pass upload("name", file) instead`;
+    return { code: "type", message };
+  }
+  const id = value.asset_id;
+  if (typeof id !== "string" || id.startsWith("asset_")) return null;
+  return id.startsWith("job_")
+    ? { code: "asset-id", message: `${id} is a job; give the asset_id of one of its outputs` }
+    : null;
+}
+
+function textFault(text: string, wanted: string): Fault {
+  if (/^(?:https?|data|ftp):/i.test(text)) return foreignUrl(wanted);
+  if (text.startsWith("asset_")) {
+    return { code: "type", message: `takes ${wanted}; pass an asset as asset("image" | "video" | "audio", "${text}")` };
+  }
+  const message = `takes ${wanted}, not text; pass the handle of a step, or upload("name", "path/to/file")`;
+  return { code: "type", message };
+}
+
+function foreignUrl(wanted: string): Fault {
+  const message = `takes ${wanted} that the service has: a foreign URL is not read; download it and pass upload("name", "path/to/file")`;
+  return { code: "foreign-url", message };
+}
+
+const NIL = "00000000-0000-4000-8000-000000000000";
+/** Valid values of each kind, for the schema to look at in place of results that do not exist yet. */
+export const PLACEHOLDER_MEDIA: Json = { source: "asset", asset_id: `asset_${NIL}` };
+const STAND_IN_VOICE = `voice_${NIL}`;
+
+/** Stands in for so many outputs at most; more would say nothing new about the list around them. */
+const MAX_SPREAD = 1000;
+
+export function bindReference(ref: DraftReference["$ref"], location: InputLocation, planning: Planning): BoundValue {
+  location.settle(location.field);
+  const source = planning.facts(ref.step);
+  if (source === undefined) return { input: null, sample: null };
+  const report = (code: string, message: string, more?: { readonly allowed?: readonly string[] }) =>
+    planning.report(code, location.field, message, more);
+  const completed = completeRef(ref, source, report);
+  const planned: Reference = { $ref: completed };
+  const input = planned as unknown as Json;
+  if (source.isOpen === true && isPlain(location)) {
+    report("unknown-yield", `${ref.step} does not say beforehand that it yields values; say yields: "value" there`);
+    return { input, sample: null };
+  }
+  if (completed.as === "value") return { input, ...placeAnyValue(ref, source, location, planning) };
+  checkKind({ ...source, yields: completed.kind ?? source.yields }, ref.step, location, planning);
+  const one = completed.as === "voice" ? STAND_IN_VOICE : PLACEHOLDER_MEDIA;
+  if (completed.output !== "all") return { input, sample: one };
+  const count = Number.isFinite(source.outputs) ? Math.min(source.outputs, MAX_SPREAD) : 1;
+  return { input, sample: Array.from({ length: count }, () => one), spread: true };
+}
+
+/** True where only plain JSON goes. */
+function isPlain({ place }: InputLocation): boolean {
+  return place?.takes.what === "json" && place.takes.types.length > 0;
+}
+
+/** A value of a step: checked as far as its schema is known, and open else. */
+function placeAnyValue(
+  ref: DraftReference["$ref"],
+  source: StepFacts,
+  location: InputLocation,
+  planning: Planning,
+): Pick<BoundValue, "sample" | "spread"> {
+  const { types } = valueAt(ref, source);
+  checkValue(ref, types, location, planning);
+  const examples = location.place?.examples() ?? [null];
+  location.opens(examples.length);
+  const sample = new AnyOf(examples);
+  return ref.output === "all" ? { sample: [sample], spread: true } : { sample };
+}
+
+function checkValue(
+  ref: DraftReference["$ref"],
+  types: readonly string[],
+  { field, place }: InputLocation,
+  planning: Planning,
+) {
+  const name = [ref.step, ...(ref.at ?? [])].join(".");
+  if (/^input\.num_outputs$/.test(field)) {
+    const message = "how many outputs there are must be known when the plan is made; give a number, or use expand";
+    return planning.report("fixed-field", field, message);
+  }
+  if (place === null) return;
+  const ofItems = place.item(0)?.takes;
+  const takes = ofItems?.what === "media" ? ofItems : place.takes;
+  switch (takes.what) {
+    case "media":
+      return planning.report(
+        "media-kind",
+        field,
+        `takes ${phrase(takes.kinds)}, and ${name} is a value; ${MEDIA_FROM}`,
+      );
+    case "voice":
+    case "json": {
+      const wanted = takes.what === "voice" ? ["string"] : takes.types;
+      if (fits(types, wanted)) return;
+      return planning.report("value-type", field, `takes ${wanted.join(" or ")}, and ${name} is ${types.join(" or ")}`);
+    }
+    default:
+      return takes satisfies never;
+  }
+}
+
+const MEDIA_FROM = "pass a step that makes media, or let a task write a file";
+
+/** Whether a value of some of these types may stand where some of those are taken; both empty when not known. */
+function fits(types: readonly string[], wanted: readonly string[]): boolean {
+  if (types.length === 0 || wanted.length === 0) return true;
+  return types.some(
+    (type) =>
+      wanted.includes(type) ||
+      (type === "integer" && wanted.includes("number")) ||
+      (type === "number" && wanted.includes("integer")),
+  );
+}
+
+/** Text with values in it, where an input takes text. */
+export function bindText(text: DraftJson, location: InputLocation, planning: Planning): BoundValue {
+  location.settle(location.field);
+  const input = bindFreeInput(text, location.field, planning, { assets: null, reference: () => {} });
+  const takes: AcceptedMedia = location.place?.takes ?? { what: "json", types: [] };
+  const isText = takes.what === "voice" || (takes.what === "json" && fits(["string"], takes.types));
+  if (!isText) {
+    const wanted = takes.what === "media" ? phrase(takes.kinds) : takes.what === "json" ? takes.types.join(" or ") : "";
+    planning.report(takes.what === "media" ? "media-kind" : "value-type", location.field, `takes ${wanted}, not text`);
+  }
+  const examples = location.place?.examples() ?? ["x"];
+  location.opens(examples.length);
+  return { input, sample: new AnyOf(examples) };
+}
+
+function checkKind(source: StepFacts, step: string, { field, place }: InputLocation, { report }: Planning): void {
+  const { yields, sizeBytes } = source;
+  if (place === null || yields === null) return;
+  const { takes } = place;
+  const outcome = yields === "voice" ? "a voice" : phrase([yields as MediaKind]);
+  switch (takes.what) {
+    case "media":
+      if (takes.kinds.length === 0 ? yields !== "voice" : takes.kinds.some((kind) => kind === yields)) {
+        if (sizeBytes === null || takes.maxBytes === null || sizeBytes <= takes.maxBytes) return;
+        return report(
+          "file-size",
+          field,
+          `takes at most ${takes.maxBytes} bytes, and the file of ${step} has ${sizeBytes}`,
+        );
+      }
+      return report("media-kind", field, `takes ${phrase(takes.kinds)}, and ${step} makes ${outcome}`);
+    case "voice":
+      if (yields !== "voice") report("media-kind", field, `takes a voice, and ${step} makes ${outcome}`);
+      return;
+    case "json":
+      if (takes.types.length === 0) return;
+      return report(
+        "media-kind",
+        field,
+        `takes plain JSON (${takes.types.join(" or ")}), and ${step} makes ${outcome}`,
+      );
+    default:
+      return takes satisfies never;
+  }
+}
+
+export function bindAsset(asset: DraftAsset["$asset"], location: InputLocation, { report }: Planning): BoundValue {
+  location.settle(location.field);
+  const { takes } = location.place ?? {};
+  const input = { source: "asset", asset_id: asset.assetId };
+  if (asset.assetId.startsWith("job_")) {
+    report("asset-id", location.field, `${asset.assetId} is a job; give the asset_id of one of its outputs`);
+  }
+  const fits = takes?.what !== "media" || takes.kinds.length === 0 || takes.kinds.includes(asset.kind);
+  if (takes !== undefined && (takes.what !== "media" || !fits)) {
+    const wanted = takes.what === "media" ? phrase(takes.kinds) : takes.what === "voice" ? "a voice" : "plain JSON";
+    report("media-kind", location.field, `takes ${wanted}, and the asset is ${phrase([asset.kind])}`);
+  }
+  return { input, sample: PLACEHOLDER_MEDIA };
+}
+
+/** `an image`, `an image or a video`. */
+export function phrase(kinds: readonly MediaKind[]): string {
+  const words = { image: "an image", video: "a video", audio: "audio" };
+  return kinds.length === 0 ? "media" : kinds.map((kind) => words[kind]).join(" or ");
+}
