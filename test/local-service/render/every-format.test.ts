@@ -40,6 +40,13 @@ test.each(SOUNDS)("an avatar speaks a sound in %s, as long as it is", async (nam
   expect((await readTracks(path(out))).map(({ codec }) => codec)).toEqual(["avc", "aac"]);
 });
 
+test("sounds of all formats are joined, those in AAC as silence of their length", async () => {
+  const talk = { prompt: "x", aspect_ratio: "1:1", resolution: "360p" };
+  const files = { start_image: [input("png")], audio: SOUNDS.map(input) };
+  const result = await render("joined.mp4", { kind: "avatar", input: talk, media: files });
+  expect(Math.abs((result.durationMs ?? 0) - 1000 * SOUNDS.length)).toBeLessThan(150);
+});
+
 describe("a voice is cloned", () => {
   test.each(["wav", "mp3", "flac", "ogg", "vorbis"] as const)("from a sample in %s, at its pitch", async (name) => {
     const result = await render("none", { kind: "voice", media: { audio: [input(name)] } });
