@@ -162,7 +162,7 @@ export { apply as applyEvent, FOLD_VERSION, fold as foldEvents } from "./journal
 // Keep.
 export { createMemoryJournal } from "./journal/memory.ts";
 export { openSqliteJournal } from "./journal/sqlite.ts";
-export type { AttemptState, OutputState, RerunRequest, RunState, StepState } from "./journal/state.ts";
+export { type OutputState, outputsOf, type RerunRequest, type RunState, type StepState } from "./journal/state.ts";
 export type { JournalStore, NoticeRow, RunRow } from "./journal/store.ts";
 export { jobMachine, outputMachine, runMachine, stepMachine } from "./lifecycle/index.ts";
 export { formatUsd, parseUsd } from "./money.ts";
@@ -190,5 +190,6 @@ export type { Incident } from "./run/incidents.ts";
 export { type NextCommand, nextCommand } from "./run/next-command.ts";
 export { type ExpiringReport, INTERRUPTED, type RunReport, type StepReport } from "./run/report.ts";
 export { type TimelinePhase, type TimelineSpan, timelineOf } from "./run/timeline.ts";
-export { type Rest, RunView } from "./run/view/run-view.ts";
-export { type AttemptView, outputStatus, type StepPhase, type StepView } from "./run/view/step-view.ts";
+export { type Rest, viewWithHistory } from "./run/view/run-history.ts";
+export { RunView, touchedSteps } from "./run/view/run-view.ts";
+export { type AttemptView, outputStatus, plannedStep, type StepPhase, type StepView } from "./run/view/step-view.ts";

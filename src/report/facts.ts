@@ -5,10 +5,11 @@ import {
   type Plan,
   type Rest,
   type RunReport,
-  RunView,
+  type RunView,
   type StepView,
   type StoredEvent,
   type TimelineSpan,
+  viewWithHistory,
 } from "../index.ts";
 
 /** One step as the report shows it. */
@@ -73,8 +74,9 @@ const LONGEST_SILENCE_MS = 10 * 60_000;
 
 /** Puts together what the pages show at an instant. Events must be the run's own, from the first on. */
 export function reportFacts(report: RunReport, events: readonly StoredEvent[], now: number): ReportFacts {
-  const view = RunView.of(events);
-  if (view === null) throw new Error(`Run ${report.id} has no first event; is its journal whole?`);
+  const folded = viewWithHistory(events);
+  if (folded === null) throw new Error(`Run ${report.id} has no first event; is its journal whole?`);
+  const { view, history } = folded;
   const { planned, spentMicros, heldMicros, unconfirmedMicros, budgetMicros, createdAt } = view.state;
   const lastAt = events.reduce((latest, { at }) => Math.max(latest, at), 0);
   const steps = [...view.steps, ...view.removed].map(stepFacts);
@@ -95,9 +97,9 @@ export function reportFacts(report: RunReport, events: readonly StoredEvent[], n
     steps,
     files: finalFiles(view),
     intermediateOutputs: intermediateOutputs(view, steps),
-    spans: view.spans,
-    incidents: view.incidents,
-    rests: view.rests,
+    spans: history.spans,
+    incidents: history.incidents(view.state),
+    rests: history.rests,
   };
 }
 

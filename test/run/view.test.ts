@@ -25,7 +25,7 @@ describe("the view of a run", () => {
   test("an event about one step makes the view of that step anew, and of no other", () => {
     const run = new PaperRun({ plan: planOf([job("a"), job("b"), job("c", { image: ref("a") })]) });
     run.run();
-    const view = new RunView(run.events[0]!);
+    const view = RunView.of(run.events.slice(0, 1))!;
     for (const stored of run.events.slice(1)) {
       const before = new Map(view.steps.map((step) => [step.path, step]));
       view.add(stored);

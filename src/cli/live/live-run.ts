@@ -22,7 +22,7 @@ export class LiveRun {
 
   add(update: RunUpdate): void {
     if (!("type" in update)) {
-      if (this.#view === null) this.#view = new RunView(update);
+      if (this.#view === null) this.#view = RunView.of([update]);
       else this.#view.add(update);
       return;
     }

@@ -1,4 +1,4 @@
-import { type JournalStore, type RunState, type StoredEvent, statusNow } from "../../index.ts";
+import { type JournalStore, type RunState, type StoredEvent, statusNow, touchedSteps } from "../../index.ts";
 import type { EventStream } from "../http/event-stream.ts";
 import { notFound } from "../http/refusal.ts";
 import type { Drivers } from "../runs/drivers.ts";
@@ -26,12 +26,13 @@ const MOST_LOOKS = 20;
 /** Everything about a run, or what changed since an event that the reader has seen. */
 export async function runPatch(parts: WatchParts, runId: string, afterSeq: number): Promise<RunPatch> {
   const { journal, cache, drivers } = parts;
-  const { row, state } = await cache.get(runId);
+  const { row, view } = await cache.get(runId);
+  const { state } = view;
   const known = afterSeq > 0 && afterSeq <= state.seq;
   const from = known ? afterSeq : Math.max(0, state.seq - MOST_LINES);
   const since = await eventsUpTo(journal, state, from);
-  const touched = known ? touchedSteps(since) : "all";
-  const steps = state.planned.plan.steps.filter(
+  const touched = known ? touchedSteps(since.map(({ event }) => event)) : "all";
+  const steps = view.steps.filter(
     ({ path, kind }) => touched === "all" || touched.has(path) || kind === "approve" || kind === "pick",
   );
   return {
@@ -104,8 +105,8 @@ async function watchProgress({ journal, cache }: WatchParts, runId: string, stre
   while (!stream.signal.aborted) {
     await pause(PROGRESS_MS, stream.signal);
     if (stream.signal.aborted) return;
-    const { state } = await cache.get(runId).catch(() => ({ state: null }));
-    if (state?.status !== "running") continue;
+    const { view } = await cache.get(runId).catch(() => ({ view: null }));
+    if (view?.state.status !== "running") continue;
     const progress = await progressOf(journal, runId).catch(() => []);
     const text = JSON.stringify(progress);
     if (text !== last) stream.send("progress", progress);
@@ -116,19 +117,6 @@ async function watchProgress({ journal, cache }: WatchParts, runId: string, stre
 async function progressOf(journal: JournalStore, runId: string): Promise<readonly ProgressView[]> {
   const rows = await journal.progress(runId);
   return rows.map(({ step, fraction, estimatedCompletionAt }) => ({ step, fraction, dueAt: estimatedCompletionAt }));
-}
-
-/** Events that change which steps there are. */
-const SWEEPING: ReadonlySet<string> = new Set(["run.planned", "run.replanned", "expand.planned"]);
-
-/** Steps that look different after these events; approvals and picks, which show other steps' media, always may. */
-function touchedSteps(events: readonly StoredEvent[]): ReadonlySet<string> | "all" {
-  const touched = new Set<string>();
-  for (const { event } of events) {
-    if (SWEEPING.has(event.type)) return "all";
-    if ("step" in event) touched.add(event.step);
-  }
-  return touched;
 }
 
 export function pause(ms: number, signal: AbortSignal): Promise<void> {

@@ -1,11 +1,11 @@
 import { z } from "zod";
-import { type Pipeline, type Quote, type ResumeOptions, statusNow } from "../../index.ts";
+import { type Pipeline, plannedStep, type Quote, type ResumeOptions, statusNow } from "../../index.ts";
 import type { DashboardContext } from "../context.ts";
 import { optionalPosition, optionalText, textField, textList } from "../http/fields.ts";
 import { notFound } from "../http/refusal.ts";
 import type { Call, Route } from "../http/route.ts";
 import { cut } from "../views/cut.ts";
-import { plannedView } from "../views/step-view.ts";
+import { stepView } from "../views/step-view.ts";
 import type { CandidateView, OfferedView, PlanView, WhyView } from "../views/wire.ts";
 import { codeOf, neededCode, resumePreview } from "./resume-preview.ts";
 
@@ -19,7 +19,9 @@ export function actionRoutes(context: DashboardContext): readonly Route[] {
   };
 
   const goOn = async (runId: string, options: ResumeOptions = {}) => {
-    const { state } = await cache.get(runId);
+    const {
+      view: { state },
+    } = await cache.get(runId);
     const pipeline = options.acceptChanges === true ? await codeOf(context, state) : await neededCode(context, state);
     await drivers.follow(await context.show.resume(runId, { ...options, ...(pipeline !== null && { pipeline }) }));
   };
@@ -37,7 +39,9 @@ export function actionRoutes(context: DashboardContext): readonly Route[] {
   };
 
   const preview = async ({ params, query }: Call) => {
-    const { state } = await cache.get(params.run!);
+    const {
+      view: { state },
+    } = await cache.get(params.run!);
     return resumePreview(context, state, {
       rerun: query.getAll("rerun"),
       requestId: query.get("requestId") ?? undefined,
@@ -134,7 +138,12 @@ function planView(quote: Quote): PlanView {
     steps: (quote.plan?.steps ?? []).map((step) => {
       const price = prices.get(step.path);
       const reason = price?.reason == null ? null : cut(price.reason, 300);
-      return { ...plannedView(step), quoteMicros: price?.costMicros ?? null, basis: price?.basis ?? null, reason };
+      return {
+        ...stepView(null, plannedStep(step)),
+        quoteMicros: price?.costMicros ?? null,
+        basis: price?.basis ?? null,
+        reason,
+      };
     }),
     minMicros: quote.totalMicros.min,
     maxMicros: quote.totalMicros.max,

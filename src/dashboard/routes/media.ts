@@ -1,16 +1,18 @@
+import { outputsOf } from "../../index.ts";
 import type { DashboardContext } from "../context.ts";
 import { mediaHeaders } from "../http/media-types.ts";
 import { notFound } from "../http/refusal.ts";
 import type { Call, Route } from "../http/route.ts";
 import { sendFile } from "../http/send-file.ts";
-import { currentOutputs } from "../views/media-view.ts";
 
 /** Bytes of outputs and uploads, by what the journal knows: no part of the address ever becomes part of a path. */
 export function mediaRoutes({ cache, media }: DashboardContext): readonly Route[] {
   const send = async ({ params, incoming, response }: Call): Promise<void> => {
-    const { state } = await cache.get(params.run!);
+    const {
+      view: { state },
+    } = await cache.get(params.run!);
     const step = Object.hasOwn(state.steps, params.step!) ? state.steps[params.step!] : undefined;
-    const outputs = step === undefined ? [] : currentOutputs(step);
+    const outputs = step === undefined ? [] : outputsOf(step);
     const copy =
       params.index === "upload" ? step?.upload : outputs.find(({ index }) => String(index) === params.index)?.copy;
     if (copy == null) throw notFound("This output");

@@ -37,8 +37,8 @@ export function readRoutes(context: DashboardContext): readonly Route[] {
   };
 
   const step = async ({ params, query }: Call) => {
-    const { state } = await cache.get(params.run!);
-    const found = await stepDetail(journal, state, query.get("path") ?? "");
+    const { view } = await cache.get(params.run!);
+    const found = await stepDetail(journal, view, query.get("path") ?? "");
     if (found === null) throw notFound("This step");
     return found;
   };

@@ -1,20 +1,20 @@
-import { applyEvent, FOLD_VERSION, foldEvents, type JournalStore, type RunRow, type RunState } from "../../index.ts";
+import { FOLD_VERSION, type JournalStore, type RunRow, type RunState, RunView } from "../../index.ts";
 import { notFound } from "../http/refusal.ts";
 
-/** A run's state as of its newest event, and its row. The state is shared: never change it. */
+/** A run's view as of its newest event, and its row. */
 export interface KnownRun {
   readonly row: RunRow;
-  readonly state: RunState;
+  readonly view: RunView;
 }
 
 const MOST_KEPT = 40;
 
-/** States of runs, brought up to date by reading only the events that came since. */
+/** Views of runs, brought up to date by reading only the events that came since. */
 export class RunCache {
   readonly #journal: JournalStore;
-  readonly #states = new Map<string, RunState>();
+  readonly #views = new Map<string, RunView>();
   /** Two requests for one run wait for each other: both would add the same events to one state. */
-  readonly #loading = new Map<string, Promise<RunState>>();
+  readonly #loading = new Map<string, Promise<RunView>>();
 
   constructor(journal: JournalStore) {
     this.#journal = journal;
@@ -24,10 +24,10 @@ export class RunCache {
   async get(runId: string): Promise<KnownRun> {
     const row = await this.#journal.run(runId);
     if (row === null) throw notFound("This run");
-    return { row, state: await this.upTo(row) };
+    return { row, view: await this.upTo(row) };
   }
 
-  async upTo(row: RunRow): Promise<RunState> {
+  async upTo(row: RunRow): Promise<RunView> {
     const { runId } = row;
     const before = this.#loading.get(runId) ?? Promise.resolve();
     const loading = before.then(
@@ -42,29 +42,31 @@ export class RunCache {
     }
   }
 
-  async #load({ runId, lastSeq, createdAt }: RunRow): Promise<RunState> {
-    const kept = this.#states.get(runId);
+  async #load({ runId, lastSeq, createdAt }: RunRow): Promise<RunView> {
+    const kept = this.#views.get(runId);
     // A run may have been removed, and another one made under its name.
-    const state = kept?.createdAt === createdAt ? kept : await this.#fresh(runId);
-    if (state.seq < lastSeq) {
-      for (const event of await this.#journal.read(runId, { afterSeq: state.seq })) applyEvent(state, event);
+    const view = kept?.state.createdAt === createdAt ? kept : await this.#fresh(runId);
+    if (view.state.seq < lastSeq) {
+      for (const event of await this.#journal.read(runId, { afterSeq: view.state.seq })) view.add(event);
     }
-    this.#keep(runId, state);
-    return state;
+    this.#keep(runId, view);
+    return view;
   }
 
-  async #fresh(runId: string): Promise<RunState> {
+  async #fresh(runId: string): Promise<RunView> {
     const snapshot = await this.#journal.snapshot(runId);
-    if (snapshot?.foldVersion === FOLD_VERSION) return structuredClone(snapshot.state) as unknown as RunState;
-    const state = foldEvents(await this.#journal.read(runId));
-    if (state === null) throw notFound("This run");
-    return state;
+    if (snapshot?.foldVersion === FOLD_VERSION) {
+      return new RunView(structuredClone(snapshot.state) as unknown as RunState);
+    }
+    const view = RunView.of(await this.#journal.read(runId));
+    if (view === null) throw notFound("This run");
+    return view;
   }
 
-  #keep(runId: string, state: RunState): void {
-    this.#states.delete(runId);
-    this.#states.set(runId, state);
-    const oldest = this.#states.keys().next();
-    if (this.#states.size > MOST_KEPT && oldest.done !== true) this.#states.delete(oldest.value);
+  #keep(runId: string, view: RunView): void {
+    this.#views.delete(runId);
+    this.#views.set(runId, view);
+    const oldest = this.#views.keys().next();
+    if (this.#views.size > MOST_KEPT && oldest.done !== true) this.#views.delete(oldest.value);
   }
 }

@@ -55,7 +55,7 @@ export class RunList {
   /** A run that cannot be read is listed as what its row says, and does not hide the others. */
   async #read(row: RunRow): Promise<RunSummary> {
     try {
-      return runSummary(await this.#cache.upTo(row), row);
+      return runSummary((await this.#cache.upTo(row)).state, row);
     } catch (error) {
       return unreadable(row, error instanceof Error ? error.message : String(error));
     }

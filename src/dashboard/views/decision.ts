@@ -1,6 +1,6 @@
-import type { PlanStep, RunState, StepState } from "../../index.ts";
+import { outputsOf, type PlanStep, type RunState, type StepState } from "../../index.ts";
 import { cut, cutJson } from "./cut.ts";
-import { currentOutputs, outputView } from "./media-view.ts";
+import { outputView } from "./media-view.ts";
 import type { DecisionView, MediaView } from "./wire.ts";
 
 interface Place {
@@ -44,7 +44,7 @@ function placesOf(state: RunState, ref: Ref): readonly Place[] {
   if (step === undefined) return [];
   if (step.chosen !== null) return [step.chosen];
   if (step.expanded !== null) return step.expanded.flatMap(({ $ref }) => placesOf(state, $ref));
-  const there = currentOutputs(step).filter(({ status, phase }) => status === "COMPLETED" && phase !== "expired");
+  const there = outputsOf(step).filter(({ status, phase }) => status === "COMPLETED" && phase !== "expired");
   const requested = ref.output === "chosen" ? 0 : ref.output;
   return there
     .filter(({ index }) => requested === "all" || index === requested)
@@ -53,7 +53,7 @@ function placesOf(state: RunState, ref: Ref): readonly Place[] {
 
 function viewAt(state: RunState, { step: path, index }: Place): MediaView {
   const step = state.steps[path];
-  const output = step === undefined ? undefined : currentOutputs(step).find((one) => one.index === index);
+  const output = step === undefined ? undefined : outputsOf(step).find((one) => one.index === index);
   if (step !== undefined && output !== undefined) return outputView(state, step, output);
   const nothing = { contentType: null, sizeBytes: null, width: null, height: null, durationMs: null, fps: null };
   return { step: path, index, kind: "other", url: null, ...nothing, state: "pending", error: null, file: null };

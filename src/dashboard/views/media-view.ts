@@ -1,13 +1,7 @@
-import type { OutputState, RunState, StepState } from "../../index.ts";
+import { type OutputState, outputsOf, type RunState, type StepState } from "../../index.ts";
 import { kindOfType } from "../http/media-types.ts";
 import { cut } from "./cut.ts";
 import type { MediaView } from "./wire.ts";
-
-/** Outputs that count: of the newest attempt, of a task, or taken over. */
-export function currentOutputs(step: StepState): readonly OutputState[] {
-  if (step.outputs !== null) return step.outputs;
-  return step.attempts.length > step.superseded ? (step.attempts.at(-1)?.outputs ?? []) : [];
-}
 
 /** Everything of a step that a person can look at. */
 export function mediaOf(state: RunState, step: StepState): readonly MediaView[] {
@@ -17,7 +11,7 @@ export function mediaOf(state: RunState, step: StepState): readonly MediaView[] 
       { ...blank(step.path, "upload"), ...bytes(state.runId, step.path, "upload", { contentType, sizeBytes, sha256 }) },
     ];
   }
-  return currentOutputs(step)
+  return outputsOf(step)
     .filter(({ voiceId }) => voiceId === null)
     .map((output) => outputView(state, step, output));
 }

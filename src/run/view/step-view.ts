@@ -6,6 +6,7 @@ import {
   lastAttempt,
   lastChat,
   type MoneyPhase,
+  newStep,
   type OutputState,
   outputsOf,
   type StepState,
@@ -84,6 +85,11 @@ export interface StepView {
   readonly reusedFrom: ReusedFrom | null;
 }
 
+/** A step before anything ran. */
+export function plannedStep(plan: PlanStep): StepView {
+  return stepView(plan, newStep(plan.path));
+}
+
 export function stepView(plan: PlanStep, step: StepState): StepView {
   const model = "model" in plan ? plan.model : null;
   const jobs = step.attempts.map((attempt) => jobView(attempt, step));
@@ -100,7 +106,7 @@ export function stepView(plan: PlanStep, step: StepState): StepView {
     status: step.status,
     phase: phaseOf(plan, step.status, current),
     reason: step.reason,
-    error: (current ?? attempts.at(-1))?.error ?? null,
+    error: (current ?? attempts.findLast(({ kind }) => kind === "try"))?.error ?? null,
     startedAt: step.startedAt,
     finishedAt: step.finishedAt,
     current,
