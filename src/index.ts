@@ -158,7 +158,7 @@ export { FamiliesError, type FamiliesOption, type Family, type FamilyInput, read
 export { eventText, liveText } from "./journal/event-text.ts";
 export type { JournalError, OutputFacts, PauseReason, PriceBasis, RunEvent, StoredEvent } from "./journal/events.ts";
 // Look closer: what report and dashboard are made of.
-export { apply as applyEvent, FOLD_VERSION, fold as foldEvents } from "./journal/fold.ts";
+export { FOLD_VERSION } from "./journal/fold.ts";
 // Keep.
 export { createMemoryJournal } from "./journal/memory.ts";
 export { openSqliteJournal } from "./journal/sqlite.ts";

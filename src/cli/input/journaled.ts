@@ -1,36 +1,28 @@
 import { existsSync } from "node:fs";
-import type { Pipeline, Plan, Showrunner } from "../../index.ts";
+import { type Pipeline, type Plan, type RunState, RunView, type Showrunner, type StoredEvent } from "../../index.ts";
 import { shellWord } from "../../shell-word.ts";
 import { CliError } from "../cli-error.ts";
 import { loadPipeline } from "../load/pipeline-file.ts";
 import { visible } from "../text/escape.ts";
 import { isOwnFile } from "./own-file.ts";
 
-/** The plan of a run as it is now: with what its code changed since, and with what its values led to. */
+/** What a run stands for now: with what its code changed since, and with what its values led to. */
+async function plannedOf(show: Showrunner, runId: string): Promise<RunState["planned"]> {
+  const events: StoredEvent[] = [];
+  for await (const event of show.events(runId)) events.push(event);
+  const view = RunView.of(events);
+  if (view === null) throw new Error(`run ${runId} has no first event`);
+  return view.state.planned;
+}
+
+/** The plan of a run as it is now. */
 export async function planOf(show: Showrunner, runId: string): Promise<Plan> {
-  let plan: Plan | null = null;
-  for await (const { event } of show.events(runId)) {
-    if (event.type === "run.planned" || event.type === "run.replanned") ({ plan } = event);
-    if (event.type === "expand.planned" && plan !== null) {
-      // What is planned again takes the place of what was planned before.
-      const again = new Set(event.steps.map(({ path }) => path));
-      plan = { ...plan, steps: [...plan.steps.filter(({ path }) => !again.has(path)), ...event.steps] };
-    }
-  }
-  if (plan === null) throw new Error(`run ${runId} has no first event`);
-  return plan;
+  return (await plannedOf(show, runId)).plan;
 }
 
 /** The file that a run's plan was made from last; null when it was planned by other code than a file's. */
-export async function sourceOf(
-  show: Showrunner,
-  runId: string,
-): Promise<{ readonly file: string; readonly exportName: string } | null> {
-  let source: { readonly file: string; readonly exportName: string } | null = null;
-  for await (const { event } of show.events(runId)) {
-    if (event.type === "run.planned" || event.type === "run.replanned") source = event.source ?? source;
-  }
-  return source;
+export async function sourceOf(show: Showrunner, runId: string): Promise<RunState["planned"]["source"]> {
+  return (await plannedOf(show, runId)).source;
 }
 
 const ownCode = new Set(["task", "expand"]);
@@ -40,15 +32,8 @@ const ownCode = new Set(["task", "expand"]);
  * file is not there any more. Throws CliError `CODE_ELSEWHERE` for a file that is not below the working folder.
  */
 export async function codeOf(show: Showrunner, runId: string, cwd: string): Promise<Pipeline | null> {
-  let source: { readonly file: string; readonly exportName: string } | null = null;
-  let needsCode = false;
-  for await (const { event } of show.events(runId)) {
-    if (event.type !== "run.planned" && event.type !== "run.replanned") continue;
-    source = event.source ?? source;
-    needsCode = event.plan.steps.some(
-      (step) => ownCode.has(step.kind) || (step.kind === "pick" && step.by === "score"),
-    );
-  }
+  const { plan, source } = await plannedOf(show, runId);
+  const needsCode = plan.steps.some((step) => ownCode.has(step.kind) || (step.kind === "pick" && step.by === "score"));
   if (!needsCode || source === null || !existsSync(source.file)) return null;
   await checkOwn(source.file, runId, cwd);
   return (await loadPipeline(`${source.file}#${source.exportName}`, cwd)).pipeline;
