@@ -9,15 +9,12 @@ export { planExpansion } from "./expansion.ts";
 export { fingerprint } from "./fingerprint.ts";
 export {
   type FollowStrategy,
-  type Forecast,
-  type ForecastOptions,
   forecast,
-  type StrategyForecast,
 } from "./forecast.ts";
 export type { PlanContext } from "./kinds/kind.ts";
 export { usedReferences } from "./kinds/used.ts";
 export { makePlan, type PlanOutcome } from "./make-plan.ts";
-export { type CriticalPath, criticalPath, type JobLimits, makespan } from "./makespan.ts";
+export { criticalPath, type JobLimits, makespan } from "./makespan.ts";
 export { plainJson } from "./plain-json.ts";
 export { type AppliedProfile, applyProfile, profileModels, profileNamed, profileProblems } from "./profile.ts";
 export { isReference, referencesOf, resolveInput } from "./references.ts";

@@ -4,7 +4,8 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { changeWindow, fieldLines } from "../../src/cli/report/diff-lines.ts";
 import { nextLines } from "../../src/cli/text/next-line.ts";
 import { counted } from "../../src/cli/text/table.ts";
-import { PipelineDefinitionError, pipeline } from "../../src/index.ts";
+import { PipelineDefinitionError } from "../../src/define/index.ts";
+import { pipeline } from "../../src/index.ts";
 import { type CliEnd, cli, emptyFolder } from "./support/cli.ts";
 import { type ServiceProcess, startService } from "./support/service.ts";
 

@@ -3,14 +3,8 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../recipes/models.ts";
-import {
-  fieldsOf,
-  type Pipeline,
-  type PlanProblemsError,
-  type Profiles,
-  pipeline,
-  type RunOptions,
-} from "../../src/index.ts";
+import type { Profiles } from "../../src/define/index.ts";
+import { fieldsOf, type Pipeline, type PlanProblemsError, pipeline, type RunOptions } from "../../src/index.ts";
 import { during, openPaperShow, type PaperShow } from "../support/paper-show.ts";
 
 const film = (profiles: Profiles) =>

@@ -5,12 +5,12 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../recipes/models.ts";
 import { type Client, ConnectionError, createClient } from "../../src/api/index.ts";
+import type { ReconcileProgress } from "../../src/engine/reconcile.ts";
 import {
   createMemoryJournal,
   type JournalStore,
   openShowrunner,
   pipeline,
-  type ReconcileProgress,
   type RunResult,
   type Showrunner,
 } from "../../src/index.ts";

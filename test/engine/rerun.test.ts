@@ -1,14 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../recipes/models.ts";
-import {
-  type InvalidOptionError,
-  type OverBudgetError,
-  type Pipeline,
-  pipeline,
-  type RunReport,
-  type Showrunner,
-} from "../../src/index.ts";
+import type { InvalidOptionError } from "../../src/engine/errors.ts";
+import { type OverBudgetError, type Pipeline, pipeline, type RunReport, type Showrunner } from "../../src/index.ts";
 import { apiError } from "../support/paper-service.ts";
 import { during, openPaperShow, type PaperShow } from "../support/paper-show.ts";
 

@@ -1,14 +1,8 @@
 import { expectTypeOf, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../recipes/models.ts";
-import {
-  type ImageResult,
-  type Pipeline,
-  pipeline,
-  type RunPause,
-  type RunResult,
-  type Showrunner,
-} from "../../src/index.ts";
+import type { RunPause } from "../../src/engine/run-result.ts";
+import { type ImageResult, type Pipeline, pipeline, type RunResult, type Showrunner } from "../../src/index.ts";
 
 declare const show: Showrunner;
 const pictures = pipeline("pictures", {

@@ -1,6 +1,6 @@
-import { execFile, execFileSync, spawn } from "node:child_process";
+import { execFile, execFileSync, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { globSync, mkdtempSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { cpSync, globSync, mkdtempSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
@@ -147,6 +147,36 @@ describe("showrunner installed alone", () => {
     const run = await node([command, "run", ...pipeline, "--id", "hosted", "--budget", "1"], hosted);
     expect(run.code, run.stderr).toBe(0);
     expectPicture(run.stdout);
+  });
+
+  test("what its pipelines are inferred as can be declared by a package of the user's own", () => {
+    for (const file of globSync("recipes/{*,lib/*}.ts", { cwd: root })) cpSync(join(root, file), join(folder, file));
+    const flags = [
+      "--declaration",
+      "--emitDeclarationOnly",
+      "--outDir",
+      "declared",
+      "--module",
+      "nodenext",
+      "--strict",
+    ];
+    const more = [
+      "--target",
+      "es2024",
+      "--allowImportingTsExtensions",
+      "--rewriteRelativeImportExtensions",
+      "--skipLibCheck",
+    ];
+    const types = ["--typeRoots", join(root, "node_modules/@types"), "--types", "node"];
+    const files = globSync("recipes/*.ts", { cwd: folder });
+    const tsc = join(root, "node_modules/.bin/tsc");
+    const { stdout } = spawnSync(tsc, [...flags, ...more, ...types, ...files], {
+      cwd: folder,
+      encoding: "utf8",
+    });
+    // Some use libraries that are not installed here.
+    expect(stdout.split("\n").filter((line) => line !== "" && !line.includes("TS2307"))).toEqual([]);
+    expect(readFileSync(join(folder, "declared/talking-avatar.d.ts"), "utf8")).toContain("Pipeline<");
   });
 
   test("measures films, whose reader is built in", async () => {

@@ -1,13 +1,8 @@
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import {
-  createMemoryJournal,
-  type JournalStore,
-  type NotifyOption,
-  openShowrunner,
-  type Showrunner,
-} from "../../src/index.ts";
+import type { NotifyOption } from "../../src/engine/notify/target.ts";
+import { createMemoryJournal, type JournalStore, openShowrunner, type Showrunner } from "../../src/index.ts";
 import { builtInCatalog } from "./built-in-catalog.ts";
 import { type PaperOptions, PaperService } from "./paper-service.ts";
 import { SimulatedClock } from "./simulated-clock.ts";

@@ -1,15 +1,7 @@
 import { ownText } from "../../../src/clean-text.ts";
-import type {
-  JobStep,
-  Json,
-  Plan,
-  PlanStep,
-  RunEvent,
-  RunReport,
-  StoredEvent,
-  UploadStep,
-} from "../../../src/index.ts";
+import type { Json, Plan, PlanStep, RunEvent, RunReport, StoredEvent } from "../../../src/index.ts";
 import { fold } from "../../../src/journal/fold.ts";
+import type { JobStep, UploadStep } from "../../../src/plan/plan.ts";
 import { type ReportFacts, reportFacts } from "../../../src/report/index.ts";
 import { runReport } from "../../../src/run/report.ts";
 
