@@ -78,18 +78,19 @@ export {
 } from "./define/index.ts";
 // Say it.
 export { formatDuration } from "./duration.ts";
+export type { ReconcileReport } from "./engine/adoption/reconcile.ts";
 export type { AdoptionCandidate, UnresolvedStep } from "./engine/adoption/unresolved.ts";
-export type { Drift, RerunScope as Remake } from "./engine/drift.ts";
+export type { Drift, RerunScope as Remake } from "./engine/change/drift.ts";
+export { statusNow } from "./engine/drive/attached-run.ts";
+export { whileLoading } from "./engine/drive/load-guard.ts";
+export type { RunUpdate } from "./engine/drive/updates.ts";
 export { OverBudgetError, PlanProblemsError, RunDiffersError, WalletShortError } from "./engine/errors.ts";
-export type { StepExplanation } from "./engine/explain.ts";
-export { fileExtension } from "./engine/file-extension.ts";
-export { statusNow } from "./engine/interrupted.ts";
-export { whileLoading } from "./engine/load-guard.ts";
-export { type MediaStore, openMediaStore } from "./engine/media-store.ts";
+export { fileExtension } from "./engine/media/file-extension.ts";
+export { type MediaStore, openMediaStore } from "./engine/media/media-store.ts";
 export { type Notifications, openNotifications } from "./engine/notify/notifications.ts";
-export { type Manifest, manifestSchema } from "./engine/provenance-schema.ts";
-export type { Quote } from "./engine/quote.ts";
-export type { ReconcileReport } from "./engine/reconcile.ts";
+export type { Quote } from "./engine/price/quote.ts";
+export { type Manifest, manifestSchema } from "./engine/provenance/provenance-schema.ts";
+export type { StepExplanation } from "./engine/reuse/explain.ts";
 // Run, resume, look.
 export type { RunHandle, RunResult } from "./engine/run-result.ts";
 export {
@@ -100,7 +101,6 @@ export {
   type RunOptions,
   type Showrunner,
 } from "./engine/showrunner.ts";
-export type { RunUpdate } from "./engine/updates.ts";
 // What can go wrong.
 export { isShowrunnerError, ShowrunnerError } from "./errors.ts";
 // What is known of models beyond their schemas.

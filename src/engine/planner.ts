@@ -19,17 +19,17 @@ import {
 import type { ExpandStep, FileFacts, Plan, PlanStep, Problem } from "../plan/plan.ts";
 import { stepNamed } from "../run/plan-index.ts";
 import { isCacheable } from "../run/request-identity.ts";
-import { EstimateCache } from "./estimates.ts";
-import { type Expansion, expandPlan, type Surroundings } from "./expansion.ts";
-import { explainForeseen } from "./explain.ts";
-import type { UploadHandles } from "./handles.ts";
-import { measureFiles } from "./measure-files.ts";
-import type { MediaStore } from "./media-store.ts";
+import { type Expansion, expandPlan, type Surroundings } from "./drive/expansion.ts";
+import type { UploadHandles } from "./media/handles.ts";
+import { measureFiles } from "./media/measure-files.ts";
+import type { MediaStore } from "./media/media-store.ts";
 import { limitsOf } from "./options.ts";
-import { pastDurations } from "./past-durations.ts";
-import { pricePlan, type Quote, type StepPrice } from "./quote.ts";
-import type { ResultCache } from "./result-cache.ts";
-import { previewReuse, type ReusePreview } from "./reuse-preview.ts";
+import { EstimateCache } from "./price/estimates.ts";
+import { pastDurations } from "./price/past-durations.ts";
+import { pricePlan, type Quote, type StepPrice } from "./price/quote.ts";
+import { explainForeseen } from "./reuse/explain.ts";
+import type { ResultCache } from "./reuse/result-cache.ts";
+import { previewReuse, type ReusePreview } from "./reuse/reuse-preview.ts";
 
 /** Steps whose price says why they are not taken over from an earlier run, at most. */
 const EXPLAINED = 100;

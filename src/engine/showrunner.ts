@@ -8,19 +8,19 @@ import { openSqliteJournal } from "../journal/sqlite.ts";
 import type { JournalStore, RunRow } from "../journal/store.ts";
 import type { Plan, Problem } from "../plan/plan.ts";
 import type { RunReport } from "../run/report.ts";
+import type { ReconcileOptions, ReconcileReport } from "./adoption/reconcile.ts";
 import type { AdoptionCandidate, UnresolvedStep } from "./adoption/unresolved.ts";
-import type { Comparison } from "./compare.ts";
-import type { Drift, RerunQuote } from "./drift.ts";
+import type { Drift, RerunQuote } from "./change/drift.ts";
 import { EmbeddedShowrunner } from "./embedded.ts";
-import { openService, type ServiceOptions } from "./embedded-service.ts";
-import type { StepExplanation } from "./explain.ts";
-import type { GcOptions, GcReport } from "./gc.ts";
-import { openMediaStore } from "./media-store.ts";
+import type { GcOptions, GcReport } from "./media/gc.ts";
+import { openMediaStore } from "./media/media-store.ts";
+import { type SpendingTotals, spendingLimits } from "./money/spending.ts";
 import { type Notifications, type NotifyOptions, openNotifications } from "./notify/notifications.ts";
-import type { Quote } from "./quote.ts";
-import type { ReconcileOptions, ReconcileReport } from "./reconcile.ts";
+import type { Quote } from "./price/quote.ts";
+import type { Comparison } from "./reuse/compare.ts";
+import type { StepExplanation } from "./reuse/explain.ts";
 import type { RunHandle, RunHandleOf } from "./run-result.ts";
-import { type SpendingTotals, spendingLimits } from "./spending.ts";
+import { openService, type ServiceOptions } from "./service/embedded-service.ts";
 
 export interface OpenOptions extends ServiceOptions, NotifyOptions {
   /** Journal file, or a store. Default: environment SHOWRUNNER_JOURNAL, else `.showrunner/journal.db`. */

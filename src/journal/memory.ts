@@ -1,10 +1,19 @@
-import { accountOf, movedTo } from "./account.ts";
 import { JournalClosedError, RunExistsError, RunUnknownError } from "./errors.ts";
 import { decodeEvent, type EventRecord, encodeEvent, type RecordOrigin } from "./event-codec.ts";
 import type { LedgerChange } from "./events/spec.ts";
 import { EVENT_VERSION, type RunEvent } from "./events.ts";
 import { type AccountMoney, refusalOf, unseenOf } from "./guard.ts";
-import { changeLedger, checkCommit, emptyEntry, jobsOf, type LedgerEntry, leaseAcquired, mediaOf } from "./record.ts";
+import {
+  accountOf,
+  changeLedger,
+  checkCommit,
+  emptyEntry,
+  jobsOf,
+  type LedgerEntry,
+  leaseAcquired,
+  mediaOf,
+  movedTo,
+} from "./record.ts";
 import type {
   AccountTotals,
   Commit,

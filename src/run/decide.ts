@@ -3,12 +3,11 @@ import { isRunFinal, isStepFinal, type RunState } from "../journal/state.ts";
 import type { PlanStep } from "../plan/plan.ts";
 import type { Command } from "./command.ts";
 import { DecisionBuilder } from "./decision-builder.ts";
-import type { Headroom } from "./headroom.ts";
+import { type Headroom, raisedHolds } from "./headroom.ts";
 import { undecided } from "./kinds/approve.ts";
 import { decideStep } from "./kinds/index.ts";
 import { collectOutputs } from "./kinds/job.ts";
 import { runOutcome } from "./outcome.ts";
-import { raisedHolds } from "./raised-holds.ts";
 
 /** What a decision may look at beside the state: the instant, and what this engine is doing right now. */
 export interface DecideContext {

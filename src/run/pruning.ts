@@ -5,6 +5,14 @@ import { failureKey } from "./failure-key.ts";
 import { stepNamed } from "./plan-index.ts";
 import { returnedReferences } from "./resolve.ts";
 
+const MOST_REASONS = 3;
+
+/** The first of many reasons and how many there are besides: one line is read, forty are not. */
+export function firstReasons(reasons: readonly string[]): string {
+  const more = reasons.length - MOST_REASONS;
+  return reasons.slice(0, MOST_REASONS).join("; ") + (more > 0 ? `; and ${more} more` : "");
+}
+
 /**
  * The roots of a plan are what it returns, the steps that nothing uses, and those that are not to be pruned. A step is
  * wanted while a root can still come of it.

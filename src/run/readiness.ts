@@ -2,8 +2,8 @@ import { isStepFinal, type RunState, type StepState } from "../journal/state.ts"
 import { isReference, referencesOf, resolveInput, usedReferences } from "../plan/index.ts";
 import type { Condition, Json, PlanStep, Reference } from "../plan/plan.ts";
 import { failureKey } from "./failure-key.ts";
-import { firstReasons } from "./first-reasons.ts";
 import { stepNamed } from "./plan-index.ts";
+import { firstReasons } from "./pruning.ts";
 import { isLocallyAvailable, missingReason, type Reader, referencedValue, resolveReference, tally } from "./resolve.ts";
 
 type Ref = Reference["$ref"];

@@ -1,9 +1,25 @@
+import { hash } from "node:crypto";
+import canonicalize from "canonicalize";
 import { lastAttempt, type RunState } from "../journal/state.ts";
 import { fingerprint, referencesOf } from "../plan/index.ts";
 import type { ChatStep, JobStep, Json, PlanStep, TaskStep } from "../plan/plan.ts";
 import { stepNamed } from "./plan-index.ts";
 import { readiness } from "./readiness.ts";
 import { referenced } from "./resolve.ts";
+
+/**
+ * The idempotency key of one attempt: `sr1_` and a hash of what makes it this attempt and no other. The same attempt of
+ * the same run always derives the same key; two runs never share one (the nonce differs).
+ */
+export function idempotencyKey(of: {
+  readonly nonce: string;
+  readonly step: string;
+  readonly attempt: number;
+  readonly model: string;
+  readonly input: Json;
+}): string {
+  return `sr1_${hash("sha256", canonicalize([of.nonce, of.step, of.attempt, of.model, of.input]) ?? "").slice(0, 48)}`;
+}
 
 /** Steps whose results are worth taking over: those that cost money or time. */
 export type CacheableStep = JobStep | ChatStep | TaskStep;

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { placeholder } from "../../src/engine/placeholders.ts";
+import { placeholder } from "../../src/engine/price/placeholder-input.ts";
 import type { RunReport } from "../../src/index.ts";
 import type { JournalStore, LeaseHolder } from "../../src/journal/store.ts";
 import { type LocalService, startLocalService } from "../../src/local-service/index.ts";

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { models } from "../../recipes/models.ts";
 import { type Client, ConnectionError, UnknownOutcomeError } from "../../src/api/index.ts";
 import { openShowrunner, pipeline, type ResumeOptions, type RunOptions } from "../../src/index.ts";
-import { accountOf } from "../../src/journal/account.ts";
+import { accountOf } from "../../src/journal/record.ts";
 import { builtInCatalog } from "../support/built-in-catalog.ts";
 import { Mortal } from "../support/mortal.ts";
 import { apiError, PaperService } from "../support/paper-service.ts";

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../recipes/models.ts";
 import { type Client, ConnectionError, UnknownOutcomeError } from "../../src/api/index.ts";
-import { type OpenQuestion, unambiguous } from "../../src/engine/adoption/unambiguous.ts";
+import { type OpenQuestion, unambiguous } from "../../src/engine/adoption/likeness.ts";
 import { createMemoryJournal, openShowrunner, pipeline, type Showrunner } from "../../src/index.ts";
 import type { RunPlanned } from "../../src/journal/events.ts";
 import { builtInCatalog } from "../support/built-in-catalog.ts";

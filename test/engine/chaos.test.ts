@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { placeholder } from "../../src/engine/placeholders.ts";
+import { placeholder } from "../../src/engine/price/placeholder-input.ts";
 import { createClient, createMemoryJournal, openShowrunner, type RunResult } from "../../src/index.ts";
 import {
   type FaultRule,

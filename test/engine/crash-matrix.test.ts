@@ -1,7 +1,7 @@
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { placeholder } from "../../src/engine/placeholders.ts";
+import { placeholder } from "../../src/engine/price/placeholder-input.ts";
 import { planStepKinds } from "../../src/run/kinds/index.ts";
 import { builtInCatalog } from "../support/built-in-catalog.ts";
 import { fastFolder } from "../support/fast-folder.ts";

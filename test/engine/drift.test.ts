@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../recipes/models.ts";
 import { failed, file } from "../../src/define/index.ts";
-import { placeholder } from "../../src/engine/placeholders.ts";
+import { placeholder } from "../../src/engine/price/placeholder-input.ts";
 import {
   type OverBudgetError,
   type Pipeline,

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../recipes/models.ts";
-import { placeholder } from "../../src/engine/placeholders.ts";
+import { placeholder } from "../../src/engine/price/placeholder-input.ts";
 import {
   type Client,
   createMemoryJournal,

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { fileExtension } from "../../src/engine/file-extension.ts";
+import { fileExtension } from "../../src/engine/media/file-extension.ts";
 
 test.each([
   ["image/png", ".png"],

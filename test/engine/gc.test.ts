@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../recipes/models.ts";
-import { openMediaStore } from "../../src/engine/media-store.ts";
-import { placeholder } from "../../src/engine/placeholders.ts";
+import { openMediaStore } from "../../src/engine/media/media-store.ts";
+import { placeholder } from "../../src/engine/price/placeholder-input.ts";
 import { file, pipeline, type Showrunner } from "../../src/index.ts";
 import { during, openPaperShow, type PaperShow } from "../support/paper-show.ts";
 

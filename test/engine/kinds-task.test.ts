@@ -3,7 +3,7 @@ import { readdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../recipes/models.ts";
-import { placeholder } from "../../src/engine/placeholders.ts";
+import { placeholder } from "../../src/engine/price/placeholder-input.ts";
 import { type LocalFile, type Pipeline, pipeline, type RunResult, type TaskContext } from "../../src/index.ts";
 import { during, openPaperShow, type PaperShow } from "../support/paper-show.ts";
 

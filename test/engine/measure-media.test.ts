@@ -2,7 +2,7 @@ import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createCanvas } from "@napi-rs/canvas";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { measureMedia } from "../../src/engine/measure-media.ts";
+import { measureMedia } from "../../src/engine/media/measure-media.ts";
 import { fastFolder } from "../support/fast-folder.ts";
 
 let folder: string;

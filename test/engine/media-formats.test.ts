@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { createClient } from "../../src/api/index.ts";
-import { measureMedia } from "../../src/engine/measure-media.ts";
+import { measureMedia } from "../../src/engine/media/measure-media.ts";
 import { pipeline } from "../../src/index.ts";
 import type { UploadStep } from "../../src/plan/plan.ts";
 import { mediaSamples, type SampleName, soundOnlyWebm } from "../local-service/support/media-samples.ts";

@@ -16,7 +16,7 @@ import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
 import fc from "fast-check";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
-import { type MediaStore, openMediaStore } from "../../src/engine/media-store.ts";
+import { type MediaStore, openMediaStore } from "../../src/engine/media/media-store.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "media-"));
 let folders = 0;

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../recipes/models.ts";
-import { cleanJson, cleanText } from "../../src/engine/provenance-clean.ts";
+import { cleanJson, cleanText } from "../../src/engine/provenance/provenance.ts";
 import {
   file,
   type Json,

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../recipes/models.ts";
 import { type Client, ConnectionError, createClient } from "../../src/api/index.ts";
-import type { ReconcileProgress } from "../../src/engine/reconcile.ts";
+import type { ReconcileProgress } from "../../src/engine/adoption/reconcile.ts";
 import {
   createMemoryJournal,
   type JournalStore,

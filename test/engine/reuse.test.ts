@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../recipes/models.ts";
 import { DownloadError } from "../../src/api/index.ts";
-import { placeholder } from "../../src/engine/placeholders.ts";
+import { placeholder } from "../../src/engine/price/placeholder-input.ts";
 import { type Pipeline, pipeline, type RunOptions, type RunResult } from "../../src/index.ts";
 import { builtInCatalog } from "../support/built-in-catalog.ts";
 import { Mortal } from "../support/mortal.ts";

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../recipes/models.ts";
-import { fetchFile } from "../../src/engine/fetch-file.ts";
+import { fetchFile } from "../../src/engine/media/measure-files.ts";
 import { openMediaStore, pipeline } from "../../src/index.ts";
 import type { UploadStep } from "../../src/plan/plan.ts";
 import { during, openPaperShow } from "../support/paper-show.ts";

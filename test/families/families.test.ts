@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { runCli } from "../../src/cli/program.ts";
-import { expectedMs, pastDurations } from "../../src/engine/past-durations.ts";
+import { expectedMs, pastDurations } from "../../src/engine/price/past-durations.ts";
 import { builtInFamilies, FamiliesError, type FamilyInput, readFamilies } from "../../src/families/index.ts";
 import { createMemoryJournal, openShowrunner, PlanProblemsError, pipeline, writeSnapshot } from "../../src/index.ts";
 import { LocalServiceError, startLocalService } from "../../src/local-service/index.ts";

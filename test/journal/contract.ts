@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { ownText } from "../../src/clean-text.ts";
-import { accountOf } from "../../src/journal/account.ts";
 import type { RunEvent } from "../../src/journal/events.ts";
+import { accountOf } from "../../src/journal/record.ts";
 import type { Commit, JournalStore, Lease } from "../../src/journal/store.ts";
 import { account, holder, nobodyIsDead, planned, started, submitted } from "./samples.ts";
 

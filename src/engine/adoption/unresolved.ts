@@ -1,12 +1,50 @@
 import { ApiError, type Client, type JobSummary } from "../../api/index.ts";
 import type { StoredEvent } from "../../journal/events.ts";
-import { type AttemptState, lastAttempt, type RunState } from "../../journal/state.ts";
+import { type AttemptState, lastAttempt, RESENT_EVERY_MS, type RunState } from "../../journal/state.ts";
 import type { InboxMessage, JournalStore } from "../../journal/store.ts";
 import { InvalidOptionError } from "../errors.ts";
 import type { RunRepository } from "../run-repository.ts";
-import { type JobMatch, likeness, matchOf, type SentRequest, stepMethods } from "./likeness.ts";
-import { sendWindow } from "./send-window.ts";
-import { unambiguous } from "./unambiguous.ts";
+import { type JobMatch, likeness, matchOf, type SentRequest, stepMethods, unambiguous } from "./likeness.ts";
+
+/** Throws unless the step is unresolved and the job may be its own; null says that no job was made. */
+export async function checkAdoption(
+  { client, repository }: AdoptionParts,
+  state: RunState,
+  adoption: { readonly step: string; readonly jobId: string | null },
+): Promise<void> {
+  const { step, jobId } = adoption;
+  const attempt = unresolvedAttempt(state, step);
+  if (jobId === null) return;
+  const list = `showrunner adopt ${state.runId} ${step}   (lists the jobs it may have made)`;
+  // Its own, which the service did not show for a while.
+  if (jobId === attempt.jobId) return;
+  if ((await repository.knownJobs()).has(jobId)) {
+    throw new InvalidOptionError("job-id", `${jobId} is the job of another step already.`, list);
+  }
+  const job = await client.job(jobId);
+  if (job.model === "" || job.model === attempt.model) return;
+  throw new InvalidOptionError("job-id", `${jobId} ran on ${job.model}, and ${step} asked for ${attempt.model}.`, list);
+}
+
+/** Requests take their time, and the service's clock is known to the second at best. */
+const MARGIN_MS = 10 * 60_000;
+
+/** When an attempt's submit may have reached the service, epoch milliseconds of the service's clock. */
+export interface SendWindow {
+  readonly from: number;
+  readonly to: number;
+}
+
+/**
+ * From the first send to the last. `offsetMs`: how far the service's clock is ahead of this machine's now; where the
+ * journal notes another offset of that time, both count.
+ */
+export function sendWindow(attempt: AttemptState, offsetMs: number): SendWindow {
+  const first = attempt.intendedAt ?? 0;
+  const last = (attempt.lastSentAt ?? first) + RESENT_EVERY_MS;
+  const offsets = [offsetMs, attempt.serviceClockOffsetMs];
+  return { from: first + Math.min(...offsets) - MARGIN_MS, to: last + Math.max(...offsets) + MARGIN_MS };
+}
 
 /** A job that an unanswered submit may have made. */
 export interface AdoptionCandidate extends JobSummary {

@@ -1,6 +1,6 @@
 import type { Command } from "../../run/command.ts";
-import { ensureCopies } from "../ensure-copies.ts";
-import { MediaLostError } from "../media-errors.ts";
+import { ensureCopies } from "../media/ensure-copies.ts";
+import { MediaLostError } from "../media/media-errors.ts";
 import type { Effect, EffectContext, EffectResult } from "./effect.ts";
 import { expiredOutputs, readsUploads } from "./expired.ts";
 import { type Judged, journalError, judge, resting } from "./service-answers.ts";

@@ -10,7 +10,7 @@ import { ApiError, answerOf, MalformedResponseError, UnknownOutcomeError } from 
 import { cleanAddress, cleanContentType, cleanText, ownText, sentence } from "../../clean-text.ts";
 import { ShowrunnerError } from "../../errors.ts";
 import type { JournalError, RunEvent } from "../../journal/events.ts";
-import type { ServiceFailure } from "../service-watch.ts";
+import type { ServiceFailure } from "../service/service-watch.ts";
 import type { EffectContext, EffectResult } from "./effect.ts";
 
 /** What an answer means, and the error that it came as. */

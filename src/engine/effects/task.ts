@@ -5,12 +5,11 @@ import type { TaskContext } from "../../define/draft.ts";
 import type { TaskFile } from "../../journal/events.ts";
 import { planStep } from "../../journal/state.ts";
 import type { Json, TaskStep } from "../../plan/plan.ts";
-import { withoutCopies } from "../ensure-copies.ts";
-import { fileExtension } from "../file-extension.ts";
-import { filesOf, localInput } from "../local-input.ts";
-import { measureMedia } from "../measure-media.ts";
+import { withoutCopies } from "../media/ensure-copies.ts";
+import { fileExtension } from "../media/file-extension.ts";
+import { measureMedia } from "../media/measure-media.ts";
 import type { Effect, EffectContext } from "./effect.ts";
-import { ABORTED, localCode, thrownError, unlessAborted } from "./local-code.ts";
+import { ABORTED, filesOf, localCode, localInput, thrownError, unlessAborted } from "./local-code.ts";
 
 const MAX_VALUE_BYTES = 1024 * 1024;
 /** Endings of declared files that name none: many tools look at nothing else. */

@@ -1,6 +1,5 @@
 import type { NewNotice, NoticeClaim, NoticeOutcome, NoticeRow } from "../store.ts";
-import type { Row } from "./columns.ts";
-import type { Database } from "./database.ts";
+import type { Database, Row } from "./database.ts";
 
 const columns = "run_id, seq, event, body, attempts, due_at, last_error FROM notices JOIN runs USING (run_key)";
 

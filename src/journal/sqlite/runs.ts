@@ -1,11 +1,9 @@
-import { accountOf } from "../account.ts";
 import { RunExistsError, RunUnknownError } from "../errors.ts";
 import { checkContiguous, decodeEvent, type EventRecord, SIGNED_BODIES } from "../event-codec.ts";
 import { EVENT_VERSION, type RunEvent, type StoredEvent } from "../events.ts";
-import { mediaOf } from "../record.ts";
+import { accountOf, mediaOf } from "../record.ts";
 import type { FoldSnapshot, LeaseHolder, LedgerTotals, RemoveOutcome, RunLease, RunRow } from "../store.ts";
-import type { Columns, Row } from "./columns.ts";
-import type { Database } from "./database.ts";
+import type { Columns, Database, Row } from "./database.ts";
 
 /** A row of `runs` as the transactions need it. */
 export interface RunRecord {

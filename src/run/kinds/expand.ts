@@ -1,9 +1,8 @@
 import { isStepFinal, type StepState } from "../../journal/state.ts";
 import type { ExpandStep } from "../../plan/plan.ts";
 import type { DecisionBuilder } from "../decision-builder.ts";
-import { firstReasons } from "../first-reasons.ts";
 import { stepsWithin } from "../plan-index.ts";
-import { isNeeded, whyPruned } from "../pruning.ts";
+import { firstReasons, isNeeded, whyPruned } from "../pruning.ts";
 import { readiness } from "../readiness.ts";
 import { missingReason, tally } from "../resolve.ts";
 

@@ -4,15 +4,14 @@ import { type AttemptState, isStepFinal, lastAttempt, RESENT_EVERY_MS, type Step
 import { formatUsd } from "../../money.ts";
 import type { JobStep, Json, PlanStep } from "../../plan/plan.ts";
 import { isBlockingDownload } from "../blocking-downloads.ts";
-import { awaitCacheLookup } from "../cache-lookup.ts";
 import { commandId } from "../command.ts";
 import type { DecisionBuilder } from "../decision-builder.ts";
-import { idempotencyKey } from "../key.ts";
+import { whyRaised } from "../headroom.ts";
 import { isNeeded } from "../pruning.ts";
-import { whyRaised } from "../raised-holds.ts";
 import { readiness } from "../readiness.ts";
-import { requestIdentity } from "../request-identity.ts";
+import { idempotencyKey, requestIdentity } from "../request-identity.ts";
 import { restorableAttempt } from "../rerun.ts";
+import { awaitCacheLookup } from "../result-cache.ts";
 
 /** Free new attempts after a failure that was refunded and may pass. */
 const FREE_RETRIES = 2;

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { placeholder } from "../../../src/engine/placeholders.ts";
+import { placeholder } from "../../../src/engine/price/placeholder-input.ts";
 
 /** What a client sends. */
 export interface SimRequest {

@@ -2,7 +2,7 @@ import { writeFile } from "node:fs/promises";
 import fc from "fast-check";
 import { z } from "zod";
 import { models } from "../../../recipes/models.ts";
-import { placeholder } from "../../../src/engine/placeholders.ts";
+import { placeholder } from "../../../src/engine/price/placeholder-input.ts";
 import { file, type Pipeline, pipeline, text } from "../../../src/index.ts";
 import type { Plan } from "../../../src/plan/plan.ts";
 import { openPaperShow } from "../../support/paper-show.ts";

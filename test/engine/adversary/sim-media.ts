@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { PartFile } from "../../../src/api/files/part-file.ts";
-import type { MediaStore } from "../../../src/engine/media-store.ts";
+import type { MediaStore } from "../../../src/engine/media/media-store.ts";
 
 /** Files in the making of every simulated machine, by path. */
 const files = new Map<string, Buffer>();

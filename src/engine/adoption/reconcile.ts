@@ -1,0 +1,234 @@
+import { ApiError, type Client, type JobResult, type JobSummary } from "../../api/index.ts";
+import type { AttemptState, RunState } from "../../journal/state.ts";
+import type { JournalStore } from "../../journal/store.ts";
+
+/** Clocks differ, and a submit takes its time: a job made this long before or after a run may be its own. */
+const NEAR_MS = 10 * 60_000;
+
+interface Span {
+  readonly runId: string;
+  readonly from: number;
+  readonly to: number;
+}
+
+/** The job list of each model around its runs: what is known of it, and what nobody here knows. */
+export async function listNearbyJobs(parts: ReconcileParts, states: readonly RunState[]) {
+  const { client, known, now, onProgress } = parts;
+  const listed = new Map<string, JobSummary>();
+  const orphans: ReconcileReport["orphans"][number][] = [];
+  const byModel = spansByModel(states, now());
+  let done = 0;
+  for (const [model, spans] of byModel) {
+    onProgress?.({ reading: "job lists", done: done++, total: byModel.size });
+    const oldest = Math.min(...spans.map(({ from }) => from));
+    for await (const job of jobsOf(client, model, oldest)) {
+      const createdAt = Date.parse(job.createdAt ?? "");
+      listed.set(job.jobId, job);
+      const near = spans.filter(({ from, to }) => createdAt >= from && createdAt <= to);
+      if (known.has(job.jobId) || near.length === 0) continue;
+      orphans.push({ ...job, nearbyRuns: near.map(({ runId }) => runId) });
+    }
+  }
+  return { listed, orphans };
+}
+
+/** Those made since `oldest`, the newest first. Chat models need not be in the catalog: their jobs are then found in the list of all. */
+async function* jobsOf(client: Client, model: string, oldest: number): AsyncGenerator<JobSummary, void, undefined> {
+  const isOld = ({ createdAt }: JobSummary) => Date.parse(createdAt ?? "") < oldest;
+  try {
+    for await (const job of client.modelJobs(model)) {
+      if (isOld(job)) return;
+      yield job;
+    }
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.status !== 404) throw error;
+    for await (const job of client.jobs()) {
+      if (isOld(job)) return;
+      if (job.model === model) yield job;
+    }
+  }
+}
+
+function spansByModel(states: readonly RunState[], now: number): ReadonlyMap<string, readonly Span[]> {
+  const spans = new Map<string, Span[]>();
+  for (const { runId, planned, createdAt, finishedAt } of states) {
+    const span = { runId, from: createdAt - NEAR_MS, to: (finishedAt ?? now) + NEAR_MS };
+    const models = new Set(planned.plan.steps.flatMap((step) => ("model" in step ? [step.model] : [])));
+    for (const model of models) spans.set(model, [...(spans.get(model) ?? []), span]);
+  }
+  return spans;
+}
+
+/** A job of a run, and which one. */
+interface OwnJob {
+  readonly runId: string;
+  readonly step: string;
+  readonly jobId: string;
+}
+
+/** What journal, ledger and service tell differently. Each is a candidate: a person looks and decides. */
+export interface ReconcileReport {
+  /** Runs that were compared. */
+  readonly runs: readonly string[];
+  /** Jobs at the service, of these runs' models and made while they ran, that no run of the journal knows. */
+  readonly orphans: readonly (JobSummary & { readonly nearbyRuns: readonly string[] })[];
+  /** Outputs that were paid for, have no copy here and can still be had. */
+  readonly unclaimed: readonly (OwnJob & { readonly index: number; readonly assetId: string | null })[];
+  /** Failed jobs that still cost something at the service. */
+  readonly missingRefunds: readonly (OwnJob & { readonly costMicros: number })[];
+  /** Jobs whose cost at the service is another than the one in the journal. */
+  readonly otherCosts: readonly (OwnJob & { readonly journalMicros: number; readonly serviceMicros: number })[];
+  /** Jobs and chats that were charged above their quote, or above the most that was allowed where there was none. */
+  readonly overcharges: readonly {
+    readonly runId: string;
+    readonly step: string;
+    readonly jobId: string | null;
+    readonly expectedMicros: number;
+    readonly chargedMicros: number;
+  }[];
+  /** Runs whose ledger adds up to another sum than their events. */
+  readonly ledgers: readonly { readonly runId: string; readonly eventsMicros: number; readonly ledgerMicros: number }[];
+  /** Jobs of these runs that the service does not show; nothing can be said about them. */
+  readonly unseen: readonly OwnJob[];
+  /**
+   * Requests to a chat model that were sent and never answered: at most this was charged for each. An orphan of the same
+   * model around the instant is what one of them cost.
+   */
+  readonly abandonedChats: readonly {
+    readonly runId: string;
+    readonly step: string;
+    readonly model: string;
+    /** ISO-8601. */
+    readonly sentAt: string;
+    readonly unconfirmedMicros: number;
+  }[];
+}
+
+/** How far a comparison is: of so many jobs, so many are looked at; before that, the models whose job lists were read. */
+export interface ReconcileProgress {
+  readonly reading: "job lists" | "jobs";
+  readonly done: number;
+  readonly total: number;
+}
+
+export interface ReconcileOptions {
+  readonly onProgress?: ((progress: ReconcileProgress) => void) | undefined;
+}
+
+export interface ReconcileParts extends ReconcileOptions {
+  readonly client: Client;
+  readonly store: JournalStore;
+  readonly now: () => number;
+  /** Job ids of every run on the journal, these runs or not. */
+  readonly known: ReadonlySet<string>;
+}
+
+/** Compares; changes nothing. Reads the job list of each model as far back as the oldest run, and every job in doubt. */
+export async function compareWithService(parts: ReconcileParts, states: readonly RunState[]): Promise<ReconcileReport> {
+  const { listed, orphans } = await listNearbyJobs(parts, states);
+  const report = {
+    runs: states.map(({ runId }) => runId),
+    orphans,
+    unclaimed: [] as ReconcileReport["unclaimed"][number][],
+    missingRefunds: [] as ReconcileReport["missingRefunds"][number][],
+    otherCosts: [] as ReconcileReport["otherCosts"][number][],
+    overcharges: states.flatMap(overcharges),
+    ledgers: await ledgers(parts.store, states),
+    unseen: [] as OwnJob[],
+    abandonedChats: states.flatMap(abandonedChats),
+  };
+  const jobs = states.flatMap(ownJobs);
+  for (const [done, { own, knownMicros, missing }] of jobs.entries()) {
+    parts.onProgress?.({ reading: "jobs", done, total: jobs.length });
+    const summary = listed.get(own.jobId);
+    const full = summary === undefined || missing.size > 0 ? await look(parts.client, own.jobId) : null;
+    const job = full ?? summary;
+    if (job === undefined) {
+      report.unseen.push(own);
+      continue;
+    }
+    const { costMicros } = job;
+    if (job.status === "FAILED" && costMicros !== null && costMicros > 0)
+      report.missingRefunds.push({ ...own, costMicros });
+    else if (costMicros !== null && knownMicros !== null && costMicros !== knownMicros)
+      report.otherCosts.push({ ...own, journalMicros: knownMicros, serviceMicros: costMicros });
+    for (const output of full?.outputs ?? []) {
+      const isLive = output.status === "COMPLETED" && output.assetId !== null;
+      if (isLive && missing.has(output.index))
+        report.unclaimed.push({ ...own, index: output.index, assetId: output.assetId });
+    }
+  }
+  return report;
+}
+
+interface Known {
+  readonly own: OwnJob;
+  /** The cost in the journal; null while there is none. */
+  readonly knownMicros: number | null;
+  /** Indexes of outputs that may be had and are not here. */
+  readonly missing: { readonly size: number; has(index: number): boolean };
+}
+
+/** Every job of a run: those of its job steps, and those that its chats were answered by. */
+function ownJobs({ runId, steps }: RunState): readonly Known[] {
+  return Object.values(steps).flatMap(({ path: step, attempts, chats }) => [
+    ...attempts.flatMap((attempt): readonly Known[] => {
+      const { jobId, costMicros: knownMicros } = attempt;
+      return jobId === null ? [] : [{ own: { runId, step, jobId }, knownMicros, missing: withoutCopy(attempt) }];
+    }),
+    ...chats.flatMap(({ jobId, costMicros: knownMicros }): readonly Known[] => {
+      return jobId === null ? [] : [{ own: { runId, step, jobId }, knownMicros, missing: new Set() }];
+    }),
+  ]);
+}
+
+function abandonedChats({ runId, steps, planned }: RunState): ReconcileReport["abandonedChats"] {
+  return Object.values(steps).flatMap(({ path: step, chats }) => {
+    const plan = planned.plan.steps.find(({ path }) => path === step);
+    const model = plan?.kind === "chat" ? plan.model : "";
+    const abandoned = chats.filter(({ phase }) => phase === "abandoned");
+    return abandoned.map(({ sentAt, holdMicros: unconfirmedMicros }) => {
+      return { runId, step, model, sentAt: new Date(sentAt).toISOString(), unconfirmedMicros };
+    });
+  });
+}
+
+function overcharges({ runId, steps }: RunState): ReconcileReport["overcharges"] {
+  return Object.values(steps).flatMap(({ path: step, attempts, chats }) => {
+    const requested = chats.map((chat) => ({ ...chat, expectedMicros: chat.holdMicros }));
+    return [...attempts, ...requested].flatMap(({ jobId, expectedMicros, costMicros }) =>
+      costMicros === null || expectedMicros === null || costMicros <= expectedMicros
+        ? []
+        : [{ runId, step, jobId, expectedMicros, chargedMicros: costMicros }],
+    );
+  });
+}
+
+/** Of a job that is not through, whichever it may have. */
+function withoutCopy({ phase, outputs }: AttemptState): Known["missing"] {
+  if (phase === "completed") {
+    const copied = outputs.filter(({ phase, copy }) => copy === null && phase !== "archived" && phase !== "failed");
+    return new Set(copied.map(({ index }) => index));
+  }
+  const isOpen = phase === "inQueue" || phase === "inProgress";
+  return isOpen ? { size: 1, has: () => true } : new Set<number>();
+}
+
+async function look(client: Client, jobId: string): Promise<JobResult | null> {
+  try {
+    return await client.job(jobId);
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 404) return null;
+    throw error;
+  }
+}
+
+async function ledgers(store: JournalStore, states: readonly RunState[]): Promise<ReconcileReport["ledgers"]> {
+  const found: ReconcileReport["ledgers"][number][] = [];
+  for (const { runId, spentMicros, unconfirmedMicros } of states) {
+    const eventsMicros = spentMicros + unconfirmedMicros;
+    const { settledMicros: ledgerMicros } = await store.ledger(runId);
+    if (eventsMicros !== ledgerMicros) found.push({ runId, eventsMicros, ledgerMicros });
+  }
+  return found;
+}

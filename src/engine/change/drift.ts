@@ -1,0 +1,206 @@
+import canonicalize from "canonicalize";
+import type { Pipeline } from "../../define/index.ts";
+import type { RerunRequest, RunState } from "../../journal/state.ts";
+import { formatUsd } from "../../money.ts";
+import type { PlanDiff } from "../../plan/index.ts";
+import type { Plan, PlanStep, Problem } from "../../plan/plan.ts";
+import { hasNoOpenJobs, type RerunRoots, staleSteps } from "../../run/rerun.ts";
+import type { Planner } from "../planner.ts";
+import type { StepPrice } from "../price/quote.ts";
+import type { ResumeOptions } from "../showrunner.ts";
+import { type Replanning, replanRun } from "./replanning.ts";
+
+/** Steps of a run that are to be made again, and what that costs. Finding out spends nothing. */
+export interface RerunScope {
+  readonly runId: string;
+  /** Paths of the steps that would be made again, with all that use them, in plan order. */
+  readonly stale: readonly string[];
+  /** What stands in the way, all of it at once; with problems it cannot be gone on with. */
+  readonly problems: readonly Problem[];
+  /** Prices of the stale steps. */
+  readonly prices: readonly StepPrice[];
+  /** Sum of these prices, micro-dollars. `max` is null when a step has neither a price nor a maximum. */
+  readonly totalMicros: { readonly min: number; readonly max: number | null };
+  /** What the run has spent and reserved so far, micro-dollars; the price comes on top of it. */
+  readonly committedMicros: number;
+  /** The run's budget, micro-dollars; null without one. */
+  readonly budgetMicros: number | null;
+  /** Stale and gone steps whose paid jobs are at the service now: they are seen through before anything else. */
+  readonly seenThroughFirst: readonly string[];
+}
+
+/** What `resume` with `rerun` would make again. */
+export interface RerunQuote extends RerunScope {
+  /** Requests in progress that some of the steps belong to: `resume` goes on with them and makes nothing twice. */
+  readonly inProgress: readonly RerunRequest[];
+}
+
+/** How the code's plan differs from the plan that the run began with. */
+export interface Drift extends PlanDiff, RerunScope {
+  /** Paths of the steps that would be made again, with all that use them, in plan order. */
+  readonly stale: readonly string[];
+  /** True when the code still asks for just the same and returns the same. */
+  readonly isSame: boolean;
+}
+
+/** Steps with reasons, and the plan that they are of. */
+export interface RerunQuery {
+  readonly plan: Plan;
+  readonly roots: RerunRoots;
+  /** For want of the run's own: what one job without a quote may cost, micro-dollars. */
+  readonly maxUnquotedMicros?: number | null | undefined;
+}
+
+/** What is made again because of these, with prices. */
+export async function computeRerunScope(
+  state: RunState,
+  { plan, roots, ...own }: RerunQuery,
+  planner: Planner,
+): Promise<RerunScope> {
+  const stale = staleSteps(state, plan, roots);
+  const isStale = new Set(stale);
+  const only = plan.steps.filter((step) => isStale.has(step.path) && !isUploaded(state, step));
+  const maxUnquotedMicros = own.maxUnquotedMicros ?? state.maxUnquotedMicros;
+  const nothing = { problems: [], prices: [], totalMicros: { min: 0, max: 0 } };
+  const { reuse } = state.planned;
+  const again = new Set(stale.filter((path) => state.steps[path] !== undefined));
+  const quote = only.length === 0 ? nothing : await planner.price(plan, { maxUnquotedMicros, reuse, again }, only);
+  return {
+    runId: state.runId,
+    stale,
+    problems: [...quote.problems, ...groupProblems(state, plan, quote.prices)],
+    prices: quote.prices,
+    totalMicros: quote.totalMicros,
+    committedMicros: committedMicros(state),
+    budgetMicros: state.budgetMicros,
+    seenThroughFirst: stale.filter((path) => state.steps[path] !== undefined && !hasNoOpenJobs(state.steps[path])),
+  };
+}
+
+/** What a part of the plan may cost counts what it cost already. */
+function groupProblems(state: RunState, plan: Plan, prices: readonly StepPrice[]): readonly Problem[] {
+  return Object.entries(plan.groups ?? {}).flatMap(([prefix, { maxCostMicros }]): readonly Problem[] => {
+    const within = prices.filter(({ step }) => step.startsWith(`${prefix}/`));
+    const price = within.reduce((sum, { costMicros, maxCostMicros: most }) => sum + (costMicros ?? most ?? 0), 0);
+    const spent = committedWithin(state, prefix);
+    if (price === 0 || spent + price <= maxCostMicros) return [];
+    const message = `may cost ${formatUsd(maxCostMicros)} USD, of which ${formatUsd(spent)} are spent or reserved; making its steps again takes ${formatUsd(price)} more. Raise its maxCost and take the change up`;
+    return [{ code: "over-max-cost", step: prefix, field: null, message }];
+  });
+}
+
+function committedWithin({ steps }: RunState, prefix: string): number {
+  let sum = 0;
+  for (const { path, attempts, chats } of Object.values(steps)) {
+    if (!path.startsWith(`${prefix}/`)) continue;
+    for (const { money, holdMicros, costMicros } of attempts) sum += money === "held" ? holdMicros : (costMicros ?? 0);
+    for (const { costMicros, holdMicros } of chats) sum += costMicros ?? holdMicros;
+  }
+  return sum;
+}
+
+/** Compares a run with its code. */
+export async function driftOf(
+  state: RunState,
+  pipeline: Pipeline,
+  planner: Planner,
+  { input }: Pick<ResumeOptions, "input"> = {},
+): Promise<Drift> {
+  return driftFrom(state, await replanRun(state, pipeline, planner, { changes: input }), planner);
+}
+
+export async function driftFrom(state: RunState, again: Replanning, planner: Planner): Promise<Drift> {
+  if (!again.ok) {
+    const { plan } = state.planned;
+    const none = await computeRerunScope(state, { plan, roots: new Map() }, planner);
+    return { ...sameDiff(plan), ...none, isSame: false, problems: again.problems };
+  }
+  const { plan, diff } = again;
+  const rerunScope = await computeRerunScope(state, { plan, roots: changedRoots(diff) }, planner);
+  const problems = [...nameProblems(state, plan, diff), ...rerunScope.problems];
+  const leaving = diff.removed.filter((path) => !hasNoOpenJobs(state.steps[path]!));
+  const seenThroughFirst = [...rerunScope.seenThroughFirst, ...leaving];
+  return { ...diff, ...rerunScope, problems, seenThroughFirst, isSame: isSamePlan(state.planned.plan, plan, diff) };
+}
+
+/** Changed and new steps, with why they are made again. */
+export function changedRoots({ changed, added }: PlanDiff): RerunRoots {
+  const why = ({ path, fields }: PlanDiff["changed"][number]) =>
+    [path, `changed: ${fields.map(({ field }) => field).join(", ")}`] as const;
+  return new Map([...changed.map(why), ...added.map((path) => [path, "new in the plan"] as const)]);
+}
+
+/** Whether nobody who looks only at steps and returned results can tell the two apart. Policies may differ. */
+export function isSamePlan(before: Plan, after: Plan, diff: PlanDiff): boolean {
+  const { changed, added, removed, renamed } = diff;
+  const steps = changed.length + added.length + removed.length + renamed.length;
+  return steps === 0 && canonicalize(before.returns) === canonicalize(after.returns);
+}
+
+/** What is different, what it costs, and how to go on, in words. */
+export function driftMessage({ runId, problems, ...drift }: Drift): string {
+  if (problems.length > 0) {
+    const [first, ...others] = problems;
+    const more = others.length === 0 ? "" : ` (and ${others.length} more)`;
+    const where = [first!.step, first!.field].filter((part) => part !== null).join(" ");
+    return `the code cannot be taken up: ${where === "" ? "" : `${where}: `}${first!.message}${more}. Nothing was spent.`;
+  }
+  const parts = [
+    said(
+      "changed",
+      drift.changed.map(({ path }) => path),
+    ),
+    said("new", drift.added),
+    said("gone", drift.removed),
+    said(
+      "renamed",
+      drift.renamed.map(({ from, to }) => `${from} to ${to}`),
+    ),
+  ].filter((part) => part !== null);
+  const what = parts.length === 0 ? "it returns something else" : parts.join("; ");
+  const { min, max } = drift.totalMicros;
+  const price = max === null ? `at least ${formatUsd(min)}` : formatUsd(max);
+  const count = drift.stale.length === 1 ? "1 step" : `${drift.stale.length} steps`;
+  return `the code is not what the run was planned from: ${what}. Going on makes ${count} for ${price} USD; nothing was spent yet. Take it up with: showrunner resume ${runId} --file FILE --accept-changes`;
+}
+
+function said(what: string, paths: readonly string[]): string | null {
+  return paths.length === 0 ? null : `${what}: ${paths.slice(0, 5).join(", ")}${paths.length > 5 ? ", …" : ""}`;
+}
+
+/** Spent, held and unconfirmed. */
+export function committedMicros({ spentMicros, heldMicros, unconfirmedMicros }: RunState): number {
+  return spentMicros + heldMicros + unconfirmedMicros;
+}
+
+/** Keys and bills go by step name and attempt: a name stands for one kind of step, and for one history. */
+function nameProblems(state: RunState, plan: Plan, { changed, added, renamed }: PlanDiff): readonly Problem[] {
+  const problem = (step: string, message: string): Problem => ({ code: "name-taken", step, field: null, message });
+  const kindBefore = new Map(
+    [...state.removedSteps, ...state.planned.plan.steps].map(({ path, kind }) => [path, kind]),
+  );
+  const kindNow = new Map(plan.steps.map(({ path, kind }) => [path, kind]));
+  const otherKind = [...changed.map(({ path }) => path), ...added].flatMap((path) => {
+    const before = kindBefore.get(path);
+    if (before === undefined || before === kindNow.get(path)) return [];
+    return [problem(path, `was a step of kind ${before} in this run; give the new one another name`)];
+  });
+  const again = added.flatMap((path) => {
+    const now = state.formerNames[path];
+    return now === undefined ? [] : [problem(path, `is what ${now} was called in this run; use another name`)];
+  });
+  const onto = renamed.flatMap(({ from, to }) => {
+    const free = state.steps[to] === undefined && (state.formerNames[to] ?? from) === from;
+    return free ? [] : [problem(to, `had another step of this run for a while; call ${from} something else`)];
+  });
+  return [...otherKind, ...again, ...onto];
+}
+
+function isUploaded(state: RunState, step: PlanStep): boolean {
+  return step.kind === "upload" && state.steps[step.path]?.upload?.sha256 === step.file.sha256;
+}
+
+function sameDiff(plan: Plan): PlanDiff {
+  const none = { changed: [], added: [], removed: [], renamed: [], stale: [] };
+  return { unchanged: plan.steps.map(({ path }) => path), ...none };
+}

@@ -1,0 +1,130 @@
+import type { LocalFunction } from "../../define/draft.ts";
+import type { Pipeline } from "../../define/index.ts";
+import type { RunState } from "../../journal/state.ts";
+import {
+  corrected,
+  type Drafted,
+  diffPlans,
+  draft,
+  outerPaths,
+  type PlanDiff,
+  plainJson,
+  redraft,
+} from "../../plan/index.ts";
+import type { ExpandStep, Json, Plan, PlanStep, Problem, Reference } from "../../plan/plan.ts";
+import { readiness } from "../../run/readiness.ts";
+import type { Planner } from "../planner.ts";
+
+/** What the code makes of a run's input now, or why it makes nothing of it. */
+export type Replanning =
+  | {
+      readonly ok: true;
+      /** With the steps of the expansions whose value is still the same. */
+      readonly plan: Plan;
+      /** The input that it was planned from. */
+      readonly input: Json;
+      /** What these expansions stand for, by path. */
+      readonly expanded: { readonly [step: string]: readonly Reference[] };
+      readonly diff: PlanDiff;
+    }
+  | { readonly ok: false; readonly problems: readonly Problem[] };
+
+/** Nothing: the run's own input. `changes` are fields in place of its own; `whole` is an input as `run` takes it. */
+export type ReplanInput = { readonly changes?: unknown } | { readonly whole: unknown };
+
+type Functions = Map<string, LocalFunction>;
+
+/**
+ * Plans a run's input again with the code as it is now. An expansion whose value is still what it was is planned again
+ * with that value, so that its steps are compared like all others; one whose value will be another is not.
+ */
+export async function replanRun(
+  state: RunState,
+  pipeline: Pipeline,
+  planner: Planner,
+  input: ReplanInput = {},
+): Promise<Replanning> {
+  const { planned } = state;
+  const { draft: drafted, problems } = draftedAgain(planned.input, pipeline, input);
+  if (drafted === null) return { ok: false, problems };
+  const files = planned.plan.steps.flatMap((step) => (step.kind === "upload" ? [step.file] : []));
+  const produced = await planner.planDraft(drafted, planned.profile ?? null, files);
+  // What the input's schema asks for newly may be why.
+  if (!produced.ok) return { ok: false, problems: [...draft(pipeline, planned.input).problems, ...produced.problems] };
+  const functions: Functions = new Map(drafted.functions);
+  return grow(new Growing(state, { plan: produced.plan, input: drafted.parsedInput }, functions), planner);
+}
+
+function draftedAgain(before: Json, pipeline: Pipeline, input: ReplanInput): Drafted {
+  if ("whole" in input) return draft(pipeline, input.whole);
+  if (input.changes !== undefined) return corrected(pipeline, before, plainJson(input.changes));
+  return { draft: redraft(pipeline, before), problems: [] };
+}
+
+/** Two plans that are compared, without what grows only once a value is known. */
+class Growing {
+  readonly state: RunState;
+  readonly functions: Functions;
+  readonly expanded: { [step: string]: readonly Reference[] } = {};
+  before: Plan;
+  after: Plan;
+
+  readonly input: Json;
+
+  constructor(state: RunState, { plan, input }: { readonly plan: Plan; readonly input: Json }, functions: Functions) {
+    this.state = state;
+    this.functions = functions;
+    this.input = input;
+    this.after = plan;
+    this.before = { ...state.planned.plan, steps: this.ownedBy(null) };
+  }
+
+  /** Steps of the journal's plan that this expansion led to; null: those that no expansion did. */
+  ownedBy(expansion: string | null): readonly PlanStep[] {
+    const { steps } = this.state.planned.plan;
+    const expansions = new Set(steps.filter(({ kind }) => kind === "expand").map(({ path }) => path));
+    return steps.filter(({ path }) => (outerPaths(path).find((one) => expansions.has(one)) ?? null) === expansion);
+  }
+}
+
+async function grow(growing: Growing, planner: Planner): Promise<Replanning> {
+  const { state, functions } = growing;
+  for (;;) {
+    const diff = diffPlans(growing.before, growing.after);
+    const next = nextExpansion(growing, diff);
+    if (next === null) return { ok: true, plan: growing.after, input: growing.input, expanded: growing.expanded, diff };
+    const { step, former } = next;
+    const builder = functions.get(step.path);
+    const ready = readiness(state, former, former.on);
+    if (builder?.kind !== "expand" || ready.ready !== "yes") {
+      const message = `the value that ${step.path} was planned with is not there any more; make it again with --rerun`;
+      return { ok: false, problems: [{ code: "value-gone", step: step.path, field: null, message }] };
+    }
+    const drafted = builder.expand(ready.input);
+    const { profile } = state.planned;
+    const { maxUnquotedMicros } = state;
+    const grown = await planner.expand(step, drafted, { plan: growing.after, profile, maxUnquotedMicros });
+    if (!grown.ok) return grown;
+    for (const [path, one] of drafted.functions) functions.set(path, one);
+    const groups = { ...growing.after.groups, ...grown.groups };
+    growing.after = { ...growing.after, steps: [...growing.after.steps, ...grown.steps], groups };
+    growing.before = { ...growing.before, steps: [...growing.before.steps, ...growing.ownedBy(former.path)] };
+    growing.expanded[step.path] = grown.returns;
+  }
+}
+
+/** An expansion that was planned with a value that still holds, and was not yet planned again here. */
+function nextExpansion(
+  { state, before, after, expanded }: Growing,
+  { stale, renamed }: PlanDiff,
+): { readonly step: ExpandStep; readonly former: ExpandStep } | null {
+  const isStale = new Set(stale);
+  const formerOf = new Map(renamed.map(({ from, to }) => [to, from]));
+  for (const step of after.steps) {
+    if (step.kind !== "expand" || isStale.has(step.path) || expanded[step.path] !== undefined) continue;
+    const path = formerOf.get(step.path) ?? step.path;
+    const former = before.steps.find((one) => one.path === path);
+    if (former?.kind === "expand" && state.steps[path]?.expanded != null) return { step, former };
+  }
+  return null;
+}

@@ -1,0 +1,88 @@
+import { randomUUID } from "node:crypto";
+import { isStepFinal, type RerunRequest, type RunState } from "../../journal/state.ts";
+import { matchesPattern } from "../../plan/profile.ts";
+import type { RequestedRerun } from "../../run/revise.ts";
+import { InvalidOptionError } from "../errors.ts";
+import type { ResumeOptions } from "../showrunner.ts";
+
+export type RerunOptions = Pick<ResumeOptions, "rerun" | "rerunFailed" | "requestId">;
+
+/** What is asked for beyond what was asked for already; and the requests that the rest goes on with. */
+export interface ResolvedRerun {
+  readonly request: RequestedRerun | null;
+  readonly inProgress: readonly RerunRequest[];
+}
+
+/**
+ * A command that is repeated, because the one before was killed or its answer got lost, goes on with the request that is
+ * under way. Under an id of the caller's own it does so however long ago that request was finished.
+ */
+export function resolveRerunRequest(state: RunState, how: RerunOptions): ResolvedRerun {
+  const { requestId } = how;
+  const requested = how.rerun ?? [];
+  const isOpenEnded = how.rerunFailed === true || requested.some(isPattern);
+  if (requestId !== undefined) checkRequestId(requestId, isOpenEnded || requested.length > 0);
+  const known = state.reruns.find((request) => request.requestId === requestId);
+  // What a pattern meant is what it meant when it was asked for.
+  if (known !== undefined && isOpenEnded) return { request: null, inProgress: [known] };
+  const open = state.reruns.filter(({ isOpen }) => isOpen);
+  const failed = how.rerunFailed === true ? failedSteps(state) : [];
+  if (how.rerunFailed === true && failed.length + open.length === 0) throw nothingFailed(state);
+  const goesOn = how.rerunFailed === true && failed.length === 0 ? open : [];
+  const named = [...requested.flatMap((one) => namedBy(state, one)), ...failed];
+  const steps = [...new Set(named.map((path) => state.formerNames[path] ?? path))];
+  if (steps.length === 0) return { request: null, inProgress: goesOn };
+  if (requestId !== undefined) {
+    if (known === undefined) return { request: { requestId, steps }, inProgress: [] };
+    checkSameSteps(known, steps);
+    return { request: null, inProgress: [known] };
+  }
+  const inProgress = state.reruns.filter((request) => request.isOpen && steps.some((path) => isFor(request, path)));
+  const more = steps.filter((path) => !inProgress.some((request) => isFor(request, path)));
+  return { request: more.length === 0 ? null : { requestId: randomUUID(), steps: more }, inProgress };
+}
+
+function isFor({ steps }: RerunRequest, path: string): boolean {
+  return steps.includes(path);
+}
+
+function isPattern(name: string): boolean {
+  return name.includes("*");
+}
+
+/** The step of this name, or those that are through and fit the pattern. */
+function namedBy(state: RunState, name: string): readonly string[] {
+  if (!isPattern(name)) return [name];
+  const fitting = state.planned.plan.steps.filter(({ path }) => matchesPattern(name, path));
+  const through = fitting.filter(({ path }) => isStepFinal(state.steps[path]!.status));
+  if (through.length > 0) return through.map(({ path }) => path);
+  const why = fitting.length === 0 ? "no step is named so" : "none of its steps is through";
+  throw new InvalidOptionError("rerun", `${name}: ${why}.`, `showrunner show ${state.runId}`);
+}
+
+/** Steps that failed by themselves, in part too; an expansion fails by its steps, once it has some. */
+function failedSteps({ planned, steps }: RunState): readonly string[] {
+  return planned.plan.steps.flatMap(({ path }) => {
+    const { status, expanded } = steps[path]!;
+    return (status === "failed" || status === "partial") && expanded === null ? [path] : [];
+  });
+}
+
+function nothingFailed({ runId, status }: RunState): InvalidOptionError {
+  const why = `no step of run "${runId}", which is ${status}, has failed.`;
+  return new InvalidOptionError("rerunFailed", why, `showrunner show ${runId}`);
+}
+
+function checkRequestId(requestId: string, isRerun: boolean): void {
+  if (!/^[\w.:-]{1,100}$/.test(requestId)) {
+    const message = "is 1 to 100 letters, digits, `.`, `_`, `:` or `-`; give a name of your own for this one wish.";
+    throw new InvalidOptionError("requestId", message);
+  }
+  if (!isRerun) throw new InvalidOptionError("requestId", "names a rerun; say which steps too.");
+}
+
+function checkSameSteps({ requestId, steps }: RerunRequest, requested: readonly string[]): void {
+  if (steps.length === requested.length && requested.every((path) => steps.includes(path))) return;
+  const message = `${requestId} was the request to make ${steps.join(", ")} again; use another id for other steps.`;
+  throw new InvalidOptionError("requestId", message);
+}

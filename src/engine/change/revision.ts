@@ -1,0 +1,197 @@
+import canonicalize from "canonicalize";
+import type { Pipeline } from "../../define/index.ts";
+import type { RunEvent } from "../../journal/events.ts";
+import { isStepFinal, type RunState } from "../../journal/state.ts";
+import { fingerprint } from "../../plan/index.ts";
+import type { ExpandStep, Json, Plan } from "../../plan/plan.ts";
+import { suggest } from "../../plan/suggest.ts";
+import { readiness } from "../../run/readiness.ts";
+import { blockingFailure, cancelledSteps, hasNoOpenJobs, type RerunRoots, staleSteps } from "../../run/rerun.ts";
+import { type Revised, revisionEvents } from "../../run/revise.ts";
+import { functionsFor } from "../drive/functions.ts";
+import { InvalidOptionError, OverBudgetError, PlanProblemsError } from "../errors.ts";
+import { usdOption } from "../options.ts";
+import type { Planner } from "../planner.ts";
+import type { ResumeOptions } from "../showrunner.ts";
+import {
+  changedRoots,
+  committedMicros,
+  computeRerunScope,
+  type Drift,
+  driftFrom,
+  type RerunQuote,
+  type RerunScope,
+} from "./drift.ts";
+import { type Replanning, replanRun } from "./replanning.ts";
+import { type RerunOptions, resolveRerunRequest } from "./rerun-request.ts";
+
+/** Expansions whose function failed and no longer does: with the same value it now leads to steps. Spends nothing. */
+export async function fixedExpansions(
+  state: RunState,
+  pipeline: Pipeline,
+  planner: Planner,
+): Promise<readonly string[]> {
+  const failed = state.planned.plan.steps.filter((step): step is ExpandStep => {
+    const { status, expanded } = state.steps[step.path]!;
+    return step.kind === "expand" && status === "failed" && expanded === null;
+  });
+  if (failed.length === 0) return [];
+  const functions = functionsFor(state, { pipeline });
+  const { plan, profile } = state.planned;
+  const fixed: string[] = [];
+  for (const step of failed) {
+    const found = functions.find(state, step.path);
+    const ready = readiness(state, step, step.on);
+    if (!("code" in found) || found.code.kind !== "expand" || ready.ready !== "yes") continue;
+    const { maxUnquotedMicros } = state;
+    const grown = await planner.expand(step, found.code.expand(ready.input), { plan, profile, maxUnquotedMicros });
+    if (grown.ok) fixed.push(step.path);
+  }
+  return fixed;
+}
+
+/** What whoever resumes a run wants changed in it, priced and allowed; or that the code differs and nobody said so. */
+export type Revision =
+  | { readonly kind: "drifted"; readonly drift: Drift }
+  | {
+      readonly kind: "rerun";
+      /** Which plan it was made for; another one needs a new revision. */
+      readonly of: string;
+      /** The same for a plan that has grown meanwhile. */
+      renew(state: RunState): Promise<Revision | null>;
+      /** Steps that must be seen through at the service before {@link Revision.events} may be written down. */
+      busy(state: RunState): readonly string[];
+      /** What changes the run; then it goes on. */
+      events(state: RunState): readonly RunEvent[];
+    };
+
+type Replanned = Extract<Replanning, { readonly ok: true }>;
+
+/** Identifies what a revision was made for: the plan, and what was asked for by then. */
+export function planId({ planned, reruns }: RunState): string {
+  return fingerprint({ plan: planned.plan, reruns } as unknown as Json);
+}
+
+/**
+ * Finds out what `pipeline`, `acceptChanges` and `rerun` change in a run, and what that costs, before anything is
+ * written down. Null: nothing. Throws when it is not possible or above the budget.
+ */
+export async function revise(state: RunState, how: ResumeOptions, planner: Planner): Promise<Revision | null> {
+  const { pipeline, compare = true, acceptChanges = false, input } = how;
+  for (const option of ["acceptChanges", "input"] as const) {
+    if (!how[option] || pipeline !== undefined) continue;
+    throw new InvalidOptionError(option, "needs the code of the run: give the pipeline too.");
+  }
+  const isCompared = pipeline !== undefined && (compare || acceptChanges || input !== undefined);
+  const again = isCompared ? await replanRun(state, pipeline, planner, { changes: input }) : null;
+  const drift = again === null ? null : await driftFrom(state, again, planner);
+  if (drift !== null && !drift.isSame && !acceptChanges) return { kind: "drifted", drift };
+  if (drift !== null && drift.problems.length > 0) throw new PlanProblemsError(drift.problems);
+  const before = state.planned.plan;
+  // Here the same is asked for, or what changed was accepted.
+  const isTakenUp = (acceptChanges || input !== undefined) && again?.ok && isAnother(again, state);
+  const replanned = isTakenUp ? again : null;
+  const { request } = resolveRerunRequest(state, how);
+  const plan = replanned?.plan ?? before;
+  const requested = checkedRoots(state, plan, request?.steps ?? []);
+  const fixed = pipeline === undefined ? [] : await fixedExpansions(state, pipeline, planner);
+  const named = new Map([...fixed.map((path) => [path, "its function was mended"] as const), ...requested]);
+  if (replanned === null && named.size === 0) return null;
+  const changed = replanned === null ? new Map() : changedRoots(replanned.diff);
+  const roots = withLeftOut(state, plan, new Map([...changed, ...named]));
+  if (named.size > 0) checkGoesOn(state, plan, roots);
+  const maxUnquotedMicros = usdOption("maxUnquoted", how.maxUnquoted);
+  const rerunScope = await computeRerunScope(state, { plan, roots, maxUnquotedMicros }, planner);
+  if (rerunScope.problems.length > 0) throw new PlanProblemsError(rerunScope.problems);
+  checkBudget(state, rerunScope, usdOption("budget", how.budget));
+  const touched = [...rerunScope.stale, ...(replanned?.diff.removed ?? [])];
+  checkResolved(state, touched);
+  const renamed = replanned?.diff.renamed.map(({ from }) => from) ?? [];
+  return {
+    kind: "rerun",
+    of: planId(state),
+    renew: (now) => revise(now, how, planner),
+    busy: ({ steps }) => [
+      ...touched.filter((path) => steps[path] !== undefined && !hasNoOpenJobs(steps[path])),
+      ...renamed.filter((path) => !hasNoOpenJobs(steps[path]!, { paid: true })),
+    ],
+    events: (now) =>
+      revisionEvents(now, {
+        ...{ replanned: replannedOf(replanned, rerunScope, how), request },
+        ...{ roots, prices: rerunScope.prices },
+      }),
+  };
+}
+
+/** Whether it is another plan, or of another input, than the run has. */
+function isAnother({ plan, input }: Replanned, { planned }: RunState): boolean {
+  return canonicalize({ plan, input }) !== canonicalize({ plan: planned.plan, input: planned.input });
+}
+
+function replannedOf(
+  replanned: Replanned | null,
+  { totalMicros }: RerunScope,
+  { source }: ResumeOptions,
+): Revised["replanned"] {
+  if (replanned === null) return null;
+  const { plan, input, expanded, diff } = replanned;
+  const quoteMicros = totalMicros.max;
+  return { plan, input, expanded, renamed: diff.renamed, quoteMicros, ...(source !== undefined && { source }) };
+}
+
+/** What `resume` with `rerun` would make again. */
+export async function rerunQuote(state: RunState, how: RerunOptions, planner: Planner): Promise<RerunQuote> {
+  const { plan } = state.planned;
+  const { request, inProgress } = resolveRerunRequest(state, how);
+  const roots = withLeftOut(state, plan, checkedRoots(state, plan, request?.steps ?? []));
+  if (roots.size > 0) checkGoesOn(state, plan, roots);
+  return { ...(await computeRerunScope(state, { plan, roots }, planner)), inProgress };
+}
+
+/** The named steps; every one of them must be there and be through. */
+function checkedRoots(state: RunState, plan: Plan, steps: readonly string[]): Map<string, string> {
+  const paths = plan.steps.map(({ path }) => path);
+  for (const path of steps) {
+    const step = paths.includes(path) ? state.steps[path] : undefined;
+    const next = `showrunner show ${state.runId}`;
+    const refuse = (why: string) => new InvalidOptionError("rerun", why, next);
+    if (step === undefined) {
+      const [near] = suggest(path, paths);
+      throw refuse(`run "${state.runId}" has no step ${path}${near === undefined ? "" : `; did you mean ${near}?`}.`);
+    }
+    if (step.status === "waiting") throw refuse(`${path} was not made yet; it will be when the run goes on.`);
+    if (step.status === "unresolved") throw refuse(unresolved(state, path));
+    if (!isStepFinal(step.status)) throw refuse(`${path} is being made right now; wait until it is through.`);
+  }
+  return new Map(steps.map((path) => [path, "asked for"]));
+}
+
+/** When the failure that stopped a run is made good, what it stopped is made too. */
+function withLeftOut(state: RunState, plan: Plan, roots: Map<string, string>): RerunRoots {
+  if (roots.size === 0) return roots;
+  const left = cancelledSteps(state, plan).filter((path) => !roots.has(path));
+  return new Map([...roots, ...left.map((path) => [path, "the run goes on"] as const)]);
+}
+
+function checkGoesOn(state: RunState, plan: Plan, roots: RerunRoots): void {
+  const stop = blockingFailure(state, plan, staleSteps(state, plan, roots));
+  if (stop === null) return;
+  const why = `${stop.path} failed and stops the run (failFast): make it again too.`;
+  throw new InvalidOptionError("rerun", why, `showrunner resume ${state.runId} --rerun ${stop.path}`);
+}
+
+function checkResolved(state: RunState, touched: readonly string[]): void {
+  const path = touched.find((one) => state.steps[one]?.status === "unresolved");
+  if (path === undefined) return;
+  throw new InvalidOptionError("resume", unresolved(state, path), `showrunner adopt ${state.runId} ${path}`);
+}
+
+function unresolved(state: RunState, path: string): string {
+  return `nobody knows what became of the submit of ${path}. Say it first: showrunner adopt ${state.runId} ${path} <job-id|none>`;
+}
+
+function checkBudget(state: RunState, { totalMicros }: RerunScope, given: number | null): void {
+  const budget = given ?? state.budgetMicros;
+  const most = committedMicros(state) + (totalMicros.max ?? totalMicros.min);
+  if (budget !== null && most > budget) throw new OverBudgetError(most, budget);
+}

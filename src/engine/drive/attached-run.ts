@@ -1,0 +1,93 @@
+import { type Clock, sleep } from "../../api/index.ts";
+import { isHolderGone } from "../../journal/host.ts";
+import { isRunFinal, type RunState } from "../../journal/state.ts";
+import type { JournalStore, RunRow } from "../../journal/store.ts";
+import { RunBusyError } from "../errors.ts";
+import type { RunHandle, RunResult } from "../run-result.ts";
+import { Updates } from "./updates.ts";
+
+/** A run that was just written down has no lease yet; its process takes one within this time, milliseconds. */
+const BEGINS_WITHIN_MS = 5_000;
+
+/**
+ * Whether the journal has the run under way although no process drives it: its process was killed, or gave up. Derived
+ * from the lease, never stored; `now` in epoch milliseconds.
+ */
+export function isInterrupted(row: RunRow, now: number): boolean {
+  return (row.status === "running" || row.status === "planned") && !isDriven(row, now);
+}
+
+/** Whether a process drives the run, or will at once. */
+export function isDriven({ status, lease, updatedAt }: RunRow, now: number): boolean {
+  if (lease !== null) return now <= lease.expiresAt && !isHolderGone(lease.holder);
+  return status === "planned" && now - updatedAt <= BEGINS_WITHIN_MS;
+}
+
+/** The row with what it is now: `interrupted` where it says that it is under way and nobody drives it. */
+export function statusNow(row: RunRow, now: number): RunRow {
+  return isInterrupted(row, now) ? { ...row, status: "interrupted" } : row;
+}
+
+/** Between two looks at a run that another process drives, milliseconds. */
+const POLL_EVERY_MS = 500;
+
+export interface AttachedParts {
+  readonly store: JournalStore;
+  readonly clock: Clock;
+  load(): Promise<RunState>;
+  resultOf(state: RunState): RunResult;
+  /** Drives the run here, once the process that did is gone. */
+  takeOver(): Promise<RunHandle>;
+}
+
+/** A handle of a run that another process drives: it tells what happens, and takes the run over should that one die. */
+export function attach(runId: string, parts: AttachedParts, signal: AbortSignal | undefined): RunHandle {
+  const updates = new Updates();
+  const stop = () => parts.store.send(runId, { type: "stop" }, parts.clock.now());
+  const onAbort = () => void stop().catch(() => {});
+  signal?.addEventListener("abort", onAbort, { once: true });
+  if (signal?.aborted === true) onAbort();
+  const done = follow(runId, parts, updates).finally(() => {
+    signal?.removeEventListener("abort", onAbort);
+    updates.end();
+  });
+  done.catch(() => {});
+  return {
+    id: runId,
+    events: () => updates.read(),
+    result: () => done,
+    stop: async () => {
+      await stop();
+      await done.catch(() => {});
+    },
+  };
+}
+
+async function follow(runId: string, parts: AttachedParts, updates: Updates): Promise<RunResult> {
+  const { store, clock } = parts;
+  for (let afterSeq = 0; ; ) {
+    const row = await store.run(runId);
+    const events = await store.read(runId, { afterSeq });
+    updates.push(events);
+    afterSeq = events.at(-1)?.seq ?? afterSeq;
+    if (row !== null && !isDriven(row, clock.now())) {
+      const state = await parts.load();
+      if (state.status === "paused" || isRunFinal(state.status)) return parts.resultOf(state);
+      const result = await driveOn(await parts.takeOver(), updates);
+      if (result !== null) return result;
+    }
+    await sleep(clock, POLL_EVERY_MS);
+  }
+}
+
+/** Null where another one that followed it was faster. */
+async function driveOn(handle: RunHandle, updates: Updates): Promise<RunResult | null> {
+  for await (const update of handle.events()) {
+    if ("event" in update) updates.push([update]);
+    else updates.progress(update);
+  }
+  return handle.result().catch((error: unknown) => {
+    if (error instanceof RunBusyError) return null;
+    throw error;
+  });
+}

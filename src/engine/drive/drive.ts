@@ -1,0 +1,428 @@
+import { type Clock, sleep } from "../../api/index.ts";
+import { ownText } from "../../clean-text.ts";
+import type { PauseReason, RunEvent, StoredEvent } from "../../journal/events.ts";
+import { apply } from "../../journal/fold.ts";
+import { ledgerChanges } from "../../journal/record.ts";
+import { isRunFinal, type RunState } from "../../journal/state.ts";
+import type { InboxEntry, JournalStore, Lease, Progress } from "../../journal/store.ts";
+import type { Plan, PlanStep } from "../../plan/plan.ts";
+import { type Command, commandId } from "../../run/command.ts";
+import { decide } from "../../run/decide.ts";
+import { type Headroom, minusHold } from "../../run/headroom.ts";
+import { inboxEvents } from "../../run/inbox.ts";
+import { committedMicros } from "../change/drift.ts";
+import { type EffectContext, type EffectResult, perform } from "../effects/index.ts";
+import { resting } from "../effects/service-answers.ts";
+import type { SpendingWatch } from "../money/spending.ts";
+import { type ServiceFailure, ServiceWatch } from "../service/service-watch.ts";
+import { isDiskError, MediaDiskError } from "./disk-errors.ts";
+import { RunTakenOverError, RunWriter, storedEvent } from "./run-writer.ts";
+
+export interface DriveDependencies
+  extends Omit<EffectContext, "state" | "signal" | "priority" | "emit" | "progress" | "reportOutage"> {
+  readonly store: JournalStore;
+  readonly clock: Clock;
+  /** What runs may spend together, beside each run's own budget. */
+  readonly spending: SpendingWatch;
+  /** Tells people what is in the journal's outbox; null: nobody is to be told. */
+  readonly notifier: { poke(): void } | null;
+  /** How long the run bears with a service that is away before it pauses, milliseconds; Infinity: for ever. */
+  readonly giveUpAfterMs: number;
+  /** How long a frozen holder keeps the run. */
+  readonly leaseMs: number;
+  /** Reading the inbox that other processes write to, milliseconds. */
+  readonly inboxEveryMs: number;
+}
+
+/** Which steps go first. */
+export interface Schedule {
+  readonly order: readonly PlanStep[];
+  /** Priority of a step's requests. */
+  readonly priority: (step: string) => number;
+}
+
+export interface DriveOptions {
+  /** Asked again whenever the plan has grown or changed. */
+  readonly schedule: (plan: Plan) => Schedule;
+  /** Aborted to stop gracefully: no new submits, those under way are settled, then the run parks. */
+  readonly stop: AbortSignal;
+  readonly onEvents: (events: readonly StoredEvent[]) => void;
+  readonly onProgress: (progress: Progress) => void;
+}
+
+/**
+ * Drives one leased run until it is through, pauses, or is stopped: decide, make it durable, then do it, and feed the
+ * answers back. Everything that was decided from events waits for their commit; answers that arrive together share one.
+ */
+export function drive(deps: DriveDependencies, state: RunState, lease: Lease, options: DriveOptions): Promise<void> {
+  return new Driver(deps, state, lease, options).run();
+}
+
+/** Milliseconds between two looks where nothing is under way and nothing is due. */
+const IDLE_MS = 1000;
+
+interface Decided {
+  readonly events: readonly RunEvent[];
+  readonly commands: readonly Command[];
+  readonly wakeAt: number | null;
+}
+
+/** A room as it was when this run had spent and reserved so much: what its bills free since then is room again. */
+interface KnownHeadroom {
+  readonly headroom: Headroom;
+  readonly ownMicros: number;
+}
+
+class Driver {
+  readonly #deps: DriveDependencies;
+  readonly #state: RunState;
+  readonly #writer: RunWriter;
+  readonly #lease: Lease;
+  readonly #options: DriveOptions;
+  /** Answers of effects, not yet in the journal. */
+  #answers: RunEvent[] = [];
+  readonly #active = new Set<string>();
+  readonly #notBefore = new Map<string, number>();
+  /** Submits whose every send in this drive never left this machine. */
+  readonly #unsent = new Set<string>();
+  readonly #service: ServiceWatch;
+  /** Aborts what may be broken off at any moment: everything but submits. */
+  readonly #interrupt = new AbortController();
+  #failure: unknown = null;
+  /** The state holds what the journal does not. */
+  #isBehind = false;
+  #scheduled: { readonly plan: Plan; readonly schedule: Schedule } | null = null;
+  /** Something may have changed since the last decision. */
+  #isWoken = false;
+  #endPause: () => void = () => {};
+
+  constructor(deps: DriveDependencies, state: RunState, lease: Lease, options: DriveOptions) {
+    this.#deps = deps;
+    this.#state = state;
+    this.#writer = new RunWriter({ ...deps, onEvents: options.onEvents }, state, lease);
+    this.#lease = lease;
+    this.#options = options;
+    this.#service = new ServiceWatch(state, deps);
+  }
+
+  async run(): Promise<void> {
+    const upkeep = new AbortController();
+    const keeping = Promise.all([this.#keepLease(upkeep.signal), this.#watchInbox(upkeep.signal)]);
+    const onStop = () => this.#wake();
+    this.#options.stop.addEventListener("abort", onStop);
+    try {
+      await this.#loop();
+    } finally {
+      this.#options.stop.removeEventListener("abort", onStop);
+      this.#interrupt.abort(new Error("The run stopped."));
+      upkeep.abort(new Error("The run stopped."));
+      await keeping;
+    }
+  }
+
+  async #loop(): Promise<void> {
+    for (;;) {
+      if (this.#failure !== null) return this.#leave(this.#failure);
+      try {
+        if (await this.#goOn()) return;
+      } catch (error) {
+        this.#isBehind = true;
+        this.#failure ??= error;
+      }
+    }
+  }
+
+  /** Decides, makes it durable, begins it, and waits for what may change anything; true once the run is parked. */
+  async #goOn(): Promise<boolean> {
+    const { commands, wakeAt } = await this.#advance();
+    for (const command of commands) this.#start(command);
+    if (this.#answers.length > 0) return false;
+    if (this.#isFinished()) return this.#writer.park();
+    // With nothing under way only the inbox or a stop can help: looked at now and then, whatever led here.
+    await this.#pause(this.#active.size > 0 ? wakeAt : (wakeAt ?? this.#deps.now() + IDLE_MS));
+    return false;
+  }
+
+  /** What leaves too little to other runs or the wallet is taken back and decided anew. */
+  async #advance(): Promise<Decided> {
+    this.#isWoken = false;
+    const waiting = await this.#deps.store.inbox(this.#state.runId);
+    const inbox = waiting.filter((entry) => !this.#isPending(entry));
+    const answers: RunEvent[] = [];
+    try {
+      for (let headrooms = await this.#headrooms(inbox); ; ) {
+        // Also those that came while a commit was refused: what gave them is no longer active and must not begin again.
+        answers.push(...this.#answers.splice(0));
+        const decided = this.#decideUntilStable(answers, inbox, headrooms);
+        if (decided.events.length === 0 && inbox.length === 0) return decided;
+        const headroom = await this.#writer.commit(decided.events, inbox, this.#isSubmitting());
+        this.#recordWalletFailure();
+        if (headroom === null) return decided;
+        const ownMicros = committedMicros(this.#state) - heldBy(decided.events);
+        await this.#reload();
+        headrooms = [...headrooms.filter((known) => known.headroom.limit !== headroom.limit), { headroom, ownMicros }];
+      }
+    } catch (error) {
+      // Not in the journal: kept for another try.
+      this.#answers.unshift(...answers);
+      throw error;
+    }
+  }
+
+  /** What is known to be short before anything is tried: to be refused costs reading the whole journal again. */
+  async #headrooms(inbox: readonly InboxEntry[]): Promise<readonly KnownHeadroom[]> {
+    // A bill says nothing new of the wallet: what was charged is off it already.
+    const moves = inbox.length > 0 || ledgerChanges(this.#answers).some(({ type }) => type !== "settle");
+    const headrooms = await this.#deps.spending.headrooms(moves);
+    return headrooms.map((headroom) => ({ headroom, ownMicros: committedMicros(this.#state) }));
+  }
+
+  /** One decision after the other until nothing more follows without the world's help; nothing is done yet. */
+  #decideUntilStable(
+    answers: readonly RunEvent[],
+    inbox: readonly InboxEntry[],
+    headrooms: readonly KnownHeadroom[],
+  ): Decided {
+    const at = this.#deps.now();
+    const events: RunEvent[] = [];
+    const commands = new Map<string, Command>();
+    const take = (more: readonly RunEvent[]) => {
+      for (const event of more) {
+        apply(this.#state, storedEvent(this.#state.runId, this.#state.seq, at, event));
+        events.push(event);
+      }
+    };
+    for (const answer of answers) {
+      // What rests at once stands, a stop above all, whatever else was on its way ran into.
+      const isOutdone = answer.type === "run.paused" && restsAtOnce(this.#state);
+      if (isOutdone) continue;
+      if (answer.type === "run.paused" && this.#state.status === "planned") take([{ type: "run.started" }]);
+      take([answer]);
+    }
+    for (const entry of inbox) take(inboxEvents(this.#state, entry));
+    if (this.#options.stop.aborted) take(stopEvents(this.#state));
+    for (;;) {
+      const decision = decide(this.#state, {
+        now: at,
+        order: this.#schedule().order,
+        active: new Set([...this.#active, ...commands.keys()]),
+        notBefore: this.#notBefore,
+        unsent: this.#unsent,
+        clockOffsetMs: this.#deps.client.clockOffsetMs(),
+        idempotencyWindowMs: this.#deps.idempotencyWindowMs,
+        headrooms: headrooms.map((known) => minusHold(known.headroom, committedMicros(this.#state) - known.ownMicros)),
+      });
+      take(decision.events);
+      for (const command of decision.commands) commands.set(commandId(command), command);
+      if (decision.events.length === 0) {
+        const stopping = this.#stopIfRequested();
+        const due = [...commands.values()].filter((command) => !stopping || command.type === "place");
+        return { events, commands: due, wakeAt: decision.wakeAt };
+      }
+    }
+  }
+
+  #schedule(): Schedule {
+    const { plan } = this.#state.planned;
+    if (this.#scheduled?.plan !== plan) this.#scheduled = { plan, schedule: this.#options.schedule(plan) };
+    return this.#scheduled.schedule;
+  }
+
+  async #reload(): Promise<void> {
+    await this.#writer.reload();
+    this.#isBehind = false;
+  }
+
+  #isSubmitting(): boolean {
+    return [...this.#active].some((id) => id.startsWith("submit:") || id.startsWith("chat:"));
+  }
+
+  #start(command: Command): void {
+    const id = commandId(command);
+    this.#active.add(id);
+    this.#notBefore.delete(id);
+    const step = "step" in command ? command.step : null;
+    const context: EffectContext = {
+      ...this.#deps,
+      state: this.#state,
+      signal: this.#interrupt.signal,
+      priority: step === null ? 0 : this.#schedule().priority(step),
+      emit: (events) => this.#answer(events),
+      progress: (progress) => this.#progress(progress, hears.has(command.type)),
+      reportOutage: (serviceFailure) => this.#recordOutage(id, serviceFailure),
+    };
+    perform(command, context)
+      .then(
+        (result) => this.#ended(command, result),
+        (error) => {
+          if (this.#interrupt.signal.aborted) return;
+          this.#failure ??= isDiskError(error) ? new MediaDiskError(this.#state.runId, error) : error;
+        },
+      )
+      .finally(() => {
+        this.#active.delete(id);
+        this.#wake();
+      });
+  }
+
+  #ended(command: Command, { events, againInMs, serviceFailure, refused, unsent, failure }: EffectResult): void {
+    const id = commandId(command);
+    const wait = (delayMs: number) => this.#notBefore.set(id, this.#deps.now() + delayMs);
+    if (againInMs !== undefined) wait(againInMs);
+    if (unsent === true) this.#unsent.add(id);
+    else this.#unsent.delete(id);
+    this.#answer(events);
+    if (failure !== undefined) this.#failure ??= failure;
+    if (serviceFailure !== undefined) wait(this.#recordOutage(id, serviceFailure));
+    else if (asksService.has(command.type)) this.#answer(this.#service.answered(watchId(id)));
+    if (refused === undefined) return;
+    const delayMs = this.#service.refused(id);
+    wait(delayMs);
+    if (delayMs === Number.POSITIVE_INFINITY) this.#answer(refused);
+  }
+
+  #recordOutage(id: string, serviceFailure: ServiceFailure): number {
+    const { delayMs, events } = this.#service.failed(watchId(id), serviceFailure);
+    this.#answer(events);
+    return delayMs;
+  }
+
+  /** The balance is read within a commit, and is no command. */
+  #recordWalletFailure(): void {
+    const serviceFailure = this.#deps.spending.takeAnswer();
+    if (serviceFailure === undefined) return;
+    if (serviceFailure === null) {
+      const back = this.#service.answered(WALLET);
+      // Nothing new: a run that waits for the wallet is not woken by having asked it.
+      return back.length === 0 ? undefined : this.#answer(back);
+    }
+    const { events, serviceFailure: away } = resting(serviceFailure, this.#deps);
+    this.#answer(events);
+    if (away !== undefined) this.#recordOutage(WALLET, away);
+  }
+
+  /** Somebody's word on a step that the service is just asked about waits for its answer. */
+  #isPending({ message }: InboxEntry): boolean {
+    if (message.type !== "adopt") return false;
+    const n = this.#state.steps[message.step]?.attempts.length ?? 0;
+    return ["submit", "follow"].some((type) => this.#active.has(`${type}:${message.step}#${n}`));
+  }
+
+  #answer(events: readonly RunEvent[]): void {
+    if (events.length === 0) return this.#wake();
+    this.#answers.push(...events);
+    this.#wake();
+  }
+
+  #wake(): void {
+    this.#isWoken = true;
+    this.#endPause();
+  }
+
+  #progress(progress: Progress, isHeard: boolean): void {
+    if (isHeard) this.#service.heard();
+    this.#options.onProgress(progress);
+    // A lost progress figure is no loss.
+    this.#deps.store.setProgress(this.#state.runId, progress).catch(() => {});
+  }
+
+  #stopIfRequested(): boolean {
+    const stopping = restsAtOnce(this.#state);
+    if (stopping) this.#interrupt.abort(new Error("The run was stopped."));
+    return stopping;
+  }
+
+  /** Nothing under way and nothing left to do before somebody resumes the run. */
+  #isFinished(): boolean {
+    return this.#active.size === 0 && (isRunFinal(this.#state.status) || this.#state.status === "paused");
+  }
+
+  /** Something is wrong outside the run: let submits under way finish, write down what they answered, and go. */
+  async #leave(failure: unknown): Promise<never> {
+    this.#interrupt.abort(new Error("The run stopped."));
+    while (this.#active.size > 0) {
+      await new Promise<void>((resolve) => {
+        this.#endPause = resolve;
+      });
+    }
+    if (!(failure instanceof RunTakenOverError)) {
+      await this.#commitAnswers().catch(() => {});
+      await this.#deps.store.releaseLease(this.#lease).catch(() => {});
+    }
+    throw failure;
+  }
+
+  /** Writes down what submits under way answered, where that is possible; else they are sent again under their keys. */
+  async #commitAnswers(): Promise<void> {
+    if (this.#isBehind) await this.#reload();
+    const at = this.#deps.now();
+    const answers = this.#answers.splice(0);
+    for (const event of answers) apply(this.#state, storedEvent(this.#state.runId, this.#state.seq, at, event));
+    await this.#writer.append(answers);
+  }
+
+  /** Waits for an answer, the inbox, a stop, or an instant. */
+  async #pause(until: number | null): Promise<void> {
+    if (this.#isWoken || this.#answers.length > 0 || this.#failure !== null) return;
+    let timer: { cancel(): void } | null = null;
+    await new Promise<void>((resolve) => {
+      this.#endPause = resolve;
+      if (until !== null) timer = this.#deps.clock.setTimer(Math.max(0, until - this.#deps.now()), resolve);
+    });
+    this.#endPause = () => {};
+    (timer as { cancel(): void } | null)?.cancel();
+  }
+
+  async #keepLease(signal: AbortSignal): Promise<void> {
+    const { store, clock, leaseMs } = this.#deps;
+    for (;;) {
+      await sleep(clock, leaseMs / 3, signal).catch(() => {});
+      if (signal.aborted) return;
+      const stored = await store
+        .renewLease(this.#lease, { at: this.#deps.now(), ttlMs: leaseMs })
+        .catch((error: unknown) => error);
+      if (stored === true) continue;
+      this.#failure ??= stored === false ? new RunTakenOverError(this.#state.runId) : stored;
+      this.#wake();
+      return;
+    }
+  }
+
+  async #watchInbox(signal: AbortSignal): Promise<void> {
+    const { store, clock, inboxEveryMs } = this.#deps;
+    for (;;) {
+      await sleep(clock, inboxEveryMs, signal).catch(() => {});
+      if (signal.aborted) return;
+      const entries = await store.inbox(this.#state.runId).catch(() => []);
+      if (entries.length > 0) this.#wake();
+    }
+  }
+}
+
+/** Pauses after which nothing is asked of the service any more; it goes on with what it has accepted. */
+const atOnce: ReadonlySet<PauseReason> = new Set(["stopped", "unreachable", "misdirected", "credentials"]);
+
+function restsAtOnce({ status, pause }: RunState): boolean {
+  return status === "paused" && pause !== null && atOnce.has(pause.reason);
+}
+
+const WALLET = "balance";
+/** Their progress comes from the service; that of an upload is what was handed to the network. */
+const hears: ReadonlySet<Command["type"]> = new Set(["follow", "download"]);
+const asksService: ReadonlySet<Command["type"]> = new Set(["chat", "quote", "submit", "follow", "settle", "download"]);
+
+/** One name for all requests of a chat step, which count on. */
+function watchId(id: string): string {
+  return id.startsWith("chat:") ? id.replace(/#\d+$/, "") : id;
+}
+
+/** A stop takes effect as a pause; what the service has accepted goes on there. */
+function stopEvents(state: RunState): readonly RunEvent[] {
+  if (isRunFinal(state.status) || state.pause?.reason === "stopped") return [];
+  const start: readonly RunEvent[] = state.status === "planned" ? [{ type: "run.started" }] : [];
+  return [...start, { type: "run.paused", reason: "stopped", message: ownText("stopped on request") }];
+}
+
+function heldBy(events: readonly RunEvent[]): number {
+  return ledgerChanges(events).reduce((sum, change) => sum + (change.type === "hold" ? change.amountMicros : 0), 0);
+}

@@ -1,0 +1,64 @@
+import type { Catalog } from "../../catalog/index.ts";
+import { formatUsd } from "../../money.ts";
+import { type AppliedProfile, applyProfile, type Draft, filesOf, modelsOf, planExpansion } from "../../plan/index.ts";
+import type { ExpandStep, Plan, PlanStep, Problem, Reference } from "../../plan/plan.ts";
+import { measureFiles } from "../media/measure-files.ts";
+import type { MediaStore } from "../media/media-store.ts";
+import type { Quote, StepPrice } from "../price/quote.ts";
+
+/** Steps that a value led to, with their prices; or everything that is wrong with them. */
+export type Expansion =
+  | {
+      readonly ok: true;
+      readonly steps: readonly PlanStep[];
+      readonly returns: readonly Reference[];
+      readonly groups: Plan["groups"];
+      readonly prices: readonly StepPrice[];
+    }
+  | { readonly ok: false; readonly problems: readonly Problem[] };
+
+/** The run that an expansion belongs to. */
+export interface Surroundings {
+  readonly plan: Plan;
+  /** What the plan was made with; it holds for what grows out of it too. */
+  readonly profile?: AppliedProfile | undefined;
+  readonly maxUnquotedMicros: number | null;
+}
+
+export interface Expansions {
+  /** Reads the catalog and asks for estimates; spends nothing. */
+  expand(step: ExpandStep, drafted: Draft, within: Surroundings): Promise<Expansion>;
+}
+
+interface Tools {
+  readonly media: MediaStore;
+  catalog(models: readonly string[]): Promise<Catalog>;
+  /** Prices these steps of the plan. */
+  price(plan: Plan, only: readonly PlanStep[]): Promise<Quote>;
+}
+
+/** Plans and prices what a value led to; the prices must fit into what the expansion may cost. */
+export async function expandPlan(
+  step: ExpandStep,
+  drafted: Draft,
+  { plan, profile, media, catalog, price }: Tools & Pick<Surroundings, "plan" | "profile">,
+): Promise<Expansion> {
+  const requested = profile === undefined ? drafted : applyProfile(drafted, profile);
+  const files = await measureFiles(filesOf(requested), media);
+  const produced = planExpansion(step, requested, { catalog: await catalog(modelsOf(requested)), files, plan });
+  if (!produced.ok) return produced;
+  const groups = { ...plan.groups, ...produced.groups };
+  const quote = await price({ ...plan, groups, steps: [...plan.steps, ...produced.steps] }, produced.steps);
+  // Of its own maximum, what it may cost says more than what it costs at least.
+  const found = quote.problems.filter(({ code, step: path }) => code !== "over-max-cost" || path !== step.path);
+  const problems = [...found, ...tooDear(step, quote)];
+  return problems.length === 0 ? { ...produced, prices: quote.prices } : { ok: false, problems };
+}
+
+/** Only what surely costs more is refused beforehand; what may cost more meets its budget when it comes to that. */
+function tooDear({ path, maxCostMicros }: ExpandStep, { prices }: Quote): readonly Problem[] {
+  const most = prices.reduce((sum, { costMicros, maxCostMicros: at }) => sum + (costMicros ?? at ?? 0), 0);
+  if (maxCostMicros === null || most <= maxCostMicros) return [];
+  const message = `its steps may cost ${formatUsd(most)} USD, more than its maxCost of ${formatUsd(maxCostMicros)} USD`;
+  return [{ code: "over-max-cost", step: path, field: null, message }];
+}

@@ -1,0 +1,91 @@
+import type { LocalFunction } from "../../define/draft.ts";
+import type { Pipeline } from "../../define/index.ts";
+import type { RunState } from "../../journal/state.ts";
+import { type Draft, functionsOf, redraft } from "../../plan/index.ts";
+import type { ExpandStep } from "../../plan/plan.ts";
+import { stepNamed } from "../../run/plan-index.ts";
+import { readiness } from "../../run/readiness.ts";
+
+/** A function, or why there is none. */
+export type Found = { readonly code: LocalFunction } | { readonly missing: string };
+
+/** The code of a run's local functions, found by the path of their step. */
+export interface StepFunctions {
+  find(state: RunState, path: string): Found;
+}
+
+/**
+ * The functions of what a run was just planned from; else of its pipeline, recorded again with the input that the journal
+ * has. The plan stays as it is. Without any code, every step that needs some waits for whoever has it.
+ */
+export function functionsFor(
+  { planned }: RunState,
+  given: { readonly draft?: Draft | undefined; readonly pipeline?: Pipeline | undefined },
+): StepFunctions {
+  const draft = given.draft ?? (given.pipeline === undefined ? null : redraft(given.pipeline, planned.input));
+  return draft === null ? noFunctions : new BoundFunctions(draft);
+}
+
+const noFunctions: StepFunctions = {
+  find: (_state, path) => ({ missing: `${path} is a function of the pipeline, and its code is not here` }),
+};
+
+class BoundFunctions implements StepFunctions {
+  readonly #draft: Draft;
+  /** What expansions led to, by their path and value. */
+  readonly #grown = new Map<string, Draft>();
+
+  constructor(draft: Draft) {
+    this.#draft = draft;
+  }
+
+  find(state: RunState, path: string): Found {
+    for (const draft of this.#draftsWith(state, path)) {
+      const code = functionsOf(draft).get(path);
+      if (code === undefined) continue;
+      const changed = otherVersion(state, draft, path);
+      return changed === null ? { code } : { missing: changed };
+    }
+    const [problem] = this.#draft.problems;
+    const why = problem === undefined ? "" : ` (${problem.message})`;
+    return { missing: `the pipeline that was given has no function for ${path}${why}` };
+  }
+
+  *#draftsWith(state: RunState, path: string): Iterable<Draft> {
+    yield this.#draft;
+    for (const step of state.planned.plan.steps) {
+      if (step.kind !== "expand" || !path.startsWith(`${step.path}/`)) continue;
+      const grown = this.#grow(state, step);
+      if (grown !== null) yield grown;
+    }
+  }
+
+  /** An expansion's functions exist only while its builder runs: it runs again, with the value that the journal has. */
+  #grow(state: RunState, step: ExpandStep): Draft | null {
+    const builder = this.find(state, step.path);
+    const ready = readiness(state, step, step.on);
+    if (!("code" in builder) || builder.code.kind !== "expand" || ready.ready !== "yes") return null;
+    const key = JSON.stringify([step.path, ready.input]);
+    const known = this.#grown.get(key) ?? builder.code.expand(ready.input);
+    this.#grown.set(key, known);
+    return known;
+  }
+}
+
+/** A function of another version would make something else than what was planned. */
+function otherVersion({ planned }: RunState, draft: Draft, path: string): string | null {
+  const plan = stepNamed(planned.plan, path);
+  const drafted = draftedSteps(draft).get(path);
+  const [was, is] = [plan, drafted].map((step) => (step !== undefined && "version" in step ? step.version : null));
+  if (was === is) return null;
+  return `${path} was planned with version ${was} of its function, and the code has version ${is}; accept the changes to make it with that`;
+}
+
+type DraftStep = Draft["steps"][number];
+const indexes = new WeakMap<Draft, ReadonlyMap<string, DraftStep>>();
+
+function draftedSteps(draft: Draft): ReadonlyMap<string, DraftStep> {
+  const index = indexes.get(draft) ?? new Map(draft.steps.map((step) => [step.path, step]));
+  indexes.set(draft, index);
+  return index;
+}

@@ -1,0 +1,336 @@
+import { randomUUID } from "node:crypto";
+import { verdictOf, verdicts } from "../../answers/index.ts";
+import { answerOf, type Client, type Clock, sleep } from "../../api/index.ts";
+import { ownText } from "../../clean-text.ts";
+import type { Families } from "../../families/index.ts";
+import { EVENT_VERSION, type RunEnd, type RunEvent, type StoredEvent } from "../../journal/events.ts";
+import { apply } from "../../journal/fold.ts";
+import { isHolderDead, retireHolder, thisHolder } from "../../journal/host.ts";
+import { isRunFinal, planStep, type RunState } from "../../journal/state.ts";
+import type { JournalStore, Lease, LeaseHolder } from "../../journal/store.ts";
+import { formatUsd } from "../../money.ts";
+import { criticalPath, type Draft } from "../../plan/index.ts";
+import type { Plan } from "../../plan/plan.ts";
+import { avoidedCost } from "../../run/avoided-cost.ts";
+import { hasUncollectedWork, openJobs } from "../../run/open-jobs.ts";
+import { runReport } from "../../run/report.ts";
+import { resumeEvents } from "../../run/rerun.ts";
+import { type Drift, driftMessage } from "../change/drift.ts";
+import { planId, type Revision } from "../change/revision.ts";
+import { RunBusyError } from "../errors.ts";
+import type { MediaStore } from "../media/media-store.ts";
+import type { AccountMove } from "../money/account-move.ts";
+import { noticesOf } from "../notify/notifier.ts";
+import { usdOption } from "../options.ts";
+import { learnedPrices } from "../price/learned-prices.ts";
+import { expectedMs, type PastDurations, pastDurations } from "../price/past-durations.ts";
+import type { Quote } from "../price/quote.ts";
+import type { RunRepository } from "../run-repository.ts";
+import type { RunHandle, RunPause, RunResult } from "../run-result.ts";
+import type { ResumeOptions } from "../showrunner.ts";
+import { type DriveDependencies, drive, type Schedule } from "./drive.ts";
+import { runOutputs } from "./results.ts";
+import { Updates } from "./updates.ts";
+
+/** How often a run that waits for funds looks at the wallet, milliseconds. */
+const FUNDS_EVERY_MS = 10_000;
+/** Between two looks at a job that must be through before a change is taken up, milliseconds. */
+const LOOK_AGAIN_MS = 5_000;
+const MOST_LOOKS = 60;
+/** Runs that expected durations are learnt from. */
+export const REMEMBERED_RUNS = 10;
+
+export interface Start extends ResumeOptions {
+  /** Prices of a run that begins. */
+  readonly quote?: Quote | undefined;
+  /** What a run that begins was just planned from: its functions are taken from here. */
+  readonly draft?: Draft | undefined;
+  /** What is to be changed in a run that is resumed. */
+  readonly revision?: Revision | null | undefined;
+  /** Stops in the inbox that were sent before the run was asked to go on. */
+  readonly outdatedStops?: readonly number[] | undefined;
+  /** Moves the run to a new key or address of its account, which was checked. */
+  readonly move?: AccountMove | undefined;
+  /** How often it was looked whether the service is through with what stands in its way. */
+  readonly polls?: number | undefined;
+}
+
+type RerunRevision = Extract<Revision, { readonly kind: "rerun" }>;
+
+export interface RunSupervisorParts {
+  readonly client: Client;
+  readonly store: JournalStore;
+  readonly repository: RunRepository;
+  readonly media: MediaStore;
+  readonly clock: Clock;
+  readonly leaseMs: number;
+  readonly families: Families;
+  readonly notifier: { poke(): void } | null;
+  /** What every drive of a run starts with. */
+  dependencies(state: RunState, how: Start): DriveDependencies;
+}
+
+/** The runs that this process drives. */
+export class RunSupervisor {
+  readonly #parts: RunSupervisorParts;
+  readonly #running = new Map<Promise<unknown>, AbortController>();
+
+  constructor(parts: RunSupervisorParts) {
+    this.#parts = parts;
+  }
+
+  /** Takes the lease, folds what is there, and drives the run in the background. */
+  async open(runId: string, how: Start): Promise<RunHandle> {
+    const known = await this.#parts.repository.load(runId);
+    if (how.move === undefined) this.#parts.repository.checkAccount(known);
+    const updates = new Updates();
+    const stop = new AbortController();
+    how.signal?.addEventListener("abort", () => stop.abort(), { once: true });
+    if (how.signal?.aborted === true) stop.abort();
+    const done = this.#drive(known, updates, stop, how).finally(() => {
+      updates.end();
+      this.#running.delete(done);
+    });
+    this.#running.set(done, stop);
+    done.catch(() => {});
+    return {
+      id: runId,
+      events: () => updates.read(),
+      result: () => done,
+      stop: async () => {
+        stop.abort();
+        await done.catch(() => {});
+      },
+    };
+  }
+
+  /** Stops all of them gracefully. */
+  async stopAll(): Promise<void> {
+    for (const stop of this.#running.values()) stop.abort();
+    await Promise.allSettled(this.#running.keys());
+  }
+
+  async #drive(known: RunState, updates: Updates, stop: AbortController, how: Start): Promise<RunResult> {
+    const { store, media, clock } = this.#parts;
+    const { runId } = known;
+    const { revision = null } = how;
+    const drift = revision?.kind === "drifted" ? revision.drift : null;
+    const isMoved = how.move !== undefined && !this.#parts.repository.isOurs(known);
+    const isOwed = revision === null && hasUncollectedWork(known);
+    if (isRunFinal(known.status) && revision?.kind !== "rerun" && !isMoved && !isOwed) {
+      updates.push(await store.read(runId));
+      return result(known, media, drift);
+    }
+    const at = clock.now();
+    const holder = thisHolder(randomUUID());
+    const held = await this.#asHolder(holder, runId, updates, stop, how).catch((error: unknown) => {
+      // Its lease may be in the journal all the same: a disk that fails leaves open what arrived.
+      retireHolder(holder);
+      throw error;
+    });
+    const { state, pending } = held;
+    const { waitForFundsMs = 0 } = how;
+    const { quote: _, revision: __, ...again } = how;
+    if (pending !== null) {
+      const { polls = 0 } = how;
+      const goesOn = polls < MOST_LOOKS && (await this.#awaitQuiet(state, pending, stop.signal));
+      if (!goesOn) return result(state, media);
+      return this.#drive(state, updates, stop, { ...again, revision: pending, polls: polls + 1 });
+    }
+    const funded = await this.#awaitFunds(state, stop.signal, waitForFundsMs);
+    if (!funded) return result(state, media, drift);
+    return this.#drive(state, updates, stop, { ...again, waitForFundsMs: waitForFundsMs - (clock.now() - at) });
+  }
+
+  /** Takes the lease and drives the run until it is through or pauses. `pending`: what is still to be changed then. */
+  async #asHolder(
+    holder: LeaseHolder,
+    runId: string,
+    updates: Updates,
+    stop: AbortController,
+    how: Start,
+  ): Promise<{ readonly state: RunState; readonly pending: RerunRevision | null }> {
+    const { store, repository, clock, leaseMs: ttlMs } = this.#parts;
+    const outcome = await store.takeLease(runId, holder, { at: clock.now(), ttlMs, isDead: isHolderDead });
+    if (!outcome.acquired) throw new RunBusyError(runId, outcome.heldBy, outcome.expiresAt);
+    const { lease } = outcome;
+    updates.push(await store.read(lease.runId));
+    const state = await repository.load(lease.runId);
+    const { move } = how;
+    if (move !== undefined && !repository.isOurs(state)) {
+      await this.#append({ events: [move], inbox: [] }, state, lease, updates);
+    }
+    const { events, pending, rests } = await beginnings(state, how);
+    const outdated = new Set(how.outdatedStops);
+    const inbox = outdated.size === 0 ? [] : (await store.inbox(runId)).filter(({ id }) => outdated.has(id));
+    await this.#append({ events, inbox: inbox.map(({ id }) => id) }, state, lease, updates);
+    if (rests) {
+      await store.releaseLease(lease);
+      return { state, pending };
+    }
+    const recent = await repository.recent(REMEMBERED_RUNS);
+    const learned = learnedPrices(
+      state,
+      recent.filter((run) => repository.isOurs(run)),
+    );
+    await this.#append({ events: learned, inbox: [] }, state, lease, updates);
+    const cache = pastDurations(recent, this.#parts.families);
+    await drive(this.#parts.dependencies(state, how), state, lease, {
+      schedule: (plan) => scheduleOf(state, plan, cache),
+      stop: stop.signal,
+      onEvents: (events) => updates.push(events),
+      onProgress: (progress) => updates.progress(progress),
+    });
+    return { state, pending };
+  }
+
+  /** Whether what had to be seen through at the service is through; if not, after a while of waiting for it. */
+  async #awaitQuiet(state: RunState, pending: RerunRevision, signal: AbortSignal): Promise<boolean> {
+    const busy = pending.busy(state);
+    // What was seen through may have been all that was left: the run is over then, and is reopened for the changes.
+    const rests = state.pause?.reason === "drift" || isRunFinal(state.status);
+    if (signal.aborted || !rests) return false;
+    if (busy.some((path) => state.steps[path]?.status === "unresolved")) return false;
+    if (busy.length > 0) await sleep(this.#parts.clock, LOOK_AGAIN_MS, signal).catch(() => {});
+    return !signal.aborted;
+  }
+
+  /** True once the wallet holds what the paused run asked for; false when it is not paused for funds, or time is up. */
+  async #awaitFunds(state: RunState, signal: AbortSignal, forMs: number): Promise<boolean> {
+    if (state.status !== "paused" || state.pause?.reason !== "funds") return false;
+    const { clock, store } = this.#parts;
+    const requested = state.pause.requiredMicros ?? (state.pause.balanceMicros ?? 0) + 1;
+    for (const until = clock.now() + forMs; clock.now() < until; ) {
+      await sleep(clock, Math.min(FUNDS_EVERY_MS, until - clock.now()), signal).catch(() => {});
+      if (signal.aborted) return false;
+      // Somebody wants something of the run, a stop perhaps: it is driven on, which takes that in.
+      if ((await store.inbox(state.runId)).length > 0) return true;
+      if ((await this.#balance(signal)) >= requested) return true;
+    }
+    return false;
+  }
+
+  /** Below anything while the service cannot be reached. */
+  async #balance(signal: AbortSignal): Promise<number> {
+    try {
+      return (await this.#parts.client.balance({ signal })).balanceMicros;
+    } catch (error) {
+      const answer = answerOf(error);
+      const isAskedAgain = answer !== null && verdicts[verdictOf("balance", answer)].retried;
+      if (!isAskedAgain && !signal.aborted) throw error;
+      return Number.NEGATIVE_INFINITY;
+    }
+  }
+
+  async #append(
+    { events, inbox }: { readonly events: readonly RunEvent[]; readonly inbox: readonly number[] },
+    state: RunState,
+    lease: Lease,
+    updates: Updates,
+  ): Promise<void> {
+    if (events.length === 0 && inbox.length === 0) return;
+    const at = this.#parts.clock.now();
+    const { runId, seq: afterSeq } = state;
+    const stored = events.map(
+      (event, index): StoredEvent => ({ runId, seq: afterSeq + index + 1, at, version: EVENT_VERSION, event }),
+    );
+    for (const one of stored) apply(state, one);
+    const { store, notifier } = this.#parts;
+    const notices = notifier === null ? [] : noticesOf(state, stored);
+    const outcome = await store.commit({ lease, afterSeq, at, events, inbox, notices, status: state.status });
+    if (!outcome.committed) throw new RunBusyError(runId, thisHolder(""), at);
+    updates.push(stored);
+    if (notices.length > 0) notifier?.poke();
+  }
+}
+
+interface Beginning {
+  readonly events: readonly RunEvent[];
+  /** What is to be changed once the service is done with what stands in its way. */
+  readonly pending: RerunRevision | null;
+  /** True when nothing at all is to be done. */
+  readonly rests: boolean;
+}
+
+/** First prices, a paused run set going again, or what whoever resumes it changes. */
+async function beginnings(state: RunState, how: Start): Promise<Beginning> {
+  const revision = await current(state, how.revision ?? null);
+  if (revision?.kind === "drifted") {
+    const events = pauseForDrift(state, driftMessage(revision.drift));
+    return { events, pending: null, rests: true };
+  }
+  const budget = budgetEvents(state, how);
+  if (revision !== null) {
+    const busy = revision.busy(state);
+    if (busy.length === 0) return { events: [...budget, ...revision.events(state)], pending: null, rests: false };
+    const message = `what is at the service is seen through first (${busy.join(", ")}); then the changes are taken up. Should this be interrupted, resume in the same way.`;
+    return { events: [...budget, ...pauseForDrift(state, message)], pending: revision, rests: false };
+  }
+  const rests = isRunFinal(state.status) && !hasUncollectedWork(state);
+  const { before, after } = rests ? { before: [], after: [] } : resumeEvents(state);
+  return { events: [...before, ...quoteEvents(state, how.quote), ...budget, ...after], pending: null, rests: false };
+}
+
+/** The revision for the plan as it is now that the run is ours. */
+async function current(state: RunState, revision: Revision | null): Promise<Revision | null> {
+  const isOutdated = revision?.kind === "rerun" && revision.of !== planId(state);
+  return isOutdated ? revision.renew(state) : revision;
+}
+
+function pauseForDrift(state: RunState, message: string): readonly RunEvent[] {
+  const start: readonly RunEvent[] = isRunFinal(state.status)
+    ? [{ type: "run.reopened" }]
+    : state.status === "planned"
+      ? [{ type: "run.started" }]
+      : [];
+  const isSaid = state.pause?.reason === "drift" && state.pause.message === message;
+  return isSaid ? [] : [...start, { type: "run.paused", reason: "drift", message: ownText(message) }];
+}
+
+/** The critical path first; among equals the step whose failure would spare the most. */
+function scheduleOf(state: RunState, plan: Plan, cache: PastDurations): Schedule {
+  const { rank } = criticalPath(plan, (step) => expectedMs(step, cache));
+  const longest = Math.max(1, ...rank.values());
+  const spared = avoidedCost(state, plan);
+  return {
+    order: [...plan.steps].sort((a, b) => rank.get(b.path)! - rank.get(a.path)! || spared(b) - spared(a)),
+    priority: (step) => Math.round((50 * (rank.get(step) ?? 0)) / longest),
+  };
+}
+
+function quoteEvents(state: RunState, quote: Quote | undefined): readonly RunEvent[] {
+  return (quote?.prices ?? []).flatMap(({ step, costMicros, basis }): readonly RunEvent[] => {
+    if (basis === "free" || basis === "reused" || planStep(state, step).kind !== "job") return [];
+    return [{ type: "job.quoted", step, attempt: 1, costMicros, basis }];
+  });
+}
+
+function budgetEvents(state: RunState, { budget, maxUnquoted }: ResumeOptions): readonly RunEvent[] {
+  if (budget === undefined && maxUnquoted === undefined) return [];
+  const budgetMicros = usdOption("budget", budget) ?? state.budgetMicros;
+  const maxUnquotedMicros = usdOption("maxUnquoted", maxUnquoted) ?? state.maxUnquotedMicros;
+  return [{ type: "run.budget.set", budgetMicros, maxUnquotedMicros }];
+}
+
+/** What became of a run so far. */
+export function result(state: RunState, media: MediaStore, drift: Drift | null = null): RunResult {
+  const rest = {
+    id: state.runId,
+    outputs: runOutputs(state, media),
+    cost: { micros: state.spentMicros, usd: formatUsd(state.spentMicros) },
+    report: runReport(state),
+    drift,
+    openJobs: openJobs(state),
+  };
+  if (isRunFinal(state.status)) return { ...rest, status: state.status as RunEnd, pause: null };
+  return { ...rest, status: "paused", pause: state.pause ?? AT_REST };
+}
+
+/** Of a run that is driven no further although nothing holds it up. */
+const AT_REST: RunPause = {
+  reason: "stopped",
+  message: "nobody drives the run; resume it",
+  fundingUrl: null,
+  requiredMicros: null,
+  balanceMicros: null,
+};

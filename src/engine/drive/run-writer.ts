@@ -1,0 +1,136 @@
+import { ShowrunnerError } from "../../errors.ts";
+import { EVENT_VERSION, type RunEvent, type StoredEvent } from "../../journal/events.ts";
+import { FOLD_VERSION, fold } from "../../journal/fold.ts";
+import { ledgerChanges } from "../../journal/record.ts";
+import type { RunState } from "../../journal/state.ts";
+import type { CommitOutcome, InboxEntry, JournalStore, Lease, SpendingGuard } from "../../journal/store.ts";
+import type { Json } from "../../plan/plan.ts";
+import type { Headroom } from "../../run/headroom.ts";
+import { ResultRecorder } from "../../run/result-cache.ts";
+import type { SpendingWatch } from "../money/spending.ts";
+import { noticesOf } from "../notify/notifier.ts";
+
+/** Another process took the run over: this one stopped and wrote nothing more. */
+export class RunTakenOverError extends ShowrunnerError {
+  readonly code = "RUN_TAKEN_OVER";
+  constructor(runId: string) {
+    super(
+      `Run ${runId} was taken over by another process; this one left it alone. See it with: showrunner show ${runId}`,
+    );
+  }
+}
+
+export interface RunWriterParts {
+  readonly store: JournalStore;
+  readonly spending: SpendingWatch;
+  readonly now: () => number;
+  /** Tells people what is in the outbox; null: nobody is to be told. */
+  readonly notifier: { poke(): void } | null;
+  /** Told of events once they are in the journal. */
+  readonly onEvents: (events: readonly StoredEvent[]) => void;
+}
+
+/** An event as the one that follows `afterSeq`. */
+export function storedEvent(runId: string, afterSeq: number, at: number, event: RunEvent): StoredEvent {
+  return { runId, seq: afterSeq + 1, at, version: EVENT_VERSION, event };
+}
+
+/**
+ * Writes a run's events under its lease. The state is the caller's and already holds them; throws
+ * {@link RunTakenOverError} when somebody else holds the run by now.
+ */
+export class RunWriter {
+  readonly #parts: RunWriterParts;
+  readonly #state: RunState;
+  readonly #lease: Lease;
+  readonly #made: ResultRecorder;
+
+  constructor(parts: RunWriterParts, state: RunState, lease: Lease) {
+    this.#parts = parts;
+    this.#state = state;
+    this.#lease = lease;
+    this.#made = new ResultRecorder(state);
+  }
+
+  /**
+   * Null once it is durable; else how much room there was for its holds, and nothing was written. `submitting`: charges of
+   * this run are on their way.
+   */
+  async commit(
+    events: readonly RunEvent[],
+    inbox: readonly InboxEntry[],
+    submitting: boolean,
+  ): Promise<Headroom | null> {
+    const { spending } = this.#parts;
+    const makesHold = ledgerChanges(events).some(({ type }) => type === "hold");
+    if (!makesHold) {
+      await this.#write(events, inbox);
+      return null;
+    }
+    for (let fresh = false; ; fresh = true) {
+      const guard = await spending.guard(fresh);
+      if (guard !== undefined && "limit" in guard) return guard;
+      const outcome = await this.#write(events, inbox, guard === undefined ? {} : { guard });
+      if (outcome.committed) {
+        spending.reserved();
+        return null;
+      }
+      if (outcome.reason === "inbox") throw new Error("Only a park is refused for its inbox.");
+      if (outcome.reason === "floor" && !fresh) continue;
+      return spending.headroom(outcome, guard!, submitting);
+    }
+  }
+
+  async append(events: readonly RunEvent[]): Promise<void> {
+    await this.#write(events, []);
+  }
+
+  /** Gives the lease back together with a snapshot; false when somebody wrote to the inbox meanwhile. */
+  async park(): Promise<boolean> {
+    return (await this.#write([], [], { park: true })).committed;
+  }
+
+  /** Back to what the journal says; whoever looks at the state keeps looking at the same object. */
+  async reload(): Promise<void> {
+    Object.assign(this.#state, fold(await this.#parts.store.read(this.#state.runId)));
+  }
+
+  async #write(
+    events: readonly RunEvent[],
+    inbox: readonly InboxEntry[],
+    more: { readonly guard?: SpendingGuard; readonly park?: boolean } = {},
+  ): Promise<Exclude<CommitOutcome, { readonly reason: "fenced" }>> {
+    const { store, now, notifier, onEvents } = this.#parts;
+    const { runId, seq: lastSeq, status } = this.#state;
+    const at = now();
+    const afterSeq = lastSeq - events.length;
+    const produced = this.#made.due(this.#state, events, more.park === true);
+    const stored = events.map((event, index) => storedEvent(runId, afterSeq + index, at, event));
+    const notices = notifier === null ? [] : noticesOf(this.#state, stored);
+    const outcome = await store.commit({
+      ...{
+        lease: this.#lease,
+        afterSeq,
+        at,
+        events,
+        ledger: ledgerChanges(events),
+        status,
+        results: produced,
+        notices,
+      },
+      inbox: inbox.map((entry) => entry.id),
+      ...(more.park && { snapshot: { foldVersion: FOLD_VERSION, seq: lastSeq, state: asJson(this.#state) } }),
+      ...more,
+    });
+    if (!outcome.committed && outcome.reason === "fenced") throw new RunTakenOverError(runId);
+    if (!outcome.committed) return outcome;
+    this.#made.recorded(produced);
+    if (stored.length > 0) onEvents(stored);
+    if (notices.length > 0) notifier?.poke();
+    return outcome;
+  }
+}
+
+function asJson(state: RunState): Json {
+  return state as unknown as Json;
+}

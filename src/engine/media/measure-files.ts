@@ -1,0 +1,135 @@
+import { createHash, hash } from "node:crypto";
+import { createReadStream, createWriteStream } from "node:fs";
+import { rm, stat } from "node:fs/promises";
+import { normalize, resolve, sep } from "node:path";
+import { Readable, Transform } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { fileTypeFromFile } from "file-type";
+import { redactUrl } from "../../api/index.ts";
+import type { FileFacts } from "../../plan/plan.ts";
+import { measureMedia } from "./measure-media.ts";
+import type { MediaStore, StoredMedia } from "./media-store.ts";
+
+const MAX_BYTES = 1024 ** 3;
+const MAX_MS = 10 * 60_000;
+
+/** Fetches a URL into the media store. What goes wrong is said without the URL's query, which may be a secret. */
+export async function fetchFile(
+  url: string,
+  media: MediaStore,
+  maxBytes = MAX_BYTES,
+): Promise<StoredMedia | { readonly error: string }> {
+  const shown = redactUrl(url);
+  const path = media.tmpPath();
+  try {
+    const answer = await fetch(url, { signal: AbortSignal.timeout(MAX_MS) });
+    if (!answer.ok) {
+      await answer.body?.cancel();
+      return { error: `${shown} answered ${answer.status}` };
+    }
+    if (answer.body === null) return { error: `${shown} is empty` };
+    await pipeline(
+      Readable.fromWeb(answer.body),
+      atMost(maxBytes),
+      createWriteStream(path, { mode: 0o600, flags: "wx" }),
+    );
+    return await media.adopt(path);
+  } catch (error) {
+    return { error: `${shown} could not be fetched (${reasonOf(error)})` };
+  } finally {
+    await rm(path, { force: true });
+  }
+}
+
+function atMost(bytes: number): Transform {
+  let left = bytes;
+  return new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      left -= chunk.length;
+      if (left < 0) done(new Error(`it has more than ${bytes} bytes`));
+      else done(null, chunk);
+    },
+  });
+}
+
+/** The cause says more than "fetch failed"; neither holds the URL. */
+function reasonOf(error: unknown): string {
+  const { cause, message } = error as Error;
+  const inner = cause as (Error & { readonly code?: string }) | undefined;
+  return inner?.code ?? inner?.message ?? message;
+}
+
+type Measured = FileFacts | { readonly error: string };
+
+/** A file to measure: a path, an `http` or `https` URL, or bytes under a name. */
+interface Source {
+  readonly path: string;
+  readonly bytes?: Uint8Array;
+}
+
+/**
+ * Measures the files that a plan uploads; one that cannot be read is a value, so that all problems come at once. What is
+ * fetched or given as bytes is put into the media store. Of a file that is not there any more, what was measured before
+ * (`kept`) holds.
+ */
+export async function measureFiles(
+  files: readonly Source[],
+  media: MediaStore,
+  stored: readonly FileFacts[] = [],
+): Promise<ReadonlyMap<string, Measured>> {
+  const sources = new Map(files.map((file) => [file.path, file]));
+  const measured = [...sources.values()].map(async (source) => {
+    const found = await measure(source, media);
+    const before = stored.find((facts) => isOf(source.path, facts));
+    return [source.path, "error" in found ? (before ?? found) : found] as const;
+  });
+  return new Map(await Promise.all(measured));
+}
+
+/** Whether these are the facts of that file; a relative path may have been said in another folder. */
+function isOf(given: string, { path, from }: FileFacts): boolean {
+  return path === resolve(given) || path.endsWith(`${sep}${normalize(given)}`) || from === originOf(given);
+}
+
+async function measure({ path, bytes }: Source, media: MediaStore): Promise<Measured> {
+  if (bytes !== undefined) {
+    const { sha256 } = await media.put({ bytes });
+    return measureFile("what was given", media.path(sha256));
+  }
+  if (!isUrl(path)) return measureFile(path, resolve(path));
+  const fetched = await fetchFile(path, media);
+  if ("error" in fetched) return fetched;
+  const facts = await measureFile("what was fetched", media.path(fetched.sha256));
+  return "error" in facts ? facts : { ...facts, from: originOf(path) };
+}
+
+function isUrl(path: string): boolean {
+  return /^https?:\/\//i.test(path);
+}
+
+/** A URL by its hash: a query may hold a secret. */
+function originOf(url: string): string {
+  return hash("sha256", url);
+}
+
+async function measureFile(given: string, path: string): Promise<Measured> {
+  try {
+    const found = await stat(path);
+    if (!found.isFile()) return { error: `${given} is not a file` };
+    if (found.size === 0) return { error: `${given} is empty` };
+    const digest = createHash("sha256");
+    for await (const piece of createReadStream(path)) digest.update(piece as Buffer);
+    return { path, sha256: digest.digest("hex"), sizeBytes: found.size, contentType: await typeOf(path) };
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code;
+    return { error: code === "ENOENT" ? `${given} does not exist` : `${given} cannot be read (${code ?? error})` };
+  }
+}
+
+async function typeOf(path: string): Promise<string> {
+  const contentType = (await fileTypeFromFile(path))?.mime ?? "application/octet-stream";
+  if (!contentType.startsWith("video/")) return contentType;
+  // A container of films may hold sound alone.
+  const sound = await measureMedia(path, "audio");
+  return "fault" in sound ? contentType : sound.contentType;
+}

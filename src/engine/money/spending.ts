@@ -1,0 +1,160 @@
+import type { Client } from "../../api/index.ts";
+import type { CommitOutcome, JournalStore, SpendingGuard } from "../../journal/store.ts";
+import type { Headroom } from "../../run/headroom.ts";
+import { type Judged, judge } from "../effects/service-answers.ts";
+import { usdOption } from "../options.ts";
+import { delayAfter } from "../service/service-watch.ts";
+import { Wallet } from "./wallet.ts";
+
+/** While charges of others are on their way to the wallet, a run that finds no room waits this long before it pauses. */
+const PATIENCE_MS = 15_000;
+const ASK_AGAIN_MS = 1_000;
+
+type Later = Extract<Headroom, { readonly limit: "later" }>;
+type Refusal = Extract<CommitOutcome, { readonly reason: "cap" | "floor" }>;
+
+/** What runs may spend together; null: no limit. */
+export interface SpendingLimits {
+  readonly capMicros: number | null;
+  readonly floorMicros: number | null;
+}
+
+/** What all runs of an account on one journal come to. */
+export interface SpendingTotals extends SpendingLimits {
+  readonly spentMicros: number;
+  /** Reserved for bills that are still to come. */
+  readonly heldMicros: number;
+}
+
+/** From options, else from the environment; throws `InvalidOptionError` for what is no amount. */
+export function spendingLimits(options: {
+  readonly spendingCap?: string | undefined;
+  readonly walletFloor?: string | undefined;
+  readonly env?: Readonly<Record<string, string | undefined>> | undefined;
+}): SpendingLimits {
+  const env = options.env ?? process.env;
+  const limit = (option: string, given: string | undefined, variable: string) =>
+    given === undefined ? usdOption(variable, env[variable] || undefined) : usdOption(option, given);
+  return {
+    capMicros: limit("spendingCap", options.spendingCap, "SHOWRUNNER_SPENDING_CAP"),
+    floorMicros: limit("walletFloor", options.walletFloor, "SHOWRUNNER_WALLET_FLOOR"),
+  };
+}
+
+export interface SpendingParts extends SpendingLimits {
+  readonly client: Client;
+  readonly store: JournalStore;
+  /** As the ledger groups runs: see `accountOf`. */
+  readonly account: string;
+  readonly now: () => number;
+}
+
+/** What one process lets its runs spend together: a cap over all runs of the account, and a floor under its wallet. */
+export class Spending {
+  readonly #parts: SpendingParts;
+  readonly #wallet: Wallet;
+
+  constructor(parts: SpendingParts) {
+    this.#parts = parts;
+    this.#wallet = new Wallet(parts);
+  }
+
+  async totals(): Promise<SpendingTotals> {
+    const { store, account, capMicros, floorMicros } = this.#parts;
+    const { settledMicros: spentMicros, heldMicros } = await store.accountLedger(account);
+    return { spentMicros, heldMicros, capMicros, floorMicros };
+  }
+
+  /** For one drive of one run. */
+  watch(): SpendingWatch {
+    return new SpendingWatch(this.#parts, this.#wallet);
+  }
+}
+
+export class SpendingWatch {
+  readonly #parts: SpendingParts;
+  readonly #wallet: Wallet;
+  /** Since when there is no room, only because charges are on their way. */
+  #waitingSince: number | null = null;
+  /** The cap refused something in this drive: from then on it is looked up what it leaves, before anything is tried. */
+  #isCapShort = false;
+  #later: Later | null = null;
+  #failures = 0;
+  /** How the wallet last answered: trouble, or null for a balance; undefined once that was taken. */
+  #answer: Judged | null | undefined;
+
+  constructor(parts: SpendingParts, wallet: Wallet) {
+    this.#parts = parts;
+    this.#wallet = wallet;
+  }
+
+  /**
+   * What is known to be short without trying; the guard of the commit decides all the same. `moves`: something happened
+   * that may make room in the wallet.
+   */
+  async headrooms(moves: boolean): Promise<readonly Headroom[]> {
+    const { capMicros, store, account, now } = this.#parts;
+    if (moves || (this.#later !== null && this.#later.askAgainAt <= now())) this.#later = null;
+    const later = this.#later === null ? [] : [this.#later];
+    if (capMicros === null || !this.#isCapShort) return later;
+    const { heldMicros, settledMicros } = await store.accountLedger(account);
+    const micros = heldMicros + settledMicros;
+    return [
+      ...later,
+      { limit: "cap", headroomMicros: Math.max(0, capMicros - micros), capMicros, committedMicros: micros },
+    ];
+  }
+
+  /**
+   * What a commit that makes holds must leave; undefined when nothing is asked for. A room means: not now, the wallet
+   * cannot be asked; see {@link takeAnswer}. `fresh`: ask, whatever was answered before.
+   */
+  async guard(fresh: boolean): Promise<SpendingGuard | Headroom | undefined> {
+    const { capMicros, floorMicros, now } = this.#parts;
+    if (floorMicros === null) return capMicros === null ? undefined : { capMicros, wallet: null };
+    try {
+      const wallet = { ...(await this.#wallet.balance(fresh)), floorMicros };
+      this.#failures = 0;
+      this.#answer = null;
+      return { capMicros, wallet };
+    } catch (error) {
+      this.#answer = judge("balance", error);
+      return this.#notBefore(now() + delayAfter(++this.#failures));
+    }
+  }
+
+  /** Why the wallet could not be asked; null where it could, undefined where it was not asked since the last call. */
+  takeAnswer(): Judged | null | undefined {
+    const answer = this.#answer;
+    this.#answer = undefined;
+    return answer;
+  }
+
+  /** How much room a refusal leaves. `submitting`: this run has charges of its own on their way. */
+  headroom(refusal: Refusal, guard: SpendingGuard, submitting: boolean): Headroom {
+    if (refusal.reason === "cap") {
+      this.#isCapShort = true;
+      const { headroomMicros, committedMicros } = refusal;
+      return { limit: "cap", headroomMicros, capMicros: guard.capMicros!, committedMicros };
+    }
+    const { headroomMicros, unseenMicros } = refusal;
+    const now = this.#parts.now();
+    this.#waitingSince ??= now;
+    // A charge on its way may or may not be in the balance already: asked again once it is through, nobody need guess.
+    if (unseenMicros > 0 && (submitting || now - this.#waitingSince < PATIENCE_MS)) {
+      return this.#notBefore(now + ASK_AGAIN_MS);
+    }
+    const { balanceMicros, floorMicros } = guard.wallet!;
+    return { limit: "floor", headroomMicros, floorMicros, balanceMicros, unseenMicros };
+  }
+
+  /** Holds were taken: whoever waits next has all the patience again. */
+  reserved(): void {
+    this.#waitingSince = null;
+  }
+
+  #notBefore(askAgainAt: number): Later {
+    this.#later = { limit: "later", headroomMicros: 0, askAgainAt };
+    return this.#later;
+  }
+}

@@ -1,0 +1,241 @@
+import { ApiError, answerOf } from "../../api/index.ts";
+import { type CleanText, cleanText, ownText } from "../../clean-text.ts";
+import type { PriceBasis } from "../../journal/events.ts";
+import { formatUsd } from "../../money.ts";
+import { criticalPath, type JobLimits, referencesOf, resolveInput } from "../../plan/index.ts";
+import type { JobStep, Json, Plan, PlanStep, Problem, Reference } from "../../plan/plan.ts";
+import { readsUploads } from "../effects/expired.ts";
+import { journalError } from "../effects/service-answers.ts";
+import type { UploadHandles } from "../media/handles.ts";
+import type { MediaStore } from "../media/media-store.ts";
+import type { ReusePreview } from "../reuse/reuse-preview.ts";
+import type { EstimateCache } from "./estimates.ts";
+import { expectedMs, isKnown, type PastDurations } from "./past-durations.ts";
+import { placeholderInput } from "./placeholder-input.ts";
+import { type ExpiryRisk, forecastRun, type RequestForecast } from "./run-forecast.ts";
+import { groupProblems, type PlanWarning, total, unusedSteps } from "./totals.ts";
+import { voiceProblems } from "./voices.ts";
+
+/** The price of one step. */
+export interface StepPrice {
+  readonly step: string;
+  readonly model: string | null;
+  /** Micro-dollars; null when the service cannot say. */
+  readonly costMicros: number | null;
+  /**
+   * `quoted`: by the service for just this input. `provisional`: its media do not exist yet, quoted with stand-ins and
+   * asked again before the submit. `unquotable`: runs only under a maximum. `free`: an upload. `reused`: an earlier run
+   * made the very same.
+   */
+  readonly basis: PriceBasis | "free" | "reused";
+  /** The most the step may cost, where it or the run sets one. */
+  readonly maxCostMicros: number | null;
+  /** Why there is no price. */
+  readonly reason: string | null;
+  /** With reuse: why the step is not taken over from an earlier run. Absent where it is, or nothing is to be said. */
+  readonly anew?: string;
+}
+
+/** A plan with prices. Making one spends nothing: uploads and estimates are free. */
+export interface Quote {
+  /** False when there are problems: then nothing was priced. */
+  readonly ok: boolean;
+  readonly problems: readonly Problem[];
+  /** What does not stand in the way, and somebody should look at: paid steps that nothing uses. */
+  readonly warnings: readonly PlanWarning[];
+  readonly plan: Plan | null;
+  readonly prices: readonly StepPrice[];
+  /** Micro-dollars. `max` is null when a step has neither a price nor a maximum. */
+  readonly totalMicros: { readonly min: number; readonly max: number | null };
+  /** What the wallet holds, micro-dollars; null where the service did not say. */
+  readonly balanceMicros: number | null;
+  /** The budget that the quote was asked for with, micro-dollars; null without one. */
+  readonly budgetMicros: number | null;
+  /** Step paths of the longest chain, in order. */
+  readonly criticalPath: readonly string[];
+  /** Expected duration of the critical path in milliseconds by earlier runs; null before each of its models ran once. */
+  readonly forecastMs: number | null;
+  /** API requests that a run sends, and how long they take under the key's limit. Null when there are problems. */
+  readonly requests: RequestForecast | null;
+  /** Steps that may find what they take in gone at the service. */
+  readonly risks: readonly ExpiryRisk[];
+}
+
+export interface Pricing {
+  readonly handles: UploadHandles;
+  readonly estimates: EstimateCache;
+  readonly media: MediaStore;
+  readonly durations: PastDurations;
+  readonly maxUnquotedMicros: number | null;
+  readonly limits: JobLimits;
+  /** API requests a minute; null where that is not known. */
+  readonly perMinute: number | null;
+  /** What earlier runs made of it, where that is to be taken over. */
+  readonly reusePreview?: ReusePreview | undefined;
+}
+
+type Ref = Reference["$ref"];
+
+/** Asks the service what every step costs; equal inputs are asked once. `only`: these steps of the plan, not all. */
+export async function pricePlan(plan: Plan, pricing: Pricing, only: readonly PlanStep[] = plan.steps): Promise<Quote> {
+  const problems: Problem[] = [];
+  for (const step of only) if (step.kind === "upload") await pricing.media.put({ path: step.file.path });
+  const steps = new Map(plan.steps.map((step) => [step.path, step]));
+  const sources = { steps, estimates: pricing.estimates, media: pricing.media };
+
+  const price = async (step: JobStep): Promise<StepPrice> => {
+    const base = {
+      step: step.path,
+      model: step.model,
+      maxCostMicros: step.policy.maxCostMicros ?? pricing.maxUnquotedMicros,
+    };
+    const unquotable = (reason: CleanText): StepPrice => ({ ...base, costMicros: null, basis: "unquotable", reason });
+    const refs = referencesOf(step.input);
+    const pending = refs.filter((ref) => ref.as !== "upload" && pricing.reusePreview?.resolved(ref) === undefined);
+    const stands = new Map<string, Json>();
+    for (const ref of refs) {
+      const stand = pricing.reusePreview?.resolved(ref) ?? (await placeholderInput(step, ref, sources));
+      if (stand === null) return { ...unquotable(ownText(`${ref.step} does not exist yet`)), basis: "provisional" };
+      stands.set(refKey(ref), stand);
+    }
+    const input = resolveInput(step.input, (ref) => stands.get(refKey(ref))!);
+    try {
+      const ask = (renew: boolean) =>
+        pricing.estimates.ask(step.model, input, () => pricing.handles.resolveUploads(input, { renew }));
+      const { costMicros, reason } = await ask(false).catch((error: unknown) => {
+        // A handle that was kept from before may have lapsed.
+        if (answerOf(error) !== "400 media" || !readsUploads(input)) throw error;
+        return ask(true);
+      });
+      if (costMicros === null) return unquotable(cleanText(reason ?? "the service cannot quote this model in advance"));
+      return { ...base, costMicros, basis: pending.length === 0 ? "quoted" : "provisional", reason: null };
+    } catch (error) {
+      if (!(error instanceof ApiError) || !isRefusal(error)) throw error;
+      // What was asked about is not what will be sent: the refusal may be of a placeholder.
+      if (pending.length > 0 && error.status === 400)
+        return { ...unquotable(journalError(error).message), basis: "provisional" };
+      problems.push(...refusal(step, error));
+      return unquotable(cleanText(error.message));
+    }
+  };
+
+  const prices = await Promise.all(
+    only.map(
+      (step): StepPrice | Promise<StepPrice> =>
+        foreseen(step, pricing.reusePreview) ??
+        (step.kind === "job" ? price(step) : unpriced(plan, step, pricing.maxUnquotedMicros)),
+    ),
+  );
+  const voices = await voiceProblems(only, prices, problems, pricing.estimates);
+  const isVoice = ({ step, field }: Problem) => voices.some((voice) => voice.step === step && voice.field === field);
+  problems.splice(0, problems.length, ...problems.filter((problem) => !isVoice(problem)), ...voices);
+  // A step that the service refused has no price for that reason.
+  const refused = new Set(problems.map(({ step }) => step));
+  problems.push(...priceProblems(only, prices).filter(({ step }) => !refused.has(step)));
+  problems.push(...groupProblems({ ...plan, steps: only }, prices));
+  const critical = criticalPath(plan, (step) => expectedMs(step, pricing.durations));
+  const isForeseen = critical.path.every((path) => isKnown(steps.get(path)!, pricing.durations));
+  return {
+    ok: problems.length === 0,
+    problems,
+    warnings: unusedSteps(plan),
+    plan,
+    prices,
+    totalMicros: total({ ...plan, steps: only }, prices),
+    balanceMicros: null,
+    budgetMicros: null,
+    criticalPath: critical.path,
+    forecastMs: isForeseen ? critical.lengthMs : null,
+    ...forecastRun(plan, {
+      durationMs: (step) => expectedMs(step, pricing.durations),
+      ...{ limits: pricing.limits, perMinute: pricing.perMinute },
+      isDone: (path) => foreseen(steps.get(path)!, pricing.reusePreview) !== null,
+    }),
+  };
+}
+
+/** What surely costs nothing: what an earlier run made, and what nobody needs since. */
+function foreseen(step: PlanStep, reusePreview: ReusePreview | undefined): StepPrice | null {
+  const base = { step: step.path, model: "model" in step ? step.model : null, costMicros: 0, maxCostMicros: 0 };
+  const found = reusePreview?.reused.get(step.path);
+  if (found !== undefined)
+    return { ...base, basis: "reused", reason: `made by ${found.from.step} of run ${found.from.runId}` };
+  const state = reusePreview?.state.steps[step.path];
+  return state?.status === "skipped" ? { ...base, basis: "free", reason: state.reason } : null;
+}
+
+/** Steps that the service does not quote: free ones, and those that run under a maximum only. */
+function unpriced(plan: Plan, step: Exclude<PlanStep, JobStep>, maxUnquotedMicros: number | null): StepPrice {
+  const base = { step: step.path, model: null };
+  switch (step.kind) {
+    case "chat": {
+      const maxCostMicros = step.policy.maxCostMicros ?? maxUnquotedMicros;
+      const reason = "chat is billed by what was said";
+      return { ...base, model: step.model, costMicros: null, basis: "unquotable", maxCostMicros, reason };
+    }
+    case "expand": {
+      // Once its steps are in the plan, they have the prices.
+      if (plan.steps.some(({ path }) => path.startsWith(`${step.path}/`))) return free(step.path);
+      const reason = "its steps are known once its value is";
+      return { ...base, costMicros: null, basis: "unquotable", maxCostMicros: step.maxCostMicros, reason };
+    }
+    case "upload":
+    case "task":
+    case "approve":
+    case "pick":
+      return free(step.path);
+    default:
+      return step satisfies never;
+  }
+}
+
+function free(step: string): StepPrice {
+  return { step, model: null, costMicros: 0, basis: "free", maxCostMicros: 0, reason: null };
+}
+
+function refKey(ref: Ref): string {
+  return JSON.stringify([ref.step, ref.as, ref.output, ref.at ?? []]);
+}
+
+/** Whether the service refused this very input, rather than the caller or the moment. */
+function isRefusal({ status }: ApiError): boolean {
+  return status >= 400 && status < 500 && ![401, 403, 408, 425, 429].includes(status);
+}
+
+/** A refused estimate is a problem of the plan, one for each bad field. */
+function refusal(step: JobStep, error: ApiError): readonly Problem[] {
+  const details = error.details ?? [];
+  if (details.length === 0)
+    return [
+      {
+        code: "refused",
+        step: step.path,
+        field: error.param === null ? null : cleanText(error.param, 300),
+        message: cleanText(error.message),
+      },
+    ];
+  return details.map((detail) => ({
+    code: cleanText(detail.reason ?? "refused", 100),
+    step: step.path,
+    field: cleanText(detail.field, 300),
+    // Some services repeat the field in the text.
+    message: cleanText(
+      detail.message.startsWith(`${detail.field}: `) ? detail.message.slice(detail.field.length + 2) : detail.message,
+    ),
+  }));
+}
+
+function priceProblems(steps: readonly PlanStep[], prices: readonly StepPrice[]): readonly Problem[] {
+  return steps.flatMap((step, index): readonly Problem[] => {
+    if (step.kind !== "job" && step.kind !== "chat") return [];
+    const { costMicros, basis, maxCostMicros } = prices[index]!;
+    const own = step.policy.maxCostMicros;
+    if (basis === "unquotable" && maxCostMicros === null) {
+      const message = `${step.model} cannot be quoted in advance: give the step a maxCost, or run with --max-unquoted USD.`;
+      return [{ code: "unquotable", step: step.path, field: null, message }];
+    }
+    if (costMicros === null || own === null || costMicros <= own) return [];
+    const message = `costs ${formatUsd(costMicros)} USD, more than its maxCost of ${formatUsd(own)} USD.`;
+    return [{ code: "over-max-cost", step: step.path, field: null, message }];
+  });
+}

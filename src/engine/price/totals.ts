@@ -1,0 +1,87 @@
+import { formatUsd } from "../../money.ts";
+import type { Plan, Problem } from "../../plan/plan.ts";
+import { returnedReferences } from "../../run/resolve.ts";
+import type { StepPrice } from "./quote.ts";
+
+/** Something about a plan that does not stand in its way and that somebody should look at. */
+export interface PlanWarning {
+  readonly code: "unused";
+  readonly step: string;
+  readonly message: string;
+}
+
+/** Paid steps whose results nothing uses and nothing returns: they run, and cost, as written. */
+export function unusedSteps({ steps, returns }: Plan): readonly PlanWarning[] {
+  const used = new Set([
+    ...steps.flatMap(({ needs }) => needs),
+    ...returnedReferences(returns).map(({ ref }) => ref.step),
+  ]);
+  // What an expansion stands for is its own affair.
+  const inner = steps.filter(({ kind }) => kind === "expand").map(({ path }) => `${path}/`);
+  return steps.flatMap((step): readonly PlanWarning[] => {
+    if ((step.kind !== "job" && step.kind !== "chat") || used.has(step.path)) return [];
+    if (inner.some((prefix) => step.path.startsWith(prefix))) return [];
+    const message = "is paid for, and nothing uses or returns it; return it, use it, or leave it out";
+    return [{ code: "unused", step: step.path, message }];
+  });
+}
+
+/** Micro-dollars. `max` is null when something has neither a price nor a maximum. */
+export interface Total {
+  readonly min: number;
+  readonly max: number | null;
+}
+
+type Priced = Pick<Plan, "steps" | "groups">;
+
+/**
+ * What all of it costs together: at least what surely runs, at most everything, and of a part with a budget of its own
+ * no more than that.
+ */
+export function total(plan: Priced, prices: readonly StepPrice[]): Total {
+  return sumsOf(plan, prices).get("")!;
+}
+
+/** Parts that surely cost more than they may. */
+export function groupProblems(plan: Priced, prices: readonly StepPrice[]): readonly Problem[] {
+  const sums = sumsOf(plan, prices);
+  return Object.entries(plan.groups ?? {}).flatMap(([prefix, { maxCostMicros }]): readonly Problem[] => {
+    const { min } = sums.get(prefix)!;
+    if (min <= maxCostMicros) return [];
+    const message = `its steps cost at least ${formatUsd(min)} USD, more than its maxCost of ${formatUsd(maxCostMicros)} USD`;
+    return [{ code: "over-max-cost", step: prefix, field: null, message }];
+  });
+}
+
+/** Sums by the part that steps belong to, what lies in a part of it included; `""` is the whole plan. */
+function sumsOf(plan: Priced, prices: readonly StepPrice[]): ReadonlyMap<string, Total> {
+  const certain = certainSteps(plan);
+  const groups = plan.groups ?? {};
+  // The longest prefixes first: a part is summed up before the part that holds it.
+  const prefixes = Object.keys(groups).sort((a, b) => b.length - a.length);
+  const sums = new Map<string, Total>(["", ...prefixes].map((prefix) => [prefix, { min: 0, max: 0 }]));
+  const add = (path: string, more: Total) => {
+    const within = prefixes.find((prefix) => path.startsWith(`${prefix}/`)) ?? "";
+    const { min, max } = sums.get(within)!;
+    sums.set(within, { min: min + more.min, max: max === null || more.max === null ? null : max + more.max });
+  };
+  for (const { step, costMicros, maxCostMicros } of prices) {
+    add(step, { min: certain.has(step) ? (costMicros ?? 0) : 0, max: costMicros ?? maxCostMicros });
+  }
+  for (const prefix of prefixes) {
+    const { min, max } = sums.get(prefix)!;
+    const { maxCostMicros } = groups[prefix]!;
+    add(prefix, { min: Math.min(min, maxCostMicros), max: Math.min(max ?? maxCostMicros, maxCostMicros) });
+  }
+  return sums;
+}
+
+/** Steps that run whatever the values are: no condition on them or on what they need. */
+function certainSteps({ steps }: Pick<Plan, "steps">): ReadonlySet<string> {
+  const certain = new Set<string>();
+  const known = new Set(steps.map(({ path }) => path));
+  for (const { path, needs, when } of steps) {
+    if (when === undefined && needs.every((needed) => certain.has(needed) || !known.has(needed))) certain.add(path);
+  }
+  return certain;
+}

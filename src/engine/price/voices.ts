@@ -1,0 +1,54 @@
+import type { JobStep, PlanStep, Problem } from "../../plan/plan.ts";
+import { suggest } from "../../plan/suggest.ts";
+import { type EstimateCache, MOST_VOICES, type NamedVoice } from "./estimates.ts";
+import type { StepPrice } from "./quote.ts";
+
+const FIELD = "input.voice_id";
+/** Voices that a message lists at most. */
+const LISTED = 8;
+
+/**
+ * Voices that are written down and that their model does not have, with those that may be meant. A service that quoted
+ * the very input has the last word: it knows voices that it does not list.
+ */
+export async function voiceProblems(
+  steps: readonly PlanStep[],
+  prices: readonly StepPrice[],
+  refused: readonly Problem[],
+  estimates: EstimateCache,
+): Promise<readonly Problem[]> {
+  const problems = steps.map(async (step, index): Promise<readonly Problem[]> => {
+    const id = step.kind === "job" ? voiceOf(step) : null;
+    const isTold = refused.some((problem) => problem.step === step.path && problem.field !== FIELD);
+    if (step.kind !== "job" || id === null || isTold || isAccepted(prices[index]!)) return [];
+    const voices = await estimates.voices(step.model);
+    if (voices.length === 0 || voices.length === MOST_VOICES || voices.some((voice) => voice.id === id)) return [];
+    return [{ code: "unknown-voice", step: step.path, field: FIELD, ...unknownVoice(id, step.model, voices) }];
+  });
+  return (await Promise.all(problems)).flat();
+}
+
+function isAccepted({ basis }: StepPrice): boolean {
+  return basis === "quoted" || basis === "reused" || basis === "free";
+}
+
+function voiceOf({ input }: JobStep): string | null {
+  const id = (input as { readonly voice_id?: unknown } | null)?.voice_id;
+  return typeof id === "string" ? id : null;
+}
+
+function unknownVoice(id: string, model: string, voices: readonly NamedVoice[]) {
+  const named = voices.flatMap(({ id: voice, name }) => (name == null ? [] : [[name, voice] as const]));
+  const byName = new Map([...named, ...voices.map((voice) => [voice.id, voice.id] as const)]);
+  const near = [...new Set(suggest(id, byName.keys()).map((name) => byName.get(name)!))];
+  const listed = voices.slice(0, LISTED);
+  const all = listed.map((voice) => voice.id);
+  const more = voices.length > LISTED ? `, … and ${voices.length - LISTED} more` : "";
+  const meant = near.length === 0 ? "" : `did you mean ${near.join(" or ")}? `;
+  const message = `${model} has no voice ${JSON.stringify(id)}; ${meant}its voices: ${listed.map(said).join(", ")}${more}`;
+  return { message, allowed: near.length > 0 ? near : all };
+}
+
+function said({ id, name }: NamedVoice): string {
+  return name == null || name === id ? id : `${id} (${name})`;
+}

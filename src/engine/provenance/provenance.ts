@@ -1,0 +1,297 @@
+import { open, rename, rm } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { basename } from "node:path/posix";
+import { syncFolder, temporaryPath } from "../../durable-file.ts";
+import type { Chosen } from "../../journal/events.ts";
+import { type OutputState, outputsOf, type RunState, type StepState } from "../../journal/state.ts";
+import { formatUsd } from "../../money.ts";
+import { referencesOf, resolveInput } from "../../plan/index.ts";
+import type { Json, Plan, PlanStep, Reference } from "../../plan/plan.ts";
+import { stepNamed } from "../../run/plan-index.ts";
+import { referenced, referencedValue } from "../../run/resolve.ts";
+import { checkReplaceable } from "../media/place-file.ts";
+import type { Manifest, ManifestStep } from "./provenance-schema.ts";
+
+const AT_ONCE = 8;
+
+/** Where the manifest of a named file goes, relative likewise. */
+export function manifestName(file: string): string {
+  return `${file}.json`;
+}
+
+/**
+ * Writes each manifest beside its file, whole or not at all, in place of an older one, and settles once all of them are
+ * on the disk. Their files stand below `outDir` already, so their folders are known to be safe ones.
+ * `tag` is in the names of their temporary files.
+ */
+export async function placeManifests(outDir: string, manifests: readonly Manifest[], tag: string): Promise<void> {
+  const waiting = [...manifests];
+  const work = async () => {
+    for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) await place(outDir, next, tag);
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  const folders = new Set(manifests.map(({ file }) => dirname(join(outDir, file.name))));
+  await Promise.all([...folders].map(syncFolder));
+}
+
+async function place(outDir: string, manifest: Manifest, tag: string): Promise<void> {
+  const target = join(outDir, manifestName(manifest.file.name));
+  await checkReplaceable(target, "a manifest");
+  const tmp = temporaryPath(dirname(target), tag);
+  try {
+    const file = await open(tmp, "wx");
+    try {
+      await file.writeFile(`${JSON.stringify(manifest, null, 2)}\n`);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(tmp, target);
+  } finally {
+    await rm(tmp, { force: true });
+  }
+}
+
+const REMOVED = "[removed]";
+const SECRET_NAME =
+  /(?:secret|password|passwd|passphrase|apikey|accesskey|privatekey|token|authorization|credentials?|cookie)$/;
+/** Credentials that are known by their looks: of HTTP headers, of this service, and of common others. */
+const SECRET_TEXT = [
+  /\b(Bearer|Basic|Key) [\w.~+/:=-]{8,}/g,
+  /\bkey_[\w-]+:[\w-]{8,}/g,
+  /\b(?:sk|rk|pk)[-_](?:live|test|proj|ant)?[-_]?[A-Za-z0-9_-]{16,}/g,
+  /\b(?:gh[pousr]_|github_pat_|glpat-|xox[abprs]-)[\w-]{16,}/g,
+  /\bAKIA[0-9A-Z]{16}\b/g,
+  /\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]+/g,
+];
+const URL_LIKE = /\b([a-z][a-z0-9+.-]*:\/\/)([^\s"'<>]+)/gi;
+
+/** JSON that may be shown to anybody: fields and texts that are secrets are out, URLs lose all that can be one. */
+export function cleanJson(value: Json): Json {
+  if (typeof value === "string") return cleanText(value);
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map(cleanJson);
+  const record = value as { readonly [key: string]: Json };
+  if (isLocalFile(record)) return { file: basename(String(record.path).replaceAll("\\", "/")), kind: record.kind! };
+  return Object.fromEntries(
+    Object.entries(record).map(([key, item]) => [key, isSecret(key, item) ? REMOVED : cleanJson(item)]),
+  );
+}
+
+/** A text without credentials, and with URLs up to their path only: a presigned URL is a secret by its query. */
+export function cleanText(text: string): string {
+  const urls = text.replace(URL_LIKE, (_, scheme: string, rest: string) => {
+    const bare = rest.replace(/[?#].*$/s, "");
+    const at = bare.split("/", 1)[0]!.lastIndexOf("@");
+    return `${scheme}${bare.slice(at + 1)}`;
+  });
+  return SECRET_TEXT.reduce((clean, pattern) => clean.replace(pattern, REMOVED), urls);
+}
+
+function isSecret(name: string, value: Json): boolean {
+  return typeof value === "string" && SECRET_NAME.test(name.replace(/[^a-z]/gi, "").toLowerCase());
+}
+
+/** A file of the pipeline's input: where it lies on somebody's disk is nobody else's business. */
+function isLocalFile({ path, kind, ...rest }: { readonly [key: string]: Json }): boolean {
+  const isKind = kind === "image" || kind === "video" || kind === "audio";
+  return typeof path === "string" && isKind && Object.keys(rest).length === 0;
+}
+
+/** A named file, and the output that it is a copy of. */
+export interface NamedOutput {
+  /** Relative to the run's folder. */
+  readonly file: string;
+  /** The step that really made it. */
+  readonly step: string;
+  readonly output: OutputState;
+}
+
+/**
+ * How a file came about, from the journal alone: the same run always gives the same manifest. `version` is that of this
+ * program.
+ */
+export function manifestOf(state: RunState, named: NamedOutput, version: string): Manifest {
+  const { planned } = state;
+  const { copy, width, height, durationMs, fps, index } = named.output;
+  const steps = ancestors(state, { step: named.step, index });
+  const produced = state.steps[named.step]!;
+  const models = steps.flatMap((step) => ("model" in step ? [step.model] : []));
+  return {
+    manifest: 1,
+    showrunner: version,
+    file: {
+      name: named.file,
+      ...{ sha256: copy!.sha256, size_bytes: copy!.sizeBytes, content_type: copy!.contentType },
+      ...{ width, height, duration_ms: durationMs, fps },
+    },
+    made_by: { step: named.step, output: index },
+    created_at: instant(produced.reusedFrom?.completedAt ?? produced.finishedAt ?? state.createdAt)!,
+    pipeline: planned.plan.pipeline,
+    run: state.runId,
+    profile: planned.profile?.name ?? null,
+    service: { base_url: cleanText(planned.baseUrl) },
+    input: cleanJson(planned.input),
+    models: [...new Set(models)].sort(),
+    steps: steps.map((plan) => manifestStep(state, plan)),
+    cost: formatUsd(steps.reduce((sum, { path }) => sum + costOf(state.steps[path]!), 0)),
+    voice_consent: consentOf(state, steps),
+  };
+}
+
+/** The step and all that led to it, each after what it used. Of what was chosen among, only the chosen. */
+function ancestors(state: RunState, produced: Chosen): readonly PlanStep[] {
+  const { plan } = state.planned;
+  const choosers = stepsOfKinds(plan).choosers.filter((step) => standsFor(state, step.path, produced));
+  const found = new Set<PlanStep>();
+  const seen = new Set<string>();
+  // A stack of our own: chains may be longer than calls may nest.
+  const open = [...choosers.map((step) => step.path), produced.step];
+  for (let next = open.at(-1); next !== undefined; next = open.at(-1)) {
+    const step = stepNamed(plan, next);
+    if (step === undefined || seen.has(next)) {
+      open.pop();
+      if (step !== undefined) found.add(step);
+      continue;
+    }
+    seen.add(next);
+    open.push(...sourcesOf(state, step).filter((source) => !seen.has(source)));
+  }
+  return [...found];
+}
+
+function sourcesOf(state: RunState, { path, needs }: PlanStep): readonly string[] {
+  const { chosen = null, expanded = null } = state.steps[path] ?? {};
+  if (chosen !== null) return [chosen.step, ...needs.filter((needed) => standsFor(state, needed, chosen))];
+  // What an expansion led to came from the value that it was expanded by.
+  const around = stepsOfKinds(state.planned.plan).expansions.filter((step) => path.startsWith(`${step.path}/`));
+  return [...needs, ...(expanded ?? []).map(({ $ref }) => $ref.step), ...around.flatMap((step) => step.needs)];
+}
+
+/** Whether a step is a choice of the same: a gate may show what was chosen before. */
+function standsFor(state: RunState, path: string, { step, index }: Chosen): boolean {
+  const chosen = state.steps[path]?.chosen ?? null;
+  return chosen !== null && chosen.step === step && chosen.index === index;
+}
+
+interface StepsOfKinds {
+  readonly choosers: readonly PlanStep[];
+  readonly expansions: readonly PlanStep[];
+}
+
+const byKind = new WeakMap<Plan, StepsOfKinds>();
+
+function stepsOfKinds(plan: Plan): StepsOfKinds {
+  let found = byKind.get(plan);
+  if (found === undefined) {
+    found = {
+      choosers: plan.steps.filter(({ kind }) => kind === "pick" || kind === "approve"),
+      expansions: plan.steps.filter(({ kind }) => kind === "expand"),
+    };
+    byKind.set(plan, found);
+  }
+  return found;
+}
+
+function manifestStep(state: RunState, plan: PlanStep): ManifestStep {
+  const step = state.steps[plan.path]!;
+  const input = askedOf(state, plan);
+  return {
+    path: plan.path,
+    kind: plan.kind,
+    model: "model" in plan ? plan.model : null,
+    input,
+    seed: seedOf(input),
+    version: plan.kind === "task" || plan.kind === "expand" ? plan.version : null,
+    attempts: attemptsOf(step),
+    outputs: plan.kind === "upload" ? uploaded(step) : outputsOf(step).map(outputOf),
+    value: cleanJson(step.value ?? null),
+    chosen: step.chosen,
+    approval:
+      step.approval === null ? null : { ...step.approval, note: step.approval.note && cleanText(step.approval.note) },
+    reused_from:
+      step.reusedFrom === null
+        ? null
+        : { run: step.reusedFrom.runId, step: step.reusedFrom.step, made_at: instant(step.reusedFrom.completedAt)! },
+    finished_at: instant(step.finishedAt),
+  };
+}
+
+/** The planned input with every reference replaced by what it was, told by content. */
+function askedOf(state: RunState, plan: PlanStep): ManifestStep["input"] {
+  if (plan.kind === "upload") return { file: cleanText(fileName(plan.file.path)) };
+  if (!("input" in plan)) return null;
+  return cleanJson(resolveInput(plan.input, (ref) => told(state, ref)));
+}
+
+function told(state: RunState, ref: Reference["$ref"]): Json | undefined {
+  if (ref.as === "value") return referencedValue(state, ref);
+  const upload = state.steps[ref.step]?.upload ?? null;
+  if (upload !== null) return { step: ref.step, output: 0, sha256: upload.sha256 };
+  const all = referenced(state, ref).map(({ step, output }): Json => {
+    if (output.voiceId !== null) return { step, voice_id: output.voiceId };
+    return { step, output: output.index, sha256: output.copy?.sha256 ?? null };
+  });
+  return ref.output === "all" ? all : all[0];
+}
+
+function attemptsOf({ attempts, chats }: StepState): ManifestStep["attempts"] {
+  const jobs = attempts.filter(({ key }) => key !== null);
+  return [...jobs, ...chats].map(({ n, jobId, phase, costMicros }) => {
+    return { n, job_id: jobId, status: phase, cost: costMicros === null ? null : formatUsd(costMicros) };
+  });
+}
+
+function outputOf({ index, copy, contentType, assetId, voiceId }: OutputState): ManifestStep["outputs"][number] {
+  return { index, sha256: copy?.sha256 ?? null, content_type: contentType, asset_id: assetId, voice_id: voiceId };
+}
+
+function uploaded({ upload }: StepState): ManifestStep["outputs"] {
+  if (upload === null) return [];
+  return [{ index: 0, sha256: upload.sha256, content_type: upload.contentType, asset_id: null, voice_id: null }];
+}
+
+function costOf({ attempts, chats }: StepState): number {
+  return [...attempts, ...chats].reduce((sum, { costMicros }) => sum + (costMicros ?? 0), 0);
+}
+
+/** A voice that is made from somebody's speech is a clone. */
+function consentOf(state: RunState, steps: readonly PlanStep[]): Manifest["voice_consent"] {
+  const clones = steps.flatMap((step) =>
+    step.kind === "job" && step.yields === "voice" && takesMedia(step.input) ? [step] : [],
+  );
+  if (clones.length === 0) return null;
+  const voices = clones.map(({ path, policy }) => {
+    const statement = policy.consent ?? state.planned.consent ?? null;
+    const [produced] = outputsOf(state.steps[path]!);
+    return {
+      step: path,
+      voice_id: produced?.voiceId ?? null,
+      statement: statement === null ? null : cleanText(statement),
+    };
+  });
+  const silent = voices.filter(({ statement }) => statement === null).map(({ step }) => step);
+  const note =
+    silent.length === 0
+      ? "A voice in this file was cloned. The pipeline states the speaker's consent; nobody here has verified it."
+      : `A voice in this file was cloned, and no consent of the speaker is stated for ${silent.join(", ")}.`;
+  return { note, voices };
+}
+
+function takesMedia(input: Json): boolean {
+  const refs = referencesOf(input);
+  return refs.some(({ as }) => as === "upload" || as === "asset") || JSON.stringify(input).includes('"asset_id"');
+}
+
+function seedOf(input: Json): number | null {
+  if (typeof input !== "object" || input === null || !("seed" in input)) return null;
+  return typeof input.seed === "number" ? input.seed : null;
+}
+
+function fileName(path: string): string {
+  return path.split(/[\\/]/).at(-1) ?? "";
+}
+
+function instant(at: number | null): string | null {
+  return at === null ? null : new Date(at).toISOString();
+}

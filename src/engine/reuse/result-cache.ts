@@ -1,0 +1,225 @@
+import { utimes } from "node:fs/promises";
+import { verdictOf } from "../../answers/index.ts";
+import { answerOf, type Client, DownloadError } from "../../api/index.ts";
+import type { OutputFacts, ReusedFrom, RunEvent, StoredCopy } from "../../journal/events.ts";
+import {
+  lastAttempt,
+  lastChat,
+  type OutputState,
+  outputsOf,
+  type RunState,
+  type StepState,
+} from "../../journal/state.ts";
+import type { JournalStore, StoredResult } from "../../journal/store.ts";
+import type { Json } from "../../plan/plan.ts";
+import { stepNamed } from "../../run/plan-index.ts";
+import { type CacheableStep, currentIdentity, isCacheable } from "../../run/request-identity.ts";
+import type { MediaStore } from "../media/media-store.ts";
+import type { RunRepository } from "../run-repository.ts";
+
+/** An asset counts as there for so long after its job, milliseconds; the service keeps it an hour longer. */
+export const ASSET_MS = 47 * 3_600_000;
+
+/** What an earlier run made, in the shape in which a step takes it over. */
+export type CachedResult = Omit<RunEvent & { readonly type: "step.reused" }, "type" | "step">;
+
+type CachedOutput = OutputFacts & { readonly copy: StoredCopy | null };
+
+/** Why a result that is just what is asked for cannot be taken over. */
+export type CacheMiss = "expired" | "claimed";
+
+export interface CacheQuery {
+  readonly fingerprint: string;
+  readonly plan: CacheableStep;
+  /** The run that asks; its own results do not count. */
+  readonly runId: string | null;
+  /** Results that other steps of the run stand for already: two steps that ask for the same want two results. */
+  readonly claimed: Set<string>;
+  /** Whether to make sure at the service, and to copy what is to be kept. False while only asking for a price. */
+  readonly verify: boolean;
+}
+
+export interface ResultCacheParts {
+  readonly client: Client;
+  readonly store: JournalStore;
+  readonly repository: RunRepository;
+  readonly media: MediaStore;
+  readonly now: () => number;
+  readonly account: string;
+}
+
+/** Results of earlier runs of one account, by what was asked for. */
+export class ResultCache {
+  readonly #parts: ResultCacheParts;
+  readonly #states = new Map<string, { readonly lastSeq: number; readonly state: Promise<RunState> }>();
+
+  constructor(parts: ResultCacheParts) {
+    this.#parts = parts;
+  }
+
+  /** A result of the very same request that still exists: of the same path first, then the newest. */
+  async find(query: CacheQuery): Promise<CacheLookup> {
+    let why: CacheMiss | null = null;
+    for await (const candidate of this.#candidates(query)) {
+      const key = sourceKey(candidate.from);
+      if (query.claimed.has(key)) {
+        why = "claimed";
+        continue;
+      }
+      if (!candidate.isCurrent()) continue;
+      query.claimed.add(key);
+      const outputs = await this.#availableOutputs(candidate, query).catch((error: unknown) => {
+        query.claimed.delete(key);
+        throw error;
+      });
+      if (outputs !== null) return { found: { from: candidate.from, outputs, value: candidate.value } };
+      query.claimed.delete(key);
+      why ??= "expired";
+    }
+    return { found: null, why };
+  }
+
+  /** All that was made from this request, in larger and larger pages: mostly the first one does. */
+  async *#candidates({ fingerprint, plan, runId }: CacheQuery): AsyncGenerator<CacheCandidate, void, undefined> {
+    const { store, account } = this.#parts;
+    const states = new Map<string, RunState | null>();
+    for (let [limit, seen] = [FIRST_PAGE, 0]; ; limit *= 10) {
+      const rows = await store.results({ account, fingerprint }, limit);
+      const isNamesake = (row: StoredResult) => (row.step === plan.path ? 0 : 1);
+      for (const row of rows.slice(seen).sort((a, b) => isNamesake(a) - isNamesake(b))) {
+        if (row.runId === runId) continue;
+        const state = states.get(row.runId) ?? (await this.state(row.runId));
+        states.set(row.runId, state);
+        const candidate = state === null ? null : candidateIn(state, row);
+        if (candidate !== null) yield candidate;
+      }
+      if (rows.length < limit) return;
+      seen = rows.length;
+    }
+  }
+
+  /** Made results that may be like what a step asks for: of the same path first, then of the same model. */
+  async similarResults(plan: CacheableStep): Promise<readonly StoredResult[]> {
+    const { store, account } = this.#parts;
+    const namesakes = await store.results({ account, step: plan.path }, 5);
+    const siblings = plan.kind === "task" ? [] : await store.results({ account, model: plan.model }, 10);
+    return [...namesakes, ...siblings];
+  }
+
+  /** The state of a run, folded once for as long as it does not change. */
+  async state(runId: string): Promise<RunState | null> {
+    const { store, repository } = this.#parts;
+    const row = await store.run(runId);
+    if (row === null) return null;
+    const known = this.#states.get(runId);
+    if (known?.lastSeq === row.lastSeq) return known.state;
+    const state = repository.load(runId);
+    this.#states.set(runId, { lastSeq: row.lastSeq, state });
+    state.catch(() => this.#states.delete(runId));
+    if (this.#states.size > REMEMBERED) this.#states.delete(this.#states.keys().next().value!);
+    return state;
+  }
+
+  /** The outputs as they are to be had now; null when one is not to be had any more. */
+  async #availableOutputs(
+    { from, outputs }: CacheCandidate,
+    query: CacheQuery,
+  ): Promise<readonly CachedOutput[] | null> {
+    const found = await Promise.all(outputs.map((output) => this.#one(output, from, query)));
+    return found.every((output) => output !== null) ? found : null;
+  }
+
+  async #one(output: OutputState, from: ReusedFrom, query: CacheQuery): Promise<CachedOutput | null> {
+    const { media, now } = this.#parts;
+    const { phase, copy: known, ...facts } = output;
+    if (facts.voiceId !== null) return { ...facts, copy: null };
+    const copy = known !== null && (await media.has(known.sha256)) ? known : null;
+    const isThere =
+      facts.assetId !== null && phase !== "archived" && phase !== "expired" && now() < from.completedAt + ASSET_MS;
+    if (copy !== null) {
+      if (query.verify) await this.#touch(copy.sha256);
+      return { ...facts, assetId: isThere ? facts.assetId : null, copy };
+    }
+    if (!isThere || from.jobId === null) return null;
+    // A copy that was lost is made anew when it comes to that, of the same bytes.
+    if (!query.verify) return { ...facts, copy: known };
+    const isKept = query.plan.kind === "job" && query.plan.policy.keep;
+    const requested = isKept ? this.#downloadCopy(facts, from.jobId) : this.#verifyAsset(facts, from.jobId);
+    return requested.catch(missingOrThrow);
+  }
+
+  /** As young as new bytes, so that nobody collects them before the event that names them is written. */
+  async #touch(sha256: string): Promise<void> {
+    const at = new Date();
+    await utimes(this.#parts.media.path(sha256), at, at).catch(() => {});
+  }
+
+  async #verifyAsset(facts: OutputFacts, jobId: string): Promise<CachedOutput | null> {
+    const job = await this.#parts.client.job(jobId);
+    const asset = job.outputs.find(({ index }) => index === facts.index);
+    return asset?.status === "COMPLETED" ? { ...facts, copy: null } : null;
+  }
+
+  async #downloadCopy(facts: OutputFacts, jobId: string): Promise<CachedOutput> {
+    const { client, media } = this.#parts;
+    const target = media.tmpPath();
+    const got = await client.download({ jobId, outputIndex: facts.index }, target);
+    const stored = await media.adopt(target);
+    const contentType = facts.contentType ?? got.contentType ?? "application/octet-stream";
+    return { ...facts, copy: { ...stored, contentType } };
+  }
+}
+
+const REMEMBERED = 16;
+const FIRST_PAGE = 20;
+
+export type CacheLookup = { readonly found: CachedResult } | { readonly found: null; readonly why: CacheMiss | null };
+
+interface CacheCandidate {
+  readonly from: ReusedFrom;
+  readonly outputs: readonly OutputState[];
+  readonly value: Json;
+  /** The list may be older than the run: the step may have been made again since, from something else. */
+  readonly isCurrent: () => boolean;
+}
+
+function candidateIn(state: RunState, row: StoredResult): CacheCandidate | null {
+  const step = state.steps[row.step];
+  const plan = stepNamed(state.planned.plan, row.step);
+  if (step?.status !== "succeeded" || plan === undefined || !isCacheable(plan)) return null;
+  const outputs = outputsOf(step);
+  if (outputs.some(({ status, phase }) => status !== "COMPLETED" || phase === "failed")) return null;
+  const isCurrent = () => currentIdentity(state, plan)?.fingerprint === row.fingerprint;
+  return { from: originOf(state, step, plan), outputs, value: step.value ?? null, isCurrent };
+}
+
+/** A definite no of the service means that it is gone; what may pass is thrown, so that nothing is paid for a hiccup. */
+function missingOrThrow(error: unknown): null {
+  const answer = answerOf(error);
+  const isMediaServer = error instanceof DownloadError && answer === "bare 4xx";
+  if (isMediaServer || (answer !== null && verdictOf("reuse", answer) === "not reused")) return null;
+  if (error instanceof DownloadError && answer === null) return null;
+  throw error;
+}
+
+/** Names a result, wherever it was taken over to since. */
+export function sourceKey({ jobId, runId, step }: ReusedFrom): string {
+  return jobId ?? `${runId} ${step}`;
+}
+
+/** Where a result was really made, however often it was taken over since. */
+function originOf({ runId }: RunState, step: StepState, plan: CacheableStep): ReusedFrom {
+  if (step.reusedFrom !== null) return step.reusedFrom;
+  const attempt = lastAttempt(step);
+  const chat = lastChat(step);
+  return {
+    ...{ runId, step: plan.path },
+    jobId: attempt?.jobId ?? chat?.jobId ?? null,
+    completedAt: attempt?.completedAt ?? chat?.endedAt ?? step.finishedAt ?? 0,
+  };
+}
+
+/** Results of earlier runs that steps of this one stand for. */
+export function claimedBy(state: RunState): Set<string> {
+  return new Set(Object.values(state.steps).flatMap(({ reusedFrom }) => (reusedFrom ? [sourceKey(reusedFrom)] : [])));
+}

@@ -1,0 +1,96 @@
+import type { RunEvent, RunPlanned } from "../../journal/events.ts";
+import { apply, newRun } from "../../journal/fold.ts";
+import { isStepFinal, type RunState } from "../../journal/state.ts";
+import type { Json, Plan, PlanStep, Reference } from "../../plan/plan.ts";
+import { candidatesOf } from "../../run/kinds/pick.ts";
+import { gateOf, readiness } from "../../run/readiness.ts";
+import { isCacheable, requestIdentity } from "../../run/request-identity.ts";
+import { missingReason, resolveReference } from "../../run/resolve.ts";
+import type { CachedResult, CacheMiss, ResultCache } from "./result-cache.ts";
+
+/** What a run of a plan would take over from earlier runs, as far as that is certain before it begins. */
+export interface ReusePreview {
+  /** As the run would stand after all that costs nothing: files are there, reused steps are through. */
+  readonly state: RunState;
+  readonly reused: ReadonlyMap<string, CachedResult>;
+  /** Why a step that somebody made just so before is not taken over. */
+  readonly unusable: ReadonlyMap<string, CacheMiss>;
+  /** What a reference would be resolved to; undefined where that is not there yet. */
+  resolved(ref: Reference["$ref"]): Json | undefined;
+}
+
+/** Plays the plan through without doing anything. `again`: steps that are to be made whatever there is. */
+export async function previewReuse(
+  plan: Plan,
+  cache: ResultCache,
+  again: ReadonlySet<string> = new Set(),
+): Promise<ReusePreview> {
+  const state = newRun("(outlook)", imagined(plan), 0);
+  apply(state, { runId: state.runId, seq: 1, at: 0, version: 1, event: { type: "run.started" } });
+  const reused = new Map<string, CachedResult>();
+  const unusable = new Map<string, CacheMiss>();
+  const claimed = new Set<string>();
+  for (const step of plan.steps) {
+    const events = freeEvents(state, step);
+    take(state, events);
+    if (events.length > 0 || !isCacheable(step) || again.has(step.path)) continue;
+    const ready = readiness(state, step, step.input, step.kind === "task" ? "local" : "service");
+    if (ready.ready === "never")
+      take(state, [{ type: "step.finished", step: step.path, status: "skipped", ...because(ready) }]);
+    if (ready.ready !== "yes") continue;
+    const { fingerprint } = requestIdentity(state, step, ready.input);
+    const looked = await cache.find({ fingerprint, plan: step, runId: null, claimed, verify: false });
+    if (looked.found === null) {
+      if (looked.why !== null) unusable.set(step.path, looked.why);
+      continue;
+    }
+    reused.set(step.path, looked.found);
+    take(state, through(step.path, [{ type: "step.reused", step: step.path, ...looked.found }]));
+  }
+  const resolved = (ref: Reference["$ref"]) => {
+    const source = state.steps[ref.step];
+    if (source === undefined || !isStepFinal(source.status) || missingReason(state, ref) !== null) return undefined;
+    return resolveReference(state, ref, "service");
+  };
+  return { state, reused, unusable, resolved };
+}
+
+/** What happens to a step by itself: a file is there, a choice of what is made is made. */
+function freeEvents(state: RunState, step: PlanStep): readonly RunEvent[] {
+  const { path } = step;
+  if (step.kind !== "upload" && !(step.kind === "pick" && step.by === "first")) return [];
+  const gate = gateOf(state, step);
+  if (gate?.ready === "no") return [];
+  if (gate?.ready === "never") return [{ type: "step.finished", step: path, status: "skipped", ...because(gate) }];
+  if (step.kind === "upload") {
+    const { sha256, sizeBytes, contentType } = step.file;
+    return through(path, [{ type: "upload.stored", step: path, sha256, sizeBytes, contentType }]);
+  }
+  const first = candidatesOf(state, step).find((candidate) => candidate !== null);
+  return first ? through(path, [{ type: "pick.decided", step: path, chosen: first.chosen, scores: null }]) : [];
+}
+
+function through(step: string, events: readonly RunEvent[]): readonly RunEvent[] {
+  return [
+    { type: "step.started", step },
+    ...events,
+    { type: "step.finished", step, status: "succeeded", reason: null },
+  ];
+}
+
+function because({ reason, skippedByCondition }: { readonly reason: string; readonly skippedByCondition: boolean }) {
+  return { reason, ...(skippedByCondition && { skippedByCondition: true as const }) };
+}
+
+function take(state: RunState, events: readonly RunEvent[]): void {
+  for (const event of events) apply(state, { runId: state.runId, seq: state.seq + 1, at: 0, version: 1, event });
+}
+
+function imagined(plan: Plan): RunPlanned {
+  return {
+    type: "run.planned",
+    ...{ plan, input: null, baseUrl: "", keyId: "", nonce: "", outDir: "", source: null },
+    ...{ budgetMicros: null, maxUnquotedMicros: null, quoteMicros: null },
+    limits: { total: 1, perModel: {}, perModality: {} },
+  };
+}
