@@ -57,6 +57,7 @@ export {
   quorum,
   type ResultOf,
   type Returns,
+  type StepMethods,
   swap,
   type TakesHandle,
   type TaskContext,
@@ -74,13 +75,12 @@ export {
   type Voice,
   type VoiceResult,
   type When,
-  type Words,
 } from "./define/index.ts";
 // Say it.
 export { formatDuration } from "./duration.ts";
 export type { ReconcileReport } from "./engine/adoption/reconcile.ts";
 export type { AdoptionCandidate, UnresolvedStep } from "./engine/adoption/unresolved.ts";
-export type { Drift, RerunScope as Remake } from "./engine/change/drift.ts";
+export type { Drift, RerunScope } from "./engine/change/drift.ts";
 export { statusNow } from "./engine/drive/attached-run.ts";
 export { whileLoading } from "./engine/drive/load-guard.ts";
 export type { RunUpdate } from "./engine/drive/updates.ts";

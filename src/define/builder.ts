@@ -5,10 +5,10 @@ import { chooseMethod } from "./steps/choose.ts";
 import { expandMethod } from "./steps/expand.ts";
 import { includeMethod } from "./steps/include.ts";
 import { jobMethod } from "./steps/job.ts";
+import type { StepMethods } from "./steps/methods.ts";
 import { takesMethod } from "./steps/takes.ts";
 import { taskMethod } from "./steps/task.ts";
 import { uploadMethod } from "./steps/upload.ts";
-import type { StepMethods } from "./steps/words.ts";
 
 /** What `build` gets: the parsed input, and the words. */
 export interface Builder<I> extends StepMethods {

@@ -1,6 +1,6 @@
 import type { Expression } from "./expression.ts";
+import { type FieldReport, valueAt } from "./field-report.ts";
 import type { JsonPath } from "./json-path.ts";
-import { type Ledger, valueAt } from "./ledger.ts";
 import type { ModelView } from "./models/view.ts";
 import type { V2Source } from "./read/source.ts";
 import type { V2Type } from "./v2/types.ts";
@@ -12,7 +12,7 @@ export interface Body {
   readonly source: V2Source;
   readonly type: V2Type;
   readonly value: { readonly [key: string]: unknown };
-  readonly ledger: Ledger;
+  readonly fieldReport: FieldReport;
   /** What its steps are called, free of others' names. */
   readonly name: string;
 }
@@ -23,7 +23,7 @@ export function given(body: Body, ...path: JsonPath): unknown {
 }
 
 /** A paid job as it will stand in the pipeline; several when v2 made a batch. */
-export interface MadeJob {
+export interface ConvertedJob {
   readonly view: ModelView;
   /** What all variations share. */
   readonly input: ReadonlyMap<string, Expression>;
@@ -52,9 +52,9 @@ export interface Variation {
 }
 
 /** What a body became. */
-export interface MadeBody {
+export interface ConvertedBody {
   /** In the order in which they run. */
-  readonly jobs: readonly MadeJob[];
+  readonly jobs: readonly ConvertedJob[];
   /** Steps that stand for what v2 would have made, by variation. */
   readonly outputs: readonly string[];
   readonly yields: ModelView["yields"];

@@ -1,6 +1,6 @@
 import { suggest } from "../plan/suggest.ts";
+import { type EntryDetails, valueAt } from "./field-report.ts";
 import { isRecord, type JsonPath } from "./json-path.ts";
-import { type EntryDetails, valueAt } from "./ledger.ts";
 import type { Outcome } from "./report/report.ts";
 import type { Field, Fields } from "./v2/shape.ts";
 import { ANSWER_FIELDS, fieldsOf, type V2Type } from "./v2/types.ts";

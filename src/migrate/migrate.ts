@@ -1,10 +1,10 @@
 import { hash } from "node:crypto";
 import type { Pipeline } from "../define/index.ts";
 import type { Catalog } from "../plan/index.ts";
-import type { MadeBody } from "./body.ts";
-import { Desk, type StockVoice } from "./desk.ts";
+import type { ConvertedBody } from "./body.ts";
+import { usedInputs } from "./converted-jobs.ts";
 import type { PipelineInput } from "./expression.ts";
-import { usedInputs } from "./made.ts";
+import { MigrationContext, type StockVoice } from "./migration-context.ts";
 import { kebab } from "./names.ts";
 import { pipelineOf } from "./pipeline.ts";
 import { bodiesOf } from "./read/bodies.ts";
@@ -43,7 +43,7 @@ export interface Migration {
   /** What became of every field; plain JSON. */
   readonly report: MigrationReport;
   /** What the pipeline returns, by name: the kinds that the v2 work would have made. */
-  readonly outputs: { readonly [name: string]: MadeBody["yields"] };
+  readonly outputs: { readonly [name: string]: ConvertedBody["yields"] };
   readonly inputs: readonly PipelineInput[];
 }
 
@@ -60,27 +60,28 @@ export function migrateV2(value: unknown, options: MigrateOptions): Migration {
 /** {@link migrateV2} of bodies that have been read. */
 export function migrateBodies(given: ReadBodies, options: MigrateOptions): Migration {
   const read = bounded(given, options.maxBodies ?? MAX_BODIES);
-  const desk = new Desk({
+  const context = new MigrationContext({
     catalog: options.catalog,
     map: new Map(Object.entries(options.map ?? {})),
     voices: new Map(Object.entries(options.voices ?? {})),
     leaveOut: new Set(options.leaveOut),
   });
   const name = kebab(options.name ?? "migrated") ?? "migrated";
-  const { bodies, mistakes } = check(read.sources, desk);
-  noteIdentities(read.sources, desk);
-  const { reports, cycles } = convertAll(bodies, desk, read.sources);
+  const { bodies, mistakes } = check(read.sources, context);
+  noteIdentities(read.sources, context);
+  const { reports, cycles } = convertAll(bodies, context, read.sources);
   const all = [...mistakes, ...cycles];
   const refused = refusedReports(all, read.sources);
-  const inputs = usedInputs(desk);
-  const made = desk.made.size > 0 ? { name, desk, inputs, modelsModule: options.modelsModule ?? "./models.ts" } : null;
+  const inputs = usedInputs(context);
+  const converted =
+    context.converted.size > 0 ? { name, context, inputs, modelsModule: options.modelsModule ?? "./models.ts" } : null;
   const report: MigrationReport = {
     version: 1,
     pipeline: name,
     sourceSha256: null,
     format: read.format,
     bodies: [...reports, ...refused].sort((a, b) => a.number - b.number),
-    steps: stepsOf(desk),
+    steps: stepsOf(context),
     inputs: inputs.map(inputReport),
     decisions: decisionsOf(reports),
     problems: problemsOf(all, read),
@@ -88,13 +89,13 @@ export function migrateBodies(given: ReadBodies, options: MigrateOptions): Migra
     price: null,
     verification: null,
   };
-  const source = made === null ? null : writeSource(made, report);
+  const source = converted === null ? null : writeSource(converted, report);
   return {
     name,
     source,
-    pipeline: made === null ? null : pipelineOf(made),
+    pipeline: converted === null ? null : pipelineOf(converted),
     report: { ...report, sourceSha256: source === null ? null : hash("sha256", source) },
-    outputs: outputsOf(desk),
+    outputs: outputsOf(context),
     inputs,
   };
 }
@@ -125,16 +126,16 @@ function bounded(read: ReadBodies, most: number): ReadBodies {
   return { ...read, sources: read.sources.slice(0, most), problems: [...read.problems, problem] };
 }
 
-function stepsOf(desk: Desk): MigrationReport["steps"] {
-  return [...desk.made.values()].flatMap(({ jobs }) =>
+function stepsOf(context: MigrationContext): MigrationReport["steps"] {
+  return [...context.converted.values()].flatMap(({ jobs }) =>
     jobs.flatMap(({ view, variations, body }) =>
       variations.map(({ step }) => ({ name: step, model: view.id, yields: view.yields, body: body + 1 })),
     ),
   );
 }
 
-function outputsOf(desk: Desk): Migration["outputs"] {
+function outputsOf(context: MigrationContext): Migration["outputs"] {
   return Object.fromEntries(
-    [...desk.made.values()].flatMap(({ outputs, yields }) => outputs.map((step) => [step, yields] as const)),
+    [...context.converted.values()].flatMap(({ outputs, yields }) => outputs.map((step) => [step, yields] as const)),
   );
 }

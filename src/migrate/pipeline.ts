@@ -2,24 +2,24 @@ import { z } from "zod";
 import type { LocalFile, TaskContext } from "../define/draft.ts";
 import { type Builder, type FileInput, file, type Handle, type Pipeline, pipeline } from "../define/index.ts";
 import type { UntypedValue } from "../define/model.ts";
-import type { Desk } from "./desk.ts";
+import { jobsOf, returnedSteps } from "./converted-jobs.ts";
 import type { Expression, PipelineInput } from "./expression.ts";
-import { jobsOf, returnedSteps } from "./made.ts";
+import type { MigrationContext } from "./migration-context.ts";
 import { camel } from "./names.ts";
 import { shiftSound } from "./shift-sound.ts";
 
 /** What a source and a pipeline are made of. */
 export interface Made {
   readonly name: string;
-  readonly desk: Desk;
+  readonly context: MigrationContext;
   readonly inputs: readonly PipelineInput[];
   readonly modelsModule: string;
 }
 
 /** The pipeline that the written source stands for, without a detour over the source. */
-export function pipelineOf(made: Made): Pipeline {
-  const input = z.object(Object.fromEntries(made.inputs.map((one) => [one.name, schemaOf(one)])));
-  return pipeline(made.name, { input, build: (builder) => build(made, builder) }) as unknown as Pipeline;
+export function pipelineOf(converted: Made): Pipeline {
+  const input = z.object(Object.fromEntries(converted.inputs.map((one) => [one.name, schemaOf(one)])));
+  return pipeline(converted.name, { input, build: (builder) => build(converted, builder) }) as unknown as Pipeline;
 }
 
 function schemaOf(input: PipelineInput): z.ZodType {
@@ -37,7 +37,7 @@ function schemaOf(input: PipelineInput): z.ZodType {
   }
 }
 
-function build({ desk, inputs }: Made, { input, job, task, upload }: Builder<{ readonly [name: string]: unknown }>) {
+function build({ context, inputs }: Made, { input, job, task, upload }: Builder<{ readonly [name: string]: unknown }>) {
   const handles = new Map<string, Handle>();
   for (const one of inputs) {
     if (one.is === "file") handles.set(`file ${one.name}`, upload(one.step, input[one.name] as FileInput));
@@ -62,7 +62,7 @@ function build({ desk, inputs }: Made, { input, job, task, upload }: Builder<{ r
         return expression satisfies never;
     }
   };
-  for (const { view, input: shared, variations, shift } of jobsOf(desk)) {
+  for (const { view, input: shared, variations, shift } of jobsOf(context)) {
     if (shift !== null) {
       const run = shifting(shift.startMs);
       handles.set(shift.step, task(shift.step, { sound: valueFor(shift.sound) }, run, { files: { sound: "audio" } }));
@@ -72,7 +72,7 @@ function build({ desk, inputs }: Made, { input, job, task, upload }: Builder<{ r
       handles.set(step, job(step, view.id, Object.fromEntries(fields)));
     }
   }
-  return Object.fromEntries(returnedSteps(desk).map((step) => [camel(step), handles.get(step)!]));
+  return Object.fromEntries(returnedSteps(context).map((step) => [camel(step), handles.get(step)!]));
 }
 
 /** What the written task does. */

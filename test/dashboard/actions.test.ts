@@ -269,9 +269,9 @@ test("a submit that got no answer is resolved by a person, from the jobs that th
     steps: [{ path: "film", model: "image-1", state: "waiting" }],
   });
   const now = Date.now();
-  own.paper.now = () => now;
+  own.paidService.now = () => now;
   const request = { model: "image-1", input: { prompt: "a film" }, idempotencyKey: "somebody else's" };
-  const { jobId } = await own.paper.client().submit(request);
+  const { jobId } = await own.paidService.client().submit(request);
   const at = { step: "film", attempt: 1 };
   await gardener.add(
     { type: "step.started", step: "film" },

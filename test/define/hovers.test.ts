@@ -3,7 +3,7 @@ import { z } from "zod";
 import { models } from "../../recipes/models.ts";
 import { createMemoryJournal, file, pipeline } from "../../src/index.ts";
 import { hovers } from "../support/editor.ts";
-import { openPaperShow } from "../support/paper-show.ts";
+import { openFakeShow } from "../support/fake-showrunner.ts";
 
 /** Places in a pipeline, and what the editor must say there beside the type. */
 const taught: readonly (readonly [needle: string, said: RegExp])[] = [
@@ -68,7 +68,7 @@ if (result.status === "paused") console.log(result.pause.fundingUrl, result.outp
 });
 
 test("a value in a template without the tag is a problem that names the tag; a file without upload names upload", async () => {
-  const { show } = await openPaperShow({ journal: createMemoryJournal() });
+  const { show } = await openFakeShow({ journal: createMemoryJournal() });
   const untagged = pipeline("untagged", {
     input: z.object({}),
     build({ chat, job }) {

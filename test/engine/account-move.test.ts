@@ -5,9 +5,9 @@ import { type Client, ConnectionError, UnknownOutcomeError } from "../../src/api
 import { openShowrunner, pipeline, type ResumeOptions, type RunOptions } from "../../src/index.ts";
 import { accountOf } from "../../src/journal/record.ts";
 import { builtInCatalog } from "../support/built-in-catalog.ts";
-import { Mortal } from "../support/mortal.ts";
-import { apiError, PaperService } from "../support/paper-service.ts";
-import { during, openPaperShow, type PaperShow } from "../support/paper-show.ts";
+import { CrashInjector } from "../support/crash-injector.ts";
+import { apiError, FakePaidService } from "../support/fake-paid-service.ts";
+import { during, type FakeShow, openFakeShow } from "../support/fake-showrunner.ts";
 
 const gated = pipeline("gated", {
   input: z.object({}),
@@ -18,29 +18,29 @@ const gated = pipeline("gated", {
 });
 
 /** A client of a service by a key at an address; it says 404 of jobs that the service does not have. */
-function clientOf(paper: PaperService, where: { readonly keyId?: string; readonly baseUrl?: string }): Client {
-  const client = paper.client();
+function clientOf(paidService: FakePaidService, where: { readonly keyId?: string; readonly baseUrl?: string }): Client {
+  const client = paidService.client();
   const job: Client["job"] = async (jobId, options) => {
-    if (!paper.jobs.has(jobId)) throw apiError(404, "NOT_FOUND");
+    if (!paidService.jobs.has(jobId)) throw apiError(404, "NOT_FOUND");
     return client.job(jobId, options);
   };
   return { ...client, job, ...where };
 }
 
-async function resting(world: PaperShow, options: RunOptions = {}) {
+async function resting(world: FakeShow, options: RunOptions = {}) {
   const run = await during(world.clock, world.show.run(gated, {}, { id: "x", outDir: world.outDir, ...options }));
   return during(world.clock, run.result());
 }
 
-const opened = ({ journal, mediaDir, clock }: PaperShow, client: Client) =>
+const opened = ({ journal, mediaDir, clock }: FakeShow, client: Client) =>
   openShowrunner({ client, journal, mediaDir, clock });
 
-async function resumed(world: PaperShow, client: Client, how: ResumeOptions) {
+async function resumed(world: FakeShow, client: Client, how: ResumeOptions) {
   const show = await opened(world, client);
   return during(world.clock, (await during(world.clock, show.resume("x", how))).result());
 }
 
-const refusal = (world: PaperShow, client: Client, how: ResumeOptions): Promise<Error> =>
+const refusal = (world: FakeShow, client: Client, how: ResumeOptions): Promise<Error> =>
   resumed(world, client, how).then(
     () => Promise.reject(new Error("not refused")),
     (error: Error) => error,
@@ -53,9 +53,9 @@ describe("A run whose account has moved", () => {
   ])(
     "to %s is refused with the flag that takes it there, and goes on with it, paying nothing twice",
     async (_, where) => {
-      const world = await openPaperShow();
+      const world = await openFakeShow();
       await resting(world);
-      const client = clientOf(world.paper, where);
+      const client = clientOf(world.paidService, where);
       const before = await world.journal.read("x");
       const error = await refusal(world, client, {});
       expect(error).toMatchObject({
@@ -74,47 +74,47 @@ describe("A run whose account has moved", () => {
       // It belongs there from now on: the flag is asked for once, and the former place is another account.
       await (await opened(world, client)).approve("x", "gate");
       expect((await resumed(world, client, {})).status).toBe("succeeded");
-      expect(world.paper.jobs.size).toBe(2);
-      expect(await refusal(world, world.paper.client(), {})).toMatchObject({ code: "ACCOUNT_MISMATCH" });
+      expect(world.paidService.jobs.size).toBe(2);
+      expect(await refusal(world, world.paidService.client(), {})).toMatchObject({ code: "ACCOUNT_MISMATCH" });
     },
   );
 
   test("is moved also when it is over, so that its steps can be made again", async () => {
-    const world = await openPaperShow({ varies: true });
+    const world = await openFakeShow({ varies: true });
     await resting(world);
     await world.show.approve("x", "gate");
     await during(world.clock, (await world.show.resume("x")).result());
-    const client = clientOf(world.paper, { keyId: "paper-2" });
+    const client = clientOf(world.paidService, { keyId: "paper-2" });
     expect((await resumed(world, client, { accountMoved: true })).status).toBe("succeeded");
     expect((await resumed(world, client, { rerun: ["poster"] })).status).toBe("succeeded");
-    expect(world.paper.jobs.size).toBe(3);
+    expect(world.paidService.jobs.size).toBe(3);
   });
 
   test("killed at any moment of the move and asked again, it moves once and makes no job twice", async () => {
     for (let point = 1; point <= 12; point++) {
-      const world = await openPaperShow();
+      const world = await openFakeShow();
       await resting(world);
       await world.show.approve("x", "gate");
-      const client = clientOf(world.paper, { keyId: "paper-2" });
-      const mortal = new Mortal(point);
-      const dying = await opened({ ...world, journal: mortal.store(world.journal) }, client);
+      const client = clientOf(world.paidService, { keyId: "paper-2" });
+      const crashInjector = new CrashInjector(point);
+      const dying = await opened({ ...world, journal: crashInjector.store(world.journal) }, client);
       const first = dying.resume("x", { accountMoved: true }).then((handle) => handle.result());
       first.catch(() => {});
-      await during(world.clock, Promise.race([first, mortal.died]));
-      const heir = { ...world, journal: new Mortal(Number.POSITIVE_INFINITY).store(world.journal) };
+      await during(world.clock, Promise.race([first, crashInjector.died]));
+      const heir = { ...world, journal: new CrashInjector(Number.POSITIVE_INFINITY).store(world.journal) };
       expect((await resumed(heir, client, { accountMoved: true })).status).toBe("succeeded");
       const moves = (await world.journal.read("x")).filter(({ event }) => event.type === "run.account.moved");
-      expect([moves.length, world.paper.jobs.size], mortal.points.at(-1)).toEqual([1, 2]);
+      expect([moves.length, world.paidService.jobs.size], crashInjector.points.at(-1)).toEqual([1, 2]);
     }
   });
 });
 
 describe("Another account", () => {
   test("that does not know the run's job is refused, whatever was asked for, and nothing is changed", async () => {
-    const world = await openPaperShow();
+    const world = await openFakeShow();
     await resting(world);
     const before = await world.journal.read("x");
-    const stranger = clientOf(new PaperService({ catalog: builtInCatalog() }), { keyId: "stranger" });
+    const stranger = clientOf(new FakePaidService({ catalog: builtInCatalog() }), { keyId: "stranger" });
     const error = await refusal(world, stranger, { accountMoved: true });
     expect(error).toMatchObject({ code: "INVALID_OPTION", option: "accountMoved" });
     expect(error.message).toContain("knows none of the jobs");
@@ -122,35 +122,35 @@ describe("Another account", () => {
   });
 
   test("that has a job of the same id on another model is refused", async () => {
-    const world = await openPaperShow();
+    const world = await openFakeShow();
     await resting(world);
-    const client = clientOf(world.paper, { keyId: "stranger" });
+    const client = clientOf(world.paidService, { keyId: "stranger" });
     const job: Client["job"] = async (...args) => ({ ...(await client.job(...args)), model: "video-1" });
     expect(await refusal(world, { ...client, job }, { accountMoved: true })).toMatchObject({ option: "accountMoved" });
   });
 
   test("takes a run that sent nothing yet, and none whose submit was never answered", async () => {
-    const world = await openPaperShow();
+    const world = await openFakeShow();
     await resting(world, { signal: AbortSignal.abort() });
-    expect(world.paper.jobs.size).toBe(0);
-    const moved = await resumed(world, clientOf(world.paper, { keyId: "paper-2" }), { accountMoved: true });
+    expect(world.paidService.jobs.size).toBe(0);
+    const moved = await resumed(world, clientOf(world.paidService, { keyId: "paper-2" }), { accountMoved: true });
     expect(moved.pause?.reason).toBe("approval");
     expect((await world.journal.read("x")).map(({ event }) => event)).toContainEqual(
       expect.objectContaining({ type: "run.account.moved", keyId: "paper-2", jobId: null }),
     );
 
-    const paper = new PaperService({ catalog: builtInCatalog() });
-    const client = paper.client();
+    const paidService = new FakePaidService({ catalog: builtInCatalog() });
+    const client = paidService.client();
     const submit: Client["submit"] = async ({ model, idempotencyKey = "" }) => {
       const cause = new ConnectionError("the connection broke", { sent: true });
       throw new UnknownOutcomeError({ model, idempotencyKey: idempotencyKey ?? "", cause });
     };
-    paper.client = () => ({ ...client, submit });
-    const silent = await openPaperShow({ paper });
+    paidService.client = () => ({ ...client, submit });
+    const silent = await openFakeShow({ paidService: paidService });
     const run = await during(silent.clock, silent.show.run(gated, {}, { id: "x", outDir: silent.outDir }));
     silent.clock.setTimer(30_000, () => void run.stop());
     await during(silent.clock, run.result());
-    const error = await refusal(silent, clientOf(paper, { keyId: "paper-2" }), { accountMoved: true });
+    const error = await refusal(silent, clientOf(paidService, { keyId: "paper-2" }), { accountMoved: true });
     expect(error.message).toContain("face was sent and never answered");
   });
 });

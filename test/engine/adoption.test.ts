@@ -7,8 +7,8 @@ import { type OpenQuestion, unambiguous } from "../../src/engine/adoption/likene
 import { createMemoryJournal, openShowrunner, pipeline, type Showrunner } from "../../src/index.ts";
 import type { RunPlanned } from "../../src/journal/events.ts";
 import { builtInCatalog } from "../support/built-in-catalog.ts";
-import { PaperService } from "../support/paper-service.ts";
-import { during, openPaperShow, type PaperShow } from "../support/paper-show.ts";
+import { FakePaidService } from "../support/fake-paid-service.ts";
+import { during, type FakeShow, openFakeShow } from "../support/fake-showrunner.ts";
 
 const minutes = 60_000;
 
@@ -31,11 +31,11 @@ interface Trouble {
 
 /** A world whose submits are never answered until `answers` is called. */
 async function silent({ arrives = () => true, aheadMs = 0, idempotencyWindowMs = 1000 }: Trouble = {}) {
-  const paper = new PaperService({ catalog: builtInCatalog() });
-  const base = await openPaperShow({ paper });
+  const paidService = new FakePaidService({ catalog: builtInCatalog() });
+  const base = await openFakeShow({ paidService: paidService });
   const { clock } = base;
-  paper.now = () => clock.now() + aheadMs;
-  const client = paper.client();
+  paidService.now = () => clock.now() + aheadMs;
+  const client = paidService.client();
   let silence = true;
   let firstAt: number | null = null;
   const submit: Client["submit"] = async (request, options) => {
@@ -56,7 +56,7 @@ async function silent({ arrives = () => true, aheadMs = 0, idempotencyWindowMs =
 }
 
 /** Drives until nobody knows what became of the submits. */
-async function unresolved(world: PaperShow, count: number) {
+async function unresolved(world: FakeShow, count: number) {
   const run = await during(
     world.clock,
     world.show.run(
@@ -68,14 +68,14 @@ async function unresolved(world: PaperShow, count: number) {
   expect((await during(world.clock, run.result())).pause?.reason).toBe("unresolved");
 }
 
-const finish = async (world: { readonly clock: PaperShow["clock"] }, show: Showrunner) =>
+const finish = async (world: { readonly clock: FakeShow["clock"] }, show: Showrunner) =>
   during(world.clock, (await during(world.clock, show.resume("x"))).result());
 
 describe("What an unanswered submit may have made", () => {
   test("is found when a re-send made it 40 minutes after the first send", async () => {
     const world = await silent({ arrives: (afterMs) => afterMs >= 40 * minutes, idempotencyWindowMs: 45 * minutes });
     await unresolved(world, 1);
-    const [job] = world.paper.jobs.values();
+    const [job] = world.paidService.jobs.values();
     const [open] = await world.show.unresolved("x");
     expect(open).toMatchObject({ step: "p0", prompt: "picture number 0", certain: job!.jobId, holdMicros: 100_000 });
     expect(open!.candidates).toMatchObject([
@@ -94,7 +94,7 @@ describe("What an unanswered submit may have made", () => {
   test("is told apart from 31 look-alikes, and adopted in one go without paying again", async () => {
     const world = await silent();
     await unresolved(world, 30);
-    const stray = await world.paper.client().submit({
+    const stray = await world.paidService.client().submit({
       model: models.image.id,
       input: { prompt: "picture number 99" },
       idempotencyKey: "another program's",
@@ -102,7 +102,7 @@ describe("What an unanswered submit may have made", () => {
     const open = await world.show.unresolved("x");
     for (const { step, certain, candidates } of open) {
       expect(candidates).toHaveLength(31);
-      expect(JSON.parse(world.paper.jobs.get(certain!)!.body).prompt).toBe(`picture number ${step.slice(1)}`);
+      expect(JSON.parse(world.paidService.jobs.get(certain!)!.body).prompt).toBe(`picture number ${step.slice(1)}`);
     }
     const adopted = await world.show.adoptAll("x");
     expect(adopted).toHaveLength(30);
@@ -111,7 +111,7 @@ describe("What an unanswered submit may have made", () => {
     expect((await world.show.unresolved("x")).every(({ decided }) => decided !== null)).toBe(true);
     world.answers();
     expect((await finish(world, world.show)).status).toBe("succeeded");
-    expect(world.paper.jobs.size).toBe(31);
+    expect(world.paidService.jobs.size).toBe(31);
   });
 
   test("is empty where no job was made, and nothing is adopted then", async () => {
@@ -123,8 +123,8 @@ describe("What an unanswered submit may have made", () => {
 });
 
 test("18 steps of a journal that was put back are adopted in one go, by their keys", async () => {
-  const world = await openPaperShow();
-  const { clock, paper } = world;
+  const world = await openFakeShow();
+  const { clock, paidService } = world;
   const run = await during(clock, world.show.run(pictures, { count: 18 }, { id: "x", outDir: world.outDir }));
   await during(clock, run.result());
   await clock.advance(26 * 60 * minutes);
@@ -132,14 +132,14 @@ test("18 steps of a journal that was put back are adopted in one go, by their ke
   const [first] = await world.journal.read("x");
   const journal = createMemoryJournal({ now: () => clock.now() });
   await journal.createRun("x", first!.event as RunPlanned, first!.at);
-  const show = await openShowrunner({ client: paper.client(), journal, mediaDir: world.mediaDir, clock });
+  const show = await openShowrunner({ client: paidService.client(), journal, mediaDir: world.mediaDir, clock });
   expect((await finish(world, show)).pause?.reason).toBe("unresolved");
   const open = await show.unresolved("x");
   expect(open).toHaveLength(18);
   expect(open.every(({ candidates }) => candidates[0]?.match === "key")).toBe(true);
   expect(await show.adoptAll("x")).toHaveLength(18);
   expect((await finish(world, show)).status).toBe("succeeded");
-  expect(paper.jobs.size).toBe(18);
+  expect(paidService.jobs.size).toBe(18);
 });
 
 describe("What nothing else can be meant by", () => {

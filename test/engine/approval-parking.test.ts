@@ -4,9 +4,9 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { createMemoryJournal, type JournalStore, openShowrunner, type RunResult } from "../../src/index.ts";
 import type { Reference } from "../../src/plan/plan.ts";
 import { builtInCatalog } from "../support/built-in-catalog.ts";
+import { FakePaidService } from "../support/fake-paid-service.ts";
+import { during } from "../support/fake-showrunner.ts";
 import { fastFolder } from "../support/fast-folder.ts";
-import { PaperService } from "../support/paper-service.ts";
-import { during } from "../support/paper-show.ts";
 import { SimulatedClock } from "../support/simulated-clock.ts";
 import { chatStep, runPlan } from "./fixtures/planned-run.ts";
 
@@ -50,10 +50,10 @@ interface Outcome {
 /** Drives a run that will wait at its gate, while another process writes to the same journal. */
 async function explore(schedule: Schedule): Promise<Outcome> {
   const clock = new SimulatedClock();
-  const paper = new PaperService({ catalog: builtInCatalog(), says: () => "said" });
+  const paidService = new FakePaidService({ catalog: builtInCatalog(), says: () => "said" });
   const inner = createMemoryJournal();
   const accepted = new Set<Message>();
-  const open = (journal: JournalStore) => openShowrunner({ client: paper.client(), journal, mediaDir, clock });
+  const open = (journal: JournalStore) => openShowrunner({ client: paidService.client(), journal, mediaDir, clock });
   const other = await open(inner);
   let calls = 0;
   const store = watched(inner, async () => {

@@ -3,8 +3,8 @@ import { z } from "zod";
 import { models } from "../../recipes/models.ts";
 import { type Client, pipeline } from "../../src/index.ts";
 import { builtInCatalog } from "../support/built-in-catalog.ts";
-import { apiError, PaperService } from "../support/paper-service.ts";
-import { during, openPaperShow } from "../support/paper-show.ts";
+import { apiError, FakePaidService } from "../support/fake-paid-service.ts";
+import { during, openFakeShow } from "../support/fake-showrunner.ts";
 
 const two = pipeline("two", {
   input: z.object({}),
@@ -12,7 +12,7 @@ const two = pipeline("two", {
 });
 
 test("a plan of 0.20 dollars does not start with 0.10 in the wallet, unless somebody says so", async () => {
-  const { show, clock, paper } = await openPaperShow({ balanceMicros: 100_000 });
+  const { show, clock, paidService } = await openFakeShow({ balanceMicros: 100_000 });
   const quote = await show.quote(two, {}, { budget: "1" });
   expect(quote).toMatchObject({ ok: true, balanceMicros: 100_000, budgetMicros: 1_000_000 });
   expect(quote.totalMicros).toEqual({ min: 200_000, max: 200_000 });
@@ -23,7 +23,7 @@ test("a plan of 0.20 dollars does not start with 0.10 in the wallet, unless some
     message: expect.stringContaining("0.20 USD and the wallet holds 0.10 USD: 0.10 USD short. Nothing was submitted."),
   });
   expect(await show.runs()).toEqual([]);
-  expect(paper.submits).toBe(0);
+  expect(paidService.submits).toBe(0);
   const run = await during(clock, show.run(two, {}, { id: "x", startAnyway: true }));
   expect(await during(clock, run.result())).toMatchObject({ status: "paused", pause: { reason: "funds" } });
   // Where funds are added is known from then on.
@@ -33,19 +33,21 @@ test("a plan of 0.20 dollars does not start with 0.10 in the wallet, unless some
 });
 
 test("a service that does not tell what the wallet holds stops no run", async () => {
-  const paper = new PaperService({ catalog: builtInCatalog() });
+  const paidService = new FakePaidService({ catalog: builtInCatalog() });
   const balance = async () => {
     throw apiError(403, "PERMISSION_DENIED", {});
   };
-  const { show, clock } = await openPaperShow({ paper: Object.assign(paper, { client: wrapped(paper, { balance }) }) });
+  const { show, clock } = await openFakeShow({
+    paidService: Object.assign(paidService, { client: wrapped(paidService, { balance }) }),
+  });
   expect((await show.quote(two, {})).balanceMicros).toBeNull();
   const run = await during(clock, show.run(two, {}, { id: "x" }));
   expect((await during(clock, run.result())).status).toBe("succeeded");
   await show.close();
 });
 
-function wrapped(paper: PaperService, other: object): PaperService["client"] {
-  const original = paper.client.bind(paper);
+function wrapped(paidService: FakePaidService, other: object): FakePaidService["client"] {
+  const original = paidService.client.bind(paidService);
   return (boundary) => Object.assign(original(boundary), other) as Client;
 }
 
@@ -57,7 +59,7 @@ test("a paid step that nothing uses and nothing returns is a warning of the plan
       return { a: job("a", models.image, { prompt: "a" }) };
     },
   });
-  const { show } = await openPaperShow();
+  const { show } = await openFakeShow();
   const quote = await show.quote(loose, {});
   expect(quote.ok).toBe(true);
   expect(quote.warnings).toEqual([
@@ -75,11 +77,13 @@ test.each([
   [404, "NOT_FOUND"],
   [413, "PAYLOAD_TOO_LARGE"],
 ])("a price that is refused with %i is a problem with its step, beside all others", async (status, code) => {
-  const paper = new PaperService({ catalog: builtInCatalog() });
+  const paidService = new FakePaidService({ catalog: builtInCatalog() });
   const estimate = async ({ input }: { readonly input: { readonly prompt: string } }) => {
     throw apiError(status, code, { param: `input.prompt: ${input.prompt}` });
   };
-  const { show } = await openPaperShow({ paper: Object.assign(paper, { client: wrapped(paper, { estimate }) }) });
+  const { show } = await openFakeShow({
+    paidService: Object.assign(paidService, { client: wrapped(paidService, { estimate }) }),
+  });
   const quote = await show.quote(two, {});
   expect(quote.ok).toBe(false);
   expect(quote.problems.map(({ step }) => step)).toEqual(["a", "b"]);
@@ -91,7 +95,7 @@ test.each([
 });
 
 test("a voice that the model does not have is found by the plan, with the nearest names, also where the price waits for others", async () => {
-  const paper = new PaperService({ catalog: builtInCatalog() });
+  const paidService = new FakePaidService({ catalog: builtInCatalog() });
   const voices = () =>
     (async function* () {
       yield* [
@@ -99,7 +103,9 @@ test("a voice that the model does not have is found by the plan, with the neares
         { id: "voice_ben", name: "Ben" },
       ];
     })();
-  const { show } = await openPaperShow({ paper: Object.assign(paper, { client: wrapped(paper, { voices }) }) });
+  const { show } = await openFakeShow({
+    paidService: Object.assign(paidService, { client: wrapped(paidService, { voices }) }),
+  });
   const spoken = (voice_id: string) =>
     pipeline("spoken", {
       input: z.object({}),
@@ -139,7 +145,7 @@ test("among equals the cheap gate goes first, whose failure would spare the dear
     const isGate = (input as { readonly prompt: string }).prompt.startsWith("may");
     return isGate ? apiError(422, "MODERATION_FAILED") : null;
   };
-  const { show, clock, paper } = await openPaperShow({ refuses });
+  const { show, clock, paidService } = await openFakeShow({ refuses });
   const run = await during(clock, show.run(gated, {}, { id: "x", concurrency: 1 }));
   const result = await during(clock, run.result());
   expect(result.status).toBe("partial");
@@ -147,6 +153,10 @@ test("among equals the cheap gate goes first, whose failure would spare the dear
   for await (const { event } of show.events("x")) if (event.type === "job.submit.intended") asked.push(event.step);
   // Before the pictures of the poster, though they are planned first: behind the gate there is more to be spared.
   expect(asked).toEqual(["gate", "plain-0", "plain-1", "poster"]);
-  expect([...paper.jobs.values()].map(({ body }) => JSON.parse(body).prompt)).toEqual(["plain 0", "plain 1", "poster"]);
+  expect([...paidService.jobs.values()].map(({ body }) => JSON.parse(body).prompt)).toEqual([
+    "plain 0",
+    "plain 1",
+    "poster",
+  ]);
   await show.close();
 });

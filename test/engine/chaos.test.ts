@@ -10,10 +10,10 @@ import {
   type ServiceStats,
   startLocalService,
 } from "../../src/local-service/index.ts";
+import { CrashInjector } from "../support/crash-injector.ts";
 import { fastFolder } from "../support/fast-folder.ts";
-import { Mortal } from "../support/mortal.ts";
 import { skippingClock } from "../support/simulated-clock.ts";
-import { liveOn } from "./fixtures/deadly-world.ts";
+import { liveOn } from "./fixtures/crash-world.ts";
 import { everyKind, localCalls } from "./fixtures/every-kind.ts";
 
 const seeds = Number(process.env.SHOWRUNNER_TEST_RUNS ?? 0) > 0 ? 5000 : 200;
@@ -77,17 +77,17 @@ function newWorld(seed: number): World {
   };
 }
 
-async function open({ journal, folder: dir, clock, random }: World, mortal: Mortal) {
+async function open({ journal, folder: dir, clock, random }: World, crashInjector: CrashInjector) {
   const { baseUrl, apiKey } = service;
   const client = createClient({ baseUrl, apiKey, clock, random, timeoutMs: 10_000 });
   const mediaDir = join(dir, "media");
-  return { client, show: await openShowrunner({ client, journal: mortal.store(journal), mediaDir, clock }) };
+  return { client, show: await openShowrunner({ client, journal: crashInjector.store(journal), mediaDir, clock }) };
 }
 
-async function live(world: World, mortal: Mortal): Promise<RunResult | null> {
+async function live(world: World, crashInjector: CrashInjector): Promise<RunResult | null> {
   const { id, journal } = world;
-  localCalls.at = mortal.boundary;
-  const { client, show } = await open(world, mortal);
+  localCalls.at = crashInjector.boundary;
+  const { client, show } = await open(world, crashInjector);
   const drive = async () => {
     const options = { id, outDir: join(world.folder, "out"), budget: "100" };
     const isKnown = (await journal.run(id)) !== null;
@@ -99,7 +99,7 @@ async function live(world: World, mortal: Mortal): Promise<RunResult | null> {
   const alive = drive();
   alive.catch(() => {});
   try {
-    return await Promise.race([alive, mortal.died.then(() => null)]);
+    return await Promise.race([alive, crashInjector.died.then(() => null)]);
   } finally {
     // What the dead process had under way breaks off with it.
     await client.close();
@@ -109,10 +109,10 @@ async function live(world: World, mortal: Mortal): Promise<RunResult | null> {
 /** A run under faults that is killed once, then goes on without faults, with a person who decides what it asks. */
 async function wholeLife(seed: number) {
   const world = newWorld(seed);
-  const mortal = new Mortal(1 + Math.floor(world.random() * 140));
+  const crashInjector = new CrashInjector(1 + Math.floor(world.random() * 140));
   service.faults(faults, seed);
   let isDead = false;
-  const lived = async (now: Mortal) => {
+  const lived = async (now: CrashInjector) => {
     const result = await live(world, now).catch((error: unknown) => error as Error);
     if (result === null) isDead = true;
     // A fault may also end a process with an error: the next one goes on.
@@ -120,8 +120,8 @@ async function wholeLife(seed: number) {
     service.faults([]);
     return null;
   };
-  const person = async () => (await open(world, new Mortal(Number.POSITIVE_INFINITY))).show;
-  const result = await liveOn(lived, mortal, person);
+  const person = async () => (await open(world, new CrashInjector(Number.POSITIVE_INFINITY))).show;
+  const result = await liveOn(lived, crashInjector, person);
   service.faults([]);
   return { world, result, isDead };
 }

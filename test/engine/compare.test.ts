@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../recipes/models.ts";
 import { type Pipeline, pipeline, type RunOptions } from "../../src/index.ts";
-import { during, openPaperShow, type PaperShow } from "../support/paper-show.ts";
+import { during, type FakeShow, openFakeShow } from "../support/fake-showrunner.ts";
 
 /** voice → three lines; a picture beside them. */
 const lines = pipeline("lines", {
@@ -18,7 +18,7 @@ const lines = pipeline("lines", {
   },
 });
 
-async function run(world: PaperShow, what: Pipeline, input: unknown, options: RunOptions) {
+async function run(world: FakeShow, what: Pipeline, input: unknown, options: RunOptions) {
   const outDir = join(world.outDir, options.id ?? "x");
   const handle = await during(world.clock, world.show.run(what, input as never, { outDir, ...options }));
   return during(world.clock, handle.result());
@@ -26,7 +26,7 @@ async function run(world: PaperShow, what: Pipeline, input: unknown, options: Ru
 
 describe("compared with an earlier run, a plan", () => {
   test("names what changed, what that makes stale, why, and for how much", async () => {
-    const world = await openPaperShow();
+    const world = await openFakeShow();
     await run(world, lines, {}, { id: "one" });
     const held = await world.show.compare(lines, { voice: "aunt" }, { against: "one" });
     expect(held.ok).toBe(true);
@@ -40,11 +40,11 @@ describe("compared with an earlier run, a plan", () => {
     expect(held.stale[0]?.why).toBe('voice changed: input.name was "narrator", is "aunt"');
     expect(held.prices.map(({ step }) => step)).toEqual(["voice", "one", "two", "three"]);
     expect(held.totalMicros).toEqual({ min: 400_000, max: 400_000 });
-    expect(world.paper.jobs.size).toBe(6);
+    expect(world.paidService.jobs.size).toBe(6);
   });
 
   test("that asks for the same has nothing stale", async () => {
-    const world = await openPaperShow();
+    const world = await openFakeShow();
     await run(world, lines, {}, { id: "one" });
     const held = await world.show.compare(lines, {}, { against: "one" });
     expect(held).toMatchObject({ stale: [], totalMicros: { min: 0, max: 0 } });
@@ -54,7 +54,7 @@ describe("compared with an earlier run, a plan", () => {
   test("counts new steps, steps that failed there, and steps that are gone", async () => {
     const fails = (_: string, body: string) =>
       body.includes("two") ? { code: "INVALID_ARGUMENT", retryable: false } : null;
-    const world = await openPaperShow({ fails });
+    const world = await openFakeShow({ fails });
     await run(world, lines, {}, { id: "one" });
     const more = await world.show.compare(lines, { more: true }, { against: "one" });
     expect(more.summary).toBe("extra new, two not made: 2 of 7 steps stale, 0.20 USD");
@@ -65,7 +65,7 @@ describe("compared with an earlier run, a plan", () => {
   });
 
   test("prices with reuse what other runs have made since at zero", async () => {
-    const world = await openPaperShow();
+    const world = await openFakeShow();
     await run(world, lines, {}, { id: "one" });
     await run(world, lines, { voice: "aunt" }, { id: "two" });
     const held = await world.show.compare(lines, { voice: "aunt" }, { against: "one", reuse: true });
@@ -73,7 +73,7 @@ describe("compared with an earlier run, a plan", () => {
   });
 
   test("with problems is not compared, and an unknown run is an error", async () => {
-    const world = await openPaperShow();
+    const world = await openFakeShow();
     await run(world, lines, {}, { id: "one" });
     const held = await world.show.compare(lines, { voice: 5 } as never, { against: "one" });
     expect(held).toMatchObject({ ok: false, plan: null, stale: [] });
@@ -84,7 +84,7 @@ describe("compared with an earlier run, a plan", () => {
 
 describe("explained, a step of a run", () => {
   test("says what it was taken over from", async () => {
-    const world = await openPaperShow();
+    const world = await openFakeShow();
     await run(world, lines, {}, { id: "one" });
     await run(world, lines, {}, { id: "two", reuse: true });
     expect(await world.show.explain("two", "voice")).toEqual({
@@ -94,7 +94,7 @@ describe("explained, a step of a run", () => {
   });
 
   test("says what is different from the nearest that was made before", async () => {
-    const world = await openPaperShow();
+    const world = await openFakeShow();
     await run(world, lines, {}, { id: "one" });
     await run(world, lines, { voice: "aunt" }, { id: "two", reuse: true });
     const voice = await world.show.explain("two", "voice");
@@ -105,7 +105,7 @@ describe("explained, a step of a run", () => {
   });
 
   test("says that reuse was off, and that nothing like it was made", async () => {
-    const world = await openPaperShow();
+    const world = await openFakeShow();
     await run(world, lines, {}, { id: "one" });
     const first = await world.show.explain("one", "picture");
     expect(first.why).toBe("no earlier run of this account made anything like it");
@@ -115,7 +115,7 @@ describe("explained, a step of a run", () => {
   });
 
   test("has to be one of the plan", async () => {
-    const world = await openPaperShow();
+    const world = await openFakeShow();
     await run(world, lines, {}, { id: "one" });
     const error = await world.show.explain("one", "vocie").catch((thrown) => thrown);
     expect(error).toMatchObject({ code: "INVALID_OPTION" });
@@ -124,14 +124,14 @@ describe("explained, a step of a run", () => {
 });
 
 describe("explained before anything is run, a step", () => {
-  async function explain(world: PaperShow, input: { readonly voice?: string }, step: string) {
+  async function explain(world: FakeShow, input: { readonly voice?: string }, step: string) {
     const made = await world.show.plan(lines, input);
     if (!made.ok) throw new Error("no plan");
     return world.show.explain(made.plan, step);
   }
 
   test("would be taken over, would be made, or depends on what is not made yet", async () => {
-    const world = await openPaperShow();
+    const world = await openFakeShow();
     await run(world, lines, {}, { id: "one" });
     expect(await explain(world, {}, "three")).toMatchObject({
       verdict: "reused",
@@ -146,7 +146,7 @@ describe("explained before anything is run, a step", () => {
   });
 
   test("says that the same was made and is gone", async () => {
-    const world = await openPaperShow();
+    const world = await openFakeShow();
     const once = pipeline("once", {
       input: z.object({}),
       build: ({ job }) => ({ a: job("a", models.image, { prompt: "a" }, { keep: false }) }),

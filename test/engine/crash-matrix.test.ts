@@ -4,9 +4,9 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { placeholder } from "../../src/engine/price/placeholder-input.ts";
 import { planStepKinds } from "../../src/run/kinds/index.ts";
 import { builtInCatalog } from "../support/built-in-catalog.ts";
+import { CrashInjector } from "../support/crash-injector.ts";
 import { fastFolder } from "../support/fast-folder.ts";
-import { Mortal } from "../support/mortal.ts";
-import { factsOf, liveOnPaper, newWorld, type World } from "./fixtures/deadly-world.ts";
+import { factsOf, newWorld, runOnFakeService, type World } from "./fixtures/crash-world.ts";
 import { everyKind, localCalls } from "./fixtures/every-kind.ts";
 
 const catalog = builtInCatalog();
@@ -22,12 +22,12 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 /** One whole life of a run whose process dies at a boundary, counted from 1. */
 async function lifeWithDeathAt(point: number) {
   const world: World = newWorld(catalog, join(folder, `at-${point}`));
-  const mortal = new Mortal(point);
+  const crashInjector = new CrashInjector(point);
   localCalls.counts.clear();
-  const result = await liveOnPaper(world, start, mortal);
+  const result = await runOnFakeService(world, start, crashInjector);
   const facts = await factsOf(world, result);
   await rm(world.folder, { recursive: true, force: true });
-  return { result, facts, mortal, calls: new Map(localCalls.counts) };
+  return { result, facts, mortal: crashInjector, calls: new Map(localCalls.counts) };
 }
 
 test("every kind of step is in the matrix", async () => {
@@ -46,8 +46,8 @@ test("killed at every journal append and every request boundary, a run comes to 
   const extra = { chats: 0, calls: 0 };
 
   for (let point = 1; point <= count; point++) {
-    const { facts, calls, mortal } = await lifeWithDeathAt(point);
-    const where = `killed at ${point}: ${mortal.points[point - 1]}`;
+    const { facts, calls, mortal: crashInjector } = await lifeWithDeathAt(point);
+    const where = `killed at ${point}: ${crashInjector.points[point - 1]}`;
     expect(facts.same, where).toEqual(same);
     // Nobody can tell whether a chat that was under way was charged: at most one more, and its maximum is counted.
     const more = facts.chat.asked - calm.facts.chat.asked;

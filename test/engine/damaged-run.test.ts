@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../recipes/models.ts";
 import { openSqliteJournal, pipeline } from "../../src/index.ts";
-import { during, openPaperShow } from "../support/paper-show.ts";
+import { during, openFakeShow } from "../support/fake-showrunner.ts";
 
 const picture = pipeline("picture", {
   input: z.object({}),
@@ -16,7 +16,7 @@ const picture = pipeline("picture", {
 test("a run with an event of unknown type is refused by name, and stands in no other run's way", async () => {
   const file = join(mkdtempSync(join(tmpdir(), "damaged-run-")), "journal.db");
   const journal = await openSqliteJournal(file);
-  const { show, clock, paper, outDir } = await openPaperShow({ journal });
+  const { show, clock, paidService, outDir } = await openFakeShow({ journal });
   await during(
     clock,
     during(clock, show.run(picture, {}, { id: "odd", outDir })).then((run) => run.result()),
@@ -28,7 +28,7 @@ test("a run with an event of unknown type is refused by name, and stands in no o
   await expect(show.show("odd")).rejects.toThrow("job.teleported");
   const run = await during(clock, show.run(picture, {}, { id: "sound", outDir }));
   expect((await during(clock, run.result())).status).toBe("succeeded");
-  expect(paper.submits).toBe(2);
+  expect(paidService.submits).toBe(2);
   expect((await show.due()).map(({ runId }) => runId)).toEqual([]);
   await show.close();
   await journal.close();

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../recipes/models.ts";
 import { pipeline, type ResumeOptions, type RunResult } from "../../src/index.ts";
-import { during, openPaperShow, type PaperShow } from "../support/paper-show.ts";
+import { during, type FakeShow, openFakeShow } from "../support/fake-showrunner.ts";
 
 interface Edit {
   readonly prompt?: (scene: string, index: number) => string;
@@ -31,15 +31,15 @@ const scenes = ({ prompt = (scene) => scene, name = "shots", question = "tell", 
     },
   });
 
-async function ran(): Promise<PaperShow> {
+async function ran(): Promise<FakeShow> {
   const says = () => JSON.stringify({ scenes: ["boats", "gulls"] });
-  const world = await openPaperShow({ says, varies: true });
+  const world = await openFakeShow({ says, varies: true });
   const handle = await during(world.clock, world.show.run(scenes(), {}, { id: "x", outDir: world.outDir }));
   expect((await during(world.clock, handle.result())).status).toBe("succeeded");
   return world;
 }
 
-async function resumed({ clock, show }: PaperShow, options: ResumeOptions): Promise<RunResult> {
+async function resumed({ clock, show }: FakeShow, options: ResumeOptions): Promise<RunResult> {
   return during(clock, (await during(clock, show.resume("x", { acceptChanges: true, ...options }))).result());
 }
 
@@ -66,8 +66,8 @@ describe("drift of steps that a value led to", () => {
     const result = await resumed(world, { pipeline: changed });
     expect(result.status).toBe("succeeded");
     expect(attemptsOf(result)).toEqual({ story: 1, shots: 0, poster: 2, "shots/shot-0": 1, "shots/shot-1": 2 });
-    expect(world.paper.chats.size).toBe(1);
-    expect(world.paper.jobs.size).toBe(5);
+    expect(world.paidService.chats.size).toBe(1);
+    expect(world.paidService.jobs.size).toBe(5);
   });
 
   test("an expansion under a new name keeps what its steps made", async () => {
@@ -82,7 +82,7 @@ describe("drift of steps that a value led to", () => {
     expect(drift).toMatchObject({ stale: [], changed: [], added: [], removed: [] });
     const result = await resumed(world, { pipeline: renamed });
     expect(result.status).toBe("succeeded");
-    expect(world.paper.jobs.size).toBe(3);
+    expect(world.paidService.jobs.size).toBe(3);
     expect(attemptsOf(result)).toEqual({
       story: 1,
       pictures: 0,
@@ -101,7 +101,7 @@ describe("drift of steps that a value led to", () => {
     expect(result.status).toBe("succeeded");
     // The answer is the same, and so are the pictures; the poster uses just what it used.
     expect(attemptsOf(result)).toEqual({ story: 2, shots: 0, poster: 1, "shots/shot-0": 1, "shots/shot-1": 1 });
-    expect(world.paper.jobs.size).toBe(3);
+    expect(world.paidService.jobs.size).toBe(3);
   });
 
   test("a builder that throws is a problem of the code; nothing is changed", async () => {

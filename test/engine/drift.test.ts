@@ -13,7 +13,7 @@ import {
   type RunReport,
 } from "../../src/index.ts";
 import { fold } from "../../src/journal/fold.ts";
-import { during, openPaperShow, type PaperShow } from "../support/paper-show.ts";
+import { during, type FakeShow, openFakeShow } from "../support/fake-showrunner.ts";
 
 const nothing = z.object({});
 /** face → poster → film, and a jingle beside them. */
@@ -37,7 +37,7 @@ const film = (
     },
   });
 
-async function finished(world: PaperShow, budget?: string) {
+async function finished(world: FakeShow, budget?: string) {
   const { show, clock, outDir } = world;
   const run = await during(clock, show.run(film(), {}, { id: "x", outDir, budget }));
   const result = await during(clock, run.result());
@@ -52,9 +52,9 @@ const attempts = (report: RunReport) =>
 
 describe("drift", () => {
   test("says what is unchanged, changed field by field, new, gone and stale, with its price, and writes nothing", async () => {
-    const world = await openPaperShow();
+    const world = await openFakeShow();
     await finished(world);
-    const { show, clock, journal, paper } = world;
+    const { show, clock, journal, paidService } = world;
     const before = await journal.read("x");
     const drift = await during(clock, show.drift("x", film({ poster: "a blue poster", extra: true, noJingle: true })));
     expect(drift).toMatchObject({
@@ -72,12 +72,12 @@ describe("drift", () => {
     });
     expect(drift.prices.map(({ step }) => step)).toEqual(["poster", "film", "extra"]);
     expect(await journal.read("x")).toEqual(before);
-    expect(paper.jobs.size).toBe(4);
+    expect(paidService.jobs.size).toBe(4);
     expect(await during(clock, show.drift("x", film()))).toMatchObject({ isSame: true, stale: [], prices: [] });
   });
 
   test("a step under a new name, and what uses it, stay what they are", async () => {
-    const world = await openPaperShow();
+    const world = await openFakeShow();
     await finished(world);
     const drift = await during(world.clock, world.show.drift("x", film({ faceName: "portrait" })));
     expect(drift).toMatchObject({
@@ -98,7 +98,7 @@ describe("drift", () => {
         }),
       });
     const dayOrText = (value: unknown) => (value instanceof Date ? value.toISOString() : value);
-    const { show, clock, outDir } = await openPaperShow();
+    const { show, clock, outDir } = await openFakeShow();
     const run = await during(clock, show.run(said({}), { name: "Ada", on: "2030-01-01" }, { id: "x", outDir }));
     await during(clock, run.result());
     expect((await during(clock, show.drift("x", said({})))).isSame).toBe(true);
@@ -117,7 +117,7 @@ describe("drift", () => {
           return { a, b };
         },
       });
-    const { show, clock, outDir } = await openPaperShow();
+    const { show, clock, outDir } = await openFakeShow();
     const run = await during(clock, show.run(gated(true), {}, { id: "x", outDir }));
     await during(clock, run.result());
     const drift = await during(clock, show.drift("x", gated(false)));
@@ -135,7 +135,7 @@ describe("a file that was uploaded", () => {
   });
 
   test("is compared by its bytes; one that is not there any more is what it was", async () => {
-    const world = await openPaperShow();
+    const world = await openFakeShow();
     const { show, clock, outDir } = world;
     const picture = join(outDir, "..", "picture.png");
     await writeFile(picture, placeholder("image", { durationMs: 0 })!);
@@ -155,47 +155,47 @@ describe("a file that was uploaded", () => {
 
 describe("resuming with changed code", () => {
   test("a run that rests stays paused for drift, says what differs, and spends nothing", async () => {
-    const world = await openPaperShow({ balanceMicros: 250_000 });
-    const { show, clock, outDir, paper } = world;
+    const world = await openFakeShow({ balanceMicros: 250_000 });
+    const { show, clock, outDir, paidService } = world;
     const run = await during(clock, show.run(film(), {}, { id: "x", outDir, concurrency: 1, startAnyway: true }));
     expect((await during(clock, run.result())).pause?.reason).toBe("funds");
-    paper.balanceMicros += 10_000_000;
-    const [jobs, submits] = [paper.jobs.size, paper.submits];
+    paidService.balanceMicros += 10_000_000;
+    const [jobs, submits] = [paidService.jobs.size, paidService.submits];
     const changed = film({ poster: "a blue poster" });
     const rests = await during(clock, (await during(clock, show.resume("x", { pipeline: changed }))).result());
     expect(rests).toMatchObject({ status: "paused", pause: { reason: "drift" }, drift: { stale: ["poster", "film"] } });
     expect(rests.pause?.message).toContain("changed: poster");
     expect(rests.pause?.message).toContain("0.20 USD");
-    expect([paper.jobs.size, paper.submits]).toEqual([jobs, submits]);
+    expect([paidService.jobs.size, paidService.submits]).toEqual([jobs, submits]);
     const done = await during(
       clock,
       (await during(clock, show.resume("x", { pipeline: changed, acceptChanges: true }))).result(),
     );
     expect(done).toMatchObject({ status: "succeeded", drift: null });
-    const bodies = [...paper.jobs.values()].map(({ body }) => JSON.parse(body).prompt);
+    const bodies = [...paidService.jobs.values()].map(({ body }) => JSON.parse(body).prompt);
     expect(bodies.toSorted()).toEqual(expect.arrayContaining(["a blue poster", "a face", "a jingle", "moves"]));
   });
 
   test("a finished run is left as it is, and its result says what differs", async () => {
-    const world = await openPaperShow();
+    const world = await openFakeShow();
     await finished(world);
-    const { show, clock, paper } = world;
+    const { show, clock, paidService } = world;
     const run = await during(clock, show.resume("x", { pipeline: film({ extra: true }) }));
     const result = await during(clock, run.result());
     expect(result).toMatchObject({ status: "succeeded", pause: null, drift: { added: ["extra"] } });
-    expect(paper.jobs.size).toBe(4);
+    expect(paidService.jobs.size).toBe(4);
   });
 
   test("with the changes accepted, only stale steps are made again; what was paid before stays listed", async () => {
-    const world = await openPaperShow();
+    const world = await openFakeShow();
     await finished(world);
-    const { show, clock, paper, journal } = world;
+    const { show, clock, paidService, journal } = world;
     const changed = film({ poster: "a blue poster", extra: true, noJingle: true });
     const source = { file: "/film.ts", exportName: "default" };
     const run = await during(clock, show.resume("x", { pipeline: changed, acceptChanges: true, source }));
     const result = await during(clock, run.result());
     expect(result.status).toBe("succeeded");
-    expect(paper.jobs.size).toBe(7);
+    expect(paidService.jobs.size).toBe(7);
     expect(attempts(result.report)).toEqual({
       face: ["1: 0.10"],
       poster: ["1: 0.10", "2: 0.10"],
@@ -205,23 +205,23 @@ describe("resuming with changed code", () => {
     });
     expect(result.cost.usd).toBe("0.70");
     const ledger = await journal.ledger("x");
-    expect([ledger.settledMicros, ledger.heldMicros]).toEqual([paper.chargedMicros, 0]);
+    expect([ledger.settledMicros, ledger.heldMicros]).toEqual([paidService.chargedMicros, 0]);
     expect(fold(await journal.read("x"))?.planned.source).toEqual(source);
     // The keys of all attempts differ.
-    expect(paper.byKey.size).toBe(7);
+    expect(paidService.byKey.size).toBe(7);
   });
 
   test("a renamed step keeps its result and is not paid again", async () => {
-    const world = await openPaperShow();
+    const world = await openFakeShow();
     await finished(world);
-    const { show, clock, paper } = world;
+    const { show, clock, paidService } = world;
     const renamed = film({ faceName: "portrait" });
     const done = await during(
       clock,
       (await during(clock, show.resume("x", { pipeline: renamed, acceptChanges: true }))).result(),
     );
     expect(done.status).toBe("succeeded");
-    expect(paper.jobs.size).toBe(4);
+    expect(paidService.jobs.size).toBe(4);
     expect(attempts(done.report)).toMatchObject({ portrait: ["1: 0.10"] });
     const same = await during(clock, show.drift("x", renamed));
     expect(same.isSame).toBe(true);
@@ -240,9 +240,9 @@ describe("resuming with changed code", () => {
   });
 
   test("beyond the budget, nothing is reset and nothing is spent", async () => {
-    const world = await openPaperShow();
+    const world = await openFakeShow();
     await finished(world, "0.50");
-    const { show, clock, journal, paper } = world;
+    const { show, clock, journal, paidService } = world;
     const before = await journal.read("x");
     const changed = film({ poster: "blue" });
     const pay = (budget?: string) =>
@@ -250,27 +250,27 @@ describe("resuming with changed code", () => {
     const error: OverBudgetError = await pay().catch((e) => e);
     expect(error).toMatchObject({ code: "OVER_BUDGET", quoteMicros: 600_000, budgetMicros: 500_000 });
     expect(await journal.read("x")).toEqual(before);
-    expect(paper.jobs.size).toBe(4);
+    expect(paidService.jobs.size).toBe(4);
     const run = await pay("0.60");
     expect((await during(clock, run.result())).cost.usd).toBe("0.60");
   });
 
   test("not to be compared, the code is only asked for functions, and the run goes on as it was planned", async () => {
-    const world = await openPaperShow({ balanceMicros: 150_000 });
-    const { show, clock, outDir, paper } = world;
+    const world = await openFakeShow({ balanceMicros: 150_000 });
+    const { show, clock, outDir, paidService } = world;
     await during(
       clock,
       (await during(clock, show.run(film(), {}, { id: "x", outDir, concurrency: 1, startAnyway: true }))).result(),
     );
-    paper.balanceMicros += 10_000_000;
+    paidService.balanceMicros += 10_000_000;
     const other = film({ poster: "a blue poster" });
     const run = await during(clock, show.resume("x", { pipeline: other, compare: false }));
     expect(await during(clock, run.result())).toMatchObject({ status: "succeeded", drift: null });
-    expect([...paper.jobs.values()].map(({ body }) => JSON.parse(body).prompt)).not.toContain("a blue poster");
+    expect([...paidService.jobs.values()].map(({ body }) => JSON.parse(body).prompt)).not.toContain("a blue poster");
   });
 
   test("code that cannot be planned is told, and the run rests", async () => {
-    const world = await openPaperShow({ balanceMicros: 150_000 });
+    const world = await openFakeShow({ balanceMicros: 150_000 });
     const { show, clock, outDir } = world;
     const first = await during(clock, show.run(film(), {}, { id: "x", outDir, concurrency: 1, startAnyway: true }));
     await during(clock, first.result());
@@ -290,7 +290,7 @@ describe("changes while jobs are at the service", () => {
   /** A run that is stopped once its first two jobs are accepted; each takes a minute. */
   async function stoppedHalfway(what: Pipeline = film()) {
     const sleeps: (() => void)[] = [];
-    const world = await openPaperShow({ sleep: () => new Promise((resolve) => void sleeps.push(resolve)) });
+    const world = await openFakeShow({ sleep: () => new Promise((resolve) => void sleeps.push(resolve)) });
     const { show, clock, outDir } = world;
     const run = await during(clock, show.run(what, {}, { id: "x", outDir }));
     for await (const update of run.events()) if (!("type" in update) && update.event.type === "job.started") break;
@@ -307,8 +307,8 @@ describe("changes while jobs are at the service", () => {
   }
 
   test("see the paid jobs through first: their results are kept and listed, and nothing is lost", async () => {
-    const { show, clock, paper, releaseEvery, sleeps } = await stoppedHalfway();
-    expect(paper.jobs.size).toBe(2);
+    const { show, clock, paidService, releaseEvery, sleeps } = await stoppedHalfway();
+    expect(paidService.jobs.size).toBe(2);
     // The face changes while it is made, and the jingle is gone while it is made.
     const other = pipeline("film", {
       input: nothing,
@@ -333,7 +333,7 @@ describe("changes while jobs are at the service", () => {
     const result = await during(clock, ending);
     await watching;
     expect(result.status).toBe("succeeded");
-    expect(paper.jobs.size).toBe(3);
+    expect(paidService.jobs.size).toBe(3);
     expect(attempts(result.report)).toEqual({
       face: ["1: 0.10", "2: 0.10"],
       poster: [],
@@ -348,7 +348,7 @@ describe("changes while jobs are at the service", () => {
   });
 
   test("interrupted meanwhile, the run rests where it was, and taking the changes up again goes on from there", async () => {
-    const { show, clock, paper, releaseEvery, sleeps } = await stoppedHalfway();
+    const { show, clock, paidService, releaseEvery, sleeps } = await stoppedHalfway();
     const changed = film({ noJingle: true });
     const first = await during(clock, show.resume("x", { pipeline: changed, acceptChanges: true }));
     while (sleeps.length < 2) await clock.advance(250);
@@ -368,18 +368,21 @@ describe("changes while jobs are at the service", () => {
       film: ["1: 0.10"],
       jingle: ["1: 0.10"],
     });
-    expect(paper.jobs.size).toBe(4);
+    expect(paidService.jobs.size).toBe(4);
   });
 
   test("are taken up too when what was seen through is all that was left of the run", async () => {
     const one = (prompt: string) =>
       pipeline("one", { input: nothing, build: ({ job }) => ({ face: job("face", models.image, { prompt }) }) });
-    const { show, clock, paper, releaseEvery } = await stoppedHalfway(one("a face"));
+    const { show, clock, paidService, releaseEvery } = await stoppedHalfway(one("a face"));
     const run = await during(clock, show.resume("x", { pipeline: one("another face"), acceptChanges: true }));
     releaseEvery(10_000);
     const result = await during(clock, run.result());
     expect(result.status).toBe("succeeded");
-    expect([...paper.jobs.values()].map(({ body }) => JSON.parse(body).prompt)).toEqual(["a face", "another face"]);
+    expect([...paidService.jobs.values()].map(({ body }) => JSON.parse(body).prompt)).toEqual([
+      "a face",
+      "another face",
+    ]);
     expect(attempts(result.report)).toEqual({ face: ["1: 0.10", "2: 0.10"] });
   });
 });

@@ -8,8 +8,8 @@ import { ConnectionError, DownloadError } from "../../src/api/index.ts";
 import { type Client, createMemoryJournal, openShowrunner, pipeline, type RunResult } from "../../src/index.ts";
 import { type LocalService, startLocalService } from "../../src/local-service/index.ts";
 import { builtInCatalog } from "../support/built-in-catalog.ts";
-import { apiError, PaperService } from "../support/paper-service.ts";
-import { during } from "../support/paper-show.ts";
+import { apiError, FakePaidService } from "../support/fake-paid-service.ts";
+import { during } from "../support/fake-showrunner.ts";
 import { SimulatedClock } from "../support/simulated-clock.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "expiry-"));
@@ -112,9 +112,9 @@ describe("Outputs that are not here yet", () => {
     let made = 0;
     // Each takes ten minutes longer than the one before, so that their outputs have different ages.
     const sleep = () => new Promise<void>((resolve) => void clock.setTimer(++made * 10 * minuteMs, resolve));
-    const paper = new PaperService({ catalog: builtInCatalog(), sleep });
+    const paidService = new FakePaidService({ catalog: builtInCatalog(), sleep });
     const journal = createMemoryJournal({ now: () => clock.now() });
-    const client = paper.client();
+    const client = paidService.client();
     let full = true;
     const priorities: { readonly what: string; readonly priority: number }[] = [];
     const download: Client["download"] = (source, path, options) => {
@@ -162,8 +162,8 @@ describe("An output that the service says it does not have", () => {
   /** Every download is refused while `refusal` says so. */
   async function openRefusing(refusal: () => Error | null) {
     const clock = new SimulatedClock();
-    const paper = new PaperService({ catalog: builtInCatalog() });
-    const client = paper.client();
+    const paidService = new FakePaidService({ catalog: builtInCatalog() });
+    const client = paidService.client();
     const at: number[] = [];
     const download: Client["download"] = (source, path, options) => {
       at.push(clock.now());
@@ -173,7 +173,7 @@ describe("An output that the service says it does not have", () => {
     const journal = createMemoryJournal({ now: () => clock.now() });
     const mediaDir = mkdtempSync(join(folder, "refusing-"));
     const show = await openShowrunner({ client: { ...client, download }, journal, clock, mediaDir });
-    return { show, clock, at, paper, outDir: join(mediaDir, "out") };
+    return { show, clock, at, paper: paidService, outDir: join(mediaDir, "out") };
   }
 
   test.each(Object.entries(refusals))("%s: is asked for for two minutes, then the run ends", async (_, refuse) => {
@@ -192,10 +192,10 @@ describe("An output that the service says it does not have", () => {
 
   test("is made media of all the same, and fetched after all when the run is resumed", async () => {
     let refusal: Error | null = apiError(404, "NOT_FOUND");
-    const { show, clock, paper, outDir } = await openRefusing(() => refusal);
+    const { show, clock, paper: paidService, outDir } = await openRefusing(() => refusal);
     const paused = await during(clock, (await show.run(gated(true), {}, { id: "x", outDir })).result());
     expect(paused.pause?.reason).toBe("approval");
-    expect(paper.jobs.size).toBe(2);
+    expect(paidService.jobs.size).toBe(2);
     refusal = null;
     await show.approve("x", "look");
     const done = await during(clock, (await show.resume("x")).result());

@@ -18,8 +18,8 @@ import {
 import { JournalDiskFullError, JournalIoError } from "../../src/journal/errors.ts";
 import { startLocalService } from "../../src/local-service/index.ts";
 import { builtInCatalog } from "../support/built-in-catalog.ts";
-import { PaperService } from "../support/paper-service.ts";
-import { during } from "../support/paper-show.ts";
+import { FakePaidService } from "../support/fake-paid-service.ts";
+import { during } from "../support/fake-showrunner.ts";
 import { SimulatedClock } from "../support/simulated-clock.ts";
 import { fillDisk, smallDisk } from "./fixtures/small-disk.ts";
 import { startSpender } from "./fixtures/swapped-disk.ts";
@@ -96,12 +96,12 @@ function ioError(): Error {
 
 async function world(name: string) {
   const clock = new SimulatedClock();
-  const paper = new PaperService({ catalog: builtInCatalog() });
+  const paidService = new FakePaidService({ catalog: builtInCatalog() });
   const journal = createMemoryJournal({ now: () => clock.now() });
   const home = join(folder, name);
-  const open = (store: JournalStore, client: Client = paper.client()) =>
+  const open = (store: JournalStore, client: Client = paidService.client()) =>
     openShowrunner({ client, journal: store, clock, mediaDir: join(home, "media") });
-  return { clock, paper, journal, outDir: join(home, "out"), open };
+  return { clock, paper: paidService, journal, outDir: join(home, "out"), open };
 }
 
 /** What must be the same however the disk behaved. */
@@ -123,7 +123,7 @@ describe("A journal on a disk that breaks at any write", () => {
       console.log(`journal ${how.name}: ${watched.writes} writes, each failed once`);
 
       for (let at = 1; at <= watched.writes; at++) {
-        const { clock, paper, journal, outDir, open } = await world(`${how.name}-${at}`);
+        const { clock, paper: paidService, journal, outDir, open } = await world(`${how.name}-${at}`);
         const breaking = new BreakingJournal(journal, at, how);
         const runner = await open(breaking.store);
         const begin = async () => (await runner.run(show, {}, { id: "x", outDir })).result();
@@ -135,15 +135,17 @@ describe("A journal on a disk that breaks at any write", () => {
         const exists = (await journal.run("x")) !== null;
         const events = exists ? await journal.read("x") : [];
         const intents = events.filter(({ event }) => event.type === "job.submit.intended").length;
-        expect(paper.submits, `write ${at}: nothing is sent that is not written down`).toBeLessThanOrEqual(intents);
+        expect(paidService.submits, `write ${at}: nothing is sent that is not written down`).toBeLessThanOrEqual(
+          intents,
+        );
 
         // The same process goes on, on the same journal, without waiting for any lease.
         breaking.broken = false;
         const goOn = async () => (exists ? (await runner.resume("x")).result() : begin());
         const resumed = await during(clock, goOn());
         expect(essence(resumed), `write ${at}`).toEqual(expected);
-        expect(paper.jobs.size, `write ${at}`).toBe(jobs);
-        expect(await journal.ledger("x")).toEqual({ heldMicros: 0, settledMicros: paper.chargedMicros });
+        expect(paidService.jobs.size, `write ${at}`).toBe(jobs);
+        expect(await journal.ledger("x")).toEqual({ heldMicros: 0, settledMicros: paidService.chargedMicros });
       }
     },
     longMs,
@@ -152,8 +154,8 @@ describe("A journal on a disk that breaks at any write", () => {
 
 describe("A media folder without room", () => {
   test("while an output is fetched stops the run; what was paid for is fetched on resume, and nothing is paid again", async () => {
-    const { clock, paper, journal, outDir, open } = await world("media");
-    const client = paper.client();
+    const { clock, paper: paidService, journal, outDir, open } = await world("media");
+    const client = paidService.client();
     let full = true;
     const download: Client["download"] = (source, path, options) => {
       if (!full) return client.download(source, path, options);
@@ -166,7 +168,7 @@ describe("A media folder without room", () => {
     full = false;
     const done = await during(clock, (await runner.resume("x")).result());
     expect(done.status).toBe("succeeded");
-    expect(paper.jobs.size).toBe(jobs);
+    expect(paidService.jobs.size).toBe(jobs);
     expect(done.report.steps.find(({ path }) => path === "last")?.outputs[0]?.sha256).toMatch(/^[0-9a-f]{64}$/);
   });
 });
@@ -217,12 +219,12 @@ describe.runIf(disk !== null)("A disk of four megabytes that fills up", () => {
   test("with journal and media on it: nothing is sent, or what was sent is found again, once there is room", async () => {
     const { path } = disk!;
     const clock = new SimulatedClock();
-    const paper = new PaperService({ catalog: builtInCatalog() });
+    const paidService = new FakePaidService({ catalog: builtInCatalog() });
     for (const [round, fillAt] of ["upload.stored", "job.quoted", "job.submitted", "job.completed"].entries()) {
       const home = join(path, `${round}`);
       mkdirSync(home);
       const journal = await openSqliteJournal(join(home, "journal.db"));
-      const options = { client: paper.client(), journal, clock, mediaDir: join(home, "media") };
+      const options = { client: paidService.client(), journal, clock, mediaDir: join(home, "media") };
       const runner = await openShowrunner(options);
       const run = await runner.run(withFile, { start: sample }, { id: "x", outDir: join(folder, `out-${round}`) });
       let room = () => {};
@@ -243,12 +245,12 @@ describe.runIf(disk !== null)("A disk of four megabytes that fills up", () => {
       );
       await filling;
       if (failure !== null) expect(["JOURNAL_DISK_FULL", "MEDIA_DISK"]).toContain(failure.code);
-      const sent = paper.submits;
+      const sent = paidService.submits;
       room();
       if (failure !== null) await during(clock, (await runner.resume("x")).result());
       const report = await runner.show("x");
       expect(report.status, `full at ${fillAt}, after ${sent} submits`).toBe("succeeded");
-      expect(paper.jobs.size).toBe(4 * (round + 1));
+      expect(paidService.jobs.size).toBe(4 * (round + 1));
       await runner.close();
       await journal.close();
     }

@@ -9,7 +9,7 @@ import { models } from "../../recipes/models.ts";
 import { openMediaStore } from "../../src/engine/media/media-store.ts";
 import { placeholder } from "../../src/engine/price/placeholder-input.ts";
 import { file, pipeline, type Showrunner } from "../../src/index.ts";
-import { during, openPaperShow, type PaperShow } from "../support/paper-show.ts";
+import { during, type FakeShow, openFakeShow } from "../support/fake-showrunner.ts";
 
 const DAY_MS = 24 * 3_600_000;
 const picture = pipeline("picture", {
@@ -24,13 +24,13 @@ const clone = pipeline("clone", {
   }),
 });
 
-async function finish({ show, clock, outDir }: PaperShow, id: string, of: string) {
+async function finish({ show, clock, outDir }: FakeShow, id: string, of: string) {
   const run = await during(clock, show.run(picture, { of }, { id, outDir: join(outDir, id) }));
   return during(clock, run.result());
 }
 
 /** The world's media folder, with every file in it written long ago. */
-async function agedMedia({ outDir }: PaperShow) {
+async function agedMedia({ outDir }: FakeShow) {
   const media = await openMediaStore(join(outDir, "../media"));
   for await (const sha256 of media.hashes()) await utimes(media.path(sha256), 1, 1);
   const hashes = async () => {
@@ -42,7 +42,7 @@ async function agedMedia({ outDir }: PaperShow) {
 }
 
 /** One upload handle that lapsed long ago, and one that did not. */
-async function keepHandles({ journal, clock }: PaperShow): Promise<void> {
+async function keepHandles({ journal, clock }: FakeShow): Promise<void> {
   const handle = { account: "a", url: "https://paper.test/files/x", contentType: "image/png" };
   await journal.putHandle({ ...handle, sha256: "lapsed", expiresAt: clock.now() + 1 });
   await journal.putHandle({ ...handle, sha256: "lasting", expiresAt: clock.now() + DAY_MS });
@@ -55,7 +55,7 @@ async function namesOf(show: Showrunner): Promise<readonly string[]> {
 
 describe("collecting garbage", () => {
   test("removes runs that ended long ago with their media; what younger runs name and what was returned stays", async () => {
-    const world = await openPaperShow();
+    const world = await openFakeShow();
     const { show, clock, outDir } = world;
     const old = await finish(world, "old", "a lamp");
     await finish(world, "twin", "a bell");
@@ -86,7 +86,7 @@ describe("collecting garbage", () => {
   });
 
   test("keeps what a younger run took over from an older one, and that run can be taken over from in turn", async () => {
-    const world = await openPaperShow();
+    const world = await openFakeShow();
     const { show, clock, outDir } = world;
     await finish(world, "old", "a lamp");
     await clock.advance(31 * DAY_MS);
@@ -97,11 +97,11 @@ describe("collecting garbage", () => {
     expect(await media.hashes()).toHaveLength(1);
     const third = await during(clock, (await during(clock, again("third"))).result());
     expect(third.cost.micros).toBe(0);
-    expect(world.paper.jobs.size).toBe(1);
+    expect(world.paidService.jobs.size).toBe(1);
   });
 
   test("goes by the age that was asked for, and by the end of a run", async () => {
-    const world = await openPaperShow();
+    const world = await openFakeShow();
     await finish(world, "x", "a lamp");
     await world.clock.advance(2 * DAY_MS);
     expect((await world.show.gc({ olderThanMs: 3 * DAY_MS })).runs).toEqual([]);
@@ -109,8 +109,8 @@ describe("collecting garbage", () => {
   });
 
   test("leaves a run that can go on, with the file that it has yet to upload", async () => {
-    const world = await openPaperShow({ balanceMicros: 0 });
-    const { show, clock, outDir, paper } = world;
+    const world = await openFakeShow({ balanceMicros: 0 });
+    const { show, clock, outDir, paidService } = world;
     const sample = join(mkdtempSync(join(tmpdir(), "gc-")), "sample.wav");
     writeFileSync(sample, placeholder("audio", { durationMs: 1000 })!);
     const started = await during(
@@ -127,12 +127,12 @@ describe("collecting garbage", () => {
       .update(placeholder("audio", { durationMs: 1000 })!)
       .digest("hex");
     expect(await media.hashes()).toContain(upload);
-    paper.balanceMicros = 1_000_000;
+    paidService.balanceMicros = 1_000_000;
     expect((await during(clock, (await show.resume("poor")).result())).status).toBe("succeeded");
   });
 
   test("leaves a finished run for which money is held, and says so", async () => {
-    const world = await openPaperShow();
+    const world = await openFakeShow();
     await finish(world, "x", "a lamp");
     const { journal, show, clock } = world;
     const held = { ...(await journal.ledger("x")), heldMicros: 20_000 };
@@ -146,7 +146,7 @@ describe("collecting garbage", () => {
   });
 
   test("leaves young media alone: the event that names them may be on its way", async () => {
-    const world = await openPaperShow();
+    const world = await openFakeShow();
     await finish(world, "x", "a lamp");
     await world.clock.advance(31 * DAY_MS);
     expect(await world.show.gc()).toMatchObject({ runs: ["x"], media: { count: 0 } });

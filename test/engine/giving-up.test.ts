@@ -3,7 +3,7 @@ import { z } from "zod";
 import { models } from "../../recipes/models.ts";
 import { ConnectionError } from "../../src/api/index.ts";
 import { openShowrunner, pipeline } from "../../src/index.ts";
-import { during, openPaperShow } from "../support/paper-show.ts";
+import { during, openFakeShow } from "../support/fake-showrunner.ts";
 
 const TASKS = 30;
 
@@ -12,7 +12,7 @@ async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
 }
 
 test("What a run writes down by itself is no sign of a service that is away: it gives up all the same", async () => {
-  const { paper, clock, journal, mediaDir, outDir } = await openPaperShow();
+  const { paidService, clock, journal, mediaDir, outDir } = await openFakeShow();
   const tasksDone = async () => (await journal.read("x")).filter(({ event }) => event.type === "task.completed").length;
   const waiting: (() => void)[] = [];
   let sends = 0;
@@ -26,7 +26,7 @@ test("What a run writes down by itself is no sign of a service that is away: it 
     }
     throw new ConnectionError("no route", { sent: false });
   };
-  const show = await openShowrunner({ client: { ...paper.client(), submit }, journal, mediaDir, clock });
+  const show = await openShowrunner({ client: { ...paidService.client(), submit }, journal, mediaDir, clock });
   const busy = pipeline("busy", {
     input: z.object({}),
     build({ job, task }) {

@@ -13,7 +13,7 @@ import {
 } from "../../src/index.ts";
 import type { RunEvent } from "../../src/journal/events.ts";
 import { thisHolder } from "../../src/journal/host.ts";
-import { during, openPaperShow, type PaperShow } from "../support/paper-show.ts";
+import { during, type FakeShow, openFakeShow } from "../support/fake-showrunner.ts";
 
 /** Ten pictures and a poster of the first; those whose prompt says so fail. */
 const shop = pipeline("shop", {
@@ -32,7 +32,7 @@ interface Mood {
 }
 
 async function shopWorld(mood: Mood) {
-  const world = await openPaperShow({
+  const world = await openFakeShow({
     varies: true,
     fails: (_model, body) => (mood.fails(body) ? { code: "RENDER_FAILED", retryable: false } : null),
   });
@@ -41,7 +41,7 @@ async function shopWorld(mood: Mood) {
   return { ...world, first: await during(clock, handle.result()) };
 }
 
-async function resumed({ clock, show }: PaperShow, options: ResumeOptions): Promise<RunResult> {
+async function resumed({ clock, show }: FakeShow, options: ResumeOptions): Promise<RunResult> {
   return during(clock, (await during(clock, show.resume("x", options))).result());
 }
 
@@ -77,9 +77,9 @@ describe("resume with rerunFailed", () => {
     mood.fails = () => false;
     const how = { rerunFailed: true, requestId: "mend" };
     await resumed(world, how);
-    const before = world.paper.jobs.size;
+    const before = world.paidService.jobs.size;
     await resumed(world, how);
-    expect(world.paper.jobs.size).toBe(before);
+    expect(world.paidService.jobs.size).toBe(before);
   });
 });
 
@@ -106,14 +106,14 @@ describe("resume with a corrected input", () => {
     const world = await shopWorld({ fails: () => false });
     const drift = await during(world.clock, world.show.drift("x", shop, { input: blue.input }));
     expect(drift.changed.map(({ path }) => path)).toEqual(["SKU-1.still", "SKU-2.still", "SKU-3.still"]);
-    const before = world.paper.jobs.size;
+    const before = world.paidService.jobs.size;
     const refused = await resumed(world, blue);
     expect(refused.drift?.stale).toHaveLength(4);
-    expect(world.paper.jobs.size).toBe(before);
+    expect(world.paidService.jobs.size).toBe(before);
     const result = await resumed(world, { ...blue, acceptChanges: true });
     expect(result.status).toBe("succeeded");
     expect(attemptsOf(result)).toEqual({ "SKU-1.still": 2, "SKU-2.still": 2, "SKU-3.still": 2, poster: 2 });
-    const prompts = [...world.paper.jobs.values()].map(({ body }) => body);
+    const prompts = [...world.paidService.jobs.values()].map(({ body }) => body);
     expect(prompts.filter((body) => body.includes("blue shoe"))).toHaveLength(3);
     expect(prompts.filter((body) => body.includes("size 2"))).toHaveLength(2);
   });
@@ -163,7 +163,7 @@ const scenes = (isMended: boolean) =>
 describe("an expansion whose function failed", () => {
   async function broken() {
     const says = () => JSON.stringify({ scenes: ["boats", "gulls"] });
-    const world = await openPaperShow({ says, varies: true });
+    const world = await openFakeShow({ says, varies: true });
     const { clock, show, outDir } = world;
     const handle = await during(clock, show.run(scenes(false), {}, { id: "x", outDir }));
     return { ...world, first: await during(clock, handle.result()) };
@@ -187,7 +187,7 @@ describe("an expansion whose function failed", () => {
     const world = await broken();
     const result = await resumed(world, { pipeline: scenes(true), ...how });
     expect(result.status).toBe("succeeded");
-    expect(world.paper.chats.size).toBe(1);
+    expect(world.paidService.chats.size).toBe(1);
     expect(attemptsOf(result)).toMatchObject({ story: 1, "shots/shot-0": 1, "shots/shot-1": 1, "poster-1": 1 });
   });
 
@@ -195,32 +195,29 @@ describe("an expansion whose function failed", () => {
     const world = await broken();
     const result = await resumed(world, { pipeline: scenes(false) });
     expect(result.status).toBe("failed");
-    expect(world.paper.jobs.size).toBe(0);
+    expect(world.paidService.jobs.size).toBe(0);
   });
 });
 
 describe("run with an id that exists", () => {
-  const again = async (
-    { clock, show }: PaperShow,
-    input: { size: string; colour?: string },
-    options: RunOptions = {},
-  ) => during(clock, (await during(clock, show.run(shop, input, { id: "x", ...options }))).result());
+  const again = async ({ clock, show }: FakeShow, input: { size: string; colour?: string }, options: RunOptions = {}) =>
+    during(clock, (await during(clock, show.run(shop, input, { id: "x", ...options }))).result());
 
   test("planned from the very same, a finished run is told and nothing is paid twice", async () => {
     const world = await shopWorld({ fails: () => false });
-    const before = world.paper.jobs.size;
+    const before = world.paidService.jobs.size;
     expect((await again(world, { size: "xx" })).status).toBe("succeeded");
-    expect(world.paper.jobs.size).toBe(before);
+    expect(world.paidService.jobs.size).toBe(before);
   });
 
   test("an interrupted or stopped run goes on", async () => {
-    const world = await openPaperShow({ varies: true });
+    const world = await openFakeShow({ varies: true });
     const { clock, show, outDir } = world;
     const signal = AbortSignal.abort();
     const stopped = await during(clock, show.run(shop, { size: "xx" }, { id: "x", outDir, signal }));
     expect((await during(clock, stopped.result())).status).toBe("paused");
     expect((await again(world, { size: "xx" })).status).toBe("succeeded");
-    expect(world.paper.jobs.size).toBe(4);
+    expect(world.paidService.jobs.size).toBe(4);
   });
 
   test("planned from another input, it refuses, says what differs and how to take it up", async () => {
@@ -230,7 +227,7 @@ describe("run with an id that exists", () => {
       message: expect.stringContaining('input.colour: "red" → "deep blue"'),
       next: expect.stringMatching(/^showrunner resume x --file \S+ -i 'colour=deep blue' --accept-changes {3}\(/),
     });
-    expect(world.paper.jobs.size).toBe(4);
+    expect(world.paidService.jobs.size).toBe(4);
   });
 
   test("with onExisting fail it is refused, whatever it was planned from", async () => {
@@ -240,7 +237,7 @@ describe("run with an id that exists", () => {
 
   /** A run that a process on another host holds, which dies without a word; its lease lasts a minute. */
   async function heldElsewhere(...events: readonly RunEvent[]) {
-    const world = await openPaperShow({ varies: true });
+    const world = await openFakeShow({ varies: true });
     const { clock, show, journal, outDir } = world;
     const signal = AbortSignal.abort();
     const stopped = await during(clock, show.run(shop, { size: "xx" }, { id: "x", outDir, signal }));
@@ -256,7 +253,7 @@ describe("run with an id that exists", () => {
     return { ...world, at };
   }
 
-  const followed = ({ clock, show }: PaperShow, options: RunOptions = {}) =>
+  const followed = ({ clock, show }: FakeShow, options: RunOptions = {}) =>
     during(clock, show.run(shop, { size: "xx" }, { id: "x", ...options }));
 
   test("one that another process drives is followed, and taken over when that one dies", async () => {
@@ -266,14 +263,14 @@ describe("run with an id that exists", () => {
     const result = await during(clock, handle.result());
     expect(clock.now() - at).toBeGreaterThan(60_000);
     expect(result.status).toBe("succeeded");
-    expect(world.paper.jobs.size).toBe(4);
+    expect(world.paidService.jobs.size).toBe(4);
     const seen: number[] = [];
     for await (const update of handle.events()) if ("seq" in update) seen.push(update.seq);
     expect(seen).toEqual(seen.map((_, index) => index + 1));
   });
 
   /** The first so many attempts to take a run take their time. */
-  function slowLeases(journal: JournalStore, clock: PaperShow["clock"], slow: number): void {
+  function slowLeases(journal: JournalStore, clock: FakeShow["clock"], slow: number): void {
     const takeLease = journal.takeLease.bind(journal);
     let calls = 0;
     const slowly: JournalStore["takeLease"] = async (...how) => {
@@ -289,7 +286,7 @@ describe("run with an id that exists", () => {
     await world.show.stop("x");
     const result = await during(world.clock, handle.result());
     expect(result).toMatchObject({ status: "paused", pause: { reason: "stopped" } });
-    expect(world.paper.jobs.size).toBe(0);
+    expect(world.paidService.jobs.size).toBe(0);
   });
 
   test("a signal that was aborted before stops it as one that is aborted later", async () => {
@@ -297,7 +294,7 @@ describe("run with an id that exists", () => {
     const handle = await followed(world, { signal: AbortSignal.abort() });
     expect((await world.journal.inbox("x")).map(({ message }) => message.type)).toEqual(["stop"]);
     expect(await during(world.clock, handle.result())).toMatchObject({ status: "paused" });
-    expect(world.paper.jobs.size).toBe(0);
+    expect(world.paidService.jobs.size).toBe(0);
   });
 
   test("one that paused before its process died is told, not waited for for ever", async () => {
@@ -315,18 +312,18 @@ describe("run with an id that exists", () => {
     const handles = await Promise.all([followed(world), followed(world), followed(world)]);
     const results = await during(world.clock, Promise.all(handles.map((handle) => handle.result())));
     expect(results.map(({ status }) => status)).toEqual(["succeeded", "succeeded", "succeeded"]);
-    expect(world.paper.jobs.size).toBe(4);
+    expect(world.paidService.jobs.size).toBe(4);
   });
 
   test("scripts that begin the same run at the same moment all get its result, however slowly the first begins", async () => {
     const journal = createMemoryJournal();
-    const world = await openPaperShow({ varies: true, journal });
+    const world = await openFakeShow({ varies: true, journal });
     const { clock, show, outDir } = world;
     slowLeases(journal, clock, 1);
     const begin = async () => (await show.run(shop, { size: "xx" }, { id: "x", outDir })).result();
     const results = await during(clock, Promise.all([begin(), begin(), begin()]));
     expect(results.map(({ status }) => status)).toEqual(["succeeded", "succeeded", "succeeded"]);
-    expect(world.paper.jobs.size).toBe(4);
+    expect(world.paidService.jobs.size).toBe(4);
   });
 
   test("a signal is let go of once the run that was followed is through", async () => {

@@ -7,7 +7,7 @@ import { models } from "../../recipes/models.ts";
 import { type Client, UnknownOutcomeError } from "../../src/api/index.ts";
 import { createMemoryJournal, type JournalStore, openShowrunner, pipeline } from "../../src/index.ts";
 import { builtInCatalog } from "../support/built-in-catalog.ts";
-import { apiError, PaperService } from "../support/paper-service.ts";
+import { apiError, FakePaidService } from "../support/fake-paid-service.ts";
 
 const two = pipeline("two", {
   input: z.object({}),
@@ -40,15 +40,15 @@ async function open(
   change: (client: Client) => Partial<Client>,
   { stuck = false, journal = createMemoryJournal() } = {},
 ) {
-  const paper = new PaperService({
+  const paidService = new FakePaidService({
     catalog: builtInCatalog(),
     ...(stuck && { sleep: () => new Promise<never>(() => {}) }),
   });
   const folder = mkdtempSync(join(tmpdir(), "hard-moments-"));
-  const client = { ...paper.client(), ...change(paper.client()) };
+  const client = { ...paidService.client(), ...change(paidService.client()) };
   const options = { client, journal, mediaDir: join(folder, "media") };
   return {
-    paper,
+    paper: paidService,
     journal,
     outDir: join(folder, "out"),
     show: await openShowrunner(options),
@@ -125,7 +125,11 @@ test("a stop stands although a submit on its way finds the wallet short", async 
 test("two steps are told at once that the asset they read is gone: both go on with the copy", async () => {
   let isGone = false;
   const waiting: (() => void)[] = [];
-  const { show, outDir, paper } = await open((client) => ({
+  const {
+    show,
+    outDir,
+    paper: paidService,
+  } = await open((client) => ({
     submit: async (request, options) => {
       if (!isGone || !JSON.stringify(request.input).includes("asset_id")) return client.submit(request, options);
       await new Promise<void>((resolve) => {
@@ -141,14 +145,20 @@ test("two steps are told at once that the asset they read is gone: both go on wi
   isGone = true;
   await show.approve("x", "gate");
   expect(await (await show.resume("x")).result()).toMatchObject({ status: "succeeded" });
-  expect(paper.jobs.size).toBe(3);
+  expect(paidService.jobs.size).toBe(3);
   await show.close();
 });
 
 test("an unanswered submit whose upload cannot be renewed stays unresolved, with its hold", async () => {
   let isFull = false;
   let isSent = false;
-  const { show, again, outDir, paper, journal } = await open((client) => ({
+  const {
+    show,
+    again,
+    outDir,
+    paper: paidService,
+    journal,
+  } = await open((client) => ({
     submit: async (request, options) => {
       if (isSent) throw lost(request.model);
       await client.submit(request, options);
@@ -167,8 +177,8 @@ test("an unanswered submit whose upload cannot be renewed stays unresolved, with
     status: "paused",
     pause: { reason: "unresolved" },
   });
-  expect(paper.jobs.size).toBe(1);
-  expect((await journal.ledger("x")).heldMicros).toBe(paper.chargedMicros);
+  expect(paidService.jobs.size).toBe(1);
+  expect((await journal.ledger("x")).heldMicros).toBe(paidService.chargedMicros);
   await second.close();
 });
 

@@ -9,8 +9,8 @@ import { openMediaStore } from "../../src/engine/media/media-store.ts";
 import { placeholder } from "../../src/engine/price/placeholder-input.ts";
 import { pipeline, type ResumeOptions, type RunResult } from "../../src/index.ts";
 import { FILM } from "../../src/local-service/stub/stub-media.ts";
+import { during, type FakeShow, openFakeShow } from "../support/fake-showrunner.ts";
 import { fastFolder } from "../support/fast-folder.ts";
-import { during, openPaperShow, type PaperShow } from "../support/paper-show.ts";
 
 const told = z.object({ scenes: z.array(z.string()) });
 
@@ -38,12 +38,12 @@ const scenes = pipeline("scenes", {
   },
 });
 
-async function ran(world: PaperShow): Promise<RunResult> {
+async function ran(world: FakeShow): Promise<RunResult> {
   const handle = await during(world.clock, world.show.run(scenes, {}, { id: "x", outDir: world.outDir }));
   return during(world.clock, handle.result());
 }
 
-async function resumed(world: PaperShow, options: ResumeOptions): Promise<RunResult> {
+async function resumed(world: FakeShow, options: ResumeOptions): Promise<RunResult> {
   const handle = await during(world.clock, world.show.resume("x", { pipeline: scenes, ...options }));
   return during(world.clock, handle.result());
 }
@@ -56,7 +56,7 @@ const growing = (_: unknown, nth: number) => JSON.stringify({ scenes: ["boats", 
 
 describe("made again", () => {
   test("a chat that answers otherwise leads to other steps; those that were paid for stay listed", async () => {
-    const world = await openPaperShow({ says: growing });
+    const world = await openFakeShow({ says: growing });
     expect(attemptsOf(await ran(world))).toEqual({
       ...{ story: 1, shots: 0, sheet: 0, poster: 1, "shots/shot-0": 1, "shots/shot-1": 1 },
     });
@@ -67,22 +67,22 @@ describe("made again", () => {
     const paths = again.report.steps.map(({ path }) => path);
     expect(new Set(paths).size).toBe(paths.length);
     expect((await world.journal.ledger("x")).settledMicros).toBe(
-      world.paper.chargedMicros + world.paper.chatChargedMicros,
+      world.paidService.chargedMicros + world.paidService.chatChargedMicros,
     );
   });
 
   test("one step of an expansion leaves the others as they are", async () => {
-    const world = await openPaperShow({ says: growing });
+    const world = await openFakeShow({ says: growing });
     await ran(world);
     const again = await resumed(world, { rerun: ["shots/shot-1"] });
     expect(again.status).toBe("succeeded");
     expect(attemptsOf(again)).toMatchObject({ story: 1, "shots/shot-0": 1, "shots/shot-1": 2, poster: 1 });
-    expect(world.paper.chats.size).toBe(1);
+    expect(world.paidService.chats.size).toBe(1);
   });
 });
 
 test("garbage collection keeps what tasks made for as long as their run stays", async () => {
-  const world = await openPaperShow({ says: growing });
+  const world = await openFakeShow({ says: growing });
   const result = await ran(world);
   const media = await openMediaStore(join(world.outDir, "../media"));
   for await (const sha256 of media.hashes()) await utimes(media.path(sha256), 1, 1);
@@ -95,7 +95,7 @@ test("garbage collection keeps what tasks made for as long as their run stays", 
 });
 
 test("a run that waits for a decision is never old enough to be collected", async () => {
-  const world = await openPaperShow({ says: growing });
+  const world = await openFakeShow({ says: growing });
   const gated = pipeline("gated", {
     input: z.object({}),
     build: ({ job, approve }) => ({ face: approve("go", job("face", models.image, { prompt: "a face" })) }),

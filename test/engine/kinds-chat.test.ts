@@ -2,28 +2,28 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { ConnectionError } from "../../src/api/index.ts";
 import type { Reference } from "../../src/plan/plan.ts";
-import { apiError } from "../support/paper-service.ts";
-import { during, openPaperShow, type PaperShow } from "../support/paper-show.ts";
+import { apiError } from "../support/fake-paid-service.ts";
+import { during, type FakeShow, openFakeShow } from "../support/fake-showrunner.ts";
 import { chatStep, runPlan } from "./fixtures/planned-run.ts";
 
 const value: Reference = { $ref: { step: "story", as: "value", output: 0 } };
 const returns = { story: value };
 const titled = { type: "object", properties: { title: { type: "string" } }, required: ["title"] };
 
-async function asked(world: PaperShow, step = chatStep(), budgetMicros?: number) {
+async function asked(world: FakeShow, step = chatStep(), budgetMicros?: number) {
   const more = budgetMicros === undefined ? { returns } : { returns, budgetMicros };
   const handle = await runPlan(world, [step], more);
   return during(world.clock, handle.result());
 }
 
-async function typesOf({ show }: PaperShow): Promise<readonly string[]> {
+async function typesOf({ show }: FakeShow): Promise<readonly string[]> {
   const types: string[] = [];
   for await (const { event } of show.events("x")) types.push(event.type);
   return types.filter((type) => type.startsWith("chat."));
 }
 
 test("an answer is the step's value, its cost is what its job was charged", async () => {
-  const world = await openPaperShow({ says: () => "once upon a time", chatMicros: 1_234 });
+  const world = await openFakeShow({ says: () => "once upon a time", chatMicros: 1_234 });
   const result = await asked(world);
   expect(result).toMatchObject({
     status: "succeeded",
@@ -37,10 +37,10 @@ test("an answer is the step's value, its cost is what its job was charged", asyn
 });
 
 test("an answer that does not meet the schema goes back with what is wrong with it, and both are paid for", async () => {
-  const world = await openPaperShow({ says: (_, nth) => (nth === 0 ? '{"name": 1}' : '```json\n{"title": "T"}\n```') });
+  const world = await openFakeShow({ says: (_, nth) => (nth === 0 ? '{"name": 1}' : '```json\n{"title": "T"}\n```') });
   const result = await asked(world, chatStep({ schema: titled }));
   expect(result).toMatchObject({ status: "succeeded", outputs: { story: { title: "T" } }, cost: { micros: 2_000 } });
-  const [first, second] = [...world.paper.chats.values()].map(({ request }) => request);
+  const [first, second] = [...world.paidService.chats.values()].map(({ request }) => request);
   expect(first).toMatchObject({
     response_format: { type: "json_schema", json_schema: { name: "story", schema: titled } },
   });
@@ -52,7 +52,7 @@ test("an answer that does not meet the schema goes back with what is wrong with 
 });
 
 test("an answer that goes back for repair is kept without what steers a terminal and without queries of addresses", async () => {
-  const world = await openPaperShow({
+  const world = await openFakeShow({
     says: (_, nth) => (nth === 0 ? "\u001b[2Jsee https://s3.test/a?sig=hidden" : '{"title": "T"}'),
   });
   expect(await asked(world, chatStep({ schema: titled }))).toMatchObject({ status: "succeeded" });
@@ -62,48 +62,48 @@ test("an answer that goes back for repair is kept without what steers a terminal
 });
 
 test("repairs are bounded in number and by what is left of the maximum", async () => {
-  const world = await openPaperShow({ says: () => "no JSON at all" });
+  const world = await openFakeShow({ says: () => "no JSON at all" });
   const result = await asked(world, chatStep({ schema: titled, repairs: 2 }));
   expect(result.status).toBe("failed");
   expect(result.report.steps[0]!.reason).toMatch(/ANSWER_INVALID: The answer is no JSON/);
-  expect(world.paper.chats.size).toBe(3);
+  expect(world.paidService.chats.size).toBe(3);
 
-  const poor = await openPaperShow({ says: () => "no JSON at all", chatMicros: 5_000 });
+  const poor = await openFakeShow({ says: () => "no JSON at all", chatMicros: 5_000 });
   const spent = await asked(poor, chatStep({ schema: titled, repairs: 2 }));
   expect(spent.report.steps[0]!.reason).toMatch(/nothing is left of its maxCost/);
-  expect(poor.paper.chats.size).toBe(1);
+  expect(poor.paidService.chats.size).toBe(1);
 });
 
 test("an answer without words is repaired where there is a schema, and else paid for no oftener than allowed", async () => {
-  const world = await openPaperShow({ says: (_, nth) => (nth === 0 ? "" : '{"title": "T"}') });
+  const world = await openFakeShow({ says: (_, nth) => (nth === 0 ? "" : '{"title": "T"}') });
   expect(await asked(world, chatStep({ schema: titled }))).toMatchObject({ status: "succeeded" });
-  const [, second] = [...world.paper.chats.values()].map(({ request }) => request);
+  const [, second] = [...world.paidService.chats.values()].map(({ request }) => request);
   expect(second!.messages.map(({ role }) => role)).toEqual(["user", "user"]);
 
-  const mute = await openPaperShow({ says: () => "" });
+  const mute = await openFakeShow({ says: () => "" });
   const policy = { attempts: 2, maxCostMicros: 5_000, keep: true };
   const result = await asked(mute, chatStep({ policy }));
   expect(result.report.steps[0]!.reason).toBe("ANSWER_INVALID: The answer is empty.");
-  expect(mute.paper.chats.size).toBe(2);
+  expect(mute.paidService.chats.size).toBe(2);
 });
 
 test("a charge above the maximum counts in full and is told", async () => {
-  const world = await openPaperShow({ says: () => "dear words", chatMicros: 9_000 });
+  const world = await openFakeShow({ says: () => "dear words", chatMicros: 9_000 });
   const result = await asked(world);
   expect(result).toMatchObject({ status: "succeeded", cost: { micros: 9_000 } });
   expect(result.report.steps[0]!.reason).toBe("cost 0.009 USD, although at most 0.005 USD were allowed");
 });
 
 test("the maximum is held before it is asked: over the budget, nothing is sent", async () => {
-  const world = await openPaperShow();
+  const world = await openFakeShow();
   const result = await asked(world, chatStep(), 4_999);
   expect(result).toMatchObject({ status: "paused", pause: { reason: "budget" } });
-  expect(world.paper.chats.size).toBe(0);
+  expect(world.paidService.chats.size).toBe(0);
 });
 
 test("a refusal that may pass is waited out, one that is for good fails the step", async () => {
   const troubles = [apiError(503, "UNAVAILABLE", { retryable: true }), new ConnectionError("down", { sent: false })];
-  const world = await openPaperShow({
+  const world = await openFakeShow({
     says: () => {
       const trouble = troubles.shift();
       if (trouble !== undefined) throw trouble;
@@ -114,7 +114,7 @@ test("a refusal that may pass is waited out, one that is for good fails the step
   // One hold for all of it: nothing is told of each try.
   expect(await typesOf(world)).toEqual(["chat.intended", "chat.answered"]);
 
-  const strict = await openPaperShow({
+  const strict = await openFakeShow({
     says: () => {
       throw apiError(422, "MODERATION_FAILED");
     },
@@ -129,7 +129,7 @@ test("a refusal that may pass is waited out, one that is for good fails the step
 
 test("a request that was sent and never answered may have been charged: its maximum counts, and it is asked again", async () => {
   let lost = true;
-  const world = await openPaperShow({
+  const world = await openFakeShow({
     says: () => {
       if (!lost) return "heard";
       lost = false;
@@ -142,7 +142,7 @@ test("a request that was sent and never answered may have been charged: its maxi
 });
 
 test("asked twice and never answered, it rests and asks before it may be charged again: each resume allows one more, five in all", async () => {
-  const world = await openPaperShow({
+  const world = await openFakeShow({
     says: () => {
       throw new ConnectionError("cut", { sent: true });
     },
@@ -170,7 +170,7 @@ test("an empty wallet pauses the run; with funds it asks again, once", async () 
     fundingUrl: "https://f.test",
     reason: null,
   };
-  const world = await openPaperShow({
+  const world = await openFakeShow({
     says: () => {
       if (!funded) throw apiError(402, "INSUFFICIENT_BALANCE", { billing });
       return "paid";
@@ -188,7 +188,7 @@ test("a stop waits for the answer that is under way, and asks nothing more", asy
   const waiting = new Promise<void>((resolve) => {
     answer = resolve;
   });
-  const world = await openPaperShow({ says: () => "in time" });
+  const world = await openFakeShow({ says: () => "in time" });
   const { chat } = world.show.client;
   let asking: () => void = () => {};
   const isAsking = new Promise<void>((resolve) => {
@@ -218,7 +218,7 @@ test("a stop waits for the answer that is under way, and asks nothing more", asy
 });
 
 test("a bill that comes late is waited for; one that never comes is taken for all that was allowed", async () => {
-  const world = await openPaperShow({ says: () => "said" });
+  const world = await openFakeShow({ says: () => "said" });
   const { job } = world.show.client;
   let polls = 0;
   Object.assign(world.show.client, {
@@ -226,7 +226,7 @@ test("a bill that comes late is waited for; one that never comes is taken for al
   });
   expect(await asked(world)).toMatchObject({ status: "succeeded", cost: { micros: 1_000 } });
 
-  const silent = await openPaperShow({ says: () => "said" });
+  const silent = await openFakeShow({ says: () => "said" });
   Object.assign(silent.show.client, { job: async () => ({ costMicros: null }) });
   expect(await asked(silent)).toMatchObject({ status: "succeeded", cost: { micros: 5_000 } });
 });
@@ -257,7 +257,7 @@ test("whatever becomes of each request, the question ends, every answer is on th
     fc.asyncProperty(sequences, few, fc.nat({ max: 2 }), async (sequence, attempts, repairs) => {
       const left = [...sequence];
       const happened: (keyof typeof fates)[] = [];
-      const world = await openPaperShow({
+      const world = await openFakeShow({
         says: () => {
           const fate = left.shift() ?? "good";
           happened.push(fate);
@@ -273,8 +273,8 @@ test("whatever becomes of each request, the question ends, every answer is on th
       expect(["succeeded", "failed"]).toContain(result.status);
       const answers = happened.filter((fate) => fate === "good" || fate === "bad" || fate === "mute").length;
       const unknown = happened.filter((fate) => ["lost", "proxy", "broken"].includes(fate)).length;
-      expect(world.paper.chats.size).toBe(answers);
-      expect(result.cost.micros).toBe(world.paper.chatChargedMicros);
+      expect(world.paidService.chats.size).toBe(answers);
+      expect(result.cost.micros).toBe(world.paidService.chatChargedMicros);
       const ledger = await world.journal.ledger("x");
       expect(ledger.heldMicros).toBe(0);
       const unconfirmed = ledger.settledMicros - result.cost.micros;

@@ -2,16 +2,16 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../recipes/models.ts";
 import { type Pipeline, pipeline, type RunResult } from "../../src/index.ts";
-import { during, openPaperShow, type PaperShow } from "../support/paper-show.ts";
+import { during, type FakeShow, openFakeShow } from "../support/fake-showrunner.ts";
 
 const nothing = z.object({});
 const prompt = "a face";
 
-async function ran(world: PaperShow, of: Pipeline): Promise<RunResult> {
+async function ran(world: FakeShow, of: Pipeline): Promise<RunResult> {
   return during(world.clock, (await world.show.run(of, {}, { id: "x", outDir: world.outDir })).result());
 }
 
-async function resumed(world: PaperShow, of?: Pipeline): Promise<RunResult> {
+async function resumed(world: FakeShow, of?: Pipeline): Promise<RunResult> {
   const handle = await world.show.resume("x", of === undefined ? {} : { pipeline: of });
   return during(world.clock, handle.result());
 }
@@ -28,17 +28,17 @@ describe("takes of which the first good one counts", () => {
   const fatal = { code: "INVALID_ARGUMENT", retryable: false };
 
   test("make no further one once there is one", async () => {
-    const world = await openPaperShow();
+    const world = await openFakeShow();
     expect(statuses(await ran(world, first))).toMatchObject({
       "face/1": "succeeded",
       "face/2": "skipped",
       "face/3": "skipped",
     });
-    expect(world.paper.jobs.size).toBe(1);
+    expect(world.paidService.jobs.size).toBe(1);
   });
 
   test("go on after a failure, until one is good", async () => {
-    const world = await openPaperShow({ fails: (_, body) => (JSON.parse(body).seed === 7 ? fatal : null) });
+    const world = await openFakeShow({ fails: (_, body) => (JSON.parse(body).seed === 7 ? fatal : null) });
     const seeded = pipeline("seeded", {
       input: nothing,
       build: ({ takes }) => ({ face: takes("face", models.image, { prompt, seed: 7 }, { count: 3, choose: "first" }) }),
@@ -50,7 +50,7 @@ describe("takes of which the first good one counts", () => {
   });
 
   test("fail when none is good", async () => {
-    const world = await openPaperShow({ fails: () => fatal });
+    const world = await openFakeShow({ fails: () => fatal });
     const result = await ran(world, first);
     expect(result.status).toBe("failed");
     expect(result.report.steps.at(-1)!.reason).toBe("none of what it picks from was made");
@@ -66,7 +66,7 @@ describe("a scoring function", () => {
   const pickOf = ({ report }: RunResult) => report.steps.find(({ path }) => path === "face/pick")!;
 
   test("chooses the highest, the first of equals", async () => {
-    const world = await openPaperShow();
+    const world = await openFakeShow();
     const result = await ran(
       world,
       scored(async ({ index }) => [1, 5, 5][index]!),
@@ -79,7 +79,7 @@ describe("a scoring function", () => {
   test("looks at what is there when a take failed", async () => {
     const fails = (_model: string, body: string) =>
       JSON.parse(body).seed === 1 ? { code: "INVALID_ARGUMENT", retryable: false } : null;
-    const world = await openPaperShow({ fails });
+    const world = await openFakeShow({ fails });
     const two = pipeline("two", {
       input: nothing,
       build: ({ takes }) => ({
@@ -90,7 +90,7 @@ describe("a scoring function", () => {
   });
 
   test("that never ends does not keep a stop waiting", async () => {
-    const world = await openPaperShow();
+    const world = await openFakeShow();
     let start: () => void = () => {};
     const scoring = new Promise<void>((resolve) => {
       start = resolve;
@@ -118,7 +118,7 @@ describe("a scoring function", () => {
     ["no number", () => Number.NaN, /must be a finite number, and the function gave NaN/],
     ["an error", () => Promise.reject(new Error("no eyes")), /^no eyes$/],
   ])("that gives %s fails the choice; what was made stays", async (_name, choose, reason) => {
-    const world = await openPaperShow();
+    const world = await openFakeShow();
     const result = await ran(world, scored(choose));
     expect(pickOf(result)).toMatchObject({ status: "failed", reason: expect.stringMatching(reason) });
     expect(result.report.steps.filter(({ status }) => status === "succeeded")).toHaveLength(3);
@@ -137,7 +137,7 @@ describe("a person's decision", () => {
   });
 
   test("is waited for in a pause that says what to do, and taken up on resume", async () => {
-    const world = await openPaperShow();
+    const world = await openFakeShow();
     const paused = await ran(world, gated);
     expect(paused.pause).toMatchObject({
       reason: "approval",
@@ -152,8 +152,8 @@ describe("a person's decision", () => {
     await world.show.approve("x", "go", { note: "nice" });
     const result = await resumed(world);
     expect(result.status).toBe("succeeded");
-    const film = [...world.paper.jobs.values()].at(-1)!;
-    const third = [...world.paper.jobs.values()][0]!.outputs[2]!;
+    const film = [...world.paidService.jobs.values()].at(-1)!;
+    const third = [...world.paidService.jobs.values()][0]!.outputs[2]!;
     expect(JSON.parse(film.body).images).toEqual([{ source: "asset", asset_id: third.assetId }]);
     const [, one, go] = result.report.steps;
     expect(one).toMatchObject({ chosen: { step: "faces", index: 2 }, approval: { approved: true, note: null } });
@@ -162,7 +162,7 @@ describe("a person's decision", () => {
   });
 
   test("names a take by its position or by its step, and nothing else", async () => {
-    const world = await openPaperShow({
+    const world = await openFakeShow({
       fails: (_, body) => (JSON.parse(body).seed === 7 ? { code: "INVALID_ARGUMENT", retryable: false } : null),
     });
     const cast = pipeline("cast", {
@@ -183,7 +183,7 @@ describe("a person's decision", () => {
   });
 
   test("by a step that made several is asked which of them", async () => {
-    const world = await openPaperShow();
+    const world = await openFakeShow();
     await ran(world, gated);
     await expect(world.show.approve("x", "one", { pick: "faces" })).rejects.toThrow(
       "pick: faces made several; give the position of one of them, from 0 to 2.",
@@ -191,13 +191,13 @@ describe("a person's decision", () => {
   });
 
   test("against it fails the step with the note, and what uses it is skipped unpaid", async () => {
-    const world = await openPaperShow();
+    const world = await openFakeShow();
     await ran(world, gated);
     await world.show.reject("x", "one", { note: "all too grim" });
     const result = await resumed(world);
     expect(statuses(result)).toEqual({ faces: "succeeded", one: "failed", go: "skipped", film: "skipped" });
     expect(result.report.steps[1]).toMatchObject({ reason: "rejected: all too grim", approval: { approved: false } });
-    expect(world.paper.jobs.size).toBe(1);
+    expect(world.paidService.jobs.size).toBe(1);
   });
 
   test("takes effect at once while other steps are still under way", async () => {
@@ -213,7 +213,7 @@ describe("a person's decision", () => {
         return { film: job("film", models.image, { prompt: "with it", images: [face] }), waited: waits.value };
       },
     });
-    const world = await openPaperShow();
+    const world = await openFakeShow();
     const handle = await world.show.run(busy, {}, { id: "x", outDir: world.outDir });
     const seen: string[] = [];
     const watching = (async () => {
@@ -232,7 +232,7 @@ describe("a person's decision", () => {
   });
 
   test("about a value lets just that value pass", async () => {
-    const world = await openPaperShow({ says: () => '{"lines":["one","two"]}' });
+    const world = await openFakeShow({ says: () => '{"lines":["one","two"]}' });
     const told = pipeline("told", {
       input: nothing,
       build({ chat, approve, task }) {

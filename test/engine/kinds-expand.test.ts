@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../recipes/models.ts";
 import { type Pipeline, pipeline, type RunResult } from "../../src/index.ts";
-import { during, openPaperShow, type PaperShow } from "../support/paper-show.ts";
+import { during, type FakeShow, openFakeShow } from "../support/fake-showrunner.ts";
 
 const nothing = z.object({});
 const told = z.object({ scenes: z.array(z.object({ prompt: z.string() })) });
@@ -11,7 +11,7 @@ const says = (count: number) => () =>
 
 const unquoted = (model: string) => (model === "upscale-1" ? null : 100_000);
 
-async function ran(world: PaperShow, of: Pipeline, budget?: string): Promise<RunResult> {
+async function ran(world: FakeShow, of: Pipeline, budget?: string): Promise<RunResult> {
   const options = { id: "x", outDir: world.outDir, ...(budget !== undefined && { budget }) };
   return during(world.clock, (await world.show.run(of, {}, options)).result());
 }
@@ -38,7 +38,7 @@ function scenesOf(bounds: { maxSteps: number; maxCost?: string }): Pipeline {
 }
 
 test("steps that a value leads to are planned, priced and written down before the first of them is paid for", async () => {
-  const world = await openPaperShow({ says: says(3) });
+  const world = await openFakeShow({ says: says(3) });
   const result = await ran(world, scenesOf({ maxSteps: 5, maxCost: "0.30" }));
   expect(result).toMatchObject({ status: "succeeded", cost: { micros: 301_000 } });
   expect(result.outputs).toMatchObject({ shots: [{ contentType: "image/png" }, {}, {}] });
@@ -52,27 +52,27 @@ test("steps that a value leads to are planned, priced and written down before th
 });
 
 test("a value that leads to nothing is an empty list", async () => {
-  const world = await openPaperShow({ says: says(0) });
+  const world = await openFakeShow({ says: says(0) });
   expect(await ran(world, scenesOf({ maxSteps: 5 }))).toMatchObject({ status: "succeeded", outputs: { shots: [] } });
 });
 
 describe("an expansion that may not be", () => {
   test("for its number of steps fails before anything of it is paid for", async () => {
-    const world = await openPaperShow({ says: says(6) });
+    const world = await openFakeShow({ says: says(6) });
     const result = await ran(world, scenesOf({ maxSteps: 5 }));
     expect(stepOf(result, "shots").reason).toMatch(/leads to 6 steps, and maxSteps is 5/);
-    expect(world.paper.jobs.size).toBe(0);
+    expect(world.paidService.jobs.size).toBe(0);
   });
 
   test("for its price likewise", async () => {
-    const world = await openPaperShow({ says: says(4) });
+    const world = await openFakeShow({ says: says(4) });
     const result = await ran(world, scenesOf({ maxSteps: 5, maxCost: "0.30" }));
     expect(stepOf(result, "shots").reason).toMatch(/may cost 0.40? USD, more than its maxCost of 0.30? USD/);
-    expect(world.paper.jobs.size).toBe(0);
+    expect(world.paidService.jobs.size).toBe(0);
   });
 
   test("for mistakes tells all of them", async () => {
-    const world = await openPaperShow({ says: says(2) });
+    const world = await openFakeShow({ says: says(2) });
     const wrong = pipeline("wrong", {
       input: nothing,
       build({ chat, expand }) {
@@ -89,11 +89,11 @@ describe("an expansion that may not be", () => {
     });
     const reason = stepOf(await ran(world, wrong), "shots").reason;
     expect(reason).toMatch(/shots\/shot-0 input\.colour: .*; shots\/shot-1 input\.colour: /s);
-    expect(world.paper.jobs.size).toBe(0);
+    expect(world.paidService.jobs.size).toBe(0);
   });
 
   test("because its function throws says what it threw", async () => {
-    const world = await openPaperShow({ says: says(1) });
+    const world = await openFakeShow({ says: says(1) });
     const throwing = pipeline("throwing", {
       input: nothing,
       build({ chat, expand }) {
@@ -146,7 +146,7 @@ test("expansions nest, and their functions are found again by whoever resumes wi
       return { total: task("total", { shots }, (given) => given.shots.join("+")).value };
     },
   });
-  const world = await openPaperShow({ says: says(2) });
+  const world = await openFakeShow({ says: says(2) });
   expect((await ran(world, nested)).pause?.reason).toBe("approval");
   await world.show.approve("x", "go");
   const without = await during(world.clock, (await world.show.resume("x")).result());
@@ -174,7 +174,7 @@ describe("what a part may cost", () => {
         return { two, other: job("other", models.image, { prompt: "other" }) };
       },
     });
-    const world = await openPaperShow({ priceMicros: unquoted });
+    const world = await openFakeShow({ priceMicros: unquoted });
     const result = await ran(world, whole, "5");
     expect(stepOf(result, "part/two")).toMatchObject({
       status: "failed",
@@ -188,7 +188,7 @@ describe("what a part may cost", () => {
       input: nothing,
       build: ({ include }) => include("part", part, {}, { maxCost: "0.15" }),
     });
-    const quote = await (await openPaperShow()).show.quote(whole, {});
+    const quote = await (await openFakeShow()).show.quote(whole, {});
     expect(quote.problems).toEqual([
       {
         code: "over-max-cost",
@@ -216,7 +216,7 @@ describe("what a part may cost", () => {
         return { two, face, said, shots, sad: job("sad", models.image, { prompt: "x" }, { when: story.at("scenes") }) };
       },
     });
-    const world = await openPaperShow({ priceMicros: unquoted });
+    const world = await openFakeShow({ priceMicros: unquoted });
     const quote = await world.show.quote(whole, {});
     expect(quote.problems).toEqual([]);
     // Surely: one job of the part, one take, and what was said. At most: all takes, the chat, the expansion too.

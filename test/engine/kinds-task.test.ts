@@ -5,12 +5,12 @@ import { z } from "zod";
 import { models } from "../../recipes/models.ts";
 import { placeholder } from "../../src/engine/price/placeholder-input.ts";
 import { type LocalFile, type Pipeline, pipeline, type RunResult, type TaskContext } from "../../src/index.ts";
-import { during, openPaperShow, type PaperShow } from "../support/paper-show.ts";
+import { during, type FakeShow, openFakeShow } from "../support/fake-showrunner.ts";
 
 const nothing = z.object({});
 const picture = placeholder("image", { durationMs: 0 })!;
 
-async function ran(world: PaperShow, of: Pipeline): Promise<RunResult> {
+async function ran(world: FakeShow, of: Pipeline): Promise<RunResult> {
   const options = { id: "x", outDir: world.outDir };
   return during(world.clock, (await world.show.run(of, {}, options)).result());
 }
@@ -48,7 +48,7 @@ test("a task reads what jobs made, writes declared files, and a job takes those"
       return { sheet: joined, big, facts: joined.value };
     },
   });
-  const world = await openPaperShow();
+  const world = await openFakeShow();
   const handle = await world.show.run(show, {}, { id: "x", outDir: world.outDir });
   const fractions: (number | null)[] = [];
   const watching = (async () => {
@@ -62,7 +62,7 @@ test("a task reads what jobs made, writes declared files, and a job takes those"
   expect(result.outputs.sheet).toMatchObject({ width: 512, height: 512, contentType: "image/png" });
   expect(await readFile(result.outputs.sheet.path)).toEqual(Buffer.from(picture));
   expect(seen[0]).toMatchObject({ note: "side by side", faces: [{ contentType: "image/png", sizeBytes: 64 }, {}] });
-  expect([...world.paper.uploads.values()]).toContain(Buffer.from(picture).toString("hex"));
+  expect([...world.paidService.uploads.values()]).toContain(Buffer.from(picture).toString("hex"));
   expect(folders).toHaveLength(1);
   expect(existsSync(folders[0]!)).toBe(false);
   expect(fractions).toEqual([1]);
@@ -99,7 +99,7 @@ describe("a task that does not do what it declares fails, and says which", () =>
     ["no error at all", () => Promise.reject("just text"), /^just text$/],
   ];
   test.each(cases)("%s", async (_name, run, reason) => {
-    const world = await openPaperShow();
+    const world = await openFakeShow();
     const result = await ran(world, taskOf(run));
     expect(result.status).toBe("failed");
     expect(result.report.steps[0]).toMatchObject({ status: "failed", reason: expect.stringMatching(reason) });
@@ -109,7 +109,7 @@ describe("a task that does not do what it declares fails, and says which", () =>
 test("a failed try is repeated as often as the step allows, each in an empty folder", async () => {
   let tries = 0;
   const found: string[] = [];
-  const world = await openPaperShow();
+  const world = await openFakeShow();
   const flaky = taskOf(
     async ({ file, folder }) => {
       found.push(...(await readdir(folder)));
@@ -139,7 +139,7 @@ test("a stop tells the task and does not wait for one that does not listen; resu
     if (++tries === 1) await new Promise(() => {});
     await writeFile(file("sheet"), picture);
   });
-  const world = await openPaperShow();
+  const world = await openFakeShow();
   const handle = await world.show.run(stubborn, {}, { id: "x", outDir: world.outDir });
   await started;
   await during(world.clock, handle.stop());
@@ -161,7 +161,7 @@ describe("a run whose code is not here", () => {
     });
 
   async function stoppedBeforeTask() {
-    const world = await openPaperShow();
+    const world = await openFakeShow();
     const handle = await world.show.run(show("1"), {}, { id: "x", outDir: world.outDir });
     await during(world.clock, handle.stop());
     return world;
@@ -176,7 +176,7 @@ describe("a run whose code is not here", () => {
     });
     const result = await during(world.clock, (await world.show.resume("x", { pipeline: show("1") })).result());
     expect(result).toMatchObject({ status: "succeeded", outputs: { size: 64 } });
-    expect(world.paper.jobs.size).toBe(1);
+    expect(world.paidService.jobs.size).toBe(1);
   });
 
   test("is not finished by a function of another version, nor by another pipeline", async () => {
@@ -186,6 +186,6 @@ describe("a run whose code is not here", () => {
     const foreign = pipeline("other", { input: nothing, build: ({ task }) => ({ made: task("else", {}, () => 1) }) });
     const wrong = await during(world.clock, (await world.show.resume("x", { pipeline: foreign })).result());
     expect(wrong.status).toBe("paused");
-    expect(world.paper.jobs.size).toBeLessThanOrEqual(1);
+    expect(world.paidService.jobs.size).toBeLessThanOrEqual(1);
   });
 });

@@ -10,7 +10,7 @@ import { pipeline } from "../../src/index.ts";
 import type { UploadStep } from "../../src/plan/plan.ts";
 import { mediaSamples, type SampleName, soundOnlyWebm } from "../local-service/support/media-samples.ts";
 import { start } from "../local-service/support/service.ts";
-import { openPaperShow } from "../support/paper-show.ts";
+import { openFakeShow } from "../support/fake-showrunner.ts";
 
 const samples = await mediaSamples();
 const folder = mkdtempSync(join(tmpdir(), "formats-"));
@@ -23,7 +23,7 @@ function fileOf(name: SampleName): string {
 }
 
 async function planned(given: string | { readonly path: string; readonly kind: "audio" }) {
-  const { show } = await openPaperShow();
+  const { show } = await openFakeShow();
   const sent = pipeline("p", { input: z.object({}), build: ({ upload }) => ({ given: upload("given", given) }) });
   const made = await show.plan(sent, {});
   return made.ok ? (made.plan.steps[0] as UploadStep) : made.problems;

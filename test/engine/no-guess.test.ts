@@ -7,8 +7,8 @@ import { type Client, createClient } from "../../src/api/index.ts";
 import { createMemoryJournal, openShowrunner, pipeline } from "../../src/index.ts";
 import { AnsweringService, ORIGIN, PRICE_MICROS } from "../support/answering-service.ts";
 import { builtInCatalog } from "../support/built-in-catalog.ts";
-import { apiError, PaperService } from "../support/paper-service.ts";
-import { during, openPaperShow } from "../support/paper-show.ts";
+import { apiError, FakePaidService } from "../support/fake-paid-service.ts";
+import { during, openFakeShow } from "../support/fake-showrunner.ts";
 import { skippingClock } from "../support/simulated-clock.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "no-guess-"));
@@ -109,18 +109,18 @@ test("an unresolved attempt inside the window is sent again on resume, and an ac
 });
 
 test("a job that a read did not find is found by a later resume, without a person", async () => {
-  const paper = new PaperService({ catalog: builtInCatalog() });
-  const client = paper.client();
+  const paidService = new FakePaidService({ catalog: builtInCatalog() });
+  const client = paidService.client();
   let isHidden = true;
   const follow: Client["follow"] = (jobId, options) => {
     if (isHidden) throw apiError(404, "NOT_FOUND");
     return client.follow(jobId, options);
   };
-  paper.client = () => ({ ...client, follow });
-  const { show, clock, outDir } = await openPaperShow({ paper });
+  paidService.client = () => ({ ...client, follow });
+  const { show, clock, outDir } = await openFakeShow({ paidService: paidService });
   const run = await during(clock, show.run(pictures, { count: 1 }, { id: "x", outDir }));
   expect((await during(clock, run.result())).pause?.reason).toBe("unresolved");
   isHidden = false;
   const done = await during(clock, (await show.resume("x")).result());
-  expect([done.status, paper.submits]).toEqual(["succeeded", 1]);
+  expect([done.status, paidService.submits]).toEqual(["succeeded", 1]);
 });

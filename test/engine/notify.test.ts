@@ -14,7 +14,7 @@ import type { RunEvent } from "../../src/journal/events.ts";
 import { fold } from "../../src/journal/fold.ts";
 import type { Lease } from "../../src/journal/store.ts";
 import { holder, nobodyIsDead, planned, started } from "../journal/samples.ts";
-import { during, openPaperShow, type PaperShow } from "../support/paper-show.ts";
+import { during, type FakeShow, openFakeShow } from "../support/fake-showrunner.ts";
 import { type Received, startReceiver } from "../support/receiver.ts";
 import { SimulatedClock } from "../support/simulated-clock.ts";
 
@@ -27,7 +27,7 @@ const gated = pipeline("gated", {
 });
 
 /** Runs it until it rests, and lets go of it: what is to be told is told. */
-async function ran(world: PaperShow, of: Pipeline = gated) {
+async function ran(world: FakeShow, of: Pipeline = gated) {
   const handle = await world.show.run(of, {}, { id: "ad-42", outDir: world.outDir });
   const result = await during(world.clock, handle.result());
   await during(world.clock, world.show.close());
@@ -42,7 +42,7 @@ function verified(one: Received, publicKey: string) {
 describe("somebody is told by a signed webhook", () => {
   test("that a step waits for them, with the question and the command that answers", async () => {
     await using receiver = await startReceiver();
-    const world = await openPaperShow({ notify: receiver.url });
+    const world = await openFakeShow({ notify: receiver.url });
     const publicKey = await world.show.notifications.publicKey();
     await ran(world);
     expect(receiver.received).toHaveLength(1);
@@ -71,7 +71,7 @@ describe("somebody is told by a signed webhook", () => {
         build: ({ job }) => ({ face: job("face", models.image, { prompt: "a lamp" }) }),
       });
       const refusal = { code: "INVALID_ARGUMENT", retryable: false };
-      const world = await openPaperShow({ notify: receiver.url, ...(fails && { fails: () => refusal }) });
+      const world = await openFakeShow({ notify: receiver.url, ...(fails && { fails: () => refusal }) });
       await ran(world, plain);
       expect(receiver.received.map(({ json }) => [json.event, json.status])).toEqual([
         [event, fails ? "failed" : "succeeded"],
@@ -81,7 +81,7 @@ describe("somebody is told by a signed webhook", () => {
 
   test("with our own check of the service's webhooks, which refuses nothing but the body's shape", async () => {
     await using receiver = await startReceiver();
-    const world = await openPaperShow({ notify: receiver.url });
+    const world = await openFakeShow({ notify: receiver.url });
     const publicKey = await world.show.notifications.publicKey();
     await ran(world);
     const [{ headers, body }] = receiver.received as [Received];
@@ -97,7 +97,7 @@ describe("somebody is told by a signed webhook", () => {
 
   test("again after every failure, under the same id, until it was taken", async () => {
     await using receiver = await startReceiver((index) => [500, 302, 204][index]!);
-    const world = await openPaperShow({ notify: receiver.url });
+    const world = await openFakeShow({ notify: receiver.url });
     const handle = await world.show.run(gated, {}, { id: "ad-42", outDir: world.outDir });
     await during(world.clock, handle.result());
     const third = receiver.first(() => receiver.received.length === 3);
@@ -111,13 +111,13 @@ describe("somebody is told by a signed webhook", () => {
 
   test("by the next process, when the one that drove the run could not tell it", async () => {
     const journal = createMemoryJournal();
-    const dead = await openPaperShow({ notify: "http://127.0.0.1:9/", journal });
+    const dead = await openFakeShow({ notify: "http://127.0.0.1:9/", journal });
     await ran(dead);
     expect(await journal.notices()).toMatchObject([
       { event: "run.waiting", lastError: expect.stringContaining("could not be reached") },
     ]);
     await using receiver = await startReceiver();
-    const next = await openPaperShow({ notify: receiver.url, journal, mediaDir: dead.mediaDir });
+    const next = await openFakeShow({ notify: receiver.url, journal, mediaDir: dead.mediaDir });
     next.show.notifications.start();
     await during(
       next.clock,
@@ -129,7 +129,7 @@ describe("somebody is told by a signed webhook", () => {
 });
 
 test("nobody is told where nobody asked to be, and the outbox stays empty", async () => {
-  const world = await openPaperShow();
+  const world = await openFakeShow();
   await ran(world);
   expect(await world.journal.notices()).toEqual([]);
 });

@@ -3,8 +3,8 @@ import { z } from "zod";
 import { models } from "../../recipes/models.ts";
 import { type Client, openShowrunner, pipeline, type Showrunner } from "../../src/index.ts";
 import { builtInCatalog } from "../support/built-in-catalog.ts";
-import { PaperService } from "../support/paper-service.ts";
-import { during, openPaperShow, type PaperShow } from "../support/paper-show.ts";
+import { FakePaidService } from "../support/fake-paid-service.ts";
+import { during, type FakeShow, openFakeShow } from "../support/fake-showrunner.ts";
 
 const quoteMicros = 20_000;
 const budget = "0.30";
@@ -19,26 +19,27 @@ const pictures = pipeline("pictures", {
 });
 
 /** A service that quotes two cents and charges by a factor; jobs take as long as said. */
-async function charging(factor: number, more: { readonly journal?: PaperShow["journal"] } = {}): Promise<PaperShow> {
+async function charging(factor: number, more: { readonly journal?: FakeShow["journal"] } = {}): Promise<FakeShow> {
   let asks = () => quoteMicros;
-  const paper = new PaperService({
+  const paidService = new FakePaidService({
     catalog: builtInCatalog(),
     priceMicros: () => asks(),
-    sleep: () => new Promise((resolve) => void world.clock.setTimer(1000 + ((paper.submits * 37) % 400), resolve)),
+    sleep: () =>
+      new Promise((resolve) => void world.clock.setTimer(1000 + ((paidService.submits * 37) % 400), resolve)),
   });
-  const client = paper.client();
+  const client = paidService.client();
   const submit: Client["submit"] = (...request) => {
     asks = () => Math.round(quoteMicros * factor);
     return client.submit(...request).finally(() => {
       asks = () => quoteMicros;
     });
   };
-  paper.client = () => ({ ...client, submit });
-  const world: PaperShow = await openPaperShow({ paper, ...more });
+  paidService.client = () => ({ ...client, submit });
+  const world: FakeShow = await openFakeShow({ paidService: paidService, ...more });
   return world;
 }
 
-async function run(world: PaperShow, id: string, options: Parameters<Showrunner["run"]>[2] = {}, count = 15) {
+async function run(world: FakeShow, id: string, options: Parameters<Showrunner["run"]>[2] = {}, count = 15) {
   const handle = await during(
     world.clock,
     world.show.run(pictures, { count }, { id, outDir: world.outDir, ...options }),
@@ -55,13 +56,13 @@ describe("Charges above the quote", () => {
       const round = Math.min(concurrency, 15) * quoteMicros;
       expect(result.cost.micros).toBeLessThanOrEqual(300_000 + round);
       // What was begun before the first bill, and what fits beside it at its real price: never more.
-      expect(world.paper.jobs.size).toBeLessThanOrEqual(Math.max(7, concurrency));
-      expect(world.paper.chargedMicros).toBe(result.cost.micros);
+      expect(world.paidService.jobs.size).toBeLessThanOrEqual(Math.max(7, concurrency));
+      expect(world.paidService.chargedMicros).toBe(result.cost.micros);
       if (concurrency < 15) {
         expect(result.pause).toMatchObject({ reason: "budget", message: expect.stringContaining("quoted 0.02") });
       } else expect(result.status).toBe("succeeded");
       expect(result.report.overcharges).toMatchObject([
-        { times: world.paper.jobs.size, worst: { quoted: "0.02", charged: "0.04" } },
+        { times: world.paidService.jobs.size, worst: { quoted: "0.02", charged: "0.04" } },
       ]);
       const over = result.cost.micros - 300_000;
       expect(result.report.over_budget).toBe(over > 0 ? (over / 1e6).toFixed(2) : null);
@@ -105,7 +106,7 @@ describe("Charges above the quote", () => {
   test("count towards the cap over all runs as soon as they are known", async () => {
     const world = await charging(2);
     const capped = await openShowrunner({
-      client: world.paper.client(),
+      client: world.paidService.client(),
       journal: world.journal,
       mediaDir: world.mediaDir,
       clock: world.clock,

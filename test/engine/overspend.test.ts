@@ -8,8 +8,8 @@ import { createMemoryJournal, openShowrunner, openSqliteJournal, pipeline, type 
 import type { JournalStore } from "../../src/journal/store.ts";
 import { startLocalService } from "../../src/local-service/index.ts";
 import { builtInCatalog } from "../support/built-in-catalog.ts";
-import { PaperService } from "../support/paper-service.ts";
-import { during, openPaperShow } from "../support/paper-show.ts";
+import { FakePaidService } from "../support/fake-paid-service.ts";
+import { during, openFakeShow } from "../support/fake-showrunner.ts";
 import { SimulatedClock } from "../support/simulated-clock.ts";
 import { startRacers } from "./fixtures/racers.ts";
 
@@ -51,7 +51,7 @@ test(
   async () => {
     for (const seed of seeds(schedules)) {
       const next = chance(seed);
-      const { show, paper, clock } = await openPaperShow({
+      const { show, paidService, clock } = await openFakeShow({
         sleep: () => new Promise((resolve) => void clock.setTimer(Math.floor(next() * 5000), resolve)),
         priceMicros: () => null,
       });
@@ -59,11 +59,11 @@ test(
       // A budget below the quote is refused at once; one that is lowered later bites in the middle of the run.
       const beforeAll = { id: "x", budget: "14", concurrency, signal: AbortSignal.abort() };
       await during(clock, (await during(clock, show.run(pictures, { count: 200 }, beforeAll))).result());
-      expect(paper.submits).toBe(0);
+      expect(paidService.submits).toBe(0);
       const result = await during(clock, (await show.resume("x", { budget: enough })).result());
       expect(result.pause?.reason, `seed ${seed}`).toBe("budget");
-      expect(paper.jobs.size, `seed ${seed}`).toBe(affordable);
-      expect(paper.chargedMicros, `seed ${seed}`).toBe(affordable * priceMicros);
+      expect(paidService.jobs.size, `seed ${seed}`).toBe(affordable);
+      expect(paidService.chargedMicros, `seed ${seed}`).toBe(affordable * priceMicros);
       expect(result.report).toMatchObject({ cost: enough, held: "0.00" });
     }
   },
@@ -90,33 +90,37 @@ describe("What does not fit while a dearer guess is reserved", () => {
   });
 
   test("waits for the bill under a budget, rather than pause", async () => {
-    const { show, paper, clock } = await openPaperShow({ says: () => "words" });
+    const { show, paidService, clock } = await openFakeShow({ says: () => "words" });
     const later = { id: "x", budget: "1", signal: AbortSignal.abort() };
     await during(clock, (await during(clock, show.run(part, {}, later))).result());
     const done = await during(clock, (await show.resume("x", { budget: "0.55" })).result());
-    expect([done.status, paper.jobs.size]).toEqual(["succeeded", 2]);
+    expect([done.status, paidService.jobs.size]).toEqual(["succeeded", 2]);
   });
 
   test("waits likewise within a part of a pipeline, rather than fail", async () => {
-    const { show, paper, clock } = await openPaperShow({ says: () => "words" });
+    const { show, paidService, clock } = await openFakeShow({ says: () => "words" });
     const done = await during(clock, (await during(clock, show.run(whole, {}, { id: "x" }))).result());
-    expect([done.status, paper.jobs.size]).toEqual(["succeeded", 2]);
+    expect([done.status, paidService.jobs.size]).toEqual(["succeeded", 2]);
   });
 
   test("waits likewise under a cap over all runs", async () => {
-    const { paper, clock, journal } = await openPaperShow({ says: () => "words" });
-    const client = paper.client();
+    const { paidService, clock, journal } = await openFakeShow({ says: () => "words" });
+    const client = paidService.client();
     const show = await openShowrunner({ client, journal, clock, mediaDir: folder, spendingCap: "0.55" });
     const done = await during(clock, (await during(clock, show.run(part, {}, { id: "x" }))).result());
-    expect([done.status, paper.jobs.size]).toEqual(["succeeded", 2]);
+    expect([done.status, paidService.jobs.size]).toEqual(["succeeded", 2]);
   });
 
   test("and pauses where no bill could be small enough", async () => {
-    const { show, paper, clock } = await openPaperShow({ says: () => "words" });
+    const { show, paidService, clock } = await openFakeShow({ says: () => "words" });
     const later = { id: "x", budget: "1", signal: AbortSignal.abort() };
     await during(clock, (await during(clock, show.run(part, {}, later))).result());
     const short = await during(clock, (await show.resume("x", { budget: "0.15" })).result());
-    expect([short.status, short.pause?.reason, paper.jobs.size + paper.chats.size]).toEqual(["paused", "budget", 0]);
+    expect([short.status, short.pause?.reason, paidService.jobs.size + paidService.chats.size]).toEqual([
+      "paused",
+      "budget",
+      0,
+    ]);
   });
 });
 
@@ -125,7 +129,7 @@ describe("What waits for room", () => {
   async function reads(count: number, limits: (count: number) => object, others: number) {
     const clock = new SimulatedClock();
     const next = chance(count);
-    const paper = new PaperService({
+    const paidService = new FakePaidService({
       catalog: builtInCatalog(),
       balanceMicros: count * priceMicros + 100_000,
       priceMicros: () => null,
@@ -149,12 +153,12 @@ describe("What waits for room", () => {
           return {};
         },
       });
-    const unanswered = paper.client((point) =>
+    const unanswered = paidService.client((point) =>
       point.startsWith("submit") ? new Promise(() => {}) : Promise.resolve(),
     );
     const common = { journal, mediaDir: folder, clock };
     const other = await openShowrunner({ client: unanswered, ...common });
-    const show = await openShowrunner({ client: paper.client(), ...common, ...limits(count) });
+    const show = await openShowrunner({ client: paidService.client(), ...common, ...limits(count) });
     if (others > 0) {
       const stuck = await during(clock, other.run(dear(others), {}, { id: "other" }));
       for await (const update of stuck.events())
@@ -173,10 +177,16 @@ describe("What waits for room", () => {
   });
 
   test("above a floor is never what costs nothing", async () => {
-    const { paper, clock, journal } = await openPaperShow({ priceMicros: () => 0, balanceMicros: 500_000 });
-    const show = await openShowrunner({ client: paper.client(), journal, clock, mediaDir: folder, walletFloor: "1" });
+    const { paidService, clock, journal } = await openFakeShow({ priceMicros: () => 0, balanceMicros: 500_000 });
+    const show = await openShowrunner({
+      client: paidService.client(),
+      journal,
+      clock,
+      mediaDir: folder,
+      walletFloor: "1",
+    });
     const run = await during(clock, show.run(pictures, { count: 2 }, { id: "x" }));
-    expect([(await during(clock, run.result())).status, paper.jobs.size]).toEqual(["succeeded", 2]);
+    expect([(await during(clock, run.result())).status, paidService.jobs.size]).toEqual(["succeeded", 2]);
   });
 
   test("above a floor costs no more for more bills, while a charge of another run is on its way", async () => {
@@ -190,10 +200,21 @@ describe("What waits for room", () => {
 });
 
 /** Four runs of 50 steps, each in a Showrunner of its own as in a process of its own, under one cap. */
-async function fourRuns(paper: PaperService, clock: SimulatedClock, journals: readonly JournalStore[], more: object) {
+async function fourRuns(
+  paidService: FakePaidService,
+  clock: SimulatedClock,
+  journals: readonly JournalStore[],
+  more: object,
+) {
   const shows = await Promise.all(
     journals.map((journal, index) =>
-      openShowrunner({ client: paper.client(), journal, mediaDir: join(folder, `media-${index}`), clock, ...more }),
+      openShowrunner({
+        client: paidService.client(),
+        journal,
+        mediaDir: join(folder, `media-${index}`),
+        clock,
+        ...more,
+      }),
     ),
   );
   const finish = async (ids: readonly string[], resume: boolean) => {
@@ -207,15 +228,15 @@ async function fourRuns(paper: PaperService, clock: SimulatedClock, journals: re
   return { finish, close: () => Promise.all(shows.map((show) => show.close())) };
 }
 
-function slowPaper(seed: number, clock: SimulatedClock, balanceMicros?: number): PaperService {
+function slowService(seed: number, clock: SimulatedClock, balanceMicros?: number): FakePaidService {
   const next = chance(seed);
-  const paper = new PaperService({
+  const paidService = new FakePaidService({
     catalog: builtInCatalog(),
     ...(balanceMicros !== undefined && { balanceMicros }),
     sleep: () => new Promise((resolve) => void clock.setTimer(Math.floor(next() * 5000), resolve)),
     priceMicros: () => priceMicros,
   });
-  return paper;
+  return paidService;
 }
 
 /** The same journal, as one sees it whose commits take their time: answers arrive while one is under way. */
@@ -237,12 +258,12 @@ describe("A spending cap for 73 jobs over four runs of 50", () => {
     async () => {
       for (const seed of seeds(25)) {
         const clock = new SimulatedClock();
-        const paper = slowPaper(seed, clock);
+        const paidService = slowService(seed, clock);
         const journal = createMemoryJournal();
         const journals = ids.map((_, index) => slowCommits(journal, clock, chance(seed * 5 + index)));
-        const capped = await fourRuns(paper, clock, journals, { spendingCap: enough });
+        const capped = await fourRuns(paidService, clock, journals, { spendingCap: enough });
         const results = await capped.finish(ids, false);
-        expect(paper.jobs.size, `seed ${seed}`).toBe(affordable);
+        expect(paidService.jobs.size, `seed ${seed}`).toBe(affordable);
         const paused = results.filter(({ pause }) => pause?.reason === "budget");
         expect(paused.length, `seed ${seed}`).toBeGreaterThanOrEqual(3);
         expect(paused[0]?.pause?.message).toContain("--spending-cap");
@@ -251,10 +272,10 @@ describe("A spending cap for 73 jobs over four runs of 50", () => {
         // Resumed under the same cap nothing is sent; under a higher one every run finishes.
         const stuck = paused.map(({ id }) => id);
         await capped.finish(stuck, true);
-        expect(paper.jobs.size).toBe(affordable);
-        const raised = await fourRuns(paper, clock, journals, { spendingCap: "14" });
+        expect(paidService.jobs.size).toBe(affordable);
+        const raised = await fourRuns(paidService, clock, journals, { spendingCap: "14" });
         expect((await raised.finish(ids, true)).map(({ status }) => status)).toEqual(ids.map(() => "succeeded"));
-        expect(paper.chargedMicros).toBe(14_000_000);
+        expect(paidService.chargedMicros).toBe(14_000_000);
       }
     },
     longMs,
@@ -264,12 +285,12 @@ describe("A spending cap for 73 jobs over four runs of 50", () => {
     "holds across connections to one file",
     async () => {
       const clock = new SimulatedClock();
-      const paper = slowPaper(1, clock);
+      const paidService = slowService(1, clock);
       const path = join(folder, "cap.db");
       const journals = await Promise.all(ids.map(() => openSqliteJournal(path)));
-      const { finish, close } = await fourRuns(paper, clock, journals, { spendingCap: enough });
+      const { finish, close } = await fourRuns(paidService, clock, journals, { spendingCap: enough });
       await finish(ids, false);
-      expect(paper.jobs.size).toBe(affordable);
+      expect(paidService.jobs.size).toBe(affordable);
       await close();
       await Promise.all(journals.map((journal) => journal.close()));
     },

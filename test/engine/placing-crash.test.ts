@@ -6,7 +6,7 @@ import { z } from "zod";
 import { models } from "../../recipes/models.ts";
 import { temporaryPath, temporaryTag } from "../../src/durable-file.ts";
 import { pipeline } from "../../src/index.ts";
-import { during, openPaperShow, type PaperShow } from "../support/paper-show.ts";
+import { during, type FakeShow, openFakeShow } from "../support/fake-showrunner.ts";
 
 /** Calls on paths in `folder`: from the `dieAt`-th on, counted before and after each, nothing is done any more. */
 const disk = vi.hoisted(() => ({ folder: "", dieAt: Number.POSITIVE_INFINITY, count: 0, points: [] as string[] }));
@@ -17,7 +17,7 @@ vi.mock("node:fs/promises", async (importOriginal) => {
     disk.points.push(name);
     if (++disk.count >= disk.dieAt) throw new Error(`killed at ${name}`);
   };
-  const mortal = (name: "open" | "copyFile" | "chmod" | "rename" | "rm") => {
+  const crashInjector = (name: "open" | "copyFile" | "chmod" | "rename" | "rm") => {
     const call = real[name] as (...args: unknown[]) => Promise<unknown>;
     return async (...args: unknown[]) => {
       const isOurs = disk.folder !== "" && args.some((arg) => typeof arg === "string" && arg.startsWith(disk.folder));
@@ -33,7 +33,7 @@ vi.mock("node:fs/promises", async (importOriginal) => {
     };
   };
   const names = ["open", "copyFile", "chmod", "rename", "rm"] as const;
-  return { ...real, ...Object.fromEntries(names.map((name) => [name, mortal(name)])) };
+  return { ...real, ...Object.fromEntries(names.map((name) => [name, crashInjector(name)])) };
 });
 
 afterEach(() => Object.assign(disk, { folder: "", dieAt: Number.POSITIVE_INFINITY, count: 0, points: [] }));
@@ -50,8 +50,8 @@ const namesIn = (folder: string) => readdirSync(folder).sort();
 
 /** A run that dies at a moment of placing, counted from 1, and is then resumed. */
 async function lifeWithDeathAt(dieAt: number) {
-  const world = await openPaperShow();
-  const { show, clock, outDir, paper } = world;
+  const world = await openFakeShow();
+  const { show, clock, outDir, paidService } = world;
   Object.assign(disk, { folder: outDir, dieAt, count: 0, points: [] });
   const run = await during(clock, show.run(two, {}, { id: "x", outDir }));
   const first = await during(clock, run.result()).catch((error: Error) => error);
@@ -59,7 +59,7 @@ async function lifeWithDeathAt(dieAt: number) {
   const killed = first instanceof Error ? namesIn(outDir) : [];
   Object.assign(disk, { folder: "", dieAt: Number.POSITIVE_INFINITY });
   const done = first instanceof Error ? await during(clock, (await show.resume("x")).result()) : first;
-  return { done, points, killed, names: namesIn(outDir), jobs: paper.jobs.size };
+  return { done, points, killed, names: namesIn(outDir), jobs: paidService.jobs.size };
 }
 
 test("killed at any moment of placing and resumed, a run leaves nothing in its folder but named files and manifests", async () => {
@@ -79,7 +79,7 @@ test("killed at any moment of placing and resumed, a run leaves nothing in its f
 }, 120_000);
 
 /** A finished run, and in its folders: its own old and young remains, and an old one of somebody else. */
-async function withRemains({ show, clock, outDir, journal }: PaperShow) {
+async function withRemains({ show, clock, outDir, journal }: FakeShow) {
   const run = await during(clock, show.run(two, {}, { id: "x", outDir }));
   await during(clock, run.result());
   const [first] = await journal.read("x");
@@ -98,7 +98,7 @@ async function withRemains({ show, clock, outDir, journal }: PaperShow) {
 }
 
 test("gc removes a run's own temporary files that are older than an hour, and nothing else in its folder", async () => {
-  const world = await openPaperShow();
+  const world = await openFakeShow();
   const { show, outDir } = world;
   const { old } = await withRemains(world);
   const before = namesIn(outDir);

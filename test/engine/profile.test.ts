@@ -5,7 +5,7 @@ import { z } from "zod";
 import { models } from "../../recipes/models.ts";
 import type { Profiles } from "../../src/define/index.ts";
 import { fieldsOf, type Pipeline, type PlanProblemsError, pipeline, type RunOptions } from "../../src/index.ts";
-import { during, openPaperShow, type PaperShow } from "../support/paper-show.ts";
+import { during, type FakeShow, openFakeShow } from "../support/fake-showrunner.ts";
 
 const film = (profiles: Profiles) =>
   pipeline("film", {
@@ -23,18 +23,18 @@ const film = (profiles: Profiles) =>
     },
   });
 
-async function planned(world: PaperShow, what: Pipeline, profile?: string) {
+async function planned(world: FakeShow, what: Pipeline, profile?: string) {
   const made = await world.show.plan(what, {}, { profile });
   if (!made.ok) throw new Error(JSON.stringify(made.problems));
   return new Map(made.plan.steps.flatMap((step) => (step.kind === "job" ? [[step.path, step] as const] : [])));
 }
 
-async function problems(world: PaperShow, what: Pipeline, profile: string) {
+async function problems(world: FakeShow, what: Pipeline, profile: string) {
   const made = await world.show.plan(what, {}, { profile });
   return made.ok ? [] : made.problems;
 }
 
-async function run(world: PaperShow, what: Pipeline, options: RunOptions) {
+async function run(world: FakeShow, what: Pipeline, options: RunOptions) {
   const outDir = join(world.outDir, options.id ?? "x");
   const handle = await during(world.clock, world.show.run(what, {}, { outDir, ...options }));
   return during(world.clock, handle.result());
@@ -46,7 +46,7 @@ const draft = {
 
 describe("a profile", () => {
   test("changes fields of every step of a model, leaves out what it is told to, and nothing else", async () => {
-    const world = await openPaperShow();
+    const world = await openFakeShow();
     const drafted = await planned(world, film({ draft }), "draft");
     const whole = await planned(world, film({ draft }));
     expect(drafted.get("scene-1")?.input).toMatchObject({ duration_ms: 3000, quality: "standard", prompt: "scene-1" });
@@ -56,7 +56,7 @@ describe("a profile", () => {
   });
 
   test("swaps models, and fields are then those of the new one", async () => {
-    const world = await openPaperShow();
+    const world = await openFakeShow();
     const swapped = film({
       draft: {
         models: { "image-1": models.upscale, "video-1": "video-1" },
@@ -69,7 +69,7 @@ describe("a profile", () => {
   });
 
   test("changes single steps after all else, by name or with * for several", async () => {
-    const world = await openPaperShow();
+    const world = await openFakeShow();
     const steps = { "scene-*": { fields: { duration_ms: 4000 } }, "scene-2": { fields: { prompt: "short" } } };
     const planOf = await planned(world, film({ draft: { ...draft, steps } }), "draft");
     expect(planOf.get("scene-1")?.input).toMatchObject({ duration_ms: 4000, prompt: "scene-1" });
@@ -77,7 +77,7 @@ describe("a profile", () => {
   });
 
   test("is written down with the run and named in its manifests", async () => {
-    const world = await openPaperShow();
+    const world = await openFakeShow();
     await run(world, film({ draft }), { id: "x", profile: "draft" });
     const [first] = await world.journal.read("x", { limit: 1 });
     expect(first?.event).toMatchObject({
@@ -86,13 +86,13 @@ describe("a profile", () => {
   });
 
   test("and the final run after it takes over just the steps that the profile left as they were", async () => {
-    const world = await openPaperShow();
+    const world = await openFakeShow();
     const what = film({ draft });
     await run(world, what, { id: "one", profile: "draft", reuse: true });
     const result = await run(world, what, { id: "two", reuse: true });
     expect(result.report.steps.map(({ reused_from }) => reused_from?.step ?? null)).toEqual(["face", null, null]);
-    expect(world.paper.jobs.size).toBe(5);
-    const sent = [...world.paper.jobs.values()].slice(3).map(({ body }) => JSON.parse(body).duration_ms);
+    expect(world.paidService.jobs.size).toBe(5);
+    const sent = [...world.paidService.jobs.values()].slice(3).map(({ body }) => JSON.parse(body).duration_ms);
     expect(sent).toEqual([10_000, 10_000]);
   });
 });
@@ -123,10 +123,10 @@ describe("steps that a value leads to, and those of an included pipeline,", () =
   });
 
   test("are changed by the profile as well", async () => {
-    const world = await openPaperShow({ says: () => JSON.stringify(["boats", "gulls"]) });
+    const world = await openFakeShow({ says: () => JSON.stringify(["boats", "gulls"]) });
     const result = await run(world, grown, { id: "x", profile: "draft" });
     expect(result.status).toBe("succeeded");
-    const sent = [...world.paper.jobs.values()].map(({ body }) => JSON.parse(body));
+    const sent = [...world.paidService.jobs.values()].map(({ body }) => JSON.parse(body));
     expect(sent).toHaveLength(3);
     expect(sent).toEqual(
       expect.arrayContaining([
@@ -140,7 +140,7 @@ describe("steps that a value leads to, and those of an included pipeline,", () =
 
 describe("what is wrong with a profile is a problem of the plan", () => {
   test("a name that there is not, with the one that was meant", async () => {
-    const world = await openPaperShow();
+    const world = await openFakeShow();
     const [problem] = await problems(world, film({ draft, proof: {} }), "drafft");
     expect(problem).toMatchObject({ code: "unknown-profile", field: "profile", allowed: ["draft", "proof"] });
     expect(problem?.message).toContain("did you mean draft?");
@@ -152,7 +152,7 @@ describe("what is wrong with a profile is a problem of the plan", () => {
   });
 
   test("fields, values, models and steps that are not there, all at once", async () => {
-    const world = await openPaperShow();
+    const world = await openFakeShow();
     const wrong: Profiles = {
       draft: {
         models: { "imge-1": "image-1" },
@@ -177,14 +177,14 @@ describe("what is wrong with a profile is a problem of the plan", () => {
   });
 
   test("a service that this is not", async () => {
-    const world = await openPaperShow();
+    const world = await openFakeShow();
     const [problem] = await problems(world, film({ draft: { service: "local" } }), "draft");
     expect(problem).toMatchObject({ code: "profile-service" });
     expect(problem?.message).toContain("--local");
   });
 
   test("and refuses the run before anything is written down", async () => {
-    const world = await openPaperShow();
+    const world = await openFakeShow();
     const error = await world.show.run(film({ draft }), {}, { profile: "x" }).catch((thrown) => thrown);
     expect((error as PlanProblemsError).code).toBe("PLAN_PROBLEMS");
     expect(await world.show.runs()).toEqual([]);
@@ -192,7 +192,7 @@ describe("what is wrong with a profile is a problem of the plan", () => {
 });
 
 test("an empty profile changes no fingerprint; one that changes a field changes just those of its steps", async () => {
-  const world = await openPaperShow();
+  const world = await openFakeShow();
   const base = await planned(world, film({}));
   await fc.assert(
     fc.asyncProperty(fc.subarray(["face", "scene-1", "scene-2"]), fc.constantFrom("x", "y"), async (names, prompt) => {

@@ -15,8 +15,8 @@ import {
   type RunOptions,
   type RunResult,
 } from "../../src/index.ts";
-import { Mortal } from "../support/mortal.ts";
-import { during, openPaperShow, type PaperShow } from "../support/paper-show.ts";
+import { CrashInjector } from "../support/crash-injector.ts";
+import { during, type FakeShow, openFakeShow } from "../support/fake-showrunner.ts";
 import { everyKind, STORY } from "./fixtures/every-kind.ts";
 
 const pictures = pipeline("pictures", {
@@ -40,7 +40,7 @@ const avatar = (consent?: { readonly pipeline?: string; readonly step?: string }
     },
   });
 
-async function run(world: PaperShow, what: Pipeline, input: unknown, options: RunOptions = {}): Promise<RunResult> {
+async function run(world: FakeShow, what: Pipeline, input: unknown, options: RunOptions = {}): Promise<RunResult> {
   const handle = await during(
     world.clock,
     world.show.run(what, input as never, { id: "x", outDir: world.outDir, ...options }),
@@ -52,7 +52,7 @@ function manifestAt(...path: string[]): Manifest {
   return manifestSchema.parse(JSON.parse(readFileSync(join(...path), "utf8")));
 }
 
-function wav(world: PaperShow): string {
+function wav(world: FakeShow): string {
   mkdirSync(world.outDir, { recursive: true });
   const path = join(world.outDir, "speaker at home.wav");
   const header = Buffer.alloc(44 + 8000);
@@ -74,7 +74,7 @@ function wav(world: PaperShow): string {
 
 describe("each named file has a manifest beside it", () => {
   test("that says which steps led to it, what they asked for, and what they cost", async () => {
-    const world = await openPaperShow();
+    const world = await openFakeShow();
     await run(world, pictures, { look: "a lighthouse" });
     const manifest = manifestAt(world.outDir, "hero.png.json");
     expect(manifest).toMatchObject({
@@ -101,21 +101,21 @@ describe("each named file has a manifest beside it", () => {
   });
 
   test("and is known to the journal and the report", async () => {
-    const world = await openPaperShow();
+    const world = await openFakeShow();
     const { report } = await run(world, pictures, { look: "x" });
     const hero = report.steps.find(({ path }) => path === "hero");
     expect(hero?.outputs[0]).toMatchObject({ file: "hero.png", manifest: "hero.png.json" });
   });
 
   test("unless the run was asked for none", async () => {
-    const world = await openPaperShow();
+    const world = await openFakeShow();
     const { report } = await run(world, pictures, { look: "x" }, { manifests: false });
     expect(readdirSync(world.outDir)).toEqual(["hero.png"]);
     expect(report.steps[1]?.outputs[0]?.manifest).toBeNull();
   });
 
   test("without secrets, presigned URLs and the places of local files", async () => {
-    const world = await openPaperShow();
+    const world = await openFakeShow();
     const look = "like https://me:pass@shop.test/pic.png?X-Amz-Signature=abc#top with Key key_1:supersecretvalue";
     await run(world, pictures, { look, apiKey: "anything at all" });
     const text = readFileSync(join(world.outDir, "hero.png.json"), "utf8");
@@ -132,20 +132,20 @@ describe("each named file has a manifest beside it", () => {
     const texts = new Set<string>();
     let placed = 0;
     for (let dieAt = 1, reached = true; reached; dieAt++) {
-      const mortal = new Mortal(dieAt);
-      const { journal, paper } = await openPaperShow();
-      const world = await openPaperShow({ paper, journal: mortal.store(journal) });
+      const crashInjector = new CrashInjector(dieAt);
+      const { journal, paidService } = await openFakeShow();
+      const world = await openFakeShow({ paidService: paidService, journal: crashInjector.store(journal) });
       const options = { id: "x", outDir: world.outDir };
       const working = during(world.clock, world.show.run(pictures, { look: "x" }, options)).then((handle) =>
         during(world.clock, handle.result()),
       );
-      await Promise.race([working, mortal.died]);
-      reached = mortal.count >= dieAt;
+      await Promise.race([working, crashInjector.died]);
+      reached = crashInjector.count >= dieAt;
       const path = join(world.outDir, "hero.png.json");
       if (!reached || !existsSync(path)) continue;
       const before = readFileSync(path, "utf8");
-      const heirs = new Mortal(Number.POSITIVE_INFINITY).store(journal);
-      const heir = await openPaperShow({ paper, journal: heirs, mediaDir: world.mediaDir });
+      const heirs = new CrashInjector(Number.POSITIVE_INFINITY).store(journal);
+      const heir = await openFakeShow({ paidService: paidService, journal: heirs, mediaDir: world.mediaDir });
       await during(heir.clock, (await heir.show.resume("x")).result());
       expect(readFileSync(path, "utf8")).toBe(before);
       placed++;
@@ -157,7 +157,7 @@ describe("each named file has a manifest beside it", () => {
 });
 
 describe("of steps of every kind, a manifest", () => {
-  async function through(world: PaperShow): Promise<RunResult> {
+  async function through(world: FakeShow): Promise<RunResult> {
     const sample = wav(world);
     let result = await run(world, everyKind, { sample });
     while (result.pause?.reason === "approval") {
@@ -173,7 +173,7 @@ describe("of steps of every kind, a manifest", () => {
   }
 
   test("has what led to the file and only that: the chosen of many, the value that steps came from, the decisions", async () => {
-    const world = await openPaperShow({ says: () => STORY });
+    const world = await openFakeShow({ says: () => STORY });
     const { status, report } = await through(world);
     expect(status).toBe("succeeded");
     const files = report.steps.flatMap(({ path, outputs }) =>
@@ -207,7 +207,7 @@ describe("of steps of every kind, a manifest", () => {
 
 describe("of what was taken over from an earlier run, a manifest", () => {
   test("says where it was made, and that it cost nothing here", async () => {
-    const world = await openPaperShow();
+    const world = await openFakeShow();
     await run(world, pictures, { look: "x" }, { id: "one" });
     const outDir = join(world.outDir, "two");
     await run(world, pictures, { look: "x" }, { id: "two", reuse: true, outDir });
@@ -220,7 +220,7 @@ describe("of what was taken over from an earlier run, a manifest", () => {
 
 describe("where a voice was cloned, a manifest", () => {
   test("says so when nobody stated that the speaker agreed", async () => {
-    const world = await openPaperShow();
+    const world = await openFakeShow();
     await run(world, avatar(), { sample: wav(world) });
     const manifest = manifestAt(world.outDir, "speech.png.json");
     expect(manifest.voice_consent).toEqual({
@@ -237,7 +237,7 @@ describe("where a voice was cloned, a manifest", () => {
       [{ pipeline: "signed release 7", step: "said so on tape" }, "said so on tape"],
     ] as const;
     for (const [consent, statement] of consents) {
-      const world = await openPaperShow();
+      const world = await openFakeShow();
       await run(world, avatar(consent), { sample: wav(world) });
       const { voice_consent } = manifestAt(world.outDir, "speech.png.json");
       expect(voice_consent?.voices[0]?.statement).toBe(statement);

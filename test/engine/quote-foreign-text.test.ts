@@ -2,8 +2,8 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../recipes/models.ts";
 import { pipeline } from "../../src/index.ts";
-import { apiError } from "../support/paper-service.ts";
-import { openPaperShow } from "../support/paper-show.ts";
+import { apiError } from "../support/fake-paid-service.ts";
+import { openFakeShow } from "../support/fake-showrunner.ts";
 
 const picture = pipeline("picture", {
   input: z.object({}),
@@ -26,7 +26,7 @@ test.each([
     const refuse = () => {
       throw apiError(400, "INVALID_ARGUMENT", said);
     };
-    const world = await openPaperShow({ priceMicros: refuse });
+    const world = await openFakeShow({ priceMicros: refuse });
     const { problems, prices } = await world.show.quote(picture, {});
     expect(problems).toEqual([{ ...told, step: "face", field: CLEAN, message: expect.stringContaining(CLEAN) }]);
     expect(JSON.stringify([problems, prices])).not.toMatch(/u001b|hidden/);

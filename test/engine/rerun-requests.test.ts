@@ -5,11 +5,11 @@ import { z } from "zod";
 import { models } from "../../recipes/models.ts";
 import { createMemoryJournal, pipeline, type ResumeOptions } from "../../src/index.ts";
 import { builtInCatalog } from "../support/built-in-catalog.ts";
+import { CrashInjector } from "../support/crash-injector.ts";
 import { type CrashWorld, inProcess } from "../support/crash-process.ts";
+import { FakePaidService } from "../support/fake-paid-service.ts";
+import { during, type FakeShow, openFakeShow } from "../support/fake-showrunner.ts";
 import { fastFolder } from "../support/fast-folder.ts";
-import { Mortal } from "../support/mortal.ts";
-import { PaperService } from "../support/paper-service.ts";
-import { during, openPaperShow, type PaperShow } from "../support/paper-show.ts";
 
 /** face → poster → print → frame: a rerun of the face makes all four again. */
 const film = pipeline("film", {
@@ -29,20 +29,20 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-const immortal = () => new Mortal(Number.POSITIVE_INFINITY);
+const neverCrashing = () => new CrashInjector(Number.POSITIVE_INFINITY);
 
 /** A finished run of four paid jobs. */
 async function finished(name: string): Promise<CrashWorld> {
   const dir = join(folder, name);
-  const world = { paper: new PaperService({ catalog, varies: true }), journal: createMemoryJournal(), dir };
+  const world = { paidService: new FakePaidService({ catalog, varies: true }), journal: createMemoryJournal(), dir };
   const outDir = join(dir, "out");
-  await inProcess(world, immortal(), async (show) => (await show.run(film, {}, { id: "x", outDir })).result());
-  expect(world.paper.jobs.size).toBe(4);
+  await inProcess(world, neverCrashing(), async (show) => (await show.run(film, {}, { id: "x", outDir })).result());
+  expect(world.paidService.jobs.size).toBe(4);
   return world;
 }
 
-const resumeWith = (world: CrashWorld, mortal: Mortal, how: ResumeOptions) =>
-  inProcess(world, mortal, async (show) => (await show.resume("x", how)).result());
+const resumeWith = (world: CrashWorld, crashInjector: CrashInjector, how: ResumeOptions) =>
+  inProcess(world, crashInjector, async (show) => (await show.resume("x", how)).result());
 
 /** Whether the journal says that the wish was fulfilled. */
 async function isOver(world: CrashWorld): Promise<boolean> {
@@ -52,15 +52,15 @@ async function isOver(world: CrashWorld): Promise<boolean> {
 
 describe("A rerun is asked for once", () => {
   test("killed at any moment and repeated, it makes no more jobs than asked for", async () => {
-    const calm = immortal();
+    const calm = neverCrashing();
     await resumeWith(await finished("calm"), calm, { rerun: ["face"] });
     for (let point = 1; point <= calm.count; point++) {
       const world = await finished(`once-${point}`);
       const how = { rerun: ["face"] };
-      const result = (await resumeWith(world, new Mortal(point), how)) ?? null;
-      const repeated = result === null && !(await isOver(world)) ? await resumeWith(world, immortal(), how) : null;
-      if (result === null && repeated === null) await resumeWith(world, immortal(), {});
-      expect(world.paper.jobs.size, `killed at ${point}: ${calm.points[point - 1]}`).toBe(8);
+      const result = (await resumeWith(world, new CrashInjector(point), how)) ?? null;
+      const repeated = result === null && !(await isOver(world)) ? await resumeWith(world, neverCrashing(), how) : null;
+      if (result === null && repeated === null) await resumeWith(world, neverCrashing(), {});
+      expect(world.paidService.jobs.size, `killed at ${point}: ${calm.points[point - 1]}`).toBe(8);
       await rm(world.dir, { recursive: true, force: true });
     }
     expect(calm.count).toBeGreaterThan(20);
@@ -69,39 +69,39 @@ describe("A rerun is asked for once", () => {
   test("killed four times, it makes the 8 jobs that were wanted", async () => {
     const world = await finished("four");
     for (const point of [20, 12, 12, 12]) {
-      expect(await resumeWith(world, new Mortal(point), { rerun: ["face"] })).toBeNull();
+      expect(await resumeWith(world, new CrashInjector(point), { rerun: ["face"] })).toBeNull();
     }
-    const result = await resumeWith(world, immortal(), { rerun: ["face"] });
+    const result = await resumeWith(world, neverCrashing(), { rerun: ["face"] });
     expect(result?.status).toBe("succeeded");
-    expect(world.paper.jobs.size).toBe(8);
+    expect(world.paidService.jobs.size).toBe(8);
     const requests = (await world.journal.read("x")).filter(({ event }) => event.type === "rerun.requested");
     expect(requests).toHaveLength(1);
   });
 
   test("under an id of the caller's, it is never made once more, killed or not", async () => {
     const how = { rerun: ["face"], requestId: "retake-1" };
-    const calm = immortal();
+    const calm = neverCrashing();
     await resumeWith(await finished("named"), calm, how);
     for (let point = 1; point <= calm.count; point += 3) {
       const world = await finished(`named-${point}`);
-      await resumeWith(world, new Mortal(point), how);
+      await resumeWith(world, new CrashInjector(point), how);
       for (let again = 0; again < 2; again++) {
-        const result = await resumeWith(world, immortal(), how);
+        const result = await resumeWith(world, neverCrashing(), how);
         expect(result?.status).toBe("succeeded");
       }
-      expect(world.paper.jobs.size, `killed at ${point}: ${calm.points[point - 1]}`).toBe(8);
+      expect(world.paidService.jobs.size, `killed at ${point}: ${calm.points[point - 1]}`).toBe(8);
       await rm(world.dir, { recursive: true, force: true });
     }
   }, 120_000);
 });
 
-async function resume(world: PaperShow, how: ResumeOptions) {
+async function resume(world: FakeShow, how: ResumeOptions) {
   const handle = await during(world.clock, world.show.resume("x", how));
   return during(world.clock, handle.result());
 }
 
-async function film8(options: Parameters<typeof openPaperShow>[0] = {}) {
-  const world = await openPaperShow({ varies: true, ...options });
+async function film8(options: Parameters<typeof openFakeShow>[0] = {}) {
+  const world = await openFakeShow({ varies: true, ...options });
   const run = await during(world.clock, world.show.run(film, {}, { id: "x", outDir: world.outDir }));
   await during(world.clock, run.result());
   return world;
@@ -112,25 +112,25 @@ describe("A rerun request", () => {
     const world = await film8();
     await resume(world, { rerun: ["frame"] });
     await resume(world, { rerun: ["frame"] });
-    expect(world.paper.jobs.size).toBe(6);
+    expect(world.paidService.jobs.size).toBe(6);
     expect((await world.show.rerunQuote("x", ["frame"])).inProgress).toEqual([]);
   });
 
   test("in progress is gone on with, and only what it did not ask for is new", async () => {
     const world = await film8();
     // Nothing can be paid for: the run pauses with the rerun in progress.
-    const balance = world.paper.balanceMicros;
-    world.paper.balanceMicros = 0;
+    const balance = world.paidService.balanceMicros;
+    world.paidService.balanceMicros = 0;
     expect((await resume(world, { rerun: ["frame"] })).pause?.reason).toBe("funds");
     const quote = await during(world.clock, world.show.rerunQuote("x", ["frame"]));
     expect(quote).toMatchObject({ stale: [], totalMicros: { min: 0, max: 0 } });
     expect(quote.inProgress).toMatchObject([{ steps: ["frame"], isOpen: true }]);
-    world.paper.balanceMicros = balance;
+    world.paidService.balanceMicros = balance;
     const both = await during(world.clock, world.show.rerunQuote("x", ["print", "frame"]));
     expect(both).toMatchObject({ stale: ["print", "frame"], inProgress: [{ steps: ["frame"] }] });
     expect((await resume(world, { rerun: ["print", "frame"] })).status).toBe("succeeded");
     // One print and one frame more.
-    expect(world.paper.jobs.size).toBe(6);
+    expect(world.paidService.jobs.size).toBe(6);
   });
 
   test("is over when the run waits for a decision, so that a take can be made again and again", async () => {
@@ -140,12 +140,12 @@ describe("A rerun request", () => {
         return { poster: approve("gate", job("face", models.image, { prompt: "a face" })) };
       },
     });
-    const world = await openPaperShow({ varies: true });
+    const world = await openFakeShow({ varies: true });
     const run = await during(world.clock, world.show.run(casting, {}, { id: "x", outDir: world.outDir }));
     await during(world.clock, run.result());
     for (let take = 2; take <= 4; take++) {
       expect((await resume(world, { rerun: ["face"] })).pause?.reason).toBe("approval");
-      expect(world.paper.jobs.size).toBe(take);
+      expect(world.paidService.jobs.size).toBe(take);
     }
   });
 

@@ -3,8 +3,8 @@ import { z } from "zod";
 import { models } from "../../recipes/models.ts";
 import type { InvalidOptionError } from "../../src/engine/errors.ts";
 import { type OverBudgetError, type Pipeline, pipeline, type RunReport, type Showrunner } from "../../src/index.ts";
-import { apiError } from "../support/paper-service.ts";
-import { during, openPaperShow, type PaperShow } from "../support/paper-show.ts";
+import { apiError } from "../support/fake-paid-service.ts";
+import { during, type FakeShow, openFakeShow } from "../support/fake-showrunner.ts";
 
 /** a → b → c, and d beside them. */
 const chain = pipeline("chain", {
@@ -28,7 +28,7 @@ const casting = pipeline("casting", {
 });
 
 async function through(
-  world: PaperShow,
+  world: FakeShow,
   show: Showrunner,
   id: string,
   options: Parameters<Showrunner["resume"]>[1] = {},
@@ -37,7 +37,7 @@ async function through(
   return during(world.clock, run.result());
 }
 
-async function made(world: PaperShow, what: Pipeline, budget?: string) {
+async function made(world: FakeShow, what: Pipeline, budget?: string) {
   const run = await during(world.clock, world.show.run(what, {}, { id: "x", outDir: world.outDir, budget }));
   return during(world.clock, run.result());
 }
@@ -47,8 +47,8 @@ const costs = (report: RunReport) =>
 
 describe("rerun", () => {
   test("of a finished run is priced first, and makes the step and all that use it again under new keys", async () => {
-    const world = await openPaperShow({ varies: true });
-    const { show, paper, clock, journal } = world;
+    const world = await openFakeShow({ varies: true });
+    const { show, paidService, clock, journal } = world;
     await made(world, chain);
     const before = await journal.read("x");
     const quote = await during(clock, show.rerunQuote("x", ["b"]));
@@ -59,10 +59,10 @@ describe("rerun", () => {
       committedMicros: 400_000,
     });
     expect(await journal.read("x")).toEqual(before);
-    const files = [...paper.jobs.values()].length;
+    const files = [...paidService.jobs.values()].length;
     const result = await through(world, show, "x", { rerun: ["b"] });
     expect(result.status).toBe("succeeded");
-    expect(paper.jobs.size).toBe(files + 2);
+    expect(paidService.jobs.size).toBe(files + 2);
     expect(costs(result.report)).toEqual({
       a: ["1: 0.10"],
       b: ["1: 0.10", "2: 0.10"],
@@ -70,7 +70,7 @@ describe("rerun", () => {
       d: ["1: 0.10"],
     });
     expect(result.cost.usd).toBe("0.60");
-    expect(paper.byKey.size).toBe(6);
+    expect(paidService.byKey.size).toBe(6);
     const [first] = result.report.steps.find(({ path }) => path === "b")!.attempts;
     expect(first!.former_outputs).toMatchObject([{ index: 0, sha256: expect.stringMatching(/^[0-9a-f]{64}$/) }]);
     expect((await journal.ledger("x")).heldMicros).toBe(0);
@@ -78,17 +78,17 @@ describe("rerun", () => {
 
   test("of a step whose new result is the same leaves what uses it as it was: nothing more is paid", async () => {
     // On paper the same question gives the same bytes under the same asset id.
-    const world = await openPaperShow();
-    const { show, paper } = world;
+    const world = await openFakeShow();
+    const { show, paidService } = world;
     await made(world, chain);
     const result = await through(world, show, "x", { rerun: ["a"] });
     expect(result.status).toBe("succeeded");
     expect(costs(result.report)).toMatchObject({ a: ["1: 0.10", "2: 0.10"], b: ["1: 0.10"], c: ["1: 0.10"] });
-    expect(paper.jobs.size).toBe(5);
+    expect(paidService.jobs.size).toBe(5);
   });
 
   test("refuses what cannot be made again, and says what to do", async () => {
-    const world = await openPaperShow({ balanceMicros: 150_000 });
+    const world = await openFakeShow({ balanceMicros: 150_000 });
     const { show, clock } = world;
     const run = await during(
       clock,
@@ -112,7 +112,7 @@ describe("rerun", () => {
   });
 
   test("beyond the budget is refused before anything is reset", async () => {
-    const world = await openPaperShow();
+    const world = await openFakeShow();
     const { show, clock, journal } = world;
     await made(world, chain, "0.55");
     const before = await journal.read("x");
@@ -130,16 +130,16 @@ describe("rerun", () => {
 
   test("of a failed step makes what was skipped for it too", async () => {
     let broken = true;
-    const world = await openPaperShow({
+    const world = await openFakeShow({
       fails: (_, body) => (broken && JSON.parse(body).prompt === "b" ? { code: "INTERNAL", retryable: false } : null),
     });
-    const { show, paper } = world;
+    const { show, paidService } = world;
     const failed = await made(world, chain);
     expect(failed.status).toBe("partial");
     broken = false;
     const result = await through(world, show, "x", { rerun: ["b"] });
     expect(result.status).toBe("succeeded");
-    expect(paper.jobs.size).toBe(5);
+    expect(paidService.jobs.size).toBe(5);
     expect(result.outputs).toMatchObject({ c: { path: expect.stringContaining("c.png") } });
   });
 
@@ -156,7 +156,7 @@ describe("rerun", () => {
         return { ok, bad, other, aside };
       },
     });
-    const world = await openPaperShow({
+    const world = await openFakeShow({
       fails: (_, body) => (broken && JSON.parse(body).prompt === "bad" ? { code: "INTERNAL", retryable: false } : null),
     });
     const { show, clock, outDir } = world;
@@ -177,40 +177,40 @@ describe("rerun", () => {
 });
 
 describe("deciding again", () => {
-  async function chosen(world: PaperShow, pick: number) {
+  async function chosen(world: FakeShow, pick: number) {
     await world.show.approve("x", "chosen", { pick });
     return through(world, world.show, "x");
   }
 
   test("makes exactly what uses the choice again, with the new one", async () => {
-    const world = await openPaperShow();
-    const { show, paper, clock } = world;
+    const world = await openFakeShow();
+    const { show, paidService, clock } = world;
     expect((await made(world, casting)).pause?.reason).toBe("approval");
     expect((await chosen(world, 0)).status).toBe("succeeded");
-    expect(paper.jobs.size).toBe(4);
+    expect(paidService.jobs.size).toBe(4);
     const quote = await during(clock, show.rerunQuote("x", ["chosen"]));
     expect(quote).toMatchObject({ stale: ["chosen", "poster"], totalMicros: { min: 100_000, max: 100_000 } });
     expect((await through(world, show, "x", { rerun: ["chosen"] })).pause?.reason).toBe("approval");
-    expect(paper.jobs.size).toBe(4);
+    expect(paidService.jobs.size).toBe(4);
     const result = await chosen(world, 2);
     expect(result.status).toBe("succeeded");
-    expect(paper.jobs.size).toBe(5);
-    const last = JSON.parse([...paper.jobs.values()].at(-1)!.body);
-    const third = [...paper.jobs.values()].find(({ body }) => JSON.parse(body).prompt === "face 3")!;
+    expect(paidService.jobs.size).toBe(5);
+    const last = JSON.parse([...paidService.jobs.values()].at(-1)!.body);
+    const third = [...paidService.jobs.values()].find(({ body }) => JSON.parse(body).prompt === "face 3")!;
     expect(last.images).toEqual([{ source: "asset", asset_id: third.outputs[0]!.assetId }]);
     const face = (result.outputs as { readonly chosen: { readonly assetId: string } }).chosen;
     expect(face.assetId).toBe(third.outputs[0]!.assetId);
   });
 
   test("for the same as before pays nothing", async () => {
-    const world = await openPaperShow();
-    const { show, paper } = world;
+    const world = await openFakeShow();
+    const { show, paidService } = world;
     await made(world, casting);
     await chosen(world, 1);
     await through(world, show, "x", { rerun: ["chosen"] });
     const result = await chosen(world, 1);
     expect(result.status).toBe("succeeded");
-    expect(paper.jobs.size).toBe(4);
+    expect(paidService.jobs.size).toBe(4);
     expect(costs(result.report).poster).toEqual(["1: 0.10"]);
   });
 });
@@ -234,10 +234,10 @@ describe("an output that the service no longer has", () => {
 
   async function approvedLate(keep: boolean) {
     const gone = new Set<string>();
-    const world = await openPaperShow({ refuses: expired(gone) });
-    const { show, clock, outDir, paper } = world;
+    const world = await openFakeShow({ refuses: expired(gone) });
+    const { show, clock, outDir, paidService } = world;
     await during(clock, (await during(clock, show.run(two(keep), {}, { id: "x", outDir }))).result());
-    gone.add([...paper.jobs.values()][0]!.outputs[0]!.assetId!);
+    gone.add([...paidService.jobs.values()][0]!.outputs[0]!.assetId!);
     await show.approve("x", "gate");
     return { world, gone, result: await through(world, show, "x") };
   }
@@ -245,8 +245,8 @@ describe("an output that the service no longer has", () => {
   test("is sent again from our copy, for nothing", async () => {
     const { world, result } = await approvedLate(true);
     expect(result.status).toBe("succeeded");
-    expect(world.paper.jobs.size).toBe(2);
-    expect(JSON.parse([...world.paper.jobs.values()][1]!.body).images[0].source).toBe("url");
+    expect(world.paidService.jobs.size).toBe(2);
+    expect(JSON.parse([...world.paidService.jobs.values()][1]!.body).images[0].source).toBe("url");
   });
 
   test("without a copy stops what needs it, with the command that makes it again; that is priced, and makes only what is needed", async () => {

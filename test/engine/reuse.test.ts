@@ -8,9 +8,9 @@ import { DownloadError } from "../../src/api/index.ts";
 import { placeholder } from "../../src/engine/price/placeholder-input.ts";
 import { type Pipeline, pipeline, type RunOptions, type RunResult } from "../../src/index.ts";
 import { builtInCatalog } from "../support/built-in-catalog.ts";
-import { Mortal } from "../support/mortal.ts";
-import { apiError, PaperService } from "../support/paper-service.ts";
-import { during, openPaperShow, type PaperShow } from "../support/paper-show.ts";
+import { CrashInjector } from "../support/crash-injector.ts";
+import { apiError, FakePaidService } from "../support/fake-paid-service.ts";
+import { during, type FakeShow, openFakeShow } from "../support/fake-showrunner.ts";
 import { everyKind, localCalls, STORY } from "./fixtures/every-kind.ts";
 
 /** a → b → d, and c beside them; b can be asked for otherwise. */
@@ -26,13 +26,13 @@ const chain = pipeline("chain", {
   },
 });
 
-async function run(world: PaperShow, what: Pipeline, given: unknown, options: RunOptions): Promise<RunResult> {
+async function run(world: FakeShow, what: Pipeline, given: unknown, options: RunOptions): Promise<RunResult> {
   const outDir = join(world.outDir, options.id ?? "x");
   const handle = await during(world.clock, world.show.run(what, given as never, { outDir, ...options }));
   return during(world.clock, handle.result());
 }
 
-async function reusedSteps(world: PaperShow, runId: string): Promise<string[]> {
+async function reusedSteps(world: FakeShow, runId: string): Promise<string[]> {
   const steps: string[] = [];
   for await (const { event } of world.show.events(runId)) if (event.type === "step.reused") steps.push(event.step);
   return steps.sort();
@@ -40,10 +40,10 @@ async function reusedSteps(world: PaperShow, runId: string): Promise<string[]> {
 
 describe("with reuse, a run", () => {
   test("takes over what an earlier run made from the very same, for nothing, and has the same files", async () => {
-    const world = await openPaperShow();
+    const world = await openFakeShow();
     const first = await run(world, chain, {}, { id: "one" });
     const second = await run(world, chain, {}, { id: "two", reuse: true });
-    expect(world.paper.jobs.size).toBe(4);
+    expect(world.paidService.jobs.size).toBe(4);
     expect(second.status).toBe("succeeded");
     expect(second.cost.micros).toBe(0);
     expect(await reusedSteps(world, "two")).toEqual(["a", "b", "c", "d"]);
@@ -53,7 +53,7 @@ describe("with reuse, a run", () => {
   });
 
   test("is priced at what is left to make, and shows what it takes over from where", async () => {
-    const world = await openPaperShow();
+    const world = await openFakeShow();
     await run(world, chain, {}, { id: "one" });
     const quote = await world.show.quote(chain, { b: "another" }, { reuse: true });
     expect(quote.totalMicros).toEqual({ min: 200_000, max: 200_000 });
@@ -71,7 +71,7 @@ describe("with reuse, a run", () => {
   });
 
   test("fits a budget that only covers what is left to make", async () => {
-    const world = await openPaperShow();
+    const world = await openFakeShow();
     await run(world, chain, {}, { id: "one" });
     const result = await run(world, chain, { b: "another" }, { id: "two", reuse: true, budget: "0.20" });
     expect(result.status).toBe("succeeded");
@@ -80,19 +80,19 @@ describe("with reuse, a run", () => {
   });
 
   test("takes over from a run that took over itself, also when the first one is gone", async () => {
-    const world = await openPaperShow();
+    const world = await openFakeShow();
     await run(world, chain, {}, { id: "one" });
     await run(world, chain, {}, { id: "two", reuse: true });
     await world.journal.removeRun("one", world.clock.now());
     await run(world, chain, {}, { id: "three", reuse: true });
-    expect(world.paper.jobs.size).toBe(4);
+    expect(world.paidService.jobs.size).toBe(4);
     for await (const { event } of world.show.events("three")) {
       if (event.type === "step.reused") expect(event.from.runId).toBe("one");
     }
   });
 
   test("finds the same under another name and in another pipeline", async () => {
-    const world = await openPaperShow();
+    const world = await openFakeShow();
     await run(world, chain, {}, { id: "one" });
     const other = pipeline("other", {
       input: z.object({}),
@@ -100,16 +100,16 @@ describe("with reuse, a run", () => {
     });
     const result = await run(world, other, {}, { id: "two", reuse: true });
     expect(result.cost.micros).toBe(0);
-    expect(world.paper.jobs.size).toBe(4);
+    expect(world.paidService.jobs.size).toBe(4);
   });
 });
 
 describe("a run makes a step itself", () => {
   test("when reuse is not asked for", async () => {
-    const world = await openPaperShow();
+    const world = await openFakeShow();
     await run(world, chain, {}, { id: "one" });
     await run(world, chain, {}, { id: "two" });
-    expect(world.paper.jobs.size).toBe(8);
+    expect(world.paidService.jobs.size).toBe(8);
     expect(await reusedSteps(world, "two")).toEqual([]);
   });
 
@@ -117,7 +117,7 @@ describe("a run makes a step itself", () => {
     let isBroken = true;
     const fails = (_: string, body: string) =>
       isBroken && body.includes('"b"') ? { code: "INVALID_ARGUMENT", retryable: false } : null;
-    const world = await openPaperShow({ fails });
+    const world = await openFakeShow({ fails });
     expect((await run(world, chain, {}, { id: "one" })).status).toBe("partial");
     isBroken = false;
     const second = await run(world, chain, {}, { id: "two", reuse: true });
@@ -126,19 +126,19 @@ describe("a run makes a step itself", () => {
   });
 
   test("when another account made it", async () => {
-    const world = await openPaperShow();
+    const world = await openFakeShow();
     await run(world, chain, {}, { id: "one" });
-    const stranger = new PaperService({ catalog: builtInCatalog() });
+    const stranger = new FakePaidService({ catalog: builtInCatalog() });
     const client = Object.assign(stranger.client(), { keyId: "stranger" });
-    const paper = Object.assign(stranger, { client: () => client });
-    const other = await openPaperShow({ paper, journal: world.journal });
+    const paidService = Object.assign(stranger, { client: () => client });
+    const other = await openFakeShow({ paidService: paidService, journal: world.journal });
     await run(other, chain, {}, { id: "two", reuse: true });
     expect(stranger.jobs.size).toBe(4);
     expect(await reusedSteps(other, "two")).toEqual([]);
   });
 
   test("when its only copy was removed and its asset is too old", async () => {
-    const world = await openPaperShow();
+    const world = await openFakeShow();
     const first = await run(world, chain, {}, { id: "one" });
     expect(first.status).toBe("succeeded");
     for (const name of readdirSync(world.mediaDir).filter((name) => name !== "tmp")) {
@@ -148,11 +148,11 @@ describe("a run makes a step itself", () => {
     await world.clock.advance(48 * 3_600_000);
     expect((await world.show.quote(chain, {}, { reuse: true })).totalMicros.max).toBe(400_000);
     await run(world, chain, {}, { id: "two", reuse: true });
-    expect(world.paper.jobs.size).toBe(8);
+    expect(world.paidService.jobs.size).toBe(8);
   });
 
   test("as often as it is asked for: two steps that ask for the same want two results", async () => {
-    const world = await openPaperShow();
+    const world = await openFakeShow();
     const twins = pipeline("twins", {
       input: z.object({ count: z.number() }),
       build: ({ input, job }) => ({
@@ -160,29 +160,29 @@ describe("a run makes a step itself", () => {
       }),
     });
     await run(world, twins, { count: 2 }, { id: "one" });
-    expect(world.paper.jobs.size).toBe(2);
+    expect(world.paidService.jobs.size).toBe(2);
     const quote = await world.show.quote(twins, { count: 3 }, { reuse: true });
     expect(quote.totalMicros.max).toBe(100_000);
     await run(world, twins, { count: 3 }, { id: "two", reuse: true });
-    expect(world.paper.jobs.size).toBe(3);
+    expect(world.paidService.jobs.size).toBe(3);
     expect(await reusedSteps(world, "two")).toEqual(["t0", "t1"]);
   });
 });
 
 describe("what was taken over", () => {
   test("goes back to the service from its copy once the asset is gone there", async () => {
-    const world = await openPaperShow();
+    const world = await openFakeShow();
     await run(world, chain, {}, { id: "one" });
     await world.clock.advance(48 * 3_600_000);
     const second = await run(world, chain, { b: "another" }, { id: "two", reuse: true });
     expect(second.status).toBe("succeeded");
     expect(await reusedSteps(world, "two")).toEqual(["a", "c"]);
-    const sent = [...world.paper.jobs.values()].map(({ body }) => body).find((body) => body.includes("another"));
+    const sent = [...world.paidService.jobs.values()].map(({ body }) => body).find((body) => body.includes("another"));
     expect(sent).toContain("https://paper.test/files/");
   });
 
   test("is looked for at the service where no copy was kept, and copied where one is wanted now", async () => {
-    const world = await openPaperShow();
+    const world = await openFakeShow();
     const one = (keep: boolean) =>
       pipeline("one", {
         input: z.object({}),
@@ -190,13 +190,13 @@ describe("what was taken over", () => {
       });
     await run(world, one(false), {}, { id: "one" });
     const result = await run(world, one(true), {}, { id: "two", reuse: true });
-    expect(world.paper.jobs.size).toBe(1);
+    expect(world.paidService.jobs.size).toBe(1);
     expect(readFileSync((result.outputs as { picture: { path: string } }).picture.path)).toHaveLength(64);
   });
 
   test("without a copy holds up nothing that uses it when a copy is wanted later", async () => {
-    const world = await openPaperShow();
-    const { show, clock, paper } = world;
+    const world = await openFakeShow();
+    const { show, clock, paidService } = world;
     const approved = (keep: boolean) =>
       pipeline("approved", {
         input: z.object({}),
@@ -211,33 +211,37 @@ describe("what was taken over", () => {
     await show.approve("two", "good");
     const resumed = await during(clock, show.resume("two", { pipeline: approved(true), acceptChanges: true }));
     expect((await during(clock, resumed.result())).status).toBe("succeeded");
-    expect(paper.jobs.size).toBe(2);
+    expect(paidService.jobs.size).toBe(2);
   });
 
   test("is the same after a crash anywhere, with nothing made twice", async () => {
-    const paper = new PaperService({ catalog: builtInCatalog() });
-    const base = await openPaperShow({ paper });
+    const paidService = new FakePaidService({ catalog: builtInCatalog() });
+    const base = await openFakeShow({ paidService: paidService });
     await run(base, chain, {}, { id: "one" });
-    const whole = new Mortal(Number.POSITIVE_INFINITY);
+    const whole = new CrashInjector(Number.POSITIVE_INFINITY);
     for (let dieAt = 1, reached = true; reached; dieAt++) {
-      const mortal = new Mortal(dieAt);
+      const crashInjector = new CrashInjector(dieAt);
       const id = `run-${dieAt}`;
-      const dying = await openPaperShow({ paper, journal: mortal.store(base.journal), mediaDir: base.mediaDir });
+      const dying = await openFakeShow({
+        paidService: paidService,
+        journal: crashInjector.store(base.journal),
+        mediaDir: base.mediaDir,
+      });
       const started = during(
         dying.clock,
         dying.show.run(chain, { b: `b${dieAt}` }, { id, reuse: true, outDir: dying.outDir }),
       ).then((handle) => during(dying.clock, handle.result()));
-      await Promise.race([started, mortal.died]);
-      reached = mortal.count >= dieAt;
+      await Promise.race([started, crashInjector.died]);
+      reached = crashInjector.count >= dieAt;
       if (!reached || (await base.journal.run(id)) === null) continue;
-      const journal = new Mortal(Number.POSITIVE_INFINITY).store(base.journal);
-      const heir = await openPaperShow({ paper, journal, mediaDir: base.mediaDir });
+      const journal = new CrashInjector(Number.POSITIVE_INFINITY).store(base.journal);
+      const heir = await openFakeShow({ paidService: paidService, journal, mediaDir: base.mediaDir });
       const result = await during(heir.clock, (await heir.show.resume(id)).result());
       expect(result.status).toBe("succeeded");
-      const made = [...paper.jobs.values()].filter(({ body }) => body.includes(`"b${dieAt}"`));
+      const made = [...paidService.jobs.values()].filter(({ body }) => body.includes(`"b${dieAt}"`));
       expect(made).toHaveLength(1);
     }
-    expect([...paper.jobs.values()].filter(({ body }) => body === '{"prompt":"a"}')).toHaveLength(1);
+    expect([...paidService.jobs.values()].filter(({ body }) => body === '{"prompt":"a"}')).toHaveLength(1);
     expect(whole.points).toEqual([]);
   });
 });
@@ -248,17 +252,17 @@ test("exactly those steps are made whose request, or what they take in, is not t
     fc.asyncProperty(
       fc.array(fc.record({ a: word, b: word, c: word }), { minLength: 1, maxLength: 4 }),
       async (inputs) => {
-        const world = await openPaperShow();
+        const world = await openFakeShow();
         const made = new Set<string>();
         for (const [index, given] of inputs.entries()) {
           const wanted = [`a ${given.a}`, `b ${given.a} ${given.b}`, `a ${given.c}`, `d ${given.a} ${given.b}`];
           // a and c ask for the same where their words are equal: as often as that was made before, it is there.
-          const before = world.paper.jobs.size;
+          const before = world.paidService.jobs.size;
           await run(world, chain, given, { id: `run-${index}`, reuse: true });
           const fresh = new Set(wanted.filter((one) => !made.has(one)));
           const twice = given.a === given.c && !made.has(`twice ${given.a}`) ? 1 : 0;
           const expected = fresh.size + twice;
-          expect(world.paper.jobs.size - before).toBe(expected);
+          expect(world.paidService.jobs.size - before).toBe(expected);
           for (const one of wanted) made.add(one);
           if (given.a === given.c) made.add(`twice ${given.a}`);
         }
@@ -270,7 +274,7 @@ test("exactly those steps are made whose request, or what they take in, is not t
 
 describe("of every kind of step, a second run", () => {
   /** Decides whatever the run waits for. */
-  async function decided(world: PaperShow, id: string, options: RunOptions): Promise<RunResult> {
+  async function decided(world: FakeShow, id: string, options: RunOptions): Promise<RunResult> {
     const sample = join(world.mediaDir, "..", "sample.wav");
     writeFileSync(sample, placeholder("audio", { durationMs: 50 })!);
     let result = await run(world, everyKind, { sample }, { id, ...options });
@@ -286,10 +290,10 @@ describe("of every kind of step, a second run", () => {
   }
 
   test("makes nothing, asks no chat model, calls no function that made something, and has the same files", async () => {
-    const world = await openPaperShow({ says: () => STORY });
+    const world = await openFakeShow({ says: () => STORY });
     const first = await decided(world, "one", {});
     expect(first.status).toBe("succeeded");
-    const { jobs, chats } = world.paper;
+    const { jobs, chats } = world.paidService;
     const before = { jobs: jobs.size, chats: chats.size };
     localCalls.counts.clear();
     const second = await decided(world, "two", { reuse: true });
@@ -311,7 +315,7 @@ describe("of every kind of step, a second run", () => {
 });
 
 test("what was taken over and is to be made again is priced as such, and made again", async () => {
-  const world = await openPaperShow();
+  const world = await openFakeShow();
   await run(world, chain, {}, { id: "one" });
   await run(world, chain, {}, { id: "two", reuse: true });
   const quote = await world.show.rerunQuote("two", ["b"]);
@@ -320,14 +324,14 @@ test("what was taken over and is to be made again is priced as such, and made ag
   const result = await during(world.clock, again.result());
   expect(result.status).toBe("succeeded");
   // b, and only b: its result is the same on paper, so that what uses it still stands.
-  expect(world.paper.jobs.size).toBe(5);
+  expect(world.paidService.jobs.size).toBe(5);
   expect(result.report.steps.map(({ reused_from }) => reused_from?.run ?? null)).toEqual(["one", null, "one", "one"]);
 });
 
 test.each(["expired", "not_found"])("an asset that the service calls %s goes back from its copy", async (reason) => {
   let isGone = false;
   const details = [{ field: "input.images[0]", reason, message: "gone", allowed: null }];
-  const world = await openPaperShow({
+  const world = await openFakeShow({
     refuses: (_, asked) =>
       isGone && JSON.stringify(asked).includes("another") && JSON.stringify(asked).includes("asset_")
         ? apiError(400, "INVALID_ARGUMENT", { details })
@@ -342,7 +346,7 @@ test.each(["expired", "not_found"])("an asset that the service calls %s goes bac
 });
 
 test("a copy that does not come holds nobody up: what takes in its original is then made", async () => {
-  const world = await openPaperShow();
+  const world = await openFakeShow();
   await run(world, chain, {}, { id: "one" });
   let fails = true;
   const { client } = world.show;
@@ -358,18 +362,18 @@ test("a copy that does not come holds nobody up: what takes in its original is t
     world.show.run(chain, { a: "new" }, { id: "two", reuse: true, outDir: world.outDir }),
   );
   const result = handle.result();
-  while (world.paper.jobs.size < 7) {
+  while (world.paidService.jobs.size < 7) {
     await new Promise((resolve) => setImmediate(resolve));
     if (world.clock.pendingTimers > 0) await world.clock.advance(250);
   }
-  expect(world.paper.jobs.size).toBe(7);
+  expect(world.paidService.jobs.size).toBe(7);
   fails = false;
   expect((await during(world.clock, result)).status).toBe("succeeded");
   expect(await reusedSteps(world, "two")).toEqual(["c"]);
 });
 
 test("of many that were made from the same request each is taken once, however many there are", async () => {
-  const world = await openPaperShow();
+  const world = await openFakeShow();
   const many = pipeline("many", {
     input: z.object({ count: z.number() }),
     build({ input, job }) {
@@ -380,5 +384,5 @@ test("of many that were made from the same request each is taken once, however m
   await run(world, many, { count: 60 }, { id: "one", concurrency: 100, manifests: false });
   expect((await world.show.quote(many, { count: 63 }, { reuse: true })).totalMicros.max).toBe(300_000);
   await run(world, many, { count: 63 }, { id: "two", reuse: true, concurrency: 100, manifests: false });
-  expect(world.paper.jobs.size).toBe(63);
+  expect(world.paidService.jobs.size).toBe(63);
 });

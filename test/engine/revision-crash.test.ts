@@ -5,10 +5,10 @@ import { z } from "zod";
 import { models } from "../../recipes/models.ts";
 import { createMemoryJournal, pipeline, type ResumeOptions } from "../../src/index.ts";
 import { builtInCatalog } from "../support/built-in-catalog.ts";
+import { CrashInjector } from "../support/crash-injector.ts";
 import { type CrashWorld, inProcess } from "../support/crash-process.ts";
+import { FakePaidService } from "../support/fake-paid-service.ts";
 import { fastFolder } from "../support/fast-folder.ts";
-import { Mortal } from "../support/mortal.ts";
-import { PaperService } from "../support/paper-service.ts";
 
 const catalog = builtInCatalog();
 let folder: string;
@@ -43,24 +43,33 @@ async function isTaken({ journal }: CrashWorld): Promise<boolean> {
 
 async function lifeWithDeathAt(point: number) {
   const dir = join(folder, String(point));
-  const world: CrashWorld = { paper: new PaperService({ catalog, varies: true }), journal: createMemoryJournal(), dir };
-  const immortal = () => new Mortal(Number.POSITIVE_INFINITY);
+  const world: CrashWorld = {
+    paidService: new FakePaidService({ catalog, varies: true }),
+    journal: createMemoryJournal(),
+    dir,
+  };
+  const neverCrashing = () => new CrashInjector(Number.POSITIVE_INFINITY);
   const outDir = join(dir, "out");
-  await inProcess(world, immortal(), async (show) => (await show.run(before, {}, { id: "x", outDir })).result());
+  await inProcess(world, neverCrashing(), async (show) => (await show.run(before, {}, { id: "x", outDir })).result());
   const change: ResumeOptions = { pipeline: after, acceptChanges: true, rerun: ["jingle"] };
-  const mortal = new Mortal(point);
-  let result = await inProcess(world, mortal, async (show) => (await show.resume("x", change)).result());
+  const crashInjector = new CrashInjector(point);
+  let result = await inProcess(world, crashInjector, async (show) => (await show.resume("x", change)).result());
   while (result === null) {
     const how = (await isTaken(world)) ? { pipeline: after } : change;
-    result = await inProcess(world, immortal(), async (show) => (await show.resume("x", how)).result());
+    result = await inProcess(world, neverCrashing(), async (show) => (await show.resume("x", how)).result());
   }
   const { heldMicros, settledMicros } = await world.journal.ledger("x");
   const attempts = result.report.steps.map((step) => `${step.path} ${step.status} ${step.attempts.length}`);
   return {
-    mortal,
+    mortal: crashInjector,
     facts: {
-      ...{ status: result.status, attempts, jobs: world.paper.jobs.size, charged: world.paper.chargedMicros },
-      ...{ heldMicros, settledMicros, keys: world.paper.byKey.size },
+      ...{
+        status: result.status,
+        attempts,
+        jobs: world.paidService.jobs.size,
+        charged: world.paidService.chargedMicros,
+      },
+      ...{ heldMicros, settledMicros, keys: world.paidService.byKey.size },
     },
   };
 }
@@ -73,8 +82,8 @@ test("killed at every moment of taking up changes, they are taken up once, and p
     ...{ jobs: 6, keys: 6, charged: 600_000, settledMicros: 600_000, heldMicros: 0 },
   });
   for (let point = 1; point <= calm.mortal.count; point++) {
-    const { facts, mortal } = await lifeWithDeathAt(point);
-    expect(facts, `killed at ${point}: ${mortal.points[point - 1]}`).toEqual(calm.facts);
+    const { facts, mortal: crashInjector } = await lifeWithDeathAt(point);
+    expect(facts, `killed at ${point}: ${crashInjector.points[point - 1]}`).toEqual(calm.facts);
   }
   console.log(`changes taken up: killed at ${calm.mortal.count} points`);
 }, 120_000);

@@ -4,8 +4,8 @@ import { z } from "zod";
 import { models } from "../../recipes/models.ts";
 import { pipeline } from "../../src/index.ts";
 import { builtInCatalog } from "../support/built-in-catalog.ts";
-import { PaperService } from "../support/paper-service.ts";
-import { during, openPaperShow } from "../support/paper-show.ts";
+import { FakePaidService } from "../support/fake-paid-service.ts";
+import { during, openFakeShow } from "../support/fake-showrunner.ts";
 
 const many = pipeline("many", {
   input: z.object({ count: z.number() }),
@@ -29,15 +29,15 @@ const gated = (keep: boolean) =>
   });
 
 /** A client whose key may send so many requests a minute. */
-function limitedTo(requests: number): PaperService {
-  const paper = new PaperService({ catalog: builtInCatalog() });
-  const client = Object.assign(paper.client(), { pace: () => ({ sent: 0, limit: { requests, perMs: 60_000 } }) });
-  return Object.assign(paper, { client: () => client });
+function limitedTo(requests: number): FakePaidService {
+  const paidService = new FakePaidService({ catalog: builtInCatalog() });
+  const client = Object.assign(paidService.client(), { pace: () => ({ sent: 0, limit: { requests, perMs: 60_000 } }) });
+  return Object.assign(paidService, { client: () => client });
 }
 
 describe("a quote says how many requests a run sends", () => {
   test("by each way of following jobs, and how long that takes under the key's limit", async () => {
-    const { show } = await openPaperShow({ paper: limitedTo(60) });
+    const { show } = await openFakeShow({ paidService: limitedTo(60) });
     const { requests } = await show.quote(many, { count: 600 });
     expect(requests?.perMinute).toBe(60);
     const { poll, stream, webhook } = requests!.byStrategy;
@@ -49,7 +49,7 @@ describe("a quote says how many requests a run sends", () => {
   });
 
   test("and does not count those of steps that are taken over", async () => {
-    const world = await openPaperShow();
+    const world = await openFakeShow();
     const outDir = join(world.outDir, "one");
     await during(world.clock, (await during(world.clock, world.show.run(many, { count: 3 }, { outDir }))).result());
     const { requests } = await world.show.quote(many, { count: 4 }, { reuse: true });
@@ -58,7 +58,7 @@ describe("a quote says how many requests a run sends", () => {
   });
 
   test("or nothing, when the plan has problems", async () => {
-    const { show } = await openPaperShow();
+    const { show } = await openFakeShow();
     const quote = await show.quote(many, { count: "x" } as never);
     expect(quote).toMatchObject({ ok: false, requests: null, risks: [] });
   });
@@ -66,7 +66,7 @@ describe("a quote says how many requests a run sends", () => {
 
 describe("a quote warns of assets that may be gone", () => {
   test("when what uses them waits for a person, and says whether a copy heals that", async () => {
-    const { show } = await openPaperShow();
+    const { show } = await openFakeShow();
     const lost = (await show.quote(gated(false), {})).risks;
     // c uses what is made after the decision, free what is made before but does not wait for it.
     expect(lost.map(({ step, uses, heals }) => ({ step, uses, heals }))).toEqual([
@@ -77,7 +77,7 @@ describe("a quote warns of assets that may be gone", () => {
   });
 
   test("when the run takes longer than the service keeps them", async () => {
-    const world = await openPaperShow({
+    const world = await openFakeShow({
       sleep: () => new Promise((resolve) => void world.clock.setTimer(20 * 3_600_000, resolve)),
     });
     const { show, clock } = world;
@@ -105,7 +105,7 @@ describe("a quote warns of assets that may be gone", () => {
   });
 
   test("an expansion that is still to be planned counts at its most steps, and its users wait for them", async () => {
-    const { show } = await openPaperShow();
+    const { show } = await openFakeShow();
     const grown = pipeline("grown", {
       input: z.object({}),
       build({ task, expand, job }) {
@@ -131,7 +131,7 @@ describe("a quote warns of assets that may be gone", () => {
   });
 
   test("and of nothing in a short run without decisions", async () => {
-    const { show } = await openPaperShow();
+    const { show } = await openFakeShow();
     expect((await show.quote(many, { count: 3 })).risks).toEqual([]);
   });
 });

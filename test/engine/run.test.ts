@@ -14,8 +14,8 @@ import {
 } from "../../src/index.ts";
 import { fold } from "../../src/journal/fold.ts";
 import { builtInCatalog } from "../support/built-in-catalog.ts";
-import { apiError, PaperService } from "../support/paper-service.ts";
-import { during, openPaperShow } from "../support/paper-show.ts";
+import { apiError, FakePaidService } from "../support/fake-paid-service.ts";
+import { during, openFakeShow } from "../support/fake-showrunner.ts";
 
 const input = z.object({ count: z.number().default(3) });
 const pictures = pipeline("pictures", {
@@ -39,18 +39,18 @@ const chain = pipeline("chain", {
 
 describe("budget", () => {
   test("below the quote refuses the run before anything is submitted, with both amounts", async () => {
-    const { show, paper } = await openPaperShow();
+    const { show, paidService } = await openFakeShow();
     const error = (await show.run(pictures, { count: 3 }, { budget: "0.29" }).catch((e) => e)) as OverBudgetError;
     expect(error).toMatchObject({ code: "OVER_BUDGET", quoteMicros: 300_000, budgetMicros: 290_000 });
     expect(error.message).toContain("0.30");
-    expect(paper.submits).toBe(0);
+    expect(paidService.submits).toBe(0);
     expect(await show.runs()).toEqual([]);
   });
 });
 
 describe("an empty wallet", () => {
   test("pauses the run with the funding URL; once funded, it completes without repeating a paid step", async () => {
-    const { show, paper, clock, outDir } = await openPaperShow({ balanceMicros: 150_000 });
+    const { show, paidService, clock, outDir } = await openFakeShow({ balanceMicros: 150_000 });
     const run = await during(clock, show.run(chain, {}, { id: "x", outDir, concurrency: 1, startAnyway: true }));
     const paused = await during(clock, run.result());
     expect(paused.status).toBe("paused");
@@ -60,34 +60,34 @@ describe("an empty wallet", () => {
       requiredMicros: 100_000,
       balanceMicros: 50_000,
     });
-    expect(paper.jobs.size).toBe(1);
-    paper.balanceMicros += 1_000_000;
+    expect(paidService.jobs.size).toBe(1);
+    paidService.balanceMicros += 1_000_000;
     const done = await during(clock, (await show.resume("x")).result());
     expect(done.status).toBe("succeeded");
-    expect(paper.jobs.size).toBe(3);
+    expect(paidService.jobs.size).toBe(3);
     expect(done.cost.micros).toBe(300_000);
   });
 });
 
 describe("waiting for funds", () => {
   test("goes on by itself once the wallet holds what was asked for", async () => {
-    const { show, paper, clock, outDir } = await openPaperShow({ balanceMicros: 150_000 });
+    const { show, paidService, clock, outDir } = await openFakeShow({ balanceMicros: 150_000 });
     const first = await during(clock, show.run(chain, {}, { id: "x", outDir, concurrency: 1, startAnyway: true }));
     await during(clock, first.result());
     clock.setTimer(25_000, () => {
-      paper.balanceMicros += 1_000_000;
+      paidService.balanceMicros += 1_000_000;
     });
     const run = await show.resume("x", { waitForFundsMs: 60_000 });
     const done = await during(clock, run.result());
     expect(done.status).toBe("succeeded");
-    expect(paper.jobs.size).toBe(3);
+    expect(paidService.jobs.size).toBe(3);
     const seen: number[] = [];
     for await (const update of run.events()) if (!("type" in update)) seen.push(update.seq);
     expect(seen).toEqual(seen.map((_, index) => index + 1));
   });
 
   test("gives up after the time that was given", async () => {
-    const { show, clock, outDir } = await openPaperShow({ balanceMicros: 0 });
+    const { show, clock, outDir } = await openFakeShow({ balanceMicros: 0 });
     await during(clock, (await during(clock, show.run(chain, {}, { id: "x", outDir, startAnyway: true }))).result());
     const began = clock.now();
     const result = await during(clock, (await show.resume("x", { waitForFundsMs: 60_000 })).result());
@@ -113,52 +113,52 @@ describe("a submit whose answer was lost and whose re-send is refused", () => {
   });
 
   test("is unresolved, its hold kept; a person adopts one of the candidates and the run completes", async () => {
-    const { show, paper, clock, outDir, journal } = await openPaperShow({ refuses: lostThenRefused() });
+    const { show, paidService, clock, outDir, journal } = await openFakeShow({ refuses: lostThenRefused() });
     const paused = await during(clock, (await during(clock, show.run(one, {}, { id: "x", outDir }))).result());
     expect(paused).toMatchObject({ status: "paused", pause: { reason: "unresolved" } });
     expect(paused.pause!.message).toContain("showrunner adopt x a");
     expect((await journal.ledger("x")).heldMicros).toBe(100_000);
     // The service did make the job, under another roof.
-    const twin = await openPaperShow({ paper });
+    const twin = await openFakeShow({ paidService: paidService });
     await during(twin.clock, (await during(twin.clock, twin.show.run(one, {}, { id: "y", outDir }))).result());
     const candidates = await show.candidates("x", "a");
     expect(candidates.map(({ jobId }) => jobId)).toEqual(["job_1"]);
     await show.adopt("x", "a", "job_1");
     const done = await during(clock, (await show.resume("x")).result());
     expect(done.status).toBe("succeeded");
-    expect(paper.jobs.size).toBe(1);
+    expect(paidService.jobs.size).toBe(1);
     expect((await journal.ledger("x")).heldMicros).toBe(0);
   });
 
   test("can be declared lost: the hold is released and the step failed", async () => {
-    const { show, paper, clock, outDir, journal } = await openPaperShow({ refuses: lostThenRefused() });
+    const { show, paidService, clock, outDir, journal } = await openFakeShow({ refuses: lostThenRefused() });
     await during(clock, (await during(clock, show.run(one, {}, { id: "x", outDir }))).result());
     await show.adopt("x", "a", null);
     const done = await during(clock, (await show.resume("x")).result());
     expect(done.status).toBe("failed");
     expect(done.report.steps[0]!.reason).toBe("declared lost");
-    expect(paper.jobs.size).toBe(0);
+    expect(paidService.jobs.size).toBe(0);
     expect((await journal.ledger("x")).heldMicros).toBe(0);
   });
 
   test("stops at a first send that is answered with an older job", async () => {
-    const paper = new PaperService({ catalog: builtInCatalog() });
-    const client = paper.client();
+    const paidService = new FakePaidService({ catalog: builtInCatalog() });
+    const client = paidService.client();
     const submit = client.submit.bind(client);
     // Somebody sends the very same key first.
     const twice: typeof submit = async (request, options) => {
       await submit(request, options);
       return submit(request, options);
     };
-    paper.client = () => ({ ...client, submit: twice });
-    const { show, clock, outDir } = await openPaperShow({ paper });
+    paidService.client = () => ({ ...client, submit: twice });
+    const { show, clock, outDir } = await openFakeShow({ paidService: paidService });
     const paused = await during(clock, (await during(clock, show.run(one, {}, { id: "x", outDir }))).result());
     expect(paused).toMatchObject({ status: "paused", pause: { reason: "unresolved" } });
     expect(paused.pause!.message).toContain("an older job, job_1");
   });
 
   test("cannot be adopted when it is not unresolved", async () => {
-    const { show, clock, outDir } = await openPaperShow();
+    const { show, clock, outDir } = await openFakeShow();
     await during(clock, (await during(clock, show.run(one, {}, { id: "x", outDir }))).result());
     await expect(show.adopt("x", "a", null)).rejects.toThrow("a is succeeded, not unresolved");
     await expect(show.adopt("x", "zz", null)).rejects.toThrow("has no step zz");
@@ -169,7 +169,7 @@ describe("a job that fails", () => {
   test("stops only what needs it, and what was made stays", async () => {
     const fails = (_model: string, body: string) =>
       body.includes('"prompt":"a"') ? { code: "MODERATION_FAILED", retryable: false } : null;
-    const { show, clock, outDir, paper } = await openPaperShow({ fails });
+    const { show, clock, outDir, paidService } = await openFakeShow({ fails });
     const result = await during(clock, (await during(clock, show.run(chain, {}, { id: "x", outDir }))).result());
     expect(result.status).toBe("partial");
     expect(result.report.steps.map(({ path, status }) => [path, status])).toEqual([
@@ -179,7 +179,7 @@ describe("a job that fails", () => {
     ]);
     expect(result.report.steps[1]!.reason).toContain("needs a, which failed");
     expect(result.outputs).toMatchObject({ b: null, c: { contentType: "image/png" } });
-    expect(paper.jobs.size).toBe(2);
+    expect(paidService.jobs.size).toBe(2);
     expect(result.report.held).toBe("0.00");
   });
 
@@ -187,16 +187,16 @@ describe("a job that fails", () => {
     let failures = 0;
     const fails = (_model: string, body: string) =>
       body.includes('"prompt":"c"') && failures++ < 1 ? { code: "INTERNAL", retryable: true } : null;
-    const { show, clock, outDir, paper } = await openPaperShow({ fails });
+    const { show, clock, outDir, paidService } = await openFakeShow({ fails });
     const result = await during(clock, (await during(clock, show.run(chain, {}, { id: "x", outDir }))).result());
     expect(result.status).toBe("succeeded");
-    expect(paper.jobs.size).toBe(4);
+    expect(paidService.jobs.size).toBe(4);
     const attempts = result.report.steps.find(({ path }) => path === "c")!.attempts;
     expect(attempts.map(({ n, status, cost }) => [n, status, cost])).toEqual([
       [1, "failed", "0.00"],
       [2, "completed", "0.10"],
     ]);
-    expect(new Set([...paper.jobs.values()].map(({ key }) => key)).size).toBe(4);
+    expect(new Set([...paidService.jobs.values()].map(({ key }) => key)).size).toBe(4);
   });
 });
 
@@ -204,7 +204,7 @@ describe("a refused submit", () => {
   test("of the first send is final, and costs nothing", async () => {
     const refuses = (_model: string, sent: unknown) =>
       (sent as { prompt: string }).prompt === "c" ? apiError(422, "MODERATION_FAILED") : null;
-    const { show, clock, outDir } = await openPaperShow({ refuses });
+    const { show, clock, outDir } = await openFakeShow({ refuses });
     const result = await during(clock, (await during(clock, show.run(chain, {}, { id: "x", outDir }))).result());
     expect(result.status).toBe("partial");
     const c = result.report.steps.find(({ path }) => path === "c")!;
@@ -216,7 +216,7 @@ describe("a refused submit", () => {
     const message =
       "could not fetch https://me:word@s3.test/files/abc?X-Amz-Signature=SECRET#part, nor /files/b?sig=SECRET";
     const refuses = () => apiError(400, "INVALID_ARGUMENT", { message });
-    const { show, clock, outDir, journal } = await openPaperShow({ refuses });
+    const { show, clock, outDir, journal } = await openFakeShow({ refuses });
     const result = await during(clock, (await during(clock, show.run(chain, {}, { id: "x", outDir }))).result());
     expect(result.report.steps[0]?.reason).toContain("could not fetch https://s3.test/files/abc nor /files/b");
     expect(JSON.stringify(await journal.read("x"))).not.toMatch(/SECRET|me:word/);
@@ -226,8 +226,8 @@ describe("a refused submit", () => {
     const message = "could not read https://s3.test/files/abc?X-Amz-Signature=SECRET";
     const none = { retryAfterMs: null, param: null, details: null, replacedBy: null, billing: null };
     const error = { code: "INTERNAL", message, retryable: false, ...none };
-    const paper = new PaperService({ catalog: builtInCatalog() });
-    const client = paper.client();
+    const paidService = new FakePaidService({ catalog: builtInCatalog() });
+    const client = paidService.client();
     const follow: Client["follow"] = async function* (jobId, options) {
       for await (const update of client.follow(jobId, options)) {
         if (update.type !== "settled") yield update;
@@ -252,22 +252,22 @@ describe("a refused submit", () => {
   test("for the key itself pauses the run, which the right key goes on with", async () => {
     let closed = true;
     const refuses = () => (closed ? apiError(401, "UNAUTHORIZED") : null);
-    const { show, clock, outDir, paper } = await openPaperShow({ refuses });
+    const { show, clock, outDir, paidService } = await openFakeShow({ refuses });
     const run = await during(clock, show.run(chain, {}, { id: "x", outDir }));
     expect(await during(clock, run.result())).toMatchObject({ status: "paused", pause: { reason: "credentials" } });
     closed = false;
     const result = await during(clock, (await show.resume("x")).result());
     expect(result.status).toBe("succeeded");
-    expect(paper.jobs.size).toBe(3);
+    expect(paidService.jobs.size).toBe(3);
   });
 });
 
 describe("stopping", () => {
   test("submits nothing more, says what still runs, and resumes to the end", async () => {
-    const world = await openPaperShow({
+    const world = await openFakeShow({
       sleep: () => new Promise((resolve) => void world.clock.setTimer(60_000, resolve)),
     });
-    const { show, clock, outDir, paper } = world;
+    const { show, clock, outDir, paidService } = world;
     const run = await during(clock, show.run(pictures, { count: 5 }, { id: "x", outDir, concurrency: 2 }));
     for await (const update of run.events()) {
       if (!("type" in update) && update.event.type === "job.started") break;
@@ -277,16 +277,16 @@ describe("stopping", () => {
     expect(stopped.status).toBe("paused");
     expect(stopped.pause?.reason).toBe("stopped");
     expect(stopped.openJobs.map(({ step }) => step)).toEqual(["p0", "p1"]);
-    expect(paper.jobs.size).toBe(2);
+    expect(paidService.jobs.size).toBe(2);
     const done = await during(clock, (await show.resume("x")).result());
     expect(done.status).toBe("succeeded");
-    expect(paper.jobs.size).toBe(5);
+    expect(paidService.jobs.size).toBe(5);
   });
 });
 
 describe("the forecast", () => {
   test("is silent until each model ran once, then goes by how long they took", async () => {
-    const world = await openPaperShow({
+    const world = await openFakeShow({
       sleep: () => new Promise((resolve) => void world.clock.setTimer(20_000, resolve)),
     });
     const { show, clock, outDir } = world;
@@ -301,7 +301,7 @@ describe("the forecast", () => {
 
 describe("a plan with problems", () => {
   test("is refused whole, and nothing is written down", async () => {
-    const { show } = await openPaperShow();
+    const { show } = await openFakeShow();
     const bad = pipeline("bad", {
       input: z.object({}),
       build: ({ job }) => ({ x: job("x", "image-1", { propmt: 1 }) }),
@@ -313,7 +313,7 @@ describe("a plan with problems", () => {
 });
 
 test("any prefix of a run's journal folds to a state of the charts", async () => {
-  const { show, clock, outDir, journal } = await openPaperShow({ balanceMicros: 250_000 });
+  const { show, clock, outDir, journal } = await openFakeShow({ balanceMicros: 250_000 });
   await during(clock, (await during(clock, show.run(chain, {}, { id: "x", outDir, startAnyway: true }))).result());
   const events = await journal.read("x");
   expect(events.length).toBeGreaterThan(10);

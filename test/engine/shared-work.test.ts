@@ -9,15 +9,15 @@ import { UploadHandles } from "../../src/engine/media/handles.ts";
 import { EstimateCache } from "../../src/engine/price/estimates.ts";
 import { createMemoryJournal, openMediaStore, openShowrunner, pipeline } from "../../src/index.ts";
 import { builtInCatalog } from "../support/built-in-catalog.ts";
-import { PaperService } from "../support/paper-service.ts";
+import { FakePaidService } from "../support/fake-paid-service.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "shared-work-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** A client on paper whose answers to one method wait until they are let go; what is aborted rejects. */
 function waiting(method: "estimate" | "upload") {
-  const paper = new PaperService({ catalog: builtInCatalog() });
-  const client = paper.client();
+  const paidService = new FakePaidService({ catalog: builtInCatalog() });
+  const client = paidService.client();
   const gate = Promise.withResolvers<void>();
   const begun = Promise.withResolvers<void>();
   const signals: (AbortSignal | undefined)[] = [];
@@ -28,7 +28,7 @@ function waiting(method: "estimate" | "upload") {
     options?.signal?.throwIfAborted();
     return client[method](given, options as never);
   };
-  return { client: { ...client, [method]: slow } as Client, paper, gate, begun, signals };
+  return { client: { ...client, [method]: slow } as Client, paper: paidService, gate, begun, signals };
 }
 
 describe("An estimate that two wait for", () => {
@@ -74,7 +74,7 @@ describe("An estimate that two wait for", () => {
 });
 
 test("an upload that two wait for comes to the one who goes on waiting, sent once", async () => {
-  const { client, gate, begun, paper, signals } = waiting("upload");
+  const { client, gate, begun, paper: paidService, signals } = waiting("upload");
   const media = await openMediaStore(join(folder, "media"));
   const { sha256 } = await media.put({ bytes: Buffer.from("a picture") });
   const handles = new UploadHandles({ client, media, store: createMemoryJournal(), now: () => 0 });
@@ -87,7 +87,7 @@ test("an upload that two wait for comes to the one who goes on waiting, sent onc
   const third = handles.url(sha256);
   gate.resolve();
   expect(await second).toBe(await third);
-  expect(paper.uploads.size).toBe(1);
+  expect(paidService.uploads.size).toBe(1);
   expect(signals).toEqual([undefined]);
 });
 
@@ -102,7 +102,7 @@ test("a run goes on when another that asked the same is stopped", async () => {
   const { client, gate, begun } = waiting("estimate");
   const asked = { ...client };
   // Prices of the plan come at once; only what a run asks on its way waits.
-  const plain = new PaperService({ catalog: builtInCatalog() }).client();
+  const plain = new FakePaidService({ catalog: builtInCatalog() }).client();
   asked.estimate = (request, options) =>
     JSON.stringify(request.input).includes("asset_id")
       ? client.estimate(request, options)

@@ -3,8 +3,8 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../recipes/models.ts";
 import { pipeline, type ResumeOptions } from "../../src/index.ts";
-import { Mortal } from "../support/mortal.ts";
-import { during, openPaperShow, type PaperShow } from "../support/paper-show.ts";
+import { CrashInjector } from "../support/crash-injector.ts";
+import { during, type FakeShow, openFakeShow } from "../support/fake-showrunner.ts";
 
 const gates = ["g1", "g2", "g3"] as const;
 
@@ -20,25 +20,25 @@ const gated = pipeline("gated", {
   },
 });
 
-async function resting(): Promise<PaperShow> {
-  const world = await openPaperShow();
+async function resting(): Promise<FakeShow> {
+  const world = await openFakeShow();
   const run = await during(world.clock, world.show.run(gated, {}, { id: "x", outDir: world.outDir }));
   expect((await during(world.clock, run.result())).pause?.reason).toBe("approval");
   return world;
 }
 
-async function goOn({ show, clock }: PaperShow, how: ResumeOptions = {}) {
+async function goOn({ show, clock }: FakeShow, how: ResumeOptions = {}) {
   return during(clock, (await during(clock, show.resume("x", how))).result());
 }
 
 /** What a worker does: whatever is due. */
-async function work(world: PaperShow): Promise<boolean> {
+async function work(world: FakeShow): Promise<boolean> {
   if ((await world.show.due()).length === 0) return false;
   await goOn(world, { unattended: true });
   return true;
 }
 
-const approveNext = (world: PaperShow, passed: number) => world.show.approve("x", gates[passed]!);
+const approveNext = (world: FakeShow, passed: number) => world.show.approve("x", gates[passed]!);
 
 describe("A stop is meant once", () => {
   test("in whatever order stops, approvals, resumes and a worker come, only a stop after the last word holds a run", async () => {
@@ -75,7 +75,7 @@ describe("A stop is meant once", () => {
             moveOn();
             expect(await world.journal.inbox("x")).toEqual([]);
           }
-          expect(world.paper.jobs.size, words.join(" ")).toBe(passed + 1);
+          expect(world.paidService.jobs.size, words.join(" ")).toBe(passed + 1);
           const { status, pause } = await world.show.show("x");
           expect(pause?.reason ?? status).toBe(passed === gates.length ? "succeeded" : "approval");
         }
@@ -98,11 +98,11 @@ describe("A stop is meant once", () => {
     expect(await work(world)).toBe(false);
     await approveNext(world, 0);
     expect(await work(world)).toBe(true);
-    expect(world.paper.jobs.size).toBe(2);
+    expect(world.paidService.jobs.size).toBe(2);
     await world.show.stop("x");
     await approveNext(world, 1);
     expect((await goOn(world)).pause?.reason).toBe("approval");
-    expect(world.paper.jobs.size).toBe(3);
+    expect(world.paidService.jobs.size).toBe(3);
   });
 
   test("one that is sent after a resume was asked for stops the run, and says which stop it was", async () => {
@@ -125,16 +125,16 @@ describe("A stop is meant once", () => {
     for (const unattended of [true, false]) {
       const world = await resting();
       await approveNext(world, 0);
-      const mortal = new Mortal(3);
-      const dying = await openPaperShow({ paper: world.paper, journal: mortal.store(world.journal) });
+      const crashInjector = new CrashInjector(3);
+      const dying = await openFakeShow({ paidService: world.paidService, journal: crashInjector.store(world.journal) });
       await dying.show.resume("x");
-      await during(dying.clock, mortal.died);
+      await during(dying.clock, crashInjector.died);
       expect((await world.journal.run("x"))?.status).toBe("running");
       await world.show.stop("x");
-      const next = await openPaperShow({
-        paper: world.paper,
+      const next = await openFakeShow({
+        paidService: world.paidService,
         mediaDir: world.mediaDir,
-        journal: new Mortal(Number.POSITIVE_INFINITY).store(world.journal),
+        journal: new CrashInjector(Number.POSITIVE_INFINITY).store(world.journal),
       });
       expect((await next.show.due()).map(({ runId }) => runId)).toEqual(["x"]);
       const result = await goOn(next, { unattended });

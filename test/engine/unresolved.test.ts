@@ -4,8 +4,8 @@ import { models } from "../../recipes/models.ts";
 import { ConnectionError, UnknownOutcomeError } from "../../src/api/index.ts";
 import { pipeline } from "../../src/index.ts";
 import { builtInCatalog } from "../support/built-in-catalog.ts";
-import { apiError, PaperService } from "../support/paper-service.ts";
-import { during, openPaperShow } from "../support/paper-show.ts";
+import { apiError, FakePaidService } from "../support/fake-paid-service.ts";
+import { during, openFakeShow } from "../support/fake-showrunner.ts";
 
 const dayMs = 24 * 3_600_000;
 const one = pipeline("one", {
@@ -19,8 +19,8 @@ function unanswered(): UnknownOutcomeError {
 }
 
 test("An unanswered submit is sent again under its key for a day, and then never more: a person looks for its job", async () => {
-  const paper = new PaperService({ catalog: builtInCatalog() });
-  const client = paper.client();
+  const paidService = new FakePaidService({ catalog: builtInCatalog() });
+  const client = paidService.client();
   let answers = false;
   const keys: string[] = [];
   // The service accepts it every time; its answer gets lost.
@@ -30,14 +30,14 @@ test("An unanswered submit is sent again under its key for a day, and then never
     if (answers) return ack;
     throw unanswered();
   };
-  paper.client = () => ({ ...client, submit });
-  const { show, clock, outDir, journal } = await openPaperShow({ paper });
+  paidService.client = () => ({ ...client, submit });
+  const { show, clock, outDir, journal } = await openFakeShow({ paidService: paidService });
   const run = await during(clock, show.run(one, {}, { id: "x", outDir }));
   clock.setTimer(60_000, () => void run.stop());
   expect((await during(clock, run.result())).pause?.reason).toBe("stopped");
   const sends = keys.length;
   expect(sends).toBeGreaterThan(2);
-  expect([new Set(keys).size, paper.jobs.size]).toEqual([1, 1]);
+  expect([new Set(keys).size, paidService.jobs.size]).toEqual([1, 1]);
 
   answers = true;
   await clock.advance(dayMs);
@@ -48,28 +48,28 @@ test("An unanswered submit is sent again under its key for a day, and then never
   expect((await journal.ledger("x")).heldMicros).toBe(100_000);
   await show.adopt("x", "a", "job_1");
   const done = await during(clock, (await show.resume("x")).result());
-  expect([done.status, keys.length, paper.jobs.size]).toEqual(["succeeded", sends, 1]);
+  expect([done.status, keys.length, paidService.jobs.size]).toEqual(["succeeded", sends, 1]);
 });
 
 test("A job that a read does not find any more is not made again: its money stays reserved, and it can be taken up again", async () => {
-  const paper = new PaperService({ catalog: builtInCatalog() });
-  const client = paper.client();
+  const paidService = new FakePaidService({ catalog: builtInCatalog() });
+  const client = paidService.client();
   let hidden = true;
   const follow: typeof client.follow = (jobId, options) => {
     if (hidden) throw apiError(404, "NOT_FOUND");
     return client.follow(jobId, options);
   };
-  paper.client = () => ({ ...client, follow });
-  const { show, clock, outDir, journal } = await openPaperShow({ paper });
+  paidService.client = () => ({ ...client, follow });
+  const { show, clock, outDir, journal } = await openFakeShow({ paidService: paidService });
   const run = await during(clock, show.run(one, {}, { id: "x", outDir }));
   const paused = await during(clock, run.result());
   expect(paused.pause?.reason).toBe("unresolved");
   expect(paused.report.steps[0]).toMatchObject({ status: "unresolved", reason: expect.stringContaining("job_1") });
-  expect([paper.submits, (await journal.ledger("x")).heldMicros]).toEqual([1, 100_000]);
+  expect([paidService.submits, (await journal.ledger("x")).heldMicros]).toEqual([1, 100_000]);
 
   hidden = false;
   expect((await show.candidates("x", "a")).map(({ jobId }) => jobId)).toEqual(["job_1"]);
   await show.adopt("x", "a", "job_1");
   const done = await during(clock, (await show.resume("x")).result());
-  expect([done.status, paper.submits, done.cost.micros]).toEqual(["succeeded", 1, 100_000]);
+  expect([done.status, paidService.submits, done.cost.micros]).toEqual(["succeeded", 1, 100_000]);
 });

@@ -9,7 +9,7 @@ import { models } from "../../recipes/models.ts";
 import { fetchFile } from "../../src/engine/media/measure-files.ts";
 import { openMediaStore, pipeline } from "../../src/index.ts";
 import type { UploadStep } from "../../src/plan/plan.ts";
-import { during, openPaperShow } from "../support/paper-show.ts";
+import { during, openFakeShow } from "../support/fake-showrunner.ts";
 
 /** A picture of one grey pixel. */
 const png = Buffer.from(
@@ -41,7 +41,7 @@ const uploads = (file: string | Uint8Array | URL | { readonly bytes: Uint8Array;
   });
 
 const fileOf = async (given: Parameters<typeof uploads>[0]) => {
-  const { show } = await openPaperShow();
+  const { show } = await openFakeShow();
   const made = await show.plan(uploads(given), {});
   return made.ok ? (made.plan.steps[0] as UploadStep) : made.problems;
 };
@@ -60,7 +60,7 @@ test("bytes, a URL and what it leads to are the same upload as the file that the
 
 test("a URL's query, which may be a secret, is in no plan, problem or event", async () => {
   const secret = "signature=verysecret";
-  const world = await openPaperShow();
+  const world = await openFakeShow();
   const handle = await world.show.run(uploads(`${origin}/a.png?${secret}`), {}, { id: "x", outDir: world.outDir });
   await during(world.clock, handle.result());
   for await (const { event } of world.show.events("x")) expect(JSON.stringify(event)).not.toContain("verysecret");
@@ -97,7 +97,7 @@ test("a URL that gives more than it may is left alone, and nothing of it stays",
 });
 
 test("bytes that change later change no upload", async () => {
-  const { show } = await openPaperShow();
+  const { show } = await openFakeShow();
   const bytes = new Uint8Array(png);
   const changing = pipeline("p", {
     input: z.object({}),

@@ -15,8 +15,8 @@ import {
   pipeline,
 } from "../../src/index.ts";
 import { builtInCatalog } from "../support/built-in-catalog.ts";
-import { apiError, PaperService } from "../support/paper-service.ts";
-import { during } from "../support/paper-show.ts";
+import { apiError, FakePaidService } from "../support/fake-paid-service.ts";
+import { during } from "../support/fake-showrunner.ts";
 import { SimulatedClock } from "../support/simulated-clock.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "wallet-"));
@@ -34,7 +34,7 @@ const pictures = pipeline("pictures", {
 });
 
 interface World {
-  readonly paper: PaperService;
+  readonly paidService: FakePaidService;
   readonly clock: SimulatedClock;
   readonly journal: JournalStore;
   open(options: Partial<OpenOptions> & { readonly client?: Client }): ReturnType<typeof openShowrunner>;
@@ -43,22 +43,22 @@ interface World {
 function world(balanceMicros: number, slow: (clock: SimulatedClock) => number = () => 1000): World {
   const clock = new SimulatedClock();
   const sleep = () => new Promise<void>((resolve) => void clock.setTimer(slow(clock), resolve));
-  const paper = new PaperService({ catalog: builtInCatalog(), balanceMicros, sleep, says: () => "words" });
+  const paidService = new FakePaidService({ catalog: builtInCatalog(), balanceMicros, sleep, says: () => "words" });
   const journal = createMemoryJournal({ now: () => clock.now() });
   return {
-    ...{ paper, clock, journal },
-    open: (options) => openShowrunner({ client: paper.client(), journal, clock, mediaDir: folder, ...options }),
+    ...{ paidService, clock, journal },
+    open: (options) => openShowrunner({ client: paidService.client(), journal, clock, mediaDir: folder, ...options }),
   };
 }
 
 describe("A floor under the wallet", () => {
   test("lets through what keeps it, sends nothing more, and says what the wallet would have to hold", async () => {
-    const { paper, clock, open } = world(usd);
+    const { paidService, clock, open } = world(usd);
     const show = await open({ walletFloor: "0.75" });
     const run = await during(clock, show.run(pictures, { count: 5 }, { id: "x", concurrency: 5 }));
     const result = await during(clock, run.result());
-    expect(paper.submits).toBe(2);
-    expect(paper.balanceMicros).toBe(800_000);
+    expect(paidService.submits).toBe(2);
+    expect(paidService.balanceMicros).toBe(800_000);
     expect(result.status).toBe("paused");
     expect(result.pause).toMatchObject({ reason: "funds", requiredMicros: 850_000, balanceMicros: 800_000 });
     expect(result.pause?.message).toContain("0.75");
@@ -66,10 +66,10 @@ describe("A floor under the wallet", () => {
 
     // Nothing has changed: nothing is sent. Paid in: it goes on where it was.
     const again = await during(clock, (await show.resume("x")).result());
-    expect([again.pause?.reason, paper.submits]).toEqual(["funds", 2]);
-    paper.balanceMicros += 300_000;
+    expect([again.pause?.reason, paidService.submits]).toEqual(["funds", 2]);
+    paidService.balanceMicros += 300_000;
     const done = await during(clock, (await show.resume("x")).result());
-    expect([done.status, paper.submits, paper.balanceMicros]).toEqual(["succeeded", 5, 800_000]);
+    expect([done.status, paidService.submits, paidService.balanceMicros]).toEqual(["succeeded", 5, 800_000]);
   });
 
   test(
@@ -81,7 +81,7 @@ describe("A floor under the wallet", () => {
           state = (state * 48_271) % 2_147_483_647;
           return state % 4000;
         };
-        const { paper, clock, journal, open } = world(3 * usd, slow);
+        const { paidService, clock, journal, open } = world(3 * usd, slow);
         const shows = await Promise.all(Array.from({ length: 3 }, () => open({ walletFloor: "1.30" })));
         const results = await during(
           clock,
@@ -92,8 +92,8 @@ describe("A floor under the wallet", () => {
             }),
           ),
         );
-        expect(paper.balanceMicros, `seed ${seed}`).toBe(1_300_000);
-        expect(paper.jobs.size, `seed ${seed}`).toBe(17);
+        expect(paidService.balanceMicros, `seed ${seed}`).toBe(1_300_000);
+        expect(paidService.jobs.size, `seed ${seed}`).toBe(17);
         expect(results.filter(({ pause }) => pause?.reason === "funds").length).toBeGreaterThanOrEqual(1);
         for (const { id } of results) expect((await journal.ledger(id)).heldMicros).toBe(0);
       }
@@ -102,21 +102,21 @@ describe("A floor under the wallet", () => {
   );
 
   test("goes on by itself once the wallet holds enough, when it was asked to wait", async () => {
-    const { paper, clock, open } = world(usd);
+    const { paidService, clock, open } = world(usd);
     const show = await open({ walletFloor: "0.95" });
     const run = await during(clock, show.run(pictures, { count: 2 }, { id: "x" }));
     await during(clock, run.result());
-    expect(paper.submits).toBe(0);
+    expect(paidService.submits).toBe(0);
     clock.setTimer(25_000, () => {
-      paper.balanceMicros += usd;
+      paidService.balanceMicros += usd;
     });
     const waiting = await show.resume("x", { waitForFundsMs: 60_000 });
     expect((await during(clock, waiting.result())).status).toBe("succeeded");
   });
 
   test("while it waits for funds bears with a service that is away, and hears a stop", async () => {
-    const { paper, clock, open } = world(usd);
-    const client = paper.client();
+    const { paidService, clock, open } = world(usd);
+    const client = paidService.client();
     let isAway = false;
     const balance: Client["balance"] = (options) =>
       isAway ? Promise.reject(new ConnectionError("no route", { sent: false })) : client.balance(options);
@@ -133,7 +133,7 @@ describe("A floor under the wallet", () => {
     const began = clock.now();
     expect((await during(clock, waiting.result())).pause?.reason).toBe("stopped");
     expect(clock.now() - began).toBeLessThan(60_000);
-    expect(paper.submits).toBe(0);
+    expect(paidService.submits).toBe(0);
   });
 
   test("waits for what is on its way rather than pause: a chat's bill, which is less than its maximum", async () => {
@@ -146,8 +146,8 @@ describe("A floor under the wallet", () => {
         return {};
       },
     });
-    const { paper, clock, open } = world(usd);
-    const client = paper.client();
+    const { paidService, clock, open } = world(usd);
+    const client = paidService.client();
     const order: string[] = [];
     const chat: Client["chat"] = async (request, options) => {
       order.push("asked");
@@ -168,25 +168,25 @@ describe("A floor under the wallet", () => {
   });
 
   test("notices what others spend from the same wallet", async () => {
-    const { paper, clock, open } = world(usd, () => 20_000);
+    const { paidService, clock, open } = world(usd, () => 20_000);
     const show = await open({ walletFloor: "0.50" });
     const run = await during(clock, show.run(pictures, { count: 4 }, { id: "x", concurrency: 1 }));
     clock.setTimer(5_000, () => {
-      paper.balanceMicros -= 350_000;
+      paidService.balanceMicros -= 350_000;
     });
     const result = await during(clock, run.result());
     expect(result.pause?.reason).toBe("funds");
-    expect([paper.jobs.size, paper.balanceMicros]).toEqual([1, 550_000]);
+    expect([paidService.jobs.size, paidService.balanceMicros]).toEqual([1, 550_000]);
   });
 
   test("waits while the balance cannot be read, and sends nothing meanwhile", async () => {
-    const { paper, clock, open } = world(usd);
-    const client = paper.client();
+    const { paidService, clock, open } = world(usd);
+    const client = paidService.client();
     let failures = 3;
     const submitsAtFailure: number[] = [];
     const balance: Client["balance"] = (options) => {
       if (failures-- <= 0) return client.balance(options);
-      submitsAtFailure.push(paper.submits);
+      submitsAtFailure.push(paidService.submits);
       return Promise.reject(new ConnectionError("no route", { sent: false }));
     };
     const show = await open({ client: { ...client, balance }, walletFloor: "0.10" });
@@ -196,12 +196,12 @@ describe("A floor under the wallet", () => {
   });
 
   test("with a key that may not read the balance pauses the run before anything is sent", async () => {
-    const { paper, clock, open } = world(usd);
+    const { paidService, clock, open } = world(usd);
     const balance = () => Promise.reject(apiError(403, "PERMISSION_DENIED"));
-    const show = await open({ client: { ...paper.client(), balance }, walletFloor: "0.10" });
+    const show = await open({ client: { ...paidService.client(), balance }, walletFloor: "0.10" });
     const run = await during(clock, show.run(pictures, { count: 2 }, { id: "x" }));
     expect((await during(clock, run.result())).pause?.reason).toBe("credentials");
-    expect(paper.submits).toBe(0);
+    expect(paidService.submits).toBe(0);
     const without = await open({});
     expect((await during(clock, (await without.resume("x")).result())).status).toBe("succeeded");
   });
@@ -211,11 +211,11 @@ describe("A floor under the wallet", () => {
       ["0.30", "0.50", 3, "budget"],
       ["0.80", "0.50", 5, "funds"],
     ] as const) {
-      const { paper, clock, open } = world(usd);
+      const { paidService, clock, open } = world(usd);
       const show = await open({ spendingCap, walletFloor });
       const run = await during(clock, show.run(pictures, { count: 9 }, { id: "x", concurrency: 9 }));
       const result = await during(clock, run.result());
-      expect([result.pause?.reason, paper.jobs.size]).toEqual([reason, jobs]);
+      expect([result.pause?.reason, paidService.jobs.size]).toEqual([reason, jobs]);
     }
   });
 });

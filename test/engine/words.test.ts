@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../recipes/models.ts";
 import { equals, failed, not, pipeline, quorum, text } from "../../src/index.ts";
-import { during, openPaperShow } from "../support/paper-show.ts";
+import { during, openFakeShow } from "../support/fake-showrunner.ts";
 
 const story = z.object({ title: z.string(), mood: z.string(), lines: z.array(z.string()) });
 const told = { title: "Low tide", mood: "calm", lines: ["sand", "gulls", "boat"] };
@@ -47,7 +47,7 @@ const everything = pipeline("everything", {
 });
 
 test("a pipeline of every word runs to its end, and what it returns has the shape that its types say", async () => {
-  const world = await openPaperShow({ says: () => JSON.stringify(told) });
+  const world = await openFakeShow({ says: () => JSON.stringify(told) });
   const first = await during(
     world.clock,
     (await world.show.run(everything, {}, { id: "x", outDir: world.outDir })).result(),
@@ -73,7 +73,7 @@ test("a pipeline of every word runs to its end, and what it returns has the shap
     front: { best: image, all: [image, null] },
     ...{ title: "Low tide", last: "boat", picked: image, calm: image },
   });
-  const titled = [...world.paper.jobs.values()].map(({ body }) => JSON.stringify(body));
+  const titled = [...world.paidService.jobs.values()].map(({ body }) => JSON.stringify(body));
   expect(titled.some((body) => body.includes("Low tide: gulls"))).toBe(true);
 });
 
@@ -98,7 +98,7 @@ test("values that steps of an expansion yield lead to further steps", async () =
       return { said, drawn };
     },
   });
-  const world = await openPaperShow({ says: () => JSON.stringify(told) });
+  const world = await openFakeShow({ says: () => JSON.stringify(told) });
   const handle = await world.show.run(twice, {}, { id: "x", outDir: world.outDir });
   const result = await during(world.clock, handle.result());
   expect(result).toMatchObject({ status: "succeeded", outputs: { said: [told, told, told], drawn: [{}, {}, {}] } });
@@ -114,9 +114,9 @@ test.each(["first", "person"] as const)("a choice (%s) among what nobody wanted 
       return { best, one: choose("one", two, { by }) };
     },
   });
-  const world = await openPaperShow({ says: () => "some words" });
+  const world = await openFakeShow({ says: () => "some words" });
   const handle = await world.show.run(unwanted, {}, { id: "x", outDir: world.outDir });
   const result = await during(world.clock, handle.result());
   expect(result).toMatchObject({ status: "succeeded", outputs: { best: null, one: null } });
-  expect(world.paper.jobs.size).toBe(0);
+  expect(world.paidService.jobs.size).toBe(0);
 });

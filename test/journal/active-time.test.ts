@@ -6,10 +6,10 @@ import { activeMs } from "../../src/journal/active-time.ts";
 import type { RunEvent, StoredEvent } from "../../src/journal/events.ts";
 import { fold } from "../../src/journal/fold.ts";
 import { runReport } from "../../src/run/report.ts";
-import { PaperRun } from "../run/support/paper-run.ts";
+import { FakeRun } from "../run/support/fake-run.ts";
 import { job, planOf } from "../run/support/plans.ts";
 
-const planned = new PaperRun({ plan: planOf([job("a")]) }).events[0]!.event;
+const planned = new FakeRun({ plan: planOf([job("a")]) }).events[0]!.event;
 const leased = (epoch: number): RunEvent => ({ type: "lease.acquired", epoch, holder: "h" });
 
 /** A run of these events at these seconds. */

@@ -159,7 +159,7 @@ describe("written sources", () => {
       ...wide.map((source, index) => [`wide-${index}.ts`, source] as const),
       ...small.map((source, index) => [`small-${index}.ts`, source] as const),
     ]);
-    expect(await typeCheck(files, "test/migrate/support/words.ts")).toBe("");
+    expect(await typeCheck(files, "test/migrate/support/random-words.ts")).toBe("");
   });
 
   test("stay as they are when they are formatted", () => {

@@ -7,9 +7,9 @@ import {
   type JobHandle,
   pipeline,
   quorum,
+  type StepMethods,
   text,
   type ValueHandle,
-  type Words,
 } from "../../src/define/index.ts";
 import type { UntypedInput } from "../../src/define/model.ts";
 import { draft, makePlan } from "../../src/plan/index.ts";
@@ -56,7 +56,7 @@ const mistake = (model: string, right: JobInput, change: JobInput, ...problem: M
 
 /** `given` and `wrong` are what a word gets beside the name; whatever the types say. */
 type Given = (from: Sources) => readonly unknown[];
-const said = (word: keyof Words, given: Given, wrong: Given, ...problem: Mistake["problem"]): Mistake => ({
+const said = (word: keyof StepMethods, given: Given, wrong: Given, ...problem: Mistake["problem"]): Mistake => ({
   problem,
   say(b, name, from, isWrong) {
     const call: (...given: readonly unknown[]) => unknown = b[word] as never;

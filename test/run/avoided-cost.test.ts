@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { avoidedCost } from "../../src/run/avoided-cost.ts";
-import { PaperRun } from "./support/paper-run.ts";
+import { FakeRun } from "./support/fake-run.ts";
 import { job, planOf, ref } from "./support/plans.ts";
 
 const frames = ["f1", "f2", "f3"];
@@ -17,7 +17,7 @@ const prices: Readonly<Record<string, number>> = { gate: 1, film: 50 };
 
 test("a step spares what only leads to what cannot be made without it, less what it costs itself", () => {
   const plan = planOf(steps, { film: ref("film"), album: ref("album") });
-  const run = new PaperRun({ plan });
+  const run = new FakeRun({ plan });
   for (const { path } of steps) {
     run.take([{ type: "job.quoted", step: path, attempt: 1, costMicros: prices[path] ?? 10, basis: "quoted" }]);
   }

@@ -4,7 +4,7 @@ import { fold } from "../../src/journal/fold.ts";
 import { isRunFinal, isStepFinal } from "../../src/journal/state.ts";
 import { tables } from "../../src/lifecycle/index.ts";
 import type { FailurePolicy } from "../../src/plan/plan.ts";
-import { type Fate, PaperRun, PRICE } from "./support/paper-run.ts";
+import { FakeRun, type Fate, PRICE } from "./support/fake-run.ts";
 import { job, planOf, ref } from "./support/plans.ts";
 import { cycling, randomWorld } from "./support/random-world.ts";
 import { runs } from "./support/runs.ts";
@@ -12,7 +12,7 @@ import { runs } from "./support/runs.ts";
 // A full check takes many more runs.
 vi.setConfig({ testTimeout: 600_000 });
 
-const statuses = (run: PaperRun) =>
+const statuses = (run: FakeRun) =>
   Object.fromEntries(Object.values(run.state.steps).map(({ path, status }) => [path, status]));
 
 /** Three clips, of which some fail, and a film of those that are there. */
@@ -20,7 +20,7 @@ function film(fates: { readonly [path: string]: readonly Fate[] }, onFailure: Fa
   const clips = ["a", "b", "c"].map((path) => job(path));
   const cut = job("cut", { clips: clips.map(({ path }) => ref(path)), music: ref("music") }, { onFailure });
   const plan = planOf([...clips, job("music"), cut], { cut: ref("cut") });
-  const run = new PaperRun({ plan, fates, total: 8 });
+  const run = new FakeRun({ plan, fates, total: 8 });
   expect(run.run()).toBe(true);
   return run;
 }
@@ -31,7 +31,7 @@ describe("continue", () => {
       c: ref("c"),
       d: ref("d"),
     });
-    const run = new PaperRun({ plan, fates: { a: ["failed"] } });
+    const run = new FakeRun({ plan, fates: { a: ["failed"] } });
     run.run();
     expect(statuses(run)).toEqual({ a: "failed", b: "skipped", c: "skipped", d: "succeeded" });
     expect(run.state.steps.b!.reason).toBe("needs a, which failed");
@@ -50,7 +50,7 @@ describe("continue", () => {
       ],
       { faces: ref("faces", "all") },
     );
-    const run = new PaperRun({ plan, fates: { faces: ["partly"] } });
+    const run = new FakeRun({ plan, fates: { faces: ["partly"] } });
     run.run();
     expect(statuses(run)).toEqual({ faces: "partial", second: "succeeded", first: "skipped", collage: "skipped" });
     expect(run.state.steps.collage!.reason).toBe("needs all outputs of faces, of which 1 of 3 failed");
@@ -62,7 +62,7 @@ describe("continue", () => {
 describe("failFast", () => {
   test("begins nothing after the failure, and sees through what is at the service", () => {
     const plan = planOf([job("bad"), job("slow"), job("later"), job("last", { image: ref("slow") })], {}, "failFast");
-    const run = new PaperRun({ plan, fates: { bad: ["failed"], slow: ["late-bill"] }, total: 2 });
+    const run = new FakeRun({ plan, fates: { bad: ["failed"], slow: ["late-bill"] }, total: 2 });
     expect(run.run()).toBe(true);
     expect(statuses(run)).toEqual({ bad: "failed", slow: "succeeded", later: "cancelled", last: "cancelled" });
     expect(run.state.steps.later!.reason).toBe("bad failed, which stops the run");
@@ -75,10 +75,10 @@ describe("failFast", () => {
     const steps = [job("optional"), job("vital", {}, { onFailure: "failFast", after: ["optional"] })];
     const plan = planOf([...steps, job("z", {}, { after: ["vital"] })]);
     const fates = { optional: ["failed"], vital: ["failed"] } as const;
-    const first = new PaperRun({ plan: planOf([...steps.slice(0, 1), job("z")]), fates });
+    const first = new FakeRun({ plan: planOf([...steps.slice(0, 1), job("z")]), fates });
     first.run();
     expect(statuses(first)).toEqual({ optional: "failed", z: "succeeded" });
-    const second = new PaperRun({ plan, fates: { vital: ["failed"] } });
+    const second = new FakeRun({ plan, fates: { vital: ["failed"] } });
     second.run();
     expect(statuses(second)).toEqual({ optional: "succeeded", vital: "failed", z: "cancelled" });
   });
@@ -89,7 +89,7 @@ describe("failFast", () => {
       job("dear", {}, { maxCostMicros: PRICE / 2, after: ["a"] }),
       job("b", {}, { after: ["a"] }),
     ];
-    const run = new PaperRun({ plan: planOf(steps, {}, "failFast") });
+    const run = new FakeRun({ plan: planOf(steps, {}, "failFast") });
     expect(run.run()).toBe(true);
     expect(statuses(run)).toEqual({ a: "succeeded", dear: "failed", b: "cancelled" });
     expect(run.state.steps.dear!.reason).toBe("costs 0.10 USD, more than its maxCost of 0.05 USD");
@@ -97,7 +97,7 @@ describe("failFast", () => {
 
   test("does not make a failed job again, though its own policy would", () => {
     const plan = planOf([job("bad", {}, { attempts: 3 }), job("worse")], {}, "failFast");
-    const run = new PaperRun({ plan, fates: { bad: ["failed"], worse: ["refused"] } });
+    const run = new FakeRun({ plan, fates: { bad: ["failed"], worse: ["refused"] } });
     expect(run.run()).toBe(true);
     expect(run.state.steps.bad!.attempts).toHaveLength(1);
   });
@@ -134,7 +134,7 @@ describe("quorum", () => {
       job("faces", {}, { outputs: 3 }),
       job("collage", { images: ref("faces", "all") }, { onFailure: { quorum: 2 } }),
     ];
-    const run = new PaperRun({ plan: planOf(steps), fates: { faces: ["partly"] } });
+    const run = new FakeRun({ plan: planOf(steps), fates: { faces: ["partly"] } });
     run.run();
     expect(statuses(run)).toEqual({ faces: "partial", collage: "succeeded" });
   });
@@ -143,7 +143,7 @@ describe("quorum", () => {
     const of = (quorum: number) => {
       const steps = ["a", "b", "c"].map((path) => job(path));
       const last = job("last", {}, { after: ["a", "b", "c"], onFailure: { quorum } });
-      const run = new PaperRun({ plan: planOf([...steps, last]), fates: { b: ["failed"] } });
+      const run = new FakeRun({ plan: planOf([...steps, last]), fates: { b: ["failed"] } });
       run.run();
       return [statuses(run).last, run.state.steps.last!.reason];
     };
@@ -155,7 +155,7 @@ describe("quorum", () => {
     const steps = [job("a"), job("b")];
     const text = { $text: ["a picture of ", ref("a"), " and ", ref("b")] };
     const last = job("last", { about: text, images: [ref("a"), ref("b")] }, { onFailure: { quorum: 1 } });
-    const run = new PaperRun({ plan: planOf([...steps, last]), fates: { b: ["failed"] } });
+    const run = new FakeRun({ plan: planOf([...steps, last]), fates: { b: ["failed"] } });
     run.run();
     expect(statuses(run).last).toBe("skipped");
   });
@@ -168,7 +168,7 @@ describe("quorum", () => {
         returns,
         { quorum },
       );
-      const run = new PaperRun({ plan, fates: { b: ["failed"] } });
+      const run = new FakeRun({ plan, fates: { b: ["failed"] } });
       run.run();
       return run.state.status;
     };
@@ -178,7 +178,7 @@ describe("quorum", () => {
 
 describe("attempts", () => {
   const attemptsOf = (fates: readonly Fate[], attempts: number) => {
-    const run = new PaperRun({ plan: planOf([job("a", {}, { attempts })]), fates: { a: fates } });
+    const run = new FakeRun({ plan: planOf([job("a", {}, { attempts })]), fates: { a: fates } });
     expect(run.run()).toBe(true);
     return [run.state.steps.a!.attempts.length, run.state.steps.a!.status];
   };
@@ -200,7 +200,7 @@ describe("any pipeline, with any failures, answered in any order", () => {
   test("ends, owes nothing, and says of every step that was not made why", () => {
     fc.assert(
       fc.property(randomWorld, ({ world, order }) => {
-        const run = new PaperRun(world);
+        const run = new FakeRun(world);
         expect(run.run(cycling(order))).toBe(true);
         expect(isRunFinal(run.state.status)).toBe(true);
         expect(run.state.heldMicros).toBe(0);
@@ -225,7 +225,7 @@ describe("any pipeline, with any failures, answered in any order", () => {
   test("submits nothing once a failure that stops the run is known", () => {
     fc.assert(
       fc.property(randomWorld, ({ world, order }) => {
-        const run = new PaperRun({ ...world, plan: { ...world.plan, onFailure: "failFast" } });
+        const run = new FakeRun({ ...world, plan: { ...world.plan, onFailure: "failFast" } });
         run.run(cycling(order));
         const ownOf = (path: string) => {
           const step = run.state.planned.plan.steps.find((one) => one.path === path)!;
@@ -245,7 +245,7 @@ describe("any pipeline, with any failures, answered in any order", () => {
   test("every prefix of its journal folds to states that the charts have", () => {
     fc.assert(
       fc.property(randomWorld, ({ world, order }) => {
-        const run = new PaperRun(world);
+        const run = new FakeRun(world);
         run.run(cycling(order));
         for (let length = 1; length <= run.events.length; length++) {
           const state = fold(run.events.slice(0, length))!;

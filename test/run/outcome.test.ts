@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 import type { Plan } from "../../src/plan/plan.ts";
-import { PaperRun } from "./support/paper-run.ts";
+import { FakeRun } from "./support/fake-run.ts";
 import { job, planOf, ref } from "./support/plans.ts";
 
 /** Names of files with what they hold. */
 function placed(returns: Plan["returns"]) {
-  const run = new PaperRun({ plan: planOf([job("a", {}, { outputs: 2 }), job("b")], returns) });
+  const run = new FakeRun({ plan: planOf([job("a", {}, { outputs: 2 }), job("b")], returns) });
   expect(run.run()).toBe(true);
   expect(run.state.status).toBe("succeeded");
   return Object.fromEntries(run.state.files.map(({ name, step, index }) => [name, `${step} ${index}`]));

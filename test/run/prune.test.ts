@@ -4,7 +4,7 @@ import type { StoredEvent } from "../../src/journal/events.ts";
 import { isStepFinal, type RunState } from "../../src/journal/state.ts";
 import type { Json, PlanStep, Reference } from "../../src/plan/plan.ts";
 import { revisionEvents } from "../../src/run/revise.ts";
-import { type Fate, PaperRun, PRICE, type World } from "./support/paper-run.ts";
+import { FakeRun, type Fate, PRICE, type World } from "./support/fake-run.ts";
 import { type JobOptions, job, planOf, policy, ref } from "./support/plans.ts";
 import { cycling, randomWorld } from "./support/random-world.ts";
 import { runs } from "./support/runs.ts";
@@ -14,14 +14,14 @@ vi.setConfig({ testTimeout: 600_000 });
 
 const lost = { fates: { a: ["failed"] }, total: 1 } as const satisfies Partial<World>;
 
-function through(world: World, next?: () => number): PaperRun {
-  const run = new PaperRun(world);
+function through(world: World, next?: () => number): FakeRun {
+  const run = new FakeRun(world);
   expect(run.run(next)).toBe(true);
   return run;
 }
 
 /** Steps that were paid for, in the order in which they were. */
-function bought(run: PaperRun): readonly string[] {
+function bought(run: FakeRun): readonly string[] {
   return run.events.flatMap(({ event }) => (isSubmit(event) ? [event.step] : []));
 }
 
@@ -90,7 +90,7 @@ describe("what takes the last root away", () => {
       ...{ choose: false, message: null, yields: "image" },
     };
     const steps = [job("look"), gate, job("f1"), job("f2", { before: ref("f1") }), film(["gate", "f2"])];
-    const run = new PaperRun({ plan: planOf(steps, { film: ref("film") }) });
+    const run = new FakeRun({ plan: planOf(steps, { film: ref("film") }) });
     while (run.state.steps.gate!.status !== "running" || bought(run).length < 2) {
       run.decide();
       run.answer(0);
@@ -217,7 +217,7 @@ describe("what is a root runs as written", () => {
 describe("made again", () => {
   const steps = [job("a"), job("look"), job("f1", { look: ref("look") }), job("f2"), film(["a", "f1", "f2"])];
 
-  function again(run: PaperRun, path: string): void {
+  function again(run: FakeRun, path: string): void {
     run.world = { ...run.world, fates: {} };
     run.take(
       revisionEvents(run.state, { request: null, replanned: null, roots: new Map([[path, "asked for"]]), prices: [] }),
@@ -257,7 +257,7 @@ function watched(state: RunState): readonly string[] {
 
 /** Whether any root that the step leads to can still come, tried out: everything goes well from here on. */
 function leadsToRoot(world: World, before: readonly StoredEvent[], path: string): boolean {
-  const now = PaperRun.after(unpruned(world), before.map(unprunedEvent));
+  const now = FakeRun.after(unpruned(world), before.map(unprunedEvent));
   const toggles = watched(now.state);
   fc.pre(toggles.length <= 3);
   for (let bits = 0; bits < 2 ** toggles.length; bits++) {
@@ -282,7 +282,7 @@ function leadsToRoot(world: World, before: readonly StoredEvent[], path: string)
       ...unpruned(world).expansions,
       ...Object.fromEntries(open.map((one) => [one, generous(one)])),
     };
-    const future = PaperRun.after(
+    const future = FakeRun.after(
       { ...unpruned(world), expansions, fates, values, decisions: "first" },
       before.map(unprunedEvent),
     );
@@ -470,8 +470,8 @@ function graphOf200(seed: number): World {
 }
 
 /** Several answers at once, as they come to an engine. Priced beforehand, as a run is. */
-function inBatches(world: World, next: () => number): PaperRun {
-  const run = new PaperRun(world);
+function inBatches(world: World, next: () => number): FakeRun {
+  const run = new FakeRun(world);
   const quote = { type: "job.quoted", attempt: 1, costMicros: PRICE, basis: "quoted" } as const;
   run.take(world.plan.steps.map(({ path }) => ({ ...quote, step: path })));
   for (run.decide(); run.active.size > 0; run.decide()) {

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { ownText } from "../../src/clean-text.ts";
 import type { RunEvent } from "../../src/journal/events.ts";
-import { PaperRun, PRICE } from "./support/paper-run.ts";
+import { FakeRun, PRICE } from "./support/fake-run.ts";
 import { job, planOf } from "./support/plans.ts";
 
 const HOUR_MS = 3_600_000;
@@ -17,7 +17,7 @@ function sent(step: string): readonly RunEvent[] {
 }
 
 test("A submit that is sent again in the turn in which another step ends is noted all the same", () => {
-  const run = new PaperRun({ plan: planOf([job("a"), job("b")]), total: 2 });
+  const run = new FakeRun({ plan: planOf([job("a"), job("b")]), total: 2 });
   const error = { code: ownText("INTERNAL"), message: ownText("failed on paper"), retryable: false };
   run.take([
     { type: "run.started" },
@@ -36,7 +36,7 @@ test("A submit that is sent again in the turn in which another step ends is note
 });
 
 test("A submit of which nothing left for hours is noted before it is tried again, so that a death after it hides no job", () => {
-  const run = new PaperRun({ plan: planOf([job("a")]), total: 1 });
+  const run = new FakeRun({ plan: planOf([job("a")]), total: 1 });
   run.take([{ type: "run.started" }, ...sent("a")]);
   run.unsent.add("submit:a#1");
   run.now += 50 * HOUR_MS;

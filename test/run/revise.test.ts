@@ -8,7 +8,7 @@ import { diffPlans, fingerprint } from "../../src/plan/index.ts";
 import type { Plan, PlanStep } from "../../src/plan/plan.ts";
 import { cancelledSteps, hasNoOpenJobs, staleSteps } from "../../src/run/rerun.ts";
 import { revisionEvents } from "../../src/run/revise.ts";
-import { PaperRun, type World } from "./support/paper-run.ts";
+import { FakeRun, type World } from "./support/fake-run.ts";
 import { expectPatchedView } from "./support/patched-view.ts";
 import { cycling, randomWorld } from "./support/random-world.ts";
 import { runs } from "./support/runs.ts";
@@ -83,7 +83,7 @@ function outside(plan: Plan): Plan {
 }
 
 /** Up to where the change is made: to the end, or stopped before it and all that is at the service seen through. */
-function go(run: PaperRun, { after: answers }: Change, next: () => number): void {
+function go(run: FakeRun, { after: answers }: Change, next: () => number): void {
   if (answers === null) return void run.run(next);
   for (let count = 0; count < answers; count++) {
     run.decide();
@@ -97,13 +97,13 @@ function go(run: PaperRun, { after: answers }: Change, next: () => number): void
 }
 
 /** As the engine does it: expansions that still stand keep their steps, the others are planned again. */
-function take(run: PaperRun, what: Change): void {
+function take(run: FakeRun, what: Change): void {
   const before = run.events.length;
   alter(run, what);
   if (run.events.length === before && run.state.status === "paused") run.take([{ type: "run.resumed" }]);
 }
 
-function alter(run: PaperRun, what: Change): void {
+function alter(run: FakeRun, what: Change): void {
   const { state } = run;
   const paths = Object.keys(state.steps).filter((path) => state.planned.plan.steps.some((step) => step.path === path));
   // Every step may have been dropped by now.
@@ -164,7 +164,7 @@ describe("any run, changed in any way, again and again", () => {
   test("ends each time, lists all that it ever paid, and never repeats a key", () => {
     fc.assert(
       fc.property(randomWorld, changes, ({ world, order }, all) => {
-        const run = new PaperRun(world);
+        const run = new FakeRun(world);
         const next = cycling(order);
         for (const one of all) {
           go(run, one, next);
@@ -185,7 +185,7 @@ describe("any run, changed in any way, again and again", () => {
   test("is shown the same when its view is patched by each event as when it is folded from the first one", () => {
     fc.assert(
       fc.property(randomWorld, changes, ({ world, order }, all) => {
-        const run = new PaperRun(world);
+        const run = new FakeRun(world);
         const next = cycling(order);
         for (const one of all) {
           go(run, one, next);
@@ -201,7 +201,7 @@ describe("any run, changed in any way, again and again", () => {
   test("what is not stale keeps its result, and what is stale is listed with what it made before", () => {
     fc.assert(
       fc.property(randomWorld, fc.array(fc.nat(20), { minLength: 1, maxLength: 3 }), ({ world, order }, steps) => {
-        const run = new PaperRun(world);
+        const run = new FakeRun(world);
         run.run(cycling(order));
         const { plan } = run.state.planned;
         const named = steps.map((at) => plan.steps[at % plan.steps.length]!.path);
@@ -225,7 +225,7 @@ describe("any run, changed in any way, again and again", () => {
   test("every prefix of its journal folds to states that the charts have, and to the same state in one go", () => {
     fc.assert(
       fc.property(randomWorld, changes, ({ world, order }, all) => {
-        const run = new PaperRun(world);
+        const run = new FakeRun(world);
         const next = cycling(order);
         for (const one of all) {
           go(run, one, next);

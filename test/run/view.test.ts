@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test, vi } from "vitest";
 import { RunView } from "../../src/run/view/run-view.ts";
-import { PaperRun } from "./support/paper-run.ts";
+import { FakeRun } from "./support/fake-run.ts";
 import { expectPatchedView } from "./support/patched-view.ts";
 import { job, planOf, ref } from "./support/plans.ts";
 import { cycling, randomWorld } from "./support/random-world.ts";
@@ -14,7 +14,7 @@ describe("the view of a run", () => {
   test("patched by each event it is what all events at once make it, whatever happens", () => {
     fc.assert(
       fc.property(randomWorld, ({ world, order }) => {
-        const run = new PaperRun(world);
+        const run = new FakeRun(world);
         run.run(cycling(order));
         expectPatchedView(run.events);
       }),
@@ -23,7 +23,7 @@ describe("the view of a run", () => {
   });
 
   test("an event about one step makes the view of that step anew, and of no other", () => {
-    const run = new PaperRun({ plan: planOf([job("a"), job("b"), job("c", { image: ref("a") })]) });
+    const run = new FakeRun({ plan: planOf([job("a"), job("b"), job("c", { image: ref("a") })]) });
     run.run();
     const view = RunView.of(run.events.slice(0, 1))!;
     for (const stored of run.events.slice(1)) {
@@ -39,7 +39,7 @@ describe("the view of a run", () => {
   test("the money of its steps adds up to that of the run", () => {
     fc.assert(
       fc.property(randomWorld, ({ world, order }) => {
-        const run = new PaperRun(world);
+        const run = new FakeRun(world);
         run.run(cycling(order));
         const view = RunView.of(run.events)!;
         const all = [...view.steps, ...view.removed];

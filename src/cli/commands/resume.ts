@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import type { Drift, Pipeline, Remake, RerunRequest, ResumeOptions, Showrunner } from "../../index.ts";
+import type { Drift, Pipeline, RerunRequest, RerunScope, ResumeOptions, Showrunner } from "../../index.ts";
 import { CliError } from "../cli-error.ts";
 import { type Context, type ServiceFlags, sayWhere, withShowrunner } from "../context.ts";
 import { ExitCode } from "../exit-code.ts";
@@ -125,7 +125,7 @@ export async function continueRun(
   });
 }
 
-interface Asked {
+interface ResumeRequest {
   readonly runId: string;
   readonly given: Pipeline | null;
   readonly input: ResumeOptions["input"];
@@ -135,7 +135,7 @@ interface Asked {
 type Agreed = { readonly refused: ExitCode } | { readonly accepted: boolean };
 
 /** Shows what would be made again, with its price, and asks. */
-async function agreeToChanges(show: Showrunner, context: Context, requested: Asked): Promise<Agreed> {
+async function agreeToChanges(show: Showrunner, context: Context, requested: ResumeRequest): Promise<Agreed> {
   const { runId, given, input, flags } = requested;
   const drift = given === null ? null : await show.drift(runId, given, { input });
   const isChanged = drift !== null && !drift.isSame;
@@ -166,7 +166,7 @@ function sayGoesOn({ requestId, steps, requestedAt, isOpen }: RerunRequest, { ou
 }
 
 /** Changes that nobody accepted stop here, before anything is asked of the service. */
-async function sayDrift(drift: Drift, context: Context, requested: Asked): Promise<ExitCode | null> {
+async function sayDrift(drift: Drift, context: Context, requested: ResumeRequest): Promise<ExitCode | null> {
   const { runId, flags, input } = requested;
   const { output, io } = context;
   const what =
@@ -187,13 +187,13 @@ async function sayDrift(drift: Drift, context: Context, requested: Asked): Promi
   return ExitCode.unfinished;
 }
 
-function largest(drift: Drift | null, rerun: Remake | null): Remake | null {
+function largest(drift: Drift | null, rerun: RerunScope | null): RerunScope | null {
   if (drift === null || rerun === null) return rerun ?? drift;
   return rerun.stale.length >= drift.stale.length ? rerun : drift;
 }
 
 /** Real money needs a yes: from the flag, or from a person. */
-async function agree({ totalMicros }: Remake, context: Context, { flags }: Asked): Promise<void> {
+async function agree({ totalMicros }: RerunScope, context: Context, { flags }: ResumeRequest): Promise<void> {
   const price = totalMicros.max === null ? `at least ${dollars(totalMicros.min)}` : dollars(totalMicros.max);
   await confirm(context, {
     yes: flags.yes === true,

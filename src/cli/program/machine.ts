@@ -9,7 +9,7 @@ import { type Finish, withFamilies, withNotify, withRateLimit, withService, with
 /** Commands that serve on this machine. */
 export function addServing(program: Command, context: Context, finish: Finish): void {
   withFamilies(withService(program.command("dashboard [files...]")))
-    .description("watch runs in a browser and steer them; pipelines named here can be planned and started there")
+    .description("watch and control runs in a browser; pipelines named here can be planned and started there")
     .option(
       "--port <number>",
       "port to listen on; 0 takes a free one (default: 8788, or a free one when that is taken)",

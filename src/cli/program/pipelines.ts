@@ -29,7 +29,7 @@ export function addRunning(program: Command, context: Context, finish: Finish): 
     .option("--out <dir>", "folder of the returned files")
     .option("--concurrency <limits>", "jobs at a time: 8, or total=8,video=2")
     .option("--profile <name>", "one of the pipeline's profiles, such as draft")
-    .option("--reuse", "take over what an earlier run made from the very same, free of charge")
+    .option("--reuse", "reuse results of earlier runs with identical inputs, at no cost")
     .option("--give-up-after <duration>", "pause when the service is away for so long: 5m (default), 90s, never")
     .option("--detach", "go on in a process of its own; prints the run's id and how to follow it")
     .action(async (spec: string, flags: object) =>
@@ -39,7 +39,7 @@ export function addRunning(program: Command, context: Context, finish: Finish): 
     .description("check and price a pipeline; spends nothing")
     .option("--concurrency <limits>", "jobs at a time to foretell with: 8, or total=8,video=2")
     .option("--profile <name>", "one of the pipeline's profiles, such as draft")
-    .option("--reuse", "price what an earlier run made from the very same at zero")
+    .option("--reuse", "price results that earlier runs with identical inputs have at zero")
     .option("--against <run-id|file>", "say what differs from a run's plan or from another file, and what that costs")
     .option("--mermaid", "print the plan as a Mermaid flowchart")
     .option("--svg <file>", "draw the plan into an SVG file")
@@ -53,7 +53,7 @@ export function addRunning(program: Command, context: Context, finish: Finish): 
     .option("--wait-for-funds <duration>", "when the wallet is short, wait for it instead of pausing: 30m, 2h, 90s")
     .option("--give-up-after <duration>", "pause when the service is away for so long: 5m (default), 90s, never")
     .option("--file <file[#export]>", "the pipeline as it is now; says what changed since the run was planned")
-    .option("--accept-changes", "take up what changed: changed and new steps, and all that use them, are made again")
+    .option("--accept-changes", "apply code changes: run changed and new steps, and all that depend on them, again")
     .option(
       "--input <json|@file>",
       "corrected fields of the run's input; compared, priced and accepted like changed code",
@@ -61,21 +61,24 @@ export function addRunning(program: Command, context: Context, finish: Finish): 
     .option("-i <key=value>", "one corrected field of the input; key:=json for anything but text", collect)
     .option(
       "--rerun <step>",
-      "make this step again, and all that use it; * stands for any characters; may be given more than once",
+      "run this step and all that depend on it again; * matches any characters; repeatable",
       collect,
     )
     .option("--rerun-failed", "make again what failed, wholly or in part, and all that waited for it")
     .option("--account-moved", "the account has a new key, or the service a new address; checked by a job of the run")
-    .option("--request-id <id>", "names a rerun: given again, it is never made once more")
-    .option("--yes", "agree to the price of what is made again")
+    .option("--request-id <id>", "idempotency id of a rerun: repeating it does not start another one")
+    .option("--yes", "accept the price of the steps that run again")
     .action(async (id: string, flags: object) =>
       finish(await (await import("../commands/resume.ts")).resume(context, id, flags)),
     );
   withService(program.command("adopt <run-id> [step] [job-id]"))
     .description(
-      "say which job an unanswered submit made, or none; without a job, list those it may be; without a step, go through all",
+      "say which job an unanswered submit created, or none; without a job, list the candidates; without a step, ask for each",
     )
-    .option("--all", "adopt for every step the job that it surely made: under its key, or the only one with its words")
+    .option(
+      "--all",
+      "adopt every unambiguous job: the one under the submit's key, or the only one with the same request",
+    )
     .option("--yes", "agree to what --all adopts")
     .action(async (runId: string, step: string | undefined, jobId: string | undefined, flags: object) =>
       finish(await (await import("../commands/adopt.ts")).adopt(context, { runId, step, jobId }, flags)),
@@ -139,7 +142,7 @@ export function addInspecting(program: Command, context: Context, finish: Finish
       finish(await (await import("../commands/reconcile.ts")).reconcile(context, id, flags)),
     );
   withFamilies(withService(withInput(program.command("explain <run-id|file> <step>"))))
-    .description("say why a step is made, or taken over from an earlier run")
+    .description("say why a step runs, or reuses the result of an earlier run")
     .option("--profile <name>", "one of the pipeline's profiles")
     .action(async (of: string, step: string, flags: object) =>
       finish(await (await import("../commands/explain.ts")).explain(context, of, step, flags)),

@@ -1,4 +1,4 @@
-import type { Quote, Remake } from "../../index.ts";
+import type { Quote, RerunScope } from "../../index.ts";
 import { duration } from "../text/duration.ts";
 import { visible } from "../text/escape.ts";
 import { dollars } from "../text/money.ts";
@@ -49,7 +49,7 @@ function requestLine({ byStrategy }: Requests, forecastMs: number | null): strin
 }
 
 /** Steps that are made again with their prices, and what that adds to what was spent. */
-export function rerunTable(rerunScope: Remake, width?: number): string {
+export function rerunTable(rerunScope: RerunScope, width?: number): string {
   const { stale, prices, totalMicros, committedMicros, budgetMicros, seenThroughFirst } = rerunScope;
   if (stale.length === 0) return "No step has to be made again.";
   const lines = [

@@ -1,4 +1,4 @@
-import type { Drift, Remake, RunState } from "../../index.ts";
+import type { Drift, RerunScope, RunState } from "../../index.ts";
 import type { DashboardContext } from "../context.ts";
 import { cut } from "../views/cut.ts";
 import type { DriftView, RerunView, ResumePreview } from "../views/wire.ts";
@@ -50,7 +50,7 @@ function rerunView({
   committedMicros,
   budgetMicros,
   seenThroughFirst,
-}: Remake): RerunView {
+}: RerunScope): RerunView {
   return {
     stale: stale.slice(0, MOST_LISTED),
     staleCount: stale.length,

@@ -5,9 +5,9 @@ import { expandHandle, pointerOf } from "../handle-value.ts";
 import { type Recorder, startRecording } from "../recorder.ts";
 import { saidAt } from "../step-name.ts";
 import { readAmong } from "./among.ts";
+import type { StepMethods } from "./methods.ts";
 import { OptionReader, type StepOptions } from "./options.ts";
 import { checkFunction, type LocalInput } from "./task.ts";
-import type { StepMethods } from "./words.ts";
 
 export interface ExpandOptions<Y extends Yields = Yields> extends StepOptions {
   /** The most steps that a value may lead to. One that leads to more fails the step. */

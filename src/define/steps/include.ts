@@ -5,8 +5,8 @@ import type { Pipeline } from "../pipeline.ts";
 import type { Recorder } from "../recorder.ts";
 import { recoveryHandle } from "../recovery-handle.ts";
 import type { Returns } from "../result.ts";
+import type { StepMethods } from "./methods.ts";
 import { OptionReader } from "./options.ts";
-import type { StepMethods } from "./words.ts";
 
 export interface IncludeOptions {
   /** The most that its steps may cost together, a decimal of US dollars. Default: what is left of the run's budget. */

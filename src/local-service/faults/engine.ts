@@ -57,7 +57,7 @@ export class FaultEngine {
     this.#rules = rules.map((rule, index) => ({ rule, prompt: pattern(rule.prompt), index, matched: 0, struck: 0 }));
   }
 
-  get isQuiet(): boolean {
+  get isIdle(): boolean {
     return this.#rules.length === 0;
   }
 

@@ -30,7 +30,7 @@ const systemResolve: Resolve = (host) => lookup(host, { all: true });
 export function createOutbound(options: OutboundOptions): Outbound {
   const { timeoutMs, resolve = systemResolve } = options;
   const stopping = new AbortController();
-  const underWay = new Set<Promise<unknown>>();
+  const inFlight = new Set<Promise<unknown>>();
 
   async function send(url: string, message: Message): Promise<Outcome | null> {
     if (stopping.signal.aborted) return null;
@@ -44,8 +44,8 @@ export function createOutbound(options: OutboundOptions): Outbound {
   }
 
   function during<T>(work: Promise<T>): Promise<T> {
-    const end = () => void underWay.delete(work);
-    underWay.add(work);
+    const end = () => void inFlight.delete(work);
+    inFlight.add(work);
     work.then(end, end);
     return work;
   }
@@ -54,11 +54,11 @@ export function createOutbound(options: OutboundOptions): Outbound {
     during,
     post: (url, message) => during(send(url, message).catch((): Outcome => ({ is: "unreachable" }))),
     async idle() {
-      for (let round = 0; round < IDLE_ROUNDS && underWay.size > 0; round += 1) await Promise.allSettled([...underWay]);
+      for (let round = 0; round < IDLE_ROUNDS && inFlight.size > 0; round += 1) await Promise.allSettled([...inFlight]);
     },
     async close() {
       stopping.abort();
-      while (underWay.size > 0) await Promise.allSettled([...underWay]);
+      while (inFlight.size > 0) await Promise.allSettled([...inFlight]);
     },
   };
 }

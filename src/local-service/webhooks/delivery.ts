@@ -9,7 +9,7 @@ const WAITS_S = [10, 30, 90, 270, 810, 2430, HOUR_S, HOUR_S, HOUR_S, HOUR_S, HOU
 export const MAX_ATTEMPTS = WAITS_S.length + 1;
 
 /** Milliseconds until the next attempt after so many failed ones of this cycle; null when there is none. */
-export function waitAfter(attempts: number): number | null {
+export function delayAfter(attempts: number): number | null {
   const seconds = WAITS_S[attempts - 1];
   return seconds === undefined ? null : seconds * 1000;
 }
@@ -31,7 +31,7 @@ export interface DeliveryState {
   readonly event: DeliveryEvent | null;
   /** Begun ever; never falls. */
   readonly attempts: number;
-  /** Ended in the present cycle; the ladder counts these. */
+  /** Ended in the present cycle; the retry schedule counts these. */
   readonly failedInCycle: number;
   readonly redeliveryCount: number;
   readonly lastResponseStatus: number | null;
@@ -87,7 +87,7 @@ export function end<D extends DeliveryState>(delivery: D, outcome: Outcome, now:
   if (error === null) return { ...answered, status: "DELIVERED" };
   const failedInCycle = delivery.failedInCycle + 1;
   const failed = { ...answered, lastError: error, failedInCycle };
-  const wait = outcome.is === "blocked" ? null : waitAfter(failedInCycle);
+  const wait = outcome.is === "blocked" ? null : delayAfter(failedInCycle);
   if (wait === null) return { ...failed, status: "FAILED" };
   return { ...failed, status: "PENDING", nextAttemptAt: now + wait };
 }

@@ -1,11 +1,11 @@
 import type { FieldProblem } from "../../plan/index.ts";
-import { type Body, given, type MadeBody, type MadeJob } from "../body.ts";
-import type { Desk } from "../desk.ts";
+import { type Body, type ConvertedBody, type ConvertedJob, given } from "../body.ts";
 import { type Expression, json } from "../expression.ts";
+import { type Defaults, fitToSchema } from "../fields/fit-to-schema.ts";
 import { Job } from "../fields/job.ts";
 import { idPaths } from "../fields/media.ts";
-import { type Defaults, settle } from "../fields/settle.ts";
 import type { JsonPath } from "../json-path.ts";
+import type { MigrationContext } from "../migration-context.ts";
 import type { Choice } from "../models/choose.ts";
 import { type Need, needsOf } from "../models/need.ts";
 import { slotField } from "../models/slots.ts";
@@ -17,31 +17,31 @@ import { batchOf, madeJob, noteBatch, seedsOf } from "./variations.ts";
 import { fillAudio, fillFilm, fillFrames, fillReferences, fillVideoInputs } from "./video.ts";
 
 /** A body as jobs, or why it stays open. */
-export type Converted = MadeBody | { readonly open: string };
+export type Converted = ConvertedBody | { readonly open: string };
 
 /** Turns one body into jobs and enters what became of its fields. */
-export function convert(desk: Desk, body: Body): Converted {
-  const choice = choose(desk, body, needsOf(body), []);
+export function convert(context: MigrationContext, body: Body): Converted {
+  const choice = choose(context, body, needsOf(body), []);
   if (choice === null) return { open: `no v3 model of the catalog is known to do ${body.type}` };
-  const job = new Job(desk, body, choice.view, body.name);
+  const job = new Job(context, body, choice.view, body.name);
   noteModel(body, [], choice, job.step);
   if (choice.quality !== null) {
     job.set("quality", json(choice.quality), null);
     job.levelOfSlug = { quality: choice.quality, path: namedModels(body, [])[0]?.path ?? [] };
   }
-  const before: MadeJob[] = [];
+  const before: ConvertedJob[] = [];
   const defaults = fill(job, before);
   const count = batchOf(body);
   noteBatch(job, count);
   const seeds = seedsOf(job, seedPath(body.type), count);
-  const problems = settle(job, defaults);
+  const problems = fitToSchema(job, defaults);
   if (problems.length > 0) {
     return { open: `${choice.view.id} does not take it: ${problems.map(problemText).join("; ")}` };
   }
   noteName(job);
-  const made = madeJob(job, count, seeds);
+  const converted = madeJob(job, count, seeds);
   const yields = choice.view.yields;
-  return { jobs: [...before, made], outputs: made.variations.map(({ step }) => step), yields };
+  return { jobs: [...before, converted], outputs: converted.variations.map(({ step }) => step), yields };
 }
 
 /** A problem of the input as a whole names no field. */
@@ -49,10 +49,10 @@ function problemText({ field, message }: FieldProblem): string {
   return `${field.replace(/^input\.?/, "")} ${message}`.trim();
 }
 
-function choose(desk: Desk, body: Body, needs: readonly Need[], prefix: JsonPath): Choice | null {
+function choose(context: MigrationContext, body: Body, needs: readonly Need[], prefix: JsonPath): Choice | null {
   const named = namedModels(body, prefix)[0]?.value ?? null;
   for (const need of needs) {
-    const choice = desk.chooser.choose(need, named);
+    const choice = context.chooser.choose(need, named);
     if (choice !== null) return choice;
   }
   return null;
@@ -62,7 +62,7 @@ const seedPath = (type: V2Type): JsonPath =>
   type === "video" || type === "motion_control" ? ["generated_video_inputs", "seed"] : ["seed"];
 
 /** Enters the fields of each type. Jobs that have to run first are added to `before`. */
-function fill(job: Job, before: MadeJob[]): Defaults {
+function fill(job: Job, before: ConvertedJob[]): Defaults {
   const none: Defaults = { prefix: "", values: {} };
   const { type } = job.body;
   switch (type) {
@@ -125,33 +125,33 @@ function ratioFrom(job: Job, path: JsonPath): Defaults["values"] {
 }
 
 /** The speech of `audio_generation` as a job of its own. Null when there is none, or nothing that could make it. */
-function speechFor(outer: Job, before: MadeJob[]): Expression | null {
-  const { desk, body } = outer;
+function speechFor(outer: Job, before: ConvertedJob[]): Expression | null {
+  const { context, body } = outer;
   const path: JsonPath = ["audio_generation"];
   if (given(body, ...path) === undefined) return null;
   if (idPaths(body, "audio_id").length > 0) {
     outer.dropUnused(path, "audio_id is given too, and comes first in v2: no speech is bought");
     return null;
   }
-  const choice = choose(desk, body, [{ type: "text_to_speech", must: ["text", "voice"], also: [] }], path);
+  const choice = choose(context, body, [{ type: "text_to_speech", must: ["text", "voice"], also: [] }], path);
   const field = slotField(outer.view, "audio");
   if (choice === null || field === null) {
     const lack = field === null ? `${outer.view.id} takes no sound` : "no v3 model of the catalog makes speech";
     outer.decide(path, `${lack}; the speech is left out for now`, ["leave it out", "choose a model that takes it"]);
     return null;
   }
-  const speech = new Job(desk, body, choice.view, desk.names.take(`${body.name}-speech`));
+  const speech = new Job(context, body, choice.view, context.names.take(`${body.name}-speech`));
   noteModel(body, path, choice, speech.step);
   fillSpeech(speech, path);
-  const problems = settle(speech, { prefix: "audio_generation.", values: {} });
+  const problems = fitToSchema(speech, { prefix: "audio_generation.", values: {} });
   if (problems.length > 0) {
     const said = problems.map(problemText).join("; ");
     const why = `${choice.view.id} does not take it: ${said}; the speech is left out for now`;
-    body.ledger.revoke(path, { why, choices: ["leave it out", "correct the speech in v2's body"] });
+    body.fieldReport.revoke(path, { why, choices: ["leave it out", "correct the speech in v2's body"] });
     return null;
   }
   const name = given(body, ...path, "name");
-  if (name !== undefined) body.ledger.note([...path, "name"], "dropped", { why: `its step is ${speech.step}` });
+  if (name !== undefined) body.fieldReport.note([...path, "name"], "dropped", { why: `its step is ${speech.step}` });
   before.push(madeJob(speech, 1, null));
   return { is: "step", step: speech.step };
 }
@@ -159,6 +159,6 @@ function speechFor(outer: Job, before: MadeJob[]): Expression | null {
 /** The label of a body names its step, where the model has no use for it. */
 function noteName(job: Job): void {
   const path: JsonPath = ["name"];
-  if (given(job.body, ...path) === undefined || job.body.ledger.has(path)) return;
-  job.body.ledger.note(path, "converted", { to: job.step, newValue: job.step, why: "names the step" });
+  if (given(job.body, ...path) === undefined || job.body.fieldReport.has(path)) return;
+  job.body.fieldReport.note(path, "converted", { to: job.step, newValue: job.step, why: "names the step" });
 }

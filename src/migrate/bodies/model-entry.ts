@@ -26,7 +26,7 @@ export function namedModels(body: Body, prefix: JsonPath): readonly Named[] {
 
 /** Enters what became of the fields that name the model, and of the type where none does. */
 export function noteModel(body: Body, prefix: JsonPath, choice: Choice, step: string): void {
-  const { ledger } = body;
+  const { fieldReport } = body;
   const [named, ...weaker] = namedModels(body, prefix);
   const { view, quality, by, candidates } = choice;
   const because = choice.why === null ? "" : ` (${choice.why})`;
@@ -34,24 +34,28 @@ export function noteModel(body: Body, prefix: JsonPath, choice: Choice, step: st
   const to = `${step}: model`;
   const isSure = by === "mapped" || by === "exact" || by === "only";
   if (given(body, ...prefix, "type") !== undefined) {
-    ledger.note([...prefix, "type"], "converted", { to, newValue: view.id, why: "in v3 the model says what is made" });
+    fieldReport.note([...prefix, "type"], "converted", {
+      to,
+      newValue: view.id,
+      why: "in v3 the model says what is made",
+    });
   }
   for (const { path } of weaker)
-    ledger.note(path, "dropped", { why: `${pathText(named?.path ?? [])} names the model` });
+    fieldReport.note(path, "dropped", { why: `${pathText(named?.path ?? [])} names the model` });
   if (named === undefined) {
     if (by === "only") return;
     const why = `v2 chose a model by itself; ${view.id} is taken until you confirm it`;
-    return ledger.add(pathText([...prefix, "model_slug"]), "decision", { to, newValue, why, choices: candidates });
+    return fieldReport.add(pathText([...prefix, "model_slug"]), "decision", { to, newValue, why, choices: candidates });
   }
   if (isSure) {
     const why = by === "mapped" ? "as mapped" : `exact: ${choice.why}`;
-    return ledger.note(named.path, "converted", { to, newValue, why });
+    return fieldReport.note(named.path, "converted", { to, newValue, why });
   }
   const why =
     by === "similar"
       ? `${view.id} is the most similar of what can do this${because}; confirm it, or map another`
       : `${unnamed(named.value)}${because}; ${view.id} is taken for now, which can do what this body asks for; confirm it, or map another`;
-  ledger.note(named.path, "decision", { to, newValue, why, choices: candidates });
+  fieldReport.note(named.path, "decision", { to, newValue, why, choices: candidates });
 }
 
 /** Why the name of a model was of no help. */

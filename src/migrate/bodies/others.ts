@@ -7,7 +7,7 @@ import { isTemplate } from "../read/template.ts";
 
 /** Enters what an image body asks for, but for the seed. */
 export function fillImage(job: Job): void {
-  const { desk, body, view } = job;
+  const { context, body, view } = job;
   job.text(["text_prompt"], "prompt");
   for (const name of ["negative_prompt", "aspect_ratio", "resolution", "output_format"]) job.plain([name]);
   job.plain(["enhance_prompt"]);
@@ -16,7 +16,7 @@ export function fillImage(job: Job): void {
   const references = idPaths(body, "reference_image_ids");
   const start = given(body, "start_keyframe_id") === undefined ? [] : [["start_keyframe_id"]];
   const used = references.length > 0 ? references : start;
-  const media = used.map((path) => mediumAt(desk, body, path, "image", "reference"));
+  const media = used.map((path) => mediumAt(context, body, path, "image", "reference"));
   placeMedia(job, slotField(view, "images") ?? slotField(view, "start"), media, "reference images");
   if (references.length > 0 && start.length > 0) {
     job.dropUnused(["start_keyframe_id"], "reference_image_ids is given too, and wins in v2");
@@ -35,10 +35,10 @@ export function fillSoundEffect(job: Job): void {
 
 /** Enters what is enlarged, and by how much. */
 export function fillUpscale(job: Job): void {
-  const { desk, body, view } = job;
+  const { context, body, view } = job;
   const kind = body.type === "image_upscale" ? "image" : "video";
   const path = [`${kind}_id`];
-  placeMedia(job, slotField(view, kind), [mediumAt(desk, body, path, kind, "source")], kind);
+  placeMedia(job, slotField(view, kind), [mediumAt(context, body, path, kind, "source")], kind);
   const hadFactor = given(body, "upscale_factor") !== undefined;
   job.plain(["upscale_factor"], "upscale_factor", "scale", "factor");
   const resolution = given(body, "target_resolution");
@@ -54,11 +54,11 @@ export function fillUpscale(job: Job): void {
 }
 
 export function fillRestyle(job: Job): void {
-  const { desk, body, view } = job;
+  const { context, body, view } = job;
   job.text(["prompt"], "prompt");
   const sound = job.plainField(["keep_audio", "keep_original_sound"]);
   if (given(body, "keep_audio") !== undefined) job.plain(["keep_audio"], "keep_audio", "keep_original_sound");
-  else if (sound !== null && sound.preset !== true && !body.ledger.has(["keep_audio"])) {
+  else if (sound !== null && sound.preset !== true && !body.fieldReport.has(["keep_audio"])) {
     job.preset("keep_audio", sound.name, true, "v2's default, written out");
   }
   const elements = given(body, "elements");
@@ -69,6 +69,6 @@ export function fillRestyle(job: Job): void {
       ...idPaths(body, "elements", index, "reference_image_asset_ids"),
     ]),
   ];
-  const media = paths.map((path) => mediumAt(desk, body, path, "image", "reference"));
+  const media = paths.map((path) => mediumAt(context, body, path, "image", "reference"));
   placeMedia(job, slotField(view, "images"), media, "reference images");
 }

@@ -1,8 +1,8 @@
 import type { Json } from "../../plan/plan.ts";
 import { given } from "../body.ts";
 import { type Expression, json } from "../expression.ts";
+import { coerce } from "../fields/coerce.ts";
 import type { Job } from "../fields/job.ts";
-import { snap } from "../fields/snap.ts";
 import type { JsonPath } from "../json-path.ts";
 import { slotField } from "../models/slots.ts";
 import { isTemplate } from "../read/template.ts";
@@ -73,9 +73,9 @@ function readShots(job: Job): Shots | null {
     const text = String(given(job.body, ...place, "prompt"));
     const length = given(job.body, ...place, "duration_ms");
     if (isTemplate(length)) return none("the flow fills in how long a shot lasts");
-    const fitted = duration === undefined ? null : snap(duration, Number(length));
+    const fitted = duration === undefined ? null : coerce(duration, Number(length));
     if (fitted !== null && !fitted.fits) return none(`shot ${index + 1} ${fitted.why}`);
-    const words = snap(prompt, text);
+    const words = coerce(prompt, text);
     if (!isTemplate(text) && !words.fits) return none(`the prompt of shot ${index + 1} ${words.why}`);
     totalMs += Number(fitted === null ? length : fitted.value);
     items.push(shot(job, place, { text, ms: fitted?.value ?? null, why: fitted?.why ?? null }));
@@ -90,8 +90,8 @@ function readShots(job: Job): Shots | null {
 }
 
 /** What the model's family says of how long shots may last together, where the schema does not. */
-function sumsOf({ desk, view }: Job): readonly number[] {
-  const rules = desk.catalog.family(view.id)?.rules ?? [];
+function sumsOf({ context, view }: Job): readonly number[] {
+  const rules = context.catalog.family(view.id)?.rules ?? [];
   return rules.flatMap((rule) => {
     const isOfShots = rule.kind === "max_sum" && rule.field === "multi_prompt" && rule.of === "duration_ms";
     return isOfShots && rule.when === undefined ? [rule.max] : [];
@@ -103,7 +103,7 @@ function shot(
   place: JsonPath,
   { text, ms, why }: { readonly text: string; readonly ms: Json; readonly why: string | null },
 ): Shot {
-  const words = isTemplate(text) ? job.desk.template(job.body, text, "a shot that the flow fills in") : json(text);
+  const words = isTemplate(text) ? job.context.template(job.body, text, "a shot that the flow fills in") : json(text);
   const field = `multi_prompt[${place.at(-1)}]`;
   return {
     entries: [["prompt", words], ...(ms === null ? [] : [["duration_ms", json(ms)] as const])],

@@ -21,19 +21,19 @@ export function fillSpeech(job: Job, prefix: JsonPath): void {
 
 /** The voice of a clone is an edge; any other one is asked for, once for each voice. */
 export function fillVoice(job: Job, path: JsonPath): void {
-  const { desk, body, view } = job;
+  const { context, body, view } = job;
   const field = slotField(view, "voice");
   const id = given(body, ...path);
   if (typeof id !== "string") return;
   if (field === null) return job.drop(path, `${view.id} takes no voice`);
-  const link = desk.link(body, id);
-  const made = link.to === "body" ? desk.made.get(link.index) : undefined;
-  const [step] = made?.yields === "voice" ? made.outputs : [];
+  const link = context.link(body, id);
+  const converted = link.to === "body" ? context.converted.get(link.index) : undefined;
+  const [step] = converted?.yields === "voice" ? converted.outputs : [];
   if (step !== undefined && field.takes.what === "voice") {
     job.set(field.name, { is: "step", step }, path);
     return job.convert(path, field.name, shown({ is: "step", step }), `the voice that ${step} clones`);
   }
-  const mapped = desk.map.get(id) ?? (id.startsWith("voice_") ? id : undefined);
+  const mapped = context.map.get(id) ?? (id.startsWith("voice_") ? id : undefined);
   if (mapped !== undefined && (field.values === null || field.values.includes(mapped))) {
     job.set(field.name, json(mapped), path);
     return job.carried(path, field.name, mapped, "as mapped");
@@ -45,15 +45,15 @@ export function fillVoice(job: Job, path: JsonPath): void {
 const SAY_LATER = "say which when the pipeline is run";
 
 function askForVoice(job: Job, path: JsonPath, field: FieldView, key: string): void {
-  const { desk, body, view } = job;
-  const stock = (desk.voices.get(view.id) ?? []).map(({ id, name }) => (name === null ? id : `${id} (${name})`));
+  const { context, body, view } = job;
+  const stock = (context.voices.get(view.id) ?? []).map(({ id, name }) => (name === null ? id : `${id} (${name})`));
   const isChosenLater = key.startsWith("template ");
   const why = isChosenLater ? "a voice that the flow chooses" : `v2 voice ${key}`;
   const values = field.values?.map(String) ?? null;
   const expression =
     values === null
-      ? desk.voice(key, `${why}; first used by ${body.source.at}`)
-      : desk.choice(`${field.name} ${key}`, "voice", values, `${why}; first used by ${body.source.at}`);
+      ? context.voice(key, `${why}; first used by ${body.source.at}`)
+      : context.choice(`${field.name} ${key}`, "voice", values, `${why}; first used by ${body.source.at}`);
   job.set(field.name, expression, path);
   job.decide(
     path,
@@ -71,7 +71,7 @@ function fillStability(job: Job, path: JsonPath): void {
   const field = job.plainField(["stability"]);
   const old = given(job.body, ...path);
   if (old === undefined) {
-    if (field === null || job.body.ledger.has(path)) return;
+    if (field === null || job.body.fieldReport.has(path)) return;
     return job.preset(pathText(path), field.name, 0, "v2's default is 1, and v3 counts the other way round");
   }
   if (typeof old !== "number" || field === null) return job.plain(path, "stability");
@@ -109,16 +109,16 @@ function fillLanguage(job: Job, path: JsonPath): void {
 function codeIn(field: FieldView, code: string): Json | null {
   if (field.values === null) return code;
   const codes = field.values.map((value) => [value, String(value).toLowerCase().replace("_", "-")] as const);
-  const wanted = code.replace("_", "-");
+  const requested = code.replace("_", "-");
   const root = (text: string) => text.split("-")[0];
-  const found = codes.find(([, one]) => one === wanted) ?? codes.find(([, one]) => root(one) === root(wanted));
+  const found = codes.find(([, one]) => one === requested) ?? codes.find(([, one]) => root(one) === root(requested));
   return found?.[0] ?? null;
 }
 
 /** What a voice is cloned from, or sound is made of. */
 export function fillSound(job: Job, path: JsonPath): void {
-  const { desk, body, view } = job;
+  const { context, body, view } = job;
   if (given(body, ...path) === undefined) return;
   const field = slotField(view, "audio");
-  placeMedia(job, field, [mediumAt(desk, body, path, "audio", "sample")], "sound");
+  placeMedia(job, field, [mediumAt(context, body, path, "audio", "sample")], "sound");
 }

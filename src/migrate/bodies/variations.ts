@@ -1,8 +1,8 @@
 import type { Json } from "../../plan/plan.ts";
-import { type Body, given, type MadeJob, type Variation } from "../body.ts";
+import { type Body, type ConvertedJob, given, type Variation } from "../body.ts";
 import { type Expression, json } from "../expression.ts";
+import { coerce } from "../fields/coerce.ts";
 import type { Job } from "../fields/job.ts";
-import { snap } from "../fields/snap.ts";
 import { type JsonPath, pathText } from "../json-path.ts";
 import type { FieldView } from "../models/view.ts";
 import { camel } from "../names.ts";
@@ -31,16 +31,16 @@ export function seedsOf(job: Job, path: JsonPath, count: number): readonly Json[
   const to = job.to("seed");
   if (old === undefined) {
     const why = "v2 drew one for each variation; written out so that no two jobs are equal";
-    job.body.ledger.add(pathText(path), "defaulted", { to, newValue: seeds, why });
+    job.body.fieldReport.add(pathText(path), "defaulted", { to, newValue: seeds, why });
   } else {
-    job.body.ledger.note(path, "converted", { to, newValue: seeds, why: "one for each variation" });
+    job.body.fieldReport.note(path, "converted", { to, newValue: seeds, why: "one for each variation" });
   }
   return seeds;
 }
 
 /** Counts on from the first seed, and from the smallest one again at the end. */
 function nth(field: FieldView, first: number, index: number): Json {
-  const fitted = snap(field, first);
+  const fitted = coerce(field, first);
   const start = fitted.fits && typeof fitted.value === "number" ? fitted.value : 0;
   if (field.values !== null) return field.values[index % field.values.length] ?? null;
   const low = Number.isFinite(field.min) ? field.min : 0;
@@ -49,8 +49,8 @@ function nth(field: FieldView, first: number, index: number): Json {
 }
 
 /** The jobs of a batch, or the one job. */
-export function madeJob(job: Job, count: number, seeds: readonly Json[] | null): MadeJob {
-  const { desk, body, view, input, shift } = job;
+export function madeJob(job: Job, count: number, seeds: readonly Json[] | null): ConvertedJob {
+  const { context, body, view, input, shift } = job;
   const comments: readonly string[] = [];
   if (count === 1) {
     const variations = [{ step: job.step, own: new Map<string, Expression>() }];
@@ -59,9 +59,9 @@ export function madeJob(job: Job, count: number, seeds: readonly Json[] | null):
   const variations = Array.from({ length: count }, (_, index): Variation => {
     const seed = seeds?.[index];
     const own = new Map(seed === undefined ? [] : [["seed", json(seed)] as const]);
-    return { step: desk.names.take(`${job.step}-take-${index + 1}`), own };
+    return { step: context.names.take(`${job.step}-take-${index + 1}`), own };
   });
-  const sharedName = camel(desk.names.take(`${job.step}-input`));
+  const sharedName = camel(context.names.take(`${job.step}-input`));
   return { view, input, variations, sharedName, shift, comments, body: body.index };
 }
 
@@ -77,7 +77,7 @@ export function noteBatch(job: Job, count: number): void {
   const chance = hasSeed ? "" : `; ${job.view.id} has no seed, so they differ by chance`;
   const why =
     count === 1 ? "v3 makes one output a job" : `v3 makes one output a job: a job for each variation${chance}`;
-  job.body.ledger.note(["batch_size"], "converted", {
+  job.body.fieldReport.note(["batch_size"], "converted", {
     to: job.step,
     newValue: `${count} job${count === 1 ? "" : "s"}`,
     why,

@@ -44,21 +44,21 @@ export function fillFrames(job: Job): void {
 }
 
 function frame(job: Job, path: JsonPath, end: "start" | "end"): Medium {
-  const medium = mediumAt(job.desk, job.body, path, "image", end);
+  const medium = mediumAt(job.context, job.body, path, "image", end);
   const isUrl = String(path[0]).endsWith("_url") && medium.outcome === "converted" && medium.expression.is === "upload";
   return isUrl ? { ...medium, why: "v3 reads no foreign address: download it and supply the file" } : medium;
 }
 
 /** Enters reference media and the film to start from. */
 export function fillReferences(job: Job): void {
-  const { desk, body, view } = job;
+  const { context, body, view } = job;
   const kinds = [
     ["reference_image_ids", "images", "image"],
     ["reference_audio_ids", "audios", "audio"],
     ["reference_video_ids", "videos", "video"],
   ] as const;
   for (const [name, slot, kind] of kinds) {
-    const media = idPaths(body, name).map((path) => mediumAt(desk, body, path, kind, `reference-${kind}`));
+    const media = idPaths(body, name).map((path) => mediumAt(context, body, path, kind, `reference-${kind}`));
     placeMedia(job, slotField(view, slot), media, `reference ${kind}s`);
   }
   fillFilm(job);
@@ -66,17 +66,17 @@ export function fillReferences(job: Job): void {
 
 export function fillFilm(job: Job): void {
   if (given(job.body, "video_id") === undefined) return;
-  const medium = mediumAt(job.desk, job.body, ["video_id"], "video", "source");
+  const medium = mediumAt(job.context, job.body, ["video_id"], "video", "source");
   placeMedia(job, slotField(job.view, "video"), [medium], "film to start from");
 }
 
 /** Enters what is heard: speech made for it first, then sound that exists. */
 export function fillAudio(job: Job, speech: Expression | null): void {
-  const { desk, body, view } = job;
+  const { context, body, view } = job;
   const field = slotField(view, "audio");
   if (speech !== null && field !== null)
     job.set(field.name, field.isList ? { is: "list", items: [speech] } : speech, null);
-  const media = idPaths(body, "audio_id").map((path) => mediumAt(desk, body, path, "audio", "audio"));
+  const media = idPaths(body, "audio_id").map((path) => mediumAt(context, body, path, "audio", "audio"));
   placeMedia(job, field, media, "sound");
   shiftAudio(job, field);
 }
@@ -94,12 +94,12 @@ function shiftAudio(job: Job, field: FieldView | null): void {
     const why = others.length > 0 ? "there are several sounds, and v2 does not say which" : "the flow fills it in";
     return job.decide(path, why, ["use the sound as it is", "shift it yourself, and supply it as a file"]);
   }
-  const step = job.desk.names.take(`${job.step}-audio-shifted`);
+  const step = job.context.names.take(`${job.step}-audio-shifted`);
   job.shift = { step, sound, startMs };
-  const made: Expression = { is: "step", step };
-  job.input.set(field.name, taken.is === "list" ? { is: "list", items: [made] } : made);
+  const converted: Expression = { is: "step", step };
+  job.input.set(field.name, taken.is === "list" ? { is: "list", items: [converted] } : converted);
   const what = startMs < 0 ? `puts ${-startMs} ms of silence before the sound` : `cuts ${startMs} ms off the sound`;
-  job.body.ledger.note(path, "converted", {
+  job.body.fieldReport.note(path, "converted", {
     to: step,
     newValue: startMs,
     why: `v3 has no such field; a local task ${what}`,

@@ -1,17 +1,17 @@
 import type { Json } from "../../plan/plan.ts";
 import { type Body, given, type Shift } from "../body.ts";
-import type { Desk } from "../desk.ts";
 import { type Expression, json } from "../expression.ts";
+import { isWork } from "../field-report.ts";
 import { type JsonPath, pathText } from "../json-path.ts";
-import { isWork } from "../ledger.ts";
+import type { MigrationContext } from "../migration-context.ts";
 import { type Slot, slotField } from "../models/slots.ts";
 import type { FieldView, ModelView } from "../models/view.ts";
 import { isTemplate } from "../read/template.ts";
-import { snap } from "./snap.ts";
+import { coerce } from "./coerce.ts";
 
 /** The input of one v3 job while it is put together from a body. */
 export class Job {
-  readonly desk: Desk;
+  readonly context: MigrationContext;
   readonly body: Body;
   readonly view: ModelView;
   readonly step: string;
@@ -23,8 +23,8 @@ export class Job {
   /** Fields of the body that each field of the input came from. */
   readonly #origins = new Map<string, JsonPath[]>();
 
-  constructor(desk: Desk, body: Body, view: ModelView, step: string) {
-    this.desk = desk;
+  constructor(context: MigrationContext, body: Body, view: ModelView, step: string) {
+    this.context = context;
     this.body = body;
     this.view = view;
     this.step = step;
@@ -65,7 +65,7 @@ export class Job {
 
   /** Enters a value, snapped to what the field allows. */
   place(path: JsonPath, field: FieldView, value: Json, why: string | null = null): void {
-    const fitted = snap(field, value);
+    const fitted = coerce(field, value);
     if (!fitted.fits) {
       const choices = ["leave it out", ...fitted.choices.filter((choice) => choice !== "leave it out")];
       return this.decide(path, fitted.why, choices);
@@ -82,15 +82,20 @@ export class Job {
     if (field === null) return this.drop(path, `${this.view.id} takes no text for this`);
     if (isTemplate(value)) {
       const why = `filled in by the flow in ${pathText(path)}`;
-      const expression = this.desk.template(this.body, value, why);
+      const expression = this.context.template(this.body, value, why);
       this.set(field.name, expression, path);
       return this.convert(path, field.name, shown(expression), "what the flow fills in is input of the pipeline");
     }
-    const fitted = snap(field, value);
+    const fitted = coerce(field, value);
     if (fitted.fits) return this.place(path, field, value);
     const key = `${this.step} ${field.name}`;
     const maxLength = Number.isFinite(field.maxLength) ? field.maxLength : null;
-    const expression = this.desk.text(key, `${this.step}-${field.name}`, maxLength, `${pathText(path)} ${fitted.why}`);
+    const expression = this.context.text(
+      key,
+      `${this.step}-${field.name}`,
+      maxLength,
+      `${pathText(path)} ${fitted.why}`,
+    );
     this.set(field.name, expression, path);
     this.decide(path, fitted.why, fitted.choices, { to: this.to(field.name), newValue: shown(expression) });
   }
@@ -100,20 +105,23 @@ export class Job {
     const old = given(this.body, ...path) as Json;
     const isSame = JSON.stringify(old) === JSON.stringify(value);
     if (!isSame) return this.convert(path, place, value, why ?? "as v3 takes it");
-    this.body.ledger.note(path, path.at(-1) === field ? "carried" : "renamed", { to: this.to(place), newValue: value });
+    this.body.fieldReport.note(path, path.at(-1) === field ? "carried" : "renamed", {
+      to: this.to(place),
+      newValue: value,
+    });
   }
 
   convert(path: JsonPath, field: string, newValue: Json, why: string): void {
-    this.body.ledger.note(path, "converted", { to: this.to(field), newValue, why });
+    this.body.fieldReport.note(path, "converted", { to: this.to(field), newValue, why });
   }
 
   drop(path: JsonPath, why: string): void {
-    this.body.ledger.note(path, "dropped", { why });
+    this.body.fieldReport.note(path, "dropped", { why });
   }
 
   /** Enters what v2 itself would not have used. */
   dropUnused(path: JsonPath, why: string): void {
-    this.body.ledger.note(path, "dropped", { why, isUnusedByV2: true });
+    this.body.fieldReport.note(path, "dropped", { why, isUnusedByV2: true });
   }
 
   decide(
@@ -122,13 +130,13 @@ export class Job {
     choices: readonly string[],
     more: { readonly to?: string; readonly newValue?: Json } = {},
   ): void {
-    this.body.ledger.note(path, "decision", { why, choices, ...more });
+    this.body.fieldReport.note(path, "decision", { why, choices, ...more });
   }
 
   /** Enters a value that v2 took for granted and v3 has to be told. */
   preset(v2Field: string, field: string, value: Json, why: string): void {
     this.set(field, json(value), null);
-    this.body.ledger.add(v2Field, "defaulted", { to: this.to(field), newValue: value, why });
+    this.body.fieldReport.add(v2Field, "defaulted", { to: this.to(field), newValue: value, why });
   }
 
   #filledByFlow(path: JsonPath, field: FieldView): void {

@@ -1,9 +1,9 @@
 import type { MediaKind } from "../../define/media.ts";
 import type { Json } from "../../plan/plan.ts";
 import { type Body, given } from "../body.ts";
-import type { Desk } from "../desk.ts";
 import type { Expression } from "../expression.ts";
 import { type JsonPath, pathText } from "../json-path.ts";
+import type { MigrationContext } from "../migration-context.ts";
 import type { FieldView } from "../models/view.ts";
 import { withoutSecrets } from "../report/redact.ts";
 import { type Job, shown } from "./job.ts";
@@ -18,12 +18,12 @@ export interface Medium {
 }
 
 /** What the id at a path stands for. `role` names the file where the document has no better name. */
-export function mediumAt(desk: Desk, body: Body, path: JsonPath, kind: MediaKind, role: string): Medium {
+export function mediumAt(context: MigrationContext, body: Body, path: JsonPath, kind: MediaKind, role: string): Medium {
   const id = String(given(body, ...path));
-  const link = desk.link(body, id);
+  const link = context.link(body, id);
   if (link.to === "outside") {
     const names = { name: link.name ?? `${body.name}-${role}`, why: whyFile(id, body, path) };
-    const expression = desk.file(link.key, kind, names);
+    const expression = context.file(link.key, kind, names);
     return {
       path,
       expression,
@@ -32,9 +32,9 @@ export function mediumAt(desk: Desk, body: Body, path: JsonPath, kind: MediaKind
       choices: [],
     };
   }
-  const asset = desk.assets.get(link.index);
-  if (asset !== undefined) return uploaded(desk, body, path, { kind, index: link.index });
-  return madeHere(desk, body, path, { kind, role, ...link });
+  const asset = context.assets.get(link.index);
+  if (asset !== undefined) return uploaded(context, body, path, { kind, index: link.index });
+  return madeHere(context, body, path, { kind, role, ...link });
 }
 
 interface Wanted {
@@ -42,10 +42,10 @@ interface Wanted {
   readonly index: number;
 }
 
-function uploaded(desk: Desk, body: Body, path: JsonPath, { kind, index }: Wanted): Medium {
-  const asset = desk.assets.get(index);
+function uploaded(context: MigrationContext, body: Body, path: JsonPath, { kind, index }: Wanted): Medium {
+  const asset = context.assets.get(index);
   const why = `the v2 asset ${JSON.stringify(asset?.name)}; first used by ${body.source.at}, ${pathText(path)}`;
-  const expression = desk.file(`asset ${index}`, kind, { name: asset?.name.replace(/\.\w{2,4}$/, "") ?? null, why });
+  const expression = context.file(`asset ${index}`, kind, { name: asset?.name.replace(/\.\w{2,4}$/, "") ?? null, why });
   const isOfKind = asset?.kind === null || asset?.kind === kind;
   if (isOfKind)
     return { path, expression, outcome: "converted", why: "an uploaded v2 asset: supply its file", choices: [] };
@@ -54,22 +54,22 @@ function uploaded(desk: Desk, body: Body, path: JsonPath, { kind, index }: Wante
 }
 
 function madeHere(
-  desk: Desk,
+  context: MigrationContext,
   body: Body,
   path: JsonPath,
   { kind, role, index, variation }: Wanted & { readonly role: string; readonly variation: number },
 ): Medium {
-  const made = desk.made.get(index);
-  const step = made?.outputs[Math.min(variation, made.outputs.length - 1)];
-  if (made !== undefined && step !== undefined && made.yields === kind) {
+  const converted = context.converted.get(index);
+  const step = converted?.outputs[Math.min(variation, converted.outputs.length - 1)];
+  if (converted !== undefined && step !== undefined && converted.yields === kind) {
     return { path, expression: { is: "step", step }, outcome: "converted", why: `made by ${step}`, choices: [] };
   }
   const id = String(given(body, ...path));
-  const file = desk.file(id, kind, { name: `${body.name}-${role}`, why: whyFile(id, body, path) });
+  const file = context.file(id, kind, { name: `${body.name}-${role}`, why: whyFile(id, body, path) });
   const why =
-    made === undefined
+    converted === undefined
       ? `body ${index + 1} makes it, which is not migrated`
-      : `body ${index + 1} makes it as ${made.yields}, and ${kind} is needed`;
+      : `body ${index + 1} makes it as ${converted.yields}, and ${kind} is needed`;
   const choices = [`supply the ${kind} as a file when the pipeline is run`, "connect another step in the source"];
   return { path, expression: file, outcome: "decision", why, choices };
 }
@@ -93,7 +93,7 @@ export function placeMedia(job: Job, field: FieldView | null, media: readonly Me
   for (const [index, { path, expression, outcome, why, choices }] of media.entries()) {
     if (index < room) {
       const details = { to: job.to(field.name), newValue: shown(expression), why, choices };
-      body.ledger.note(path, outcome, details);
+      body.fieldReport.note(path, outcome, details);
       job.set(
         field.name,
         field.isList ? { is: "list", items: [...listed(job.input.get(field.name)), expression] } : expression,

@@ -49,10 +49,10 @@ export function slotField({ fields }: ModelView, slot: Slot): FieldView | null {
   return [...fields.values()].find((field) => field.role === role && fits(field)) ?? null;
 }
 
-function holds(field: FieldView, wanted: SlotFacts["takes"]): boolean {
+function holds(field: FieldView, requested: SlotFacts["takes"]): boolean {
   const { takes } = field;
   // A list of preset voices is a plain choice to the schema, and a voice to us.
-  if (wanted === "voice") return takes.what === "voice" || (takes.what === "json" && field.values !== null);
-  if (takes.what !== "media") return wanted === "json" && takes.what === "json" && field.values === null;
-  return wanted !== "json" && (takes.kinds.length === 0 || takes.kinds.includes(wanted));
+  if (requested === "voice") return takes.what === "voice" || (takes.what === "json" && field.values !== null);
+  if (takes.what !== "media") return requested === "json" && takes.what === "json" && field.values === null;
+  return requested !== "json" && (takes.kinds.length === 0 || takes.kinds.includes(requested));
 }

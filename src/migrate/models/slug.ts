@@ -20,11 +20,11 @@ export interface SlugSearch {
 
 /** Looks for the model that a slug means. A version that differs is never similar. */
 export function findBySlug(slug: string, views: readonly ModelView[]): SlugSearch {
-  const wanted = parseModelName(slug);
-  const compared = views.map((view) => compare(slug, wanted, view)).filter((one) => one !== null);
+  const requested = parseModelName(slug);
+  const compared = views.map((view) => compare(slug, requested, view)).filter((one) => one !== null);
   const [best] = compared.sort((a, b) => b.score - a.score || (a.match.view.id < b.match.view.id ? -1 : 1));
-  const otherVersions = views.filter((view) => isOtherVersion(wanted, parseModelName(view.id))).map(({ id }) => id);
-  return { match: best?.match ?? mostSimilar(wanted, views), otherVersions };
+  const otherVersions = views.filter((view) => isOtherVersion(requested, parseModelName(view.id))).map(({ id }) => id);
+  return { match: best?.match ?? mostSimilar(requested, views), otherVersions };
 }
 
 interface Scored {
@@ -33,21 +33,21 @@ interface Scored {
 }
 
 /** Null for a model of another family, version or mode. */
-function compare(slug: string, wanted: ModelName, view: ModelView): Scored | null {
+function compare(slug: string, requested: ModelName, view: ModelView): Scored | null {
   const own = parseModelName(view.id);
   const name = slug.slice(slug.lastIndexOf("/") + 1).toLowerCase();
   if (view.id.toLowerCase() === name || view.id.toLowerCase() === slug.toLowerCase()) {
     return { match: { view, quality: null, confidence: "exact", why: "the same id" }, score: 1000 };
   }
-  if (own.family.join() !== wanted.family.join()) return null;
-  if (own.version !== wanted.version && own.version !== null && wanted.version !== null) return null;
-  if (own.mode !== null && wanted.mode !== null && own.mode !== wanted.mode) return null;
-  const level = levelOf(wanted, own, view);
-  const doubts = doubtsOf(wanted, own, level);
+  if (own.family.join() !== requested.family.join()) return null;
+  if (own.version !== requested.version && own.version !== null && requested.version !== null) return null;
+  if (own.mode !== null && requested.mode !== null && own.mode !== requested.mode) return null;
+  const level = levelOf(requested, own, view);
+  const doubts = doubtsOf(requested, own, level);
   const agreed = describe({ ...own, settings: [] });
   const why = doubts.length === 0 ? `${agreed}${level.said}` : `${agreed}; but ${doubts.join(", and ")}`;
   const confidence = doubts.length === 0 ? "exact" : "similar";
-  return { match: { view, quality: level.quality, confidence, why }, score: scoreOf(wanted, own, doubts.length) };
+  return { match: { view, quality: level.quality, confidence, why }, score: scoreOf(requested, own, doubts.length) };
 }
 
 interface Level {
@@ -58,10 +58,10 @@ interface Level {
 }
 
 /** Levels that are no part of the model's name are settings of it: `quality`, or the resolution that the body gives. */
-function levelOf(wanted: ModelName, own: ModelName, view: ModelView): Level {
+function levelOf(requested: ModelName, own: ModelName, view: ModelView): Level {
   const qualities = (view.fields.get("quality")?.values ?? []).map(String);
   const resolutions = (view.fields.get("resolution")?.values ?? []).map((value) => String(value).toLowerCase());
-  const words = [...wanted.tiers.filter((tier) => !own.tiers.includes(tier)), ...wanted.settings];
+  const words = [...requested.tiers.filter((tier) => !own.tiers.includes(tier)), ...requested.settings];
   const quality = words.find((word) => qualities.includes(word)) ?? null;
   const isSaid = (word: string) => {
     if (word === quality || own.settings.includes(word) || resolutions.includes(word)) return true;
@@ -72,24 +72,24 @@ function levelOf(wanted: ModelName, own: ModelName, view: ModelView): Level {
   return { quality, unsaid, said: quality === null ? "" : `, ${quality} as its quality` };
 }
 
-function doubtsOf(wanted: ModelName, own: ModelName, level: Level): readonly string[] {
-  const lacking = own.tiers.filter((tier) => !wanted.tiers.includes(tier));
+function doubtsOf(requested: ModelName, own: ModelName, level: Level): readonly string[] {
+  const lacking = own.tiers.filter((tier) => !requested.tiers.includes(tier));
   return [
     ...level.unsaid.map((word) => `nothing of the model is called ${word}`),
     ...lacking.map((word) => `the slug does not say ${word}`),
-    ...(own.version !== null && wanted.version === null ? [`the slug names no version`] : []),
-    ...(own.version === null && wanted.version !== null ? [`the model names no version`] : []),
-    ...(own.mode !== null && wanted.mode === null ? [`the slug does not say ${own.mode}`] : []),
+    ...(own.version !== null && requested.version === null ? [`the slug names no version`] : []),
+    ...(own.version === null && requested.version !== null ? [`the model names no version`] : []),
+    ...(own.mode !== null && requested.mode === null ? [`the slug does not say ${own.mode}`] : []),
   ];
 }
 
-function scoreOf(wanted: ModelName, own: ModelName, doubts: number): number {
-  const sameMode = own.mode !== null && own.mode === wanted.mode ? 1 : 0;
-  return 100 - 20 * doubts + 2 * own.tiers.filter((tier) => wanted.tiers.includes(tier)).length + sameMode;
+function scoreOf(requested: ModelName, own: ModelName, doubts: number): number {
+  const sameMode = own.mode !== null && own.mode === requested.mode ? 1 : 0;
+  return 100 - 20 * doubts + 2 * own.tiers.filter((tier) => requested.tiers.includes(tier)).length + sameMode;
 }
 
-function isOtherVersion(wanted: ModelName, own: ModelName): boolean {
-  return own.family.join() === wanted.family.join() && own.version !== wanted.version && own.version !== null;
+function isOtherVersion(requested: ModelName, own: ModelName): boolean {
+  return own.family.join() === requested.family.join() && own.version !== requested.version && own.version !== null;
 }
 
 /** `kling, version 2.6, turbo, i2v`, with the version's digits as they are compared. */
@@ -105,15 +105,15 @@ function describe({ family, version, tiers, mode }: ModelName): string {
 }
 
 /** The model of no other version that shares most words of its family with the slug; at least half of all that both have. */
-function mostSimilar(wanted: ModelName, views: readonly ModelView[]): SlugMatch | null {
+function mostSimilar(requested: ModelName, views: readonly ModelView[]): SlugMatch | null {
   const scored = views
     .map((view) => ({ view, own: parseModelName(view.id) }))
-    .filter(({ own }) => own.version === wanted.version)
-    .map(({ view, own }) => ({ view, own, score: likeness(wanted.family, own.family) }))
+    .filter(({ own }) => own.version === requested.version)
+    .map(({ view, own }) => ({ view, own, score: likeness(requested.family, own.family) }))
     .sort((a, b) => b.score - a.score || (a.view.id < b.view.id ? -1 : 1));
   const [best] = scored;
   if (best === undefined || best.score < 1 / 3) return null;
-  const why = `${best.own.family.join(" ")} shares words with ${wanted.family.join(" ")}, and is no exact match`;
+  const why = `${best.own.family.join(" ")} shares words with ${requested.family.join(" ")}, and is no exact match`;
   return { view: best.view, quality: null, confidence: "similar", why };
 }
 

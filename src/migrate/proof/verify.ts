@@ -116,8 +116,8 @@ function compare(report: MigrationReport, { status, outputs, failures, differenc
     const kinds = steps.map((step) => found.get(camel(step)) ?? "nothing");
     const right = kinds.filter((kind) => kind === makes.kind).length;
     if (right === makes.count && kinds.length === makes.count) return [];
-    const made = kinds.every((kind) => kind === "nothing") ? "nothing" : kinds.join(", ");
-    return [`${at}: v2 makes ${makes.count} × ${makes.kind}; ${steps.join(", ") || "the pipeline"} made ${made}`];
+    const converted = kinds.every((kind) => kind === "nothing") ? "nothing" : kinds.join(", ");
+    return [`${at}: v2 makes ${makes.count} × ${makes.kind}; ${steps.join(", ") || "the pipeline"} made ${converted}`];
   });
   const isDone = status === "succeeded";
   const open = report.bodies

@@ -51,8 +51,8 @@ function wrongValue(plan: Plan, step: PlanStep, place: string, entry: FieldEntry
   // The seeds of a batch: one for each of its steps.
   if (Array.isArray(expected) && isDeepStrictEqual(sent, expected[index])) return null;
   if (typeof expected === "string") {
-    const [, made] = /^output of (.+)$/.exec(expected) ?? [];
-    if (made !== undefined && sourcesOf(plan, sent).has(made)) return null;
+    const [, converted] = /^output of (.+)$/.exec(expected) ?? [];
+    if (converted !== undefined && sourcesOf(plan, sent).has(converted)) return null;
     const [, file] = /^file input (.+)$/.exec(expected) ?? [];
     if (file !== undefined && [...sourcesOf(plan, sent)].some((path) => camel(path) === file)) return null;
     // What the person supplies when the pipeline is run is any value here.

@@ -32,7 +32,7 @@ export function locate(text: string, paths: readonly JsonPath[]): readonly numbe
 
 interface Open {
   /** Null where nothing wanted lies within. */
-  readonly wanted: Wanted | null;
+  readonly requested: Wanted | null;
   /** Position in a list, or the last key of an object. */
   key: string | number;
 }
@@ -45,7 +45,7 @@ function walk(text: string, root: Wanted): void {
   let isKeyNext = false;
   const here = (): Wanted | null => {
     const around = open.at(-1);
-    return around === undefined ? root : (around.wanted?.below.get(around.key) ?? null);
+    return around === undefined ? root : (around.requested?.below.get(around.key) ?? null);
   };
   const arrive = (offset: number) => {
     for (const note of here()?.found ?? []) note(offset);
@@ -57,7 +57,7 @@ function walk(text: string, root: Wanted): void {
       case "{":
       case "[":
         arrive(match.index);
-        open.push({ wanted: here(), key: token === "[" ? 0 : "" });
+        open.push({ requested: here(), key: token === "[" ? 0 : "" });
         isKeyNext = token === "{";
         break;
       case "}":

@@ -51,8 +51,8 @@ export function readLines(lines: readonly string[]): ReadBodies {
     const message = `is not valid JSON: ${parsed.mistake.message}`;
     reads.push({ ...readProblem("not-json", at, null, message), line: index + 1, column: parsed.mistake.column });
   });
-  return placed({ format: "lines", left: [], ...collected(reads) }, (wanted) =>
-    wanted.map(({ at, path }) => {
+  return placed({ format: "lines", left: [], ...collected(reads) }, (requested) =>
+    requested.map(({ at, path }) => {
       const index = lineOf.get(at) ?? 0;
       const [offset = 0] = locate(lines[index] ?? "", [path]);
       return { line: index + 1, column: offset + 1 };
@@ -70,13 +70,13 @@ interface Wanted {
   readonly path: V2Source["path"];
 }
 
-function placesIn(text: string, wanted: readonly Wanted[]): readonly Place[] {
+function placesIn(text: string, requested: readonly Wanted[]): readonly Place[] {
   const offsets = locate(
     text,
-    wanted.map(({ path }) => path),
+    requested.map(({ path }) => path),
   );
   const order = offsets.map((offset, index) => ({ offset, index })).sort((a, b) => a.offset - b.offset);
-  const places = wanted.map((): Place => ({ line: 1, column: 1 }));
+  const places = requested.map((): Place => ({ line: 1, column: 1 }));
   let [line, start] = [1, 0];
   let next = text.indexOf("\n");
   for (const { offset, index } of order) {
@@ -90,14 +90,18 @@ function placesIn(text: string, wanted: readonly Wanted[]): readonly Place[] {
 }
 
 /** Fills the places of problems that know their path, and keeps the way to find more. */
-function placed(read: Omit<ReadBodies, "locate">, find: (wanted: readonly Wanted[]) => readonly Place[]): ReadBodies {
+function placed(
+  read: Omit<ReadBodies, "locate">,
+  find: (requested: readonly Wanted[]) => readonly Place[],
+): ReadBodies {
   const open = read.problems.filter(({ path, line }) => path !== null && line === null);
   const places = open.length === 0 ? [] : find(open.map(({ at, path }) => ({ at, path: path ?? [] })));
   const placeOf = new Map(open.map((one, index) => [one, places[index]]));
   return {
     ...read,
     problems: read.problems.map((one) => ({ ...one, ...placeOf.get(one) })),
-    locate: (wanted) => find(wanted.map(({ source, path }) => ({ at: source.at, path: [...source.path, ...path] }))),
+    locate: (requested) =>
+      find(requested.map(({ source, path }) => ({ at: source.at, path: [...source.path, ...path] }))),
   };
 }
 

@@ -137,11 +137,11 @@ function verification(found: VerificationReport | null): string {
   if (found === null) return "";
   const list = (tally: VerificationReport["expected"]) =>
     tally.map(({ kind, count }) => `${count} × ${kind}`).join(", ") || "nothing";
-  const [expected, made] = [list(found.expected), list(found.found)];
-  const tally = expected === made ? made : `${expected} expected, ${made} found`;
+  const [expected, converted] = [list(found.expected), list(found.found)];
+  const tally = expected === converted ? converted : `${expected} expected, ${converted} found`;
   const verdict = found.ok
     ? "The migrated pipeline ran on the local service and made what v2 would have made"
-    : expected === made
+    : expected === converted
       ? "The migrated pipeline ran on the local service and made as many outputs of each kind as v2 would have, but not all of the v2 work is in them"
       : "The run did not make what v2 would have made";
   const open =

@@ -1,7 +1,7 @@
 import { valueNames } from "../../catalog/codegen/names.ts";
-import type { MadeJob, Shift, Variation } from "../body.ts";
+import type { ConvertedJob, Shift, Variation } from "../body.ts";
+import { jobsOf, returnedSteps } from "../converted-jobs.ts";
 import type { Expression, PipelineInput } from "../expression.ts";
-import { jobsOf, returnedSteps } from "../made.ts";
 import { camel } from "../names.ts";
 import type { Made } from "../pipeline.ts";
 import type { MigrationReport } from "../report/report.ts";
@@ -19,13 +19,13 @@ import {
 } from "./layout.ts";
 
 /** The pipeline as TypeScript, formatted, its models typed by the module that it imports them from. */
-export function writeSource(made: Made, report: MigrationReport): string {
-  const { desk, inputs, name, modelsModule } = made;
+export function writeSource(converted: Made, report: MigrationReport): string {
+  const { context, inputs, name, modelsModule } = converted;
   const hasFiles = inputs.some(({ is }) => is === "file");
-  const hasShifts = jobsOf(desk).some(({ shift }) => shift !== null);
+  const hasShifts = jobsOf(context).some(({ shift }) => shift !== null);
   const words = [inputs.length > 0 ? "input" : "", "job", hasShifts ? "task" : "", hasFiles ? "upload" : ""];
   const imported = [...(hasFiles ? ["file"] : []), "pipeline"];
-  const modelNames = namesOfModels(made);
+  const modelNames = namesOfModels(converted);
   return [
     `import { ${imported.join(", ")} } from "showrunner";`,
     ...(hasShifts ? ['import { shiftSound } from "showrunner/migrate";'] : []),
@@ -37,8 +37,8 @@ export function writeSource(made: Made, report: MigrationReport): string {
     `  input: ${inputSchema(inputs)},`,
     `  build({ ${words.filter(Boolean).join(", ")} }) {`,
     ...inputs.flatMap((input) => (input.is === "file" ? [uploadLine(input)] : [])),
-    ...commentedOnce(jobsOf(desk)).flatMap((job) => [...shiftLines(job.shift), jobText(job, modelNames)]),
-    returnText(returnedSteps(desk).map(camel)),
+    ...commentedOnce(jobsOf(context)).flatMap((job) => [...shiftLines(job.shift), jobText(job, modelNames)]),
+    returnText(returnedSteps(context).map(camel)),
     "  },",
     "});",
     "",
@@ -53,7 +53,7 @@ function summary({ bodies, steps }: MigrationReport): string {
 }
 
 /** A decision that concerns many jobs is told at the first of them. */
-function commentedOnce(jobs: readonly MadeJob[]): readonly MadeJob[] {
+function commentedOnce(jobs: readonly ConvertedJob[]): readonly ConvertedJob[] {
   const told = new Set<string>();
   return jobs.map((job) => {
     const comments = job.comments.filter((text) => !told.has(text));
@@ -63,8 +63,8 @@ function commentedOnce(jobs: readonly MadeJob[]): readonly MadeJob[] {
 }
 
 /** How the generated models module calls the models: it lists all of the catalog, so names depend on all. */
-function namesOfModels({ desk }: Made): ReadonlyMap<string, string> {
-  const listed = desk.catalog
+function namesOfModels({ context }: Made): ReadonlyMap<string, string> {
+  const listed = context.catalog
     .models()
     .filter(
       (model) =>
@@ -127,7 +127,7 @@ function shiftLines(shift: Shift | null): readonly string[] {
   ];
 }
 
-function jobText(job: MadeJob, modelNames: ReadonlyMap<string, string>): string {
+function jobText(job: ConvertedJob, modelNames: ReadonlyMap<string, string>): string {
   const comments = job.comments.map((text) => comment(commentWords(`To decide: ${text}`), "    ")).join("");
   const name = modelNames.get(job.view.id);
   const model = name === undefined ? stringLiteral(job.view.id) : `models.${name}`;

@@ -3,10 +3,10 @@ import { convert } from "../bodies/convert.ts";
 import { batchOf } from "../bodies/variations.ts";
 import { type Body, given } from "../body.ts";
 import { lossKey } from "../decisions-file.ts";
-import type { Desk } from "../desk.ts";
 import { explain } from "../explain.ts";
+import { FieldReport } from "../field-report.ts";
 import { isRecord } from "../json-path.ts";
-import { Ledger } from "../ledger.ts";
+import type { MigrationContext } from "../migration-context.ts";
 import { TYPE_FACTS } from "../models/need.ts";
 import type { V2Source } from "../read/source.ts";
 import { redacted } from "../report/redact.ts";
@@ -14,22 +14,22 @@ import type { BodyReport, FieldEntry } from "../report/report.ts";
 import type { Checked, Mistake } from "./check.ts";
 
 /** Converts a body and says what became of it. */
-export function bodyReport(body: Body, desk: Desk): BodyReport {
+export function bodyReport(body: Body, context: MigrationContext): BodyReport {
   const { index, source, type, value } = body;
   const makes = { kind: TYPE_FACTS[type].yields, count: batchOf(body) };
   const base = { number: index + 1, at: source.at, type, makes };
-  const converted = convert(desk, body);
+  const converted = convert(context, body);
   if ("open" in converted) {
-    const ledger = new Ledger(value);
+    const fieldReport = new FieldReport(value);
     const choices = ["leave this body on v2", "choose a v3 model with --map"];
-    const fields = ledger.close(() => ["decision", { why: converted.open, choices }]).map(cleaned);
+    const fields = fieldReport.close(() => ["decision", { why: converted.open, choices }]).map(cleaned);
     return { ...base, status: "open", steps: [], outputs: [], fields, body: redacted(value) as Json };
   }
-  desk.made.set(index, converted);
-  const entries = body.ledger.close(explain(value, type, desk.uses)).map((entry) => decided(entry, desk));
+  context.converted.set(index, converted);
+  const entries = body.fieldReport.close(explain(value, type, context.uses)).map((entry) => decided(entry, context));
   const comments = entries.flatMap(({ field, outcome, why }) => (outcome === "decision" ? [`${field}: ${why}`] : []));
   const jobs = converted.jobs.map((job, at) => (at === converted.jobs.length - 1 ? { ...job, comments } : job));
-  desk.made.set(index, { ...converted, jobs });
+  context.converted.set(index, { ...converted, jobs });
   const steps = converted.jobs.flatMap(({ shift, variations }) => [
     ...(shift === null ? [] : [shift.step]),
     ...variations.map(({ step }) => step),
@@ -38,20 +38,23 @@ export function bodyReport(body: Body, desk: Desk): BodyReport {
 }
 
 /** A loss that a person has agreed to is a decision no more. */
-function decided(entry: FieldEntry, { leaveOut }: Desk): FieldEntry {
+function decided(entry: FieldEntry, { leaveOut }: MigrationContext): FieldEntry {
   const { isLost, ...rest } = entry;
   if (!isLost || !leaveOut.has(lossKey(entry))) return entry;
   return { ...rest, outcome: "dropped", why: `${entry.why}; left out as decided`, choices: [] };
 }
 
 /** An uploaded asset: a file to supply, where a body uses it. */
-export function assetReport({ index, source, value }: Extract<Checked, { is: "asset" }>, desk: Desk): BodyReport {
-  const ledger = new Ledger(value);
+export function assetReport(
+  { index, source, value }: Extract<Checked, { is: "asset" }>,
+  context: MigrationContext,
+): BodyReport {
+  const fieldReport = new FieldReport(value);
   if (given({ value } as Body, "name") !== undefined) {
-    ledger.note(["name"], "converted", { why: "names the file to supply, where a body uses it" });
+    fieldReport.note(["name"], "converted", { why: "names the file to supply, where a body uses it" });
   }
-  if ("type" in value) ledger.note(["type"], "converted", { why: "the kind of the file to supply" });
-  const fields = ledger.close(explain(value, null, desk.uses)).map(cleaned);
+  if ("type" in value) fieldReport.note(["type"], "converted", { why: "the kind of the file to supply" });
+  const fields = fieldReport.close(explain(value, null, context.uses)).map(cleaned);
   const makes = { kind: "image", count: 0 } as const;
   const base = { number: index + 1, at: source.at, type: "asset", status: "asset", makes } as const;
   return { ...base, steps: [], outputs: [], fields, body: null };
@@ -66,7 +69,9 @@ export function refusedReports(mistakes: readonly Mistake[], sources: readonly V
   return sources.flatMap((source, index): readonly BodyReport[] => {
     const message = first.get(source);
     if (message === undefined || !isRecord(source.value)) return [];
-    const fields = new Ledger(source.value).close(() => ["dropped", { why: `not migrated: ${message}` }]).map(cleaned);
+    const fields = new FieldReport(source.value)
+      .close(() => ["dropped", { why: `not migrated: ${message}` }])
+      .map(cleaned);
     const type = typeof source.value.type === "string" ? source.value.type : "unknown";
     const base = {
       number: index + 1,

@@ -1,7 +1,7 @@
 import type { Body } from "../body.ts";
-import type { Desk } from "../desk.ts";
+import { FieldReport } from "../field-report.ts";
 import { isRecord, type JsonPath, pathText } from "../json-path.ts";
-import { Ledger } from "../ledger.ts";
+import type { MigrationContext } from "../migration-context.ts";
 import { kebab } from "../names.ts";
 import type { ReadBodies, ReadProblem, V2Source } from "../read/source.ts";
 import type { MigrationProblem } from "../report/report.ts";
@@ -52,7 +52,7 @@ export type Checked = { readonly index: number; readonly source: V2Source } & (
 /** Sorts out what v2 would refuse. */
 export function check(
   sources: readonly V2Source[],
-  desk: Desk,
+  context: MigrationContext,
 ): { bodies: readonly Checked[]; mistakes: readonly Mistake[] } {
   const bodies: Checked[] = [];
   const mistakes: Mistake[] = [];
@@ -64,7 +64,7 @@ export function check(
     }
     if (source.is === "asset") {
       const kind = (["image", "video", "audio"] as const).find((one) => one === value.type) ?? null;
-      desk.assets.set(index, {
+      context.assets.set(index, {
         name: String(value.name ?? source.label ?? "asset"),
         kind: value.type === "voice" ? "audio" : kind,
       });
@@ -80,8 +80,8 @@ export function check(
       source,
       type,
       value,
-      ledger: new Ledger(value),
-      name: nameFor(value, type, index, source, desk),
+      fieldReport: new FieldReport(value),
+      name: nameFor(value, type, index, source, context),
     };
     bodies.push({ index, source, is: "body", body });
   }
@@ -109,10 +109,10 @@ function nameFor(
   type: V2Type,
   index: number,
   source: V2Source,
-  desk: Desk,
+  context: MigrationContext,
 ): string {
   const own = typeof value.name === "string" && !/[{}]/.test(value.name) ? kebab(value.name) : null;
   const label = source.label === null ? null : kebab(source.label.replace(/^(?:generate|create|make|render)\s+/i, ""));
   const name = own ?? label ?? `${index + 1}`;
-  return desk.names.take(/^\d/.test(name) ? `${SHORT[type]}-${name}` : name);
+  return context.names.take(/^\d/.test(name) ? `${SHORT[type]}-${name}` : name);
 }

@@ -1,5 +1,5 @@
-import type { Desk } from "../desk.ts";
 import { isRecord, pathText } from "../json-path.ts";
+import type { MigrationContext } from "../migration-context.ts";
 import { type Cycle, type Edge, inOrder, usedIds } from "../order.ts";
 import type { V2Source } from "../read/source.ts";
 import type { BodyReport } from "../report/report.ts";
@@ -7,12 +7,12 @@ import { assetReport, bodyReport } from "./body-reports.ts";
 import type { Checked, Mistake } from "./check.ts";
 
 /** Ids by which other bodies may use what a body makes; the first body that claims one keeps it. */
-export function noteIdentities(sources: readonly V2Source[], desk: Desk): void {
+export function noteIdentities(sources: readonly V2Source[], context: MigrationContext): void {
   for (const [index, { value }] of sources.entries()) {
     if (!isRecord(value)) continue;
     const claim = (id: unknown, variation: number) => {
-      if (typeof id === "string" && id !== "" && !desk.identities.has(id))
-        desk.identities.set(id, { index, variation });
+      if (typeof id === "string" && id !== "" && !context.identities.has(id))
+        context.identities.set(id, { index, variation });
     };
     for (const field of ["reserved_asset_id", "asset_id", "generation_id", "id"]) claim(value[field], 0);
     for (const field of ["reserved_asset_ids", "generation_ids"]) {
@@ -30,16 +30,16 @@ export function noteIdentities(sources: readonly V2Source[], desk: Desk): void {
 }
 
 /** Converts every body after those that it uses. Bodies on a circle of ids are mistakes. */
-export function convertAll(checked: readonly Checked[], desk: Desk, sources: readonly V2Source[]) {
+export function convertAll(checked: readonly Checked[], context: MigrationContext, sources: readonly V2Source[]) {
   const byIndex = new Map(checked.map((one) => [one.index, one]));
   const edgesOf = (index: number): readonly Edge[] => {
     const one = byIndex.get(index);
     if (one?.is !== "body") return [];
     return usedIds(one.body.value, one.body.type).flatMap(({ path, id }): readonly Edge[] => {
-      const link = desk.link(one.body, id);
+      const link = context.link(one.body, id);
       if (link.to === "outside" || !byIndex.has(link.index)) return [];
-      const uses = desk.uses.get(id) ?? [];
-      desk.uses.set(id, uses);
+      const uses = context.uses.get(id) ?? [];
+      context.uses.set(id, uses);
       uses.push(one.source.at);
       return [{ to: link.index, path }];
     });
@@ -50,7 +50,7 @@ export function convertAll(checked: readonly Checked[], desk: Desk, sources: rea
   for (const index of order) {
     const one = byIndex.get(index);
     if (one === undefined) continue;
-    reports.push(one.is === "asset" ? assetReport(one, desk) : bodyReport(one.body, desk));
+    reports.push(one.is === "asset" ? assetReport(one, context) : bodyReport(one.body, context));
   }
   reports.sort((a, b) => a.number - b.number);
   return { reports, cycles: cycles.map((cycle) => cycleMistake(cycle, sources)) };

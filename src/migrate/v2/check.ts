@@ -47,8 +47,8 @@ function fieldMistakes(
 }
 
 function valueMistakes(value: unknown, shape: Shape, path: JsonPath): readonly BodyMistake[] {
-  const wrong = (wanted: string): readonly BodyMistake[] => [
-    { code: "wrong-type", path, message: `${pathText(path)} must be ${wanted}, not ${nameOf(value)}` },
+  const wrong = (requested: string): readonly BodyMistake[] => [
+    { code: "wrong-type", path, message: `${pathText(path)} must be ${requested}, not ${nameOf(value)}` },
   ];
   // What a flow fills in when it runs can be of any type.
   if (isTemplate(value)) return [];

@@ -1,7 +1,7 @@
 import { formatDuration } from "../../index.ts";
 import type { FinalFile, ReportFacts } from "../facts.ts";
+import { size } from "./format.ts";
 import { type Html, html } from "./html.ts";
-import { size } from "./words.ts";
 
 /** What was made on the way and is small enough to stand in the page. */
 export function intermediateOutputs(facts: ReportFacts, places: MediaLocations): Html | null {

@@ -1,7 +1,7 @@
 import { formatDuration } from "../../index.ts";
 import type { ReportFacts, StepFacts } from "../facts.ts";
+import { count, difference, instant, listed, usd, usdOr } from "./format.ts";
 import { badge, type Html, html } from "./html.ts";
-import { count, difference, instant, listed, usd, usdOr } from "./words.ts";
 
 const MOST = 300;
 

@@ -2,15 +2,15 @@ import { hash } from "node:crypto";
 import { type PlanStep, planSvg } from "../../index.ts";
 import type { ReportFacts } from "../facts.ts";
 import { condense, MANY_STEPS, withExpansions } from "../groups.ts";
-import { Asked } from "./asked.ts";
+import { count, instant, usd } from "./format.ts";
 import { gallery, intermediateOutputs, type MediaLocations } from "./gallery.ts";
 import { costsByModel, header, incidents } from "./header.ts";
 import { type Html, html, type Piece, toneOf, trusted } from "./html.ts";
 import { provenance } from "./provenance.ts";
+import { StepRequests } from "./requests.ts";
 import { stepDetails, stepTable } from "./steps.ts";
 import { STYLE } from "./style.ts";
 import { timeline } from "./timeline.ts";
-import { count, instant, usd } from "./words.ts";
 
 /** Pixels; a picture up to so wide is made smaller to fit, a wider one is scrolled. */
 const WIDEST_SHRUNK = 1_450;
@@ -56,7 +56,7 @@ export function reportPage(
   options: { readonly writtenAt: number; readonly version: string },
 ): string {
   const anchors = new Map(facts.steps.map(({ path }, at) => [path, `step-${at}`]));
-  const requested = new Asked(anchors);
+  const requested = new StepRequests(anchors);
   const { report } = facts;
   const page = html`<!doctype html>
 <html lang="en">

@@ -1,7 +1,7 @@
 import type { FinalFile, ReportFacts, StepFacts } from "../facts.ts";
+import { instant, usdOr } from "./format.ts";
 import { describe } from "./gallery.ts";
 import { type Html, html } from "./html.ts";
-import { instant, usdOr } from "./words.ts";
 
 /** Longer chains are cut in the middle of nowhere: the steps themselves say the rest. */
 const MOST_ANCESTORS = 30;

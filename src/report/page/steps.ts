@@ -1,9 +1,9 @@
 import { type AttemptView, formatDuration, outputStatus } from "../../index.ts";
 import type { ReportFacts, StepFacts } from "../facts.ts";
 import { MANY_STEPS } from "../groups.ts";
-import type { Asked } from "./asked.ts";
+import { count, difference, instant, usdOr } from "./format.ts";
 import { badge, type Html, html, trusted } from "./html.ts";
-import { count, difference, instant, usdOr } from "./words.ts";
+import type { StepRequests } from "./requests.ts";
 
 /** So few steps are opened from the start. */
 const FEW_STEPS = 8;
@@ -24,7 +24,7 @@ export function stepTable(facts: ReportFacts, anchors: ReadonlyMap<string, strin
 }
 
 /** Each step with what it asked for, its jobs and its outputs. */
-export function stepDetails(facts: ReportFacts, anchors: ReadonlyMap<string, string>, requested: Asked): Html {
+export function stepDetails(facts: ReportFacts, anchors: ReadonlyMap<string, string>, requested: StepRequests): Html {
   const files = new Map(facts.files.map(({ step, index, file }) => [`${step} ${index}`, file]));
   const isOpen = facts.steps.length <= FEW_STEPS;
   const each = facts.steps.map((step) =>
@@ -36,7 +36,7 @@ export function stepDetails(facts: ReportFacts, anchors: ReadonlyMap<string, str
 
 interface Place {
   readonly anchor: string;
-  readonly requested: Asked;
+  readonly requested: StepRequests;
   readonly isOpen: boolean;
   /** By step and index. */
   readonly files: ReadonlyMap<string, string>;

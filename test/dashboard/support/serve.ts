@@ -13,7 +13,7 @@ import {
   type Showrunner,
 } from "../../../src/index.ts";
 import { builtInCatalog } from "../../support/built-in-catalog.ts";
-import { PaperService } from "../../support/paper-service.ts";
+import { FakePaidService } from "../../support/fake-paid-service.ts";
 
 export const TOKEN = "a-token-that-only-the-test-knows";
 
@@ -22,7 +22,7 @@ export interface Served extends AsyncDisposable {
   readonly show: Showrunner;
   readonly journal: JournalStore;
   readonly media: MediaStore;
-  readonly paper: PaperService;
+  readonly paidService: FakePaidService;
   readonly defects: readonly unknown[];
   /** A picture in the media store, as an output of a planted step. */
   picture(
@@ -36,14 +36,17 @@ export interface Served extends AsyncDisposable {
 
 /** The dashboard over a journal of its own, with the service on paper unless another one is given. */
 export async function serveDashboard(
-  options: Partial<DashboardOptions> & { readonly open?: Partial<OpenOptions>; readonly paper?: PaperService } = {},
+  options: Partial<DashboardOptions> & {
+    readonly open?: Partial<OpenOptions>;
+    readonly paidService?: FakePaidService;
+  } = {},
 ): Promise<Served> {
-  const { open, paper = new PaperService({ catalog: builtInCatalog() }), ...rest } = options;
+  const { open, paidService = new FakePaidService({ catalog: builtInCatalog() }), ...rest } = options;
   const folder = mkdtempSync(join(tmpdir(), "dashboard-"));
   const journal = options.journal ?? createMemoryJournal();
   const media = await openMediaStore(join(folder, "media"));
   const show = await openShowrunner({
-    ...(open?.baseUrl === undefined && { client: paper.client() }),
+    ...(open?.baseUrl === undefined && { client: paidService.client() }),
     journal,
     mediaDir: join(folder, "media"),
     ...open,
@@ -60,7 +63,7 @@ export async function serveDashboard(
     show,
     journal,
     media,
-    paper,
+    paidService: paidService,
     defects,
     async picture(hue, { width, height } = { width: 320, height: 180 }) {
       const bytes = drawn(hue, width, height);

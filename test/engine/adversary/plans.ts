@@ -5,7 +5,7 @@ import { models } from "../../../recipes/models.ts";
 import { placeholder } from "../../../src/engine/price/placeholder-input.ts";
 import { file, type Pipeline, pipeline, text } from "../../../src/index.ts";
 import type { Plan } from "../../../src/plan/plan.ts";
-import { openPaperShow } from "../../support/paper-show.ts";
+import { openFakeShow } from "../../support/fake-showrunner.ts";
 
 const input = z.object({});
 
@@ -78,7 +78,7 @@ export interface SimPlan {
 
 /** Small pipelines with every way in which money and people come into a run, planned once. */
 export async function simPlans(): Promise<readonly SimPlan[]> {
-  const { show, outDir } = await openPaperShow();
+  const { show, outDir } = await openFakeShow();
   const sample = `${outDir}-sample`;
   await writeFile(sample, SAMPLE);
   const plans: SimPlan[] = [];

@@ -4,6 +4,7 @@ import type { Outcome } from "../../../src/local-service/outbound/outcome.ts";
 import {
   begin,
   type DeliveryState,
+  delayAfter,
   end,
   fire,
   interrupted,
@@ -12,7 +13,6 @@ import {
   mayReplay,
   NEW_DELIVERY,
   replay,
-  waitAfter,
 } from "../../../src/local-service/webhooks/delivery.ts";
 
 const MOVES: Readonly<Record<string, readonly string[]>> = {
@@ -81,7 +81,7 @@ test("in any sequence, attempts and replays never fall, a cycle has at most 12, 
 });
 
 test("the ladder has 12 attempts over about six hours", () => {
-  const waits = Array.from({ length: MAX_ATTEMPTS }, (_, index) => waitAfter(index + 1));
+  const waits = Array.from({ length: MAX_ATTEMPTS }, (_, index) => delayAfter(index + 1));
   expect(waits.slice(0, 7)).toEqual([10_000, 30_000, 90_000, 270_000, 810_000, 2_430_000, 3_600_000]);
   expect(waits).toHaveLength(12);
   expect(waits[11]).toBeNull();

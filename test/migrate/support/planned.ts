@@ -4,7 +4,7 @@ import { valueNames } from "../../../src/catalog/codegen/names.ts";
 import type { Catalog, Pipeline, Plan, Problem } from "../../../src/index.ts";
 import type { Migration } from "../../../src/migrate/index.ts";
 import { draft, filesOf, makePlan } from "../../../src/plan/index.ts";
-import * as words from "./words.ts";
+import * as words from "./random-words.ts";
 
 type Planned =
   | { readonly ok: true; readonly plan: Plan }

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { fingerprint } from "../../../src/plan/index.ts";
 import type { FailurePolicy, Json, PlanStep, Reference } from "../../../src/plan/plan.ts";
-import type { Fate, World } from "./paper-run.ts";
+import type { Fate, World } from "./fake-run.ts";
 import { job, needsOf, planOf, policy, ref } from "./plans.ts";
 
 const fates: readonly Fate[] = [

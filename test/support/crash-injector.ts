@@ -1,7 +1,7 @@
 import type { JournalStore } from "../../src/index.ts";
 
 /** A process that can die: from the chosen boundary on, nothing it asked for ever answers. */
-export class Mortal {
+export class CrashInjector {
   count = 0;
   readonly points: string[] = [];
   readonly #dieAt: number;

@@ -11,7 +11,7 @@ import {
 import type { Catalog } from "../../src/catalog/index.ts";
 
 /** A job as the paper service keeps it. */
-interface PaperJob {
+interface FakePaidJob {
   readonly jobId: string;
   readonly model: string;
   readonly key: string;
@@ -28,7 +28,7 @@ interface PaperJob {
 /** Called at each boundary of a request; may throw, or never return. */
 export type Boundary = (point: string) => Promise<void>;
 
-export interface PaperOptions {
+export interface FakeServiceOptions {
   readonly catalog: Catalog;
   readonly balanceMicros?: number;
   readonly priceMicros?: (model: string) => number | null;
@@ -48,18 +48,18 @@ export interface PaperOptions {
  * The service on paper: what it has accepted, charged and kept, without sockets or time. It outlives the engines of a
  * test, as the real one outlives a crashed process.
  */
-export class PaperService {
-  readonly jobs = new Map<string, PaperJob>();
+export class FakePaidService {
+  readonly jobs = new Map<string, FakePaidJob>();
   readonly byKey = new Map<string, string>();
   readonly uploads = new Map<string, string>();
   /** Chats that were answered and charged, by job id. */
   readonly chats = new Map<string, { readonly request: ChatRequest; readonly costMicros: number }>();
-  readonly #options: PaperOptions;
+  readonly #options: FakeServiceOptions;
   balanceMicros: number;
   submits = 0;
   now: () => number = () => Date.UTC(2030, 0, 1);
 
-  constructor(options: PaperOptions) {
+  constructor(options: FakeServiceOptions) {
     this.#options = options;
     this.balanceMicros = options.balanceMicros ?? 1_000_000_000;
   }

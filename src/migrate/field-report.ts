@@ -38,7 +38,7 @@ export interface EntryDetails {
  * What became of each field of one body. A field that was given is entered once; what nobody entered is found at the
  * end, so that nothing can be dropped in silence.
  */
-export class Ledger {
+export class FieldReport {
   readonly #body: unknown;
   readonly #entries = new Map<string, FieldEntry>();
   /** Paths that have an entry, or one below them. */

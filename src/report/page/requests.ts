@@ -1,6 +1,6 @@
 import type { Json, PlanStep } from "../../index.ts";
+import { usd } from "./format.ts";
 import { type Html, html } from "./html.ts";
-import { usd } from "./words.ts";
 
 /** Longer texts are cut; the journal has them whole. */
 const LONGEST_TEXT = 4_000;
@@ -9,7 +9,7 @@ const ALL_TEXT = 600_000;
 const DEEPEST = 4;
 
 /** Shows values of a step's input: texts as they were written, references as links to the step that they name. */
-export class Asked {
+export class StepRequests {
   readonly #anchors: ReadonlyMap<string, string>;
   #room = ALL_TEXT;
 

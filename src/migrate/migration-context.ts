@@ -1,6 +1,6 @@
 import type { MediaKind } from "../define/media.ts";
 import type { Catalog } from "../plan/index.ts";
-import type { Body, MadeBody } from "./body.ts";
+import type { Body, ConvertedBody } from "./body.ts";
 import type { Expression, PipelineInput } from "./expression.ts";
 import { ModelChooser } from "./models/choose.ts";
 import { camel, kebab, Names } from "./names.ts";
@@ -12,7 +12,7 @@ export interface StockVoice {
   readonly name: string | null;
 }
 
-export interface DeskOptions {
+export interface MigrationContextOptions {
   readonly catalog: Catalog;
   readonly map: ReadonlyMap<string, string>;
   readonly voices: ReadonlyMap<string, readonly StockVoice[]>;
@@ -32,15 +32,15 @@ export interface KnownAsset {
 }
 
 /** What the bodies of one document share: names, inputs of the pipeline, and what has been made so far. */
-export class Desk {
+export class MigrationContext {
   readonly names = new Names();
   readonly chooser: ModelChooser;
   readonly catalog: Catalog;
   readonly map: ReadonlyMap<string, string>;
-  readonly voices: DeskOptions["voices"];
+  readonly voices: MigrationContextOptions["voices"];
   /** Losses that were decided on. */
   readonly leaveOut: ReadonlySet<string>;
-  readonly made = new Map<number, MadeBody>();
+  readonly converted = new Map<number, ConvertedBody>();
   readonly assets = new Map<number, KnownAsset>();
   /** v2 id → the body that makes it, and which of its variations. */
   readonly identities = new Map<string, { readonly index: number; readonly variation: number }>();
@@ -48,7 +48,7 @@ export class Desk {
   readonly uses = new Map<string, string[]>();
   readonly #inputs = new Map<string, PipelineInput>();
 
-  constructor({ catalog, map, voices, leaveOut }: DeskOptions) {
+  constructor({ catalog, map, voices, leaveOut }: MigrationContextOptions) {
     this.catalog = catalog;
     this.map = map;
     this.voices = voices;
@@ -124,7 +124,7 @@ export class Desk {
     const resolved = body.source.resolve?.(target);
     const name = resolved?.to === "outside" ? resolved.name : target.to === "variable" ? target.name : expression;
     const base = kebab(nameOfOutside(/[()[\]]/.test(name) ? lastName(name) : name)) ?? "text";
-    const make = (made: string): PipelineInput => ({ is: "text", maxLength: null, name: made, why });
+    const make = (converted: string): PipelineInput => ({ is: "text", maxLength: null, name: converted, why });
     return { input: this.#input(`variable ${name}`, base, make) };
   }
 

@@ -4,11 +4,11 @@ import { join } from "node:path";
 import type { NotifyOption } from "../../src/engine/notify/target.ts";
 import { createMemoryJournal, type JournalStore, openShowrunner, type Showrunner } from "../../src/index.ts";
 import { builtInCatalog } from "./built-in-catalog.ts";
-import { type PaperOptions, PaperService } from "./paper-service.ts";
+import { FakePaidService, type FakeServiceOptions } from "./fake-paid-service.ts";
 import { SimulatedClock } from "./simulated-clock.ts";
 
-export interface PaperShow {
-  readonly paper: PaperService;
+export interface FakeShow {
+  readonly paidService: FakePaidService;
   readonly clock: SimulatedClock;
   readonly journal: JournalStore;
   readonly show: Showrunner;
@@ -17,28 +17,28 @@ export interface PaperShow {
 }
 
 /** A Showrunner on the paper service, with time held by hand. */
-export async function openPaperShow(
-  options: Partial<PaperOptions> & {
+export async function openFakeShow(
+  options: Partial<FakeServiceOptions> & {
     readonly journal?: JournalStore;
-    readonly paper?: PaperService;
+    readonly paidService?: FakePaidService;
     /** Shared with a Showrunner that is gone. */
     readonly mediaDir?: string;
     readonly notify?: NotifyOption;
   } = {},
-): Promise<PaperShow> {
+): Promise<FakeShow> {
   const clock = new SimulatedClock();
-  const paper = options.paper ?? new PaperService({ catalog: builtInCatalog(), ...options });
+  const paidService = options.paidService ?? new FakePaidService({ catalog: builtInCatalog(), ...options });
   const journal = options.journal ?? createMemoryJournal({ now: () => clock.now() });
-  const folder = mkdtempSync(join(tmpdir(), "paper-show-"));
+  const folder = mkdtempSync(join(tmpdir(), "fake-showrunner-"));
   const mediaDir = options.mediaDir ?? join(folder, "media");
   const show = await openShowrunner({
-    client: paper.client(),
+    client: paidService.client(),
     journal,
     mediaDir,
     clock,
     notify: options.notify ?? false,
   });
-  return { paper, clock, journal, show, outDir: join(folder, "out"), mediaDir };
+  return { paidService: paidService, clock, journal, show, outDir: join(folder, "out"), mediaDir };
 }
 
 /** Lets simulated time pass until the promise is settled. */

@@ -1,26 +1,26 @@
-import type { MadeJob } from "./body.ts";
-import type { Desk } from "./desk.ts";
+import type { ConvertedJob } from "./body.ts";
 import type { Expression, PipelineInput } from "./expression.ts";
+import type { MigrationContext } from "./migration-context.ts";
 
 /** All jobs of a migration, each after those it uses. */
-export function jobsOf(desk: Desk): readonly MadeJob[] {
-  return [...desk.made.values()].flatMap(({ jobs }) => jobs);
+export function jobsOf(context: MigrationContext): readonly ConvertedJob[] {
+  return [...context.converted.values()].flatMap(({ jobs }) => jobs);
 }
 
 /** Steps whose outputs the pipeline returns, in the order of the document. */
-export function returnedSteps(desk: Desk): readonly string[] {
-  return [...desk.made].sort(([a], [b]) => a - b).flatMap(([, { outputs }]) => outputs);
+export function returnedSteps(context: MigrationContext): readonly string[] {
+  return [...context.converted].sort(([a], [b]) => a - b).flatMap(([, { outputs }]) => outputs);
 }
 
 /** The inputs that some job uses; a body that stayed open may have asked for others. */
-export function usedInputs(desk: Desk): readonly PipelineInput[] {
+export function usedInputs(context: MigrationContext): readonly PipelineInput[] {
   const used = new Set<string>();
-  for (const { input, variations, shift } of jobsOf(desk)) {
+  for (const { input, variations, shift } of jobsOf(context)) {
     if (shift !== null) note(shift.sound, used);
     for (const value of input.values()) note(value, used);
     for (const { own } of variations) for (const value of own.values()) note(value, used);
   }
-  return desk.inputs.filter(({ name }) => used.has(name));
+  return context.inputs.filter(({ name }) => used.has(name));
 }
 
 function note(expression: Expression, used: Set<string>): void {

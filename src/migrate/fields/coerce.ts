@@ -3,12 +3,12 @@ import type { Json } from "../../plan/plan.ts";
 import type { FieldView } from "../models/view.ts";
 
 /** A v2 value as a v3 field takes it, or why it takes none like it. */
-export type Snapped =
+export type Coerced =
   | { readonly fits: true; readonly value: Json; readonly why: string | null }
   | { readonly fits: false; readonly why: string; readonly choices: readonly string[] };
 
 /** The value itself, or the nearest that the field allows. */
-export function snap(field: FieldView, value: Json): Snapped {
+export function coerce(field: FieldView, value: Json): Coerced {
   if (field.values !== null) return fitListed(field, field.values, value);
   if (typeof value === "number") return fitNumber(field, value);
   if (typeof value === "string") return fitText(field, value);
@@ -18,7 +18,7 @@ export function snap(field: FieldView, value: Json): Snapped {
   return { fits: true, value, why: null };
 }
 
-function fitListed(field: FieldView, values: readonly Json[], value: Json): Snapped {
+function fitListed(field: FieldView, values: readonly Json[], value: Json): Coerced {
   if (values.includes(value)) return { fits: true, value, why: null };
   const choices = values.map(String);
   const same = values.find((one) => String(one).toLowerCase() === String(value).toLowerCase());
@@ -33,12 +33,12 @@ function shorten(choices: readonly string[]): string {
   return choices.length <= 6 ? choices.join(", ") : `${choices.slice(0, 2).join(", ")}, … ${choices.at(-1)}`;
 }
 
-function nearestOf(name: string, wanted: number, values: readonly Json[]): Json | undefined {
+function nearestOf(name: string, requested: number, values: readonly Json[]): Json | undefined {
   let best: { readonly value: Json; readonly distance: number; readonly size: number } | undefined;
   for (const value of values) {
     const size = measureOf(name, value);
     if (size === null) continue;
-    const distance = Math.abs(Math.log(size / wanted));
+    const distance = Math.abs(Math.log(size / requested));
     const isNearer = best === undefined || distance < best.distance - 1e-9;
     // Of two that are equally near the larger one loses nothing.
     const isLarger = best !== undefined && Math.abs(distance - best.distance) <= 1e-9 && size > best.size;
@@ -88,7 +88,7 @@ export function linesOf(text: string): number | null {
   return thousands === undefined ? null : Number(thousands) * 540 || null;
 }
 
-function fitNumber(field: FieldView, value: number): Snapped {
+function fitNumber(field: FieldView, value: number): Coerced {
   const { types, min, max, step } = field;
   if (types.length > 0 && !types.includes("number") && !types.includes("integer")) {
     return { fits: false, why: `${field.name} takes ${types.join(" or ")}`, choices: ["leave it out"] };
@@ -102,7 +102,7 @@ function fitNumber(field: FieldView, value: number): Snapped {
   return { fits: true, value: bounded, why: `the nearest that is ${rule.join(", ")}` };
 }
 
-function fitText(field: FieldView, value: string): Snapped {
+function fitText(field: FieldView, value: string): Coerced {
   const { types, maxLength, pattern, name } = field;
   if (types.length > 0 && !types.includes("string")) {
     return { fits: false, why: `${name} takes ${types.join(" or ")}`, choices: ["leave it out"] };

@@ -31,7 +31,7 @@ export const PRICE = 100_000;
 const START = Date.UTC(2030, 0, 1);
 
 /** A run without an engine: decisions are taken, answers are made up, time goes by when nothing else does. */
-export class PaperRun {
+export class FakeRun {
   world: World;
   readonly state: RunState;
   readonly events: StoredEvent[] = [];
@@ -115,8 +115,8 @@ export class PaperRun {
   }
 
   /** The same run up to an event, in a world that may be another: what was under way is begun again. */
-  static after(world: World, events: readonly StoredEvent[]): PaperRun {
-    const run = new PaperRun(world);
+  static after(world: World, events: readonly StoredEvent[]): FakeRun {
+    const run = new FakeRun(world);
     run.now = events.at(-1)!.at;
     run.take(events.slice(1).map(({ event }) => event));
     return run;

@@ -2,8 +2,8 @@ import type { FieldProblem } from "../../plan/index.ts";
 import type { Json } from "../../plan/plan.ts";
 import { json, sampleOf } from "../expression.ts";
 import type { FieldView } from "../models/view.ts";
+import { coerce } from "./coerce.ts";
 import { type Job, shown } from "./job.ts";
-import { snap } from "./snap.ts";
 
 /** What to take for a required field that v2 did not know or left out. */
 export interface Defaults {
@@ -18,7 +18,7 @@ const MAX_ROUNDS = 12;
  * Makes the input one that the model's own schema accepts: fills what it requires, finds the tier that goes with the
  * resolution, and leaves out, as a decision, what still does not fit. Returns what cannot be helped.
  */
-export function settle(job: Job, defaults: Defaults): readonly FieldProblem[] {
+export function fitToSchema(job: Job, defaults: Defaults): readonly FieldProblem[] {
   for (let round = 0; round < MAX_ROUNDS; round++) {
     const problems = problemsOf(job);
     const [problem] = problems;
@@ -33,13 +33,13 @@ export function settle(job: Job, defaults: Defaults): readonly FieldProblem[] {
 }
 
 function problemsOf(job: Job): readonly FieldProblem[] {
-  const { desk, view } = job;
+  const { context, view } = job;
   const sample = [...job.input].map(([name, value]) => {
     const field = view.fields.get(name);
     const isVoice = field?.takes.what === "voice";
     return [name, inputSample(field, sampleOf(value, isVoice ? "voice" : "media"))] as const;
   });
-  return desk.catalog.check(view.model, Object.fromEntries(sample));
+  return context.catalog.check(view.model, Object.fromEntries(sample));
 }
 
 /** An input of the pipeline is a text that its own schema bounds; any value that the field takes stands for it. */
@@ -65,10 +65,13 @@ function supply(job: Job, problem: FieldProblem, { prefix, values }: Defaults): 
     // A frame that only goes with another one is better left out than asked for.
     if (!field.isRequired) return false;
     const [kind = "image"] = takes.kinds;
-    const file = job.desk.file(`${job.step} ${field.name}`, kind, { name: `${job.step}-${field.name}`, why: needed });
+    const file = job.context.file(`${job.step} ${field.name}`, kind, {
+      name: `${job.step}-${field.name}`,
+      why: needed,
+    });
     job.set(field.name, field.isList ? { is: "list", items: [file] } : file, null);
     const choices = [`supply a file of ${kind}`, "choose a model that does without"];
-    job.body.ledger.add(at, "decision", { to: job.to(field.name), newValue: shown(file), why: needed, choices });
+    job.body.fieldReport.add(at, "decision", { to: job.to(field.name), newValue: shown(file), why: needed, choices });
     return true;
   }
   if (takes.what === "voice") return false;
@@ -77,15 +80,15 @@ function supply(job: Job, problem: FieldProblem, { prefix, values }: Defaults): 
     const why = `${job.view.id} needs it; v2 did without`;
     job.set(field.name, json(preset), null);
     const choices = (field.values ?? []).map(String);
-    job.body.ledger.add(at, "defaulted", { to: job.to(field.name), newValue: preset, why, choices });
+    job.body.fieldReport.add(at, "defaulted", { to: job.to(field.name), newValue: preset, why, choices });
     return true;
   }
   if (!field.types.includes("string") && field.types.length > 0) return false;
   const maxLength = Number.isFinite(field.maxLength) ? field.maxLength : null;
-  const text = job.desk.text(`${job.step} ${field.name}`, `${job.step}-${field.name}`, maxLength, needed);
+  const text = job.context.text(`${job.step} ${field.name}`, `${job.step}-${field.name}`, maxLength, needed);
   job.set(field.name, text, null);
   const choices = ["supply a text when the pipeline is run", "write one into the source"];
-  job.body.ledger.add(at, "decision", { to: job.to(field.name), newValue: shown(text), why: needed, choices });
+  job.body.fieldReport.add(at, "decision", { to: job.to(field.name), newValue: shown(text), why: needed, choices });
   return true;
 }
 
@@ -96,11 +99,11 @@ const USUAL: ReadonlyMap<string, Json> = new Map<string, Json>([
   ["duration_ms", 5000],
 ]);
 
-function defaultOf(field: FieldView, wanted: Json | undefined): Json | null {
+function defaultOf(field: FieldView, requested: Json | undefined): Json | null {
   if (field.takes.what !== "json") return null;
-  if (field.preset !== undefined && wanted === undefined) return field.preset;
-  const usual = wanted ?? USUAL.get(field.name);
-  const fitted = usual === undefined ? null : snap(field, usual);
+  if (field.preset !== undefined && requested === undefined) return field.preset;
+  const usual = requested ?? USUAL.get(field.name);
+  const fitted = usual === undefined ? null : coerce(field, usual);
   if (fitted?.fits) return fitted.value;
   if (field.values !== null) return field.values[0] ?? null;
   if (field.types.includes("boolean")) return false;
@@ -152,8 +155,8 @@ function reportTier(job: Job, before: { readonly [name: string]: Json | undefine
     const why = `goes with the ${other} on ${job.view.id}`;
     const details = { to: job.to(name), newValue: value, why };
     const [origin] = job.originsOf(name);
-    if (origin === undefined) job.body.ledger.add(`${prefix}${name}`, "defaulted", details);
-    else job.body.ledger.amend(origin, "converted", details);
+    if (origin === undefined) job.body.fieldReport.add(`${prefix}${name}`, "defaulted", details);
+    else job.body.fieldReport.amend(origin, "converted", details);
   }
 }
 
@@ -166,12 +169,12 @@ function reportLevelOfSlug(job: Job, value: Json, before: { readonly [name: stri
   const sent = quality === null ? `the default of ${view.id}` : `quality ${quality}`;
   const why = `the slug says ${levelOfSlug.quality}, which ${view.id} does not make at ${before.resolution}; ${sent} is taken for now`;
   const choices = [`${sent} at ${before.resolution}`, `${levelOfSlug.quality} at another resolution`];
-  body.ledger.amend(levelOfSlug.path, "converted", {
+  body.fieldReport.amend(levelOfSlug.path, "converted", {
     to: `${job.step}: model`,
     newValue: view.id,
     why: `its ${levelOfSlug.quality} is left out: ${view.id} does not make it at ${before.resolution} (see the resolution)`,
   });
-  body.ledger.amend(resolution, "decision", {
+  body.fieldReport.amend(resolution, "decision", {
     to: job.to("resolution"),
     newValue: before.resolution ?? null,
     why,
@@ -189,7 +192,7 @@ function leaveOut(job: Job, problem: FieldProblem): boolean {
   const said = `${problem.field.replace(/^input\.?/, "") || name} ${problem.message}`;
   const choices = ["leave it out", ...(problem.allowed ?? []).slice(0, 8), "correct it in the source"];
   for (const path of job.originsOf(name)) {
-    job.body.ledger.amend(path, "decision", { why: `left out for now: ${said}`, choices });
+    job.body.fieldReport.amend(path, "decision", { why: `left out for now: ${said}`, choices });
   }
   return true;
 }

@@ -1,0 +1,103 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import { expect, test } from "vitest";
+
+/** Private names that the code once had, with the field's word for each. Only those that mean nothing else. */
+const RETIRED: Readonly<Record<string, string>> = {
+  askedNow: "currentIdentity",
+  MadeNotes: "ResultRecorder",
+  MadeStep: "CacheEntry",
+  PastResults: "ResultCache",
+  Unusable: "CacheMiss",
+  underWay: "inFlight",
+  stillRunning: "openJobs",
+  roomMicros: "headroomMicros",
+  afterReserving: "minusHold",
+  Remake: "RerunScope",
+  Roots: "RerunRoots",
+  conclude: "finishRun",
+  takeIn: "collectOutputs",
+  isQuiet: "hasNoOpenJobs",
+  isPassing: "isTransient",
+  isDiskTrouble: "isDiskError",
+  TROUBLE_WAIT_MS: "RETRY_DELAY_MS",
+  standIn: "placeholderInput",
+  Outlook: "ReusePreview",
+  prospectsOf: "forecastRun",
+  RunShelf: "RunRepository",
+  Driving: "RunSupervisor",
+  sayChanges: "formatChanges",
+  materialise: "resolveUploads",
+  lookAround: "listNearbyJobs",
+  voided: "superseded",
+  unwanted: "skippedByCondition",
+  presumedMicros: "unconfirmedMicros",
+  ghost: "recoveryHandle",
+  Spot: "InputLocation",
+  placeInput: "bindInput",
+  patiently: "retryWhileBusy",
+  calmly: "throttle",
+  nextLook: "nextPoll",
+  Tail: "UpdateDeduper",
+  Crew: "WorkerPool",
+  Ground: "VerificationTarget",
+  passDoor: "login",
+  Desk: "MigrationContext",
+  snap: "coerce",
+  waitAfter: "delayAfter",
+};
+
+/** File names that went with them. */
+const RETIRED_FILES: ReadonlySet<string> = new Set(
+  [
+    ...["asked", "made", "look-back", "under-way", "still-running", "room", "remake", "ending", "turn", "disk-trouble"],
+    ...["service-trouble", "stand-in", "outlook", "prospects", "run-shelf", "driving", "said-change", "ghost", "words"],
+    ...[
+      "near",
+      "patience",
+      "calmly",
+      "tail",
+      "talk",
+      "crew",
+      "ground",
+      "door",
+      "looking",
+      "steering",
+      "desk",
+      "ladder",
+    ],
+    ...["paper-service", "paper-show", "paper-run", "mortal", "deadly-world"],
+  ].map((name) => `${name}.ts`),
+);
+
+/** Files whose name is an ordinary word there: a talking head that is rendered, words of a page or of a message. */
+const ALLOWED_FILES: ReadonlySet<string> = new Set([join("local-service", "render", "video", "talk.ts")]);
+
+const root = join(import.meta.dirname, "../..");
+
+function filesIn(folder: string): readonly string[] {
+  return readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })
+    .filter((path) => /\.tsx?$/.test(path))
+    .map((path) => path);
+}
+
+/** Code without comments and texts, in which a word may mean anything. */
+function identifiersOf(code: string): ReadonlySet<string> {
+  const bare = code.replace(/\/\*[\s\S]*?\*\/|\/\/.*$|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'/gm, "");
+  return new Set(bare.match(/[A-Za-z_$][\w$]*/g));
+}
+
+test("no identifier of src has a private word that the field has a standard term for", () => {
+  const found = filesIn("src").flatMap((path) => {
+    const names = identifiersOf(readFileSync(join(root, "src", path), "utf8"));
+    return Object.entries(RETIRED).flatMap(([old, word]) => (names.has(old) ? [`${path}: ${old} (${word})`] : []));
+  });
+  expect(found).toEqual([]);
+});
+
+test("no file of src or test is named by a private word", () => {
+  const found = ["src", "test"].flatMap((folder) =>
+    filesIn(folder).filter((path) => RETIRED_FILES.has(basename(path)) && !ALLOWED_FILES.has(path)),
+  );
+  expect(found).toEqual([]);
+});
