@@ -8,7 +8,6 @@ import {
   changeLedger,
   checkCommit,
   emptyEntry,
-  jobsOf,
   type LedgerEntry,
   leaseAcquired,
   mediaOf,
@@ -66,8 +65,6 @@ const place = "memory";
 class MemoryJournal implements JournalStore {
   readonly #now: () => number;
   readonly #runs = new Map<string, MemoryRun>();
-  readonly #jobs = new Map<string, string>();
-  readonly #hints = new Map<string, number>();
   readonly #handles = new Map<string, UploadHandleRow>();
   readonly #marks = new Map<string, number>();
   readonly #waiters = new Waiters();
@@ -166,7 +163,6 @@ class MemoryJournal implements JournalStore {
     const run = this.#find(runId);
     const bodies = commit.events.map(encodeEvent);
     if (!holds(run, commit.lease) || run.row.lastSeq !== commit.afterSeq) return { committed: false, reason: "fenced" };
-    this.#deliverHints(run, commit.events);
     const consumed = new Set(commit.inbox);
     const left = run.inbox.filter((entry) => !consumed.has(entry.id));
     if (commit.park && left.length > 0) return { committed: false, reason: "inbox" };
@@ -190,7 +186,6 @@ class MemoryJournal implements JournalStore {
       run.notices.set(notice.seq, { ...notice, runId, attempts: 0, dueAt: commit.at, lastError: null });
     }
     if (commit.snapshot !== undefined) run.snapshot = JSON.stringify(commit.snapshot);
-    for (const jobId of jobsOf(commit.events)) this.#jobs.set(jobId, runId);
     if (commit.park) run.holder = null;
     this.#waiters.notify(runId);
     return { committed: true, lastSeq: run.row.lastSeq, lease: commit.park ? null : leaseOf(run) };
@@ -204,17 +199,6 @@ class MemoryJournal implements JournalStore {
 
   async inbox(runId: string): Promise<readonly InboxEntry[]> {
     return [...this.#find(runId).inbox];
-  }
-
-  async sendToJob(jobId: string, at: number): Promise<string | null> {
-    this.#open();
-    const runId = this.#jobs.get(jobId);
-    if (runId === undefined) {
-      this.#hints.set(jobId, at);
-      return null;
-    }
-    await this.send(runId, { type: "webhook", jobId }, at);
-    return runId;
   }
 
   async ledger(runId: string): Promise<LedgerTotals> {
@@ -295,11 +279,6 @@ class MemoryJournal implements JournalStore {
     await this.#waiters.wait(runId, () => this.#find(runId).row.lastSeq > afterSeq, signal);
   }
 
-  async waitForInbox(runId: string, afterId: number, signal?: AbortSignal): Promise<void> {
-    this.#find(runId);
-    await this.#waiters.wait(runId, () => this.#find(runId).inbox.some((entry) => entry.id > afterId), signal);
-  }
-
   async removeRun(runId: string, at: number): Promise<RemoveOutcome> {
     this.#open();
     const run = this.#runs.get(runId);
@@ -307,7 +286,6 @@ class MemoryJournal implements JournalStore {
     if (run.holder !== null && at <= run.leaseExpiresAt) return { removed: false, reason: "leased" };
     if (totals([run]).heldMicros > 0) return { removed: false, reason: "holds" };
     this.#runs.delete(runId);
-    for (const [jobId, owner] of this.#jobs) if (owner === runId) this.#jobs.delete(jobId);
     this.#waiters.notify(runId);
     return { removed: true };
   }
@@ -361,15 +339,6 @@ class MemoryJournal implements JournalStore {
     const id = ++this.#lastInboxId;
     run.inbox.push({ id, at, message: { ...message } });
     return id;
-  }
-
-  /** Before the park is decided: a hint that came ahead of the ack counts as an entry. */
-  #deliverHints(run: MemoryRun, events: readonly RunEvent[]): void {
-    for (const jobId of jobsOf(events)) {
-      const at = this.#hints.get(jobId);
-      if (at !== undefined) this.#deliver(run, { type: "webhook", jobId }, at);
-      this.#hints.delete(jobId);
-    }
   }
 }
 

@@ -22,11 +22,6 @@ export function leaseAcquired(epoch: number, { host, pid, instance, program }: L
   return { type: "lease.acquired", epoch, holder, ...(program !== undefined && { program }) };
 }
 
-/** Job ids that events make known, so that a webhook finds its run. */
-export function jobsOf(events: readonly RunEvent[]): readonly string[] {
-  return events.map((event) => specOf(event).job?.(event) ?? null).filter((id) => id !== null);
-}
-
 /** Content hashes that an event names, so that `gc` knows which bytes are in use. */
 export function mediaOf(event: RunEvent): readonly string[] {
   return specOf(event).media?.(event) ?? [];

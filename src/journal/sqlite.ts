@@ -6,7 +6,7 @@ import { ChangePoll } from "./sqlite/change-poll.ts";
 import { commitRun, type LeaseRequest, releaseLease, renewLease, takeLease } from "./sqlite/commit.ts";
 import type { Database } from "./sqlite/database.ts";
 import { isBusy } from "./sqlite/failure.ts";
-import { lastInboxId, readInbox, sendMessage, sendToJob } from "./sqlite/inbox.ts";
+import { readInbox, sendMessage } from "./sqlite/inbox.ts";
 import { accountTotals } from "./sqlite/ledger.ts";
 import { claimNotices, hasDueNotices, readNotices, resolveNotice } from "./sqlite/notices.ts";
 import { openFile } from "./sqlite/open.ts";
@@ -129,12 +129,6 @@ class SqliteJournal implements JournalStore {
     return this.#read(() => readInbox(this.#db, runId));
   }
 
-  async sendToJob(jobId: string, at: number) {
-    const runId = await this.#writer.write(() => sendToJob(this.#db, jobId, at));
-    if (runId !== null) this.#waiters.notify(runId);
-    return runId;
-  }
-
   ledger(runId: string) {
     return this.#read(() => runs.requireRun(this.#db, runId).ledger);
   }
@@ -182,10 +176,6 @@ class SqliteJournal implements JournalStore {
 
   waitForChange(runId: string, afterSeq: number, signal?: AbortSignal) {
     return this.#wait(runId, () => runs.requireRun(this.#db, runId).lastSeq > afterSeq, signal);
-  }
-
-  waitForInbox(runId: string, afterId: number, signal?: AbortSignal) {
-    return this.#wait(runId, () => lastInboxId(this.#db, runId) > afterId, signal);
   }
 
   async removeRun(runId: string, at: number) {

@@ -116,8 +116,7 @@ export type InboxMessage =
       readonly note?: string;
     }
   | { readonly type: "reject"; readonly step: string; readonly note?: string }
-  | { readonly type: "adopt"; readonly step: string; readonly jobId: string | null }
-  | { readonly type: "webhook"; readonly jobId: string };
+  | { readonly type: "adopt"; readonly step: string; readonly jobId: string | null };
 
 export interface InboxEntry {
   readonly id: number;
@@ -269,18 +268,10 @@ export interface JournalStore {
   progress(runId: string): Promise<readonly Progress[]>;
 
   /**
-   * A webhook's hint for whichever run has this job. When no run knows the job yet it is kept, and the commit that
-   * makes it known (`job.submitted`, `job.adopted`) delivers it. Answers the run id, or null when it was kept.
-   */
-  sendToJob(jobId: string, at: number): Promise<string | null>;
-
-  /**
    * Settles once the run has an event after `afterSeq`, written by this process or another. Rejects with the signal's
    * reason when it aborts, and with `JournalClosedError` when the store is closed.
    */
   waitForChange(runId: string, afterSeq: number, signal?: AbortSignal): Promise<void>;
-  /** Settles once the run's inbox has an entry with an id above `afterId`; rejects like `waitForChange`. */
-  waitForInbox(runId: string, afterId: number, signal?: AbortSignal): Promise<void>;
 
   /** Forgets a run and everything kept for it, in one transaction. A lease held past its expiry does not protect it. */
   removeRun(runId: string, at: number): Promise<RemoveOutcome>;

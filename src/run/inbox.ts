@@ -29,8 +29,6 @@ export function inboxEvents(state: RunState, { id, at, message }: InboxEntry): r
       if (!awaitsDecision(state, step)) return [];
       return [{ type: "approval.decided", step, approved: false, pick: null, note }, ...goingOn(state, "approval")];
     }
-    case "webhook":
-      return [];
     default:
       return message satisfies never;
   }

@@ -33,7 +33,7 @@ const steps = [
   }),
 ] as const;
 
-type Message = "approve" | "stop" | "webhook";
+type Message = "approve" | "stop" | "adopt";
 /** At which calls of the driving process to its journal another process writes what. */
 type Schedule = readonly { readonly at: number; readonly message: Message }[];
 
@@ -87,8 +87,8 @@ async function write(
   journal: JournalStore,
   message: Message,
 ): Promise<boolean> {
-  if (message === "webhook") {
-    await journal.send("x", { type: "webhook", jobId: "job_1" }, 0);
+  if (message === "adopt") {
+    await journal.send("x", { type: "adopt", step: "gate", jobId: null }, 0);
     return true;
   }
   const sent = message === "stop" ? other.stop("x") : other.approve("x", "gate");
@@ -134,7 +134,7 @@ test("an approval, a stop and a webhook written at any moment around parking are
   const calm = await explore([]);
   expect(calm.first.pause?.reason).toBe("approval");
   let accepted = 0;
-  for (const message of ["approve", "stop", "webhook"] as const) {
+  for (const message of ["approve", "stop", "adopt"] as const) {
     for (let at = 0; at < calm.calls; at++) {
       const outcome = await explore([{ at, message }]);
       check(outcome);
@@ -151,7 +151,7 @@ test("so are all three in any order", async () => {
     return [
       { at: a, message: "approve" },
       { at: b, message: "stop" },
-      { at: c, message: "webhook" },
+      { at: c, message: "adopt" },
     ];
   });
   await fc.assert(

@@ -272,37 +272,6 @@ export function journalContract(name: string, open: Open): void {
         expect(parked).toEqual({ committed: true, lastSeq: 3, lease: null });
         expect(await take("r1", "b")).toMatchObject({ epoch: 2 });
       });
-
-      test("gets a webhook for a known job", async () => {
-        const lease = await held();
-        await commit(lease, 2, [submitted("a", "job_1")]);
-        expect(await journal.sendToJob("job_1", 7)).toBe("r1");
-        expect((await journal.inbox("r1")).map(({ at, message }) => ({ at, message }))).toEqual([
-          { at: 7, message: { type: "webhook", jobId: "job_1" } },
-        ]);
-      });
-
-      test("gets a webhook that came before the ack as soon as a commit names the job", async () => {
-        const lease = await held();
-        expect(await journal.sendToJob("job_1", 7)).toBeNull();
-        expect(await journal.sendToJob("job_1", 8)).toBeNull();
-        expect(await journal.inbox("r1")).toEqual([]);
-        await commit(lease, 2, [submitted("a", "job_1")]);
-        expect(await journal.inbox("r1")).toMatchObject([{ message: { type: "webhook", jobId: "job_1" } }]);
-        await commit(lease, 3, [submitted("a", "job_1")]);
-        expect(await journal.inbox("r1")).toHaveLength(1);
-      });
-
-      test("refuses the park of the very commit that names a job whose webhook came before", async () => {
-        const lease = await held();
-        await journal.sendToJob("job_1", 7);
-        const parked = await commit(lease, 2, [submitted("a", "job_1")], { park: true });
-        expect(parked).toEqual({ committed: false, reason: "inbox" });
-        const [entry] = await journal.inbox("r1");
-        expect(entry?.message).toEqual({ type: "webhook", jobId: "job_1" });
-        const again = await commit(lease, 2, [submitted("a", "job_1")], { park: true, inbox: [entry?.id ?? 0] });
-        expect(again).toMatchObject({ committed: true, lease: null });
-      });
     });
 
     describe("the ledger", () => {
@@ -625,16 +594,6 @@ export function journalContract(name: string, open: Open): void {
         await journal.waitForChange("r1", 2);
       });
 
-      test("for the inbox ends with a message after the one already seen", async () => {
-        await held();
-        const first = await journal.send("r1", { type: "stop" }, 1);
-        await journal.waitForInbox("r1", 0);
-        const waiting = journal.waitForInbox("r1", first);
-        const second = await journal.send("r1", { type: "stop" }, 2);
-        await waiting;
-        expect(second).toBeGreaterThan(first);
-      });
-
       test("ends with the signal's reason when it aborts, before or meanwhile", async () => {
         await held();
         const controller = new AbortController();
@@ -642,7 +601,7 @@ export function journalContract(name: string, open: Open): void {
         const reason = new Error("enough");
         controller.abort(reason);
         await expect(waiting).rejects.toBe(reason);
-        await expect(journal.waitForInbox("r1", 0, controller.signal)).rejects.toBe(reason);
+        await expect(journal.waitForChange("r1", 2, controller.signal)).rejects.toBe(reason);
       });
 
       test("ends when the journal is closed, and closing again does nothing", async () => {
@@ -668,7 +627,6 @@ export function journalContract(name: string, open: Open): void {
         expect(await journal.removeRun("r1", 300)).toEqual({ removed: true });
         expect(await journal.run("r1")).toBeNull();
         expect(await journal.mediaInUse()).toEqual(new Set());
-        expect(await journal.sendToJob("job_1", 1)).toBeNull();
         expect(await journal.accountLedger(account)).toMatchObject({ heldMicros: 0, settledMicros: 9 });
         expect(await journal.read("r2")).toHaveLength(2);
         await journal.createRun("r1", planned(), 400);

@@ -9,7 +9,7 @@ declare const apply: Spec["apply"];
 const silent = {
   apply,
   changes: "step",
-  ...nothing("ledger", "media", "job", "timeline", "line", "incident"),
+  ...nothing("ledger", "media", "timeline", "line", "incident"),
 } as const;
 
 test("an event compiles only when each reader has an answer, `nothing` included", () => {

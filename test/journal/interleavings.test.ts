@@ -24,7 +24,7 @@ type Move =
       readonly park: boolean;
     }
   | { readonly do: "release" | "renew"; readonly who: number }
-  | { readonly do: "send" | "hint" };
+  | { readonly do: "send" };
 
 const who = fc.integer({ min: 0, max: 1 });
 const move: fc.Arbitrary<Move> = fc.oneof(
@@ -42,7 +42,7 @@ const move: fc.Arbitrary<Move> = fc.oneof(
     park: fc.boolean(),
   }),
   fc.record({ do: fc.constantFrom("release" as const, "renew" as const), who }),
-  fc.record({ do: fc.constantFrom("send" as const, "hint" as const) }),
+  fc.record({ do: fc.constant("send" as const) }),
 );
 
 /** The two holders, each with the lease it believes in; both may believe at once. */
@@ -70,8 +70,6 @@ class Holders {
         return this.#withLease(move.who, (lease) => journal.renewLease(lease, { at: this.#now, ttlMs: 100 }));
       case "send":
         return journal.send("r1", { type: "stop" }, this.#now);
-      case "hint":
-        return journal.sendToJob(`job_${this.#jobs}`, this.#now);
       default:
         return move satisfies never;
     }

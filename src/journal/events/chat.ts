@@ -48,7 +48,7 @@ export const chatEvents: EventTable<ChatEvent> = {
     ledger: ({ step, attempt, holdMicros }) => ({ type: "hold", step, attempt, amountMicros: holdMicros }),
     timeline: (timeline, { step, attempt }) => timeline.begin(step, attempt, "chat"),
     line: ({ model }) => line(`asking ${model}`),
-    ...nothing("media", "job", "incident", "notice"),
+    ...nothing("media", "incident", "notice"),
   },
   "chat.answered": {
     apply: (fold, event) => {
@@ -59,7 +59,7 @@ export const chatEvents: EventTable<ChatEvent> = {
     ledger: ({ step, attempt, costMicros }) => ({ type: "settle", step, attempt, costMicros }),
     timeline: (timeline, { step }) => timeline.close(step),
     line: ({ costMicros }) => line(`answered, cost $${formatUsd(costMicros)}`),
-    ...nothing("media", "job", "incident", "notice"),
+    ...nothing("media", "incident", "notice"),
   },
   "chat.failed": {
     apply: (fold, event) => {
@@ -74,7 +74,7 @@ export const chatEvents: EventTable<ChatEvent> = {
     incident: ({ error, costMicros }) => {
       return { what: "the model's answer was of no use", why: `${error.code}: ${error.message}`, costMicros };
     },
-    ...nothing("media", "job", "notice"),
+    ...nothing("media", "notice"),
   },
   "chat.abandoned": {
     apply: (fold, event) => {
@@ -92,7 +92,7 @@ export const chatEvents: EventTable<ChatEvent> = {
       what: "a question without an answer",
       why: `The process that asked is gone. It may have cost up to $${formatUsd(holdMicros)}; it was asked again.`,
     }),
-    ...nothing("media", "job", "notice"),
+    ...nothing("media", "notice"),
   },
 };
 

@@ -33,7 +33,7 @@ export const jobEvents: EventTable<JobEvent> = {
     changes: "step",
     timeline: (timeline, { step, attempt }) => timeline.begin(step, attempt, "render"),
     line: () => line("rendering"),
-    ...nothing("ledger", "media", "job", "incident", "notice"),
+    ...nothing("ledger", "media", "incident", "notice"),
   },
   "job.completed": {
     apply: (fold, event) => {
@@ -49,7 +49,7 @@ export const jobEvents: EventTable<JobEvent> = {
     changes: "step",
     timeline: (timeline, { step, attempt, outputs }) => timeline.jobEnded(step, attempt, outputs),
     line: ({ outputs }) => detail(`made ${counted(outputs.length, "output")}`),
-    ...nothing("ledger", "media", "job", "incident", "notice"),
+    ...nothing("ledger", "media", "incident", "notice"),
   },
   "job.failed": {
     apply: (fold, event) => {
@@ -64,7 +64,7 @@ export const jobEvents: EventTable<JobEvent> = {
     incident: ({ attempt, error }) => {
       return { what: `attempt ${attempt} failed`, why: `${error.code}: ${error.message}`, attempt };
     },
-    ...nothing("ledger", "media", "job", "notice"),
+    ...nothing("ledger", "media", "notice"),
   },
   "job.hold.raised": {
     apply: (fold, event) => {
@@ -80,7 +80,7 @@ export const jobEvents: EventTable<JobEvent> = {
       what: "held at what it will really cost",
       why: `Its model charges above its quotes: $${formatUsd(holdMicros)} are reserved.`,
     }),
-    ...nothing("media", "job", "timeline", "notice"),
+    ...nothing("media", "timeline", "notice"),
   },
   "price.learned": {
     apply: ({ state }, event) => learnPrice(state, event),
@@ -90,7 +90,7 @@ export const jobEvents: EventTable<JobEvent> = {
       what: "holds raised",
       why: `${model} charged more than it quoted in run ${runId}.`,
     }),
-    ...nothing("ledger", "media", "job", "timeline", "notice"),
+    ...nothing("ledger", "media", "timeline", "notice"),
   },
   "job.settled": {
     apply: (fold, event) => {
@@ -109,7 +109,7 @@ export const jobEvents: EventTable<JobEvent> = {
       const why = `Quoted at $${formatUsd(quoted)}; holds of later jobs of its model were raised.`;
       return { what: "charged above its quote", why, costMicros };
     },
-    ...nothing("media", "job", "timeline", "notice"),
+    ...nothing("media", "timeline", "notice"),
   },
   "output.downloaded": {
     apply: (fold, event) => {
@@ -122,7 +122,7 @@ export const jobEvents: EventTable<JobEvent> = {
     media: ({ sha256 }) => [sha256],
     timeline: (timeline, { step, attempt }) => timeline.copied(step, attempt),
     line: ({ contentType, sizeBytes }) => line(`downloaded ${contentType}, ${sizeBytes} bytes`),
-    ...nothing("ledger", "job", "incident", "notice"),
+    ...nothing("ledger", "incident", "notice"),
   },
   "output.expired": {
     apply: (fold, event) => fold.moveOutput(outputOf(fold, event)),
@@ -130,7 +130,7 @@ export const jobEvents: EventTable<JobEvent> = {
     timeline: (timeline, { step, attempt }) => timeline.copied(step, attempt),
     line: ({ index }) => line(`output ${index} expired at the service`),
     incident: ({ index }) => ({ what: `output ${index} expired at the service`, why: "" }),
-    ...nothing("ledger", "media", "job", "notice"),
+    ...nothing("ledger", "media", "notice"),
   },
 };
 

@@ -44,7 +44,7 @@ export const planEvents: EventTable<PlanEvent> = {
     media: ({ plan }) => uploadsOf(plan.steps),
     timeline: (timeline, { plan }) => timeline.plan(plan.steps),
     line: ({ plan }) => detail(`planned ${counted(plan.steps.length, "step")} of ${plan.pipeline}`),
-    ...nothing("ledger", "job", "incident", "notice"),
+    ...nothing("ledger", "incident", "notice"),
   },
   "run.replanned": {
     apply: (fold, event) => replan(fold.state, event, (step, type) => fold.moveStep(step, type)),
@@ -53,7 +53,7 @@ export const planEvents: EventTable<PlanEvent> = {
     timeline: (timeline, { plan }) => timeline.plan(plan.steps),
     line: ({ plan }) => line(`took up changed code, ${counted(plan.steps.length, "step")}`),
     incident: () => ({ what: "took up changed code", why: "" }),
-    ...nothing("ledger", "job", "notice"),
+    ...nothing("ledger", "notice"),
   },
   "expand.planned": {
     apply: (fold, event) => {
@@ -64,7 +64,7 @@ export const planEvents: EventTable<PlanEvent> = {
     media: ({ steps }) => uploadsOf(steps),
     timeline: (timeline, { steps }) => timeline.plan(steps),
     line: ({ steps }) => line(`planned ${counted(steps.length, "step")}`),
-    ...nothing("ledger", "job", "incident", "notice"),
+    ...nothing("ledger", "incident", "notice"),
   },
   "rerun.requested": {
     apply: (fold, { requestId, steps }) => {
@@ -75,7 +75,7 @@ export const planEvents: EventTable<PlanEvent> = {
     changes: "run",
     line: ({ steps }) => line(`asked to make again: ${steps.join(", ")}`),
     incident: ({ steps }) => ({ what: "asked to make steps again", why: steps.join(", ") }),
-    ...nothing("ledger", "media", "job", "timeline", "notice"),
+    ...nothing("ledger", "media", "timeline", "notice"),
   },
   "step.reset": {
     apply: (fold, { step: path, onlyIfInputsChanged = false, keepsExpansion = false }) => {
@@ -93,14 +93,14 @@ export const planEvents: EventTable<PlanEvent> = {
     timeline: (timeline, { step }) => timeline.close(step),
     line: ({ why }) => line(`is made again: ${why}`),
     incident: ({ why }) => ({ what: "made again", why }),
-    ...nothing("ledger", "media", "job", "notice"),
+    ...nothing("ledger", "media", "notice"),
   },
   "step.restored": {
     apply: (fold, event) => restore(fold, fold.step(event.step), fold.attempt(event)),
     changes: "step",
     line: () => line("uses the same as before: what it made then is kept"),
     incident: () => ({ what: "kept after all", why: "What it uses was made again and is the same as before." }),
-    ...nothing("ledger", "media", "job", "timeline", "notice"),
+    ...nothing("ledger", "media", "timeline", "notice"),
   },
   "step.reused": {
     apply: (fold, { step: path, outputs, value, from }) => {
@@ -117,7 +117,7 @@ export const planEvents: EventTable<PlanEvent> = {
       what: "taken over",
       why: `Run ${from.runId} had made the very same, as ${from.step}.`,
     }),
-    ...nothing("ledger", "job", "notice"),
+    ...nothing("ledger", "notice"),
   },
 };
 

@@ -64,7 +64,7 @@ export const runLevelEvents: EventTable<RunLevelEvent> = {
       epoch < 2
         ? null
         : { what: "taken up again", why: "Another process, or a later one, went on where the journal ended." },
-    ...nothing("ledger", "media", "job", "timeline", "notice"),
+    ...nothing("ledger", "media", "timeline", "notice"),
   },
   "run.started": {
     apply: (fold) => {
@@ -74,7 +74,7 @@ export const runLevelEvents: EventTable<RunLevelEvent> = {
     },
     changes: "run",
     timeline: (timeline) => timeline.work(true),
-    ...nothing("ledger", "media", "job", "line", "incident", "notice"),
+    ...nothing("ledger", "media", "line", "incident", "notice"),
   },
   "run.account.moved": {
     apply: ({ state }, { baseUrl, keyId }) => {
@@ -86,7 +86,7 @@ export const runLevelEvents: EventTable<RunLevelEvent> = {
       return line(`belongs to key ${keyId} at ${baseUrl} from now on, ${proof}`);
     },
     incident: ({ keyId, baseUrl }) => ({ what: "moved with its account", why: `To key ${keyId} at ${baseUrl}.` }),
-    ...nothing("ledger", "media", "job", "timeline", "notice"),
+    ...nothing("ledger", "media", "timeline", "notice"),
   },
   "run.budget.set": {
     apply: ({ state }, { budgetMicros, maxUnquotedMicros }) => {
@@ -96,7 +96,7 @@ export const runLevelEvents: EventTable<RunLevelEvent> = {
     changes: "run",
     line: ({ budgetMicros }) => detail(budgetOf(budgetMicros)),
     incident: ({ budgetMicros }) => ({ what: "allowed another amount", why: `${budgetOf(budgetMicros)}.` }),
-    ...nothing("ledger", "media", "job", "timeline", "notice"),
+    ...nothing("ledger", "media", "timeline", "notice"),
   },
   "run.paused": {
     apply: (fold, { reason, message, fundingUrl = null, requiredMicros = null, balanceMicros = null }) => {
@@ -110,7 +110,7 @@ export const runLevelEvents: EventTable<RunLevelEvent> = {
     line: ({ reason, message }) => line(`paused (${reason}): ${message}`),
     incident: ({ reason, message }) => ({ what: `paused: ${reason}`, why: message }),
     notice: (event, { runId }) => pauseNotice(runId, event),
-    ...nothing("ledger", "media", "job"),
+    ...nothing("ledger", "media"),
   },
   "run.resumed": {
     apply: (fold) => {
@@ -124,7 +124,7 @@ export const runLevelEvents: EventTable<RunLevelEvent> = {
     changes: "run",
     timeline: (timeline) => timeline.work(true),
     incident: () => ({ what: "resumed", why: "" }),
-    ...nothing("ledger", "media", "job", "line", "notice"),
+    ...nothing("ledger", "media", "line", "notice"),
   },
   "service.unavailable": {
     apply: ({ state, at }, { reason, message }) => {
@@ -136,7 +136,7 @@ export const runLevelEvents: EventTable<RunLevelEvent> = {
       what: reason === "misdirected" ? "something else answered" : "service away",
       why: message,
     }),
-    ...nothing("ledger", "media", "job", "timeline", "notice"),
+    ...nothing("ledger", "media", "timeline", "notice"),
   },
   "service.recovered": {
     apply: ({ state }) => {
@@ -145,7 +145,7 @@ export const runLevelEvents: EventTable<RunLevelEvent> = {
     changes: "run",
     line: () => line("the service is back"),
     incident: () => ({ what: "service back", why: "" }),
-    ...nothing("ledger", "media", "job", "timeline", "notice"),
+    ...nothing("ledger", "media", "timeline", "notice"),
   },
   "run.finished": {
     apply: (fold, { status, message }) => {
@@ -165,7 +165,7 @@ export const runLevelEvents: EventTable<RunLevelEvent> = {
       const event = status === "failed" ? "run.failed" : "run.finished";
       return { event, status, reason: null, message, step: null, next: `showrunner report ${runId}` };
     },
-    ...nothing("ledger", "media", "job", "incident"),
+    ...nothing("ledger", "media", "incident"),
   },
   "run.reopened": {
     apply: (fold) => {
@@ -178,7 +178,7 @@ export const runLevelEvents: EventTable<RunLevelEvent> = {
     timeline: (timeline) => timeline.work(true),
     line: () => line("opened again"),
     incident: () => ({ what: "opened again", why: "Steps of a run that was through are made again." }),
-    ...nothing("ledger", "media", "job", "notice"),
+    ...nothing("ledger", "media", "notice"),
   },
 };
 

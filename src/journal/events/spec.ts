@@ -68,8 +68,6 @@ export interface EventSpec<E> {
   readonly ledger: ((event: E) => LedgerChange) | null;
   /** Hashes of the media that it names: `gc` deletes what no event names. */
   readonly media: ((event: E) => readonly string[]) | null;
-  /** The service's job that belongs to the run from now on. */
-  readonly job: ((event: E) => string | null) | null;
   readonly timeline: ((timeline: TimelineWriter, event: E) => void) | null;
   /** What there is to say beside its type and its step. */
   readonly line: ((event: E) => EventText) | null;

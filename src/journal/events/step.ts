@@ -60,7 +60,7 @@ export const stepEvents: EventTable<StepEvent> = {
     changes: "step",
     timeline: (timeline, { step }) => timeline.start(step),
     notice: ({ step }, state) => waitNotice(state, step),
-    ...nothing("ledger", "media", "job", "line", "incident"),
+    ...nothing("ledger", "media", "line", "incident"),
   },
   "step.finished": {
     apply: (fold, { step: path, status, reason, skippedByCondition = false, pruned = false }) => {
@@ -71,7 +71,7 @@ export const stepEvents: EventTable<StepEvent> = {
     changes: "step",
     timeline: (timeline, { step }) => timeline.finish(step),
     line: ({ status, reason }) => line(`${status}${reason ? `: ${reason}` : ""}`),
-    ...nothing("ledger", "media", "job", "incident", "notice"),
+    ...nothing("ledger", "media", "incident", "notice"),
   },
   "upload.stored": {
     apply: (fold, { step, sha256, sizeBytes, contentType }) => {
@@ -80,7 +80,7 @@ export const stepEvents: EventTable<StepEvent> = {
     changes: "step",
     media: ({ sha256 }) => [sha256],
     line: ({ contentType, sizeBytes }) => line(`uploaded ${contentType}, ${sizeBytes} bytes`),
-    ...nothing("ledger", "job", "timeline", "incident", "notice"),
+    ...nothing("ledger", "timeline", "incident", "notice"),
   },
   "task.completed": {
     apply: (fold, { step: path, value, files }) => {
@@ -95,7 +95,7 @@ export const stepEvents: EventTable<StepEvent> = {
     media: ({ files }) => files.map(({ sha256 }) => sha256),
     timeline: (timeline, { step }) => timeline.close(step),
     line: ({ files }) => detail(`made ${files.length === 0 ? "a value" : files.map(({ name }) => name).join(", ")}`),
-    ...nothing("ledger", "job", "incident", "notice"),
+    ...nothing("ledger", "incident", "notice"),
   },
   "task.failed": {
     apply: (fold, { step, error }) => {
@@ -104,7 +104,7 @@ export const stepEvents: EventTable<StepEvent> = {
     changes: "step",
     line: ({ error }) => line(`failed: ${error.message}`),
     incident: ({ error }) => ({ what: "a local task failed", why: `${error.code}: ${error.message}` }),
-    ...nothing("ledger", "media", "job", "timeline", "notice"),
+    ...nothing("ledger", "media", "timeline", "notice"),
   },
   "approval.decided": {
     apply: (fold, { step, approved, note }) => {
@@ -117,7 +117,7 @@ export const stepEvents: EventTable<StepEvent> = {
       return line(`${approved ? "approved" : "rejected"}${choice}${note === null ? "" : `: ${note}`}`);
     },
     incident: ({ approved, note }) => ({ what: approved ? "approved" : "rejected", why: note ?? "" }),
-    ...nothing("ledger", "media", "job", "notice"),
+    ...nothing("ledger", "media", "notice"),
   },
   "pick.decided": {
     apply: (fold, { step, chosen }) => {
@@ -125,7 +125,7 @@ export const stepEvents: EventTable<StepEvent> = {
     },
     changes: "step",
     line: ({ chosen }) => line(`chose output ${chosen.index} of ${chosen.step}`),
-    ...nothing("ledger", "media", "job", "timeline", "incident", "notice"),
+    ...nothing("ledger", "media", "timeline", "incident", "notice"),
   },
   "file.placed": {
     apply: ({ state }, { name, step, index, file, manifest = null }) => {
@@ -134,7 +134,7 @@ export const stepEvents: EventTable<StepEvent> = {
     },
     changes: "step",
     line: ({ name, file }) => line(`${name} is ${file}`),
-    ...nothing("ledger", "media", "job", "timeline", "incident", "notice"),
+    ...nothing("ledger", "media", "timeline", "incident", "notice"),
   },
 };
 

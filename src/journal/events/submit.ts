@@ -75,7 +75,7 @@ export const submitEvents: EventTable<SubmitEvent> = {
     changes: "step",
     line: ({ costMicros, basis }) =>
       detail(`${costMicros === null ? "no price" : `priced at $${formatUsd(costMicros)}`} (${basis})`),
-    ...nothing("ledger", "media", "job", "timeline", "incident", "notice"),
+    ...nothing("ledger", "media", "timeline", "incident", "notice"),
   },
   "job.submit.intended": {
     apply: (fold, event) => {
@@ -91,12 +91,12 @@ export const submitEvents: EventTable<SubmitEvent> = {
     ledger: ({ step, attempt, holdMicros }) => ({ type: "hold", step, attempt, amountMicros: holdMicros }),
     timeline: (timeline, { step, attempt }) => timeline.begin(step, attempt, "queue"),
     line: ({ model, attempt, holdMicros }) => detail(`${model}, attempt ${attempt}, $${formatUsd(holdMicros)} held`),
-    ...nothing("media", "job", "incident", "notice"),
+    ...nothing("media", "incident", "notice"),
   },
   "job.submit.resent": {
     apply: (fold, event) => noteSend(fold, fold.attempt(event), event.clockOffsetMs),
     changes: "step",
-    ...nothing("ledger", "media", "job", "timeline", "line", "incident", "notice"),
+    ...nothing("ledger", "media", "timeline", "line", "incident", "notice"),
   },
   "job.submit.unknown": {
     apply: (fold, event) => {
@@ -110,7 +110,7 @@ export const submitEvents: EventTable<SubmitEvent> = {
       what: "no answer to the submit",
       why: `${message} Asked again with the same body and key, so that it cannot be paid for twice.`,
     }),
-    ...nothing("ledger", "media", "job", "timeline", "notice"),
+    ...nothing("ledger", "media", "timeline", "notice"),
   },
   "job.submit.refused": {
     apply: (fold, event) => {
@@ -123,7 +123,7 @@ export const submitEvents: EventTable<SubmitEvent> = {
     timeline: (timeline, { step }) => timeline.close(step),
     line: ({ error }) => line(`refused: ${error.message}`),
     incident: ({ attempt, error }) => ({ what: `attempt ${attempt} refused`, why: error.message }),
-    ...nothing("media", "job", "notice"),
+    ...nothing("media", "notice"),
   },
   "job.submit.withdrawn": {
     apply: (fold, event) => fold.moveJob(fold.attempt(event)),
@@ -132,7 +132,7 @@ export const submitEvents: EventTable<SubmitEvent> = {
     timeline: (timeline, { step }) => timeline.close(step),
     line: ({ reason }) => line(withdrawals[reason].line),
     incident: ({ reason }) => ({ what: "submit put back", why: withdrawals[reason].why }),
-    ...nothing("media", "job", "notice"),
+    ...nothing("media", "notice"),
   },
   "job.unresolved": {
     apply: (fold, event) => {
@@ -146,7 +146,7 @@ export const submitEvents: EventTable<SubmitEvent> = {
     changes: "step",
     line: ({ message }) => line(`needs a decision: ${message}`),
     incident: ({ message }) => ({ what: "needs a decision", why: message }),
-    ...nothing("ledger", "media", "job", "timeline", "notice"),
+    ...nothing("ledger", "media", "timeline", "notice"),
   },
   "job.found": {
     apply: (fold, event) => {
@@ -157,7 +157,7 @@ export const submitEvents: EventTable<SubmitEvent> = {
     changes: "step",
     line: () => line("the service shows its job again"),
     incident: () => ({ what: "found again", why: "The service shows its job again." }),
-    ...nothing("ledger", "media", "job", "timeline", "notice"),
+    ...nothing("ledger", "media", "timeline", "notice"),
   },
   "job.adopted": {
     apply: (fold, event) => {
@@ -169,7 +169,6 @@ export const submitEvents: EventTable<SubmitEvent> = {
     },
     changes: "step",
     ledger: ({ step, attempt, jobId }) => ({ type: jobId === null ? "release" : "charged", step, attempt }),
-    job: ({ jobId }) => jobId,
     timeline: (timeline, { step, jobId }) => {
       if (jobId === null) timeline.close(step);
     },
@@ -190,7 +189,6 @@ export const submitEvents: EventTable<SubmitEvent> = {
     },
     changes: "step",
     ledger: ({ step, attempt }) => ({ type: "charged", step, attempt }),
-    job: ({ jobId }) => jobId,
     timeline: (timeline, { step, attempt }) => timeline.acknowledge(step, attempt),
     line: ({ jobId, model, replayed }) => line(`job ${jobId} on ${model}${replayed ? ", known before" : ""}`),
     ...nothing("media", "incident", "notice"),

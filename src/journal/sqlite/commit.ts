@@ -1,9 +1,9 @@
 import { encodeEvent } from "../event-codec.ts";
 import { refusalOf } from "../guard.ts";
-import { jobsOf, leaseAcquired, movedTo } from "../record.ts";
+import { leaseAcquired, movedTo } from "../record.ts";
 import type { Commit, CommitOutcome, FoldSnapshot, Lease, LeaseHolder, LeaseOutcome } from "../store.ts";
 import type { Database } from "./database.ts";
-import { consumeEntries, deliverHints, hasOtherEntries } from "./inbox.ts";
+import { consumeEntries, hasOtherEntries } from "./inbox.ts";
 import { moneyAfter, moveAccount, planLedger, writeLedger } from "./ledger.ts";
 import { writeNotices } from "./notices.ts";
 import { writeResults } from "./results.ts";
@@ -58,9 +58,6 @@ export function commitRun(db: Database, { commit, bodies }: EncodedCommit): Comm
   const { lease, afterSeq, park = false, inbox = [] } = commit;
   const run = requireRun(db, lease.runId);
   if (!holdsLease(run, lease) || run.lastSeq !== afterSeq) return { committed: false, reason: "fenced" };
-  // Before the park is decided: a hint that came ahead of the ack counts as an entry.
-  const jobIds = jobsOf(commit.events);
-  deliverHints(db, run.key, jobIds);
   if (park && hasOtherEntries(db, run.key, inbox)) return { committed: false, reason: "inbox" };
   const ledger = planLedger(db, run, commit.ledger ?? []);
   const refused = refusalOf(commit, () => moneyAfter(db, run.account, ledger));
@@ -69,7 +66,7 @@ export function commitRun(db: Database, { commit, bodies }: EncodedCommit): Comm
   const lastSeq = appendEvents(db, run.key, { afterSeq, at: commit.at, bodies });
   consumeEntries(db, run.key, inbox);
   writeLedger(db, run, ledger);
-  writeIndexes(db, run.key, commit, jobIds);
+  writeIndexes(db, run.key, commit);
   writeResults(db, run, commit.results ?? [], commit.at);
   const account = movedTo(commit.events);
   if (account !== null) moveAccount(db, run, account);
@@ -81,8 +78,7 @@ export function commitRun(db: Database, { commit, bodies }: EncodedCommit): Comm
   return { committed: true, lastSeq, lease: park ? null : held };
 }
 
-function writeIndexes(db: Database, runKey: number, commit: Commit, jobIds: readonly string[]): void {
-  for (const jobId of jobIds) db.run("INSERT OR REPLACE INTO jobs (job_id, run_key) VALUES (?, ?)", jobId, runKey);
+function writeIndexes(db: Database, runKey: number, commit: Commit): void {
   writeMedia(db, runKey, commit.events);
 }
 

@@ -72,15 +72,6 @@ export const migrations: readonly Migration[] = [
     settled_micros INTEGER NOT NULL,
     mark INTEGER NOT NULL DEFAULT 0
   ) STRICT, WITHOUT ROWID;
-  CREATE TABLE jobs (
-    job_id TEXT PRIMARY KEY,
-    run_key INTEGER NOT NULL
-  ) STRICT, WITHOUT ROWID;
-  CREATE INDEX jobs_by_run ON jobs (run_key);
-  CREATE TABLE job_hints (
-    job_id TEXT PRIMARY KEY,
-    at INTEGER NOT NULL
-  ) STRICT, WITHOUT ROWID;
   CREATE TABLE media (
     run_key INTEGER NOT NULL,
     sha256 TEXT NOT NULL,
