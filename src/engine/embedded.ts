@@ -12,7 +12,7 @@ import { isRunFinal, planStep, type RunState } from "../journal/state.ts";
 import type { InboxMessage, JournalStore, RunRow } from "../journal/store.ts";
 import type { ApproveStep, Plan } from "../plan/plan.ts";
 import { offered, positionOf } from "../run/kinds/approve.ts";
-import { type RunReport, runReport } from "../run/report.ts";
+import { type RunReport, runReport } from "../run/view/report.ts";
 import { compareWithService, type ReconcileOptions, type ReconcileReport } from "./adoption/reconcile.ts";
 import {
   type AdoptionCandidate,

@@ -7,7 +7,7 @@ import type { StoredEvent } from "../journal/events.ts";
 import { openSqliteJournal } from "../journal/sqlite.ts";
 import type { JournalStore, RunRow } from "../journal/store.ts";
 import type { Plan, Problem } from "../plan/plan.ts";
-import type { RunReport } from "../run/report.ts";
+import type { RunReport } from "../run/view/report.ts";
 import type { ReconcileOptions, ReconcileReport } from "./adoption/reconcile.ts";
 import type { AdoptionCandidate, UnresolvedStep } from "./adoption/unresolved.ts";
 import type { Drift, RerunQuote } from "./change/drift.ts";

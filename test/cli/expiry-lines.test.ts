@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { expiryLines } from "../../src/cli/report/expiry-lines.ts";
 import type { RunReport } from "../../src/index.ts";
-import type { ExpiringReport } from "../../src/run/report.ts";
+import type { ExpiringReport } from "../../src/run/view/report.ts";
 
 const at = Date.parse("2030-01-03T12:00:00Z");
 const hourMs = 3_600_000;

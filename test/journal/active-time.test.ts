@@ -5,7 +5,7 @@ import { renderTree } from "../../src/cli/live/tree.ts";
 import { activeMs } from "../../src/journal/active-time.ts";
 import type { RunEvent, StoredEvent } from "../../src/journal/events.ts";
 import { fold } from "../../src/journal/fold.ts";
-import { runReport } from "../../src/run/report.ts";
+import { runReport } from "../../src/run/view/report.ts";
 import { FakeRun } from "../run/support/fake-run.ts";
 import { job, planOf } from "../run/support/plans.ts";
 

@@ -3,7 +3,7 @@ import type { Json, Plan, PlanStep, RunEvent, RunReport, StoredEvent } from "../
 import { fold } from "../../../src/journal/fold.ts";
 import type { JobStep, UploadStep } from "../../../src/plan/plan.ts";
 import { type ReportFacts, reportFacts } from "../../../src/report/index.ts";
-import { runReport } from "../../../src/run/report.ts";
+import { runReport } from "../../../src/run/view/report.ts";
 
 const start = Date.UTC(2030, 0, 1, 9);
 

@@ -1,10 +1,10 @@
-import { activeMs } from "../journal/active-time.ts";
-import type { RunState, RunStatus, StepStatus } from "../journal/state.ts";
-import { formatUsd } from "../money.ts";
-import type { Json, PlanStep } from "../plan/plan.ts";
-import { expiring } from "./expiry.ts";
-import { type NextCommand, nextCommand } from "./next-command.ts";
-import { type AttemptView, outputStatus, type StepView, stepView } from "./view/step-view.ts";
+import { activeMs } from "../../journal/active-time.ts";
+import type { RunState, RunStatus, StepStatus } from "../../journal/state.ts";
+import { formatUsd } from "../../money.ts";
+import type { Json, PlanStep } from "../../plan/plan.ts";
+import { expiring } from "../expiry.ts";
+import { type NextCommand, nextCommand } from "../next-command.ts";
+import { type AttemptView, outputStatus, type StepView, stepView } from "./step-view.ts";
 
 /** A run as `showrunner show --json` prints it: snake_case, dollars as decimal strings, instants as ISO-8601. */
 export interface RunReport {

@@ -1,6 +1,6 @@
-import type { TimelineWriter } from "../journal/events/spec.ts";
-import { type OutputFacts, type StoredEvent, specOf } from "../journal/events.ts";
-import type { PlanStep } from "../plan/plan.ts";
+import type { TimelineWriter } from "../../journal/events/spec.ts";
+import { type OutputFacts, type StoredEvent, specOf } from "../../journal/events.ts";
+import type { PlanStep } from "../../plan/plan.ts";
 
 /**
  * What a step was doing: `queue` is from the intent to submit until rendering starts, `render` until the job's end,
