@@ -29,7 +29,7 @@ cpSync(join(root, "src"), dist, {
 });
 
 await buildPage(join(dist, "dashboard", "page"));
-await bundle("engine/media-container");
+await bundle("engine/media/media-container");
 moveLocalService(join(dist, "local"));
 
 /** Puts the libraries that a module exports into its file, in place of what tsc made of it. */
