@@ -1,16 +1,28 @@
 import type { Recorder } from "./recorder.ts";
-import { approveMethod } from "./steps/approve.ts";
-import { chatMethod } from "./steps/chat.ts";
-import { chooseMethod } from "./steps/choose.ts";
-import { expandMethod } from "./steps/expand.ts";
-import { includeMethod } from "./steps/include.ts";
-import { jobMethod } from "./steps/job.ts";
-import type { StepMethods } from "./steps/methods.ts";
-import { takesMethod } from "./steps/takes.ts";
-import { taskMethod } from "./steps/task.ts";
-import { uploadMethod } from "./steps/upload.ts";
+import { type ApproveMethod, approveMethod } from "./steps/approve.ts";
+import { type ChatMethod, chatMethod } from "./steps/chat.ts";
+import { type ChooseMethod, chooseMethod } from "./steps/choose.ts";
+import { type ExpandMethod, expandMethod } from "./steps/expand.ts";
+import { type IncludeMethod, includeMethod } from "./steps/include.ts";
+import { type JobMethod, jobMethod } from "./steps/job.ts";
+import { type TakesMethod, takesMethod } from "./steps/takes.ts";
+import { type TaskMethod, taskMethod } from "./steps/task.ts";
+import { type UploadMethod, uploadMethod } from "./steps/upload.ts";
 
-/** What `build` gets: the parsed input, and the words. */
+/** The methods that add steps. A new kind of step adds its method here and to {@link stepMethods}. */
+export interface StepMethods {
+  readonly job: JobMethod;
+  readonly upload: UploadMethod;
+  readonly chat: ChatMethod;
+  readonly task: TaskMethod;
+  readonly approve: ApproveMethod;
+  readonly choose: ChooseMethod;
+  readonly takes: TakesMethod;
+  readonly expand: ExpandMethod<StepMethods>;
+  readonly include: IncludeMethod<StepMethods>;
+}
+
+/** What `build` gets: the parsed input, and the methods that add steps. */
 export interface Builder<I> extends StepMethods {
   readonly input: I;
 }

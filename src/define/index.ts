@@ -1,4 +1,4 @@
-export type { Builder } from "./builder.ts";
+export type { Builder, StepMethods } from "./builder.ts";
 export { equals, failed, not, quorum, type When, type WhenCondition } from "./condition.ts";
 export type { Candidate, Draft, LocalFile, LocalFunction, TaskContext } from "./draft.ts";
 export { BuilderClosedError, HandleMisuseError, PipelineDefinitionError } from "./errors.ts";
@@ -49,7 +49,6 @@ export type { ChooseOptions } from "./steps/choose.ts";
 export type { ExpandOptions } from "./steps/expand.ts";
 export type { IncludeOptions } from "./steps/include.ts";
 export type { JobOptions } from "./steps/job.ts";
-export type { StepMethods } from "./steps/methods.ts";
 export type { StepOptions } from "./steps/options.ts";
 export type { TakesOptions } from "./steps/takes.ts";
 export type { TaskOptions } from "./steps/task.ts";

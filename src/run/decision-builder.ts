@@ -4,7 +4,7 @@ import { type AttemptState, lastAttempt, lastChat, type RunState, type StepState
 import { formatUsd } from "../money.ts";
 import type { FailurePolicy, PlanStep } from "../plan/plan.ts";
 import { type Command, commandId, localCommandIds } from "./command.ts";
-import type { DecideContext, Decision } from "./decide.ts";
+import type { DecideContext, Decision } from "./decision.ts";
 import { type Headroom, minusHold, pauseFor } from "./headroom.ts";
 import { decidingSteps } from "./pruning.ts";
 import { whyNever } from "./readiness.ts";

@@ -5,7 +5,6 @@ import { expandHandle, pointerOf } from "../handle-value.ts";
 import { type Recorder, startRecording } from "../recorder.ts";
 import { saidAt } from "../step-name.ts";
 import { readAmong } from "./among.ts";
-import type { StepMethods } from "./methods.ts";
 import { OptionReader, type StepOptions } from "./options.ts";
 import { checkFunction, type LocalInput } from "./task.ts";
 
@@ -38,7 +37,8 @@ export type ExpandOptionsFor<R> = [YieldsIn<R>] extends ["value"]
   ? ExpandOptions<"value"> & { readonly yields: "value" }
   : ExpandOptions<YieldsIn<R>>;
 
-export interface ExpandMethod {
+/** `M`: the methods that add steps, of which this is one. */
+export interface ExpandMethod<M> {
   /**
    * Steps that depend on a value: once it exists, the function says them, named `<name>/…`, and they are planned, priced
    * and written down before the first begins. Stands for the list of what the function returns.
@@ -46,18 +46,18 @@ export interface ExpandMethod {
   <V extends Value | ValuesHandle, R extends Handle | readonly Handle[]>(
     name: string,
     value: V,
-    steps: (value: LocalInput<V>, methods: StepMethods) => R,
+    steps: (value: LocalInput<V>, methods: M) => R,
     options: ExpandOptionsFor<R>,
   ): Expanded<R>;
 }
 
 const YIELDS: readonly Yield[] = ["image", "video", "audio", "voice", "value"];
 
-export function expandMethod(recorder: Recorder, stepMethods: (recorder: Recorder) => StepMethods): ExpandMethod {
+export function expandMethod<M>(recorder: Recorder, stepMethods: (recorder: Recorder) => M): ExpandMethod<M> {
   return <V extends Value | ValuesHandle, R extends Handle | readonly Handle[]>(
     name: string,
     value: V,
-    steps: (value: LocalInput<V>, methods: StepMethods) => R,
+    steps: (value: LocalInput<V>, methods: M) => R,
     options: ExpandOptionsFor<R>,
   ) => {
     const path = recorder.path(name);
@@ -104,11 +104,11 @@ function yieldsOf(read: OptionReader): Yield | null {
 }
 
 /** The steps that a value leads to. What the function throws is a problem. */
-function draftOf<T>(
+function draftOf<T, M>(
   path: string,
   value: T,
-  steps: (value: T, methods: StepMethods) => unknown,
-  outer: { readonly recorder: Recorder; readonly stepMethods: (recorder: Recorder) => StepMethods },
+  steps: (value: T, methods: M) => unknown,
+  outer: { readonly recorder: Recorder; readonly stepMethods: (recorder: Recorder) => M },
 ): Draft {
   const { build, onFailure, prune } = outer.recorder;
   const recording = startRecording({ prefix: `${path}/`, within: build, onFailure, prune });

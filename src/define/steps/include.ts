@@ -1,11 +1,10 @@
 import type { z } from "zod";
+import type { FailurePolicy } from "../../plan/plan.ts";
 import { IncludeError } from "../errors.ts";
 import { fieldPath } from "../field-path.ts";
-import type { Pipeline } from "../pipeline.ts";
 import type { Recorder } from "../recorder.ts";
 import { recoveryHandle } from "../recovery-handle.ts";
 import type { Returns } from "../result.ts";
-import type { StepMethods } from "./methods.ts";
 import { OptionReader } from "./options.ts";
 
 export interface IncludeOptions {
@@ -13,11 +12,19 @@ export interface IncludeOptions {
   readonly maxCost?: string | undefined;
 }
 
-export interface IncludeMethod {
+/** What can be included: every pipeline. `M`: the methods that add steps. */
+interface Includable<S extends z.ZodType, R, M> {
+  readonly input: S;
+  readonly onFailure: FailurePolicy | null;
+  readonly prune: boolean;
+  build(builder: M & { readonly input: z.output<S> }): R;
+}
+
+export interface IncludeMethod<M> {
   /** Takes in another pipeline: its steps are named `<name>/…`, and it returns what that pipeline returns. */
   <S extends z.ZodType, R extends Returns>(
     name: string,
-    pipeline: Pipeline<S, R>,
+    pipeline: Includable<S, R, M>,
     input: z.input<S>,
     options?: IncludeOptions,
   ): R;
@@ -26,10 +33,10 @@ export interface IncludeMethod {
 /** Deeper than this, a pipeline surely includes itself. */
 const MAX_DEPTH = 20;
 
-export function includeMethod(recorder: Recorder, stepMethods: (recorder: Recorder) => StepMethods): IncludeMethod {
+export function includeMethod<M>(recorder: Recorder, stepMethods: (recorder: Recorder) => M): IncludeMethod<M> {
   return <S extends z.ZodType, R extends Returns>(
     name: string,
-    pipeline: Pipeline<S, R>,
+    pipeline: Includable<S, R, M>,
     input: z.input<S>,
     options?: IncludeOptions,
   ) => {
@@ -57,6 +64,9 @@ export function includeMethod(recorder: Recorder, stepMethods: (recorder: Record
 }
 
 /** A quorum is of what a whole run returns, so that it means nothing for a part. */
-function inherited({ onFailure }: Pipeline, recorder: Recorder): Recorder["onFailure"] {
+function inherited(
+  { onFailure }: { readonly onFailure: FailurePolicy | null },
+  recorder: Recorder,
+): Recorder["onFailure"] {
   return typeof onFailure === "string" ? onFailure : recorder.onFailure;
 }

@@ -2,10 +2,10 @@ import type { DraftAsset, DraftJson, DraftReference } from "../../define/draft.t
 import type { MediaKind } from "../../define/media.ts";
 import type { Json, Reference } from "../plan.ts";
 import type { AcceptedMedia } from "../schema/field.ts";
+import { AnyOf, type BoundValue, type InputLocation } from "./bound-value.ts";
 import { completeRef, valueAt } from "./complete-ref.ts";
 import type { StepFacts } from "./facts.ts";
 import { bindFreeInput } from "./free-input.ts";
-import { AnyOf, type BoundValue, type InputLocation } from "./job-input.ts";
 import type { Planning } from "./kind.ts";
 
 type Literal = string | { readonly [key: string]: DraftJson };
