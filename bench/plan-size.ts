@@ -4,8 +4,8 @@
  */
 import { z } from "zod";
 import { models } from "../recipes/models.ts";
-import { type Media, type Pipeline, pipeline, text } from "../src/define/index.ts";
-import { criticalPath, draft, makePlan } from "../src/plan/index.ts";
+import { draft, type Media, type Pipeline, pipeline, text } from "../src/define/index.ts";
+import { criticalPath, makePlan } from "../src/plan/index.ts";
 import { builtInCatalog } from "../test/support/built-in-catalog.ts";
 
 const catalog = builtInCatalog();

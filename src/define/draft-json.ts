@@ -1,5 +1,5 @@
+import type { DraftJson, DraftReference } from "../plan/draft.ts";
 import type { Problem } from "../plan/plan.ts";
-import type { DraftJson, DraftReference } from "./draft.ts";
 import { type Build, isListPointer, type Pointer, pointerOf, type StepPointer } from "./handle-value.ts";
 
 interface Context {

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { MediaKind } from "./media.ts";
+import type { MediaKind } from "../plan/plan.ts";
 
 /** A local media file that a pipeline takes as input. */
 export interface FileInput<K extends MediaKind = MediaKind> {

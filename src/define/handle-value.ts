@@ -1,3 +1,4 @@
+import type { MediaKind } from "../plan/plan.ts";
 import { HandleMisuseError } from "./errors.ts";
 import type {
   AssetHandle,
@@ -12,7 +13,6 @@ import type {
   ValueHandle,
   Yields,
 } from "./handle.ts";
-import type { MediaKind } from "./media.ts";
 
 /** Shared by all copies of this module in a process, so that a handle is known wherever it comes from. */
 const POINTER = Symbol.for("showrunner.handle");

@@ -1,5 +1,4 @@
-import type { Yield } from "../plan/plan.ts";
-import type { MediaKind } from "./media.ts";
+import type { MediaKind, Yield } from "../plan/plan.ts";
 
 declare const VALUE: unique symbol;
 

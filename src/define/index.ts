@@ -1,6 +1,8 @@
+export type { Candidate, Draft, LocalFile, LocalFunction, TaskContext } from "../plan/draft.ts";
+export type { MediaKind } from "../plan/plan.ts";
 export type { Builder, StepMethods } from "./builder.ts";
 export { equals, failed, not, quorum, type When, type WhenCondition } from "./condition.ts";
-export type { Candidate, Draft, LocalFile, LocalFunction, TaskContext } from "./draft.ts";
+export { corrected, type Drafted, draft, redraft } from "./draft-pipeline.ts";
 export { BuilderClosedError, HandleMisuseError, PipelineDefinitionError } from "./errors.ts";
 export { type FileInput, type FilePath, type FileSchema, file } from "./file.ts";
 export type {
@@ -26,10 +28,17 @@ export type {
   Voice,
 } from "./handle.ts";
 export { asset } from "./handle-value.ts";
-export type { MediaKind } from "./media.ts";
 export { type Model, type ModelFacts, model, type UntypedInput } from "./model.ts";
 export { isPipeline, type Pipeline, type PipelineDefinition, pipeline } from "./pipeline.ts";
-export { fieldsOf, type Profile, type ProfileFields, type ProfileStep, type Profiles, swap } from "./profile.ts";
+export {
+  fieldsOf,
+  type Profile,
+  type ProfileFields,
+  type ProfileStep,
+  type Profiles,
+  profileNamed,
+  swap,
+} from "./profile.ts";
 export type {
   AudioResult,
   ImageResult,

@@ -1,6 +1,5 @@
-import type { Yield } from "../plan/plan.ts";
+import type { MediaKind, Yield } from "../plan/plan.ts";
 import type { AllMedia, Handle, Media } from "./handle.ts";
-import type { MediaKind } from "./media.ts";
 
 declare const INPUT: unique symbol;
 

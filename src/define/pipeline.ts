@@ -1,7 +1,7 @@
 import type { z } from "zod";
+import type { DraftJson, Recorded } from "../plan/draft.ts";
 import type { FailurePolicy, Problem } from "../plan/plan.ts";
 import { type Builder, stepMethods } from "./builder.ts";
-import type { DraftJson, Recorded } from "./draft.ts";
 import { PipelineDefinitionError } from "./errors.ts";
 import { pointerOf } from "./handle-value.ts";
 import type { Profiles } from "./profile.ts";

@@ -1,4 +1,7 @@
-import type { Json } from "../plan/plan.ts";
+import { plainJson } from "../plan/plain-json.ts";
+import type { Json, Problem } from "../plan/plan.ts";
+import type { AppliedProfile, ProfileChange } from "../plan/profile.ts";
+import { didYouMean } from "../plan/suggest.ts";
 import type { InputOf, Model, ModelOrId, YieldOf } from "./model.ts";
 
 /** Values that fields of a model's input take instead of those in the pipeline; `undefined` leaves the field out. */
@@ -44,4 +47,44 @@ export function fieldsOf<M extends Model>(
   fields: PlainFields<InputOf<M>>,
 ): { readonly [model: string]: ProfileFields } {
   return { [model.id]: fields as ProfileFields };
+}
+
+type Found = { readonly profile: AppliedProfile } | { readonly problem: Problem };
+
+/** A pipeline's profile by name. */
+export function profileNamed(profiles: Profiles | undefined, name: string): Found {
+  const known = Object.keys(profiles ?? {});
+  const profile = known.includes(name) ? profiles?.[name] : undefined;
+  if (profile !== undefined) return { profile: plainProfile(name, profile) };
+  const listed = known.length === 0 ? "the pipeline has none" : `there are ${known.join(", ")}`;
+  const message = `there is no profile ${JSON.stringify(name)}; ${didYouMean(name, known) ?? listed}`;
+  return { problem: { code: "unknown-profile", step: null, field: "profile", message, allowed: known } };
+}
+
+function plainProfile(name: string, { models = {}, fields = {}, steps = {} }: Profile): AppliedProfile {
+  return {
+    name,
+    models: mapValues(models, idOf),
+    fields: mapValues(fields, changeOf),
+    steps: mapValues(steps, ({ model, fields = {} }) => {
+      return { model: model === undefined ? null : idOf(model), ...changeOf(fields) };
+    }),
+  };
+}
+
+function idOf(model: string | { readonly id: string }): string {
+  return typeof model === "string" ? model : model.id;
+}
+
+function changeOf(fields: ProfileFields): ProfileChange {
+  const entries = Object.entries(fields);
+  const set = entries.filter(([, value]) => value !== undefined).map(([name, value]) => [name, plainJson(value)]);
+  return {
+    set: Object.fromEntries(set),
+    without: entries.filter(([, value]) => value === undefined).map(([name]) => name),
+  };
+}
+
+function mapValues<A, B>(record: { readonly [key: string]: A }, map: (value: A) => B): { readonly [key: string]: B } {
+  return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, map(value)]));
 }

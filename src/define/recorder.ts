@@ -1,5 +1,5 @@
+import type { DraftJson, DraftStep, LocalFunction } from "../plan/draft.ts";
 import type { FailurePolicy, Plan, Problem } from "../plan/plan.ts";
-import type { DraftJson, DraftStep, LocalFunction } from "./draft.ts";
 import { draftJson } from "./draft-json.ts";
 import { BuilderClosedError } from "./errors.ts";
 import type { Build } from "./handle-value.ts";

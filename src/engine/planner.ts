@@ -1,19 +1,17 @@
 import type { Client } from "../api/index.ts";
 import { type Catalog, fetchCatalog, withFamilies } from "../catalog/index.ts";
-import type { Draft, Pipeline } from "../define/index.ts";
+import { type Draft, draft, type Pipeline, profileNamed } from "../define/index.ts";
 import type { Families } from "../families/index.ts";
 import type { RunLimits } from "../journal/events.ts";
 import type { RunState } from "../journal/state.ts";
 import {
   type AppliedProfile,
   applyProfile,
-  draft,
   filesOf,
   makePlan,
   modelsOf,
   type PlanOutcome,
   profileModels,
-  profileNamed,
   profileProblems,
 } from "../plan/index.ts";
 import type { ExpandStep, FileFacts, Plan, PlanStep, Problem } from "../plan/plan.ts";

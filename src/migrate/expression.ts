@@ -1,6 +1,4 @@
-import type { MediaKind } from "../define/media.ts";
-import type { Json } from "../plan/plan.ts";
-
+import type { Json, MediaKind } from "../plan/plan.ts";
 /** A value of a migrated job's input: what becomes TypeScript in the source, and handles in the pipeline. */
 export type Expression =
   | { readonly is: "json"; readonly value: Json }

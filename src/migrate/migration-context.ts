@@ -1,5 +1,5 @@
-import type { MediaKind } from "../define/media.ts";
 import type { Catalog } from "../plan/index.ts";
+import type { MediaKind } from "../plan/plan.ts";
 import type { Body, ConvertedBody } from "./body.ts";
 import type { Expression, PipelineInput } from "./expression.ts";
 import { ModelChooser } from "./models/choose.ts";

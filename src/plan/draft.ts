@@ -1,117 +1,152 @@
-import { z } from "zod";
-import type { Draft, LocalFunction } from "../define/draft.ts";
-import { fieldPath } from "../define/field-path.ts";
-import { type Pipeline, record } from "../define/pipeline.ts";
-import { fingerprint } from "./fingerprint.ts";
-import { kindOf } from "./kinds/index.ts";
-import type { DraftFile } from "./kinds/kind.ts";
-import { plainJson } from "./plain-json.ts";
-import type { Json, Problem } from "./plan.ts";
+import type { FailurePolicy, Json, MediaKind, Plan, Problem, StepPolicy, Yield } from "./plan.ts";
 
-/** A draft, or the problems of the input. Exactly one of them: there are problems only when there is no draft. */
-export interface Drafted {
-  readonly draft: Draft | null;
-  readonly problems: Problem[];
+/** A result of an earlier step as a local function sees it: a file on this machine, to be read and not changed. */
+export interface LocalFile {
+  readonly path: string;
+  readonly contentType: string;
+  readonly sha256: string;
+  readonly sizeBytes: number;
 }
 
-/** Parses the input and runs `build` once. Never throws for what the pipeline or its input does wrong. */
-export function draft(pipeline: Pipeline, input: unknown): Drafted {
-  const parsed = parse(pipeline, input);
-  if ("problems" in parsed) return { draft: null, problems: parsed.problems };
-  const recorded = record(pipeline, parsed.value);
-  const parsedInput = plainJson(parsed.value);
-  return { draft: { pipeline: pipeline.name, parsedInput, ...recorded }, problems: [] };
+/** What a task may use beside its input. */
+export interface TaskContext {
+  /** Aborted when the run is stopped. */
+  readonly signal: AbortSignal;
+  /** A folder of its own, empty at the start of every try. */
+  readonly folder: string;
+  /** Where a declared file must be written to. Throws for a name that was not declared. */
+  file(name: string): string;
+  /** Says how far it is, from 0 to 1. */
+  progress(fraction: number): void;
 }
 
-/**
- * Records a pipeline again with the input that a journal has of it. That one was parsed already: it is parsed once more
- * only for what JSON cannot hold (dates, say) and for what the schema fills in newly.
- */
-export function redraft(pipeline: Pipeline, parsedInput: Json): Draft {
-  const parsed = parse(pipeline, parsedInput);
-  const input = "problems" in parsed ? parsedInput : asBefore(parsed.value, parsedInput);
-  return { pipeline: pipeline.name, parsedInput, ...record(pipeline, input) };
+/** One of several results, as a scoring function sees it. `index` counts from 0 in the order in which they were given. */
+export interface Candidate extends LocalFile {
+  readonly index: number;
 }
 
-/**
- * As {@link redraft}, with some fields of the input corrected: those are parsed as a new input is. Objects are merged
- * field by field, everything else is replaced.
- */
-export function corrected(pipeline: Pipeline, parsedInput: Json, changes: Json): Drafted {
-  const wanted = merged(parsedInput, changes);
-  const parsed = parse(pipeline, wanted);
-  // What was parsed already need not pass once more: a transform may have made something else of it.
-  const own = "problems" in parsed ? parsed.problems.filter(({ field }) => isOf(changes, field)) : [];
-  if (own.length > 0) return { draft: null, problems: own };
-  const input = "problems" in parsed ? wanted : asBefore(parsed.value, parsedInput, changes);
-  const recorded = record(pipeline, input);
-  return { draft: { pipeline: pipeline.name, parsedInput: plainJson(input), ...recorded }, problems: [] };
-}
+/** Code that a run needs and no journal can hold; found again by the path of its step. */
+export type LocalFunction =
+  | { readonly kind: "task"; readonly run: (input: unknown, context: TaskContext) => unknown }
+  | { readonly kind: "score"; readonly score: (candidate: Candidate) => number | Promise<number> }
+  /** Records the steps for a value; they are named `<path>/…`, and what is returned is a list of references. */
+  | { readonly kind: "expand"; readonly expand: (value: Json) => Draft };
 
-/** Whether a problem is one of these fields, or of the input as a whole. */
-function isOf(changes: Json, field: string | null): boolean {
-  const name = /^input\.([^.[]+)/.exec(field ?? "")?.[1];
-  return name === undefined || !isRecord(changes) || Object.hasOwn(changes, name);
-}
-
-function merged(before: Json, changes: Json): Json {
-  if (!isRecord(before) || !isRecord(changes)) return changes;
-  const entries = Object.entries(changes as { readonly [key: string]: Json });
-  const own = before as { readonly [key: string]: Json };
-  return {
-    ...own,
-    ...Object.fromEntries(
-      entries.map(([key, value]) => [key, Object.hasOwn(own, key) ? merged(own[key]!, value) : value]),
-    ),
+/** A reference before the catalog was asked what it refers to. */
+export interface DraftReference {
+  readonly $ref: {
+    readonly step: string;
+    /** `value`: the JSON value that a task yields beside its files, or that a chat answers. */
+    readonly output: number | "all" | "single" | "value";
+    readonly at?: readonly (string | number)[];
   };
 }
 
-/** What parsing makes of a value, except where that is not what it was and was not changed: a transform is not done twice. */
-function asBefore(now: unknown, before: Json, changes: Json = {}): unknown {
-  if (fingerprint(plainJson(now)) === fingerprint(before)) return now;
-  if (!isRecord(changes)) return now;
-  if (!isRecord(now) || !isRecord(before)) return Object.keys(changes).length > 0 ? now : before;
-  const entries = Object.entries(now);
-  return Object.fromEntries(
-    entries.map(([key, value]) => {
-      if (!Object.hasOwn(before, key)) return [key, value];
-      const change = Object.hasOwn(changes, key) ? (changes[key] as Json) : {};
-      return [key, asBefore(value, before[key] as Json, change)];
-    }),
-  );
+/** An owned asset with the kind of media that the writer says it is. */
+export interface DraftAsset {
+  readonly $asset: { readonly assetId: string; readonly kind: MediaKind };
 }
 
-function isRecord(value: unknown): value is { readonly [key: string]: unknown } {
-  return typeof value === "object" && value !== null && Object.getPrototypeOf(value) === Object.prototype;
+/** JSON with references. */
+export type DraftJson =
+  | null
+  | boolean
+  | number
+  | string
+  | DraftReference
+  | DraftAsset
+  | readonly DraftJson[]
+  | { readonly [key: string]: DraftJson };
+
+/** When a step runs at all; see `Condition` of the plan. */
+export type DraftCondition =
+  | { readonly ref: DraftReference; readonly is: "truthy" | "falsy" }
+  | { readonly ref: DraftReference; readonly equals: Json }
+  | { readonly failed: string };
+
+interface DraftStepBase {
+  readonly path: string;
+  /** Steps that must be over before this one begins, beside those it uses. */
+  readonly after: readonly string[];
+  readonly when: DraftCondition | null;
 }
 
-/** Files that the draft uploads; whoever plans measures them. */
-export function filesOf(draft: Draft): readonly DraftFile[] {
-  return draft.steps.flatMap((step) => kindOf(step).files(step));
+export interface JobDraft extends DraftStepBase {
+  readonly kind: "job";
+  readonly model: string;
+  readonly input: DraftJson;
+  readonly policy: StepPolicy;
+  /** Taken as `seed` where the model has such a field and the input says none. */
+  readonly seed: number | null;
 }
 
-/** Ids of the models that the draft uses, each once. */
-export function modelsOf(draft: Draft): readonly string[] {
-  return [...new Set(draft.steps.flatMap((step) => kindOf(step).models(step)))];
+export interface UploadDraft extends DraftStepBase {
+  readonly kind: "upload";
+  /** A path, an `http` or `https` URL, or a name for the bytes; empty after a mistake that was reported. */
+  readonly file: string;
+  readonly bytes: Uint8Array | null;
+  /** Null when neither the writer nor the file's ending says. */
+  readonly media: MediaKind | null;
 }
 
-/** Code that a run of the draft needs, by the path of its step. */
-export function functionsOf(draft: Draft): ReadonlyMap<string, LocalFunction> {
-  return draft.functions;
+export interface ChatDraft extends DraftStepBase {
+  readonly kind: "chat";
+  readonly model: string;
+  readonly input: DraftJson;
+  readonly schema: Json | null;
+  readonly repairs: number;
+  readonly policy: StepPolicy;
 }
 
-function parse(pipeline: Pipeline, input: unknown): { readonly value: unknown } | { readonly problems: Problem[] } {
-  try {
-    const parsed = pipeline.input.safeParse(input);
-    if (parsed.success) return { value: parsed.data };
-    const problems = parsed.error.issues.map(({ path, message }): Problem => {
-      return { code: "input", step: null, field: fieldPath("input", path), message };
-    });
-    return { problems };
-  } catch (error) {
-    const said = error instanceof Error ? error.message : String(error);
-    const cure = error instanceof z.core.$ZodAsyncError ? "; refinements and transforms may not be async" : "";
-    const message = `the input schema of ${pipeline.name} threw: ${said}${cure}`;
-    return { problems: [{ code: "input", step: null, field: null, message }] };
-  }
+export interface TaskDraft extends DraftStepBase {
+  readonly kind: "task";
+  readonly input: DraftJson;
+  readonly version: string;
+  readonly files: readonly { readonly name: string; readonly kind: MediaKind }[];
+  readonly policy: StepPolicy;
+}
+
+export interface ApproveDraft extends DraftStepBase {
+  readonly kind: "approve";
+  readonly shows: readonly DraftReference[];
+  readonly choose: boolean;
+  readonly message: string | null;
+}
+
+export interface PickDraft extends DraftStepBase {
+  readonly kind: "pick";
+  readonly among: readonly DraftReference[];
+  readonly by: "first" | "score";
+  readonly version: string | null;
+}
+
+export interface ExpandDraft extends DraftStepBase {
+  readonly kind: "expand";
+  /** Null after a mistake that was reported. */
+  readonly on: DraftReference | null;
+  readonly maxSteps: number;
+  readonly version: string;
+  readonly yields: Yield | null;
+  readonly maxCostMicros: number | null;
+}
+
+export type DraftStep = JobDraft | UploadDraft | ChatDraft | TaskDraft | ApproveDraft | PickDraft | ExpandDraft;
+
+/** Everything that one build wrote down, mistakes included. */
+export interface Recorded {
+  readonly steps: readonly DraftStep[];
+  readonly returns: DraftJson;
+  readonly problems: readonly Problem[];
+  /** Code that the run needs, by step path. */
+  readonly functions: ReadonlyMap<string, LocalFunction>;
+  readonly groups: NonNullable<Plan["groups"]>;
+  /** How many steps stood before each part (takes, included pipelines), by its path. */
+  readonly parts?: ReadonlyMap<string, number>;
+  readonly onFailure: FailurePolicy | null;
+}
+
+/** What a pipeline says for one input, not yet held against files and models. */
+export interface Draft extends Recorded {
+  readonly pipeline: string;
+  readonly parsedInput: Json;
 }

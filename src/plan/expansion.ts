@@ -1,4 +1,4 @@
-import type { Draft, DraftReference } from "../define/draft.ts";
+import type { Draft, DraftReference } from "./draft.ts";
 import { isValueRef } from "./kinds/complete-ref.ts";
 import { factsOf, type StepFacts } from "./kinds/facts.ts";
 import { bindOne } from "./kinds/free-input.ts";

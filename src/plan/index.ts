@@ -1,10 +1,9 @@
-export type { Draft } from "../define/draft.ts";
 export type { Catalog, CatalogModel, FieldProblem, JsonSchema } from "./catalog-port.ts";
 export type { DiagramOptions } from "./diagram/mermaid.ts";
 export { planMermaid } from "./diagram/mermaid.ts";
 export { planSvg } from "./diagram/svg.ts";
 export { changesBetween, diffPlans, type FieldChange, type PlanDiff } from "./diff.ts";
-export { corrected, type Drafted, draft, filesOf, functionsOf, modelsOf, redraft } from "./draft.ts";
+export type { Draft } from "./draft.ts";
 export { planExpansion } from "./expansion.ts";
 export { fingerprint } from "./fingerprint.ts";
 export {
@@ -13,9 +12,9 @@ export {
 } from "./forecast.ts";
 export type { PlanContext } from "./kinds/kind.ts";
 export { usedReferences } from "./kinds/used.ts";
-export { makePlan, type PlanOutcome } from "./make-plan.ts";
+export { filesOf, makePlan, modelsOf, type PlanOutcome } from "./make-plan.ts";
 export { criticalPath, type JobLimits, makespan } from "./makespan.ts";
 export { plainJson } from "./plain-json.ts";
-export { type AppliedProfile, applyProfile, profileModels, profileNamed, profileProblems } from "./profile.ts";
+export { type AppliedProfile, applyProfile, profileModels, profileProblems } from "./profile.ts";
 export { isReference, referencesOf, resolveInput } from "./references.ts";
 export { outerPaths, withDependents } from "./stale.ts";

@@ -1,8 +1,8 @@
-import type { Draft, DraftJson, DraftReference, DraftStep } from "../define/draft.ts";
+import type { Draft, DraftJson, DraftReference, DraftStep } from "./draft.ts";
 import { completeRef } from "./kinds/complete-ref.ts";
 import type { StepFacts } from "./kinds/facts.ts";
 import { kindOf } from "./kinds/index.ts";
-import type { PlanContext, Planning } from "./kinds/kind.ts";
+import type { DraftFile, PlanContext, Planning } from "./kinds/kind.ts";
 import { usedReferences } from "./kinds/used.ts";
 import type { FailurePolicy, Json, Plan, PlanStep, Problem, Reference, Returned } from "./plan.ts";
 import { isReference } from "./references.ts";
@@ -121,4 +121,14 @@ function placeReturns(returns: DraftJson, facts: ReadonlyMap<string, StepFacts>,
     return { $ref: completeRef(ref, source, report) };
   };
   return place(returns, "returns") as Plan["returns"];
+}
+
+/** Files that the draft uploads; whoever plans measures them. */
+export function filesOf(draft: Draft): readonly DraftFile[] {
+  return draft.steps.flatMap((step) => kindOf(step).files(step));
+}
+
+/** Ids of the models that the draft uses, each once. */
+export function modelsOf(draft: Draft): readonly string[] {
+  return [...new Set(draft.steps.flatMap((step) => kindOf(step).models(step)))];
 }

@@ -1,4 +1,5 @@
-import type { MediaKind } from "../define/media.ts";
+/** The kinds of media that a model takes or makes. */
+export type MediaKind = "image" | "video" | "audio";
 
 /** JSON as it stands in the journal. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };

@@ -1,7 +1,5 @@
-import type { Draft, DraftJson, DraftStep } from "../define/draft.ts";
-import type { Profile, ProfileFields, Profiles } from "../define/profile.ts";
 import type { Catalog } from "./catalog-port.ts";
-import { plainJson } from "./plain-json.ts";
+import type { Draft, DraftJson, DraftStep } from "./draft.ts";
 import type { Json, Problem } from "./plan.ts";
 import { didYouMean, suggest } from "./suggest.ts";
 
@@ -31,42 +29,6 @@ export interface AppliedProfile {
 export interface ProfileChange {
   readonly set: { readonly [field: string]: Json };
   readonly without: readonly string[];
-}
-
-type Found = { readonly profile: AppliedProfile } | { readonly problem: Problem };
-
-/** A pipeline's profile by name. */
-export function profileNamed(profiles: Profiles | undefined, name: string): Found {
-  const known = Object.keys(profiles ?? {});
-  const profile = known.includes(name) ? profiles?.[name] : undefined;
-  if (profile !== undefined) return { profile: plainProfile(name, profile) };
-  const listed = known.length === 0 ? "the pipeline has none" : `there are ${known.join(", ")}`;
-  const message = `there is no profile ${JSON.stringify(name)}; ${didYouMean(name, known) ?? listed}`;
-  return { problem: { code: "unknown-profile", step: null, field: "profile", message, allowed: known } };
-}
-
-function plainProfile(name: string, { models = {}, fields = {}, steps = {} }: Profile): AppliedProfile {
-  return {
-    name,
-    models: mapValues(models, idOf),
-    fields: mapValues(fields, changeOf),
-    steps: mapValues(steps, ({ model, fields = {} }) => {
-      return { model: model === undefined ? null : idOf(model), ...changeOf(fields) };
-    }),
-  };
-}
-
-function idOf(model: string | { readonly id: string }): string {
-  return typeof model === "string" ? model : model.id;
-}
-
-function changeOf(fields: ProfileFields): ProfileChange {
-  const entries = Object.entries(fields);
-  const set = entries.filter(([, value]) => value !== undefined).map(([name, value]) => [name, plainJson(value)]);
-  return {
-    set: Object.fromEntries(set),
-    without: entries.filter(([, value]) => value === undefined).map(([name]) => name),
-  };
 }
 
 /** The draft as the profile would have it. What the new models make of it is found by the plan, as of any draft. */
@@ -132,8 +94,4 @@ function modelPlaces({ models, fields, steps }: AppliedProfile): readonly (reado
       model === null ? [] : [[`steps.${path}`, model] as const],
     ),
   ];
-}
-
-function mapValues<A, B>(record: { readonly [key: string]: A }, map: (value: A) => B): { readonly [key: string]: B } {
-  return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, map(value)]));
 }

@@ -1,8 +1,17 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { asset, type Builder, file, type Handle, isPipeline, pipeline, type Returns } from "../../src/define/index.ts";
-import { draft, makePlan, type PlanContext, resolveInput } from "../../src/plan/index.ts";
+import {
+  asset,
+  type Builder,
+  draft,
+  file,
+  type Handle,
+  isPipeline,
+  pipeline,
+  type Returns,
+} from "../../src/define/index.ts";
+import { makePlan, type PlanContext, resolveInput } from "../../src/plan/index.ts";
 import type { FileFacts, JobStep, Plan, Problem } from "../../src/plan/plan.ts";
 import { builtInCatalog } from "../support/built-in-catalog.ts";
 

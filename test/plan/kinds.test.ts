@@ -14,7 +14,7 @@ import {
   text,
   type ValueHandle,
 } from "../../src/define/index.ts";
-import { functionsOf, resolveInput } from "../../src/plan/index.ts";
+import { resolveInput } from "../../src/plan/index.ts";
 import type { ChatStep, ExpandStep, JobStep, Json, PickStep, TaskStep } from "../../src/plan/plan.ts";
 import { expanded, planned } from "./support/planned.ts";
 
@@ -270,7 +270,7 @@ describe("a task", () => {
       film: { $ref: { step: "film", output: "all" } },
       length: value("film"),
     });
-    const code = functionsOf(tried.draft).get("film");
+    const code = tried.draft.functions.get("film");
     expect(code?.kind === "task" && code.run({ line: "four" }, {} as never)).toBe(4);
   });
 
@@ -361,7 +361,7 @@ describe("approvals and choices", () => {
         { $ref: { step: "all", as: "asset", output: "all", kind: "image" } },
       ],
     });
-    expect([...functionsOf(tried.draft).keys()]).toEqual(["best"]);
+    expect([...tried.draft.functions.keys()]).toEqual(["best"]);
   });
 
   test.each<[string, (b: Builder<unknown>) => unknown, string]>([
@@ -532,9 +532,9 @@ describe("an expansion", () => {
       const shot = b.takes("t", models.image, picture, { count: 1, choose: () => 1 });
       return b.task("cut", { shot }, () => 1, { files: { cut: "image" } });
     });
-    const code = functionsOf(tried.draft).get("shots");
+    const code = tried.draft.functions.get("shots");
     const inner = code?.kind === "expand" ? code.expand([]) : null;
-    expect([...functionsOf(inner!).keys()]).toEqual(["shots/t/pick", "shots/cut"]);
+    expect([...inner!.functions.keys()]).toEqual(["shots/t/pick", "shots/cut"]);
   });
 
   test.each<[string, object, string]>([
@@ -669,8 +669,8 @@ describe("an expansion", () => {
     });
     const outer = expanded(tried, "shots", []);
     expect(outer).toMatchObject({ ok: true, groups: { shots: {}, "shots/inner": { maxCostMicros: 1_000_000 } } });
-    const code = functionsOf(tried.draft).get("shots");
-    const within = code?.kind === "expand" ? functionsOf(code.expand([])).get("shots/inner") : null;
+    const code = tried.draft.functions.get("shots");
+    const within = code?.kind === "expand" ? code.expand([]).functions.get("shots/inner") : null;
     const drafted = within?.kind === "expand" ? within.expand(["a", "b"]) : null;
     expect(drafted?.steps.map(({ path }) => path)).toEqual(["shots/inner/i0", "shots/inner/i1"]);
   });
@@ -695,7 +695,7 @@ describe("an included pipeline", () => {
     expect(tried.plan!.groups).toEqual({ part: { maxCostMicros: 3_000_000 } });
     expect((tried.step("part/p0") as JobStep).policy.onFailure).toBe("failFast");
     expect((tried.step("next") as JobStep).policy.onFailure).toBeUndefined();
-    expect([...functionsOf(tried.draft).keys()]).toEqual(["part/info"]);
+    expect([...tried.draft.functions.keys()]).toEqual(["part/info"]);
   });
 
   test("prune: false of a pipeline holds for all its steps, for an included one for that part, and a step's own counts more", () => {

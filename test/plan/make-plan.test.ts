@@ -2,8 +2,8 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../recipes/models.ts";
-import { type Builder, file, pipeline, type Returns } from "../../src/define/index.ts";
-import { criticalPath, draft, filesOf, fingerprint, makePlan, modelsOf, resolveInput } from "../../src/plan/index.ts";
+import { type Builder, draft, file, pipeline, type Returns } from "../../src/define/index.ts";
+import { criticalPath, filesOf, fingerprint, makePlan, modelsOf, resolveInput } from "../../src/plan/index.ts";
 import type { FileFacts, Plan, Problem } from "../../src/plan/plan.ts";
 import { builtInCatalog } from "../support/built-in-catalog.ts";
 

@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import {
   type Builder,
+  draft,
   type FileTaskHandle,
   type JobHandle,
   pipeline,
@@ -12,7 +13,7 @@ import {
   type ValueHandle,
 } from "../../src/define/index.ts";
 import type { UntypedInput } from "../../src/define/model.ts";
-import { draft, makePlan } from "../../src/plan/index.ts";
+import { makePlan } from "../../src/plan/index.ts";
 import { builtInCatalog } from "../support/built-in-catalog.ts";
 
 const catalog = builtInCatalog();

@@ -1,4 +1,4 @@
-import type { DraftReference } from "../draft.ts";
+import type { DraftReference } from "../../plan/draft.ts";
 import { pointerOf } from "../handle-value.ts";
 import type { Recorder } from "../recorder.ts";
 

@@ -1,4 +1,4 @@
-import type { Candidate, DraftReference } from "../draft.ts";
+import type { Candidate, DraftReference } from "../../plan/draft.ts";
 import type { Handle, Value, ValueHandle, ValuesHandle } from "../handle.ts";
 import { chosenHandle, valueHandle } from "../handle-value.ts";
 import type { Recorder } from "../recorder.ts";

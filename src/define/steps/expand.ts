@@ -1,5 +1,5 @@
+import type { Draft, DraftReference } from "../../plan/draft.ts";
 import type { Json, Yield } from "../../plan/plan.ts";
-import type { Draft, DraftReference } from "../draft.ts";
 import type { ExpandHandle, Handle, Value, ValuesHandle, Yields } from "../handle.ts";
 import { expandHandle, pointerOf } from "../handle-value.ts";
 import { type Recorder, startRecording } from "../recorder.ts";

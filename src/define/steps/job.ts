@@ -1,5 +1,5 @@
+import type { DraftJson } from "../../plan/draft.ts";
 import type { StepPolicy } from "../../plan/plan.ts";
-import type { DraftJson } from "../draft.ts";
 import type { JobHandle } from "../handle.ts";
 import { jobHandle } from "../handle-value.ts";
 import type { InputOf, MaxOutputsOf, ModelOrId, YieldOf } from "../model.ts";

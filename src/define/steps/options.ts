@@ -1,7 +1,7 @@
 import { parseUsd } from "../../money.ts";
+import type { DraftCondition, DraftReference } from "../../plan/draft.ts";
 import type { FailurePolicy, Json, StepPolicy } from "../../plan/plan.ts";
 import { isWhenCondition, type When } from "../condition.ts";
-import type { DraftCondition, DraftReference } from "../draft.ts";
 import type { Handle } from "../handle.ts";
 import { pointerOf } from "../handle-value.ts";
 import type { Recorder } from "../recorder.ts";

@@ -1,4 +1,4 @@
-import type { DraftReference } from "../draft.ts";
+import type { DraftReference } from "../../plan/draft.ts";
 import type { TakesHandle } from "../handle.ts";
 import { type StepPointer, takesHandle } from "../handle-value.ts";
 import type { InputOf, ModelOrId, YieldOf } from "../model.ts";

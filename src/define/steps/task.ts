@@ -1,8 +1,7 @@
-import type { Json } from "../../plan/plan.ts";
-import type { LocalFile, TaskContext } from "../draft.ts";
+import type { LocalFile, TaskContext } from "../../plan/draft.ts";
+import type { Json, MediaKind } from "../../plan/plan.ts";
 import type { Handle, TaskFiles, TaskHandle, Value, ValuesHandle, Yields } from "../handle.ts";
 import { mark, outputHandle, type Pointer, valueHandle } from "../handle-value.ts";
-import type { MediaKind } from "../media.ts";
 import type { Recorder } from "../recorder.ts";
 import { recoveryHandle } from "../recovery-handle.ts";
 import { isStepName } from "../step-name.ts";

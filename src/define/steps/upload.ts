@@ -1,8 +1,9 @@
 import { hash } from "node:crypto";
+import { withoutQuery } from "../../plan/kinds/upload.ts";
+import type { MediaKind } from "../../plan/plan.ts";
 import { type FileInput, type KindOfPath, kindOfPath } from "../file.ts";
 import type { UploadHandle } from "../handle.ts";
 import { uploadHandle } from "../handle-value.ts";
-import type { MediaKind } from "../media.ts";
 import type { Recorder } from "../recorder.ts";
 import { OptionReader, type StepOptions } from "./options.ts";
 
@@ -72,17 +73,6 @@ function ofPath(file: string, media: MediaKind | null): Read {
 function ofBytes(given: Uint8Array, media: MediaKind | null): Read {
   const bytes = given.slice();
   return { file: `bytes:${hash("sha256", bytes)}`, bytes, media };
-}
-
-/** Of a URL, what may be shown: a query may hold a secret. */
-export function withoutQuery(file: string): string {
-  if (!isUrl(file) || !URL.canParse(file)) return file;
-  const { protocol, host, pathname } = new URL(file);
-  return `${protocol}//${host}${pathname}`;
-}
-
-function isUrl(file: string): boolean {
-  return /^https?:\/\//i.test(file);
 }
 
 function noFile(step: string) {

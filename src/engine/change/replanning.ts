@@ -1,16 +1,7 @@
-import type { LocalFunction } from "../../define/draft.ts";
-import type { Pipeline } from "../../define/index.ts";
+import { corrected, type Drafted, draft, type Pipeline, redraft } from "../../define/index.ts";
 import type { RunState } from "../../journal/state.ts";
-import {
-  corrected,
-  type Drafted,
-  diffPlans,
-  draft,
-  outerPaths,
-  type PlanDiff,
-  plainJson,
-  redraft,
-} from "../../plan/index.ts";
+import type { LocalFunction } from "../../plan/draft.ts";
+import { diffPlans, outerPaths, type PlanDiff, plainJson } from "../../plan/index.ts";
 import type { ExpandStep, Json, Plan, PlanStep, Problem, Reference } from "../../plan/plan.ts";
 import { readiness } from "../../run/readiness.ts";
 import type { Planner } from "../planner.ts";

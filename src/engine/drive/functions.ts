@@ -1,7 +1,7 @@
-import type { LocalFunction } from "../../define/draft.ts";
-import type { Pipeline } from "../../define/index.ts";
+import { type Pipeline, redraft } from "../../define/index.ts";
 import type { RunState } from "../../journal/state.ts";
-import { type Draft, functionsOf, redraft } from "../../plan/index.ts";
+import type { LocalFunction } from "../../plan/draft.ts";
+import type { Draft } from "../../plan/index.ts";
 import type { ExpandStep } from "../../plan/plan.ts";
 import { stepNamed } from "../../run/plan-index.ts";
 import { readiness } from "../../run/readiness.ts";
@@ -41,7 +41,7 @@ class BoundFunctions implements StepFunctions {
 
   find(state: RunState, path: string): Found {
     for (const draft of this.#draftsWith(state, path)) {
-      const code = functionsOf(draft).get(path);
+      const code = draft.functions.get(path);
       if (code === undefined) continue;
       const changed = otherVersion(state, draft, path);
       return changed === null ? { code } : { missing: changed };

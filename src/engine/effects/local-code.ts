@@ -1,7 +1,7 @@
 import { stat } from "node:fs/promises";
 import { cleanText, ownText } from "../../clean-text.ts";
-import type { LocalFile, LocalFunction } from "../../define/draft.ts";
 import type { JournalError } from "../../journal/events.ts";
+import type { LocalFile, LocalFunction } from "../../plan/draft.ts";
 import type { Json } from "../../plan/plan.ts";
 import { fileOf } from "../../run/next-command.ts";
 import type { MediaStore } from "../media/media-store.ts";

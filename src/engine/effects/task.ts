@@ -1,9 +1,9 @@
 import { lstat, mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { ownText } from "../../clean-text.ts";
-import type { TaskContext } from "../../define/draft.ts";
 import type { TaskFile } from "../../journal/events.ts";
 import { planStep } from "../../journal/state.ts";
+import type { TaskContext } from "../../plan/draft.ts";
 import type { Json, TaskStep } from "../../plan/plan.ts";
 import { withoutCopies } from "../media/ensure-copies.ts";
 import { fileExtension } from "../media/file-extension.ts";

@@ -1,6 +1,5 @@
 import { crc32, deflateSync } from "node:zlib";
-import type { MediaKind } from "../../define/media.ts";
-import type { JobStep, Json, PlanStep, Reference } from "../../plan/plan.ts";
+import type { JobStep, Json, MediaKind, PlanStep, Reference } from "../../plan/plan.ts";
 import type { MediaStore } from "../media/media-store.ts";
 import type { EstimateCache } from "./estimates.ts";
 import { sampleValue } from "./sample-value.ts";

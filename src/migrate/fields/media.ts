@@ -1,5 +1,4 @@
-import type { MediaKind } from "../../define/media.ts";
-import type { Json } from "../../plan/plan.ts";
+import type { Json, MediaKind } from "../../plan/plan.ts";
 import { type Body, given } from "../body.ts";
 import type { Expression } from "../expression.ts";
 import { type JsonPath, pathText } from "../json-path.ts";

@@ -1,4 +1,4 @@
-import type { MediaKind } from "../../define/media.ts";
+import type { MediaKind } from "../../plan/plan.ts";
 import type { FieldView, ModelView } from "./view.ts";
 
 /** What a v2 body has to give, by what it is for; models have their own names for it. */

@@ -1,6 +1,5 @@
-import type { MediaKind } from "../../define/media.ts";
 import type { CatalogModel, JsonSchema } from "../../plan/index.ts";
-import type { Json } from "../../plan/plan.ts";
+import type { Json, MediaKind } from "../../plan/plan.ts";
 import { type AcceptedMedia, type SchemaLocation, schemaLocation } from "../../plan/schema/field.ts";
 import { yieldsOf } from "../../plan/schema/model-facts.ts";
 import { applicable, isSchema, itemSchemas, propertySchemas } from "../../plan/schema/schema.ts";

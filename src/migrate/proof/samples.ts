@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { crc32, deflateSync } from "node:zlib";
-import type { MediaKind } from "../../define/media.ts";
+import type { MediaKind } from "../../plan/plan.ts";
 import type { PipelineInput } from "../expression.ts";
 
 const SIDE_PX = 512;

@@ -1,4 +1,4 @@
-import type { DraftReference } from "../../define/draft.ts";
+import type { DraftReference } from "../draft.ts";
 import type { Reference, Yield } from "../plan.ts";
 import { isValueRef } from "./complete-ref.ts";
 import { bindOne, checkReadable } from "./free-input.ts";

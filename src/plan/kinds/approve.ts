@@ -1,4 +1,4 @@
-import type { ApproveDraft } from "../../define/draft.ts";
+import type { ApproveDraft } from "../draft.ts";
 import { fingerprint } from "../fingerprint.ts";
 import type { ApproveStep } from "../plan.ts";
 import { bindAmong } from "./among.ts";

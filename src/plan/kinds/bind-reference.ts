@@ -1,6 +1,5 @@
-import type { DraftAsset, DraftJson, DraftReference } from "../../define/draft.ts";
-import type { MediaKind } from "../../define/media.ts";
-import type { Json, Reference } from "../plan.ts";
+import type { DraftAsset, DraftJson, DraftReference } from "../draft.ts";
+import type { Json, MediaKind, Reference } from "../plan.ts";
 import type { AcceptedMedia } from "../schema/field.ts";
 import { AnyOf, type BoundValue, type InputLocation } from "./bound-value.ts";
 import { completeRef, valueAt } from "./complete-ref.ts";

@@ -1,4 +1,4 @@
-import type { ChatDraft } from "../../define/draft.ts";
+import type { ChatDraft } from "../draft.ts";
 import { fingerprint } from "../fingerprint.ts";
 import type { ChatStep } from "../plan.ts";
 import { factsOf } from "./facts.ts";

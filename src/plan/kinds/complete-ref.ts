@@ -1,4 +1,4 @@
-import type { DraftReference } from "../../define/draft.ts";
+import type { DraftReference } from "../draft.ts";
 import type { Reference } from "../plan.ts";
 import { type FoundSchema, schemaAt } from "../schema/value-schema.ts";
 import { didYouMean } from "../suggest.ts";

@@ -1,4 +1,4 @@
-import type { ExpandDraft } from "../../define/draft.ts";
+import type { ExpandDraft } from "../draft.ts";
 import { fingerprint } from "../fingerprint.ts";
 import type { ExpandStep } from "../plan.ts";
 import { factsOf, UNKNOWN } from "./facts.ts";

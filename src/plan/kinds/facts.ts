@@ -1,5 +1,4 @@
-import type { MediaKind } from "../../define/media.ts";
-import type { Json, PlanStep, Reference, Yield } from "../plan.ts";
+import type { Json, MediaKind, PlanStep, Reference, Yield } from "../plan.ts";
 import { schemaAt } from "../schema/value-schema.ts";
 
 /** What later steps may know of an earlier one. */

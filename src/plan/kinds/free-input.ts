@@ -1,4 +1,4 @@
-import type { DraftAsset, DraftCondition, DraftJson, DraftReference, DraftStep } from "../../define/draft.ts";
+import type { DraftAsset, DraftCondition, DraftJson, DraftReference, DraftStep } from "../draft.ts";
 import type { Condition, Json, Reference } from "../plan.ts";
 import { completeRef, isValueRef } from "./complete-ref.ts";
 import type { StepFacts } from "./facts.ts";

@@ -1,4 +1,4 @@
-import type { DraftStep } from "../../define/draft.ts";
+import type { DraftStep } from "../draft.ts";
 import { approveKind } from "./approve.ts";
 import { chatKind } from "./chat.ts";
 import { expandKind } from "./expand.ts";

@@ -1,4 +1,4 @@
-import type { DraftJson } from "../../define/draft.ts";
+import type { DraftJson } from "../draft.ts";
 import type { Json } from "../plan.ts";
 import type { SchemaLocation } from "../schema/field.ts";
 import { bindAsset, bindReference, bindText, checkMediaLiteral } from "./bind-reference.ts";

@@ -1,5 +1,5 @@
-import type { DraftJson, JobDraft } from "../../define/draft.ts";
 import type { Catalog, CatalogModel, FieldProblem } from "../catalog-port.ts";
+import type { DraftJson, JobDraft } from "../draft.ts";
 import { fingerprint } from "../fingerprint.ts";
 import type { JobStep } from "../plan.ts";
 import { schemaLocation } from "../schema/field.ts";

@@ -1,7 +1,6 @@
-import type { DraftStep } from "../../define/draft.ts";
-import type { MediaKind } from "../../define/media.ts";
 import type { Catalog } from "../catalog-port.ts";
-import type { FileFacts, PlanStep, Problem } from "../plan.ts";
+import type { DraftStep } from "../draft.ts";
+import type { FileFacts, MediaKind, PlanStep, Problem } from "../plan.ts";
 import type { StepFacts } from "./facts.ts";
 
 /** What a plan is held against. */

@@ -1,4 +1,4 @@
-import type { PickDraft } from "../../define/draft.ts";
+import type { PickDraft } from "../draft.ts";
 import { fingerprint } from "../fingerprint.ts";
 import type { PickStep } from "../plan.ts";
 import { bindAmong } from "./among.ts";

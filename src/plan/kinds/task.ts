@@ -1,4 +1,4 @@
-import type { TaskDraft } from "../../define/draft.ts";
+import type { TaskDraft } from "../draft.ts";
 import { fingerprint } from "../fingerprint.ts";
 import type { TaskStep } from "../plan.ts";
 import { factsOf } from "./facts.ts";

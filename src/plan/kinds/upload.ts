@@ -1,5 +1,4 @@
-import type { UploadDraft } from "../../define/draft.ts";
-import { withoutQuery } from "../../define/steps/upload.ts";
+import type { UploadDraft } from "../draft.ts";
 import { fingerprint } from "../fingerprint.ts";
 import type { FileFacts, UploadStep } from "../plan.ts";
 import { factsOf, UNKNOWN } from "./facts.ts";
@@ -45,4 +44,15 @@ function mediaOf({ contentType }: FileFacts): "image" | "video" | "audio" | null
 function sourceOf({ file, bytes }: UploadDraft): string {
   if (bytes !== null) return "bytes";
   return /^https?:/i.test(file) ? "URL" : "path";
+}
+
+/** Of a URL, what may be shown: a query may hold a secret. */
+export function withoutQuery(file: string): string {
+  if (!isUrl(file) || !URL.canParse(file)) return file;
+  const { protocol, host, pathname } = new URL(file);
+  return `${protocol}//${host}${pathname}`;
+}
+
+function isUrl(file: string): boolean {
+  return /^https?:\/\//i.test(file);
 }

@@ -1,6 +1,5 @@
-import type { MediaKind } from "../../define/media.ts";
 import type { JsonSchema } from "../catalog-port.ts";
-import type { Json } from "../plan.ts";
+import type { Json, MediaKind } from "../plan.ts";
 import { applicable, branches, isSchema, itemSchemas, localRef, propertySchemas } from "./schema.ts";
 
 /** What a place in a model's input takes, beyond plain JSON. */

@@ -1,6 +1,6 @@
-import type { DraftJson } from "../../define/draft.ts";
-import type { MediaKind } from "../../define/media.ts";
 import type { CatalogModel, JsonSchema } from "../catalog-port.ts";
+import type { DraftJson } from "../draft.ts";
+import type { MediaKind } from "../plan.ts";
 import { applicable, isSchema, propertySchemas } from "./schema.ts";
 
 /** What a job of the model makes; null for a modality that this version does not know. */

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { type Builder, pipeline, type Returns } from "../../../src/define/index.ts";
-import { type Draft, draft, makePlan, type PlanContext, planExpansion } from "../../../src/plan/index.ts";
+import { type Builder, draft, pipeline, type Returns } from "../../../src/define/index.ts";
+import { type Draft, makePlan, type PlanContext, planExpansion } from "../../../src/plan/index.ts";
 import type { ExpandStep, FileFacts, Json, Plan, PlanStep, Problem } from "../../../src/plan/plan.ts";
 import { builtInCatalog } from "../../support/built-in-catalog.ts";
 

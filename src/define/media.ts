@@ -1,2 +1,0 @@
-/** The kinds of media that a model takes or makes. */
-export type MediaKind = "image" | "video" | "audio";
