@@ -42,7 +42,7 @@ describe("gc", () => {
     expect(files()).toHaveLength(1);
 
     const wet = await cli(["gc", "--older-than", "0s", "--json"], options);
-    expect(JSON.parse(wet.stdout)).toMatchObject({ dry_run: false, runs: ["x"], kept: [], media: { count: 1 } });
+    expect(JSON.parse(wet.stdout)).toMatchObject({ dry_run: false, runs: ["x"], skipped: [], media: { count: 1 } });
     expect(files()).toEqual([]);
     expect(existsSync(returned)).toBe(true);
     expect((await cli(["show", "x"], options)).code).toBe(2);

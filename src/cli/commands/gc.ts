@@ -20,7 +20,7 @@ export async function gc(context: Context, flags: GcFlags): Promise<ExitCode> {
     const report = await show.gc({ olderThanMs, dryRun: flags.dryRun === true });
     if (flags.json) output.printJson(wireForm(report));
     else for (const runId of report.runs) output.print(visible(runId));
-    for (const { runId, reason } of report.stored) {
+    for (const { runId, reason } of report.skipped) {
       const [why, next] =
         reason === "holds"
           ? ["money is still held for it", `showrunner reconcile ${visible(runId)}`]

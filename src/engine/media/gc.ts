@@ -16,8 +16,8 @@ export interface GcReport {
   readonly dryRun: boolean;
   /** Runs removed, oldest first. */
   readonly runs: readonly string[];
-  /** Old and finished, and kept all the same: somebody works on it, or money is still held. */
-  readonly stored: readonly { readonly runId: string; readonly reason: "leased" | "holds" }[];
+  /** Old and finished runs that were not removed: one is being driven, or money is still held for it. */
+  readonly skipped: readonly { readonly runId: string; readonly reason: "leased" | "holds" }[];
   /** Requests whose last result went with these runs: a later run has to make it, and pay for it, again. */
   readonly reusable: number;
   /** Media that no run names any more. Files that runs were asked to return stay where they are. */
@@ -49,7 +49,7 @@ export async function collectGarbage(parts: GcParts, options: GcOptions = {}): P
   const leftovers = await removeLeftovers(store, dryRun);
   const old = (await store.runs()).filter((row) => isFinished(row) && row.updatedAt < before).toReversed();
   const runs: string[] = [];
-  const stored: { readonly runId: string; readonly reason: "leased" | "holds" }[] = [];
+  const skipped: { readonly runId: string; readonly reason: "leased" | "holds" }[] = [];
   const produced: StoredResult[] = [];
   for (const { runId } of old) {
     const madeHere = await store.results({ runId }, Number.MAX_SAFE_INTEGER);
@@ -57,7 +57,7 @@ export async function collectGarbage(parts: GcParts, options: GcOptions = {}): P
     if (refusal === null) {
       runs.push(runId);
       produced.push(...madeHere);
-    } else if (refusal !== "unknown") stored.push({ runId, reason: refusal });
+    } else if (refusal !== "unknown") skipped.push({ runId, reason: refusal });
   }
   // Listed before asking which are named, so that what is named meanwhile is among the answers.
   const files = await settledFiles(media);
@@ -72,7 +72,7 @@ export async function collectGarbage(parts: GcParts, options: GcOptions = {}): P
   }
   const reusable = await lostResults(store, produced, new Set(runs));
   const handles = await store.dropHandles(now(), { dryRun });
-  return { dryRun, runs, stored, reusable, media: { count, sizeBytes }, handles, leftovers };
+  return { dryRun, runs, skipped, reusable, media: { count, sizeBytes }, handles, leftovers };
 }
 
 /** What was left where files of these runs go, and is not being written. */
