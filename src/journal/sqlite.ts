@@ -52,7 +52,7 @@ export async function openSqliteJournal(path: string, options: SqliteJournalOpti
   return new SqliteJournal(db, writer, { busyTimeoutMs, pollIntervalMs, now });
 }
 
-class SqliteJournal implements JournalStore {
+export class SqliteJournal implements JournalStore {
   readonly #db: Database;
   readonly #writer: Writer;
   readonly #options: Required<SqliteJournalOptions>;

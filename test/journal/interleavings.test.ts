@@ -4,9 +4,9 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, expect, test } from "vitest";
 import type { RunEvent } from "../../src/journal/events.ts";
-import { createMemoryJournal } from "../../src/journal/memory.ts";
 import { openSqliteJournal } from "../../src/journal/sqlite.ts";
 import type { JournalStore, Lease } from "../../src/journal/store.ts";
+import { createReferenceJournal } from "./reference-journal.ts";
 import { holder, planned, submitted } from "./samples.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "journal-interleavings-"));
@@ -117,10 +117,10 @@ function stepOf(event: RunEvent): string {
   return "step" in event ? event.step : event.type;
 }
 
-test("Whatever two holders try in whatever order, SQLite and memory answer alike and keep the events in order", async () => {
+test("Whatever two holders try in whatever order, SQLite and the reference answer alike and keep the events in order", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(move, { maxLength: 25 }), async (moves) => {
-      const stores = [createMemoryJournal(), await openSqliteJournal(join(folder, `${++files}.db`))] as const;
+      const stores = [createReferenceJournal(), await openSqliteJournal(join(folder, `${++files}.db`))] as const;
       const answers: unknown[][] = [];
       for (const store of stores) {
         await store.createRun("r1", planned(), 10);

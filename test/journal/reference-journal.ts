@@ -1,0 +1,410 @@
+import { JournalClosedError, RunExistsError, RunUnknownError } from "../../src/journal/errors.ts";
+import { decodeEvent, type EventRecord, encodeEvent, type RecordOrigin } from "../../src/journal/event-codec.ts";
+import type { LedgerChange } from "../../src/journal/events/spec.ts";
+import { EVENT_VERSION, type RunEvent } from "../../src/journal/events.ts";
+import { type AccountMoney, refusalOf, unseenOf } from "../../src/journal/guard.ts";
+import {
+  accountOf,
+  changeLedger,
+  checkCommit,
+  emptyEntry,
+  type LedgerEntry,
+  leaseAcquired,
+  mediaOf,
+  movedTo,
+} from "../../src/journal/record.ts";
+import type {
+  AccountTotals,
+  Commit,
+  CommitOutcome,
+  InboxEntry,
+  InboxMessage,
+  JournalStore,
+  Lease,
+  LeaseHolder,
+  LeaseOutcome,
+  LedgerTotals,
+  NoticeClaim,
+  NoticeOutcome,
+  NoticeRow,
+  Progress,
+  RemoveOutcome,
+  ResultsQuery,
+  RunRow,
+  StoredResult,
+  UploadHandleRow,
+} from "../../src/journal/store.ts";
+import { Waiters } from "../../src/journal/waiters.ts";
+
+interface MemoryRun {
+  account: string;
+  readonly order: number;
+  row: Omit<RunRow, "lease">;
+  records: EventRecord[];
+  epoch: number;
+  holder: LeaseHolder | null;
+  leaseExpiresAt: number;
+  snapshot: string | null;
+  inbox: InboxEntry[];
+  ledger: Map<string, LedgerEntry>;
+  progress: Map<string, Progress>;
+  results: Map<string, StoredResult>;
+  notices: Map<number, NoticeRow>;
+}
+
+/** The journal's contract written a second time, in plain maps: what random moves do to SQLite is compared with it. */
+export function createReferenceJournal(options: { readonly now?: () => number } = {}): JournalStore {
+  return new ReferenceJournal(options.now ?? Date.now);
+}
+
+const place = "memory";
+
+class ReferenceJournal implements JournalStore {
+  readonly #now: () => number;
+  readonly #runs = new Map<string, MemoryRun>();
+  readonly #handles = new Map<string, UploadHandleRow>();
+  readonly #marks = new Map<string, number>();
+  readonly #waiters = new Waiters();
+  #lastInboxId = 0;
+  #lastOrder = 0;
+  #closed = false;
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  async createRun(runId: string, first: RunEvent & { readonly type: "run.planned" }, at: number): Promise<void> {
+    this.#open();
+    if (this.#runs.has(runId)) throw new RunExistsError(runId);
+    const row = { runId, pipeline: first.plan.pipeline, createdAt: at, updatedAt: at, lastSeq: 0, status: "planned" };
+    const run: MemoryRun = {
+      account: accountOf(first),
+      order: ++this.#lastOrder,
+      row,
+      records: [],
+      epoch: 0,
+      holder: null,
+      leaseExpiresAt: 0,
+      snapshot: null,
+      inbox: [],
+      ledger: new Map(),
+      progress: new Map(),
+      results: new Map(),
+      notices: new Map(),
+    };
+    append(run, [encodeEvent(first)], at);
+    this.#runs.set(runId, run);
+  }
+
+  async run(runId: string): Promise<RunRow | null> {
+    this.#open();
+    const run = this.#runs.get(runId);
+    return run === undefined ? null : rowOf(run);
+  }
+
+  async runs(options: { readonly limit?: number; readonly before?: number } = {}): Promise<readonly RunRow[]> {
+    this.#open();
+    const before = options.before ?? Number.POSITIVE_INFINITY;
+    return [...this.#runs.values()]
+      .filter((run) => run.row.createdAt < before)
+      .sort((a, b) => b.row.createdAt - a.row.createdAt || b.order - a.order)
+      .slice(0, options.limit)
+      .map(rowOf);
+  }
+
+  async read(runId: string, options: { readonly afterSeq?: number; readonly limit?: number } = {}) {
+    const { records } = this.#find(runId);
+    const from = options.afterSeq ?? 0;
+    const to = options.limit === undefined ? undefined : from + options.limit;
+    return records.slice(from, to).map((record) => decodeEvent(record, originOf(runId)));
+  }
+
+  async snapshot(runId: string) {
+    const { snapshot } = this.#find(runId);
+    return snapshot === null ? null : JSON.parse(snapshot);
+  }
+
+  async takeLease(
+    runId: string,
+    holder: LeaseHolder,
+    options: { readonly at: number; readonly ttlMs: number; readonly isDead: (holder: LeaseHolder) => boolean },
+  ): Promise<LeaseOutcome> {
+    const run = this.#find(runId);
+    const { at, ttlMs, isDead } = options;
+    if (run.holder !== null && at <= run.leaseExpiresAt && !isDead(run.holder)) {
+      return { acquired: false, heldBy: run.holder, expiresAt: run.leaseExpiresAt };
+    }
+    run.epoch += 1;
+    run.holder = holder;
+    run.leaseExpiresAt = at + ttlMs;
+    append(run, [encodeEvent(leaseAcquired(run.epoch, holder))], at);
+    this.#waiters.notify(runId);
+    return { acquired: true, lease: leaseOf(run) };
+  }
+
+  async renewLease(lease: Lease, options: { readonly at: number; readonly ttlMs: number }): Promise<boolean> {
+    const run = this.#find(lease.runId);
+    if (!holds(run, lease)) return false;
+    run.leaseExpiresAt = options.at + options.ttlMs;
+    return true;
+  }
+
+  async releaseLease(lease: Lease): Promise<void> {
+    const run = this.#find(lease.runId);
+    if (holds(run, lease)) run.holder = null;
+  }
+
+  async commit(commit: Commit & { readonly status: string }): Promise<CommitOutcome> {
+    checkCommit(commit);
+    const { runId } = commit.lease;
+    const run = this.#find(runId);
+    const bodies = commit.events.map(encodeEvent);
+    if (!holds(run, commit.lease) || run.row.lastSeq !== commit.afterSeq) return { committed: false, reason: "fenced" };
+    const consumed = new Set(commit.inbox);
+    const left = run.inbox.filter((entry) => !consumed.has(entry.id));
+    if (commit.park && left.length > 0) return { committed: false, reason: "inbox" };
+    const changes = commit.ledger ?? [];
+    const brings = changes.some(({ type }) => type === "charged" || type === "settle") ? 1 : 0;
+    const mark = this.#mark(run.account) + brings;
+    const ledger = changedEntries(run, changes, mark);
+    const refused = refusalOf(commit, () => this.#moneyAfter(run, ledger));
+    if (refused !== null) return refused;
+
+    run.inbox = left;
+    append(run, bodies, commit.at);
+    run.row = { ...run.row, status: commit.status };
+    for (const [key, entry] of ledger) run.ledger.set(key, entry);
+    this.#marks.set(run.account, mark);
+    for (const results of commit.results ?? [])
+      run.results.set(results.step, { ...results, runId, account: run.account, at: commit.at });
+    const account = movedTo(commit.events);
+    if (account !== null) moveAccount(run, account);
+    for (const notice of commit.notices ?? []) {
+      run.notices.set(notice.seq, { ...notice, runId, attempts: 0, dueAt: commit.at, lastError: null });
+    }
+    if (commit.snapshot !== undefined) run.snapshot = JSON.stringify(commit.snapshot);
+    if (commit.park) run.holder = null;
+    this.#waiters.notify(runId);
+    return { committed: true, lastSeq: run.row.lastSeq, lease: commit.park ? null : leaseOf(run) };
+  }
+
+  async send(runId: string, message: InboxMessage, at: number): Promise<number> {
+    const id = this.#deliver(this.#find(runId), message, at);
+    this.#waiters.notify(runId);
+    return id;
+  }
+
+  async inbox(runId: string): Promise<readonly InboxEntry[]> {
+    return [...this.#find(runId).inbox];
+  }
+
+  async ledger(runId: string): Promise<LedgerTotals> {
+    return totals([this.#find(runId)]);
+  }
+
+  async accountLedger(account: string): Promise<AccountTotals> {
+    this.#open();
+    return { ...totals(this.#runsOf(account)), mark: this.#mark(account) };
+  }
+
+  async results(query: ResultsQuery, limit = 20): Promise<readonly StoredResult[]> {
+    this.#open();
+    return [...this.#runs.values()]
+      .flatMap((run) =>
+        [...run.results.values()].filter((row) => asks(query, run.account, row)).map((row) => ({ run, row })),
+      )
+      .sort((a, b) => b.row.at - a.row.at || b.run.order - a.run.order || (a.row.step < b.row.step ? -1 : 1))
+      .slice(0, limit)
+      .map(({ row }) => row);
+  }
+
+  async notices(): Promise<readonly NoticeRow[]> {
+    this.#open();
+    return [...this.#runs.values()]
+      .flatMap((run) => [...run.notices.values()].map((row) => ({ run, row })))
+      .sort((a, b) => a.row.dueAt - b.row.dueAt || a.run.order - b.run.order || a.row.seq - b.row.seq)
+      .map(({ row }) => row);
+  }
+
+  async claimNotices({ at, untilAt, limit }: NoticeClaim): Promise<readonly NoticeRow[]> {
+    const due = (await this.notices()).filter(({ dueAt }) => dueAt <= at).slice(0, limit);
+    return due.map((row) => {
+      const claimed = { ...row, attempts: row.attempts + 1, dueAt: untilAt };
+      this.#runs.get(row.runId)?.notices.set(row.seq, claimed);
+      return claimed;
+    });
+  }
+
+  async resolveNotice(runId: string, seq: number, outcome: NoticeOutcome): Promise<void> {
+    this.#open();
+    const notices = this.#runs.get(runId)?.notices;
+    const row = notices?.get(seq);
+    if (notices === undefined || row === undefined) return;
+    if (outcome.delivered) notices.delete(seq);
+    else notices.set(seq, { ...row, dueAt: outcome.dueAt, lastError: outcome.error });
+  }
+
+  async handle(sha256: string, account: string): Promise<UploadHandleRow | null> {
+    this.#open();
+    return this.#handles.get(`${sha256} ${account}`) ?? null;
+  }
+
+  async putHandle(row: UploadHandleRow): Promise<void> {
+    this.#open();
+    const now = this.#now();
+    for (const [key, { expiresAt }] of this.#handles) if (expiresAt <= now) this.#handles.delete(key);
+    this.#handles.set(`${row.sha256} ${row.account}`, { ...row });
+  }
+
+  async dropHandles(expiredAt: number, { dryRun = false }: { readonly dryRun?: boolean } = {}): Promise<number> {
+    this.#open();
+    const expired = [...this.#handles].filter(([, row]) => row.expiresAt <= expiredAt);
+    if (!dryRun) for (const [key] of expired) this.#handles.delete(key);
+    return expired.length;
+  }
+
+  async setProgress(runId: string, progress: Progress): Promise<void> {
+    this.#find(runId).progress.set(progress.step, { ...progress });
+  }
+
+  async progress(runId: string): Promise<readonly Progress[]> {
+    return [...this.#find(runId).progress.values()].sort((a, b) => (a.step < b.step ? -1 : 1));
+  }
+
+  async waitForChange(runId: string, afterSeq: number, signal?: AbortSignal): Promise<void> {
+    this.#find(runId);
+    await this.#waiters.wait(runId, () => this.#find(runId).row.lastSeq > afterSeq, signal);
+  }
+
+  async removeRun(runId: string, at: number): Promise<RemoveOutcome> {
+    this.#open();
+    const run = this.#runs.get(runId);
+    if (run === undefined) return { removed: false, reason: "unknown" };
+    if (run.holder !== null && at <= run.leaseExpiresAt) return { removed: false, reason: "leased" };
+    if (totals([run]).heldMicros > 0) return { removed: false, reason: "holds" };
+    this.#runs.delete(runId);
+    this.#waiters.notify(runId);
+    return { removed: true };
+  }
+
+  async mediaInUse(): Promise<ReadonlySet<string>> {
+    this.#open();
+    const inUse = new Set<string>();
+    for (const [runId, run] of this.#runs) {
+      for (const record of run.records) {
+        for (const sha256 of mediaOf(decodeEvent(record, originOf(runId)).event)) inUse.add(sha256);
+      }
+    }
+    return inUse;
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#waiters.failAll(closed());
+  }
+
+  #open(): void {
+    if (this.#closed) throw closed();
+  }
+
+  #find(runId: string): MemoryRun {
+    this.#open();
+    const run = this.#runs.get(runId);
+    if (run === undefined) throw new RunUnknownError(runId, place);
+    return run;
+  }
+
+  #mark(account: string): number {
+    return this.#marks.get(account) ?? 0;
+  }
+
+  #runsOf(account: string): readonly MemoryRun[] {
+    return [...this.#runs.values()].filter((run) => run.account === account);
+  }
+
+  #moneyAfter(changed: MemoryRun, ledger: ReadonlyMap<string, LedgerEntry>): AccountMoney {
+    const entries = this.#runsOf(changed.account).flatMap((run) => [
+      ...(run === changed ? new Map([...run.ledger, ...ledger]) : run.ledger).values(),
+    ]);
+    return {
+      committedMicros: entries.reduce((sum, { heldMicros, settledMicros }) => sum + heldMicros + settledMicros, 0),
+      unseenMicros: (mark) => entries.reduce((sum, entry) => sum + unseenOf(entry, mark), 0),
+    };
+  }
+
+  #deliver(run: MemoryRun, message: InboxMessage, at: number): number {
+    const id = ++this.#lastInboxId;
+    run.inbox.push({ id, at, message: { ...message } });
+    return id;
+  }
+}
+
+function closed(): JournalClosedError {
+  return new JournalClosedError(place, "This journal was closed. Open a new one.");
+}
+
+function append(run: MemoryRun, bodies: readonly string[], at: number): void {
+  for (const body of bodies) run.records.push({ seq: run.records.length + 1, at, version: EVENT_VERSION, body });
+  run.row = { ...run.row, lastSeq: run.records.length, updatedAt: at };
+}
+
+function rowOf({ row, holder, leaseExpiresAt: expiresAt }: MemoryRun): RunRow {
+  return { ...row, lease: holder === null ? null : { holder, expiresAt } };
+}
+
+function holds(run: MemoryRun, lease: Lease): boolean {
+  return run.holder !== null && run.epoch === lease.epoch;
+}
+
+/** Nobody else writes here, so whoever wrote an event is this program. */
+function originOf(runId: string): RecordOrigin {
+  return { path: place, runId, signature: () => null };
+}
+
+function leaseOf(run: MemoryRun): Lease {
+  return { runId: run.row.runId, epoch: run.epoch, expiresAt: run.leaseExpiresAt };
+}
+
+function ledgerKey(change: LedgerChange): string {
+  return `${change.attempt} ${change.step}`;
+}
+
+function changedEntries(
+  run: MemoryRun,
+  changes: readonly LedgerChange[],
+  mark: number,
+): ReadonlyMap<string, LedgerEntry> {
+  const changed = new Map<string, LedgerEntry>();
+  for (const change of changes) {
+    const key = ledgerKey(change);
+    const entry = changed.get(key) ?? run.ledger.get(key) ?? emptyEntry;
+    changed.set(key, changeLedger(entry, change, mark));
+  }
+  return changed;
+}
+
+function totals(runs: readonly MemoryRun[]): LedgerTotals {
+  let heldMicros = 0;
+  let settledMicros = 0;
+  for (const run of runs) {
+    for (const entry of run.ledger.values()) {
+      heldMicros += entry.heldMicros;
+      settledMicros += entry.settledMicros;
+    }
+  }
+  return { heldMicros, settledMicros };
+}
+
+/** Its money and results count for another account from now on, whose balance shows what was charged until now. */
+function moveAccount(run: MemoryRun, account: string): void {
+  run.account = account;
+  for (const [key, entry] of run.ledger) run.ledger.set(key, { ...entry, charged: entry.charged === null ? null : 0 });
+  for (const [step, row] of run.results) run.results.set(step, { ...row, account });
+}
+
+function asks(query: ResultsQuery, account: string, row: StoredResult): boolean {
+  if ("runId" in query) return row.runId === query.runId;
+  if (query.account !== account) return false;
+  if ("fingerprint" in query) return row.fingerprint === query.fingerprint;
+  return "step" in query ? row.step === query.step : row.model === query.model;
+}
