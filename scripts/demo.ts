@@ -13,10 +13,11 @@ import { createOutput } from "../src/cli/output.ts";
 import { ownVersion } from "../src/cli/own-version.ts";
 import { priceTable } from "../src/cli/report/price-table.ts";
 import { duration } from "../src/cli/text/duration.ts";
-import { dollars, parseDollars } from "../src/cli/text/money.ts";
+import { parseDollars } from "../src/cli/text/money.ts";
 import { type Column, table } from "../src/cli/text/table.ts";
 import { openShowrunner, type Quote, type RunReport, type Showrunner } from "../src/index.ts";
 import { startLocalService } from "../src/local-service/index.ts";
+import { dollars } from "../src/money.ts";
 import { writeReport } from "../src/report/index.ts";
 
 const root = join(import.meta.dirname, "..");

@@ -8,6 +8,11 @@ export function parseUsd(text: string): number | null {
   return Number(match[1]) * MICROS_PER_USD + Number((match[2] ?? "").padEnd(6, "0"));
 }
 
+/** Micro-dollars as a person reads them: 290000 gives "$0.29", with at least two decimals and no more than needed. */
+export function dollars(micros: number): string {
+  return micros < 0 ? `-$${formatUsd(-micros)}` : `$${formatUsd(micros)}`;
+}
+
 /** Micro-dollars as a decimal string with at least two decimals and no more than needed: `0.05`, `1.2345`. */
 export function formatUsd(micros: number): string {
   const sign = micros < 0 ? "-" : "";

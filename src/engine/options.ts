@@ -1,5 +1,5 @@
-import type { RunLimits } from "../journal/events.ts";
 import { parseUsd } from "../money.ts";
+import type { JobLimits } from "../plan/index.ts";
 import type { Plan } from "../plan/plan.ts";
 import { didYouMean } from "../plan/suggest.ts";
 import { InvalidOptionError } from "./errors.ts";
@@ -9,7 +9,7 @@ const DEFAULT_LIMIT = 8;
 /** What a limit may name beside `total` and model ids; `task` are local functions. */
 const MODALITIES = new Set(["image", "video", "audio", "chat", "task"]);
 /** Throws for a limit that no job of the plan could meet, which is a name misspelt. */
-export function checkLimits(limits: RunLimits, { steps }: Plan): void {
+export function checkLimits(limits: JobLimits, { steps }: Plan): void {
   const models = new Set(steps.flatMap((step) => ("model" in step ? [step.model] : [])));
   const mayGrow = steps.some(({ kind }) => kind === "expand");
   for (const name of Object.keys(limits.perModel)) {
@@ -51,7 +51,7 @@ export function usdOption(option: string, text: string | undefined): number | nu
 }
 
 /** Limits of jobs at once, from a number or from limits by name. */
-export function limitsOf(concurrency: RunOptions["concurrency"]): RunLimits {
+export function limitsOf(concurrency: RunOptions["concurrency"]): JobLimits {
   const given = typeof concurrency === "number" ? { total: concurrency } : (concurrency ?? {});
   const perModel: Record<string, number> = {};
   const perModality: Record<string, number> = {};

@@ -2,12 +2,12 @@ import type { Client } from "../api/index.ts";
 import { type Catalog, fetchCatalog, withFamilies } from "../catalog/index.ts";
 import { type Draft, draft, type Pipeline, profileNamed } from "../define/index.ts";
 import type { Families } from "../families/index.ts";
-import type { RunLimits } from "../journal/events.ts";
 import type { RunState } from "../journal/state.ts";
 import {
   type AppliedProfile,
   applyProfile,
   filesOf,
+  type JobLimits,
   makePlan,
   modelsOf,
   type PlanOutcome,
@@ -60,7 +60,7 @@ export interface PricingOptions {
   /** Steps that are to be made again, whatever an earlier run made. */
   readonly again?: ReadonlySet<string> | undefined;
   /** Jobs at once. Default: as of a run that does not say. */
-  readonly limits?: RunLimits | undefined;
+  readonly limits?: JobLimits | undefined;
 }
 
 /** Turns pipelines into plans and plans into quotes. Reads the catalog, asks for estimates, spends nothing. */

@@ -13,8 +13,9 @@ export {
 export type { PlanContext } from "./kinds/kind.ts";
 export { usedReferences } from "./kinds/used.ts";
 export { filesOf, makePlan, modelsOf, type PlanOutcome } from "./make-plan.ts";
-export { criticalPath, type JobLimits, makespan } from "./makespan.ts";
+export { criticalPath, makespan } from "./makespan.ts";
 export { plainJson } from "./plain-json.ts";
 export { type AppliedProfile, applyProfile, profileModels, profileProblems } from "./profile.ts";
 export { isReference, referencesOf, resolveInput } from "./references.ts";
+export type { JobLimits } from "./slots.ts";
 export { outerPaths, withDependents } from "./stale.ts";

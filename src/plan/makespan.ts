@@ -1,4 +1,6 @@
+import TinyQueue from "tinyqueue";
 import type { Plan, PlanStep } from "./plan.ts";
+import { type JobLimits, Slots } from "./slots.ts";
 
 export interface CriticalPath {
   /** Step paths of the longest chain, first step first. */
@@ -28,67 +30,6 @@ export function criticalPath(plan: Plan, durationMs: (step: PlanStep) => number)
   return { path, lengthMs: first?.ms ?? 0, rank };
 }
 
-/** A priority queue: `pop` gives the item that goes before all others. */
-export interface Heap<T> {
-  readonly size: number;
-  peek(): T | undefined;
-  push(item: T): void;
-  pop(): T | undefined;
-}
-
-export function createHeap<T>(goesBefore: (a: T, b: T) => boolean): Heap<T> {
-  const items: T[] = [];
-  const swap = (a: number, b: number) => {
-    [items[a], items[b]] = [items[b]!, items[a]!];
-  };
-  const rise = (from: number) => {
-    for (let at = from; at > 0; ) {
-      const parent = (at - 1) >> 1;
-      if (!goesBefore(items[at]!, items[parent]!)) return;
-      swap(at, parent);
-      at = parent;
-    }
-  };
-  const sink = () => {
-    for (let at = 0; ; ) {
-      let first = at;
-      for (const child of [2 * at + 1, 2 * at + 2]) {
-        if (child < items.length && goesBefore(items[child]!, items[first]!)) first = child;
-      }
-      if (first === at) return;
-      swap(at, first);
-      at = first;
-    }
-  };
-  return {
-    get size() {
-      return items.length;
-    },
-    peek: () => items[0],
-    push(item) {
-      items.push(item);
-      rise(items.length - 1);
-    },
-    pop() {
-      if (items.length > 1) swap(0, items.length - 1);
-      const item = items.pop();
-      sink();
-      return item;
-    },
-  };
-}
-
-/** Local functions at once, where the limits do not say. */
-const TASKS_AT_ONCE = 4;
-
-/** How many jobs and chats may run at once. */
-export interface JobLimits {
-  readonly total: number;
-  readonly perModel: { readonly [model: string]: number };
-  /** `image`, `video`, `audio` and `chat` for what the service does, `task` for local functions. */
-  readonly perModality: { readonly [modality: string]: number };
-}
-
 type Durations = (step: PlanStep) => number;
 
 interface Running {
@@ -110,7 +51,7 @@ export function makespan(
 ): number {
   const { rank } = criticalPath(plan, durationMs);
   const ready = new Ready(limits, (step) => (isRunning(step) ? Number.POSITIVE_INFINITY : (rank.get(step.path) ?? 0)));
-  const running = createHeap<Running>((a, b) => a.endsAt < b.endsAt);
+  const running = new TinyQueue<Running>([], (a, b) => a.endsAt - b.endsAt);
   const waitsFor = new Map(plan.steps.map((step) => [step.path, step.needs.length]));
   const dependents = dependentsOf(plan);
   for (const step of plan.steps) if (step.needs.length === 0) ready.add(step);
@@ -147,58 +88,38 @@ export function dependentsOf(plan: Plan): ReadonlyMap<string, readonly PlanStep[
 
 /** Steps that may start, by the limits that they fall under; those of one group only compete with each other. */
 class Ready {
-  readonly #groups = new Map<string, Heap<PlanStep>>();
-  readonly #taken = new Map<string, number>();
-  readonly #limits: JobLimits;
+  readonly #groups = new Map<string, TinyQueue<PlanStep>>();
+  readonly #slots: Slots;
   readonly #rank: (step: PlanStep) => number;
 
   constructor(limits: JobLimits, rank: (step: PlanStep) => number) {
-    this.#limits = limits;
+    this.#slots = new Slots(limits);
     this.#rank = rank;
   }
 
   add(step: PlanStep): void {
     const name = "model" in step ? `${step.yields} ${step.model}` : step.kind;
-    const group = this.#groups.get(name) ?? createHeap((a, b) => this.#rank(a) > this.#rank(b));
+    const group =
+      this.#groups.get(name) ?? new TinyQueue<PlanStep>([], (a, b) => (this.#rank(a) > this.#rank(b) ? -1 : 1));
     this.#groups.set(name, group);
     group.push(step);
   }
 
   /** The most urgent step that the limits let start. */
   take(): PlanStep | null {
-    let best: Heap<PlanStep> | null = null;
+    let best: TinyQueue<PlanStep> | null = null;
     for (const group of this.#groups.values()) {
       const step = group.peek();
-      if (step === undefined || !this.#hasRoom(step)) continue;
+      if (step === undefined || !this.#slots.free(step)) continue;
       const known = best?.peek();
       if (known === undefined || this.#rank(step) > this.#rank(known)) best = group;
     }
     const step = best?.pop() ?? null;
-    if (step !== null) this.#count(step, 1);
+    if (step !== null) this.#slots.take(step);
     return step;
   }
 
   release(step: PlanStep): void {
-    this.#count(step, -1);
-  }
-
-  #hasRoom(step: PlanStep): boolean {
-    return this.#slots(step).every(([slot, limit]) => (this.#taken.get(slot) ?? 0) < limit);
-  }
-
-  #count(step: PlanStep, by: number): void {
-    for (const [slot] of this.#slots(step)) this.#taken.set(slot, (this.#taken.get(slot) ?? 0) + by);
-  }
-
-  #slots(step: PlanStep): readonly (readonly [slot: string, limit: number])[] {
-    const { total, perModel, perModality } = this.#limits;
-    if (step.kind === "task") return [["task", Math.max(1, perModality.task ?? TASKS_AT_ONCE)]];
-    if (step.kind !== "job" && step.kind !== "chat") return [];
-    const modality = step.kind === "chat" ? "chat" : step.yields === "voice" ? "audio" : step.yields;
-    return [
-      ["total", Math.max(1, total)],
-      [`model ${step.model}`, Math.max(1, perModel[step.model] ?? Number.POSITIVE_INFINITY)],
-      [`modality ${modality}`, Math.max(1, perModality[modality] ?? Number.POSITIVE_INFINITY)],
-    ];
+    this.#slots.release(step);
   }
 }

@@ -3,12 +3,13 @@ import type { PauseReason, RunEvent, StepEnd } from "../journal/events.ts";
 import { type AttemptState, lastAttempt, lastChat, type RunState, type StepState } from "../journal/state.ts";
 import { formatUsd } from "../money.ts";
 import type { FailurePolicy, PlanStep } from "../plan/plan.ts";
+import type { Slots } from "../plan/slots.ts";
 import { type Command, commandId, localCommandIds } from "./command.ts";
 import type { DecideContext, Decision } from "./decision.ts";
 import { type Headroom, minusHold, pauseFor } from "./headroom.ts";
 import { decidingSteps } from "./pruning.ts";
 import { whyNever } from "./readiness.ts";
-import { Slots } from "./slots.ts";
+import { slotsOf } from "./slots.ts";
 
 /**
  * Holds that will be bills soon: of jobs and chats under way, and of jobs whose cost is still asked for. A bill may be less
@@ -78,7 +79,7 @@ export class DecisionBuilder implements Decision {
   constructor(state: RunState, context: DecideContext) {
     this.state = state;
     this.context = context;
-    this.slots = new Slots(state, state.planned.limits, context.order);
+    this.slots = slotsOf(state, context.order);
     this.#committedMicros = state.spentMicros + state.heldMicros + state.unconfirmedMicros;
     this.stoppedBy = context.order.find((step) => stopsTheRun(state, step))?.path ?? null;
     this.mayStart = state.status === "running" && this.stoppedBy === null;

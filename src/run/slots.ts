@@ -1,56 +1,15 @@
-import type { RunLimits } from "../journal/events.ts";
 import { lastAttempt, type RunState } from "../journal/state.ts";
-import type { ChatStep, JobStep, PlanStep, TaskStep } from "../plan/plan.ts";
+import type { PlanStep } from "../plan/plan.ts";
+import { Slots } from "../plan/slots.ts";
 
-/** What takes a slot: jobs and chats at the service, local functions here. */
-export type SlotStep = JobStep | ChatStep | TaskStep;
-
-/** Local functions at once, where the run does not say. */
-const DEFAULT_TASKS = 4;
-
-/**
- * How many jobs may run at once: in all, per model and per modality; and how many local functions, counted apart. Jobs at
- * the service hold their slot across pauses.
- */
-export class Slots {
-  readonly #limits: RunLimits;
-  readonly #used = new Map<string, number>();
-
-  constructor(state: RunState, limits: RunLimits, steps: readonly PlanStep[]) {
-    this.#limits = limits;
-    for (const step of steps) if (takesSlot(step) && isInFlight(state, step)) this.take(step);
-  }
-
-  free(step: SlotStep): boolean {
-    if (step.kind === "task") return this.#count("task") < (this.#limits.perModality.task ?? DEFAULT_TASKS);
-    const modality = modalityOf(step);
-    return (
-      this.#count("total") < this.#limits.total &&
-      this.#count(`model:${step.model}`) < (this.#limits.perModel[step.model] ?? Number.POSITIVE_INFINITY) &&
-      this.#count(`modality:${modality}`) < (this.#limits.perModality[modality] ?? Number.POSITIVE_INFINITY)
-    );
-  }
-
-  take(step: SlotStep): void {
-    const names = step.kind === "task" ? ["task"] : ["total", `model:${step.model}`, `modality:${modalityOf(step)}`];
-    for (const name of names) this.#used.set(name, this.#count(name) + 1);
-  }
-
-  #count(name: string): number {
-    return this.#used.get(name) ?? 0;
-  }
+/** The slots of a run, with those taken that hold one now: jobs at the service hold theirs across pauses. */
+export function slotsOf(state: RunState, steps: readonly PlanStep[]): Slots {
+  const slots = new Slots(state.planned.limits);
+  for (const step of steps) if (isInFlight(state, step)) slots.take(step);
+  return slots;
 }
 
-function takesSlot(step: PlanStep): step is SlotStep {
-  return step.kind === "job" || step.kind === "chat" || step.kind === "task";
-}
-
-function modalityOf(step: JobStep | ChatStep): string {
-  if (step.kind === "chat") return "chat";
-  return step.yields === "voice" ? "audio" : step.yields;
-}
-
-function isInFlight(state: RunState, plan: SlotStep): boolean {
+function isInFlight(state: RunState, plan: PlanStep): boolean {
   const step = state.steps[plan.path]!;
   if (plan.kind === "task") return step.status === "running";
   if (plan.kind === "chat") return step.chats.at(-1)?.phase === "sent";

@@ -38,6 +38,18 @@ test("requests beyond the number in flight wait, the highest priority goes first
   expect(started).toEqual(["a", "c", "e", "b", "d"]);
 });
 
+test("no more than maxPerSecond start within a second", async () => {
+  const { clock, started, send } = setUp({ maxPerSecond: 2 });
+  for (const name of ["a", "b", "c", "d", "e"]) void send(name);
+  expect(started).toEqual(["a", "b"]);
+  await clock.advance(999);
+  expect(started).toEqual(["a", "b"]);
+  await clock.advance(1);
+  expect(started).toEqual(["a", "b", "c", "d"]);
+  await clock.advance(1_000);
+  expect(started).toEqual(["a", "b", "c", "d", "e"]);
+});
+
 test("Retry-After goes before X-RateLimit-Reset and holds every request back", async () => {
   const { clock, started, send, answer, pacer } = setUp();
   void send("a");

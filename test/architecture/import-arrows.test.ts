@@ -6,7 +6,16 @@ const root = resolve(import.meta.dirname, "../..");
 const src = join(root, "src");
 
 /** Single files that every folder may import; they import nothing of ours. */
-const leaves = ["errors", "money", "duration", "shell-word", "durable-file", "clean-text", "load-local-service"];
+const leaves = [
+  "errors",
+  "money",
+  "duration",
+  "byte-size",
+  "shell-word",
+  "durable-file",
+  "clean-text",
+  "load-local-service",
+];
 
 /**
  * The arrows allowed between the folders of `src`; a folder may always import itself and the leaves. What is not listed
@@ -17,6 +26,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   answers: [],
   money: [],
   duration: [],
+  "byte-size": [],
   "shell-word": [],
   "clean-text": [],
   "durable-file": [],

@@ -1,10 +1,11 @@
 import type { IncomingHttpHeaders } from "node:http";
-import PQueue from "p-queue";
+import TinyQueue from "tinyqueue";
 import type { Clock, Timer } from "../clock.ts";
 import { ConnectionError } from "../errors/client-errors.ts";
 import { headerText } from "../http/headers.ts";
 import { Bucket, type RateLimit, readLimitNews } from "./bucket.ts";
-import { WaitHeap, type Waiting } from "./wait-heap.ts";
+
+const SECOND_MS = 1_000;
 
 /**
  * How far the service's clock is ahead, from its Date headers. One header has whole seconds and an unknown delay, so
@@ -27,6 +28,34 @@ export class ServiceClock {
   get offsetMs(): number {
     if (this.#low <= 0 && this.#high >= 0) return 0;
     return Math.round((this.#low + this.#high) / 2);
+  }
+}
+
+/** At most `max` starts within a second of the first of them. */
+class StartRate {
+  #since = Number.NEGATIVE_INFINITY;
+  #started = 0;
+  readonly #max: number;
+
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  opensAt(now: number): number {
+    return this.#started < this.#max || this.#isOver(now) ? now : this.#since + SECOND_MS;
+  }
+
+  begin(now: number): void {
+    if (this.#isOver(now)) {
+      this.#since = now;
+      this.#started = 0;
+    }
+    this.#started++;
+  }
+
+  /** A clock that was set back ends the second, too. */
+  #isOver(now: number): boolean {
+    return Math.abs(now - this.#since) >= SECOND_MS;
   }
 }
 
@@ -75,7 +104,11 @@ export interface Pacer {
   close(): void;
 }
 
-interface Entry extends Waiting {
+/** A request that waits its turn. */
+interface Entry {
+  readonly priority: number;
+  /** Rises with arrival. */
+  readonly order: number;
   start(): void;
   fail(reason: unknown): void;
   over: boolean;
@@ -83,7 +116,7 @@ interface Entry extends Waiting {
 
 interface Lane {
   readonly bucket: Bucket;
-  readonly waiting: WaitHeap<Entry>;
+  readonly waiting: TinyQueue<Entry>;
 }
 
 export function createPacer(clock: Clock, options: PaceOptions = {}, random: () => number = Math.random): Pacer {
@@ -94,7 +127,7 @@ class KeyPacer implements Pacer {
   readonly #clock: Clock;
   readonly #random: () => number;
   readonly #maxInFlight: number;
-  readonly #queue: PQueue;
+  readonly #starts: StartRate;
   readonly #serviceClock = new ServiceClock();
   readonly #shared: Lane;
   readonly #own = new Map<RequestClass, Lane>();
@@ -108,11 +141,7 @@ class KeyPacer implements Pacer {
     this.#clock = clock;
     this.#random = random;
     this.#maxInFlight = options.maxInFlight ?? 32;
-    this.#queue = new PQueue({
-      concurrency: this.#maxInFlight,
-      intervalCap: options.maxPerSecond ?? 200,
-      interval: 1_000,
-    });
+    this.#starts = new StartRate(options.maxPerSecond ?? 200);
     this.#shared = newLane(options.limit);
     for (const [requestClass, own] of Object.entries(options.buckets ?? {})) {
       this.#own.set(requestClass as RequestClass, newLane(own.limit));
@@ -158,7 +187,7 @@ class KeyPacer implements Pacer {
     return {
       inFlight: this.#inFlight,
       sent: this.#sent,
-      queued: lanes.reduce((sum, lane) => sum + lane.waiting.size, 0),
+      queued: lanes.reduce((sum, lane) => sum + lane.waiting.length, 0),
       pausedUntil: pausedUntil > this.#clock.now() ? pausedUntil : null,
       limit: this.#shared.bucket.limit,
     };
@@ -168,7 +197,7 @@ class KeyPacer implements Pacer {
     this.#closed = true;
     this.#wake?.cancel();
     for (const lane of [this.#shared, ...this.#own.values()]) {
-      for (const entry of lane.waiting.drain()) if (!entry.over) entry.fail(closedError());
+      for (let entry = headOf(lane); entry !== undefined; entry = headOf(lane)) entry.fail(closedError());
     }
   }
 
@@ -176,13 +205,11 @@ class KeyPacer implements Pacer {
     lane.bucket.begin();
     this.#inFlight++;
     this.#sent++;
-    let sentAt = this.#clock.now();
+    const sentAt = this.#clock.now();
+    this.#starts.begin(sentAt);
     let result: T | null = null;
     try {
-      result = await this.#queue.add(() => {
-        sentAt = this.#clock.now();
-        return work();
-      });
+      result = await work();
       return result;
     } finally {
       this.#inFlight--;
@@ -223,16 +250,16 @@ class KeyPacer implements Pacer {
     for (const lane of [this.#shared, ...this.#own.values()]) {
       const head = headOf(lane);
       if (head === undefined) continue;
-      const opensAt = lane.bucket.opensAt(now);
+      const opensAt = Math.max(lane.bucket.opensAt(now), this.#starts.opensAt(now));
       if (opensAt > now) earliest = Math.min(earliest, opensAt);
-      else if (chosen === null || goesBefore(head, headOf(chosen))) chosen = lane;
+      else if (chosen === null || compare(head, headOf(chosen)!) < 0) chosen = lane;
     }
     return { lane: chosen, opensAt: earliest };
   }
 }
 
 function newLane(limit: RateLimit | undefined): Lane {
-  return { bucket: new Bucket(limit ?? null), waiting: new WaitHeap() };
+  return { bucket: new Bucket(limit ?? null), waiting: new TinyQueue<Entry>([], compare) };
 }
 
 /** First in line that still wants its turn; who left is dropped on the way. */
@@ -241,12 +268,9 @@ function headOf(lane: Lane): Entry | undefined {
   return lane.waiting.peek();
 }
 
-function goesBefore(left: Entry, right: Entry | undefined): boolean {
-  return (
-    right === undefined ||
-    left.priority > right.priority ||
-    (left.priority === right.priority && left.order < right.order)
-  );
+/** The highest priority first, and among equals who came first. */
+function compare(left: Entry, right: Entry): number {
+  return right.priority - left.priority || left.order - right.order;
 }
 
 function closedError(): ConnectionError {

@@ -1,11 +1,11 @@
 import type { Showrunner, UnresolvedStep } from "../../index.ts";
+import { dollars } from "../../money.ts";
 import { CliError } from "../cli-error.ts";
 import { type Context, type ServiceFlags, withShowrunner } from "../context.ts";
 import { ExitCode } from "../exit-code.ts";
 import { candidateText, emptyLines, questionLine } from "../report/unresolved.ts";
 import { wireForm } from "../service/present.ts";
 import { visible } from "../text/escape.ts";
-import { dollars } from "../text/money.ts";
 
 export interface AdoptFlags extends ServiceFlags {
   readonly all?: boolean;

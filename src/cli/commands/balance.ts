@@ -1,7 +1,7 @@
+import { dollars } from "../../money.ts";
 import { type Context, type ServiceFlags, sayWhere, withShowrunner } from "../context.ts";
 import { ExitCode } from "../exit-code.ts";
 import { wireForm } from "../service/present.ts";
-import { dollars } from "../text/money.ts";
 
 /** `showrunner balance`: what is in the wallet, and what the runs of the journal spent of it and hold. */
 export async function balance(context: Context, flags: ServiceFlags & { readonly json?: boolean }): Promise<ExitCode> {

@@ -1,3 +1,4 @@
+import { formatBytes } from "../../byte-size.ts";
 import { type Context, type ServiceFlags, withShowrunner } from "../context.ts";
 import { ExitCode } from "../exit-code.ts";
 import { repeatedCommand } from "../repeat-command.ts";
@@ -30,7 +31,7 @@ export async function gc(context: Context, flags: GcFlags): Promise<ExitCode> {
     }
     const { runs, media, reusable } = report;
     output.say(
-      `${flags.dryRun ? "Would remove" : "Removed"} ${counted(runs.length, "run")} and ${counted(media.count, "media file")}, ${size(media.sizeBytes)}${lapsed(report.handles)}.`,
+      `${flags.dryRun ? "Would remove" : "Removed"} ${counted(runs.length, "run")} and ${counted(media.count, "media file")}, ${formatBytes(media.sizeBytes)}${lapsed(report.handles)}.`,
     );
     if (report.leftovers > 0)
       output.say(
@@ -52,9 +53,4 @@ function withoutWord({ args }: Context, word: string): string {
 
 function lapsed(handles: number): string {
   return handles === 0 ? "" : `, and ${counted(handles, "upload handle")} that had lapsed`;
-}
-
-function size(bytes: number): string {
-  if (bytes < 1_000_000) return `${(bytes / 1000).toFixed(1)} kB`;
-  return bytes < 1_000_000_000 ? `${(bytes / 1_000_000).toFixed(1)} MB` : `${(bytes / 1_000_000_000).toFixed(1)} GB`;
 }

@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import type { Drift, Pipeline, RerunRequest, RerunScope, ResumeOptions, Showrunner } from "../../index.ts";
+import { dollars } from "../../money.ts";
 import { CliError } from "../cli-error.ts";
 import { type Context, type ServiceFlags, sayWhere, withShowrunner } from "../context.ts";
 import { ExitCode } from "../exit-code.ts";
@@ -13,7 +14,7 @@ import { diffLines } from "../report/diff-lines.ts";
 import { rerunTable } from "../report/price-table.ts";
 import { giveUpAfter, readDuration } from "../text/duration.ts";
 import { visible } from "../text/escape.ts";
-import { checkAmount, dollars } from "../text/money.ts";
+import { checkAmount } from "../text/money.ts";
 import { followRun } from "./follow.ts";
 import { reportProblems } from "./plan.ts";
 

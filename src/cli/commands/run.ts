@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Quote, RunOptions, RunRow, Showrunner } from "../../index.ts";
+import { dollars } from "../../money.ts";
 import { CliError } from "../cli-error.ts";
 import { type Context, type ServiceFlags, sayWhere, withShowrunner } from "../context.ts";
 import type { ExitCode } from "../exit-code.ts";
@@ -11,7 +12,7 @@ import { repeatedCommand } from "../repeat-command.ts";
 import { priceTable } from "../report/price-table.ts";
 import { giveUpAfter } from "../text/duration.ts";
 import { visible } from "../text/escape.ts";
-import { checkAmount, dollars } from "../text/money.ts";
+import { checkAmount } from "../text/money.ts";
 import { detach } from "./detach.ts";
 import { followRun } from "./follow.ts";
 import { reportProblems } from "./plan.ts";

@@ -1,5 +1,6 @@
 import { stat, statfs } from "node:fs/promises";
 import { dirname } from "node:path";
+import { formatBytes } from "../../byte-size.ts";
 import type { NoticeRow, RunRow } from "../../index.ts";
 import { CliError } from "../cli-error.ts";
 import { journalFileOf, type ServiceFlags } from "../context.ts";
@@ -25,7 +26,7 @@ export async function journalFindings(io: Io, flags: ServiceFlags): Promise<read
       await readNewest(rows, (runId) => store.read(runId));
       const facts = await stat(path);
       const unfinished = rows.filter(({ status }) => status === "running" || status === "paused").length;
-      const said = `${counted(rows.length, "run")}, ${unfinished} unfinished, ${megabytes(facts.size)}, the newest read whole: ${visible(path)}`;
+      const said = `${counted(rows.length, "run")}, ${unfinished} unfinished, ${formatBytes(facts.size)}, the newest read whole: ${visible(path)}`;
       return [fine("journal", said), await room(dirname(path)), await telling(io, await store.notices())];
     } finally {
       await store.close();
@@ -66,12 +67,8 @@ async function telling(io: Io, untold: readonly NoticeRow[]): Promise<Finding> {
 async function room(folder: string): Promise<Finding> {
   const { bavail, bsize } = await statfs(folder);
   const free = bavail * bsize;
-  const said = `${megabytes(free)} free for journal and media`;
+  const said = `${formatBytes(free)} free for journal and media`;
   return free < LITTLE_ROOM_BYTES
     ? failed("disk", said, "showrunner gc   (removes old finished runs and their media)")
     : fine("disk", said);
-}
-
-function megabytes(bytes: number): string {
-  return bytes < 1e9 ? `${(bytes / 1e6).toFixed(1)} MB` : `${(bytes / 1e9).toFixed(1)} GB`;
 }

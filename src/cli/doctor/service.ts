@@ -1,8 +1,8 @@
+import { dollars } from "../../money.ts";
 import { type Context, type ServiceFlags, withShowrunner } from "../context.ts";
 import { explainError } from "../explain-error.ts";
 import { duration } from "../text/duration.ts";
 import { visible } from "../text/escape.ts";
-import { dollars } from "../text/money.ts";
 import { type Finding, failed, fine, unknown } from "./finding.ts";
 import { type WebhookTarget, webhookFindings } from "./webhook.ts";
 

@@ -1,8 +1,8 @@
 import type { RunView, StepView } from "../../index.ts";
+import { dollars } from "../../money.ts";
 import type { CommandOutput } from "../output.ts";
 import { duration } from "../text/duration.ts";
 import { visible } from "../text/escape.ts";
-import { dollars } from "../text/money.ts";
 import { padEnd, shorten, widthOf } from "../text/width.ts";
 import type { LiveRun } from "./live-run.ts";
 import { expectedEnd, type Remaining, remainingOf } from "./remaining.ts";

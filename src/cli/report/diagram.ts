@@ -1,5 +1,5 @@
 import type { DiagramOptions, Quote } from "../../index.ts";
-import { dollars } from "../text/money.ts";
+import { dollars } from "../../money.ts";
 
 /** What a drawing of a priced plan says beside the names: each step's model and price, and the longest chain. */
 export function diagramOptions(quote: Quote): DiagramOptions {

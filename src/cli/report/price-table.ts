@@ -1,7 +1,7 @@
 import type { Quote, RerunScope } from "../../index.ts";
+import { dollars } from "../../money.ts";
 import { duration } from "../text/duration.ts";
 import { visible } from "../text/escape.ts";
-import { dollars } from "../text/money.ts";
 import { type Column, table } from "../text/table.ts";
 
 const MOST_RISKS = 8;

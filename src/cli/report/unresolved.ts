@@ -1,7 +1,7 @@
 import type { AdoptionCandidate, UnresolvedStep } from "../../index.ts";
+import { dollars } from "../../money.ts";
 import type { CommandOutput } from "../output.ts";
 import { visible } from "../text/escape.ts";
-import { dollars } from "../text/money.ts";
 import { table } from "../text/table.ts";
 import { shorten } from "../text/width.ts";
 

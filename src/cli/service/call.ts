@@ -1,8 +1,8 @@
 import type { Client } from "../../api/index.ts";
+import { dollars } from "../../money.ts";
 import { CliError } from "../cli-error.ts";
 import type { Context, ServiceFlags } from "../context.ts";
 import { readInput } from "../input/read-input.ts";
-import { dollars } from "../text/money.ts";
 
 /** A model's input from `--input` and `-i`; it is an object. */
 export async function readCallInput(flags: CallFlags, { io }: Context): Promise<Readonly<Record<string, unknown>>> {

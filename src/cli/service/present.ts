@@ -1,5 +1,5 @@
+import { dollars } from "../../money.ts";
 import { visible } from "../text/escape.ts";
-import { dollars } from "../text/money.ts";
 import { table } from "../text/table.ts";
 import { shorten } from "../text/width.ts";
 

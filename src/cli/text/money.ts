@@ -1,4 +1,4 @@
-import { formatUsd, parseUsd } from "../../index.ts";
+import { parseUsd } from "../../index.ts";
 import { CliError } from "../cli-error.ts";
 import { visible } from "./escape.ts";
 
@@ -8,11 +8,6 @@ export function checkAmount(flag: string, value: string | undefined): void {
   throw new CliError("USAGE", `${flag} ${visible(value)} is no amount of US dollars`, {
     next: `write it as ${flag} 5 or ${flag} 2.50`,
   });
-}
-
-/** Micro-dollars as a person reads them: at least two decimals, no more than it takes: 290000 gives "$0.29". */
-export function dollars(micros: number): string {
-  return micros < 0 ? `-$${formatUsd(-micros)}` : `$${formatUsd(micros)}`;
 }
 
 /** A decimal amount of dollars typed by a person, with or without its sign; null for what is no amount. */

@@ -5,6 +5,7 @@ import { normalize, resolve, sep } from "node:path";
 import { Readable, Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { fileTypeFromFile } from "file-type";
+import PQueue from "p-queue";
 import { redactUrl } from "../../api/index.ts";
 import type { FileFacts } from "../../plan/plan.ts";
 import { measureMedia } from "./measure-media.ts";
@@ -12,6 +13,8 @@ import type { MediaStore, StoredMedia } from "./media-store.ts";
 
 const MAX_BYTES = 1024 ** 3;
 const MAX_MS = 10 * 60_000;
+/** A plan may name thousands of files; each is open, or fetched, while it is measured. */
+const FILES_AT_ONCE = 8;
 
 /** Fetches a URL into the media store. What goes wrong is said without the URL's query, which may be a secret. */
 export async function fetchFile(
@@ -78,12 +81,13 @@ export async function measureFiles(
   stored: readonly FileFacts[] = [],
 ): Promise<ReadonlyMap<string, Measured>> {
   const sources = new Map(files.map((file) => [file.path, file]));
-  const measured = [...sources.values()].map(async (source) => {
+  const queue = new PQueue({ concurrency: FILES_AT_ONCE });
+  const measured = [...sources.values()].map((source) => async () => {
     const found = await measure(source, media);
     const before = stored.find((facts) => isOf(source.path, facts));
     return [source.path, "error" in found ? (before ?? found) : found] as const;
   });
-  return new Map(await Promise.all(measured));
+  return new Map(await queue.addAll(measured));
 }
 
 /** Whether these are the facts of that file; a relative path may have been said in another folder. */

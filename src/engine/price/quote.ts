@@ -1,3 +1,4 @@
+import PQueue from "p-queue";
 import { ApiError, answerOf } from "../../api/index.ts";
 import { type CleanText, cleanText, ownText } from "../../clean-text.ts";
 import type { PriceBasis } from "../../journal/events.ts";
@@ -76,6 +77,9 @@ export interface Pricing {
 
 type Ref = Reference["$ref"];
 
+/** Each may write a placeholder file and upload it before it asks. */
+const PRICES_AT_ONCE = 32;
+
 /** Asks the service what every step costs; equal inputs are asked once. `only`: these steps of the plan, not all. */
 export async function pricePlan(plan: Plan, pricing: Pricing, only: readonly PlanStep[] = plan.steps): Promise<Quote> {
   const problems: Problem[] = [];
@@ -119,13 +123,14 @@ export async function pricePlan(plan: Plan, pricing: Pricing, only: readonly Pla
     }
   };
 
-  const prices = await Promise.all(
-    only.map(
-      (step): StepPrice | Promise<StepPrice> =>
-        foreseen(step, pricing.reusePreview) ??
-        (step.kind === "job" ? price(step) : unpriced(plan, step, pricing.maxUnquotedMicros)),
-    ),
-  );
+  const queue = new PQueue({ concurrency: PRICES_AT_ONCE });
+  const asked = only.map((step) => async (): Promise<StepPrice> => {
+    const known = foreseen(step, pricing.reusePreview);
+    if (known !== null) return known;
+    return step.kind === "job" ? price(step) : unpriced(plan, step, pricing.maxUnquotedMicros);
+  });
+  // After a failure nothing more is asked: the quote has failed.
+  const prices = await queue.addAll(asked).finally(() => queue.clear());
   const voices = await voiceProblems(only, prices, problems, pricing.estimates);
   const isVoice = ({ step, field }: Problem) => voices.some((voice) => voice.step === step && voice.field === field);
   problems.splice(0, problems.length, ...problems.filter((problem) => !isVoice(problem)), ...voices);

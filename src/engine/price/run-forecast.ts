@@ -1,6 +1,7 @@
 import { type FollowStrategy, forecast, type JobLimits, referencesOf } from "../../plan/index.ts";
 import { dependentsOf, makespan } from "../../plan/makespan.ts";
 import type { ExpandStep, JobStep, Json, Plan, PlanStep } from "../../plan/plan.ts";
+import { RETENTION_MS } from "../../run/expiry.ts";
 import { stepNamed } from "../../run/plan-index.ts";
 
 /** A step that may find an asset gone that it takes in. */
@@ -40,13 +41,9 @@ export interface RunForecastOptions {
   readonly durationMs: (step: PlanStep) => number;
   readonly limits: JobLimits;
   readonly perMinute: number | null;
-  /** How long the service keeps outputs, milliseconds. Default 48 h. */
-  readonly retentionMs?: number;
   /** Steps that are there without being made. */
   readonly isDone: (path: string) => boolean;
 }
-
-const RETENTION_MS = 48 * 3_600_000;
 
 /** What a run of the plan would ask of the service, and what it may find gone there. */
 export function forecastRun(plan: Plan, options: RunForecastOptions): RunForecast {
@@ -100,23 +97,20 @@ function withoutDone(plan: Plan, isDone: (path: string) => boolean): Plan {
   return { ...plan, steps: steps.map((step) => ({ ...step, needs: step.needs.filter((path) => !isDone(path)) })) };
 }
 
-function risksOf(
-  plan: Plan,
-  { durationMs, limits, retentionMs = RETENTION_MS }: RunForecastOptions,
-): readonly ExpiryRisk[] {
+function risksOf(plan: Plan, { durationMs, limits }: RunForecastOptions): readonly ExpiryRisk[] {
   const startsAt = new Map<string, number>();
   const spanMs = makespan(plan, durationMs, limits, (step, at) => void startsAt.set(step.path, at));
   const gates = gatesOf(plan);
   // Nothing waits for a person, and all is over before anything can be gone.
-  if (gates.length === 0 && spanMs <= retentionMs) return [];
+  if (gates.length === 0 && spanMs <= RETENTION_MS) return [];
   return plan.steps.flatMap((step) => {
     return makersOf(plan, step).flatMap((maker): readonly ExpiryRisk[] => {
       const endsAt = (startsAt.get(maker.path) ?? 0) + durationMs(maker);
       const ageMs = (startsAt.get(step.path) ?? 0) - endsAt;
       const gate = gates.find(({ after }) => after.has(step.path) && !after.has(maker.path));
-      const stored = `its output is kept for ${hours(retentionMs)} h by the service`;
+      const stored = `its output is kept for ${hours(RETENTION_MS)} h by the service`;
       const why =
-        ageMs > retentionMs
+        ageMs > RETENTION_MS
           ? `${step.path} begins some ${hours(ageMs)} h after ${maker.path} is made, and ${stored}`
           : gate === undefined
             ? null

@@ -1,6 +1,7 @@
 import { open, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { basename } from "node:path/posix";
+import PQueue from "p-queue";
 import { syncFolder, temporaryPath } from "../../durable-file.ts";
 import type { Chosen } from "../../journal/events.ts";
 import { type OutputState, outputsOf, type RunState, type StepState } from "../../journal/state.ts";
@@ -12,7 +13,7 @@ import { referenced, referencedValue } from "../../run/resolve.ts";
 import { checkReplaceable } from "../media/place-file.ts";
 import type { Manifest, ManifestStep } from "./provenance-schema.ts";
 
-const AT_ONCE = 8;
+const FILES_AT_ONCE = 8;
 
 /** Where the manifest of a named file goes, relative likewise. */
 export function manifestName(file: string): string {
@@ -25,13 +26,10 @@ export function manifestName(file: string): string {
  * `tag` is in the names of their temporary files.
  */
 export async function placeManifests(outDir: string, manifests: readonly Manifest[], tag: string): Promise<void> {
-  const waiting = [...manifests];
-  const work = async () => {
-    for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) await place(outDir, next, tag);
-  };
-  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  const queue = new PQueue({ concurrency: FILES_AT_ONCE });
+  await queue.addAll(manifests.map((manifest) => () => place(outDir, manifest, tag)));
   const folders = new Set(manifests.map(({ file }) => dirname(join(outDir, file.name))));
-  await Promise.all([...folders].map(syncFolder));
+  await queue.addAll([...folders].map((folder) => () => syncFolder(folder)));
 }
 
 async function place(outDir: string, manifest: Manifest, tag: string): Promise<void> {

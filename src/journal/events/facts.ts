@@ -1,6 +1,7 @@
 import type { CleanText } from "../../clean-text.ts";
 import type { Json, Plan, PlanStep, Reference } from "../../plan/plan.ts";
 import type { AppliedProfile } from "../../plan/profile.ts";
+import type { JobLimits } from "../../plan/slots.ts";
 
 /** An error of the service or of our own, as the journal keeps it: no URLs, no secrets. */
 export interface JournalError {
@@ -25,12 +26,6 @@ export interface OutputFacts {
   readonly durationMs: number | null;
   readonly fps: number | null;
   readonly error: JournalError | null;
-}
-
-export interface RunLimits {
-  readonly total: number;
-  readonly perModel: { readonly [model: string]: number };
-  readonly perModality: { readonly [modality: string]: number };
 }
 
 /** Why a run does not go on by itself. */
@@ -102,7 +97,7 @@ export interface RunPlanned {
   readonly nonce: string;
   readonly budgetMicros: number | null;
   readonly maxUnquotedMicros: number | null;
-  readonly limits: RunLimits;
+  readonly limits: JobLimits;
   /** Total of the quote when the run was made; null when a step had no price. */
   readonly quoteMicros: number | null;
   /** Folder that named files go to. */

@@ -1,68 +1,16 @@
+import TinyQueue from "tinyqueue";
+
 /** A call due at an instant of the service's clock. Cancelled ones stay in the heap until they surface. */
-export interface Timer {
+interface Timer {
   readonly dueMs: number;
   readonly order: number;
   readonly call: () => void;
   cancelled: boolean;
 }
 
-function before(a: Timer, b: Timer): boolean {
-  return a.dueMs < b.dueMs || (a.dueMs === b.dueMs && a.order < b.order);
-}
-
-/** A binary heap: earliest first, and first come first among equals. */
-export class TimerHeap {
-  readonly #items: Timer[] = [];
-
-  /** The earliest timer that still counts. */
-  peek(): Timer | undefined {
-    while (this.#items[0]?.cancelled) this.#removeFirst();
-    return this.#items[0];
-  }
-
-  push(timer: Timer): void {
-    this.#items.push(timer);
-    this.#rise(this.#items.length - 1);
-  }
-
-  pop(): Timer | undefined {
-    const first = this.peek();
-    if (first) this.#removeFirst();
-    return first;
-  }
-
-  clear(): void {
-    this.#items.length = 0;
-  }
-
-  #removeFirst(): void {
-    const last = this.#items.pop();
-    if (!last || this.#items.length === 0) return;
-    this.#items[0] = last;
-    this.#sink(0);
-  }
-
-  #rise(index: number): void {
-    const parent = (index - 1) >> 1;
-    if (index === 0 || !before(this.#items[index]!, this.#items[parent]!)) return;
-    this.#swap(index, parent);
-    this.#rise(parent);
-  }
-
-  #sink(index: number): void {
-    const smallest = [2 * index + 1, 2 * index + 2]
-      .filter((child) => child < this.#items.length)
-      .reduce((best, child) => (before(this.#items[child]!, this.#items[best]!) ? child : best), index);
-    if (smallest === index) return;
-    this.#swap(index, smallest);
-    this.#sink(smallest);
-  }
-
-  #swap(a: number, b: number): void {
-    const held = this.#items[a]!;
-    this.#items[a] = this.#items[b]!;
-    this.#items[b] = held;
-  }
+/** Earliest first, and first come first among equals. */
+function compare(a: Timer, b: Timer): number {
+  return a.dueMs - b.dueMs || a.order - b.order;
 }
 
 export type ClockMode = "real" | "scaled" | "manual";
@@ -104,7 +52,7 @@ export interface ClockOptions {
 
 /** A clock that starts in real mode. */
 export function createClock({ offsetMs = 0, settle = () => Promise.resolve() }: ClockOptions = {}): ClockControl {
-  const timers = new TimerHeap();
+  const timers = new TinyQueue<Timer>([], compare);
   let mode: ClockMode = "real";
   let factor = 1;
   let anchorReal = Date.now();
@@ -112,18 +60,24 @@ export function createClock({ offsetMs = 0, settle = () => Promise.resolve() }: 
   let order = 0;
   let alarm: NodeJS.Timeout | undefined;
 
+  /** The earliest timer that still counts. */
+  function earliest(): Timer | undefined {
+    while (timers.peek()?.cancelled) timers.pop();
+    return timers.peek();
+  }
+
   const now = () => Math.floor(anchorService + (Date.now() - anchorReal) * factor);
 
   function arm(): void {
     clearTimeout(alarm);
-    const next = timers.peek();
+    const next = earliest();
     if (!next || factor === 0) return;
     const delay = Math.min(MAX_DELAY_MS, Math.max(0, Math.ceil((next.dueMs - now()) / factor)));
     alarm = setTimeout(fireDue, delay);
   }
 
   function fireDue(): void {
-    for (let next = timers.peek(); next && next.dueMs <= now(); next = timers.peek()) timers.pop()?.call();
+    for (let next = earliest(); next && next.dueMs <= now(); next = earliest()) timers.pop()?.call();
     arm();
   }
 
@@ -145,7 +99,7 @@ export function createClock({ offsetMs = 0, settle = () => Promise.resolve() }: 
     at(dueMs, call) {
       const timer: Timer = { dueMs, order: order++, call, cancelled: false };
       timers.push(timer);
-      if (timers.peek() === timer) {
+      if (earliest() === timer) {
         if (factor === 0 && dueMs <= now()) setImmediate(fireDue);
         else arm();
       }
@@ -165,7 +119,7 @@ export function createClock({ offsetMs = 0, settle = () => Promise.resolve() }: 
     async advance(ms) {
       const target = now() + Math.max(0, ms);
       await settle();
-      for (let next = timers.peek(); next && next.dueMs <= target; next = timers.peek()) {
+      for (let next = earliest(); next && next.dueMs <= target; next = earliest()) {
         jumpTo(next.dueMs);
         timers.pop()?.call();
         await settle();
@@ -174,7 +128,7 @@ export function createClock({ offsetMs = 0, settle = () => Promise.resolve() }: 
       arm();
     },
     stop() {
-      timers.clear();
+      while (timers.pop());
       clearTimeout(alarm);
     },
   };

@@ -1,7 +1,7 @@
-import { formatUsd } from "../../index.ts";
+import { dollars } from "../../money.ts";
 
 export function usd(micros: number): string {
-  return micros < 0 ? `−$${formatUsd(-micros)}` : `$${formatUsd(micros)}`;
+  return dollars(micros).replace("-", "−");
 }
 
 export function usdOr(micros: number | null, otherwise = "–"): string {
@@ -17,12 +17,6 @@ export function difference(actual: number | null, expected: number | null): stri
 
 export function count(n: number, noun: string): string {
   return `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
-}
-
-export function size(bytes: number): string {
-  if (bytes < 1000) return `${bytes} B`;
-  if (bytes < 1_000_000) return `${(bytes / 1000).toFixed(1)} kB`;
-  return bytes < 1e9 ? `${(bytes / 1e6).toFixed(1)} MB` : `${(bytes / 1e9).toFixed(2)} GB`;
 }
 
 /** `2026-11-21 07:33:05 UTC`. */

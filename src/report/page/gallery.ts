@@ -1,3 +1,4 @@
+import { formatBytes } from "../../byte-size.ts";
 import { formatDuration } from "../../index.ts";
 import type { FinalFile, ReportFacts } from "../facts.ts";
 import { size } from "./format.ts";
@@ -57,7 +58,7 @@ export function describe(file: FinalFile): string {
     file.width !== null && file.height !== null ? `${file.width} × ${file.height}` : null,
     file.durationMs === null ? null : formatDuration(file.durationMs),
     file.contentType,
-    file.sizeBytes === null ? null : size(file.sizeBytes),
+    file.sizeBytes === null ? null : formatBytes(file.sizeBytes),
   ];
   return parts.filter((part) => part !== null).join(" · ");
 }

@@ -1,0 +1,53 @@
+import type { PlanStep } from "./plan.ts";
+
+/** How many jobs and chats may run at once. */
+export interface JobLimits {
+  readonly total: number;
+  readonly perModel: { readonly [model: string]: number };
+  /** `image`, `video`, `audio` and `chat` for what the service does, `task` for local functions. */
+  readonly perModality: { readonly [modality: string]: number };
+}
+
+/** Local functions at once, where the limits do not say. */
+const TASKS_AT_ONCE = 4;
+
+/**
+ * Which steps may run at once: jobs and chats in all, per model and per modality; local functions counted apart. Forecast
+ * and scheduler both keep to it.
+ */
+export class Slots {
+  readonly #limits: JobLimits;
+  readonly #used = new Map<string, number>();
+
+  constructor(limits: JobLimits) {
+    this.#limits = limits;
+  }
+
+  free(step: PlanStep): boolean {
+    return this.#slotsOf(step).every(([slot, limit]) => (this.#used.get(slot) ?? 0) < limit);
+  }
+
+  take(step: PlanStep): void {
+    this.#count(step, 1);
+  }
+
+  release(step: PlanStep): void {
+    this.#count(step, -1);
+  }
+
+  #count(step: PlanStep, by: number): void {
+    for (const [slot] of this.#slotsOf(step)) this.#used.set(slot, (this.#used.get(slot) ?? 0) + by);
+  }
+
+  #slotsOf(step: PlanStep): readonly (readonly [slot: string, limit: number])[] {
+    const { total, perModel, perModality } = this.#limits;
+    if (step.kind === "task") return [["task", perModality.task ?? TASKS_AT_ONCE]];
+    if (step.kind !== "job" && step.kind !== "chat") return [];
+    const modality = step.kind === "chat" ? "chat" : step.yields === "voice" ? "audio" : step.yields;
+    return [
+      ["total", total],
+      [`model ${step.model}`, perModel[step.model] ?? Number.POSITIVE_INFINITY],
+      [`modality ${modality}`, perModality[modality] ?? Number.POSITIVE_INFINITY],
+    ];
+  }
+}
