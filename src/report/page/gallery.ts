@@ -1,7 +1,6 @@
 import { formatBytes } from "../../byte-size.ts";
 import { formatDuration } from "../../index.ts";
 import type { FinalFile, ReportFacts } from "../facts.ts";
-import { size } from "./format.ts";
 import { type Html, html } from "./html.ts";
 
 /** What was made on the way and is small enough to stand in the page. */
