@@ -83,24 +83,19 @@ export type { AdoptionCandidate, UnresolvedStep } from "./engine/adoption/unreso
 export type { Drift, RerunScope } from "./engine/change/drift.ts";
 export { statusNow } from "./engine/drive/attached-run.ts";
 export { whileLoading } from "./engine/drive/load-guard.ts";
+// Run, resume, look.
+export type { RunHandle, RunResult } from "./engine/drive/run-result.ts";
 export type { RunUpdate } from "./engine/drive/updates.ts";
 export { OverBudgetError, PlanProblemsError, RunDiffersError, WalletShortError } from "./engine/errors.ts";
 export { fileExtension } from "./engine/media/file-extension.ts";
 export { type MediaStore, openMediaStore } from "./engine/media/media-store.ts";
 export { type Notifications, openNotifications } from "./engine/notify/notifications.ts";
+export type { OpenOptions, QuoteOptions, ResumeOptions, RunOptions } from "./engine/options/options.ts";
 export type { Quote } from "./engine/price/quote.ts";
 export { type Manifest, manifestSchema } from "./engine/provenance/provenance-schema.ts";
 export type { StepExplanation } from "./engine/reuse/explain.ts";
-// Run, resume, look.
-export type { RunHandle, RunResult } from "./engine/run-result.ts";
-export {
-  type OpenOptions,
-  openShowrunner,
-  type QuoteOptions,
-  type ResumeOptions,
-  type RunOptions,
-  type Showrunner,
-} from "./engine/showrunner.ts";
+export { openShowrunner } from "./engine/showrunner/open-showrunner.ts";
+export type { Showrunner } from "./engine/showrunner/showrunner.ts";
 // What can go wrong.
 export { isShowrunnerError, ShowrunnerError } from "./errors.ts";
 // What is known of models beyond their schemas.

@@ -82,16 +82,6 @@ export class RunBusyError extends ShowrunnerError {
   }
 }
 
-/** The run belongs to another account or service than the one it was resumed with. */
-export class AccountMismatchError extends ShowrunnerError {
-  readonly code = "ACCOUNT_MISMATCH";
-  constructor(runId: string, requested: string, given: string) {
-    super(
-      `Run "${runId}" was started with ${requested}, and now it is ${given}. Resume it with the account it was paid from; if this is that account under a new key or address: showrunner resume ${runId} --account-moved`,
-    );
-  }
-}
-
 /** An option cannot be used as it was given. */
 export class InvalidOptionError extends ShowrunnerError {
   readonly code = "INVALID_OPTION";

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { ApiError } from "../../src/api/index.ts";
 import { cleanAddress, cleanContentType, cleanId, cleanText } from "../../src/clean-text.ts";
-import { journalError } from "../../src/engine/effects/service-answers.ts";
+import { journalError } from "../../src/engine/service/service-answers.ts";
 
 test("whatever a service says is short, steers no terminal and has no query when it is kept", () => {
   fc.assert(

@@ -1,7 +1,7 @@
 import { expectTypeOf, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../recipes/models.ts";
-import type { RunPause } from "../../src/engine/run-result.ts";
+import type { RunPause } from "../../src/engine/drive/run-result.ts";
 import { type ImageResult, type Pipeline, pipeline, type RunResult, type Showrunner } from "../../src/index.ts";
 
 declare const show: Showrunner;

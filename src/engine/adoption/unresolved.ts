@@ -1,9 +1,9 @@
 import { ApiError, type Client, type JobSummary } from "../../api/index.ts";
 import type { StoredEvent } from "../../journal/events.ts";
+import type { RunRepository } from "../../journal/run-repository.ts";
 import { type AttemptState, lastAttempt, RESENT_EVERY_MS, type RunState } from "../../journal/state.ts";
 import type { InboxMessage, JournalStore } from "../../journal/store.ts";
 import { InvalidOptionError } from "../errors.ts";
-import type { RunRepository } from "../run-repository.ts";
 import { type JobMatch, likeness, matchOf, type SentRequest, stepMethods, unambiguous } from "./likeness.ts";
 
 /** Throws unless the step is unresolved and the job may be its own; null says that no job was made. */

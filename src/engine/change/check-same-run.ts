@@ -5,8 +5,8 @@ import type { Json } from "../../plan/plan.ts";
 import { fileOf } from "../../run/next-command.ts";
 import { shellWord } from "../../shell-word.ts";
 import { PlanProblemsError, RunDiffersError } from "../errors.ts";
-import type { Planner } from "../planner.ts";
-import type { RunOptions } from "../showrunner.ts";
+import type { RunOptions } from "../options/options.ts";
+import type { Planner } from "../price/planner.ts";
 import { type Drift, driftFrom } from "./drift.ts";
 import { replanRun } from "./replanning.ts";
 

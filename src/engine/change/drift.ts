@@ -5,9 +5,9 @@ import { formatUsd } from "../../money.ts";
 import type { PlanDiff } from "../../plan/index.ts";
 import type { Plan, PlanStep, Problem } from "../../plan/plan.ts";
 import { hasNoOpenJobs, type RerunRoots, staleSteps } from "../../run/rerun.ts";
-import type { Planner } from "../planner.ts";
-import type { StepPrice } from "../price/quote.ts";
-import type { ResumeOptions } from "../showrunner.ts";
+import type { ResumeOptions } from "../options/options.ts";
+import type { Planner } from "../price/planner.ts";
+import type { StepPrice } from "../price/totals.ts";
 import { type Replanning, replanRun } from "./replanning.ts";
 
 /** Steps of a run that are to be made again, and what that costs. Finding out spends nothing. */

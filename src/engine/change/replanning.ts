@@ -4,7 +4,7 @@ import type { LocalFunction } from "../../plan/draft.ts";
 import { diffPlans, outerPaths, type PlanDiff, plainJson } from "../../plan/index.ts";
 import type { ExpandStep, Json, Plan, PlanStep, Problem, Reference } from "../../plan/plan.ts";
 import { readiness } from "../../run/readiness.ts";
-import type { Planner } from "../planner.ts";
+import type { Planner } from "../price/planner.ts";
 
 /** What the code makes of a run's input now, or why it makes nothing of it. */
 export type Replanning =

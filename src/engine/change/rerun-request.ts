@@ -3,7 +3,7 @@ import { isStepFinal, type RerunRequest, type RunState } from "../../journal/sta
 import { matchesPattern } from "../../plan/profile.ts";
 import type { RequestedRerun } from "../../run/revise.ts";
 import { InvalidOptionError } from "../errors.ts";
-import type { ResumeOptions } from "../showrunner.ts";
+import type { ResumeOptions } from "../options/options.ts";
 
 export type RerunOptions = Pick<ResumeOptions, "rerun" | "rerunFailed" | "requestId">;
 

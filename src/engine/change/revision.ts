@@ -8,11 +8,11 @@ import { suggest } from "../../plan/suggest.ts";
 import { readiness } from "../../run/readiness.ts";
 import { blockingFailure, cancelledSteps, hasNoOpenJobs, type RerunRoots, staleSteps } from "../../run/rerun.ts";
 import { type Revised, revisionEvents } from "../../run/revise.ts";
-import { functionsFor } from "../drive/functions.ts";
+import { functionsFor } from "../effects/functions.ts";
 import { InvalidOptionError, OverBudgetError, PlanProblemsError } from "../errors.ts";
-import { usdOption } from "../options.ts";
-import type { Planner } from "../planner.ts";
-import type { ResumeOptions } from "../showrunner.ts";
+import { usdOption } from "../options/check-options.ts";
+import type { ResumeOptions } from "../options/options.ts";
+import type { Planner } from "../price/planner.ts";
 import {
   changedRoots,
   committedMicros,

@@ -12,10 +12,10 @@ import { type Headroom, minusHold } from "../../run/headroom.ts";
 import { inboxEvents } from "../../run/inbox.ts";
 import { committedMicros } from "../change/drift.ts";
 import { type EffectContext, type EffectResult, perform } from "../effects/index.ts";
-import { resting } from "../effects/service-answers.ts";
+import { resting } from "../effects/resting.ts";
+import { isDiskError, MediaDiskError } from "../media/disk-errors.ts";
 import type { SpendingWatch } from "../money/spending.ts";
 import { type ServiceFailure, ServiceWatch } from "../service/service-watch.ts";
-import { isDiskError, MediaDiskError } from "./disk-errors.ts";
 import { RunTakenOverError, RunWriter, storedEvent } from "./run-writer.ts";
 
 export interface DriveDependencies

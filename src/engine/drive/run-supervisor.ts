@@ -6,6 +6,7 @@ import type { Families } from "../../families/index.ts";
 import { EVENT_VERSION, type RunEnd, type RunEvent, type StoredEvent } from "../../journal/events.ts";
 import { apply } from "../../journal/fold.ts";
 import { isHolderDead, retireHolder, thisHolder } from "../../journal/host.ts";
+import type { RunRepository } from "../../journal/run-repository.ts";
 import { isRunFinal, planStep, type RunState } from "../../journal/state.ts";
 import type { JournalStore, Lease, LeaseHolder } from "../../journal/store.ts";
 import { formatUsd } from "../../money.ts";
@@ -21,15 +22,14 @@ import { RunBusyError } from "../errors.ts";
 import type { MediaStore } from "../media/media-store.ts";
 import type { AccountMove } from "../money/account-move.ts";
 import { noticesOf } from "../notify/notifier.ts";
-import { usdOption } from "../options.ts";
+import { usdOption } from "../options/check-options.ts";
+import type { ResumeOptions } from "../options/options.ts";
 import { learnedPrices } from "../price/learned-prices.ts";
 import { expectedMs, type PastDurations, pastDurations } from "../price/past-durations.ts";
 import type { Quote } from "../price/quote.ts";
-import type { RunRepository } from "../run-repository.ts";
-import type { RunHandle, RunPause, RunResult } from "../run-result.ts";
-import type { ResumeOptions } from "../showrunner.ts";
 import { type DriveDependencies, drive, type Schedule } from "./drive.ts";
 import { runOutputs } from "./results.ts";
+import type { RunHandle, RunPause, RunResult } from "./run-result.ts";
 import { Updates } from "./updates.ts";
 
 /** How often a run that waits for funds looks at the wallet, milliseconds. */

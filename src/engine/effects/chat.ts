@@ -6,8 +6,9 @@ import type { JournalError, RunEvent } from "../../journal/events.ts";
 import { planStep } from "../../journal/state.ts";
 import type { ChatStep, Json } from "../../plan/plan.ts";
 import type { Command } from "../../run/command.ts";
+import { type Judged, journalError, judge, serviceFailureOf } from "../service/service-answers.ts";
 import type { Effect, EffectContext, EffectResult } from "./effect.ts";
-import { type Judged, journalError, judge, resting, serviceFailureOf } from "./service-answers.ts";
+import { resting } from "./resting.ts";
 
 type Chat = Extract<Command, { readonly type: "chat" }>;
 

@@ -6,13 +6,14 @@ import type { RunEvent } from "../../journal/events.ts";
 import { ownVersion } from "../../journal/own-version.ts";
 import { RETENTION_MS } from "../../run/expiry.ts";
 import { runOutcome } from "../../run/outcome.ts";
-import { withoutCopies } from "../media/ensure-copies.ts";
 import { fileExtension } from "../media/file-extension.ts";
 import { manifestName, manifestOf, placeManifests } from "../provenance/provenance.ts";
 import type { Manifest } from "../provenance/provenance-schema.ts";
+import { judge } from "../service/service-answers.ts";
 import { bytesProgress } from "./bytes-progress.ts";
 import type { Effect, EffectContext, EffectResult } from "./effect.ts";
-import { judge, resting } from "./service-answers.ts";
+import { withoutCopies } from "./ensure-copies.ts";
+import { resting } from "./resting.ts";
 
 /** Before submits (100 to 150): what is paid for comes in before anything new is asked for. */
 const FIRST = 300;

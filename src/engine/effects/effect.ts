@@ -3,13 +3,13 @@ import type { RunEvent } from "../../journal/events.ts";
 import type { RunState } from "../../journal/state.ts";
 import type { Progress } from "../../journal/store.ts";
 import type { Command } from "../../run/command.ts";
-import type { Expansions } from "../drive/expansion.ts";
-import type { StepFunctions } from "../drive/functions.ts";
 import type { UploadHandles } from "../media/handles.ts";
 import type { MediaStore } from "../media/media-store.ts";
 import type { EstimateCache } from "../price/estimates.ts";
+import type { Expansions } from "../price/expansion.ts";
 import type { ResultCache } from "../reuse/result-cache.ts";
 import type { ServiceFailure } from "../service/service-watch.ts";
+import type { StepFunctions } from "./functions.ts";
 
 /** What an effect may use. */
 export interface EffectContext {

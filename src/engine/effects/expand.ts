@@ -1,9 +1,10 @@
 import type { RunEvent } from "../../journal/events.ts";
 import { planStep } from "../../journal/state.ts";
 import type { ExpandStep, Problem } from "../../plan/plan.ts";
+import { journalError, judge } from "../service/service-answers.ts";
 import type { Effect } from "./effect.ts";
 import { localCode, thrownError } from "./local-code.ts";
-import { journalError, judge, resting } from "./service-answers.ts";
+import { resting } from "./resting.ts";
 
 /** Plans and prices the steps for a value that is now known. Asks for estimates only: nothing is paid here. */
 export const expand: Effect<"expand"> = async ({ step, value }, context) => {

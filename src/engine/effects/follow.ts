@@ -2,8 +2,9 @@ import type { ApiError, JobResult } from "../../api/index.ts";
 import { cleanContentType, cleanId, cleanText, sentence } from "../../clean-text.ts";
 import type { OutputFacts, RunEvent } from "../../journal/events.ts";
 import type { Command } from "../../run/command.ts";
+import { foreignError, judge } from "../service/service-answers.ts";
 import type { Effect, EffectContext } from "./effect.ts";
-import { foreignError, judge, resting } from "./service-answers.ts";
+import { resting } from "./resting.ts";
 
 /** Before a follow that ended without an end is taken up again, milliseconds. */
 const AGAIN_MS = 5_000;

@@ -1,9 +1,10 @@
 import type { Command } from "../../run/command.ts";
-import { ensureCopies } from "../media/ensure-copies.ts";
+import { expiredOutputs, readsUploads } from "../media/expired.ts";
 import { MediaLostError } from "../media/media-errors.ts";
+import { type Judged, journalError, judge } from "../service/service-answers.ts";
 import type { Effect, EffectContext, EffectResult } from "./effect.ts";
-import { expiredOutputs, readsUploads } from "./expired.ts";
-import { type Judged, journalError, judge, resting } from "./service-answers.ts";
+import { ensureCopies } from "./ensure-copies.ts";
+import { resting } from "./resting.ts";
 
 type Quote = Extract<Command, { readonly type: "quote" }>;
 

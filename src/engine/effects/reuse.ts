@@ -1,7 +1,8 @@
 import { stepNamed } from "../../run/plan-index.ts";
 import { isCacheable } from "../../run/request-identity.ts";
+import { judge } from "../service/service-answers.ts";
 import type { Effect } from "./effect.ts";
-import { judge, resting } from "./service-answers.ts";
+import { resting } from "./resting.ts";
 
 const NOT_FOUND = { events: [], againInMs: Number.POSITIVE_INFINITY };
 

@@ -4,8 +4,8 @@ import type { RunEvent } from "../../journal/events.ts";
 import { planStep } from "../../journal/state.ts";
 import type { PickStep } from "../../plan/plan.ts";
 import { candidatesOf } from "../../run/kinds/pick.ts";
-import { withoutCopies } from "../media/ensure-copies.ts";
 import type { Effect } from "./effect.ts";
+import { withoutCopies } from "./ensure-copies.ts";
 import { ABORTED, localCode, localFile, thrownError, unlessAborted } from "./local-code.ts";
 
 /** Lets the pipeline's own function score what is there, one after the other; the highest wins, the first of equals. */

@@ -5,10 +5,10 @@ import type { TaskFile } from "../../journal/events.ts";
 import { planStep } from "../../journal/state.ts";
 import type { TaskContext } from "../../plan/draft.ts";
 import type { Json, TaskStep } from "../../plan/plan.ts";
-import { withoutCopies } from "../media/ensure-copies.ts";
 import { fileExtension } from "../media/file-extension.ts";
 import { measureMedia } from "../media/measure-media.ts";
 import type { Effect, EffectContext } from "./effect.ts";
+import { withoutCopies } from "./ensure-copies.ts";
 import { ABORTED, filesOf, localCode, localInput, thrownError, unlessAborted } from "./local-code.ts";
 
 const MAX_VALUE_BYTES = 1024 * 1024;

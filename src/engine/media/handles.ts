@@ -1,7 +1,6 @@
 import type { Client } from "../../api/index.ts";
 import type { JournalStore } from "../../journal/store.ts";
 import type { Json } from "../../plan/plan.ts";
-import { stopWaiting } from "../price/estimates.ts";
 import type { MediaStore } from "./media-store.ts";
 
 /** A handle this close to its end is renewed rather than sent. */
@@ -90,5 +89,24 @@ export class UploadHandles {
       expiresAt: Date.parse(handle.expiresAt ?? "") - this.#client.clockOffsetMs() || this.#now() + 10 * 60_000,
     });
     return handle.url;
+  }
+}
+
+/**
+ * What shared work gives, as long as this caller wants it: rejects with the signal's reason once that is aborted, while
+ * the work goes on for others.
+ */
+export async function stopWaiting<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return work;
+  let stop: () => void = () => {};
+  const aborted = new Promise<never>((_, reject) => {
+    stop = () => reject(signal.reason);
+    if (signal.aborted) stop();
+    else signal.addEventListener("abort", stop, { once: true });
+  });
+  try {
+    return await Promise.race([aborted, work]);
+  } finally {
+    signal.removeEventListener("abort", stop);
   }
 }

@@ -15,7 +15,7 @@ import {
 import { basename, extname, isAbsolute, join, posix, relative } from "node:path";
 import { safeFileName } from "../../api/index.ts";
 import { syncFolder, temporaryPath } from "../../durable-file.ts";
-import { isDiskError } from "../drive/disk-errors.ts";
+import { isDiskError } from "./disk-errors.ts";
 import { MediaMissingError, MediaPathError } from "./media-errors.ts";
 
 /** Bytes in a media store. */

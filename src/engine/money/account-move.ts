@@ -1,8 +1,8 @@
 import { ApiError, type Client } from "../../api/index.ts";
 import type { RunEvent } from "../../journal/events.ts";
+import type { Account } from "../../journal/run-repository.ts";
 import type { RunState } from "../../journal/state.ts";
 import { InvalidOptionError } from "../errors.ts";
-import type { Account } from "../run-repository.ts";
 
 /** Jobs that are asked for before an account is taken for another one. */
 const MOST_ASKED = 20;

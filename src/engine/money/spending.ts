@@ -1,8 +1,8 @@
 import type { Client } from "../../api/index.ts";
 import type { CommitOutcome, JournalStore, SpendingGuard } from "../../journal/store.ts";
 import type { Headroom } from "../../run/headroom.ts";
-import { type Judged, judge } from "../effects/service-answers.ts";
-import { usdOption } from "../options.ts";
+import { usdOption } from "../options/check-options.ts";
+import { type Judged, judge } from "../service/service-answers.ts";
 import { delayAfter } from "../service/service-watch.ts";
 import { Wallet } from "./wallet.ts";
 

@@ -1,41 +1,20 @@
 import PQueue from "p-queue";
 import { ApiError, answerOf } from "../../api/index.ts";
 import { type CleanText, cleanText, ownText } from "../../clean-text.ts";
-import type { PriceBasis } from "../../journal/events.ts";
 import { formatUsd } from "../../money.ts";
 import { criticalPath, type JobLimits, referencesOf, resolveInput } from "../../plan/index.ts";
 import type { JobStep, Json, Plan, PlanStep, Problem, Reference } from "../../plan/plan.ts";
-import { readsUploads } from "../effects/expired.ts";
-import { journalError } from "../effects/service-answers.ts";
+import { readsUploads } from "../media/expired.ts";
 import type { UploadHandles } from "../media/handles.ts";
 import type { MediaStore } from "../media/media-store.ts";
 import type { ReusePreview } from "../reuse/reuse-preview.ts";
+import { journalError } from "../service/service-answers.ts";
 import type { EstimateCache } from "./estimates.ts";
 import { expectedMs, isKnown, type PastDurations } from "./past-durations.ts";
 import { placeholderInput } from "./placeholder-input.ts";
 import { type ExpiryRisk, forecastRun, type RequestForecast } from "./run-forecast.ts";
-import { groupProblems, type PlanWarning, total, unusedSteps } from "./totals.ts";
+import { groupProblems, type PlanWarning, type StepPrice, total, unusedSteps } from "./totals.ts";
 import { voiceProblems } from "./voices.ts";
-
-/** The price of one step. */
-export interface StepPrice {
-  readonly step: string;
-  readonly model: string | null;
-  /** Micro-dollars; null when the service cannot say. */
-  readonly costMicros: number | null;
-  /**
-   * `quoted`: by the service for just this input. `provisional`: its media do not exist yet, quoted with stand-ins and
-   * asked again before the submit. `unquotable`: runs only under a maximum. `free`: an upload. `reused`: an earlier run
-   * made the very same.
-   */
-  readonly basis: PriceBasis | "free" | "reused";
-  /** The most the step may cost, where it or the run sets one. */
-  readonly maxCostMicros: number | null;
-  /** Why there is no price. */
-  readonly reason: string | null;
-  /** With reuse: why the step is not taken over from an earlier run. Absent where it is, or nothing is to be said. */
-  readonly anew?: string;
-}
 
 /** A plan with prices. Making one spends nothing: uploads and estimates are free. */
 export interface Quote {

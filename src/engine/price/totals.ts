@@ -1,7 +1,27 @@
+import type { PriceBasis } from "../../journal/events.ts";
 import { formatUsd } from "../../money.ts";
 import type { Plan, Problem } from "../../plan/plan.ts";
 import { returnedReferences } from "../../run/resolve.ts";
-import type { StepPrice } from "./quote.ts";
+
+/** The price of one step. */
+export interface StepPrice {
+  readonly step: string;
+  readonly model: string | null;
+  /** Micro-dollars; null when the service cannot say. */
+  readonly costMicros: number | null;
+  /**
+   * `quoted`: by the service for just this input. `provisional`: its media do not exist yet, quoted with stand-ins and
+   * asked again before the submit. `unquotable`: runs only under a maximum. `free`: an upload. `reused`: an earlier run
+   * made the very same.
+   */
+  readonly basis: PriceBasis | "free" | "reused";
+  /** The most the step may cost, where it or the run sets one. */
+  readonly maxCostMicros: number | null;
+  /** Why there is no price. */
+  readonly reason: string | null;
+  /** With reuse: why the step is not taken over from an earlier run. Absent where it is, or nothing is to be said. */
+  readonly anew?: string;
+}
 
 /** Something about a plan that does not stand in its way and that somebody should look at. */
 export interface PlanWarning {

@@ -1,7 +1,7 @@
 import type { JobStep, PlanStep, Problem } from "../../plan/plan.ts";
 import { suggest } from "../../plan/suggest.ts";
 import { type EstimateCache, MOST_VOICES, type NamedVoice } from "./estimates.ts";
-import type { StepPrice } from "./quote.ts";
+import type { StepPrice } from "./totals.ts";
 
 const FIELD = "input.voice_id";
 /** Voices that a message lists at most. */

@@ -2,6 +2,7 @@ import { utimes } from "node:fs/promises";
 import { verdictOf } from "../../answers/index.ts";
 import { answerOf, type Client, DownloadError } from "../../api/index.ts";
 import type { OutputFacts, ReusedFrom, RunEvent, StoredCopy } from "../../journal/events.ts";
+import type { RunRepository } from "../../journal/run-repository.ts";
 import {
   lastAttempt,
   lastChat,
@@ -15,7 +16,6 @@ import type { Json } from "../../plan/plan.ts";
 import { stepNamed } from "../../run/plan-index.ts";
 import { type CacheableStep, currentIdentity, isCacheable } from "../../run/request-identity.ts";
 import type { MediaStore } from "../media/media-store.ts";
-import type { RunRepository } from "../run-repository.ts";
 
 /** An asset counts as there for so long after its job, milliseconds; the service keeps it an hour longer. */
 export const ASSET_MS = 47 * 3_600_000;

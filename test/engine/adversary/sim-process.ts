@@ -1,6 +1,6 @@
 import { type Client, type Clock, createClient, sleep } from "../../../src/api/index.ts";
-import { EmbeddedShowrunner } from "../../../src/engine/embedded.ts";
 import { openNotifications } from "../../../src/engine/notify/notifications.ts";
+import { EmbeddedShowrunner } from "../../../src/engine/showrunner/embedded.ts";
 import { builtInFamilies } from "../../../src/families/index.ts";
 import type { JournalStore, ResumeOptions, RunResult, Showrunner } from "../../../src/index.ts";
 import type { RunEvent } from "../../../src/journal/events.ts";

@@ -2,9 +2,10 @@ import { answerOf, DownloadError } from "../../api/index.ts";
 import { lastAttempt, outputsOf, type RunState } from "../../journal/state.ts";
 import { formatUsd } from "../../money.ts";
 import { shellWord } from "../../shell-word.ts";
-import type { EffectContext, EffectResult } from "../effects/effect.ts";
-import { judge, resting } from "../effects/service-answers.ts";
-import { MediaLostError } from "./media-errors.ts";
+import { MediaLostError } from "../media/media-errors.ts";
+import { judge } from "../service/service-answers.ts";
+import type { EffectContext, EffectResult } from "./effect.ts";
+import { resting } from "./resting.ts";
 
 type Context = Pick<EffectContext, "client" | "media" | "state" | "signal">;
 

@@ -1,55 +1,49 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { join, resolve } from "node:path";
 import type { z } from "zod";
-import { type Client, type Clock, systemClock } from "../api/index.ts";
-import type { Pipeline, Returns } from "../define/index.ts";
-import type { Families } from "../families/index.ts";
-import { RunExistsError, RunUnknownError } from "../journal/errors.ts";
-import type { RunPlanned, StoredEvent } from "../journal/events.ts";
-import { ownVersion } from "../journal/own-version.ts";
-import { accountOf } from "../journal/record.ts";
-import { isRunFinal, planStep, type RunState } from "../journal/state.ts";
-import type { InboxMessage, JournalStore, RunRow } from "../journal/store.ts";
-import type { ApproveStep, Plan } from "../plan/plan.ts";
-import { offered, positionOf } from "../run/kinds/approve.ts";
-import { type RunReport, runReport } from "../run/view/report.ts";
-import { compareWithService, type ReconcileOptions, type ReconcileReport } from "./adoption/reconcile.ts";
+import { type Client, type Clock, systemClock } from "../../api/index.ts";
+import type { Pipeline, Returns } from "../../define/index.ts";
+import type { Families } from "../../families/index.ts";
+import { RunExistsError, RunUnknownError } from "../../journal/errors.ts";
+import type { RunPlanned, StoredEvent } from "../../journal/events.ts";
+import { ownVersion } from "../../journal/own-version.ts";
+import { accountOf } from "../../journal/record.ts";
+import { RunRepository } from "../../journal/run-repository.ts";
+import { isRunFinal, planStep, type RunState } from "../../journal/state.ts";
+import type { InboxMessage, JournalStore, RunRow } from "../../journal/store.ts";
+import type { ApproveStep, Plan } from "../../plan/plan.ts";
+import { offered, positionOf } from "../../run/kinds/approve.ts";
+import { type RunReport, runReport } from "../../run/view/report.ts";
+import { compareWithService, type ReconcileOptions, type ReconcileReport } from "../adoption/reconcile.ts";
 import {
   type AdoptionCandidate,
   checkAdoption,
   type UnresolvedStep,
   unresolvedAttempt,
   unresolvedSteps,
-} from "./adoption/unresolved.ts";
-import { checkSameRun } from "./change/check-same-run.ts";
-import { type Drift, driftOf, type RerunQuote } from "./change/drift.ts";
-import { rerunQuote, revise } from "./change/revision.ts";
-import { isAskedToGoOn, outdatedStops } from "./change/stops.ts";
-import { attach, isDriven, isInterrupted, statusNow } from "./drive/attached-run.ts";
-import type { DriveDependencies } from "./drive/drive.ts";
-import { functionsFor } from "./drive/functions.ts";
-import { refuseWhileLoading } from "./drive/load-guard.ts";
-import { REMEMBERED_RUNS, RunSupervisor, result, type Start } from "./drive/run-supervisor.ts";
-import { InvalidOptionError, OverBudgetError, PlanProblemsError, WalletShortError } from "./errors.ts";
-import { collectGarbage, type GcOptions, type GcReport } from "./media/gc.ts";
-import { UploadHandles } from "./media/handles.ts";
-import type { MediaStore } from "./media/media-store.ts";
-import { prepareOutDir } from "./media/out-dir.ts";
-import { type AccountMove, accountMove } from "./money/account-move.ts";
-import { Spending, type SpendingLimits } from "./money/spending.ts";
-import { balanceOf } from "./money/wallet.ts";
-import type { openNotifications } from "./notify/notifications.ts";
-import { Notifier } from "./notify/notifier.ts";
-import { checkLimits, checkRunId, limitsOf, usdOption } from "./options.ts";
-import { Planner } from "./planner.ts";
-import type { Quote } from "./price/quote.ts";
-import { type Comparison, compareWithRun, notCompared, summaryOf } from "./reuse/compare.ts";
-import { explainPlanned, explainRun, type StepExplanation } from "./reuse/explain.ts";
-import { claimedBy, ResultCache } from "./reuse/result-cache.ts";
-import { RunRepository } from "./run-repository.ts";
-import type { RunHandle, RunHandleOf } from "./run-result.ts";
-import type { Service } from "./service/embedded-service.ts";
-import { GIVE_UP_AFTER_MS } from "./service/service-watch.ts";
+} from "../adoption/unresolved.ts";
+import { checkSameRun } from "../change/check-same-run.ts";
+import { type Comparison, compareWithRun, notCompared, summaryOf } from "../change/compare.ts";
+import { type Drift, driftOf, type RerunQuote } from "../change/drift.ts";
+import { rerunQuote, revise } from "../change/revision.ts";
+import { isAskedToGoOn, outdatedStops } from "../change/stops.ts";
+import { attach, isDriven, isInterrupted, statusNow } from "../drive/attached-run.ts";
+import type { DriveDependencies } from "../drive/drive.ts";
+import { refuseWhileLoading } from "../drive/load-guard.ts";
+import type { RunHandle, RunHandleOf } from "../drive/run-result.ts";
+import { REMEMBERED_RUNS, RunSupervisor, result, type Start } from "../drive/run-supervisor.ts";
+import { functionsFor } from "../effects/functions.ts";
+import { InvalidOptionError, OverBudgetError, PlanProblemsError, WalletShortError } from "../errors.ts";
+import { collectGarbage, type GcOptions, type GcReport } from "../media/gc.ts";
+import { UploadHandles } from "../media/handles.ts";
+import type { MediaStore } from "../media/media-store.ts";
+import { prepareOutDir } from "../media/out-dir.ts";
+import { type AccountMove, accountMove } from "../money/account-move.ts";
+import { Spending, type SpendingLimits } from "../money/spending.ts";
+import { balanceOf } from "../money/wallet.ts";
+import type { openNotifications } from "../notify/notifications.ts";
+import { Notifier } from "../notify/notifier.ts";
+import { checkLimits, checkRunId, limitsOf, usdOption } from "../options/check-options.ts";
 import type {
   ApproveDecision,
   CompareOptions,
@@ -58,8 +52,14 @@ import type {
   QuoteOptions,
   ResumeOptions,
   RunOptions,
-  Showrunner,
-} from "./showrunner.ts";
+} from "../options/options.ts";
+import { Planner } from "../price/planner.ts";
+import type { Quote } from "../price/quote.ts";
+import { explainPlanned, explainRun, type StepExplanation } from "../reuse/explain.ts";
+import { claimedBy, ResultCache } from "../reuse/result-cache.ts";
+import type { Service } from "../service/embedded-service.ts";
+import { GIVE_UP_AFTER_MS } from "../service/service-watch.ts";
+import type { Showrunner } from "./showrunner.ts";
 
 export interface Parts {
   readonly options: OpenOptions;

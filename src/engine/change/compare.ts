@@ -2,8 +2,8 @@ import type { RunState } from "../../journal/state.ts";
 import { formatUsd } from "../../money.ts";
 import { diffPlans, type FieldChange, type PlanDiff } from "../../plan/index.ts";
 import type { Plan, Problem } from "../../plan/plan.ts";
-import type { StepPrice } from "../price/quote.ts";
-import { formatChanges } from "./explain.ts";
+import type { StepPrice } from "../price/totals.ts";
+import { formatChanges } from "../reuse/explain.ts";
 
 /** A step of the new plan that the earlier run cannot stand for. */
 export interface StaleStep {

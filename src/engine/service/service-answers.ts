@@ -1,17 +1,9 @@
-import {
-  type Answer,
-  type RequestKind,
-  type SentBefore,
-  type VerdictName,
-  verdictOf,
-  verdicts,
-} from "../../answers/index.ts";
-import { ApiError, answerOf, MalformedResponseError, UnknownOutcomeError } from "../../api/index.ts";
-import { cleanAddress, cleanContentType, cleanText, ownText, sentence } from "../../clean-text.ts";
+import { type Answer, type RequestKind, type SentBefore, type VerdictName, verdictOf } from "../../answers/index.ts";
+import { ApiError, answerOf, type Client, MalformedResponseError, UnknownOutcomeError } from "../../api/index.ts";
+import { cleanContentType, cleanText, ownText, sentence } from "../../clean-text.ts";
 import { ShowrunnerError } from "../../errors.ts";
-import type { JournalError, RunEvent } from "../../journal/events.ts";
-import type { ServiceFailure } from "../service/service-watch.ts";
-import type { EffectContext, EffectResult } from "./effect.ts";
+import type { JournalError } from "../../journal/events.ts";
+import type { ServiceFailure } from "./service-watch.ts";
 
 /** What an answer means, and the error that it came as. */
 export interface Judged {
@@ -39,42 +31,11 @@ export function judge(kind: RequestKind, error: unknown, about: ErrorContext = {
   return { answer, verdict: verdictOf(kind, answer, before), error: isUnknown ? error.cause : error, step };
 }
 
-/** What every verdict that fails no step leads to: another try, or a pause. `events` come first. */
-export function resting(
-  judged: Judged,
-  context: Pick<EffectContext, "client">,
-  events: readonly RunEvent[] = [],
-): EffectResult {
-  const { pause, retried } = verdicts[judged.verdict];
-  switch (pause) {
-    case "unreachable":
-    case "misdirected":
-      return retried
-        ? { events, serviceFailure: serviceFailureOf(judged, pause, context) }
-        : {
-            events: [
-              ...events,
-              { type: "run.paused", reason: pause, message: serviceFailureOf(judged, pause, context).message },
-            ],
-          };
-    case "credentials":
-      return { events: [...events, refusedKey(judged, context)] };
-    case "funds":
-      return { events: [...events, unfunded(judged)], againInMs: Number.POSITIVE_INFINITY };
-    case "unanswered":
-    case "unresolved":
-    case null:
-      throw new Error(`${judged.verdict} is for its own effect to handle.`);
-    default:
-      return pause satisfies never;
-  }
-}
-
 /** How trouble is told: what was asked for where, and what came instead. */
 export function serviceFailureOf(
   { error }: Judged,
   pause: ServiceFailure["pause"],
-  { client }: Pick<EffectContext, "client">,
+  { client }: { readonly client: Client },
 ): ServiceFailure {
   const said = cleanText(error instanceof Error ? error.message : String(error));
   const at = ownText(client.baseUrl);
@@ -92,34 +53,8 @@ export function serviceFailureOf(
   return { pause, message: sentence`${at} answered ${request} with ${error.status} (${type}${to}): ${who}` };
 }
 
-function refusedKey({ error }: Judged, { client }: Pick<EffectContext, "client">): RunEvent {
-  const { code, serviceMessage } = error as ApiError;
-  const said = cleanText(serviceMessage);
-  const why = ownText(
-    code === "PERMISSION_DENIED" ? "its scopes, or its owner's place in the workspace" : "its secret",
-  );
-  const key = sentence`${ownText(client.baseUrl)} does not take key ${ownText(client.keyId)}`;
-  const message = sentence`${key} (${cleanText(code, MOST_CODE)}: ${said}). Check ${why}; nothing is lost, and the right key goes on.`;
-  return { type: "run.paused", reason: "credentials", message };
-}
-
-function unfunded({ error, step }: Judged): RunEvent {
-  const { billing, request, serviceMessage } = error as ApiError;
-  const fundingUrl = billing === null ? null : cleanAddress(billing.fundingUrl);
-  return {
-    type: "run.paused",
-    reason: "funds",
-    message: sentence`${ownText(step ?? request)}: the wallet cannot fund it (${cleanText(serviceMessage)}).`,
-    ...(fundingUrl !== null && { fundingUrl }),
-    ...(billing !== null && {
-      requiredMicros: billing.requiredMicros,
-      balanceMicros: billing.balanceMicros,
-    }),
-  };
-}
-
 /** What a service calls an error may be of any length. */
-const MOST_CODE = 100;
+export const MOST_CODE = 100;
 const MOST_REASONS = 100;
 
 interface ForeignError {

@@ -1,13 +1,13 @@
 import {
+  AccountMismatchError,
   IllegalEventError,
   JournalCorruptError,
   JournalNewerVersionError,
   RunUnknownError,
-} from "../journal/errors.ts";
-import { apply, FOLD_VERSION, fold } from "../journal/fold.ts";
-import type { RunState } from "../journal/state.ts";
-import type { JournalStore } from "../journal/store.ts";
-import { AccountMismatchError } from "./errors.ts";
+} from "./errors.ts";
+import { apply, FOLD_VERSION, fold } from "./fold.ts";
+import type { RunState } from "./state.ts";
+import type { JournalStore } from "./store.ts";
 
 /** Whose runs they are: the service's address as it stays, and the key's id. */
 export interface Account {

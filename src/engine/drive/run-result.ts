@@ -1,9 +1,9 @@
-import type { PartialResultOf, ResultOf, Returns } from "../define/index.ts";
-import type { PauseReason } from "../journal/events.ts";
-import type { OpenJob } from "../run/open-jobs.ts";
-import type { RunReport } from "../run/view/report.ts";
-import type { Drift } from "./change/drift.ts";
-import type { RunUpdate } from "./drive/updates.ts";
+import type { PartialResultOf, ResultOf, Returns } from "../../define/index.ts";
+import type { PauseReason } from "../../journal/events.ts";
+import type { OpenJob } from "../../run/open-jobs.ts";
+import type { RunReport } from "../../run/view/report.ts";
+import type { Drift } from "../change/drift.ts";
+import type { RunUpdate } from "./updates.ts";
 
 /** Why a run rests, and what it needs. */
 export interface RunPause {

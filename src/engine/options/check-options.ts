@@ -1,9 +1,9 @@
-import { parseUsd } from "../money.ts";
-import type { JobLimits } from "../plan/index.ts";
-import type { Plan } from "../plan/plan.ts";
-import { didYouMean } from "../plan/suggest.ts";
-import { InvalidOptionError } from "./errors.ts";
-import type { RunOptions } from "./showrunner.ts";
+import { parseUsd } from "../../money.ts";
+import type { JobLimits } from "../../plan/index.ts";
+import type { Plan } from "../../plan/plan.ts";
+import { didYouMean } from "../../plan/suggest.ts";
+import { InvalidOptionError } from "../errors.ts";
+import type { RunOptions } from "./options.ts";
 
 const DEFAULT_LIMIT = 8;
 /** What a limit may name beside `total` and model ids; `task` are local functions. */

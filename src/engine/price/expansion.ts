@@ -4,7 +4,8 @@ import { type AppliedProfile, applyProfile, type Draft, filesOf, modelsOf, planE
 import type { ExpandStep, Plan, PlanStep, Problem, Reference } from "../../plan/plan.ts";
 import { measureFiles } from "../media/measure-files.ts";
 import type { MediaStore } from "../media/media-store.ts";
-import type { Quote, StepPrice } from "../price/quote.ts";
+import type { Quote } from "./quote.ts";
+import type { StepPrice } from "./totals.ts";
 
 /** Steps that a value led to, with their prices; or everything that is wrong with them. */
 export type Expansion =

@@ -1,8 +1,8 @@
-import type { Client } from "../api/index.ts";
-import { type Catalog, fetchCatalog, withFamilies } from "../catalog/index.ts";
-import { type Draft, draft, type Pipeline, profileNamed } from "../define/index.ts";
-import type { Families } from "../families/index.ts";
-import type { RunState } from "../journal/state.ts";
+import type { Client } from "../../api/index.ts";
+import { type Catalog, fetchCatalog, withFamilies } from "../../catalog/index.ts";
+import { type Draft, draft, type Pipeline, profileNamed } from "../../define/index.ts";
+import type { Families } from "../../families/index.ts";
+import type { RunState } from "../../journal/state.ts";
 import {
   type AppliedProfile,
   applyProfile,
@@ -13,21 +13,22 @@ import {
   type PlanOutcome,
   profileModels,
   profileProblems,
-} from "../plan/index.ts";
-import type { ExpandStep, FileFacts, Plan, PlanStep, Problem } from "../plan/plan.ts";
-import { stepNamed } from "../run/plan-index.ts";
-import { isCacheable } from "../run/request-identity.ts";
-import { type Expansion, expandPlan, type Surroundings } from "./drive/expansion.ts";
-import type { UploadHandles } from "./media/handles.ts";
-import { measureFiles } from "./media/measure-files.ts";
-import type { MediaStore } from "./media/media-store.ts";
-import { limitsOf } from "./options.ts";
-import { EstimateCache } from "./price/estimates.ts";
-import { pastDurations } from "./price/past-durations.ts";
-import { pricePlan, type Quote, type StepPrice } from "./price/quote.ts";
-import { explainForeseen } from "./reuse/explain.ts";
-import type { ResultCache } from "./reuse/result-cache.ts";
-import { previewReuse, type ReusePreview } from "./reuse/reuse-preview.ts";
+} from "../../plan/index.ts";
+import type { ExpandStep, FileFacts, Plan, PlanStep, Problem } from "../../plan/plan.ts";
+import { stepNamed } from "../../run/plan-index.ts";
+import { isCacheable } from "../../run/request-identity.ts";
+import type { UploadHandles } from "../media/handles.ts";
+import { measureFiles } from "../media/measure-files.ts";
+import type { MediaStore } from "../media/media-store.ts";
+import { limitsOf } from "../options/check-options.ts";
+import { explainForeseen } from "../reuse/explain.ts";
+import type { ResultCache } from "../reuse/result-cache.ts";
+import { previewReuse, type ReusePreview } from "../reuse/reuse-preview.ts";
+import { EstimateCache } from "./estimates.ts";
+import { type Expansion, expandPlan, type Surroundings } from "./expansion.ts";
+import { pastDurations } from "./past-durations.ts";
+import { pricePlan, type Quote } from "./quote.ts";
+import type { StepPrice } from "./totals.ts";
 
 /** Steps whose price says why they are not taken over from an earlier run, at most. */
 const EXPLAINED = 100;

@@ -1,0 +1,63 @@
+import { verdicts } from "../../answers/index.ts";
+import type { ApiError } from "../../api/index.ts";
+import { cleanAddress, cleanText, ownText, sentence } from "../../clean-text.ts";
+import type { RunEvent } from "../../journal/events.ts";
+import { type Judged, MOST_CODE, serviceFailureOf } from "../service/service-answers.ts";
+import type { EffectContext, EffectResult } from "./effect.ts";
+
+/** What every verdict that fails no step leads to: another try, or a pause. `events` come first. */
+export function resting(
+  judged: Judged,
+  context: Pick<EffectContext, "client">,
+  events: readonly RunEvent[] = [],
+): EffectResult {
+  const { pause, retried } = verdicts[judged.verdict];
+  switch (pause) {
+    case "unreachable":
+    case "misdirected":
+      return retried
+        ? { events, serviceFailure: serviceFailureOf(judged, pause, context) }
+        : {
+            events: [
+              ...events,
+              { type: "run.paused", reason: pause, message: serviceFailureOf(judged, pause, context).message },
+            ],
+          };
+    case "credentials":
+      return { events: [...events, refusedKey(judged, context)] };
+    case "funds":
+      return { events: [...events, unfunded(judged)], againInMs: Number.POSITIVE_INFINITY };
+    case "unanswered":
+    case "unresolved":
+    case null:
+      throw new Error(`${judged.verdict} is for its own effect to handle.`);
+    default:
+      return pause satisfies never;
+  }
+}
+
+function refusedKey({ error }: Judged, { client }: Pick<EffectContext, "client">): RunEvent {
+  const { code, serviceMessage } = error as ApiError;
+  const said = cleanText(serviceMessage);
+  const why = ownText(
+    code === "PERMISSION_DENIED" ? "its scopes, or its owner's place in the workspace" : "its secret",
+  );
+  const key = sentence`${ownText(client.baseUrl)} does not take key ${ownText(client.keyId)}`;
+  const message = sentence`${key} (${cleanText(code, MOST_CODE)}: ${said}). Check ${why}; nothing is lost, and the right key goes on.`;
+  return { type: "run.paused", reason: "credentials", message };
+}
+
+function unfunded({ error, step }: Judged): RunEvent {
+  const { billing, request, serviceMessage } = error as ApiError;
+  const fundingUrl = billing === null ? null : cleanAddress(billing.fundingUrl);
+  return {
+    type: "run.paused",
+    reason: "funds",
+    message: sentence`${ownText(step ?? request)}: the wallet cannot fund it (${cleanText(serviceMessage)}).`,
+    ...(fundingUrl !== null && { fundingUrl }),
+    ...(billing !== null && {
+      requiredMicros: billing.requiredMicros,
+      balanceMicros: billing.balanceMicros,
+    }),
+  };
+}

@@ -1,0 +1,158 @@
+import type { Clock } from "../../api/index.ts";
+import type { Pipeline } from "../../define/index.ts";
+import type { JournalStore } from "../../journal/store.ts";
+import type { NotifyOptions } from "../notify/notifications.ts";
+import type { ServiceOptions } from "../service/embedded-service.ts";
+
+export interface OpenOptions extends ServiceOptions, NotifyOptions {
+  /** Journal file, or a store. Default: environment SHOWRUNNER_JOURNAL, else `.showrunner/journal.db`. */
+  readonly journal?: string | JournalStore | undefined;
+  /** Folder of downloaded bytes, by content hash. Default: `media` beside the journal. */
+  readonly mediaDir?: string | undefined;
+  /** How jobs are followed. Default `auto`. */
+  readonly follow?: "auto" | "stream" | "poll" | undefined;
+  readonly clock?: Clock | undefined;
+  /** A frozen holder keeps a run this long, milliseconds. Default 30 000. A dead one is replaced at once. */
+  readonly leaseMs?: number | undefined;
+  /** An unanswered submit older than this is not sent again, milliseconds. Default 24 h. */
+  readonly idempotencyWindowMs?: number | undefined;
+  /**
+   * The most that all runs of this account on this journal may have spent and reserved together, a decimal of US dollars;
+   * looked at in the transaction that reserves for a submit, so that it holds across processes. A submit that would
+   * exceed it is not sent: its run pauses (`budget`). Runs that `gc` removed count no more. Default: environment
+   * SHOWRUNNER_SPENDING_CAP, else none.
+   */
+  readonly spendingCap?: string | undefined;
+  /**
+   * What the wallet must keep, a decimal of US dollars. A submit that could bring it below, with everything charged that
+   * runs of this journal have reserved, is not sent: its run pauses (`funds`). Needs a key that may read the balance.
+   * Default: environment SHOWRUNNER_WALLET_FLOOR, else none.
+   */
+  readonly walletFloor?: string | undefined;
+}
+
+export interface RunOptions {
+  /**
+   * What to do when a run of this `id` exists. `resume`: go on with it where it was planned from the very same (one that
+   * another process drives is followed, one that is over is only told), else throw {@link RunDiffersError}. `fail`: throw
+   * {@link RunExistsError}. Default `resume`, so that a script that is run twice goes on instead of paying twice.
+   */
+  readonly onExisting?: "resume" | "fail" | undefined;
+  /** Names the run; letters, digits, `.`, `_` and `-`. Default: made up. */
+  readonly id?: string | undefined;
+  /** The most that the run may cost, a decimal of US dollars. Default: no cap. */
+  readonly budget?: string | undefined;
+  /** Jobs at once: in all (default 8), or by `total`, model id and modality. */
+  readonly concurrency?: number | { readonly [name: string]: number | undefined } | undefined;
+  /** Starts although the wallet does not hold the least that the plan costs; the run pauses where it is short. Default false. */
+  readonly startAnyway?: boolean | undefined;
+  /** The most that one job without a quote may cost, a decimal of US dollars. */
+  readonly maxUnquoted?: string | undefined;
+  /** Folder of the named files. Default `out/<run id>`. */
+  readonly outDir?: string | undefined;
+  /** Aborting stops gracefully: no new submits, those under way are settled. */
+  readonly signal?: AbortSignal | undefined;
+  readonly source?: { readonly file: string; readonly exportName: string } | undefined;
+  /** Name of one of the pipeline's profiles, such as `draft`. Default: none, the pipeline as it is written. */
+  readonly profile?: string | undefined;
+  /**
+   * Takes over what an earlier run of this account in this journal made from the very same, as long as it still exists;
+   * such a step costs nothing. Default false.
+   */
+  readonly reuse?: boolean | undefined;
+  /**
+   * How long a service that cannot be reached, or something else in its place, is borne with, milliseconds: then the run
+   * pauses (`unreachable`, `misdirected`) and can be resumed. Infinity: for ever. Default 300 000.
+   */
+  readonly giveUpAfterMs?: number | undefined;
+  /** Whether each named file gets a manifest beside it, `<file>.json`, that says how it was made. Default true. */
+  readonly manifests?: boolean | undefined;
+}
+
+export interface PlanOptions {
+  /** Name of one of the pipeline's profiles. Default: none. */
+  readonly profile?: string | undefined;
+}
+
+export interface QuoteOptions extends PlanOptions {
+  /** The most that the run may cost, a decimal of US dollars; told beside price and wallet. Default: none. */
+  readonly budget?: string | undefined;
+  /** The most that one job without a quote may cost, a decimal of US dollars. */
+  readonly maxUnquoted?: string | undefined;
+  /** Prices what an earlier run made at zero; see {@link RunOptions.reuse}. Default false. */
+  readonly reuse?: boolean | undefined;
+  /** Jobs at once that the forecast reckons with; see {@link RunOptions.concurrency}. Default 8. */
+  readonly concurrency?: RunOptions["concurrency"];
+}
+
+export interface CompareOptions extends QuoteOptions {
+  /** Id of the run to compare with. */
+  readonly against: string;
+}
+
+export interface ResumeOptions {
+  readonly signal?: AbortSignal | undefined;
+  /** A new budget, decimal of US dollars, in place of the run's own. */
+  readonly budget?: string | undefined;
+  /** Likewise for the most that one job without a quote may cost. */
+  readonly maxUnquoted?: string | undefined;
+  /**
+   * The code of the run, for its local functions; needed when it has any that are still to be called. Where it asks for
+   * something else than the run's plan, the run stays paused (`drift`) and spends nothing, unless `acceptChanges` is set.
+   */
+  readonly pipeline?: Pipeline | undefined;
+  /** False: `pipeline` is only asked for its functions, and the run goes on as it was planned. Default true. */
+  readonly compare?: boolean | undefined;
+  /** Where the code that is taken up came from. */
+  readonly source?: { readonly file: string; readonly exportName: string } | undefined;
+  /** Takes up what changed in `pipeline`: changed and new steps, and what uses them, are made again. Default false. */
+  readonly acceptChanges?: boolean | undefined;
+  /**
+   * Fields of the run's input in place of its own, such as `{ voice: "iris" }`; objects are merged field by field. Needs
+   * `pipeline`, and is compared, priced and accepted as changed code is.
+   */
+  readonly input?: { readonly [field: string]: unknown } | undefined;
+  /**
+   * Makes the steps again that failed, wholly or in part, with all that waited for them. Default false. See `rerun`.
+   */
+  readonly rerunFailed?: boolean | undefined;
+  /**
+   * Paths of steps to make again, with all that use them; of finished runs too. `*` in one stands for any characters:
+   * `SKU-*.still` means those of them that are through. See {@link Showrunner.rerunQuote}. A step
+   * whose rerun is in progress (asked for, and the run neither over nor waiting for a decision since) is not made once more.
+   */
+  readonly rerun?: readonly string[] | undefined;
+  /**
+   * Names this wish for a rerun: a call with the same id never makes the steps once more, however long ago the first one
+   * was finished, and one with another id does so even while the first is in progress. Default: made up.
+   */
+  readonly requestId?: string | undefined;
+  /**
+   * The run's account has another key, or its service another address. Only once a job of the run is found there, or
+   * where nothing of it was ever sent; the journal then holds the new ones. Throws {@link InvalidOptionError} when it is
+   * another account. Default false: such a run is refused.
+   */
+  readonly accountMoved?: boolean | undefined;
+  /**
+   * Nobody asked for it just now, as when a worker takes a run up: a stop that nobody has taken in still stops the run,
+   * unless a decision was sent after it. Default false: every stop sent before this call is outdated by it.
+   */
+  readonly unattended?: boolean | undefined;
+  /**
+   * How long a service that cannot be reached, or something else in its place, is borne with, milliseconds: then the run
+   * pauses (`unreachable`, `misdirected`) and can be resumed. Infinity: for ever. Default 300 000.
+   */
+  readonly giveUpAfterMs?: number | undefined;
+  /** Stay and try again for so long while the wallet is short, milliseconds. Default 0. */
+  readonly waitForFundsMs?: number | undefined;
+}
+
+export interface ApproveDecision {
+  /**
+   * Which one, where the step asks for a choice: its position among those shown, from 0 (people count from 1: the command
+   * line, the dashboard), or the step that made it, such as `look/2` of the takes `look`.
+   */
+  readonly pick?: number | string | undefined;
+  /** Why, for whoever reads the run later. */
+  readonly note?: string | undefined;
+}

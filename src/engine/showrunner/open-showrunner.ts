@@ -1,0 +1,30 @@
+import { dirname, join, resolve } from "node:path";
+import { readFamilies } from "../../families/index.ts";
+import { openSqliteJournal } from "../../journal/sqlite.ts";
+import { openMediaStore } from "../media/media-store.ts";
+import { spendingLimits } from "../money/spending.ts";
+import { openNotifications } from "../notify/notifications.ts";
+import type { OpenOptions } from "../options/options.ts";
+import { openService } from "../service/embedded-service.ts";
+import { EmbeddedShowrunner } from "./embedded.ts";
+import type { Showrunner } from "./showrunner.ts";
+
+/** Opens journal, media store and service. Close it when done. */
+export async function openShowrunner(options: OpenOptions = {}): Promise<Showrunner> {
+  const limits = spendingLimits(options);
+  const notifications = openNotifications(options);
+  const ownFamilies = options.families ?? ((options.env ?? process.env).SHOWRUNNER_FAMILIES || undefined);
+  const families = readFamilies(ownFamilies);
+  const journal = options.journal ?? process.env.SHOWRUNNER_JOURNAL ?? ".showrunner/journal.db";
+  const store = typeof journal === "string" ? await openSqliteJournal(journal) : journal;
+  try {
+    const folder = typeof journal === "string" ? dirname(journal) : ".showrunner";
+    const media = await openMediaStore(resolve(options.mediaDir ?? join(folder, "media")));
+    const service = await openService({ ...options, families: ownFamilies });
+    const ownsStore = typeof journal === "string";
+    return new EmbeddedShowrunner({ options, limits, notifications, families, store, ownsStore, media, service });
+  } catch (error) {
+    if (typeof journal === "string") await store.close();
+    throw error;
+  }
+}

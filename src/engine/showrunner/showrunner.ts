@@ -1,0 +1,145 @@
+import type { z } from "zod";
+import type { Client } from "../../api/index.ts";
+import type { Pipeline, Returns } from "../../define/index.ts";
+import type { StoredEvent } from "../../journal/events.ts";
+import type { RunRow } from "../../journal/store.ts";
+import type { Plan, Problem } from "../../plan/plan.ts";
+import type { RunReport } from "../../run/view/report.ts";
+import type { ReconcileOptions, ReconcileReport } from "../adoption/reconcile.ts";
+import type { AdoptionCandidate, UnresolvedStep } from "../adoption/unresolved.ts";
+import type { Comparison } from "../change/compare.ts";
+import type { Drift, RerunQuote } from "../change/drift.ts";
+import type { RunHandle, RunHandleOf } from "../drive/run-result.ts";
+import type { GcOptions, GcReport } from "../media/gc.ts";
+import type { SpendingTotals } from "../money/spending.ts";
+import type { Notifications } from "../notify/notifications.ts";
+import type {
+  ApproveDecision,
+  CompareOptions,
+  PlanOptions,
+  QuoteOptions,
+  ResumeOptions,
+  RunOptions,
+} from "../options/options.ts";
+import type { Quote } from "../price/quote.ts";
+import type { StepExplanation } from "../reuse/explain.ts";
+
+export interface Showrunner {
+  /** The client that everything here goes through, for what has no word of its own. */
+  readonly client: Client;
+  readonly service: { readonly kind: "hosted" | "local"; readonly baseUrl: string };
+  /**
+   * How people are told of the runs that this process drives. `start` also tells what other processes left in the journal's
+   * outbox, as long as this is open.
+   */
+  readonly notifications: Notifications & { start(): void };
+  /** All problems at once, or the plan. Reads the catalog, sends nothing else. */
+  plan<S extends z.ZodType, R extends Returns>(
+    pipeline: Pipeline<S, R>,
+    input: z.input<S>,
+    options?: PlanOptions,
+  ): Promise<
+    { readonly ok: true; readonly plan: Plan } | { readonly ok: false; readonly problems: readonly Problem[] }
+  >;
+  /** The plan with prices. Spends nothing. */
+  quote<S extends z.ZodType, R extends Returns>(
+    pipeline: Pipeline<S, R>,
+    input: z.input<S>,
+    options?: QuoteOptions,
+  ): Promise<Quote>;
+  /**
+   * Holds the plan against an earlier run: which steps that run cannot stand for, why, and what these cost. Spends
+   * nothing.
+   */
+  compare<S extends z.ZodType, R extends Returns>(
+    pipeline: Pipeline<S, R>,
+    input: z.input<S>,
+    options: CompareOptions,
+  ): Promise<Comparison>;
+  /** Why a step of a run, or of a plan that is not run yet, is or is not taken over from an earlier run. */
+  explain(of: string | Plan, step: string): Promise<StepExplanation>;
+  /**
+   * Plans and prices the pipeline, then drives the run in this process. Throws {@link PlanProblemsError} with all problems
+   * at once and {@link OverBudgetError} when the quote is above `budget`; then nothing was submitted. `await` gives the
+   * handle of a run under way; its `result()` settles with its end or pause.
+   */
+  run<S extends z.ZodType, R extends Returns>(
+    pipeline: Pipeline<S, R>,
+    input: z.input<S>,
+    options?: RunOptions,
+  ): Promise<RunHandleOf<R>>;
+  /**
+   * Goes on with a run where its journal stands: after a crash, a stop, a pause, or with changes. With `pipeline`, the
+   * result is typed like that of `run`. Throws {@link RunBusyError} while another process drives it, and
+   * {@link AccountMismatchError} for a run of another account.
+   */
+  resume<S extends z.ZodType, R extends Returns>(
+    runId: string,
+    options: ResumeOptions & { readonly pipeline: Pipeline<S, R> },
+  ): Promise<RunHandleOf<R>>;
+  resume(runId: string, options?: ResumeOptions): Promise<RunHandle>;
+  /**
+   * Compares the run's plan with what the code makes of the same input now, or of that input with some fields corrected: which steps are unchanged, changed, new,
+   * gone or renamed, which are to be made again, and for how much. Spends nothing and changes nothing.
+   */
+  drift(runId: string, pipeline: Pipeline, options?: Pick<ResumeOptions, "input">): Promise<Drift>;
+  /**
+   * What `resume` with `rerun: steps` (and `rerunFailed`) would make again, and for how much. Spends nothing and changes
+   * nothing.
+   */
+  rerunQuote(
+    runId: string,
+    steps: readonly string[],
+    options?: Pick<ResumeOptions, "requestId" | "rerunFailed">,
+  ): Promise<RerunQuote>;
+  /** Newest first. A run that seems to run although no process drives it has the status `interrupted`. */
+  runs(): Promise<readonly RunRow[]>;
+  /**
+   * Runs of this account that could go on now: those that have not come to an end or a pause, and those at rest whose
+   * inbox holds a decision and no later stop. Another process may be driving one of them; `resume` says so.
+   */
+  due(): Promise<readonly RunRow[]>;
+  /** As the journal has it; `interrupted` is said of a run that seems to run although no process drives it. */
+  show(runId: string): Promise<RunReport>;
+  events(
+    runId: string,
+    options?: { readonly follow?: boolean; readonly afterSeq?: number; readonly signal?: AbortSignal },
+  ): AsyncIterable<StoredEvent>;
+  /** Asks whoever drives the run to stop it. Meant once: a run at rest goes on with the next decision or `resume`. */
+  stop(runId: string): Promise<void>;
+  /**
+   * The steps of a run whose submits were never answered, each with the jobs that it may have made. Reads every job of
+   * their models that was made while they were sent and that no run of this journal knows.
+   */
+  unresolved(runId: string): Promise<readonly UnresolvedStep[]>;
+  /** The jobs that one of them may have made, the likeliest first. A person decides which it is, with `adopt`. */
+  candidates(runId: string, step: string): Promise<readonly AdoptionCandidate[]>;
+  /**
+   * Lets a step that waits for a decision go on. Takes effect at once when a process drives the run, else when the run is
+   * resumed. Throws {@link InvalidOptionError} when the step waits for no decision, or `pick` names nothing it shows.
+   */
+  approve(runId: string, step: string, options?: ApproveDecision): Promise<void>;
+  /** The opposite: the step fails, and what uses it is skipped. */
+  reject(runId: string, step: string, options?: { readonly note?: string | undefined }): Promise<void>;
+  /** Says which job an unresolved step made; null: none. Takes effect when the run is resumed. */
+  adopt(runId: string, step: string, jobId: string | null): Promise<void>;
+  /** Adopts for every unresolved step the job that it surely made (`certain`), and answers which; leaves the others. */
+  adoptAll(runId: string): Promise<readonly { readonly step: string; readonly jobId: string }[]>;
+  /**
+   * Compares journal, ledger and the service's job list: one run, or every run of this account. Lists what differs and
+   * changes nothing.
+   */
+  reconcile(runId?: string, options?: ReconcileOptions): Promise<ReconcileReport>;
+  /**
+   * Removes finished runs that are old, then the media in the store that no run names any more. A run with money still
+   * held stays; files placed in a run's own folder stay.
+   */
+  gc(options?: GcOptions): Promise<GcReport>;
+  /** What all runs of this account on this journal spent and reserved, with the limits that this Showrunner keeps to. */
+  spending(): Promise<SpendingTotals>;
+  balance(): Promise<{ readonly balanceMicros: number; readonly currency: string }>;
+  /** API requests sent since this Showrunner was opened. */
+  requests(): { readonly total: number };
+  /** Stops its runs gracefully, tells what is still to be told, then closes journal, client and embedded service. */
+  close(): Promise<void>;
+}
