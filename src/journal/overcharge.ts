@@ -20,7 +20,7 @@ export function noteChatCharge(state: RunState, path: string, { costMicros, hold
   const excess = (costMicros ?? 0) - holdMicros;
   if (excess <= 0) return;
   const plan = [...state.planned.plan.steps, ...state.removedSteps].find((step) => step.path === path);
-  if (plan?.kind !== "chat") return;
+  if (plan === undefined || !("model" in plan)) return;
   const known = overchargeOf(state, plan.model);
   known.times++;
   known.excessMicros += excess;

@@ -1,3 +1,4 @@
+import { traitsOf } from "../plan/index.ts";
 import type { Plan, PlanStep, Reference } from "../plan/plan.ts";
 import type { ExpandPlanned, RunReplanned } from "./events/facts.ts";
 import { isStepFinal, newStep, planStep, type RunState, type StepState } from "./state.ts";
@@ -81,7 +82,10 @@ export function reset(state: RunState, step: StepState, move: Move, more: Partia
 }
 
 export function isExpansion(state: RunState, path: string): boolean {
-  return state.planned.plan.steps.some((step) => step.path === path) && planStep(state, path).kind === "expand";
+  return (
+    state.planned.plan.steps.some((step) => step.path === path) &&
+    traitsOf(planStep(state, path)).maxInnerSteps !== null
+  );
 }
 
 function leave(state: RunState, steps: readonly PlanStep[], move: Move): void {

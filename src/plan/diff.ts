@@ -1,4 +1,5 @@
 import { fingerprint } from "./fingerprint.ts";
+import { traitsOf } from "./kinds/index.ts";
 import type { Condition, Json, Plan, PlanStep } from "./plan.ts";
 import { isReference } from "./references.ts";
 import { withDependents } from "./stale.ts";
@@ -123,28 +124,7 @@ function changesOf(before: PlanStep, after: PlanStep): readonly FieldChange[] {
 }
 
 function requested(step: PlanStep): Json {
-  return { ...ownAsk(step), ...(step.when !== undefined && { when: conditionOf(step) }) };
-}
-
-function ownAsk(step: PlanStep): { readonly [field: string]: Json } {
-  switch (step.kind) {
-    case "job":
-      return { model: step.model, input: step.input };
-    case "upload":
-      return { file: step.file.sha256, kind: step.yields };
-    case "chat":
-      return { model: step.model, input: step.input, schema: step.schema };
-    case "task":
-      return { input: step.input, version: step.version, files: step.files };
-    case "approve":
-      return { shows: step.shows, choose: step.choose };
-    case "pick":
-      return { among: step.among, by: step.by, version: step.version };
-    case "expand":
-      return { on: step.on, version: step.version };
-    default:
-      return step satisfies never;
-  }
+  return { ...traitsOf(step).requested, ...(step.when !== undefined && { when: conditionOf(step) }) };
 }
 
 /** Where two values differ; fields are dotted paths from `field` on. */

@@ -1,9 +1,9 @@
 import type { Draft, DraftReference } from "./draft.ts";
 import { isValueRef } from "./kinds/complete-ref.ts";
-import { factsOf, type StepFacts } from "./kinds/facts.ts";
+import type { StepFacts } from "./kinds/facts.ts";
 import { bindOne } from "./kinds/free-input.ts";
+import { factsOf, traitsOf } from "./kinds/index.ts";
 import type { PlanContext, Planning } from "./kinds/kind.ts";
-import { usedReferences } from "./kinds/used.ts";
 import { inStepOrder, planSteps } from "./make-plan.ts";
 import { dependentsOf } from "./makespan.ts";
 import type { ExpandStep, Plan, PlanStep, Problem, Reference, Yield } from "./plan.ts";
@@ -83,8 +83,8 @@ function placeReturned(
 /** Whether a local function reads what the expansion stands for. */
 function isReadLocally({ path }: ExpandStep, { steps }: Plan): boolean {
   return steps.some((step) => {
-    const isLocal = step.kind === "task" || (step.kind === "pick" && step.by === "score");
-    return isLocal && usedReferences(step).some((ref) => ref.step === path);
+    const { readsFiles, uses } = traitsOf(step);
+    return readsFiles && uses.some((ref) => ref.step === path);
   });
 }
 

@@ -1,3 +1,5 @@
+import { traitsOf } from "./kinds/index.ts";
+import type { Requests } from "./kinds/traits.ts";
 import { makespan } from "./makespan.ts";
 import type { Plan, PlanStep } from "./plan.ts";
 import type { JobLimits } from "./slots.ts";
@@ -36,40 +38,30 @@ export function forecast(plan: Plan, options: ForecastOptions): Forecast {
   const { durationMs, limits } = options;
   const spanMs = makespan(plan, durationMs, limits);
   const along = (strategy: FollowStrategy) => {
-    const requests = plan.steps.reduce((sum, step) => sum + requestsOf(step, strategy, options), 0);
-    const requestsAtMost = plan.steps.reduce((sum, step) => sum + requestsAtMostOf(step, strategy, options), 0);
+    const sumOf = (of: "requests" | "requestsAtMost") =>
+      plan.steps.reduce((sum, step) => sum + requestsOf(step, traitsOf(step)[of], strategy, options), 0);
+    const requests = sumOf("requests");
+    const requestsAtMost = sumOf("requestsAtMost");
     const sendingMs = options.requestsPerMinute === null ? 0 : (requests / options.requestsPerMinute) * 60_000;
     return { requests, requestsAtMost, makespanMs: Math.max(spanMs, Math.ceil(sendingMs)) };
   };
   return {
     byStrategy: { poll: along("poll"), stream: along("stream"), webhook: along("webhook") },
-    expansions: plan.steps.flatMap((step) =>
-      step.kind === "expand" ? [{ step: step.path, maxSteps: step.maxSteps }] : [],
-    ),
+    expansions: plan.steps.flatMap((step) => {
+      const { maxInnerSteps: maxSteps } = traitsOf(step);
+      return maxSteps === null ? [] : [{ step: step.path, maxSteps }];
+    }),
   };
 }
 
-function requestsOf(step: PlanStep, strategy: FollowStrategy, options: ForecastOptions): number {
-  switch (step.kind) {
-    case "upload":
-    case "chat":
-      return 1;
-    case "job":
-      return REQUESTS_PER_JOB + followRequests(options.durationMs(step), strategy);
-    case "task":
-    case "approve":
-    case "pick":
-    case "expand":
-      return 0;
-    default:
-      return step satisfies never;
-  }
-}
-
-function requestsAtMostOf(step: PlanStep, strategy: FollowStrategy, options: ForecastOptions): number {
-  if (step.kind === "chat") return 1 + step.repairs;
-  if (step.kind !== "expand") return requestsOf(step, strategy, options);
-  return step.maxSteps * (REQUESTS_PER_JOB + followRequests(options.durationMs(step), strategy));
+function requestsOf(
+  step: PlanStep,
+  { jobs, others }: Requests,
+  strategy: FollowStrategy,
+  options: ForecastOptions,
+): number {
+  if (jobs === 0) return others;
+  return others + jobs * (REQUESTS_PER_JOB + followRequests(options.durationMs(step), strategy));
 }
 
 /** Requests between a job's submit and its result. */

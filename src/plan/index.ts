@@ -10,12 +10,13 @@ export {
   type FollowStrategy,
   forecast,
 } from "./forecast.ts";
+export { isPaid, stepKinds, traitsOf } from "./kinds/index.ts";
 export type { PlanContext } from "./kinds/kind.ts";
-export { usedReferences } from "./kinds/used.ts";
+export type { StepTraits } from "./kinds/traits.ts";
 export { filesOf, makePlan, modelsOf, type PlanOutcome } from "./make-plan.ts";
 export { criticalPath, makespan } from "./makespan.ts";
 export { plainJson } from "./plain-json.ts";
 export { type AppliedProfile, applyProfile, profileModels, profileProblems } from "./profile.ts";
 export { isReference, referencesOf, resolveInput } from "./references.ts";
 export type { JobLimits } from "./slots.ts";
-export { outerPaths, withDependents } from "./stale.ts";
+export { expansionsIn, outerPaths, withDependents } from "./stale.ts";

@@ -1,9 +1,8 @@
 import type { Draft, DraftJson, DraftReference, DraftStep } from "./draft.ts";
 import { completeRef } from "./kinds/complete-ref.ts";
 import type { StepFacts } from "./kinds/facts.ts";
-import { kindOf } from "./kinds/index.ts";
+import { factsOf, kindOf, traitsOf } from "./kinds/index.ts";
 import type { DraftFile, PlanContext, Planning } from "./kinds/kind.ts";
-import { usedReferences } from "./kinds/used.ts";
 import type { FailurePolicy, Json, Plan, PlanStep, Problem, Reference, Returned } from "./plan.ts";
 import { isReference } from "./references.ts";
 
@@ -11,7 +10,7 @@ import { isReference } from "./references.ts";
 export function checkQuorum(step: PlanStep, { report, facts }: Planning): void {
   const policy = "policy" in step ? step.policy.onFailure : undefined;
   if (typeof policy !== "object") return;
-  const used = usedReferences(step);
+  const used = traitsOf(step).uses;
   const isOpen = used.some(({ output, step }) => output === "all" && !Number.isFinite(facts(step)?.outputs ?? 1));
   if (policy.quorum <= used.length || isOpen) return;
   const message = `onFailure asks for ${policy.quorum} results, and it uses ${used.length}; give quorum(n) with n up to that`;
@@ -85,8 +84,8 @@ export function planSteps(draft: Draft, context: PlanContext, { problems, facts 
       },
     };
     const planned = kindOf(drafted).plan(drafted, planning);
-    facts.set(drafted.path, planned.facts);
-    if (planned.step === null) continue;
+    facts.set(drafted.path, "step" in planned ? factsOf(planned.step, planning.facts) : planned.facts);
+    if (!("step" in planned)) continue;
     checkQuorum(planned.step, planning);
     steps.push(planned.step);
   }
@@ -95,7 +94,7 @@ export function planSteps(draft: Draft, context: PlanContext, { problems, facts 
 
 /** The takes that a step is one of: they are said once, and so is what is wrong with them. */
 function takesOf(step: DraftStep): string | null {
-  const isTake = step.kind === "job" && step.seed !== null;
+  const isTake = "seed" in step && step.seed !== null;
   return isTake ? step.path.slice(0, step.path.lastIndexOf("/")) : null;
 }
 

@@ -37,7 +37,7 @@ export function applyProfile(draft: Draft, profile: AppliedProfile): Draft {
 }
 
 function changed(step: DraftStep, profile: AppliedProfile): DraftStep {
-  if (step.kind !== "job" && step.kind !== "chat") return step;
+  if (!("model" in step)) return step;
   const own = Object.entries(profile.steps).filter(([pattern]) => matchesPattern(pattern, step.path));
   const swapped = Object.hasOwn(profile.models, step.model) ? profile.models[step.model]! : step.model;
   const model = own.findLast(([, { model }]) => model !== null)?.[1].model ?? swapped;

@@ -1,3 +1,4 @@
+import { traitsOf } from "./kinds/index.ts";
 import type { PlanStep } from "./plan.ts";
 
 /** How many jobs and chats may run at once. */
@@ -41,9 +42,9 @@ export class Slots {
 
   #slotsOf(step: PlanStep): readonly (readonly [slot: string, limit: number])[] {
     const { total, perModel, perModality } = this.#limits;
-    if (step.kind === "task") return [["task", perModality.task ?? TASKS_AT_ONCE]];
-    if (step.kind !== "job" && step.kind !== "chat") return [];
-    const modality = step.kind === "chat" ? "chat" : step.yields === "voice" ? "audio" : step.yields;
+    const { modality } = traitsOf(step);
+    if (modality === null) return [];
+    if (!("model" in step)) return [[modality, perModality[modality] ?? TASKS_AT_ONCE]];
     return [
       ["total", total],
       [`model ${step.model}`, perModel[step.model] ?? Number.POSITIVE_INFINITY],

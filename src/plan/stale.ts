@@ -1,3 +1,4 @@
+import { traitsOf } from "./kinds/index.ts";
 import type { PlanStep } from "./plan.ts";
 
 /**
@@ -12,7 +13,7 @@ export function withDependents(steps: readonly PlanStep[], paths: Iterable<strin
 }
 
 function usersOf(steps: readonly PlanStep[]): ReadonlyMap<string, readonly string[]> {
-  const expansions = new Set(steps.filter(({ kind }) => kind === "expand").map(({ path }) => path));
+  const expansions = expansionsIn(steps);
   const found = new Map<string, string[]>();
   const note = (used: string, user: string) => {
     const list = found.get(used);
@@ -24,6 +25,11 @@ function usersOf(steps: readonly PlanStep[]): ReadonlyMap<string, readonly strin
     for (const around of outerPaths(path)) if (expansions.has(around)) note(path, around);
   }
   return found;
+}
+
+/** Paths of the steps that lead to inner steps. */
+export function expansionsIn(steps: readonly PlanStep[]): ReadonlySet<string> {
+  return new Set(steps.filter((step) => traitsOf(step).maxInnerSteps !== null).map(({ path }) => path));
 }
 
 /** `a/b` and `a` for `a/b/c`. */

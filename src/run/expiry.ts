@@ -1,5 +1,5 @@
 import { isRunFinal, isStepFinal, lastAttempt, outputsOf, type RunState, type StepState } from "../journal/state.ts";
-import { referencesOf } from "../plan/index.ts";
+import { traitsOf } from "../plan/index.ts";
 import type { PlanStep, Reference } from "../plan/plan.ts";
 import { type ProducedOutput, referenced } from "./resolve.ts";
 
@@ -34,7 +34,6 @@ function outputsAtService(
   plan: PlanStep,
   users: ReadonlyMap<string, readonly string[]>,
 ): readonly Expiring[] {
-  if (plan.kind !== "job") return [];
   const step = state.steps[plan.path]!;
   const expiresAt = expiryOf(step);
   if (expiresAt === null) return [];
@@ -42,7 +41,7 @@ function outputsAtService(
     if (assetId === null || (phase !== "available" && phase !== "downloaded")) return [];
     const neededBy = users.get(`${plan.path} ${index}`) ?? [];
     const copied = copy !== null;
-    const isWanted = neededBy.length > 0 || (plan.policy.keep && !copied);
+    const isWanted = neededBy.length > 0 || (traitsOf(plan).keeps && !copied);
     return isWanted ? [{ step: plan.path, index, assetId, expiresAt, neededBy, copied }] : [];
   });
 }
@@ -58,7 +57,7 @@ function usersOf(state: RunState): ReadonlyMap<string, readonly string[]> {
   const users = new Map<string, string[]>();
   for (const plan of state.planned.plan.steps) {
     if (isStepFinal(state.steps[plan.path]!.status)) continue;
-    const used = usedBy(plan).flatMap((ref) => madeFor(state, ref));
+    const used = traitsOf(plan).uses.flatMap((ref) => madeFor(state, ref));
     for (const { step, output } of used) {
       const key = `${step} ${output.index}`;
       users.set(key, [...(users.get(key) ?? []), plan.path]);
@@ -71,25 +70,7 @@ function usersOf(state: RunState): ReadonlyMap<string, readonly string[]> {
 function madeFor(state: RunState, ref: Ref): readonly ProducedOutput[] {
   if (ref.as !== "asset") return [];
   const plan = state.planned.plan.steps.find(({ path }) => path === ref.step);
-  const isOpen = (plan?.kind === "approve" || plan?.kind === "pick") && state.steps[ref.step]?.chosen === null;
-  return isOpen ? usedBy(plan).flatMap((shown) => madeFor(state, shown)) : referenced(state, ref);
-}
-
-function usedBy(plan: PlanStep): readonly Ref[] {
-  switch (plan.kind) {
-    case "job":
-    case "chat":
-    case "task":
-      return referencesOf(plan.input);
-    case "approve":
-      return plan.shows.map(({ $ref }) => $ref);
-    case "pick":
-      return plan.among.map(({ $ref }) => $ref);
-    case "expand":
-      return [plan.on.$ref];
-    case "upload":
-      return [];
-    default:
-      return plan satisfies never;
-  }
+  const { standsFor } = plan === undefined ? { standsFor: [] } : traitsOf(plan);
+  const isOpen = standsFor.length > 0 && state.steps[ref.step]?.chosen === null;
+  return isOpen ? standsFor.flatMap(({ $ref }) => madeFor(state, $ref)) : referenced(state, ref);
 }

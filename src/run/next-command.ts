@@ -1,5 +1,6 @@
 import { isRunFinal, type RunState, type StepState } from "../journal/state.ts";
 import { formatUsd } from "../money.ts";
+import { traitsOf } from "../plan/index.ts";
 import type { PlanStep } from "../plan/plan.ts";
 import { shellWord } from "../shell-word.ts";
 import { offered } from "./kinds/approve.ts";
@@ -120,8 +121,8 @@ function shownBy(shows: Extract<PlanStep, { readonly kind: "approve" }>["shows"]
   return produced.length === 0 ? [path] : produced;
 }
 
-function isUnplanned({ kind }: PlanStep, { expanded }: StepState): boolean {
-  return kind === "expand" && expanded === null;
+function isUnplanned(step: PlanStep, { expanded }: StepState): boolean {
+  return traitsOf(step).maxInnerSteps !== null && expanded === null;
 }
 
 type Named = PlanStep & { readonly status: StepState["status"] };

@@ -1,4 +1,5 @@
 import type { AttemptState, RunState } from "../journal/state.ts";
+import { traitsOf } from "../plan/index.ts";
 import type { PlanStep } from "../plan/plan.ts";
 
 /** Whether something paid for is still at the service although its job ended: an output without a copy, or a bill. */
@@ -10,9 +11,9 @@ export function hasUncollectedWork({ planned, removedSteps, steps }: RunState): 
 
 function isOwed(plan: PlanStep, { phase, money, outputs }: AttemptState): boolean {
   if (phase !== "completed" && phase !== "failed") return false;
-  const isKept = plan.kind !== "job" || plan.policy.keep;
+  const { keeps } = traitsOf(plan);
   return (
-    money === "held" || (isKept && outputs.some((output) => output.phase === "available" && output.voiceId === null))
+    money === "held" || (keeps && outputs.some((output) => output.phase === "available" && output.voiceId === null))
   );
 }
 

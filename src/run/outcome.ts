@@ -1,5 +1,6 @@
 import type { RunEnd } from "../journal/events.ts";
 import type { OutputState, RunState } from "../journal/state.ts";
+import { traitsOf } from "../plan/index.ts";
 import { stepNamed } from "./plan-index.ts";
 import { type ProducedOutput, referenced, returnedReferences, tally } from "./resolve.ts";
 
@@ -96,5 +97,5 @@ function isPlaced({ files }: RunState, name: string, { step, output }: ProducedO
 function isUncopied({ steps, planned }: RunState, { step, output }: ProducedOutput): boolean {
   if (output.phase !== "available" || output.copy !== null || output.voiceId !== null) return false;
   const plan = stepNamed(planned.plan, step);
-  return plan?.kind === "job" && plan.policy.keep && steps[step]?.outputs === null;
+  return plan !== undefined && traitsOf(plan).keeps && steps[step]?.outputs === null;
 }

@@ -1,5 +1,5 @@
 import { isStepFinal, type RunState } from "../journal/state.ts";
-import { usedReferences } from "../plan/index.ts";
+import { traitsOf } from "../plan/index.ts";
 import type { Plan, PlanStep } from "../plan/plan.ts";
 import { failureKey } from "./failure-key.ts";
 import { stepNamed } from "./plan-index.ts";
@@ -95,9 +95,9 @@ export function decidingSteps(plan: Plan): ReadonlySet<string> {
   if (before !== undefined) return before;
   const found = new Set<string>();
   for (const step of plan.steps) {
-    if (step.kind === "expand") found.add(step.path);
+    if (traitsOf(step).maxInnerSteps !== null) found.add(step.path);
     if (step.when !== undefined) found.add("failed" in step.when ? step.when.failed : step.when.ref.step);
-    for (const { as, step: used } of usedReferences(step)) if (as === "value") found.add(used);
+    for (const { as, step: used } of traitsOf(step).uses) if (as === "value") found.add(used);
   }
   deciding.set(plan, found);
   return found;

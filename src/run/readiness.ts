@@ -1,5 +1,5 @@
 import { isStepFinal, type RunState, type StepState } from "../journal/state.ts";
-import { isReference, referencesOf, resolveInput, usedReferences } from "../plan/index.ts";
+import { isReference, referencesOf, resolveInput, traitsOf } from "../plan/index.ts";
 import type { Condition, Json, PlanStep, Reference } from "../plan/plan.ts";
 import { failureKey } from "./failure-key.ts";
 import { stepNamed } from "./plan-index.ts";
@@ -56,7 +56,8 @@ export function gateOf(state: RunState, step: PlanStep): Readiness | null {
     };
   }
   if (!isOpen) return null;
-  const mayLack = !isChoice(step) && (mayLose || usedReferences(step).some((ref) => isForeseeable(state, ref)));
+  const { isChoice, uses } = traitsOf(step);
+  const mayLack = !isChoice && (mayLose || uses.some((ref) => isForeseeable(state, ref)));
   return (mayLack ? shortfall(state, step) : null) ?? { ready: "no" };
 }
 
@@ -74,18 +75,14 @@ function isForeseeable({ steps }: RunState, { as, step }: Ref): boolean {
 
 /** Whether a step can do without some of what it uses. */
 export function toleratesFailure(step: PlanStep): boolean {
-  return quorumOf(step) !== null || isChoice(step);
-}
-
-function isChoice(step: PlanStep): boolean {
-  return step.kind === "pick" || (step.kind === "approve" && step.choose);
+  return quorumOf(step) !== null || traitsOf(step).isChoice;
 }
 
 /** What is missing for good of what the step uses, as far as it cannot do without; null: nothing. */
 function shortfall(state: RunState, step: PlanStep): Never | null {
   const quorum = quorumOf(step);
   const input = "input" in step ? step.input : null;
-  const places = quorum === null ? usedReferences(step).map((ref) => ({ ref, inList: false })) : placesOf(input);
+  const places = quorum === null ? traitsOf(step).uses.map((ref) => ({ ref, inList: false })) : placesOf(input);
   for (const { ref, inList } of places) {
     const reason = inList ? null : lackReason(state, ref);
     if (reason !== null) return { ready: "never", reason, skippedByCondition: false };
@@ -137,7 +134,7 @@ function attainable(state: RunState, ref: Ref): number {
   }
   if (ref.output !== "all") return 1;
   const plan = stepNamed(state.planned.plan, ref.step);
-  return plan?.kind === "job" ? plan.outputs : Number.POSITIVE_INFINITY;
+  return plan !== undefined && "outputs" in plan ? plan.outputs : Number.POSITIVE_INFINITY;
 }
 
 /** How many results a reference takes of those that are there. */

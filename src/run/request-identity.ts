@@ -1,11 +1,11 @@
 import { hash } from "node:crypto";
 import canonicalize from "canonicalize";
 import { lastAttempt, type RunState } from "../journal/state.ts";
-import { fingerprint, referencesOf } from "../plan/index.ts";
-import type { ChatStep, JobStep, Json, PlanStep, TaskStep } from "../plan/plan.ts";
+import { fingerprint, referencesOf, traitsOf } from "../plan/index.ts";
+import type { Json, PlanStep } from "../plan/plan.ts";
 import { stepNamed } from "./plan-index.ts";
 import { readiness } from "./readiness.ts";
-import { referenced } from "./resolve.ts";
+import { readerOf, referenced } from "./resolve.ts";
 
 /**
  * The idempotency key of one attempt: `sr1_` and a hash of what makes it this attempt and no other. The same attempt of
@@ -22,7 +22,7 @@ export function idempotencyKey(of: {
 }
 
 /** Steps whose results are worth taking over: those that cost money or time. */
-export type CacheableStep = JobStep | ChatStep | TaskStep;
+export type CacheableStep = Extract<PlanStep, { readonly input: Json }>;
 
 /** What a step really asks for, with all media by content. */
 export interface RequestIdentity {
@@ -33,15 +33,15 @@ export interface RequestIdentity {
 }
 
 export function isCacheable(plan: PlanStep): plan is CacheableStep {
-  return plan.kind === "job" || plan.kind === "chat" || plan.kind === "task";
+  return "identity" in traitsOf(plan).reuse;
 }
 
 /** What a step asked for, or would ask for now; null while that cannot be said. */
 export function currentIdentity(state: RunState, plan: CacheableStep): RequestIdentity | null {
   const step = state.steps[plan.path]!;
-  const sent = plan.kind === "job" ? (lastAttempt(step)?.input ?? null) : null;
+  const sent = lastAttempt(step)?.input ?? null;
   if (sent !== null) return requestIdentity(state, plan, sent);
-  const ready = readiness(state, plan, plan.input, plan.kind === "task" ? "local" : "service");
+  const ready = readiness(state, plan, plan.input, readerOf(plan));
   return ready.ready === "yes" ? requestIdentity(state, plan, ready.input) : null;
 }
 
@@ -56,24 +56,10 @@ export function requestIdentity(state: RunState, plan: CacheableStep, input: Jso
       else if (output.phase === "available" && isComing(state, step)) pending.push({ step, index: output.index });
     }
   }
-  const asks = { ...what(state, plan), input: byContent(input, contentOf) };
+  const { reuse } = traitsOf(plan);
+  if ("never" in reuse) throw new TypeError(reuse.never);
+  const asks = { ...reuse.identity(state.planned.plan.pipeline), input: byContent(input, contentOf) };
   return { request: asks, fingerprint: fingerprint(asks), pending };
-}
-
-function what(state: RunState, plan: CacheableStep): { readonly [key: string]: Json } {
-  switch (plan.kind) {
-    case "job":
-      return { kind: "job", model: plan.model };
-    case "chat":
-      return { kind: "chat", model: plan.model, schema: plan.schema };
-    case "task": {
-      // A function is known by its place alone.
-      const { pipeline } = state.planned.plan;
-      return { kind: "task", function: `${pipeline}/${plan.path}`, version: plan.version, files: plan.files };
-    }
-    default:
-      return plan satisfies never;
-  }
 }
 
 /** Media by the hash of their bytes, wherever they come from: an asset, an upload, a local file. */
@@ -96,5 +82,5 @@ function contentHash(record: { readonly [key: string]: Json }, contentOf: Readon
 /** Whether the step's outputs are copied to disk. What was taken over without a copy has none coming. */
 function isComing({ planned, steps }: RunState, path: string): boolean {
   const step = stepNamed(planned.plan, path);
-  return step?.kind === "job" && step.policy.keep && steps[path]?.reusedFrom === null;
+  return step !== undefined && traitsOf(step).keeps && steps[path]?.reusedFrom === null;
 }

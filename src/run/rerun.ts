@@ -1,6 +1,6 @@
 import type { RunEvent } from "../journal/events.ts";
 import { isRunFinal, lastAttempt, type RunState, type StepState } from "../journal/state.ts";
-import { outerPaths, withDependents } from "../plan/index.ts";
+import { expansionsIn, outerPaths, withDependents } from "../plan/index.ts";
 import type { Plan, PlanStep } from "../plan/plan.ts";
 import { endedWithoutResult, neededSteps } from "./pruning.ts";
 import { toleratesFailure } from "./readiness.ts";
@@ -38,7 +38,8 @@ export function resetEvents(
 ): readonly RunEvent[] {
   const isStale = new Set(stale);
   const stepAt = new Map([...state.removedSteps, ...plan.steps].map((step) => [step.path, step]));
-  const isExpansion = (path: string) => stepAt.get(path)?.kind === "expand";
+  const expansionPaths = expansionsIn([...stepAt.values()]);
+  const isExpansion = (path: string) => expansionPaths.has(path);
   const expansions = stale.filter(isExpansion).toSorted((a, b) => b.split("/").length - a.split("/").length);
   const ordered = [...stale.filter((path) => !isExpansion(path)), ...expansions];
   return ordered.flatMap((path): readonly RunEvent[] => {
@@ -50,7 +51,7 @@ export function resetEvents(
     if (step.pruned) return [{ type: "step.reset", step: path, why: "needed again", onlyIfInputsChanged: true }];
     const used = planned.needs.find((needed) => isStale.has(needed));
     const inner = used ?? stale.find((one) => outerPaths(one).includes(path))!;
-    const keepsExpansion = planned.kind === "expand" && used === undefined && step.expanded !== null;
+    const keepsExpansion = isExpansion(path) && used === undefined && step.expanded !== null;
     return [
       {
         type: "step.reset",

@@ -1,12 +1,16 @@
 import { type OutputState, outputsOf, planStep, type RunState, type StepState } from "../journal/state.ts";
-import { isReference } from "../plan/index.ts";
-import type { Json, Reference, Returned } from "../plan/plan.ts";
+import { isReference, traitsOf } from "../plan/index.ts";
+import type { Json, PlanStep, Reference, Returned } from "../plan/plan.ts";
 import { stepNamed } from "./plan-index.ts";
 
 type Ref = Reference["$ref"];
 
 /** Who asks: the service takes assets, uploads and voices; a local function takes files. */
 export type Reader = "service" | "local";
+
+export function readerOf(plan: PlanStep): Reader {
+  return traitsOf(plan).readsFiles ? "local" : "service";
+}
 
 /** An output with the step that really made it. */
 export interface ProducedOutput {
@@ -32,8 +36,7 @@ export function referenced(state: RunState, ref: Pick<Ref, "step" | "output">): 
 /** What an approved gate lets pass: all that it showed. Null for every other step. */
 function approvedReferences(state: RunState, step: StepState): readonly Reference[] | null {
   if (step.approval?.approved !== true) return null;
-  const plan = planStep(state, step.path);
-  return plan.kind === "approve" ? plan.shows : null;
+  return traitsOf(planStep(state, step.path)).standsFor;
 }
 
 /** The value that a reference takes; undefined while there is none. */
@@ -56,8 +59,7 @@ export function referencedValue(state: RunState, ref: Pick<Ref, "step" | "output
 /** The value that an approval or a pick stands for, among those that it was given: `index` is its place there. */
 function shownValue(state: RunState, path: string, chosen: NonNullable<StepState["chosen"]>): Ref | null {
   const plan = stepNamed(state.planned.plan, path);
-  const given = plan?.kind === "approve" ? plan.shows : plan?.kind === "pick" ? plan.among : [];
-  return given[chosen.index]?.$ref ?? null;
+  return plan === undefined ? null : (traitsOf(plan).standsFor[chosen.index]?.$ref ?? null);
 }
 
 function placeIn(value: Json | undefined, at: Ref["at"]): Json | undefined {

@@ -75,5 +75,5 @@ function note(state: RunState, path: string, last: boolean): readonly CacheEntry
   if (plan === undefined || !isCacheable(plan) || state.steps[path]?.status !== "succeeded") return [];
   const now = currentIdentity(state, plan);
   if (now === null || (now.pending.length > 0 && !last)) return [];
-  return [{ step: path, fingerprint: now.fingerprint, model: plan.kind === "task" ? null : plan.model }];
+  return [{ step: path, fingerprint: now.fingerprint, model: "model" in plan ? plan.model : null }];
 }

@@ -1,6 +1,7 @@
 import { EVENT_VERSION, type PriceBasis, type RunEvent } from "../journal/events.ts";
 import { apply } from "../journal/fold.ts";
 import { lastAttempt, type RunState } from "../journal/state.ts";
+import { traitsOf } from "../plan/index.ts";
 import { type RerunRoots, resetEvents, resumeEvents, staleSteps } from "./rerun.ts";
 
 type Replanned = RunEvent & { readonly type: "run.replanned" };
@@ -58,11 +59,13 @@ class Foreseen {
 }
 
 function priceEvents({ steps, planned }: RunState, prices: Revised["prices"]): readonly RunEvent[] {
-  const jobs = new Set(planned.plan.steps.filter(({ kind }) => kind === "job").map(({ path }) => path));
+  const quoted = new Set(
+    planned.plan.steps.filter((step) => traitsOf(step).pricing.by === "quote").map(({ path }) => path),
+  );
   return prices.flatMap(({ step: path, costMicros, basis }): readonly RunEvent[] => {
     const step = steps[path];
     if (step === undefined || step.status !== "waiting" || lastAttempt(step) !== null) return [];
-    if (basis === "free" || basis === "reused" || !jobs.has(path)) return [];
+    if (basis === "free" || basis === "reused" || !quoted.has(path)) return [];
     return [{ type: "job.quoted", step: path, attempt: step.attempts.length + 1, costMicros, basis }];
   });
 }

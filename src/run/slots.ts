@@ -1,4 +1,5 @@
-import { lastAttempt, type RunState } from "../journal/state.ts";
+import { lastAttempt, lastChat, type RunState } from "../journal/state.ts";
+import { traitsOf } from "../plan/index.ts";
 import type { PlanStep } from "../plan/plan.ts";
 import { Slots } from "../plan/slots.ts";
 
@@ -11,8 +12,8 @@ export function slotsOf(state: RunState, steps: readonly PlanStep[]): Slots {
 
 function isInFlight(state: RunState, plan: PlanStep): boolean {
   const step = state.steps[plan.path]!;
-  if (plan.kind === "task") return step.status === "running";
-  if (plan.kind === "chat") return step.chats.at(-1)?.phase === "sent";
+  if (traitsOf(plan).needsCode && step.status === "running") return true;
+  if (lastChat(step)?.phase === "sent") return true;
   switch (lastAttempt(step)?.phase) {
     case "submitting.sent":
     case "submitting.unknown":

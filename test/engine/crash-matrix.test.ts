@@ -2,7 +2,7 @@ import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { placeholder } from "../../src/engine/price/placeholder-input.ts";
-import { planStepKinds } from "../../src/run/kinds/index.ts";
+import { stepKinds } from "../../src/plan/index.ts";
 import { builtInCatalog } from "../support/built-in-catalog.ts";
 import { CrashInjector } from "../support/crash-injector.ts";
 import { fastFolder } from "../support/fast-folder.ts";
@@ -33,7 +33,7 @@ async function lifeWithDeathAt(point: number) {
 test("every kind of step is in the matrix", async () => {
   const { result } = await lifeWithDeathAt(Number.POSITIVE_INFINITY);
   const kinds = new Set(result.report.steps.map(({ kind }) => kind));
-  expect([...kinds].sort()).toEqual([...planStepKinds].sort());
+  expect([...kinds].sort()).toEqual([...stepKinds].sort());
   expect(result.report.steps.length).toBeGreaterThanOrEqual(12);
 });
 
@@ -61,6 +61,6 @@ test("killed at every journal append and every request boundary, a run comes to 
     }
   }
   console.log(
-    `crash matrix: ${count} points over ${same.steps.length} steps of ${planStepKinds.length} kinds, each with the same ${same.jobs} jobs and ${same.files.length} files; ${extra.chats} chats and ${extra.calls} calls of local functions more`,
+    `crash matrix: ${count} points over ${same.steps.length} steps of ${stepKinds.length} kinds, each with the same ${same.jobs} jobs and ${same.files.length} files; ${extra.chats} chats and ${extra.calls} calls of local functions more`,
   );
 }, 300_000);

@@ -1,5 +1,6 @@
 import type { RunEvent } from "../../journal/events.ts";
 import { planStep } from "../../journal/state.ts";
+import { traitsOf } from "../../plan/index.ts";
 import type { ExpandStep, Problem } from "../../plan/plan.ts";
 import { journalError, judge } from "../service/service-answers.ts";
 import type { Effect } from "./effect.ts";
@@ -7,7 +8,7 @@ import { localCode, thrownError } from "./local-code.ts";
 import { resting } from "./resting.ts";
 
 /** Plans and prices the steps for a value that is now known. Asks for estimates only: nothing is paid here. */
-export const expand: Effect<"expand"> = async ({ step, value }, context) => {
+export const expand: Effect<"expand"> = async ({ step, input: value }, context) => {
   const found = localCode(context, step, "expand");
   if ("without" in found) return found.without;
   const { code } = found;
@@ -29,10 +30,10 @@ export const expand: Effect<"expand"> = async ({ step, value }, context) => {
     if (!grown.ok) return failed(`${told(grown.problems)}. Mend the code and resume: the run goes on from here`);
     const { steps, returns, groups, prices } = grown;
     const quotes = prices.flatMap(({ step: path, costMicros, basis }): readonly RunEvent[] => {
-      const isJob = steps.some((inner) => inner.path === path && inner.kind === "job");
+      const isQuoted = steps.some((inner) => inner.path === path && traitsOf(inner).pricing.by === "quote");
       // One that an earlier planning had made is priced when it begins, if it is made again at all.
       const isKnown = context.state.steps[path] !== undefined;
-      if (basis === "free" || basis === "reused" || !isJob || isKnown) return [];
+      if (basis === "free" || basis === "reused" || !isQuoted || isKnown) return [];
       return [{ type: "job.quoted", step: path, attempt: 1, costMicros, basis }];
     });
     return { events: [{ type: "expand.planned", step, steps, returns, groups }, ...quotes] };

@@ -4,9 +4,9 @@ import { download, place } from "./download.ts";
 import type { Effect, EffectContext, EffectResult } from "./effect.ts";
 import { expand } from "./expand.ts";
 import { follow, settle } from "./follow.ts";
+import { pick } from "./pick.ts";
 import { quote } from "./quote.ts";
 import { reuse } from "./reuse.ts";
-import { score } from "./score.ts";
 import { submit } from "./submit.ts";
 import { task } from "./task.ts";
 import { upload } from "./upload.ts";
@@ -16,7 +16,7 @@ export type { EffectContext, EffectResult } from "./effect.ts";
 const effects: { readonly [T in Command["type"]]: Effect<T> } = {
   chat,
   task,
-  score,
+  pick,
   expand,
   upload,
   quote,

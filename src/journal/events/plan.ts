@@ -1,3 +1,4 @@
+import { traitsOf } from "../../plan/index.ts";
 import type { Json, PlanStep } from "../../plan/plan.ts";
 import { enterExpansion, isExpansion, leaveExpansion, replan, reset } from "../replan.ts";
 import type { AttemptState, OutputPhase, StepState } from "../state.ts";
@@ -122,7 +123,7 @@ export const planEvents: EventTable<PlanEvent> = {
 };
 
 function uploadsOf(steps: readonly PlanStep[]): readonly string[] {
-  return steps.flatMap((step) => (step.kind === "upload" ? [step.file.sha256] : []));
+  return steps.flatMap((step) => traitsOf(step).file?.sha256 ?? []);
 }
 
 /** The attempt counts again; what was priced since and never sent is forgotten. */

@@ -1,3 +1,4 @@
+import { traitsOf } from "../kinds/index.ts";
 import type { Plan, PlanStep } from "../plan.ts";
 
 export interface DiagramOptions {
@@ -11,25 +12,8 @@ export interface DiagramOptions {
   readonly unstyled?: boolean;
 }
 
-export function noteOf(step: PlanStep, options: DiagramOptions): string {
-  if (options.note !== undefined) return options.note(step);
-  switch (step.kind) {
-    case "job":
-    case "chat":
-      return step.model;
-    case "upload":
-      return `${step.yields} file`;
-    case "task":
-      return step.files.length === 0 ? "task" : `task: ${step.files.map(({ name }) => name).join(", ")}`;
-    case "approve":
-      return step.choose ? "a person chooses" : "a person approves";
-    case "pick":
-      return step.by === "first" ? "the first made" : "the best by score";
-    case "expand":
-      return `up to ${step.maxSteps} steps`;
-    default:
-      return step satisfies never;
-  }
+export function noteOf(step: PlanStep, { note }: DiagramOptions): string {
+  return note === undefined ? traitsOf(step).note : note(step);
 }
 
 /** The plan as a Mermaid flowchart, left to right. */
@@ -49,25 +33,7 @@ export function planMermaid(plan: Plan, options: DiagramOptions = {}): string {
 }
 
 function shape(step: PlanStep, note: string): string {
-  const label = `"${text(step.path)}<br/>${text(note)}"`;
-  switch (step.kind) {
-    case "job":
-      return step.yields === "voice" ? `([${label}])` : `[${label}]`;
-    case "upload":
-      return `[/${label}/]`;
-    case "chat":
-      return `>${label}]`;
-    case "task":
-      return `(${label})`;
-    case "approve":
-      return `{{${label}}}`;
-    case "pick":
-      return `{${label}}`;
-    case "expand":
-      return `[[${label}]]`;
-    default:
-      return step satisfies never;
-  }
+  return traitsOf(step).brackets.join(`"${text(step.path)}<br/>${text(note)}"`);
 }
 
 /** Mermaid reads HTML entities in quoted labels. */

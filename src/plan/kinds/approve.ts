@@ -2,11 +2,12 @@ import type { ApproveDraft } from "../draft.ts";
 import { fingerprint } from "../fingerprint.ts";
 import type { ApproveStep } from "../plan.ts";
 import { bindAmong } from "./among.ts";
-import { factsOf, UNKNOWN } from "./facts.ts";
+import { oneOf, shown, UNKNOWN } from "./facts.ts";
 import { bindWhen, needsOf } from "./free-input.ts";
 import type { StepKind } from "./kind.ts";
+import { NO_REQUESTS } from "./traits.ts";
 
-export const approveKind: StepKind<ApproveDraft> = {
+export const approveKind: StepKind<ApproveDraft, ApproveStep> = {
   files: () => [],
   models: () => [],
   plan(draft, planning) {
@@ -14,7 +15,7 @@ export const approveKind: StepKind<ApproveDraft> = {
     const when = bindWhen(draft.when, planning);
     const field = choose ? "among" : "shown";
     const { references: shows, yields } = bindAmong(draft.shows, { field, local: false }, planning);
-    if (yields === null) return { step: null, facts: UNKNOWN };
+    if (yields === null) return { facts: UNKNOWN };
     const needs = needsOf(draft, draft.shows);
     const asks = fingerprint({ kind: "approve", shows, choose });
     const step: ApproveStep = {
@@ -28,6 +29,30 @@ export const approveKind: StepKind<ApproveDraft> = {
       message,
       yields,
     };
-    return { step, facts: factsOf(step, planning.facts) };
+    return { step };
   },
+  facts: ({ choose, shows, yields }, known) => (choose ? oneOf : shown)(shows, yields, known),
+  traits: ({ path, shows, choose, message }) => ({
+    noun: "decision",
+    note: choose ? "a person chooses" : "a person approves",
+    subject: message,
+    brackets: ["{{", "}}"],
+    icon: "decision",
+    uses: shows.map(({ $ref }) => $ref),
+    requested: { shows, choose },
+    pricing: { by: "nothing" },
+    requests: NO_REQUESTS,
+    requestsAtMost: NO_REQUESTS,
+    typicalMs: 0,
+    modality: null,
+    needsCode: false,
+    readsFiles: false,
+    needsPerson: true,
+    reuse: { never: `${path} is a person's decision, which is asked for in every run` },
+    file: null,
+    standsFor: shows,
+    isChoice: choose,
+    maxInnerSteps: null,
+    keeps: true,
+  }),
 };

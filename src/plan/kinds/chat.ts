@@ -1,13 +1,14 @@
 import type { ChatDraft } from "../draft.ts";
 import { fingerprint } from "../fingerprint.ts";
 import type { ChatStep } from "../plan.ts";
-import { factsOf } from "./facts.ts";
+import { referencesOf } from "../references.ts";
+import { VALUE } from "./facts.ts";
 import { bindFreeInput, bindWhen, needsOf } from "./free-input.ts";
 import type { StepKind } from "./kind.ts";
 
 const ONLY_TEXT = "a chat takes text and values; let a task or a job read media";
 
-export const chatKind: StepKind<ChatDraft> = {
+export const chatKind: StepKind<ChatDraft, ChatStep> = {
   files: () => [],
   models: () => [],
   plan(draft, planning) {
@@ -32,6 +33,30 @@ export const chatKind: StepKind<ChatDraft> = {
       ...bindWhen(draft.when, planning),
       ...{ model, input, schema, repairs, yields: "value", policy },
     };
-    return { step, facts: factsOf(step, planning.facts) };
+    return { step };
   },
+  facts: ({ schema }) => ({ ...VALUE, schema: schema ?? { type: "string" } }),
+  traits: ({ model, input, schema, repairs, policy }) => ({
+    noun: "chat",
+    note: model,
+    subject: null,
+    brackets: [">", "]"],
+    icon: "value",
+    uses: referencesOf(input),
+    requested: { model, input, schema },
+    pricing: { by: "usage", maxCostMicros: policy.maxCostMicros, why: "chat is billed by what was said" },
+    requests: { jobs: 0, others: 1 },
+    requestsAtMost: { jobs: 0, others: 1 + repairs },
+    typicalMs: 5_000,
+    modality: "chat",
+    needsCode: false,
+    readsFiles: false,
+    needsPerson: false,
+    reuse: { identity: () => ({ kind: "chat", model, schema }) },
+    file: null,
+    standsFor: [],
+    isChoice: false,
+    maxInnerSteps: null,
+    keeps: true,
+  }),
 };

@@ -1,23 +1,53 @@
 import type { ExpandDraft } from "../draft.ts";
 import { fingerprint } from "../fingerprint.ts";
 import type { ExpandStep } from "../plan.ts";
-import { factsOf, UNKNOWN } from "./facts.ts";
+import { MEDIA, UNKNOWN, VALUE } from "./facts.ts";
 import { bindValue, bindWhen, needsOf } from "./free-input.ts";
 import type { StepKind } from "./kind.ts";
+import { NO_REQUESTS } from "./traits.ts";
 
-export const expandKind: StepKind<ExpandDraft> = {
+export const expandKind: StepKind<ExpandDraft, ExpandStep> = {
   files: () => [],
   models: () => [],
   plan(draft, planning) {
     const { path, maxSteps, version, yields, maxCostMicros } = draft;
     const when = bindWhen(draft.when, planning);
-    if (draft.on === null) return { step: null, facts: UNKNOWN };
+    if (draft.on === null) return { facts: UNKNOWN };
     const next = "expand takes the value of a step, such as a chat's answer";
     const on = bindValue(draft.on, "value", planning, next);
     const needs = needsOf(draft, draft.on);
     const asks = fingerprint({ kind: "expand", on, version });
     const own = { on, maxSteps, version, yields, maxCostMicros };
     const step: ExpandStep = { kind: "expand", path, needs, fingerprint: asks, ...when, ...own };
-    return { step, facts: factsOf(step, planning.facts) };
+    return { step };
   },
+  facts({ yields }) {
+    const outputs = Number.POSITIVE_INFINITY;
+    if (yields === "value") return { ...VALUE, outputs };
+    const as = yields === "voice" ? "voice" : "asset";
+    return { ...MEDIA, yields, outputs, as, ...(yields === null && { isOpen: true }) };
+  },
+  traits: ({ path, on, maxSteps, version, maxCostMicros }) => ({
+    noun: "expansion",
+    note: `up to ${maxSteps} steps`,
+    subject: null,
+    brackets: ["[[", "]]"],
+    icon: "group",
+    uses: [on.$ref],
+    requested: { on, version },
+    pricing: { by: "inner steps", maxCostMicros, why: "its steps are known once its value is" },
+    requests: NO_REQUESTS,
+    requestsAtMost: { jobs: maxSteps, others: 0 },
+    typicalMs: 0,
+    modality: null,
+    needsCode: true,
+    readsFiles: false,
+    needsPerson: false,
+    reuse: { never: `${path} costs nothing, and is done in every run` },
+    file: null,
+    standsFor: [],
+    isChoice: false,
+    maxInnerSteps: maxSteps,
+    keeps: true,
+  }),
 };

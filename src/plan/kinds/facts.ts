@@ -1,4 +1,4 @@
-import type { Json, MediaKind, PlanStep, Reference, Yield } from "../plan.ts";
+import type { Json, MediaKind, Reference, Yield } from "../plan.ts";
 import { schemaAt } from "../schema/value-schema.ts";
 
 /** What later steps may know of an earlier one. */
@@ -35,49 +35,22 @@ export const UNKNOWN: StepFacts = {
   schema: null,
 };
 
-const MEDIA: StepFacts = { ...UNKNOWN, outputs: 1, hasValue: false };
-const VALUE: StepFacts = { ...UNKNOWN, yields: "value", outputs: 1, as: "value" };
-
-export function factsOf(step: PlanStep, known: (path: string) => StepFacts | undefined): StepFacts {
-  switch (step.kind) {
-    case "job": {
-      const as = step.yields === "voice" ? "voice" : "asset";
-      return { ...MEDIA, yields: step.yields, outputs: step.outputs, as, keeps: step.policy.keep };
-    }
-    case "upload":
-      return { ...MEDIA, yields: step.yields, as: "upload", sizeBytes: step.file.sizeBytes };
-    case "chat":
-      return { ...VALUE, schema: step.schema ?? { type: "string" } };
-    case "task": {
-      const kinds = step.files.map(({ kind }) => kind);
-      if (kinds.length === 0) return VALUE;
-      return { ...MEDIA, yields: step.yields, outputs: kinds.length, kinds, hasValue: true };
-    }
-    case "approve":
-      return step.choose ? oneOf(step.shows, step.yields, known) : shown(step.shows, step.yields, known);
-    case "pick":
-      return oneOf(step.among, step.yields, known);
-    case "expand": {
-      const { yields } = step;
-      if (yields === "value") return { ...VALUE, outputs: Number.POSITIVE_INFINITY };
-      const as = yields === "voice" ? "voice" : "asset";
-      return { ...MEDIA, yields, outputs: Number.POSITIVE_INFINITY, as, ...(yields === null && { isOpen: true }) };
-    }
-    default:
-      return step satisfies never;
-  }
-}
+/** Of a step that makes one medium. */
+export const MEDIA: StepFacts = { ...UNKNOWN, outputs: 1, hasValue: false };
+/** Of a step that yields a value alone. */
+export const VALUE: StepFacts = { ...UNKNOWN, yields: "value", outputs: 1, as: "value" };
 
 type Known = (path: string) => StepFacts | undefined;
 
-function oneOf(among: readonly Reference[], yields: Yield, known: Known): StepFacts {
+/** Of one of several results. */
+export function oneOf(among: readonly Reference[], yields: Yield, known: Known): StepFacts {
   if (yields === "value") return VALUE;
   const keeps = among.every(({ $ref }) => known($ref.step)?.keeps !== false);
   return { ...MEDIA, yields, as: yields === "voice" ? "voice" : "asset", keeps, picks: true };
 }
 
 /** An approval without a choice lets just that pass which it shows. */
-function shown(shows: readonly Reference[], yields: Yield, known: Known): StepFacts {
+export function shown(shows: readonly Reference[], yields: Yield, known: Known): StepFacts {
   const [first] = shows;
   const source = first === undefined ? undefined : known(first.$ref.step);
   if (first === undefined || source === undefined) return { ...UNKNOWN, yields };

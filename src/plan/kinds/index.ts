@@ -1,15 +1,20 @@
 import type { DraftStep } from "../draft.ts";
+import type { PlanStep } from "../plan.ts";
 import { approveKind } from "./approve.ts";
 import { chatKind } from "./chat.ts";
 import { expandKind } from "./expand.ts";
+import type { StepFacts } from "./facts.ts";
 import { jobKind } from "./job.ts";
 import type { StepKind } from "./kind.ts";
 import { pickKind } from "./pick.ts";
 import { taskKind } from "./task.ts";
+import type { StepTraits } from "./traits.ts";
 import { uploadKind } from "./upload.ts";
 
+type Of<T, K> = Extract<T, { readonly kind: K }>;
+
 /** Every kind of step. */
-const kinds: { readonly [K in DraftStep["kind"]]: StepKind<Extract<DraftStep, { readonly kind: K }>> } = {
+const kinds: { readonly [K in DraftStep["kind"] | PlanStep["kind"]]: StepKind<Of<DraftStep, K>, Of<PlanStep, K>> } = {
   job: jobKind,
   upload: uploadKind,
   chat: chatKind,
@@ -19,6 +24,31 @@ const kinds: { readonly [K in DraftStep["kind"]]: StepKind<Extract<DraftStep, { 
   expand: expandKind,
 };
 
-export function kindOf(step: DraftStep): StepKind<DraftStep> {
-  return kinds[step.kind] as StepKind<DraftStep>;
+/** Names of all kinds of steps. */
+export const stepKinds = Object.keys(kinds) as readonly PlanStep["kind"][];
+
+export function kindOf({ kind }: DraftStep | PlanStep): StepKind<DraftStep, PlanStep> {
+  return kinds[kind] as unknown as StepKind<DraftStep, PlanStep>;
+}
+
+export function factsOf(step: PlanStep, known: (path: string) => StepFacts | undefined): StepFacts {
+  return kindOf(step).facts(step, known);
+}
+
+/** Inputs may be large, and a run asks at every turn. */
+const known = new WeakMap<PlanStep, StepTraits>();
+
+/** What a step is, whatever its kind. */
+export function traitsOf(step: PlanStep): StepTraits {
+  const before = known.get(step);
+  if (before !== undefined) return before;
+  const traits = kindOf(step).traits(step);
+  known.set(step, traits);
+  return traits;
+}
+
+/** Whether the step itself costs money. */
+export function isPaid(step: PlanStep): boolean {
+  const { by } = traitsOf(step).pricing;
+  return by === "quote" || by === "usage";
 }

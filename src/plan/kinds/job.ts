@@ -2,15 +2,19 @@ import type { Catalog, CatalogModel, FieldProblem } from "../catalog-port.ts";
 import type { DraftJson, JobDraft } from "../draft.ts";
 import { fingerprint } from "../fingerprint.ts";
 import type { JobStep } from "../plan.ts";
+import { referencesOf } from "../references.ts";
 import { schemaLocation } from "../schema/field.ts";
 import { mostSeed, outputsOf, yieldsOf } from "../schema/model-facts.ts";
 import { didYouMean, suggest } from "../suggest.ts";
-import { factsOf, UNKNOWN } from "./facts.ts";
+import { MEDIA, UNKNOWN } from "./facts.ts";
 import { bindWhen, needsOf } from "./free-input.ts";
 import { type BoundInput, bindInput } from "./job-input.ts";
 import type { Planning, StepKind } from "./kind.ts";
 
-export const jobKind: StepKind<JobDraft> = {
+const ONE_JOB = { jobs: 1, others: 0 } as const;
+const TYPICAL_MS = { image: 10_000, audio: 8_000, voice: 8_000, video: 90_000 } as const;
+
+export const jobKind: StepKind<JobDraft, JobStep> = {
   files: () => [],
   models: ({ model }) => [model],
   plan(draft, planning) {
@@ -21,7 +25,7 @@ export const jobKind: StepKind<JobDraft> = {
     if (model !== null) checkInput(model, placed, planning);
     const when = bindWhen(draft.when, planning);
     const yields = model === null ? null : yieldsOf(model);
-    if (model === null || yields === null) return { step: null, facts: UNKNOWN };
+    if (model === null || yields === null) return { facts: UNKNOWN };
     const { path, policy } = draft;
     const { input } = placed;
     const step: JobStep = {
@@ -32,8 +36,35 @@ export const jobKind: StepKind<JobDraft> = {
       ...when,
       ...{ model: draft.model, input, yields, outputs: outputsOf(draft.input, model), policy },
     };
-    return { step, facts: factsOf(step, planning.facts) };
+    return { step };
   },
+  facts: ({ yields, outputs, policy }) => ({
+    ...MEDIA,
+    ...{ yields, outputs, as: yields === "voice" ? "voice" : "asset", keeps: policy.keep },
+  }),
+  traits: ({ model, input, yields, policy }) => ({
+    noun: "job",
+    note: model,
+    subject: null,
+    brackets: yields === "voice" ? ["([", "])"] : ["[", "]"],
+    icon: "media",
+    uses: referencesOf(input),
+    requested: { model, input },
+    pricing: { by: "quote" },
+    requests: ONE_JOB,
+    requestsAtMost: ONE_JOB,
+    typicalMs: TYPICAL_MS[yields],
+    modality: yields === "voice" ? "audio" : yields,
+    needsCode: false,
+    readsFiles: false,
+    needsPerson: false,
+    reuse: { identity: () => ({ kind: "job", model }) },
+    file: null,
+    standsFor: [],
+    isChoice: false,
+    maxInnerSteps: null,
+    keeps: policy.keep,
+  }),
 };
 
 /** The input with the seed of a take, where the model takes one. */

@@ -2,6 +2,7 @@ import type { Catalog } from "../catalog-port.ts";
 import type { DraftStep } from "../draft.ts";
 import type { FileFacts, MediaKind, PlanStep, Problem } from "../plan.ts";
 import type { StepFacts } from "./facts.ts";
+import type { StepTraits } from "./traits.ts";
 
 /** What a plan is held against. */
 export interface PlanContext {
@@ -27,10 +28,15 @@ export interface DraftFile {
   readonly bytes?: Uint8Array;
 }
 
-/** How one kind of step is planned. Every kind is one file, registered in the index of this folder. */
-export interface StepKind<D extends DraftStep> {
-  files(step: D): readonly DraftFile[];
-  models(step: D): readonly string[];
-  /** The planned step, null after a problem that leaves nothing to plan; and what others may know of it. */
-  plan(step: D, planning: Planning): { readonly step: PlanStep | null; readonly facts: StepFacts };
+/** What comes of a drafted step: the planned one, or, after a problem that leaves nothing to plan, what others may know of it. */
+export type Planned<S extends PlanStep> = { readonly step: S } | { readonly facts: StepFacts };
+
+/** One kind of step, as far as drafts and plans go. Every kind is one file, registered in the index of this folder. */
+export interface StepKind<D extends DraftStep, S extends PlanStep> {
+  files(draft: D): readonly DraftFile[];
+  models(draft: D): readonly string[];
+  plan(draft: D, planning: Planning): Planned<S>;
+  /** What later steps may know of it; `known`: the same of earlier ones. */
+  facts(step: S, known: (path: string) => StepFacts | undefined): StepFacts;
+  traits(step: S): StepTraits;
 }

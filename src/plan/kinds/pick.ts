@@ -2,11 +2,12 @@ import type { PickDraft } from "../draft.ts";
 import { fingerprint } from "../fingerprint.ts";
 import type { PickStep } from "../plan.ts";
 import { bindAmong } from "./among.ts";
-import { factsOf, UNKNOWN } from "./facts.ts";
+import { oneOf, UNKNOWN } from "./facts.ts";
 import { bindWhen, needsOf } from "./free-input.ts";
 import type { StepKind } from "./kind.ts";
+import { NO_REQUESTS } from "./traits.ts";
 
-export const pickKind: StepKind<PickDraft> = {
+export const pickKind: StepKind<PickDraft, PickStep> = {
   files: () => [],
   models: () => [],
   plan(draft, planning) {
@@ -14,10 +15,34 @@ export const pickKind: StepKind<PickDraft> = {
     const when = bindWhen(draft.when, planning);
     const what = { field: "among", local: by === "score" };
     const { references: among, yields } = bindAmong(draft.among, what, planning);
-    if (yields === null) return { step: null, facts: UNKNOWN };
+    if (yields === null) return { facts: UNKNOWN };
     const needs = needsOf(draft, draft.among);
     const asks = fingerprint({ kind: "pick", among, by, version });
     const step: PickStep = { kind: "pick", path, needs, fingerprint: asks, ...when, among, by, version, yields };
-    return { step, facts: factsOf(step, planning.facts) };
+    return { step };
   },
+  facts: ({ among, yields }, known) => oneOf(among, yields, known),
+  traits: ({ path, among, by, version }) => ({
+    noun: "choice",
+    note: by === "first" ? "the first made" : "the best by score",
+    subject: null,
+    brackets: ["{", "}"],
+    icon: "decision",
+    uses: among.map(({ $ref }) => $ref),
+    requested: { among, by, version },
+    pricing: { by: "nothing" },
+    requests: NO_REQUESTS,
+    requestsAtMost: NO_REQUESTS,
+    typicalMs: 0,
+    modality: null,
+    needsCode: by === "score",
+    readsFiles: by === "score",
+    needsPerson: false,
+    reuse: { never: `${path} costs nothing, and is done in every run` },
+    file: null,
+    standsFor: among,
+    isChoice: true,
+    maxInnerSteps: null,
+    keeps: true,
+  }),
 };

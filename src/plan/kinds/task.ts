@@ -1,11 +1,13 @@
 import type { TaskDraft } from "../draft.ts";
 import { fingerprint } from "../fingerprint.ts";
 import type { TaskStep } from "../plan.ts";
-import { factsOf } from "./facts.ts";
+import { referencesOf } from "../references.ts";
+import { MEDIA, VALUE } from "./facts.ts";
 import { bindFreeInput, bindWhen, checkReadable, needsOf } from "./free-input.ts";
 import type { StepKind } from "./kind.ts";
+import { NO_REQUESTS } from "./traits.ts";
 
-export const taskKind: StepKind<TaskDraft> = {
+export const taskKind: StepKind<TaskDraft, TaskStep> = {
   files: () => [],
   models: () => [],
   plan(draft, planning) {
@@ -22,6 +24,34 @@ export const taskKind: StepKind<TaskDraft> = {
       ...bindWhen(draft.when, planning),
       ...{ input, version, files, yields: files[0]?.kind ?? "value", policy },
     };
-    return { step, facts: factsOf(step, planning.facts) };
+    return { step };
   },
+  facts({ files, yields }) {
+    const kinds = files.map(({ kind }) => kind);
+    return kinds.length === 0 ? VALUE : { ...MEDIA, yields, outputs: kinds.length, kinds, hasValue: true };
+  },
+  traits: ({ path, input, version, files }) => ({
+    noun: "local task",
+    note: files.length === 0 ? "task" : `task: ${files.map(({ name }) => name).join(", ")}`,
+    subject: null,
+    brackets: ["(", ")"],
+    icon: "value",
+    uses: referencesOf(input),
+    requested: { input, version, files },
+    pricing: { by: "nothing" },
+    requests: NO_REQUESTS,
+    requestsAtMost: NO_REQUESTS,
+    typicalMs: 2_000,
+    modality: "task",
+    needsCode: true,
+    readsFiles: true,
+    needsPerson: false,
+    // A function is known by its place alone.
+    reuse: { identity: (pipeline) => ({ kind: "task", function: `${pipeline}/${path}`, version, files }) },
+    file: null,
+    standsFor: [],
+    isChoice: false,
+    maxInnerSteps: null,
+    keeps: true,
+  }),
 };

@@ -1,11 +1,11 @@
 import type { UploadDraft } from "../draft.ts";
 import { fingerprint } from "../fingerprint.ts";
 import type { FileFacts, UploadStep } from "../plan.ts";
-import { factsOf, UNKNOWN } from "./facts.ts";
+import { MEDIA, UNKNOWN } from "./facts.ts";
 import { bindWhen, needsOf } from "./free-input.ts";
 import type { Planning, StepKind } from "./kind.ts";
 
-export const uploadKind: StepKind<UploadDraft> = {
+export const uploadKind: StepKind<UploadDraft, UploadStep> = {
   files: ({ file, bytes, media, path }) =>
     file === "" ? [] : [{ path: file, kind: media ?? "image", step: path, ...(bytes !== null && { bytes }) }],
   models: () => [],
@@ -13,13 +13,36 @@ export const uploadKind: StepKind<UploadDraft> = {
     const when = bindWhen(draft.when, planning);
     const file = measured(draft, planning);
     const yields = draft.media ?? (file === null ? null : mediaOf(file));
-    if (file === null || yields === null)
-      return { step: null, facts: { ...UNKNOWN, yields, outputs: 1, as: "upload" } };
+    if (file === null || yields === null) return { facts: { ...UNKNOWN, yields, outputs: 1, as: "upload" } };
     const asks = fingerprint({ kind: "upload", sha256: file.sha256, yields });
     const { path } = draft;
     const step: UploadStep = { kind: "upload", path, needs: needsOf(draft), fingerprint: asks, ...when, yields, file };
-    return { step, facts: factsOf(step, planning.facts) };
+    return { step };
   },
+  facts: ({ yields, file }) => ({ ...MEDIA, yields, as: "upload", sizeBytes: file.sizeBytes }),
+  traits: ({ path, yields, file }) => ({
+    noun: "uploaded file",
+    note: `${yields} file`,
+    subject: file.path.split(/[\\/]/).at(-1) ?? null,
+    brackets: ["[/", "/]"],
+    icon: "file",
+    uses: [],
+    requested: { file: file.sha256, kind: yields },
+    pricing: { by: "nothing" },
+    requests: { jobs: 0, others: 1 },
+    requestsAtMost: { jobs: 0, others: 1 },
+    typicalMs: 500,
+    modality: null,
+    needsCode: false,
+    readsFiles: false,
+    needsPerson: false,
+    reuse: { never: `${path} is a file: it is sent again where it is needed, free of charge` },
+    file,
+    standsFor: [],
+    isChoice: false,
+    maxInnerSteps: null,
+    keeps: true,
+  }),
 };
 
 function measured(draft: UploadDraft, { files, report }: Planning): FileFacts | null {

@@ -4,11 +4,19 @@ import type { ApproveStep } from "../../plan/plan.ts";
 import type { DecisionBuilder } from "../decision-builder.ts";
 import { gateOf } from "../readiness.ts";
 import { areSkippedByCondition, missingReason, referenced } from "../resolve.ts";
+import type { RunKind } from "./kind.ts";
 
 const NOTHING_THERE = "there is nothing to choose from";
 
 /** A gate: shown once what it shows is there, decided by a message from a person. */
-export function approveStep(plan: ApproveStep, step: StepState, builder: DecisionBuilder): void {
+export const approveKind: RunKind<ApproveStep> = {
+  decide,
+  activity: "approval",
+  span: "approval",
+  foreseen: () => null,
+};
+
+function decide(plan: ApproveStep, step: StepState, builder: DecisionBuilder): void {
   if (isStepFinal(step.status)) return;
   if (step.approval !== null) {
     const { approved, note } = step.approval;

@@ -5,6 +5,7 @@ import type { ChatStep, Json } from "../../plan/plan.ts";
 import type { DecisionBuilder } from "../decision-builder.ts";
 import { readiness } from "../readiness.ts";
 import { awaitCacheLookup } from "../result-cache.ts";
+import type { RunKind } from "./kind.ts";
 
 /** Requests that were sent and never answered; each may have been charged, so the number is small. */
 const MOST_UNANSWERED = 5;
@@ -17,7 +18,14 @@ const WAITED_OUT = new Set(["RESOURCE_EXHAUSTED", "UNAVAILABLE", "INSUFFICIENT_B
 const LONGEST_WAIT_MS = 30_000;
 
 /** A question to a chat model: at least once, because nobody can ask the service what became of an earlier one. */
-export function chatStep(plan: ChatStep, step: StepState, builder: DecisionBuilder): void {
+export const chatKind: RunKind<ChatStep> = {
+  decide,
+  activity: "asking",
+  span: null,
+  foreseen: () => null,
+};
+
+function decide(plan: ChatStep, step: StepState, builder: DecisionBuilder): void {
   if (isStepFinal(step.status)) return;
   const last = lastChat(step);
   if (step.value !== undefined) return builder.finish(step, "succeeded", excess(last));

@@ -5,9 +5,17 @@ import { stepsWithin } from "../plan-index.ts";
 import { firstReasons, isNeeded, whyPruned } from "../pruning.ts";
 import { readiness } from "../readiness.ts";
 import { missingReason, tally } from "../resolve.ts";
+import type { RunKind } from "./kind.ts";
 
 /** Plans its steps once their value is known, and is through when they are. */
-export function expandStep(plan: ExpandStep, step: StepState, builder: DecisionBuilder): void {
+export const expandKind: RunKind<ExpandStep> = {
+  decide,
+  activity: "planning",
+  span: null,
+  foreseen: () => null,
+};
+
+function decide(plan: ExpandStep, step: StepState, builder: DecisionBuilder): void {
   if (isStepFinal(step.status)) return;
   if (step.expanded !== null) {
     builder.start(step);
@@ -18,7 +26,7 @@ export function expandStep(plan: ExpandStep, step: StepState, builder: DecisionB
   if (ready.ready === "no") return;
   if (ready.ready === "never") return builder.skipOrFail(step, ready.reason, ready.skippedByCondition);
   builder.start(step);
-  builder.issue({ type: "expand", step: plan.path, value: ready.input });
+  builder.issue({ type: "expand", step: plan.path, input: ready.input });
 }
 
 function finishWhenThrough(plan: ExpandStep, step: StepState, builder: DecisionBuilder): void {

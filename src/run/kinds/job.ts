@@ -2,6 +2,7 @@ import { ownText } from "../../clean-text.ts";
 import { raisedHold } from "../../journal/overcharge.ts";
 import { type AttemptState, isStepFinal, lastAttempt, RESENT_EVERY_MS, type StepState } from "../../journal/state.ts";
 import { formatUsd } from "../../money.ts";
+import { traitsOf } from "../../plan/index.ts";
 import type { JobStep, Json, PlanStep } from "../../plan/plan.ts";
 import { isBlockingDownload } from "../blocking-downloads.ts";
 import { commandId } from "../command.ts";
@@ -12,6 +13,7 @@ import { readiness } from "../readiness.ts";
 import { idempotencyKey, requestIdentity } from "../request-identity.ts";
 import { restorableAttempt } from "../rerun.ts";
 import { awaitCacheLookup } from "../result-cache.ts";
+import type { RunKind } from "./kind.ts";
 
 /** Free new attempts after a failure that was refunded and may pass. */
 const FREE_RETRIES = 2;
@@ -20,7 +22,14 @@ const RESENT_NOTE_MS = RESENT_EVERY_MS - 15 * 60_000;
 const NEVER_RETRIED = new Set(["INVALID_ARGUMENT", "MODERATION_FAILED", "FAILED_PRECONDITION", "CANCELLED"]);
 
 /** A paid job: quoted, held for, submitted once per attempt, followed, settled, copied. */
-export function jobStep(plan: JobStep, step: StepState, builder: DecisionBuilder): void {
+export const jobKind: RunKind<JobStep> = {
+  decide,
+  activity: "pricing",
+  span: null,
+  foreseen: () => null,
+};
+
+function decide(plan: JobStep, step: StepState, builder: DecisionBuilder): void {
   collectOutputs(plan, step, builder);
   if (isStepFinal(step.status)) return;
   if (step.reusedFrom !== null) return builder.finish(step, "succeeded");
@@ -199,7 +208,7 @@ export function collectOutputs(plan: PlanStep, step: StepState, builder: Decisio
     if (!isOver) continue;
     const target = { step: plan.path, attempt: attempt.n, jobId: attempt.jobId! };
     if (attempt.money === "held") builder.issue({ type: "settle", ...target });
-    if (plan.kind === "job" && !plan.policy.keep) continue;
+    if (!traitsOf(plan).keeps) continue;
     for (const output of attempt.outputs) {
       if (output.phase !== "available" || output.voiceId !== null) continue;
       const download = { type: "download", ...target, index: output.index } as const;

@@ -4,6 +4,7 @@ import type { PickStep } from "../../plan/plan.ts";
 import type { DecisionBuilder } from "../decision-builder.ts";
 import { gateOf } from "../readiness.ts";
 import { areSkippedByCondition, referenced, referencedValue } from "../resolve.ts";
+import type { RunKind } from "./kind.ts";
 
 /** One of what is chosen among: what would be chosen, and its bytes where we have them. */
 export interface PickCandidate {
@@ -14,7 +15,17 @@ export interface PickCandidate {
 }
 
 /** One of several results: the first that is there, or the one that a function scores highest. */
-export function pickStep(plan: PickStep, step: StepState, builder: DecisionBuilder): void {
+export const pickKind: RunKind<PickStep> = {
+  decide,
+  activity: "choosing",
+  span: null,
+  foreseen: (plan, state) => {
+    const first = plan.by === "first" ? candidatesOf(state, plan).find((candidate) => candidate !== null) : null;
+    return first ? [{ type: "pick.decided", step: plan.path, chosen: first.chosen, scores: null }] : null;
+  },
+};
+
+function decide(plan: PickStep, step: StepState, builder: DecisionBuilder): void {
   if (isStepFinal(step.status)) return;
   if (step.chosen !== null) return builder.finish(step, "succeeded");
   const failure = step.failures.at(-1);
@@ -34,7 +45,7 @@ export function pickStep(plan: PickStep, step: StepState, builder: DecisionBuild
   }
   if (plan.by === "score" && produced.some(({ isComing }) => isComing)) return;
   builder.start(step);
-  if (plan.by === "score") return builder.issue({ type: "score", step: plan.path });
+  if (plan.by === "score") return builder.issue({ type: "pick", step: plan.path, input: null });
   builder.events.push({ type: "pick.decided", step: plan.path, chosen: first.chosen, scores: null });
 }
 

@@ -3,9 +3,17 @@ import type { TaskStep } from "../../plan/plan.ts";
 import type { DecisionBuilder } from "../decision-builder.ts";
 import { readiness } from "../readiness.ts";
 import { awaitCacheLookup } from "../result-cache.ts";
+import type { RunKind } from "./kind.ts";
 
 /** A local function: run again after a crash, and after a failure as often as its policy says. */
-export function taskStep(plan: TaskStep, step: StepState, builder: DecisionBuilder): void {
+export const taskKind: RunKind<TaskStep> = {
+  decide,
+  activity: "working",
+  span: "task",
+  foreseen: () => null,
+};
+
+function decide(plan: TaskStep, step: StepState, builder: DecisionBuilder): void {
   if (isStepFinal(step.status)) return;
   if (step.value !== undefined) return builder.finish(step, "succeeded");
   const last = step.failures.at(-1);

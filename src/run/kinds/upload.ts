@@ -2,8 +2,18 @@ import { isStepFinal, type StepState } from "../../journal/state.ts";
 import type { UploadStep } from "../../plan/plan.ts";
 import type { DecisionBuilder } from "../decision-builder.ts";
 import { gateOf } from "../readiness.ts";
+import type { RunKind } from "./kind.ts";
 
-export function uploadStep(plan: UploadStep, step: StepState, builder: DecisionBuilder): void {
+export const uploadKind: RunKind<UploadStep> = {
+  decide,
+  activity: "uploading",
+  span: "upload",
+  foreseen: ({ path, file: { sha256, sizeBytes, contentType } }) => [
+    { type: "upload.stored", step: path, sha256, sizeBytes, contentType },
+  ],
+};
+
+function decide(plan: UploadStep, step: StepState, builder: DecisionBuilder): void {
   if (isStepFinal(step.status)) return;
   if (step.upload !== null) return builder.finish(step, "succeeded");
   if (!builder.mayStart) return;
@@ -11,5 +21,5 @@ export function uploadStep(plan: UploadStep, step: StepState, builder: DecisionB
   if (gate?.ready === "no") return;
   if (gate?.ready === "never") return builder.skipOrFail(step, gate.reason, gate.skippedByCondition);
   builder.start(step);
-  builder.issue({ type: "upload", step: plan.path });
+  builder.issue({ type: "upload", step: plan.path, input: null });
 }

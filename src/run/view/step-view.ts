@@ -13,21 +13,17 @@ import {
   type StepStatus,
 } from "../../journal/state.ts";
 import type { Json, PlanStep } from "../../plan/plan.ts";
+import { runKind } from "../kinds/index.ts";
+import type { StepActivity } from "../kinds/kind.ts";
 
 /** What a step is doing. */
 export type StepPhase =
   | Exclude<StepStatus, "running">
-  | "uploading"
-  | "pricing"
+  | StepActivity
   | "submitting"
   | "queued"
   | "rendering"
-  | "downloading"
-  | "asking"
-  | "working"
-  | "choosing"
-  | "planning"
-  | "approval";
+  | "downloading";
 
 /** One submit of a job, one request to a chat model, or one failed try of a task. */
 export interface AttemptView {
@@ -163,17 +159,6 @@ function tryView({ at, error }: StepState["failures"][number], index: number): A
   };
 }
 
-/** What a step of each kind is doing while it runs; a job has phases of its own. */
-const kindPhases = {
-  upload: "uploading",
-  job: "pricing",
-  chat: "asking",
-  task: "working",
-  approve: "approval",
-  pick: "choosing",
-  expand: "planning",
-} as const satisfies Record<PlanStep["kind"], StepPhase>;
-
 const jobPhases = {
   planned: "pricing",
   priced: "pricing",
@@ -191,13 +176,16 @@ const jobPhases = {
 
 function phaseOf({ kind }: PlanStep, status: StepStatus, current: AttemptView | null): StepPhase {
   if (status !== "running") return status;
-  if (current?.kind !== "job") return kindPhases[kind];
+  if (current?.kind !== "job") return runKind(kind).activity;
   // It was put back, and waits for funds, the service or an upload.
   if (current.sentAt !== null && current.phase === "priced") return "waiting";
   return jobPhases[current.phase as JobPhase];
 }
 
 /** What became of an output, at the service as far as we know; what a task makes was never there and cannot expire. */
-export function outputStatus({ kind }: Pick<StepView, "kind">, { phase, status }: OutputState): OutputState["status"] {
-  return kind !== "task" && (phase === "expired" || phase === "archived") ? "EXPIRED" : status;
+export function outputStatus(
+  { model }: Pick<StepView, "model">,
+  { phase, status }: OutputState,
+): OutputState["status"] {
+  return model !== null && (phase === "expired" || phase === "archived") ? "EXPIRED" : status;
 }

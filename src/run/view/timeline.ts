@@ -1,6 +1,8 @@
 import type { TimelineWriter } from "../../journal/events/spec.ts";
 import { type OutputFacts, type StoredEvent, specOf } from "../../journal/events.ts";
+import { traitsOf } from "../../plan/index.ts";
 import type { PlanStep } from "../../plan/plan.ts";
+import { runKind } from "../kinds/index.ts";
 
 /**
  * What a step was doing: `queue` is from the intent to submit until rendering starts, `render` until the job's end,
@@ -37,13 +39,11 @@ interface Span {
   to: number | null;
 }
 
-const localPhases: Readonly<Record<string, TimelinePhase>> = { upload: "upload", task: "task", approve: "approval" };
-
 export class Timeline implements TimelineWriter {
   readonly #spans: Span[] = [];
   /** The open span of a step; a step does one thing at a time. */
   readonly #open = new Map<string, Span>();
-  readonly #kinds = new Map<string, string>();
+  readonly #kinds = new Map<string, PlanStep["kind"]>();
   readonly #starts = new Map<string, number>();
   readonly #acknowledged = new Map<string, number>();
   /** Steps whose outputs stay at the service. */
@@ -66,7 +66,7 @@ export class Timeline implements TimelineWriter {
   plan(steps: readonly PlanStep[]): void {
     for (const step of steps) {
       this.#kinds.set(step.path, step.kind);
-      if (step.kind === "job" && !step.policy.keep) this.#uncopied.add(step.path);
+      if (!traitsOf(step).keeps) this.#uncopied.add(step.path);
     }
   }
 
@@ -82,8 +82,9 @@ export class Timeline implements TimelineWriter {
   start(step: string): void {
     const count = (this.#starts.get(step) ?? 0) + 1;
     this.#starts.set(step, count);
-    const phase = localPhases[this.#kinds.get(step) ?? ""];
-    if (phase !== undefined) this.begin(step, count, phase);
+    const kind = this.#kinds.get(step);
+    const phase = kind === undefined ? null : runKind(kind).span;
+    if (phase !== null) this.begin(step, count, phase);
   }
 
   acknowledge(step: string, attempt: number): void {

@@ -180,7 +180,7 @@ export class FakeRun {
           return [{ type: "task.completed", step: command.step, value, files: [] }];
         return [{ type: "task.failed", step: command.step, error: failure(false) }];
       }
-      case "score":
+      case "pick":
         return [{ type: "task.failed", step: command.step, error: failure(false) }];
       case "expand": {
         const { steps, returns } = this.world.expansions![command.step]!;

@@ -9,7 +9,7 @@ import { withoutCopies } from "./ensure-copies.ts";
 import { ABORTED, localCode, localFile, thrownError, unlessAborted } from "./local-code.ts";
 
 /** Lets the pipeline's own function score what is there, one after the other; the highest wins, the first of equals. */
-export const score: Effect<"score"> = async ({ step }, context) => {
+export const pick: Effect<"pick"> = async ({ step }, context) => {
   const found = localCode(context, step, "score");
   if ("without" in found) return found.without;
   const { code } = found;
