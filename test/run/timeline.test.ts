@@ -11,9 +11,9 @@ const planned = {
     version: 1,
     pipeline: "p",
     steps: [
-      { kind: "upload", path: "sample" },
-      { kind: "job", path: "face", policy: { keep: true } },
-      { kind: "job", path: "draft", policy: { keep: false } },
+      { kind: "upload", path: "sample", file: { path: "/sample.wav" } },
+      { kind: "job", path: "face", input: {}, policy: { keep: true } },
+      { kind: "job", path: "draft", input: {}, policy: { keep: false } },
     ],
     returns: {},
   },
@@ -135,7 +135,11 @@ const anyEvent = fc
 
 describe("timeline of any events whatever, in any order, by any clock", () => {
   const journal = fc.array(fc.tuple(fc.integer({ min: 0, max: 1000 }), anyEvent), { maxLength: 60 });
-  const withKinds = [...planned.plan.steps, { kind: "task", path: "talk" }, { kind: "approve", path: "look" }];
+  const withKinds = [
+    ...planned.plan.steps,
+    { kind: "task", path: "talk", input: {}, files: [] },
+    { kind: "approve", path: "look", shows: [] },
+  ];
   const first = { ...planned, plan: { ...planned.plan, steps: withKinds } } as unknown as Planned;
   const runs = journal.map((events) => stored([[0, first], ...events]));
 
