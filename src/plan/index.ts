@@ -12,7 +12,6 @@ export {
 } from "./forecast.ts";
 export { isPaid, stepKinds, traitsOf } from "./kinds/index.ts";
 export type { PlanContext } from "./kinds/kind.ts";
-export type { StepTraits } from "./kinds/traits.ts";
 export { filesOf, makePlan, modelsOf, type PlanOutcome } from "./make-plan.ts";
 export { criticalPath, makespan } from "./makespan.ts";
 export { plainJson } from "./plain-json.ts";

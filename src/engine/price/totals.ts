@@ -1,5 +1,6 @@
 import type { PriceBasis } from "../../journal/events.ts";
 import { formatUsd } from "../../money.ts";
+import { expansionsIn, isPaid } from "../../plan/index.ts";
 import type { Plan, Problem } from "../../plan/plan.ts";
 import { returnedReferences } from "../../run/resolve.ts";
 
@@ -37,9 +38,9 @@ export function unusedSteps({ steps, returns }: Plan): readonly PlanWarning[] {
     ...returnedReferences(returns).map(({ ref }) => ref.step),
   ]);
   // What an expansion stands for is its own affair.
-  const inner = steps.filter(({ kind }) => kind === "expand").map(({ path }) => `${path}/`);
+  const inner = [...expansionsIn(steps)].map((path) => `${path}/`);
   return steps.flatMap((step): readonly PlanWarning[] => {
-    if ((step.kind !== "job" && step.kind !== "chat") || used.has(step.path)) return [];
+    if (!isPaid(step) || used.has(step.path)) return [];
     if (inner.some((prefix) => step.path.startsWith(prefix))) return [];
     const message = "is paid for, and nothing uses or returns it; return it, use it, or leave it out";
     return [{ code: "unused", step: step.path, message }];
