@@ -54,7 +54,7 @@ async function measure(strategy: "poll" | "webhook"): Promise<void> {
   const startedAt = Date.now();
   let settled = 0;
   const one = async (index: number) => {
-    for await (const event of client.follow(`job_${index}`, { strategy })) if (event.type === "settled") settled++;
+    for await (const event of client.follow(`job_${index}`, { strategy })) if (event.type === "finished") settled++;
   };
   const all = Array.from({ length: jobs }, (_, index) => one(index));
   if (strategy === "webhook") {

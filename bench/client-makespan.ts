@@ -54,7 +54,7 @@ async function ours() {
     });
     const options = { strategy: "poll", estimatedCompletionAt: ack.estimatedCompletionAt, model: ack.model } as const;
     for await (const event of client.follow(ack.jobId, options))
-      if (event.type === "settled" && event.outcome !== "completed") throw new Error(event.job.status);
+      if (event.type === "finished" && event.outcome !== "completed") throw new Error(event.job.status);
   };
   await Promise.all(Array.from({ length: jobs }, (_, index) => one(index)));
   const report = { makespanMs: clock.now() - startedAt, requests: service.stats().requests, late: late() };

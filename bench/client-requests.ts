@@ -34,7 +34,7 @@ for (const strategy of ["webhook", "stream", "poll"] as const) {
     }, 5);
     const options = { strategy, estimatedCompletionAt: ack.estimatedCompletionAt, model: ack.model };
     for await (const event of client.follow(ack.jobId, options))
-      if (event.type === "settled" && event.outcome !== "completed") throw new Error(event.job.status);
+      if (event.type === "finished" && event.outcome !== "completed") throw new Error(event.job.status);
     clearInterval(watch);
     await setImmediate();
     const used = count() - before;

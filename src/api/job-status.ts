@@ -28,7 +28,7 @@ export function isTerminal(status: JobStatus): boolean {
 }
 
 /** The same for a whole result, where a completion instant or an error also tells the end. */
-export function isSettled(job: JobResult): boolean {
+export function isFinished(job: JobResult): boolean {
   if (isTerminal(job.status)) return true;
   return classifyStatus(job.status) === "unrecognised" && (job.completedAt !== null || job.error !== null);
 }

@@ -30,7 +30,7 @@ export interface SubmitRequest {
 }
 
 export interface SubmitOptions extends SendOptions {
-  /** An earlier send of this key may have made the job. Then only an ack settles the submit. Default false. */
+  /** An earlier send of this key may have made the job. Then only an acknowledgement proves the outcome. Default false. */
   readonly mayExist?: boolean | undefined;
 }
 
@@ -57,13 +57,13 @@ export function submit(
   options: SubmitOptions = {},
 ): Promise<SubmitAck> {
   return telemetry.span("showrunner.submit", { "showrunner.model": requested.model }, async (span) => {
-    const ack = await settleSubmit(context, requested, options);
+    const ack = await submitWithRetries(context, requested, options);
     span.set({ "showrunner.job_id": ack.jobId, "showrunner.replayed": ack.replayed });
     return ack;
   });
 }
 
-async function settleSubmit(
+async function submitWithRetries(
   context: HttpContext,
   requested: SubmitRequest,
   options: SubmitOptions,
@@ -100,7 +100,7 @@ async function settleSubmit(
     const waitMs = backoffMs(context.retry, failures++, judged.retryAfterMs, context.random());
     context.logger.warn(
       { model: requested.model, unknown, waitMs },
-      "submit not settled, sending it again with its key",
+      "the outcome of the submit is unknown, sending it again with its key",
     );
     await sleep(context.clock, waitMs, options.signal).catch((reason: unknown) => {
       throw giveUp(reason);

@@ -1,6 +1,6 @@
 interface Waiter {
   readonly ready: () => boolean;
-  readonly settle: () => void;
+  readonly wake: () => void;
   readonly fail: (error: unknown) => void;
 }
 
@@ -22,7 +22,7 @@ export class Waiters {
         signal?.removeEventListener("abort", aborted);
         end();
       };
-      const waiter: Waiter = { ready, settle: () => finish(resolve), fail: (error) => finish(() => reject(error)) };
+      const waiter: Waiter = { ready, wake: () => finish(resolve), fail: (error) => finish(() => reject(error)) };
       this.#add(runId, waiter);
       signal?.addEventListener("abort", aborted, { once: true });
       check(waiter);
@@ -55,7 +55,7 @@ export class Waiters {
 
 function check(waiter: Waiter): void {
   try {
-    if (waiter.ready()) waiter.settle();
+    if (waiter.ready()) waiter.wake();
   } catch (error) {
     waiter.fail(error);
   }

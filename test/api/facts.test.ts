@@ -346,7 +346,7 @@ describe("webhooks and deliveries", () => {
     const { client } = await setUp([json(200, jobBody("COMPLETED", { outputs: [] }))]);
     const told: FollowEvent[] = [];
     for await (const event of client.follow("job_1", { strategy: "webhook" })) told.push(event);
-    expect(told).toMatchObject([{ type: "settled", outcome: "completed", job: { outputs: [] } }]);
+    expect(told).toMatchObject([{ type: "finished", outcome: "completed", job: { outputs: [] } }]);
   });
 
   test("a chat call whose answer was lost is not sent again, since it has no key", async () => {

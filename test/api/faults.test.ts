@@ -35,7 +35,7 @@ async function finish(client: Client, jobId: string, strategy: "stream" | "poll"
   for (let tries = 0; tries < 20; tries++) {
     try {
       for await (const event of client.follow(jobId, { strategy })) {
-        if (event.type === "settled") return expect(event.outcome).toBe("completed");
+        if (event.type === "finished") return expect(event.outcome).toBe("completed");
       }
     } catch (error) {
       expect(["CONNECTION_FAILED", "UNKNOWN", "UNAVAILABLE", "RESOURCE_EXHAUSTED"]).toContain(

@@ -52,12 +52,12 @@ for (const strategy of ["stream", "poll", "webhook", "auto"] as const) {
       const told = await collect(client.follow("job_1", { strategy, ...options }));
       const end = told.at(-1);
       expect(end).toMatchObject({
-        type: "settled",
+        type: "finished",
         outcome: "completed",
         job: { status: "COMPLETED", costMicros: 70_000 },
       });
-      expect(told.filter((event) => event.type === "settled")).toHaveLength(1);
-      expect(end?.type === "settled" && end.job.outputs.map((output) => output.status)).toEqual([
+      expect(told.filter((event) => event.type === "finished")).toHaveLength(1);
+      expect(end?.type === "finished" && end.job.outputs.map((output) => output.status)).toEqual([
         "COMPLETED",
         "FAILED",
       ]);
@@ -70,7 +70,7 @@ for (const strategy of ["stream", "poll", "webhook", "auto"] as const) {
       ]);
       const told = await collect(client.follow("job_1", { strategy, ...options }));
       expect(told.at(-1)).toMatchObject({
-        type: "settled",
+        type: "finished",
         outcome: "failed",
         job: { error: { code: "INTERNAL", retryable: true } },
       });
@@ -88,7 +88,7 @@ for (const strategy of ["stream", "poll", "webhook", "auto"] as const) {
       const { job, client } = await setUp();
       const options = live(job, client, [() => job.move("IN_PROGRESS"), () => job.move("CANCELLED")]);
       const told = await collect(client.follow("job_1", { strategy, ...options }));
-      expect(told.at(-1)).toMatchObject({ type: "settled", outcome: "unrecognised", job: { status: "CANCELLED" } });
+      expect(told.at(-1)).toMatchObject({ type: "finished", outcome: "unrecognised", job: { status: "CANCELLED" } });
     });
 
     test("tells each log once, in order, and no status that moves back", async () => {

@@ -30,7 +30,7 @@ for (const strategy of ["stream", "webhook"] as const) {
     const { client, service } = await setUp([silent], { clock });
     const ack = await client.submit({ model: "m", input: {}, idempotencyKey: "k" });
     const following = (async () => {
-      for await (const event of client.follow(ack.jobId, { strategy })) if (event.type === "settled") return event;
+      for await (const event of client.follow(ack.jobId, { strategy })) if (event.type === "finished") return event;
       return null;
     })();
     const begun = () => strategy === "webhook" || service.seen.some(({ path }) => path.endsWith("/stream"));

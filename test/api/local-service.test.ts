@@ -24,7 +24,7 @@ async function follow(jobId: string, strategy: "stream" | "poll" | "webhook" | "
   const told: FollowEvent[] = [];
   for await (const event of client.follow(jobId, { strategy })) told.push(event);
   const end = told.at(-1);
-  if (end?.type !== "settled") throw new Error("the follow did not end with settled");
+  if (end?.type !== "finished") throw new Error("the follow did not end with finished");
   return { told, job: end.job };
 }
 

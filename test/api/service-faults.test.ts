@@ -79,17 +79,17 @@ const caught = (promise: Promise<unknown>): Promise<unknown> =>
 
 type Strategy = "stream" | "poll" | "auto";
 
-async function settled(client: Client, jobId: string, strategy: Strategy = "auto") {
+async function endOf(client: Client, jobId: string, strategy: Strategy = "auto") {
   const told: FollowEvent[] = [];
   for await (const event of client.follow(jobId, { strategy, signal: AbortSignal.timeout(30_000) })) told.push(event);
   const end = told.at(-1);
-  if (end?.type !== "settled") throw new Error(`${jobId} did not settle`);
+  if (end?.type !== "finished") throw new Error(`${jobId} did not settle`);
   return end;
 }
 
 async function finished(client: Client, request = image()): Promise<JobResult> {
   const ack = await client.submit(request);
-  return (await settled(client, ack.jobId)).job;
+  return (await endOf(client, ack.jobId)).job;
 }
 
 for (const when of ["before", "after"] as const) {
@@ -180,7 +180,7 @@ for (const clean of [true, false]) {
     const ids: number[] = [];
     for await (const event of client.follow(ack.jobId, { strategy: "stream" })) {
       if (event.type === "log") ids.push(event.log.id);
-      if (event.type === "settled") expect(event.outcome).toBe("completed");
+      if (event.type === "finished") expect(event.outcome).toBe("completed");
     }
     expect(ids.length).toBeGreaterThan(3);
     expect(new Set(ids).size).toBe(ids.length);
@@ -191,7 +191,7 @@ test("a slow stream is waited for", async () => {
   service.faults([{ kind: "slow_stream", delay_ms: 5 }]);
   const client = clientOf();
   const ack = await client.submit(image());
-  expect((await settled(client, ack.jobId, "stream")).outcome).toBe("completed");
+  expect((await endOf(client, ack.jobId, "stream")).outcome).toBe("completed");
 });
 
 test("a failed job settles as failed, with its error and no charge", async () => {
@@ -199,7 +199,7 @@ test("a failed job settles as failed, with its error and no charge", async () =>
   service.faults([{ kind: "fail_job", code: "INTERNAL", retryable: true, prompt: `^${request.idempotencyKey}$` }]);
   const client = clientOf();
   const ack = await client.submit(request);
-  const { outcome, job } = await settled(client, ack.jobId);
+  const { outcome, job } = await endOf(client, ack.jobId);
   expect(outcome).toBe("failed");
   expect(job).toMatchObject({ costMicros: 0, outputs: [], error: { code: "INTERNAL", retryable: true } });
 });
@@ -300,7 +300,7 @@ test("a service that forgets a key after a lost answer makes a second job, which
   const client = clientOf();
   const ack = await client.submit(request);
   expect(ack.replayed).toBe(false);
-  expect((await settled(client, ack.jobId)).outcome).toBe("completed");
+  expect((await endOf(client, ack.jobId)).outcome).toBe("completed");
   expect(made(request.idempotencyKey)).toBe(2);
 });
 
@@ -356,7 +356,7 @@ async function persist<T>(work: () => Promise<T>): Promise<T> {
 }
 
 async function lived(client: Client, jobId: string, strategy: Strategy, path: string): Promise<void> {
-  const { job, outcome } = await persist(() => settled(client, jobId, strategy));
+  const { job, outcome } = await persist(() => endOf(client, jobId, strategy));
   expect(outcome).toBe(job.status === "COMPLETED" ? "completed" : "failed");
   if (usableOutputs(job).includes(job.outputs[0]!))
     await persist(() => client.download({ jobId, outputIndex: 0, url: job.outputs[0]?.url }, path));

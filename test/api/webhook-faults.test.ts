@@ -92,7 +92,7 @@ async function submitted({ client, url }: Scene, prompt: string) {
   return client.submit({ model: "image-1", input: { prompt }, idempotencyKey: prompt, webhook: url });
 }
 
-async function settled({ client }: Scene, jobId: string): Promise<FollowEvent | undefined> {
+async function endOf({ client }: Scene, jobId: string): Promise<FollowEvent | undefined> {
   let last: FollowEvent | undefined;
   for await (const event of client.follow(jobId, { strategy: "webhook" })) last = event;
   return last;
@@ -105,7 +105,7 @@ async function ended({ client }: Scene, jobId: string): Promise<void> {
 test("a webhook sent twice is answered twice, handled once, and ends the follow", async () => {
   const scene = await setUp([{ kind: "webhook_duplicate" }]);
   const { jobId } = await submitted(scene, "a fox");
-  expect(await settled(scene, jobId)).toMatchObject({ type: "settled", outcome: "completed" });
+  expect(await endOf(scene, jobId)).toMatchObject({ type: "finished", outcome: "completed" });
   await scene.answered(2);
   expect(scene.answers).toEqual([200, 200]);
   expect(scene.handled.map((event) => event.id)).toEqual([jobId]);
@@ -117,7 +117,7 @@ test("webhooks out of order each end the follow of their own job", async () => {
     { kind: "webhook_delay", delay_ms: 1_000, prompt: "second" },
   ]);
   const jobs = [await submitted(scene, "first"), await submitted(scene, "second")];
-  const follows = Promise.all(jobs.map(({ jobId }) => settled(scene, jobId)));
+  const follows = Promise.all(jobs.map(({ jobId }) => endOf(scene, jobId)));
   for (const { jobId } of jobs) await ended(scene, jobId);
   expect(scene.handled).toEqual([]);
   await scene.service.clock.advance(3_000);
@@ -130,7 +130,7 @@ test("a webhook that never comes is made up for by the timer behind it", async (
   const scene = await setUp([{ kind: "webhook_never" }]);
   const { jobId } = await submitted(scene, "a fox");
   await ended(scene, jobId);
-  const follow = settled(scene, jobId);
+  const follow = endOf(scene, jobId);
   let isOver = false;
   follow.finally(() => (isOver = true));
   for (let turn = 0; turn < 10_000 && !isOver; turn++) {
@@ -148,7 +148,7 @@ test("an event whose handling failed is delivered again, and then handled once",
     if (fails-- > 0) throw new Error("the database is away");
   });
   const { jobId } = await submitted(scene, "a fox");
-  const follow = settled(scene, jobId);
+  const follow = endOf(scene, jobId);
   await scene.answered(1);
   await scene.service.clock.advance(10_000);
   await scene.answered(2);

@@ -230,7 +230,7 @@ describe("a refused submit", () => {
     const client = paidService.client();
     const follow: Client["follow"] = async function* (jobId, options) {
       for await (const update of client.follow(jobId, options)) {
-        if (update.type !== "settled") yield update;
+        if (update.type !== "finished") yield update;
         else if (jobId === "job_1") yield { ...update, outcome: "failed", job: { ...update.job, error } };
         else {
           const outputs = update.job.outputs.map((output) => ({ ...output, status: "FAILED" as const, error }));

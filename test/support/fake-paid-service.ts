@@ -250,7 +250,7 @@ export class FakePaidService {
       await Promise.race([this.#options.sleep(), aborted]);
     }
     const job = await talk("result", () => this.#result(jobId));
-    yield { type: "settled", job, outcome: job.status === "COMPLETED" ? "completed" : "failed" } as FollowEvent;
+    yield { type: "finished", job, outcome: job.status === "COMPLETED" ? "completed" : "failed" } as FollowEvent;
   }
 }
 

@@ -12,7 +12,7 @@ export class UploadError extends ShowrunnerError {
 }
 
 /**
- * A submit may or may not have made a paid job: some send of it got no answer that settles the question. Send the same
+ * A submit may or may not have made a paid job: some send of it got no answer that proves either. Send the same
  * request with the same key again (`mayExist: true`) until an ack comes, or look the job up; never use a new key.
  * `cause` is the last answer or failure seen.
  */

@@ -3,7 +3,7 @@ import type { JobResult, JobStatusView, LogEvent } from "../wire/job.ts";
 
 export type FollowStrategyName = "stream" | "poll" | "webhook";
 
-/** What following a job tells. The last event is always `settled`. */
+/** What following a job tells. The last event is always `finished`. */
 export type FollowEvent =
   | { readonly type: "status"; readonly status: JobStatusView }
   | { readonly type: "log"; readonly log: LogEvent }
@@ -18,7 +18,7 @@ export type FollowEvent =
    * The truth, read from the job itself. `outcome` is `unrecognised` for a final status that this version does not
    * know: treat it as a failure that needs a look.
    */
-  | { readonly type: "settled"; readonly job: JobResult; readonly outcome: Exclude<StatusClass, "open"> };
+  | { readonly type: "finished"; readonly job: JobResult; readonly outcome: Exclude<StatusClass, "open"> };
 
 export interface FollowOptions {
   /** Default `auto`: webhook where a receiver feeds the client, else stream, else poll. */

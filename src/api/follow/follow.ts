@@ -16,7 +16,7 @@ export const strategies: Readonly<Record<FollowStrategyName, FollowStrategy>> = 
 };
 
 /**
- * Follows one job to its end, whatever the strategy: every status and log that becomes known, then `settled` with the
+ * Follows one job to its end, whatever the strategy: every status and log that becomes known, then `finished` with the
  * job as GET /jobs/{id} shows it. Throws ApiError where the job cannot be read, and TimeoutError at the deadline.
  */
 export async function* followJob(
@@ -31,7 +31,7 @@ export async function* followJob(
   const deadline = deadlineOf(context, options);
   try {
     for await (const event of chosen(context, jobId, deadline ? { ...options, signal: deadline.signal } : options)) {
-      if (event.type === "settled") span.set({ "showrunner.outcome": event.outcome });
+      if (event.type === "finished") span.set({ "showrunner.outcome": event.outcome });
       options.onUpdate?.(event);
       yield event;
     }

@@ -2,7 +2,7 @@ import { sleep } from "../clock.ts";
 import { classifyStatus, isTerminal } from "../job-status.ts";
 import { readStatus } from "../jobs.ts";
 import type { FollowEvent, FollowOptions } from "./follow-event.ts";
-import { isEnd, pollJob, pollUntilSettled } from "./poll-job.ts";
+import { isEnd, pollJob, pollUntilFinished } from "./poll-job.ts";
 import { type FollowContext, type FollowStrategy, firstExpectation, localInstant } from "./strategy.ts";
 import { UpdateDeduper } from "./update-deduper.ts";
 
@@ -95,7 +95,7 @@ export async function* pollFrom(
     logsAfter = view.logsNextCursor ?? logsAfter;
     if (isTerminal(view.status)) {
       yield* deduper.logs(view.logs);
-      return yield* pollUntilSettled(context, jobId, options, deduper);
+      return yield* pollUntilFinished(context, jobId, options, deduper);
     }
     yield* deduper.status(view);
     progress = view.progress;

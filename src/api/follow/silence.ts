@@ -1,4 +1,4 @@
-import { classifyStatus, isSettled, isTerminal } from "../job-status.ts";
+import { classifyStatus, isFinished, isTerminal } from "../job-status.ts";
 import { readJob, readStatus } from "../jobs.ts";
 import type { FollowEvent, FollowOptions } from "./follow-event.ts";
 import { type FollowContext, localInstant } from "./strategy.ts";
@@ -48,6 +48,6 @@ export async function pollInSilence(
   if (isTerminal(view.status)) return { isOver: true, events: [], expectedAt };
   // Only the whole job can show that a status nobody knows is an end.
   const isOdd = classifyStatus(view.status) === "unrecognised";
-  const isOver = isOdd && isSettled(await readJob(context, jobId, { signal, priority }));
+  const isOver = isOdd && isFinished(await readJob(context, jobId, { signal, priority }));
   return { isOver, events: isOver ? [] : deduper.status(view), expectedAt };
 }

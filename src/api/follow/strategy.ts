@@ -13,7 +13,7 @@ export interface FollowContext extends HttpContext {
 
 /**
  * One way to learn that a job ended. Every implementation tells each log event once, never shows a job moving back,
- * ends with `settled` from GET /jobs/{id}, rejects with the signal's reason, and leaves no timer or socket behind.
+ * ends with `finished` from GET /jobs/{id}, rejects with the signal's reason, and leaves no timer or socket behind.
  */
 export interface FollowStrategy {
   readonly name: FollowStrategyName;

@@ -3,7 +3,7 @@ import { isTerminal } from "../job-status.ts";
 import type { StreamFrame } from "../stream/frame.ts";
 import { streamJob } from "../stream/stream.ts";
 import type { FollowEvent, FollowOptions } from "./follow-event.ts";
-import { pollUntilSettled } from "./poll-job.ts";
+import { pollUntilFinished } from "./poll-job.ts";
 import { pollInSilence, silenceMs } from "./silence.ts";
 import { type FollowContext, type FollowStrategy, firstExpectation, localInstant } from "./strategy.ts";
 import { UpdateDeduper } from "./update-deduper.ts";
@@ -78,12 +78,12 @@ export async function* streamFrom(
   } finally {
     stop.abort();
   }
-  yield* pollUntilSettled(context, jobId, options, deduper);
+  yield* pollUntilFinished(context, jobId, options, deduper);
 }
 
 function told(frame: StreamFrame, deduper: UpdateDeduper): FollowEvent[] {
   if (frame.type === "log") return deduper.logs([frame.log]);
-  // The end is told by `settled`, from the job itself.
+  // The end comes as `finished`, read from the job itself.
   return frame.type === "status" && !isTerminal(frame.status.status) ? deduper.status(frame.status) : [];
 }
 

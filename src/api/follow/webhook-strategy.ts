@@ -1,6 +1,6 @@
 import type { Clock } from "../clock.ts";
 import type { Hints } from "./hints.ts";
-import { isEnd, pollJob, pollUntilSettled } from "./poll-job.ts";
+import { isEnd, pollJob, pollUntilFinished } from "./poll-job.ts";
 import { pollInSilence, silenceMs } from "./silence.ts";
 import { type FollowStrategy, firstExpectation } from "./strategy.ts";
 import { UpdateDeduper } from "./update-deduper.ts";
@@ -31,7 +31,7 @@ export const webhookStrategy: FollowStrategy = {
       }
       const seen = await pollInSilence(context, jobId, options, deduper);
       yield* seen.events;
-      if (seen.isOver) return yield* pollUntilSettled(context, jobId, options, deduper);
+      if (seen.isOver) return yield* pollUntilFinished(context, jobId, options, deduper);
       expectedAt = seen.expectedAt ?? expectedAt;
     }
   },
@@ -46,11 +46,11 @@ function hintOrTimeout(
 ): Promise<boolean> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(signal.reason);
-    const finish = (settle: () => void) => {
+    const finish = (complete: () => void) => {
       timer.cancel();
       deafen();
       signal?.removeEventListener("abort", onAbort);
-      settle();
+      complete();
     };
     const onAbort = () => finish(() => reject(signal?.reason));
     const timer = clock.setTimer(waitMs, () => finish(() => resolve(false)));

@@ -98,7 +98,7 @@ export async function send(context: HttpContext, request: ApiRequest, options: S
   };
 }
 
-/** Sends until an answer settles the call, within the request's own rules of repetition. */
+/** Sends until an answer decides the call, within the request's own rules of repetition. */
 export async function call(context: HttpContext, request: ApiRequest, options: CallOptions = {}): Promise<ApiAnswer> {
   const startedAt = context.clock.now();
   for (let failures = 1; ; ) {

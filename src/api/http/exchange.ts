@@ -11,7 +11,7 @@ const maxAnswerBytes = 64 * 1024 * 1024;
  * and an iterator each, which would cost more memory than the answers.
  */
 export class AnswerCollector implements Dispatcher.DispatchHandler {
-  readonly #settle: (result: Exchange) => void;
+  readonly #onResult: (result: Exchange) => void;
   readonly #mayLeave: () => boolean;
   readonly #chunks: Buffer[] = [];
   #sizeBytes = 0;
@@ -21,8 +21,8 @@ export class AnswerCollector implements Dispatcher.DispatchHandler {
   #status = 0;
   #headers: IncomingHttpHeaders = {};
 
-  constructor(settle: (result: Exchange) => void, mayLeave: () => boolean) {
-    this.#settle = settle;
+  constructor(onResult: (result: Exchange) => void, mayLeave: () => boolean) {
+    this.#onResult = onResult;
     this.#mayLeave = mayLeave;
   }
 
@@ -69,7 +69,7 @@ export class AnswerCollector implements Dispatcher.DispatchHandler {
   #finish(result: Exchange): void {
     if (this.#over) return;
     this.#over = true;
-    this.#settle(result);
+    this.#onResult(result);
   }
 }
 
@@ -98,12 +98,12 @@ export function exchange(dispatcher: Dispatcher, clock: Clock, outgoing: Outgoin
   const { signal, timeoutMs, sendBefore = Number.POSITIVE_INFINITY } = outgoing;
   if (signal?.aborted) return Promise.resolve({ kind: "aborted", sent: false, reason: signal.reason });
   return new Promise((resolve) => {
-    const settle = (result: Exchange) => {
+    const onResult = (result: Exchange) => {
       timer?.cancel();
       signal?.removeEventListener("abort", onAbort);
       resolve(result);
     };
-    const collector = new AnswerCollector(settle, () => clock.now() < sendBefore);
+    const collector = new AnswerCollector(onResult, () => clock.now() < sendBefore);
     const onAbort = () => collector.stop((sent) => ({ kind: "aborted", sent, reason: signal?.reason }));
     const expire = () => {
       const cause = new Error(`nothing came within ${timeoutMs} ms`);

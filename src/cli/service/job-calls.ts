@@ -47,7 +47,7 @@ function followText(event: FollowEvent): string {
       return `  ${visible(event.log.event)}: ${visible(event.log.message)}`;
     case "switched":
       return `  now following by ${event.to}: ${visible(event.reason)}`;
-    case "settled":
+    case "finished":
       return `${event.outcome}: ${counted(event.job.outputs.length, "output")}; see: showrunner jobs get ${visible(event.job.jobId)}`;
     default:
       return event satisfies never;

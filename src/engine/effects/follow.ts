@@ -23,8 +23,8 @@ export const follow: Effect<"follow"> = async (command, context) => {
         isFound = true;
         context.emit([{ type: "job.found", step, attempt }]);
       }
-      if (update.type === "settled") rememberUrls(context, update.job);
-      if (update.type === "settled") return { events: settled(command, update.job, update.outcome) };
+      if (update.type === "finished") rememberUrls(context, update.job);
+      if (update.type === "finished") return { events: finished(command, update.job, update.outcome) };
       if (update.type !== "status") continue;
       const { status, progress, estimatedCompletionAt } = update.status;
       if (status === "IN_PROGRESS" && !started) {
@@ -69,7 +69,7 @@ export const settle: Effect<"settle"> = async (command, context) => {
 
 type Follow = Extract<Command, { readonly type: "follow" }>;
 
-function settled(command: Follow, job: JobResult, outcome: string): readonly RunEvent[] {
+function finished(command: Follow, job: JobResult, outcome: string): readonly RunEvent[] {
   const { step, attempt } = command;
   const bill: readonly RunEvent[] =
     job.costMicros === null ? [] : [{ type: "job.settled", step, attempt, costMicros: job.costMicros }];

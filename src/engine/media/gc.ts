@@ -36,7 +36,7 @@ interface GcParts {
 
 const MONTH_MS = 30 * 24 * 3_600_000;
 /** Bytes arrive before the event that names them: young files may belong to a run that is just about to say so. */
-const SETTLING_MS = 3_600_000;
+const RECENT_MS = 3_600_000;
 
 /**
  * Removes old finished runs, then the media that no run names. What a younger run took over from an older one stays with
@@ -60,7 +60,7 @@ export async function collectGarbage(parts: GcParts, options: GcOptions = {}): P
     } else if (refusal !== "unknown") skipped.push({ runId, reason: refusal });
   }
   // Listed before asking which are named, so that what is named meanwhile is among the answers.
-  const files = await settledFiles(media);
+  const files = await olderFiles(media);
   const named = await namedMedia(parts, dryRun, runs);
   const unnamed = files.filter(({ sha256 }) => !named.has(sha256));
   let count = 0;
@@ -136,9 +136,9 @@ interface MediaFile {
   readonly sizeBytes: number;
 }
 
-async function settledFiles(media: MediaStore): Promise<readonly MediaFile[]> {
+async function olderFiles(media: MediaStore): Promise<readonly MediaFile[]> {
   // The age of a file is told by the system's clock, whichever the run goes by.
-  const before = Date.now() - SETTLING_MS;
+  const before = Date.now() - RECENT_MS;
   const files: MediaFile[] = [];
   for await (const sha256 of media.hashes()) {
     const found = await stat(media.path(sha256)).catch(() => null);

@@ -55,12 +55,12 @@ async function placeBelow(stored: StoredFile, { outDir, name, tag }: NamedPlace)
   await makeFolder(outDir, folder);
   const before = turns.get(folder) ?? Promise.resolve();
   const turn = before.then(() => placeIn(stored, folder, { requested: segments.at(-1) ?? "file", tag }));
-  const settled = turn.catch(() => undefined);
-  turns.set(folder, settled);
+  const finished = turn.catch(() => undefined);
+  turns.set(folder, finished);
   try {
     return posix.join(...segments.slice(0, -1), await turn);
   } finally {
-    if (turns.get(folder) === settled) turns.delete(folder);
+    if (turns.get(folder) === finished) turns.delete(folder);
   }
 }
 

@@ -68,8 +68,8 @@ export class Writer {
 
   async #commit(group: readonly Pending[]): Promise<void> {
     try {
-      const settle = await retryWhileBusy(() => this.#transact(group), this.#busyRetry);
-      for (const settleOne of settle) settleOne();
+      const acknowledge = await retryWhileBusy(() => this.#transact(group), this.#busyRetry);
+      for (const acknowledgeOne of acknowledge) acknowledgeOne();
     } catch (error) {
       if (group.length === 1) return group[0]?.fail(error);
       for (const one of group) await this.#commit([one]);
@@ -81,9 +81,9 @@ export class Writer {
     this.#db.run("BEGIN IMMEDIATE");
     try {
       this.#guard();
-      const settle = group.map((one) => one.perform());
+      const acknowledge = group.map((one) => one.perform());
       this.#db.run("COMMIT");
-      return settle;
+      return acknowledge;
     } catch (error) {
       this.#rollBack();
       throw journalFailure(error, this.#busyRetry.path);

@@ -19,7 +19,7 @@ export function checkMediaLiteral(value: Literal, location: InputLocation, { rep
   if (takes?.what !== "media") return untouched;
   const fault = faultOf(value, phrase(takes.kinds));
   if (fault === null) return untouched;
-  location.settle(location.field);
+  location.markChecked(location.field);
   report(fault.code, location.field, fault.message);
   return { input: value as Json, sample: PLACEHOLDER_MEDIA };
 }
@@ -67,7 +67,7 @@ const STAND_IN_VOICE = `voice_${NIL}`;
 const MAX_SPREAD = 1000;
 
 export function bindReference(ref: DraftReference["$ref"], location: InputLocation, planning: Planning): BoundValue {
-  location.settle(location.field);
+  location.markChecked(location.field);
   const source = planning.facts(ref.step);
   if (source === undefined) return { input: null, sample: null };
   const report = (code: string, message: string, more?: { readonly allowed?: readonly string[] }) =>
@@ -154,7 +154,7 @@ function fits(types: readonly string[], wanted: readonly string[]): boolean {
 
 /** Text with values in it, where an input takes text. */
 export function bindText(text: DraftJson, location: InputLocation, planning: Planning): BoundValue {
-  location.settle(location.field);
+  location.markChecked(location.field);
   const input = bindFreeInput(text, location.field, planning, { assets: null, reference: () => {} });
   const takes: AcceptedMedia = location.place?.takes ?? { what: "json", types: [] };
   const isText = takes.what === "voice" || (takes.what === "json" && fits(["string"], takes.types));
@@ -199,7 +199,7 @@ function checkKind(source: StepFacts, step: string, { field, place }: InputLocat
 }
 
 export function bindAsset(asset: DraftAsset["$asset"], location: InputLocation, { report }: Planning): BoundValue {
-  location.settle(location.field);
+  location.markChecked(location.field);
   const { takes } = location.place ?? {};
   const input = { source: "asset", asset_id: asset.assetId };
   if (asset.assetId.startsWith("job_")) {

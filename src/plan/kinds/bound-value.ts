@@ -25,7 +25,7 @@ export interface InputLocation {
   readonly field: string;
   /** Null where the schema says nothing. */
   readonly place: SchemaLocation | null;
-  settle(field: string): void;
+  markChecked(field: string): void;
   /** Says that a value stands there that may be any of so many. */
   opens(choices: number): void;
 }

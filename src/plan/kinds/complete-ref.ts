@@ -16,7 +16,7 @@ export function isValueRef(ref: DraftRef, source: StepFacts): boolean {
 export function completeRef(ref: DraftRef, source: StepFacts, report: Report): Reference["$ref"] {
   const { step } = ref;
   if (isValueRef(ref, source)) return completeValueRef(ref, source, report);
-  const output = settleIndex(ref, source, report);
+  const output = resolveIndex(ref, source, report);
   const { as, yields, kinds } = source;
   const outcome = kinds === undefined || typeof output !== "number" ? yields : (kinds[output] ?? null);
   const isMedia = outcome === "image" || outcome === "video" || outcome === "audio";
@@ -49,7 +49,7 @@ export function valueAt(ref: DraftRef, source: StepFacts): FoundSchema {
 }
 
 /** Which output a reference takes, after checking that it is there. */
-function settleIndex({ step, output }: DraftRef, source: StepFacts, report: Report): number | "all" {
+function resolveIndex({ step, output }: DraftRef, source: StepFacts, report: Report): number | "all" {
   if (output === "all") return "all";
   const { outputs } = source;
   if (output === "single" || output === "value") {

@@ -16,7 +16,7 @@ export interface BoundInput {
    */
   readonly samples: readonly Json[];
   /** Fields whose value was judged here, which the schema need not judge again. */
-  readonly settled: readonly string[];
+  readonly checkedFields: readonly string[];
 }
 
 /** Looks at so many combinations at most. */
@@ -24,12 +24,12 @@ const MAX_SAMPLES = 16;
 
 /** Completes the references of a job's input and checks each against the place where it stands. */
 export function bindInput(input: DraftJson, place: SchemaLocation | null, planning: Planning): BoundInput {
-  const settled: string[] = [];
+  const checkedFields: string[] = [];
   let rounds = 0;
   const location: InputLocation = {
     field: "input",
     place,
-    settle: (field) => void settled.push(field),
+    markChecked: (field) => void checkedFields.push(field),
     opens: (choices) => {
       rounds = Math.min(MAX_SAMPLES, Math.max(rounds, choices));
     },
@@ -37,7 +37,7 @@ export function bindInput(input: DraftJson, place: SchemaLocation | null, planni
   const placed = bindValue(input, location, planning);
   const samples =
     rounds === 0 ? [placed.sample as Json] : Array.from({ length: rounds }, (_, n) => nth(placed.sample, n));
-  return { input: placed.input, samples, settled };
+  return { input: placed.input, samples, checkedFields };
 }
 
 /** The sample with the n-th choice in each open place. */

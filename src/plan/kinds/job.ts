@@ -93,13 +93,17 @@ function checkInput(model: CatalogModel, placed: BoundInput, { catalog, report }
  * What the model's schema says of the input. Where values stand that nobody knows yet, only what it says whatever they
  * will be.
  */
-function problemsOf(model: CatalogModel, { samples, settled }: BoundInput, catalog: Catalog): readonly FieldProblem[] {
+function problemsOf(
+  model: CatalogModel,
+  { samples, checkedFields }: BoundInput,
+  catalog: Catalog,
+): readonly FieldProblem[] {
   // What a reference stands for is checked where it stands; its stand-in is nobody's mistake.
   const isOurs = ({ code, field }: FieldProblem) =>
     code !== "unknown-field" &&
     // Two fields that exclude each other do so whatever their values will be.
     code !== "exclusive" &&
-    settled.some((one) => field === one || field.startsWith(`${one}.`) || field.startsWith(`${one}[`));
+    checkedFields.some((one) => field === one || field.startsWith(`${one}.`) || field.startsWith(`${one}[`));
   const said = samples.map((sample) => catalog.check(model, sample).filter((problem) => !isOurs(problem)));
   const [first = [], ...others] = said;
   const isSame = (a: FieldProblem) => (b: FieldProblem) => a.code === b.code && a.field === b.field;
