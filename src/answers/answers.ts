@@ -16,7 +16,7 @@ const silent = (text: string): AnswerText => ({ source: "no answer", text });
  */
 export const answers = {
   "400": spoken("400"),
-  "400 media": spoken("400: an upload handle or an asset in the input is gone"),
+  "400 media": spoken("400: an upload handle or an asset in the input no longer exists"),
   "401": spoken("401"),
   "402": spoken("402"),
   "403": spoken("403"),

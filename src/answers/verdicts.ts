@@ -35,17 +35,17 @@ const kept = "attempt and key kept";
 /** Every verdict by its name in the table. */
 export const verdicts = {
   // Of a submit.
-  refused: { ...goesOn, meaning: "definite", job: "refused: none was made", hold: "released", step: "failed" },
+  refused: { ...goesOn, meaning: "definite", job: "refused: none was created", hold: "released", step: "failed" },
   "media renewed": { ...goesOn, meaning: "definite", job: "sent again under its key, with renewed media" },
-  unfunded: { ...goesOn, meaning: "definite", job: `none was made; ${kept}`, hold: "released", pause: "funds" },
+  unfunded: { ...goesOn, meaning: "definite", job: `none was created; ${kept}`, hold: "released", pause: "funds" },
   "unfunded, open": { ...goesOn, meaning: "unknown", job: `may exist; ${kept}`, pause: "funds" },
-  "out of scope": { ...refusesCaller, job: `none was made; ${kept}`, hold: "released" },
+  "out of scope": { ...refusesCaller, job: `none was created; ${kept}`, hold: "released" },
   "caller refused": { ...refusesCaller, job: `may exist; ${kept}` },
-  limited: { ...retried, job: "none was made; sent again under its key" },
-  "not sent": { ...retried, job: `none was made; ${kept}, withdrawn when the run pauses`, hold: "released" },
+  limited: { ...retried, job: "none was created; sent again under its key" },
+  "not sent": { ...retried, job: `none was created; ${kept}, withdrawn when the run pauses`, hold: "released" },
   "not sent, misdirected": {
     ...astray,
-    job: `none was made; ${kept}, withdrawn when the run pauses`,
+    job: `none was created; ${kept}, withdrawn when the run pauses`,
     hold: "released",
   },
   open: { ...retried, meaning: "unknown", job: `may exist; ${resent}` },
@@ -82,11 +82,11 @@ export const verdicts = {
   "price unfunded": { ...goesOn, meaning: "definite", job: "none was submitted", pause: "funds" },
   "not found": {
     ...{ ...goesOn, meaning: "unknown", step: "unresolved", pause: "unresolved" },
-    job: "looked for for two minutes, and on every resume; found, it goes on",
+    job: "polled for two minutes, and on every resume; once found, it continues",
   },
-  "bill open": { ...goesOn, meaning: "unknown", job: "ended; its bill is asked for for two minutes, and on resume" },
-  "no copy": { ...goesOn, meaning: "definite", job: "ended; its copy is asked for for two minutes, and on resume" },
-  "not reused": { ...goesOn, meaning: "definite", job: "the earlier result is gone: a new one is made" },
+  "bill open": { ...goesOn, meaning: "unknown", job: "ended; its bill is polled for two minutes, and on resume" },
+  "no copy": { ...goesOn, meaning: "definite", job: "ended; its copy is tried for two minutes, and on resume" },
+  "not reused": { ...goesOn, meaning: "definite", job: "the earlier result no longer exists: a new job is submitted" },
 } as const satisfies { readonly [name: string]: Verdict };
 
 export type VerdictName = keyof typeof verdicts;

@@ -49,7 +49,7 @@ function compareFields(before: JsonSchema, after: JsonSchema, say: Say): void {
   const [was, is] = [fieldsOf(before), fieldsOf(after)];
   for (const [name, field] of was) {
     const now = is.get(name);
-    if (now === undefined) say(name, true, "is gone");
+    if (now === undefined) say(name, true, "was removed");
     else compareField(name, field, now, say);
   }
   for (const [name, { isRequired }] of is) {

@@ -25,7 +25,7 @@ export class BuilderClosedError extends ShowrunnerError {
   constructor(step: string) {
     super(
       `step ${step} was added after build had returned; add every step within build, which may not be async, ` +
-        "and within expand with the words that its function is given",
+        "and within expand with the builder methods that its function is given",
     );
   }
 }

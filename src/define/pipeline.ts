@@ -114,7 +114,7 @@ function readReturns(returned: unknown, recorder: Recorder): DraftJson {
     // A rejection is the caller's mistake too, and must not end the process.
     returned.catch(() => undefined);
     bad(
-      "build is async; it must say all its steps at once: read files and fetch before, and pass the results as input",
+      "build is async; it must add all its steps synchronously: read files and fetch before, and pass the results as input",
     );
     return {};
   }

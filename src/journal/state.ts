@@ -115,7 +115,7 @@ export interface StepState {
   chats: ChatState[];
   /** Failed tries of a task. */
   failures: { readonly at: number; readonly error: JournalError }[];
-  /** Files of a task, or what was taken over from an earlier run. */
+  /** Files of a task, or what was reused from an earlier run. */
   outputs: OutputState[] | null;
   /** What a chat or a task yielded. Absent until it did. */
   value?: Json;
@@ -125,7 +125,7 @@ export interface StepState {
   /** What an expansion stands for; null until it was planned. */
   expanded: readonly Reference[] | null;
   reusedFrom: ReusedFrom | null;
-  /** Somebody wants it made again: it is not taken over from an earlier run. */
+  /** Somebody wants it made again: it is not reused from an earlier run. */
   rerunRequested: boolean;
 }
 

@@ -72,7 +72,7 @@ function placeReturned(
   const outcome: Yield | null = isValue ? "value" : (placed.$ref.kind ?? source?.yields ?? null);
   if (outcome === null) return placed;
   if (step.yields === null && outcome === "value") {
-    report("expand-yields", field, `${given.$ref.step} yields a value; say so beforehand with yields: "value"`);
+    report("expand-yields", field, `${given.$ref.step} yields a value; declare it with yields: "value"`);
   }
   if (step.yields !== null && step.yields !== outcome) {
     report("expand-yields", field, `${given.$ref.step} yields ${outcome}, and yields says ${step.yields}`);
@@ -99,7 +99,7 @@ function circles(
   const dependents = dependentsOf(plan);
   for (const one of waiting) for (const user of dependents.get(one) ?? []) waiting.add(user.path);
   const said = (needed: string) =>
-    `uses ${needed}, which waits for ${path} itself; use only handles of steps that were said before it`;
+    `uses ${needed}, which waits for ${path} itself; use only handles of steps that were added before it`;
   const used = steps.flatMap((step) =>
     step.needs.filter((one) => waiting.has(one)).map((one) => [step.path, one] as const),
   );

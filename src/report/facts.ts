@@ -64,7 +64,7 @@ export interface ReportFacts {
   /** In plan order. */
   readonly intermediateOutputs: readonly IntermediateOutput[];
   readonly spans: readonly TimelineSpan[];
-  /** What did not go straight, in order of time. */
+  /** Incidents, in order of time. */
   readonly incidents: readonly Incident[];
   readonly rests: readonly Rest[];
 }

@@ -18,7 +18,7 @@ const CENT_MICROS = 10_000;
 
 /** What a person types next; null when nothing is left to be done, or a process is at it. */
 export function nextCommand(state: RunState, { isInterrupted = false } = {}): NextCommand | null {
-  if (isInterrupted) return resume(state, [], "no process drives it any more; what is paid for is collected");
+  if (isInterrupted) return resume(state, [], "its process has ended; jobs already paid for are collected");
   if (state.status === "paused") return afterPause(state);
   if (!isRunFinal(state.status) || state.status === "succeeded") return null;
   return afterFailure(state);
@@ -45,13 +45,15 @@ function afterPause(state: RunState): NextCommand {
       if (step === undefined) return resume(state, []);
       const which = others.length === 0 ? ` ${shellWord(step.path)}` : "";
       const note =
-        others.length === 0 ? "lists the jobs it may have made" : "goes through all of them; --all where it is sure";
+        others.length === 0
+          ? "lists the jobs that it may have created"
+          : "asks for each of them; --all adopts the unambiguous ones";
       return { command: `showrunner adopt ${runId}${which}`, note };
     }
     case "credentials":
-      return resume(state, [], "with SHOWRUNNER_API_KEY set to a key that the service takes");
+      return resume(state, [], "with SHOWRUNNER_API_KEY set to a key that the service accepts");
     case "unreachable":
-      return resume(state, [], "once the service is back; --give-up-after 1h waits for it longer");
+      return resume(state, [], "once the service is available; --give-up-after 1h waits for it longer");
     case "misdirected":
       return resume(state, [], "once the network, or SHOWRUNNER_BASE_URL, leads to the service");
     default:
@@ -103,16 +105,16 @@ function afterFailure(state: RunState): NextCommand {
   if (rejected.length > 0 && rejected.length === failed.length) {
     const shown = rejected.flatMap(({ kind, path, ...step }) => ("shows" in step ? shownBy(step.shows, path) : [path]));
     const words = [...new Set(shown)].flatMap((path) => ["--rerun", shellWord(path)]);
-    return resume(state, words, "makes anew what was turned down or is gone, at its price, and asks again");
+    return resume(state, words, "reruns what was rejected or no longer exists, at its price, and asks again");
   }
   if (failed.length > 0 && failed.every((step) => isUnplanned(step, state.steps[step.path]!))) {
     const file = state.planned.source === null ? ["--file", fileOf(state)] : [];
-    return resume(state, file, "once the code is mended: takes up the expansion from there");
+    return resume(state, file, "once the code is fixed: continues from that expansion");
   }
   const isDefinite = failed.some(({ path }) => state.steps[path]!.attempts.at(-1)?.error?.retryable === false);
   const note = isDefinite
-    ? "the same is refused again: correct the input with -i name=value, or the code with --file FILE"
-    : "makes again what failed, and what waited for it";
+    ? "the same input would be refused again: correct the input with -i name=value, or the code with --file FILE"
+    : "reruns what failed and what depends on it";
   return resume(state, ["--rerun-failed"], note);
 }
 

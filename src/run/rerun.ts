@@ -56,7 +56,7 @@ export function resetEvents(
       {
         type: "step.reset",
         step: path,
-        why: `${inner} is made again`,
+        why: `${inner} runs again`,
         ...(keepsExpansion ? { keepsExpansion: true as const } : { onlyIfInputsChanged: true as const }),
       },
     ];

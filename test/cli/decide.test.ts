@@ -127,7 +127,7 @@ describe("changed code, on the command line", () => {
     const { code, stderr } = await cliHere("resume", "t", "--file", changed);
     expect(code).toBe(3);
     expect(stderr).toMatch(/~ film\n {6}input\.prompt: "go" → "stay"/);
-    expect(stderr).toMatch(/Made again: 2 steps, \$0\.18, on top of \$0\.24 spent/);
+    expect(stderr).toMatch(/To rerun: 2 steps, \$0\.18, on top of \$0\.24 spent/);
     expect(stderr).toContain("--accept-changes");
     expect((await service.stats()).jobs_created).toBe(2);
   });
@@ -135,14 +135,14 @@ describe("changed code, on the command line", () => {
   test("taking it up needs a yes where money is real", async () => {
     const { code, stderr } = await cliHere("resume", "t", "--file", changed, "--accept-changes");
     expect(code).toBe(2);
-    expect(stderr).toMatch(/spends real money, and nobody can be asked[\s\S]*Next: .*--yes/);
+    expect(stderr).toMatch(/spends real money, and there is no terminal to confirm it on[\s\S]*Next: .*--yes/);
     expect((await service.stats()).jobs_created).toBe(2);
   });
 
   test("with a yes, changed steps and what uses them are made again, no others", async () => {
     const { code, stderr } = await cliHere("resume", "t", "--file", changed, "--accept-changes", "--yes");
     expect(code, stderr).toBe(3);
-    expect(stderr).toContain("film: is made again");
+    expect(stderr).toContain("film: runs again");
     expect((await service.stats()).jobs_by_model).toMatchObject({ "image-1": 1, "video-1": 2 });
     expect((await cliHere("reject", "t", "fine", "--note", "too dark", "--resume")).code).toBe(1);
   });
@@ -150,7 +150,7 @@ describe("changed code, on the command line", () => {
   test("a step is made again on demand, with its price first", async () => {
     const asked = await cliHere("resume", "t", "--rerun", "film");
     expect(asked.code).toBe(2);
-    expect(asked.stderr).toMatch(/Made again: 2 steps, \$0\.18/);
+    expect(asked.stderr).toMatch(/To rerun: 2 steps, \$0\.18/);
     const again = await cliHere("resume", "t", "--rerun", "film", "--yes");
     expect(again.code, again.stderr).toBe(3);
     expect((await service.stats()).jobs_by_model).toMatchObject({ "video-1": 3 });

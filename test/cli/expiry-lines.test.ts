@@ -23,7 +23,7 @@ test("An output that is only at the service is told with its hour and with who n
 
 test("After its hour, the line says that it may have to be made again", () => {
   expect(expiryLines(report("paused", { index: 2 }), at)).toEqual([
-    "Output 2 of face was kept at the service only, until 2030-01-03 12:00 UTC: it may have to be made again.",
+    "Output 2 of face was kept at the service only, until 2030-01-03 12:00 UTC: it may have to be produced again.",
   ]);
 });
 

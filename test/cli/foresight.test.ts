@@ -60,7 +60,7 @@ describe("plan foretells", () => {
     expect(lines).toEqual([
       "Expected to take 41 min 00 s at 60 requests/min by polling, 9 min 00 s by stream",
       "API requests: 2460 by polling, 400 by stream, 300 by webhook",
-      "May be gone when it is needed: film waits for \\u001b[2Jlong; it would have to be made, and paid for, again",
+      "May have expired when it is needed: film waits for \\u001b[2Jlong; it would have to be produced, and paid for, again",
     ]);
   });
 
@@ -94,7 +94,7 @@ describe("plan --against", () => {
   test("a run: what changed, and what the part costs that would be made again", async () => {
     const { stdout } = await plan("--against", "first", "-i", "motion=faster");
     expect(stdout).toMatch(/Against first:\n {2}~ video\n {6}input\.prompt: .* → "faster"/);
-    expect(stdout).toMatch(/1 as before; 1 to be made, for \$0\.18/);
+    expect(stdout).toMatch(/1 unchanged; 1 to run, for \$0\.18/);
     expect((await plan("--against", "first")).stdout).toContain("Against first: no difference.");
   });
 
@@ -117,7 +117,7 @@ describe("plan --against", () => {
 describe("explain", () => {
   test("says why a step would be made or taken over, of a file and of a run", async () => {
     const same = await cli(["explain", recipe, "picture"], { cwd, env: service.env });
-    expect(same.stdout).toMatch(/^picture: taken over from an earlier run\n[\s\S]*of run first/);
+    expect(same.stdout).toMatch(/^picture: reused from an earlier run\n[\s\S]*of run first/);
     const other = await cli(["explain", recipe, "picture", "-i", "scene=a quay"], { cwd, env: service.env });
     expect(other.stdout).toMatch(/^picture: made\n[\s\S]*input\.prompt: .* → "a quay"/);
     const ran = await cli(["explain", "first", "picture", "--json"], { cwd, env: service.env });

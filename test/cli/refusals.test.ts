@@ -84,7 +84,7 @@ describe("with a service of its own", () => {
     expect((await service.stats()).jobs_created).toBe(before.jobs_created);
   });
 
-  test("a run that costs real money needs a budget when nobody can be asked", async () => {
+  test("a run that costs real money needs a budget when there is no terminal to confirm it on", async () => {
     const { code, stderr } = await cli(["run", imageToVideo], {
       env: { ...service.env, SHOWRUNNER_SERVICE_KIND: "hosted" },
     });

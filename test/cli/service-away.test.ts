@@ -33,7 +33,7 @@ test("resume with a mistyped secret pauses as credentials with exit 3; the right
   expect(refused.code, refused.stderr).toBe(3);
   expect(refused.stderr).toMatch(/credentials: .*does not take key test \(UNAUTHORIZED/);
   expect(refused.stderr).toMatch(
-    /Next: .*showrunner resume x[\s\S]*with SHOWRUNNER_API_KEY set to a key that the service takes/,
+    /Next: .*showrunner resume x[\s\S]*with SHOWRUNNER_API_KEY set to a key that the service accepts/,
   );
   expect(JSON.parse((await cli(["show", "x", "--json"], { cwd, env })).stdout).pause.reason).toBe("credentials");
   const done = await cli(["resume", "x"], { cwd, env: service.env });
@@ -48,7 +48,7 @@ test("a service that is not there pauses the run as unreachable with exit 3 afte
   expect(away.stderr).toMatch(
     /unreachable: .*nothing listens at 127\.0\.0\.1:\d+ \(connection refused\) \[ECONNREFUSED\]/,
   );
-  expect(away.stderr).toMatch(/Next: .*showrunner resume x[\s\S]*once the service is back/);
+  expect(away.stderr).toMatch(/Next: .*showrunner resume x[\s\S]*once the service is available/);
   expect((await cli(["runs"], { cwd, env: service.env })).stdout).toMatch(/paused/);
 });
 

@@ -54,7 +54,7 @@ walk("a storyboard of 12 shots", {}, () => {
     await me.pastes(/^showrunner reject film hero\/pick/, 1);
     expect(me.screen).toContain("hero/pick failed: rejected");
     await me.pastes(/--rerun-failed/, 2);
-    expect(me.screen).toMatch(/Made again: .* on top of/);
+    expect(me.screen).toMatch(/To rerun: .* on top of/);
     await me.pastes(/--rerun-failed --yes/, 3);
     await me.pastes(/--pick/, 3);
     expect(me.screen).toContain("frames-ok waits for a decision");

@@ -161,12 +161,12 @@ test("a step is made again after its price was shown", async () => {
   await run.result();
   const before = (await served.show.show("again")).cost;
   await seen.go("/runs/again?step=still");
-  await page.getByText("Why was it made?").click();
+  await page.getByText("Why did it run?").click();
   await page.locator(".why p").filter({ hasText: "still" }).waitFor();
   expect(await violations(page)).toEqual([]);
-  await page.getByRole("button", { name: "Make again…" }).click();
+  await page.getByRole("button", { name: "Rerun…" }).click();
   await dialog().getByText("1 step to make").waitFor();
-  await dialog().getByRole("button", { name: "Make again", exact: true }).click();
+  await dialog().getByRole("button", { name: "Rerun", exact: true }).click();
   await dialog().waitFor({ state: "detached" });
   await pill("succeeded");
   await eventually(async () => Number((await served.show.show("again")).cost)).toBe(2 * Number(before));
@@ -295,7 +295,7 @@ test("a submit that got no answer is resolved by a person, from the jobs that th
 
 test("faults of the local service are turned on and off, and its counts are shown", async () => {
   await seen.go("/service");
-  await page.getByText("Jobs made").waitFor();
+  await page.getByText("Jobs created").waitFor();
   expect(await violations(page)).toEqual([]);
   for (const name of ["Lost answers", "Failing jobs", "Errors now and then", "Cut streams", "Slow answers"]) {
     await page.getByRole("button", { name: new RegExp(`^${name}`) }).click();

@@ -89,7 +89,7 @@ describe("explained, a step of a run", () => {
     await run(world, lines, {}, { id: "two", reuse: true });
     expect(await world.show.explain("two", "voice")).toEqual({
       ...{ step: "voice", verdict: "reused", from: { runId: "one", step: "voice" }, nearest: null },
-      why: "voice of run one is the very same, and still there",
+      why: "voice of run one is identical, and its result still exists",
     });
   });
 
@@ -108,10 +108,10 @@ describe("explained, a step of a run", () => {
     const world = await openFakeShow();
     await run(world, lines, {}, { id: "one" });
     const first = await world.show.explain("one", "picture");
-    expect(first.why).toBe("no earlier run of this account made anything like it");
+    expect(first.why).toBe("no earlier run of this account has a similar result");
     await run(world, lines, {}, { id: "two" });
     const second = await world.show.explain("two", "picture");
-    expect(second.why).toBe("picture of run one is the very same, and this run was started without reuse");
+    expect(second.why).toBe("picture of run one has an identical request, and this run was started without reuse");
   });
 
   test("has to be one of the plan", async () => {
@@ -141,7 +141,7 @@ describe("explained before anything is run, a step", () => {
       'voice changed: input.name was "narrator", is "aunt"',
     );
     expect(await explain(world, { voice: "aunt" }, "three")).toMatchObject({
-      ...{ verdict: "unknown", why: "three uses voice, which is still to be made" },
+      ...{ verdict: "unknown", why: "three uses voice, which has not been produced yet" },
     });
   });
 
@@ -156,6 +156,6 @@ describe("explained before anything is run, a step", () => {
     const made = await world.show.plan(once, {});
     if (!made.ok) throw new Error("no plan");
     const { why } = await world.show.explain(made.plan, "a");
-    expect(why).toBe("an earlier run made the very same, but it is gone at the service and no copy is left");
+    expect(why).toBe("an earlier run has an identical result, but it expired at the service and no copy is left");
   });
 });

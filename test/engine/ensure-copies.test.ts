@@ -114,7 +114,7 @@ describe.each(Object.entries(damages))("A copy that is found %s", (damage, harm)
       await service.clock.advance(49 * hourMs);
       const before = service.stats();
       const failure = await resumed(reader).catch((error: unknown) => error);
-      expect(failure).toMatchObject({ code: "MEDIA_LOST", message: /face made is (damaged|gone).*\$0\.02/ });
+      expect(failure).toMatchObject({ code: "MEDIA_LOST", message: /output of face is (damaged|missing).*\$0\.02/ });
       expect(service.stats()).toMatchObject({
         jobs_created: before.jobs_created,
         charged_micros: before.charged_micros,

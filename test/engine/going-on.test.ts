@@ -93,7 +93,7 @@ describe("resume with a pattern of step names", () => {
   test("refuses a pattern that no step fits, and names the command that lists them", async () => {
     const world = await shopWorld({ fails: () => false });
     await expect(resumed(world, { rerun: ["HAT-*"] })).rejects.toMatchObject({
-      message: expect.stringContaining("HAT-*: no step is named so"),
+      message: expect.stringContaining("HAT-*: no step has that name"),
       next: "showrunner show x",
     });
   });
@@ -175,7 +175,7 @@ describe("an expansion whose function failed", () => {
     const told = first.report.steps.filter(({ reason }) => reason?.includes("the builder is broken"));
     expect(told.map(({ path }) => path)).toEqual(["shots"]);
     expect(told[0]?.reason).toMatch(
-      /the builder is broken \(at .*going-on\.test\.ts:\d+:\d+\).*Mend the code and resume/,
+      /the builder is broken \(at .*going-on\.test\.ts:\d+:\d+\).*Fix the code and resume/,
     );
     expect(first.report.next).toMatchObject({ command: "showrunner resume x --file pipeline.ts" });
   });

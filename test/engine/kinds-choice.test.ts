@@ -53,7 +53,7 @@ describe("takes of which the first good one counts", () => {
     const world = await openFakeShow({ fails: () => fatal });
     const result = await ran(world, first);
     expect(result.status).toBe("failed");
-    expect(result.report.steps.at(-1)!.reason).toBe("none of what it picks from was made");
+    expect(result.report.steps.at(-1)!.reason).toBe("none of its candidates has a result");
   });
 });
 
@@ -174,7 +174,7 @@ describe("a person's decision", () => {
     expect((await ran(world, cast)).pause?.reason).toBe("approval");
     const pick = (which: string | number) => world.show.approve("x", "face/pick", { pick: which });
     await expect(pick("face/4")).rejects.toThrow(
-      'face/pick shows nothing of "face/4"; pick one from 0 to 1, or by the step that made it: face/2, face/3.',
+      'face/pick offers nothing from "face/4"; pick one from 0 to 1, or by the step that produced it: face/2, face/3.',
     );
     // A number in text might be meant to count from 0 or from 1; a take that failed is not shown.
     for (const none of ["1", "face/1", "", 2, -1, 0.5]) await expect(pick(none)).rejects.toThrow(/pick/);
@@ -186,7 +186,7 @@ describe("a person's decision", () => {
     const world = await openFakeShow();
     await ran(world, gated);
     await expect(world.show.approve("x", "one", { pick: "faces" })).rejects.toThrow(
-      "pick: faces made several; give the position of one of them, from 0 to 2.",
+      "pick: faces produced several; give the position of one of them, from 0 to 2.",
     );
   });
 

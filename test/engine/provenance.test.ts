@@ -205,7 +205,7 @@ describe("of steps of every kind, a manifest", () => {
   });
 });
 
-describe("of what was taken over from an earlier run, a manifest", () => {
+describe("of what was reused from an earlier run, a manifest", () => {
   test("says where it was made, and that it cost nothing here", async () => {
     const world = await openFakeShow();
     await run(world, pictures, { look: "x" }, { id: "one" });

@@ -107,7 +107,7 @@ describe("rerun", () => {
       );
     expect(await refusal("e")).toMatchObject({ code: "INVALID_OPTION", option: "rerun" });
     expect((await refusal("e")).message).toContain('run "x" has no step e');
-    expect((await refusal("c")).message).toContain("c was not made yet");
+    expect((await refusal("c")).message).toContain("c has not run yet");
     await expect(during(clock, show.rerunQuote("x", ["nowhere"]))).rejects.toThrow("has no step nowhere");
   });
 

@@ -65,7 +65,7 @@ describe("with reuse, a run", () => {
       null,
       'b changed: input.prompt was "b", is "another"',
       null,
-      "d uses b, which is still to be made",
+      "d uses b, which has not been produced yet",
     ]);
     expect((await world.show.quote(chain, { b: "another" })).totalMicros.max).toBe(400_000);
   });

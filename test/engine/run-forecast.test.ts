@@ -101,7 +101,7 @@ describe("a quote warns of assets that may be gone", () => {
     });
     const { risks } = await show.quote(slow, {});
     expect(risks.map(({ step, uses }) => ({ step, uses }))).toEqual([{ step: "b", uses: "a" }]);
-    expect(risks[0]?.why).toContain("some 80 h after a is made");
+    expect(risks[0]?.why).toContain("about 80 h after a is produced");
   });
 
   test("an expansion that is still to be planned counts at its most steps, and its users wait for them", async () => {

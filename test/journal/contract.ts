@@ -551,7 +551,7 @@ export function journalContract(name: string, open: Open): void {
         expect([...(await journal.mediaInUse())].sort()).toEqual(["aa", "bb"]);
       });
 
-      test("so are files of tasks, what was taken over from an earlier run, and uploads of expansions", async () => {
+      test("so are files of tasks, what was reused from an earlier run, and uploads of expansions", async () => {
         const lease = await held();
         const copyOf = (sha256: string) => ({ sha256, sizeBytes: 1, contentType: ownText("image/png") });
         const facts = { index: 0, status: "COMPLETED", assetId: null, voiceId: null, error: null } as const;

@@ -114,9 +114,9 @@ describe("what was made on the way", () => {
     const small = await writeReport(run.show(), run.id, at);
     const page = readFileSync(small.file, "utf8");
     expect(page).toContain(`data:image/png;base64,${Buffer.from("a small picture").toString("base64")}`);
-    expect(page).toContain("On the way");
+    expect(page).toContain("Intermediate outputs");
     const without = await writeReport(run.show(), run.id, { ...at, inlineBytes: 10 });
-    expect(readFileSync(without.file, "utf8")).not.toContain("On the way");
+    expect(readFileSync(without.file, "utf8")).not.toContain("Intermediate outputs");
   });
 });
 

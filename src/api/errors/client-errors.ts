@@ -35,7 +35,7 @@ export class UnknownOutcomeError extends ShowrunnerError {
       ? `submit again with key ${options.idempotencyKey} and mayExist: true`
       : "look for it in the model's job list; a submit without an idempotency key cannot be asked about";
     const why = options.cause instanceof Error ? options.cause.message : String(options.cause);
-    super(`The submit to ${options.model} may have made a job (${why}). To find out, ${how}.`, {
+    super(`The submit to ${options.model} may have created a job (${why}). To find out, ${how}.`, {
       cause: options.cause,
     });
     this.model = options.model;

@@ -136,7 +136,7 @@ async function freshUrl(
 }
 
 function lapsed(url: string, status: number): DownloadError {
-  const message = `${redactUrl(url)} answered ${status}: the URL lapsed or the bytes are gone. Name the job and output instead, so that a fresh URL can be asked for.`;
+  const message = `${redactUrl(url)} answered ${status}: the URL expired or the bytes were deleted. Name the job and output instead, so that a fresh URL can be asked for.`;
   return new DownloadError(message, { reason: "expired", status });
 }
 
@@ -159,7 +159,7 @@ function tooLarge(url: string, maxBytes: number): DownloadError {
 }
 
 function tooSlow(url: string, cause: unknown): DownloadError {
-  return new DownloadError(`${redactUrl(url)} was not through in the time that a download may take.`, {
+  return new DownloadError(`${redactUrl(url)} did not finish within the time that a download may take.`, {
     reason: "incomplete",
     cause,
   });

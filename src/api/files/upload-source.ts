@@ -75,5 +75,5 @@ export async function checkKind(source: OpenSource, kind: MediaKind | "media"): 
   // Its first bytes do not say whether such a container holds sound alone.
   if (kind === "audio" && /^video\/(?:mp4|quicktime|webm)$/.test(found?.mime ?? "")) return;
   const what = found === undefined ? "of no known media type" : found.mime;
-  throw new UploadError(`${source.name} is ${what}, but ${kind} is wanted here.`, { reason: "wrong-kind" });
+  throw new UploadError(`${source.name} is ${what}, but ${kind} is required here.`, { reason: "wrong-kind" });
 }

@@ -29,7 +29,7 @@ export class AnswerCollector implements Dispatcher.DispatchHandler {
   /** Ends the wait for whatever reason the caller has; the connection is given up. */
   stop(result: (sent: boolean) => Exchange): void {
     this.#finish(result(this.#sent));
-    this.#controller?.abort(new Error("nobody waits for this answer any more"));
+    this.#controller?.abort(new Error("the request was cancelled"));
   }
 
   fail(cause: unknown): void {

@@ -103,7 +103,7 @@ async function adoptAll(show: Showrunner, context: Context, { runId, open }: Ope
   const left = open.filter((one) => one.certain === null && one.decided === null);
   for (const { step, certain: jobId, candidates } of certain) {
     const job = candidates.find((candidate) => candidate.jobId === jobId);
-    const why = job?.match === "key" ? "made under its key" : `asked for ${JSON.stringify(job?.prompt)}`;
+    const why = job?.match === "key" ? "created under its key" : `asked for ${JSON.stringify(job?.prompt)}`;
     const cost = job?.costMicros == null ? "" : `, ${dollars(job.costMicros)}`;
     output.say(`${visible(step)}: ${visible(jobId!)}, ${visible(why)}${cost}`);
   }
@@ -132,7 +132,9 @@ async function confirm(
   if (yes) return;
   const next = `showrunner adopt ${visible(runId)} --all --yes`;
   if (io.ask === null)
-    throw new CliError("NOT_CONFIRMED", `${count} jobs would be adopted, and nobody can be asked`, { next });
+    throw new CliError("NOT_CONFIRMED", `${count} jobs would be adopted, and there is no terminal to confirm it on`, {
+      next,
+    });
   if (!isYes(await io.ask(`Adopt these ${count} jobs? [y/N] `))) {
     throw new CliError("NOT_CONFIRMED", "Nothing was adopted", { next });
   }
@@ -160,14 +162,14 @@ async function answered({ io, output }: Context, one: UnresolvedStep): Promise<s
   const best = one.candidates.findIndex(({ jobId }) => jobId === one.certain) + 1;
   const offer = one.candidates.length === 0 ? "none, or" : `number, none, or${best === 0 ? "" : ` y for ${best},`}`;
   for (;;) {
-    const said = (await io.ask!(`Which job did ${visible(one.step)} make? [${offer} Enter to leave it] `)).trim();
+    const said = (await io.ask!(`Which job did ${visible(one.step)} create? [${offer} Enter to leave it] `)).trim();
     if (said === "") return undefined;
     if (best > 0 && isYes(said)) return one.certain;
     const chosen = /^\d{1,6}$/.test(said) ? one.candidates[Number(said) - 1] : undefined;
     if (chosen !== undefined) return chosen.jobId;
     if (said !== "none") output.say("Type the number before a job, none, or nothing.");
     else if (
-      isYes(await io.ask!("Its step fails then, and a job that it did make is paid for and lost. Give it up? [y/N] "))
+      isYes(await io.ask!("Its step fails then, and a job that it did create is paid for and lost. Give it up? [y/N] "))
     )
       return null;
   }
@@ -186,7 +188,7 @@ async function decide(
   const adopted = jobId === "none" ? null : jobId;
   await show.adopt(runId, step, adopted);
   if (flags.json) output.printJson({ id: runId, step, job_id: adopted });
-  const what = adopted === null ? "its submit made no job" : `it made ${visible(adopted)}`;
+  const what = adopted === null ? "its submit created no job" : `it created ${visible(adopted)}`;
   output.say(`Noted for ${visible(step)}: ${what}. This takes effect when the run goes on.`);
   output.next(`showrunner resume ${visible(runId)}`);
   return ExitCode.done;

@@ -75,7 +75,7 @@ async function decided(show: Showrunner, context: Context, decision: Decision, f
     output.say("No process drives the run now: it goes on when it is resumed.");
     output.next(`showrunner resume ${visible(runId)}`);
   } else {
-    output.say("The process that drives the run takes it up at once.");
+    output.say("The process that drives the run applies it at once.");
     output.next(`showrunner events ${visible(runId)} --follow`);
   }
   return ExitCode.done;

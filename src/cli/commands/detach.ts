@@ -34,7 +34,7 @@ export async function detach(context: Context, { spec, runId, budget }: Detached
   try {
     if ((await store.run(runId)) !== null) {
       const next = `showrunner resume ${visible(runId)}   (or choose another --id)`;
-      throw new CliError("USAGE", `Run ${visible(runId)} is there already`, { next });
+      throw new CliError("USAGE", `Run ${visible(runId)} exists already`, { next });
     }
     child = await io.background(argumentsOf(spec, runId, budget, flags), log);
     end = await begun(store, runId, child.ended);
@@ -44,7 +44,7 @@ export async function detach(context: Context, { spec, runId, budget }: Detached
   if (end !== "begun") {
     const said = (await readFile(log, "utf8").catch(() => "")).trimEnd().split("\n").slice(-LAST_LINES).join("\n");
     output.say(visibleLines(said));
-    throw new CliError("USAGE", `The run did not begin; its process ended with ${end ?? "a signal"}`, {
+    throw new CliError("USAGE", `The run did not start; its process ended with ${end ?? "a signal"}`, {
       next: `the same without --detach, or look into ${visible(log)}`,
       exitCode: end === ExitCode.refused ? ExitCode.refused : ExitCode.failed,
     });

@@ -18,7 +18,7 @@ export interface ExplainFlags extends ServiceFlags {
 }
 
 const verdicts: Readonly<Record<StepExplanation["verdict"], string>> = {
-  reused: "taken over from an earlier run",
+  reused: "reused from an earlier run",
   executed: "made",
   unknown: "not known yet",
 };
@@ -36,7 +36,7 @@ export async function explain(context: Context, of: string, step: string, flags:
       if (found.from !== null)
         output.print(`From step ${visible(found.from.step)} of run ${visible(found.from.runId)}`);
       if (found.nearest !== null) {
-        output.print(`Most like it: ${visible(found.nearest.step)} of run ${visible(found.nearest.runId)}`);
+        output.print(`Most similar: ${visible(found.nearest.step)} of run ${visible(found.nearest.runId)}`);
         for (const line of fieldLines(found.nearest.changes)) output.print(`  ${line}`);
       }
     }
@@ -49,11 +49,7 @@ async function planned(show: Showrunner, file: string, { io }: Context, flags: E
   const input = await readInput({ input: flags.input, assignments: flags.i }, io.cwd);
   const executed = await show.plan(pipeline, input, { ...(flags.profile !== undefined && { profile: flags.profile }) });
   if (executed.ok) return executed.plan;
-  throw new CliError(
-    "INPUT_INVALID",
-    `${visible(file)} makes no plan of this input:\n${problemList(executed.problems)}`,
-    {
-      next: `showrunner plan ${visible(file)} …`,
-    },
-  );
+  throw new CliError("INPUT_INVALID", `${visible(file)} cannot plan this input:\n${problemList(executed.problems)}`, {
+    next: `showrunner plan ${visible(file)} …`,
+  });
 }

@@ -52,7 +52,7 @@ export async function init(context: Context, file: string, flags: InitFlags): Pr
   }
   await mkdir(dirname(path), { recursive: true });
   if (!(await written(path, STARTER))) {
-    throw new CliError("USAGE", `${visible(file)} is there already, and nothing is overwritten`, {
+    throw new CliError("USAGE", `${visible(file)} exists already, and nothing is overwritten`, {
       next: "name another file: showrunner init another.ts",
     });
   }

@@ -17,7 +17,7 @@ export async function testNotify(context: Context, flags: NotifyFlags): Promise<
   const { output } = context;
   const notifications = await opened(context, flags);
   const { target } = notifications;
-  if (target === null) throw new CliError("USAGE", "nobody is to be told: no target is set", { next: HOW });
+  if (target === null) throw new CliError("USAGE", "no notification target is set", { next: HOW });
   const error = await notifications.test();
   if (flags.json) output.printJson({ target, ok: error === null, error });
   else output.print(error === null ? `${visible(target)} took it` : `${visible(target)}: ${visible(error)}`);
@@ -47,7 +47,7 @@ export async function listNotices(context: Context, flags: NotifyFlags): Promise
   const count =
     listed.length === 0 ? "Nothing" : listed.length === 1 ? "1 notification" : `${listed.length} notifications`;
   output.say(
-    `${count} to be told. Whatever drives runs of this journal with a target set tells it; so does showrunner worker.`,
+    `${count} to be delivered. Any process that drives runs of this journal with a target set delivers them; so does showrunner worker.`,
   );
   return ExitCode.done;
 }

@@ -42,7 +42,7 @@ function findings(report: ReconcileReport): readonly Finding[] {
   const own = ["run_id", "step", "job_id"];
   return [
     {
-      title: "Jobs that no run knows, made while these ran",
+      title: "Jobs that no run knows, created while these ran",
       items: report.orphans,
       fields: ["job_id", "model", "status", "cost", "created_at", "near_runs"],
       next: "showrunner jobs get <job-id>   (if a step is unresolved: showrunner adopt <run-id> <step>)",

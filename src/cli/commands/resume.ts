@@ -158,11 +158,11 @@ async function agreeToChanges(show: Showrunner, context: Context, requested: Res
 }
 
 function sayGoesOn({ requestId, steps, requestedAt, isOpen }: RerunRequest, { output }: Context): void {
-  const what = `The rerun of ${steps.map(visible).join(", ")}, asked for at ${new Date(requestedAt).toISOString()}`;
+  const what = `The rerun of ${steps.map(visible).join(", ")}, requested at ${new Date(requestedAt).toISOString()}`;
   output.say(
     isOpen
-      ? `${what}, is in progress: going on with it (request ${visible(requestId)}). To make it once more: --request-id ID`
-      : `${what} under this id, is finished: nothing is made again.`,
+      ? `${what}, is in progress: continuing it (request ${visible(requestId)}). To rerun once more: --request-id ID`
+      : `${what} under this id, is finished: nothing runs again.`,
   );
 }
 
@@ -170,8 +170,7 @@ function sayGoesOn({ requestId, steps, requestedAt, isOpen }: RerunRequest, { ou
 async function sayDrift(drift: Drift, context: Context, requested: ResumeRequest): Promise<ExitCode | null> {
   const { runId, flags, input } = requested;
   const { output, io } = context;
-  const what =
-    input === undefined ? "The code changed" : "With this input, and the code as it is, other things are asked for";
+  const what = input === undefined ? "The code changed" : "With this input and the current code, the requests change";
   output.say(
     `${output.paint(["bold", "yellow"], what)} ${input === undefined ? "since the run was planned" : "than the run was planned with"}:`,
   );
@@ -179,7 +178,7 @@ async function sayDrift(drift: Drift, context: Context, requested: ResumeRequest
   if (drift.problems.length > 0) return reportProblems(drift.problems, context, flags);
   if (flags.acceptChanges || (input !== undefined && flags.yes)) return null;
   output.say(rerunTable(drift, io.stderr.columns));
-  if (io.ask !== null && /^y(es)?$/i.test((await io.ask("Take this up? [y/N] ")).trim())) return null;
+  if (io.ask !== null && /^y(es)?$/i.test((await io.ask("Apply these changes? [y/N] ")).trim())) return null;
   output.say("Nothing was spent or changed.");
   output.next(
     `${repeatedCommand(context, "--accept-changes")}   (${input === undefined ? "or without --file" : "or without -i"}, as it was planned)`,
@@ -198,8 +197,8 @@ async function agree({ totalMicros }: RerunScope, context: Context, { flags }: R
   const price = totalMicros.max === null ? `at least ${dollars(totalMicros.min)}` : dollars(totalMicros.max);
   await confirm(context, {
     yes: flags.yes === true,
-    question: `Make these steps again, for ${price} on top of what was spent?`,
-    what: `This makes paid steps again (${price})`,
+    question: `Rerun these steps, for ${price} on top of what was spent?`,
+    what: `This reruns paid steps (${price})`,
     next: repeatedCommand(context, "--yes"),
   });
 }

@@ -9,7 +9,7 @@ export async function stop(context: Context, runId: string, flags: ServiceFlags)
     const row = (await show.runs()).find((one) => one.runId === runId);
     context.output.say(
       row?.status === "paused"
-        ? `Run ${visible(runId)} rests: it submits nothing until somebody decides what it waits for, or resumes it.`
+        ? `Run ${visible(runId)} is not running: it submits nothing until somebody decides what it waits for, or resumes it.`
         : `Asked run ${visible(runId)} to stop: it submits nothing more. Jobs already paid for go on at the service.`,
     );
     context.output.next(`showrunner resume ${visible(runId)}`);

@@ -31,7 +31,7 @@ export async function serviceFindings(
     });
   } catch (error) {
     const { message, next } = explainError(error, { env: context.io.env });
-    return [failed("service", message, next), unknown("webhooks", "not looked at: the service could not be asked")];
+    return [failed("service", message, next), unknown("webhooks", "not checked: the service did not answer")];
   }
 }
 

@@ -6,7 +6,7 @@ export interface Question {
   readonly yes: boolean;
   /** Asked on a terminal; `[y/N]` is added. */
   readonly question: string;
-  /** Said where nobody can be asked. */
+  /** Said where there is no terminal to confirm it on. */
   readonly what: string;
   /** The command that agrees. */
   readonly next: string;
@@ -16,7 +16,9 @@ export interface Question {
 export async function confirm({ io }: Context, { yes, question, what, next }: Question): Promise<void> {
   if (yes) return;
   if (io.ask === null) {
-    throw new CliError("NOT_CONFIRMED", `${what}: it spends real money, and nobody can be asked`, { next });
+    throw new CliError("NOT_CONFIRMED", `${what}: it spends real money, and there is no terminal to confirm it on`, {
+      next,
+    });
   }
   const answer = await io.ask(`${question} [y/N] `);
   if (!/^y(es)?$/i.test(answer.trim())) {

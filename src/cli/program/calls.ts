@@ -38,7 +38,7 @@ export function addCalls(program: Command, context: Context, finish: Finish): vo
 function addModelsDiff(models: Command, context: Context, finish: Finish): void {
   withService(models.command("diff [files...]"))
     .description("say what changed in the catalog since it was pulled, and which of these pipelines that breaks")
-    .option("--snapshot <file>", "the catalog of then (default: catalog.json)")
+    .option("--snapshot <file>", "the earlier catalog (default: catalog.json)")
     .option("--with <file>", "compare with this catalog instead of the service's")
     .option("--input <json|@file>", "the pipelines' input, where it has no defaults")
     .option("-i <key=value>", "one field of it; key:=json for anything but text", collect)

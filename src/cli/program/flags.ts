@@ -31,7 +31,8 @@ export function withSpending(command: Command): Command {
 
 /** Who is told, for commands that drive runs. */
 export function withNotify(command: Command): Command {
-  const said = "who is told when a run waits, needs funds, fails or ends: a URL, command:PROGRAM or off";
+  const said =
+    "where to send a notification when a run waits, needs funds, fails or ends: a URL, command:PROGRAM or off";
   return command.option("--notify <target>", `${said} (default: SHOWRUNNER_NOTIFY_URL or _COMMAND)`);
 }
 

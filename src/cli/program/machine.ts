@@ -26,7 +26,10 @@ export function addServing(program: Command, context: Context, finish: Finish): 
   withFamilies(withNotify(withSpending(withRateLimit(withService(program.command("worker"))))))
     .description("drive every run of the journal that could go on and that no process drives, as decisions come in")
     .option("--once", "leave when nothing is left that could go on; exit 3 when a run could not be driven")
-    .option("--wait-for-funds <duration>", "stay with a run whose wallet is short for so long, e.g. 30m")
+    .option(
+      "--wait-for-funds <duration>",
+      "when the wallet is short, wait this long for funds before leaving the run paused, e.g. 30m",
+    )
     .action(async (flags: object) => finish(await (await import("../commands/worker.ts")).worker(context, flags)));
   addNotify(program, context, finish);
   withFamilies(program.command("serve"))
@@ -37,7 +40,7 @@ export function addServing(program: Command, context: Context, finish: Finish): 
     .option("--balance <usd>", "what a new wallet holds", "25")
     .option(
       "--key-file <file>",
-      "credential to accept, as ID:SECRET in a file; or SHOWRUNNER_SERVE_KEY (default: made up, then kept in the data folder)",
+      "credential to accept, as ID:SECRET in a file; or SHOWRUNNER_SERVE_KEY (default: generated, then stored in the data folder)",
     )
     .option("--key <id:secret>", "the same, where every process of this machine can read it: for throw-away keys only")
     .option("--rate-limit <requests/seconds>", "requests allowed per window, e.g. 600/60")
@@ -79,19 +82,19 @@ export function addServing(program: Command, context: Context, finish: Finish): 
 }
 
 function addNotify(program: Command, context: Context, finish: Finish): void {
-  const group = program.command("notify").description("tell people of runs: a signed webhook, or a command");
+  const group = program.command("notify").description("notify people of runs by a signed webhook or a command");
   const add = (name: string, said: string) =>
     withNotify(group.command(name))
       .description(said)
       .option("--journal <file>", "the journal (default: SHOWRUNNER_JOURNAL, then .showrunner/journal.db)")
       .option("--json", "print one JSON document on stdout");
-  add("test", "send one that says it is a test").action(async (flags: NotifyFlags) =>
+  add("test", "send a test notification").action(async (flags: NotifyFlags) =>
     finish(await (await import("../commands/notify.ts")).testNotify(context, flags)),
   );
   add("key", "print the public key that its webhooks are verified with").action(async (flags: NotifyFlags) =>
     finish(await (await import("../commands/notify.ts")).notifyKey(context, flags)),
   );
-  add("list", "list what nobody took yet, and why").action(async (flags: NotifyFlags) =>
+  add("list", "list undelivered notifications, and why").action(async (flags: NotifyFlags) =>
     finish(await (await import("../commands/notify.ts")).listNotices(context, flags)),
   );
 }

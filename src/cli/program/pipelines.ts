@@ -15,7 +15,7 @@ import {
 export function addRunning(program: Command, context: Context, finish: Finish): void {
   withFamilies(withService(withRateLimit(withNotify(withSpending(withInput(program.command("run <file[#export]>")))))))
     .description("price a pipeline, run it, show how it goes")
-    .option("--id <id>", "name of the run (default: made up)")
+    .option("--id <id>", "name of the run (default: generated)")
     .addOption(
       new Option(
         "--on-existing <what>",
@@ -30,14 +30,17 @@ export function addRunning(program: Command, context: Context, finish: Finish): 
     .option("--concurrency <limits>", "jobs at a time: 8, or total=8,video=2")
     .option("--profile <name>", "one of the pipeline's profiles, such as draft")
     .option("--reuse", "reuse results of earlier runs with identical inputs, at no cost")
-    .option("--give-up-after <duration>", "pause when the service is away for so long: 5m (default), 90s, never")
-    .option("--detach", "go on in a process of its own; prints the run's id and how to follow it")
+    .option(
+      "--give-up-after <duration>",
+      "pause when the service is unavailable for this long: 5m (default), 90s, never",
+    )
+    .option("--detach", "run in a background process; prints the run's id and how to follow it")
     .action(async (spec: string, flags: object) =>
       finish(await (await import("../commands/run.ts")).run(context, spec, flags)),
     );
   withFamilies(withService(withRateLimit(withInput(program.command("plan <file[#export]>")))))
     .description("check and price a pipeline; spends nothing")
-    .option("--concurrency <limits>", "jobs at a time to foretell with: 8, or total=8,video=2")
+    .option("--concurrency <limits>", "jobs at a time for the forecast: 8, or total=8,video=2")
     .option("--profile <name>", "one of the pipeline's profiles, such as draft")
     .option("--reuse", "price results that earlier runs with identical inputs have at zero")
     .option("--against <run-id|file>", "say what differs from a run's plan or from another file, and what that costs")
@@ -50,8 +53,14 @@ export function addRunning(program: Command, context: Context, finish: Finish): 
     .description("go on with a run that was killed, stopped or paused")
     .option("--budget <usd>", "a new budget in place of the run's own")
     .option("--max-unquoted <usd>", "likewise for the most that a job without a price in advance may cost")
-    .option("--wait-for-funds <duration>", "when the wallet is short, wait for it instead of pausing: 30m, 2h, 90s")
-    .option("--give-up-after <duration>", "pause when the service is away for so long: 5m (default), 90s, never")
+    .option(
+      "--wait-for-funds <duration>",
+      "when the wallet is short, wait this long for funds before pausing: 30m, 2h, 90s",
+    )
+    .option(
+      "--give-up-after <duration>",
+      "pause when the service is unavailable for this long: 5m (default), 90s, never",
+    )
     .option("--file <file[#export]>", "the pipeline as it is now; says what changed since the run was planned")
     .option("--accept-changes", "apply code changes: run changed and new steps, and all that depend on them, again")
     .option(
@@ -64,7 +73,7 @@ export function addRunning(program: Command, context: Context, finish: Finish): 
       "run this step and all that depend on it again; * matches any characters; repeatable",
       collect,
     )
-    .option("--rerun-failed", "make again what failed, wholly or in part, and all that waited for it")
+    .option("--rerun-failed", "rerun every step that failed, wholly or in part, and all that depend on it")
     .option("--account-moved", "the account has a new key, or the service a new address; checked by a job of the run")
     .option("--request-id <id>", "idempotency id of a rerun: repeating it does not start another one")
     .option("--yes", "accept the price of the steps that run again")
@@ -86,15 +95,15 @@ export function addRunning(program: Command, context: Context, finish: Finish): 
   withService(program.command("approve <run-id> [step]"))
     .description("let a step that waits for a person go on; without a step, list those that wait")
     .option("--pick <n>", "the one chosen, where the step asks for a choice: its number, from 1, or its step")
-    .option("--note <text>", "kept in the journal beside the decision")
-    .option("--resume", "go on with the run at once, when no process drives it")
+    .option("--note <text>", "stored in the journal with the decision")
+    .option("--resume", "resume the run at once, when no process drives it")
     .action(async (runId: string, step: string | undefined, flags: object) =>
       finish(await (await import("../commands/decide.ts")).approve(context, runId, step, flags)),
     );
   withService(program.command("reject <run-id> <step>"))
-    .description("the opposite: the step fails, and what uses it is skipped")
-    .option("--note <text>", "kept in the journal beside the decision")
-    .option("--resume", "go on with the run at once, when no process drives it")
+    .description("reject a step that waits for a person: it fails, and what uses it is skipped")
+    .option("--note <text>", "stored in the journal with the decision")
+    .option("--resume", "resume the run at once, when no process drives it")
     .action(async (runId: string, step: string, flags: object) =>
       finish(await (await import("../commands/decide.ts")).reject(context, runId, step, flags)),
     );
@@ -132,7 +141,7 @@ export function addInspecting(program: Command, context: Context, finish: Finish
     );
   withService(program.command("events <run-id>"))
     .description("print what happened to a run")
-    .option("--follow", "go on printing until the run rests")
+    .option("--follow", "go on printing until the run ends or pauses")
     .action(async (id: string, flags: object) =>
       finish(await (await import("../commands/events.ts")).events(context, id, flags)),
     );
@@ -150,13 +159,13 @@ export function addInspecting(program: Command, context: Context, finish: Finish
   withService(program.command("gc"))
     .description("remove old finished runs, the media that no run names any more, and what killed processes left")
     .option("--older-than <duration>", "how long ago a run must have ended", "30d")
-    .option("--dry-run", "only say what would go")
+    .option("--dry-run", "only list what would be removed")
     .action(async (flags: object) => finish(await (await import("../commands/gc.ts")).gc(context, flags)));
   withService(program.command("balance"))
     .description("show what is in the wallet, and what the runs of the journal spent and reserved")
     .action(async (flags: object) => finish(await (await import("../commands/balance.ts")).balance(context, flags)));
   withService(program.command("doctor"))
-    .description("check Node, settings, journal, room, service, clock and webhooks")
+    .description("check Node, settings, journal, disk space, service, clock and webhooks")
     .option("--webhook-url <url>", "a public address that should lead to this machine")
     .option("--webhook-port <port>", "the port on this machine that it leads to; listened on for a moment")
     .action(async (flags: object) => finish(await (await import("../commands/doctor.ts")).doctor(context, flags)));

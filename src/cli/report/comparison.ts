@@ -54,7 +54,7 @@ export function comparisonLines({ against, diff, stale, totalMicros }: PlanCompa
     ...lines.map((line) => `  ${line}`),
     ...others.slice(0, 20),
     ...(others.length > 20 ? [`  … and ${others.length - 20} more`] : []),
-    `${fresh.length} as before; ${stale.length} to be made, for ${totalText(totalMicros)}`,
+    `${fresh.length} unchanged; ${stale.length} to run, for ${totalText(totalMicros)}`,
   ];
 }
 
@@ -62,7 +62,7 @@ async function compareFiles(show: Showrunner, file: string, { quote, ...plan }: 
   const { pipeline } = await loadPipeline(file, plan.cwd);
   const before = await show.plan(pipeline, plan.input);
   if (!before.ok) {
-    const message = `${visible(file)} makes no plan of this input:\n${problemList(before.problems)}`;
+    const message = `${visible(file)} cannot plan this input:\n${problemList(before.problems)}`;
     const next = "compare with a file that takes the same input, or with a run";
     throw new CliError("PIPELINE_FILE_INVALID", message, { next });
   }

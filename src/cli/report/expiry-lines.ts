@@ -19,7 +19,8 @@ function lineOf({ step, index, expires_at, needed_by }: RunReport["expiring"][nu
   const users = needed_by.length === 0 ? "" : ` (needed by ${needed_by.map(visible).join(", ")})`;
   const leftMs = Date.parse(expires_at) - now;
   const at = `${expires_at.slice(0, 16).replace("T", " ")} UTC`;
-  if (leftMs <= 0) return `${what} was kept at the service only, until ${at}${users}: it may have to be made again.`;
+  if (leftMs <= 0)
+    return `${what} was kept at the service only, until ${at}${users}: it may have to be produced again.`;
   const left = leftMs < HOUR_MS ? "less than an hour" : `${Math.floor(leftMs / HOUR_MS)} h`;
   return `${what} is at the service only, until ${at}, ${left} from now${users}: resume before then.`;
 }

@@ -21,9 +21,9 @@ export function forecastLines({
     timeLine(requests, forecastMs),
     requestLine(requests, forecastMs),
     ...lost.slice(0, MOST_RISKS).map(({ why }) => {
-      return `May be gone when it is needed: ${visible(why)}; it would have to be made, and paid for, again`;
+      return `May have expired when it is needed: ${visible(why)}; it would have to be produced, and paid for, again`;
     }),
-    ...(lost.length > MOST_RISKS ? [`… and ${lost.length - MOST_RISKS} more that may be gone`] : []),
+    ...(lost.length > MOST_RISKS ? [`… and ${lost.length - MOST_RISKS} more that may have expired`] : []),
   ];
 }
 
@@ -51,14 +51,14 @@ function requestLine({ byStrategy }: Requests, forecastMs: number | null): strin
 /** Steps that are made again with their prices, and what that adds to what was spent. */
 export function rerunTable(rerunScope: RerunScope, width?: number): string {
   const { stale, prices, totalMicros, committedMicros, budgetMicros, seenThroughFirst } = rerunScope;
-  if (stale.length === 0) return "No step has to be made again.";
+  if (stale.length === 0) return "No step has to run again.";
   const lines = [
     priceLines(prices, width),
     "",
-    `Made again: ${stale.length} ${stale.length === 1 ? "step" : "steps"}, ${totalText(totalMicros)}, on top of ${dollars(committedMicros)} spent and reserved so far${budgetMicros === null ? "" : ` of ${dollars(budgetMicros)}`}`,
+    `To rerun: ${stale.length} ${stale.length === 1 ? "step" : "steps"}, ${totalText(totalMicros)}, on top of ${dollars(committedMicros)} spent and reserved so far${budgetMicros === null ? "" : ` of ${dollars(budgetMicros)}`}`,
   ];
   if (seenThroughFirst.length > 0) {
-    lines.push(`First seen through, because they are paid for: ${seenThroughFirst.map(visible).join(", ")}`);
+    lines.push(`Completed first, because they are paid for: ${seenThroughFirst.map(visible).join(", ")}`);
   }
   return lines.join("\n");
 }

@@ -54,6 +54,6 @@ function matchText({ match, likeness }: Row): string {
 export function emptyLines({ holdMicros }: UnresolvedStep): readonly string[] {
   return [
     "The service lists no job of its model in that time that no run knows.",
-    `This is no proof that none was made: another key's jobs may be hidden from this one. Giving it up with none may give up a job that ${dollars(holdMicros)} was paid for.`,
+    `This is no proof that none was created: another key's jobs may be hidden from this one. Giving it up with none may give up a job that ${dollars(holdMicros)} was paid for.`,
   ];
 }

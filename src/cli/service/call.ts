@@ -27,7 +27,9 @@ export async function confirmPrice(
   if (kind === "local" || flags.yes === true) return;
   const price = costMicros === null ? "an amount that cannot be quoted" : dollars(costMicros);
   if (context.io.ask === null) {
-    throw new CliError("NOT_CONFIRMED", `This spends real money (${price}) and nobody can be asked`, { next: again });
+    throw new CliError("NOT_CONFIRMED", `This spends real money (${price}) and there is no terminal to confirm it on`, {
+      next: again,
+    });
   }
   const answer = await context.io.ask(`Spend ${price}? [y/N] `);
   if (!/^y(es)?$/i.test(answer.trim()))

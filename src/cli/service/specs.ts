@@ -5,7 +5,7 @@ const jobs = () => import("./job-calls.ts");
 const account = () => import("./account-calls.ts");
 const webhooks = () => import("./webhook-calls.ts");
 
-const limit = ["--limit <n>", "at most so many"] as const;
+const limit = ["--limit <n>", "list at most this many"] as const;
 const yes = ["--yes", "agree to the price"] as const;
 const input = [
   ["--input <json|@file>", "the model's input"],
@@ -84,8 +84,8 @@ export const callSpecs: readonly CallSpec[] = [
     args: ["<model>"],
     options: [
       ...input,
-      ["--key <key>", "idempotency key (default: made up and said)"],
-      ["--webhook <url>", "where its end is announced"],
+      ["--key <key>", "idempotency key (default: generated and printed)"],
+      ["--webhook <url>", "webhook URL that is told of its end"],
       yes,
     ],
     load: async () => (await jobs()).submitJob,

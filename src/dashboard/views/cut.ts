@@ -1,4 +1,4 @@
-/** The beginning of a text, at most so many characters, with a mark where something is missing. */
+/** The beginning of a text, list at most this many characters, with a mark where something is missing. */
 export function cut(text: string, most: number): string {
   if (text.length <= most) return text;
   // No half of a surrogate pair at the end.

@@ -299,7 +299,7 @@ export interface CandidateView {
   readonly createdAt: string | null;
 }
 
-/** Why a step was made, or taken over from an earlier run. */
+/** Why a step was made, or reused from an earlier run. */
 export interface WhyView {
   readonly why: string;
   /** The run with the step that is most like it; null when there is none. */

@@ -117,7 +117,7 @@ function draftOf<T, M>(
     const returned: unknown = steps(value, outer.stepMethods(recording));
     if (returned instanceof Promise) {
       returned.catch(() => undefined);
-      throw new TypeError("it is async; say all steps at once, and do what takes time in a task");
+      throw new TypeError("it is async; add all steps synchronously, and do what takes time in a task");
     }
     returns = readAmong(returned, { step: path, field: "returns" }, recording);
   } catch (error) {

@@ -15,7 +15,7 @@ export async function checkAdoption(
   const { step, jobId } = adoption;
   const attempt = unresolvedAttempt(state, step);
   if (jobId === null) return;
-  const list = `showrunner adopt ${state.runId} ${step}   (lists the jobs it may have made)`;
+  const list = `showrunner adopt ${state.runId} ${step}   (lists the jobs that it may have created)`;
   // Its own, which the service did not show for a while.
   if (jobId === attempt.jobId) return;
   if ((await repository.knownJobs()).has(jobId)) {

@@ -57,7 +57,7 @@ export function compareWithRun(plan: Plan, run: RunState): RunDifference {
     else if (added.has(path)) note("new", `${path} is new`);
     else if (used !== undefined) note("uses", `${path} uses ${used}`);
     else if (status !== "succeeded" && status !== "partial")
-      note("unmade", `${path} was ${status === undefined ? "not made" : status} in run ${run.runId}`);
+      note("unmade", `${path} was ${status === undefined ? "not run" : status} in run ${run.runId}`);
   }
   return { diff, stale: [...stale.values()] };
 }

@@ -84,7 +84,7 @@ function groupProblems(state: RunState, plan: Plan, prices: readonly StepPrice[]
     const price = within.reduce((sum, { costMicros, maxCostMicros: most }) => sum + (costMicros ?? most ?? 0), 0);
     const spent = committedWithin(state, prefix);
     if (price === 0 || spent + price <= maxCostMicros) return [];
-    const message = `may cost ${formatUsd(maxCostMicros)} USD, of which ${formatUsd(spent)} are spent or reserved; making its steps again takes ${formatUsd(price)} more. Raise its maxCost and take the change up`;
+    const message = `may cost ${formatUsd(maxCostMicros)} USD, of which ${formatUsd(spent)} are spent or reserved; rerunning its steps takes ${formatUsd(price)} more. Raise its maxCost, then accept the change`;
     return [{ code: "over-max-cost", step: prefix, field: null, message }];
   });
 }
@@ -143,7 +143,7 @@ export function driftMessage({ runId, problems, ...drift }: Drift): string {
     const [first, ...others] = problems;
     const more = others.length === 0 ? "" : ` (and ${others.length} more)`;
     const where = [first!.step, first!.field].filter((part) => part !== null).join(" ");
-    return `the code cannot be taken up: ${where === "" ? "" : `${where}: `}${first!.message}${more}. Nothing was spent.`;
+    return `the code changes cannot be applied: ${where === "" ? "" : `${where}: `}${first!.message}${more}. Nothing was spent.`;
   }
   const parts = [
     said(
@@ -151,7 +151,7 @@ export function driftMessage({ runId, problems, ...drift }: Drift): string {
       drift.changed.map(({ path }) => path),
     ),
     said("new", drift.added),
-    said("gone", drift.removed),
+    said("removed", drift.removed),
     said(
       "renamed",
       drift.renamed.map(({ from, to }) => `${from} to ${to}`),
@@ -161,7 +161,7 @@ export function driftMessage({ runId, problems, ...drift }: Drift): string {
   const { min, max } = drift.totalMicros;
   const price = max === null ? `at least ${formatUsd(min)}` : formatUsd(max);
   const count = drift.stale.length === 1 ? "1 step" : `${drift.stale.length} steps`;
-  return `the code is not what the run was planned from: ${what}. Going on makes ${count} for ${price} USD; nothing was spent yet. Take it up with: showrunner resume ${runId} --file FILE --accept-changes`;
+  return `the code differs from the one that the run was planned with: ${what}. Continuing runs ${count} for ${price} USD; nothing was spent yet. Accept it with: showrunner resume ${runId} --file FILE --accept-changes`;
 }
 
 function said(what: string, paths: readonly string[]): string | null {

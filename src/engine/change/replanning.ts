@@ -88,7 +88,7 @@ async function grow(growing: Growing, planner: Planner): Promise<Replanning> {
     const builder = functions.get(step.path);
     const ready = readiness(state, former, former.on);
     if (builder?.kind !== "expand" || ready.ready !== "yes") {
-      const message = `the value that ${step.path} was planned with is not there any more; make it again with --rerun`;
+      const message = `the value that ${step.path} was planned with no longer exists; produce it again with --rerun`;
       return { ok: false, problems: [{ code: "value-gone", step: step.path, field: null, message }] };
     }
     const drafted = builder.expand(ready.input);

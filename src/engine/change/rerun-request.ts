@@ -56,7 +56,7 @@ function namedBy(state: RunState, name: string): readonly string[] {
   const fitting = state.planned.plan.steps.filter(({ path }) => matchesPattern(name, path));
   const through = fitting.filter(({ path }) => isStepFinal(state.steps[path]!.status));
   if (through.length > 0) return through.map(({ path }) => path);
-  const why = fitting.length === 0 ? "no step is named so" : "none of its steps is through";
+  const why = fitting.length === 0 ? "no step has that name" : "none of its steps is finished";
   throw new InvalidOptionError("rerun", `${name}: ${why}.`, `showrunner show ${state.runId}`);
 }
 
@@ -75,7 +75,7 @@ function nothingFailed({ runId, status }: RunState): InvalidOptionError {
 
 function checkRequestId(requestId: string, isRerun: boolean): void {
   if (!/^[\w.:-]{1,100}$/.test(requestId)) {
-    const message = "is 1 to 100 letters, digits, `.`, `_`, `:` or `-`; give a name of your own for this one wish.";
+    const message = "is 1 to 100 letters, digits, `.`, `_`, `:` or `-`; give this request an id of your own.";
     throw new InvalidOptionError("requestId", message);
   }
   if (!isRerun) throw new InvalidOptionError("requestId", "names a rerun; say which steps too.");
@@ -83,6 +83,6 @@ function checkRequestId(requestId: string, isRerun: boolean): void {
 
 function checkSameSteps({ requestId, steps }: RerunRequest, requested: readonly string[]): void {
   if (steps.length === requested.length && requested.every((path) => steps.includes(path))) return;
-  const message = `${requestId} was the request to make ${steps.join(", ")} again; use another id for other steps.`;
+  const message = `${requestId} was the request to rerun ${steps.join(", ")}; use another id for other steps.`;
   throw new InvalidOptionError("requestId", message);
 }

@@ -95,7 +95,7 @@ export async function revise(state: RunState, how: ResumeOptions, planner: Plann
   const plan = replanned?.plan ?? before;
   const requested = checkedRoots(state, plan, request?.steps ?? []);
   const fixed = pipeline === undefined ? [] : await fixedExpansions(state, pipeline, planner);
-  const named = new Map([...fixed.map((path) => [path, "its function was mended"] as const), ...requested]);
+  const named = new Map([...fixed.map((path) => [path, "its function was fixed"] as const), ...requested]);
   if (replanned === null && named.size === 0) return null;
   const changed = replanned === null ? new Map() : changedRoots(replanned.diff);
   const roots = withLeftOut(state, plan, new Map([...changed, ...named]));
@@ -159,9 +159,9 @@ function checkedRoots(state: RunState, plan: Plan, steps: readonly string[]): Ma
       const [near] = suggest(path, paths);
       throw refuse(`run "${state.runId}" has no step ${path}${near === undefined ? "" : `; did you mean ${near}?`}.`);
     }
-    if (step.status === "waiting") throw refuse(`${path} was not made yet; it will be when the run goes on.`);
+    if (step.status === "waiting") throw refuse(`${path} has not run yet; it will when the run continues.`);
     if (step.status === "unresolved") throw refuse(unresolved(state, path));
-    if (!isStepFinal(step.status)) throw refuse(`${path} is being made right now; wait until it is through.`);
+    if (!isStepFinal(step.status)) throw refuse(`${path} is in progress; wait until it has finished.`);
   }
   return new Map(steps.map((path) => [path, "asked for"]));
 }
@@ -176,7 +176,7 @@ function withLeftOut(state: RunState, plan: Plan, roots: Map<string, string>): R
 function checkGoesOn(state: RunState, plan: Plan, roots: RerunRoots): void {
   const stop = blockingFailure(state, plan, staleSteps(state, plan, roots));
   if (stop === null) return;
-  const why = `${stop.path} failed and stops the run (failFast): make it again too.`;
+  const why = `${stop.path} failed and stops the run (failFast): rerun it too.`;
   throw new InvalidOptionError("rerun", why, `showrunner resume ${state.runId} --rerun ${stop.path}`);
 }
 
@@ -187,7 +187,7 @@ function checkResolved(state: RunState, touched: readonly string[]): void {
 }
 
 function unresolved(state: RunState, path: string): string {
-  return `nobody knows what became of the submit of ${path}. Say it first: showrunner adopt ${state.runId} ${path} <job-id|none>`;
+  return `the outcome of the submit of ${path} is unknown. Resolve it first: showrunner adopt ${state.runId} ${path} <job-id|none>`;
 }
 
 function checkBudget(state: RunState, { totalMicros }: RerunScope, given: number | null): void {

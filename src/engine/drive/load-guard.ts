@@ -5,7 +5,7 @@ import { ShowrunnerError } from "../../errors.ts";
 export class RunWhileLoadingError extends ShowrunnerError {
   readonly code = "RUN_WHILE_LOADING";
   constructor(pipeline: string) {
-    super(`pipeline ${JSON.stringify(pipeline)} is run while its file is loaded; nothing was submitted.`);
+    super(`pipeline ${JSON.stringify(pipeline)} is started while its file is being loaded; nothing was submitted.`);
   }
 }
 

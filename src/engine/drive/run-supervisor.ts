@@ -263,7 +263,7 @@ async function beginnings(state: RunState, how: Start): Promise<Beginning> {
   if (revision !== null) {
     const busy = revision.busy(state);
     if (busy.length === 0) return { events: [...budget, ...revision.events(state)], pending: null, rests: false };
-    const message = `what is at the service is seen through first (${busy.join(", ")}); then the changes are taken up. Should this be interrupted, resume in the same way.`;
+    const message = `jobs at the service are completed first (${busy.join(", ")}); then the changes are applied. If this is interrupted, resume with the same command.`;
     return { events: [...budget, ...pauseForDrift(state, message)], pending: revision, rests: false };
   }
   const rests = isRunFinal(state.status) && !hasUncollectedWork(state);

@@ -89,18 +89,18 @@ function lost(
   about: { readonly sha256: string; readonly found: "damaged" | "missing"; readonly sources: readonly Source[] },
 ): MediaLostError {
   const { sha256, found, sources } = about;
-  const what = `${found === "damaged" ? "damaged" : "gone"} (hash ${sha256.slice(0, 12)}…)`;
+  const what = `${found === "damaged" ? "damaged" : "missing"} (hash ${sha256.slice(0, 12)}…)`;
   const resume = `showrunner resume ${shellWord(state.runId)}`;
   const file = sources.find((source) => source.from === "file");
   if (file !== undefined) {
-    const message = `The copy of ${file.path}, which ${file.step} uploads, is ${what}, and the file is not what was planned any more. Put that file back, then resume.`;
+    const message = `The copy of ${file.path}, which ${file.step} uploads, is ${what}, and the file itself has changed since the plan. Put that file back, then resume.`;
     return new MediaLostError(message, resume);
   }
   const [maker] = sources;
   if (maker === undefined) return new MediaLostError(`The copy that run ${state.runId} needs is ${what}.`, resume);
   const costMicros = lastAttempt(state.steps[maker.step]!)?.costMicros ?? null;
   const price = costMicros === null ? "" : `, which cost $${formatUsd(costMicros)} the last time`;
-  const service = maker.from === "job" ? " and the service has let go of it" : "";
-  const message = `The copy of what ${maker.step} made is ${what}${service}. Nothing that needs it was sent. Put the copy back into the media folder, or have it made again${price}.`;
+  const service = maker.from === "job" ? " and the service no longer has it" : "";
+  const message = `The copy of the output of ${maker.step} is ${what}${service}. Nothing that needs it was sent. Put the copy back into the media folder, or rerun the step${price}.`;
   return new MediaLostError(message, `${resume} --rerun ${shellWord(maker.step)}`);
 }

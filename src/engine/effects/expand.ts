@@ -27,7 +27,7 @@ export const expand: Effect<"expand"> = async ({ step, input: value }, context) 
     const { planned, maxUnquotedMicros } = context.state;
     const within = { plan: planned.plan, profile: planned.profile, maxUnquotedMicros };
     const grown = await context.expansions.expand(plan, drafted, within);
-    if (!grown.ok) return failed(`${told(grown.problems)}. Mend the code and resume: the run goes on from here`);
+    if (!grown.ok) return failed(`${told(grown.problems)}. Fix the code and resume: the run continues from here`);
     const { steps, returns, groups, prices } = grown;
     const quotes = prices.flatMap(({ step: path, costMicros, basis }): readonly RunEvent[] => {
       const isQuoted = steps.some((inner) => inner.path === path && traitsOf(inner).pricing.by === "quote");

@@ -27,7 +27,7 @@ export function functionsFor(
 }
 
 const noFunctions: StepFunctions = {
-  find: (_state, path) => ({ missing: `${path} is a function of the pipeline, and its code is not here` }),
+  find: (_state, path) => ({ missing: `${path} is a function of the pipeline, and its code was not given` }),
 };
 
 class BoundFunctions implements StepFunctions {
@@ -78,7 +78,7 @@ function otherVersion({ planned }: RunState, draft: Draft, path: string): string
   const drafted = draftedSteps(draft).get(path);
   const [was, is] = [plan, drafted].map((step) => (step !== undefined && "version" in step ? step.version : null));
   if (was === is) return null;
-  return `${path} was planned with version ${was} of its function, and the code has version ${is}; accept the changes to make it with that`;
+  return `${path} was planned with version ${was} of its function, and the code has version ${is}; accept the changes to run that version`;
 }
 
 type DraftStep = Draft["steps"][number];

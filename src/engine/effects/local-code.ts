@@ -19,7 +19,8 @@ export async function localFile(
 ): Promise<LocalFile> {
   const path = media.path(sha256);
   const found = await stat(path).catch(() => null);
-  if (found === null) throw new InputGoneError(`a file that it reads (${sha256.slice(0, 12)}…) is gone from ${path}`);
+  if (found === null)
+    throw new InputGoneError(`a file that it reads (${sha256.slice(0, 12)}…) is missing from ${path}`);
   return { path, contentType, sha256, sizeBytes: found.size };
 }
 

@@ -43,7 +43,7 @@ function refusedKey({ error }: Judged, { client }: Pick<EffectContext, "client">
     code === "PERMISSION_DENIED" ? "its scopes, or its owner's place in the workspace" : "its secret",
   );
   const key = sentence`${ownText(client.baseUrl)} does not take key ${ownText(client.keyId)}`;
-  const message = sentence`${key} (${cleanText(code, MOST_CODE)}: ${said}). Check ${why}; nothing is lost, and the right key goes on.`;
+  const message = sentence`${key} (${cleanText(code, MOST_CODE)}: ${said}). Check ${why}; nothing is lost; resume with the right key.`;
   return { type: "run.paused", reason: "credentials", message };
 }
 

@@ -79,7 +79,7 @@ function outcome(command: Submit, context: EffectContext, judged: Judged): Effec
 function acknowledged(command: Submit, ack: SubmitAck, mayExist: boolean): readonly RunEvent[] {
   const { step, attempt } = command;
   if (ack.replayed && ack.sends === 1 && !mayExist) {
-    const message = sentence`the first send of its key was answered with an older job, ${cleanText(ack.jobId, 300)}; look whose it is before going on`;
+    const message = sentence`the first send of its key was answered with an older job, ${cleanText(ack.jobId, 300)}; check which run it belongs to before resuming`;
     return [{ type: "job.unresolved", step, attempt, message, cause: "older job", jobId: ack.jobId }];
   }
   return [

@@ -9,7 +9,7 @@ export function readsUploads(input: Json): boolean {
 
 /**
  * Which outputs the service has let go of: what reads them takes our copies from then on, or cannot be made. What it
- * does not know any more counts only where it was taken over from an earlier run; of this run's own that is a mistake.
+ * does not know any more counts only where it was reused from an earlier run; of this run's own that is a mistake.
  */
 export function expiredOutputs(state: RunState, input: Json, refusal: unknown): readonly RunEvent[] {
   const error = refusal as ApiError;

@@ -59,6 +59,6 @@ function ofSeed(seed: Buffer): KeyObject {
 function unusable(file: string): InvalidOptionError {
   return new InvalidOptionError(
     "notify",
-    `${file} holds no ed25519 key; put it back, or remove it to have a new one made.`,
+    `${file} holds no ed25519 key; put it back, or remove it so that a new one is created.`,
   );
 }

@@ -30,7 +30,7 @@ import { pastDurations } from "./past-durations.ts";
 import { pricePlan, type Quote } from "./quote.ts";
 import type { StepPrice } from "./totals.ts";
 
-/** Steps whose price says why they are not taken over from an earlier run, at most. */
+/** Steps whose price says why they are not reused from an earlier run, at most. */
 const EXPLAINED = 100;
 /** Catalog entries and estimates are believed for so long, milliseconds. */
 const CACHE_MS = 5 * 60_000;

@@ -10,7 +10,7 @@ export interface ExpiryRisk {
   /** Path of the step that makes the asset. */
   readonly uses: string;
   readonly why: string;
-  /** True when a copy is kept, which goes back as a free upload. False: it would have to be made, and paid for, again. */
+  /** True when a copy is kept, which goes back as a free upload. False: it would have to be produced, and paid for, again. */
   readonly heals: boolean;
 }
 
@@ -111,10 +111,10 @@ function risksOf(plan: Plan, { durationMs, limits }: RunForecastOptions): readon
       const stored = `its output is kept for ${hours(RETENTION_MS)} h by the service`;
       const why =
         ageMs > RETENTION_MS
-          ? `${step.path} begins some ${hours(ageMs)} h after ${maker.path} is made, and ${stored}`
+          ? `${step.path} starts about ${hours(ageMs)} h after ${maker.path} is produced, and ${stored}`
           : gate === undefined
             ? null
-            : `${step.path} waits for the decision ${gate.path}, which may take longer than that: ${maker.path} is made before, and ${stored}`;
+            : `${step.path} waits for the decision ${gate.path}, which may take longer than that: ${maker.path} is produced before it, and ${stored}`;
       return why === null ? [] : [{ step: step.path, uses: maker.path, why, heals: maker.policy.keep }];
     });
   });

@@ -20,7 +20,7 @@ export interface StepPrice {
   readonly maxCostMicros: number | null;
   /** Why there is no price. */
   readonly reason: string | null;
-  /** With reuse: why the step is not taken over from an earlier run. Absent where it is, or nothing is to be said. */
+  /** With reuse: why the step is not reused from an earlier run. Absent where it is, or nothing is to be said. */
   readonly anew?: string;
 }
 

@@ -34,11 +34,11 @@ function isMedia(value: Json | undefined): boolean {
   return typeof value === "object" && value !== null && "media" in value && Object.keys(value).length === 1;
 }
 
-/** Why a step is, or is not, taken over from an earlier run. */
+/** Why a step is, or is not, reused from an earlier run. */
 export interface StepExplanation {
   readonly step: string;
   /**
-   * `reused`: it was (or would be) taken over. `made`: it was (or would be) made. `unknown`: what it consumes does not
+   * `reused`: its result comes (or would come) from an earlier run. `executed`: it ran (or would run). `unknown`: what it consumes does not
    * exist yet, so nobody can say.
    */
   readonly verdict: "reused" | "executed" | "unknown";
@@ -55,8 +55,8 @@ export interface StepExplanation {
 }
 
 const GONE: Readonly<Record<CacheMiss, string>> = {
-  expired: "an earlier run made the very same, but it is gone at the service and no copy is left",
-  claimed: "an earlier run made the very same, and another step of this run stands for it already",
+  expired: "an earlier run has an identical result, but it expired at the service and no copy is left",
+  claimed: "an earlier run has an identical result, and another step of this run reuses it already",
 };
 
 /** Of a step in a plan that is not run yet: what a run with reuse would do. */
@@ -82,7 +82,7 @@ export async function explainForeseen(
   if (now === null) {
     const open = step.needs.find((needed) => !isStepFinal(state.steps[needed]!.status));
     const uses = open === undefined ? "something that" : `${open}, which`;
-    return { ...nothing(path), verdict: "unknown", why: `${path} uses ${uses} is still to be made` };
+    return { ...nothing(path), verdict: "unknown", why: `${path} uses ${uses} has not been produced yet` };
   }
   return nearest(cache, step, now, { runId: null, before: Number.POSITIVE_INFINITY });
 }
@@ -95,7 +95,8 @@ export async function explainRun(cache: ResultCache, state: RunState, path: stri
   if (!isCacheable(plan)) return { ...nothing(path), why: alwaysAnew(plan) };
   if (step.status === "skipped") return { ...nothing(path), why: `${path} was not run: ${step.reason}` };
   const now = currentIdentity(state, plan);
-  if (now === null) return { ...nothing(path), verdict: "unknown", why: `what ${path} uses is not made yet` };
+  if (now === null)
+    return { ...nothing(path), verdict: "unknown", why: `the inputs of ${path} have not been produced yet` };
   const others = Object.values(state.steps).flatMap(({ reusedFrom }) => (reusedFrom ? [sourceKey(reusedFrom)] : []));
   const query = { fingerprint: now.fingerprint, plan, runId: state.runId, claimed: new Set(others), verify: false };
   const looked = await cache.find(query);
@@ -109,10 +110,10 @@ function whyNotTaken(
   step: StepState,
   from: { readonly runId: string; readonly step: string },
 ): string {
-  const same = `${from.step} of run ${from.runId} is the very same`;
+  const same = `${from.step} of run ${from.runId} has an identical request`;
   if (planned.reuse !== true) return `${same}, and this run was started without reuse`;
-  if (step.rerunRequested) return `${same}, and ${step.path} was to be made again`;
-  return `${same}, but was not there when ${step.path} began`;
+  if (step.rerunRequested) return `${same}, and ${step.path} was to be rerun`;
+  return `${same}, but its result was not available when ${step.path} started`;
 }
 
 interface Within {
@@ -132,7 +133,7 @@ async function nearest(
     (await cache.similarResults(plan)).map((row) => compared(cache, plan, now, row, within)),
   );
   const [best] = candidates.filter((one) => one !== null).sort((a, b) => a.changes.length - b.changes.length);
-  if (best === undefined) return { ...nothing(plan.path), why: "no earlier run of this account made anything like it" };
+  if (best === undefined) return { ...nothing(plan.path), why: "no earlier run of this account has a similar result" };
   const named = best.step === plan.path ? plan.path : `${plan.path} is not ${best.step} of run ${best.runId}`;
   const why = `${named}${best.step === plan.path ? " changed" : ""}: ${formatChanges(best.changes)}`;
   return { ...nothing(plan.path), why, nearest: best };
@@ -166,7 +167,7 @@ function claimed(
   step: string,
   { runId, step: source }: { readonly runId: string; readonly step: string },
 ): StepExplanation {
-  const why = `${source} of run ${runId} is the very same, and still there`;
+  const why = `${source} of run ${runId} is identical, and its result still exists`;
   return { step, verdict: "reused", from: { runId, step: source }, why, nearest: null };
 }
 
@@ -177,12 +178,12 @@ function nothing(step: string) {
 function alwaysAnew({ kind, path }: Exclude<PlanStep, CacheableStep>): string {
   switch (kind) {
     case "upload":
-      return `${path} is a file: it is sent again where it is needed, free of charge`;
+      return `${path} is a file: it is uploaded again where it is needed, at no cost`;
     case "approve":
-      return `${path} is a person's decision, which is asked for in every run`;
+      return `${path} is a person's decision, which every run asks for`;
     case "pick":
     case "expand":
-      return `${path} costs nothing, and is done in every run`;
+      return `${path} costs nothing and runs every time`;
     default:
       return kind satisfies never;
   }

@@ -56,7 +56,7 @@ export interface Showrunner {
     input: z.input<S>,
     options: CompareOptions,
   ): Promise<Comparison>;
-  /** Why a step of a run, or of a plan that is not run yet, is or is not taken over from an earlier run. */
+  /** Why a step of a run, or of a plan that is not run yet, is or is not reused from an earlier run. */
   explain(of: string | Plan, step: string): Promise<StepExplanation>;
   /**
    * Plans and prices the pipeline, then drives the run in this process. Throws {@link PlanProblemsError} with all problems

@@ -70,9 +70,9 @@ export const chatEvents: EventTable<ChatEvent> = {
     changes: "step",
     ledger: ({ step, attempt, costMicros }) => ({ type: "settle", step, attempt, costMicros }),
     timeline: (timeline, { step }) => timeline.close(step),
-    line: ({ error }) => line(`no useful answer: ${error.message}`),
+    line: ({ error }) => line(`unusable answer: ${error.message}`),
     incident: ({ error, costMicros }) => {
-      return { what: "the model's answer was of no use", why: `${error.code}: ${error.message}`, costMicros };
+      return { what: "the model's answer was unusable", why: `${error.code}: ${error.message}`, costMicros };
     },
     ...nothing("media", "notice"),
   },
@@ -87,10 +87,10 @@ export const chatEvents: EventTable<ChatEvent> = {
     changes: "step",
     ledger: ({ step, attempt, holdMicros }) => ({ type: "settle", step, attempt, costMicros: holdMicros }),
     timeline: (timeline, { step }) => timeline.close(step),
-    line: () => line("the answer never came; it may have cost its maximum, and is asked again"),
+    line: () => line("no answer arrived; the request may have cost its maximum and is sent again"),
     incident: ({ holdMicros }) => ({
-      what: "a question without an answer",
-      why: `The process that asked is gone. It may have cost up to $${formatUsd(holdMicros)}; it was asked again.`,
+      what: "a request without an answer",
+      why: `The process that sent it has ended. It may have cost up to $${formatUsd(holdMicros)}; it was sent again.`,
     }),
     ...nothing("media", "notice"),
   },

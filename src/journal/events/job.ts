@@ -10,7 +10,7 @@ interface OfAttempt {
   readonly attempt: number;
 }
 
-/** Attempt 0: an output that was taken over from an earlier run. */
+/** Attempt 0: an output that was reused from an earlier run. */
 interface OfOutput extends OfAttempt {
   readonly index: number;
 }
@@ -77,7 +77,7 @@ export const jobEvents: EventTable<JobEvent> = {
     ledger: ({ step, attempt, holdMicros }) => ({ type: "raise", step, attempt, amountMicros: holdMicros }),
     line: ({ holdMicros }) => line(`will cost more than quoted: $${formatUsd(holdMicros)} reserved`),
     incident: ({ holdMicros }) => ({
-      what: "held at what it will really cost",
+      what: "hold raised to the real cost",
       why: `Its model charges above its quotes: $${formatUsd(holdMicros)} are reserved.`,
     }),
     ...nothing("media", "timeline", "notice"),

@@ -52,8 +52,8 @@ export const planEvents: EventTable<PlanEvent> = {
     changes: "plan",
     media: ({ plan }) => uploadsOf(plan.steps),
     timeline: (timeline, { plan }) => timeline.plan(plan.steps),
-    line: ({ plan }) => line(`took up changed code, ${counted(plan.steps.length, "step")}`),
-    incident: () => ({ what: "took up changed code", why: "" }),
+    line: ({ plan }) => line(`applied changed code, ${counted(plan.steps.length, "step")}`),
+    incident: () => ({ what: "applied changed code", why: "" }),
     ...nothing("ledger", "notice"),
   },
   "expand.planned": {
@@ -74,8 +74,8 @@ export const planEvents: EventTable<PlanEvent> = {
       reruns.push({ requestId, steps, requestedAt: fold.at, isOpen: true });
     },
     changes: "run",
-    line: ({ steps }) => line(`asked to make again: ${steps.join(", ")}`),
-    incident: ({ steps }) => ({ what: "asked to make steps again", why: steps.join(", ") }),
+    line: ({ steps }) => line(`rerun requested: ${steps.join(", ")}`),
+    incident: ({ steps }) => ({ what: "rerun requested", why: steps.join(", ") }),
     ...nothing("ledger", "media", "timeline", "notice"),
   },
   "step.reset": {
@@ -92,15 +92,15 @@ export const planEvents: EventTable<PlanEvent> = {
     // The steps of an expansion leave with it.
     changes: "plan",
     timeline: (timeline, { step }) => timeline.close(step),
-    line: ({ why }) => line(`is made again: ${why}`),
-    incident: ({ why }) => ({ what: "made again", why }),
+    line: ({ why }) => line(`runs again: ${why}`),
+    incident: ({ why }) => ({ what: "rerun", why }),
     ...nothing("ledger", "media", "notice"),
   },
   "step.restored": {
     apply: (fold, event) => restore(fold, fold.step(event.step), fold.attempt(event)),
     changes: "step",
-    line: () => line("uses the same as before: what it made then is kept"),
-    incident: () => ({ what: "kept after all", why: "What it uses was made again and is the same as before." }),
+    line: () => line("its inputs are unchanged after the rerun: the earlier result stays"),
+    incident: () => ({ what: "earlier result restored", why: "Its inputs were produced again and are identical." }),
     ...nothing("ledger", "media", "timeline", "notice"),
   },
   "step.reused": {
@@ -113,10 +113,10 @@ export const planEvents: EventTable<PlanEvent> = {
     changes: "step",
     media: ({ outputs }) => outputs.flatMap(({ copy }) => (copy === null ? [] : [copy.sha256])),
     timeline: (timeline, { step }) => timeline.close(step),
-    line: ({ from }) => line(`taken over from run ${from.runId}`),
+    line: ({ from }) => line(`result reused from run ${from.runId}`),
     incident: ({ from }) => ({
-      what: "taken over",
-      why: `Run ${from.runId} had made the very same, as ${from.step}.`,
+      what: "result reused",
+      why: `Run ${from.runId} had an identical request, as ${from.step}.`,
     }),
     ...nothing("ledger", "notice"),
   },

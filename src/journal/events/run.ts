@@ -63,7 +63,10 @@ export const runLevelEvents: EventTable<RunLevelEvent> = {
     incident: ({ epoch }) =>
       epoch < 2
         ? null
-        : { what: "taken up again", why: "Another process, or a later one, went on where the journal ended." },
+        : {
+            what: "driven by another process",
+            why: "Another process, or a later one, continued from the end of the journal.",
+          },
     ...nothing("ledger", "media", "timeline", "notice"),
   },
   "run.started": {
@@ -85,7 +88,7 @@ export const runLevelEvents: EventTable<RunLevelEvent> = {
       const proof = jobId === null ? "nothing of it was sent yet" : `which knows its job ${jobId}`;
       return line(`belongs to key ${keyId} at ${baseUrl} from now on, ${proof}`);
     },
-    incident: ({ keyId, baseUrl }) => ({ what: "moved with its account", why: `To key ${keyId} at ${baseUrl}.` }),
+    incident: ({ keyId, baseUrl }) => ({ what: "account moved", why: `To key ${keyId} at ${baseUrl}.` }),
     ...nothing("ledger", "media", "timeline", "notice"),
   },
   "run.budget.set": {
@@ -95,7 +98,7 @@ export const runLevelEvents: EventTable<RunLevelEvent> = {
     },
     changes: "run",
     line: ({ budgetMicros }) => detail(budgetOf(budgetMicros)),
-    incident: ({ budgetMicros }) => ({ what: "allowed another amount", why: `${budgetOf(budgetMicros)}.` }),
+    incident: ({ budgetMicros }) => ({ what: "budget changed", why: `${budgetOf(budgetMicros)}.` }),
     ...nothing("ledger", "media", "timeline", "notice"),
   },
   "run.paused": {
@@ -131,9 +134,9 @@ export const runLevelEvents: EventTable<RunLevelEvent> = {
       state.outage = { since: at, reason, message };
     },
     changes: "run",
-    line: ({ message }) => line(`the service is away, trying again: ${message}`),
+    line: ({ message }) => line(`the service is unavailable, retrying: ${message}`),
     incident: ({ reason, message }) => ({
-      what: reason === "misdirected" ? "something else answered" : "service away",
+      what: reason === "misdirected" ? "not the service" : "service unavailable",
       why: message,
     }),
     ...nothing("ledger", "media", "timeline", "notice"),
@@ -143,8 +146,8 @@ export const runLevelEvents: EventTable<RunLevelEvent> = {
       state.outage = null;
     },
     changes: "run",
-    line: () => line("the service is back"),
-    incident: () => ({ what: "service back", why: "" }),
+    line: () => line("the service is available again"),
+    incident: () => ({ what: "service available again", why: "" }),
     ...nothing("ledger", "media", "timeline", "notice"),
   },
   "run.finished": {
@@ -176,8 +179,8 @@ export const runLevelEvents: EventTable<RunLevelEvent> = {
     },
     changes: "run",
     timeline: (timeline) => timeline.work(true),
-    line: () => line("opened again"),
-    incident: () => ({ what: "opened again", why: "Steps of a run that was through are made again." }),
+    line: () => line("reopened"),
+    incident: () => ({ what: "reopened", why: "Steps of a finished run are rerun." }),
     ...nothing("ledger", "media", "notice"),
   },
 };

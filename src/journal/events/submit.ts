@@ -58,8 +58,8 @@ const withdrawals = {
     why: "The service could not be reached; nothing had been sent.",
   },
   credentials: {
-    line: "the service does not take the key; nothing was made",
-    why: "The service did not take the key for it; nothing was made.",
+    line: "the service rejects the key; no job was created",
+    why: "The service rejected the key; no job was created.",
   },
 } as const;
 
@@ -105,10 +105,10 @@ export const submitEvents: EventTable<SubmitEvent> = {
       noteSend(fold, attempt, event.clockOffsetMs);
     },
     changes: "step",
-    line: ({ message }) => line(`no answer to the submit, asking again with the same key: ${message}`),
+    line: ({ message }) => line(`no answer to the submit, sending it again with the same key: ${message}`),
     incident: ({ message }) => ({
       what: "no answer to the submit",
-      why: `${message} Asked again with the same body and key, so that it cannot be paid for twice.`,
+      why: `${message} Sent again with the same body and key, so that it cannot be paid for twice.`,
     }),
     ...nothing("ledger", "media", "timeline", "notice"),
   },
@@ -131,7 +131,7 @@ export const submitEvents: EventTable<SubmitEvent> = {
     ledger: ({ step, attempt }) => ({ type: "release", step, attempt }),
     timeline: (timeline, { step }) => timeline.close(step),
     line: ({ reason }) => line(withdrawals[reason].line),
-    incident: ({ reason }) => ({ what: "submit put back", why: withdrawals[reason].why }),
+    incident: ({ reason }) => ({ what: "submit withdrawn", why: withdrawals[reason].why }),
     ...nothing("media", "notice"),
   },
   "job.unresolved": {
@@ -172,10 +172,10 @@ export const submitEvents: EventTable<SubmitEvent> = {
     timeline: (timeline, { step, jobId }) => {
       if (jobId === null) timeline.close(step);
     },
-    line: ({ jobId }) => detail(`a person decided: ${jobId === null ? "no job was made" : `its job is ${jobId}`}`),
+    line: ({ jobId }) => detail(`a person decided: ${jobId === null ? "no job was created" : `its job is ${jobId}`}`),
     incident: ({ jobId }) => ({
       what: "decided by a person",
-      why: jobId === null ? "The submit made no job." : `The submit made ${jobId}.`,
+      why: jobId === null ? "The submit created no job." : `The submit created ${jobId}.`,
     }),
     ...nothing("media", "notice"),
   },

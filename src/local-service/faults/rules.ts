@@ -50,7 +50,7 @@ const match = {
   prompt: z.string().max(500).optional(),
   /** 0 to 1; default 1. */
   probability: z.number().min(0).max(1).optional(),
-  /** Strikes at most so many times; no end when absent. */
+  /** Strikes list at most this many times; no end when absent. */
   count: count.optional(),
   /** Lets so many matches pass first; default 0. */
   skip: count.optional(),

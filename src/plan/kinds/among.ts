@@ -51,7 +51,7 @@ function placeMember(given: DraftReference, field: string, what: What, planning:
     planning.report("not-media", field, message);
   });
   if (source?.isOpen === true) {
-    const message = `${step} does not say beforehand what it yields; say it there, such as yields: "image"`;
+    const message = `${step} does not declare what it yields; declare it there, such as yields: "image"`;
     planning.report("unknown-yield", field, message);
   }
   if (source === undefined) return { reference, field, step, yields: null };

@@ -76,7 +76,7 @@ export function bindReference(ref: DraftReference["$ref"], location: InputLocati
   const planned: Reference = { $ref: completed };
   const input = planned as unknown as Json;
   if (source.isOpen === true && isPlain(location)) {
-    report("unknown-yield", `${ref.step} does not say beforehand that it yields values; say yields: "value" there`);
+    report("unknown-yield", `${ref.step} does not declare that it yields values; declare yields: "value" there`);
     return { input, sample: null };
   }
   if (completed.as === "value") return { input, ...placeAnyValue(ref, source, location, planning) };

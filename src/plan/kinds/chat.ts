@@ -14,14 +14,14 @@ export const chatKind: StepKind<ChatDraft, ChatStep> = {
   plan(draft, planning) {
     const { path, model, schema, repairs, policy } = draft;
     if (planning.catalog.ids().includes(model)) {
-      planning.report("not-a-chat-model", "model", `${model} makes media; give a chat model, or say job(…)`);
+      planning.report("not-a-chat-model", "model", `${model} makes media; give a chat model, or use job(…)`);
     }
     const input = bindFreeInput(draft.input, "input", planning, {
       assets: ONLY_TEXT,
       reference(ref, source, field) {
         if (ref.as === "value") return;
         const { step } = ref;
-        const outcome = source.isOpen === true ? "does not say beforehand that it yields values" : "makes media";
+        const outcome = source.isOpen === true ? "does not declare that it yields values" : "makes media";
         planning.report("not-a-value", field, `${step} ${outcome}; ${ONLY_TEXT}`);
       },
     });

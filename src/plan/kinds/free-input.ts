@@ -54,7 +54,7 @@ export function bindValue(reference: DraftReference, field: string, planning: Pl
   const isOpen = source?.isOpen === true;
   if (!isMedia && !isOpen) return bindOne(reference, field, planning, () => {});
   const { step } = reference.$ref;
-  const outcome = isOpen ? "does not say beforehand that it yields values" : "yields no value";
+  const outcome = isOpen ? "does not declare that it yields values" : "yields no value";
   planning.report("not-a-value", field, `${step} ${outcome}; ${next}`);
   return { $ref: { step, as: "value", output: 0 } };
 }

@@ -10,7 +10,7 @@ export function intermediateOutputs(facts: ReportFacts, places: MediaLocations):
     return place?.type === "inline" ? [{ made: created, url: place.url }] : [];
   });
   if (shown.length === 0) return null;
-  return html`<h3>On the way</h3><div class="strip scroll" role="region" aria-label="Made on the way" tabindex="0">${shown.map(
+  return html`<h3>Intermediate outputs</h3><div class="strip scroll" role="region" aria-label="Intermediate outputs" tabindex="0">${shown.map(
     ({ made: { step, index, contentType }, url }) => {
       const name = index === 0 ? step : `${step}, output ${index}`;
       return html`<figure>${thumbnail(contentType, url, name)}<figcaption>${name}</figcaption></figure>`;

@@ -7,7 +7,7 @@ const MOST = 300;
 
 /** What was retried, put back, refused or paused, and why. */
 export function incidents({ incidents: all, startedAt }: ReportFacts): Html {
-  if (all.length === 0) return html`<p class="empty">Everything went straight: no retry, no pause, no refusal.</p>`;
+  if (all.length === 0) return html`<p class="empty">No incident: no retry, no pause, no refusal.</p>`;
   const shown = all.slice(0, MOST);
   return html`<ol class="incidents">${shown.map(
     ({ at, step, what, why, costMicros }) =>
@@ -97,7 +97,7 @@ function sentence(facts: ReportFacts): string {
     case "succeeded":
       return `Made ${created} in ${took} for ${cost}${verdict(facts)}.`;
     case "partial":
-      return `Made ${created} in ${took} for ${cost}; a part of what was asked for is missing${failed.length > 0 ? `, because ${listed(failed)} failed` : ""}.`;
+      return `Made ${created} in ${took} for ${cost}; a part of the results is missing${failed.length > 0 ? `, because ${listed(failed)} failed` : ""}.`;
     case "failed":
       return `Failed after ${took}, having cost ${cost}${failed.length > 0 ? `: ${listed(failed)} failed` : ""}.`;
     case "cancelled":

@@ -72,13 +72,13 @@ export function reportPage(
 <body>
 ${header(facts)}
 <main>
-${section("files", "What it made", html`${gallery(facts, media)}${intermediateOutputs(facts, media)}`)}
+${section("files", "Results", html`${gallery(facts, media)}${intermediateOutputs(facts, media)}`)}
 ${section("plan", "How it was planned", diagram(facts))}
 ${section("timeline", "When it was done", timeline(facts))}
 ${section("costs", "What it cost", html`${costsByModel(facts)}<h3>Step by step</h3>${stepTable(facts, anchors)}`)}
-${section("incidents", "What did not go straight", incidents(facts))}
+${section("incidents", "Incidents", incidents(facts))}
 ${section("provenance", "Where each file comes from", provenance(facts, anchors))}
-${section("steps", "What each step asked for", stepDetails(facts, anchors, requested))}
+${section("steps", "Requests by step", stepDetails(facts, anchors, requested))}
 ${section("input", "What the run was given", requested.value(facts.input))}
 </main>
 <footer>

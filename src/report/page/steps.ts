@@ -49,8 +49,8 @@ function detail(step: StepFacts, { anchor, requested, isOpen, files }: Place): H
 ${step.attempts.length === 0 ? null : html`<h3>${step.kind === "job" ? "Jobs" : "Requests"}</h3><ul class="list">${step.attempts.map(attemptLine)}</ul>`}
 ${step.outputs.length === 0 ? null : html`<h3>Outputs</h3><ul class="list">${step.outputs.map((output) => outputLine(step, output, files.get(`${step.path} ${output.index}`) ?? null))}</ul>`}
 ${step.value === null ? null : html`<h3>Yielded</h3>${requested.value(step.value)}`}
-${step.chosen === null ? null : html`<p>Stands for output ${step.chosen.index} of <strong>${step.chosen.step}</strong>.</p>`}
-${step.reusedFrom === null ? null : html`<p>Taken over from <strong>${step.reusedFrom.step}</strong> of run <code>${step.reusedFrom.runId}</code>, free of charge.</p>`}</div></details>
+${step.chosen === null ? null : html`<p>Is output ${step.chosen.index} of <strong>${step.chosen.step}</strong>.</p>`}
+${step.reusedFrom === null ? null : html`<p>Reused from <strong>${step.reusedFrom.step}</strong> of run <code>${step.reusedFrom.runId}</code>, at no cost.</p>`}</div></details>
 `;
 }
 

@@ -85,7 +85,7 @@ const phases: Readonly<Record<TimelinePhase, string>> = {
 /** When each step queued, rendered and was downloaded. Rows are packed where there are many steps. */
 export function timeline(facts: ReportFacts): Html {
   const bars = barsOf(facts.spans, facts.lastAt);
-  if (bars.length === 0) return html`<p class="empty">Nothing has begun.</p>`;
+  if (bars.length === 0) return html`<p class="empty">Nothing has started.</p>`;
   const axis = axisOf(bars);
   const order = facts.steps.map(({ path }) => path);
   const isMany = new Set(bars.map(({ step }) => step)).size > MANY_STEPS;

@@ -65,7 +65,7 @@ export function offered(state: RunState, plan: ApproveStep): readonly Chosen[] {
 /** Position of the one that `pick` names, from 0; text that says what is wrong when it names none. */
 export function positionOf(offer: readonly Chosen[], step: string, pick: number | string | undefined): number | string {
   const names = [...new Set(offer.map((one) => one.step))].join(", ");
-  const advice = `pick one from 0 to ${offer.length - 1}, or by the step that made it: ${names}.`;
+  const advice = `pick one from 0 to ${offer.length - 1}, or by the step that produced it: ${names}.`;
   if (pick === undefined) return `${step} asks for a choice; ${advice}`;
   if (typeof pick === "number") {
     return Number.isSafeInteger(pick) && pick >= 0 && pick < offer.length
@@ -75,6 +75,6 @@ export function positionOf(offer: readonly Chosen[], step: string, pick: number 
   const found = offer.flatMap((one, position) => (one.step === pick ? [position] : []));
   if (found.length === 1) return found[0]!;
   return found.length > 1
-    ? `${pick} made several; give the position of one of them, from ${found[0]} to ${found.at(-1)}.`
-    : `${step} shows nothing of ${JSON.stringify(pick)}; ${advice}`;
+    ? `${pick} produced several; give the position of one of them, from ${found[0]} to ${found.at(-1)}.`
+    : `${step} offers nothing from ${JSON.stringify(pick)}; ${advice}`;
 }

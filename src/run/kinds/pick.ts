@@ -39,7 +39,7 @@ function decide(plan: PickStep, step: StepState, builder: DecisionBuilder): void
   if (first === undefined) {
     return builder.skipOrFail(
       step,
-      "none of what it picks from was made",
+      "none of its candidates has a result",
       areSkippedByCondition(builder.state, plan.among),
     );
   }

@@ -123,7 +123,7 @@ export interface OutputReport {
 }
 
 export const INTERRUPTED =
-  "the process that drove it is gone; what is paid for goes on at the service and is collected when the run is resumed";
+  "the process that drove it has ended; jobs already paid for continue at the service and are collected when the run is resumed";
 
 /** What there is to say about a run, from its state, and from whether the process that drove it is gone. */
 export function runReport(state: RunState, { isInterrupted = false } = {}): RunReport {

@@ -50,13 +50,13 @@ export function ResumeDialog({ head, rerun = [], onClose }: ResumeProps) {
   return (
     <Dialog
       title={first === undefined ? `Resume ${head.id}?` : `Make ${first} again?`}
-      action={first === undefined ? "Resume" : "Make again"}
+      action={first === undefined ? "Resume" : "Rerun"}
       ready={preview.state !== "loading" && problems.length === 0 && (rerun.length === 0 || known !== null)}
       onAction={resume}
       onClose={onClose}
     >
       {first === undefined && (
-        <p>The run goes on where its journal ends. Jobs that were paid for are collected, never made again.</p>
+        <p>The run goes on where its journal ends. Jobs that were paid for are collected, never submitted again.</p>
       )}
       {preview.state === "loading" && <p class="quiet">Comparing code and prices…</p>}
       {preview.state === "failed" && <p class="note bad">{preview.error.message}</p>}

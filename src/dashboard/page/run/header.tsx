@@ -168,7 +168,7 @@ function Banner({ model, onOpen, onFunds }: BannerProps) {
         onOpen={onOpen}
       />
       <StepLinks
-        title="Nobody knows whether these made a job"
+        title="It is unknown whether these created a job"
         tone="ask"
         paths={unresolved.map(({ path }) => path)}
         onOpen={onOpen}

@@ -5,7 +5,7 @@ import { usd } from "../ui/format.ts";
 import { useLoaded } from "../ui/hooks.ts";
 
 const matches: Readonly<Record<CandidateView["match"], string>> = {
-  key: "Made under its own key.",
+  key: "Created under its own key.",
   prompt: "The same words:",
   possible: "No words to compare.",
   unlike: "Other words:",

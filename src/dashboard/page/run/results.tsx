@@ -26,7 +26,7 @@ export function ResultsTab({ model, onOpen }: { readonly model: RunModel; readon
   return (
     <div class="results">
       <Gallery title="Returned" results={returned} onOpen={onOpen} />
-      <Gallery title={returned.length > 0 ? "Made on the way" : "So far"} results={others} onOpen={onOpen} />
+      <Gallery title={returned.length > 0 ? "Intermediate outputs" : "So far"} results={others} onOpen={onOpen} />
     </div>
   );
 }

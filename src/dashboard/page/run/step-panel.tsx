@@ -37,7 +37,7 @@ export function StepPanel({ runId, step, model, onOpen, onClose }: Props) {
     <Panel title={step.path} note={step.model ?? kindWords[step.kind] ?? step.kind} onClose={onClose}>
       <p class="pills">
         <Pill tone={phaseTone(step.phase)}>{`${phaseWord(step.phase)}${fraction}`}</Pill>
-        {step.reusedFrom !== null && <span class="quiet">taken over from {step.reusedFrom}</span>}
+        {step.reusedFrom !== null && <span class="quiet">reused from {step.reusedFrom}</span>}
       </p>
       {step.reason !== null && <p class={step.status === "failed" ? "note bad" : "note"}>{step.reason}</p>}
       {step.decision !== null && (
@@ -62,7 +62,7 @@ export function StepPanel({ runId, step, model, onOpen, onClose }: Props) {
       {canBeReplaced(step) && (
         <p>
           <button type="button" class="button small" onClick={() => setRerunOpen(true)}>
-            Make again…
+            Rerun…
           </button>
         </p>
       )}
@@ -94,7 +94,7 @@ function Why({ runId, step }: { readonly runId: string; readonly step: string })
   const [isOpen, setOpen] = useState(false);
   return (
     <details class="why" onToggle={(event) => setOpen(event.currentTarget.open)}>
-      <summary>Why was it made?</summary>
+      <summary>Why did it run?</summary>
       {isOpen && <Because runId={runId} step={step} />}
     </details>
   );
@@ -112,7 +112,7 @@ function Because({ runId, step }: { readonly runId: string; readonly step: strin
       {nearest !== null && (
         <>
           {" "}
-          Most like it: <Link href={runHref(nearest)}>{nearest}</Link>
+          Most similar: <Link href={runHref(nearest)}>{nearest}</Link>
         </>
       )}
     </p>
@@ -227,7 +227,7 @@ function Attempt({ attempt }: { readonly attempt: AttemptView }) {
       <b>{n}</b>
       <span>
         {phase}
-        {superseded && ", made again since"}
+        {superseded && ", rerun since"}
         {jobId !== null && (
           <>
             {" "}

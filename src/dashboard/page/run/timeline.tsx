@@ -36,7 +36,7 @@ export function TimelineTab({ model, step, onOpen }: Props) {
   if (loaded.state === "failed")
     return <Problem title="The timeline could not be read">{loaded.error.message}</Problem>;
   if (loaded.state === "loading") return <p class="quiet page">Reading the events…</p>;
-  if (rows.length === 0) return <Empty title="Nothing has begun yet" />;
+  if (rows.length === 0) return <Empty title="Nothing has started yet" />;
   const from = Math.min(...spans.map((one) => one.from));
   const to = Math.max(from + 1000, ...spans.map((one) => one.to ?? now));
   const seen = new Set(spans.map(({ phase }) => phase));

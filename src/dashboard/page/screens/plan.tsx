@@ -140,7 +140,7 @@ function Planned({ plan, onStart }: { readonly plan: PlanView; readonly onStart:
           </dl>
           {plan.risks.length > 0 && (
             <div class="note ask">
-              <strong>May be gone at the service by then</strong>
+              <strong>May have expired at the service by then</strong>
               <ul>
                 {plan.risks.map(({ why, heals }) => (
                   <li key={why}>

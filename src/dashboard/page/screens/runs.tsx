@@ -200,7 +200,7 @@ const pauseWords: Readonly<Record<string, string>> = {
   stopped: "stopped",
   drift: "code changed",
   unresolved: "outcome unknown",
-  unreachable: "service away",
+  unreachable: "service unavailable",
   misdirected: "not the service",
   credentials: "key refused",
   code: "needs its code",

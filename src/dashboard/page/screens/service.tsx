@@ -68,7 +68,7 @@ function Local({ local, onChange }: { readonly local: LocalView; readonly onChan
           </button>
         </div>
         <dl class="facts">
-          <Fact name="Jobs made">
+          <Fact name="Jobs created">
             <b>{local.jobs}</b>
           </Fact>
           <Fact name="Running now">
@@ -106,7 +106,7 @@ interface Preset {
 const presets: readonly Preset[] = [
   {
     name: "Lost answers",
-    what: "Every third submit makes its job, and its answer gets lost.",
+    what: "Every third submit creates its job, and its answer gets lost.",
     rules: [{ kind: "drop", when: "after", route: "POST /models/{model}", probability: 0.34 }],
   },
   {
