@@ -26,8 +26,9 @@ export {
   UnknownOutcomeError,
   UploadError,
 } from "./errors/client-errors.ts";
-export type { Downloaded, DownloadOptions, DownloadSource } from "./files/download.ts";
+export type { Downloaded, DownloadSource } from "./files/download.ts";
 export { safeFileName } from "./files/download.ts";
+export type { DownloadOptions } from "./files/fetch-piece.ts";
 // Submit.
 export type { UploadOptions } from "./files/upload.ts";
 export type { MediaKind, UploadSource } from "./files/upload-source.ts";

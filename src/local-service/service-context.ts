@@ -1,50 +1,11 @@
-import type { Catalog } from "./catalog/catalog.ts";
-import type { ClockControl } from "./clock/clock.ts";
-import type { DataDir } from "./data-dir/data-dir.ts";
 import type { Drains } from "./drains/drains.ts";
-import type { FaultEngine } from "./faults/engine.ts";
-import type { JobFaults } from "./faults/job-faults.ts";
-import type { EventHub, EventRecorder, HookBus } from "./jobs/hooks.ts";
-import type { JobViews } from "./jobs/views.ts";
-import type { Presigner } from "./media/presign.ts";
-import type { Metrics } from "./metrics.ts";
-import type { NormalOptions } from "./options.ts";
-import type { Outbound } from "./outbound/outbound.ts";
-import type { ProbeResult, Renderer } from "./render/contract.ts";
 import type { Runner } from "./runner/runner.ts";
-import type { Store } from "./store/store.ts";
-import type { OpenStreams } from "./stream/open-streams.ts";
+import type { ServiceParts } from "./service-parts.ts";
 import type { Webhooks } from "./webhooks/webhooks.ts";
 
-/** What every part of the service is given. */
-export interface ServiceContext {
-  readonly options: NormalOptions;
-  readonly store: Store;
-  readonly clock: ClockControl;
-  readonly dataDir: DataDir;
-  readonly catalog: Catalog;
-  readonly presigner: Presigner;
-  readonly renderer: Renderer;
-  readonly probe: (path: string) => Promise<ProbeResult>;
+/** What the endpoints are given: the parts, and what is made of them. */
+export interface ServiceContext extends ServiceParts {
   readonly runner: Runner;
-  readonly hooks: HookBus;
-  readonly hub: EventHub;
-  /** POSTs to addresses that callers named. */
-  readonly outbound: Outbound;
   readonly webhooks: Webhooks;
   readonly drains: Drains;
-  readonly streams: OpenStreams;
-  readonly record: EventRecorder;
-  readonly views: JobViews;
-  readonly metrics: Metrics;
-  readonly faults: JobFaults;
-  readonly faultEngine: FaultEngine;
-  /** Signs URLs and ids; never leaves the data folder. */
-  readonly secret: string;
-  /** Such as `http://127.0.0.1:8787`, without a slash at the end. */
-  origin(): string;
-  /** Where a person adds funds to a workspace. */
-  fundingUrl(workspaceId: string): string;
-  /** An error that should not have happened. */
-  onDefect(error: unknown, traceId: string): void;
 }

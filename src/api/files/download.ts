@@ -4,7 +4,7 @@ import type { HttpContext } from "../http/call.ts";
 import { backoffMs } from "../http/retry.ts";
 import { readJob } from "../jobs.ts";
 import { redactUrl } from "../redact.ts";
-import { fetchPiece } from "./fetch-piece.ts";
+import { type DownloadOptions, fetchPiece } from "./fetch-piece.ts";
 import { openPart } from "./part-file.ts";
 
 /** Names that Windows keeps for devices, with or without an ending. */
@@ -45,19 +45,6 @@ function shorten(name: string): string {
 export type DownloadSource =
   | string
   | { readonly jobId: string; readonly outputIndex: number; readonly url?: string | null | undefined };
-
-export interface DownloadOptions {
-  readonly signal?: AbortSignal | undefined;
-  /** Milliseconds without a byte after which a connection counts as dead. Default 30 000. */
-  readonly idleMs?: number | undefined;
-  readonly priority?: number | undefined;
-  /** The most that is fetched, in bytes; more is refused and nothing of it kept. Default: the client's `downloadLimits`. */
-  readonly maxBytes?: number | undefined;
-  /** The longest that all of it may take, in milliseconds. Default 6 hours. */
-  readonly maxMs?: number | undefined;
-  /** Told after each piece how many bytes are there, and how many there will be where the server says. */
-  readonly onProgress?: ((receivedBytes: number, totalBytes: number | null) => void) | undefined;
-}
 
 export interface Downloaded {
   readonly path: string;

@@ -4,9 +4,21 @@ import type { HttpContext } from "../http/call.ts";
 import { startDeadline } from "../http/deadline.ts";
 import { headerNumber, headerText, retryAfterHeaderMs } from "../http/headers.ts";
 import { ForbiddenAddressError } from "./address-guard.ts";
-import type { DownloadOptions } from "./download.ts";
 import { downloadLimit } from "./download-limit.ts";
 import type { PartFile } from "./part-file.ts";
+
+export interface DownloadOptions {
+  readonly signal?: AbortSignal | undefined;
+  /** Milliseconds without a byte after which a connection counts as dead. Default 30 000. */
+  readonly idleMs?: number | undefined;
+  readonly priority?: number | undefined;
+  /** The most that is fetched, in bytes; more is refused and nothing of it kept. Default: the client's `downloadLimits`. */
+  readonly maxBytes?: number | undefined;
+  /** The longest that all of it may take, in milliseconds. Default 6 hours. */
+  readonly maxMs?: number | undefined;
+  /** Told after each piece how many bytes are there, and how many there will be where the server says. */
+  readonly onProgress?: ((receivedBytes: number, totalBytes: number | null) => void) | undefined;
+}
 
 export type Piece =
   | { readonly kind: "whole"; readonly contentType: string | null }

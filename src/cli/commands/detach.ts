@@ -6,8 +6,8 @@ import type { Background } from "../background.ts";
 import { CliError } from "../cli-error.ts";
 import { type Context, journalFileOf } from "../context.ts";
 import { ExitCode } from "../exit-code.ts";
+import type { RunFlags } from "../input/quote-options.ts";
 import { visible, visibleLines } from "../text/escape.ts";
-import type { RunFlags } from "./run.ts";
 
 export interface Detached {
   readonly spec: string;

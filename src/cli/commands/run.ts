@@ -2,10 +2,10 @@ import { randomUUID } from "node:crypto";
 import type { Quote, RunOptions, RunRow, Showrunner } from "../../index.ts";
 import { dollars } from "../../money.ts";
 import { CliError } from "../cli-error.ts";
-import { type Context, type ServiceFlags, sayWhere, withShowrunner } from "../context.ts";
+import { type Context, sayWhere, withShowrunner } from "../context.ts";
 import type { ExitCode } from "../exit-code.ts";
 import { pastMedians } from "../input/past-durations.ts";
-import { quoteOptions, withProfileService } from "../input/quote-options.ts";
+import { quoteOptions, type RunFlags, withProfileService } from "../input/quote-options.ts";
 import { checkFileName, readInput } from "../input/read-input.ts";
 import { loadPipeline } from "../load/pipeline-file.ts";
 import { repeatedCommand } from "../repeat-command.ts";
@@ -16,25 +16,6 @@ import { checkAmount } from "../text/money.ts";
 import { detach } from "./detach.ts";
 import { followRun } from "./follow.ts";
 import { reportProblems } from "./plan.ts";
-
-export interface RunFlags extends ServiceFlags {
-  readonly input?: string;
-  readonly i?: readonly string[];
-  readonly id?: string;
-  /** What to do when a run of this id exists. */
-  readonly onExisting?: "resume" | "fail";
-  readonly budget?: string;
-  readonly startAnyway?: boolean;
-  readonly out?: string;
-  readonly concurrency?: string;
-  readonly maxUnquoted?: string;
-  readonly profile?: string;
-  readonly giveUpAfter?: string;
-  readonly reuse?: boolean;
-  /** Goes on in a process of its own. */
-  readonly detach?: boolean;
-  readonly json?: boolean;
-}
 
 /** `showrunner run`: prices the plan, makes sure that somebody agreed to the price, runs it and shows how it goes. */
 export async function run(context: Context, spec: string, given: RunFlags): Promise<ExitCode> {

@@ -3,6 +3,25 @@ import { CliError } from "../cli-error.ts";
 import type { ServiceFlags } from "../context.ts";
 import { visible } from "../text/escape.ts";
 
+export interface RunFlags extends ServiceFlags {
+  readonly input?: string;
+  readonly i?: readonly string[];
+  readonly id?: string;
+  /** What to do when a run of this id exists. */
+  readonly onExisting?: "resume" | "fail";
+  readonly budget?: string;
+  readonly startAnyway?: boolean;
+  readonly out?: string;
+  readonly concurrency?: string;
+  readonly maxUnquoted?: string;
+  readonly profile?: string;
+  readonly giveUpAfter?: string;
+  readonly reuse?: boolean;
+  /** Goes on in a process of its own. */
+  readonly detach?: boolean;
+  readonly json?: boolean;
+}
+
 /** A profile that is for the local service takes it by itself, unless an address was named. */
 export function withProfileService<F extends ServiceFlags & { readonly profile?: string }>(
   flags: F,

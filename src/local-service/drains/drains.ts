@@ -1,9 +1,9 @@
 import type { Endpoint } from "../http/call.ts";
-import type { ServiceContext } from "../service-context.ts";
+import type { ServiceParts } from "../service-parts.ts";
 import type { EventRow, JobRow } from "../store/rows.ts";
-import { drainEndpoints } from "./endpoints.ts";
+import { type DrainRegister, drainEndpoints } from "./endpoints.ts";
 import { createShipper } from "./shipper.ts";
-import { type DrainRow, drainTables } from "./tables.ts";
+import { drainTables } from "./tables.ts";
 
 /** Events wait this long for a drain that does not take them, in milliseconds, and so many in a workspace. */
 const KEEP_MS = 7 * 86_400_000;
@@ -20,16 +20,7 @@ export interface Drains {
   close(): void;
 }
 
-/** Hears of drains that come, change and go. */
-export interface DrainRegister {
-  /** Inside the transaction that makes it. */
-  added(drain: DrainRow): void;
-  changed(drain: DrainRow): void;
-  /** Inside the transaction that removes it. */
-  removed(drain: DrainRow): void;
-}
-
-type Ports = Pick<ServiceContext, "store" | "clock" | "outbound" | "hooks" | "options" | "onDefect">;
+type Ports = Pick<ServiceParts, "store" | "clock" | "outbound" | "hooks" | "options" | "onDefect">;
 
 export function createDrains(ports: Ports): Drains {
   const { store, clock } = ports;

@@ -6,9 +6,8 @@ import { invalid, notFound, problem, refuse } from "../http/refusal.ts";
 import { instant } from "../jobs/views.ts";
 import { failureOf } from "../outbound/outcome.ts";
 import { testResult } from "../outbound/test-result.ts";
-import type { ServiceContext } from "../service-context.ts";
+import type { ServiceParts } from "../service-parts.ts";
 import { type DrainChanges, drainChanges, type NewDrainBody, newDrainBody, SECRET_REQUIRED } from "./bodies.ts";
-import type { DrainRegister } from "./drains.ts";
 import { drainMessage } from "./message.ts";
 import { newDrain, switched } from "./state.ts";
 import type { DrainEventRow, DrainRow, DrainTables } from "./tables.ts";
@@ -40,7 +39,16 @@ export function drainView(row: DrainRow) {
 const MAX_DRAINS = 50;
 const DEFAULT_BATCH_SIZE = 1000;
 
-type Ports = Pick<ServiceContext, "store" | "clock" | "outbound" | "options">;
+/** Hears of drains that come, change and go. */
+export interface DrainRegister {
+  /** Inside the transaction that makes it. */
+  added(drain: DrainRow): void;
+  changed(drain: DrainRow): void;
+  /** Inside the transaction that removes it. */
+  removed(drain: DrainRow): void;
+}
+
+type Ports = Pick<ServiceParts, "store" | "clock" | "outbound" | "options">;
 
 /** An event that no job had, for a drain's test. */
 function sampleEvent(drain: DrainRow, now: number): DrainEventRow {

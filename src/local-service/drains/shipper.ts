@@ -1,6 +1,6 @@
 import { FairQueue } from "../outbound/fair-queue.ts";
 import { codeOf, type Outcome, statusOf } from "../outbound/outcome.ts";
-import type { ServiceContext } from "../service-context.ts";
+import type { ServiceParts } from "../service-parts.ts";
 import { drainMessage } from "./message.ts";
 import { failed, retryWait, shipped } from "./state.ts";
 import type { DrainEventRow, DrainRow, DrainTables } from "./tables.ts";
@@ -20,7 +20,7 @@ export interface Shipper {
   close(): void;
 }
 
-type Ports = Pick<ServiceContext, "store" | "clock" | "outbound" | "options" | "onDefect">;
+type Ports = Pick<ServiceParts, "store" | "clock" | "outbound" | "options" | "onDefect">;
 
 export function createShipper(ports: Ports, tables: DrainTables, prune: (workspaceId: string) => void): Shipper {
   const { store, clock, outbound } = ports;

@@ -1,5 +1,4 @@
 import type { ErrorBody, ErrorCode } from "../http/refusal.ts";
-import type { ForcedEnd } from "../runner/finish.ts";
 import type { JobRow } from "../store/rows.ts";
 import type { FaultEngine, FaultSubject } from "./engine.ts";
 
@@ -25,6 +24,15 @@ export interface WebhookFault {
   readonly duplicate: boolean;
   /** Milliseconds on the service's clock. */
   readonly delayMs: number;
+}
+
+/** What the operator wants of a job's end, against the renderer's. */
+export interface ForcedEnd {
+  readonly job: ErrorBody | null;
+  /** By position. */
+  readonly outputs: ReadonlyMap<number, ErrorBody>;
+  readonly fpsLateMs: number;
+  readonly expireNow: boolean;
 }
 
 /** Where the inner parts ask whether something should go wrong. */

@@ -1,8 +1,9 @@
 import type { DataDir } from "../data-dir/data-dir.ts";
+import type { ForcedEnd } from "../faults/job-faults.ts";
 import type { ErrorBody } from "../http/refusal.ts";
 import { voiceId as newVoiceId } from "../ids.ts";
 import { canMove, failure, type OutputEnd, type Settlement, settlement } from "../lifecycle/job.ts";
-import type { ServiceContext } from "../service-context.ts";
+import type { ServiceParts } from "../service-parts.ts";
 import type { JobRow, OutputRow, VoiceRow } from "../store/rows.ts";
 import type { Rendered } from "./render-job.ts";
 
@@ -13,15 +14,6 @@ export const WORK_FAILED: ErrorBody = {
   retryable: true,
   retry_after: 1,
 };
-
-/** What the operator wants of a job's end, against the renderer's. */
-export interface ForcedEnd {
-  readonly job: ErrorBody | null;
-  /** By position. */
-  readonly outputs: ReadonlyMap<number, ErrorBody>;
-  readonly fpsLateMs: number;
-  readonly expireNow: boolean;
-}
 
 /** Why a renderer cannot use an input is its own affair, so the strict profile does not say it. */
 function errorOf(error: unknown, strict: boolean): ErrorBody {
@@ -55,7 +47,7 @@ function outputRow(job: JobRow, position: number, rendered: Rendered, end: Outpu
 
 /** Ends a job inside a transaction: outputs, voice, refund, events, hooks. */
 export function jobFinisher(
-  service: Pick<ServiceContext, "store" | "clock" | "dataDir" | "hooks" | "record" | "options">,
+  service: Pick<ServiceParts, "store" | "clock" | "dataDir" | "hooks" | "record" | "options">,
 ) {
   const { store, clock, dataDir, hooks, record, options } = service;
 

@@ -1,5 +1,5 @@
 import { canMove, progressEvent, recoveredEvents, startedEvents } from "../lifecycle/job.ts";
-import type { ServiceContext } from "../service-context.ts";
+import type { ServiceParts } from "../service-parts.ts";
 import type { JobRow } from "../store/rows.ts";
 import { findVoice } from "../voices/voices.ts";
 import { jobFinisher, WORK_FAILED } from "./finish.ts";
@@ -20,7 +20,7 @@ export interface Runner {
 }
 
 type Ports = Pick<
-  ServiceContext,
+  ServiceParts,
   | "store"
   | "clock"
   | "dataDir"

@@ -1,7 +1,7 @@
 import { FairQueue } from "../outbound/fair-queue.ts";
 import type { Outcome } from "../outbound/outcome.ts";
 import type { Message } from "../outbound/post.ts";
-import type { ServiceContext } from "../service-context.ts";
+import type { ServiceParts } from "../service-parts.ts";
 import { begin, end, interrupted, isDue } from "./delivery.ts";
 import type { WebhookSigner } from "./signature.ts";
 import type { DeliveryRow, WebhookTables } from "./tables.ts";
@@ -18,7 +18,7 @@ export interface Dispatcher {
   close(): void;
 }
 
-type Ports = Pick<ServiceContext, "store" | "clock" | "views" | "outbound" | "onDefect">;
+type Ports = Pick<ServiceParts, "store" | "clock" | "views" | "outbound" | "onDefect">;
 
 function laneOf(url: string): string {
   return URL.canParse(url) ? new URL(url).host : "";

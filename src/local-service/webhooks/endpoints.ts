@@ -6,7 +6,7 @@ import { notFound, refuse } from "../http/refusal.ts";
 import { instant } from "../jobs/views.ts";
 import { type FailureCode, failureOf } from "../outbound/outcome.ts";
 import { testResult } from "../outbound/test-result.ts";
-import type { ServiceContext } from "../service-context.ts";
+import type { ServiceParts } from "../service-parts.ts";
 import { defaultWebhookBody } from "./bodies.ts";
 import { mayReplay, type ReplayEntry, replay } from "./delivery.ts";
 import type { Dispatcher } from "./dispatcher.ts";
@@ -58,7 +58,7 @@ export function defaultWebhookView(row: DefaultWebhookRow | null) {
   };
 }
 
-type Ports = Pick<ServiceContext, "store" | "clock" | "outbound">;
+type Ports = Pick<ServiceParts, "store" | "clock" | "outbound">;
 
 /** Everything below `/webhooks`. */
 export function webhookEndpoints(

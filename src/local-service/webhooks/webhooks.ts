@@ -1,6 +1,6 @@
 import { promptOf } from "../faults/job-faults.ts";
 import type { Endpoint } from "../http/call.ts";
-import type { ServiceContext } from "../service-context.ts";
+import type { ServiceParts } from "../service-parts.ts";
 import type { JobRow } from "../store/rows.ts";
 import { fire, NEW_DELIVERY } from "./delivery.ts";
 import { createDispatcher } from "./dispatcher.ts";
@@ -17,10 +17,7 @@ export interface Webhooks {
   close(): void;
 }
 
-type Ports = Pick<
-  ServiceContext,
-  "store" | "clock" | "views" | "outbound" | "hooks" | "faults" | "options" | "onDefect"
->;
+type Ports = Pick<ServiceParts, "store" | "clock" | "views" | "outbound" | "hooks" | "faults" | "options" | "onDefect">;
 
 export function createWebhooks(ports: Ports): Webhooks {
   const { store, clock, faults } = ports;

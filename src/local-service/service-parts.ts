@@ -1,0 +1,44 @@
+import type { Catalog } from "./catalog/catalog.ts";
+import type { ClockControl } from "./clock/clock.ts";
+import type { DataDir } from "./data-dir/data-dir.ts";
+import type { FaultEngine } from "./faults/engine.ts";
+import type { JobFaults } from "./faults/job-faults.ts";
+import type { EventHub, EventRecorder, HookBus } from "./jobs/hooks.ts";
+import type { JobViews } from "./jobs/views.ts";
+import type { Presigner } from "./media/presign.ts";
+import type { Metrics } from "./metrics.ts";
+import type { NormalOptions } from "./options.ts";
+import type { Outbound } from "./outbound/outbound.ts";
+import type { ProbeResult, Renderer } from "./render/contract.ts";
+import type { Store } from "./store/store.ts";
+import type { OpenStreams } from "./stream/open-streams.ts";
+
+/** What every part of the service is given; runner, webhooks and drains are made of it. */
+export interface ServiceParts {
+  readonly options: NormalOptions;
+  readonly store: Store;
+  readonly clock: ClockControl;
+  readonly dataDir: DataDir;
+  readonly catalog: Catalog;
+  readonly presigner: Presigner;
+  readonly renderer: Renderer;
+  readonly probe: (path: string) => Promise<ProbeResult>;
+  readonly hooks: HookBus;
+  readonly hub: EventHub;
+  /** POSTs to addresses that callers named. */
+  readonly outbound: Outbound;
+  readonly streams: OpenStreams;
+  readonly record: EventRecorder;
+  readonly views: JobViews;
+  readonly metrics: Metrics;
+  readonly faults: JobFaults;
+  readonly faultEngine: FaultEngine;
+  /** Signs URLs and ids; never leaves the data folder. */
+  readonly secret: string;
+  /** Such as `http://127.0.0.1:8787`, without a slash at the end. */
+  origin(): string;
+  /** Where a person adds funds to a workspace. */
+  fundingUrl(workspaceId: string): string;
+  /** An error that should not have happened. */
+  onDefect(error: unknown, traceId: string): void;
+}
