@@ -24,7 +24,7 @@ type Ports = Pick<ServiceParts, "store" | "clock" | "outbound" | "hooks" | "opti
 
 export function createDrains(ports: Ports): Drains {
   const { store, clock } = ports;
-  const tables = drainTables(store.database);
+  const tables = drainTables(store.statements);
   const shipper = createShipper(ports, tables, prune);
   /** Where there is, or was, a drain: most workspaces have none, and their jobs shall not pay for the question. */
   const workspaces = new Set(tables.all().map((drain) => drain.workspaceId));

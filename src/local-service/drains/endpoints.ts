@@ -117,8 +117,7 @@ export function drainEndpoints(ports: Ports, tables: DrainTables, register: Drai
     if (drain.format === "ndjson" && drain.secret === null) {
       throw invalid([problem("secret", SECRET_REQUIRED, "required")]);
     }
-    tables.updateSettings(drain);
-    tables.updateState(drain);
+    tables.update(drain);
     return drain;
   }
 

@@ -1,8 +1,8 @@
-import { FairQueue } from "../outbound/fair-queue.ts";
+import { delayAfter, Outbox } from "../outbound/outbox.ts";
 import { codeOf, type Outcome, statusOf } from "../outbound/outcome.ts";
 import type { ServiceParts } from "../service-parts.ts";
 import { drainMessage } from "./message.ts";
-import { failed, retryWait, shipped } from "./state.ts";
+import { failed, shipped } from "./state.ts";
 import type { DrainEventRow, DrainRow, DrainTables } from "./tables.ts";
 
 /** Drains served at once; each has one batch under way at most, so that its events arrive in order. */
@@ -24,42 +24,23 @@ type Ports = Pick<ServiceParts, "store" | "clock" | "outbound" | "options" | "on
 
 export function createShipper(ports: Ports, tables: DrainTables, prune: (workspaceId: string) => void): Shipper {
   const { store, clock, outbound } = ports;
-  const queue = new FairQueue(LIMITS);
+  const outbox = new Outbox(ports, LIMITS, serve);
   /** Waiting for an instant, for a turn, or at work. */
   const timers = new Map<number, () => void>();
   const turns = new Set<number>();
-  let closed = false;
 
   function at(seq: number, dueMs: number): void {
     const cancel = clock.at(dueMs, () => {
       timers.delete(seq);
       turns.add(seq);
-      queue.push(String(seq), seq);
-      pump();
+      outbox.push(String(seq), seq);
     });
     timers.set(seq, cancel);
   }
 
-  function pump(): void {
-    if (closed) return;
-    for (let next = queue.take(); next; next = queue.take()) {
-      const { lane, item } = next;
-      outbound
-        .during(serve(item))
-        .catch((error: unknown) => {
-          turns.delete(item);
-          ports.onDefect(error, "");
-        })
-        .finally(() => {
-          queue.done(lane);
-          pump();
-        });
-    }
-  }
-
   function batchOf(seq: number): { readonly drain: DrainRow; readonly rows: readonly DrainEventRow[] } | null {
     const drain = tables.bySeq(seq);
-    if (closed || drain?.enabled !== 1) return null;
+    if (outbox.closed || drain?.enabled !== 1) return null;
     const rows = tables.events(drain.workspaceId, drain.position, drain.batchSize);
     return rows.length === 0 ? null : { drain, rows };
   }
@@ -71,38 +52,38 @@ export function createShipper(ports: Ports, tables: DrainTables, prune: (workspa
     const error = codeOf(outcome);
     const now = clock.now();
     const next = error === null ? shipped(drain, position, now) : failed(drain, error, statusOf(outcome), now);
-    tables.updateState(next);
+    tables.update(next);
     if (error === null) prune(drain.workspaceId);
     return next;
   }
 
   async function serve(seq: number): Promise<void> {
-    for (let batch = batchOf(seq); batch; batch = batchOf(seq)) {
-      const { drain, rows } = batch;
-      const outcome = await outbound.post(drain.url, drainMessage(drain, rows, ports.options.brand));
-      if (outcome === null) break;
-      const position = rows.at(-1)!.seq;
-      const noted = await store.write(() => note(seq, position, outcome));
-      const failures = noted?.consecutiveFailures ?? 0;
-      if (failures === 0) continue;
+    try {
+      for (let batch = batchOf(seq); batch; batch = batchOf(seq)) {
+        const { drain, rows } = batch;
+        const outcome = await outbound.post(drain.url, drainMessage(drain, rows, ports.options.brand));
+        if (outcome === null) return;
+        const position = rows.at(-1)!.seq;
+        const noted = await store.write(() => note(seq, position, outcome));
+        const failures = noted?.consecutiveFailures ?? 0;
+        if (failures === 0) continue;
+        if (noted?.enabled === 1) at(seq, clock.now() + delayAfter(failures));
+        return;
+      }
+    } finally {
       turns.delete(seq);
-      if (noted?.enabled === 1) at(seq, clock.now() + retryWait(failures));
-      return;
     }
-    turns.delete(seq);
   }
 
   return {
     nudge(seq) {
-      if (!closed && !timers.has(seq) && !turns.has(seq)) at(seq, clock.now() + GATHER_MS);
+      if (!outbox.closed && !timers.has(seq) && !turns.has(seq)) at(seq, clock.now() + GATHER_MS);
     },
     restart(seq) {
       timers.get(seq)?.();
       timers.delete(seq);
-      if (!closed && !turns.has(seq)) at(seq, clock.now());
+      if (!outbox.closed && !turns.has(seq)) at(seq, clock.now());
     },
-    close() {
-      closed = true;
-    },
+    close: () => outbox.close(),
   };
 }

@@ -3,9 +3,6 @@ import type { FailureCode } from "../outbound/outcome.ts";
 /** So many failed batches in a row switch a drain off. */
 export const MAX_FAILURES = 5;
 
-/** Seconds until a failed batch is posted again, by the number of failures in a row. */
-const WAITS_S = [10, 30, 90, 270];
-
 /** What moves while a drain is served. Instants are epoch milliseconds on the service's clock. */
 export interface DrainState {
   /** 1 or 0. */
@@ -51,9 +48,4 @@ export function switched<D extends DrainState>(drain: D, on: boolean): D {
   const count = on ? 0 : drain.consecutiveFailures;
   const disabledReason = on ? null : "disabled_by_user";
   return { ...drain, enabled: on ? 1 : 0, disabledReason, consecutiveFailures: count };
-}
-
-/** Milliseconds until the next try of a drain that has failed so often in a row. */
-export function retryWait(consecutiveFailures: number): number {
-  return (WAITS_S[consecutiveFailures - 1] ?? 0) * 1000;
 }

@@ -1,6 +1,5 @@
-import type { DatabaseSync } from "node:sqlite";
 import type { LogLevel } from "../store/rows.ts";
-import { command, insertSql, query } from "../store/statement.ts";
+import type { Statements } from "../store/statement.ts";
 import type { DrainState } from "./state.ts";
 
 /** What a person sets of a drain. */
@@ -60,92 +59,36 @@ CREATE TABLE IF NOT EXISTS drainEvents (
 CREATE INDEX IF NOT EXISTS drainEventsByWorkspace ON drainEvents (workspaceId, seq);
 `;
 
-const SETTINGS = [
-  "name",
-  "url",
-  "format",
-  "secret",
-  "headers",
-  "batchSize",
-  "updatedAt",
-  "updatedByKeyId",
-] as const satisfies readonly (keyof DrainSettings)[];
-
-const STATE = [
-  "enabled",
-  "consecutiveFailures",
-  "lastSuccessAt",
-  "lastFailureAt",
-  "lastFailureStatus",
-  "lastError",
-  "disabledReason",
-  "position",
-] as const satisfies readonly (keyof DrainState)[];
-
-const COLUMNS = ["drainId", "workspaceId", "createdAt", ...SETTINGS, ...STATE] as const;
-const EVENT_COLUMNS = [
-  "workspaceId",
-  "jobId",
-  "model",
-  "at",
-  "level",
-  "event",
-  "message",
-  "source",
-  "data",
-] as const satisfies readonly (keyof DrainEventRow)[];
-
-const assignments = (columns: readonly string[]) => columns.map((column) => `${column} = ?`).join(", ");
+const PAGE = "SELECT * FROM drains WHERE workspaceId = ? AND seq < ? ORDER BY seq DESC LIMIT ?";
+const EVENTS = "SELECT * FROM drainEvents WHERE workspaceId = ? AND seq > ? ORDER BY seq LIMIT ?";
+const NEWEST = "SELECT seq FROM drainEvents WHERE workspaceId = ? ORDER BY seq DESC LIMIT 1 OFFSET ?";
 
 /** Drains, and the events that wait for them; made when they are not there yet. */
-export function drainTables(database: DatabaseSync) {
-  database.exec(TABLES);
-  const insert = command(database, insertSql("drains", COLUMNS));
-  const updateSettings = command(database, `UPDATE drains SET ${assignments(SETTINGS)} WHERE seq = ?`);
-  const updateState = command(database, `UPDATE drains SET ${assignments(STATE)} WHERE seq = ?`);
-  const remove = command(database, "DELETE FROM drains WHERE seq = ?");
-  const bySeq = query<DrainRow>(database, "SELECT * FROM drains WHERE seq = ?");
-  const byId = query<DrainRow>(database, "SELECT * FROM drains WHERE workspaceId = ? AND drainId = ?");
-  const all = query<DrainRow>(database, "SELECT * FROM drains ORDER BY seq");
-  const ofWorkspace = query<DrainRow>(database, "SELECT * FROM drains WHERE workspaceId = ? ORDER BY seq");
-  const page = query<DrainRow>(
-    database,
-    "SELECT * FROM drains WHERE workspaceId = ? AND seq < ? ORDER BY seq DESC LIMIT ?",
-  );
-  const addEvent = command(database, insertSql("drainEvents", EVENT_COLUMNS));
-  const events = query<DrainEventRow>(
-    database,
-    "SELECT * FROM drainEvents WHERE workspaceId = ? AND seq > ? ORDER BY seq LIMIT ?",
-  );
-  const lastEvent = query<{ seq: number }>(database, "SELECT seq FROM sqlite_sequence WHERE name = 'drainEvents'");
-  const newest = query<{ seq: number }>(
-    database,
-    "SELECT seq FROM drainEvents WHERE workspaceId = ? ORDER BY seq DESC LIMIT 1 OFFSET ?",
-  );
-  const dropTo = command(database, "DELETE FROM drainEvents WHERE workspaceId = ? AND seq <= ?");
-  const dropBefore = command(database, "DELETE FROM drainEvents WHERE workspaceId = ? AND at < ?");
-
+export function drainTables(db: Statements) {
+  db.define(TABLES);
   return {
-    insert: (row: Omit<DrainRow, "seq">) => insert(...COLUMNS.map((column) => row[column])).lastId,
-    updateSettings: (row: DrainRow) => updateSettings(...SETTINGS.map((column) => row[column]), row.seq),
-    updateState: (row: DrainRow) => updateState(...STATE.map((column) => row[column]), row.seq),
-    remove: (seq: number) => remove(seq),
-    bySeq: (seq: number) => bySeq.get(seq),
-    byId: (workspaceId: string, drainId: string) => byId.get(workspaceId, drainId),
-    all: () => all.all(),
-    ofWorkspace: (workspaceId: string) => ofWorkspace.all(workspaceId),
+    insert: (row: Omit<DrainRow, "seq">) => db.insert("drains", row),
+    update: (row: DrainRow) => db.update("drains", row),
+    remove: (seq: number) => db.run("DELETE FROM drains WHERE seq = ?", seq),
+    bySeq: (seq: number) => db.get<DrainRow>("SELECT * FROM drains WHERE seq = ?", seq),
+    byId: (workspaceId: string, drainId: string) =>
+      db.get<DrainRow>("SELECT * FROM drains WHERE workspaceId = ? AND drainId = ?", workspaceId, drainId),
+    all: () => db.all<DrainRow>("SELECT * FROM drains ORDER BY seq"),
+    ofWorkspace: (workspaceId: string) =>
+      db.all<DrainRow>("SELECT * FROM drains WHERE workspaceId = ? ORDER BY seq", workspaceId),
     /** Newest first, below `before`. */
-    page: (workspaceId: string, before: number, limit: number) => page.all(workspaceId, before, limit),
-    addEvent: (row: Omit<DrainEventRow, "seq">) => addEvent(...EVENT_COLUMNS.map((column) => row[column])),
+    page: (workspaceId: string, before: number, limit: number) => db.all<DrainRow>(PAGE, workspaceId, before, limit),
+    addEvent: (row: Omit<DrainEventRow, "seq">) => db.insert("drainEvents", row),
     /** Oldest first, after a position. */
-    events: (workspaceId: string, position: number, limit: number) => events.all(workspaceId, position, limit),
+    events: (workspaceId: string, position: number, limit: number) =>
+      db.all<DrainEventRow>(EVENTS, workspaceId, position, limit),
     /** The position after which everything is new. */
-    present: () => lastEvent.get()?.seq ?? 0,
+    present: () => db.get<{ seq: number }>("SELECT seq FROM sqlite_sequence WHERE name = 'drainEvents'")?.seq ?? 0,
     /** Forgets what every drain of the workspace has, what is too old, and what is beyond the newest `keep`. */
     prune(workspaceId: string, takenByAll: number, olderThan: number, keep: number): void {
-      const tooMany = newest.get(workspaceId, keep)?.seq ?? 0;
-      dropTo(workspaceId, Math.max(takenByAll, tooMany));
-      dropBefore(workspaceId, olderThan);
+      const tooMany = db.get<{ seq: number }>(NEWEST, workspaceId, keep)?.seq ?? 0;
+      db.run("DELETE FROM drainEvents WHERE workspaceId = ? AND seq <= ?", workspaceId, Math.max(takenByAll, tooMany));
+      db.run("DELETE FROM drainEvents WHERE workspaceId = ? AND at < ?", workspaceId, olderThan);
     },
   };
 }

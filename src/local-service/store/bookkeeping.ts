@@ -1,43 +1,55 @@
-import type { DatabaseSync } from "node:sqlite";
-import type { IdempotencyRow } from "./rows.ts";
-import { command, query } from "./statement.ts";
+import type { EventRow, IdempotencyRow, NewEvent } from "./rows.ts";
+import type { Statements } from "./statement.ts";
 
 /** Which submit a key of a workspace stands for. */
-export function idempotencyTable(database: DatabaseSync) {
-  const get = query<IdempotencyRow>(database, "SELECT * FROM idempotency WHERE workspaceId = ? AND key = ?");
-  const insert = command(
-    database,
-    "INSERT OR REPLACE INTO idempotency (workspaceId, key, model, jobSeq, ack) VALUES (?, ?, ?, ?, ?)",
-  );
+export function idempotencyTable(db: Statements) {
   return {
-    get: (workspaceId: string, key: string) => get.get(workspaceId, key),
-    insert: (row: IdempotencyRow) => insert(row.workspaceId, row.key, row.model, row.jobSeq, row.ack),
+    get: (workspaceId: string, key: string) =>
+      db.get<IdempotencyRow>("SELECT * FROM idempotency WHERE workspaceId = ? AND key = ?", workspaceId, key),
+    insert: (row: IdempotencyRow) => db.insert("idempotency", row, "INSERT OR REPLACE"),
   };
 }
 
+/** What happened to each job. */
+export function eventTable(db: Statements) {
+  return {
+    /** Numbers the events from `lastId` on and stores them. */
+    append(jobSeq: number, lastId: number, at: number, events: readonly NewEvent[]): EventRow[] {
+      return events.map((event, index) => {
+        const row: EventRow = { ...event, jobSeq, id: lastId + index + 1, at, data: JSON.stringify(event.data) };
+        db.insert("jobEvents", row);
+        return row;
+      });
+    },
+    /** Oldest first. */
+    after: (jobSeq: number, id: number, limit: number) =>
+      db.all<EventRow>("SELECT * FROM jobEvents WHERE jobSeq = ? AND id > ? ORDER BY id LIMIT ?", jobSeq, id, limit),
+    /** The most recent ones, oldest first. */
+    latest: (jobSeq: number, limit: number) =>
+      db.all<EventRow>("SELECT * FROM jobEvents WHERE jobSeq = ? ORDER BY id DESC LIMIT ?", jobSeq, limit).reverse(),
+    clear: (jobSeq: number) => db.run("DELETE FROM jobEvents WHERE jobSeq = ?", jobSeq),
+  };
+}
+
+const ADD_MODEL_RUN = `INSERT INTO modelRuns (model, runs, averageMs) VALUES (?, 1, ?)
+  ON CONFLICT (model) DO UPDATE SET averageMs = averageMs + (excluded.averageMs - averageMs) / min(runs + 1, 20),
+    runs = runs + 1`;
+
 /** How long each model takes, for estimates. */
-export function modelRunTable(database: DatabaseSync) {
-  const get = query<{ averageMs: number }>(database, "SELECT averageMs FROM modelRuns WHERE model = ?");
-  const add = command(
-    database,
-    `INSERT INTO modelRuns (model, runs, averageMs) VALUES (?, 1, ?)
-     ON CONFLICT (model) DO UPDATE SET averageMs = averageMs + (excluded.averageMs - averageMs) / min(runs + 1, 20),
-       runs = runs + 1`,
-  );
+export function modelRunTable(db: Statements) {
   return {
     /** Mean time from accepted to finished; null for a model never run. */
-    averageMs: (model: string) => get.get(model)?.averageMs ?? null,
-    add: (model: string, tookMs: number) => add(model, tookMs),
+    averageMs: (model: string) =>
+      db.get<{ averageMs: number }>("SELECT averageMs FROM modelRuns WHERE model = ?", model)?.averageMs ?? null,
+    add: (model: string, tookMs: number) => db.run(ADD_MODEL_RUN, model, tookMs),
   };
 }
 
 /** Small named values: signing secrets, the clock's offset. */
-export function metaTable(database: DatabaseSync) {
-  const get = query<{ value: string }>(database, "SELECT value FROM meta WHERE name = ?");
-  const set = command(database, "INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)");
+export function metaTable(db: Statements) {
   return {
-    get: (name: string) => get.get(name)?.value ?? null,
-    set: (name: string, value: string) => set(name, value),
+    get: (name: string) => db.get<{ value: string }>("SELECT value FROM meta WHERE name = ?", name)?.value ?? null,
+    set: (name: string, value: string) => db.insert("meta", { name, value }, "INSERT OR REPLACE"),
   };
 }
 
@@ -48,16 +60,13 @@ export interface JobCounts {
 }
 
 /** Counts over all jobs ever accepted, for the operator. */
-export function countJobs(database: DatabaseSync): () => JobCounts {
-  const total = query<{ count: number }>(database, "SELECT count(*) AS count FROM jobs");
-  const grouped = (column: string) =>
-    query<{ name: string; count: number }>(
-      database,
+export function countJobs(db: Statements): JobCounts {
+  const tally = (column: string) => {
+    const rows = db.all<{ name: string; count: number }>(
       `SELECT ${column} AS name, count(*) AS count FROM jobs WHERE ${column} IS NOT NULL GROUP BY ${column}`,
     );
-  const byKey = grouped("idempotencyKey");
-  const byModel = grouped("model");
-  const tally = (rows: readonly { name: string; count: number }[]) =>
-    Object.fromEntries(rows.map((row) => [row.name, row.count]));
-  return () => ({ total: total.get()?.count ?? 0, byKey: tally(byKey.all()), byModel: tally(byModel.all()) });
+    return Object.fromEntries(rows.map(({ name, count }) => [name, count]));
+  };
+  const total = db.get<{ count: number }>("SELECT count(*) AS count FROM jobs")?.count ?? 0;
+  return { total, byKey: tally("idempotencyKey"), byModel: tally("model") };
 }

@@ -1,28 +1,5 @@
-import type { DatabaseSync } from "node:sqlite";
 import type { JobRow, JobStatus, NewJobRow } from "./rows.ts";
-import { command, insertSql, query } from "./statement.ts";
-
-const NEW_COLUMNS = [
-  "jobId",
-  "workspaceId",
-  "ownerId",
-  "keyId",
-  "model",
-  "kind",
-  "quality",
-  "status",
-  "prompt",
-  "input",
-  "media",
-  "webhook",
-  "idempotencyKey",
-  "seed",
-  "queueMs",
-  "renderMs",
-  "createdAt",
-  "chargedMicros",
-  "costShownAt",
-] as const satisfies readonly (keyof NewJobRow)[];
+import type { Statements } from "./statement.ts";
 
 /** The owner whose jobs are meant: jobs belong to an owner within a workspace. */
 export interface Owner {
@@ -36,81 +13,63 @@ export interface UsageRow {
   readonly spentMicros: number;
 }
 
-const USAGE_SUM = "count(*) AS jobs, sum(chargedMicros - refundedMicros) AS spentMicros";
-const USAGE_WINDOW = "FROM jobs WHERE workspaceId = ? AND createdAt >= ? AND createdAt < ?";
+/** How a job ended. */
+export interface JobEnd {
+  readonly status: JobStatus;
+  readonly completedAt: number;
+  readonly expiresAt: number | null;
+  readonly refundedMicros: number;
+  readonly error: string | null;
+}
 
-export function jobTable(database: DatabaseSync) {
-  const insert = command(database, insertSql("jobs", NEW_COLUMNS));
-  const page = "AND seq < ? ORDER BY seq DESC LIMIT ?";
-  const byOwner = query<JobRow>(database, `SELECT * FROM jobs WHERE workspaceId = ? AND ownerId = ? ${page}`);
-  const byModel = query<JobRow>(
-    database,
-    `SELECT * FROM jobs WHERE workspaceId = ? AND ownerId = ? AND model = ? ${page}`,
-  );
-  const bySeq = query<JobRow>(database, "SELECT * FROM jobs WHERE seq = ?");
-  const byId = query<JobRow>(database, "SELECT * FROM jobs WHERE jobId = ?");
-  const unsettled = query<{ seq: number }>(database, "SELECT seq FROM jobs WHERE completedAt IS NULL ORDER BY seq");
-  const toExpire = query<JobRow>(database, "SELECT * FROM jobs WHERE expiresAt <= ? ORDER BY expiresAt LIMIT ?");
-  const nextExpiry = query<{ at: number | null }>(
-    database,
-    "SELECT min(expiresAt) AS at FROM jobs WHERE expiresAt IS NOT NULL",
-  );
-  const readers = query<{ count: number }>(
-    database,
-    "SELECT count(*) AS count FROM reads JOIN jobs ON seq = readerSeq WHERE sourceSeq = ? AND completedAt IS NULL",
-  );
-  const usage = {
-    total: query<UsageRow>(database, `SELECT 'total' AS key, ${USAGE_SUM} ${USAGE_WINDOW} HAVING count(*) > 0`),
-    day: query<UsageRow>(
-      database,
-      `SELECT date(createdAt / 1000, 'unixepoch') AS key, ${USAGE_SUM} ${USAGE_WINDOW} GROUP BY key ORDER BY key`,
-    ),
-    model: query<UsageRow>(database, `SELECT model AS key, ${USAGE_SUM} ${USAGE_WINDOW} GROUP BY key ORDER BY key`),
-  };
-  const setStarted = command(database, "UPDATE jobs SET status = 'IN_PROGRESS', startedAt = ? WHERE seq = ?");
-  const setSettled = command(
-    database,
-    "UPDATE jobs SET status = ?, completedAt = ?, expiresAt = ?, refundedMicros = ?, error = ? WHERE seq = ?",
-  );
-  // The expiry stays: it removes what a delete that nobody repeats has left.
-  const setDeleted = command(
-    database,
-    "UPDATE jobs SET deletedAt = ?, prompt = NULL, input = '{}', media = '{}' WHERE seq = ?",
-  );
-  const setExpiry = command(database, "UPDATE jobs SET expiresAt = ? WHERE seq = ?");
-  const setLastEvent = command(database, "UPDATE jobs SET lastEventId = ? WHERE seq = ?");
-  const insertRead = command(database, "INSERT OR IGNORE INTO reads (sourceSeq, readerSeq) VALUES (?, ?)");
+const PAGE = "AND seq < ? ORDER BY seq DESC LIMIT ?";
+const OF_OWNER = `SELECT * FROM jobs WHERE workspaceId = ? AND ownerId = ? ${PAGE}`;
+const OF_MODEL = `SELECT * FROM jobs WHERE workspaceId = ? AND ownerId = ? AND model = ? ${PAGE}`;
+const NEXT_EXPIRY = "SELECT min(expiresAt) AS at FROM jobs WHERE expiresAt IS NOT NULL";
+const RUNNING_READERS =
+  "SELECT count(*) AS count FROM reads JOIN jobs ON seq = readerSeq WHERE sourceSeq = ? AND completedAt IS NULL";
 
+/** What usage is summed by: the column of the key, and what follows the sum. */
+const USAGE = {
+  total: ["'total'", "HAVING count(*) > 0"],
+  day: ["date(createdAt / 1000, 'unixepoch')", "GROUP BY key ORDER BY key"],
+  model: ["model", "GROUP BY key ORDER BY key"],
+} as const;
+
+function usageSql(group: keyof typeof USAGE): string {
+  const [key, ending] = USAGE[group];
+  const sums = "count(*) AS jobs, sum(chargedMicros - refundedMicros) AS spentMicros";
+  return `SELECT ${key} AS key, ${sums} FROM jobs WHERE workspaceId = ? AND createdAt >= ? AND createdAt < ? ${ending}`;
+}
+
+export function jobTable(db: Statements) {
   return {
-    insert: (row: NewJobRow): number => insert(...NEW_COLUMNS.map((column) => row[column])).lastId,
-    bySeq: (seq: number) => bySeq.get(seq),
-    byId: (jobId: string) => byId.get(jobId),
+    insert: (row: NewJobRow): number => db.insert("jobs", row),
+    bySeq: (seq: number) => db.get<JobRow>("SELECT * FROM jobs WHERE seq = ?", seq),
+    byId: (jobId: string) => db.get<JobRow>("SELECT * FROM jobs WHERE jobId = ?", jobId),
     /** Newest first, below `before`. */
-    page: (owner: Owner, before: number, limit: number) => byOwner.all(owner.workspaceId, owner.ownerId, before, limit),
-    pageOfModel: (owner: Owner, model: string, before: number, limit: number) =>
-      byModel.all(owner.workspaceId, owner.ownerId, model, before, limit),
+    page: ({ workspaceId, ownerId }: Owner, before: number, limit: number) =>
+      db.all<JobRow>(OF_OWNER, workspaceId, ownerId, before, limit),
+    pageOfModel: ({ workspaceId, ownerId }: Owner, model: string, before: number, limit: number) =>
+      db.all<JobRow>(OF_MODEL, workspaceId, ownerId, model, before, limit),
     /** Jobs accepted and not finished, oldest first. */
-    unsettled: () => unsettled.all().map((row) => row.seq),
-    toExpire: (now: number, limit: number) => toExpire.all(now, limit),
-    nextExpiry: () => nextExpiry.get()?.at ?? null,
+    unsettled: () =>
+      db.all<JobRow>("SELECT seq FROM jobs WHERE completedAt IS NULL ORDER BY seq").map(({ seq }) => seq),
+    toExpire: (now: number, limit: number) =>
+      db.all<JobRow>("SELECT * FROM jobs WHERE expiresAt <= ? ORDER BY expiresAt LIMIT ?", now, limit),
+    nextExpiry: () => db.get<{ at: number | null }>(NEXT_EXPIRY)?.at ?? null,
     /** Unfinished jobs that read an output of this one. */
-    runningReaders: (seq: number) => readers.get(seq)?.count ?? 0,
-    usage: (group: keyof typeof usage, workspaceId: string, from: number, to: number) =>
-      usage[group].all(workspaceId, from, to),
-    start: (seq: number, at: number) => setStarted(at, seq),
-    settle: (
-      seq: number,
-      end: {
-        readonly status: JobStatus;
-        readonly completedAt: number;
-        readonly expiresAt: number | null;
-        readonly refundedMicros: number;
-        readonly error: string | null;
-      },
-    ) => setSettled(end.status, end.completedAt, end.expiresAt, end.refundedMicros, end.error, seq),
-    markDeleted: (seq: number, at: number) => setDeleted(at, seq),
-    setExpiry: (seq: number, at: number | null) => setExpiry(at, seq),
-    setLastEvent: (seq: number, id: number) => setLastEvent(id, seq),
-    addRead: (sourceSeq: number, readerSeq: number) => insertRead(sourceSeq, readerSeq),
+    runningReaders: (seq: number) => db.get<{ count: number }>(RUNNING_READERS, seq)?.count ?? 0,
+    usage: (group: keyof typeof USAGE, workspaceId: string, from: number, to: number) =>
+      db.all<UsageRow>(usageSql(group), workspaceId, from, to),
+    start: (seq: number, startedAt: number) => db.update("jobs", { seq, status: "IN_PROGRESS", startedAt }),
+    settle: (seq: number, { status, completedAt, expiresAt, refundedMicros, error }: JobEnd) =>
+      db.update("jobs", { seq, status, completedAt, expiresAt, refundedMicros, error }),
+    /** The expiry stays: it removes what a delete that nobody repeats has left. */
+    markDeleted: (seq: number, deletedAt: number) =>
+      db.update("jobs", { seq, deletedAt, prompt: null, input: "{}", media: "{}" }),
+    setExpiry: (seq: number, expiresAt: number | null) => db.update("jobs", { seq, expiresAt }),
+    setLastEvent: (seq: number, lastEventId: number) => db.update("jobs", { seq, lastEventId }),
+    addRead: (sourceSeq: number, readerSeq: number) => db.insert("reads", { sourceSeq, readerSeq }, "INSERT OR IGNORE"),
   };
 }

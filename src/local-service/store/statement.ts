@@ -1,34 +1,54 @@
-import type { DatabaseSync, SQLInputValue } from "node:sqlite";
+import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 
-export type Values = readonly SQLInputValue[];
+type Values = readonly SQLInputValue[];
 
-/** A prepared statement whose rows have one known shape, that of `rows.ts`. */
-export interface Query<Row> {
-  get(...values: Values): Row | undefined;
-  all(...values: Values): Row[];
-}
+/** A row to write: its columns are named like its fields. */
+type Columns<Row> = { readonly [Field in keyof Row]: SQLInputValue };
 
-/** Prepares a read. The cast is the one place where rows enter the program; the schema is ours. */
-export function query<Row>(database: DatabaseSync, sql: string): Query<Row> {
-  const statement = database.prepare(sql);
-  return {
-    get: (...values) => statement.get(...values) as Row | undefined,
-    all: (...values) => statement.all(...values) as Row[],
-  };
-}
+/** The statements of one database, each prepared at its first use. The casts are where rows enter: the schema is ours. */
+export class Statements {
+  readonly #database: DatabaseSync;
+  readonly #prepared = new Map<string, StatementSync>();
 
-export type Command = (...values: Values) => { readonly lastId: number; readonly changes: number };
+  constructor(database: DatabaseSync) {
+    this.#database = database;
+  }
 
-/** Prepares a write. */
-export function command(database: DatabaseSync, sql: string): Command {
-  const statement = database.prepare(sql);
-  return (...values) => {
-    const { lastInsertRowid, changes } = statement.run(...values);
-    return { lastId: Number(lastInsertRowid), changes: Number(changes) };
-  };
-}
+  /** Makes tables that are not there yet. */
+  define(schema: string): void {
+    this.#database.exec(schema);
+  }
 
-/** `INSERT INTO table (a, b) VALUES (?, ?)` for the columns named. */
-export function insertSql(table: string, columns: readonly string[], verb = "INSERT"): string {
-  return `${verb} INTO ${table} (${columns.join(", ")}) VALUES (${columns.map(() => "?").join(", ")})`;
+  get<Row>(sql: string, ...values: Values): Row | undefined {
+    return this.#statement(sql).get(...values) as Row | undefined;
+  }
+
+  all<Row>(sql: string, ...values: Values): Row[] {
+    return this.#statement(sql).all(...values) as Row[];
+  }
+
+  /** How many rows it changed. */
+  run(sql: string, ...values: Values): number {
+    return Number(this.#statement(sql).run(...values).changes);
+  }
+
+  /** The number of the new row. */
+  insert<Row extends Columns<Row>>(table: string, row: Row, verb = "INSERT"): number {
+    const columns = Object.keys(row);
+    const sql = `${verb} INTO ${table} (${columns.join(", ")}) VALUES (${columns.map(() => "?").join(", ")})`;
+    return Number(this.#statement(sql).run(...Object.values<SQLInputValue>(row)).lastInsertRowid);
+  }
+
+  /** Writes every column of the row with this `seq`. */
+  update<Row extends Columns<Row> & { readonly seq: number }>(table: string, { seq, ...row }: Row): void {
+    const assignments = Object.keys(row).map((column) => `${column} = ?`);
+    const sql = `UPDATE ${table} SET ${assignments.join(", ")} WHERE seq = ?`;
+    this.#statement(sql).run(...Object.values<SQLInputValue>(row), seq);
+  }
+
+  #statement(sql: string): StatementSync {
+    const known = this.#prepared.get(sql) ?? this.#database.prepare(sql);
+    this.#prepared.set(sql, known);
+    return known;
+  }
 }

@@ -3,106 +3,55 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { LocalServiceError } from "../errors.ts";
 import { keyTable, workspaceTable } from "./accounts.ts";
-import { countJobs, idempotencyTable, metaTable, modelRunTable } from "./bookkeeping.ts";
-import { eventTable } from "./events.ts";
+import { countJobs, eventTable, idempotencyTable, metaTable, modelRunTable } from "./bookkeeping.ts";
 import { jobTable } from "./jobs.ts";
 import type { FileRow, OutputRow, VoiceRow } from "./rows.ts";
 import { SCHEMA, SCHEMA_VERSION, UPGRADES } from "./schema.ts";
-import { command, insertSql, query } from "./statement.ts";
+import { Statements } from "./statement.ts";
 import { Writer } from "./writer.ts";
 
-const FILE_COLUMNS = [
-  "fileId",
-  "workspaceId",
-  "ownerId",
-  "url",
-  "path",
-  "kind",
-  "contentType",
-  "width",
-  "height",
-  "durationMs",
-  "fault",
-  "sizeBytes",
-  "createdAt",
-  "expiresAt",
-] as const satisfies readonly (keyof FileRow)[];
-
 /** Uploaded files, until some time after their handles expired. */
-export function fileTable(database: DatabaseSync) {
-  const insert = command(database, insertSql("files", FILE_COLUMNS));
-  const get = query<FileRow>(database, "SELECT * FROM files WHERE fileId = ?");
-  const expired = query<FileRow>(database, "SELECT * FROM files WHERE expiresAt <= ? ORDER BY expiresAt LIMIT ?");
-  const remove = command(database, "DELETE FROM files WHERE fileId = ?");
+function fileTable(db: Statements) {
   return {
-    insert: (row: FileRow) => insert(...FILE_COLUMNS.map((column) => row[column])),
-    get: (fileId: string) => get.get(fileId),
-    expiredBy: (instant: number, limit: number) => expired.all(instant, limit),
-    remove: (fileId: string) => remove(fileId),
+    insert: (row: FileRow) => db.insert("files", row),
+    get: (fileId: string) => db.get<FileRow>("SELECT * FROM files WHERE fileId = ?", fileId),
+    expiredBy: (instant: number, limit: number) =>
+      db.all<FileRow>("SELECT * FROM files WHERE expiresAt <= ? ORDER BY expiresAt LIMIT ?", instant, limit),
+    remove: (fileId: string) => db.run("DELETE FROM files WHERE fileId = ?", fileId),
   };
 }
 
 /** Voices that clone jobs made. They do not expire. */
-export function voiceTable(database: DatabaseSync) {
-  const insert = command(
-    database,
-    insertSql("voices", ["voiceId", "workspaceId", "ownerId", "jobSeq", "name", "profile", "createdAt"]),
-  );
-  const get = query<VoiceRow>(database, "SELECT * FROM voices WHERE voiceId = ?");
-  const ofOwner = query<VoiceRow>(
-    database,
-    "SELECT * FROM voices WHERE workspaceId = ? AND ownerId = ? ORDER BY createdAt, voiceId",
-  );
+function voiceTable(db: Statements) {
+  const ofOwner = "SELECT * FROM voices WHERE workspaceId = ? AND ownerId = ? ORDER BY createdAt, voiceId";
   return {
-    insert: (row: VoiceRow) =>
-      insert(row.voiceId, row.workspaceId, row.ownerId, row.jobSeq, row.name, row.profile, row.createdAt),
-    get: (voiceId: string) => get.get(voiceId),
-    ofOwner: (workspaceId: string, ownerId: string) => ofOwner.all(workspaceId, ownerId),
+    insert: (row: VoiceRow) => db.insert("voices", row),
+    get: (voiceId: string) => db.get<VoiceRow>("SELECT * FROM voices WHERE voiceId = ?", voiceId),
+    ofOwner: (workspaceId: string, ownerId: string) => db.all<VoiceRow>(ofOwner, workspaceId, ownerId),
   };
 }
-
-const COLUMNS = [
-  "jobSeq",
-  "position",
-  "status",
-  "assetId",
-  "voiceId",
-  "path",
-  "contentType",
-  "width",
-  "height",
-  "durationMs",
-  "fps",
-  "sizeBytes",
-  "fpsShownAt",
-  "error",
-] as const satisfies readonly (keyof OutputRow)[];
 
 /** Where an output's bytes are; null once they have expired, even while they are still to be removed. */
 export function pathOf({ status, path }: OutputRow): string | null {
   return status === "COMPLETED" ? path : null;
 }
 
-export function outputTable(database: DatabaseSync) {
-  const insert = command(database, insertSql("outputs", COLUMNS));
-  const ofJob = query<OutputRow>(database, "SELECT * FROM outputs WHERE jobSeq = ? ORDER BY position");
-  const byAsset = query<OutputRow>(database, "SELECT * FROM outputs WHERE assetId = ?");
-  // The asset id stays in the row, so that a later use can be told "expired" from "unknown".
-  const expire = command(database, "UPDATE outputs SET status = 'EXPIRED', error = NULL WHERE jobSeq = ?");
-  const forgetPaths = command(database, "UPDATE outputs SET path = NULL WHERE jobSeq = ?");
-  const expireMade = command(
-    database,
-    "UPDATE outputs SET status = 'EXPIRED', path = NULL WHERE jobSeq = ? AND status = 'COMPLETED' AND voiceId IS NULL",
-  );
+function outputTable(db: Statements) {
+  const expireMade =
+    "UPDATE outputs SET status = 'EXPIRED', path = NULL WHERE jobSeq = ? AND status = 'COMPLETED' AND voiceId IS NULL";
   return {
-    insert: (row: OutputRow) => insert(...COLUMNS.map((column) => row[column])),
-    ofJob: (jobSeq: number) => ofJob.all(jobSeq),
-    byAsset: (assetId: string) => byAsset.get(assetId),
-    /** After a delete: failed ones too. Their paths stay until `forgetPaths`, so that an unfinished delete can be repeated. */
-    expireAll: (jobSeq: number) => expire(jobSeq),
-    forgetPaths: (jobSeq: number) => forgetPaths(jobSeq),
+    insert: (row: OutputRow) => db.insert("outputs", row),
+    ofJob: (jobSeq: number) => db.all<OutputRow>("SELECT * FROM outputs WHERE jobSeq = ? ORDER BY position", jobSeq),
+    byAsset: (assetId: string) => db.get<OutputRow>("SELECT * FROM outputs WHERE assetId = ?", assetId),
+    /**
+     * After a delete: failed ones too. The asset id stays, so that a later use can be told "expired" from "unknown"; the
+     * paths stay until `forgetPaths`, so that an unfinished delete can be repeated.
+     */
+    expireAll: (jobSeq: number) =>
+      db.run("UPDATE outputs SET status = 'EXPIRED', error = NULL WHERE jobSeq = ?", jobSeq),
+    forgetPaths: (jobSeq: number) => db.run("UPDATE outputs SET path = NULL WHERE jobSeq = ?", jobSeq),
     /** After the retention: what had bytes. */
-    expireMade: (jobSeq: number) => expireMade(jobSeq),
+    expireMade: (jobSeq: number) => db.run(expireMade, jobSeq),
   };
 }
 
@@ -145,23 +94,24 @@ export function openDatabase(dataDir: string): DatabaseSync {
 export function openStore(dataDir: string) {
   const database = openDatabase(dataDir);
   const writer = new Writer(database);
+  const statements = new Statements(database);
   return {
     /** For parts of the service that keep tables of their own. */
-    database,
+    statements,
     write: <T>(work: () => T) => writer.write(work),
     afterCommit: (call: () => void) => writer.afterCommit(call),
     flush: () => writer.flush(),
-    meta: metaTable(database),
-    workspaces: workspaceTable(database),
-    keys: keyTable(database),
-    jobs: jobTable(database),
-    outputs: outputTable(database),
-    events: eventTable(database),
-    idempotency: idempotencyTable(database),
-    modelRuns: modelRunTable(database),
-    files: fileTable(database),
-    voices: voiceTable(database),
-    countJobs: countJobs(database),
+    meta: metaTable(statements),
+    workspaces: workspaceTable(statements),
+    keys: keyTable(statements),
+    jobs: jobTable(statements),
+    outputs: outputTable(statements),
+    events: eventTable(statements),
+    idempotency: idempotencyTable(statements),
+    modelRuns: modelRunTable(statements),
+    files: fileTable(statements),
+    voices: voiceTable(statements),
+    countJobs: () => countJobs(statements),
     close() {
       writer.flush();
       database.close();

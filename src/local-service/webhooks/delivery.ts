@@ -1,18 +1,8 @@
+import { delayAfter } from "../outbound/outbox.ts";
 import { codeOf, type FailureCode, type Outcome, statusOf } from "../outbound/outcome.ts";
 
-const HOUR_S = 3600;
-
-/** Seconds to wait after each failed attempt but the last. */
-const WAITS_S = [10, 30, 90, 270, 810, 2430, HOUR_S, HOUR_S, HOUR_S, HOUR_S, HOUR_S];
-
 /** Attempts of one cycle: of the first sending, and again of each replay. */
-export const MAX_ATTEMPTS = WAITS_S.length + 1;
-
-/** Milliseconds until the next attempt after so many failed ones of this cycle; null when there is none. */
-export function delayAfter(attempts: number): number | null {
-  const seconds = WAITS_S[attempts - 1];
-  return seconds === undefined ? null : seconds * 1000;
-}
+export const MAX_ATTEMPTS = 12;
 
 /*
  *                 fire                begin                2xx
@@ -87,9 +77,8 @@ export function end<D extends DeliveryState>(delivery: D, outcome: Outcome, now:
   if (error === null) return { ...answered, status: "DELIVERED" };
   const failedInCycle = delivery.failedInCycle + 1;
   const failed = { ...answered, lastError: error, failedInCycle };
-  const wait = outcome.is === "blocked" ? null : delayAfter(failedInCycle);
-  if (wait === null) return { ...failed, status: "FAILED" };
-  return { ...failed, status: "PENDING", nextAttemptAt: now + wait };
+  if (outcome.is === "blocked" || failedInCycle === MAX_ATTEMPTS) return { ...failed, status: "FAILED" };
+  return { ...failed, status: "PENDING", nextAttemptAt: now + delayAfter(failedInCycle) };
 }
 
 /** The process died in the middle of an attempt; whether it arrived is unknown, so it is made again. */

@@ -1,4 +1,4 @@
-import { FairQueue } from "../outbound/fair-queue.ts";
+import { Outbox } from "../outbound/outbox.ts";
 import type { Outcome } from "../outbound/outcome.ts";
 import type { Message } from "../outbound/post.ts";
 import type { ServiceParts } from "../service-parts.ts";
@@ -26,29 +26,12 @@ function laneOf(url: string): string {
 
 export function createDispatcher(ports: Ports, tables: WebhookTables, signer: WebhookSigner): Dispatcher {
   const { store, clock, views, outbound } = ports;
-  const queue = new FairQueue(LIMITS);
-  let closed = false;
+  const outbox = new Outbox(ports, LIMITS, attempt);
 
   function schedule(delivery: DeliveryRow): void {
     const { seq, nextAttemptAt } = delivery;
-    if (nextAttemptAt === null || closed) return;
-    clock.at(nextAttemptAt, () => {
-      queue.push(laneOf(delivery.url), seq);
-      pump();
-    });
-  }
-
-  function pump(): void {
-    for (let next = queue.take(); next && !closed; next = queue.take()) {
-      const { lane, item } = next;
-      outbound
-        .during(attempt(item))
-        .catch((error: unknown) => ports.onDefect(error, ""))
-        .finally(() => {
-          queue.done(lane);
-          pump();
-        });
-    }
+    if (nextAttemptAt === null || outbox.closed) return;
+    clock.at(nextAttemptAt, () => outbox.push(laneOf(delivery.url), seq));
   }
 
   /** URLs in the body are signed afresh, so it is made for each attempt. */
@@ -107,8 +90,6 @@ export function createDispatcher(ports: Ports, tables: WebhookTables, signer: We
       });
       for (const row of due) schedule(row);
     },
-    close() {
-      closed = true;
-    },
+    close: () => outbox.close(),
   };
 }

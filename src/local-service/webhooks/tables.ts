@@ -1,5 +1,4 @@
-import type { DatabaseSync } from "node:sqlite";
-import { command, insertSql, query } from "../store/statement.ts";
+import type { Statements } from "../store/statement.ts";
 import type { DeliveryState, ReplayEntry } from "./delivery.ts";
 
 /** A delivery with what was fixed at the submit. */
@@ -47,86 +46,34 @@ CREATE TABLE IF NOT EXISTS redeliveries (
 ) WITHOUT ROWID;
 `;
 
-const STATE_COLUMNS = [
-  "copies",
-  "status",
-  "event",
-  "attempts",
-  "failedInCycle",
-  "redeliveryCount",
-  "lastResponseStatus",
-  "lastError",
-  "lastAttemptAt",
-  "nextAttemptAt",
-] as const satisfies readonly (keyof DeliveryRow)[];
-
-const COLUMNS = [
-  "jobSeq",
-  "jobId",
-  "workspaceId",
-  "ownerId",
-  "model",
-  "url",
-  "source",
-  "createdAt",
-  ...STATE_COLUMNS,
-] as const satisfies readonly (keyof DeliveryRow)[];
-
-const REPLAY_COLUMNS = [
-  "requestedAt",
-  "status",
-  "attempts",
-  "lastResponseStatus",
-  "lastError",
-  "lastAttemptAt",
-] as const;
+const PAGE = "SELECT * FROM deliveries WHERE workspaceId = ? AND seq < ? ORDER BY seq DESC LIMIT ?";
+const UNSENT = "SELECT * FROM deliveries WHERE nextAttemptAt IS NOT NULL OR status = 'DELIVERING' ORDER BY seq";
 
 /** Default webhooks, deliveries and their replays; made when they are not there yet. */
-export function webhookTables(database: DatabaseSync) {
-  database.exec(TABLES);
-  const getDefault = query<DefaultWebhookRow>(database, "SELECT * FROM defaultWebhooks WHERE workspaceId = ?");
-  const setDefault = command(
-    database,
-    insertSql("defaultWebhooks", ["workspaceId", "url", "enabled", "updatedAt", "updatedByKeyId"], "INSERT OR REPLACE"),
-  );
-  const dropDefault = command(database, "DELETE FROM defaultWebhooks WHERE workspaceId = ?");
-  const insert = command(database, insertSql("deliveries", COLUMNS));
-  const assignments = STATE_COLUMNS.map((column) => `${column} = ?`).join(", ");
-  const update = command(database, `UPDATE deliveries SET ${assignments} WHERE seq = ?`);
-  const bySeq = query<DeliveryRow>(database, "SELECT * FROM deliveries WHERE seq = ?");
-  const byJob = query<DeliveryRow>(database, "SELECT * FROM deliveries WHERE jobSeq = ?");
-  const byJobId = query<DeliveryRow>(database, "SELECT * FROM deliveries WHERE workspaceId = ? AND jobId = ?");
-  const page = query<DeliveryRow>(
-    database,
-    "SELECT * FROM deliveries WHERE workspaceId = ? AND seq < ? ORDER BY seq DESC LIMIT ?",
-  );
-  const unsent = query<DeliveryRow>(
-    database,
-    "SELECT * FROM deliveries WHERE nextAttemptAt IS NOT NULL OR status = 'DELIVERING' ORDER BY seq",
-  );
-  const addReplay = command(database, insertSql("redeliveries", ["deliverySeq", "number", ...REPLAY_COLUMNS]));
-  const replays = query<ReplayEntry>(database, "SELECT * FROM redeliveries WHERE deliverySeq = ? ORDER BY number");
-
+export function webhookTables(db: Statements) {
+  db.define(TABLES);
   return {
     defaults: {
-      get: (workspaceId: string) => getDefault.get(workspaceId),
-      set: (row: DefaultWebhookRow) =>
-        setDefault(row.workspaceId, row.url, row.enabled, row.updatedAt, row.updatedByKeyId),
-      remove: (workspaceId: string) => dropDefault(workspaceId),
+      get: (workspaceId: string) =>
+        db.get<DefaultWebhookRow>("SELECT * FROM defaultWebhooks WHERE workspaceId = ?", workspaceId),
+      set: (row: DefaultWebhookRow) => db.insert("defaultWebhooks", row, "INSERT OR REPLACE"),
+      remove: (workspaceId: string) => db.run("DELETE FROM defaultWebhooks WHERE workspaceId = ?", workspaceId),
     },
-    insert: (row: Omit<DeliveryRow, "seq">) => insert(...COLUMNS.map((column) => row[column])),
-    update: (row: DeliveryRow) => update(...STATE_COLUMNS.map((column) => row[column]), row.seq),
-    bySeq: (seq: number) => bySeq.get(seq),
-    byJob: (jobSeq: number) => byJob.get(jobSeq),
-    byJobId: (workspaceId: string, jobId: string) => byJobId.get(workspaceId, jobId),
+    insert: (row: Omit<DeliveryRow, "seq">) => db.insert("deliveries", row),
+    update: (row: DeliveryRow) => db.update("deliveries", row),
+    bySeq: (seq: number) => db.get<DeliveryRow>("SELECT * FROM deliveries WHERE seq = ?", seq),
+    byJob: (jobSeq: number) => db.get<DeliveryRow>("SELECT * FROM deliveries WHERE jobSeq = ?", jobSeq),
+    byJobId: (workspaceId: string, jobId: string) =>
+      db.get<DeliveryRow>("SELECT * FROM deliveries WHERE workspaceId = ? AND jobId = ?", workspaceId, jobId),
     /** Newest first, below `before`. */
-    page: (workspaceId: string, before: number, limit: number) => page.all(workspaceId, before, limit),
+    page: (workspaceId: string, before: number, limit: number) => db.all<DeliveryRow>(PAGE, workspaceId, before, limit),
     /** Those with something left to send, and those that a dead process was sending. */
-    unsent: () => unsent.all(),
-    addReplay: (seq: number, number: number, entry: ReplayEntry) =>
-      addReplay(seq, number, ...REPLAY_COLUMNS.map((column) => entry[column])),
+    unsent: () => db.all<DeliveryRow>(UNSENT),
+    addReplay: (deliverySeq: number, number: number, entry: ReplayEntry) =>
+      db.insert("redeliveries", { deliverySeq, number, ...entry }),
     /** Oldest first. */
-    replays: (seq: number) => replays.all(seq),
+    replays: (seq: number) =>
+      db.all<ReplayEntry>("SELECT * FROM redeliveries WHERE deliverySeq = ? ORDER BY number", seq),
   };
 }
 

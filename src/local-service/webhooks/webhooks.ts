@@ -21,7 +21,7 @@ type Ports = Pick<ServiceParts, "store" | "clock" | "views" | "outbound" | "hook
 
 export function createWebhooks(ports: Ports): Webhooks {
   const { store, clock, faults } = ports;
-  const tables = webhookTables(store.database);
+  const tables = webhookTables(store.statements);
   const signer = webhookSigner(store.meta, ports.options.brand);
   const dispatcher = createDispatcher(ports, tables, signer);
 

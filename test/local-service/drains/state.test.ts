@@ -55,7 +55,7 @@ test("events that nobody takes are bounded in number and age; what all have take
   const folder = mkdtempSync(join(tmpdir(), "local-service-outbox-"));
   const store = openStore(folder);
   try {
-    const tables = drainTables(store.database);
+    const tables = drainTables(store.statements);
     const event = {
       jobId: "job_1",
       model: "m",

@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { delayAfter } from "../../../src/local-service/outbound/outbox.ts";
 import type { Outcome } from "../../../src/local-service/outbound/outcome.ts";
 import {
   begin,
   type DeliveryState,
-  delayAfter,
   end,
   fire,
   interrupted,
@@ -81,11 +81,10 @@ test("in any sequence, attempts and replays never fall, a cycle has at most 12, 
 });
 
 test("the ladder has 12 attempts over about six hours", () => {
-  const waits = Array.from({ length: MAX_ATTEMPTS }, (_, index) => delayAfter(index + 1));
+  const waits = Array.from({ length: MAX_ATTEMPTS - 1 }, (_, index) => delayAfter(index + 1));
   expect(waits.slice(0, 7)).toEqual([10_000, 30_000, 90_000, 270_000, 810_000, 2_430_000, 3_600_000]);
-  expect(waits).toHaveLength(12);
-  expect(waits[11]).toBeNull();
-  expect(waits.reduce<number>((sum, wait) => sum + (wait ?? 0), 0)).toBe(21_640_000);
+  expect(MAX_ATTEMPTS).toBe(12);
+  expect(waits.reduce((sum, wait) => sum + wait, 0)).toBe(21_640_000);
 });
 
 test("a body that cannot be made fails like an answer, and is tried again", () => {
