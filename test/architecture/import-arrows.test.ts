@@ -5,49 +5,10 @@ import { describe, expect, test } from "vitest";
 const root = resolve(import.meta.dirname, "../..");
 const src = join(root, "src");
 
-/** Single files that every folder may import; they import nothing of ours. */
-const leaves = [
-  "errors",
-  "money",
-  "duration",
-  "byte-size",
-  "shell-word",
-  "durable-file",
-  "clean-text",
-  "load-local-service",
-];
-
-/**
- * The arrows allowed between the folders of `src`; a folder may always import itself and the leaves. What is not listed
- * here is forbidden, so a new folder needs a decision.
- */
-const mayImport: Readonly<Record<string, readonly string[]>> = {
-  errors: [],
-  answers: [],
-  money: [],
-  duration: [],
-  "byte-size": [],
-  "shell-word": [],
-  "clean-text": [],
-  "durable-file": [],
-  "load-local-service": [],
-  // What is known of families of models: data, and how it is read. What follows from it is judged on each side alone.
-  families: [],
-  define: ["plan"],
-  plan: ["families"],
-  lifecycle: [],
-  run: ["define", "plan", "lifecycle", "journal"],
-  journal: ["define", "plan", "lifecycle", "run"],
-  catalog: ["api", "define", "families", "plan"],
-  api: ["answers"],
-  "local-service": ["families"],
-  engine: ["answers", "define", "plan", "lifecycle", "run", "journal", "catalog", "api", "families"],
-  migrate: ["define", "plan", "catalog", "api", "families"],
-  index: ["answers", "define", "plan", "lifecycle", "run", "journal", "catalog", "api", "engine", "families"],
-  report: ["index"],
-  cli: ["index", "migrate", "dashboard", "report", "api/index"],
-  dashboard: ["index"],
-};
+/** Single files that every folder may import. */
+const leaves = globSync("*.ts", { cwd: src })
+  .map(withoutEnding)
+  .filter((name) => name !== "index");
 
 /** Folders without I/O, time or chance, whole or by file. */
 const pure = [
@@ -63,42 +24,62 @@ interface Source {
   /** Relative to `src`, with forward slashes. */
   readonly path: string;
   readonly text: string;
-  readonly imports: readonly Import[];
+  /** Specifiers, as they are written. */
+  readonly imports: readonly string[];
 }
 
-interface Import {
-  readonly specifier: string;
-  readonly typeOnly: boolean;
-}
+const sources = readSources("**/*.ts").filter(({ path }) => !path.startsWith("dashboard/page/"));
 
-const sources = globSync("**/*.ts", { cwd: src })
-  .map((path) => path.split(sep).join("/"))
-  .filter((path) => !path.startsWith("dashboard/page/"))
-  .map((path): Source => {
-    const text = readFileSync(join(src, path), "utf8");
-    return { path, text, imports: importsOf(text) };
+describe("no circle", () => {
+  const graph = importGraph(readSources("**/*.{ts,tsx}"));
+
+  test("of files that import each other, in any folder, imports of types included", () => {
+    expect(graph.size).toBeGreaterThan(500);
+    expect(inCircles(graph)).toEqual([]);
   });
+});
+
+describe.each([
+  { heading: "Folder of `src/`", base: "" },
+  { heading: "Room of `src/engine/`", base: "engine/" },
+])("the table of docs/architecture.md, $heading", ({ heading, base }) => {
+  const table = rowsOf(readFileSync(join(root, "docs/architecture.md"), "utf8"), heading);
+  const names = table.map(({ name }) => name);
+
+  test("has one row for each", () => {
+    expect(names.toSorted()).toEqual(foldersIn(base));
+  });
+
+  test("names exactly what each imports", () => {
+    expect(table.map(({ name, imports }) => ({ name, imports: imports.toSorted() }))).toEqual(
+      names.map((name) => ({ name, imports: arrowsOf(name, base, sources) })),
+    );
+  });
+
+  test("has what each imports in rows above it", () => {
+    const upward = table.flatMap(({ name, imports }, row) =>
+      imports.filter((one) => !names.slice(0, row).includes(one)).map((one) => `${name} → ${one}`),
+    );
+    expect(upward).toEqual([]);
+  });
+});
 
 describe("import arrows", () => {
-  test("the sources are found", () => {
-    expect(sources.length).toBeGreaterThan(50);
-  });
-
-  test("every folder imports only what it may", () => {
-    expect(sources.flatMap(forbiddenImports)).toEqual([]);
-  });
-
-  test("no two folders import each other at run time", () => {
-    expect(folderCycles(sources)).toEqual([]);
+  test("the single files in src import nothing but each other", () => {
+    const found = sources
+      .filter(({ path }) => leaves.includes(withoutEnding(path)))
+      .flatMap((file) => targetsOf(file).map((target) => `${file.path} → ${target}`))
+      .filter((arrow) => !leaves.some((leaf) => arrow.endsWith(` → ${leaf}.ts`)));
+    expect(found).toEqual([]);
   });
 
   test("command line and dashboard reach other folders only through their index", () => {
     const sides = sources.filter(({ path }) => /^(cli|dashboard)\//.test(path));
-    const deep = sides.flatMap(({ path, imports }) =>
-      targets(path, imports)
-        .filter(({ target }) => folderOf(target) !== folderOf(path) && !/(^|\/)index\.ts$/.test(target))
-        .filter(({ target }) => !leaves.includes(target.replace(/\.ts$/, "")))
-        .map(({ target }) => `${path} → ${target}`),
+    const deep = sides.flatMap((file) =>
+      targetsOf(file)
+        .filter((target) => folderOf(target) !== folderOf(file.path) && !/(^|\/)index\.ts$/.test(target))
+        .filter((target) => !leaves.includes(withoutEnding(target)))
+        .map((target) => `${file.path} → ${target}`),
     );
     expect(deep).toEqual([]);
   });
@@ -119,9 +100,9 @@ describe("pure folders", () => {
   test("import no Node module, but for hashing", () => {
     const found = pureSources.flatMap(({ path, imports, text }) =>
       imports
-        .filter(({ specifier }) => specifier.startsWith("node:"))
+        .filter((specifier) => specifier.startsWith("node:"))
         .filter(() => !/^import \{ hash \} from "node:crypto";$/m.test(text))
-        .map(({ specifier }) => `${path} → ${specifier}`),
+        .map((specifier) => `${path} → ${specifier}`),
     );
     expect(found).toEqual([]);
   });
@@ -141,36 +122,99 @@ describe("pure folders", () => {
 describe("the test itself", () => {
   test("sees imports of every form", () => {
     const text = `import a from "./a.ts";\nimport type { B } from "./b.ts";\nexport * from "./c.ts";\nexport {\n  d,\n} from "./d.ts";\nconst e = await import("./e.ts");\nimport "./f.ts";\nconst g: import("./g.ts").G = 1;\n// import "./no.ts"`;
-    expect(importsOf(text).map(({ specifier, typeOnly }) => `${specifier}${typeOnly ? " (type)" : ""}`)).toEqual([
-      "./a.ts",
-      "./b.ts (type)",
-      "./c.ts",
-      "./d.ts",
-      "./e.ts",
-      "./f.ts",
-      "./g.ts (type)",
-    ]);
+    expect(importsOf(text)).toEqual(["./a.ts", "./b.ts", "./c.ts", "./d.ts", "./e.ts", "./f.ts", "./g.ts"]);
   });
 
-  test("finds a forbidden arrow and a cycle", () => {
-    const one = { path: "api/x.ts", text: "", imports: [{ specifier: "../engine/y.ts", typeOnly: false }] };
-    const two = { path: "engine/y.ts", text: "", imports: [{ specifier: "../api/x.ts", typeOnly: false }] };
-    expect(forbiddenImports(one)).toEqual(["api/x.ts → engine/y.ts"]);
-    expect(folderCycles([one, two])).toEqual(["api → engine → api"]);
+  test("finds arrows and circles", () => {
+    const files = [
+      { path: "engine/a/x.ts", text: "", imports: ["../b/y.ts", "./z.ts", "../../api/x.ts"] },
+      { path: "engine/b/y.ts", text: "", imports: ["../a/x.ts"] },
+      { path: "engine/a/z.ts", text: "", imports: [] },
+    ];
+    expect(arrowsOf("engine", "", files)).toEqual(["api"]);
+    expect(arrowsOf("a", "engine/", files)).toEqual(["b"]);
+    expect(inCircles(importGraph(files))).toEqual(["engine/a/x.ts", "engine/b/y.ts"]);
+  });
+
+  test("reads a table", () => {
+    const text = "| Folder | Holds | Imports |\n|---|---|---|\n| `a` | `x` | – |\n| `b` | y | `a`, `c` |\n\n| `d` |";
+    expect(rowsOf(text, "Folder")).toEqual([
+      { name: "a", imports: [] },
+      { name: "b", imports: ["a", "c"] },
+    ]);
   });
 });
 
-function importsOf(source: string): Import[] {
+function readSources(pattern: string): Source[] {
+  return globSync(pattern, { cwd: src })
+    .map((path) => path.split(sep).join("/"))
+    .map((path) => {
+      const text = readFileSync(join(src, path), "utf8");
+      return { path, text, imports: importsOf(text) };
+    });
+}
+
+/** First and last column of the table whose first column has this heading. */
+function rowsOf(page: string, heading: string): { readonly name: string; readonly imports: readonly string[] }[] {
+  const lines = page.split("\n");
+  const start = lines.findIndex((line) => line.startsWith(`| ${heading} |`)) + 2;
+  const rows = lines.slice(
+    start,
+    lines.findIndex((line, index) => index > start && !line.startsWith("|")),
+  );
+  return rows.map((row) => {
+    const cells = row.split("|").map((cell) => cell.trim());
+    const imports = [...(cells.at(-2) ?? "").matchAll(/`([^`]+)`/g)].map(([, name]) => name ?? "");
+    return { name: cells[1]?.replaceAll("`", "") ?? "", imports };
+  });
+}
+
+/** Folders directly under `base`, sorted; a single file stands for itself, unless all may import it. */
+function foldersIn(base: string): string[] {
+  const inside = sources.filter(({ path }) => path.startsWith(base)).map(({ path }) => folderOf(path, base));
+  return [...new Set(inside)].filter((name) => base !== "" || !leaves.includes(name)).toSorted();
+}
+
+/** Other folders of `base` that the folder's files import, sorted. */
+function arrowsOf(folder: string, base: string, files: readonly Source[]): string[] {
+  const isOwn = ({ path }: Source) => path.startsWith(base) && folderOf(path, base) === folder;
+  const inside = files
+    .filter(isOwn)
+    .flatMap(targetsOf)
+    .filter((target) => target.startsWith(base));
+  const found = new Set(inside.map((target) => folderOf(target, base)));
+  return [...found].filter((to) => to !== folder && (base !== "" || !leaves.includes(to))).toSorted();
+}
+
+/** Files of `src`, with those that each imports. */
+function importGraph(files: readonly Source[]): Map<string, Set<string>> {
+  return new Map(files.map((file) => [file.path, new Set(targetsOf(file))]));
+}
+
+/** Files that import themselves through others, and those between two such circles. */
+function inCircles(graph: ReadonlyMap<string, ReadonlySet<string>>): string[] {
+  const left = new Map([...graph].map(([path, imports]) => [path, new Set(imports)]));
+  for (let before = -1; before !== left.size; ) {
+    before = left.size;
+    const imported = new Set([...left.values()].flatMap((imports) => [...imports]));
+    for (const [path, imports] of left) {
+      const isFree = !imported.has(path) || ![...imports].some((target) => left.has(target));
+      if (isFree) left.delete(path);
+    }
+  }
+  return [...left.keys()].toSorted();
+}
+
+function withoutEnding(path: string): string {
+  return path.replace(/\.ts$/, "");
+}
+
+/** Specifiers of every form of import, those of types too, in their order. */
+function importsOf(source: string): string[] {
   const text = withoutComments(source);
-  const found: (Import & { readonly at: number })[] = [];
-  const statement = /\b(import|export)\s+(type\s+)?(?:[\w*\s{},$]*?\s*from\s*)?["']([^"']+)["']/g;
-  for (const match of text.matchAll(statement)) {
-    found.push({ specifier: match[3] ?? "", typeOnly: match[2] !== undefined, at: match.index });
-  }
-  for (const match of text.matchAll(/(:\s*|<\s*|\|\s*|typeof\s+)?import\(\s*["']([^"']+)["']\s*\)/g)) {
-    found.push({ specifier: match[2] ?? "", typeOnly: match[1] !== undefined, at: match.index });
-  }
-  return found.toSorted((a, b) => a.at - b.at).map(({ specifier, typeOnly }) => ({ specifier, typeOnly }));
+  const statement =
+    /\b(?:import|export)\s+(?:type\s+)?(?:[\w*\s{},$]*?\s*from\s*)?["']([^"']+)["']|\bimport\(\s*["']([^"']+)["']\s*\)/g;
+  return [...text.matchAll(statement)].map(([, declared, called]) => declared ?? called ?? "");
 }
 
 /** Comments blanked; good enough for sources that keep `//` out of their strings or have it after `:`. */
@@ -178,51 +222,18 @@ function withoutComments(text: string): string {
   return text.replace(/\/\*[\s\S]*?\*\//g, "").replace(/(^|[^:"'`\\])\/\/.*$/gm, "$1");
 }
 
-/** Files of `src` that the imports name. */
-function targets(path: string, imports: readonly Import[]): { readonly target: string; readonly typeOnly: boolean }[] {
+/** Files of `src` that a file imports. */
+function targetsOf({ path, imports }: Pick<Source, "path" | "imports">): string[] {
   return imports
-    .filter(({ specifier }) => specifier.startsWith("."))
-    .map(({ specifier, typeOnly }) => ({
-      target: relative(src, resolve(dirname(join(src, path)), specifier))
+    .filter((specifier) => specifier.startsWith("."))
+    .map((specifier) =>
+      relative(src, resolve(dirname(join(src, path)), specifier))
         .split(sep)
         .join("/"),
-      typeOnly,
-    }))
-    .filter(({ target }) => target !== "../package.json");
+    )
+    .filter((target) => target !== "../package.json");
 }
 
-function folderOf(path: string): string {
-  return path.includes("/") ? path.slice(0, path.indexOf("/")) : path.replace(/\.ts$/, "");
-}
-
-function forbiddenImports({ path, imports }: Source): string[] {
-  const from = folderOf(path);
-  const allowed = [from, ...leaves, ...(mayImport[from] ?? [])];
-  return targets(path, imports)
-    .filter(({ target }) => !allowed.includes(folderOf(target)) && !allowed.includes(target.replace(/\.ts$/, "")))
-    .map(({ target }) => `${path} → ${target}`);
-}
-
-/** Types cost nothing at run time and may point back; code may not. */
-function folderCycles(all: readonly Source[]): string[] {
-  const edges = new Map<string, Set<string>>();
-  for (const { path, imports } of all) {
-    for (const { target, typeOnly } of targets(path, imports)) {
-      const [from, to] = [folderOf(path), folderOf(target)];
-      if (from === to || typeOnly) continue;
-      edges.set(from, (edges.get(from) ?? new Set()).add(to));
-    }
-  }
-  const cycles = new Set<string>();
-  const walk = (folder: string, trail: readonly string[]) => {
-    const at = trail.indexOf(folder);
-    if (at >= 0) {
-      const loop = trail.slice(at);
-      if (loop[0] === loop.toSorted()[0]) cycles.add([...loop, folder].join(" → "));
-      return;
-    }
-    for (const next of edges.get(folder) ?? []) walk(next, [...trail, folder]);
-  };
-  for (const folder of edges.keys()) walk(folder, []);
-  return [...cycles];
+function folderOf(path: string, base = ""): string {
+  return withoutEnding(path.slice(base.length).split("/")[0] ?? "");
 }

@@ -1,4 +1,4 @@
-import type { ServiceContext } from "../service-context.ts";
+import type { ServiceParts } from "../service-parts.ts";
 import { FairQueue, type QueueLimits } from "./fair-queue.ts";
 
 const HOUR_S = 3600;
@@ -10,13 +10,13 @@ export function delayAfter(failures: number): number {
 
 /** What is due to be sent, in lanes: `send` is given each item in its lane's turn. */
 export class Outbox {
-  readonly #ports: Pick<ServiceContext, "outbound" | "onDefect">;
+  readonly #ports: Pick<ServiceParts, "outbound" | "onDefect">;
   readonly #queue: FairQueue;
   readonly #send: (item: number) => Promise<void>;
   #closed = false;
 
   constructor(
-    ports: Pick<ServiceContext, "outbound" | "onDefect">,
+    ports: Pick<ServiceParts, "outbound" | "onDefect">,
     limits: QueueLimits,
     send: (item: number) => Promise<void>,
   ) {
