@@ -123,6 +123,7 @@ export {
   type PlanDiff,
   planMermaid,
   planSvg,
+  traitsOf,
 } from "./plan/index.ts";
 export type { Json, Plan, PlanStep, Problem, Reference } from "./plan/plan.ts";
 export { suggest } from "./plan/suggest.ts";

@@ -1,4 +1,4 @@
-import type { Plan, PlanStep } from "../index.ts";
+import { type Plan, type PlanStep, traitsOf } from "../index.ts";
 
 /** Above this many steps, those that are alike are shown as one. */
 export const MANY_STEPS = 60;
@@ -57,7 +57,7 @@ function nameOf(steps: readonly PlanStep[], taken: ReadonlyMap<string, unknown>)
  * expansion after them. Every step comes after those it needs.
  */
 export function withExpansions(plan: Plan): Plan {
-  const expansions = plan.steps.filter(({ kind }) => kind === "expand").map(({ path }) => path);
+  const expansions = plan.steps.filter((step) => traitsOf(step).maxInnerSteps !== null).map(({ path }) => path);
   if (expansions.length === 0) return { ...plan, steps: inOrder(plan.steps) };
   const parent = (path: string) =>
     expansions

@@ -100,7 +100,7 @@ function afterFailure(state: RunState): NextCommand {
   const failed = stepsWith(state, ({ status }) => status === "failed" || status === "partial");
   // Turned down, or failed without a decision because nothing was left to be decided on.
   const rejected = failed.filter(
-    ({ kind, path }) => kind === "approve" && state.steps[path]!.approval?.approved !== true,
+    (step) => traitsOf(step).needsPerson && state.steps[step.path]!.approval?.approved !== true,
   );
   if (rejected.length > 0 && rejected.length === failed.length) {
     const shown = rejected.flatMap(({ kind, path, ...step }) => ("shows" in step ? shownBy(step.shows, path) : [path]));

@@ -32,6 +32,12 @@ export interface RequestIdentity {
   readonly pending: readonly { readonly step: string; readonly index: number }[];
 }
 
+/** The step, when its result is worth taking over; else why it never is. */
+export function cacheable(plan: PlanStep): CacheableStep | { readonly never: string } {
+  const { reuse } = traitsOf(plan);
+  return "never" in reuse ? reuse : (plan as CacheableStep);
+}
+
 export function isCacheable(plan: PlanStep): plan is CacheableStep {
   return "identity" in traitsOf(plan).reuse;
 }

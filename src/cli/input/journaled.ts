@@ -1,5 +1,13 @@
 import { existsSync } from "node:fs";
-import { type Pipeline, type Plan, type RunState, RunView, type Showrunner, type StoredEvent } from "../../index.ts";
+import {
+  type Pipeline,
+  type Plan,
+  type RunState,
+  RunView,
+  type Showrunner,
+  type StoredEvent,
+  traitsOf,
+} from "../../index.ts";
 import { shellWord } from "../../shell-word.ts";
 import { CliError } from "../cli-error.ts";
 import { loadPipeline } from "../load/pipeline-file.ts";
@@ -25,15 +33,13 @@ export async function sourceOf(show: Showrunner, runId: string): Promise<RunStat
   return (await plannedOf(show, runId)).source;
 }
 
-const ownCode = new Set(["task", "expand"]);
-
 /**
  * The code of a run that has local functions, from the file that its plan was made from last; null when it has none, or when the
  * file is not there any more. Throws CliError `CODE_ELSEWHERE` for a file that is not below the working folder.
  */
 export async function codeOf(show: Showrunner, runId: string, cwd: string): Promise<Pipeline | null> {
   const { plan, source } = await plannedOf(show, runId);
-  const needsCode = plan.steps.some((step) => ownCode.has(step.kind) || (step.kind === "pick" && step.by === "score"));
+  const needsCode = plan.steps.some((step) => traitsOf(step).needsCode);
   if (!needsCode || source === null || !existsSync(source.file)) return null;
   await checkOwn(source.file, runId, cwd);
   return (await loadPipeline(`${source.file}#${source.exportName}`, cwd)).pipeline;

@@ -1,4 +1,4 @@
-import { makespan, type PlanStep, type StepView } from "../../index.ts";
+import { makespan, type PlanStep, type StepView, traitsOf } from "../../index.ts";
 import type { LiveRun } from "./live-run.ts";
 
 type Medians = ReadonlyMap<string, number> | undefined;
@@ -34,8 +34,8 @@ export function remainingOf(live: LiveRun, options: { readonly now: number; read
 }
 
 /** Whether a step will lead to others that nobody knows yet. */
-function isUnplanned({ kind, path }: StepView, steps: readonly StepView[]): boolean {
-  return kind === "expand" && !steps.some((one) => one.path.startsWith(`${path}/`));
+function isUnplanned({ plan, path }: StepView, steps: readonly StepView[]): boolean {
+  return traitsOf(plan).maxInnerSteps !== null && !steps.some((one) => one.path.startsWith(`${path}/`));
 }
 
 /** Null where nobody can say. */
@@ -44,7 +44,7 @@ function stepLeft(
   live: LiveRun,
   { now, medians }: { readonly now: number; readonly medians?: Medians },
 ): number | null {
-  if (step.kind === "approve") return null;
+  if (traitsOf(step.plan).needsPerson) return null;
   const end = expectedEnd(step, live, medians);
   if (end !== null) return Math.max(0, end - now);
   if (step.model === null) return 0;

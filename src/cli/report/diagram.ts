@@ -1,4 +1,4 @@
-import type { DiagramOptions, Quote } from "../../index.ts";
+import { type DiagramOptions, type Quote, traitsOf } from "../../index.ts";
 import { dollars } from "../../money.ts";
 
 /** What a drawing of a priced plan says beside the names: each step's model and price, and the longest chain. */
@@ -8,7 +8,7 @@ export function diagramOptions(quote: Quote): DiagramOptions {
     highlighted: quote.criticalPath,
     note: (step) => {
       const price = prices.get(step.path);
-      const what = step.kind === "job" ? step.model : `${step.yields} file`;
+      const what = traitsOf(step).note;
       return price === undefined ? what : `${what}, ${amount(price)}`;
     },
   };

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { Json, Plan, Reference, RunReport, StepReport } from "../../index.ts";
+import { type Json, type Plan, type Reference, type RunReport, type StepReport, traitsOf } from "../../index.ts";
 import type { ReviewFiles } from "./review-files.ts";
 
 /** One of the results that an approval shows, with the number to pick it by, from 1. */
@@ -50,7 +50,7 @@ export async function filesOf(step: StepReport, report: RunReport, review: Revie
 
 function uploaded({ steps }: Plan, path: string): Shown {
   const step = steps.find((one) => one.path === path);
-  const file = step?.kind === "upload" ? step.file : null;
+  const file = step === undefined ? null : traitsOf(step).file;
   const about = { content_type: file?.contentType ?? null, path: file?.path ?? null };
   return { step: path, index: 0, asset_id: null, text: null, ...about };
 }

@@ -1,4 +1,4 @@
-import { type JournalStore, type RunState, type StoredEvent, statusNow, touchedSteps } from "../../index.ts";
+import { type JournalStore, type RunState, type StoredEvent, statusNow, touchedSteps, traitsOf } from "../../index.ts";
 import type { EventStream } from "../http/event-stream.ts";
 import { notFound } from "../http/refusal.ts";
 import type { Drivers } from "../runs/drivers.ts";
@@ -33,7 +33,7 @@ export async function runPatch(parts: WatchParts, runId: string, afterSeq: numbe
   const since = await eventsUpTo(journal, state, from);
   const touched = known ? touchedSteps(since.map(({ event }) => event)) : "all";
   const steps = view.steps.filter(
-    ({ path, kind }) => touched === "all" || touched.has(path) || kind === "approve" || kind === "pick",
+    (step) => touched === "all" || touched.has(step.path) || traitsOf(step.plan).standsFor.length > 0,
   );
   return {
     full: touched === "all",

@@ -1,18 +1,14 @@
-import type { Drift, RerunScope, RunState } from "../../index.ts";
+import { type Drift, type RerunScope, type RunState, traitsOf } from "../../index.ts";
 import type { DashboardContext } from "../context.ts";
 import { cut } from "../views/cut.ts";
 import type { DriftView, RerunView, ResumePreview } from "../views/wire.ts";
 
 type Code = Awaited<ReturnType<DashboardContext["loadPipeline"]>>;
 
-const localKinds = new Set(["task", "expand"]);
-
 /** The code of a run that has local functions, which it cannot go on without; null for any other run. */
 export async function neededCode(context: DashboardContext, state: RunState): Promise<Code> {
   const { plan } = state.planned;
-  const isNeeded = plan.steps.some(
-    (step) => localKinds.has(step.kind) || (step.kind === "pick" && step.by === "score"),
-  );
+  const isNeeded = plan.steps.some((step) => traitsOf(step).needsCode);
   return isNeeded ? codeOf(context, state) : null;
 }
 

@@ -1,4 +1,4 @@
-import { outputsOf, type PlanStep, type RunState, type StepState } from "../../index.ts";
+import { outputsOf, type PlanStep, type RunState, type StepState, traitsOf } from "../../index.ts";
 import { cut, cutJson } from "./cut.ts";
 import { outputView } from "./media-view.ts";
 import type { DecisionView, MediaView } from "./wire.ts";
@@ -15,8 +15,8 @@ interface Ref {
 
 /** What a person (or a rule) is to choose among, and what was chosen. Null for steps that choose nothing. */
 export function decisionOf(state: RunState, plan: PlanStep, step: StepState): DecisionView | null {
-  if (plan.kind !== "approve" && plan.kind !== "pick") return null;
-  const refs = plan.kind === "approve" ? plan.shows : plan.among;
+  const { standsFor: refs, isChoice, subject } = traitsOf(plan);
+  if (refs.length === 0) return null;
   const places = refs.flatMap(({ $ref }) => ($ref.as === "value" ? [] : placesOf(state, $ref)));
   const { chosen, approval } = step;
   const pick =
@@ -24,8 +24,8 @@ export function decisionOf(state: RunState, plan: PlanStep, step: StepState): De
   return {
     shows: places.map((place) => viewAt(state, place)),
     values: refs.flatMap(({ $ref }) => ($ref.as === "value" ? valueView(state, $ref.step) : [])),
-    choose: plan.kind === "pick" || plan.choose,
-    message: plan.kind === "approve" && plan.message !== null ? cut(plan.message, 2000) : null,
+    choose: isChoice,
+    message: subject === null ? null : cut(subject, 2000),
     approved: approval?.approved ?? null,
     note: approval?.note == null ? null : cut(approval.note, 2000),
     pick: pick < 0 ? null : pick,

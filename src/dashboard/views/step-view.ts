@@ -1,4 +1,10 @@
-import type { AttemptView as Attempt, PlanStep, RunState, StepView as Step } from "../../index.ts";
+import {
+  type AttemptView as Attempt,
+  type PlanStep,
+  type RunState,
+  type StepView as Step,
+  traitsOf,
+} from "../../index.ts";
 import { cut } from "./cut.ts";
 import { decisionOf } from "./decision.ts";
 import { mediaOf } from "./media-view.ts";
@@ -8,8 +14,11 @@ import type { AttemptView, StepView } from "./wire.ts";
 export function stepView(state: RunState | null, step: Step): StepView {
   const { plan, path, kind, model, status, phase, startedAt, finishedAt, quote, costMicros, heldMicros } = step;
   const own = state?.steps[path];
+  const { noun, icon, needsPerson, maxInnerSteps } = traitsOf(plan);
+  const isVisual = plan.yields === "image" || plan.yields === "video";
   return {
     ...{ path, kind, model, status, phase, startedAt, finishedAt, costMicros, heldMicros },
+    ...{ noun, icon, hasPicture: isVisual && !needsPerson && maxInnerSteps === null },
     yields: plan.yields,
     needs: plan.needs,
     reason: reasonOf(step),
@@ -44,8 +53,8 @@ function reasonOf({ reason, status, error }: Step): string | null {
 
 /** What the step asks for, in short: the first of these that its input has. */
 function askOf(plan: PlanStep): string | null {
-  if (plan.kind === "upload") return plan.file.path.split(/[\\/]/).at(-1) ?? null;
-  if (plan.kind === "approve") return plan.message === null ? null : cut(plan.message, 200);
+  const { subject } = traitsOf(plan);
+  if (subject !== null) return cut(subject, 200);
   if (!("input" in plan)) return null;
   const input = plan.input;
   if (typeof input !== "object" || input === null || Array.isArray(input)) return null;

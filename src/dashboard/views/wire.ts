@@ -146,6 +146,11 @@ export interface AttemptView {
 export interface StepView {
   readonly path: string;
   readonly kind: string;
+  /** What a person calls a step of its kind. */
+  readonly noun: string;
+  readonly icon: "media" | "file" | "decision" | "group" | "value";
+  /** Whether it yields pictures of its own, or film. */
+  readonly hasPicture: boolean;
   readonly model: string | null;
   /** Media kind, `voice` or `value`; null where that is not known beforehand. */
   readonly yields: string | null;

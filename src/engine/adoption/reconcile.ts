@@ -185,7 +185,7 @@ function ownJobs({ runId, steps }: RunState): readonly Known[] {
 function abandonedChats({ runId, steps, planned }: RunState): ReconcileReport["abandonedChats"] {
   return Object.values(steps).flatMap(({ path: step, chats }) => {
     const plan = planned.plan.steps.find(({ path }) => path === step);
-    const model = plan?.kind === "chat" ? plan.model : "";
+    const model = plan !== undefined && "model" in plan ? plan.model : "";
     const abandoned = chats.filter(({ phase }) => phase === "abandoned");
     return abandoned.map(({ sentAt, holdMicros: unconfirmedMicros }) => {
       return { runId, step, model, sentAt: new Date(sentAt).toISOString(), unconfirmedMicros };

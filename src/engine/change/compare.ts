@@ -1,6 +1,6 @@
 import type { RunState } from "../../journal/state.ts";
 import { formatUsd } from "../../money.ts";
-import { diffPlans, type FieldChange, type PlanDiff } from "../../plan/index.ts";
+import { diffPlans, expansionsIn, type FieldChange, type PlanDiff } from "../../plan/index.ts";
 import type { Plan, Problem } from "../../plan/plan.ts";
 import type { StepPrice } from "../price/totals.ts";
 import { formatChanges } from "../reuse/explain.ts";
@@ -99,7 +99,7 @@ function said(paths: readonly string[], what: string): string | null {
 
 /** Steps of expansions are known once their value is: a plan that was not run yet has none to compare them with. */
 function withoutGrown(before: Plan, after: Plan): Plan {
-  const expansions = new Set(after.steps.flatMap(({ kind, path }) => (kind === "expand" ? [path] : [])));
+  const expansions = expansionsIn(after.steps);
   const isGrown = (path: string) => {
     for (let at = path.lastIndexOf("/"); at > 0; at = path.lastIndexOf("/", at - 1)) {
       if (expansions.has(path.slice(0, at))) return true;

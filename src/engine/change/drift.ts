@@ -3,6 +3,7 @@ import type { Pipeline } from "../../define/index.ts";
 import type { RerunRequest, RunState } from "../../journal/state.ts";
 import { formatUsd } from "../../money.ts";
 import type { PlanDiff } from "../../plan/index.ts";
+import { traitsOf } from "../../plan/index.ts";
 import type { Plan, PlanStep, Problem } from "../../plan/plan.ts";
 import { hasNoOpenJobs, type RerunRoots, staleSteps } from "../../run/rerun.ts";
 import type { ResumeOptions } from "../options/options.ts";
@@ -197,7 +198,8 @@ function nameProblems(state: RunState, plan: Plan, { changed, added, renamed }: 
 }
 
 function isUploaded(state: RunState, step: PlanStep): boolean {
-  return step.kind === "upload" && state.steps[step.path]?.upload?.sha256 === step.file.sha256;
+  const { file } = traitsOf(step);
+  return file !== null && state.steps[step.path]?.upload?.sha256 === file.sha256;
 }
 
 function sameDiff(plan: Plan): PlanDiff {

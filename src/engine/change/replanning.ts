@@ -1,7 +1,7 @@
 import { corrected, type Drafted, draft, type Pipeline, redraft } from "../../define/index.ts";
 import type { RunState } from "../../journal/state.ts";
 import type { LocalFunction } from "../../plan/draft.ts";
-import { diffPlans, outerPaths, type PlanDiff, plainJson } from "../../plan/index.ts";
+import { diffPlans, expansionsIn, outerPaths, type PlanDiff, plainJson, traitsOf } from "../../plan/index.ts";
 import type { ExpandStep, Json, Plan, PlanStep, Problem, Reference } from "../../plan/plan.ts";
 import { readiness } from "../../run/readiness.ts";
 import type { Planner } from "../price/planner.ts";
@@ -38,7 +38,7 @@ export async function replanRun(
   const { planned } = state;
   const { draft: drafted, problems } = draftedAgain(planned.input, pipeline, input);
   if (drafted === null) return { ok: false, problems };
-  const files = planned.plan.steps.flatMap((step) => (step.kind === "upload" ? [step.file] : []));
+  const files = planned.plan.steps.flatMap((step) => traitsOf(step).file ?? []);
   const produced = await planner.planDraft(drafted, planned.profile ?? null, files);
   // What the input's schema asks for newly may be why.
   if (!produced.ok) return { ok: false, problems: [...draft(pipeline, planned.input).problems, ...produced.problems] };
@@ -73,7 +73,7 @@ class Growing {
   /** Steps of the journal's plan that this expansion led to; null: those that no expansion did. */
   ownedBy(expansion: string | null): readonly PlanStep[] {
     const { steps } = this.state.planned.plan;
-    const expansions = new Set(steps.filter(({ kind }) => kind === "expand").map(({ path }) => path));
+    const expansions = expansionsIn(steps);
     return steps.filter(({ path }) => (outerPaths(path).find((one) => expansions.has(one)) ?? null) === expansion);
   }
 }

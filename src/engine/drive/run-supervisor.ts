@@ -10,7 +10,7 @@ import type { RunRepository } from "../../journal/run-repository.ts";
 import { isRunFinal, planStep, type RunState } from "../../journal/state.ts";
 import type { JournalStore, Lease, LeaseHolder } from "../../journal/store.ts";
 import { formatUsd } from "../../money.ts";
-import { criticalPath, type Draft } from "../../plan/index.ts";
+import { criticalPath, type Draft, traitsOf } from "../../plan/index.ts";
 import type { Plan } from "../../plan/plan.ts";
 import { avoidedCost } from "../../run/avoided-cost.ts";
 import { hasUncollectedWork, openJobs } from "../../run/open-jobs.ts";
@@ -300,7 +300,7 @@ function scheduleOf(state: RunState, plan: Plan, cache: PastDurations): Schedule
 
 function quoteEvents(state: RunState, quote: Quote | undefined): readonly RunEvent[] {
   return (quote?.prices ?? []).flatMap(({ step, costMicros, basis }): readonly RunEvent[] => {
-    if (basis === "free" || basis === "reused" || planStep(state, step).kind !== "job") return [];
+    if (basis === "free" || basis === "reused" || traitsOf(planStep(state, step)).pricing.by !== "quote") return [];
     return [{ type: "job.quoted", step, attempt: 1, costMicros, basis }];
   });
 }

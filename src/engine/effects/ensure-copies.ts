@@ -1,6 +1,7 @@
 import { answerOf, DownloadError } from "../../api/index.ts";
 import { lastAttempt, outputsOf, type RunState } from "../../journal/state.ts";
 import { formatUsd } from "../../money.ts";
+import { traitsOf } from "../../plan/index.ts";
 import { shellWord } from "../../shell-word.ts";
 import { MediaLostError } from "../media/media-errors.ts";
 import { judge } from "../service/service-answers.ts";
@@ -73,8 +74,9 @@ function missingOrThrow(error: unknown): null {
 function sourcesOf({ planned, steps }: RunState, sha256: string): readonly Source[] {
   return planned.plan.steps.flatMap((plan): readonly Source[] => {
     const step = steps[plan.path]!;
-    if (plan.kind === "upload") {
-      return plan.file.sha256 === sha256 ? [{ from: "file", step: plan.path, path: plan.file.path }] : [];
+    const { file } = traitsOf(plan);
+    if (file !== null) {
+      return file.sha256 === sha256 ? [{ from: "file", step: plan.path, path: file.path }] : [];
     }
     const jobId = step.outputs === null ? (lastAttempt(step)?.jobId ?? null) : (step.reusedFrom?.jobId ?? null);
     const produced = outputsOf(step).filter(({ copy }) => copy?.sha256 === sha256);

@@ -1,5 +1,6 @@
 import { parseUsd } from "../../money.ts";
 import type { JobLimits } from "../../plan/index.ts";
+import { expansionsIn } from "../../plan/index.ts";
 import type { Plan } from "../../plan/plan.ts";
 import { didYouMean } from "../../plan/suggest.ts";
 import { InvalidOptionError } from "../errors.ts";
@@ -11,7 +12,7 @@ const MODALITIES = new Set(["image", "video", "audio", "chat", "task"]);
 /** Throws for a limit that no job of the plan could meet, which is a name misspelt. */
 export function checkLimits(limits: JobLimits, { steps }: Plan): void {
   const models = new Set(steps.flatMap((step) => ("model" in step ? [step.model] : [])));
-  const mayGrow = steps.some(({ kind }) => kind === "expand");
+  const mayGrow = expansionsIn(steps).size > 0;
   for (const name of Object.keys(limits.perModel)) {
     if (models.has(name)) continue;
     const near = didYouMean(name, ["total", ...MODALITIES, ...models]);

@@ -32,7 +32,7 @@ function chargedModels({ steps, planned }: RunState): ReadonlySet<string> {
     for (const { model, costMicros } of attempts) if (model !== null && costMicros !== null) models.add(model);
   }
   for (const plan of planned.plan.steps) {
-    if (plan.kind !== "chat") continue;
+    if (!("model" in plan)) continue;
     const isCharged = steps[plan.path]?.chats.some(({ costMicros }) => costMicros !== null);
     if (isCharged === true) models.add(plan.model);
   }

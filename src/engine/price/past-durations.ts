@@ -1,10 +1,7 @@
 import type { Families } from "../../families/index.ts";
 import type { RunState } from "../../journal/state.ts";
+import { traitsOf } from "../../plan/index.ts";
 import type { PlanStep } from "../../plan/plan.ts";
-
-/** Rough guesses in milliseconds by what a job makes; good enough to say which chain is the longer one. */
-const GUESS_MS = { image: 10_000, audio: 8_000, voice: 8_000, video: 90_000 } as const;
-const LOCAL_MS = { upload: 500, chat: 5_000, task: 2_000, approve: 0, pick: 0, expand: 0 } as const;
 
 /** What is known of how long jobs take, milliseconds. */
 export interface PastDurations {
@@ -27,13 +24,14 @@ export function pastDurations(runs: readonly RunState[], families: Families): Pa
 
 /** What a step is expected to take: as its model did before, else as its family usually does, else a guess. */
 export function expectedMs(step: PlanStep, { medians, families }: PastDurations): number {
-  if (step.kind !== "job") return LOCAL_MS[step.kind];
-  return medians.get(step.model) ?? families.of(step.model)?.typicalMs ?? GUESS_MS[step.yields];
+  const { typicalMs } = traitsOf(step);
+  if (!("model" in step)) return typicalMs;
+  return medians.get(step.model) ?? families.of(step.model)?.typicalMs ?? typicalMs;
 }
 
 /** True when no guess is needed. */
 export function isKnown(step: PlanStep, { medians }: PastDurations): boolean {
-  return step.kind !== "job" || medians.has(step.model);
+  return traitsOf(step).pricing.by !== "quote" || !("model" in step) || medians.has(step.model);
 }
 
 function median(values: readonly number[]): number {

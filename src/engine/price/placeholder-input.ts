@@ -1,4 +1,5 @@
 import { crc32, deflateSync } from "node:zlib";
+import { traitsOf } from "../../plan/index.ts";
 import type { JobStep, Json, MediaKind, PlanStep, Reference } from "../../plan/plan.ts";
 import type { MediaStore } from "../media/media-store.ts";
 import type { EstimateCache } from "./estimates.ts";
@@ -80,7 +81,8 @@ export interface PlaceholderSources {
 export async function placeholderInput(step: JobStep, ref: Ref, sources: PlaceholderSources): Promise<Json | null> {
   const source = sources.steps.get(ref.step);
   if (source === undefined) return null;
-  if (source.kind === "upload") return { source: "upload", sha256: source.file.sha256 };
+  const { file } = traitsOf(source);
+  if (file !== null) return { source: "upload", sha256: file.sha256 };
   if (ref.as === "value") return sampleOf(source, ref, sources);
   if (ref.as === "voice") return sources.estimates.anyVoice(step.model);
   if (ref.kind === undefined) return null;
@@ -88,26 +90,25 @@ export async function placeholderInput(step: JobStep, ref: Ref, sources: Placeho
   if (bytes === null) return null;
   const { sha256 } = await sources.media.put({ bytes });
   const media: Json = { source: "upload", sha256 };
-  const outputs = source.kind === "job" ? source.outputs : 1;
+  const outputs = "outputs" in source ? source.outputs : 1;
   return ref.output === "all" ? Array.from({ length: outputs }, () => media) : media;
 }
 
 /** A value of the right shape where a schema tells it, else text. */
 function sampleOf(source: PlanStep, ref: Ref, sources: PlaceholderSources): Json {
-  const schema = source.kind === "chat" && source.schema !== null ? source.schema : chosenSchema(source, sources);
+  const schema = "schema" in source && source.schema !== null ? source.schema : chosenSchema(source, sources);
   const value = sampleValue(schema, ref.at);
   return ref.output === "all" && !Array.isArray(value) ? [value] : value;
 }
 
 function chosenSchema(source: PlanStep, { steps }: PlaceholderSources): Json {
   const first = firstOf(source, steps);
-  return first?.kind === "chat" && first.schema !== null ? first.schema : true;
+  return first !== undefined && "schema" in first && first.schema !== null ? first.schema : true;
 }
 
 /** A pick or an approval is expected to stand for the first of what it has. */
 function firstOf(source: PlanStep, steps: ReadonlyMap<string, PlanStep>): PlanStep | undefined {
-  const among = source.kind === "pick" ? source.among : source.kind === "approve" ? source.shows : [];
-  const [first] = among;
+  const [first] = traitsOf(source).standsFor;
   if (first === undefined) return undefined;
   const found = steps.get(first.$ref.step);
   return found === undefined ? undefined : (firstOf(found, steps) ?? found);

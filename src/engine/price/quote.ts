@@ -2,7 +2,7 @@ import PQueue from "p-queue";
 import { ApiError, answerOf } from "../../api/index.ts";
 import { type CleanText, cleanText, ownText } from "../../clean-text.ts";
 import { formatUsd } from "../../money.ts";
-import { criticalPath, type JobLimits, referencesOf, resolveInput } from "../../plan/index.ts";
+import { criticalPath, type JobLimits, referencesOf, resolveInput, traitsOf } from "../../plan/index.ts";
 import type { JobStep, Json, Plan, PlanStep, Problem, Reference } from "../../plan/plan.ts";
 import { readsUploads } from "../media/expired.ts";
 import type { UploadHandles } from "../media/handles.ts";
@@ -62,7 +62,10 @@ const PRICES_AT_ONCE = 32;
 /** Asks the service what every step costs; equal inputs are asked once. `only`: these steps of the plan, not all. */
 export async function pricePlan(plan: Plan, pricing: Pricing, only: readonly PlanStep[] = plan.steps): Promise<Quote> {
   const problems: Problem[] = [];
-  for (const step of only) if (step.kind === "upload") await pricing.media.put({ path: step.file.path });
+  for (const step of only) {
+    const { file } = traitsOf(step);
+    if (file !== null) await pricing.media.put({ path: file.path });
+  }
   const steps = new Map(plan.steps.map((step) => [step.path, step]));
   const sources = { steps, estimates: pricing.estimates, media: pricing.media };
 
@@ -149,28 +152,15 @@ function foreseen(step: PlanStep, reusePreview: ReusePreview | undefined): StepP
 }
 
 /** Steps that the service does not quote: free ones, and those that run under a maximum only. */
-function unpriced(plan: Plan, step: Exclude<PlanStep, JobStep>, maxUnquotedMicros: number | null): StepPrice {
-  const base = { step: step.path, model: null };
-  switch (step.kind) {
-    case "chat": {
-      const maxCostMicros = step.policy.maxCostMicros ?? maxUnquotedMicros;
-      const reason = "chat is billed by what was said";
-      return { ...base, model: step.model, costMicros: null, basis: "unquotable", maxCostMicros, reason };
-    }
-    case "expand": {
-      // Once its steps are in the plan, they have the prices.
-      if (plan.steps.some(({ path }) => path.startsWith(`${step.path}/`))) return free(step.path);
-      const reason = "its steps are known once its value is";
-      return { ...base, costMicros: null, basis: "unquotable", maxCostMicros: step.maxCostMicros, reason };
-    }
-    case "upload":
-    case "task":
-    case "approve":
-    case "pick":
-      return free(step.path);
-    default:
-      return step satisfies never;
-  }
+function unpriced(plan: Plan, step: PlanStep, maxUnquotedMicros: number | null): StepPrice {
+  const { pricing } = traitsOf(step);
+  if (pricing.by === "nothing" || pricing.by === "quote") return free(step.path);
+  // Once its steps are in the plan, they have the prices.
+  const hasInner = pricing.by === "inner steps" && plan.steps.some(({ path }) => path.startsWith(`${step.path}/`));
+  if (hasInner) return free(step.path);
+  const maxCostMicros = pricing.maxCostMicros ?? (pricing.by === "usage" ? maxUnquotedMicros : null);
+  const model = "model" in step ? step.model : null;
+  return { step: step.path, model, costMicros: null, basis: "unquotable", maxCostMicros, reason: pricing.why };
 }
 
 function free(step: string): StepPrice {
@@ -211,7 +201,7 @@ function refusal(step: JobStep, error: ApiError): readonly Problem[] {
 
 function priceProblems(steps: readonly PlanStep[], prices: readonly StepPrice[]): readonly Problem[] {
   return steps.flatMap((step, index): readonly Problem[] => {
-    if (step.kind !== "job" && step.kind !== "chat") return [];
+    if (!("model" in step)) return [];
     const { costMicros, basis, maxCostMicros } = prices[index]!;
     const own = step.policy.maxCostMicros;
     if (basis === "unquotable" && maxCostMicros === null) {

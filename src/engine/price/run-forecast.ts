@@ -1,4 +1,4 @@
-import { type FollowStrategy, forecast, type JobLimits, referencesOf } from "../../plan/index.ts";
+import { type FollowStrategy, forecast, type JobLimits, referencesOf, traitsOf } from "../../plan/index.ts";
 import { dependentsOf, makespan } from "../../plan/makespan.ts";
 import type { ExpandStep, JobStep, Json, Plan, PlanStep } from "../../plan/plan.ts";
 import { RETENTION_MS } from "../../run/expiry.ts";
@@ -127,7 +127,7 @@ interface Gate {
 }
 
 function gatesOf(plan: Plan): readonly Gate[] {
-  const decisions = plan.steps.filter(({ kind }) => kind === "approve");
+  const decisions = plan.steps.filter((step) => traitsOf(step).needsPerson);
   if (decisions.length === 0) return [];
   const dependents = dependentsOf(plan);
   return decisions.map(({ path }) => {
@@ -155,8 +155,7 @@ function makersOf(plan: Plan, step: PlanStep): readonly JobStep[] {
     seen.add(next);
     const source = stepNamed(plan, next);
     if (source?.kind === "job" && source.yields !== "voice") makers.add(source);
-    else if (source?.kind === "pick") open.push(...source.among.map(({ $ref }) => $ref.step));
-    else if (source?.kind === "approve") open.push(...source.shows.map(({ $ref }) => $ref.step));
+    else if (source !== undefined) open.push(...traitsOf(source).standsFor.map(({ $ref }) => $ref.step));
   }
   return [...makers];
 }

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { stepKinds } from "../../plan/index.ts";
 import type { Json } from "../../plan/plan.ts";
 
 const json: z.ZodType<Json> = z.json();
@@ -26,7 +27,7 @@ const attempt = z.object({
 
 const step = z.object({
   path: z.string(),
-  kind: z.enum(["job", "upload", "chat", "task", "approve", "pick", "expand"]),
+  kind: z.enum(stepKinds),
   model: z.string().nullable(),
   /**
    * What it asked for. Media stand as `{ step, output, sha256 }`, voices as `{ step, voice_id }`; what others answered

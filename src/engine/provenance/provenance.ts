@@ -6,7 +6,7 @@ import { syncFolder, temporaryPath } from "../../durable-file.ts";
 import type { Chosen } from "../../journal/events.ts";
 import { type OutputState, outputsOf, type RunState, type StepState } from "../../journal/state.ts";
 import { formatUsd } from "../../money.ts";
-import { referencesOf, resolveInput } from "../../plan/index.ts";
+import { referencesOf, resolveInput, traitsOf } from "../../plan/index.ts";
 import type { Json, Plan, PlanStep, Reference } from "../../plan/plan.ts";
 import { stepNamed } from "../../run/plan-index.ts";
 import { referenced, referencedValue } from "../../run/resolve.ts";
@@ -183,8 +183,8 @@ function stepsOfKinds(plan: Plan): StepsOfKinds {
   let found = byKind.get(plan);
   if (found === undefined) {
     found = {
-      choosers: plan.steps.filter(({ kind }) => kind === "pick" || kind === "approve"),
-      expansions: plan.steps.filter(({ kind }) => kind === "expand"),
+      choosers: plan.steps.filter((step) => traitsOf(step).standsFor.length > 0),
+      expansions: plan.steps.filter((step) => traitsOf(step).maxInnerSteps !== null),
     };
     byKind.set(plan, found);
   }
@@ -200,9 +200,9 @@ function manifestStep(state: RunState, plan: PlanStep): ManifestStep {
     model: "model" in plan ? plan.model : null,
     input,
     seed: seedOf(input),
-    version: plan.kind === "task" || plan.kind === "expand" ? plan.version : null,
+    version: "version" in plan ? plan.version : null,
     attempts: attemptsOf(step),
-    outputs: plan.kind === "upload" ? uploaded(step) : outputsOf(step).map(outputOf),
+    outputs: step.upload !== null ? uploaded(step) : outputsOf(step).map(outputOf),
     value: cleanJson(step.value ?? null),
     chosen: step.chosen,
     approval:
@@ -217,7 +217,8 @@ function manifestStep(state: RunState, plan: PlanStep): ManifestStep {
 
 /** The planned input with every reference replaced by what it was, told by content. */
 function askedOf(state: RunState, plan: PlanStep): ManifestStep["input"] {
-  if (plan.kind === "upload") return { file: cleanText(fileName(plan.file.path)) };
+  const { file } = traitsOf(plan);
+  if (file !== null) return { file: cleanText(fileName(file.path)) };
   if (!("input" in plan)) return null;
   return cleanJson(resolveInput(plan.input, (ref) => told(state, ref)));
 }

@@ -4,7 +4,7 @@ import { changesBetween, type FieldChange, isReference } from "../../plan/index.
 import type { Json, Plan, PlanStep } from "../../plan/plan.ts";
 import { didYouMean } from "../../plan/suggest.ts";
 import { stepNamed } from "../../run/plan-index.ts";
-import { type CacheableStep, currentIdentity, isCacheable, type RequestIdentity } from "../../run/request-identity.ts";
+import { type CacheableStep, cacheable, currentIdentity, type RequestIdentity } from "../../run/request-identity.ts";
 import { InvalidOptionError } from "../errors.ts";
 import { type CacheMiss, type ResultCache, sourceKey } from "./result-cache.ts";
 import { previewReuse, type ReusePreview } from "./reuse-preview.ts";
@@ -67,11 +67,12 @@ export async function explainPlanned(cache: ResultCache, plan: Plan, path: strin
 /** Likewise, with what is foreseen of the whole plan. */
 export async function explainForeseen(
   cache: ResultCache,
-  step: PlanStep,
+  planned: PlanStep,
   { state, reused, unusable }: ReusePreview,
 ): Promise<StepExplanation> {
-  const { path } = step;
-  if (!isCacheable(step)) return { ...nothing(path), why: alwaysAnew(step) };
+  const { path } = planned;
+  const step = cacheable(planned);
+  if ("never" in step) return { ...nothing(path), why: step.never };
   const found = reused.get(path);
   if (found !== undefined) return claimed(path, found.from);
   const { status, reason } = state.steps[path]!;
@@ -89,10 +90,11 @@ export async function explainForeseen(
 
 /** Of a step in a run: what became of it. */
 export async function explainRun(cache: ResultCache, state: RunState, path: string): Promise<StepExplanation> {
-  const plan = known(state.planned.plan, path);
+  const planned = known(state.planned.plan, path);
   const step = state.steps[path]!;
   if (step.reusedFrom !== null) return claimed(path, step.reusedFrom);
-  if (!isCacheable(plan)) return { ...nothing(path), why: alwaysAnew(plan) };
+  const plan = cacheable(planned);
+  if ("never" in plan) return { ...nothing(path), why: plan.never };
   if (step.status === "skipped") return { ...nothing(path), why: `${path} was not run: ${step.reason}` };
   const now = currentIdentity(state, plan);
   if (now === null)
@@ -149,7 +151,7 @@ async function compared(
   if (row.runId === runId || row.at > before) return null;
   const state = await cache.state(row.runId);
   const produced = state === null ? undefined : stepNamed(state.planned.plan, row.step);
-  if (state === null || produced === undefined || !isCacheable(produced) || produced.kind !== plan.kind) return null;
+  if (state === null || produced === undefined || !cacheable(produced) || produced.kind !== plan.kind) return null;
   const then = currentIdentity(state, produced);
   if (then === null) return null;
   const changes = changesBetween(then.request, now.request).map(wholeMedia);
@@ -173,20 +175,6 @@ function claimed(
 
 function nothing(step: string) {
   return { step, verdict: "executed", from: null, nearest: null } as const;
-}
-
-function alwaysAnew({ kind, path }: Exclude<PlanStep, CacheableStep>): string {
-  switch (kind) {
-    case "upload":
-      return `${path} is a file: it is uploaded again where it is needed, at no cost`;
-    case "approve":
-      return `${path} is a person's decision, which every run asks for`;
-    case "pick":
-    case "expand":
-      return `${path} costs nothing and runs every time`;
-    default:
-      return kind satisfies never;
-  }
 }
 
 function known(plan: Plan, path: string): PlanStep {

@@ -12,6 +12,7 @@ import {
   type StepState,
 } from "../../journal/state.ts";
 import type { JournalStore, StoredResult } from "../../journal/store.ts";
+import { traitsOf } from "../../plan/index.ts";
 import type { Json } from "../../plan/plan.ts";
 import { stepNamed } from "../../run/plan-index.ts";
 import { type CacheableStep, currentIdentity, isCacheable } from "../../run/request-identity.ts";
@@ -102,7 +103,7 @@ export class ResultCache {
   async similarResults(plan: CacheableStep): Promise<readonly StoredResult[]> {
     const { store, account } = this.#parts;
     const namesakes = await store.results({ account, step: plan.path }, 5);
-    const siblings = plan.kind === "task" ? [] : await store.results({ account, model: plan.model }, 10);
+    const siblings = "model" in plan ? await store.results({ account, model: plan.model }, 10) : [];
     return [...namesakes, ...siblings];
   }
 
@@ -143,8 +144,9 @@ export class ResultCache {
     if (!isThere || from.jobId === null) return null;
     // A copy that was lost is made anew when it comes to that, of the same bytes.
     if (!query.verify) return { ...facts, copy: known };
-    const isKept = query.plan.kind === "job" && query.plan.policy.keep;
-    const requested = isKept ? this.#downloadCopy(facts, from.jobId) : this.#verifyAsset(facts, from.jobId);
+    const requested = traitsOf(query.plan).keeps
+      ? this.#downloadCopy(facts, from.jobId)
+      : this.#verifyAsset(facts, from.jobId);
     return requested.catch(missingOrThrow);
   }
 

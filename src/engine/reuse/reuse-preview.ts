@@ -2,10 +2,10 @@ import type { RunEvent, RunPlanned } from "../../journal/events.ts";
 import { apply, newRun } from "../../journal/fold.ts";
 import { isStepFinal, type RunState } from "../../journal/state.ts";
 import type { Json, Plan, PlanStep, Reference } from "../../plan/plan.ts";
-import { candidatesOf } from "../../run/kinds/pick.ts";
+import { runKind } from "../../run/kinds/index.ts";
 import { gateOf, readiness } from "../../run/readiness.ts";
 import { isCacheable, requestIdentity } from "../../run/request-identity.ts";
-import { missingReason, resolveReference } from "../../run/resolve.ts";
+import { missingReason, readerOf, resolveReference } from "../../run/resolve.ts";
 import type { CachedResult, CacheMiss, ResultCache } from "./result-cache.ts";
 
 /** What a run of a plan would take over from earlier runs, as far as that is certain before it begins. */
@@ -34,7 +34,7 @@ export async function previewReuse(
     const events = freeEvents(state, step);
     take(state, events);
     if (events.length > 0 || !isCacheable(step) || again.has(step.path)) continue;
-    const ready = readiness(state, step, step.input, step.kind === "task" ? "local" : "service");
+    const ready = readiness(state, step, step.input, readerOf(step));
     if (ready.ready === "never")
       take(state, [{ type: "step.finished", step: step.path, status: "skipped", ...because(ready) }]);
     if (ready.ready !== "yes") continue;
@@ -55,19 +55,14 @@ export async function previewReuse(
   return { state, reused, unusable, resolved };
 }
 
-/** What happens to a step by itself: a file is there, a choice of what is made is made. */
+/** What happens to a step for free: it is left out by its condition, a file is there, a choice is made. */
 function freeEvents(state: RunState, step: PlanStep): readonly RunEvent[] {
   const { path } = step;
-  if (step.kind !== "upload" && !(step.kind === "pick" && step.by === "first")) return [];
   const gate = gateOf(state, step);
   if (gate?.ready === "no") return [];
   if (gate?.ready === "never") return [{ type: "step.finished", step: path, status: "skipped", ...because(gate) }];
-  if (step.kind === "upload") {
-    const { sha256, sizeBytes, contentType } = step.file;
-    return through(path, [{ type: "upload.stored", step: path, sha256, sizeBytes, contentType }]);
-  }
-  const first = candidatesOf(state, step).find((candidate) => candidate !== null);
-  return first ? through(path, [{ type: "pick.decided", step: path, chosen: first.chosen, scores: null }]) : [];
+  const events = runKind(step.kind).foreseen(step, state);
+  return events === null ? [] : through(path, events);
 }
 
 function through(step: string, events: readonly RunEvent[]): readonly RunEvent[] {

@@ -48,7 +48,7 @@ export const approveKind: StepKind<ApproveDraft, ApproveStep> = {
     needsCode: false,
     readsFiles: false,
     needsPerson: true,
-    reuse: { never: `${path} is a person's decision, which is asked for in every run` },
+    reuse: { never: `${path} is a person's decision, which every run asks for` },
     file: null,
     standsFor: shows,
     isChoice: choose,

@@ -43,7 +43,7 @@ export const expandKind: StepKind<ExpandDraft, ExpandStep> = {
     needsCode: true,
     readsFiles: false,
     needsPerson: false,
-    reuse: { never: `${path} costs nothing, and is done in every run` },
+    reuse: { never: `${path} costs nothing and runs every time` },
     file: null,
     standsFor: [],
     isChoice: false,

@@ -38,7 +38,7 @@ export const pickKind: StepKind<PickDraft, PickStep> = {
     needsCode: by === "score",
     readsFiles: by === "score",
     needsPerson: false,
-    reuse: { never: `${path} costs nothing, and is done in every run` },
+    reuse: { never: `${path} costs nothing and runs every time` },
     file: null,
     standsFor: among,
     isChoice: true,

@@ -36,7 +36,7 @@ export const uploadKind: StepKind<UploadDraft, UploadStep> = {
     needsCode: false,
     readsFiles: false,
     needsPerson: false,
-    reuse: { never: `${path} is a file: it is sent again where it is needed, free of charge` },
+    reuse: { never: `${path} is a file: it is uploaded again where it is needed, at no cost` },
     file,
     standsFor: [],
     isChoice: false,

@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import { type PlanStep, planSvg } from "../../index.ts";
+import { type PlanStep, planSvg, traitsOf } from "../../index.ts";
 import type { ReportFacts } from "../facts.ts";
 import { condense, MANY_STEPS, withExpansions } from "../groups.ts";
 import { count, instant, usd } from "./format.ts";
@@ -28,7 +28,7 @@ export function diagram(facts: ReportFacts): Html {
     classOf: (step) => worstTone(of(step).map(({ status }) => status)),
     note: (step) => {
       const cost = of(step).reduce((sum, { costMicros }) => sum + (costMicros ?? 0), 0);
-      const what = of(step)[0]?.model ?? (step.kind === "upload" ? `${step.yields} file` : step.kind);
+      const what = traitsOf(step).note;
       return cost === 0 ? what : `${usd(cost)} · ${what}`;
     },
   });

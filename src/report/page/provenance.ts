@@ -1,3 +1,4 @@
+import { traitsOf } from "../../index.ts";
 import type { FinalFile, ReportFacts, StepFacts } from "../facts.ts";
 import { instant, usdOr } from "./format.ts";
 import { describe } from "./gallery.ts";
@@ -61,7 +62,8 @@ function ancestors(step: string, byPath: ReadonlyMap<string, StepFacts>): readon
     if (found.has(need)) continue;
     found.add(need);
     queue.push(...(byPath.get(need)?.plan.needs ?? []));
-    if (byPath.get(need)?.kind === "expand") {
+    const source = byPath.get(need);
+    if (source !== undefined && traitsOf(source.plan).maxInnerSteps !== null) {
       queue.push(...[...byPath.keys()].filter((path) => path.startsWith(`${need}/`)));
     }
   }

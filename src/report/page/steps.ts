@@ -1,4 +1,4 @@
-import { type AttemptView, formatDuration, outputStatus } from "../../index.ts";
+import { type AttemptView, formatDuration, outputStatus, traitsOf } from "../../index.ts";
 import type { ReportFacts, StepFacts } from "../facts.ts";
 import { MANY_STEPS } from "../groups.ts";
 import { count, difference, instant, usdOr } from "./format.ts";
@@ -13,7 +13,7 @@ export function stepTable(facts: ReportFacts, anchors: ReadonlyMap<string, strin
   const rows = facts.steps.map(
     (
       step,
-    ) => html`<tr><th scope="row"><a href="#${anchors.get(step.path) ?? ""}">${step.path}</a></th><td>${badge(step.status)}</td><td>${step.model ?? step.kind}</td><td class="n">${step.attempts.length || "–"}</td><td class="n">${usdOr(quoteOf(step))}</td><td class="n">${usdOr(step.costMicros)}</td><td class="n">${difference(step.costMicros, quoteOf(step))}</td><td class="n">${took(step)}</td></tr>
+    ) => html`<tr><th scope="row"><a href="#${anchors.get(step.path) ?? ""}">${step.path}</a></th><td>${badge(step.status)}</td><td>${step.model ?? traitsOf(step.plan).noun}</td><td class="n">${step.attempts.length || "–"}</td><td class="n">${usdOr(quoteOf(step))}</td><td class="n">${usdOr(step.costMicros)}</td><td class="n">${difference(step.costMicros, quoteOf(step))}</td><td class="n">${took(step)}</td></tr>
 `,
   );
   const table = html`<div class="scroll" role="region" aria-label="Steps and their costs" tabindex="0"><table>
@@ -43,10 +43,10 @@ interface Place {
 }
 
 function detail(step: StepFacts, { anchor, requested, isOpen, files }: Place): Html {
-  return html`<details class="step" id="${anchor}"${isOpen && trusted(" open")}><summary><strong>${step.path}</strong> ${badge(step.status)} <span class="facts">${step.model ?? step.kind}${step.costMicros === null ? "" : ` · ${usdOr(step.costMicros)}`}</span></summary>
+  return html`<details class="step" id="${anchor}"${isOpen && trusted(" open")}><summary><strong>${step.path}</strong> ${badge(step.status)} <span class="facts">${step.model ?? traitsOf(step.plan).noun}${step.costMicros === null ? "" : ` · ${usdOr(step.costMicros)}`}</span></summary>
 <div class="inside">${step.reason === null ? null : html`<p class="reason">${step.reason}</p>`}
 <h3>Asked for</h3>${requested.step(step.plan)}
-${step.attempts.length === 0 ? null : html`<h3>${step.kind === "job" ? "Jobs" : "Requests"}</h3><ul class="list">${step.attempts.map(attemptLine)}</ul>`}
+${step.attempts.length === 0 ? null : html`<h3>${step.attempts.some(({ kind }) => kind === "job") ? "Jobs" : "Requests"}</h3><ul class="list">${step.attempts.map(attemptLine)}</ul>`}
 ${step.outputs.length === 0 ? null : html`<h3>Outputs</h3><ul class="list">${step.outputs.map((output) => outputLine(step, output, files.get(`${step.path} ${output.index}`) ?? null))}</ul>`}
 ${step.value === null ? null : html`<h3>Yielded</h3>${requested.value(step.value)}`}
 ${step.chosen === null ? null : html`<p>Is output ${step.chosen.index} of <strong>${step.chosen.step}</strong>.</p>`}

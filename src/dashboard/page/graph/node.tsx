@@ -14,11 +14,7 @@ const TEXT_HEIGHT = 58;
 export function nodeHeight({ members }: Bundle): number {
   const [first] = members;
   if (members.length > 1) return TEXT_HEIGHT + 52;
-  return TEXT_HEIGHT + (first !== undefined && hasPicture(first) ? THUMB_HEIGHT : 0);
-}
-
-function hasPicture({ kind, yields }: StepView): boolean {
-  return kind !== "approve" && kind !== "expand" && (yields === "image" || yields === "video");
+  return TEXT_HEIGHT + (first?.hasPicture === true ? THUMB_HEIGHT : 0);
 }
 
 interface Props {
@@ -57,17 +53,10 @@ export function GraphNode({ bundle, place, isChosen, progress, onOpen, onKey }: 
 /** Phases of which the service, or the download itself, says how far they are. */
 export const measured: ReadonlySet<string> = new Set(["uploading", "rendering", "downloading"]);
 
-const kindIcons = {
-  upload: "upload",
-  approve: "approve",
-  pick: "approve",
-  expand: "group",
-  chat: "value",
-  task: "value",
-} as const;
+const icons = { file: "upload", decision: "approve", group: "group", value: "value" } as const;
 
-function iconOf({ kind, yields }: StepView) {
-  if (kind in kindIcons) return kindIcons[kind as keyof typeof kindIcons];
+function iconOf({ icon, yields }: StepView) {
+  if (icon !== "media") return icons[icon];
   if (yields === "audio") return "sound";
   if (yields === "voice") return "voice";
   return yields === "video" ? "film" : yields === "image" ? "image" : "value";
@@ -80,7 +69,7 @@ function StepFace({ step, progress }: { readonly step: StepView; readonly progre
   const cost = step.costMicros ?? step.quoteMicros;
   return (
     <>
-      {hasPicture(step) && (
+      {step.hasPicture && (
         <span class="picture">
           {media === undefined ? (
             <span class="thumb blank">
@@ -94,7 +83,7 @@ function StepFace({ step, progress }: { readonly step: StepView; readonly progre
       )}
       <span class="words">
         <span class="path" title={step.path}>
-          {!hasPicture(step) && <Icon name={iconOf(step)} />}
+          {!step.hasPicture && <Icon name={iconOf(step)} />}
           <span>
             {cut > 0 && <small>{step.path.slice(0, cut)}</small>}
             {step.path.slice(cut)}

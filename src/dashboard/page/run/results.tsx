@@ -67,7 +67,7 @@ function Gallery({ title, results, onOpen }: GalleryProps) {
 function resultsOf(head: RunHead, steps: readonly StepView[]) {
   const names = new Map(head.files.map(({ name, step, index }) => [`${step} ${index}`, name]));
   const results = steps
-    .filter(({ kind }) => kind !== "upload")
+    .filter(({ icon }) => icon !== "file")
     .flatMap(({ path, media }) =>
       media.map(
         (one): Result => ({ key: `${path} ${one.index}`, name: names.get(`${path} ${one.index}`) ?? path, media: one }),

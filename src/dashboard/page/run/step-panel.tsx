@@ -34,7 +34,7 @@ export function StepPanel({ runId, step, model, onOpen, onClose }: Props) {
   const fraction =
     measured.has(step.phase) && progress?.fraction != null ? ` ${Math.round(progress.fraction * 100)} %` : "";
   return (
-    <Panel title={step.path} note={step.model ?? kindWords[step.kind] ?? step.kind} onClose={onClose}>
+    <Panel title={step.path} note={step.model ?? step.noun} onClose={onClose}>
       <p class="pills">
         <Pill tone={phaseTone(step.phase)}>{`${phaseWord(step.phase)}${fraction}`}</Pill>
         {step.reusedFrom !== null && <span class="quiet">reused from {step.reusedFrom}</span>}
@@ -77,17 +77,9 @@ export function StepPanel({ runId, step, model, onOpen, onClose }: Props) {
 const replaced = new Set(["succeeded", "partial", "failed"]);
 
 /** An upload is made from its file, a choice by whoever makes it: only what is asked of a model or a function. */
-function canBeReplaced({ kind, status }: StepView): boolean {
-  return replaced.has(status) && kind !== "upload";
+function canBeReplaced({ icon, status }: StepView): boolean {
+  return replaced.has(status) && icon !== "file";
 }
-
-const kindWords: Readonly<Record<string, string>> = {
-  upload: "uploaded file",
-  approve: "decision",
-  pick: "choice",
-  expand: "expansion",
-  task: "local task",
-};
 
 /** Asked for only when somebody wants to know: earlier runs are compared for it. */
 function Why({ runId, step }: { readonly runId: string; readonly step: string }) {
