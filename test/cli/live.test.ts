@@ -167,8 +167,9 @@ describe("the tree", () => {
 
   test("steps of every kind say what they do, and those that a value led to appear", () => {
     const shots = [job("shots/1"), job("shots/2")];
+    const own = { files: [], shows: [], on: { $ref: { step: "chat", as: "value", output: 0 } } };
     const kinds = (["chat", "task", "approve", "expand"] as const).map(
-      (kind) => ({ ...job(kind), kind }) as unknown as PlanStep,
+      (kind) => ({ ...job(kind), ...own, kind }) as unknown as PlanStep,
     );
     const view = liveAfter([
       planned(kinds),

@@ -106,7 +106,7 @@ describe("a plan with an expansion", () => {
     pipeline: "p",
     steps: [
       jobStep("board"),
-      { ...jobStep("scenes", ["board"]), kind: "expand" },
+      { ...jobStep("scenes", ["board"]), kind: "expand", on: { $ref: { step: "board", as: "value", output: 0 } } },
       jobStep("film", ["scenes"]),
       jobStep("scenes/picture"),
       jobStep("scenes/clip", ["scenes/picture"]),
