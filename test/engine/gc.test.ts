@@ -65,7 +65,13 @@ describe("collecting garbage", () => {
     const [gone, shared] = [old, young].map(({ report }) => report.steps[0]!.outputs[0]!.sha256!);
     expect(await media.hashes()).toEqual([gone, shared].toSorted());
     // The bell is still to be had from the young run.
-    const expected = { runs: ["old", "twin"], kept: [], reusable: 1, media: { count: 1, sizeBytes: 64 }, handles: 1 };
+    const expected = {
+      runs: ["old", "twin"],
+      skipped: [],
+      reusable: 1,
+      media: { count: 1, sizeBytes: 64 },
+      handles: 1,
+    };
     await keepHandles(world);
     expect(await show.gc({ dryRun: true })).toMatchObject({ dryRun: true, ...expected });
     expect(await namesOf(show)).toHaveLength(3);
@@ -77,7 +83,7 @@ describe("collecting garbage", () => {
     expect(await show.gc()).toMatchObject({
       dryRun: false,
       runs: [],
-      kept: [],
+      skipped: [],
       reusable: 0,
       media: { count: 0, sizeBytes: 0 },
       handles: 0,
@@ -139,9 +145,9 @@ describe("collecting garbage", () => {
     journal.ledger = async () => held;
     journal.removeRun = async () => ({ removed: false, reason: "holds" });
     await clock.advance(31 * DAY_MS);
-    const kept = [{ runId: "x", reason: "holds" }];
-    expect(await show.gc({ dryRun: true })).toMatchObject({ runs: [], kept });
-    expect(await show.gc()).toMatchObject({ runs: [], kept, media: { count: 0 } });
+    const skipped = [{ runId: "x", reason: "holds" }];
+    expect(await show.gc({ dryRun: true })).toMatchObject({ runs: [], skipped });
+    expect(await show.gc()).toMatchObject({ runs: [], skipped, media: { count: 0 } });
     expect(await namesOf(show)).toEqual(["x"]);
   });
 

@@ -181,7 +181,7 @@ describe("showrunner installed alone", () => {
 
   test("measures films, whose reader is built in", async () => {
     writeFileSync(join(folder, "film.mp4"), FILM.bytes);
-    const built = join(installed, "dist/engine/measure-media.js");
+    const built = join(installed, "dist/engine/media/measure-media.js");
     const { stdout, stderr } = await script(
       `const { measureMedia } = await import(${JSON.stringify(built)}); console.log(JSON.stringify(await measureMedia("film.mp4", "video")))`,
     );
