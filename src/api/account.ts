@@ -36,7 +36,7 @@ export interface NewKey {
 export interface KeysApi {
   create(key?: NewKey, options?: CallOptions): Promise<CreatedKey>;
   list(query?: PageQuery, options?: CallOptions): Listing<ApiKey>;
-  /** The old secret goes on working for the grace period, a day by default. */
+  /** The old secret stays valid for the grace period, a day by default. */
   rotate(
     keyId: string,
     rotation?: { readonly gracePeriodSeconds?: number | undefined },

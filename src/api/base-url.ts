@@ -1,6 +1,6 @@
 import { OptionError } from "./errors/client-errors.ts";
 
-/** The v3 base, taken apart once. */
+/** The v3 base, parsed once. */
 export interface BaseUrl {
   /** Without a trailing slash, such as `https://host/v3`. */
   readonly href: string;

@@ -17,7 +17,7 @@ export interface ChatChunk {
   /** The job's id, the same in every chunk. */
   readonly id: string | null;
   readonly model: string | null;
-  /** Which of several answers this piece belongs to; 0 where only one was asked for. */
+  /** Which of several answers this piece belongs to; 0 where only one was requested. */
   readonly choiceIndex: number;
   /** Text to append, empty where the chunk has none. */
   readonly content: string;
@@ -86,7 +86,7 @@ export async function* chatStream(
   });
 }
 
-/** Repeats only what certainly did nothing: a limit, a service away, a connection that was never made. */
+/** Repeats only requests without effect: rate-limited, service unavailable, connection never made. */
 async function openChat(context: HttpContext, requested: ChatRequest, options: CallOptions): Promise<Answer> {
   const startedAt = context.clock.now();
   for (let failures = 1; ; ) {

@@ -1,4 +1,4 @@
-/** A timer that was set and may be taken back. Cancelling twice, or after it fired, does nothing. */
+/** A timer that can be cancelled. Cancelling twice, or after it fired, does nothing. */
 export interface Timer {
   cancel(): void;
 }
@@ -12,7 +12,7 @@ export interface Clock {
   now(): number;
   /**
    * Calls `fire` once after `delayMs` milliseconds. A `background` timer does not keep the process alive; use it for
-   * upkeep that nobody waits for.
+   * background upkeep.
    */
   setTimer(delayMs: number, fire: () => void, options?: { readonly background?: boolean }): Timer;
 }

@@ -19,7 +19,7 @@ export function classifyStatus(status: JobStatus): StatusClass {
 
 const soundsFinal = /CANCEL|EXPIRE|ABORT|TIMED_?OUT|REJECT|ERROR|FAIL|DELETE|DONE|SUCCE|COMPLET|FINISH|REFUND|BLOCK/;
 
-/** True when no later status can come: for unknown names by the sound of the word, since waiting for ever is worse. */
+/** True when no later status can follow: unknown names are judged by their wording, since waiting without end is worse. */
 export function isTerminal(status: JobStatus): boolean {
   const kind = classifyStatus(status);
   return (

@@ -1,7 +1,7 @@
 import { MalformedResponseError } from "./errors/client-errors.ts";
 import type { Page } from "./wire/lenient.ts";
 
-/** Pages in a row that hold nothing, before a list is taken for endless. */
+/** Consecutive empty pages after which a list counts as endless. */
 const maxEmptyPages = 20;
 
 /** A list of the service: one page at a time, or every item across all pages with `for await`. */

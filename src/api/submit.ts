@@ -30,7 +30,7 @@ export interface SubmitRequest {
 }
 
 export interface SubmitOptions extends SendOptions {
-  /** An earlier send of this key may have made the job. Then only an acknowledgement proves the outcome. Default false. */
+  /** An earlier send of this key may have created the job. Then only an acknowledgement proves the outcome. Default false. */
   readonly mayExist?: boolean | undefined;
 }
 
@@ -49,7 +49,7 @@ type Judgement =
  * Submits one job. With a key it is sent again, bounded, after lost answers, 408, 429 and 5xx; without one it is sent
  * once. Throws ApiError for the service's own refusal to a first send (400, 401, 402, 403, 404, 410, 422 and 429 with its
  * envelope), ConnectionError or TimeoutError with `sent: false` when nothing left this machine, and UnknownOutcomeError in
- * every case between: an answer without the envelope, a redirect, a 409 or a 5xx does not say that no job was made.
+ * every case between: an answer without the envelope, a redirect, a 409 or a 5xx does not prove that no job was created.
  */
 export function submit(
   context: HttpContext,
@@ -138,7 +138,7 @@ function judge(
   return { kind: "again", unknown, error, retryAfterMs, limited: status === 429 };
 }
 
-/** What the service says of a first send only when it made no job. */
+/** Answers to a first send that prove that the service created no job. */
 const ownRefusals: ReadonlySet<VerdictName> = new Set([
   "refused",
   "media renewed",

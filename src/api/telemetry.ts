@@ -20,7 +20,7 @@ type OpenTelemetry = typeof import("@opentelemetry/api");
 
 let loading: Promise<OpenTelemetry | null> | null = null;
 
-/** An optional peer: whoever has it gets spans, nobody has to. */
+/** An optional peer: spans are recorded only if it is installed. */
 function loadApi(): Promise<OpenTelemetry | null> {
   loading ??= import("@opentelemetry/api").catch(() => null);
   return loading;

@@ -32,7 +32,7 @@ export async function fetchCatalog(client: CatalogClient, ids?: readonly string[
 }
 
 /**
- * Reads the whole catalog, and asks after the models that an earlier one had: those that are gone are kept with their
+ * Reads the whole catalog, and the models that an earlier one had: those that were removed stay listed with their
  * last known schema, marked as retired, so that code which uses them learns of their successor.
  */
 export async function pullCatalog(client: CatalogClient, previous: Catalog | null): Promise<Catalog> {

@@ -15,7 +15,7 @@ export interface Io {
   readonly stdout: TextOutput;
   /** Talk and progress: what a person reads. */
   readonly stderr: TextOutput;
-  /** One line typed by a person, or null when nobody can answer. */
+  /** One line typed by a person, or null without a terminal. */
   readonly ask: ((question: string) => Promise<string>) | null;
   /** Starts this command line again with other arguments, away from the terminal; null where that cannot be. */
   readonly background: ((args: readonly string[], logFile: string) => Promise<Background>) | null;

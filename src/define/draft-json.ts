@@ -55,7 +55,7 @@ function convertObject(value: object, field: string, context: Inner): DraftJson 
     }
     const converted = convert(item, at, context);
     if (converted === undefined) continue;
-    // In an input, a list handle alone stands for a list.
+    // In an input, a list handle alone resolves to a list.
     const wraps = context.step !== null && pointerOf(item)?.to === "step" && isListPointer(pointerOf(item));
     entries.push([key, wraps ? [converted] : converted]);
   }

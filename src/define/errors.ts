@@ -18,7 +18,7 @@ export class PipelineDefinitionError extends ShowrunnerError {
   readonly code = "PIPELINE_DEFINITION";
 }
 
-/** `job()` or another word was called after `build` had returned. */
+/** `job()` or another builder method was called after `build` had returned. */
 export class BuilderClosedError extends ShowrunnerError {
   readonly code = "BUILDER_CLOSED";
 

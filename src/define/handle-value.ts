@@ -30,7 +30,7 @@ export interface StepPointer {
   readonly step: string;
   readonly output: number | "all" | "single" | "value";
   readonly at?: readonly Key[];
-  /** Identity of the build that made it. */
+  /** Identity of the build that created it. */
   readonly build: Build;
 }
 
@@ -51,7 +51,7 @@ export function pointerOf(value: unknown): Pointer | null {
   return mayBe && POINTER in value ? (value as Marked)[POINTER] : null;
 }
 
-/** True for what stands for a list: all outputs, or several results. */
+/** True for handles of a list: all outputs, or several results. */
 export function isListPointer(pointer: Pointer | null): boolean {
   return pointer?.to === "several" || (pointer?.to === "step" && pointer.output === "all");
 }

@@ -2,7 +2,7 @@ import type { MediaKind, Yield } from "../plan/plan.ts";
 
 declare const VALUE: unique symbol;
 
-/** What a handle stands for; `unknown` when the step's model is an untyped id, which only the catalog can tell about. */
+/** The result kind of a handle; `unknown` when the step's model is an untyped id, which only the catalog knows. */
 export type Yields = Yield | "unknown";
 
 /**
@@ -55,7 +55,7 @@ export interface Value<T = unknown> {
 /** Where an input takes a value, written down or yielded by a step. */
 export type OrValue<T> = T | Value<T>;
 
-/** A JSON value that a chat or a task yields. It exists once the step is through: `` text`A ${value}` `` puts it into text. */
+/** A JSON value that a chat or a task yields. It exists once the step has finished: `` text`A ${value}` `` puts it into text. */
 export interface ValueHandle<T = unknown> extends Handle<"value", "single"> {
   readonly [VALUE]?: T | undefined;
   /** A place inside the value: a field by its name, an item of a list by its number. */
@@ -76,7 +76,7 @@ export type KeyIn<T> = unknown extends T
       ? keyof T & string
       : never;
 
-/** What stands at a place of a value. */
+/** The type of a part of a value. */
 export type PlaceIn<T, K> = unknown extends T
   ? unknown
   : T extends readonly (infer E)[]
@@ -87,10 +87,10 @@ export type PlaceIn<T, K> = unknown extends T
         : never
       : never;
 
-/** A local function with one declared file, which the handle stands for. */
+/** A local function with one declared file; the handle resolves to it. */
 export interface FileTaskHandle<T, F extends TaskFiles> extends Handle<F[keyof F], "single">, TaskParts<T, F> {}
 
-/** A local function with several declared files: the handle stands for the list of them. */
+/** A local function with several declared files; the handle resolves to the list of them. */
 export interface FilesTaskHandle<T, F extends TaskFiles> extends Handle<F[keyof F], "list">, TaskParts<T, F> {}
 
 /** A local function that yields a value only. */
@@ -123,7 +123,7 @@ export interface TakesHandle<Y extends Yields = Yields> extends Handle<Y, "singl
   outputs(): OutputsHandle<Y>;
 }
 
-/** What an expansion stands for: the list of what its function returned. */
+/** The result of an expansion: the list of what its function returned. */
 export interface ExpandHandle<Y extends Yields = Yields> extends Handle<Y, "list"> {
   /** One of them, counted from 0. */
   output(index: number): OutputHandle<Y>;

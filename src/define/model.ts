@@ -19,7 +19,7 @@ export interface ModelFacts<Y extends Yield, N extends number> {
   readonly maxOutputs?: N;
 }
 
-/** A typed model; what generated `models.ts` files are made of. */
+/** A typed model, as generated `models.ts` files declare it. */
 export function model<I, Y extends Yield, N extends number = number>(
   id: string,
   facts: ModelFacts<Y, N>,

@@ -81,7 +81,7 @@ export function pipeline<S extends z.ZodType, R extends Returns>(
   return Object.freeze(created);
 }
 
-/** True for what {@link pipeline} made, also by another copy of this library. */
+/** True for a return value of {@link pipeline}, also of another copy of this library. */
 export function isPipeline(value: unknown): value is Pipeline {
   return typeof value === "object" && value !== null && PIPELINE in value;
 }

@@ -24,7 +24,7 @@ export interface Profile {
   readonly models?: { readonly [id: string]: ModelOrId } | undefined;
   /** Fields by the id of the model that the step then runs, as {@link fieldsOf} gives them. */
   readonly fields?: { readonly [model: string]: ProfileFields } | undefined;
-  /** By step path; `*` stands for any characters: `scene-*`. */
+  /** By step path; `*` matches any characters: `scene-*`. */
   readonly steps?: { readonly [path: string]: ProfileStep } | undefined;
   /** `local`: runs only on the local service; the command line then embeds it by itself. */
   readonly service?: "local" | undefined;

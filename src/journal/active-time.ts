@@ -1,8 +1,8 @@
-/** How long a run was at work, for everyone who tells it: rests, and the time in which nobody drove it, do not count. */
+/** The active time of a run: pauses, and time in which no process drove it, do not count. */
 export interface ActiveTime {
   /** Of stretches that are over, milliseconds. */
   ms: number;
-  /** When the present stretch began, epoch milliseconds; null while it rests. */
+  /** Start of the current stretch, epoch milliseconds; null while the run is paused. */
   since: number | null;
   /** Of the last event, epoch milliseconds. */
   lastAt: number;

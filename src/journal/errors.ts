@@ -35,12 +35,12 @@ export class JournalReadOnlyError extends JournalFileError {
   readonly code = "JOURNAL_READ_ONLY";
 }
 
-/** The journal's folder is missing and cannot be made, or cannot be written to (SQLite keeps files beside its own). */
+/** The journal's folder is missing and cannot be created, or cannot be written to (SQLite keeps files beside its own). */
 export class JournalFolderError extends JournalFileError {
   readonly code = "JOURNAL_FOLDER";
 }
 
-/** No room is left where the journal lies. Nothing of the refused transaction was written; the store stays usable. */
+/** The disk of the journal is full. Nothing of the refused transaction was written; the store stays usable. */
 export class JournalDiskFullError extends JournalFileError {
   readonly code = "JOURNAL_DISK_FULL";
 }

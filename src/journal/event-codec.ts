@@ -18,7 +18,7 @@ export interface RecordOrigin {
   readonly signature: (seq: number) => string | null;
 }
 
-/** JSON text of an event, made before the transaction starts so that a bad value cannot tear one. */
+/** JSON text of an event, serialised before the transaction starts so that a bad value cannot tear one. */
 export function encodeEvent(event: RunEvent): string {
   const body = JSON.stringify(event);
   const read: unknown = body === undefined ? undefined : JSON.parse(body);
@@ -48,7 +48,7 @@ export function decodeEvent(record: EventRecord, origin: RecordOrigin): StoredEv
   return { runId: origin.runId, seq: record.seq, at: record.at, version: record.version, event };
 }
 
-/** Folded over, an event that nobody here knows would leave a state that is not the run's. */
+/** Skipping an unknown event would fold to a state that is not the run's. */
 function unknownType(type: string, where: string, { seq }: EventRecord, { path, signature }: RecordOrigin): Error {
   const own = ownVersion();
   const what = `${where} is a ${JSON.stringify(type)}, which this Showrunner (${own}) does not know.`;

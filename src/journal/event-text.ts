@@ -5,7 +5,7 @@ export function eventText(event: RunEvent): string | null {
   return specOf(event).line?.(event).text ?? null;
 }
 
-/** The line of an event in the output of a run that goes on; null for what only a full listing shows. */
+/** The line of an event in the live output of a run; null for what only a full listing shows. */
 export function liveText(event: RunEvent): string | null {
   const said = specOf(event).line?.(event) ?? null;
   if (said === null || said.isDetail) return null;

@@ -5,7 +5,7 @@ import type { Commit, CommitOutcome, SpendingGuard } from "./store.ts";
 export interface AccountMoney {
   /** Spent and held, over every run of the account. */
   readonly committedMicros: number;
-  /** What a balance asked for at the mark cannot show: held or spent, and not known to be charged before it. */
+  /** The part that a balance read at the mark cannot show: held or spent, and not known to be charged before it. */
   unseenMicros(mark: number): number;
 }
 

@@ -16,10 +16,10 @@ export function thisHolder(instance: string): LeaseHolder {
   };
 }
 
-/** Engines of this process that are through. */
+/** Engines of this process that have ended. */
 const retired = new Set<string>();
 
-/** Says that an engine of this process is through, although it could not give its lease back: the journal failed. */
+/** Marks an engine of this process as ended, although it could not release its lease because the journal failed. */
 export function retireHolder({ instance }: LeaseHolder): void {
   retired.add(instance);
 }

@@ -7,8 +7,8 @@ import { isStepFinal, newStep, planStep, type RunState, type StepState } from ".
 export type Move = (step: StepState, type: string) => void;
 
 /**
- * The new plan's steps beside what the old one's made. A step that is gone stays listed, and ends if it had not; one
- * under a new name keeps what it made.
+ * The new plan's steps with the results of the old one's. A removed step stays listed, and ends if it had not; one
+ * under a new name keeps its result.
  */
 export function replan(state: RunState, event: RunReplanned, move: Move): void {
   const { plan, quoteMicros, renamed, expanded } = event;
@@ -27,7 +27,7 @@ export function replan(state: RunState, event: RunReplanned, move: Move): void {
   );
 }
 
-/** The steps of an expansion that is to be planned again leave the plan; what they made is kept for the new one. */
+/** The steps of an expansion that is planned again leave the plan; their results are stored for the new one. */
 export function leaveExpansion(state: RunState, path: string, move: Move): void {
   const isInside = (step: PlanStep) => step.path.startsWith(`${path}/`);
   const { plan } = state.planned;
@@ -40,7 +40,7 @@ export function leaveExpansion(state: RunState, path: string, move: Move): void 
   leave(state, inside, move);
 }
 
-/** The steps of an expansion: those that were made for the very same keep what they made, all others begin. */
+/** The steps of an expansion: those with an identical earlier request keep their result, all others start. */
 export function enterExpansion(state: RunState, event: ExpandPlanned, move: Move): void {
   stepIn(state, event.step).expanded = event.returns;
   const formerly = new Map(state.removedSteps.map((step) => [step.path, step.fingerprint]));
@@ -60,13 +60,13 @@ export function enterExpansion(state: RunState, event: ExpandPlanned, move: Move
   state.planned = withSteps(state, [...stored, ...event.steps], event.groups);
 }
 
-/** The step begins anew; what it made stays in the list of its attempts. One that was only priced is forgotten. */
+/** Resets the step; its results stay in the list of its attempts. An attempt that was only priced is dropped. */
 export function reset(state: RunState, step: StepState, move: Move, more: Partial<StepState> = {}): void {
   move(step, "step.reset");
   const { path, chats } = step;
   const attempts = step.attempts.slice(0, step.attempts.findLastIndex(({ key }) => key !== null) + 1);
   const superseded = attempts.length + chats.length;
-  // Who asked for it to be made again, and has not got that yet, still asks for it.
+  // A rerun request that is not fulfilled yet stays open.
   const isOwed = step.rerunRequested && superseded === step.superseded;
   const again = isOwed || more.onlyIfInputsChanged !== true;
   state.steps[path] = {

@@ -46,7 +46,7 @@ export class RunRepository {
     return Promise.all(rows.map(({ runId }) => this.load(runId)));
   }
 
-  /** The newest runs to learn from; one that cannot be read is left out, so that it stands in no other run's way. */
+  /** The newest runs to learn from; one that cannot be read is left out, so that it does not block other runs. */
   async recent(limit: number): Promise<readonly RunState[]> {
     const rows = await this.#store.runs({ limit });
     const loaded = rows.map(({ runId }) =>

@@ -99,14 +99,14 @@ export interface StepState {
   readonly path: string;
   status: StepStatus;
   reason: string | null;
-  /** Skipped because a `when` did not hold: nobody misses what it would have made. */
+  /** Skipped because a `when` did not hold: its result does not count as missing. */
   skippedByCondition: boolean;
-  /** Skipped because no root of the plan could come of it any more; made after all once one can. */
+  /** Skipped because no root of the plan could succeed through it any more; it runs once one can. */
   pruned: boolean;
   startedAt: number | null;
   finishedAt: number | null;
   attempts: AttemptState[];
-  /** Attempts and chats that do not count any more, since the step is made again. */
+  /** Attempts and chats that a rerun of the step superseded. */
   superseded: number;
   /** Made again only if what it uses is not the same as before. */
   onlyIfInputsChanged: boolean;
@@ -120,12 +120,12 @@ export interface StepState {
   /** What a chat or a task yielded. Absent until it did. */
   value?: Json;
   approval: { readonly approved: boolean; readonly note: string | null } | null;
-  /** What an approval or a pick stands for. */
+  /** The output that an approval or a pick resolves to. */
   chosen: Chosen | null;
-  /** What an expansion stands for; null until it was planned. */
+  /** The references that an expansion resolves to; null until it was planned. */
   expanded: readonly Reference[] | null;
   reusedFrom: ReusedFrom | null;
-  /** Somebody wants it made again: it is not reused from an earlier run. */
+  /** Its rerun was requested: it does not reuse the result of an earlier run. */
   rerunRequested: boolean;
 }
 
@@ -137,7 +137,7 @@ export interface PauseState {
   readonly balanceMicros: number | null;
 }
 
-/** Since when the service is away, and how that shows. */
+/** Since when the service is unavailable, and its failure. */
 export interface ServiceOutage {
   readonly since: number;
   readonly reason: "unreachable" | "misdirected";
@@ -165,13 +165,13 @@ export interface Overcharge {
   excessMicros: number;
 }
 
-/** Somebody wanted steps made again. */
+/** A rerun request. */
 export interface RerunRequest {
   readonly requestId: string;
   readonly steps: readonly string[];
   /** Epoch milliseconds. */
   readonly requestedAt: number;
-  /** In progress until the run is over or waits for a decision: until then the same wish is this request. */
+  /** In progress until the run is over or waits for a decision: until then an equal request is this one. */
   isOpen: boolean;
 }
 
@@ -192,9 +192,9 @@ export interface RunState {
   finishedAt: number | null;
   /** How long it was at work. */
   activeTime: ActiveTime;
-  /** By path; steps that are gone from the plan too. */
+  /** By path; removed steps too. */
   steps: { [path: string]: StepState };
-  /** Steps that the plan no longer has, as they were last planned: what they made stays listed. */
+  /** Steps that the plan no longer has, as they were last planned: their results stay listed. */
   removedSteps: PlanStep[];
   /** Names that steps had before they were renamed, with the names they have now. */
   formerNames: { readonly [name: string]: string };

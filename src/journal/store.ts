@@ -30,13 +30,13 @@ export type LeaseOutcome =
 /** A result that a later run may take over instead of making it again. */
 export interface CacheEntry {
   readonly step: string;
-  /** Hash of what was asked for, with media by content. */
+  /** Hash of the request, with media by content. */
   readonly fingerprint: string;
   /** Model id; null for a local function. */
   readonly model: string | null;
 }
 
-/** A {@link CacheEntry} with the run that made it. */
+/** A {@link CacheEntry} with the run that produced it. */
 export interface StoredResult extends CacheEntry {
   readonly runId: string;
   readonly account: string;
@@ -44,7 +44,7 @@ export interface StoredResult extends CacheEntry {
   readonly at: number;
 }
 
-/** Which made results to list: by what was asked for, by path, by model, or those of one run. */
+/** Which results to list: by fingerprint, by path, by model, or those of one run. */
 export type ResultsQuery =
   | { readonly account: string; readonly fingerprint: string }
   | { readonly account: string; readonly step: string }
@@ -58,7 +58,7 @@ export interface LedgerTotals {
 }
 
 export interface AccountTotals extends LedgerTotals {
-  /** Counts the account's commits that brought charges. A balance asked for after this was read shows all of them. */
+  /** Counts the account's commits that brought charges. A balance requested after this was read shows all of them. */
   readonly mark: number;
 }
 
@@ -85,7 +85,7 @@ export interface NewNotice {
 
 export interface NoticeRow extends NewNotice {
   readonly runId: string;
-  /** Times that somebody set out to tell it. */
+  /** Number of delivery attempts. */
   readonly attempts: number;
   /** Epoch milliseconds of the next attempt. */
   readonly dueAt: number;
@@ -93,7 +93,7 @@ export interface NoticeRow extends NewNotice {
   readonly lastError: string | null;
 }
 
-/** Takes notices that are due at `at`; until `untilAt` nobody else gets them. */
+/** Claims notices that are due at `at`; until `untilAt` no other process gets them. */
 export interface NoticeClaim {
   readonly at: number;
   readonly untilAt: number;
@@ -151,7 +151,7 @@ export type CommitOutcome =
   | { readonly committed: true; readonly lastSeq: number; readonly lease: Lease | null }
   /** Another holder took over: stop, write nothing more. */
   | { readonly committed: false; readonly reason: "fenced" }
-  /** Only for `park`: somebody wrote to the inbox meanwhile; nothing was committed. */
+  /** Only for `park`: a message arrived in the inbox meanwhile; nothing was committed. */
   | { readonly committed: false; readonly reason: "inbox" }
   /** Only with `guard`: holds of `headroomMicros` in all would have passed; nothing was committed. */
   | {
@@ -188,7 +188,7 @@ export interface RunRow {
   readonly lastSeq: number;
   /** Status as the last commit left it (see `RunStatus`). */
   readonly status: string;
-  /** Who drives the run, or drove it last without giving it back; null when nobody does. */
+  /** The process that holds the lease, or held it last without releasing it; null when none does. */
   readonly lease: RunLease | null;
 }
 
@@ -257,7 +257,7 @@ export interface JournalStore {
   notices(): Promise<readonly NoticeRow[]>;
   /** Due notices, each counted as attempted, for the caller alone until the claim ends. */
   claimNotices(claim: NoticeClaim): Promise<readonly NoticeRow[]>;
-  /** Forgets a notice that was told, or says when it is due again; nothing when it is gone. */
+  /** Deletes a delivered notice, or sets when it is due again; no effect when it no longer exists. */
   resolveNotice(runId: string, seq: number, outcome: NoticeOutcome): Promise<void>;
 
   handle(sha256: string, account: string): Promise<UploadHandleRow | null>;

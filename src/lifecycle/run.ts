@@ -1,6 +1,6 @@
 import { setup } from "xstate";
 
-/** Through, unless a step of it is to be made again. */
+/** Terminal; only a rerun reopens it. */
 const again = { on: { "run.reopened": "running" } } as const;
 
 /**

@@ -1,6 +1,6 @@
 import { setup } from "xstate";
 
-/** Through, unless somebody wants it made again. */
+/** Terminal; only a rerun resets it. */
 const again = { on: { "step.reset": "waiting" } } as const;
 
 /**

@@ -7,7 +7,7 @@ import { withDependents } from "./stale.ts";
 /** Steps by the name that they have now. */
 export type Names = ReadonlyMap<string, string>;
 
-/** A step as it would stand in a plan in which other steps have new names; its own name too. */
+/** A step with the new names of renamed steps in its references, and its own new name. */
 export function renameIn(step: PlanStep, names: Names): PlanStep {
   if (!names.has(step.path) && !step.needs.some((path) => names.has(path))) return step;
   const { path, needs, when, ...own } = step;
@@ -53,14 +53,14 @@ export interface PlanDiff {
   readonly changed: readonly { readonly path: string; readonly fields: readonly FieldChange[] }[];
   readonly added: readonly string[];
   readonly removed: readonly string[];
-  /** Steps under another name that ask for the very same. */
+  /** Steps with an identical request under another name. */
   readonly renamed: readonly { readonly from: string; readonly to: string }[];
-  /** Steps that must be made again: the changed and new ones, and all that use them, in plan order. */
+  /** Steps that must run again: the changed and new ones, and all that use them, in plan order. */
   readonly stale: readonly string[];
 }
 
 /**
- * What is different in `after`, by path and fingerprint. A step under another name that asks for the very same is
+ * What is different in `after`, by path and fingerprint. A step with an identical request under another name is
  * renamed, and so is what uses it the same as before. Policy (attempts, maxCost, keep) is no part of it.
  */
 export function diffPlans(before: Plan, after: Plan): PlanDiff {
@@ -89,7 +89,7 @@ export function diffPlans(before: Plan, after: Plan): PlanDiff {
 
 const byPath = (plan: Plan) => new Map(plan.steps.map((step) => [step.path, step]));
 
-/** New steps that ask for what a gone one asked for, in plan order: what a step uses has its new name before it. */
+/** New steps with the request of a removed one, in plan order, so that the inputs of a step have their new names before it. */
 function findRenames(before: Plan, after: Plan): PlanDiff["renamed"] {
   const was = byPath(before);
   const is = byPath(after);

@@ -32,7 +32,7 @@ export type LocalFunction =
   /** Records the steps for a value; they are named `<path>/…`, and what is returned is a list of references. */
   | { readonly kind: "expand"; readonly expand: (value: Json) => Draft };
 
-/** A reference before the catalog was asked what it refers to. */
+/** A reference before the catalog has resolved it. */
 export interface DraftReference {
   readonly $ref: {
     readonly step: string;

@@ -80,7 +80,7 @@ function placeReturned(
   return placed;
 }
 
-/** Whether a local function reads what the expansion stands for. */
+/** Whether a local function reads the results of the expansion. */
 function isReadLocally({ path }: ExpandStep, { steps }: Plan): boolean {
   return steps.some((step) => {
     const { readsFiles, uses } = traitsOf(step);

@@ -98,7 +98,7 @@ function takesOf(step: DraftStep): string | null {
   return isTake ? step.path.slice(0, step.path.lastIndexOf("/")) : null;
 }
 
-/** Problems of one step stand together, in the order of the steps; those of no step come first. */
+/** Problems grouped by step, in the order of the steps; those of no step come first. */
 export function inStepOrder(problems: readonly Problem[], { steps, parts }: Draft): readonly Problem[] {
   const place = new Map(steps.map(({ path }, index) => [path, index]));
   for (const [path, before] of parts ?? []) if (!place.has(path)) place.set(path, before - 0.5);

@@ -1,7 +1,7 @@
 /** The kinds of media that a model takes or makes. */
 export type MediaKind = "image" | "video" | "audio";
 
-/** JSON as it stands in the journal. */
+/** JSON as the journal stores it. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
 /** What a step yields: media of a kind, a voice, or a JSON value. */
@@ -25,7 +25,7 @@ export type Reference = {
   };
 };
 
-/** What becomes of the rest when a step fails; see {@link Plan.onFailure} and {@link StepPolicy.onFailure}. */
+/** The policy for the other steps when a step fails; see {@link Plan.onFailure} and {@link StepPolicy.onFailure}. */
 export type FailurePolicy = "continue" | "failFast" | { readonly quorum: number };
 
 /** When a step runs at all. It is skipped, and all that uses it, where this does not hold. */
@@ -45,11 +45,11 @@ export interface StepPolicy {
   readonly keep: boolean;
   /**
    * `continue`: a failure of this step skips what uses it. `failFast`: it stops the run. `quorum`: this step begins once
-   * all it needs is through and at least so many of the results that it refers to are there; missing ones drop out of
+   * all its dependencies have finished and at least this many of the results that it refers to exist; missing ones drop out of
    * their lists. Absent: the pipeline's.
    */
   readonly onFailure?: FailurePolicy;
-  /** False: made although nothing that it leads to can be made any more. Absent: left out then. */
+  /** False: runs even if no root that depends on it can succeed any more. Absent: skipped then. */
   readonly prune?: false;
   /** What is stated of the consent of the person whose voice is cloned; goes into manifests. */
   readonly consent?: string;
@@ -114,11 +114,11 @@ export interface TaskStep extends StepBase {
   readonly policy: StepPolicy;
 }
 
-/** A gate: a person looks at results and lets the run go on, or not. */
+/** A gate: a person approves or rejects results. */
 export interface ApproveStep extends StepBase {
   readonly kind: "approve";
   readonly shows: readonly Reference[];
-  /** Whether one of what is shown is picked; the step then stands for that one. */
+  /** Whether one of the shown results is picked; the step then resolves to that one. */
   readonly choose: boolean;
   readonly message: string | null;
   readonly yields: Yield;
@@ -141,7 +141,7 @@ export interface ExpandStep extends StepBase {
   readonly maxSteps: number;
   /** Like a task's. */
   readonly version: string;
-  /** What the list that it stands for holds; null where that is not said beforehand. */
+  /** The kind of items of its result list; null where that is not declared. */
   readonly yields: Yield | null;
   /** The most that its steps may cost together. */
   readonly maxCostMicros: number | null;

@@ -3,7 +3,7 @@ import type { Draft, DraftJson, DraftStep } from "./draft.ts";
 import type { Json, Problem } from "./plan.ts";
 import { didYouMean, suggest } from "./suggest.ts";
 
-/** Whether a path is what the pattern says; `*` stands for any characters, `/` too. */
+/** Whether a path matches the pattern; `*` matches any characters, `/` too. */
 export function matchesPattern(pattern: string, path: string): boolean {
   const [first = "", ...rest] = pattern.split("*");
   if (rest.length === 0) return pattern === path;
@@ -18,7 +18,7 @@ export function matchesPattern(pattern: string, path: string): boolean {
   return true;
 }
 
-/** A profile as it is written down with a run: plain JSON. A field that is left out stands in `without`. */
+/** A profile as it is written down with a run: plain JSON. A field that is left out is listed in `without`. */
 export interface AppliedProfile {
   readonly name: string;
   readonly models: { readonly [id: string]: string };

@@ -2,12 +2,12 @@ import type { Json, Reference } from "./plan.ts";
 
 type Ref = Reference["$ref"];
 
-/** True for a reference as it stands in a planned input. */
+/** True for a reference of a planned input. */
 export function isReference(value: unknown): value is Reference {
   return typeof value === "object" && value !== null && "$ref" in value;
 }
 
-/** Every reference in a planned input, in the order in which they stand. */
+/** Every reference in a planned input, in order of occurrence. */
 export function referencesOf(input: Json): readonly Ref[] {
   const found: Ref[] = [];
   visit(input, (ref) => void found.push(ref));
@@ -45,7 +45,7 @@ function isText(value: object): value is { readonly $text: readonly Json[] } {
   return "$text" in value && Array.isArray(value.$text);
 }
 
-/** Undefined when one of the values is missing. Values that are no text stand as JSON. */
+/** Undefined when one of the values is missing. Values that are not text are written as JSON. */
 function joinText(pieces: readonly Json[], lookup: (ref: Ref) => Json | undefined): string | undefined {
   let joined = "";
   for (const piece of pieces) {

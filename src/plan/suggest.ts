@@ -1,6 +1,6 @@
 /** The candidates that a misspelt name probably means, nearest first, three at most. */
 export function suggest(name: string, candidates: Iterable<string>): readonly string[] {
-  // Nearly every short word is near every other one.
+  // Nearly every short word is similar to every other one.
   const limit = name.length < 4 ? Math.floor(name.length / 3) : Math.max(2, Math.floor(name.length / 3));
   const scored: { readonly candidate: string; readonly distance: number }[] = [];
   for (const candidate of candidates) {

@@ -4,12 +4,12 @@ import type { Plan, PlanStep } from "../plan/plan.ts";
 import { neededSteps } from "./pruning.ts";
 import { toleratesFailure } from "./readiness.ts";
 
-/** Groups of steps that are looked at for one plan; the rest keep their order, so that large plans begin at once. */
+/** Limit of step groups evaluated per plan; the others keep their order, so that large plans start without delay. */
 const MOST_GROUPS = 200;
 
 /**
- * What would not have to be paid for if a step failed, micro-dollars. Among steps that are equally urgent the one that
- * may spare the most goes first: a cheap gate before the dear fan-out behind it.
+ * The cost that the failure of a step would avoid, micro-dollars. Among equally urgent steps the one that may avoid the
+ * most runs first: a cheap gate before the expensive fan-out behind it.
  */
 export function avoidedCost(state: RunState, plan: Plan): (step: PlanStep) => number {
   const users = dependentsOf(plan);

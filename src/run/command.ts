@@ -14,7 +14,7 @@ type OwnWork = {
   };
 }[Exclude<PlanStep["kind"], "job" | "chat" | "approve">];
 
-/** Something that the engine is to do; its answer comes back as events. */
+/** Work for the engine; its outcome comes back as events. */
 export type Command =
   | {
       readonly type: "quote";
@@ -51,11 +51,11 @@ export type Command =
       readonly maxCostMicros: number;
     }
   | OwnWork
-  /** Whether an earlier run made what the step asks for. */
+  /** Looks for the result of an identical request of an earlier run. */
   | { readonly type: "reuse"; readonly step: string; readonly fingerprint: string }
   | { readonly type: "place" };
 
-/** Names a command within its run; the same work has the same name, so that it is never under way twice. */
+/** Id of a command within its run; the same work has the same id, so that it is never performed twice at a time. */
 export function commandId(command: Command): string {
   if (command.type === "place") return "place";
   const name = `${command.type}:${command.step}`;
@@ -63,7 +63,7 @@ export function commandId(command: Command): string {
   return `${name}#${command.attempt}${command.type === "download" ? `.${command.index}` : ""}`;
 }
 
-/** Names of what may be under way for a step before the service has taken anything of it. */
+/** Ids of the commands that may be active for a step before the service has accepted anything of it. */
 export function localCommandIds({ path, attempts, chats }: StepState): readonly string[] {
   const local = [...stepKinds, "reuse"].map((type) => `${type}:${path}`);
   const n = attempts.length;

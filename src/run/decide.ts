@@ -24,7 +24,7 @@ export function decide(state: RunState, context: DecideContext): Decision {
   return builder;
 }
 
-/** What begins nothing new; a re-send that is seen through is noted with it. */
+/** Commands that start no new work; a repeated send counts as one of them. */
 const written: ReadonlySet<RunEvent["type"]> = new Set([
   "step.finished",
   "chat.abandoned",
@@ -32,7 +32,7 @@ const written: ReadonlySet<RunEvent["type"]> = new Set([
   "job.submit.resent",
 ]);
 
-/** A step ended in this very turn, after which others may not be wanted any more: they begin once that is known. */
+/** A step ended in this decision, so that others may no longer be needed: start nothing before that is decided. */
 function withoutNewWork({ events, commands }: DecisionBuilder): Decision {
   const ends = new Set(events.flatMap((event) => (event.type === "step.finished" ? [event.step] : [])));
   const isLeft = (event: RunEvent) => {
@@ -46,7 +46,7 @@ function withoutNewWork({ events, commands }: DecisionBuilder): Decision {
   return { events: events.filter(isLeft), commands: commands.filter(isSeenThrough), wakeAt: null };
 }
 
-/** A failure that stops the run: nothing is begun any more; what is at the service is seen through. */
+/** On a failFast failure, start no new work; jobs at the service are completed. */
 function cancelRemaining(builder: DecisionBuilder, because: string): void {
   for (const { path } of builder.context.order) {
     const step = builder.state.steps[path]!;
@@ -54,7 +54,7 @@ function cancelRemaining(builder: DecisionBuilder, because: string): void {
   }
 }
 
-/** Nothing is under way and nothing follows: the run is through, or somebody must do something. */
+/** Nothing is in flight and nothing follows: the run has finished, or a person must act. */
 function finishOrPause(builder: DecisionBuilder): void {
   const { state } = builder;
   const steps = builder.context.order.map(({ path }) => state.steps[path]!);

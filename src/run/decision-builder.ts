@@ -45,7 +45,7 @@ function isInFlight(path: string, { n, phase, money }: AttemptState, notBefore: 
       return true;
     case "completed":
     case "failed":
-      // Given up on: its bill never came.
+      // Its bill never arrived, and it is no longer polled.
       return notBefore.get(`settle:${path}#${n}`) !== Number.POSITIVE_INFINITY;
     default:
       return false;
@@ -55,7 +55,7 @@ function isInFlight(path: string, { n, phase, money }: AttemptState, notBefore: 
 /** Why a step was skipped, where nothing went wrong with it. */
 type SkippedWhy = "skippedByCondition" | "pruned";
 
-/** One decision in the making: what the kinds of steps find out about the run, and what they want done. */
+/** Collects the events and commands of one decision while the kinds of steps are evaluated. */
 export class DecisionBuilder implements Decision {
   readonly events: RunEvent[] = [];
   readonly commands: Command[] = [];
@@ -63,16 +63,16 @@ export class DecisionBuilder implements Decision {
   readonly state: RunState;
   readonly context: DecideContext;
   readonly slots: Slots;
-  /** Whether anything new may be begun. Jobs that the service has accepted are seen through whatever happens. */
+  /** Whether new work may start. Jobs that the service has accepted are always completed. */
   mayStart: boolean;
   /** The step whose failure stops the run, by its policy. */
   readonly stoppedBy: string | null;
-  /** Whether an end came to light in this very turn after which other steps may be wanted no more. */
+  /** Whether a step ended in this decision so that others may no longer be needed. */
   mayChangeNeeds = false;
   #committedMicros: number;
   #reservedMicros = 0;
   readonly #reserved: { readonly path: string; readonly holdMicros: number }[] = [];
-  /** Something waits for money that may come free, and nothing less urgent takes it; refuses it for good. */
+  /** Waits for money that may be released, which nothing less urgent may use; the call refuses the wait for good. */
   #refuse: (() => void) | null = null;
   readonly #groupMicros = new Map<string, number>();
 
@@ -95,13 +95,13 @@ export class DecisionBuilder implements Decision {
     this.events.push({ type: "step.finished", step: path, status, reason, ...(why !== null && { [why]: true }) });
   }
 
-  /** Gives up what will never begin, although there is no slot for it now; others wait for that to be known. */
+  /** Skips a step that can never start, even if no slot is free for it; others wait for its end. */
   skipIfImpossible(plan: PlanStep, step: StepState): void {
     const never = whyNever(this.state, plan);
     if (never !== null) this.skipOrFail(step, never.reason, never.skippedByCondition);
   }
 
-  /** What cannot come about any more: skipped before it began, failed after. */
+  /** Ends a step that can no longer succeed: skipped before its start, failed after it. */
   skipOrFail(step: StepState, reason: string, skippedByCondition: boolean): void {
     this.finish(
       step,
@@ -111,7 +111,7 @@ export class DecisionBuilder implements Decision {
     );
   }
 
-  /** Decides a step of which nothing new is to begin: what is at the service is seen through. */
+  /** Decides a step that may start no new work: its jobs at the service are completed. */
   withoutNewWork(decide: () => void): void {
     const { mayStart } = this;
     this.mayStart = false;
@@ -120,8 +120,8 @@ export class DecisionBuilder implements Decision {
   }
 
   /**
-   * Unless nothing may be begun anyway: what is under way is seen through first. `requiredMicros`: the limit that would
-   * have done.
+   * Unless no new work may start anyway: work in flight is completed first. `requiredMicros`: the limit that would
+   * have sufficed.
    */
   pause(reason: PauseReason, message: string, requiredMicros?: number): void {
     if (this.mayStart) this.pauseNow(reason, message, requiredMicros);
@@ -139,7 +139,7 @@ export class DecisionBuilder implements Decision {
   }
 
   /**
-   * Whether so much may be reserved. Where it may not, and would not though everything under way were free: pauses the
+   * Whether this amount may be reserved. If not, even if all holds in flight were released: pauses the
    * run at its own budget, fails the step at that of its group.
    */
   checkBudget(step: StepState, holdMicros: number, holdReason = ""): boolean {
@@ -163,7 +163,7 @@ export class DecisionBuilder implements Decision {
     );
   }
 
-  /** For when nothing is under way after all: what waits for money to come free is refused. */
+  /** For when nothing is in flight: refuses what waits for money to be released. */
   refuseWaiting(): void {
     this.#refuse?.();
   }
@@ -189,12 +189,12 @@ export class DecisionBuilder implements Decision {
     return this.context.active.has(id);
   }
 
-  /** Whether something is being done for a step that the service has taken nothing of. */
+  /** Whether a command is active for a step of which the service has accepted nothing. */
   hasActiveCommand(step: StepState): boolean {
     return localCommandIds(step).some((id) => this.isActive(id));
   }
 
-  /** Nothing of it is at the service, and nobody here is busy with it. */
+  /** It has nothing at the service and no active command. */
   isIdle(step: StepState): boolean {
     if (this.hasActiveCommand(step)) return false;
     if (step.status === "waiting") return true;
@@ -233,7 +233,7 @@ export class DecisionBuilder implements Decision {
     return headroom.limit === "floor" && (this.#reservedMicros > 0 || isSubmitting(this.state));
   }
 
-  /** There is not enough: refused now, or only once waiting has not helped. */
+  /** Not enough money: refuses now, or only once waiting has not helped. */
   #refuseNowOrLater(mayFreeUp: boolean, refuse: () => void): false {
     if (mayFreeUp) this.#refuse = refuse;
     else refuse();

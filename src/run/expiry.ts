@@ -8,20 +8,20 @@ type Ref = Reference["$ref"];
 /** How long the service keeps an output after its job completed, milliseconds. */
 export const RETENTION_MS = 48 * 3_600_000;
 
-/** An output at the service that its run is not through with. */
+/** An output at the service that its run still needs. */
 export interface Expiring {
   readonly step: string;
   readonly index: number;
   readonly assetId: string;
   /** Epoch milliseconds. */
   readonly expiresAt: number;
-  /** Steps that are not through and use it. */
+  /** Unfinished steps that use it. */
   readonly neededBy: readonly string[];
-  /** True: a copy is here, and goes back as a free upload when the asset is gone. */
+  /** True: a local copy exists, which is uploaded again at no cost when the asset has expired. */
   readonly copied: boolean;
 }
 
-/** What a run still needs of the service's storage, the most urgent first; a run that is through needs nothing. */
+/** The stored outputs that a run still needs, the most urgent first; a finished run needs none. */
 export function expiring(state: RunState): readonly Expiring[] {
   if (isRunFinal(state.status)) return [];
   const users = usersOf(state);
@@ -46,13 +46,13 @@ function outputsAtService(
   });
 }
 
-/** When the service lets go of what a step made; null while it has made nothing. */
+/** When the service deletes the outputs of a step; null while it has none. */
 export function expiryOf(step: StepState): number | null {
   const completedAt = step.reusedFrom?.completedAt ?? lastAttempt(step)?.completedAt ?? null;
   return completedAt === null ? null : completedAt + RETENTION_MS;
 }
 
-/** Steps that are not through, by the outputs that they use. */
+/** Unfinished steps, by the outputs that they use. */
 function usersOf(state: RunState): ReadonlyMap<string, readonly string[]> {
   const users = new Map<string, string[]>();
   for (const plan of state.planned.plan.steps) {
@@ -66,7 +66,7 @@ function usersOf(state: RunState): ReadonlyMap<string, readonly string[]> {
   return users;
 }
 
-/** What a reference takes; while nobody has chosen, all that there is to choose from. */
+/** The outputs of a reference; while a choice is open, all its candidates. */
 function madeFor(state: RunState, ref: Ref): readonly ProducedOutput[] {
   if (ref.as !== "asset") return [];
   const plan = state.planned.plan.steps.find(({ path }) => path === ref.step);

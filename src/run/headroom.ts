@@ -4,7 +4,7 @@ import { raisedHold } from "../journal/overcharge.ts";
 import type { RunState } from "../journal/state.ts";
 import { formatUsd } from "../money.ts";
 
-/** Jobs at the service that will cost more than is reserved for them: nothing new is begun before that is counted. */
+/** Jobs at the service that will cost more than is reserved for them: start no new work before that is counted. */
 export function raisedHolds(state: RunState): readonly RunEvent[] {
   if (Object.keys(state.overcharges).length === 0) return [];
   return Object.values(state.steps).flatMap(({ path, attempts }) =>
@@ -16,7 +16,7 @@ export function raisedHolds(state: RunState): readonly RunEvent[] {
   );
 }
 
-/** Says of a hold that it is more than the quote; empty where it is not. */
+/** Explains a hold above the quote; empty where it is not above. */
 export function whyRaised(model: string, quotedMicros: number | null, holdMicros: number): string {
   if (quotedMicros === null || holdMicros <= quotedMicros) return "";
   return ` (quoted ${formatUsd(quotedMicros)}, and ${model} charged more than its quotes)`;
@@ -39,12 +39,12 @@ export type Headroom =
       /** Held or charged, and not in the balance yet. */
       readonly unseenMicros: number;
     }
-  /** Nobody can say before then: the wallet could not be asked, or charges are on their way. */
+  /** Unknown until then: the wallet did not answer, or charges are not in its balance yet. */
   | { readonly limit: "later"; readonly headroomMicros: 0; readonly askAgainAt: number };
 
 export type Pause = Extract<RunEvent, { readonly type: "run.paused" }>;
 
-/** The room that is left once more was reserved. */
+/** The headroom left after a further hold. */
 export function minusHold(headroom: Headroom, micros: number): Headroom {
   const headroomMicros = headroom.headroomMicros - micros;
   switch (headroom.limit) {
@@ -59,7 +59,7 @@ export function minusHold(headroom: Headroom, micros: number): Headroom {
   }
 }
 
-/** Why the run pauses when a hold finds no room; null when it only has to wait. */
+/** Why the run pauses when a hold exceeds the headroom; null when it only has to wait. */
 export function pauseFor(headroom: Headroom, path: string, holdMicros: number): Pause | null {
   const needs = `${path} needs ${formatUsd(holdMicros)} USD`;
   switch (headroom.limit) {

@@ -4,7 +4,7 @@ import { isRunFinal, lastAttempt, planStep, type RunState } from "../journal/sta
 import type { InboxEntry, InboxMessage } from "../journal/store.ts";
 import { offered } from "./kinds/approve.ts";
 
-/** What a message from outside makes happen in a run; a message that no longer applies makes nothing happen. */
+/** The events that follow from an inbox message; none for a message that no longer applies. */
 export function inboxEvents(state: RunState, { id, at, message }: InboxEntry): readonly RunEvent[] {
   switch (message.type) {
     case "stop":
@@ -34,7 +34,7 @@ export function inboxEvents(state: RunState, { id, at, message }: InboxEntry): r
   }
 }
 
-/** Stopped already, or waiting for a person with nothing under way: a stop has nothing to do, and must not outlive that. */
+/** Stopped already, or waiting for a person with nothing in flight: a stop has nothing to do, and must not stay in the inbox. */
 function restsAnyway({ status, pause }: RunState): boolean {
   if (status !== "paused") return false;
   return pause?.reason === "stopped" || pause?.reason === "approval" || pause?.reason === "unresolved";
@@ -58,7 +58,7 @@ function approved(state: RunState, message: InboxMessage & { readonly type: "app
   ];
 }
 
-/** What a run was paused for has come, while its driver was still about to park. */
+/** The message that a run paused for arrived while its driver was still about to release it. */
 function goingOn(state: RunState, waitedFor: PauseReason): readonly RunEvent[] {
   return state.status === "paused" && state.pause?.reason === waitedFor ? [{ type: "run.resumed" }] : [];
 }

@@ -5,18 +5,18 @@ import type { PlanStep } from "../plan/plan.ts";
 import { shellWord } from "../shell-word.ts";
 import { offered } from "./kinds/approve.ts";
 
-/** The command that takes a run on from where it rests, as it can be pasted into a shell. */
+/** The command that continues a run, as it can be pasted into a shell. */
 export interface NextCommand {
   readonly command: string;
-  /** What to know before typing it; null when it says enough by itself. */
+  /** A remark on the command; null when it needs none. */
   readonly note: string | null;
 }
 
-/** Smallest amount that is suggested for jobs that nobody can price, micro-dollars. */
+/** Smallest amount that is suggested for jobs without a price in advance, micro-dollars. */
 const UNQUOTED_MICROS = 1_000_000;
 const CENT_MICROS = 10_000;
 
-/** What a person types next; null when nothing is left to be done, or a process is at it. */
+/** The next command of a person; null when nothing is left to do, or a process drives the run. */
 export function nextCommand(state: RunState, { isInterrupted = false } = {}): NextCommand | null {
   if (isInterrupted) return resume(state, [], "its process has ended; jobs already paid for are collected");
   if (state.status === "paused") return afterPause(state);
@@ -61,7 +61,7 @@ function afterPause(state: RunState): NextCommand {
   }
 }
 
-/** The limit that it met, and how high it has to be. */
+/** The limit that was reached, and the value that it needs. */
 function budgetFlag(state: RunState): readonly string[] {
   const required = state.pause?.requiredMicros ?? null;
   if (required === null) return ["--max-unquoted", formatUsd(UNQUOTED_MICROS)];
@@ -70,7 +70,7 @@ function budgetFlag(state: RunState): readonly string[] {
   return ["--budget", dollars(Math.max(required, wholeMicros(state)))];
 }
 
-/** Spent, reserved, and the known prices of what is still to be made. */
+/** Spent, reserved, and the known prices of steps that have not run. */
 function wholeMicros({ spentMicros, heldMicros, unconfirmedMicros, steps }: RunState): number {
   let sum = spentMicros + heldMicros + unconfirmedMicros;
   for (const { attempts } of Object.values(steps)) {
@@ -95,10 +95,10 @@ function decision(state: RunState): NextCommand {
   return { command, note: `${choice}see what it shows with: showrunner approve ${runId}` };
 }
 
-/** What failed is made again; what a person turned down is made anew to be shown again. */
+/** Failed steps are rerun; for a rejected approval, the steps that it showed. */
 function afterFailure(state: RunState): NextCommand {
   const failed = stepsWith(state, ({ status }) => status === "failed" || status === "partial");
-  // Turned down, or failed without a decision because nothing was left to be decided on.
+  // Rejected, or failed without a decision because its inputs no longer exist.
   const rejected = failed.filter(
     (step) => traitsOf(step).needsPerson && state.steps[step.path]!.approval?.approved !== true,
   );

@@ -18,7 +18,7 @@ export interface RunOutcome {
   readonly toPlace: readonly UnplacedOutput[];
 }
 
-/** How a run whose steps are all through ends: by what it was asked to return. */
+/** The outcome of a run whose steps have all finished: decided by its returned results. */
 export function runOutcome(state: RunState): RunOutcome {
   const returned = returnedReferences(state.planned.plan.returns);
   const uncopied = new Set<string>();

@@ -7,7 +7,7 @@ import { returnedReferences } from "./resolve.ts";
 
 const MOST_REASONS = 3;
 
-/** The first of many reasons and how many there are besides: one line is read, forty are not. */
+/** The first reasons and the number of the others, so that the message stays one line. */
 export function firstReasons(reasons: readonly string[]): string {
   const more = reasons.length - MOST_REASONS;
   return reasons.slice(0, MOST_REASONS).join("; ") + (more > 0 ? `; and ${more} more` : "");
@@ -15,14 +15,14 @@ export function firstReasons(reasons: readonly string[]): string {
 
 /**
  * The roots of a plan are what it returns, the steps that nothing uses, and those that are not to be pruned. A step is
- * wanted while a root can still come of it.
+ * needed while a root that depends on it can still succeed.
  */
 export function isNeeded(state: RunState, path: string): boolean {
   const failures = failureKey(state);
   return failures === "" || rememberedNeeds(state, failures).has(path);
 }
 
-/** What took away the last root that could come of a step. */
+/** The end that ruled out the last root depending on a step. */
 export function whyPruned(state: RunState, path: string): string {
   const open = [path];
   const seen = new Set(open);
@@ -37,7 +37,7 @@ export function whyPruned(state: RunState, path: string): string {
   return "not needed any more";
 }
 
-/** By the plan, which changes whenever its edges do: what was found for which losses. */
+/** Cached per plan object, which is replaced whenever its edges change: needed steps by failure key. */
 const known = new WeakMap<Plan, { readonly failures: string; readonly needed: ReadonlySet<string> }>();
 
 function rememberedNeeds(state: RunState, failures: string): ReadonlySet<string> {
@@ -49,7 +49,7 @@ function rememberedNeeds(state: RunState, failures: string): ReadonlySet<string>
   return needed;
 }
 
-/** The steps of a plan that a root can come of, if nothing comes of these. */
+/** The steps of a plan that a root still depends on, given these failed steps. */
 export function neededSteps(state: RunState, plan: Plan, isOut: (path: string) => boolean): ReadonlySet<string> {
   const found = new Set<string>();
   const add = (path: string) => void (isOut(path) || found.add(path));
@@ -61,7 +61,7 @@ export function neededSteps(state: RunState, plan: Plan, isOut: (path: string) =
   return found;
 }
 
-/** Ended, and nothing came of it. */
+/** Ended without a result. */
 export function endedWithoutResult({ steps }: RunState, path: string): boolean {
   const status = steps[path]?.status;
   return status === "failed" || status === "skipped" || status === "cancelled";
@@ -77,7 +77,7 @@ function isKept(step: PlanStep): boolean {
   return "policy" in step && step.policy.prune === false;
 }
 
-/** What a step needs; an expansion also needs the steps that it stands for. */
+/** The dependencies of a step; those of an expansion include its expanded steps. */
 function usedBy({ steps }: RunState, { path, needs }: PlanStep): readonly string[] {
   const expanded = steps[path]?.expanded ?? null;
   return expanded === null ? needs : [...needs, ...expanded.map(({ $ref }) => $ref.step)];
@@ -89,7 +89,7 @@ function usersIn(state: RunState, path: string): readonly string[] {
 
 const deciding = new WeakMap<Plan, ReadonlySet<string>>();
 
-/** Steps that may take away what depends on them although they succeed: conditions and inputs look into their result. */
+/** Steps that may rule out their dependents although they succeed: conditions and inputs read their result. */
 export function decidingSteps(plan: Plan): ReadonlySet<string> {
   const before = deciding.get(plan);
   if (before !== undefined) return before;

@@ -8,7 +8,7 @@ import { isLocallyAvailable, missingReason, type Reader, referencedValue, resolv
 
 type Ref = Reference["$ref"];
 
-/** What a step waits for, is stopped by, or is ready with. */
+/** Whether a step waits, is blocked, or is ready with its resolved input. */
 export type Readiness =
   | { readonly ready: "no" }
   /** `skippedByCondition`: a condition does not hold, rather than that something went wrong. */
@@ -29,8 +29,8 @@ export function readiness(state: RunState, step: PlanStep, input: Json, reader: 
 }
 
 /**
- * What the condition and the needs of a step say, before anybody looks at its input; null: go on. A step that cannot
- * come about any more is told as soon as that is certain, also while some of its needs are still open.
+ * Readiness by the condition and the dependencies of a step, before its input is resolved; null: continue. A step that
+ * can no longer run is reported as soon as that is certain, even while some of its dependencies are still open.
  */
 export function gateOf(state: RunState, step: PlanStep): Readiness | null {
   const expectedToFail = step.when !== undefined && "failed" in step.when ? step.when.failed : null;
@@ -61,24 +61,24 @@ export function gateOf(state: RunState, step: PlanStep): Readiness | null {
   return (mayLack ? shortfall(state, step) : null) ?? { ready: "no" };
 }
 
-/** Why a step that uses what it names will never begin; null while it may. Known also where no slot is free for it. */
+/** Why a step will never start; null while it may. Known even if no slot is free for it. */
 export function whyNever(state: RunState, step: PlanStep): Never | null {
   const gate = gateOf(state, step);
   if (gate === null) return shortfall(state, step);
   return gate.ready === "never" ? gate : null;
 }
 
-/** Whether what a reference takes may be missing although nothing failed: a place in a value, one of a list. */
+/** Whether the target of a reference may be missing although nothing failed: a field of a value, an item of a list. */
 function isForeseeable({ steps }: RunState, { as, step }: Ref): boolean {
   return as === "value" || steps[step]!.expanded !== null;
 }
 
-/** Whether a step can do without some of what it uses. */
+/** Whether a step can run without some of its inputs. */
 export function toleratesFailure(step: PlanStep): boolean {
   return quorumOf(step) !== null || traitsOf(step).isChoice;
 }
 
-/** What is missing for good of what the step uses, as far as it cannot do without; null: nothing. */
+/** The required inputs of a step that are permanently missing; null: none. */
 function shortfall(state: RunState, step: PlanStep): Never | null {
   const quorum = quorumOf(step);
   const input = "input" in step ? step.input : null;
@@ -105,7 +105,7 @@ function shortfall(state: RunState, step: PlanStep): Never | null {
   };
 }
 
-/** Why what a reference takes will never be there in full; null while it is, or may be. */
+/** Why the target of a reference will never be complete; null while it is, or may become so. */
 function lackReason(state: RunState, ref: Ref): string | null {
   const step = state.steps[ref.step]!;
   if (isStepFinal(step.status)) return missingReason(state, ref);
@@ -116,7 +116,7 @@ function lackReason(state: RunState, ref: Ref): string | null {
   return lost === undefined ? null : `needs all outputs of ${ref.step}, of which that of ${lost.$ref.step} failed`;
 }
 
-/** Whether a result of an expansion will never be there in full, although others of it are still open. */
+/** Whether a result of an expansion will never be complete, although others of it are still open. */
 function lacks(state: RunState, { $ref }: Reference): boolean {
   const step = state.steps[$ref.step]!;
   if (!isStepFinal(step.status)) return $ref.output === "all" && (step.expanded ?? []).some((one) => lacks(state, one));
@@ -124,7 +124,7 @@ function lacks(state: RunState, { $ref }: Reference): boolean {
   return available < expected;
 }
 
-/** The most results that a reference can still come to. */
+/** The most results that a reference can still resolve to. */
 function attainable(state: RunState, ref: Ref): number {
   const step = state.steps[ref.step]!;
   if (isStepFinal(step.status)) return countOf(state, ref);
@@ -137,7 +137,7 @@ function attainable(state: RunState, ref: Ref): number {
   return plan !== undefined && "outputs" in plan ? plan.outputs : Number.POSITIVE_INFINITY;
 }
 
-/** How many results a reference takes of those that are there. */
+/** How many of the available results a reference takes. */
 function countOf(state: RunState, ref: Ref): number {
   if (ref.output !== "all" || ref.as !== "value") return tally(state, ref).available;
   const value = referencedValue(state, ref);
@@ -171,7 +171,7 @@ function conditionHolds(state: RunState, condition: Condition): "yes" | "no" | "
   const step = state.steps[path]!;
   if (!isStepFinal(step.status)) return "unknown";
   if ("failed" in condition) return step.status === "failed" ? "yes" : "no";
-  // What failed or was skipped is the needs' affair: it says why.
+  // For failed or skipped dependencies, their own check gives the reason.
   if (!isThrough(step)) return "yes";
   const value = referencedValue(state, condition.ref);
   const holds =

@@ -21,14 +21,14 @@ export function idempotencyKey(of: {
   return `sr1_${hash("sha256", canonicalize([of.nonce, of.step, of.attempt, of.model, of.input]) ?? "").slice(0, 48)}`;
 }
 
-/** Steps whose results are worth taking over: those that cost money or time. */
+/** Steps whose results are worth reusing: those that cost money or time. */
 export type CacheableStep = Extract<PlanStep, { readonly input: Json }>;
 
-/** What a step really asks for, with all media by content. */
+/** The request of a step, with all media by content hash. */
 export interface RequestIdentity {
   readonly request: Json;
   readonly fingerprint: string;
-  /** Outputs that it takes in and whose copies are still on their way: they stand for themselves, for want of a hash. */
+  /** Input outputs that are not downloaded yet, so they are hashed by asset id instead of by content. */
   readonly pending: readonly { readonly step: string; readonly index: number }[];
 }
 
@@ -42,7 +42,7 @@ export function isCacheable(plan: PlanStep): plan is CacheableStep {
   return "identity" in traitsOf(plan).reuse;
 }
 
-/** What a step asked for, or would ask for now; null while that cannot be said. */
+/** The request that a step sent, or would send now; null while it cannot be resolved. */
 export function currentIdentity(state: RunState, plan: CacheableStep): RequestIdentity | null {
   const step = state.steps[plan.path]!;
   const sent = lastAttempt(step)?.input ?? null;
@@ -51,7 +51,7 @@ export function currentIdentity(state: RunState, plan: CacheableStep): RequestId
   return ready.ready === "yes" ? requestIdentity(state, plan, ready.input) : null;
 }
 
-/** What a step asks for with a resolved input. Two runs that ask for the same have the same fingerprint. */
+/** The request of a step with a resolved input. Identical requests of two runs have the same fingerprint. */
 export function requestIdentity(state: RunState, plan: CacheableStep, input: Json): RequestIdentity {
   const contentOf = new Map<string, string>();
   const pending: { readonly step: string; readonly index: number }[] = [];
@@ -85,7 +85,7 @@ function contentHash(record: { readonly [key: string]: Json }, contentOf: Readon
   return typeof file?.sha256 === "string" ? file.sha256 : null;
 }
 
-/** Whether the step's outputs are copied to disk. What was taken over without a copy has none coming. */
+/** Whether the step's outputs are copied to disk. A result reused without a copy gets none. */
 function isComing({ planned, steps }: RunState, path: string): boolean {
   const step = stepNamed(planned.plan, path);
   return step !== undefined && traitsOf(step).keeps && steps[path]?.reusedFrom === null;

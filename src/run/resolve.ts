@@ -5,20 +5,20 @@ import { stepNamed } from "./plan-index.ts";
 
 type Ref = Reference["$ref"];
 
-/** Who asks: the service takes assets, uploads and voices; a local function takes files. */
+/** The target of the resolution: the service takes assets, uploads and voices; a local function takes files. */
 export type Reader = "service" | "local";
 
 export function readerOf(plan: PlanStep): Reader {
   return traitsOf(plan).readsFiles ? "local" : "service";
 }
 
-/** An output with the step that really made it. */
+/** An output with the step that produced it. */
 export interface ProducedOutput {
   readonly step: string;
   readonly output: OutputState;
 }
 
-/** Outputs that a reference takes, of those that are there; picks, approvals and expansions lead to what they stand for. */
+/** The available outputs of a reference; picks, approvals and expansions resolve to their targets. */
 export function referenced(state: RunState, ref: Pick<Ref, "step" | "output">): readonly ProducedOutput[] {
   const step = state.steps[ref.step];
   if (step === undefined) return [];
@@ -33,13 +33,13 @@ export function referenced(state: RunState, ref: Pick<Ref, "step" | "output">): 
   return parts === null ? usable.filter(({ output }) => output.index === index) : usable.slice(index, index + 1);
 }
 
-/** What an approved gate lets pass: all that it showed. Null for every other step. */
+/** The outputs that an approved gate passes on: all that it showed. Null for every other step. */
 function approvedReferences(state: RunState, step: StepState): readonly Reference[] | null {
   if (step.approval?.approved !== true) return null;
   return traitsOf(planStep(state, step.path)).standsFor;
 }
 
-/** The value that a reference takes; undefined while there is none. */
+/** The value of a reference; undefined while there is none. */
 export function referencedValue(state: RunState, ref: Pick<Ref, "step" | "output" | "at">): Json | undefined {
   const step = state.steps[ref.step];
   if (step === undefined) return undefined;
@@ -56,7 +56,7 @@ export function referencedValue(state: RunState, ref: Pick<Ref, "step" | "output
   return placeIn(referencedValue(state, shown.$ref), ref.at);
 }
 
-/** The value that an approval or a pick stands for, among those that it was given: `index` is its place there. */
+/** The value that an approval or a pick resolves to; `index` is its position among the candidates. */
 function shownValue(state: RunState, path: string, chosen: NonNullable<StepState["chosen"]>): Ref | null {
   const plan = stepNamed(state.planned.plan, path);
   return plan === undefined ? null : (traitsOf(plan).standsFor[chosen.index]?.$ref ?? null);
@@ -89,12 +89,12 @@ function isUsable(output: OutputState): boolean {
   return output.status === "COMPLETED" && (output.phase !== "expired" || output.voiceId !== null);
 }
 
-/** Whether nobody wanted any of these: then what would have been made of them is not wanted either. */
+/** Whether all of these were skipped by a condition: then the same condition skips what depends on them. */
 export function areSkippedByCondition(state: RunState, references: readonly Reference[]): boolean {
   return references.length > 0 && references.every(({ $ref }) => state.steps[$ref.step]?.skippedByCondition === true);
 }
 
-/** Why what a reference takes is not there; null when it is. Only asked once the step it names is through. */
+/** Why the target of a reference does not exist; null when it does. Only called once its step has finished. */
 export function missingReason(state: RunState, ref: Ref): string | null {
   const step = state.steps[ref.step]!;
   if (ref.as === "upload") return step.upload === null ? `the file of ${ref.step} is not there` : null;
@@ -113,7 +113,7 @@ export function missingReason(state: RunState, ref: Ref): string | null {
   return `needs ${which}, which ${whyUnusable(state, step, ref)}`;
 }
 
-/** How many results a reference stands for, and how many of them are there. */
+/** How many results a reference expects, and how many of them are available. */
 export function tally(state: RunState, ref: Ref): { readonly expected: number; readonly available: number } {
   const step = state.steps[ref.step];
   if (step === undefined) return { expected: 1, available: 0 };
@@ -142,7 +142,7 @@ function whyUnusable(state: RunState, step: StepState, ref: Pick<Ref, "step" | "
   return `expired at the service and has no local copy; rerun it with: showrunner resume ${state.runId} --rerun ${step.path}`;
 }
 
-/** The file that an approval or a pick stands for, where that is an upload. */
+/** The file that an approval or a pick resolves to, where that is an upload. */
 function chosenUpload(
   state: RunState,
   step: StepState,
@@ -150,14 +150,14 @@ function chosenUpload(
   return step.upload ?? (step.chosen === null ? null : chosenUpload(state, state.steps[step.chosen.step]!));
 }
 
-/** Whether a local function can read it: media must have been copied. */
+/** Whether a local function can read it: media must have been downloaded. */
 export function isLocallyAvailable(state: RunState, ref: Ref): boolean {
   return (
     ref.as !== "asset" || referenced(state, ref).every(({ output }) => output.copy !== null || output.voiceId !== null)
   );
 }
 
-/** Undefined for what is missing and may be. */
+/** Undefined for a target that is missing and may be. */
 export function resolveReference(state: RunState, ref: Ref, reader: Reader): Json | undefined {
   if (ref.as === "value") {
     const value = referencedValue(state, ref);
@@ -168,7 +168,7 @@ export function resolveReference(state: RunState, ref: Ref, reader: Reader): Jso
   const values = referenced(state, ref).map(({ output }): Json => {
     if (output.voiceId !== null) return output.voiceId;
     if (reader === "local") return fileOrUpload(output.copy!, reader);
-    // The asset is gone at the service, our copy is not: it goes back as a free upload.
+    // The asset expired, the local copy did not: it is uploaded again at no cost.
     if (output.phase === "archived" && output.copy !== null) return fileOrUpload(output.copy, reader);
     return { source: "asset", asset_id: output.assetId };
   });

@@ -14,8 +14,8 @@ import {
 } from "./request-identity.ts";
 
 /**
- * Whether a step waits for an answer to the question if an earlier run made the very same; asks it where that is due.
- * Asked once, before the step's first attempt, and never of a step that somebody wants made again.
+ * Whether a step waits for the cache lookup of an identical request; issues the lookup where it is due.
+ * Issued once, before the step's first attempt, and never for a step whose rerun was requested.
  */
 export function awaitCacheLookup(plan: CacheableStep, step: StepState, input: Json, builder: DecisionBuilder): boolean {
   if (builder.state.planned.reuse !== true || step.rerunRequested || hasBegun(step)) return false;
@@ -23,13 +23,13 @@ export function awaitCacheLookup(plan: CacheableStep, step: StepState, input: Js
   if (builder.isActive(id)) return true;
   if (builder.context.notBefore.get(id) === Number.POSITIVE_INFINITY) return false;
   const { fingerprint, pending } = requestIdentity(builder.state, plan, input);
-  // What it takes in is known by content only once its copy is here; one that does not come is not waited for.
+  // The content of an input is known only once it is downloaded; a failed download is not waited for.
   if (pending.some((output) => hasFailed(output, builder))) return false;
   if (pending.length === 0) builder.issue({ type: "reuse", step: plan.path, fingerprint });
   return true;
 }
 
-/** Whether copying the output was tried in vain. */
+/** Whether the download of the output failed. */
 function hasFailed({ step, index }: RequestIdentity["pending"][number], { state, context }: DecisionBuilder): boolean {
   const { n: attempt, jobId } = lastAttempt(state.steps[step]!)!;
   return context.notBefore.has(commandId({ type: "download", step, attempt, jobId: jobId!, index }));
@@ -40,19 +40,19 @@ function hasBegun(step: StepState): boolean {
 }
 
 /**
- * Which steps of a run later runs may take over. A step is noted once it succeeded and the content of all it took in is
- * known, which may be later: a copy can arrive after the step that used its original is through.
+ * Which results of a run later runs may reuse. A step is recorded once it succeeded and the content of all its inputs is
+ * known, which may be later: a download can end after the step that used the asset has finished.
  */
 export class ResultRecorder {
   readonly #open: Set<string>;
 
-  /** Steps that were through before count as open: a process that is gone may not have noted them. */
+  /** Steps that finished before count as open: a crashed process may not have recorded them. */
   constructor(state: RunState) {
     const through = Object.values(state.steps).filter(({ status }) => status === "succeeded");
     this.#open = new Set(through.map(({ path }) => path));
   }
 
-  /** What is to be noted after these events; `last` also what will never be known any better. */
+  /** The results to record after these events; with `last` also those whose inputs will never be known by content. */
   due(state: RunState, events: readonly RunEvent[], last: boolean): readonly CacheEntry[] {
     let isNews = last;
     for (const event of events) {
@@ -64,7 +64,7 @@ export class ResultRecorder {
     return isNews ? [...this.#open].flatMap((path) => note(state, path, last)) : [];
   }
 
-  /** These are in the journal now. */
+  /** Marks these as committed to the journal. */
   recorded(results: readonly CacheEntry[]): void {
     for (const { step } of results) this.#open.delete(step);
   }

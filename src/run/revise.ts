@@ -6,19 +6,19 @@ import { type RerunRoots, resetEvents, resumeEvents, staleSteps } from "./rerun.
 
 type Replanned = RunEvent & { readonly type: "run.replanned" };
 
-/** Steps that somebody wants made again, under an id that the wish is known by. */
+/** A rerun request: its steps, and its idempotency id. */
 export interface RequestedRerun {
   readonly requestId: string;
   readonly steps: readonly string[];
 }
 
-/** What is to become of a run that is changed. */
+/** The revision of a run. */
 export interface Revised {
-  /** The plan that takes the place of the run's own; null: its own stays. */
+  /** The plan that replaces the run's own; null: its own stays. */
   readonly replanned: Omit<Replanned, "type"> | null;
-  /** What somebody wants made again; null: nobody asked for more than is under way. */
+  /** The rerun request; null: none besides the one in progress. */
   readonly request: RequestedRerun | null;
-  /** Steps that are made again whatever they use, with why. */
+  /** Steps that run again even if their inputs are unchanged, with why. */
   readonly roots: RerunRoots;
   readonly prices: readonly {
     readonly step: string;
@@ -27,7 +27,7 @@ export interface Revised {
   }[];
 }
 
-/** What changes a run and sets it going again: the new plan first, then what is made again, with the prices known. */
+/** The events that revise a run and resume it: the new plan first, then the steps that run again, with the known prices. */
 export function revisionEvents(state: RunState, { replanned, request, roots, prices }: Revised): readonly RunEvent[] {
   const foreseen = new Foreseen(state);
   const { before, after } = resumeEvents(state);
@@ -40,7 +40,7 @@ export function revisionEvents(state: RunState, { replanned, request, roots, pri
   return [...foreseen.events, ...after];
 }
 
-/** A copy of the state that events are tried on before they are written down. */
+/** A copy of the state that events are applied to before they are committed. */
 class Foreseen {
   readonly state: RunState;
   readonly events: RunEvent[] = [];

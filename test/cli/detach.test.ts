@@ -50,7 +50,7 @@ describe("run --detach", () => {
     const cwd = emptyFolder();
     const poor = await cli(["run", recipe, "--budget", "0.01", "--id", "poor", "--detach"], { cwd, env: service.env });
     expect(poor.code).toBe(2);
-    expect(poor.stderr).toMatch(/budget[\s\S]*did not begin/);
+    expect(poor.stderr).toMatch(/budget[\s\S]*did not start/);
     const nobody = await cli(["run", recipe, "--detach"], { cwd, env: service.env });
     expect(nobody.code).toBe(2);
     expect(nobody.stderr).toContain("--budget");

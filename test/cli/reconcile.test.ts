@@ -40,7 +40,7 @@ describe("reconcile", () => {
     const { stdout } = await cli(["reconcile", "--json"], options);
     expect(JSON.parse(stdout)).toMatchObject({
       runs: ["x"],
-      orphans: [{ job_id: stray, near_runs: ["x"], cost: "0.02" }],
+      orphans: [{ job_id: stray, nearby_runs: ["x"], cost: "0.02" }],
       missing_refunds: [],
     });
   });

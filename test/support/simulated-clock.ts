@@ -92,7 +92,7 @@ export function skippingClock(startMs = Date.now(), breath = 0): Clock & { reado
       }
       const skip = () => {
         waits.push(delayMs);
-        now += delayMs;
+        now += Math.ceil(delayMs); // A real clock has whole milliseconds too.
         fire();
       };
       if (breath > 0) {

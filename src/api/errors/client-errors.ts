@@ -12,7 +12,7 @@ export class UploadError extends ShowrunnerError {
 }
 
 /**
- * A submit may or may not have made a paid job: some send of it got no answer that proves either. Send the same
+ * A submit may or may not have created a paid job: some send of it got no answer that proves either. Send the same
  * request with the same key again (`mayExist: true`) until an ack comes, or look the job up; never use a new key.
  * `cause` is the last answer or failure seen.
  */
@@ -21,7 +21,7 @@ export class UnknownOutcomeError extends ShowrunnerError {
   /** The key that resolves the question, or null when the submit had none: then only a look at the job list can. */
   readonly idempotencyKey: string | null;
   readonly model: string;
-  /** True when a send before the one that `cause` answers may have made the job. */
+  /** True when a send before the one that `cause` answers may have created the job. */
   readonly earlierSend: boolean;
 
   constructor(options: {

@@ -43,7 +43,7 @@ function translated(range: string): string {
   return `${NAT64}${network}/${96 + Number(bits)}`;
 }
 
-/** An address that nobody outside may make this machine reach. */
+/** An address that external input must not make this machine reach. */
 export class ForbiddenAddressError extends Error {}
 
 /** Keeps fetches of what a service names out of the networks that this machine stands in. */

@@ -56,7 +56,7 @@ export interface Downloaded {
 
 /** Fetches that bring no byte, one after the other, before the download gives up. */
 const maxFruitless = 6;
-/** Fresh URLs asked for in one download. */
+/** Limit of fresh URLs requested in one download. */
 const maxRenewals = 3;
 const defaultMaxMs = 6 * 3_600_000;
 

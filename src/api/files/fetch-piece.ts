@@ -132,7 +132,7 @@ async function unusable(
   return { kind: "refused", status };
 }
 
-/** Where the body's bytes belong and how many there must be in the end; null for a range nobody asked for. */
+/** The position of the body's bytes and the total size; null for a range that was not requested. */
 function bodyPlan(
   status: number,
   headers: IncomingHttpHeaders,

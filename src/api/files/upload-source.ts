@@ -59,7 +59,7 @@ export async function hashSource(source: OpenSource): Promise<string> {
 /** Bytes that are looked at to tell the kind. */
 const headBytes = 4_100;
 
-/** Refuses bytes that are not of the kind wanted, by what they are and not by their name. */
+/** Refuses bytes that are not of the required kind, by content and not by name. */
 export async function checkKind(source: OpenSource, kind: MediaKind | "media"): Promise<void> {
   const chunks: Uint8Array[] = [];
   let sizeBytes = 0;

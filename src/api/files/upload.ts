@@ -99,7 +99,7 @@ function multipart(source: OpenSource, onProgress: UploadOptions["onProgress"]):
     method: "POST",
     path: "/files",
     requestClass: "upload",
-    // An upload whose answer was lost leaves a file that nobody names; sending it again costs nothing.
+    // An upload whose answer was lost leaves an unreferenced file; sending it again costs nothing.
     repeat: "always",
     priority: 5,
     stream: {

@@ -10,7 +10,7 @@ import { UpdateDeduper } from "./update-deduper.ts";
 export interface PollView {
   readonly now: number;
   readonly startedAt: number;
-  /** When the job should be done, or null when nobody knows. */
+  /** When the job should be done, or null when unknown. */
   readonly expectedAt: number | null;
   /** 0 to 1, or null. */
   readonly progress: number | null;
@@ -57,7 +57,7 @@ export function nextPoll(view: PollView): NextPoll {
   return { delayMs: grown(overdueShare), at };
 }
 
-/** By progress so far, but never so far off that a stalled number would make us look away for long. */
+/** Extrapolated from progress, with an upper limit so that a stalled number does not delay the next poll for long. */
 function extrapolate(view: PollView): number | null {
   if (view.progress === null || view.progress <= 0.02 || view.progress >= 1) return null;
   const spentMs = view.now - view.startedAt;
@@ -100,7 +100,7 @@ export async function* pollFrom(
     yield* deduper.status(view);
     progress = view.progress;
     queued = view.status === "IN_QUEUE";
-    // Only the whole job can show that a status nobody knows is an end.
+    // Only the whole job can show that an unknown status is final.
     const odd = classifyStatus(view.status) === "unrecognised";
     expectedAt = odd ? context.clock.now() : localInstant(context, view.estimatedCompletionAt);
   }

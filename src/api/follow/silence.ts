@@ -4,13 +4,13 @@ import type { FollowEvent, FollowOptions } from "./follow-event.ts";
 import { type FollowContext, localInstant } from "./strategy.ts";
 import type { UpdateDeduper } from "./update-deduper.ts";
 
-/** What is known of a job that nobody hears of. Instants are epoch milliseconds of this machine's clock. */
+/** Facts about a job without updates. Instants are epoch milliseconds of this machine's clock. */
 export interface SilenceView {
   readonly now: number;
   readonly startedAt: number;
-  /** When the job should be done, or null when nobody knows. */
+  /** When the job should be done, or null when unknown. */
   readonly expectedAt: number | null;
-  /** Milliseconds of silence after which a look is taken in any case. */
+  /** Milliseconds of silence after which the job is polled in any case. */
   readonly longestMs: number;
 }
 
@@ -19,7 +19,7 @@ const [marginShare, leastMarginMs, mostMarginMs] = [0.25, 1_000, 30_000];
 /** Later looks come after a share of the time already spent; without any expectation the first one brings an estimate. */
 const [overdueShare, leastOverdueMs, leastBlindMs] = [0.5, 2_000, 15_000];
 
-/** How long to bear with a stream that says nothing, or a webhook that does not come, before the job is looked at. */
+/** How long a stream may be silent, or a webhook missing, before the job is polled. */
 export function silenceMs({ now, startedAt, expectedAt, longestMs }: SilenceView): number {
   if (expectedAt !== null && expectedAt > now) {
     const margin = Math.max(leastMarginMs, (expectedAt - startedAt) * marginShare);
@@ -46,7 +46,7 @@ export async function pollInSilence(
   const view = await readStatus(context, jobId, { signal, priority });
   const expectedAt = localInstant(context, view.estimatedCompletionAt);
   if (isTerminal(view.status)) return { isOver: true, events: [], expectedAt };
-  // Only the whole job can show that a status nobody knows is an end.
+  // Only the whole job can show that an unknown status is final.
   const isOdd = classifyStatus(view.status) === "unrecognised";
   const isOver = isOdd && isFinished(await readJob(context, jobId, { signal, priority }));
   return { isOver, events: isOver ? [] : deduper.status(view), expectedAt };

@@ -32,7 +32,7 @@ export interface HttpContext {
 
 /** Options of every call. */
 export interface CallOptions {
-  /** Ends the call; what the service already does goes on. */
+  /** Aborts the call; work that the service has started continues. */
   readonly signal?: AbortSignal | undefined;
   /** Milliseconds for one send to be answered whole. Default: the client's `timeoutMs`. */
   readonly timeoutMs?: number | undefined;
@@ -51,7 +51,7 @@ export interface ApiRequest {
   readonly path: string;
   readonly query?: Readonly<Record<string, string | number | null | undefined>> | undefined;
   readonly json?: unknown;
-  /** In place of `json`: a body in pieces, made anew for every send, with its headers. */
+  /** In place of `json`: a body in pieces, created again for every send, with its headers. */
   readonly stream?: {
     readonly headers: Readonly<Record<string, string>>;
     readonly open: () => AsyncIterable<Uint8Array>;

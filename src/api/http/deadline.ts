@@ -4,7 +4,7 @@ import type { Clock } from "../clock.ts";
 export interface Deadline {
   readonly signal: AbortSignal;
   readonly timedOut: () => boolean;
-  /** Starts the time anew, for answers that come in pieces. */
+  /** Restarts the time limit, for answers that arrive in pieces. */
   extend(): void;
   /** Takes timer and listener back; call it when the work ended. */
   release(): void;

@@ -38,7 +38,7 @@ export class AnswerCollector implements Dispatcher.DispatchHandler {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
-    // Stopped while it waited for a connection: nothing of it shall leave any more.
+    // Stopped while it waited for a connection: nothing of it may be sent any more.
     if (this.#over) controller.abort(new Error("the request was stopped before it was sent"));
     // A machine that slept while the connection was made wakes here.
     else if (!this.#mayLeave()) controller.abort(new Error("it became too late to send the request"));

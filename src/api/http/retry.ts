@@ -30,7 +30,7 @@ export const defaultRetryPolicy: RetryPolicy = {
  */
 export type Repeat = "always" | "unless-done" | "never";
 
-/** Full jitter: anywhere between nothing and the doubled step, on top of what the service asked for. */
+/** Full jitter: anywhere between nothing and the doubled step, on top of the service's Retry-After. */
 export function backoffMs(policy: RetryPolicy, failures: number, retryAfterMs: number | null, chance: number): number {
   const stepMs = Math.min(policy.maxDelayMs, policy.baseDelayMs * 2 ** Math.min(failures - 1, 30));
   if (retryAfterMs === null) return chance * stepMs;

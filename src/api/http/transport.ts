@@ -28,7 +28,7 @@ const markSent: Dispatcher.DispatcherComposeInterceptor = (dispatch) => (options
   return dispatch(options, handler);
 };
 
-/** Time limits are kept by the client's clock, so undici's own are off save for connecting. */
+/** Time limits use the client's clock, so undici's own are off except for connecting. */
 const agentOptions: Agent.Options = {
   allowH2: false,
   pipelining: 1,

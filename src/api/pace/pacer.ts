@@ -81,7 +81,7 @@ export interface PaceSlot {
 
 export interface PaceSnapshot {
   readonly inFlight: number;
-  /** API requests let through since the client was made; downloads of media are none. */
+  /** API requests admitted since the client was created, without downloads of media. */
   readonly sent: number;
   readonly queued: number;
   /** Epoch milliseconds until which nothing is sent in some class, or null. */

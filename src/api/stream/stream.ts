@@ -12,13 +12,13 @@ export interface StreamOptions {
   readonly lastEventId?: string | null | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly priority?: number | undefined;
-  /** Milliseconds of complete silence after which the connection is made anew. Default 60 000. */
+  /** Milliseconds of complete silence after which the connection is opened again. Default 60 000. */
   readonly idleMs?: number | undefined;
   /** Connections in a row that brought nothing before the stream gives up. Default 5. */
   readonly maxFruitless?: number | undefined;
 }
 
-/** Delay before a connection is made again, unless the service named one: the base of a full-jitter backoff. */
+/** Delay before a connection is opened again, unless the service named one: the base of a full-jitter backoff. */
 const reconnectMs = 1_000;
 const maxReconnectMs = 30_000;
 /** A connection that lived this long was of use even when it told nothing new. */
@@ -63,7 +63,7 @@ export async function* streamJob(
 /** `limited`: a 429, for which the pacer waits; `cut`: by the network or by the service, to be resumed. */
 type Ending = "done" | "limited" | "cut";
 
-/** One connection's frames. Returns how it ended; throws only what no reconnection can mend. */
+/** One connection's frames. Returns how it ended; throws only errors that no reconnection can fix. */
 async function* oneConnection(
   context: HttpContext,
   jobId: string,
@@ -135,7 +135,7 @@ function describe(context: HttpContext, jobId: string, options: StreamOptions) {
 
 function reconnectDelayMs(state: StreamState, chance: number): number {
   const backoffMs = Math.min(maxReconnectMs, reconnectMs * 2 ** Math.max(0, state.fruitless - 1));
-  // The service's wish counts, until connections bring nothing.
+  // The service's retry delay applies, until connections bring nothing new.
   const stepMs = state.fruitless > 1 ? Math.max(state.retryMs ?? 0, backoffMs) : (state.retryMs ?? backoffMs);
   return Math.min(maxReconnectMs, stepMs / 2 + (chance * stepMs) / 2);
 }

@@ -64,7 +64,7 @@ export interface WebhookEvent {
   readonly id: string;
   /** job.completed, job.failed, or a kind that this version does not know. */
   readonly event: string;
-  /** A person asked for it again: to be handled although its id was seen. */
+  /** A requested replay: handle it although its id was seen. */
   readonly redelivery: boolean;
   /** Unsigned, for information; null where absent. */
   readonly attempt: number | null;

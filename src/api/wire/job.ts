@@ -89,7 +89,7 @@ export interface SubmitAck {
   /** Absolute. */
   readonly resultUrl: string;
   readonly estimatedCompletionAt: string | null;
-  /** The service knew the key already and made no new job. */
+  /** The service knew the key already and created no new job. */
   readonly replayed: boolean;
   /** How often this call sent the submit until the ack came; a replay of the very first send is another job's. */
   readonly sends: number;

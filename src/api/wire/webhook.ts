@@ -18,7 +18,7 @@ export interface WebhookTest {
 
 export type DeliveryStatus = "PENDING" | "DELIVERING" | "DELIVERED" | "FAILED" | (string & {});
 
-/** How a delivery stood when a person asked for it to be sent again. */
+/** The state of a delivery when a person requested its replay. */
 export interface Redelivery {
   readonly requestedAt: string | null;
   readonly status: DeliveryStatus | null;

@@ -20,8 +20,8 @@ interface Target {
 }
 
 /**
- * `showrunner adopt`: says which job an unresolved step made. Without a job, lists those that it may have made; without a
- * step, goes through all of the run's, or with `--all` adopts what nothing else can be meant by.
+ * `showrunner adopt`: says which job an unresolved step created. Without a job, lists the candidates; without a
+ * step, asks for each of the run's, or with `--all` adopts the unambiguous ones.
  */
 export async function adopt(context: Context, target: Target, flags: AdoptFlags): Promise<ExitCode> {
   const { runId, step, jobId } = target;

@@ -18,7 +18,7 @@ export interface DashboardFlags extends ServiceFlags {
   readonly json?: boolean;
 }
 
-/** Taken when it is free and no other port was asked for. */
+/** Used when it is free and no other port was requested. */
 const DEFAULT_PORT = 8788;
 
 /** `showrunner dashboard`: serves the dashboard until Ctrl-C, and prints the address that opens it. */

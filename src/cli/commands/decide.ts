@@ -17,7 +17,7 @@ export interface DecideFlags extends ServiceFlags {
   readonly json?: boolean;
 }
 
-/** `showrunner approve`: lets a waiting step go on; without a step, lists those that wait and what they show. */
+/** `showrunner approve`: approves a waiting step; without a step, lists those that wait and what they show. */
 export async function approve(
   context: Context,
   runId: string,
@@ -161,7 +161,7 @@ async function waitingSteps(plan: Plan, report: RunReport, review: ReviewFiles):
   );
 }
 
-/** The number before what `--pick` names, from 1: that number itself, or the step that made it. */
+/** The position that `--pick` names, from 1: given as that number, or as the step that produced it. */
 async function picked(
   show: Showrunner,
   context: Context,

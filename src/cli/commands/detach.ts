@@ -69,7 +69,7 @@ async function begun(
   for (;;) {
     if ((await store.run(runId)) !== null) return "begun";
     const end = await Promise.race([over, delay(POLL_EVERY_MS, null)]);
-    // A short run may be through before it was seen.
+    // A short run may have finished before it was seen.
     if (end !== null) return (await store.run(runId)) !== null ? "begun" : end.code;
   }
 }

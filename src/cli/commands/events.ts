@@ -8,7 +8,7 @@ export interface EventFlags extends ServiceFlags {
   readonly json?: boolean;
 }
 
-/** `showrunner events`: what the journal holds of a run; with `--follow`, also what comes, until the run rests. */
+/** `showrunner events`: the journaled events of a run; with `--follow`, also new ones, until the run ends or pauses. */
 export async function events(context: Context, runId: string, flags: EventFlags): Promise<ExitCode> {
   const { io, output } = context;
   return withShowrunner(flags, async (show) => {

@@ -23,7 +23,7 @@ const verdicts: Readonly<Record<StepExplanation["verdict"], string>> = {
   unknown: "not known yet",
 };
 
-/** `showrunner explain`: why a step of a run, or of a pipeline that is still to run, is made or taken over. */
+/** `showrunner explain`: why a step of a run, or of a pipeline before its run, executes or reuses a result. */
 export async function explain(context: Context, of: string, step: string, flags: ExplainFlags): Promise<ExitCode> {
   const { io, output } = context;
   return withShowrunner(flags, async (show) => {

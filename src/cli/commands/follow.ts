@@ -59,7 +59,7 @@ const exitCodes: Readonly<Record<RunResult["status"], ExitCode>> = {
   cancelled: ExitCode.failed,
 };
 
-/** A run that passed its budget is not done with: somebody should know. */
+/** A run that exceeded its budget exits as unfinished, so that a person looks at it. */
 function exitCodeOf({ status, report }: RunResult): ExitCode {
   const code = exitCodes[status];
   return code === ExitCode.done && report.over_budget !== null ? ExitCode.unfinished : code;
@@ -92,7 +92,7 @@ export async function followRun(handle: RunHandle, context: Context, options: Fo
 /** Another process has the run: what to do is not to resume it. */
 const taken = new Set(["RUN_BUSY", "RUN_TAKEN_OVER"]);
 
-/** Whatever ended a run that had begun: money may be spent, so it is unfinished and never "refused". */
+/** Any error after the start of a run: money may be spent, so it is unfinished and never "refused". */
 function interrupted(error: unknown, runId: string, { io }: Context): unknown {
   const { code, next: own } = error as { readonly code?: string; readonly next?: string | null };
   if (!(error instanceof Error) || code === undefined || taken.has(code) || isUnexpected(error)) return error;

@@ -13,7 +13,7 @@ export interface GcFlags extends ServiceFlags {
   readonly json?: boolean;
 }
 
-/** `showrunner gc`: gives back the room of old runs; what is unfinished or has money held stays. */
+/** `showrunner gc`: frees the disk space of old runs; unfinished runs and those with money held stay. */
 export async function gc(context: Context, flags: GcFlags): Promise<ExitCode> {
   const { output } = context;
   const olderThanMs = readDuration("--older-than", flags.olderThan ?? "30d", "30d or 12h");

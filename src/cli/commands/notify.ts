@@ -33,7 +33,7 @@ export async function notifyKey(context: Context, flags: NotifyFlags): Promise<E
   return ExitCode.done;
 }
 
-/** `showrunner notify list`: what nobody took yet, and why. */
+/** `showrunner notify list`: undelivered notifications, and why. */
 export async function listNotices(context: Context, flags: NotifyFlags): Promise<ExitCode> {
   const { output, io } = context;
   const { openSqliteJournal } = await import("../../index.ts");

@@ -54,7 +54,7 @@ export async function plan(context: Context, spec: string, given: PlanFlags): Pr
   });
 }
 
-/** The same input, run: without what only a plan is asked for. */
+/** The same command for `run`, without the flags that only `plan` has. */
 function runInstead({ args }: Context): string {
   const stored = args.slice(1).filter((word, at, all) => {
     const isFlag = /^--(against|svg)$/.test(all[at - 1] ?? "") || /^--(against|svg)(=|$)/.test(word);

@@ -44,7 +44,7 @@ function findings(report: ReconcileReport): readonly Finding[] {
     {
       title: "Jobs that no run knows, created while these ran",
       items: report.orphans,
-      fields: ["job_id", "model", "status", "cost", "created_at", "near_runs"],
+      fields: ["job_id", "model", "status", "cost", "created_at", "nearby_runs"],
       next: "showrunner jobs get <job-id>   (if a step is unresolved: showrunner adopt <run-id> <step>)",
     },
     {

@@ -36,7 +36,7 @@ export interface ResumeFlags extends ServiceFlags {
   readonly json?: boolean;
 }
 
-/** `showrunner resume`: goes on where the journal ends; paid jobs are collected, never made again unless that is asked for. */
+/** `showrunner resume`: continues from the end of the journal; paid jobs are collected, and repeated only on request. */
 export async function resume(context: Context, runId: string, flags: ResumeFlags): Promise<ExitCode> {
   checkAmount("--budget", flags.budget);
   checkAmount("--max-unquoted", flags.maxUnquoted);
@@ -56,7 +56,7 @@ export async function resume(context: Context, runId: string, flags: ResumeFlags
     if ("refused" in agreed) return agreed.refused;
     const pipeline = given ?? (await codeOf(show, runId, context.io.cwd));
     return continueRun(show, context, runId, flags, {
-      // Without a file the run goes on as it was planned; its own code is asked for functions only.
+      // Without a file the run continues as planned; its own code supplies functions only.
       ...(pipeline !== null && { pipeline, compare: given !== null }),
       ...(loaded !== null && { source: { file: loaded.file, exportName: loaded.exportName } }),
       ...(agreed.accepted && { acceptChanges: true }),
@@ -135,7 +135,7 @@ interface ResumeRequest {
 
 type Agreed = { readonly refused: ExitCode } | { readonly accepted: boolean };
 
-/** Shows what would be made again, with its price, and asks. */
+/** Shows the steps that would run again, with their price, and asks for confirmation. */
 async function agreeToChanges(show: Showrunner, context: Context, requested: ResumeRequest): Promise<Agreed> {
   const { runId, given, input, flags } = requested;
   const drift = given === null ? null : await show.drift(runId, given, { input });
@@ -166,7 +166,7 @@ function sayGoesOn({ requestId, steps, requestedAt, isOpen }: RerunRequest, { ou
   );
 }
 
-/** Changes that nobody accepted stop here, before anything is asked of the service. */
+/** Changes that were not accepted stop here, before any request to the service. */
 async function sayDrift(drift: Drift, context: Context, requested: ResumeRequest): Promise<ExitCode | null> {
   const { runId, flags, input } = requested;
   const { output, io } = context;

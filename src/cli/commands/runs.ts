@@ -31,7 +31,7 @@ export async function runs(context: Context, flags: ServiceFlags & { readonly js
   });
 }
 
-/** Runs that go on only when somebody does something, with what that is. */
+/** Runs that need an action of a person to continue, with that action. */
 async function sayWaiting(show: Showrunner, { output }: Context, rows: readonly RunRow[]): Promise<void> {
   const waiting = rows.filter(({ status }) => status === "paused" || status === "interrupted");
   if (waiting.length === 0) return;

@@ -15,14 +15,14 @@ export interface WorkerFlags extends ServiceFlags {
   readonly json?: boolean;
 }
 
-/** A service that is away is waited for, however long it takes. */
+/** Waits for an unavailable service without a time limit. */
 const ATTENDED_BY_NOBODY = { unattended: true, giveUpAfterMs: Number.POSITIVE_INFINITY } as const;
 /** Milliseconds between two looks into the journal. */
 const POLL_EVERY_MS = 1000;
 /** What passes by itself: the worker looks again. */
 const TRANSIENT = new Set(["JOURNAL_DISK_FULL", "JOURNAL_IO", "JOURNAL_BUSY"]);
 
-/** `showrunner worker`: drives the runs of a journal that nobody drives and that could go on. */
+/** `showrunner worker`: drives the runs of a journal that no process drives and that could continue. */
 export async function worker(context: Context, flags: WorkerFlags): Promise<ExitCode> {
   const { io, output } = context;
   const { waitForFunds } = flags;
@@ -45,7 +45,7 @@ export async function worker(context: Context, flags: WorkerFlags): Promise<Exit
   });
 }
 
-/** Tells of trouble with the journal that may pass; rethrows any other. */
+/** Reports transient errors of the journal; rethrows any other. */
 function sayPassing({ output }: Context): (error: unknown) => void {
   return (error) => {
     const code = (error as { readonly code?: unknown } | null)?.code;

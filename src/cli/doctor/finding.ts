@@ -1,4 +1,4 @@
-/** What one check of `doctor` found. `unknown`: nobody asked for it, or it cannot be said from here. */
+/** The result of one check of `doctor`. `unknown`: it was not requested, or cannot be decided from here. */
 export interface Finding {
   readonly check: string;
   readonly state: "ok" | "fail" | "unknown";

@@ -10,12 +10,12 @@ import { visible } from "../text/escape.ts";
 import { counted } from "../text/table.ts";
 import { type Finding, failed, fine } from "./finding.ts";
 
-/** Less room than this, and a film may not fit any more. */
+/** With less disk space than this, a film may not fit any more. */
 const LITTLE_ROOM_BYTES = 500_000_000;
 /** Runs that are looked at more closely. */
 const LOOKED_AT = 50;
 
-/** Opens the journal, which checks it, and looks at what lies in it and how much room there is. */
+/** Opens the journal, which checks it, and reports its contents and the free disk space. */
 export async function journalFindings(io: Io, flags: ServiceFlags): Promise<readonly Finding[]> {
   const path = journalFileOf(io, flags);
   try {
@@ -51,7 +51,7 @@ async function readNewest(
   }
 }
 
-/** Whether anybody is told, and what nobody took. */
+/** Whether a notification target is set, and which notifications are undelivered. */
 async function telling(io: Io, untold: readonly NoticeRow[]): Promise<Finding> {
   const { openNotifications } = await import("../../index.ts");
   const { target } = openNotifications({ env: io.env });

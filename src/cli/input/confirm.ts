@@ -12,7 +12,7 @@ export interface Question {
   readonly next: string;
 }
 
-/** Goes on only when somebody agreed to spend real money; throws {@link CliError} otherwise. */
+/** Returns only when a person agreed to spend real money; throws {@link CliError} otherwise. */
 export async function confirm({ io }: Context, { yes, question, what, next }: Question): Promise<void> {
   if (yes) return;
   if (io.ask === null) {

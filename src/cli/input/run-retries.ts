@@ -34,7 +34,7 @@ export class RunRetries {
     return waitMs;
   }
 
-  /** Another process drives it, which is no failure: asked again soon, for that process may be gone by then. */
+  /** Another process drives it, which is no failure: retried soon, since that process may have ended by then. */
   busy(runId: string, lastSeq: number): void {
     const until = this.#ports.now() + FIRST_MS;
     this.#setbacks.set(runId, {

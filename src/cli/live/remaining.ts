@@ -3,7 +3,7 @@ import type { LiveRun } from "./live-run.ts";
 
 type Medians = ReadonlyMap<string, number> | undefined;
 
-/** When a step's job will be through: as the service says, else as its model took before; null when nobody knows. */
+/** When a step's job will finish: by the service's estimate, else by earlier durations of its model; null when unknown. */
 export function expectedEnd(step: StepView, live: LiveRun, medians: Medians): number | null {
   const { etaAt } = live.progress(step);
   if (etaAt !== null) return etaAt;
@@ -33,12 +33,12 @@ export function remainingOf(live: LiveRun, options: { readonly now: number; read
   return { ms: limits === undefined ? 0 : makespan(plan, durationMs, limits, undefined, isRunning), isLeast };
 }
 
-/** Whether a step will lead to others that nobody knows yet. */
+/** Whether a step will add steps that are not planned yet. */
 function isUnplanned({ plan, path }: StepView, steps: readonly StepView[]): boolean {
   return traitsOf(plan).maxInnerSteps !== null && !steps.some((one) => one.path.startsWith(`${path}/`));
 }
 
-/** Null where nobody can say. */
+/** Null where unknown. */
 function stepLeft(
   step: StepView,
   live: LiveRun,

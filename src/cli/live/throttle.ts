@@ -1,6 +1,6 @@
 const LINE_EVERY_MS = 2000;
 
-/** Lets a line through every few seconds, so that long work is seen to move. */
+/** Prints a line every few seconds, so that long work shows progress. */
 export function throttle(): (say: () => void) => void {
   let lastAt = Date.now();
   return (say) => {

@@ -15,18 +15,18 @@ import { diffLines } from "./diff-lines.ts";
 import { totalText } from "./price-table.ts";
 import { problemList } from "./problem-list.ts";
 
-/** How a plan differs from another, and what the part costs that would be made. */
+/** How a plan differs from another, and what the steps cost that would run. */
 export interface PlanComparison {
   /** Run id or file that it was compared with. */
   readonly against: string;
   readonly diff: PlanDiff;
-  /** Steps that would be made, in plan order, and why where that is known. */
+  /** Steps that would run, in plan order, and why where that is known. */
   readonly stale: readonly { readonly path: string; readonly why: string | null }[];
   /** Their price, micro-dollars; `max` is null when one has neither a price nor a maximum. */
   readonly totalMicros: Quote["totalMicros"];
 }
 
-/** The plan, and what it was made from. */
+/** The plan, its pipeline and its input. */
 export interface Compared {
   readonly pipeline: Pipeline;
   readonly input: unknown;

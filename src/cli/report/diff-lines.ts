@@ -1,7 +1,7 @@
 import type { FieldChange, PlanDiff } from "../../index.ts";
 import { visible } from "../text/escape.ts";
 
-/** Characters that stand for what was left out. */
+/** Characters that mark what was left out. */
 const GAP = "…";
 
 /** Two texts that differ, each cut to at most `width` characters around the place where they part. */
@@ -27,7 +27,7 @@ const MOST_FIELDS = 6;
 /** Characters of a value. */
 const LONGEST = 60;
 
-/** What is different between two plans, a line each: `+` new, `-` gone, `~` changed, `>` renamed. */
+/** The differences between two plans, a line each: `+` new, `-` removed, `~` changed, `>` renamed. */
 export function diffLines(diff: PlanDiff): readonly string[] {
   const changed = diff.changed.flatMap(({ path, fields }) => [
     `~ ${visible(path)}`,

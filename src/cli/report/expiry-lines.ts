@@ -3,7 +3,7 @@ import { visible } from "../text/escape.ts";
 
 const HOUR_MS = 3_600_000;
 
-/** What a run that rests should know about the 48 hours of the service; nothing for what its copies here take care of. */
+/** Warnings of a paused run about the 48 hours of the service; none for outputs with a local copy. */
 export function expiryLines(report: RunReport, now: number): readonly string[] {
   if (report.status !== "paused") return [];
   const removed = report.expiring.filter(({ expires_at, copied }) => copied && Date.parse(expires_at) <= now);

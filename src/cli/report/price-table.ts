@@ -15,7 +15,7 @@ export function forecastLines({
   forecastMs,
 }: Pick<Quote, "requests" | "risks" | "forecastMs">): readonly string[] {
   if (requests === null) return [];
-  // What our own copy heals costs nothing: nobody has to do anything about it.
+  // An output with a local copy is uploaded again at no cost, which needs no action.
   const lost = risks.filter(({ heals }) => !heals);
   return [
     timeLine(requests, forecastMs),
@@ -48,7 +48,7 @@ function requestLine({ byStrategy }: Requests, forecastMs: number | null): strin
   return `API requests: ${about}${range(poll)} by polling, ${range(stream)} by stream, ${range(webhook)} by webhook`;
 }
 
-/** Steps that are made again with their prices, and what that adds to what was spent. */
+/** Steps that run again with their prices, and what that adds to what was spent. */
 export function rerunTable(rerunScope: RerunScope, width?: number): string {
   const { stale, prices, totalMicros, committedMicros, budgetMicros, seenThroughFirst } = rerunScope;
   if (stale.length === 0) return "No step has to run again.";

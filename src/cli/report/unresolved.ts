@@ -18,7 +18,7 @@ export function questionLine(one: UnresolvedStep, output: CommandOutput): string
   return `${output.paint(["bold", "yellow"], visible(step))}: asked ${visible(model)}${requested}, ${dollars(holdMicros)} reserved, ${when}.${said}`;
 }
 
-/** The jobs that it may have made; `*` marks the one that nothing else can be meant by. */
+/** The jobs that it may have created; `*` marks the unambiguous one. */
 export function candidateText({ candidates, certain }: UnresolvedStep, width?: number): string {
   const shown = candidates.slice(0, MOST_LISTED);
   const rows = shown.map((candidate, index) => ({

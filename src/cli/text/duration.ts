@@ -1,7 +1,7 @@
 import { CliError } from "../cli-error.ts";
 import { visible } from "./escape.ts";
 
-/** How long a service that is away is borne with; empty where nothing was said. */
+/** How long to wait for an unavailable service; empty where no flag was given. */
 export function giveUpAfter(text: string | undefined): { readonly giveUpAfterMs?: number } {
   if (text === undefined) return {};
   if (text === "never") return { giveUpAfterMs: Number.POSITIVE_INFINITY };

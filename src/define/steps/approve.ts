@@ -5,7 +5,7 @@ import { readAmong } from "./among.ts";
 import { OptionReader, type StepOptions } from "./options.ts";
 
 export interface ApproveOptions extends StepOptions {
-  /** What the person is asked. Default: nothing beside what is shown. */
+  /** The question to the person. Default: none beside the shown results. */
   readonly message?: string | undefined;
 }
 

@@ -8,18 +8,18 @@ import { OptionReader, type StepOptions } from "./options.ts";
 /** Gives a result a number; the highest is chosen. */
 export type Scorer = (candidate: Candidate) => number | Promise<number>;
 
-/** Who chooses: a person, the order (the first that was made), or a function that gives each one a score. */
+/** Who chooses: a person, the order (the first that succeeded), or a function that scores each one. */
 export type ChosenBy = "person" | "first" | Scorer;
 
 export interface ChooseOptions extends StepOptions {
   readonly by: ChosenBy;
   /** Of a scoring function: change it when it is to choose by something else. Default `"1"`. */
   readonly version?: string | undefined;
-  /** What a person is asked. */
+  /** The question to the person. */
   readonly message?: string | undefined;
 }
 
-/** What one of several stands for. */
+/** The handle of one of several results. */
 export type Chosen<H extends Handle> = [H["yields"]] extends ["value"]
   ? ValueHandle<ValueIn<H>>
   : Handle<H["yields"], "single">;

@@ -25,7 +25,7 @@ type Sayable<Y extends Yields> = "unknown" extends Y ? Yield : Y & Yield;
 type One<R> = R extends readonly (infer E)[] ? E : R;
 type YieldsIn<R> = [One<R>] extends [never] ? "unknown" : One<R> extends Handle<infer Y> ? Y : "unknown";
 
-/** The list that an expansion stands for. */
+/** The result list of an expansion. */
 export type Expanded<R> = [One<R>] extends [never]
   ? ExpandHandle<"unknown">
   : One<R> extends Value<infer T>

@@ -21,7 +21,7 @@ export interface StepOptions {
 export interface WorkOptions extends StepOptions {
   /** Tries at most. Default 1; of a paid step, more only repeats what cost nothing, or what is worth paying for again. */
   readonly attempts?: number | undefined;
-  /** What becomes of the rest when it fails: `continue`, `failFast`, or `quorum(n)` of what it uses. Default: the pipeline's. */
+  /** The policy for the other steps when it fails: `continue`, `failFast`, or `quorum(n)` of what it uses. Default: the pipeline's. */
   readonly onFailure?: FailurePolicy | undefined;
   /**
    * `false`: makes the step, and what it needs, although nothing that it leads to can be made any more. Default: the

@@ -10,7 +10,7 @@ import { OptionReader, WORK_OPTIONS, type WorkOptions } from "./options.ts";
 export interface TaskOptions<F extends TaskFiles = TaskFiles> extends WorkOptions {
   /** Files that the function writes, names to kinds: `{ film: "video" }`. Default none. */
   readonly files?: F;
-  /** Change it when the function is to make something else, so that the step is made again. Default `"1"`. */
+  /** Change it when the function does something else, so that the step runs again. Default `"1"`. */
   readonly version?: string | undefined;
 }
 

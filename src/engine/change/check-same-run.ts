@@ -10,7 +10,7 @@ import type { Planner } from "../price/planner.ts";
 import { type Drift, driftFrom } from "./drift.ts";
 import { replanRun } from "./replanning.ts";
 
-/** Throws {@link RunDiffersError} unless the run was planned from just this: going on with it is what was asked for. */
+/** Throws {@link RunDiffersError} unless plan and input of the run are identical, so that it can be continued. */
 export async function checkSameRun(
   state: RunState,
   { pipeline, input, options }: { readonly pipeline: Pipeline; readonly input: unknown; readonly options: RunOptions },

@@ -5,7 +5,7 @@ import type { Plan, Problem } from "../../plan/plan.ts";
 import type { StepPrice } from "../price/totals.ts";
 import { formatChanges } from "../reuse/explain.ts";
 
-/** A step of the new plan that the earlier run cannot stand for. */
+/** A step of the new plan for which the earlier run has no valid result. */
 export interface StaleStep {
   readonly path: string;
   /**
@@ -15,11 +15,11 @@ export interface StaleStep {
   readonly because: "changed" | "new" | "uses" | "unmade";
   /** In words: `voice changed: input.name was "a", is "b"`. */
   readonly why: string;
-  /** What is asked for otherwise; empty unless `changed`. */
+  /** The differences of the requests; empty unless `changed`. */
   readonly fields: readonly FieldChange[];
 }
 
-/** A pipeline and an input held against a run that was made before. Making one spends nothing. */
+/** A pipeline and an input compared with an earlier run. Comparing spends nothing. */
 export interface Comparison {
   /** False when the plan has problems: then nothing was compared or priced. */
   readonly ok: boolean;
@@ -40,7 +40,7 @@ export interface Comparison {
 
 export type RunDifference = Pick<Comparison, "diff" | "stale">;
 
-/** Which steps of the new plan the run cannot stand for, and why. */
+/** The steps of the new plan for which the run has no valid result, and why. */
 export function compareWithRun(plan: Plan, run: RunState): RunDifference {
   const diff = diffPlans(withoutGrown(run.planned.plan, plan), plan);
   const changed = new Map(diff.changed.map(({ path, fields }) => [path, fields]));

@@ -11,12 +11,12 @@ import type { Planner } from "../price/planner.ts";
 import type { StepPrice } from "../price/totals.ts";
 import { type Replanning, replanRun } from "./replanning.ts";
 
-/** Steps of a run that are to be made again, and what that costs. Finding out spends nothing. */
+/** Steps of a run that are to run again, and what that costs. Computing this spends nothing. */
 export interface RerunScope {
   readonly runId: string;
-  /** Paths of the steps that would be made again, with all that use them, in plan order. */
+  /** Paths of the steps that would run again, with all that use them, in plan order. */
   readonly stale: readonly string[];
-  /** What stands in the way, all of it at once; with problems it cannot be gone on with. */
+  /** All problems at once; with any, the changes cannot be applied. */
   readonly problems: readonly Problem[];
   /** Prices of the stale steps. */
   readonly prices: readonly StepPrice[];
@@ -26,19 +26,19 @@ export interface RerunScope {
   readonly committedMicros: number;
   /** The run's budget, micro-dollars; null without one. */
   readonly budgetMicros: number | null;
-  /** Stale and gone steps whose paid jobs are at the service now: they are seen through before anything else. */
+  /** Stale and removed steps whose paid jobs are at the service now: these are completed before anything else. */
   readonly seenThroughFirst: readonly string[];
 }
 
-/** What `resume` with `rerun` would make again. */
+/** The steps that `resume` with `rerun` would run again. */
 export interface RerunQuote extends RerunScope {
-  /** Requests in progress that some of the steps belong to: `resume` goes on with them and makes nothing twice. */
+  /** Requests in progress that some of the steps belong to: `resume` continues them and reruns nothing twice. */
   readonly inProgress: readonly RerunRequest[];
 }
 
 /** How the code's plan differs from the plan that the run began with. */
 export interface Drift extends PlanDiff, RerunScope {
-  /** Paths of the steps that would be made again, with all that use them, in plan order. */
+  /** Paths of the steps that would run again, with all that use them, in plan order. */
   readonly stale: readonly string[];
   /** True when the code still asks for just the same and returns the same. */
   readonly isSame: boolean;
@@ -52,7 +52,7 @@ export interface RerunQuery {
   readonly maxUnquotedMicros?: number | null | undefined;
 }
 
-/** What is made again because of these, with prices. */
+/** The steps that run again because of these, with prices. */
 export async function computeRerunScope(
   state: RunState,
   { plan, roots, ...own }: RerunQuery,
@@ -124,21 +124,21 @@ export async function driftFrom(state: RunState, again: Replanning, planner: Pla
   return { ...diff, ...rerunScope, problems, seenThroughFirst, isSame: isSamePlan(state.planned.plan, plan, diff) };
 }
 
-/** Changed and new steps, with why they are made again. */
+/** Changed and new steps, with why they run again. */
 export function changedRoots({ changed, added }: PlanDiff): RerunRoots {
   const why = ({ path, fields }: PlanDiff["changed"][number]) =>
     [path, `changed: ${fields.map(({ field }) => field).join(", ")}`] as const;
   return new Map([...changed.map(why), ...added.map((path) => [path, "new in the plan"] as const)]);
 }
 
-/** Whether nobody who looks only at steps and returned results can tell the two apart. Policies may differ. */
+/** Whether both plans have the same steps and returned results. Policies may differ. */
 export function isSamePlan(before: Plan, after: Plan, diff: PlanDiff): boolean {
   const { changed, added, removed, renamed } = diff;
   const steps = changed.length + added.length + removed.length + renamed.length;
   return steps === 0 && canonicalize(before.returns) === canonicalize(after.returns);
 }
 
-/** What is different, what it costs, and how to go on, in words. */
+/** A message with the differences, their price and the next command. */
 export function driftMessage({ runId, problems, ...drift }: Drift): string {
   if (problems.length > 0) {
     const [first, ...others] = problems;
@@ -174,7 +174,7 @@ export function committedMicros({ spentMicros, heldMicros, unconfirmedMicros }: 
   return spentMicros + heldMicros + unconfirmedMicros;
 }
 
-/** Keys and bills go by step name and attempt: a name stands for one kind of step, and for one history. */
+/** Keys and bills are identified by step name and attempt: a name belongs to one kind of step, and to one history. */
 function nameProblems(state: RunState, plan: Plan, { changed, added, renamed }: PlanDiff): readonly Problem[] {
   const problem = (step: string, message: string): Problem => ({ code: "name-taken", step, field: null, message });
   const kindBefore = new Map(

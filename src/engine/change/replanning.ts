@@ -14,7 +14,7 @@ export type Replanning =
       readonly plan: Plan;
       /** The input that it was planned from. */
       readonly input: Json;
-      /** What these expansions stand for, by path. */
+      /** The expanded references of these expansions, by path. */
       readonly expanded: { readonly [step: string]: readonly Reference[] };
       readonly diff: PlanDiff;
     }

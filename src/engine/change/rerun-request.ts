@@ -7,7 +7,7 @@ import type { ResumeOptions } from "../options/options.ts";
 
 export type RerunOptions = Pick<ResumeOptions, "rerun" | "rerunFailed" | "requestId">;
 
-/** What is asked for beyond what was asked for already; and the requests that the rest goes on with. */
+/** The steps requested beyond the open requests; and the requests that the others continue. */
 export interface ResolvedRerun {
   readonly request: RequestedRerun | null;
   readonly inProgress: readonly RerunRequest[];
@@ -23,7 +23,7 @@ export function resolveRerunRequest(state: RunState, how: RerunOptions): Resolve
   const isOpenEnded = how.rerunFailed === true || requested.some(isPattern);
   if (requestId !== undefined) checkRequestId(requestId, isOpenEnded || requested.length > 0);
   const known = state.reruns.find((request) => request.requestId === requestId);
-  // What a pattern meant is what it meant when it was asked for.
+  // A pattern keeps the steps that it matched when it was requested.
   if (known !== undefined && isOpenEnded) return { request: null, inProgress: [known] };
   const open = state.reruns.filter(({ isOpen }) => isOpen);
   const failed = how.rerunFailed === true ? failedSteps(state) : [];
@@ -50,7 +50,7 @@ function isPattern(name: string): boolean {
   return name.includes("*");
 }
 
-/** The step of this name, or those that are through and fit the pattern. */
+/** The step of this name, or the finished steps that match the pattern. */
 function namedBy(state: RunState, name: string): readonly string[] {
   if (!isPattern(name)) return [name];
   const fitting = state.planned.plan.steps.filter(({ path }) => matchesPattern(name, path));

@@ -50,24 +50,24 @@ export async function fixedExpansions(
   return fixed;
 }
 
-/** What whoever resumes a run wants changed in it, priced and allowed; or that the code differs and nobody said so. */
+/** The changes that a resume requests, priced and allowed; or drift that was not accepted. */
 export type Revision =
   | { readonly kind: "drifted"; readonly drift: Drift }
   | {
       readonly kind: "rerun";
-      /** Which plan it was made for; another one needs a new revision. */
+      /** The plan that it belongs to; another one needs a new revision. */
       readonly of: string;
       /** The same for a plan that has grown meanwhile. */
       renew(state: RunState): Promise<Revision | null>;
-      /** Steps that must be seen through at the service before {@link Revision.events} may be written down. */
+      /** Steps whose jobs must finish before {@link Revision.events} may be committed. */
       busy(state: RunState): readonly string[];
-      /** What changes the run; then it goes on. */
+      /** The events that change the run; after them it continues. */
       events(state: RunState): readonly RunEvent[];
     };
 
 type Replanned = Extract<Replanning, { readonly ok: true }>;
 
-/** Identifies what a revision was made for: the plan, and what was asked for by then. */
+/** Identifies what a revision is based on: the plan, and the rerun requests up to then. */
 export function planId({ planned, reruns }: RunState): string {
   return fingerprint({ plan: planned.plan, reruns } as unknown as Json);
 }
@@ -88,7 +88,7 @@ export async function revise(state: RunState, how: ResumeOptions, planner: Plann
   if (drift !== null && !drift.isSame && !acceptChanges) return { kind: "drifted", drift };
   if (drift !== null && drift.problems.length > 0) throw new PlanProblemsError(drift.problems);
   const before = state.planned.plan;
-  // Here the same is asked for, or what changed was accepted.
+  // Here the requests are unchanged, or the changes were accepted.
   const isTakenUp = (acceptChanges || input !== undefined) && again?.ok && isAnother(again, state);
   const replanned = isTakenUp ? again : null;
   const { request } = resolveRerunRequest(state, how);
@@ -139,7 +139,7 @@ function replannedOf(
   return { plan, input, expanded, renamed: diff.renamed, quoteMicros, ...(source !== undefined && { source }) };
 }
 
-/** What `resume` with `rerun` would make again. */
+/** The steps that `resume` with `rerun` would run again. */
 export async function rerunQuote(state: RunState, how: RerunOptions, planner: Planner): Promise<RerunQuote> {
   const { plan } = state.planned;
   const { request, inProgress } = resolveRerunRequest(state, how);
@@ -148,7 +148,7 @@ export async function rerunQuote(state: RunState, how: RerunOptions, planner: Pl
   return { ...(await computeRerunScope(state, { plan, roots }, planner)), inProgress };
 }
 
-/** The named steps; every one of them must be there and be through. */
+/** The named steps; each of them must exist and have finished. */
 function checkedRoots(state: RunState, plan: Plan, steps: readonly string[]): Map<string, string> {
   const paths = plan.steps.map(({ path }) => path);
   for (const path of steps) {
@@ -166,7 +166,7 @@ function checkedRoots(state: RunState, plan: Plan, steps: readonly string[]): Ma
   return new Map(steps.map((path) => [path, "asked for"]));
 }
 
-/** When the failure that stopped a run is made good, what it stopped is made too. */
+/** If the failure that stopped a run is rerun, the steps that it stopped run as well. */
 function withLeftOut(state: RunState, plan: Plan, roots: Map<string, string>): RerunRoots {
   if (roots.size === 0) return roots;
   const left = cancelledSteps(state, plan).filter((path) => !roots.has(path));

@@ -1,12 +1,12 @@
 import type { InboxEntry } from "../../journal/store.ts";
 
-/** Whether somebody decided something that a run at rest has not taken in, and sent no stop after it. */
+/** Whether the inbox of a paused run holds a decision with no stop after it. */
 export function isAskedToGoOn(inbox: readonly InboxEntry[]): boolean {
   return lastDecision(inbox) > (inbox.findLast(({ message }) => message.type === "stop")?.id ?? 0);
 }
 
 /**
- * Ids of the stops that a later word outdates: for a person who resumes, all that were sent before; where nobody asked
+ * Ids of the stops that a later message supersedes: for a person who resumes, all that were sent before; where nobody asked
  * just now, those that were sent before the newest decision.
  */
 export function outdatedStops(inbox: readonly InboxEntry[], unattended: boolean): readonly number[] {

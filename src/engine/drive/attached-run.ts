@@ -23,7 +23,7 @@ export function isDriven({ status, lease, updatedAt }: RunRow, now: number): boo
   return status === "planned" && now - updatedAt <= BEGINS_WITHIN_MS;
 }
 
-/** The row with what it is now: `interrupted` where it says that it is under way and nobody drives it. */
+/** The row with its current status: `interrupted` where it says that it is running and no process drives it. */
 export function statusNow(row: RunRow, now: number): RunRow {
   return isInterrupted(row, now) ? { ...row, status: "interrupted" } : row;
 }
@@ -36,7 +36,7 @@ export interface AttachedParts {
   readonly clock: Clock;
   load(): Promise<RunState>;
   resultOf(state: RunState): RunResult;
-  /** Drives the run here, once the process that did is gone. */
+  /** Drives the run here, once the process that did has ended. */
   takeOver(): Promise<RunHandle>;
 }
 

@@ -24,9 +24,9 @@ export interface DriveDependencies
   readonly clock: Clock;
   /** What runs may spend together, beside each run's own budget. */
   readonly spending: SpendingWatch;
-  /** Tells people what is in the journal's outbox; null: nobody is to be told. */
+  /** Delivers notifications of the journal's outbox; null: no target is set. */
   readonly notifier: { poke(): void } | null;
-  /** How long the run bears with a service that is away before it pauses, milliseconds; Infinity: for ever. */
+  /** How long the run waits for an unavailable service before it pauses, milliseconds; Infinity: without limit. */
   readonly giveUpAfterMs: number;
   /** How long a frozen holder keeps the run. */
   readonly leaseMs: number;
@@ -51,7 +51,7 @@ export interface DriveOptions {
 }
 
 /**
- * Drives one leased run until it is through, pauses, or is stopped: decide, make it durable, then do it, and feed the
+ * Drives one leased run until it finishes, pauses, or is stopped: decide, commit the decision, perform it, and feed the
  * answers back. Everything that was decided from events waits for their commit; answers that arrive together share one.
  */
 export function drive(deps: DriveDependencies, state: RunState, lease: Lease, options: DriveOptions): Promise<void> {
@@ -67,7 +67,7 @@ interface Decided {
   readonly wakeAt: number | null;
 }
 
-/** A room as it was when this run had spent and reserved so much: what its bills free since then is room again. */
+/** A headroom as of an amount that this run had spent and reserved: what its bills release since then adds to it. */
 interface KnownHeadroom {
   readonly headroom: Headroom;
   readonly ownMicros: number;
@@ -132,7 +132,7 @@ class Driver {
     }
   }
 
-  /** Decides, makes it durable, begins it, and waits for what may change anything; true once the run is parked. */
+  /** Decides, commits, performs, and waits for the next change; true once the run is parked. */
   async #goOn(): Promise<boolean> {
     const { commands, wakeAt } = await this.#advance();
     for (const command of commands) this.#start(command);
@@ -143,7 +143,7 @@ class Driver {
     return false;
   }
 
-  /** What leaves too little to other runs or the wallet is taken back and decided anew. */
+  /** A decision that exceeds the headroom is discarded, and decided again. */
   async #advance(): Promise<Decided> {
     this.#isWoken = false;
     const waiting = await this.#deps.store.inbox(this.#state.runId);
@@ -151,7 +151,7 @@ class Driver {
     const answers: RunEvent[] = [];
     try {
       for (let headrooms = await this.#headrooms(inbox); ; ) {
-        // Also those that came while a commit was refused: what gave them is no longer active and must not begin again.
+        // Also answers that arrived while a commit was refused: their commands are no longer active and must not start again.
         answers.push(...this.#answers.splice(0));
         const decided = this.#decideUntilStable(answers, inbox, headrooms);
         if (decided.events.length === 0 && inbox.length === 0) return decided;
@@ -163,7 +163,7 @@ class Driver {
         headrooms = [...headrooms.filter((known) => known.headroom.limit !== headroom.limit), { headroom, ownMicros }];
       }
     } catch (error) {
-      // Not in the journal: kept for another try.
+      // Not in the journal: stays queued for another try.
       this.#answers.unshift(...answers);
       throw error;
     }
@@ -193,7 +193,7 @@ class Driver {
       }
     };
     for (const answer of answers) {
-      // What rests at once stands, a stop above all, whatever else was on its way ran into.
+      // An immediate pause stands, a stop above all, whatever other commands ran into.
       const isOutdone = answer.type === "run.paused" && restsAtOnce(this.#state);
       if (isOutdone) continue;
       if (answer.type === "run.paused" && this.#state.status === "planned") take([{ type: "run.started" }]);
@@ -293,7 +293,7 @@ class Driver {
     if (serviceFailure === undefined) return;
     if (serviceFailure === null) {
       const back = this.#service.answered(WALLET);
-      // Nothing new: a run that waits for the wallet is not woken by having asked it.
+      // Nothing new: a run that waits for the wallet is not woken by its own read of it.
       return back.length === 0 ? undefined : this.#answer(back);
     }
     const { events, serviceFailure: away } = resting(serviceFailure, this.#deps);
@@ -301,7 +301,7 @@ class Driver {
     if (away !== undefined) this.#recordOutage(WALLET, away);
   }
 
-  /** Somebody's word on a step that the service is just asked about waits for its answer. */
+  /** A person's decision on a step whose job is being looked up waits for that answer. */
   #isPending({ message }: InboxEntry): boolean {
     if (message.type !== "adopt") return false;
     const n = this.#state.steps[message.step]?.attempts.length ?? 0;
@@ -332,7 +332,7 @@ class Driver {
     return stopping;
   }
 
-  /** Nothing under way and nothing left to do before somebody resumes the run. */
+  /** Nothing in flight and nothing left to do before the run is resumed. */
   #isFinished(): boolean {
     return this.#active.size === 0 && (isRunFinal(this.#state.status) || this.#state.status === "paused");
   }
@@ -399,7 +399,7 @@ class Driver {
   }
 }
 
-/** Pauses after which nothing is asked of the service any more; it goes on with what it has accepted. */
+/** Pauses after which nothing is requested from the service any more; it continues the jobs that it has accepted. */
 const atOnce: ReadonlySet<PauseReason> = new Set(["stopped", "unreachable", "misdirected", "credentials"]);
 
 function restsAtOnce({ status, pause }: RunState): boolean {
@@ -416,7 +416,7 @@ function watchId(id: string): string {
   return id.startsWith("chat:") ? id.replace(/#\d+$/, "") : id;
 }
 
-/** A stop takes effect as a pause; what the service has accepted goes on there. */
+/** A stop takes effect as a pause; jobs that the service has accepted continue there. */
 function stopEvents(state: RunState): readonly RunEvent[] {
   if (isRunFinal(state.status) || state.pause?.reason === "stopped") return [];
   const start: readonly RunEvent[] = state.status === "planned" ? [{ type: "run.started" }] : [];

@@ -5,7 +5,7 @@ import type { RunReport } from "../../run/view/report.ts";
 import type { Drift } from "../change/drift.ts";
 import type { RunUpdate } from "./updates.ts";
 
-/** Why a run rests, and what it needs. */
+/** Why a run is paused, and what it needs. */
 export interface RunPause {
   readonly reason: PauseReason;
   /** What happened, and what to do. */
@@ -63,7 +63,7 @@ export interface RunHandle<O = unknown, P = unknown> {
   readonly id: string;
   /** Every event from the run's first on, then progress as it comes; ends with the run. */
   events(): AsyncIterable<RunUpdate>;
-  /** Resolves when the run is through or pauses; rejects for what is wrong outside of it (a full disk, a run that was taken over). */
+  /** Resolves when the run finishes or pauses; rejects for failures outside of it (a full disk, a lost lease). */
   result(): Promise<RunResult<O, P>>;
   /** No new submits; those under way are settled, then the run pauses. */
   stop(): Promise<void>;

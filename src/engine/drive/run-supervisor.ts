@@ -34,7 +34,7 @@ import { Updates } from "./updates.ts";
 
 /** How often a run that waits for funds looks at the wallet, milliseconds. */
 const FUNDS_EVERY_MS = 10_000;
-/** Between two looks at a job that must be through before a change is taken up, milliseconds. */
+/** Interval between polls of a job that must finish before a change is applied, milliseconds. */
 const LOOK_AGAIN_MS = 5_000;
 const MOST_LOOKS = 60;
 /** Runs that expected durations are learnt from. */
@@ -43,15 +43,15 @@ export const REMEMBERED_RUNS = 10;
 export interface Start extends ResumeOptions {
   /** Prices of a run that begins. */
   readonly quote?: Quote | undefined;
-  /** What a run that begins was just planned from: its functions are taken from here. */
+  /** The pipeline that a starting run was just planned from: it supplies the functions. */
   readonly draft?: Draft | undefined;
   /** What is to be changed in a run that is resumed. */
   readonly revision?: Revision | null | undefined;
-  /** Stops in the inbox that were sent before the run was asked to go on. */
+  /** Stops in the inbox that were sent before the run was resumed. */
   readonly outdatedStops?: readonly number[] | undefined;
   /** Moves the run to a new key or address of its account, which was checked. */
   readonly move?: AccountMove | undefined;
-  /** How often it was looked whether the service is through with what stands in its way. */
+  /** How often the jobs that the revision waits for were polled. */
   readonly polls?: number | undefined;
 }
 
@@ -142,7 +142,7 @@ export class RunSupervisor {
     return this.#drive(state, updates, stop, { ...again, waitForFundsMs: waitForFundsMs - (clock.now() - at) });
   }
 
-  /** Takes the lease and drives the run until it is through or pauses. `pending`: what is still to be changed then. */
+  /** Acquires the lease and drives the run until it finishes or pauses. `pending`: the revision to apply after that. */
   async #asHolder(
     holder: LeaseHolder,
     runId: string,
@@ -184,10 +184,10 @@ export class RunSupervisor {
     return { state, pending };
   }
 
-  /** Whether what had to be seen through at the service is through; if not, after a while of waiting for it. */
+  /** Whether the jobs that the revision waits for have finished; if not, answers after a delay. */
   async #awaitQuiet(state: RunState, pending: RerunRevision, signal: AbortSignal): Promise<boolean> {
     const busy = pending.busy(state);
-    // What was seen through may have been all that was left: the run is over then, and is reopened for the changes.
+    // These jobs may have been the last work: the run is finished then, and is reopened for the changes.
     const rests = state.pause?.reason === "drift" || isRunFinal(state.status);
     if (signal.aborted || !rests) return false;
     if (busy.some((path) => state.steps[path]?.status === "unresolved")) return false;
@@ -195,7 +195,7 @@ export class RunSupervisor {
     return !signal.aborted;
   }
 
-  /** True once the wallet holds what the paused run asked for; false when it is not paused for funds, or time is up. */
+  /** True once the wallet holds what the paused run requires; false when it is not paused for funds, or time is up. */
   async #awaitFunds(state: RunState, signal: AbortSignal, forMs: number): Promise<boolean> {
     if (state.status !== "paused" || state.pause?.reason !== "funds") return false;
     const { clock, store } = this.#parts;
@@ -246,7 +246,7 @@ export class RunSupervisor {
 
 interface Beginning {
   readonly events: readonly RunEvent[];
-  /** What is to be changed once the service is done with what stands in its way. */
+  /** The revision to apply once the service has finished the jobs that it waits for. */
   readonly pending: RerunRevision | null;
   /** True when nothing at all is to be done. */
   readonly rests: boolean;
@@ -287,7 +287,7 @@ function pauseForDrift(state: RunState, message: string): readonly RunEvent[] {
   return isSaid ? [] : [...start, { type: "run.paused", reason: "drift", message: ownText(message) }];
 }
 
-/** The critical path first; among equals the step whose failure would spare the most. */
+/** The critical path first; among equals the step whose failure would avoid the most cost. */
 function scheduleOf(state: RunState, plan: Plan, cache: PastDurations): Schedule {
   const { rank } = criticalPath(plan, (step) => expectedMs(step, cache));
   const longest = Math.max(1, ...rank.values());

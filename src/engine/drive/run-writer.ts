@@ -24,7 +24,7 @@ export interface RunWriterParts {
   readonly store: JournalStore;
   readonly spending: SpendingWatch;
   readonly now: () => number;
-  /** Tells people what is in the outbox; null: nobody is to be told. */
+  /** Delivers notifications of the outbox; null: no target is set. */
   readonly notifier: { poke(): void } | null;
   /** Told of events once they are in the journal. */
   readonly onEvents: (events: readonly StoredEvent[]) => void;
@@ -37,7 +37,7 @@ export function storedEvent(runId: string, afterSeq: number, at: number, event: 
 
 /**
  * Writes a run's events under its lease. The state is the caller's and already holds them; throws
- * {@link RunTakenOverError} when somebody else holds the run by now.
+ * {@link RunTakenOverError} when another process holds the lease now.
  */
 export class RunWriter {
   readonly #parts: RunWriterParts;
@@ -53,7 +53,7 @@ export class RunWriter {
   }
 
   /**
-   * Null once it is durable; else how much room there was for its holds, and nothing was written. `submitting`: charges of
+   * Null once it is durable; else the headroom for its holds, and nothing was written. `submitting`: charges of
    * this run are on their way.
    */
   async commit(
@@ -85,7 +85,7 @@ export class RunWriter {
     await this.#write(events, []);
   }
 
-  /** Gives the lease back together with a snapshot; false when somebody wrote to the inbox meanwhile. */
+  /** Releases the lease together with a snapshot; false when a message arrived in the inbox meanwhile. */
   async park(): Promise<boolean> {
     return (await this.#write([], [], { park: true })).committed;
   }

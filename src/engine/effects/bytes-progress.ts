@@ -2,7 +2,7 @@ import type { EffectContext } from "./effect.ts";
 
 const EVERY_MS = 250;
 
-/** Says a few times a second how much of a step's bytes went over the line; more would keep the journal busy for nobody. */
+/** Reports the transferred bytes of a step a few times a second; more would burden the journal without use. */
 export function bytesProgress(step: string, { progress, now }: Pick<EffectContext, "progress" | "now">) {
   let lastAt = now();
   return (bytes: number, totalBytes: number | null) => {

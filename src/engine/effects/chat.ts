@@ -12,7 +12,7 @@ import { resting } from "./resting.ts";
 
 type Chat = Extract<Command, { readonly type: "chat" }>;
 
-/** A long answer takes its time; nobody can ask for it again. */
+/** A long answer takes its time, and cannot be requested again. */
 const ANSWER_MS = 10 * 60_000;
 /** Between two looks at the bill of an answer, milliseconds. */
 const PATIENT_MS = 4_000;
@@ -40,7 +40,7 @@ export const chat: Effect<"chat"> = async (command, context) => {
   return { events: [{ type: "chat.failed", ...bill, error, ...answer }] };
 };
 
-/** Asks until a request was taken, or until the run stops. */
+/** Sends until a request was accepted, or until the run stops. */
 async function untilTaken(
   step: string,
   ask: () => Promise<ChatCompletion>,
@@ -97,7 +97,7 @@ function withoutFence(content: string): string {
  */
 async function billOf(jobId: string, { maxCostMicros }: Chat, { client, clock, signal }: EffectContext) {
   for (const waitMs of BILL_WAITS_MS) {
-    // A stop bears with the first looks, which mostly find the bill.
+    // A stop waits for the first polls, which mostly find the bill.
     const isShort = waitMs <= PATIENT_MS;
     if (signal.aborted && !isShort) break;
     if (waitMs > 0) await sleep(clock, waitMs, isShort ? undefined : signal).catch(() => {});
@@ -129,7 +129,7 @@ function unanswered(command: Chat, context: EffectContext, judged: Judged): Effe
     case "chat not sent":
       return { events: [failed({ ...known, code: ownText("UNSENT"), retryable: true })] };
     default: {
-      // Sent, and nobody knows what became of it: it may have been charged.
+      // Sent, with unknown outcome: it may have been charged.
       const abandoned = { type: "chat.abandoned", step, attempt, holdMicros: maxCostMicros } as const;
       return judged.verdict === "chat abandoned" ? { events: [abandoned] } : resting(judged, context, [abandoned]);
     }

@@ -15,7 +15,7 @@ import type { Effect, EffectContext, EffectResult } from "./effect.ts";
 import { withoutCopies } from "./ensure-copies.ts";
 import { resting } from "./resting.ts";
 
-/** Before submits (100 to 150): what is paid for comes in before anything new is asked for. */
+/** Before submits (100 to 150): paid outputs are downloaded before new work is requested. */
 const FIRST = 300;
 const HOUR_MS = 3_600_000;
 
@@ -44,7 +44,7 @@ export const download: Effect<"download"> = async (command, context) => {
     const contentType = facts?.contentType ?? cleanContentType(got.contentType) ?? "application/octet-stream";
     return { events: [{ type: "output.downloaded", step, attempt, index, sha256, sizeBytes, contentType }] };
   } catch (error) {
-    // Only the service's own word on the job says that it is gone, never the server that keeps the bytes.
+    // Only the service's answer about the job proves that the output is deleted, never the server that stores the bytes.
     if (error instanceof DownloadError && error.reason === "expired" && error.status === null) {
       return { events: [{ type: "output.expired", step, attempt, index }] };
     }

@@ -19,9 +19,9 @@ export interface EffectContext {
   readonly estimates: EstimateCache;
   /** Download URLs by `job id, output`: known while the process lives, never written down. */
   readonly freshUrls: Map<string, string>;
-  /** What earlier runs made. */
+  /** Results of earlier runs. */
   readonly cache: ResultCache;
-  /** Earlier results that steps of this run stand for already. */
+  /** Earlier results that steps of this run reuse already. */
   readonly claimed: Set<string>;
   /** Read only; the driver alone changes it. */
   readonly state: RunState;
@@ -37,10 +37,10 @@ export interface EffectContext {
   readonly expansions: Expansions;
   /** Critical-path rank of the step, so that its requests go first. */
   readonly priority: number;
-  /** Hands over events before the effect is through. */
+  /** Commits events before the effect has finished. */
   emit(events: readonly RunEvent[]): void;
   progress(progress: Progress): void;
-  /** Tells of trouble with the service before the effect is through; milliseconds to wait before the next try. */
+  /** Reports a service failure before the effect has finished; returns milliseconds to wait before the next try. */
   reportOutage(serviceFailure: ServiceFailure): number;
 }
 
@@ -49,9 +49,9 @@ export interface EffectResult {
   readonly events: readonly RunEvent[];
   /** Milliseconds to wait before the same command is issued again; Infinity: not in this drive. */
   readonly againInMs?: number;
-  /** The service could not be asked: the command is tried again after growing delays. */
+  /** The service could not be reached: the command is retried after growing delays. */
   readonly serviceFailure?: ServiceFailure;
-  /** The service said no to a read: it is asked again for two minutes, then these happen and it is left for this drive. */
+  /** The service refused a read: it is retried for two minutes, then these events apply and it is left for this drive. */
   readonly refused?: readonly RunEvent[];
   /** Something outside the run is wrong: it stops, keeps these events, and the caller is told. */
   readonly failure?: Error;

@@ -31,7 +31,7 @@ export const expand: Effect<"expand"> = async ({ step, input: value }, context) 
     const { steps, returns, groups, prices } = grown;
     const quotes = prices.flatMap(({ step: path, costMicros, basis }): readonly RunEvent[] => {
       const isQuoted = steps.some((inner) => inner.path === path && traitsOf(inner).pricing.by === "quote");
-      // One that an earlier planning had made is priced when it begins, if it is made again at all.
+      // A step of an earlier planning is priced when it starts, if it runs again at all.
       const isKnown = context.state.steps[path] !== undefined;
       if (basis === "free" || basis === "reused" || !isQuoted || isKnown) return [];
       return [{ type: "job.quoted", step: path, attempt: 1, costMicros, basis }];

@@ -6,7 +6,7 @@ import { foreignError, judge } from "../service/service-answers.ts";
 import type { Effect, EffectContext } from "./effect.ts";
 import { resting } from "./resting.ts";
 
-/** Before a follow that ended without an end is taken up again, milliseconds. */
+/** Delay before a follow that ended without a final status is repeated, milliseconds. */
 const AGAIN_MS = 5_000;
 
 /** Follows an accepted job to its end; the truth is always GET /jobs/{id}. */
@@ -43,7 +43,7 @@ export const follow: Effect<"follow"> = async (command, context) => {
     const judged = judge("follow", error);
     if (judged.verdict !== "not found") return resting(judged, context);
     if (!isFound) return { events: [], againInMs: Number.POSITIVE_INFINITY };
-    // A job that the journal knows is never made again because a read does not find it.
+    // A job that the journal knows is never submitted again because a read does not find it.
     const { status, code } = error as ApiError;
     const message = sentence`job ${cleanText(jobId, 300)} was accepted, and now the service answers ${status} ${cleanText(code, 100)}`;
     return { events: [], refused: [{ type: "job.unresolved", step, attempt, message, cause: "not found" }] };

@@ -49,7 +49,7 @@ function isFile(
 
 const MAX_MESSAGE = 1000;
 
-/** The function of a step, of the kind that it must be; else how the run waits for somebody who has the code. */
+/** The function of a step, of the required kind; else the pause that waits for the code. */
 export function localCode<K extends LocalFunction["kind"]>(
   { state, functions }: EffectContext,
   step: string,

@@ -6,7 +6,7 @@ import { resting } from "./resting.ts";
 
 const NOT_FOUND = { events: [], againInMs: Number.POSITIVE_INFINITY };
 
-/** Takes over what an earlier run made from the very same, where that still exists. Costs nothing either way. */
+/** Reuses the result of an identical request of an earlier run, where it still exists. Costs nothing either way. */
 export const reuse: Effect<"reuse"> = async ({ step, fingerprint }, context) => {
   const { cache, claimed, state } = context;
   const plan = stepNamed(state.planned.plan, step);

@@ -101,7 +101,7 @@ function unknown({ step, attempt }: Submit, context: EffectContext, error: unkno
   return [{ type: "job.submit.unknown", step, attempt, message, clockOffsetMs: context.client.clockOffsetMs() }];
 }
 
-/** An earlier send may have made the job: what was refused then proves nothing. */
+/** An earlier send may have created the job: a refusal of this one proves nothing. */
 function unresolved({ step, attempt }: Submit, context: EffectContext, error: unknown): EffectResult {
   const message = sentence`sent once without an answer, then refused: ${journalError(error).message}`;
   const isTold = phaseOf(context, step, attempt) === "unresolved";
@@ -121,13 +121,13 @@ function withdrawn({ step, attempt }: Submit, reason: "funds" | "expired" | "uns
   return { type: "job.submit.withdrawn", step, attempt, reason };
 }
 
-/** Taken back, so that what it reads can be made again first; what may have been sent waits for a person's word. */
+/** Withdrawn, so that its inputs can be produced again first; what may have been sent waits for a person's decision. */
 function withoutCopy(command: Submit, context: EffectContext, error: MediaLostError): EffectResult {
   if (command.mayExist) return { ...unresolved(command, context, error), failure: error };
   return { events: [withdrawn(command, "unsent")], failure: error };
 }
 
-/** An asset it reads is gone at the service: it is sent again with our copy, or given up. */
+/** An asset in its input expired at the service: send it again with the local copy, or withdraw it. */
 function withoutMedia(command: Submit, context: EffectContext, { error }: Judged, mayExist: boolean): EffectResult {
   if (mayExist) return unresolved(command, context, error);
   const missing = expiredOutputs(context.state, command.input, error);

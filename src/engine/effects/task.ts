@@ -20,7 +20,7 @@ class TaskContractError extends Error {
   readonly code = "TASK_CONTRACT";
 }
 
-/** Runs a local function in a folder of its own and takes in what it made. A stop forgets the try. */
+/** Runs a local function in a folder of its own and collects its outputs. A stop discards the try. */
 export const task: Effect<"task"> = async (command, context) => {
   const { step } = command;
   const found = localCode(context, step, "task");
@@ -37,7 +37,7 @@ export const task: Effect<"task"> = async (command, context) => {
     return code.run(input, taskContext(context, step, { folder, paths }));
   };
   const done = work();
-  // A function that goes on although it was told to stop keeps its folder until it is through.
+  // A function that ignores its abort signal keeps its folder until it returns.
   const cleanUp = () => rm(folder, { recursive: true, force: true }).catch(() => {});
   try {
     const returned = await unlessAborted(done, context.signal);
@@ -129,7 +129,7 @@ function jsonValue(returned: unknown): Json {
   return JSON.parse(text) as Json;
 }
 
-/** The journal's disk has no room either: the run stops, and is kept. */
+/** The journal's disk is full as well: the run stops and can be resumed. */
 function isDiskError(error: unknown): boolean {
   const code = (error as NodeJS.ErrnoException | null)?.code;
   return code === "ENOSPC" || code === "EDQUOT" || code === "EROFS";

@@ -4,7 +4,7 @@ import type { Account } from "../../journal/run-repository.ts";
 import type { RunState } from "../../journal/state.ts";
 import { InvalidOptionError } from "../errors.ts";
 
-/** Jobs that are asked for before an account is taken for another one. */
+/** Jobs that are looked up before an account counts as another one. */
 const MOST_ASKED = 20;
 
 export type AccountMove = RunEvent & { readonly type: "run.account.moved" };

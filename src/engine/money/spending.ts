@@ -6,7 +6,7 @@ import { type Judged, judge } from "../service/service-answers.ts";
 import { delayAfter } from "../service/service-watch.ts";
 import { Wallet } from "./wallet.ts";
 
-/** While charges of others are on their way to the wallet, a run that finds no room waits this long before it pauses. */
+/** While charges of other runs are not in the balance yet, a run without headroom waits this long before it pauses. */
 const PATIENCE_MS = 15_000;
 const ASK_AGAIN_MS = 1_000;
 
@@ -74,13 +74,13 @@ export class Spending {
 export class SpendingWatch {
   readonly #parts: SpendingParts;
   readonly #wallet: Wallet;
-  /** Since when there is no room, only because charges are on their way. */
+  /** Since when there is no headroom, only because charges are not in the balance yet. */
   #waitingSince: number | null = null;
   /** The cap refused something in this drive: from then on it is looked up what it leaves, before anything is tried. */
   #isCapShort = false;
   #later: Later | null = null;
   #failures = 0;
-  /** How the wallet last answered: trouble, or null for a balance; undefined once that was taken. */
+  /** The last answer of the wallet: a failure, or null for a balance; undefined once that was read. */
   #answer: Judged | null | undefined;
 
   constructor(parts: SpendingParts, wallet: Wallet) {
@@ -123,14 +123,14 @@ export class SpendingWatch {
     }
   }
 
-  /** Why the wallet could not be asked; null where it could, undefined where it was not asked since the last call. */
+  /** Why the wallet could not be read; null where it could, undefined where it was not read since the last call. */
   takeAnswer(): Judged | null | undefined {
     const answer = this.#answer;
     this.#answer = undefined;
     return answer;
   }
 
-  /** How much room a refusal leaves. `submitting`: this run has charges of its own on their way. */
+  /** The headroom after a refusal. `submitting`: this run has unconfirmed charges of its own. */
   headroom(refusal: Refusal, guard: SpendingGuard, submitting: boolean): Headroom {
     if (refusal.reason === "cap") {
       this.#isCapShort = true;
@@ -148,7 +148,7 @@ export class SpendingWatch {
     return { limit: "floor", headroomMicros, floorMicros, balanceMicros, unseenMicros };
   }
 
-  /** Holds were taken: whoever waits next has all the patience again. */
+  /** A hold succeeded: the next wait gets the full time again. */
   reserved(): void {
     this.#waitingSince = null;
   }

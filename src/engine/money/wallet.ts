@@ -6,7 +6,7 @@ const BELIEVED_MS = 10_000;
 /** A submit waits for it: it goes before other requests. */
 const PRIORITY = 200;
 
-/** A balance, and the account's mark from before it was asked for. */
+/** A balance, and the account's mark from before it was read. */
 export interface WalletReading {
   readonly balanceMicros: number;
   readonly mark: number;

@@ -10,7 +10,7 @@ import { type NotifyOption, notifyTarget, shownTarget } from "./target.ts";
 export interface NotifyOptions {
   /**
    * Who is told when a run waits for a person, needs funds, cannot reach the service, failed or finished. Default:
-   * environment SHOWRUNNER_NOTIFY_URL or SHOWRUNNER_NOTIFY_COMMAND, else nobody.
+   * environment SHOWRUNNER_NOTIFY_URL or SHOWRUNNER_NOTIFY_COMMAND, else none.
    */
   readonly notify?: NotifyOption | undefined;
   /** The journal beside which the signing key lies, in `notify-key.pem`. */
@@ -26,7 +26,7 @@ export interface Notifications {
   readonly target: string | null;
   /** Base64 of the 32 bytes that webhooks are verified with. Made at first use. */
   publicKey(): Promise<string>;
-  /** Sends one that says it is a test. Null when it was taken, else what was wrong. */
+  /** Sends a test notification. Null when it was delivered, else the error. */
   test(): Promise<string | null>;
 }
 

@@ -54,7 +54,7 @@ export function retryAfterMs(attempts: number): number {
   return RETRY_AFTER_MS[attempts - 1] ?? THEN_EVERY_MS;
 }
 
-/** Tells what stands in the journal's outbox, of every run on it, until it was taken. */
+/** Delivers the notifications in the journal's outbox, of every run on it, until each was accepted. */
 export class Notifier {
   readonly #parts: NotifierParts;
   readonly #closing = new AbortController();

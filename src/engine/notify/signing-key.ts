@@ -7,7 +7,7 @@ import { InvalidOptionError } from "../errors.ts";
 /** An ed25519 private key in PKCS 8 is these bytes and the 32 of its seed. */
 const PKCS8_HEAD = Buffer.from("302e020100300506032b657004220420", "hex");
 
-/** The key in SHOWRUNNER_NOTIFY_KEY (base64 of its 32 bytes), else the file's, which is made at first use with mode 0600. */
+/** The key in SHOWRUNNER_NOTIFY_KEY (base64 of its 32 bytes), else the file's, which is created at first use with mode 0600. */
 export async function signingKey(file: string, env: Readonly<Record<string, string | undefined>>): Promise<KeyObject> {
   const { SHOWRUNNER_NOTIFY_KEY: given } = env;
   if (given) return ofSeed(Buffer.from(given, "base64"));

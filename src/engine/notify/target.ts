@@ -12,7 +12,7 @@ export type NotifyTarget =
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-/** By option, else by SHOWRUNNER_NOTIFY_URL or SHOWRUNNER_NOTIFY_COMMAND; null: nobody is told. */
+/** By option, else by SHOWRUNNER_NOTIFY_URL or SHOWRUNNER_NOTIFY_COMMAND; null: no notifications. */
 export function notifyTarget(given: NotifyOption | undefined, env: Env): NotifyTarget | null {
   if (given !== undefined) return ofOption(given);
   const { SHOWRUNNER_NOTIFY_URL: url, SHOWRUNNER_NOTIFY_COMMAND: command } = env;

@@ -33,12 +33,12 @@ export interface OpenOptions extends ServiceOptions, NotifyOptions {
 
 export interface RunOptions {
   /**
-   * What to do when a run of this `id` exists. `resume`: go on with it where it was planned from the very same (one that
+   * What to do when a run of this `id` exists. `resume`: continue it where plan and input are identical (one that
    * another process drives is followed, one that is over is only told), else throw {@link RunDiffersError}. `fail`: throw
-   * {@link RunExistsError}. Default `resume`, so that a script that is run twice goes on instead of paying twice.
+   * {@link RunExistsError}. Default `resume`, so that a script that is run twice continues instead of paying twice.
    */
   readonly onExisting?: "resume" | "fail" | undefined;
-  /** Names the run; letters, digits, `.`, `_` and `-`. Default: made up. */
+  /** Names the run; letters, digits, `.`, `_` and `-`. Default: generated. */
   readonly id?: string | undefined;
   /** The most that the run may cost, a decimal of US dollars. Default: no cap. */
   readonly budget?: string | undefined;
@@ -56,7 +56,7 @@ export interface RunOptions {
   /** Name of one of the pipeline's profiles, such as `draft`. Default: none, the pipeline as it is written. */
   readonly profile?: string | undefined;
   /**
-   * Takes over what an earlier run of this account in this journal made from the very same, as long as it still exists;
+   * Reuses results of earlier runs of this account in this journal with identical requests, as long as they exist;
    * such a step costs nothing. Default false.
    */
   readonly reuse?: boolean | undefined;
@@ -65,7 +65,7 @@ export interface RunOptions {
    * pauses (`unreachable`, `misdirected`) and can be resumed. Infinity: for ever. Default 300 000.
    */
   readonly giveUpAfterMs?: number | undefined;
-  /** Whether each named file gets a manifest beside it, `<file>.json`, that says how it was made. Default true. */
+  /** Whether each named file gets a manifest beside it, `<file>.json`, that says how it was produced. Default true. */
   readonly manifests?: boolean | undefined;
 }
 
@@ -79,7 +79,7 @@ export interface QuoteOptions extends PlanOptions {
   readonly budget?: string | undefined;
   /** The most that one job without a quote may cost, a decimal of US dollars. */
   readonly maxUnquoted?: string | undefined;
-  /** Prices what an earlier run made at zero; see {@link RunOptions.reuse}. Default false. */
+  /** Prices reusable results of earlier runs at zero; see {@link RunOptions.reuse}. Default false. */
   readonly reuse?: boolean | undefined;
   /** Jobs at once that the forecast reckons with; see {@link RunOptions.concurrency}. Default 8. */
   readonly concurrency?: RunOptions["concurrency"];
@@ -101,11 +101,11 @@ export interface ResumeOptions {
    * something else than the run's plan, the run stays paused (`drift`) and spends nothing, unless `acceptChanges` is set.
    */
   readonly pipeline?: Pipeline | undefined;
-  /** False: `pipeline` is only asked for its functions, and the run goes on as it was planned. Default true. */
+  /** False: `pipeline` only supplies functions, and the run continues as planned. Default true. */
   readonly compare?: boolean | undefined;
-  /** Where the code that is taken up came from. */
+  /** The source of the code that is applied. */
   readonly source?: { readonly file: string; readonly exportName: string } | undefined;
-  /** Takes up what changed in `pipeline`: changed and new steps, and what uses them, are made again. Default false. */
+  /** Applies the changes of `pipeline`: changed and new steps, and all that use them, run again. Default false. */
   readonly acceptChanges?: boolean | undefined;
   /**
    * Fields of the run's input in place of its own, such as `{ voice: "iris" }`; objects are merged field by field. Needs
@@ -117,14 +117,14 @@ export interface ResumeOptions {
    */
   readonly rerunFailed?: boolean | undefined;
   /**
-   * Paths of steps to make again, with all that use them; of finished runs too. `*` in one stands for any characters:
-   * `SKU-*.still` means those of them that are through. See {@link Showrunner.rerunQuote}. A step
-   * whose rerun is in progress (asked for, and the run neither over nor waiting for a decision since) is not made once more.
+   * Paths of steps to rerun, with all that use them; of finished runs too. `*` in one matches any characters:
+   * `SKU-*.still` selects those of them that have finished. See {@link Showrunner.rerunQuote}. A step
+   * whose rerun is in progress (requested, and the run neither over nor waiting for a decision since) is not rerun once more.
    */
   readonly rerun?: readonly string[] | undefined;
   /**
-   * Names this wish for a rerun: a call with the same id never makes the steps once more, however long ago the first one
-   * was finished, and one with another id does so even while the first is in progress. Default: made up.
+   * Idempotency id of this rerun request: a call with the same id never reruns the steps again, however long ago the first
+   * one finished, and one with another id does so even while the first is in progress. Default: generated.
    */
   readonly requestId?: string | undefined;
   /**
@@ -134,7 +134,7 @@ export interface ResumeOptions {
    */
   readonly accountMoved?: boolean | undefined;
   /**
-   * Nobody asked for it just now, as when a worker takes a run up: a stop that nobody has taken in still stops the run,
+   * No person requested it just now, as when a worker resumes a run: a stop that no driver has read still stops the run,
    * unless a decision was sent after it. Default false: every stop sent before this call is outdated by it.
    */
   readonly unattended?: boolean | undefined;
@@ -150,7 +150,7 @@ export interface ResumeOptions {
 export interface ApproveDecision {
   /**
    * Which one, where the step asks for a choice: its position among those shown, from 0 (people count from 1: the command
-   * line, the dashboard), or the step that made it, such as `look/2` of the takes `look`.
+   * line, the dashboard), or the step that produced it, such as `look/2` of the takes `look`.
    */
   readonly pick?: number | string | undefined;
   /** Why, for whoever reads the run later. */

@@ -39,14 +39,14 @@ export interface StepExplanation {
   readonly step: string;
   /**
    * `reused`: its result comes (or would come) from an earlier run. `executed`: it ran (or would run). `unknown`: what it consumes does not
-   * exist yet, so nobody can say.
+   * exist yet, so it is undecided.
    */
   readonly verdict: "reused" | "executed" | "unknown";
-  /** Where it was made; null unless `reused`. */
+  /** Where it was produced; null unless `reused`. */
   readonly from: { readonly runId: string; readonly step: string } | null;
   /** One sentence: `voice changed: input.voice_id was "voice_a", is "voice_b"`. */
   readonly why: string;
-  /** The made step that is most like it, and what is different; null when there is none, or nothing is different. */
+  /** The most similar earlier step and the differences; null when there is none, or nothing differs. */
   readonly nearest: {
     readonly runId: string;
     readonly step: string;
@@ -120,11 +120,11 @@ function whyNotTaken(
 
 interface Within {
   readonly runId: string | null;
-  /** Only what was made before this instant. */
+  /** Only results from before this instant. */
   readonly before: number;
 }
 
-/** What was made before and is most like it. */
+/** The most similar earlier result. */
 async function nearest(
   cache: ResultCache,
   plan: CacheableStep,

@@ -21,12 +21,12 @@ import type { MediaStore } from "../media/media-store.ts";
 /** An asset counts as there for so long after its job, milliseconds; the service keeps it an hour longer. */
 export const ASSET_MS = 47 * 3_600_000;
 
-/** What an earlier run made, in the shape in which a step takes it over. */
+/** The result of an earlier run, in the shape in which a step reuses it. */
 export type CachedResult = Omit<RunEvent & { readonly type: "step.reused" }, "type" | "step">;
 
 type CachedOutput = OutputFacts & { readonly copy: StoredCopy | null };
 
-/** Why a result that is just what is asked for cannot be taken over. */
+/** Why the result of an identical request cannot be reused. */
 export type CacheMiss = "expired" | "claimed";
 
 export interface CacheQuery {
@@ -34,9 +34,9 @@ export interface CacheQuery {
   readonly plan: CacheableStep;
   /** The run that asks; its own results do not count. */
   readonly runId: string | null;
-  /** Results that other steps of the run stand for already: two steps that ask for the same want two results. */
+  /** Results that other steps of the run reuse already: two steps with the same request need two results. */
   readonly claimed: Set<string>;
-  /** Whether to make sure at the service, and to copy what is to be kept. False while only asking for a price. */
+  /** Whether to verify the asset at the service and to download outputs to be archived. False while only pricing. */
   readonly verify: boolean;
 }
 
@@ -49,7 +49,7 @@ export interface ResultCacheParts {
   readonly account: string;
 }
 
-/** Results of earlier runs of one account, by what was asked for. */
+/** Results of earlier runs of one account, by request. */
 export class ResultCache {
   readonly #parts: ResultCacheParts;
   readonly #states = new Map<string, { readonly lastSeq: number; readonly state: Promise<RunState> }>();
@@ -58,7 +58,7 @@ export class ResultCache {
     this.#parts = parts;
   }
 
-  /** A result of the very same request that still exists: of the same path first, then the newest. */
+  /** A result of the identical request that still exists: of the same path first, then the newest. */
   async find(query: CacheQuery): Promise<CacheLookup> {
     let why: CacheMiss | null = null;
     for await (const candidate of this.#candidates(query)) {
@@ -80,7 +80,7 @@ export class ResultCache {
     return { found: null, why };
   }
 
-  /** All that was made from this request, in larger and larger pages: mostly the first one does. */
+  /** All results of this request, in pages of increasing size: mostly the first one suffices. */
   async *#candidates({ fingerprint, plan, runId }: CacheQuery): AsyncGenerator<CacheCandidate, void, undefined> {
     const { store, account } = this.#parts;
     const states = new Map<string, RunState | null>();
@@ -142,7 +142,7 @@ export class ResultCache {
       return { ...facts, assetId: isThere ? facts.assetId : null, copy };
     }
     if (!isThere || from.jobId === null) return null;
-    // A copy that was lost is made anew when it comes to that, of the same bytes.
+    // A lost copy is downloaded again when it is needed, with the same bytes.
     if (!query.verify) return { ...facts, copy: known };
     const requested = traitsOf(query.plan).keeps
       ? this.#downloadCopy(facts, from.jobId)
@@ -150,7 +150,7 @@ export class ResultCache {
     return requested.catch(missingOrThrow);
   }
 
-  /** As young as new bytes, so that nobody collects them before the event that names them is written. */
+  /** Updates the file's age, so that gc does not remove it before the event that names it is written. */
   async #touch(sha256: string): Promise<void> {
     const at = new Date();
     await utimes(this.#parts.media.path(sha256), at, at).catch(() => {});
@@ -181,7 +181,7 @@ interface CacheCandidate {
   readonly from: ReusedFrom;
   readonly outputs: readonly OutputState[];
   readonly value: Json;
-  /** The list may be older than the run: the step may have been made again since, from something else. */
+  /** The list may be older than the run: the step may have been rerun since, with other inputs. */
   readonly isCurrent: () => boolean;
 }
 
@@ -195,7 +195,7 @@ function candidateIn(state: RunState, row: StoredResult): CacheCandidate | null 
   return { from: originOf(state, step, plan), outputs, value: step.value ?? null, isCurrent };
 }
 
-/** A definite no of the service means that it is gone; what may pass is thrown, so that nothing is paid for a hiccup. */
+/** A definite refusal means that the asset no longer exists; transient errors are thrown, so that none causes a paid job. */
 function missingOrThrow(error: unknown): null {
   const answer = answerOf(error);
   const isMediaServer = error instanceof DownloadError && answer === "bare 4xx";
@@ -204,12 +204,12 @@ function missingOrThrow(error: unknown): null {
   throw error;
 }
 
-/** Names a result, wherever it was taken over to since. */
+/** Identifies a result, wherever it was reused since. */
 export function sourceKey({ jobId, runId, step }: ReusedFrom): string {
   return jobId ?? `${runId} ${step}`;
 }
 
-/** Where a result was really made, however often it was taken over since. */
+/** The run and step that produced a result, however often it was reused since. */
 function originOf({ runId }: RunState, step: StepState, plan: CacheableStep): ReusedFrom {
   if (step.reusedFrom !== null) return step.reusedFrom;
   const attempt = lastAttempt(step);
@@ -221,7 +221,7 @@ function originOf({ runId }: RunState, step: StepState, plan: CacheableStep): Re
   };
 }
 
-/** Results of earlier runs that steps of this one stand for. */
+/** Results of earlier runs that steps of this one reuse. */
 export function claimedBy(state: RunState): Set<string> {
   return new Set(Object.values(state.steps).flatMap(({ reusedFrom }) => (reusedFrom ? [sourceKey(reusedFrom)] : [])));
 }

@@ -8,18 +8,18 @@ import { isCacheable, requestIdentity } from "../../run/request-identity.ts";
 import { missingReason, readerOf, resolveReference } from "../../run/resolve.ts";
 import type { CachedResult, CacheMiss, ResultCache } from "./result-cache.ts";
 
-/** What a run of a plan would take over from earlier runs, as far as that is certain before it begins. */
+/** The results that a run of a plan would reuse, as far as that is certain before its start. */
 export interface ReusePreview {
-  /** As the run would stand after all that costs nothing: files are there, reused steps are through. */
+  /** The state of the run after all that costs nothing: files exist, reused steps are finished. */
   readonly state: RunState;
   readonly reused: ReadonlyMap<string, CachedResult>;
-  /** Why a step that somebody made just so before is not taken over. */
+  /** Why a step with an identical earlier request is not reused. */
   readonly unusable: ReadonlyMap<string, CacheMiss>;
   /** What a reference would be resolved to; undefined where that is not there yet. */
   resolved(ref: Reference["$ref"]): Json | undefined;
 }
 
-/** Plays the plan through without doing anything. `again`: steps that are to be made whatever there is. */
+/** Simulates the plan without side effects. `again`: steps that run whatever the cache holds. */
 export async function previewReuse(
   plan: Plan,
   cache: ResultCache,

@@ -32,7 +32,7 @@ export type ChatEvent =
       /** Set when an answer came that did not meet the schema: what it said, to be sent back for repair. */
       readonly answer?: CleanText;
     } & Charged)
-  /** Sent by a process that is gone. It may have been charged: its hold counts against the budget as if it had. */
+  /** Sent by a process that has ended. It may have been charged: its hold counts against the budget as if it had. */
   | ({ readonly type: "chat.abandoned"; readonly holdMicros: number } & OfChat);
 
 export const chatEvents: EventTable<ChatEvent> = {

@@ -28,7 +28,7 @@ export interface OutputFacts {
   readonly error: JournalError | null;
 }
 
-/** Why a run does not go on by itself. */
+/** Why a run does not continue by itself. */
 export type PauseReason =
   | "funds"
   | "budget"
@@ -47,7 +47,7 @@ export type PauseReason =
   | "credentials";
 
 /**
- * Why nobody knows what became of a submit. `refused`: it was refused when it was sent again. `too old`: its key is too
+ * Why the outcome of a submit is unknown. `refused`: it was refused when it was sent again. `too old`: its key is too
  * old to be sent again. `not found`: the service does not show its job. `older job`: its first send was answered with a
  * job that was there before.
  */
@@ -67,13 +67,13 @@ export interface StoredCopy {
   readonly contentType: string;
 }
 
-/** The step of an earlier run that made what a step stands for. */
+/** The step of an earlier run that produced the reused result. */
 export interface ReusedFrom {
   readonly runId: string;
   readonly step: string;
   /** The service's job; null for a local function. */
   readonly jobId: string | null;
-  /** When it was made. */
+  /** When it was produced. */
   readonly completedAt: number;
 }
 
@@ -102,7 +102,7 @@ export interface RunPlanned {
   readonly quoteMicros: number | null;
   /** Folder that named files go to. */
   readonly outDir: string;
-  /** Whether steps take over what earlier runs made from the very same. Absent: no. */
+  /** Whether steps reuse results of earlier runs with identical requests. Absent: no. */
   readonly reuse?: true;
   /** The profile that the plan was made with. */
   readonly profile?: AppliedProfile;
@@ -116,17 +116,17 @@ export interface RunPlanned {
   readonly program?: string;
 }
 
-/** The code changed and whoever resumed the run accepted that. Steps to make again follow as `step.reset`. */
+/** The code changed and the changes were accepted. Steps that run again follow as `step.reset`. */
 export interface RunReplanned {
   readonly type: "run.replanned";
   readonly plan: Plan;
-  /** What is to be made again was priced at so much; null where a step has no price. */
+  /** Price of the steps that run again; null where a step has no price. */
   readonly quoteMicros: number | null;
-  /** Steps that ask for the very same under another name: they keep what they made. */
+  /** Steps with an identical request under another name: they keep their results. */
   readonly renamed: readonly { readonly from: string; readonly to: string }[];
-  /** What expansions that stay planned stand for, by path. */
+  /** The expanded references of expansions that stay planned, by path. */
   readonly expanded: { readonly [step: string]: readonly Reference[] };
-  /** The input as somebody corrected it; absent where it is what it was. */
+  /** The corrected input; absent where it is unchanged. */
   readonly input?: Json;
   /** Where the code is now; absent where it is where it was. */
   readonly source?: { readonly file: string; readonly exportName: string };

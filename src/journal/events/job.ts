@@ -15,7 +15,7 @@ interface OfOutput extends OfAttempt {
   readonly index: number;
 }
 
-/** A job at the service: what becomes of it, what it costs and what it made. */
+/** A job at the service: its statuses, its cost and its outputs. */
 export type JobEvent =
   | ({ readonly type: "job.started" } & OfAttempt)
   | ({ readonly type: "job.completed"; readonly outputs: readonly OutputFacts[] } & OfAttempt)

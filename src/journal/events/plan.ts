@@ -13,21 +13,21 @@ export type PlanEvent =
   | RunPlanned
   | RunReplanned
   | ExpandPlanned
-  /** Somebody wants steps made again; what is to be made follows as `step.reset`. */
+  /** A rerun was requested; the steps that run again follow as `step.reset`. */
   | { readonly type: "rerun.requested"; readonly requestId: string; readonly steps: readonly string[] }
-  /** A terminal step is to be made again; what it made stays listed. */
+  /** A terminal step is to run again; its earlier results stay listed. */
   | {
       readonly type: "step.reset";
       readonly step: string;
       readonly why: string;
-      /** Set where only what it uses is made again: should that turn out the same, so is what this step made. */
+      /** Set where only its inputs are rerun: if they turn out identical, the result of this step is restored. */
       readonly onlyIfInputsChanged?: true;
       /** Set on an expansion whose steps stay as planned. */
       readonly keepsExpansion?: true;
     }
-  /** What it uses was made again and turned out the same: what the step made then counts again. */
+  /** Its inputs were rerun and turned out identical: the earlier result of the step is valid again. */
   | { readonly type: "step.restored"; readonly step: string; readonly attempt: number }
-  /** An earlier run made the very same, and it still exists: nothing is asked of the service. */
+  /** An earlier run has a result of the identical request, which still exists: nothing is submitted. */
   | {
       readonly type: "step.reused";
       readonly step: string;

@@ -49,7 +49,7 @@ export type RunLevelEvent =
     }
   | { readonly type: "service.recovered" }
   | { readonly type: "run.finished"; readonly status: RunEnd; readonly message: string | null }
-  /** A terminal run goes on, because a step is to be made again. */
+  /** A terminal run continues, because a step is rerun. */
   | { readonly type: "run.reopened" };
 
 export const runLevelEvents: EventTable<RunLevelEvent> = {
@@ -189,12 +189,12 @@ function budgetOf(micros: number | null): string {
   return micros === null ? "No budget" : `A budget of $${formatUsd(micros)}`;
 }
 
-/** The run is over, or waits for a decision with nothing else to do: a wish from now on is another one. */
+/** The run is finished, or waits for a decision with nothing else to do: a rerun request from now on is a new one. */
 function closeReruns({ reruns }: RunState): void {
   for (const request of reruns) request.isOpen = false;
 }
 
-/** Whoever resumes a run that rests for unanswered requests wants them asked once more. */
+/** Resuming a run that paused for unanswered requests allows sending them once more. */
 function allowRepeats({ steps }: RunState): void {
   for (const { chats } of Object.values(steps)) {
     const last = chats.at(-1);

@@ -8,7 +8,7 @@ export type LedgerChange =
   | { readonly type: "hold"; readonly step: string; readonly attempt: number; readonly amountMicros: number }
   /** More is reserved for what was sent already; refused by no guard, for it is spent whatever they say. */
   | { readonly type: "raise"; readonly step: string; readonly attempt: number; readonly amountMicros: number }
-  /** The service acknowledged it: a balance asked for from now on shows the charge. */
+  /** The service acknowledged it: a balance read from now on shows the charge. */
   | { readonly type: "charged"; readonly step: string; readonly attempt: number }
   | { readonly type: "settle"; readonly step: string; readonly attempt: number; readonly costMicros: number }
   | { readonly type: "release"; readonly step: string; readonly attempt: number };
@@ -39,7 +39,7 @@ export interface EventText {
   readonly isDetail: boolean;
 }
 
-/** Something that did not go straight: what it was, and what was done about it. */
+/** An incident: what happened, and what was done about it. */
 export interface IncidentText {
   readonly what: string;
   readonly why: string;
@@ -49,7 +49,7 @@ export interface IncidentText {
   readonly attempt?: number;
 }
 
-/** What somebody who is away from the screen is told. */
+/** A notification to a person. */
 export interface NoticeText {
   readonly event: "run.waiting" | "run.needs-funds" | "run.unreachable" | "run.failed" | "run.finished";
   readonly status: string;

@@ -26,10 +26,10 @@ export type SubmitEvent = OfAttempt &
       }
     /** About to be sent again under its key; told once for all sends of some minutes. */
     | { readonly type: "job.submit.resent"; readonly clockOffsetMs: number }
-    /** Sent, and nobody knows whether a job was made. Told once. */
+    /** Sent, and unknown whether a job was created. Recorded once. */
     | { readonly type: "job.submit.unknown"; readonly message: CleanText; readonly clockOffsetMs?: number }
     | { readonly type: "job.submit.refused"; readonly error: JournalError }
-    /** Refused before anything was made: hold released, attempt kept, sent again once funded, reachable or renewed. */
+    /** Refused before a job was created: hold released, attempt stays, sent again once funded, reachable or renewed. */
     | { readonly type: "job.submit.withdrawn"; readonly reason: keyof typeof withdrawals }
     | {
         readonly type: "job.unresolved";

@@ -19,7 +19,7 @@ export class ChangePoll {
     this.#intervalMs = intervalMs;
   }
 
-  /** Looks from now on, until nobody waits any more. */
+  /** Polls from now on, until no waiter is left. */
   start(): void {
     if (this.#timer !== null) return;
     this.#seen = this.#version();

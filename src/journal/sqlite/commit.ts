@@ -31,7 +31,7 @@ export function takeLease(db: Database, runId: string, holder: LeaseHolder, requ
   return { acquired: true, lease };
 }
 
-/** True while nobody took the run over and the holder did not give it back. */
+/** True while the lease is held: neither acquired by another process nor released. */
 export function holdsLease(run: RunRecord, lease: Lease): boolean {
   return run.holder !== null && run.epoch === lease.epoch;
 }

@@ -19,7 +19,7 @@ function resultOf(error: unknown): number | null {
   return error.errcode & 0xff;
 }
 
-/** True when another connection holds the lock that was asked for: try again a little later. */
+/** True when another connection holds the required lock: retry a little later. */
 export function isBusy(error: unknown): boolean {
   const code = resultOf(error);
   return code === result.busy || code === result.locked;

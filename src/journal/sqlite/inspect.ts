@@ -27,7 +27,7 @@ export function inspectJournal(path: string): void {
 }
 
 function inspectOnce(path: string): void {
-  // A rollback log is there only while, or after, a journal was being made: SQLite itself has to settle that.
+  // A rollback log exists only while, or after a crash while, a journal is created: SQLite itself has to recover that.
   if (hasContent(`${path}-journal`)) return;
   const logged = hasContent(`${path}-wal`);
   const { size, header } = readHeader(path);

@@ -51,7 +51,7 @@ export class Writer {
     });
   }
 
-  /** Settles once everything asked for before is written; later writes are refused. */
+  /** Resolves once everything requested before is written; later writes are refused. */
   async close(): Promise<void> {
     this.#closed = true;
     await this.#draining;

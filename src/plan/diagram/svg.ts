@@ -2,7 +2,7 @@ import { dependentsOf } from "../makespan.ts";
 import type { Plan, PlanStep } from "../plan.ts";
 import { type DiagramOptions, noteOf } from "./mermaid.ts";
 
-/** Where a step stands: its column counts from the left, its row from the top. */
+/** The position of a step: its column counts from the left, its row from the top. */
 export interface Cell {
   readonly column: number;
   readonly row: number;

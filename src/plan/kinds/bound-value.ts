@@ -1,7 +1,7 @@
 import type { Json } from "../plan.ts";
 import type { SchemaLocation } from "../schema/field.ts";
 
-/** A stand-in for a value of a step: any of these may come. */
+/** A placeholder for a value of a step: any of these is possible. */
 export class AnyOf {
   readonly values: readonly Json[];
 
@@ -13,19 +13,19 @@ export class AnyOf {
 /** A sample with places that are open. */
 export type Sample = Json | AnyOf | readonly Sample[] | { readonly [key: string]: Sample };
 
-/** One value of an input, planned. `spread` marks a stand-in for several items of the list around it. */
+/** One planned value of an input. `spread` marks a placeholder for several items of the enclosing list. */
 export interface BoundValue {
   readonly input: Json;
   readonly sample: Sample;
   readonly spread?: true;
 }
 
-/** Where in the input a value stands. */
+/** The location of a value in the input. */
 export interface InputLocation {
   readonly field: string;
   /** Null where the schema says nothing. */
   readonly place: SchemaLocation | null;
   markChecked(field: string): void;
-  /** Says that a value stands there that may be any of so many. */
+  /** Reports that the value there may be any of this many. */
   opens(choices: number): void;
 }

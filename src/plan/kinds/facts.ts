@@ -18,7 +18,7 @@ export interface StepFacts {
   readonly hasValue: boolean;
   /** JSON Schema of its value, where that is known. */
   readonly schema: Json | null;
-  /** It stands for one of several: references say so. */
+  /** It resolves to one of several results: references say so. */
   readonly picks?: true;
   /** What it yields is said only when it is planned itself. */
   readonly isOpen?: true;

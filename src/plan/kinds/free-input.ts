@@ -4,11 +4,11 @@ import { completeRef, isValueRef } from "./complete-ref.ts";
 import type { StepFacts } from "./facts.ts";
 import type { Planning } from "./kind.ts";
 
-/** What may stand in an input that no model's schema describes. */
+/** Values allowed in an input that no model's schema describes. */
 export interface Accepts {
-  /** Says what is wrong with a reference that stands there, if anything. */
+  /** The problem of a reference there, if any. */
   reference(ref: Reference["$ref"], source: StepFacts, field: string): void;
-  /** Owned assets: where to go with one instead; null where it may stand. */
+  /** Owned assets: the advice where they are not allowed; null where they are. */
   readonly assets: string | null;
 }
 

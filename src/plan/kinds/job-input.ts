@@ -22,7 +22,7 @@ export interface BoundInput {
 /** Looks at so many combinations at most. */
 const MAX_SAMPLES = 16;
 
-/** Completes the references of a job's input and checks each against the place where it stands. */
+/** Completes the references of a job's input and checks each against the schema of its location. */
 export function bindInput(input: DraftJson, place: SchemaLocation | null, planning: Planning): BoundInput {
   const checkedFields: string[] = [];
   let rounds = 0;

@@ -90,7 +90,7 @@ function checkInput(model: CatalogModel, placed: BoundInput, { catalog, report }
 }
 
 /**
- * What the model's schema says of the input. Where values stand that nobody knows yet, only what it says whatever they
+ * Problems by the model's schema. For values that are not known yet, only the problems that hold whatever they
  * will be.
  */
 function problemsOf(
@@ -98,7 +98,7 @@ function problemsOf(
   { samples, checkedFields }: BoundInput,
   catalog: Catalog,
 ): readonly FieldProblem[] {
-  // What a reference stands for is checked where it stands; its stand-in is nobody's mistake.
+  // A reference is checked where it is bound; its placeholder cannot cause a problem of the author.
   const isOurs = ({ code, field }: FieldProblem) =>
     code !== "unknown-field" &&
     // Two fields that exclude each other do so whatever their values will be.

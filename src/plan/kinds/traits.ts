@@ -27,7 +27,7 @@ export interface StepTraits {
   readonly noun: string;
   /** A line for people: the model, the file, who decides. */
   readonly note: string;
-  /** What it asks for in a few words of its author; null: see its input. */
+  /** The author's description of its request; null: see its input. */
   readonly subject: string | null;
   /** Brackets around its label in a Mermaid flowchart. */
   readonly brackets: readonly [open: string, close: string];
@@ -50,7 +50,7 @@ export interface StepTraits {
   readonly readsFiles: boolean;
   /** Whether it waits for a person. */
   readonly needsPerson: boolean;
-  /** What a result of an earlier run must have been made of, beside the same input, to be taken over; or why none ever is. */
+  /** The condition for reusing an earlier result, beside the same input; or why none is ever reused. */
   readonly reuse:
     | { readonly identity: (pipeline: string) => { readonly [field: string]: Json } }
     | { readonly never: string };

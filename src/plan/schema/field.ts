@@ -14,7 +14,7 @@ export interface SchemaLocation {
   readonly takes: AcceptedMedia;
   property(name: string): SchemaLocation | null;
   item(index: number): SchemaLocation | null;
-  /** Values that may stand there, at least one: each of a closed set, one of an open one. */
+  /** Allowed values, at least one: each of a closed set, one of an open one. */
   examples(): readonly Json[];
 }
 
@@ -127,7 +127,7 @@ function examplesOf(parts: readonly JsonSchema[]): readonly Json[] {
   return byType[type] ?? ["x"];
 }
 
-/** JSON types that the parts name; empty when any value may stand there. */
+/** JSON types that the parts name; empty when any value is allowed. */
 function typesOf(parts: readonly JsonSchema[]): readonly string[] {
   const types = parts
     .flatMap(({ type }) => (Array.isArray(type) ? type : [type]))

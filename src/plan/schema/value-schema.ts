@@ -6,7 +6,7 @@ import { applicable, isSchema, itemSchemas, propertySchemas } from "./schema.ts"
 export interface FoundSchema {
   /** Schema of the place; null where nothing is known of it. */
   readonly schema: Json | null;
-  /** JSON types that may stand there; empty when any may. */
+  /** Allowed JSON types; empty when all are. */
   readonly types: readonly string[];
   readonly missing: { readonly key: string | number; readonly allowed: readonly string[] } | null;
 }
@@ -51,7 +51,7 @@ function names(parts: readonly JsonSchema[]): readonly string[] {
   return [...new Set(parts.flatMap(({ properties }) => (isSchema(properties) ? Object.keys(properties) : [])))];
 }
 
-/** JSON types that the parts name; empty when any value may stand there. */
+/** JSON types that the parts name; empty when any value is allowed. */
 function typesOf(parts: readonly JsonSchema[]): readonly string[] {
   const named = parts.flatMap(({ type, enum: values, const: constant }) => {
     if (type !== undefined) return [type].flat();

@@ -8,7 +8,7 @@ import type { RunKind } from "./kind.ts";
 
 const NOTHING_THERE = "there is nothing to choose from";
 
-/** A gate: shown once what it shows is there, decided by a message from a person. */
+/** A gate: shown once its inputs exist, decided by a message from a person. */
 export const approveKind: RunKind<ApproveStep> = {
   decide,
   activity: "approval",
@@ -25,7 +25,7 @@ function decide(plan: ApproveStep, step: StepState, builder: DecisionBuilder): v
   }
   if (!builder.mayStart) return;
   if (step.status !== "waiting") {
-    // What it showed expired while nobody decided: no decision could be carried out any more.
+    // Its inputs expired before a decision: no decision could be carried out any more.
     const isGone = plan.choose && offered(builder.state, plan).length === 0;
     return isGone ? builder.skipOrFail(step, missing(builder.state, plan) ?? NOTHING_THERE, false) : undefined;
   }
@@ -40,7 +40,7 @@ function decide(plan: ApproveStep, step: StepState, builder: DecisionBuilder): v
   builder.start(step);
 }
 
-/** Why something of what it shows is not there; null when all of it is. */
+/** Why an input that it shows does not exist; null when all exist. */
 function missing(state: RunState, plan: ApproveStep): string | null {
   const reasons = plan.shows.map(({ $ref }) => missingReason(state, $ref));
   return reasons.find((one) => one !== null) ?? null;

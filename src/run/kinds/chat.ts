@@ -7,17 +7,17 @@ import { readiness } from "../readiness.ts";
 import { awaitCacheLookup } from "../result-cache.ts";
 import type { RunKind } from "./kind.ts";
 
-/** Requests that were sent and never answered; each may have been charged, so the number is small. */
+/** Limit of unanswered requests; each may have been charged, so it is small. */
 const MOST_UNANSWERED = 5;
-/** So many of them are asked again without a word; each further one is a person's to allow, by resuming the run. */
+/** Unanswered requests that are repeated automatically; each further one needs a person to resume the run. */
 const REPEATED_UNASKED = 1;
-/** Free new tries after a refusal that may pass. */
+/** Automatic retries after a transient refusal. */
 const FREE_RETRIES = 2;
-/** Refusals that say nothing about the question: waited out for as long as it takes. */
+/** Refusals that say nothing about the request: retried without a limit. */
 const WAITED_OUT = new Set(["RESOURCE_EXHAUSTED", "UNAVAILABLE", "INSUFFICIENT_BALANCE", "UNSENT", "ACCOUNT_REFUSED"]);
 const LONGEST_WAIT_MS = 30_000;
 
-/** A question to a chat model: at least once, because nobody can ask the service what became of an earlier one. */
+/** A request to a chat model: at least once, because the service cannot be asked for the outcome of an earlier one. */
 export const chatKind: RunKind<ChatStep> = {
   decide,
   activity: "asking",
@@ -52,7 +52,7 @@ function unansweredOf(step: StepState): number {
   return counting(step).filter(({ phase }) => phase === "abandoned").length;
 }
 
-/** Why it is given up; null while there is still a try left. */
+/** Why no further request is sent; null while a retry is left. */
 function endOf(plan: ChatStep, step: StepState): string | null {
   const last = lastChat(step);
   if (last === null) return null;
@@ -86,7 +86,7 @@ function begin(plan: ChatStep, step: StepState, builder: DecisionBuilder): void 
     return builder.pause("budget", message);
   }
   const repairs = toRepair(plan, step);
-  // A question and its repairs share one maximum.
+  // A request and its repairs share one maximum.
   const allowedMicros = Math.max(1, most - spentOn(repairs));
   const holdMicros = raisedHold(builder.state, plan.model, { quotedMicros: null, holdMicros: allowedMicros });
   const attempt = step.chats.length + 1;
@@ -101,7 +101,7 @@ function begin(plan: ChatStep, step: StepState, builder: DecisionBuilder): void 
   builder.issue({ type: "chat", step: path, attempt, model, input, maxCostMicros: allowedMicros });
 }
 
-/** Answers of the present try that did not meet the schema, oldest first. */
+/** Answers of the current try that did not meet the schema, oldest first. */
 function toRepair(plan: ChatStep, step: StepState): readonly ChatState[] {
   const bad = counting(step).filter(({ answer }) => answer !== null);
   return bad.slice(bad.length - (bad.length % (plan.repairs + 1)));
@@ -130,14 +130,14 @@ function maxCost(plan: ChatStep, last: ChatState): number {
   return plan.policy.maxCostMicros ?? last.holdMicros;
 }
 
-/** At once after an answer; after trouble later and later. */
+/** Immediately after an answer; with increasing delay after errors. */
 function nextTryAt(step: StepState, last: ChatState | null): number {
   if (last === null || last.answer !== null || last.endedAt === null) return 0;
   const trouble = counting(step).filter(({ answer }) => answer === null).length;
   return last.endedAt + Math.min(LONGEST_WAIT_MS, 1000 * 2 ** (trouble - 1));
 }
 
-/** A charge above what was allowed is the service's doing; it is told, and it counts. */
+/** The service may charge more than was allowed: the excess is reported and counts as spent. */
 function excess(last: ChatState | null): string | null {
   if (last?.costMicros === null || last === null || last.costMicros <= last.holdMicros) return null;
   return `cost ${formatUsd(last.costMicros)} USD, although at most ${formatUsd(last.holdMicros)} USD were allowed`;

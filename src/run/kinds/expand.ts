@@ -7,7 +7,7 @@ import { readiness } from "../readiness.ts";
 import { missingReason, tally } from "../resolve.ts";
 import type { RunKind } from "./kind.ts";
 
-/** Plans its steps once their value is known, and is through when they are. */
+/** Plans its steps once their value is known, and finishes when they have. */
 export const expandKind: RunKind<ExpandStep> = {
   decide,
   activity: "planning",

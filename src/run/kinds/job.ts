@@ -15,13 +15,13 @@ import { restorableAttempt } from "../rerun.ts";
 import { awaitCacheLookup } from "../result-cache.ts";
 import type { RunKind } from "./kind.ts";
 
-/** Free new attempts after a failure that was refunded and may pass. */
+/** Automatic new attempts after a transient failure that was refunded. */
 const FREE_RETRIES = 2;
 /** One call of the client sends for up to 15 minutes, which with this makes {@link RESENT_EVERY_MS}. */
 const RESENT_NOTE_MS = RESENT_EVERY_MS - 15 * 60_000;
 const NEVER_RETRIED = new Set(["INVALID_ARGUMENT", "MODERATION_FAILED", "FAILED_PRECONDITION", "CANCELLED"]);
 
-/** A paid job: quoted, held for, submitted once per attempt, followed, settled, copied. */
+/** A paid job: quoted, reserved for, submitted once per attempt, followed, settled, downloaded. */
 export const jobKind: RunKind<JobStep> = {
   decide,
   activity: "pricing",
@@ -94,7 +94,7 @@ function begin(plan: JobStep, step: StepState, attempt: AttemptState | null, bui
   if (builder.dueOrWake(`submit:${plan.path}#${n}`)) submit(plan, step, { n, input: ready.input, holdMicros }, builder);
 }
 
-/** Takes back what the step made before it was reset, if what it uses now is just what it used then. */
+/** Restores the result that the step had before its reset, if its inputs are identical to those of then. */
 function madeOfTheSame(plan: JobStep, step: StepState, input: Json, builder: DecisionBuilder): boolean {
   const former = restorableAttempt(step);
   if (former?.input == null || former.outputs.some((output) => output.phase === "expired")) return false;
@@ -132,7 +132,7 @@ function submit(
   builder.issue({ type: "submit", step: path, attempt, key, model, input, mayExist: false });
 }
 
-/** Sent, no answer known: the same body under the same key, until an acknowledgement comes. */
+/** Sent without a known answer: send the same body under the same key until it is acknowledged. */
 function resend(plan: JobStep, attempt: AttemptState, builder: DecisionBuilder): void {
   const { n, key, model, input, lastSentAt } = attempt;
   const target = { step: plan.path, attempt: n };
@@ -150,7 +150,7 @@ function resend(plan: JobStep, attempt: AttemptState, builder: DecisionBuilder):
   }
   if (!builder.dueOrWake(id)) return;
   const { now, clockOffsetMs = 0 } = builder.context;
-  // Also where nothing left so far: this send may, and a death after it must not hide its job from those who look for it.
+  // Recorded even if nothing was sent so far: this send may succeed, and a crash after it must not hide its job from a search.
   if (now - lastSentAt! > RESENT_NOTE_MS) {
     builder.events.push({ type: "job.submit.resent", ...target, clockOffsetMs });
   }
@@ -161,7 +161,7 @@ function isTooOld({ intendedAt }: AttemptState, { context }: DecisionBuilder): b
   return context.now - intendedAt! > context.idempotencyWindowMs;
 }
 
-/** Once in every drive: its key may have an answer now, its job may be shown again. Else a person decides. */
+/** Once in every drive: the service may now answer for the key, or list the job again. Otherwise a person decides. */
 function lookAgain(plan: JobStep, attempt: AttemptState, builder: DecisionBuilder): void {
   const { n, jobId, unresolved } = attempt;
   if (unresolved === "not found") builder.issue({ type: "follow", step: plan.path, attempt: n, jobId: jobId! });
@@ -198,8 +198,8 @@ function failed(plan: JobStep, step: StepState, attempt: AttemptState, builder: 
 }
 
 /**
- * Outputs are copied as soon as they exist, and costs learnt, whatever becomes of the run: of attempts that do not count
- * any more and of steps that are gone from the plan too, for they are paid.
+ * Outputs are downloaded and costs recorded as soon as they exist, whatever the outcome of the run: also for superseded
+ * attempts and for steps that the plan no longer has, since they are paid for.
  */
 export function collectOutputs(plan: PlanStep, step: StepState, builder: DecisionBuilder): void {
   for (const attempt of step.attempts) {

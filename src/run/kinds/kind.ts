@@ -3,7 +3,7 @@ import type { RunState, StepState } from "../../journal/state.ts";
 import type { PlanStep } from "../../plan/plan.ts";
 import type { DecisionBuilder } from "../decision-builder.ts";
 
-/** What a running step is doing, where no job of it says more. */
+/** Phase of a running step that has no job to tell it. */
 export type StepActivity = "uploading" | "pricing" | "asking" | "working" | "choosing" | "planning" | "approval";
 
 /** How a kind of step is run. Every kind is one file, registered in the index of this folder. */
@@ -13,6 +13,6 @@ export interface RunKind<S extends PlanStep> {
   readonly activity: StepActivity;
   /** The span of the timeline from its start to its end; null: its events, or nothing, make the spans. */
   readonly span: "upload" | "task" | "approval" | null;
-  /** What a step that may begin comes to for free and without any work; null where that cannot be said. */
+  /** The result of a ready step that needs neither money nor work; null if it needs some. */
   foreseen(plan: S, state: RunState): readonly RunEvent[] | null;
 }

@@ -6,15 +6,15 @@ import { gateOf } from "../readiness.ts";
 import { areSkippedByCondition, referenced, referencedValue } from "../resolve.ts";
 import type { RunKind } from "./kind.ts";
 
-/** One of what is chosen among: what would be chosen, and its bytes where we have them. */
+/** One candidate: the output, and its bytes where they are downloaded. */
 export interface PickCandidate {
   readonly chosen: Chosen;
   readonly file: Pick<StoredCopy, "sha256" | "contentType"> | null;
-  /** Whether its bytes are still on their way here. */
+  /** Whether its download is still open. */
   readonly isComing: boolean;
 }
 
-/** One of several results: the first that is there, or the one that a function scores highest. */
+/** Picks one of several results: the first available, or the one that a function scores highest. */
 export const pickKind: RunKind<PickStep> = {
   decide,
   activity: "choosing",
@@ -49,7 +49,7 @@ function decide(plan: PickStep, step: StepState, builder: DecisionBuilder): void
   builder.events.push({ type: "pick.decided", step: plan.path, chosen: first.chosen, scores: null });
 }
 
-/** What a step picks from, in order; null where a result is missing. A list counts with what is there of it. */
+/** The candidates of a pick, in order; null where a result is missing. A list contributes its available items. */
 export function candidatesOf(state: RunState, plan: PickStep): readonly (PickCandidate | null)[] {
   return plan.among.flatMap(({ $ref }, position): readonly (PickCandidate | null)[] => {
     if ($ref.as === "value") {

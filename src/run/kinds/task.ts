@@ -21,7 +21,7 @@ function decide(plan: TaskStep, step: StepState, builder: DecisionBuilder): void
     return builder.finish(step, "failed", last.error.message);
   }
   if (!builder.mayStart) return;
-  // Looked at before the input is put together, which costs more where thousands wait.
+  // Checked before the input is resolved, which costs more where thousands wait.
   if (step.status !== "waiting" && builder.isActive(`task:${plan.path}`)) return;
   if (step.status === "waiting" && !builder.slots.free(plan)) return builder.skipIfImpossible(plan, step);
   const ready = readiness(builder.state, plan, plan.input, "local");

@@ -10,7 +10,7 @@ import { type AttemptView, outputStatus, type StepView, stepView } from "./step-
 export interface RunReport {
   readonly id: string;
   readonly pipeline: string;
-  /** Of its journal, or `interrupted`: it was under way, and no process drives it any more. */
+  /** Status in the journal, or `interrupted`: it was running, and no process drives it any more. */
   readonly status: RunStatus | "interrupted";
   /** Why it is paused or interrupted, or how it failed; null otherwise. */
   readonly message: string | null;
@@ -25,9 +25,9 @@ export interface RunReport {
   readonly cost: string;
   /** Reserved for jobs whose bill is not known yet. */
   readonly held: string;
-  /** Reserved for chat requests that were never answered: they may have been charged, and nobody can tell. */
+  /** Reserved for chat requests that were never answered: whether they were charged is unknown. */
   readonly unconfirmed: string;
-  /** The command that takes it on, to be pasted into a shell; null when nothing is left to do or a process is at it. */
+  /** The command that continues it, to be pasted into a shell; null when nothing is left to do or a process drives it. */
   readonly next: NextCommand | null;
   /** Spent above the budget, because charges came out above quotes; null where it was not passed. */
   readonly over_budget: string | null;
@@ -36,11 +36,11 @@ export interface RunReport {
   readonly out_dir: string;
   readonly created_at: string;
   readonly finished_at: string | null;
-  /** How long it was at work up to now, milliseconds: rests, and time in which nobody drove it, do not count. */
+  /** Its active time up to now, milliseconds, without pauses and time in which no process drove it. */
   readonly took_ms: number;
   /**
-   * Outputs at the service that the run is not through with, the most urgent first. One without a copy here is lost when
-   * it expires; one with a copy goes back as a free upload.
+   * Outputs at the service that the run still needs, the most urgent first. One without a local copy is lost when
+   * it expires; one with a copy is uploaded again at no cost.
    */
   readonly expiring: readonly ExpiringReport[];
   readonly steps: readonly StepReport[];
@@ -60,7 +60,7 @@ export interface ExpiringReport {
   readonly index: number;
   readonly asset_id: string;
   readonly expires_at: string;
-  /** Steps that are not through and use it. */
+  /** Unfinished steps that use it. */
   readonly needed_by: readonly string[];
   readonly copied: boolean;
 }
@@ -82,10 +82,10 @@ export interface StepReport {
   readonly outputs: readonly OutputReport[];
   /** What a chat or a task yielded; null also where there is none. */
   readonly value: Json;
-  /** What an approval or a pick stands for. */
+  /** The output that an approval or a pick resolves to. */
   readonly chosen: { readonly step: string; readonly index: number } | null;
   readonly approval: { readonly approved: boolean; readonly note: string | null } | null;
-  /** The step of an earlier run whose results were taken over. */
+  /** The step of an earlier run whose results were reused. */
   readonly reused_from: { readonly run: string; readonly step: string } | null;
 }
 
@@ -96,7 +96,7 @@ export interface AttemptReport {
   readonly cost: string | null;
   /** Why it failed, in words. */
   readonly error: string | null;
-  /** What it made, where it does not count any more because the step was made again. */
+  /** Its outputs, where a rerun of the step has superseded them. */
   readonly former_outputs?: readonly {
     readonly index: number;
     readonly asset_id: string | null;
@@ -125,7 +125,7 @@ export interface OutputReport {
 export const INTERRUPTED =
   "the process that drove it has ended; jobs already paid for continue at the service and are collected when the run is resumed";
 
-/** What there is to say about a run, from its state, and from whether the process that drove it is gone. */
+/** The report of a run, from its state and from whether the process that drove it still lives. */
 export function runReport(state: RunState, { isInterrupted = false } = {}): RunReport {
   const { planned, pause } = state;
   return {

@@ -12,7 +12,7 @@ export interface Rest {
   readonly reason: string;
 }
 
-/** Something that did not go straight: what it was, and what was done about it. */
+/** An incident: what happened, and what was done about it. */
 export interface Incident {
   readonly at: number;
   /** Null when it concerns the whole run. */

@@ -38,14 +38,14 @@ export interface AttemptView {
   readonly quote: { readonly costMicros: number | null; readonly basis: PriceBasis } | null;
   readonly holdMicros: number;
   readonly costMicros: number | null;
-  /** `unconfirmed`: nobody knows whether it was charged. */
+  /** `unconfirmed`: whether it was charged is unknown. */
   readonly money: MoneyPhase | "unconfirmed";
   readonly error: JournalError | null;
   readonly sentAt: number | null;
-  /** When the service took the job. */
+  /** When the service acknowledged the job. */
   readonly submittedAt: number | null;
   readonly endedAt: number | null;
-  /** Does not count any more, since the step is made again. */
+  /** Superseded by a rerun of the step. */
   readonly isSuperseded: boolean;
   readonly outputs: readonly OutputState[];
 }
@@ -177,12 +177,12 @@ const jobPhases = {
 function phaseOf({ kind }: PlanStep, status: StepStatus, current: AttemptView | null): StepPhase {
   if (status !== "running") return status;
   if (current?.kind !== "job") return runKind(kind).activity;
-  // It was put back, and waits for funds, the service or an upload.
+  // Its submit was withdrawn; it waits for funds, the service or an upload.
   if (current.sentAt !== null && current.phase === "priced") return "waiting";
   return jobPhases[current.phase as JobPhase];
 }
 
-/** What became of an output, at the service as far as we know; what a task makes was never there and cannot expire. */
+/** The status of an output as far as it is known; an output of a task was never at the service and cannot expire. */
 export function outputStatus(
   { model }: Pick<StepView, "model">,
   { phase, status }: OutputState,

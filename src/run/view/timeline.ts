@@ -130,7 +130,7 @@ export class Timeline implements TimelineWriter {
     return to === null && !this.#running ? this.#now : to;
   }
 
-  /** Nobody saw it start rendering: what lies between acknowledgement and end counts as rendering. */
+  /** No event says when it started rendering: all time between acknowledgement and end counts as rendering. */
   #splitUnseenRender(step: string): void {
     const open = this.#open.get(step);
     const since = this.#acknowledged.get(step);
