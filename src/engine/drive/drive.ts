@@ -1,55 +1,19 @@
-import { type Clock, sleep } from "../../api/index.ts";
-import { ownText } from "../../clean-text.ts";
-import type { PauseReason, RunEvent, StoredEvent } from "../../journal/events.ts";
+import type { RunEvent } from "../../journal/events.ts";
 import { apply } from "../../journal/fold.ts";
 import { ledgerChanges } from "../../journal/record.ts";
 import { isRunFinal, type RunState } from "../../journal/state.ts";
-import type { InboxEntry, JournalStore, Lease, Progress } from "../../journal/store.ts";
-import type { Plan, PlanStep } from "../../plan/plan.ts";
+import type { InboxEntry, Lease, Progress } from "../../journal/store.ts";
+import type { Plan } from "../../plan/plan.ts";
 import { type Command, commandId } from "../../run/command.ts";
-import { decide } from "../../run/decide.ts";
-import { type Headroom, minusHold } from "../../run/headroom.ts";
-import { inboxEvents } from "../../run/inbox.ts";
 import { committedMicros } from "../change/drift.ts";
-import { type EffectContext, type EffectResult, perform } from "../effects/index.ts";
+import { asksService, type EffectContext, type EffectResult, hearsService, perform } from "../effects/index.ts";
 import { resting } from "../effects/resting.ts";
 import { isDiskError, MediaDiskError } from "../media/disk-errors.ts";
-import type { SpendingWatch } from "../money/spending.ts";
-import { type ServiceFailure, ServiceWatch } from "../service/service-watch.ts";
+import { type ServiceFailure, ServiceWatch, WALLET, watchId } from "../service/service-watch.ts";
+import { type Decided, decideUntilStable, heldBy, type KnownHeadroom, restsAtOnce } from "./decide-until-stable.ts";
+import type { DriveDependencies, DriveOptions, Schedule } from "./drive-options.ts";
+import { keepRun } from "./keep-run.ts";
 import { RunTakenOverError, RunWriter, storedEvent } from "./run-writer.ts";
-
-export interface DriveDependencies
-  extends Omit<EffectContext, "state" | "signal" | "priority" | "emit" | "progress" | "reportOutage"> {
-  readonly store: JournalStore;
-  readonly clock: Clock;
-  /** What runs may spend together, beside each run's own budget. */
-  readonly spending: SpendingWatch;
-  /** Delivers notifications of the journal's outbox; null: no target is set. */
-  readonly notifier: { poke(): void } | null;
-  /** How long the run waits for an unavailable service before it pauses, milliseconds; Infinity: without limit. */
-  readonly giveUpAfterMs: number;
-  /** How long a frozen holder keeps the run. */
-  readonly leaseMs: number;
-  /** Reading the inbox that other processes write to, milliseconds. */
-  readonly inboxEveryMs: number;
-}
-
-/** Which steps go first. */
-export interface Schedule {
-  readonly order: readonly PlanStep[];
-  /** Priority of a step's requests. */
-  readonly priority: (step: string) => number;
-}
-
-export interface DriveOptions {
-  /** Asked again whenever the plan has grown or changed. */
-  readonly schedule: (plan: Plan) => Schedule;
-  /** Aborted to stop gracefully: no new submits, those under way are settled, then the run parks. */
-  readonly stop: AbortSignal;
-  readonly onEvents: (events: readonly StoredEvent[]) => void;
-  readonly onProgress: (progress: Progress) => void;
-}
-
 /**
  * Drives one leased run until it finishes, pauses, or is stopped: decide, commit the decision, perform it, and feed the
  * answers back. Everything that was decided from events waits for their commit; answers that arrive together share one.
@@ -60,18 +24,6 @@ export function drive(deps: DriveDependencies, state: RunState, lease: Lease, op
 
 /** Milliseconds between two looks where nothing is under way and nothing is due. */
 const IDLE_MS = 1000;
-
-interface Decided {
-  readonly events: readonly RunEvent[];
-  readonly commands: readonly Command[];
-  readonly wakeAt: number | null;
-}
-
-/** A headroom as of an amount that this run had spent and reserved: what its bills release since then adds to it. */
-interface KnownHeadroom {
-  readonly headroom: Headroom;
-  readonly ownMicros: number;
-}
 
 class Driver {
   readonly #deps: DriveDependencies;
@@ -107,7 +59,13 @@ class Driver {
 
   async run(): Promise<void> {
     const upkeep = new AbortController();
-    const keeping = Promise.all([this.#keepLease(upkeep.signal), this.#watchInbox(upkeep.signal)]);
+    const keeping = keepRun(this.#deps, this.#lease, upkeep.signal, {
+      lost: (failure) => {
+        this.#failure ??= failure;
+        this.#wake();
+      },
+      inbox: () => this.#wake(),
+    });
     const onStop = () => this.#wake();
     this.#options.stop.addEventListener("abort", onStop);
     try {
@@ -153,7 +111,7 @@ class Driver {
       for (let headrooms = await this.#headrooms(inbox); ; ) {
         // Also answers that arrived while a commit was refused: their commands are no longer active and must not start again.
         answers.push(...this.#answers.splice(0));
-        const decided = this.#decideUntilStable(answers, inbox, headrooms);
+        const decided = this.#decide(answers, inbox, headrooms);
         if (decided.events.length === 0 && inbox.length === 0) return decided;
         const headroom = await this.#writer.commit(decided.events, inbox, this.#isSubmitting());
         this.#recordWalletFailure();
@@ -177,49 +135,16 @@ class Driver {
     return headrooms.map((headroom) => ({ headroom, ownMicros: committedMicros(this.#state) }));
   }
 
-  /** One decision after the other until nothing more follows without the world's help; nothing is done yet. */
-  #decideUntilStable(
-    answers: readonly RunEvent[],
-    inbox: readonly InboxEntry[],
-    headrooms: readonly KnownHeadroom[],
-  ): Decided {
-    const at = this.#deps.now();
-    const events: RunEvent[] = [];
-    const commands = new Map<string, Command>();
-    const take = (more: readonly RunEvent[]) => {
-      for (const event of more) {
-        apply(this.#state, storedEvent(this.#state.runId, this.#state.seq, at, event));
-        events.push(event);
-      }
-    };
-    for (const answer of answers) {
-      // An immediate pause stands, a stop above all, whatever other commands ran into.
-      const isOutdone = answer.type === "run.paused" && restsAtOnce(this.#state);
-      if (isOutdone) continue;
-      if (answer.type === "run.paused" && this.#state.status === "planned") take([{ type: "run.started" }]);
-      take([answer]);
-    }
-    for (const entry of inbox) take(inboxEvents(this.#state, entry));
-    if (this.#options.stop.aborted) take(stopEvents(this.#state));
-    for (;;) {
-      const decision = decide(this.#state, {
-        now: at,
-        order: this.#schedule().order,
-        active: new Set([...this.#active, ...commands.keys()]),
-        notBefore: this.#notBefore,
-        unsent: this.#unsent,
-        clockOffsetMs: this.#deps.client.clockOffsetMs(),
-        idempotencyWindowMs: this.#deps.idempotencyWindowMs,
-        headrooms: headrooms.map((known) => minusHold(known.headroom, committedMicros(this.#state) - known.ownMicros)),
-      });
-      take(decision.events);
-      for (const command of decision.commands) commands.set(commandId(command), command);
-      if (decision.events.length === 0) {
-        const stopping = this.#stopIfRequested();
-        const due = [...commands.values()].filter((command) => !stopping || command.type === "place");
-        return { events, commands: due, wakeAt: decision.wakeAt };
-      }
-    }
+  #decide(answers: readonly RunEvent[], inbox: readonly InboxEntry[], headrooms: readonly KnownHeadroom[]): Decided {
+    return decideUntilStable(this.#state, {
+      ...{ answers, inbox, headrooms, active: this.#active, notBefore: this.#notBefore, unsent: this.#unsent },
+      now: this.#deps.now(),
+      order: () => this.#schedule().order,
+      clockOffsetMs: this.#deps.client.clockOffsetMs(),
+      idempotencyWindowMs: this.#deps.idempotencyWindowMs,
+      isStopped: this.#options.stop.aborted,
+      stopIfRequested: () => this.#stopIfRequested(),
+    });
   }
 
   #schedule(): Schedule {
@@ -248,7 +173,7 @@ class Driver {
       signal: this.#interrupt.signal,
       priority: step === null ? 0 : this.#schedule().priority(step),
       emit: (events) => this.#answer(events),
-      progress: (progress) => this.#progress(progress, hears.has(command.type)),
+      progress: (progress) => this.#progress(progress, hearsService.has(command.type)),
       reportOutage: (serviceFailure) => this.#recordOutage(id, serviceFailure),
     };
     perform(command, context)
@@ -372,57 +297,4 @@ class Driver {
     this.#endPause = () => {};
     (timer as { cancel(): void } | null)?.cancel();
   }
-
-  async #keepLease(signal: AbortSignal): Promise<void> {
-    const { store, clock, leaseMs } = this.#deps;
-    for (;;) {
-      await sleep(clock, leaseMs / 3, signal).catch(() => {});
-      if (signal.aborted) return;
-      const stored = await store
-        .renewLease(this.#lease, { at: this.#deps.now(), ttlMs: leaseMs })
-        .catch((error: unknown) => error);
-      if (stored === true) continue;
-      this.#failure ??= stored === false ? new RunTakenOverError(this.#state.runId) : stored;
-      this.#wake();
-      return;
-    }
-  }
-
-  async #watchInbox(signal: AbortSignal): Promise<void> {
-    const { store, clock, inboxEveryMs } = this.#deps;
-    for (;;) {
-      await sleep(clock, inboxEveryMs, signal).catch(() => {});
-      if (signal.aborted) return;
-      const entries = await store.inbox(this.#state.runId).catch(() => []);
-      if (entries.length > 0) this.#wake();
-    }
-  }
-}
-
-/** Pauses after which nothing is requested from the service any more; it continues the jobs that it has accepted. */
-const atOnce: ReadonlySet<PauseReason> = new Set(["stopped", "unreachable", "misdirected", "credentials"]);
-
-function restsAtOnce({ status, pause }: RunState): boolean {
-  return status === "paused" && pause !== null && atOnce.has(pause.reason);
-}
-
-const WALLET = "balance";
-/** Their progress comes from the service; that of an upload is what was handed to the network. */
-const hears: ReadonlySet<Command["type"]> = new Set(["follow", "download"]);
-const asksService: ReadonlySet<Command["type"]> = new Set(["chat", "quote", "submit", "follow", "settle", "download"]);
-
-/** One name for all requests of a chat step, which count on. */
-function watchId(id: string): string {
-  return id.startsWith("chat:") ? id.replace(/#\d+$/, "") : id;
-}
-
-/** A stop takes effect as a pause; jobs that the service has accepted continue there. */
-function stopEvents(state: RunState): readonly RunEvent[] {
-  if (isRunFinal(state.status) || state.pause?.reason === "stopped") return [];
-  const start: readonly RunEvent[] = state.status === "planned" ? [{ type: "run.started" }] : [];
-  return [...start, { type: "run.paused", reason: "stopped", message: ownText("stopped on request") }];
-}
-
-function heldBy(events: readonly RunEvent[]): number {
-  return ledgerChanges(events).reduce((sum, change) => sum + (change.type === "hold" ? change.amountMicros : 0), 0);
 }

@@ -1,8 +1,12 @@
 import type { PartialResultOf, ResultOf, Returns } from "../../define/index.ts";
-import type { PauseReason } from "../../journal/events.ts";
-import type { OpenJob } from "../../run/open-jobs.ts";
-import type { RunReport } from "../../run/view/report.ts";
+import type { PauseReason, RunEnd } from "../../journal/events.ts";
+import { isRunFinal, type RunState } from "../../journal/state.ts";
+import { formatUsd } from "../../money.ts";
+import { type OpenJob, openJobs } from "../../run/open-jobs.ts";
+import { type RunReport, runReport } from "../../run/view/report.ts";
 import type { Drift } from "../change/drift.ts";
+import type { MediaStore } from "../media/media-store.ts";
+import { runOutputs } from "./results.ts";
 import type { RunUpdate } from "./updates.ts";
 
 /** Why a run is paused, and what it needs. */
@@ -71,3 +75,26 @@ export interface RunHandle<O = unknown, P = unknown> {
 
 /** Handle of a run of a pipeline that returns `R`; of one that is only known as a pipeline, nothing is known of its outputs. */
 export type RunHandleOf<R extends Returns> = Returns extends R ? RunHandle : RunHandle<ResultOf<R>, PartialResultOf<R>>;
+
+/** What became of a run so far. */
+export function result(state: RunState, media: MediaStore, drift: Drift | null = null): RunResult {
+  const rest = {
+    id: state.runId,
+    outputs: runOutputs(state, media),
+    cost: { micros: state.spentMicros, usd: formatUsd(state.spentMicros) },
+    report: runReport(state),
+    drift,
+    openJobs: openJobs(state),
+  };
+  if (isRunFinal(state.status)) return { ...rest, status: state.status as RunEnd, pause: null };
+  return { ...rest, status: "paused", pause: state.pause ?? AT_REST };
+}
+
+/** Of a run that is driven no further although nothing holds it up. */
+const AT_REST: RunPause = {
+  reason: "stopped",
+  message: "nobody drives the run; resume it",
+  fundingUrl: null,
+  requiredMicros: null,
+  balanceMicros: null,
+};

@@ -1,35 +1,26 @@
 import { randomUUID } from "node:crypto";
 import { verdictOf, verdicts } from "../../answers/index.ts";
 import { answerOf, type Client, type Clock, sleep } from "../../api/index.ts";
-import { ownText } from "../../clean-text.ts";
 import type { Families } from "../../families/index.ts";
-import { EVENT_VERSION, type RunEnd, type RunEvent, type StoredEvent } from "../../journal/events.ts";
+import { EVENT_VERSION, type RunEvent, type StoredEvent } from "../../journal/events.ts";
 import { apply } from "../../journal/fold.ts";
 import { isHolderDead, retireHolder, thisHolder } from "../../journal/host.ts";
 import type { RunRepository } from "../../journal/run-repository.ts";
-import { isRunFinal, planStep, type RunState } from "../../journal/state.ts";
+import { isRunFinal, type RunState } from "../../journal/state.ts";
 import type { JournalStore, Lease, LeaseHolder } from "../../journal/store.ts";
-import { formatUsd } from "../../money.ts";
-import { criticalPath, type Draft, traitsOf } from "../../plan/index.ts";
+import { criticalPath } from "../../plan/index.ts";
 import type { Plan } from "../../plan/plan.ts";
 import { avoidedCost } from "../../run/avoided-cost.ts";
-import { hasUncollectedWork, openJobs } from "../../run/open-jobs.ts";
-import { resumeEvents } from "../../run/rerun.ts";
-import { runReport } from "../../run/view/report.ts";
-import { type Drift, driftMessage } from "../change/drift.ts";
-import { planId, type Revision } from "../change/revision.ts";
+import { hasUncollectedWork } from "../../run/open-jobs.ts";
 import { RunBusyError } from "../errors.ts";
 import type { MediaStore } from "../media/media-store.ts";
-import type { AccountMove } from "../money/account-move.ts";
 import { noticesOf } from "../notify/notifier.ts";
-import { usdOption } from "../options/check-options.ts";
-import type { ResumeOptions } from "../options/options.ts";
 import { learnedPrices } from "../price/learned-prices.ts";
 import { expectedMs, type PastDurations, pastDurations } from "../price/past-durations.ts";
-import type { Quote } from "../price/quote.ts";
-import { type DriveDependencies, drive, type Schedule } from "./drive.ts";
-import { runOutputs } from "./results.ts";
-import type { RunHandle, RunPause, RunResult } from "./run-result.ts";
+import { beginnings, type RerunRevision, type Start } from "./beginnings.ts";
+import { drive } from "./drive.ts";
+import type { DriveDependencies, Schedule } from "./drive-options.ts";
+import { type RunHandle, type RunResult, result } from "./run-result.ts";
 import { Updates } from "./updates.ts";
 
 /** How often a run that waits for funds looks at the wallet, milliseconds. */
@@ -39,23 +30,6 @@ const LOOK_AGAIN_MS = 5_000;
 const MOST_LOOKS = 60;
 /** Runs that expected durations are learnt from. */
 export const REMEMBERED_RUNS = 10;
-
-export interface Start extends ResumeOptions {
-  /** Prices of a run that begins. */
-  readonly quote?: Quote | undefined;
-  /** The pipeline that a starting run was just planned from: it supplies the functions. */
-  readonly draft?: Draft | undefined;
-  /** What is to be changed in a run that is resumed. */
-  readonly revision?: Revision | null | undefined;
-  /** Stops in the inbox that were sent before the run was resumed. */
-  readonly outdatedStops?: readonly number[] | undefined;
-  /** Moves the run to a new key or address of its account, which was checked. */
-  readonly move?: AccountMove | undefined;
-  /** How often the jobs that the revision waits for were polled. */
-  readonly polls?: number | undefined;
-}
-
-type RerunRevision = Extract<Revision, { readonly kind: "rerun" }>;
 
 export interface RunSupervisorParts {
   readonly client: Client;
@@ -244,49 +218,6 @@ export class RunSupervisor {
   }
 }
 
-interface Beginning {
-  readonly events: readonly RunEvent[];
-  /** The revision to apply once the service has finished the jobs that it waits for. */
-  readonly pending: RerunRevision | null;
-  /** True when nothing at all is to be done. */
-  readonly rests: boolean;
-}
-
-/** First prices, a paused run set going again, or what whoever resumes it changes. */
-async function beginnings(state: RunState, how: Start): Promise<Beginning> {
-  const revision = await current(state, how.revision ?? null);
-  if (revision?.kind === "drifted") {
-    const events = pauseForDrift(state, driftMessage(revision.drift));
-    return { events, pending: null, rests: true };
-  }
-  const budget = budgetEvents(state, how);
-  if (revision !== null) {
-    const busy = revision.busy(state);
-    if (busy.length === 0) return { events: [...budget, ...revision.events(state)], pending: null, rests: false };
-    const message = `jobs at the service are completed first (${busy.join(", ")}); then the changes are applied. If this is interrupted, resume with the same command.`;
-    return { events: [...budget, ...pauseForDrift(state, message)], pending: revision, rests: false };
-  }
-  const rests = isRunFinal(state.status) && !hasUncollectedWork(state);
-  const { before, after } = rests ? { before: [], after: [] } : resumeEvents(state);
-  return { events: [...before, ...quoteEvents(state, how.quote), ...budget, ...after], pending: null, rests: false };
-}
-
-/** The revision for the plan as it is now that the run is ours. */
-async function current(state: RunState, revision: Revision | null): Promise<Revision | null> {
-  const isOutdated = revision?.kind === "rerun" && revision.of !== planId(state);
-  return isOutdated ? revision.renew(state) : revision;
-}
-
-function pauseForDrift(state: RunState, message: string): readonly RunEvent[] {
-  const start: readonly RunEvent[] = isRunFinal(state.status)
-    ? [{ type: "run.reopened" }]
-    : state.status === "planned"
-      ? [{ type: "run.started" }]
-      : [];
-  const isSaid = state.pause?.reason === "drift" && state.pause.message === message;
-  return isSaid ? [] : [...start, { type: "run.paused", reason: "drift", message: ownText(message) }];
-}
-
 /** The critical path first; among equals the step whose failure would avoid the most cost. */
 function scheduleOf(state: RunState, plan: Plan, cache: PastDurations): Schedule {
   const { rank } = criticalPath(plan, (step) => expectedMs(step, cache));
@@ -297,40 +228,3 @@ function scheduleOf(state: RunState, plan: Plan, cache: PastDurations): Schedule
     priority: (step) => Math.round((50 * (rank.get(step) ?? 0)) / longest),
   };
 }
-
-function quoteEvents(state: RunState, quote: Quote | undefined): readonly RunEvent[] {
-  return (quote?.prices ?? []).flatMap(({ step, costMicros, basis }): readonly RunEvent[] => {
-    if (basis === "free" || basis === "reused" || traitsOf(planStep(state, step)).pricing.by !== "quote") return [];
-    return [{ type: "job.quoted", step, attempt: 1, costMicros, basis }];
-  });
-}
-
-function budgetEvents(state: RunState, { budget, maxUnquoted }: ResumeOptions): readonly RunEvent[] {
-  if (budget === undefined && maxUnquoted === undefined) return [];
-  const budgetMicros = usdOption("budget", budget) ?? state.budgetMicros;
-  const maxUnquotedMicros = usdOption("maxUnquoted", maxUnquoted) ?? state.maxUnquotedMicros;
-  return [{ type: "run.budget.set", budgetMicros, maxUnquotedMicros }];
-}
-
-/** What became of a run so far. */
-export function result(state: RunState, media: MediaStore, drift: Drift | null = null): RunResult {
-  const rest = {
-    id: state.runId,
-    outputs: runOutputs(state, media),
-    cost: { micros: state.spentMicros, usd: formatUsd(state.spentMicros) },
-    report: runReport(state),
-    drift,
-    openJobs: openJobs(state),
-  };
-  if (isRunFinal(state.status)) return { ...rest, status: state.status as RunEnd, pause: null };
-  return { ...rest, status: "paused", pause: state.pause ?? AT_REST };
-}
-
-/** Of a run that is driven no further although nothing holds it up. */
-const AT_REST: RunPause = {
-  reason: "stopped",
-  message: "nobody drives the run; resume it",
-  fundingUrl: null,
-  requiredMicros: null,
-  balanceMicros: null,
-};

@@ -33,3 +33,14 @@ export function perform(command: Command, context: EffectContext): Promise<Effec
   const effect = effects[command.type] as Effect<Command["type"]>;
   return effect(command, context);
 }
+
+/** Their progress comes from the service; that of an upload is what was handed to the network. */
+export const hearsService: ReadonlySet<Command["type"]> = new Set(["follow", "download"]);
+export const asksService: ReadonlySet<Command["type"]> = new Set([
+  "chat",
+  "quote",
+  "submit",
+  "follow",
+  "settle",
+  "download",
+]);

@@ -90,3 +90,10 @@ function count(all: Map<string, Failing>, id: string, now: number): Failing {
   failing.failures++;
   return failing;
 }
+
+/** What reading the balance is named among what is watched. */
+export const WALLET = "balance";
+/** One name for all requests of a chat step, which count on. */
+export function watchId(id: string): string {
+  return id.startsWith("chat:") ? id.replace(/#\d+$/, "") : id;
+}

@@ -1,0 +1,86 @@
+import { ownText } from "../../clean-text.ts";
+import type { RunEvent } from "../../journal/events.ts";
+import { isRunFinal, planStep, type RunState } from "../../journal/state.ts";
+import { type Draft, traitsOf } from "../../plan/index.ts";
+import { hasUncollectedWork } from "../../run/open-jobs.ts";
+import { resumeEvents } from "../../run/rerun.ts";
+import { driftMessage } from "../change/drift.ts";
+import { planId, type Revision } from "../change/revision.ts";
+import type { AccountMove } from "../money/account-move.ts";
+import { usdOption } from "../options/check-options.ts";
+import type { ResumeOptions } from "../options/options.ts";
+import type { Quote } from "../price/quote.ts";
+
+export interface Start extends ResumeOptions {
+  /** Prices of a run that begins. */
+  readonly quote?: Quote | undefined;
+  /** The pipeline that a starting run was just planned from: it supplies the functions. */
+  readonly draft?: Draft | undefined;
+  /** What is to be changed in a run that is resumed. */
+  readonly revision?: Revision | null | undefined;
+  /** Stops in the inbox that were sent before the run was resumed. */
+  readonly outdatedStops?: readonly number[] | undefined;
+  /** Moves the run to a new key or address of its account, which was checked. */
+  readonly move?: AccountMove | undefined;
+  /** How often the jobs that the revision waits for were polled. */
+  readonly polls?: number | undefined;
+}
+
+export type RerunRevision = Extract<Revision, { readonly kind: "rerun" }>;
+
+interface Beginning {
+  readonly events: readonly RunEvent[];
+  /** The revision to apply once the service has finished the jobs that it waits for. */
+  readonly pending: RerunRevision | null;
+  /** True when nothing at all is to be done. */
+  readonly rests: boolean;
+}
+
+/** First prices, a paused run set going again, or what whoever resumes it changes. */
+export async function beginnings(state: RunState, how: Start): Promise<Beginning> {
+  const revision = await current(state, how.revision ?? null);
+  if (revision?.kind === "drifted") {
+    const events = pauseForDrift(state, driftMessage(revision.drift));
+    return { events, pending: null, rests: true };
+  }
+  const budget = budgetEvents(state, how);
+  if (revision !== null) {
+    const busy = revision.busy(state);
+    if (busy.length === 0) return { events: [...budget, ...revision.events(state)], pending: null, rests: false };
+    const message = `jobs at the service are completed first (${busy.join(", ")}); then the changes are applied. If this is interrupted, resume with the same command.`;
+    return { events: [...budget, ...pauseForDrift(state, message)], pending: revision, rests: false };
+  }
+  const rests = isRunFinal(state.status) && !hasUncollectedWork(state);
+  const { before, after } = rests ? { before: [], after: [] } : resumeEvents(state);
+  return { events: [...before, ...quoteEvents(state, how.quote), ...budget, ...after], pending: null, rests: false };
+}
+
+/** The revision for the plan as it is now that the run is ours. */
+async function current(state: RunState, revision: Revision | null): Promise<Revision | null> {
+  const isOutdated = revision?.kind === "rerun" && revision.of !== planId(state);
+  return isOutdated ? revision.renew(state) : revision;
+}
+
+function pauseForDrift(state: RunState, message: string): readonly RunEvent[] {
+  const start: readonly RunEvent[] = isRunFinal(state.status)
+    ? [{ type: "run.reopened" }]
+    : state.status === "planned"
+      ? [{ type: "run.started" }]
+      : [];
+  const isSaid = state.pause?.reason === "drift" && state.pause.message === message;
+  return isSaid ? [] : [...start, { type: "run.paused", reason: "drift", message: ownText(message) }];
+}
+
+function quoteEvents(state: RunState, quote: Quote | undefined): readonly RunEvent[] {
+  return (quote?.prices ?? []).flatMap(({ step, costMicros, basis }): readonly RunEvent[] => {
+    if (basis === "free" || basis === "reused" || traitsOf(planStep(state, step)).pricing.by !== "quote") return [];
+    return [{ type: "job.quoted", step, attempt: 1, costMicros, basis }];
+  });
+}
+
+function budgetEvents(state: RunState, { budget, maxUnquoted }: ResumeOptions): readonly RunEvent[] {
+  if (budget === undefined && maxUnquoted === undefined) return [];
+  const budgetMicros = usdOption("budget", budget) ?? state.budgetMicros;
+  const maxUnquotedMicros = usdOption("maxUnquoted", maxUnquoted) ?? state.maxUnquotedMicros;
+  return [{ type: "run.budget.set", budgetMicros, maxUnquotedMicros }];
+}

@@ -1,0 +1,99 @@
+import { ownText } from "../../clean-text.ts";
+import type { PauseReason, RunEvent } from "../../journal/events.ts";
+import { apply } from "../../journal/fold.ts";
+import { ledgerChanges } from "../../journal/record.ts";
+import { isRunFinal, type RunState } from "../../journal/state.ts";
+import type { InboxEntry } from "../../journal/store.ts";
+import type { PlanStep } from "../../plan/plan.ts";
+import { type Command, commandId } from "../../run/command.ts";
+import { decide } from "../../run/decide.ts";
+import { type Headroom, minusHold } from "../../run/headroom.ts";
+import { inboxEvents } from "../../run/inbox.ts";
+import { committedMicros } from "../change/drift.ts";
+import { storedEvent } from "./run-writer.ts";
+
+export interface Decided {
+  readonly events: readonly RunEvent[];
+  readonly commands: readonly Command[];
+  readonly wakeAt: number | null;
+}
+
+/** A headroom as of an amount that this run had spent and reserved: what its bills release since then adds to it. */
+export interface KnownHeadroom {
+  readonly headroom: Headroom;
+  readonly ownMicros: number;
+}
+
+interface Surroundings {
+  /** Answers of effects, not yet in the journal. */
+  readonly answers: readonly RunEvent[];
+  readonly inbox: readonly InboxEntry[];
+  readonly headrooms: readonly KnownHeadroom[];
+  readonly active: ReadonlySet<string>;
+  readonly notBefore: ReadonlyMap<string, number>;
+  readonly unsent: ReadonlySet<string>;
+  readonly now: number;
+  /** Of the plan as it is then: a decision may change it. */
+  order(): readonly PlanStep[];
+  readonly clockOffsetMs: number;
+  readonly idempotencyWindowMs: number;
+  /** This process was asked to stop the run. */
+  readonly isStopped: boolean;
+  stopIfRequested(): boolean;
+}
+
+/** One decision after the other until nothing more follows without the world's help; nothing is done yet. */
+export function decideUntilStable(state: RunState, around: Surroundings): Decided {
+  const { now, active, notBefore, unsent, clockOffsetMs, idempotencyWindowMs } = around;
+  const events: RunEvent[] = [];
+  const commands = new Map<string, Command>();
+  const take = (more: readonly RunEvent[]) => {
+    for (const event of more) {
+      apply(state, storedEvent(state.runId, state.seq, now, event));
+      events.push(event);
+    }
+  };
+  for (const answer of around.answers) {
+    // An immediate pause stands, a stop above all, whatever other commands ran into.
+    const isOutdone = answer.type === "run.paused" && restsAtOnce(state);
+    if (isOutdone) continue;
+    if (answer.type === "run.paused" && state.status === "planned") take([{ type: "run.started" }]);
+    take([answer]);
+  }
+  for (const entry of around.inbox) take(inboxEvents(state, entry));
+  if (around.isStopped) take(stopEvents(state));
+  for (;;) {
+    const decision = decide(state, {
+      ...{ now, notBefore, unsent, clockOffsetMs, idempotencyWindowMs },
+      order: around.order(),
+      active: new Set([...active, ...commands.keys()]),
+      headrooms: around.headrooms.map((known) => minusHold(known.headroom, committedMicros(state) - known.ownMicros)),
+    });
+    take(decision.events);
+    for (const command of decision.commands) commands.set(commandId(command), command);
+    if (decision.events.length === 0) {
+      const stopping = around.stopIfRequested();
+      const due = [...commands.values()].filter((command) => !stopping || command.type === "place");
+      return { events, commands: due, wakeAt: decision.wakeAt };
+    }
+  }
+}
+
+/** Pauses after which nothing is requested from the service any more; it continues the jobs that it has accepted. */
+const atOnce: ReadonlySet<PauseReason> = new Set(["stopped", "unreachable", "misdirected", "credentials"]);
+
+export function restsAtOnce({ status, pause }: RunState): boolean {
+  return status === "paused" && pause !== null && atOnce.has(pause.reason);
+}
+
+/** A stop takes effect as a pause; jobs that the service has accepted continue there. */
+function stopEvents(state: RunState): readonly RunEvent[] {
+  if (isRunFinal(state.status) || state.pause?.reason === "stopped") return [];
+  const start: readonly RunEvent[] = state.status === "planned" ? [{ type: "run.started" }] : [];
+  return [...start, { type: "run.paused", reason: "stopped", message: ownText("stopped on request") }];
+}
+
+/** What the submits among the events reserve. */
+export function heldBy(events: readonly RunEvent[]): number {
+  return ledgerChanges(events).reduce((sum, change) => sum + (change.type === "hold" ? change.amountMicros : 0), 0);
+}

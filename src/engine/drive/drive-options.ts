@@ -1,0 +1,37 @@
+import type { Clock } from "../../api/index.ts";
+import type { StoredEvent } from "../../journal/events.ts";
+import type { JournalStore, Progress } from "../../journal/store.ts";
+import type { Plan, PlanStep } from "../../plan/plan.ts";
+import type { EffectContext } from "../effects/index.ts";
+import type { SpendingWatch } from "../money/spending.ts";
+export interface DriveDependencies
+  extends Omit<EffectContext, "state" | "signal" | "priority" | "emit" | "progress" | "reportOutage"> {
+  readonly store: JournalStore;
+  readonly clock: Clock;
+  /** What runs may spend together, beside each run's own budget. */
+  readonly spending: SpendingWatch;
+  /** Delivers notifications of the journal's outbox; null: no target is set. */
+  readonly notifier: { poke(): void } | null;
+  /** How long the run waits for an unavailable service before it pauses, milliseconds; Infinity: without limit. */
+  readonly giveUpAfterMs: number;
+  /** How long a frozen holder keeps the run. */
+  readonly leaseMs: number;
+  /** Reading the inbox that other processes write to, milliseconds. */
+  readonly inboxEveryMs: number;
+}
+
+/** Which steps go first. */
+export interface Schedule {
+  readonly order: readonly PlanStep[];
+  /** Priority of a step's requests. */
+  readonly priority: (step: string) => number;
+}
+
+export interface DriveOptions {
+  /** Asked again whenever the plan has grown or changed. */
+  readonly schedule: (plan: Plan) => Schedule;
+  /** Aborted to stop gracefully: no new submits, those under way are settled, then the run parks. */
+  readonly stop: AbortSignal;
+  readonly onEvents: (events: readonly StoredEvent[]) => void;
+  readonly onProgress: (progress: Progress) => void;
+}
