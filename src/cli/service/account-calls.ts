@@ -3,6 +3,7 @@ import { CliError } from "../cli-error.ts";
 import { parseDuration } from "../text/duration.ts";
 import { visible } from "../text/escape.ts";
 import { type CallFlags, confirmPrice, type Perform, some, textFlag } from "./call.ts";
+import { columns } from "./present.ts";
 
 const groupings = ["total", "day", "model"] as const;
 
@@ -16,14 +17,19 @@ export const usage: Perform = async ({ client, flags }) => {
   return {
     type: "one",
     value,
-    ...(data.length > 0 && { rows: { of: "data", items: data, fields: ["key", "jobs", "spent"] } }),
+    ...(data.length > 0 && { rows: { of: "data", ...columns(data, ["key", "jobs", "spent"]) } }),
   };
 };
 
 export const listKeys: Perform = async ({ client, flags }) => ({
   type: "list",
-  items: await some(client.keys.list(), flags.limit ?? "1000"),
-  fields: ["key_id", "name", "kind", "status", "last_used_at"],
+  ...columns(await some(client.keys.list(), flags.limit ?? "1000"), [
+    "key_id",
+    "name",
+    "kind",
+    "status",
+    "last_used_at",
+  ]),
 });
 
 export const createKey: Perform = async ({ client, flags }) => ({

@@ -3,6 +3,7 @@ import { dollars } from "../../money.ts";
 import { CliError } from "../cli-error.ts";
 import type { Context, ServiceFlags } from "../context.ts";
 import { readInput } from "../input/read-input.ts";
+import type { Columns } from "./present.ts";
 
 /** A model's input from `--input` and `-i`; it is an object. */
 export async function readCallInput(flags: CallFlags, { io }: Context): Promise<Readonly<Record<string, unknown>>> {
@@ -53,16 +54,14 @@ export interface Call {
 
 /** What a call found: a list (with the fields that fit a table), one thing, lines as they come, or nothing to show. */
 export type Answer =
-  | { readonly type: "list"; readonly items: readonly object[]; readonly fields: readonly string[] }
+  | ({ readonly type: "list" } & Columns)
   /** `rows`: a member of the value that is shown as a table below the others. */
   | { readonly type: "one"; readonly value: object; readonly rows?: Rows }
   | { readonly type: "lines"; readonly lines: AsyncIterable<{ readonly text: string; readonly value: object }> }
   | { readonly type: "done"; readonly said: string };
 
-interface Rows {
+interface Rows extends Columns {
   readonly of: string;
-  readonly items: readonly object[];
-  readonly fields: readonly string[];
 }
 
 export type Perform = (call: Call) => Promise<Answer>;

@@ -7,6 +7,7 @@ import { CliError } from "../cli-error.ts";
 import { ExitCode } from "../exit-code.ts";
 import { visible } from "../text/escape.ts";
 import { type Perform, readCallInput, some, textFlag } from "./call.ts";
+import { columns } from "./present.ts";
 
 const modalities = ["image", "video", "audio"] as const;
 
@@ -14,8 +15,12 @@ export const listModels: Perform = async ({ client, flags }) => {
   const modality = modalities.find((one) => one === textFlag(flags, "modality"));
   return {
     type: "list",
-    items: await some(client.models({ modality }), flags.limit ?? "1000"),
-    fields: ["id", "modality", "name", "price_description"],
+    ...columns(await some(client.models({ modality }), flags.limit ?? "1000"), [
+      "id",
+      "modality",
+      "name",
+      "price_description",
+    ]),
   };
 };
 
@@ -40,8 +45,7 @@ async function unknownModel(client: Client, id: string, cause: Error): Promise<C
 
 export const listVoices: Perform = async ({ client, args: [id = ""], flags }) => ({
   type: "list",
-  items: await some(client.voices(id), flags.limit ?? "1000"),
-  fields: ["id", "name", "labels"],
+  ...columns(await some(client.voices(id), flags.limit ?? "1000"), ["id", "name", "labels"]),
 });
 
 export const estimate: Perform = async ({ client, args: [model = ""], flags, context }) => ({

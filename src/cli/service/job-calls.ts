@@ -4,14 +4,14 @@ import { whileWorking } from "../live/working.ts";
 import { visible } from "../text/escape.ts";
 import { counted } from "../text/table.ts";
 import { confirmPrice, type Perform, readCallInput, some, textFlag } from "./call.ts";
+import { columns } from "./present.ts";
 
 export const listJobs: Perform = async ({ client, flags }) => {
   const model = textFlag(flags, "model");
   const jobs = model === undefined ? client.jobs() : client.modelJobs(model);
   return {
     type: "list",
-    items: await some(jobs, flags.limit),
-    fields: ["job_id", "model", "status", "cost", "created_at"],
+    ...columns(await some(jobs, flags.limit), ["job_id", "model", "status", "cost", "created_at"]),
   };
 };
 
@@ -24,8 +24,7 @@ export const jobStatus: Perform = async ({ client, args: [id = ""] }) => ({
 
 export const jobLogs: Perform = async ({ client, args: [id = ""], flags }) => ({
   type: "list",
-  items: await some(client.logs(id), flags.limit ?? "1000"),
-  fields: ["id", "timestamp", "level", "event", "message"],
+  ...columns(await some(client.logs(id), flags.limit ?? "1000"), ["id", "timestamp", "level", "event", "message"]),
 });
 
 export const followJob: Perform = async ({ client, args: [id = ""], context }) => ({

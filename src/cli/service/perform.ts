@@ -17,7 +17,7 @@ export async function performCall(
     switch (answer.type) {
       case "list":
         if (flags.json) output.printJson(wireForm(answer.items));
-        else if (answer.items.length > 0) output.print(listText(answer.items, answer.fields, io.stdout.columns));
+        else if (answer.items.length > 0) output.print(listText(answer, io.stdout.columns));
         else output.say("none");
         return ExitCode.done;
       case "one":
@@ -26,7 +26,7 @@ export async function performCall(
           const { value, rows } = answer;
           const whole = Object.entries(value).filter(([name]) => name !== rows?.of);
           output.print(oneText(Object.fromEntries(whole)));
-          if (rows !== undefined) output.print(`\n${listText(rows.items, rows.fields, io.stdout.columns)}`);
+          if (rows !== undefined) output.print(`\n${listText(rows, io.stdout.columns)}`);
         }
         return ExitCode.done;
       case "lines":

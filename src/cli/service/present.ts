@@ -31,8 +31,27 @@ function snake(key: string): string {
   return key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
-/** A list as a table of these fields (names as in the wire form). */
-export function listText(items: readonly object[], fields: readonly string[], width?: number): string {
+type Snake<Name extends string> = Name extends `${infer First}${infer Rest}`
+  ? `${First extends Lowercase<First> ? First : `_${Lowercase<First>}`}${Snake<Rest>}`
+  : "";
+
+type WireName<Key extends string> = Snake<Key extends `${infer Name}Micros` ? Name : Key>;
+
+/** Rows, and those of their fields (names as in the wire form) that fit a table. */
+export interface Columns {
+  readonly items: readonly object[];
+  readonly fields: readonly string[];
+}
+
+/** A field that the rows do not have in the wire form does not compile. */
+export function columns<Row extends object>(
+  items: readonly Row[],
+  fields: readonly WireName<keyof Row & string>[],
+): Columns {
+  return { items, fields };
+}
+
+export function listText({ items, fields }: Columns, width?: number): string {
   const rows = items.map((item) => wireForm(item) as Readonly<Record<string, unknown>>);
   return table(
     rows,

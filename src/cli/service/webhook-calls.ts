@@ -1,5 +1,6 @@
 import { visible } from "../text/escape.ts";
 import { type Perform, some, textFlag } from "./call.ts";
+import { columns } from "./present.ts";
 
 export const showWebhook: Perform = async ({ client }) => ({ type: "one", value: await client.webhooks.default.get() });
 
@@ -20,8 +21,13 @@ export const testWebhook: Perform = async ({ client }) => ({
 
 export const listDeliveries: Perform = async ({ client, flags }) => ({
   type: "list",
-  items: await some(client.webhooks.deliveries(), flags.limit),
-  fields: ["job_id", "event_type", "status", "attempts", "last_response_status"],
+  ...columns(await some(client.webhooks.deliveries(), flags.limit), [
+    "job_id",
+    "event_type",
+    "status",
+    "attempts",
+    "last_response_status",
+  ]),
 });
 
 export const redeliver: Perform = async ({ client, args: [jobId = ""] }) => ({
@@ -33,8 +39,13 @@ export const publicKey: Perform = async ({ client }) => ({ type: "one", value: a
 
 export const listDrains: Perform = async ({ client, flags }) => ({
   type: "list",
-  items: await some(client.drains.list(), flags.limit ?? "1000"),
-  fields: ["id", "name", "format", "enabled", "consecutive_failures"],
+  ...columns(await some(client.drains.list(), flags.limit ?? "1000"), [
+    "id",
+    "name",
+    "format",
+    "enabled",
+    "consecutive_failures",
+  ]),
 });
 
 export const showDrain: Perform = async ({ client, args: [id = ""] }) => ({
