@@ -1,17 +1,82 @@
 import { Command, CommanderError } from "commander";
+import type { MigrateFlags } from "./commands/migrate.ts";
 import type { Context } from "./context.ts";
 import { ExitCode } from "./exit-code.ts";
 import { explainError } from "./explain-error.ts";
 import type { Io } from "./io.ts";
 import { createOutput } from "./output.ts";
 import { ownVersion } from "./own-version.ts";
-import { addCalls } from "./program/calls.ts";
-import type { Finish } from "./program/flags.ts";
+import { addOption, collect, type Finish, withFamilies, withService } from "./program/flags.ts";
 import { addServing } from "./program/machine.ts";
-import { addMigrating } from "./program/migrate.ts";
 import { addInspecting, addRunning } from "./program/pipelines.ts";
 import { serviceFlags } from "./repeat-command.ts";
+import type { CallFlags } from "./service/call.ts";
+import { callSpecs } from "./service/specs.ts";
 import { withoutControl } from "./text/escape.ts";
+
+/** The command that carries v2 work over. */
+export function addMigrating(program: Command, context: Context, finish: Finish): void {
+  withFamilies(program.command("migrate <v2-file>"))
+    .description("turn v2 bodies or an exported automation flow into a pipeline, with a report of every field")
+    .requiredOption("--out <dir>", "folder that pipeline.ts, models.ts, report.md and report.json are written to")
+    .option("--map <v2=v3>", "the v3 model for a v2 slug, or the v3 voice for a v2 one; may be given again", collect)
+    .option(
+      "--decisions <file>",
+      "file that keeps --map and answers, so that nothing is asked twice (default: migrate.decisions.json, where it exists)",
+    )
+    .option("--catalog <file>", "the models to migrate to (default: those of the service)")
+    .option("--verify", "run the pipeline on a local service and compare what it makes with what v2 would make")
+    .option("--force", "overwrite a pipeline.ts that was edited since it was written")
+    .option("--local", "use the local service on this machine, whatever the environment says")
+    .option("--base-url <url>", "v3 address of the service (default: SHOWRUNNER_BASE_URL)")
+    .option("--json", "print the report as one JSON document on stdout")
+    .action(async (file: string, flags: MigrateFlags) =>
+      finish(await (await import("./commands/migrate.ts")).migrate(context, file, flags)),
+    );
+}
+
+const groups: Readonly<Record<string, string>> = {
+  models: "look at the catalog",
+  jobs: "look at jobs, submit one, delete one",
+  files: "upload files",
+  keys: "manage API keys",
+  tokens: "mint tokens for browsers",
+  webhooks: "manage the default webhook and its deliveries",
+  drains: "manage log drains",
+};
+
+/** The calls of the API, as `group verb`. */
+export function addCalls(program: Command, context: Context, finish: Finish): void {
+  const created = new Map<string, Command>();
+  for (const spec of callSpecs) {
+    const [group = "", verb] = spec.name.split(" ");
+    const parent =
+      verb === undefined ? program : (created.get(group) ?? program.command(group).description(groups[group] ?? ""));
+    if (verb !== undefined) created.set(group, parent);
+    const command = parent.command([verb ?? group, ...(spec.args ?? [])].join(" ")).description(spec.description);
+    for (const [flags, description] of spec.options ?? []) addOption(command, flags, description);
+    withService(command).action(async (...given: unknown[]) => {
+      const count = spec.args?.length ?? 0;
+      const args = given.slice(0, count).map(String);
+      const { performCall } = await import("./service/perform.ts");
+      finish(await performCall(spec, context, args, given[count] as CallFlags));
+    });
+  }
+  addModelsDiff(created.get("models") ?? program, context, finish);
+}
+
+/** No call of the API: compares what it says now with what was pulled. */
+function addModelsDiff(models: Command, context: Context, finish: Finish): void {
+  withService(models.command("diff [files...]"))
+    .description("say what changed in the catalog since it was pulled, and which of these pipelines that breaks")
+    .option("--snapshot <file>", "the earlier catalog (default: catalog.json)")
+    .option("--with <file>", "compare with this catalog instead of the service's")
+    .option("--input <json|@file>", "the pipelines' input, where it has no defaults")
+    .option("-i <key=value>", "one field of it; key:=json for anything but text", collect)
+    .action(async (files: readonly string[], flags: object) =>
+      finish(await (await import("./commands/models-diff.ts")).modelsDiff(context, files, flags)),
+    );
+}
 
 /** Runs one command line and returns its exit code; never throws, never touches the process. */
 export async function runCli(args: readonly string[], io: Io): Promise<ExitCode> {

@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { writeFile } from "node:fs/promises";
 import { createCatalog } from "./catalog/catalog.ts";
 import { loadCatalog } from "./catalog/load.ts";
 import { type ClockControl, createClock } from "./clock/clock.ts";
@@ -10,16 +11,55 @@ import { createEventHub, createHooks, eventRecorder } from "./jobs/hooks.ts";
 import { jobViews } from "./jobs/views.ts";
 import { createPresigner } from "./media/presign.ts";
 import { createMetrics } from "./metrics.ts";
-import { openRenderer } from "./open-renderer.ts";
 import { openAccounts } from "./operator/accounts.ts";
 import type { NormalOptions } from "./options.ts";
 import { createOutbound, type Outbound } from "./outbound/outbound.ts";
+import type { ProbeResult, Renderer, RenderKind, RenderRequest, RenderResult } from "./render/contract.ts";
 import { CLOCK_OFFSET } from "./runner/retention.ts";
 import { createRunner } from "./runner/runner.ts";
 import type { ServiceContext } from "./service-context.ts";
 import { openStore, type Store } from "./store/store.ts";
 import { createOpenStreams } from "./stream/open-streams.ts";
+import { FILM, PICTURE, SOUND, type StubMedia } from "./stub/stub-media.ts";
 import { createWebhooks } from "./webhooks/webhooks.ts";
+
+const MEDIA: Readonly<Record<Exclude<RenderKind, "voice">, StubMedia>> = {
+  image: PICTURE,
+  video: FILM,
+  avatar: FILM,
+  speech: SOUND,
+};
+
+const NOTHING = { contentType: null, width: null, height: null, durationMs: null, fps: null, sizeBytes: 0 };
+
+function voice({ input }: RenderRequest): RenderResult {
+  const label = typeof input["name"] === "string" ? input["name"] : "voice";
+  return { ...NOTHING, voice: { base: "slt", pitchHz: null, loudnessDb: null, label } };
+}
+
+/** Makes the same tiny media every time, at once: for tests and benches. */
+export function createStubRenderer(): Renderer {
+  return {
+    async render(request) {
+      if (request.kind === "voice") return voice(request);
+      const { bytes, ...measured } = MEDIA[request.kind];
+      await writeFile(request.outPath, bytes);
+      return { ...measured, sizeBytes: bytes.length, voice: null };
+    },
+    close: () => Promise.resolve(),
+  };
+}
+
+/** The renderer asked for. What was uploaded is always decoded for real; that code loads with the first upload. */
+export async function openRenderer(options: NormalOptions) {
+  const probe = async (path: string): Promise<ProbeResult> => (await import("./render/index.ts")).probe(path);
+  return { renderer: await rendererOf(options), probe };
+}
+
+async function rendererOf({ renderer }: NormalOptions): Promise<Renderer> {
+  if (renderer === "stub") return createStubRenderer();
+  return renderer === "real" ? (await import("./render/index.ts")).createRenderer() : renderer;
+}
 
 /** The clock goes on from where an earlier process left it, so that time never runs backwards for a data folder. */
 function openClock(store: Store, outbound: Outbound): ClockControl {

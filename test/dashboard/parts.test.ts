@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { parseRange } from "../../src/dashboard/http/range.ts";
 import { matchPath } from "../../src/dashboard/http/route.ts";
+import { parseRange } from "../../src/dashboard/http/send-file.ts";
 import { arrows, bundle } from "../../src/dashboard/page/graph/groups.ts";
 import { draw, neighbour } from "../../src/dashboard/page/graph/layout.ts";
 import { span, usd } from "../../src/dashboard/page/ui/format.ts";

@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { LocalServiceOptions, UnquotableCost } from "showrunner-local";
 import { loadLocalService } from "../../load-local-service.ts";
@@ -5,10 +6,40 @@ import { CliError } from "../cli-error.ts";
 import { type Context, familiesFileOf } from "../context.ts";
 import { ExitCode } from "../exit-code.ts";
 import { parseRateLimit } from "../input/rate-limit.ts";
-import { readSecret } from "../input/secret.ts";
+import type { Io } from "../io.ts";
 import { parseDuration } from "../text/duration.ts";
 import { visible } from "../text/escape.ts";
 import { checkAmount, parseDollars } from "../text/money.ts";
+
+export interface SecretSources {
+  /** Given as a flag's value, where every process of the machine can read it. */
+  readonly shown: string | undefined;
+  readonly file: string | undefined;
+  readonly variable: string;
+  /** The flag that names the file. */
+  readonly fileFlag: string;
+}
+
+/** A secret by its safest source: a file, the environment, else the command line with a warning. Undefined: none given. */
+export async function readSecret(
+  { cwd, env }: Io,
+  { shown, file, variable, fileFlag }: SecretSources,
+  warn: (text: string) => void,
+): Promise<string | undefined> {
+  if (file !== undefined) return fromFile(resolve(cwd, file), fileFlag);
+  if (shown === undefined) return env[variable]?.trim() || undefined;
+  warn(`A secret on the command line is seen by every process of this machine: use ${fileFlag}, or ${variable}.`);
+  return shown;
+}
+
+async function fromFile(path: string, flag: string): Promise<string> {
+  try {
+    return (await readFile(path, "utf8")).trim();
+  } catch (cause) {
+    const message = `${flag} ${visible(path)} cannot be read`;
+    throw new CliError("USAGE", message, { next: "name a file that holds the secret alone", cause });
+  }
+}
 
 export interface ServeFlags {
   readonly port: string;

@@ -1,13 +1,47 @@
 import { z } from "zod";
 import { type Pipeline, plannedStep, type Quote, type ResumeOptions, statusNow } from "../../index.ts";
 import type { DashboardContext } from "../context.ts";
-import { optionalPosition, optionalText, textField, textList } from "../http/fields.ts";
-import { notFound } from "../http/refusal.ts";
+import { badRequest, notFound } from "../http/refusal.ts";
 import type { Call, Route } from "../http/route.ts";
 import { cut } from "../views/cut.ts";
 import { stepView } from "../views/step-view.ts";
 import type { CandidateView, OfferedView, PlanView, WhyView } from "../views/wire.ts";
 import { codeOf, neededCode, resumePreview } from "./resume-preview.ts";
+
+type Body = Readonly<Record<string, unknown>>;
+
+/** A text field of a body. @throws Refusal 400 */
+export function textField(body: Body, name: string): string {
+  const value = optionalText(body, name);
+  if (value === undefined) throw badRequest(`${name} is missing.`);
+  return value;
+}
+
+/** Absent, null and empty mean: not given. @throws Refusal 400 */
+export function optionalText(body: Body, name: string, most = 10_000): string | undefined {
+  const value = body[name];
+  if (value === undefined || value === null || value === "") return undefined;
+  if (typeof value !== "string" || value.length > most)
+    throw badRequest(`${name} must be a text of at most ${most} characters.`);
+  return value;
+}
+
+/** @throws Refusal 400 */
+export function optionalPosition(body: Body, name: string): number | undefined {
+  const value = body[name];
+  if (value === undefined || value === null) return undefined;
+  if (!Number.isSafeInteger(value) || (value as number) < 0) throw badRequest(`${name} must be a whole number from 0.`);
+  return value as number;
+}
+
+/** @throws Refusal 400 */
+export function textList(body: Body, name: string): readonly string[] {
+  const value = body[name] ?? [];
+  if (!Array.isArray(value) || value.length > 10_000 || !value.every((item) => typeof item === "string")) {
+    throw badRequest(`${name} must be a list of texts.`);
+  }
+  return value;
+}
 
 /** What can be done to runs. */
 export function actionRoutes(context: DashboardContext): readonly Route[] {

@@ -1,6 +1,5 @@
 import { parseUsd } from "../../money.ts";
-import type { JobLimits } from "../../plan/index.ts";
-import { expansionsIn } from "../../plan/index.ts";
+import { expansionsIn, type JobLimits } from "../../plan/index.ts";
 import type { Plan } from "../../plan/plan.ts";
 import { didYouMean } from "../../plan/suggest.ts";
 import { InvalidOptionError } from "../errors.ts";

@@ -1,15 +1,107 @@
 import { z } from "zod";
-import type { Family } from "../../families/index.ts";
+import type { Family, FamilyCondition, FamilyPrice } from "../../families/index.ts";
 import { LocalServiceError } from "../errors.ts";
 import { readJsonFile } from "../json-file.ts";
 import { micros } from "../money/micros.ts";
 import type { NormalOptions } from "../options.ts";
+import type { JobKind } from "../store/rows.ts";
+import { isAmong } from "../validate/family-rules.ts";
+import { secondsBegun } from "./builtin/define.ts";
 import { BUILT_IN_MODELS, STOCK_VOICES } from "./builtin/index.ts";
-import { familyPriceMicros } from "./family-price.ts";
-import { guessPriceMicros, guessRenderMs } from "./guess-price.ts";
-import { inferInput, inferKind, inferNames, listsVoices } from "./infer.ts";
-import type { CatalogEntry, ModelDefinition, ModelState } from "./model.ts";
+import { characters, guessPriceMicros, guessRenderMs, lengthMs } from "./guess-price.ts";
+import type { CatalogEntry, JsonSchema, Modality, ModelDefinition, ModelState, Work } from "./model.ts";
 import { OUTPUT_SCHEMA } from "./schema-parts.ts";
+
+type Kind = Exclude<JobKind, "chat">;
+
+/** How the renderer calls the media of each role. */
+const FIELD_OF_ROLE: Readonly<Record<string, string>> = {
+  start_frame: "start_image",
+  end_frame: "end_image",
+  reference: "images",
+  audio_input: "audio",
+  input_video: "source_video",
+};
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function propertiesOf(schema: JsonSchema): Readonly<Record<string, unknown>> {
+  return isRecord(schema) && isRecord(schema["properties"]) ? schema["properties"] : {};
+}
+
+/** What a field, or the items of a list, say of the media they take. */
+function annotation(property: unknown, name: "media_type" | "role"): string | null {
+  if (!isRecord(property)) return null;
+  const own = property[name];
+  if (typeof own === "string") return own;
+  return "items" in property ? annotation(property["items"], name) : null;
+}
+
+/** Which renderer makes what a model of unknown make promises, by its modality and the fields it takes. */
+export function inferKind(modality: Modality, schema: JsonSchema): Kind {
+  const properties = propertiesOf(schema);
+  const takesSound = Object.values(properties).some((property) =>
+    annotation(property, "media_type")?.startsWith("audio"),
+  );
+  if (modality === "image") return "image";
+  if (modality === "video") return takesSound ? "avatar" : "video";
+  return takesSound && !("text" in properties) && !("prompt" in properties) ? "voice" : "speech";
+}
+
+/** The model's own names for media fields → the renderer's. */
+export function inferNames(schema: JsonSchema): Readonly<Record<string, string>> {
+  const names = Object.entries(propertiesOf(schema)).flatMap(([field, property]) => {
+    const known = FIELD_OF_ROLE[annotation(property, "role") ?? ""];
+    return known === undefined ? [] : [[field, known] as const];
+  });
+  return Object.fromEntries(names);
+}
+
+/** Whether the schema enumerates the voices that a text may be spoken in. */
+export function listsVoices(schema: JsonSchema): boolean {
+  const voice = propertiesOf(schema)["voice_id"];
+  return isRecord(voice) && ("enum" in voice || "const" in voice);
+}
+
+/** What a renderer cannot do without, taken from where a model may have put it. */
+export function inferInput(kind: Kind, work: Work): Work["input"] {
+  const { input } = work;
+  const said = [input["text"], input["prompt"]].find((value) => typeof value === "string") ?? "something";
+  if (kind === "speech") return { text: said, ...input };
+  return kind === "voice" ? { name: "voice", ...input } : { prompt: said, ...input };
+}
+
+/** The price that is known of a model's family, in micro-dollars; null where none applies. */
+export function familyPriceMicros(prices: readonly FamilyPrice[], work: Work): number | null {
+  const price = prices.find(({ when }) => applies(when, work));
+  return price === undefined ? null : Math.round(micros(price.usd) * unitsOf(price.per, work));
+}
+
+function unitsOf(per: FamilyPrice["per"], work: Work): number {
+  const asked = work.input["num_outputs"];
+  const outputs = typeof asked === "number" ? asked : 1;
+  switch (per) {
+    case "job":
+      return 1;
+    case "image":
+      return outputs;
+    case "second":
+      return secondsBegun(lengthMs(work)) * outputs;
+    case "1000_characters":
+      return characters(work) / 1000;
+    default:
+      return per satisfies never;
+  }
+}
+
+/** Defaults are filled in by now. */
+function applies(when: FamilyCondition | undefined, { input }: Work): boolean {
+  if (when === undefined) return true;
+  const value = input[when.field] ?? null;
+  return when.is === undefined ? value !== null : isAmong(value, when.is);
+}
 
 /** What a catalog file may say to the local service alone; not shown to callers. */
 const localPart = z.strictObject({

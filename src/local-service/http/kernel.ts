@@ -1,12 +1,22 @@
 import type { HttpBindings } from "@hono/node-server";
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import { type Context, Hono } from "hono";
-import { permit } from "../access/permit.ts";
 import type { Principal } from "../access/principal.ts";
 import { requestId as newRequestId, traceId as newTraceId } from "../ids.ts";
 import { readJson } from "./body.ts";
-import type { Answer, Call, Endpoint, Headers } from "./call.ts";
-import { type ErrorPorts, errorAnswer, notFound } from "./refusal.ts";
+import type { Access, Answer, Call, Endpoint, Headers } from "./call.ts";
+import { type ErrorPorts, errorAnswer, notFound, refuse } from "./refusal.ts";
+
+/** @throws Refusal 403 that names what is missing. */
+export function permit(principal: Principal, access: Access): void {
+  if (access === "public" || access === "credential") return;
+  if (access === "key") {
+    if (principal.via === "token") throw refuse("PERMISSION_DENIED", "This needs a key; a token does not do.");
+    return;
+  }
+  if (principal.scopes === null || principal.scopes.includes(access)) return;
+  throw refuse("PERMISSION_DENIED", `The credential lacks the required scope: ${access}.`);
+}
 
 type Bindings = { Bindings: HttpBindings };
 

@@ -4,9 +4,14 @@ import { type FieldProblem, problem } from "../http/refusal.ts";
 import type { Owner } from "../store/jobs.ts";
 import type { FileRow, OutputRow } from "../store/rows.ts";
 import { pathOf, type Store } from "../store/store.ts";
-import { kindOfContent } from "./content-kind.ts";
 import { checkMedia, checkTotal, type FoundMedia } from "./media-rules.ts";
 import { type MediaReference, mediaReferences, rulesOfField } from "./references.ts";
+
+/** Image, video or audio, by MIME type. */
+export function kindOfContent(contentType: string): "image" | "video" | "audio" {
+  const kind = contentType.split("/")[0];
+  return kind === "video" || kind === "audio" ? kind : "image";
+}
 
 /** The media behind an input, by field and in order, or what is wrong with them. */
 export interface ResolvedMedia {

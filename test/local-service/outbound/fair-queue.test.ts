@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { FairQueue } from "../../../src/local-service/outbound/fair-queue.ts";
+import { FairQueue } from "../../../src/local-service/outbound/outbox.ts";
 
 test("lanes take turns, each in its own order", () => {
   const queue = new FairQueue({ total: 10, perLane: 10 });
