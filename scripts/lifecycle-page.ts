@@ -1,8 +1,8 @@
-/** Writes docs/lifecycle.md: the four statecharts as they are defined. Run it after a chart was changed. */
+/** Writes docs/lifecycle.md: the five statecharts as they are defined. Run it after a chart was changed. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { AnyStateMachine } from "xstate";
-import { jobMachine, outputMachine, runMachine, stepMachine } from "../src/lifecycle/index.ts";
+import { chatMachine, jobMachine, outputMachine, runMachine, stepMachine } from "../src/lifecycle/index.ts";
 import { mermaid } from "../src/lifecycle/table.ts";
 
 const charts: readonly [string, AnyStateMachine, string][] = [
@@ -18,6 +18,11 @@ const charts: readonly [string, AnyStateMachine, string][] = [
     "One attempt of a step. What the job does and what became of its money run beside each other: a cost that comes late keeps the hold, not the result. The hold is taken with the intent, before anything is sent.",
   ],
   ["Output", outputMachine, "`archived` is an output that was deleted at the service; our copy stays."],
+  [
+    "Chat",
+    chatMachine,
+    "One request of a chat step. A repair, or a new try after a failure, is a request of its own: the step has as many as its policy allows.",
+  ],
 ];
 
 const stately = `## In Stately's tools
@@ -27,9 +32,9 @@ Each machine's definition is plain JSON with named guards. This writes one file 
 
 \`\`\`ts run
 import { writeFileSync } from "node:fs";
-import { jobMachine, outputMachine, runMachine, stepMachine } from "showrunner";
+import { chatMachine, jobMachine, outputMachine, runMachine, stepMachine } from "showrunner";
 
-for (const { config } of [runMachine, stepMachine, jobMachine, outputMachine]) {
+for (const { config } of [runMachine, stepMachine, jobMachine, outputMachine, chatMachine]) {
   const source = \`import { createMachine } from "xstate";\\n\\nexport default createMachine(\${JSON.stringify(config, null, 2)});\\n\`;
   writeFileSync(\`\${config.id}.machine.ts\`, source);
 }
@@ -61,7 +66,7 @@ export function lifecyclePage(): string {
   return `# Lifecycles
 
 Drawn from the definitions in \`src/lifecycle\` by \`node scripts/lifecycle-page.ts\`; a test fails when this page is stale. The
-machines are exported (\`runMachine\`, \`stepMachine\`, \`jobMachine\`, \`outputMachine\`), so that they can be
+machines are exported (\`runMachine\`, \`stepMachine\`, \`jobMachine\`, \`outputMachine\`, \`chatMachine\`), so that they can be
 [opened in Stately's tools](#in-statelys-tools). The fold of the journal moves along look-up tables compiled from them, and along nothing else.
 
 ${parts.join("\n")}

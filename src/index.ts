@@ -110,7 +110,7 @@ export { createMemoryJournal } from "./journal/memory.ts";
 export { openSqliteJournal } from "./journal/sqlite.ts";
 export { type OutputState, outputsOf, type RerunRequest, type RunState, type StepState } from "./journal/state.ts";
 export type { JournalStore, NoticeRow, RunRow } from "./journal/store.ts";
-export { jobMachine, outputMachine, runMachine, stepMachine } from "./lifecycle/index.ts";
+export { chatMachine, jobMachine, outputMachine, runMachine, stepMachine } from "./lifecycle/index.ts";
 export { formatUsd, parseUsd } from "./money.ts";
 // Plan and price.
 export {

@@ -1,3 +1,13 @@
+import {
+  type ChatPhase,
+  type JobPhase,
+  type MoneyPhase,
+  type OutputPhase,
+  type RunStatus,
+  runStates,
+  type StepStatus,
+  stepStates,
+} from "../lifecycle/index.ts";
 import type { Json, PlanStep, Reference } from "../plan/plan.ts";
 import type { ActiveTime } from "./active-time.ts";
 import type {
@@ -12,30 +22,7 @@ import type {
   UnresolvedCause,
 } from "./events/facts.ts";
 
-export type RunStatus = "planned" | "running" | "paused" | "succeeded" | "partial" | "failed" | "cancelled";
-export type StepStatus =
-  | "waiting"
-  | "running"
-  | "unresolved"
-  | "succeeded"
-  | "partial"
-  | "failed"
-  | "skipped"
-  | "cancelled";
-export type JobPhase =
-  | "planned"
-  | "priced"
-  | "submitting.sent"
-  | "submitting.unknown"
-  | "inQueue"
-  | "inProgress"
-  | "completed"
-  | "failed"
-  | "refused"
-  | "unresolved"
-  | "lost";
-export type MoneyPhase = "none" | "held" | "settled" | "released";
-export type OutputPhase = "pending" | "available" | "downloaded" | "archived" | "expired" | "failed";
+export type { JobPhase, MoneyPhase, OutputPhase, RunStatus, StepStatus } from "../lifecycle/index.ts";
 
 export interface OutputState extends OutputFacts {
   phase: OutputPhase;
@@ -80,7 +67,7 @@ export const RESENT_EVERY_MS = 60 * 60_000;
 /** One send of a chat request. */
 export interface ChatState {
   readonly n: number;
-  phase: "sent" | "answered" | "failed" | "abandoned";
+  phase: ChatPhase;
   readonly holdMicros: number;
   /** Null until it is known; of an abandoned one it never is. */
   costMicros: number | null;
@@ -224,11 +211,11 @@ export function lastChat(step: StepState): ChatState | null {
 }
 
 export function isStepFinal(status: StepStatus): boolean {
-  return status !== "waiting" && status !== "running" && status !== "unresolved";
+  return stepStates.ended.has(status);
 }
 
 export function isRunFinal(status: RunStatus): boolean {
-  return status !== "planned" && status !== "running" && status !== "paused";
+  return runStates.ended.has(status);
 }
 
 /** Outputs of a finished step's own, in order; an upload has none. */

@@ -42,6 +42,8 @@ export const outputMachine = setup({
  */
 export const jobMachine = setup({
   types: {
+    /** `open`: at the service, as far as we know; `inFlight`: and on its way by itself; `accepted`: and acknowledged. */
+    tags: {} as "open" | "inFlight" | "submitting" | "accepted",
     events: {} as
       | { type: "job.quoted" }
       | { type: "job.submit.intended" }
@@ -81,6 +83,7 @@ export const jobMachine = setup({
         planned: { on: { "job.quoted": "priced" } },
         priced: { on: { "job.quoted": "priced", "job.submit.intended": "submitting" } },
         submitting: {
+          tags: ["open", "inFlight", "submitting"],
           initial: "sent",
           on: {
             "job.submitted": "inQueue",
@@ -94,6 +97,7 @@ export const jobMachine = setup({
           },
         },
         inQueue: {
+          tags: ["open", "inFlight", "accepted"],
           on: {
             "job.started": "inProgress",
             "job.completed": "completed",
@@ -101,9 +105,13 @@ export const jobMachine = setup({
             "job.unresolved": "unresolved",
           },
         },
-        inProgress: { on: { "job.completed": "completed", "job.failed": "failed", "job.unresolved": "unresolved" } },
+        inProgress: {
+          tags: ["open", "inFlight", "accepted"],
+          on: { "job.completed": "completed", "job.failed": "failed", "job.unresolved": "unresolved" },
+        },
         // A last resort that can be left again: by an acknowledgement of its key, by a read that finds the job, by a person.
         unresolved: {
+          tags: "open",
           on: { "job.submitted": "inQueue", "job.found": "inQueue", "job.adopted": "inQueue", "job.lost": "lost" },
         },
         completed: { type: "final" },

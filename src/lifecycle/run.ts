@@ -1,7 +1,7 @@
 import { setup } from "xstate";
 
 /** Terminal; only a rerun reopens it. */
-const again = { on: { "run.reopened": "running" } } as const;
+const ended = { tags: "ended", on: { "run.reopened": "running" } } as const;
 
 /**
  * A run.
@@ -15,6 +15,7 @@ const again = { on: { "run.reopened": "running" } } as const;
  */
 export const runMachine = setup({
   types: {
+    tags: {} as "ended",
     events: {} as
       | { type: "run.started" }
       | { type: "run.paused" }
@@ -40,9 +41,9 @@ export const runMachine = setup({
       },
     },
     paused: { on: { "run.paused": "paused", "run.resumed": "running", "run.cancelled": "cancelled" } },
-    succeeded: again,
-    partial: again,
-    failed: again,
-    cancelled: again,
+    succeeded: ended,
+    partial: ended,
+    failed: ended,
+    cancelled: ended,
   },
 });

@@ -1,7 +1,9 @@
 import { setup } from "xstate";
 
 /** Terminal; only a rerun resets it. */
-const again = { on: { "step.reset": "waiting" } } as const;
+const again = { "step.reset": "waiting" } as const;
+const withResult = { tags: ["ended", "withResult"], on: again } as const;
+const withoutResult = { tags: ["ended", "withoutResult"], on: again } as const;
 
 /**
  * One step of a run. *Ready* is a view of `waiting` (everything it needs is there), not a state of its own: nothing
@@ -16,6 +18,7 @@ const again = { on: { "step.reset": "waiting" } } as const;
  */
 export const stepMachine = setup({
   types: {
+    tags: {} as "ended" | "withResult" | "withoutResult",
     events: {} as
       | { type: "step.started" }
       | { type: "step.succeeded" }
@@ -65,10 +68,10 @@ export const stepMachine = setup({
         "step.cancelled": "cancelled",
       },
     },
-    succeeded: again,
-    partial: again,
-    failed: again,
-    skipped: again,
-    cancelled: again,
+    succeeded: withResult,
+    partial: withResult,
+    failed: withoutResult,
+    skipped: withoutResult,
+    cancelled: withoutResult,
   },
 });

@@ -1,4 +1,4 @@
-import { type AnyStateMachine, initialTransition, type StateValue, transition } from "xstate";
+import { type AnyStateMachine, type AnyStateNode, initialTransition, type StateValue, transition } from "xstate";
 
 /** The shape of a machine's configuration that the drawing reads. */
 interface StateConfig {
@@ -80,4 +80,22 @@ export function compileTable(machine: AnyStateMachine): TransitionTable {
 /** The next state, or null when the chart has no such move. */
 export function next(table: TransitionTable, state: string, event: string): string | null {
   return table.states.get(state)?.get(event) ?? null;
+}
+
+/** Names of the states that a state value stands for, as {@link stateName} gives them. */
+export type StateNames<V> = V extends string
+  ? V
+  : { [K in keyof V & string]-?: `${K}.${StateNames<Exclude<V[K], undefined>>}` }[keyof V & string];
+
+/** Names of the states within a machine or a region that have this tag, themselves or by a state around them. */
+export function tagged<Name extends string>(region: Pick<AnyStateNode, "states">, tag: string): ReadonlySet<Name> {
+  return new Set(namesWithin(region, tag, false) as Name[]);
+}
+
+function namesWithin({ states }: Pick<AnyStateNode, "states">, tag: string, isInside: boolean): readonly string[] {
+  return Object.values(states).flatMap((state) => {
+    const hasTag = isInside || state.tags.includes(tag);
+    const inner = namesWithin(state, tag, hasTag).map((name) => `${state.key}.${name}`);
+    return inner.length > 0 || Object.keys(state.states).length > 0 ? inner : hasTag ? [state.key] : [];
+  });
 }

@@ -1,6 +1,7 @@
 import { ownText } from "../clean-text.ts";
 import type { PauseReason, RunEvent, StepEnd } from "../journal/events.ts";
 import { type AttemptState, lastAttempt, lastChat, type RunState, type StepState } from "../journal/state.ts";
+import { jobPhases } from "../lifecycle/index.ts";
 import { formatUsd } from "../money.ts";
 import type { FailurePolicy, PlanStep } from "../plan/plan.ts";
 import type { Slots } from "../plan/slots.ts";
@@ -30,26 +31,17 @@ export function inFlightMicros(state: RunState, within: string, notBefore: Reado
 /** Whether a charge of the run may be on its way to the wallet. */
 export function isSubmitting(state: RunState): boolean {
   return Object.values(state.steps).some((step) => {
-    const phase = lastAttempt(step)?.phase;
-    return phase === "submitting.sent" || phase === "submitting.unknown" || lastChat(step)?.phase === "sent";
+    const attempt = lastAttempt(step);
+    return (attempt !== null && jobPhases.submitting.has(attempt.phase)) || lastChat(step)?.phase === "sent";
   });
 }
 
 function isInFlight(path: string, { n, phase, money }: AttemptState, notBefore: ReadonlyMap<string, number>): boolean {
   if (money !== "held") return false;
-  switch (phase) {
-    case "submitting.sent":
-    case "submitting.unknown":
-    case "inQueue":
-    case "inProgress":
-      return true;
-    case "completed":
-    case "failed":
-      // Its bill never arrived, and it is no longer polled.
-      return notBefore.get(`settle:${path}#${n}`) !== Number.POSITIVE_INFINITY;
-    default:
-      return false;
-  }
+  if (jobPhases.inFlight.has(phase)) return true;
+  // Its bill never arrived, and it is no longer polled.
+  const isGivenUp = notBefore.get(`settle:${path}#${n}`) === Number.POSITIVE_INFINITY;
+  return (phase === "completed" || phase === "failed") && !isGivenUp;
 }
 
 /** Why a step was skipped, where nothing went wrong with it. */

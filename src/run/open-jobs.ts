@@ -1,4 +1,5 @@
 import type { AttemptState, RunState } from "../journal/state.ts";
+import { jobPhases } from "../lifecycle/index.ts";
 import { traitsOf } from "../plan/index.ts";
 import type { PlanStep } from "../plan/plan.ts";
 
@@ -26,18 +27,12 @@ export interface OpenJob {
   readonly holdMicros: number;
 }
 
-const open: ReadonlySet<string> = new Set([
-  "submitting.sent",
-  "submitting.unknown",
-  "inQueue",
-  "inProgress",
-  "unresolved",
-]);
-
 /** What was sent to the service and has not come to its end, as far as the journal knows. */
 export function openJobs(state: RunState): readonly OpenJob[] {
   return Object.values(state.steps).flatMap(({ path: step, attempts, chats }) => [
-    ...attempts.filter(({ phase }) => open.has(phase)).map(({ jobId, holdMicros }) => ({ step, jobId, holdMicros })),
+    ...attempts
+      .filter(({ phase }) => jobPhases.open.has(phase))
+      .map(({ jobId, holdMicros }) => ({ step, jobId, holdMicros })),
     ...chats.filter(({ phase }) => phase === "sent").map(({ jobId, holdMicros }) => ({ step, jobId, holdMicros })),
   ]);
 }

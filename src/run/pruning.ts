@@ -1,4 +1,5 @@
 import { isStepFinal, type RunState } from "../journal/state.ts";
+import { stepStates } from "../lifecycle/index.ts";
 import { traitsOf } from "../plan/index.ts";
 import type { Plan, PlanStep } from "../plan/plan.ts";
 import { failureKey } from "./failure-key.ts";
@@ -64,7 +65,7 @@ export function neededSteps(state: RunState, plan: Plan, isOut: (path: string) =
 /** Ended without a result. */
 export function endedWithoutResult({ steps }: RunState, path: string): boolean {
   const status = steps[path]?.status;
-  return status === "failed" || status === "skipped" || status === "cancelled";
+  return status !== undefined && stepStates.withoutResult.has(status);
 }
 
 function rootsOf(state: RunState, plan: Plan): Iterable<string> {

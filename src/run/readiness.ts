@@ -1,4 +1,5 @@
 import { isStepFinal, type RunState, type StepState } from "../journal/state.ts";
+import { stepStates } from "../lifecycle/index.ts";
 import { isReference, referencesOf, resolveInput, traitsOf } from "../plan/index.ts";
 import type { Condition, Json, PlanStep, Reference } from "../plan/plan.ts";
 import { failureKey } from "./failure-key.ts";
@@ -154,7 +155,7 @@ function placesOf(input: Json, inList = false): readonly { readonly ref: Ref; re
 }
 
 function isThrough({ status }: StepState): boolean {
-  return status === "succeeded" || status === "partial";
+  return stepStates.withResult.has(status);
 }
 
 function isStopped(step: StepState): boolean {

@@ -1,5 +1,6 @@
 import type { RunEvent } from "../journal/events.ts";
 import { isRunFinal, lastAttempt, type RunState, type StepState } from "../journal/state.ts";
+import { jobPhases } from "../lifecycle/index.ts";
 import { expansionsIn, outerPaths, withDependents } from "../plan/index.ts";
 import type { Plan, PlanStep } from "../plan/plan.ts";
 import { endedWithoutResult, neededSteps } from "./pruning.ts";
@@ -89,8 +90,7 @@ function hasBegun(step: StepState): boolean {
 export function hasNoOpenJobs(step: StepState, { paid = false }: { readonly paid?: boolean } = {}): boolean {
   if (step.status === "unresolved" || step.chats.at(-1)?.phase === "sent") return false;
   return step.attempts.every(({ phase, money }) => {
-    const isAtService = phase.startsWith("submitting") || phase === "inQueue" || phase === "inProgress";
-    return !isAtService && phase !== "unresolved" && !(paid && money === "held");
+    return !jobPhases.open.has(phase) && !(paid && money === "held");
   });
 }
 

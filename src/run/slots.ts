@@ -1,4 +1,5 @@
 import { lastAttempt, lastChat, type RunState } from "../journal/state.ts";
+import { jobPhases } from "../lifecycle/index.ts";
 import { traitsOf } from "../plan/index.ts";
 import type { PlanStep } from "../plan/plan.ts";
 import { Slots } from "../plan/slots.ts";
@@ -14,13 +15,6 @@ function isInFlight(state: RunState, plan: PlanStep): boolean {
   const step = state.steps[plan.path]!;
   if (traitsOf(plan).needsCode && step.status === "running") return true;
   if (lastChat(step)?.phase === "sent") return true;
-  switch (lastAttempt(step)?.phase) {
-    case "submitting.sent":
-    case "submitting.unknown":
-    case "inQueue":
-    case "inProgress":
-      return true;
-    default:
-      return false;
-  }
+  const attempt = lastAttempt(step);
+  return attempt !== null && jobPhases.inFlight.has(attempt.phase);
 }

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { type AnyStateMachine, createMachine } from "xstate";
-import { jobMachine, outputMachine, runMachine, stepMachine } from "../../src/lifecycle/index.ts";
+import { chatMachine, jobMachine, outputMachine, runMachine, stepMachine } from "../../src/lifecycle/index.ts";
 
-const charts: readonly AnyStateMachine[] = [runMachine, stepMachine, jobMachine, outputMachine];
+const charts: readonly AnyStateMachine[] = [runMachine, stepMachine, jobMachine, outputMachine, chatMachine];
 
 describe.each(charts)("the $id machine, taken elsewhere as JSON", (machine) => {
   const copy = createMachine(JSON.parse(JSON.stringify(machine.config)), { guards: machine.implementations.guards });

@@ -3,12 +3,17 @@ import { describe, expect, test } from "vitest";
 import { type AnyStateMachine, initialTransition, transition } from "xstate";
 import { getShortestPaths } from "xstate/graph";
 import {
+  chatMachine,
   jobMachine,
+  jobPhases,
   next,
   outputMachine,
   runMachine,
+  runStates,
   stateName,
   stepMachine,
+  stepStates,
+  type TransitionTable,
   tables,
 } from "../../src/lifecycle/index.ts";
 
@@ -17,6 +22,7 @@ const charts: readonly [keyof typeof tables, AnyStateMachine][] = [
   ["step", stepMachine],
   ["job", jobMachine],
   ["output", outputMachine],
+  ["chat", chatMachine],
 ];
 
 describe.each(charts)("the %s chart", (name, machine) => {
@@ -47,10 +53,33 @@ describe.each(charts)("the %s chart", (name, machine) => {
   });
 
   test("has an end, which at most one event leads out of: that it is to be made again", () => {
-    const again: readonly string[] = { run: ["run.reopened"], step: ["step.reset"], job: [], output: [] }[name];
+    const again: readonly string[] = { run: ["run.reopened"], step: ["step.reset"], job: [], output: [], chat: [] }[
+      name
+    ];
     const ends = [...table.states.values()].filter((row) => [...row.keys()].every((type) => again.includes(type)));
     expect(ends.length).toBeGreaterThan(0);
     for (const row of ends) expect([...row.keys()]).toEqual(again);
+  });
+});
+
+describe("sets of states by tag", () => {
+  test("hold the names that the table has, those of nested states too", () => {
+    expect([...jobPhases.submitting]).toEqual(["submitting.sent", "submitting.unknown"]);
+    expect([...jobPhases.inFlight]).toEqual([...jobPhases.submitting, "inQueue", "inProgress"]);
+    expect([...jobPhases.open]).toEqual([...jobPhases.inFlight, "unresolved"]);
+    expect(
+      [...runStates.ended, ...stepStates.ended].every((name) =>
+        [...tables.run.states.keys(), ...tables.step.states.keys()].includes(name),
+      ),
+    ).toBe(true);
+  });
+
+  test("are those steps and runs as ended that only a rerun leads out of", () => {
+    const left = (table: TransitionTable, event: string) =>
+      [...table.states].filter(([, row]) => [...row.keys()].join() === event).map(([name]) => name);
+    expect([...runStates.ended].sort()).toEqual(left(tables.run, "run.reopened").sort());
+    expect([...stepStates.ended].sort()).toEqual(left(tables.step, "step.reset").sort());
+    expect(new Set([...stepStates.withResult, ...stepStates.withoutResult])).toEqual(stepStates.ended);
   });
 });
 

@@ -1,6 +1,7 @@
 import { ApiError, type Client, type JobResult, type JobSummary } from "../../api/index.ts";
 import type { AttemptState, RunState } from "../../journal/state.ts";
 import type { JournalStore } from "../../journal/store.ts";
+import { jobPhases } from "../../lifecycle/index.ts";
 
 /** Clocks differ, and a submit takes its time: a job made this long before or after a run may be its own. */
 const NEAR_MS = 10 * 60_000;
@@ -210,8 +211,7 @@ function withoutCopy({ phase, outputs }: AttemptState): Known["missing"] {
     const copied = outputs.filter(({ phase, copy }) => copy === null && phase !== "archived" && phase !== "failed");
     return new Set(copied.map(({ index }) => index));
   }
-  const isOpen = phase === "inQueue" || phase === "inProgress";
-  return isOpen ? { size: 1, has: () => true } : new Set<number>();
+  return jobPhases.accepted.has(phase) ? { size: 1, has: () => true } : new Set<number>();
 }
 
 async function look(client: Client, jobId: string): Promise<JobResult | null> {

@@ -52,7 +52,7 @@ export const chatEvents: EventTable<ChatEvent> = {
   },
   "chat.answered": {
     apply: (fold, event) => {
-      charge(fold, event, "answered");
+      charge(fold, event);
       fold.step(event.step).value = event.value;
     },
     changes: "step",
@@ -63,7 +63,7 @@ export const chatEvents: EventTable<ChatEvent> = {
   },
   "chat.failed": {
     apply: (fold, event) => {
-      const chat = charge(fold, event, "failed");
+      const chat = charge(fold, event);
       chat.error = event.error;
       chat.answer = event.answer ?? null;
     },
@@ -78,8 +78,7 @@ export const chatEvents: EventTable<ChatEvent> = {
   },
   "chat.abandoned": {
     apply: (fold, event) => {
-      const chat = sentChat(fold, event);
-      chat.phase = "abandoned";
+      const chat = movedChat(fold, event);
       chat.endedAt = fold.at;
       fold.state.heldMicros -= chat.holdMicros;
       fold.state.unconfirmedMicros += chat.holdMicros;
@@ -96,19 +95,21 @@ export const chatEvents: EventTable<ChatEvent> = {
   },
 };
 
-function charge(fold: Fold, event: Charged, phase: "answered" | "failed"): ChatState {
+function charge(fold: Fold, event: Charged): ChatState {
   const { jobId, costMicros } = event;
-  const chat = sentChat(fold, event);
-  Object.assign(chat, { phase, costMicros, jobId, endedAt: fold.at });
+  const chat = movedChat(fold, event);
+  Object.assign(chat, { costMicros, jobId, endedAt: fold.at });
   fold.state.heldMicros -= chat.holdMicros;
   fold.state.spentMicros += costMicros;
   noteChatCharge(fold.state, event.step, chat);
   return chat;
 }
 
-function sentChat(fold: Fold, { step, attempt: n }: OfChat): ChatState {
+/** The request that the event is of, moved along the chart. */
+function movedChat(fold: Fold, { step, attempt: n }: OfChat): ChatState {
   const { chats } = fold.step(step);
   const chat = chats[n - 1];
-  if (chat?.phase !== "sent" || n !== chats.length) throw fold.illegal(`(chat ${n} of ${step})`);
+  if (chat === undefined || n !== chats.length) throw fold.illegal(`(chat ${n} of ${step})`);
+  fold.moveChat(chat);
   return chat;
 }

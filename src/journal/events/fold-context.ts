@@ -1,16 +1,16 @@
-import { next, type TransitionTable, tables } from "../../lifecycle/index.ts";
+import {
+  type ChatPhase,
+  type JobPhase,
+  type MoneyPhase,
+  next,
+  type OutputPhase,
+  type RunStatus,
+  type StepStatus,
+  type TransitionTable,
+  tables,
+} from "../../lifecycle/index.ts";
 import { IllegalEventError } from "../errors.ts";
-import type {
-  AttemptState,
-  JobPhase,
-  MoneyPhase,
-  OutputPhase,
-  OutputState,
-  RunState,
-  RunStatus,
-  StepState,
-  StepStatus,
-} from "../state.ts";
+import type { AttemptState, ChatState, OutputState, RunState, StepState } from "../state.ts";
 
 /** One event on its way into a state. Every move goes by its chart; what no chart allows throws. */
 export class Fold {
@@ -55,6 +55,10 @@ export class Fold {
 
   moveOutput(output: OutputState, type = this.#type): void {
     output.phase = this.#next(tables.output, output.phase, type) as OutputPhase;
+  }
+
+  moveChat(chat: ChatState, type = this.#type): void {
+    chat.phase = this.#next(tables.chat, chat.phase, type) as ChatPhase;
   }
 
   moveJob(attempt: AttemptState, type = this.#type): void {
