@@ -3,9 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { parseJson } from "../../src/cli/input/json-position.ts";
 import { parseConcurrency } from "../../src/cli/input/quote-options.ts";
 import { readInput } from "../../src/cli/input/read-input.ts";
+import { parseJson } from "../../src/json-text.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "showrunner-input-"));
 

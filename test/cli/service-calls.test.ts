@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { wireForm } from "../../src/cli/service/present.ts";
+import { PIXEL } from "../support/tiny-media.ts";
 import { cli, emptyFolder } from "./support/cli.ts";
 import { type ServiceProcess, startService } from "./support/service.ts";
 
@@ -59,8 +60,7 @@ describe("calls of the API", () => {
   });
 
   test("a file is uploaded", async () => {
-    const pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+A8AAQUBAScY42YAAAAASUVORK5CYII=";
-    writeFileSync(join(cwd, "dot.png"), Buffer.from(pixel, "base64"));
+    writeFileSync(join(cwd, "dot.png"), PIXEL);
     expect(await json("files", "upload", "dot.png")).toMatchObject({ content_type: "image/png" });
   });
 

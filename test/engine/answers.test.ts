@@ -17,14 +17,11 @@ import { createMemoryJournal, openShowrunner, type Pipeline, pipeline } from "..
 import { fold } from "../../src/journal/fold.ts";
 import { AnsweringService, LATE_MODEL, ORIGIN, PRICE_MICROS } from "../support/answering-service.ts";
 import { skippingClock } from "../support/simulated-clock.ts";
+import { PIXEL } from "../support/tiny-media.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "answers-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-const png = Buffer.from(
-  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNoAAAAggCBd81ytgAAAABJRU5ErkJggg==",
-  "base64",
-);
 const input = z.object({});
 const alone = pipeline("alone", { input, build: ({ job }) => ({ a: job("a", "image-1", { prompt: "a" }) }) });
 const uncopied = pipeline("uncopied", {
@@ -43,7 +40,7 @@ const pair = pipeline("pair", {
 const given = pipeline("given", {
   input,
   build: ({ job, upload }) => ({
-    a: job("a", "image-1", { prompt: "a", images: [upload("given", { bytes: png, kind: "image" })] }),
+    a: job("a", "image-1", { prompt: "a", images: [upload("given", { bytes: PIXEL, kind: "image" })] }),
   }),
 });
 const asking = pipeline("asking", {

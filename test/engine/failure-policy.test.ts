@@ -18,6 +18,7 @@ import {
 } from "../../src/index.ts";
 import { type LocalService, startLocalService } from "../../src/local-service/index.ts";
 import { fastFolder } from "../support/fast-folder.ts";
+import { PIXEL } from "../support/tiny-media.ts";
 
 const SPEED = 50;
 let service: LocalService;
@@ -206,7 +207,7 @@ describe("on the local service", () => {
 
   test("an upload whose handle expired is sent again under a new one and the same key: one job, one charge", async () => {
     const picture = join(folder, "picture.png");
-    await writeFile(picture, Buffer.from(PIXEL, "base64"));
+    await writeFile(picture, PIXEL);
     const late = pipeline("late", {
       input: z.object({ picture: file("image") }),
       build({ input, job, upload, approve }) {
@@ -231,5 +232,3 @@ describe("on the local service", () => {
     expect(uploads() - sent).toBeGreaterThan(0);
   });
 });
-
-const PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";

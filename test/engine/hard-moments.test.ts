@@ -8,6 +8,7 @@ import { type Client, UnknownOutcomeError } from "../../src/api/index.ts";
 import { createMemoryJournal, type JournalStore, openShowrunner, pipeline } from "../../src/index.ts";
 import { builtInCatalog } from "../support/built-in-catalog.ts";
 import { apiError, FakePaidService } from "../support/fake-paid-service.ts";
+import { PIXEL } from "../support/tiny-media.ts";
 
 const two = pipeline("two", {
   input: z.object({}),
@@ -23,14 +24,10 @@ const gated = pipeline("gated", {
   },
 });
 
-const png = Buffer.from(
-  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNoAAAAggCBd81ytgAAAABJRU5ErkJggg==",
-  "base64",
-);
 const given = pipeline("given", {
   input: z.object({}),
   build({ job, upload }) {
-    const image = upload("given", { bytes: png, kind: "image" });
+    const image = upload("given", { bytes: PIXEL, kind: "image" });
     return { a: job("a", models.image, { prompt: "x", images: [image] }) };
   },
 });

@@ -10,19 +10,15 @@ import { fetchFile } from "../../src/engine/media/measure-files.ts";
 import { openMediaStore, pipeline } from "../../src/index.ts";
 import type { UploadStep } from "../../src/plan/plan.ts";
 import { during, openFakeShow } from "../support/fake-showrunner.ts";
+import { PIXEL } from "../support/tiny-media.ts";
 
-/** A picture of one grey pixel. */
-const png = Buffer.from(
-  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNoAAAAggCBd81ytgAAAABJRU5ErkJggg==",
-  "base64",
-);
 let server: Server;
 let origin = "";
 
 beforeAll(async () => {
   server = createServer((request, response) => {
     const path = new URL(request.url ?? "/", "http://x").pathname;
-    if (path === "/a.png") return response.end(png);
+    if (path === "/a.png") return response.end(PIXEL);
     if (path === "/empty.png") return response.end();
     if (path === "/moved.png") return response.writeHead(302, { location: "/a.png" }).end();
     response.writeHead(403).end("no");
@@ -47,13 +43,13 @@ const fileOf = async (given: Parameters<typeof uploads>[0]) => {
 };
 
 test("bytes, a URL and what it leads to are the same upload as the file that they are", async () => {
-  const first = (await fileOf(png)) as UploadStep;
+  const first = (await fileOf(PIXEL)) as UploadStep;
   expect(first).toMatchObject({
     kind: "upload",
     yields: "image",
-    file: { contentType: "image/png", sizeBytes: png.length },
+    file: { contentType: "image/png", sizeBytes: PIXEL.length },
   });
-  for (const same of [{ bytes: png, kind: "image" } as const, `${origin}/a.png`, new URL(`${origin}/moved.png`)]) {
+  for (const same of [{ bytes: PIXEL, kind: "image" } as const, `${origin}/a.png`, new URL(`${origin}/moved.png`)]) {
     expect(((await fileOf(same)) as UploadStep).fingerprint).toBe(first.fingerprint);
   }
 });
@@ -76,7 +72,7 @@ test("what cannot be fetched, or is of another kind, is a problem that says so",
     { message: `${origin}/gone.png answered 403; check the URL` },
   ]);
   expect(await fileOf("http://127.0.0.1:1/a.png")).toMatchObject([{ code: "missing-file" }]);
-  expect(await fileOf({ bytes: png, kind: "audio" })).toMatchObject([
+  expect(await fileOf({ bytes: PIXEL, kind: "audio" })).toMatchObject([
     { code: "not-media-file", step: "given" },
     { code: "media-kind", step: "drawn" },
   ]);
@@ -88,17 +84,17 @@ test("what cannot be fetched, or is of another kind, is a problem that says so",
 test("a URL that gives more than it may is left alone, and nothing of it stays", async () => {
   const folder = mkdtempSync(join(tmpdir(), "fetch-"));
   const media = await openMediaStore(folder);
-  expect(await fetchFile(`${origin}/a.png`, media, png.length - 1)).toEqual({
-    error: `${origin}/a.png could not be fetched (it has more than ${png.length - 1} bytes)`,
+  expect(await fetchFile(`${origin}/a.png`, media, PIXEL.length - 1)).toEqual({
+    error: `${origin}/a.png could not be fetched (it has more than ${PIXEL.length - 1} bytes)`,
   });
   const left = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
   expect(left).toEqual([]);
-  expect(await fetchFile(`${origin}/a.png`, media, png.length)).toMatchObject({ sizeBytes: png.length });
+  expect(await fetchFile(`${origin}/a.png`, media, PIXEL.length)).toMatchObject({ sizeBytes: PIXEL.length });
 });
 
 test("bytes that change later change no upload", async () => {
   const { show } = await openFakeShow();
-  const bytes = new Uint8Array(png);
+  const bytes = new Uint8Array(PIXEL);
   const changing = pipeline("p", {
     input: z.object({}),
     build({ upload }) {
@@ -108,5 +104,5 @@ test("bytes that change later change no upload", async () => {
     },
   });
   const made = await show.plan(changing, {});
-  expect(made.ok && made.plan.steps[0]).toMatchObject({ file: { sizeBytes: png.length, contentType: "image/png" } });
+  expect(made.ok && made.plan.steps[0]).toMatchObject({ file: { sizeBytes: PIXEL.length, contentType: "image/png" } });
 });

@@ -1,6 +1,7 @@
 import { Dispatcher } from "undici";
 import type { Answer, RequestKind } from "../../src/answers/index.ts";
 import { builtInCatalog } from "./built-in-catalog.ts";
+import { PIXEL } from "./tiny-media.ts";
 
 /** One answer that the test gives in place of the service's own. */
 export interface Fault {
@@ -34,10 +35,6 @@ interface Reply {
 
 type Served = Reply | { readonly sent: boolean; readonly code: string | null } | "silence";
 
-const PNG = Buffer.from(
-  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNoAAAAggCBd81ytgAAAABJRU5ErkJggg==",
-  "base64",
-);
 export const PRICE_MICROS = 100_000;
 
 /** A v3 service behind an undici dispatcher, without a socket: it keeps keys, and answers wrongly where it is told to. */
@@ -118,7 +115,11 @@ export class AnsweringService extends Dispatcher {
   #own({ method, origin, path, body }: Asked): Reply {
     if (origin !== ORIGIN) {
       if (this.mediaLapses) return { status: 404, body: "" };
-      return { status: 200, headers: { "content-type": "image/png", "content-length": `${PNG.length}` }, body: PNG };
+      return {
+        status: 200,
+        headers: { "content-type": "image/png", "content-length": `${PIXEL.length}` },
+        body: PIXEL,
+      };
     }
     const parts = path.split("?")[0]!.split("/").slice(2);
     if (path === "/v3/balance") return json(200, { balance: 100, currency: "USD", spent: null });

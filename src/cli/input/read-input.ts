@@ -1,8 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
+import { parseJson } from "../../json-text.ts";
 import { CliError } from "../cli-error.ts";
 import { visible } from "../text/escape.ts";
-import { parseJson } from "./json-position.ts";
 
 /** Refuses a run id that could not be the name of its log, before anything is opened. */
 export function checkFileName(id: string): void {

@@ -1,12 +1,13 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { crc32, deflateSync } from "node:zlib";
+import { greyPng, plainWav } from "../../placeholder-media.ts";
 import type { MediaKind } from "../../plan/plan.ts";
 import type { PipelineInput } from "../expression.ts";
 
 const SIDE_PX = 512;
-const RATE = 8000;
 const SOUND_MS = 3000;
+/** A quiet tone: some services refuse silence. */
+const QUIET = 6000;
 
 /** One second of grey, H.264 in MP4. */
 const FILM =
@@ -70,58 +71,12 @@ async function writeSample(kind: MediaKind, folder: string): Promise<string> {
 function sampleMedia(kind: MediaKind): readonly [name: string, bytes: Uint8Array] {
   switch (kind) {
     case "image":
-      return ["sample.png", greyPng()];
+      return ["sample.png", greyPng(SIDE_PX)];
     case "audio":
-      return ["sample.wav", toneWav()];
+      return ["sample.wav", plainWav(SOUND_MS, QUIET)];
     case "video":
       return ["sample.mp4", Buffer.from(FILM, "base64")];
     default:
       return kind satisfies never;
   }
-}
-
-function greyPng(): Uint8Array {
-  const header = Buffer.alloc(13);
-  header.writeUInt32BE(SIDE_PX, 0);
-  header.writeUInt32BE(SIDE_PX, 4);
-  header.writeUInt8(8, 8);
-  const rows = Buffer.alloc((SIDE_PX + 1) * SIDE_PX, 0x80);
-  for (let y = 0; y < SIDE_PX; y++) rows[y * (SIDE_PX + 1)] = 0;
-  const signature = Buffer.from("89504e470d0a1a0a", "hex");
-  return Buffer.concat([
-    signature,
-    chunk("IHDR", header),
-    chunk("IDAT", deflateSync(rows)),
-    chunk("IEND", Buffer.alloc(0)),
-  ]);
-}
-
-function chunk(type: string, data: Uint8Array): Buffer {
-  const body = Buffer.concat([Buffer.from(type, "latin1"), data]);
-  const framed = Buffer.alloc(body.length + 8);
-  framed.writeUInt32BE(data.length, 0);
-  body.copy(framed, 4);
-  framed.writeUInt32BE(crc32(body), body.length + 4);
-  return framed;
-}
-
-/** A quiet tone: some services refuse silence. */
-function toneWav(): Uint8Array {
-  const count = (RATE * SOUND_MS) / 1000;
-  const samples = Buffer.alloc(count * 2);
-  for (let at = 0; at < count; at++)
-    samples.writeInt16LE(Math.round(6000 * Math.sin((at * 2 * Math.PI * 180) / RATE)), at * 2);
-  const header = Buffer.alloc(44);
-  header.write("RIFF\0\0\0\0WAVEfmt ", "latin1");
-  header.writeUInt32LE(36 + samples.length, 4);
-  header.writeUInt32LE(16, 16);
-  header.writeUInt16LE(1, 20); // PCM
-  header.writeUInt16LE(1, 22); // mono
-  header.writeUInt32LE(RATE, 24);
-  header.writeUInt32LE(RATE * 2, 28);
-  header.writeUInt16LE(2, 32);
-  header.writeUInt16LE(16, 34);
-  header.write("data", 36, "latin1");
-  header.writeUInt32LE(samples.length, 40);
-  return Buffer.concat([header, samples]);
 }

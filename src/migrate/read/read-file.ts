@@ -2,7 +2,7 @@ import { isUtf8 } from "node:buffer";
 import { createReadStream } from "node:fs";
 import { open, stat } from "node:fs/promises";
 import { ShowrunnerError } from "../../errors.ts";
-import { parseJson } from "./json-text.ts";
+import { parseJson } from "../../json-text.ts";
 import { readLines, readText } from "./read-text.ts";
 import { type ReadBodies, readProblem } from "./source.ts";
 

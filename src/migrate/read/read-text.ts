@@ -1,5 +1,5 @@
+import { parseJson, positionAt } from "../../json-text.ts";
 import { bodiesOf, collected, sourceOf } from "./bodies.ts";
-import { parseJson, positionAt } from "./json-text.ts";
 import { locate, TOKEN } from "./locate.ts";
 import { type Place, type ReadBodies, type ReadProblem, readProblem, type V2Source } from "./source.ts";
 

@@ -1,0 +1,45 @@
+import { crc32, deflateSync } from "node:zlib";
+
+/** A grey square of so many pixels a side. */
+export function greyPng(sidePx: number): Uint8Array {
+  const header = Buffer.alloc(13);
+  header.writeUInt32BE(sidePx, 0);
+  header.writeUInt32BE(sidePx, 4);
+  header.set([8, 0], 8); // 8 bits a sample, greyscale
+  const rows = Buffer.alloc((sidePx + 1) * sidePx, 0x80);
+  for (let y = 0; y < sidePx; y++) rows[y * (sidePx + 1)] = 0; // filter: none
+  const signature = Buffer.from("89504e470d0a1a0a", "hex");
+  const chunks = [chunk("IHDR", header), chunk("IDAT", deflateSync(rows)), chunk("IEND", Buffer.alloc(0))];
+  return Buffer.concat([signature, ...chunks]);
+}
+
+function chunk(type: string, data: Buffer): Buffer {
+  const body = Buffer.concat([Buffer.from(type, "latin1"), data]);
+  const frame = Buffer.alloc(8);
+  frame.writeUInt32BE(data.length, 0);
+  frame.writeUInt32BE(crc32(body), 4);
+  return Buffer.concat([frame.subarray(0, 4), body, frame.subarray(4)]);
+}
+
+const RATE = 8000;
+
+/** Sound of that length, 16-bit mono PCM; silence when the amplitude is 0, else a tone of 180 Hz. */
+export function plainWav(durationMs: number, amplitude = 0): Uint8Array {
+  const count = Math.round((durationMs / 1000) * RATE);
+  const samples = Buffer.alloc(count * 2);
+  for (let at = 0; amplitude > 0 && at < count; at++)
+    samples.writeInt16LE(Math.round(amplitude * Math.sin((at * 2 * Math.PI * 180) / RATE)), at * 2);
+  const header = Buffer.alloc(44);
+  header.write("RIFF\0\0\0\0WAVEfmt ", "latin1");
+  header.writeUInt32LE(36 + samples.length, 4);
+  header.writeUInt32LE(16, 16);
+  header.writeUInt16LE(1, 20); // PCM
+  header.writeUInt16LE(1, 22); // mono
+  header.writeUInt32LE(RATE, 24);
+  header.writeUInt32LE(RATE * 2, 28);
+  header.writeUInt16LE(2, 32);
+  header.writeUInt16LE(16, 34);
+  header.write("data", 36, "latin1");
+  header.writeUInt32LE(samples.length, 40);
+  return Buffer.concat([header, samples]);
+}

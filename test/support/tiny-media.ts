@@ -1,0 +1,4 @@
+import { greyPng } from "../../src/placeholder-media.ts";
+
+/** A picture of one grey pixel. */
+export const PIXEL = Buffer.from(greyPng(1));
