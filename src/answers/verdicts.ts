@@ -9,7 +9,7 @@ export const meanings = {
 
 export type Meaning = keyof typeof meanings;
 
-/** Why a run rests after an answer. */
+/** Why a run pauses after an answer. */
 export type AnswerPause = "funds" | "unanswered" | "unresolved" | "unreachable" | "misdirected" | "credentials";
 
 /** What an answer leads to: for the job (or chat, or output) that the request was for, its hold, its step and its run. */

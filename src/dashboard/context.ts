@@ -9,7 +9,7 @@ import type { Operator } from "./service/operator.ts";
 export interface DashboardContext extends WatchParts {
   /** The one that works now; another one after `renew`. */
   readonly show: Showrunner;
-  /** Replaces `show` when its service is gone and there is a way to. */
+  /** Replaces `show` when its service has ended and another can be opened. */
   renew(): Promise<void>;
   readonly media: Pick<MediaStore, "path">;
   readonly gauges: GaugeReader;

@@ -26,7 +26,7 @@ export interface DashboardOptions {
   /** Runs what the page asks for. Stays open when the dashboard closes. */
   readonly show: Showrunner;
   /**
-   * Opens another one in place of `show` when its service is gone, as that of a command that embedded it and ended. The
+   * Opens another one in place of `show` when its service has ended, as that of a command that embedded it. The
    * one given up is its own to close. Default: what was lost stays lost.
    */
   readonly reopen?: ((lost: Showrunner) => Promise<Showrunner>) | undefined;
@@ -44,7 +44,7 @@ export interface DashboardOptions {
   readonly token?: string | undefined;
   /** Pipelines on offer to plan and start. Default none. */
   readonly pipelines?: readonly OfferedPipeline[] | undefined;
-  /** Finds the code of a run again, to compare it with the run's plan; null when it is gone. Default: never found. */
+  /** Loads the code of a run, to compare it with the run's plan; null when it no longer exists. Default: never found. */
   readonly loadPipeline?:
     | ((source: { readonly file: string; readonly exportName: string }) => Promise<Pipeline | null>)
     | undefined;
@@ -59,6 +59,6 @@ export interface Dashboard {
   readonly origin: string;
   /** Where one run is shown, with the token. */
   runUrl(runId: string): string;
-  /** Ends streams and stops listening. Runs that were started from the page go on in `show`. */
+  /** Ends streams and stops listening. Runs that were started from the page continue in `show`. */
   close(): Promise<void>;
 }

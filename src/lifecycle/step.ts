@@ -42,7 +42,7 @@ export const stepMachine = setup({
         "step.started": "running",
         "step.skipped": "skipped",
         "step.cancelled": "cancelled",
-        // Priced but not begun: the price is asked for anew.
+        // Priced but not started: it is priced again.
         "step.reset": "waiting",
       },
     },

@@ -12,7 +12,7 @@ export function returnedSteps(context: MigrationContext): readonly string[] {
   return [...context.converted].sort(([a], [b]) => a - b).flatMap(([, { outputs }]) => outputs);
 }
 
-/** The inputs that some job uses; a body that stayed open may have asked for others. */
+/** The inputs that some job uses; a body that stayed open may have requested others. */
 export function usedInputs(context: MigrationContext): readonly PipelineInput[] {
   const used = new Set<string>();
   for (const { input, variations, shift } of jobsOf(context)) {

@@ -37,7 +37,7 @@ export function questionsOf(bodies: readonly BodyReport[]): readonly Question[] 
   return [...found.values()];
 }
 
-/** What a person has decided about v2 work, so that the next document is not asked for it again. */
+/** A person's decisions about v2 work, so that the next document needs no second answer. */
 export interface MigrationDecisions {
   /** v2 model slugs to v3 model ids, and v2 voice ids to v3 ones. */
   readonly map: { readonly [v2: string]: string };

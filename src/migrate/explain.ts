@@ -5,7 +5,7 @@ import type { Outcome } from "./report/report.ts";
 import type { Field, Fields } from "./v2/shape.ts";
 import { ANSWER_FIELDS, fieldsOf, type V2Type } from "./v2/types.ts";
 
-/** Why fields that every body may have do not go on. */
+/** Why fields that every body may have are not migrated. */
 const WHY: Readonly<Record<string, string>> = {
   type: "in v3 the model says what is made",
   workspace_id: "a v3 key belongs to one workspace",

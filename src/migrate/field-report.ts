@@ -103,7 +103,7 @@ export class FieldReport {
     return this.#entries.has(field) || this.#prefixes.has(field);
   }
 
-  /** Enters everything that nobody did, each with what `explain` says of it. */
+  /** Enters all fields that have no entry yet, each with the text of `explain`. */
   close(explain: (path: JsonPath) => readonly [Outcome, EntryDetails]): readonly FieldEntry[] {
     this.#sweep(this.#body, [], explain);
     return [...this.#entries.values()];

@@ -60,7 +60,7 @@ export class MigrationContext {
     return [...this.#inputs.values()];
   }
 
-  /** What an id stands for; templates are followed through the flow. */
+  /** What an id refers to; templates are followed through the flow. */
   link(body: Pick<Body, "source">, id: string): Link {
     if (!isTemplate(id)) {
       const known = this.identities.get(id);

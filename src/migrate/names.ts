@@ -34,7 +34,7 @@ export function camel(name: string): string {
 /** Gives out names of steps and inputs, none twice, none that TypeScript or the words of a pipeline keep. */
 export class Names {
   readonly #taken = new Set<string>();
-  /** Where to go on counting, so that ten thousand like names stay quick. */
+  /** The next number per name, so that ten thousand equal names stay fast. */
   readonly #next = new Map<string, number>();
 
   /** A step name, the base itself where it is free, else with a number. */

@@ -21,7 +21,7 @@ interface Segment extends Stretch {
 
 const CUT_WIDTH = 3;
 const MAX_CUTS = 12;
-/** Shorter rests than this stay. */
+/** Shorter pauses than this stay. */
 const SHORTEST_CUT_MS = 20_000;
 const STEPS_S = [0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400, 43_200, 86_400];
 

@@ -29,7 +29,7 @@ export interface WrittenReport {
   /** Absolute path of the page. */
   readonly file: string;
   readonly sizeBytes: number;
-  /** How many media stand in the page, beside it, or are gone. */
+  /** How many media are embedded in the page, stored beside it, or missing. */
   readonly media: { readonly inline: number; readonly beside: number; readonly missing: number };
 }
 
@@ -50,7 +50,7 @@ export async function writeReport(
   const media = await placeMedia(facts, file, { inlineBytes, pathOf });
   const others = await placeIntermediate(facts, pathOf, inlineBytes - inlineBytesOf(media));
   const page = reportPage(facts, new Map([...media, ...others]), options);
-  // Whole or not at all: somebody may be looking at the one before.
+  // Written atomically: a browser may be reading the previous one.
   await writeDurably(file, page);
   const types = [...media.values()].map(({ type }) => type);
   const countOf = (requested: string) => types.filter((type) => type === requested).length;

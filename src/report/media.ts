@@ -11,7 +11,7 @@ export type PathOf = (sha256: string) => string;
 
 interface Found {
   readonly file: FinalFile;
-  /** Our copy; null when it is gone. */
+  /** The local copy; null when it is missing. */
   readonly path: string | null;
   readonly sizeBytes: number;
 }
@@ -81,7 +81,7 @@ async function plainFile(path: string) {
   return facts?.isFile() ? facts : null;
 }
 
-/** A store that came with somebody's journal may hold anything under any hash. */
+/** A store that came with a foreign journal may hold anything under any hash. */
 async function holds(path: string, sha256: string | null): Promise<boolean> {
   const hash = createHash("sha256");
   const read = finished(createReadStream(path).on("data", (piece) => hash.update(piece)));

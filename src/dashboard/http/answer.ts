@@ -36,7 +36,7 @@ export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
   "Cache-Control": "no-store",
 };
 
-/** What a failure is told as; null for one that nobody expected. */
+/** The refusal for a failure; null for an unexpected one. */
 export function refusalOf(error: unknown): Refusal | null {
   if (error instanceof Refusal) return error;
   if (!isShowrunnerError(error)) return null;

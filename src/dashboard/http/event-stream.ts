@@ -2,7 +2,7 @@ import type { ServerResponse } from "node:http";
 
 /** One open stream of server-sent events. */
 export interface EventStream {
-  /** Aborted when the reader has gone or the server closes. */
+  /** Aborted when the reader disconnects or the server closes. */
   readonly signal: AbortSignal;
   send(event: string, data: unknown, id?: number): void;
   end(): void;
@@ -10,7 +10,7 @@ export interface EventStream {
 
 /** Keeps proxies and browsers from taking silence for death. */
 const BEAT_MS = 15_000;
-/** A reader this far behind has gone to sleep; it comes back with the number of the last event that it saw. */
+/** A reader this far behind is disconnected; it reconnects with the number of the last event that it saw. */
 const MOST_UNSENT_BYTES = 32 * 1024 * 1024;
 
 const HEADERS = { "Content-Type": "text/event-stream; charset=utf-8", "X-Accel-Buffering": "no" };

@@ -37,7 +37,7 @@ export function ownNames(): readonly string[] {
 }
 
 /**
- * Lets through what a page of this server, or a person's own navigation, may send.
+ * Accepts requests that a page of this server, or a person's own navigation, may send.
  * @throws Refusal 403 `HOST` for a foreign name, `ORIGIN` for another site's request
  */
 export function checkSender(method: string, headers: IncomingHttpHeaders, hosts: readonly string[]): void {

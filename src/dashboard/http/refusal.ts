@@ -1,4 +1,4 @@
-/** An answer other than what was asked for; thrown by routes, sent as `{error: {code, message}}`. */
+/** An error answer; thrown by routes, sent as `{error: {code, message}}`. */
 export class Refusal extends Error {
   readonly status: number;
   readonly code: string;

@@ -37,7 +37,7 @@ export interface FileAnswer {
   readonly status?: number;
 }
 
-/** Sends a file, or the part that was asked for. @throws Refusal 404 */
+/** Sends a file, or the requested range. @throws Refusal 404 */
 export async function sendFile(incoming: IncomingMessage, response: ServerResponse, file: FileAnswer): Promise<void> {
   const size = await sizeOf(file.path);
   const range = parseRange(incoming.headers.range, size);

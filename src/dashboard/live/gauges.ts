@@ -27,7 +27,7 @@ export class GaugeReader {
     return { ...(await this.#readBalance()), pace: this.#pace() };
   }
 
-  /** After funds were added: the next look asks anew. */
+  /** After funds were added: the next read fetches the balance again. */
   forgetBalance(): void {
     this.#balance = null;
   }

@@ -34,7 +34,7 @@ async function whenChanged<T>(stream: EventStream, look: () => Promise<T>, tell:
   }
 }
 
-/** Differs whenever a run came, went or moved, or its process is gone. */
+/** Differs whenever a run was added, removed or changed, or its process ended. */
 function signOf(rows: readonly RunRow[]): string {
   const moved = rows.reduce((sum, { lastSeq }) => sum + lastSeq, 0);
   const now = Date.now();

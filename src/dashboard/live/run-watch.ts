@@ -16,7 +16,7 @@ export interface WatchParts {
 
 /** Changes that come within this time are sent together. */
 const GATHER_MS = 120;
-/** How often progress, which makes no events, is looked at while a run goes on. */
+/** How often progress, which has no events, is polled while a run is active. */
 const PROGRESS_MS = 1000;
 /** How often it is looked whether the process that drives a run still lives. */
 const LIVENESS_MS = 1000;
@@ -54,7 +54,7 @@ async function eventsUpTo(journal: JournalStore, state: RunState, from: number):
     const since = await journal.read(state.runId, { afterSeq: from });
     if ((since.at(-1)?.seq ?? from) >= state.seq) return since.filter(({ seq }) => seq <= state.seq);
   }
-  // Its events are gone: it was removed meanwhile.
+  // It has no events any more: it was removed meanwhile.
   throw notFound("This run");
 }
 
@@ -82,7 +82,7 @@ export async function watchRun(parts: WatchParts, runId: string, afterSeq: numbe
   }
 }
 
-/** Settles when the process that drives the run is gone: that is an event in no journal. */
+/** Resolves when the process that drives the run has ended, for which no journal has an event. */
 async function drivenAgainOrNoMore(journal: JournalStore, runId: string, before: string, signal: AbortSignal) {
   while (!signal.aborted) {
     await pause(LIVENESS_MS, signal);

@@ -82,7 +82,7 @@ export function actionRoutes(context: DashboardContext): readonly Route[] {
     });
   };
 
-  /** Writes the decision down; goes on with the run where that was asked for and nobody drives it. */
+  /** Records the decision; resumes the run where that was requested and no process drives it. */
   const decide = async ({ params, json }: Call, approved: boolean) => {
     const body = await json();
     const step = textField(body, "step");

@@ -5,7 +5,7 @@ import type { DriftView, RerunView, ResumePreview } from "../views/wire.ts";
 
 type Code = Awaited<ReturnType<DashboardContext["loadPipeline"]>>;
 
-/** The code of a run that has local functions, which it cannot go on without; null for any other run. */
+/** The code of a run with local functions, which it needs to continue; null for any other run. */
 export async function neededCode(context: DashboardContext, state: RunState): Promise<Code> {
   const { plan } = state.planned;
   const isNeeded = plan.steps.some((step) => traitsOf(step).needsCode);
@@ -18,7 +18,7 @@ export async function codeOf({ loadPipeline }: DashboardContext, state: RunState
   return source === null ? null : loadPipeline(source);
 }
 
-/** What resuming would do and cost: whether the code changed, and which steps would be made again. Spends nothing. */
+/** What resuming would do and cost: whether the code changed, and which steps would run again. Spends nothing. */
 export async function resumePreview(
   context: DashboardContext,
   state: RunState,

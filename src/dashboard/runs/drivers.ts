@@ -32,7 +32,7 @@ export class Drivers {
     return this.#trouble.get(runId) ?? null;
   }
 
-  /** Settles once the run is under way; rejects with what kept it from starting, such as another process's hold on it. */
+  /** Resolves once the run has started; rejects with the reason why it could not, such as another process's lease. */
   async follow(handle: RunHandle): Promise<void> {
     const { id } = handle;
     this.#driven.add(id);

@@ -5,7 +5,7 @@ import type { LocalView } from "../views/wire.ts";
 export interface Operator {
   look(): Promise<LocalView>;
   fund(dollars: number): Promise<void>;
-  /** Replaces all faults; an empty list takes them away. */
+  /** Replaces all faults; an empty list removes them. */
   setFaults(rules: readonly unknown[]): Promise<void>;
 }
 

@@ -38,7 +38,7 @@ function valueView(state: RunState, step: string): DecisionView["values"] {
   return value === undefined ? [] : [{ step, value: cutJson(value, 8000).value }];
 }
 
-/** Outputs that are there, in the order in which a pick counts them; what stands for another output is looked through. */
+/** Available outputs, in the order in which a pick counts them; picks and approvals are resolved to their targets. */
 function placesOf(state: RunState, ref: Ref): readonly Place[] {
   const step = state.steps[ref.step];
   if (step === undefined) return [];

@@ -8,7 +8,7 @@ const MOST_COVERS = 4;
 /** A run in the list. */
 export function runSummary(state: RunState, row: Pick<RunRow, "updatedAt" | "status">): RunSummary {
   const { planned, pause } = state;
-  // Another process may have written since the row was read: then somebody drives it.
+  // Another process may have written since the row was read: then a process drives it.
   const isInterrupted = row.status === "interrupted" && !isResting(state);
   return {
     id: state.runId,

@@ -14,7 +14,7 @@ export type RunStatus =
   | "failed"
   | "cancelled";
 
-/** What a step is doing, in the words of a person who looks at it. */
+/** The activity of a step, as shown to people. */
 export type StepPhase =
   | "waiting"
   | "uploading"
@@ -104,9 +104,9 @@ export interface RunsPage {
 export interface RunHead extends RunSummary {
   readonly seq: number;
   readonly startedAt: number | null;
-  /** At work up to its last rest, milliseconds. */
+  /** Active time up to its last pause, milliseconds. */
   readonly tookMs: number;
-  /** At work since, epoch milliseconds; null while it rests. */
+  /** Active since, epoch milliseconds; null while it is paused. */
   readonly workingSince: number | null;
   readonly baseUrl: string;
   readonly keyId: string;
@@ -139,7 +139,7 @@ export interface AttemptView {
   readonly error: string | null;
   readonly submittedAt: number | null;
   readonly completedAt: number | null;
-  /** True when the step was made again since. */
+  /** True when the step was rerun since. */
   readonly superseded: boolean;
 }
 
@@ -171,7 +171,7 @@ export interface StepView {
   readonly voiceId: string | null;
   /** Only of approvals and picks. */
   readonly decision: DecisionView | null;
-  /** The run that it was taken over from. */
+  /** The run whose result it reuses. */
   readonly reusedFrom: string | null;
 }
 
@@ -282,7 +282,7 @@ export interface PlanView {
   readonly forecastMs: number | null;
   /** API requests that a run sends, by how its jobs are followed. */
   readonly requests: { readonly perMinute: number | null; readonly stream: number; readonly poll: number } | null;
-  /** What may be gone at the service when it is needed. */
+  /** Outputs that may have expired at the service when they are needed. */
   readonly risks: readonly { readonly why: string; readonly heals: boolean }[];
   /** Steps of the longest chain, in order. */
   readonly criticalPath: readonly string[];
@@ -319,7 +319,7 @@ export interface DriftView {
   readonly renamed: readonly { readonly from: string; readonly to: string }[];
 }
 
-/** Steps to be made again, and for how much. */
+/** Steps to run again, and their price. */
 export interface RerunView {
   readonly stale: readonly string[];
   readonly staleCount: number;
@@ -331,11 +331,11 @@ export interface RerunView {
   /** Spent and reserved so far; the price comes on top. */
   readonly committedMicros: number;
   readonly budgetMicros: number | null;
-  /** Jobs at the service that are seen through first. */
+  /** Jobs at the service that are completed first. */
   readonly seenThroughFirst: readonly string[];
 }
 
-/** What resuming would do. Both are null when it just goes on. */
+/** What resuming would do. Both are null when it only continues. */
 export interface ResumePreview {
   readonly drift: DriftView | null;
   readonly rerunScope: RerunView | null;

@@ -19,7 +19,7 @@ export function fillSpeech(job: Job, prefix: JsonPath): void {
   fillLanguage(job, at("language"));
 }
 
-/** The voice of a clone is an edge; any other one is asked for, once for each voice. */
+/** The voice of a clone is an edge; any other one becomes a question, once for each voice. */
 export function fillVoice(job: Job, path: JsonPath): void {
   const { context, body, view } = job;
   const field = slotField(view, "voice");
@@ -41,7 +41,7 @@ export function fillVoice(job: Job, path: JsonPath): void {
   askForVoice(job, path, field, link.to === "outside" ? link.key : id);
 }
 
-/** What stays when nobody has chosen. */
+/** The default without a choice. */
 const SAY_LATER = "say which when the pipeline is run";
 
 function askForVoice(job: Job, path: JsonPath, field: FieldView, key: string): void {

@@ -62,7 +62,7 @@ function supply(job: Job, problem: FieldProblem, { prefix, values }: Defaults): 
   // A resolution that only a level asks for is found together with the level.
   if (TIER.includes(field.name) && !field.isRequired) return false;
   if (takes.what === "media") {
-    // A frame that only goes with another one is better left out than asked for.
+    // A frame that requires another one is left out rather than made an input.
     if (!field.isRequired) return false;
     const [kind = "image"] = takes.kinds;
     const file = job.context.file(`${job.step} ${field.name}`, kind, {

@@ -9,7 +9,7 @@ export interface Choice {
   readonly quality: string | null;
   /** `mapped`: as the caller said; `exact`: the slug says so; `only`: the one that does this; the rest: to be confirmed. */
   readonly by: "mapped" | "exact" | "similar" | "only" | "shape";
-  /** Why it was taken, part by part of the slug; null where there is none to compare. */
+  /** Why it was chosen, part by part of the slug; null where there is none to compare. */
   readonly why: string | null;
   /** Ids of all that would do, the chosen one first. */
   readonly candidates: readonly string[];

@@ -14,7 +14,7 @@ export interface SlugMatch {
 
 export interface SlugSearch {
   readonly match: SlugMatch | null;
-  /** Ids of the same family in another version: named to whoever decides, never taken. */
+  /** Ids of the same family in another version: offered as candidates, never chosen automatically. */
   readonly otherVersions: readonly string[];
 }
 

@@ -20,7 +20,7 @@ interface QuoteView {
 }
 
 export interface EstimateOptions {
-  /** Who is asked, for the report: an address, or "the local service". */
+  /** The pricing service, for the report: an address, or "the local service". */
   readonly service: string;
   /** A value for every input of the pipeline, samples where the real ones are not there yet. */
   readonly input: unknown;

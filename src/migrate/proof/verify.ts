@@ -47,7 +47,7 @@ export interface VerifyOptions {
   readonly id?: string | undefined;
   /** Aborting stops the run, which then counts as not proven. */
   readonly signal?: AbortSignal | undefined;
-  /** Told with each step that is through. */
+  /** Called for each finished step. */
   readonly onProgress?: ((progress: { readonly done: number; readonly total: number }) => void) | undefined;
 }
 

@@ -16,7 +16,7 @@ export interface ReadFileOptions {
   readonly maxBytes?: number | undefined;
   /** The longest line of JSON Lines, in bytes. Default 4 MiB. */
   readonly maxLineBytes?: number | undefined;
-  /** Lines of JSON Lines that are kept; those after it are counted. Default 20 000. */
+  /** Lines of JSON Lines that are read; those after it are counted. Default 20 000. */
   readonly maxLines?: number | undefined;
 }
 
@@ -82,7 +82,7 @@ interface Bounds {
   readonly maxLines: number;
 }
 
-/** Lines one after the other; what is too long or too many is told, not kept. */
+/** Lines one after the other; lines that are too long or too many are reported, not stored. */
 async function readLongLines(path: string, { maxLineBytes, maxLines }: Bounds): Promise<ReadBodies> {
   const lines: string[] = [];
   const tooLong: number[] = [];

@@ -39,7 +39,7 @@ export interface ReadProblem {
 export interface ReadBodies {
   readonly sources: readonly V2Source[];
   readonly problems: readonly ReadProblem[];
-  /** Parts of the document that are no bodies, and why they do not go on. */
+  /** Parts of the document that are no bodies, and why they are not migrated. */
   readonly left: readonly LeftPart[];
   /** The format that it was recognised as. */
   readonly format: "body" | "list" | "lines" | "flow" | "none";

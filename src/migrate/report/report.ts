@@ -141,7 +141,7 @@ export interface StepPriceReport {
 }
 
 export interface PriceReport {
-  /** Who was asked. */
+  /** The service that priced it. */
   readonly service: string;
   readonly steps: readonly StepPriceReport[];
   /** Sum of what is known, decimal US dollars; null when nothing is. */

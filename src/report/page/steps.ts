@@ -8,7 +8,7 @@ import type { StepRequests } from "./requests.ts";
 /** So few steps are opened from the start. */
 const FEW_STEPS = 8;
 
-/** The table of steps: what each asked of whom, what it cost against its quote, how long it took. */
+/** The table of steps: model, cost against quote, and duration of each. */
 export function stepTable(facts: ReportFacts, anchors: ReadonlyMap<string, string>): Html {
   const rows = facts.steps.map(
     (
@@ -23,7 +23,7 @@ export function stepTable(facts: ReportFacts, anchors: ReadonlyMap<string, strin
   return html`<details class="many"><summary>All ${count(facts.steps.length, "step")}</summary>${table}</details>`;
 }
 
-/** Each step with what it asked for, its jobs and its outputs. */
+/** Each step with its request, its jobs and its outputs. */
 export function stepDetails(facts: ReportFacts, anchors: ReadonlyMap<string, string>, requested: StepRequests): Html {
   const files = new Map(facts.files.map(({ step, index, file }) => [`${step} ${index}`, file]));
   const isOpen = facts.steps.length <= FEW_STEPS;

@@ -18,7 +18,7 @@ export interface Row {
   readonly bars: readonly Bar[];
 }
 
-/** The attempts of a timeline; what goes on ends at `now`. */
+/** The attempts of a timeline; an open one ends at `now`. */
 export function barsOf(spans: readonly TimelineSpan[], now: number): readonly Bar[] {
   const attempts = new Map<string, Bar["spans"][number][]>();
   for (const span of spans) {

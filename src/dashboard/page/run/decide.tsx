@@ -8,7 +8,7 @@ interface Props {
   readonly runId: string;
   readonly step: StepView;
   readonly decision: DecisionView;
-  /** True when nobody drives the run: a decision alone then changes nothing yet. */
+  /** True when no process drives the run: a decision alone then changes nothing yet. */
   readonly isParked: boolean;
   readonly onOpen: (step: string) => void;
 }

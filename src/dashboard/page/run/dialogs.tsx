@@ -26,16 +26,16 @@ export function StopDialog({ model, onClose }: { readonly model: RunModel; reado
 
 interface ResumeProps {
   readonly head: RunHead;
-  /** Steps to be made again; none: just go on. */
+  /** Steps to rerun; none: only resume. */
   readonly rerun?: readonly string[];
   readonly onClose: () => void;
 }
 
-/** Goes on with a run: as it was planned, with what its code changed since, or with steps made again. Priced first. */
+/** Resumes a run: as planned, with the changes of its code, or with a rerun of steps. Priced first. */
 export function ResumeDialog({ head, rerun = [], onClose }: ResumeProps) {
   const [budget, setBudget] = useState("");
   const [takesUp, setTakesUp] = useState(false);
-  // One wish a dialog: a click that is sent twice, or again after a lost answer, is the same wish.
+  // One request id per dialog: a click that is sent twice, or again after a lost answer, is the same request.
   const [requestId] = useState(newRequestId);
   const query = new URLSearchParams([...rerun.map((step) => ["rerun", step]), ["requestId", requestId]]);
   const preview = useLoaded(

@@ -23,7 +23,7 @@ interface Props {
   readonly onClose: () => void;
 }
 
-/** One step: what came of it, what it asked for, what it cost, what can be done. */
+/** One step: its outputs, its request, its cost and its actions. */
 export function StepPanel({ runId, step, model, onOpen, onClose }: Props) {
   const [isRerunOpen, setRerunOpen] = useState(false);
   const progress = model.progress.get(step.path);
@@ -76,12 +76,12 @@ export function StepPanel({ runId, step, model, onOpen, onClose }: Props) {
 
 const replaced = new Set(["succeeded", "partial", "failed"]);
 
-/** An upload is made from its file, a choice by whoever makes it: only what is asked of a model or a function. */
+/** Steps with a request to a model or a function, other than uploads and choices. */
 function canBeReplaced({ icon, status }: StepView): boolean {
   return replaced.has(status) && icon !== "file";
 }
 
-/** Asked for only when somebody wants to know: earlier runs are compared for it. */
+/** Loaded on demand only, since earlier runs are compared for it. */
 function Why({ runId, step }: { readonly runId: string; readonly step: string }) {
   const [isOpen, setOpen] = useState(false);
   return (

@@ -8,7 +8,7 @@ import { Dialog } from "../ui/dialog.tsx";
 import { count, span, usd } from "../ui/format.ts";
 import { useLoaded } from "../ui/hooks.ts";
 
-/** A pipeline and an input become a plan with prices; nothing is spent before somebody says so. */
+/** A pipeline and an input become a plan with prices; nothing is spent before a confirmation. */
 export function PlanScreen() {
   const offered = useLoaded((signal) => get<readonly OfferedView[]>("/api/pipelines", signal), []);
   return (

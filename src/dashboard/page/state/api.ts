@@ -1,6 +1,6 @@
 import type { ErrorBody } from "../../views/wire.ts";
 
-/** What the server refused, in its own words. */
+/** A refusal of the server, with its message. */
 export class Refused extends Error {
   readonly status: number;
   readonly code: string;

@@ -18,7 +18,7 @@ export const run = createStore<RunView>({ state: "none" });
 
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 8000;
-/** A page that nobody sees gives its connection back: browsers allow few to one server. */
+/** A hidden page closes its connection: browsers allow few to one server. */
 const HIDDEN_MS = 60_000;
 
 /** Follows the list, the gauges and (where given) one run; answers what ends it. */

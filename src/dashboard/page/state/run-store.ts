@@ -4,7 +4,7 @@ import type { EventLine, ProgressView, RunHead, RunPatch, StepView } from "../..
 export interface RunModel {
   readonly head: RunHead;
   readonly steps: ReadonlyMap<string, StepView>;
-  /** Newest last; earlier ones are asked for when somebody wants to see them. */
+  /** Newest last; earlier ones are loaded on demand. */
   readonly events: readonly EventLine[];
   readonly progress: ReadonlyMap<string, ProgressView>;
 }

@@ -16,7 +16,7 @@ export function Thumb({ media, label }: { readonly media: MediaView; readonly la
   return <Still url={media.url} label={label} onBroken={broken} />;
 }
 
-/** A film's early frame; not asked for before it comes into view. */
+/** An early frame of a film; loaded only when it comes into view. */
 function Still({
   url,
   label,
