@@ -1,40 +1,27 @@
-import { randomBytes, randomUUID } from "node:crypto";
-import { join, resolve } from "node:path";
+import { randomUUID } from "node:crypto";
 import type { z } from "zod";
-import { type Client, type Clock, systemClock } from "../../api/index.ts";
+import { type Clock, systemClock } from "../../api/index.ts";
 import type { Pipeline, Returns } from "../../define/index.ts";
 import type { Families } from "../../families/index.ts";
-import { RunExistsError, RunUnknownError } from "../../journal/errors.ts";
-import type { RunPlanned, StoredEvent } from "../../journal/events.ts";
-import { ownVersion } from "../../journal/own-version.ts";
+import { RunExistsError } from "../../journal/errors.ts";
 import { accountOf } from "../../journal/record.ts";
 import { RunRepository } from "../../journal/run-repository.ts";
-import { isRunFinal, planStep, type RunState } from "../../journal/state.ts";
-import type { InboxMessage, JournalStore, RunRow } from "../../journal/store.ts";
-import type { ApproveStep, Plan } from "../../plan/plan.ts";
-import { offered, positionOf } from "../../run/kinds/approve.ts";
-import { type RunReport, runReport } from "../../run/view/report.ts";
-import { compareWithService, type ReconcileOptions, type ReconcileReport } from "../adoption/reconcile.ts";
-import {
-  type AdoptionCandidate,
-  checkAdoption,
-  type UnresolvedStep,
-  unresolvedAttempt,
-  unresolvedSteps,
-} from "../adoption/unresolved.ts";
+import { isRunFinal, type RunState } from "../../journal/state.ts";
+import type { JournalStore } from "../../journal/store.ts";
+import type { Plan } from "../../plan/plan.ts";
 import { checkSameRun } from "../change/check-same-run.ts";
 import { type Comparison, compareWithRun, notCompared, summaryOf } from "../change/compare.ts";
 import { type Drift, driftOf, type RerunQuote } from "../change/drift.ts";
 import { rerunQuote, revise } from "../change/revision.ts";
-import { isAskedToGoOn, outdatedStops } from "../change/stops.ts";
-import { attach, isDriven, isInterrupted, statusNow } from "../drive/attached-run.ts";
+import { outdatedStops } from "../change/stops.ts";
+import { attach, isDriven } from "../drive/attached-run.ts";
 import type { Start } from "../drive/beginnings.ts";
 import type { DriveDependencies } from "../drive/drive-options.ts";
 import { refuseWhileLoading } from "../drive/load-guard.ts";
 import { type RunHandle, type RunHandleOf, result } from "../drive/run-result.ts";
 import { REMEMBERED_RUNS, RunSupervisor } from "../drive/run-supervisor.ts";
 import { functionsFor } from "../effects/functions.ts";
-import { InvalidOptionError, OverBudgetError, PlanProblemsError, WalletShortError } from "../errors.ts";
+import { OverBudgetError, PlanProblemsError, WalletShortError } from "../errors.ts";
 import { collectGarbage, type GcOptions, type GcReport } from "../media/gc.ts";
 import { UploadHandles } from "../media/handles.ts";
 import type { MediaStore } from "../media/media-store.ts";
@@ -46,7 +33,6 @@ import type { openNotifications } from "../notify/notifications.ts";
 import { Notifier } from "../notify/notifier.ts";
 import { checkLimits, checkRunId, limitsOf, usdOption } from "../options/check-options.ts";
 import type {
-  ApproveDecision,
   CompareOptions,
   OpenOptions,
   PlanOptions,
@@ -60,7 +46,9 @@ import { explainPlanned, explainRun, type StepExplanation } from "../reuse/expla
 import { claimedBy, ResultCache } from "../reuse/result-cache.ts";
 import type { Service } from "../service/embedded-service.ts";
 import { GIVE_UP_AFTER_MS } from "../service/service-watch.ts";
+import { runPlanned } from "./run-planned.ts";
 import type { Showrunner } from "./showrunner.ts";
+import { StoredRuns } from "./stored-runs.ts";
 
 export interface Parts {
   readonly options: OpenOptions;
@@ -74,60 +62,46 @@ export interface Parts {
 }
 
 /** One process that drives its runs itself, on a journal that others may read and write to as well. */
-export class EmbeddedShowrunner implements Showrunner {
+export class EmbeddedShowrunner extends StoredRuns implements Showrunner {
   readonly service: { readonly kind: "hosted" | "local"; readonly baseUrl: string };
-  readonly client: Client;
   readonly notifications: Showrunner["notifications"];
   readonly #notifier: Notifier | null;
   readonly #parts: Parts;
-  readonly #store: JournalStore;
   readonly #clock: Clock;
   readonly #handles: UploadHandles;
-  readonly #repository: RunRepository;
   readonly #planner: Planner;
   readonly #supervisor: RunSupervisor;
   readonly #cache: ResultCache;
   readonly #spending: Spending;
-  readonly #now = () => this.#clock.now();
 
   constructor(parts: Parts) {
     const { store, media, service, options } = parts;
     const { client, kind, origin } = service;
+    const clock = options.clock ?? systemClock;
+    const repository = new RunRepository(store, { origin, keyId: client.keyId });
+    super({ client, store, repository, now: () => clock.now() });
     this.#parts = parts;
-    this.client = client;
-    this.#store = store;
-    this.#clock = options.clock ?? systemClock;
+    this.#clock = clock;
     this.service = {
       kind,
       get baseUrl() {
         return client.baseUrl;
       },
     };
-    this.#repository = new RunRepository(store, { origin, keyId: client.keyId });
-    this.#handles = new UploadHandles({ client, store, media, now: this.#now });
+    this.#handles = new UploadHandles({ client, store, media, now: this.now });
     const account = accountOf({ baseUrl: origin, keyId: client.keyId });
-    this.#cache = new ResultCache({
-      ...{ client, store, media, account },
-      repository: this.#repository,
-      now: this.#now,
-    });
-    const recent = () => this.#repository.recent(REMEMBERED_RUNS);
+    this.#cache = new ResultCache({ client, store, media, account, repository, now: this.now });
+    const recent = () => repository.recent(REMEMBERED_RUNS);
     this.#planner = new Planner({
       ...{ client, media, recent, service: kind, cache: this.#cache },
-      ...{ handles: this.#handles, now: this.#now, families: parts.families },
+      ...{ handles: this.#handles, now: this.now, families: parts.families },
     });
-    this.#spending = new Spending({
-      ...{ client, store, now: this.#now },
-      account: accountOf({ baseUrl: origin, keyId: client.keyId }),
-      ...parts.limits,
-    });
+    this.#spending = new Spending({ client, store, account, now: this.now, ...parts.limits });
     const { send, ...notifications } = parts.notifications;
-    this.#notifier = send === null ? null : new Notifier({ store, clock: this.#clock, send });
+    this.#notifier = send === null ? null : new Notifier({ store, clock, send });
     this.notifications = { ...notifications, start: () => this.#notifier?.poke() };
     this.#supervisor = new RunSupervisor({
-      ...{ client, store, media },
-      repository: this.#repository,
-      clock: this.#clock,
+      ...{ client, store, media, repository, clock },
       leaseMs: options.leaseMs ?? 30_000,
       families: parts.families,
       notifier: this.#notifier,
@@ -161,7 +135,7 @@ export class EmbeddedShowrunner implements Showrunner {
     const maxUnquotedMicros = usdOption("maxUnquoted", options.maxUnquoted);
     const limits = limitsOf(options.concurrency);
     const { reuse = false, onExisting = "resume" } = options;
-    const isThere = options.id !== undefined && (await this.#store.run(id)) !== null;
+    const isThere = options.id !== undefined && (await this.store.run(id)) !== null;
     if (isThere && onExisting === "fail") throw new RunExistsError(id);
     if (isThere) return this.#goOnWith(id, pipeline, input, options) as Promise<RunHandleOf<R>>;
     const produced = await this.#planner.plan(pipeline, input, options);
@@ -173,28 +147,12 @@ export class EmbeddedShowrunner implements Showrunner {
     if (budgetMicros !== null && most > budgetMicros) throw new OverBudgetError(most, budgetMicros);
     if (options.startAnyway !== true) await this.#checkWallet(quote.totalMicros.min);
     refuseWhileLoading(pipeline.name);
-    const planned: RunPlanned = {
-      type: "run.planned",
-      plan: produced.plan,
-      input: produced.parsedInput,
-      baseUrl: this.#parts.service.origin,
-      keyId: this.client.keyId,
-      nonce: randomBytes(16).toString("hex"),
-      budgetMicros,
-      maxUnquotedMicros,
-      limits,
-      quoteMicros: quote.totalMicros.max,
-      outDir: resolve(options.outDir ?? join("out", id)),
-      source: options.source ?? null,
-      ...(reuse && { reuse }),
-      ...(produced.profile !== null && { profile: produced.profile }),
-      ...(options.manifests === false && { manifests: false as const }),
-      ...(pipeline.consent != null && { consent: pipeline.consent }),
-      program: ownVersion(),
-    };
+    const amounts = { budgetMicros, maxUnquotedMicros, limits, quoteMicros: quote.totalMicros.max };
+    const account = { baseUrl: this.#parts.service.origin, keyId: this.client.keyId };
+    const planned = runPlanned({ id, pipeline, produced, options }, { ...amounts, ...account });
     await prepareOutDir(planned.outDir);
     try {
-      await this.#store.createRun(id, planned, this.#now());
+      await this.store.createRun(id, planned, this.now());
     } catch (error) {
       const isMeanwhile = error instanceof RunExistsError && options.id !== undefined && onExisting === "resume";
       if (!isMeanwhile) throw error;
@@ -209,33 +167,33 @@ export class EmbeddedShowrunner implements Showrunner {
   async #checkWallet(leastMicros: number): Promise<void> {
     const balanceMicros = leastMicros === 0 ? null : await balanceOf(this.client);
     if (balanceMicros === null || balanceMicros >= leastMicros) return;
-    const runs = await this.#repository.recent(REMEMBERED_RUNS);
+    const runs = await this.repository.recent(REMEMBERED_RUNS);
     const fundingUrl = runs.map(({ pause }) => pause?.fundingUrl ?? null).find((url) => url !== null) ?? null;
     throw new WalletShortError({ leastMicros, balanceMicros, fundingUrl });
   }
 
   /** Goes on with a run that was planned from the very same, or follows whoever drives it. */
   async #goOnWith(id: string, pipeline: Pipeline, input: unknown, options: RunOptions): Promise<RunHandle> {
-    const state = await this.#loadOurs(id);
+    const state = await this.loadOurs(id);
     refuseWhileLoading(pipeline.name);
     await checkSameRun(state, { pipeline, input, options }, this.#planner);
     const { signal, budget, maxUnquoted, giveUpAfterMs } = options;
     const isRaised = usdOption("budget", budget) !== null && usdOption("budget", budget) !== state.budgetMicros;
     const limits = { ...(isRaised && { budget }), maxUnquoted };
     const how = { signal, pipeline, compare: false, giveUpAfterMs, ...limits };
-    const row = await this.#store.run(id);
-    if (row === null || isRunFinal(state.status) || !isDriven(row, this.#now())) return this.resume(id, how);
+    const row = await this.store.run(id);
+    if (row === null || isRunFinal(state.status) || !isDriven(row, this.now())) return this.resume(id, how);
     // Nobody asks again when that process dies: a stop that it has not taken in still stands.
     const takeOver = () => this.resume(id, { ...how, unattended: true });
     const { media } = this.#parts;
-    const parts = { store: this.#store, clock: this.#clock, load: () => this.#repository.load(id), takeOver };
+    const parts = { store: this.store, clock: this.#clock, load: () => this.repository.load(id), takeOver };
     return attach(id, { ...parts, resultOf: (now) => result(now, media) }, signal);
   }
 
   async compare(pipeline: Pipeline, input: unknown, options: CompareOptions): Promise<Comparison> {
     const { against, profile, reuse } = options;
     const maxUnquotedMicros = usdOption("maxUnquoted", options.maxUnquoted);
-    const run = await this.#loadOurs(against);
+    const run = await this.loadOurs(against);
     const produced = await this.#planner.plan(pipeline, input, { profile });
     if (!produced.ok) return notCompared(against, produced.problems);
     const held = compareWithRun(produced.plan, run);
@@ -249,7 +207,7 @@ export class EmbeddedShowrunner implements Showrunner {
 
   async explain(of: string | Plan, step: string): Promise<StepExplanation> {
     const cache = this.#cache;
-    return typeof of === "string" ? explainRun(cache, await this.#loadOurs(of), step) : explainPlanned(cache, of, step);
+    return typeof of === "string" ? explainRun(cache, await this.loadOurs(of), step) : explainPlanned(cache, of, step);
   }
 
   resume<S extends z.ZodType, R extends Returns>(
@@ -258,16 +216,16 @@ export class EmbeddedShowrunner implements Showrunner {
   ): Promise<RunHandleOf<R>>;
   resume(runId: string, options?: ResumeOptions): Promise<RunHandle>;
   async resume(runId: string, options: ResumeOptions = {}): Promise<RunHandle> {
-    const known = await this.#repository.load(runId);
+    const known = await this.repository.load(runId);
     const move = await this.#move(known, options);
     refuseWhileLoading(known.planned.plan.pipeline);
-    const outdated = outdatedStops(await this.#store.inbox(runId), options.unattended === true);
+    const outdated = outdatedStops(await this.store.inbox(runId), options.unattended === true);
     const revision = await revise(known, options, this.#planner);
     return this.#supervisor.open(runId, { ...options, revision, outdatedStops: outdated, move });
   }
 
   async drift(runId: string, pipeline: Pipeline, options: Pick<ResumeOptions, "input"> = {}): Promise<Drift> {
-    return driftOf(await this.#loadOurs(runId), pipeline, this.#planner, options);
+    return driftOf(await this.loadOurs(runId), pipeline, this.#planner, options);
   }
 
   async rerunQuote(
@@ -275,109 +233,11 @@ export class EmbeddedShowrunner implements Showrunner {
     steps: readonly string[],
     options: Pick<ResumeOptions, "requestId" | "rerunFailed"> = {},
   ): Promise<RerunQuote> {
-    return rerunQuote(await this.#loadOurs(runId), { ...options, rerun: steps }, this.#planner);
-  }
-
-  async runs(): Promise<readonly RunRow[]> {
-    const now = this.#now();
-    return (await this.#store.runs()).map((row) => statusNow(row, now));
-  }
-
-  async due(): Promise<readonly RunRow[]> {
-    const open = (await this.#store.runs()).filter(({ status }) => !isRunFinal(status as RunState["status"]));
-    const due: RunRow[] = [];
-    for (const row of open) {
-      if (row.status === "paused" && !(await this.#isAsked(row.runId))) continue;
-      if (await this.#repository.mayBeOurs(row.runId)) due.push(row);
-    }
-    return due;
-  }
-
-  async #isAsked(runId: string): Promise<boolean> {
-    return isAskedToGoOn(await this.#store.inbox(runId));
-  }
-
-  async show(runId: string): Promise<RunReport> {
-    const row = await this.#store.run(runId);
-    const state = await this.#repository.load(runId);
-    // An event since then says that somebody drives it.
-    const isStill = row !== null && row.lastSeq === state.seq;
-    return runReport(state, { isInterrupted: isStill && isInterrupted(row, this.#now()) });
-  }
-
-  async *events(
-    runId: string,
-    options: { readonly follow?: boolean; readonly afterSeq?: number; readonly signal?: AbortSignal } = {},
-  ): AsyncGenerator<StoredEvent, void, undefined> {
-    await this.#checkRun(runId);
-    let afterSeq = options.afterSeq ?? 0;
-    let isThrough = false;
-    for (;;) {
-      const events = await this.#store.read(runId, { afterSeq });
-      for (const event of events) {
-        yield event;
-        afterSeq = event.seq;
-        if (event.event.type === "run.finished") isThrough = true;
-        if (event.event.type === "run.reopened") isThrough = false;
-      }
-      if (isThrough) return;
-      if (options.follow !== true || options.signal?.aborted === true) return;
-      await this.#store.waitForChange(runId, afterSeq, options.signal).catch(() => {});
-    }
-  }
-
-  async stop(runId: string): Promise<void> {
-    await this.#checkRun(runId);
-    await this.#send(runId, { type: "stop" });
-  }
-
-  async unresolved(runId: string): Promise<readonly UnresolvedStep[]> {
-    return unresolvedSteps(this.#adoption(), await this.#loadOurs(runId));
-  }
-
-  async candidates(runId: string, step: string): Promise<readonly AdoptionCandidate[]> {
-    unresolvedAttempt(await this.#loadOurs(runId), step);
-    return (await this.unresolved(runId)).find((one) => one.step === step)?.candidates ?? [];
-  }
-
-  async adopt(runId: string, step: string, jobId: string | null): Promise<void> {
-    const state = await this.#loadOurs(runId);
-    await checkAdoption(this.#adoption(), state, { step, jobId });
-    await this.#send(runId, { type: "adopt", step, jobId });
-  }
-
-  async adoptAll(runId: string): Promise<readonly { readonly step: string; readonly jobId: string }[]> {
-    const certain = (await this.unresolved(runId)).flatMap(({ step, certain }) =>
-      certain === null ? [] : [{ step, jobId: certain }],
-    );
-    for (const { step, jobId } of certain) await this.#send(runId, { type: "adopt", step, jobId });
-    return certain;
-  }
-
-  async approve(runId: string, step: string, { pick, note }: ApproveDecision = {}): Promise<void> {
-    const state = await this.#repository.load(runId);
-    const plan = undecided(state, step);
-    const offer = offered(state, plan);
-    const found = plan.choose ? positionOf(offer, step, pick) : null;
-    if (typeof found === "string") throw new InvalidOptionError("pick", found);
-    const picked = found === null ? {} : { pick: found, chosen: offer[found]! };
-    await this.#send(runId, { type: "approve", step, ...picked, ...(note && { note }) });
-  }
-
-  async reject(runId: string, step: string, { note }: { readonly note?: string } = {}): Promise<void> {
-    undecided(await this.#repository.load(runId), step);
-    await this.#send(runId, { type: "reject", step, ...(note && { note }) });
-  }
-
-  async reconcile(runId?: string, { onProgress }: ReconcileOptions = {}): Promise<ReconcileReport> {
-    const states = runId === undefined ? await this.#repository.all() : [await this.#loadOurs(runId)];
-    const known = await this.#repository.knownJobs();
-    const ours = states.filter((state) => this.#repository.isOurs(state));
-    return compareWithService({ client: this.client, store: this.#store, now: this.#now, known, onProgress }, ours);
+    return rerunQuote(await this.loadOurs(runId), { ...options, rerun: steps }, this.#planner);
   }
 
   gc(options: GcOptions = {}): Promise<GcReport> {
-    return collectGarbage({ store: this.#store, media: this.#parts.media, now: this.#now }, options);
+    return collectGarbage({ store: this.store, media: this.#parts.media, now: this.now }, options);
   }
 
   spending() {
@@ -396,32 +256,14 @@ export class EmbeddedShowrunner implements Showrunner {
     await this.#supervisor.stopAll();
     await this.#notifier?.close();
     await this.#parts.service.close();
-    if (this.#parts.ownsStore) await this.#store.close();
+    if (this.#parts.ownsStore) await this.store.close();
   }
 
   /** Undefined where the run is of this account already, so that a repeated command goes on. */
   async #move(run: RunState, { accountMoved = false }: ResumeOptions): Promise<AccountMove | undefined> {
-    if (this.#repository.isOurs(run)) return undefined;
-    if (!accountMoved) this.#repository.checkAccount(run);
-    return accountMove({ client: this.client, account: this.#repository.account }, run);
-  }
-
-  #adoption() {
-    return { client: this.client, store: this.#store, repository: this.#repository };
-  }
-
-  async #loadOurs(runId: string): Promise<RunState> {
-    const state = await this.#repository.load(runId);
-    this.#repository.checkAccount(state);
-    return state;
-  }
-
-  async #checkRun(runId: string): Promise<void> {
-    if ((await this.#store.run(runId)) === null) throw new RunUnknownError(runId);
-  }
-
-  #send(runId: string, message: InboxMessage): Promise<unknown> {
-    return this.#store.send(runId, message, this.#now());
+    if (this.repository.isOurs(run)) return undefined;
+    if (!accountMoved) this.repository.checkAccount(run);
+    return accountMove({ client: this.client, account: this.repository.account }, run);
   }
 
   #dependencies(state: RunState, { draft, pipeline, giveUpAfterMs = GIVE_UP_AFTER_MS }: Start): DriveDependencies {
@@ -437,9 +279,9 @@ export class EmbeddedShowrunner implements Showrunner {
       cache: this.#cache,
       claimed: claimedBy(state),
       freshUrls: new Map(),
-      store: this.#store,
+      store: this.store,
       clock: this.#clock,
-      now: this.#now,
+      now: this.now,
       functions: functionsFor(state, { draft, pipeline }),
       expansions: this.#planner,
       follow: options.follow ?? "auto",
@@ -450,18 +292,4 @@ export class EmbeddedShowrunner implements Showrunner {
       inboxEveryMs: 1000,
     };
   }
-}
-
-/** The approval that waits for a decision. */
-function undecided(state: RunState, path: string): ApproveStep {
-  const step = Object.hasOwn(state.steps, path) ? state.steps[path] : undefined;
-  const plan = step === undefined ? null : planStep(state, path);
-  if (plan?.kind === "approve" && step?.status === "running" && step.approval === null) return plan;
-  const why =
-    step === undefined
-      ? `run "${state.runId}" has no step ${path}`
-      : plan?.kind === "approve"
-        ? `${path} is ${step.approval === null ? step.status : "decided already"}`
-        : `${path} is no approval`;
-  throw new InvalidOptionError("step", `${why}.`, `showrunner show ${state.runId}`);
 }

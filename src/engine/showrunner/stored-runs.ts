@@ -1,0 +1,173 @@
+import type { Client } from "../../api/index.ts";
+import { RunUnknownError } from "../../journal/errors.ts";
+import type { StoredEvent } from "../../journal/events.ts";
+import type { RunRepository } from "../../journal/run-repository.ts";
+import { isRunFinal, planStep, type RunState } from "../../journal/state.ts";
+import type { InboxMessage, JournalStore, RunRow } from "../../journal/store.ts";
+import type { ApproveStep } from "../../plan/plan.ts";
+import { offered, positionOf } from "../../run/kinds/approve.ts";
+import { type RunReport, runReport } from "../../run/view/report.ts";
+import { compareWithService, type ReconcileOptions, type ReconcileReport } from "../adoption/reconcile.ts";
+import {
+  type AdoptionCandidate,
+  checkAdoption,
+  type UnresolvedStep,
+  unresolvedAttempt,
+  unresolvedSteps,
+} from "../adoption/unresolved.ts";
+import { isAskedToGoOn } from "../change/stops.ts";
+import { isInterrupted, statusNow } from "../drive/attached-run.ts";
+import { InvalidOptionError } from "../errors.ts";
+import type { ApproveDecision } from "../options/options.ts";
+
+interface StoredRunsParts {
+  readonly client: Client;
+  readonly store: JournalStore;
+  readonly repository: RunRepository;
+  readonly now: () => number;
+}
+
+/** What is said of the runs of a journal, and what is decided about them, whoever drives them. */
+export abstract class StoredRuns {
+  readonly client: Client;
+  protected readonly store: JournalStore;
+  protected readonly repository: RunRepository;
+  protected readonly now: () => number;
+
+  constructor({ client, store, repository, now }: StoredRunsParts) {
+    this.client = client;
+    this.store = store;
+    this.repository = repository;
+    this.now = now;
+  }
+
+  async runs(): Promise<readonly RunRow[]> {
+    const now = this.now();
+    return (await this.store.runs()).map((row) => statusNow(row, now));
+  }
+
+  async due(): Promise<readonly RunRow[]> {
+    const open = (await this.store.runs()).filter(({ status }) => !isRunFinal(status as RunState["status"]));
+    const due: RunRow[] = [];
+    for (const row of open) {
+      if (row.status === "paused" && !(await this.#isAsked(row.runId))) continue;
+      if (await this.repository.mayBeOurs(row.runId)) due.push(row);
+    }
+    return due;
+  }
+
+  async #isAsked(runId: string): Promise<boolean> {
+    return isAskedToGoOn(await this.store.inbox(runId));
+  }
+
+  async show(runId: string): Promise<RunReport> {
+    const row = await this.store.run(runId);
+    const state = await this.repository.load(runId);
+    // An event since then says that somebody drives it.
+    const isStill = row !== null && row.lastSeq === state.seq;
+    return runReport(state, { isInterrupted: isStill && isInterrupted(row, this.now()) });
+  }
+
+  async *events(
+    runId: string,
+    options: { readonly follow?: boolean; readonly afterSeq?: number; readonly signal?: AbortSignal } = {},
+  ): AsyncGenerator<StoredEvent, void, undefined> {
+    await this.#checkRun(runId);
+    let afterSeq = options.afterSeq ?? 0;
+    let isThrough = false;
+    for (;;) {
+      const events = await this.store.read(runId, { afterSeq });
+      for (const event of events) {
+        yield event;
+        afterSeq = event.seq;
+        if (event.event.type === "run.finished") isThrough = true;
+        if (event.event.type === "run.reopened") isThrough = false;
+      }
+      if (isThrough) return;
+      if (options.follow !== true || options.signal?.aborted === true) return;
+      await this.store.waitForChange(runId, afterSeq, options.signal).catch(() => {});
+    }
+  }
+
+  async stop(runId: string): Promise<void> {
+    await this.#checkRun(runId);
+    await this.#send(runId, { type: "stop" });
+  }
+
+  async unresolved(runId: string): Promise<readonly UnresolvedStep[]> {
+    return unresolvedSteps(this.#adoption(), await this.loadOurs(runId));
+  }
+
+  async candidates(runId: string, step: string): Promise<readonly AdoptionCandidate[]> {
+    unresolvedAttempt(await this.loadOurs(runId), step);
+    return (await this.unresolved(runId)).find((one) => one.step === step)?.candidates ?? [];
+  }
+
+  async adopt(runId: string, step: string, jobId: string | null): Promise<void> {
+    const state = await this.loadOurs(runId);
+    await checkAdoption(this.#adoption(), state, { step, jobId });
+    await this.#send(runId, { type: "adopt", step, jobId });
+  }
+
+  async adoptAll(runId: string): Promise<readonly { readonly step: string; readonly jobId: string }[]> {
+    const certain = (await this.unresolved(runId)).flatMap(({ step, certain }) =>
+      certain === null ? [] : [{ step, jobId: certain }],
+    );
+    for (const { step, jobId } of certain) await this.#send(runId, { type: "adopt", step, jobId });
+    return certain;
+  }
+
+  async approve(runId: string, step: string, { pick, note }: ApproveDecision = {}): Promise<void> {
+    const state = await this.repository.load(runId);
+    const plan = undecided(state, step);
+    const offer = offered(state, plan);
+    const found = plan.choose ? positionOf(offer, step, pick) : null;
+    if (typeof found === "string") throw new InvalidOptionError("pick", found);
+    const picked = found === null ? {} : { pick: found, chosen: offer[found]! };
+    await this.#send(runId, { type: "approve", step, ...picked, ...(note && { note }) });
+  }
+
+  async reject(runId: string, step: string, { note }: { readonly note?: string } = {}): Promise<void> {
+    undecided(await this.repository.load(runId), step);
+    await this.#send(runId, { type: "reject", step, ...(note && { note }) });
+  }
+
+  async reconcile(runId?: string, { onProgress }: ReconcileOptions = {}): Promise<ReconcileReport> {
+    const states = runId === undefined ? await this.repository.all() : [await this.loadOurs(runId)];
+    const known = await this.repository.knownJobs();
+    const ours = states.filter((state) => this.repository.isOurs(state));
+    return compareWithService({ client: this.client, store: this.store, now: this.now, known, onProgress }, ours);
+  }
+
+  #adoption() {
+    return { client: this.client, store: this.store, repository: this.repository };
+  }
+
+  protected async loadOurs(runId: string): Promise<RunState> {
+    const state = await this.repository.load(runId);
+    this.repository.checkAccount(state);
+    return state;
+  }
+
+  async #checkRun(runId: string): Promise<void> {
+    if ((await this.store.run(runId)) === null) throw new RunUnknownError(runId);
+  }
+
+  #send(runId: string, message: InboxMessage): Promise<unknown> {
+    return this.store.send(runId, message, this.now());
+  }
+}
+
+/** The approval that waits for a decision. */
+function undecided(state: RunState, path: string): ApproveStep {
+  const step = Object.hasOwn(state.steps, path) ? state.steps[path] : undefined;
+  const plan = step === undefined ? null : planStep(state, path);
+  if (plan?.kind === "approve" && step?.status === "running" && step.approval === null) return plan;
+  const why =
+    step === undefined
+      ? `run "${state.runId}" has no step ${path}`
+      : plan?.kind === "approve"
+        ? `${path} is ${step.approval === null ? step.status : "decided already"}`
+        : `${path} is no approval`;
+  throw new InvalidOptionError("step", `${why}.`, `showrunner show ${state.runId}`);
+}
