@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import { writeDurably } from "../../durable-file.ts";
-import type { DiagramOptions, Plan, Problem, Quote } from "../../index.ts";
+import { type DiagramOptions, type Plan, type Problem, type Quote, traitsOf } from "../../index.ts";
+import { dollars } from "../../money.ts";
 import { CliError } from "../cli-error.ts";
 import { type Context, type ServiceFlags, sayWhere, withShowrunner } from "../context.ts";
 import { ExitCode } from "../exit-code.ts";
@@ -9,11 +10,29 @@ import { readInput } from "../input/read-input.ts";
 import { loadPipeline } from "../load/pipeline-file.ts";
 import { repeatedCommand } from "../repeat-command.ts";
 import { compareWith, comparisonLines, type PlanComparison } from "../report/comparison.ts";
-import { diagramOptions } from "../report/diagram.ts";
 import { forecastLines, priceTable } from "../report/price-table.ts";
 import { problemList } from "../report/problem-list.ts";
 import { visible } from "../text/escape.ts";
 import { checkAmount } from "../text/money.ts";
+
+/** What a drawing of a priced plan says beside the names: each step's model and price, and the longest chain. */
+export function diagramOptions(quote: Quote): DiagramOptions {
+  const prices = new Map(quote.prices.map((price) => [price.step, price]));
+  return {
+    highlighted: quote.criticalPath,
+    note: (step) => {
+      const price = prices.get(step.path);
+      const what = traitsOf(step).note;
+      return price === undefined ? what : `${what}, ${amount(price)}`;
+    },
+  };
+}
+
+function amount({ basis, costMicros, maxCostMicros }: Quote["prices"][number]): string {
+  if (basis === "free") return "free";
+  if (costMicros !== null) return dollars(costMicros);
+  return maxCostMicros === null ? "no price yet" : `at most ${dollars(maxCostMicros)}`;
+}
 
 export interface PlanFlags extends ServiceFlags {
   readonly input?: string;

@@ -4,7 +4,6 @@ import { dollars } from "../../money.ts";
 import { CliError } from "../cli-error.ts";
 import { type Context, type ServiceFlags, sayWhere, withShowrunner } from "../context.ts";
 import { ExitCode } from "../exit-code.ts";
-import { confirm } from "../input/confirm.ts";
 import { checkOwn, codeOf, sourceOf } from "../input/journaled.ts";
 import { pastMedians } from "../input/past-durations.ts";
 import { readInput } from "../input/read-input.ts";
@@ -17,6 +16,31 @@ import { visible } from "../text/escape.ts";
 import { checkAmount } from "../text/money.ts";
 import { followRun } from "./follow.ts";
 import { reportProblems } from "./plan.ts";
+
+export interface Question {
+  /** The answer was given beforehand, with `--yes`. */
+  readonly yes: boolean;
+  /** Asked on a terminal; `[y/N]` is added. */
+  readonly question: string;
+  /** Said where there is no terminal to confirm it on. */
+  readonly what: string;
+  /** The command that agrees. */
+  readonly next: string;
+}
+
+/** Returns only when a person agreed to spend real money; throws {@link CliError} otherwise. */
+export async function confirm({ io }: Context, { yes, question, what, next }: Question): Promise<void> {
+  if (yes) return;
+  if (io.ask === null) {
+    throw new CliError("NOT_CONFIRMED", `${what}: it spends real money, and there is no terminal to confirm it on`, {
+      next,
+    });
+  }
+  const answer = await io.ask(`${question} [y/N] `);
+  if (!/^y(es)?$/i.test(answer.trim())) {
+    throw new CliError("NOT_CONFIRMED", "Not started; nothing was spent", { next });
+  }
+}
 
 export interface ResumeFlags extends ServiceFlags {
   readonly budget?: string;

@@ -1,10 +1,50 @@
+import type { RunReport } from "../../index.ts";
 import { type Context, type ServiceFlags, withShowrunner } from "../context.ts";
 import { ExitCode } from "../exit-code.ts";
 import { expiryLines } from "../report/expiry-lines.ts";
 import { overchargeLines } from "../report/overcharge-lines.ts";
-import { stepTable } from "../report/step-table.ts";
+import { duration } from "../text/duration.ts";
 import { visible } from "../text/escape.ts";
 import { commandLine } from "../text/next-line.ts";
+import { type Column, table } from "../text/table.ts";
+import { shorten } from "../text/width.ts";
+
+/** Characters of what a chat or a task yielded. */
+const LONGEST_VALUE = 60;
+
+type Step = RunReport["steps"][number];
+
+const columns: readonly Column<Step>[] = [
+  { title: "step", value: (step) => visible(step.path), flexible: true },
+  { title: "status", value: (step) => (step.status === "awaiting-approval" ? "waits for you" : step.status) },
+  { title: "job", value: (step) => visible(step.attempts.at(-1)?.job_id ?? "–"), flexible: true },
+  { title: "cost", value: cost, align: "right" },
+  { title: "time", value: time, align: "right" },
+  { title: "result", value: result, flexible: true },
+];
+
+function cost(step: Step): string {
+  const costs = step.attempts.map((attempt) => attempt.cost).filter((one) => one !== null);
+  return costs.length > 0 ? costs.map((one) => `$${one}`).join(" + ") : "–";
+}
+
+function time(step: Step): string {
+  if (step.started_at === null || step.finished_at === null) return "–";
+  return duration(Date.parse(step.finished_at) - Date.parse(step.started_at));
+}
+
+function result(step: Step): string {
+  const outputs = step.outputs.map((output) => output.file ?? output.voice_id ?? output.asset_id ?? output.status);
+  if (outputs.length > 0) return visible(outputs.join(", "));
+  if (step.reason !== null) return visible(step.reason);
+  if (step.chosen !== null) return `output ${step.chosen.index} of ${visible(step.chosen.step)}`;
+  return step.value === null ? "" : shorten(visible(JSON.stringify(step.value)), LONGEST_VALUE);
+}
+
+/** The steps of a run with job, cost, time and result. */
+export function stepTable(report: RunReport, width?: number): string {
+  return table(report.steps, columns, width);
+}
 
 /** `showrunner show`: one run with its steps, jobs, costs and files. */
 export async function show(
