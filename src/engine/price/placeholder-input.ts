@@ -39,7 +39,11 @@ export interface PlaceholderSources {
 }
 
 /** What takes the place of a result that does not exist yet, in an input whose price is asked; null when nothing can. */
-export async function placeholderInput(step: JobStep, ref: Ref, sources: PlaceholderSources): Promise<Json | null> {
+export async function placeholderInput(
+  step: Pick<JobStep, "model">,
+  ref: Ref,
+  sources: PlaceholderSources,
+): Promise<Json | null> {
   const source = sources.steps.get(ref.step);
   if (source === undefined) return null;
   const { file } = traitsOf(source);

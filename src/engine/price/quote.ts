@@ -3,7 +3,7 @@ import { ApiError, answerOf } from "../../api/index.ts";
 import { type CleanText, cleanText, ownText } from "../../clean-text.ts";
 import { formatUsd } from "../../money.ts";
 import { criticalPath, type JobLimits, referencesOf, resolveInput, traitsOf } from "../../plan/index.ts";
-import type { JobStep, Json, Plan, PlanStep, Problem, Reference } from "../../plan/plan.ts";
+import type { Json, Plan, PlanStep, Problem, Reference } from "../../plan/plan.ts";
 import { readsUploads } from "../media/expired.ts";
 import type { UploadHandles } from "../media/handles.ts";
 import type { MediaStore } from "../media/media-store.ts";
@@ -55,6 +55,7 @@ export interface Pricing {
 }
 
 type Ref = Reference["$ref"];
+type ModelStep = Extract<PlanStep, { readonly model: string }>;
 
 /** Each may write a placeholder file and upload it before it asks. */
 const PRICES_AT_ONCE = 32;
@@ -69,7 +70,7 @@ export async function pricePlan(plan: Plan, pricing: Pricing, only: readonly Pla
   const steps = new Map(plan.steps.map((step) => [step.path, step]));
   const sources = { steps, estimates: pricing.estimates, media: pricing.media };
 
-  const price = async (step: JobStep): Promise<StepPrice> => {
+  const price = async (step: ModelStep): Promise<StepPrice> => {
     const base = {
       step: step.path,
       model: step.model,
@@ -109,7 +110,8 @@ export async function pricePlan(plan: Plan, pricing: Pricing, only: readonly Pla
   const asked = only.map((step) => async (): Promise<StepPrice> => {
     const known = foreseen(step, pricing.reusePreview);
     if (known !== null) return known;
-    return step.kind === "job" ? price(step) : unpriced(plan, step, pricing.maxUnquotedMicros);
+    const isQuoted = traitsOf(step).pricing.by === "quote" && "model" in step;
+    return isQuoted ? price(step) : unpriced(plan, step, pricing.maxUnquotedMicros);
   });
   // After a failure nothing more is asked: the quote has failed.
   const prices = await queue.addAll(asked).finally(() => queue.clear());
@@ -154,7 +156,8 @@ function foreseen(step: PlanStep, reusePreview: ReusePreview | undefined): StepP
 /** Steps that the service does not quote: free ones, and those that run under a maximum only. */
 function unpriced(plan: Plan, step: PlanStep, maxUnquotedMicros: number | null): StepPrice {
   const { pricing } = traitsOf(step);
-  if (pricing.by === "nothing" || pricing.by === "quote") return free(step.path);
+  if (pricing.by === "quote") throw new TypeError(`${step.path} is quoted and names no model`);
+  if (pricing.by === "nothing") return free(step.path);
   // Once its steps are in the plan, they have the prices.
   const hasInner = pricing.by === "inner steps" && plan.steps.some(({ path }) => path.startsWith(`${step.path}/`));
   if (hasInner) return free(step.path);
@@ -177,7 +180,7 @@ function isRefusal({ status }: ApiError): boolean {
 }
 
 /** A refused estimate is a problem of the plan, one for each bad field. */
-function refusal(step: JobStep, error: ApiError): readonly Problem[] {
+function refusal(step: ModelStep, error: ApiError): readonly Problem[] {
   const details = error.details ?? [];
   if (details.length === 0)
     return [
