@@ -100,9 +100,9 @@ export type { Showrunner } from "./engine/showrunner/showrunner.ts";
 export { isShowrunnerError, ShowrunnerError } from "./errors.ts";
 // What is known of models beyond their schemas.
 export { FamiliesError, type FamiliesOption, type Family, type FamilyInput, readFamilies } from "./families/index.ts";
-// Follow.
-export { eventText, liveText } from "./journal/event-text.ts";
 export type { RunEvent, StoredEvent } from "./journal/events.ts";
+// Follow.
+export { eventText, liveText } from "./journal/events.ts";
 // Look closer: what report and dashboard are made of.
 export { FOLD_VERSION } from "./journal/fold.ts";
 // Keep.

@@ -17,7 +17,7 @@ const pure = [
   /^plan\//,
   /^lifecycle\//,
   /^run\//,
-  /^journal\/(fold|replan|overcharge|state|took|event-text|events|events\/.*)\.ts$/,
+  /^journal\/(fold|replan|overcharge|state|events|events\/.*)\.ts$/,
 ];
 
 interface Source {
