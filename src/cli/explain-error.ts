@@ -113,8 +113,8 @@ export function explainError(error: unknown, { env = {}, args = null }: ErrorCon
     next?: string | null;
   };
   if (isFileSystemError(error)) {
-    const trouble = fileSystemError(error);
-    return { ...trouble, message: trouble.message + codeFrame(error) };
+    const fileError = fileSystemError(error);
+    return { ...fileError, message: fileError.message + codeFrame(error) };
   }
   if (isUnexpected(error) || typeof code !== "string")
     return bug(error.message + codeFrame(error), env.SHOWRUNNER_DEBUG ? error.stack : undefined);

@@ -30,15 +30,15 @@ export function safeFileName(requested: string): string {
 
 function shorten(name: string): string {
   if (Buffer.byteLength(name) <= longestBytes) return name;
-  const ending = /\.[A-Za-z0-9]{1,8}$/.exec(name)?.[0] ?? "";
+  const extension = /\.[A-Za-z0-9]{1,8}$/.exec(name)?.[0] ?? "";
   let stem = "";
-  let sizeBytes = Buffer.byteLength(ending);
-  for (const character of name.slice(0, name.length - ending.length)) {
+  let sizeBytes = Buffer.byteLength(extension);
+  for (const character of name.slice(0, name.length - extension.length)) {
     sizeBytes += Buffer.byteLength(character);
     if (sizeBytes > longestBytes) break;
     stem += character;
   }
-  return stem + ending;
+  return stem + extension;
 }
 
 /** What to fetch. With the job named, a lapsed URL is replaced by a fresh one; `url` spares the first read of the job. */

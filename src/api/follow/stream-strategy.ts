@@ -70,10 +70,10 @@ export async function* streamFrom(
         yield* told(frame, deduper);
         continue;
       }
-      const look = await pollInSilence(context, jobId, options, deduper);
-      yield* look.events;
-      if (look.isOver) break;
-      expectedAt = look.expectedAt ?? expectedAt;
+      const polled = await pollInSilence(context, jobId, options, deduper);
+      yield* polled.events;
+      if (polled.isOver) break;
+      expectedAt = polled.expectedAt ?? expectedAt;
     }
   } finally {
     stop.abort();

@@ -90,12 +90,12 @@ export async function followRun(handle: RunHandle, context: Context, options: Fo
 }
 
 /** Another process has the run: what to do is not to resume it. */
-const taken = new Set(["RUN_BUSY", "RUN_TAKEN_OVER"]);
+const drivenElsewhere = new Set(["RUN_BUSY", "RUN_TAKEN_OVER"]);
 
 /** Any error after the start of a run: money may be spent, so it is unfinished and never "refused". */
 function interrupted(error: unknown, runId: string, { io }: Context): unknown {
   const { code, next: own } = error as { readonly code?: string; readonly next?: string | null };
-  if (!(error instanceof Error) || code === undefined || taken.has(code) || isUnexpected(error)) return error;
+  if (!(error instanceof Error) || code === undefined || drivenElsewhere.has(code) || isUnexpected(error)) return error;
   const { message } = explainError(error, { env: io.env });
   const next = own ?? `${mends[code] ?? ""}showrunner resume ${visible(runId)}`;
   return new CliError("RUN_INTERRUPTED", message, { next, exitCode: ExitCode.unfinished, cause: error });

@@ -27,7 +27,7 @@ export async function journalFindings(io: Io, flags: ServiceFlags): Promise<read
       const facts = await stat(path);
       const unfinished = rows.filter(({ status }) => status === "running" || status === "paused").length;
       const said = `${counted(rows.length, "run")}, ${unfinished} unfinished, ${formatBytes(facts.size)}, the newest read whole: ${visible(path)}`;
-      return [fine("journal", said), await room(dirname(path)), await telling(io, await store.notices())];
+      return [fine("journal", said), await diskSpace(dirname(path)), await telling(io, await store.notices())];
     } finally {
       await store.close();
     }
@@ -64,7 +64,7 @@ async function telling(io: Io, untold: readonly NoticeRow[]): Promise<Finding> {
   return fine("notify", target === null ? nobody : `${visible(target)} is told`);
 }
 
-async function room(folder: string): Promise<Finding> {
+async function diskSpace(folder: string): Promise<Finding> {
   const { bavail, bsize } = await statfs(folder);
   const free = bavail * bsize;
   const said = `${formatBytes(free)} free for journal and media`;

@@ -2,7 +2,7 @@ import { statfsSync, statSync } from "node:fs";
 
 /** What a run on this machine may have failed for: the state of its pipeline file, and how much room its disks have. */
 export function errorContextOf(file: string | null, folders: readonly string[]): string {
-  return JSON.stringify([file === null ? null : stamp(file), ...folders.map(room)]);
+  return JSON.stringify([file === null ? null : stamp(file), ...folders.map(freeBytes)]);
 }
 
 /** Changes when the file does. */
@@ -12,7 +12,7 @@ export function stamp(file: string): string {
 }
 
 /** In powers of two, so that small changes do not count. */
-function room(folder: string): number {
+function freeBytes(folder: string): number {
   try {
     const { bavail, bsize } = statfsSync(folder);
     return Math.floor(Math.log2(bavail * bsize + 1));

@@ -19,10 +19,10 @@ export interface OpenQuestion {
  */
 export function unambiguous(questions: readonly OpenQuestion[]): ReadonlyMap<string, string> {
   const found = byKey(questions);
-  const taken = new Set(found.values());
+  const usedJobs = new Set(found.values());
   const rest = questions.filter(({ step }) => !found.has(step));
   for (const similarResults of groups(rest)) {
-    const jobs = candidatesOf(similarResults).filter(({ jobId }) => !taken.has(jobId));
+    const jobs = candidatesOf(similarResults).filter(({ jobId }) => !usedJobs.has(jobId));
     if (jobs.length !== similarResults.length || !areTheSame(similarResults)) continue;
     for (const [index, { step }] of similarResults.entries()) found.set(step, jobs[index]!.jobId);
   }

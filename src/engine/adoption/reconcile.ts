@@ -25,9 +25,9 @@ export async function listNearbyJobs(parts: ReconcileParts, states: readonly Run
     for await (const job of jobsOf(client, model, oldest)) {
       const createdAt = Date.parse(job.createdAt ?? "");
       listed.set(job.jobId, job);
-      const near = spans.filter(({ from, to }) => createdAt >= from && createdAt <= to);
-      if (known.has(job.jobId) || near.length === 0) continue;
-      orphans.push({ ...job, nearbyRuns: near.map(({ runId }) => runId) });
+      const nearby = spans.filter(({ from, to }) => createdAt >= from && createdAt <= to);
+      if (known.has(job.jobId) || nearby.length === 0) continue;
+      orphans.push({ ...job, nearbyRuns: nearby.map(({ runId }) => runId) });
     }
   }
   return { listed, orphans };
@@ -142,7 +142,7 @@ export async function compareWithService(parts: ReconcileParts, states: readonly
   for (const [done, { own, knownMicros, missing }] of jobs.entries()) {
     parts.onProgress?.({ reading: "jobs", done, total: jobs.length });
     const summary = listed.get(own.jobId);
-    const full = summary === undefined || missing.size > 0 ? await look(parts.client, own.jobId) : null;
+    const full = summary === undefined || missing.size > 0 ? await readIfAny(parts.client, own.jobId) : null;
     const job = full ?? summary;
     if (job === undefined) {
       report.unseen.push(own);
@@ -214,7 +214,7 @@ function withoutCopy({ phase, outputs }: AttemptState): Known["missing"] {
   return jobPhases.accepted.has(phase) ? { size: 1, has: () => true } : new Set<number>();
 }
 
-async function look(client: Client, jobId: string): Promise<JobResult | null> {
+async function readIfAny(client: Client, jobId: string): Promise<JobResult | null> {
   try {
     return await client.job(jobId);
   } catch (error) {

@@ -104,13 +104,13 @@ export async function unresolvedSteps(parts: AdoptionParts, state: RunState): Pr
     await jobs.of(attempt.model!, attempt.intendedAt!);
     const window = sendWindow(attempt, parts.client.clockOffsetMs());
     const found = await jobs.of(attempt.model!, window.from);
-    const near = found.filter(({ createdAt }) => isWithin(Date.parse(createdAt ?? ""), window));
+    const nearby = found.filter(({ createdAt }) => isWithin(Date.parse(createdAt ?? ""), window));
     const [from, to] = [new Date(window.from), new Date(window.to)];
     const last = said.findLast(({ step }) => step === path);
     listed.push({
       ...{ step: path, attempt: attempt.n, model: attempt.model!, prompt: stepMethods(attempt.input!)[0] ?? null },
       ...{ holdMicros: attempt.holdMicros, reason, sentFrom: from.toISOString(), sentTo: to.toISOString() },
-      candidates: await jobs.judged(requestOf(path, attempt, events), near),
+      candidates: await jobs.judged(requestOf(path, attempt, events), nearby),
       decided: last === undefined ? null : { jobId: last.jobId },
     });
   }
@@ -189,11 +189,11 @@ class JobBook {
   }
 
   /** With how well each goes with the request, the best first. The job that the service named is there, however old. */
-  async judged(request: SentRequest, near: readonly JobSummary[]): Promise<readonly AdoptionCandidate[]> {
+  async judged(request: SentRequest, nearby: readonly JobSummary[]): Promise<readonly AdoptionCandidate[]> {
     const { namedJobId } = request;
-    const isListed = near.some(({ jobId }) => jobId === namedJobId);
+    const isListed = nearby.some(({ jobId }) => jobId === namedJobId);
     const named = namedJobId === null || isListed ? null : await this.#summary(namedJobId);
-    const jobs = named === null ? near : [named, ...near];
+    const jobs = named === null ? nearby : [named, ...nearby];
     const judged = await Promise.all(
       jobs.map(async (job): Promise<AdoptionCandidate> => {
         const told = await this.#detail(job.jobId);

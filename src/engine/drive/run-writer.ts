@@ -43,13 +43,13 @@ export class RunWriter {
   readonly #parts: RunWriterParts;
   readonly #state: RunState;
   readonly #lease: Lease;
-  readonly #made: ResultRecorder;
+  readonly #resultRecorder: ResultRecorder;
 
   constructor(parts: RunWriterParts, state: RunState, lease: Lease) {
     this.#parts = parts;
     this.#state = state;
     this.#lease = lease;
-    this.#made = new ResultRecorder(state);
+    this.#resultRecorder = new ResultRecorder(state);
   }
 
   /**
@@ -104,7 +104,7 @@ export class RunWriter {
     const { runId, seq: lastSeq, status } = this.#state;
     const at = now();
     const afterSeq = lastSeq - events.length;
-    const produced = this.#made.due(this.#state, events, more.park === true);
+    const produced = this.#resultRecorder.due(this.#state, events, more.park === true);
     const stored = events.map((event, index) => storedEvent(runId, afterSeq + index, at, event));
     const notices = notifier === null ? [] : noticesOf(this.#state, stored);
     const outcome = await store.commit({
@@ -124,7 +124,7 @@ export class RunWriter {
     });
     if (!outcome.committed && outcome.reason === "fenced") throw new RunTakenOverError(runId);
     if (!outcome.committed) return outcome;
-    this.#made.recorded(produced);
+    this.#resultRecorder.recorded(produced);
     if (stored.length > 0) onEvents(stored);
     if (notices.length > 0) notifier?.poke();
     return outcome;

@@ -11,15 +11,15 @@ export interface PastDurations {
 }
 
 export function pastDurations(runs: readonly RunState[], families: Families): PastDurations {
-  const taken = new Map<string, number[]>();
+  const durationsByModel = new Map<string, number[]>();
   for (const attempt of runs.flatMap((run) => Object.values(run.steps).flatMap((step) => step.attempts))) {
     if (attempt.phase !== "completed" || attempt.model === null) continue;
     if (attempt.submittedAt === null || attempt.completedAt === null) continue;
-    const all = taken.get(attempt.model) ?? [];
+    const all = durationsByModel.get(attempt.model) ?? [];
     all.push(attempt.completedAt - attempt.submittedAt);
-    taken.set(attempt.model, all);
+    durationsByModel.set(attempt.model, all);
   }
-  return { medians: new Map([...taken].map(([model, all]) => [model, median(all)])), families };
+  return { medians: new Map([...durationsByModel].map(([model, all]) => [model, median(all)])), families };
 }
 
 /** What a step is expected to take: as its model did before, else as its family usually does, else a guess. */

@@ -107,14 +107,14 @@ export async function pricePlan(plan: Plan, pricing: Pricing, only: readonly Pla
   };
 
   const queue = new PQueue({ concurrency: PRICES_AT_ONCE });
-  const asked = only.map((step) => async (): Promise<StepPrice> => {
+  const quoteTasks = only.map((step) => async (): Promise<StepPrice> => {
     const known = foreseen(step, pricing.reusePreview);
     if (known !== null) return known;
     const isQuoted = traitsOf(step).pricing.by === "quote" && "model" in step;
     return isQuoted ? price(step) : unpriced(plan, step, pricing.maxUnquotedMicros);
   });
   // After a failure nothing more is asked: the quote has failed.
-  const prices = await queue.addAll(asked).finally(() => queue.clear());
+  const prices = await queue.addAll(quoteTasks).finally(() => queue.clear());
   const voices = await voiceProblems(only, prices, problems, pricing.estimates);
   const isVoice = ({ step, field }: Problem) => voices.some((voice) => voice.step === step && voice.field === field);
   problems.splice(0, problems.length, ...problems.filter((problem) => !isVoice(problem)), ...voices);

@@ -57,14 +57,14 @@ export function accessEndpoints({ store, clock }: ServiceContext): readonly Endp
       throw refuse("PERMISSION_DENIED", "A key makes keys for its own workspace only.");
     }
     const scopes = granted(principal, body.scopes);
-    const made = newSecret();
+    const secret = newSecret();
     const key: Omit<KeyRow, "seq"> = {
       keyId: newKeyId(),
       workspaceId,
       ownerId: principal.ownerId,
       kind: body.kind ?? "personal",
       name: body.name ?? null,
-      secretHash: hashSecret(made),
+      secretHash: hashSecret(secret),
       previousHash: null,
       previousUntil: null,
       scopes: scopes === null ? null : JSON.stringify(scopes),
@@ -75,13 +75,13 @@ export function accessEndpoints({ store, clock }: ServiceContext): readonly Endp
     };
     await store.write(() => store.keys.insert(key));
     const { status: _s, revoked_at: _r, last_used_at: _l, key_id, ...rest } = view({ ...key, seq: 0 }, clock.now());
-    return created({ key_id, credential: `${key_id}:${made}`, ...rest });
+    return created({ key_id, credential: `${key_id}:${secret}`, ...rest });
   }
 
   function list(call: Call): Answer {
     const { limit, after } = pageRequest(call);
-    const asked = call.query("workspace_id") ?? call.principal.workspaceId;
-    if (asked !== call.principal.workspaceId) {
+    const requested = call.query("workspace_id") ?? call.principal.workspaceId;
+    if (requested !== call.principal.workspaceId) {
       throw refuse("PERMISSION_DENIED", "A key lists the keys of its own workspace only.");
     }
     const rows = store.keys.page(call.principal.workspaceId, after ?? Number.MAX_SAFE_INTEGER, limit + 1);
@@ -100,11 +100,11 @@ export function accessEndpoints({ store, clock }: ServiceContext): readonly Endp
     const key = find(call);
     assertMayRotate(call.principal, key);
     if (statusOf(key, clock.now()) !== "active") throw refuse("FAILED_PRECONDITION", "The key is revoked or expired.");
-    const made = newSecret();
+    const secret = newSecret();
     const until = clock.now() + (grace_period_seconds ?? GRACE_SECONDS.default) * 1000;
-    await store.write(() => store.keys.rotate(key.keyId, hashSecret(made), until));
+    await store.write(() => store.keys.rotate(key.keyId, hashSecret(secret), until));
     const { status: _s, created_at: _c, revoked_at: _r, last_used_at: _l, key_id, ...rest } = view(key, clock.now());
-    return ok({ key_id, credential: `${key_id}:${made}`, ...rest, previous_secret_expires_at: instant(until) });
+    return ok({ key_id, credential: `${key_id}:${secret}`, ...rest, previous_secret_expires_at: instant(until) });
   }
 
   async function revoke(call: Call): Promise<Answer> {
@@ -119,8 +119,8 @@ export function accessEndpoints({ store, clock }: ServiceContext): readonly Endp
     const { principal } = call;
     const scopes = grantedToToken(principal, body.scopes);
     const token = `${TOKEN_PREFIX}${newSecret()}`;
-    const asked = clock.now() + (body.ttl_seconds ?? TOKEN_TTL_SECONDS.default) * 1000;
-    const expiresAt = Math.min(asked, principal.expiresAt ?? asked);
+    const requested = clock.now() + (body.ttl_seconds ?? TOKEN_TTL_SECONDS.default) * 1000;
+    const expiresAt = Math.min(requested, principal.expiresAt ?? requested);
     const row = { tokenHash: hashSecret(token), keyId: principal.keyId, scopes: JSON.stringify(scopes), expiresAt };
     await store.write(() => store.keys.addToken(row));
     return created({ token, expires_at: instant(expiresAt), scopes, workspace_id: principal.workspaceId });

@@ -18,26 +18,30 @@ function beyond(own: readonly Scope[] | null, wanted: readonly Scope[] | null): 
  */
 export function granted(
   principal: Pick<Principal, "scopes">,
-  asked: readonly Scope[] | null | undefined,
+  requested: readonly Scope[] | null | undefined,
 ): readonly Scope[] | null {
-  if (asked === null || asked === undefined) return principal.scopes;
-  const missing = beyond(principal.scopes, asked);
-  if (missing.length === 0) return [...new Set(asked)];
+  if (requested === null || requested === undefined) return principal.scopes;
+  const missing = beyond(principal.scopes, requested);
+  if (missing.length === 0) return [...new Set(requested)];
   throw denied(`You asked for scopes that you cannot hand on: ${missing.join(", ")}.`);
 }
 
 /** The same for a token, which never manages keys. @throws Refusal 403 */
 export function grantedToToken(
   principal: Pick<Principal, "scopes">,
-  asked: readonly Scope[] | null | undefined,
+  requested: readonly Scope[] | null | undefined,
 ): readonly Scope[] {
-  return granted({ scopes: intersect(principal.scopes, TOKEN_SCOPES) }, asked) ?? TOKEN_SCOPES;
+  return granted({ scopes: intersect(principal.scopes, TOKEN_SCOPES) }, requested) ?? TOKEN_SCOPES;
 }
 
 /** When a key made by this principal expires: as asked, never later than the principal's own credential. @throws Refusal */
-export function grantedLifetime(principal: Principal, asked: string | null | undefined, now: number): number | null {
-  if (asked === null || asked === undefined) return principal.expiresAt;
-  const at = Date.parse(asked);
+export function grantedLifetime(
+  principal: Principal,
+  requested: string | null | undefined,
+  now: number,
+): number | null {
+  if (requested === null || requested === undefined) return principal.expiresAt;
+  const at = Date.parse(requested);
   if (at <= now) throw invalid([problem("expires_at", "lies in the past", "minimum")]);
   if (earlier(at, principal.expiresAt) === at) return at;
   const until = instant(principal.expiresAt!);

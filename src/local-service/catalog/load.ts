@@ -80,8 +80,8 @@ export function familyPriceMicros(prices: readonly FamilyPrice[], work: Work): n
 }
 
 function unitsOf(per: FamilyPrice["per"], work: Work): number {
-  const asked = work.input["num_outputs"];
-  const outputs = typeof asked === "number" ? asked : 1;
+  const requested = work.input["num_outputs"];
+  const outputs = typeof requested === "number" ? requested : 1;
   switch (per) {
     case "job":
       return 1;

@@ -118,13 +118,13 @@ export function readChatRequest(value: unknown): ChatRequest {
   const body = parseBody(chatBody, value);
   const messages = body.messages.map(({ role, content }) => ({ role, text: textOf(content) }));
   assertAnswerable(body, messages);
-  const asked = body.max_completion_tokens ?? body.max_tokens ?? DEFAULT_COMPLETION_TOKENS;
+  const requested = body.max_completion_tokens ?? body.max_tokens ?? DEFAULT_COMPLETION_TOKENS;
   return {
     model: body.model,
     messages,
     stream: body.stream ?? false,
     includeUsage: body.stream_options?.include_usage ?? false,
-    maxTokens: Math.min(asked, MAX_COMPLETION_TOKENS),
+    maxTokens: Math.min(requested, MAX_COMPLETION_TOKENS),
     temperature: body.temperature ?? 1,
     choices: body.n ?? 1,
     seed: body.seed ?? 0,

@@ -18,9 +18,9 @@ function summary({ entry }: CompiledModel) {
 }
 
 function modalityOf(call: Call): Modality | null {
-  const asked = call.query("modality");
-  if (asked === null) return null;
-  const modality = MODALITIES.find((known) => known === asked);
+  const requested = call.query("modality");
+  if (requested === null) return null;
+  const modality = MODALITIES.find((known) => known === requested);
   if (modality) return modality;
   throw invalid([problem("modality", "is none of the modalities", "enum", MODALITIES)]);
 }

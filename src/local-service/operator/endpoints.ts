@@ -90,8 +90,8 @@ export function operatorEndpoints(service: ServiceContext): readonly Endpoint[] 
   async function makeKey(call: Call): Promise<Answer> {
     const body = parseBody(keyBody, await call.json());
     const place = { workspaceId: body.workspace_id ?? FIRST_WORKSPACE, ownerId: body.owner_id ?? FIRST_OWNER };
-    const made = freshKey({ ...place, scopes: body.scopes ?? null });
-    const key = { ...made, keyId: body.key_id ?? made.keyId, secret: body.secret ?? made.secret };
+    const newKey = freshKey({ ...place, scopes: body.scopes ?? null });
+    const key = { ...newKey, keyId: body.key_id ?? newKey.keyId, secret: body.secret ?? newKey.secret };
     await store.write(() => ensureKey(store, key, clock.now()));
     const { keyId: key_id, workspaceId: workspace_id, ownerId: owner_id, scopes } = key;
     return created({ key_id, credential: `${key_id}:${key.secret}`, workspace_id, owner_id, scopes });

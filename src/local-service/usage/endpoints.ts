@@ -28,8 +28,8 @@ function readWindow(call: Call, now: number): { start: number; end: number } {
 }
 
 function readGroup(call: Call): (typeof GROUPS)[number] {
-  const asked = call.query("group_by") ?? "total";
-  const group = GROUPS.find((known) => known === asked);
+  const requested = call.query("group_by") ?? "total";
+  const group = GROUPS.find((known) => known === requested);
   if (group) return group;
   throw invalid([problem("group_by", "is none of the groupings", "enum", GROUPS)]);
 }

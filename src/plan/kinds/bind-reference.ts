@@ -29,12 +29,12 @@ interface Fault {
   readonly message: string;
 }
 
-function faultOf(value: Literal, wanted: string): Fault | null {
-  if (typeof value === "string") return textFault(value, wanted);
+function faultOf(value: Literal, expectedKinds: string): Fault | null {
+  if (typeof value === "string") return textFault(value, expectedKinds);
   if (value.source === "url" || (value.source === undefined && typeof value.url === "string"))
-    return foreignUrl(wanted);
+    return foreignUrl(expectedKinds);
   if (typeof value.path === "string" && value.source === undefined) {
-    const message = `takes ${wanted}, and this is a file on this machine; pass upload("name", file) instead`;
+    const message = `takes ${expectedKinds}, and this is a file on this machine; pass upload("name", file) instead`;
     return { code: "type", message };
   }
   const id = value.asset_id;
@@ -44,17 +44,20 @@ function faultOf(value: Literal, wanted: string): Fault | null {
     : null;
 }
 
-function textFault(text: string, wanted: string): Fault {
-  if (/^(?:https?|data|ftp):/i.test(text)) return foreignUrl(wanted);
+function textFault(text: string, expectedKinds: string): Fault {
+  if (/^(?:https?|data|ftp):/i.test(text)) return foreignUrl(expectedKinds);
   if (text.startsWith("asset_")) {
-    return { code: "type", message: `takes ${wanted}; pass an asset as asset("image" | "video" | "audio", "${text}")` };
+    return {
+      code: "type",
+      message: `takes ${expectedKinds}; pass an asset as asset("image" | "video" | "audio", "${text}")`,
+    };
   }
-  const message = `takes ${wanted}, not text; pass the handle of a step, or upload("name", "path/to/file")`;
+  const message = `takes ${expectedKinds}, not text; pass the handle of a step, or upload("name", "path/to/file")`;
   return { code: "type", message };
 }
 
-function foreignUrl(wanted: string): Fault {
-  const message = `takes ${wanted} that the service has: a foreign URL is not read; download it and pass upload("name", "path/to/file")`;
+function foreignUrl(expectedKinds: string): Fault {
+  const message = `takes ${expectedKinds} that the service has: a foreign URL is not read; download it and pass upload("name", "path/to/file")`;
   return { code: "foreign-url", message };
 }
 
@@ -130,9 +133,13 @@ function checkValue(
       );
     case "voice":
     case "json": {
-      const wanted = takes.what === "voice" ? ["string"] : takes.types;
-      if (fits(types, wanted)) return;
-      return planning.report("value-type", field, `takes ${wanted.join(" or ")}, and ${name} is ${types.join(" or ")}`);
+      const expectedKinds = takes.what === "voice" ? ["string"] : takes.types;
+      if (fits(types, expectedKinds)) return;
+      return planning.report(
+        "value-type",
+        field,
+        `takes ${expectedKinds.join(" or ")}, and ${name} is ${types.join(" or ")}`,
+      );
     }
     default:
       return takes satisfies never;
@@ -142,13 +149,13 @@ function checkValue(
 const MEDIA_FROM = "pass a step that makes media, or let a task write a file";
 
 /** Whether a value of some of these types may stand where some of those are taken; both empty when not known. */
-function fits(types: readonly string[], wanted: readonly string[]): boolean {
-  if (types.length === 0 || wanted.length === 0) return true;
+function fits(types: readonly string[], expectedKinds: readonly string[]): boolean {
+  if (types.length === 0 || expectedKinds.length === 0) return true;
   return types.some(
     (type) =>
-      wanted.includes(type) ||
-      (type === "integer" && wanted.includes("number")) ||
-      (type === "number" && wanted.includes("integer")),
+      expectedKinds.includes(type) ||
+      (type === "integer" && expectedKinds.includes("number")) ||
+      (type === "number" && expectedKinds.includes("integer")),
   );
 }
 
@@ -159,8 +166,13 @@ export function bindText(text: DraftJson, location: InputLocation, planning: Pla
   const takes: AcceptedMedia = location.place?.takes ?? { what: "json", types: [] };
   const isText = takes.what === "voice" || (takes.what === "json" && fits(["string"], takes.types));
   if (!isText) {
-    const wanted = takes.what === "media" ? phrase(takes.kinds) : takes.what === "json" ? takes.types.join(" or ") : "";
-    planning.report(takes.what === "media" ? "media-kind" : "value-type", location.field, `takes ${wanted}, not text`);
+    const expectedKinds =
+      takes.what === "media" ? phrase(takes.kinds) : takes.what === "json" ? takes.types.join(" or ") : "";
+    planning.report(
+      takes.what === "media" ? "media-kind" : "value-type",
+      location.field,
+      `takes ${expectedKinds}, not text`,
+    );
   }
   const examples = location.place?.examples() ?? ["x"];
   location.opens(examples.length);
@@ -207,8 +219,9 @@ export function bindAsset(asset: DraftAsset["$asset"], location: InputLocation, 
   }
   const fits = takes?.what !== "media" || takes.kinds.length === 0 || takes.kinds.includes(asset.kind);
   if (takes !== undefined && (takes.what !== "media" || !fits)) {
-    const wanted = takes.what === "media" ? phrase(takes.kinds) : takes.what === "voice" ? "a voice" : "plain JSON";
-    report("media-kind", location.field, `takes ${wanted}, and the asset is ${phrase([asset.kind])}`);
+    const expectedKinds =
+      takes.what === "media" ? phrase(takes.kinds) : takes.what === "voice" ? "a voice" : "plain JSON";
+    report("media-kind", location.field, `takes ${expectedKinds}, and the asset is ${phrase([asset.kind])}`);
   }
   return { input, sample: PLACEHOLDER_MEDIA };
 }

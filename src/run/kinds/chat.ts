@@ -133,8 +133,8 @@ function maxCost(plan: ChatStep, last: ChatState): number {
 /** Immediately after an answer; with increasing delay after errors. */
 function nextTryAt(step: StepState, last: ChatState | null): number {
   if (last === null || last.answer !== null || last.endedAt === null) return 0;
-  const trouble = counting(step).filter(({ answer }) => answer === null).length;
-  return last.endedAt + Math.min(LONGEST_WAIT_MS, 1000 * 2 ** (trouble - 1));
+  const failures = counting(step).filter(({ answer }) => answer === null).length;
+  return last.endedAt + Math.min(LONGEST_WAIT_MS, 1000 * 2 ** (failures - 1));
 }
 
 /** The service may charge more than was allowed: the excess is reported and counts as spent. */

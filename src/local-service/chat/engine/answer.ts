@@ -106,12 +106,12 @@ const BY_REQUEST: readonly (readonly [RegExp, Writer])[] = [
   [/\b(?:prompt|visual|scene|shot|image|picture|photo|video|describe)\b/i, (_topic, prose) => prose.visual(0)],
 ];
 
-function literal(asked: string): string | null {
-  return LITERAL.exec(asked)?.[1] ?? BARE_LITERAL.exec(asked)?.[1] ?? null;
+function literal(requested: string): string | null {
+  return LITERAL.exec(requested)?.[1] ?? BARE_LITERAL.exec(requested)?.[1] ?? null;
 }
 
-function choice(asked: string, chance: Chance): string | null {
-  const [first, ...rest] = (CHOICE.exec(asked)?.[1] ?? "")
+function choice(requested: string, chance: Chance): string | null {
+  const [first, ...rest] = (CHOICE.exec(requested)?.[1] ?? "")
     .split(/\s*,\s*(?:or\s+|and\s+)?|\s+or\s+|\s+and\s+/)
     .filter(Boolean);
   if (first === undefined || rest.length === 0) return null;
@@ -119,8 +119,8 @@ function choice(asked: string, chance: Chance): string | null {
 }
 
 /** A short answer to what the user said last, made of the user's own words. */
-export function textAnswer(asked: string, topic: Topic, prose: Prose, chance: Chance): string {
-  const short = asked.slice(0, 20_000);
+export function textAnswer(requested: string, topic: Topic, prose: Prose, chance: Chance): string {
+  const short = requested.slice(0, 20_000);
   const said = literal(short) ?? choice(short, chance);
   if (said !== null) return said;
   const writer = BY_REQUEST.find(([pattern]) => pattern.test(short))?.[1];
@@ -131,8 +131,8 @@ export function textAnswer(asked: string, topic: Topic, prose: Prose, chance: Ch
 const MAX_READ_MS = 250;
 
 function lastAsked(messages: readonly ChatMessage[]): string {
-  const asked = messages.findLast(({ role, text }) => role === "user" && text.trim() !== "");
-  return asked?.text ?? messages.at(-1)?.text ?? "";
+  const requested = messages.findLast(({ role, text }) => role === "user" && text.trim() !== "");
+  return requested?.text ?? messages.at(-1)?.text ?? "";
 }
 
 /** What the answer's words are drawn from: at temperature 0 the messages alone. */
@@ -148,11 +148,13 @@ interface Shape {
   readonly isBinding: boolean;
 }
 
-function shapeOf({ format }: ChatRequest, asked: string, text: string): Shape | null {
+function shapeOf({ format }: ChatRequest, requested: string, text: string): Shape | null {
   if (format.is === "schema") return { schema: format.schema, isBinding: true };
   const schema = schemaInText(text);
   if (schema) return { schema, isBinding: false };
-  return format.is === "json" || /\bjson\b/i.test(asked) ? { schema: describedShape(text), isBinding: false } : null;
+  return format.is === "json" || /\bjson\b/i.test(requested)
+    ? { schema: describedShape(text), isBinding: false }
+    : null;
 }
 
 /** Prompts may be made to be slow to read; nobody else waits for them. @throws Refusal 400 */
@@ -170,12 +172,15 @@ function readInTime<T>(work: () => T): T {
  * @throws Refusal 400 for a schema that cannot be answered
  */
 export function answerTo(request: ChatRequest, choice: number): string {
-  const asked = lastAsked(request.messages);
+  const requested = lastAsked(request.messages);
   const all = request.messages.map(({ text }) => text).join("\n");
   const chance = chanceFrom(seedOf(request, choice));
-  const { topic, shape } = readInTime(() => ({ topic: topicOf(asked, all), shape: shapeOf(request, asked, all) }));
+  const { topic, shape } = readInTime(() => ({
+    topic: topicOf(requested, all),
+    shape: shapeOf(request, requested, all),
+  }));
   const prose = proseAbout(topic, chance);
-  const inWords = () => readInTime(() => textAnswer(asked, topic, prose, chance));
+  const inWords = () => readInTime(() => textAnswer(requested, topic, prose, chance));
   if (shape === null) return inWords();
   const answer = jsonAnswer(shape.schema, { topic, prose, chance });
   if (answer.is === "made") return JSON.stringify(answer.value, null, 2);

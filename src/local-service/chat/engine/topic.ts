@@ -72,10 +72,10 @@ function countsOf(text: string): ReadonlyMap<string, number> {
 }
 
 /** Reads the last thing the user said for its subject, and everything for its words and counts. */
-export function topicOf(asked: string, all: string): Topic {
+export function topicOf(requested: string, all: string): Topic {
   const text = all.slice(0, MAX_READ);
   const counts = countsOf(text);
-  const plain = withoutJson(asked.slice(0, MAX_READ));
+  const plain = withoutJson(requested.slice(0, MAX_READ));
   const subject = subjectOf(plain);
   const units = new Set(["second", "sec", "minute", "word", "sentence", "m", "px", "character"]);
   const [anyCount = null] = [...counts].filter(([noun]) => !units.has(noun)).map(([, count]) => count);

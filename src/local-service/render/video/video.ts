@@ -76,9 +76,9 @@ async function stillOf({ media }: RenderRequest, fields: readonly string[], size
 
 function durationOf(input: Readonly<Record<string, unknown>>): number {
   const shotsMs = customShotsMs(input);
-  const asked = shotsMs ?? input.duration_ms;
-  if (asked === undefined || asked === null) return DEFAULT_MS;
-  if (typeof asked !== "number" || !(asked > 0) || asked > MAX_MS)
+  const requested = shotsMs ?? input.duration_ms;
+  if (requested === undefined || requested === null) return DEFAULT_MS;
+  if (typeof requested !== "number" || !(requested > 0) || requested > MAX_MS)
     throw inputError(shotsMs === null ? "duration_ms" : "multi_prompt", `must be between 1 and ${MAX_MS}`);
-  return asked;
+  return requested;
 }
