@@ -48,7 +48,7 @@ describe("a report", () => {
     run.wait(4000).complete("shot-1").download("shot-1").place("shot-1", "film", "film.png").finish();
     const text = textOf(page(run.facts()));
     expect(text).toContain("Made 1 file in 9.3 s for $0.10, exactly as quoted.");
-    expect(text).toContain("Everything went straight");
+    expect(text).toContain("No incident: no retry, no pause, no refusal.");
     expect(text).toMatch(/film File film\.png 64 × 48 · image\/png · 900 B SHA-256 (ab){32} Made by shot-1 on video-1/);
     expect(text).toMatch(/Made from sample , face/);
     expect(text).toContain("a picture of face");
