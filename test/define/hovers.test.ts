@@ -29,7 +29,7 @@ const taught: readonly (readonly [needle: string, said: RegExp])[] = [
   ["resume(", /Goes on with a run where its journal stands/],
   ['approve("r"', /Lets a step that waits for a decision go on/],
   ["pick:", /its position among those shown, from 0/],
-  ["result()", /Resolves when the run is through or pauses/],
+  ["result()", /Resolves when the run finishes or pauses/],
   ["pause.", /./],
   ["fundingUrl", /Where funds are added/],
   ["outputs.still", /What exists so far; the rest is null/],

@@ -631,7 +631,7 @@ describe("an expansion", () => {
     });
     const made = expanded(tried, "e", {});
     expect(made.ok || made.problems.map(({ message }) => message)).toEqual([
-      expect.stringContaining("within expand with the words that its function is given"),
+      expect.stringContaining("within expand with the builder methods that its function is given"),
     ]);
   });
 
