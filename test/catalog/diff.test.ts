@@ -24,7 +24,7 @@ describe("what a new catalog changes", () => {
   });
 
   test.each<[string, Change, string[]]>([
-    ["a field that is gone", () => ({ seed: null }), ["breaks seed: is gone"]],
+    ["a field that is gone", () => ({ seed: null }), ["breaks seed: was removed"]],
     ["a new field", () => ({ style: { type: "string" } }), ["keeps style: is new"]],
     [
       "values that come and go",
