@@ -11,6 +11,7 @@ import { LocalServiceError, startLocalService } from "../../src/local-service/in
 import { fakeIo } from "../cli/support/fake-io.ts";
 import { ask, made, start } from "../local-service/support/service.ts";
 import { migrateBodies } from "../migrate/support/migrate-one.ts";
+import { job } from "../run/support/plans.ts";
 import { catalogWith, entryOf, film, WORDS_ONLY } from "./support.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "families-"));
@@ -214,7 +215,7 @@ describe("what a file says of a family", () => {
   });
 
   test("is how long a plan expects a job to take, until runs have measured it", () => {
-    const step = { kind: "job", model: "reel-2", yields: "video" } as never;
+    const step = { ...job("film"), model: "reel-2", yields: "video" } as const;
     expect(expectedMs(step, pastDurations([], readFamilies([reel])))).toBe(600_000);
     expect(expectedMs(step, pastDurations([], builtInFamilies))).toBe(90_000);
     const measured = { medians: new Map([["reel-2", 7]]), families: readFamilies([reel]) };
