@@ -1,8 +1,9 @@
-import { createMemoryJournal, type JournalStore } from "../../../src/index.ts";
+import type { JournalStore } from "../../../src/index.ts";
 import type { RunEvent } from "../../../src/journal/events.ts";
 import { fold } from "../../../src/journal/fold.ts";
 import { ledgerChanges } from "../../../src/journal/record.ts";
 import type { RunState } from "../../../src/journal/state.ts";
+import { createReferenceJournal } from "../../journal/reference-journal.ts";
 import { PaidService, type SimRequest } from "./paid-service.ts";
 import { SAMPLE, type SimPlan } from "./plans.ts";
 import { createSimMedia } from "./sim-media.ts";
@@ -67,7 +68,7 @@ export class SimWorld {
     this.options = options;
     this.budgetMicros = options.budgetMicros;
     this.capMicros = options.capMicros;
-    this.journal = createMemoryJournal({ now: () => this.time.now });
+    this.journal = createReferenceJournal({ now: () => this.time.now });
     this.service = new PaidService({
       now: () => this.time.now + options.skewMs,
       secret: SECRET,
