@@ -17,7 +17,7 @@ import { operatorEndpoints } from "./operator/endpoints.ts";
 import type { ServiceContext } from "./service-context.ts";
 import { usageEndpoints } from "./usage/endpoints.ts";
 
-/** Every endpoint below `/v3`, in the order of the documentation. New parts add their own list here. */
+/** Every endpoint below `/v3`, in the order of the documentation. Each feature adds its own list here. */
 export function apiEndpoints(service: ServiceContext): readonly Endpoint[] {
   return [
     ...modelEndpoints(service),
@@ -44,7 +44,7 @@ export function apiEndpoints(service: ServiceContext): readonly Endpoint[] {
   ];
 }
 
-/** The whole service behind HTTP: the API, the operator's side, and downloads. */
+/** The HTTP application: API, operator endpoints and downloads. */
 export function createServiceApp(service: ServiceContext): Hono<{ Bindings: HttpBindings }> {
   const { store, clock, options, metrics } = service;
   const ports: KernelPorts = {

@@ -1,10 +1,10 @@
 /**
- * - `PORT_IN_USE`: another program listens on the port asked for.
- * - `DATA_DIR_IN_USE`: another service, alive, works on the same folder.
- * - `DATA_DIR_UNUSABLE`: the folder cannot be written, or its database is damaged or of a newer version.
- * - `OPTION_INVALID`: an option of `startLocalService` makes no sense.
- * - `CATALOG_INVALID`: the catalog file is no array of models.
- * - `FAMILIES_INVALID`: the file of model families is none.
+ * - `PORT_IN_USE`: another program listens on the requested port.
+ * - `DATA_DIR_IN_USE`: another live service uses the same folder.
+ * - `DATA_DIR_UNUSABLE`: the folder is not writable, or its database is damaged or of a newer version.
+ * - `OPTION_INVALID`: an option of `startLocalService` is invalid.
+ * - `CATALOG_INVALID`: the catalog file is not an array of models.
+ * - `FAMILIES_INVALID`: the file of model families is invalid.
  */
 export type LocalServiceErrorCode =
   | "PORT_IN_USE"

@@ -1,8 +1,8 @@
 /** Counts since this process started. */
 export interface Metrics {
-  /** One answer on a route. */
+  /** Counts a response on a route. */
   count(route: string, status: number): void;
-  /** A submit that was answered from its idempotency key. */
+  /** Counts a submit answered as an idempotent replay. */
   replayed(): void;
   snapshot(): {
     readonly requests: Readonly<Record<string, Readonly<Record<string, number>>>>;

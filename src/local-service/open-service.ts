@@ -37,7 +37,7 @@ function voice({ input }: RenderRequest): RenderResult {
   return { ...NOTHING, voice: { base: "slt", pitchHz: null, loudnessDb: null, label } };
 }
 
-/** Makes the same tiny media every time, at once: for tests and benches. */
+/** Renders the same tiny media every time, at once: for tests and benchmarks. */
 export function createStubRenderer(): Renderer {
   return {
     async render(request) {
@@ -50,7 +50,7 @@ export function createStubRenderer(): Renderer {
   };
 }
 
-/** The renderer asked for. What was uploaded is always decoded for real; that code loads with the first upload. */
+/** The configured renderer. Uploads are always decoded for real; that code loads with the first upload. */
 export async function openRenderer(options: NormalOptions) {
   const probe = async (path: string): Promise<ProbeResult> => (await import("./render/index.ts")).probe(path);
   return { renderer: await rendererOf(options), probe };
@@ -61,7 +61,7 @@ async function rendererOf({ renderer }: NormalOptions): Promise<Renderer> {
   return renderer === "real" ? (await import("./render/index.ts")).createRenderer() : renderer;
 }
 
-/** The clock goes on from where an earlier process left it, so that time never runs backwards for a data folder. */
+/** The clock resumes where an earlier process left it, so that time never runs backwards for a data folder. */
 function openClock(store: Store, outbound: Outbound): ClockControl {
   const settle = async () => {
     store.flush();
@@ -80,14 +80,14 @@ function signingSecret(store: Store): string {
   return made;
 }
 
-/** A service that is ready but does not listen yet. */
+/** A service that does not listen yet. */
 export interface Opened {
   readonly service: ServiceContext;
   readonly apiKey: string;
   setOrigin(origin: string): void;
 }
 
-/** Puts the parts together. @throws LocalServiceError */
+/** Composes the service. @throws LocalServiceError */
 export async function openService(options: NormalOptions): Promise<Opened> {
   let origin = "http://127.0.0.1";
   const definitions = loadCatalog(options.catalog, options);
@@ -103,7 +103,7 @@ export async function openService(options: NormalOptions): Promise<Opened> {
   const hub = createEventHub();
   const faultEngine = new FaultEngine();
   faultEngine.set(options.faults.rules, options.faults.seed);
-  // A hosted service has a console of its own; this name leads nowhere, by RFC 2606.
+  // A hosted service has its own billing console; this name never resolves, by RFC 2606.
   const billing = `https://console.${options.brand.toLowerCase()}.example/billing`;
   const fundingPage = () => (options.strict ? billing : `${origin}/_local/fund`);
   const presigner = createPresigner(secret, () => origin);

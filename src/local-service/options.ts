@@ -23,7 +23,9 @@ export interface KeyOption {
   readonly ownerId?: string;
 }
 
-/** How an estimate tells the cost that nobody knows yet: null, zero, or not at all; or it is refused, 400 FAILED_PRECONDITION. */
+/**
+ * How an estimate represents an unknown cost: null, zero, or omitted; or it is refused with 400 FAILED_PRECONDITION.
+ */
 export type UnquotableCost = "null" | "zero" | "omit" | "refuse";
 
 export interface LocalServiceOptions {
@@ -31,54 +33,58 @@ export interface LocalServiceOptions {
   readonly port?: number;
   /** Address to bind. Default: `127.0.0.1`. */
   readonly host?: string;
-  /** Folder of the database and the media; it is made when absent. Default: a new temporary folder, removed at `close`. */
+  /**
+   * Folder of the database and the media, created when missing. Default: a new temporary folder, removed at `close`.
+   */
   readonly dataDir?: string;
-  /** Dollars that the first workspace starts with, when the data folder is new. Default: 25. */
+  /** Dollars that the first workspace of a new data folder holds. Default: 25. */
   readonly balance?: number;
-  /** Keys that exist from the start, also as `"ID:SECRET"`. Default: one, made at the first start and kept. */
+  /** Initial keys, also as `"ID:SECRET"`. Default: one, generated at the first start and stored. */
   readonly keys?: readonly (string | KeyOption)[];
   /** Requests per key and window. Default: 600 in 60 000 ms. */
   readonly rateLimit?: RateLimit;
-  /** Jobs worked on at once. Default: 8, with the stub renderer 64. */
+  /** Jobs rendered concurrently. Default: 8, with the stub renderer 64. */
   readonly maxRunning?: number;
-  /** Simulated times are divided by this; `Infinity` for none. Default: 4, with the stub renderer `Infinity`. */
+  /** Divisor of simulated times; `Infinity` for none. Default: 4, with the stub renderer `Infinity`. */
   readonly speed?: number;
-  /** How long outputs are kept after completion, in milliseconds. Default: 48 hours. */
+  /** Retention of outputs after completion, in milliseconds. Default: 48 hours. */
   readonly retentionMs?: number;
-  /** Models to offer in place of the built-in ones: a JSON file, or its content. */
+  /** Models in place of the built-in ones: a JSON file, or its content. */
   readonly catalog?: string | readonly unknown[];
   /**
-   * Answers as a hosted service would, timings aside: messages are fixed per condition, nothing names this machine's own
-   * things, and what hosted services are known to do is the default of the options below. Default: false.
+   * Answers as a hosted service would, timings aside: messages are fixed per condition and reveal nothing of this
+   * machine, and the options below default to the known behavior of hosted services. Default: false.
    */
   readonly strict?: boolean;
   /**
-   * What is known of families of models beyond their schemas, over what is built in: a JSON file, or its content. Its rules
-   * refuse inputs, its prices and durations stand in where the catalog has none.
+   * Model families beyond their schemas, merged over the built-in ones: a JSON file, or its content. Their rules refuse
+   * inputs; their prices and durations apply where the catalog has none.
    */
   readonly families?: FamiliesOption;
-  /** Models, their schemas and voices are read without a credential. Default: as `strict`. */
+  /** Allows reading models, their schemas and voices without a credential. Default: as `strict`. */
   readonly openCatalog?: boolean;
   /**
-   * `cost` of an estimate for a model that cannot be quoted, always beside `quotable: false`: clients that expect a number
-   * stumble over null. Default: `null`; with `strict`, `refuse`.
+   * `cost` of an estimate for a model that cannot be quoted, always with `quotable: false`: clients that expect a
+   * number fail on null. Default: `null`; with `strict`, `refuse`.
    */
   readonly unquotableCost?: UnquotableCost;
   /** Word in the `X-<Brand>-…` headers. Default: `Studio`. */
   readonly brand?: string;
-  /** `real` draws, films and speaks; `stub` writes tiny valid media at once. Default: `real`. */
+  /** `real` renders pictures, films and speech; `stub` writes tiny valid media at once. Default: `real`. */
   readonly renderer?: "real" | "stub" | Renderer;
   /** Largest upload, in bytes. Default: 1 GiB. */
   readonly maxUploadBytes?: number;
   /** Prompts with one of these words (lower case) are refused with 422. Default: `moderation-refused`. */
   readonly moderationTriggers?: readonly string[];
-  /** Webhooks and log drains may lead to this machine. Default: when `host` is a loopback address; with `strict`, never. */
+  /**
+   * Allows webhooks and log drains to this machine. Default: when `host` is a loopback address; with `strict`, never.
+   */
   readonly deliverToLoopback?: boolean;
-  /** How long a webhook or log drain may take to answer, in real milliseconds. Default: 10 000. */
+  /** Timeout of a webhook or log drain, in real milliseconds. Default: 10 000. */
   readonly deliveryTimeoutMs?: number;
-  /** What goes wrong from the start: rules, or a JSON file of them. Default: nothing. */
+  /** Initial faults: rules, or a JSON file of them. Default: none. */
   readonly faults?: FaultsOption;
-  /** Told of errors that should not have happened. Default: written to stderr. */
+  /** Receives unexpected errors. Default: written to stderr. */
   readonly onDefect?: (error: unknown, traceId: string) => void;
 }
 
@@ -174,7 +180,7 @@ function reportDefect(error: unknown, traceId: string): void {
   process.stderr.write(`local service: unexpected error (trace ${traceId || "none"}): ${String(error)}\n`);
 }
 
-/** Fills every default and checks every value. @throws LocalServiceError `OPTION_INVALID` */
+/** Fills every default and validates every value. @throws LocalServiceError `OPTION_INVALID` */
 export function normalize(options: LocalServiceOptions): NormalOptions {
   const isStub = options.renderer === "stub";
   const strict = options.strict ?? false;

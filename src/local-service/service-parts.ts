@@ -13,7 +13,7 @@ import type { ProbeResult, Renderer } from "./render/contract.ts";
 import type { Store } from "./store/store.ts";
 import type { OpenStreams } from "./stream/open-streams.ts";
 
-/** What every part of the service is given; runner, webhooks and drains are made of it. */
+/** The dependencies of every part of the service; runner, webhooks and drains are built from them. */
 export interface ServiceParts {
   readonly options: NormalOptions;
   readonly store: Store;
@@ -39,6 +39,6 @@ export interface ServiceParts {
   origin(): string;
   /** Where a person adds funds to a workspace. */
   fundingUrl(workspaceId: string): string;
-  /** An error that should not have happened. */
+  /** Reports an unexpected error. */
   onDefect(error: unknown, traceId: string): void;
 }

@@ -23,11 +23,13 @@ export interface LocalService {
   stats(): ServiceStats;
   /** Adds dollars to a workspace; default: the first one. */
   fund(dollars: number, workspaceId?: string): Promise<void>;
-  /** Replaces all faults; an empty list takes them away. The same seed strikes the same matches. @throws LocalServiceError */
+  /**
+   * Replaces all faults; an empty list removes them. The same seed selects the same matches. @throws LocalServiceError
+   */
   faults(rules: readonly FaultRule[], seed?: number): void;
-  /** The service's time: real, scaled, or held by hand. */
+  /** The service's clock: real, scaled, or manual. */
   readonly clock: ClockControl;
-  /** Ends streams cleanly, stops rendering, closes the store. Unfinished jobs go on at the next start. */
+  /** Ends streams cleanly, stops rendering, closes the store. Unfinished jobs resume at the next start. */
   close(): Promise<void>;
 }
 

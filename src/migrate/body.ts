@@ -5,7 +5,7 @@ import type { ModelView } from "./models/view.ts";
 import type { V2Source } from "./read/source.ts";
 import type { V2Type } from "./v2/types.ts";
 
-/** A v2 body on its way. */
+/** A v2 body during its conversion. */
 export interface Body {
   /** Position among the sources, from 0. */
   readonly index: number;
@@ -13,36 +13,36 @@ export interface Body {
   readonly type: V2Type;
   readonly value: { readonly [key: string]: unknown };
   readonly fieldReport: FieldReport;
-  /** What its steps are called, free of others' names. */
+  /** Prefix of its step names, unique in the document. */
   readonly name: string;
 }
 
-/** A value of the body; null counts as not given. */
+/** A value of the body; null counts as absent. */
 export function given(body: Body, ...path: JsonPath): unknown {
   return valueAt(body.value, path) ?? undefined;
 }
 
-/** A paid job as it will stand in the pipeline; several when v2 made a batch. */
+/** A paid job of the pipeline; several variations when v2 generated a batch. */
 export interface ConvertedJob {
   readonly view: ModelView;
-  /** What all variations share. */
+  /** Input shared by all variations. */
   readonly input: ReadonlyMap<string, Expression>;
   readonly variations: readonly Variation[];
   /** Name of the shared input in the source, where there are several variations. */
   readonly sharedName: string | null;
-  /** Made before it: the sound that it takes, moved in time. */
+  /** A task that runs before it and shifts its sound. */
   readonly shift: Shift | null;
-  /** What there is to decide about it. */
+  /** Open decisions about it. */
   readonly comments: readonly string[];
-  /** Position of its body. */
+  /** Index of its body. */
   readonly body: number;
 }
 
-/** A local task that begins a sound later or earlier. */
+/** A local task that makes a sound begin later or earlier. */
 export interface Shift {
   readonly step: string;
   readonly sound: Expression;
-  /** Milliseconds; above 0 are cut off, below 0 are silence before the sound. */
+  /** Milliseconds; a positive value is cut off, a negative one is silence before the sound. */
   readonly startMs: number;
 }
 
@@ -51,11 +51,11 @@ export interface Variation {
   readonly own: ReadonlyMap<string, Expression>;
 }
 
-/** What a body became. */
+/** The result of converting a body. */
 export interface ConvertedBody {
-  /** In the order in which they run. */
+  /** In execution order. */
   readonly jobs: readonly ConvertedJob[];
-  /** Steps that stand for what v2 would have made, by variation. */
+  /** The steps that produce what v2 would have, by variation. */
   readonly outputs: readonly string[];
   readonly yields: ModelView["yields"];
 }

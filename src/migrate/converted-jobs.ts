@@ -2,17 +2,17 @@ import type { ConvertedJob } from "./body.ts";
 import type { Expression, PipelineInput } from "./expression.ts";
 import type { MigrationContext } from "./migration-context.ts";
 
-/** All jobs of a migration, each after those it uses. */
+/** All jobs of a migration in topological order. */
 export function jobsOf(context: MigrationContext): readonly ConvertedJob[] {
   return [...context.converted.values()].flatMap(({ jobs }) => jobs);
 }
 
-/** Steps whose outputs the pipeline returns, in the order of the document. */
+/** Steps whose outputs the pipeline returns, in document order. */
 export function returnedSteps(context: MigrationContext): readonly string[] {
   return [...context.converted].sort(([a], [b]) => a - b).flatMap(([, { outputs }]) => outputs);
 }
 
-/** The inputs that some job uses; a body that stayed open may have requested others. */
+/** The inputs that a job uses; a body that stayed open may have requested others. */
 export function usedInputs(context: MigrationContext): readonly PipelineInput[] {
   const used = new Set<string>();
   for (const { input, variations, shift } of jobsOf(context)) {

@@ -2,20 +2,23 @@ import { z } from "zod";
 import { ShowrunnerError } from "../errors.ts";
 import type { BodyReport, FieldEntry } from "./report/report.ts";
 
-/** Something that a person can answer at once; the answer goes into `map` under the key, or the key into `leaveOut`. */
+/**
+ * A question that a person can answer interactively; the answer is stored in `map` under the key, or the key in
+ * `leaveOut`.
+ */
 export interface Question {
   /** v2 slug or id; of a loss, its `lossKey`. */
   readonly key: string;
   readonly about: "model" | "voice" | "loss";
   readonly question: string;
-  /** v3 ids, the one that is taken for now first where there is one. */
+  /** v3 ids; the one currently used comes first, if any. */
   readonly choices: readonly string[];
 }
 
 const MODEL = /(?:^|\.)(?:model_slug|ai_model_id|model_id)$/;
 const VOICE = /(?:^|\.)voice_id$/;
 
-/** Each open model, voice and loss once, however many bodies have it. */
+/** Each open model, voice and loss once, however many bodies share it. */
 export function questionsOf(bodies: readonly BodyReport[]): readonly Question[] {
   const found = new Map<string, Question>();
   for (const { fields, status } of bodies) {
@@ -37,15 +40,15 @@ export function questionsOf(bodies: readonly BodyReport[]): readonly Question[] 
   return [...found.values()];
 }
 
-/** A person's decisions about v2 work, so that the next document needs no second answer. */
+/** A person's decisions about v2 work, stored so that no question is asked twice. */
 export interface MigrationDecisions {
   /** v2 model slugs to v3 model ids, and v2 voice ids to v3 ones. */
   readonly map: { readonly [v2: string]: string };
-  /** What may be left out: fields with the reason, as {@link lossKey} writes them. */
+  /** Accepted losses: fields with the reason, as {@link lossKey} writes them. */
   readonly leaveOut: readonly string[];
 }
 
-/** The file of decisions is none, or has a mistake; the message names the field. */
+/** The decisions file is unreadable or invalid; the message names the field. */
 export class DecisionsFileError extends ShowrunnerError {
   readonly code = "MIGRATE_DECISIONS";
 }
@@ -71,13 +74,13 @@ export function parseDecisions(text: string, path: string): MigrationDecisions {
   throw new DecisionsFileError(`${path}: ${issues.join("; ")}`);
 }
 
-/** The same decisions give the same bytes. */
+/** Deterministic: equal decisions give equal bytes. */
 export function formatDecisions({ map, leaveOut }: MigrationDecisions): string {
   const sorted = Object.fromEntries(Object.entries(map).sort(([a], [b]) => (a < b ? -1 : 1)));
   return `${JSON.stringify({ version: 1, map: sorted, leave_out: [...new Set(leaveOut)].sort() }, null, 2)}\n`;
 }
 
-/** Names a loss, however many fields of a list or bodies of a document have it. */
+/** Identifies a loss, however many list items or bodies share it. */
 export function lossKey({ field, why }: Pick<FieldEntry, "field" | "why">): string {
   return `${field.replace(/\[\d+\]/g, "[]")}: ${why ?? ""}`;
 }

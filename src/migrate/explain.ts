@@ -5,7 +5,7 @@ import type { Outcome } from "./report/report.ts";
 import type { Field, Fields } from "./v2/shape.ts";
 import { ANSWER_FIELDS, fieldsOf, type V2Type } from "./v2/types.ts";
 
-/** Why fields that every body may have are not migrated. */
+/** Why fields common to all bodies are not migrated. */
 const WHY: Readonly<Record<string, string>> = {
   type: "in v3 the model says what is made",
   workspace_id: "a v3 key belongs to one workspace",
@@ -13,7 +13,7 @@ const WHY: Readonly<Record<string, string>> = {
   name: "the step is named already",
 };
 
-/** Fields that say what a body, or what it makes, is called. */
+/** Fields that name a body or its output. */
 const OWN_IDS = new Set([
   "generation_id",
   "generation_ids",
@@ -24,12 +24,12 @@ const OWN_IDS = new Set([
   "batch_results",
 ]);
 
-/** Places that are named; more say nothing new. */
+/** Maximum number of locations named. */
 const MOST_USES = 3;
 
 type Uses = ReadonlyMap<string, readonly string[]>;
 
-/** What to say of a field that no converter had a use for. `uses` tells where ids are used. */
+/** The explanation for a field that no converter used. `uses` tells where ids are used. */
 export function explain(
   body: { readonly [key: string]: unknown },
   type: V2Type | null,
@@ -64,7 +64,7 @@ function whyDropped(
   return type === null ? "no part of an upload in v3" : `v2 knows no such field of ${type}${hint}`;
 }
 
-/** v3 issues its own ids; those of v2 live on as edges. */
+/** v3 issues its own ids; v2's are replaced by edges. */
 function whyId(value: unknown, uses: Uses): string {
   const users = [...new Set(textsIn(value).flatMap((id) => uses.get(id) ?? []))];
   if (users.length === 0) return "v3 issues its own ids, and nothing else in this document uses this one";
@@ -77,7 +77,7 @@ function textsIn(value: unknown): readonly string[] {
   return typeof value === "object" && value !== null ? Object.values(value).flatMap(textsIn) : [];
 }
 
-/** The fields beside the one at a path. */
+/** The sibling fields of a path. */
 function fieldsAround(fields: Fields, path: JsonPath): Fields {
   let at: Fields = fields;
   const names = path.filter((part) => typeof part === "string");

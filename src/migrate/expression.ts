@@ -1,22 +1,22 @@
 import type { Json, MediaKind } from "../plan/plan.ts";
-/** A value of a migrated job's input: what becomes TypeScript in the source, and handles in the pipeline. */
+/** A value in a migrated job's input: rendered as TypeScript in the source, and as handles in the pipeline. */
 export type Expression =
   | { readonly is: "json"; readonly value: Json }
   /** The output of another step, by its name. */
   | { readonly is: "step"; readonly step: string }
-  /** A file of the pipeline's input, uploaded. */
+  /** A file input of the pipeline, uploaded. */
   | { readonly is: "upload"; readonly input: string }
-  /** A text, voice or choice of the pipeline's input. */
+  /** A text, voice or choice input of the pipeline. */
   | { readonly is: "input"; readonly input: string }
-  /** Words with texts of the pipeline's input in them. */
+  /** A template with text inputs of the pipeline. */
   | { readonly is: "template"; readonly parts: readonly (string | { readonly input: string })[] }
   | { readonly is: "list"; readonly items: readonly Expression[] }
   | { readonly is: "record"; readonly entries: readonly (readonly [string, Expression])[] };
 
-/** Something that whoever runs the pipeline supplies. */
+/** An input that whoever runs the pipeline supplies. */
 export type PipelineInput = {
   readonly name: string;
-  /** What it stands for in the v2 work, for a comment in the source. */
+  /** Its origin in the v2 work, for a comment in the source. */
   readonly why: string;
 } /** `step` is the name of the step that uploads it. */ & (
   | { readonly is: "file"; readonly kind: MediaKind; readonly step: string }
@@ -29,7 +29,7 @@ export const json = (value: Json): Expression => ({ is: "json", value });
 
 const NIL = "00000000-0000-4000-8000-000000000000";
 
-/** The value with valid stand-ins for what does not exist yet, for a schema to look at. */
+/** The value with valid placeholders for what does not exist yet, for validation by a schema. */
 export function sampleOf(expression: Expression, stringAt: "media" | "voice" = "media"): Json {
   switch (expression.is) {
     case "json":

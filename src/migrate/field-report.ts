@@ -2,7 +2,7 @@ import type { Json } from "../plan/plan.ts";
 import { isRecord, type JsonPath, pathText } from "./json-path.ts";
 import type { FieldEntry, Outcome } from "./report/report.ts";
 
-/** Fields of a v2 body that decide what is seen and heard: media, prompts, shots and voices. */
+/** Fields of a v2 body that determine the output: media, prompts, shots and voices. */
 const WORK = new RegExp(
   `(?:^|\\.)(?:${[
     "(?:text_|negative_)?prompt",
@@ -19,36 +19,36 @@ const WORK = new RegExp(
   ].join("|")})(?:\\[\\d+\\])?$`,
 );
 
-/** True for a medium, prompt, shot or voice, whole or one of a list, that is not blank. */
+/** True for a medium, prompt, shot or voice, or a list item of one, that is not blank. */
 export function isWork(field: string, value: Json): boolean {
   return WORK.test(field) && !isEmpty(value);
 }
 
 export interface EntryDetails {
-  /** Step and field of its input, as `video-1: prompt`. */
+  /** Step and input field, as `video-1: prompt`. */
   readonly to?: string;
   readonly newValue?: Json;
   readonly why?: string;
   readonly choices?: readonly string[];
-  /** Set where v2 did not use it either. */
+  /** Set when v2 did not use the field either. */
   readonly isUnusedByV2?: true;
 }
 
 /**
- * What became of each field of one body. A field that was given is entered once; what nobody entered is found at the
- * end, so that nothing can be dropped in silence.
+ * The outcome of each field of one body. Every given field gets one entry; fields without an entry are found at the
+ * end, so that nothing is dropped in silence.
  */
 export class FieldReport {
   readonly #body: unknown;
   readonly #entries = new Map<string, FieldEntry>();
-  /** Paths that have an entry, or one below them. */
+  /** Paths with an entry at or below them. */
   readonly #prefixes = new Set<string>();
 
   constructor(body: unknown) {
     this.#body = body;
   }
 
-  /** Enters a field that the body has. */
+  /** Adds an entry for a field that the body has. */
   note(path: JsonPath, outcome: Outcome, details: EntryDetails = {}): void {
     const field = pathText(path);
     if (this.#entries.has(field) || this.#prefixes.has(field)) {
@@ -63,8 +63,8 @@ export class FieldReport {
   }
 
   /**
-   * Enters a field that v3 needs to be told and the body lacks, or has as null, or has with a value that was not taken:
-   * then the two are one entry. `field` is a path of plain names.
+   * Adds an entry for a field that v3 requires and the body lacks, has as null, or has with an unused value; the last
+   * gets one entry for both. `field` is a path of plain names.
    */
   add(field: string, outcome: "defaulted" | "decision", details: EntryDetails): void {
     const known = this.#entries.get(field);
@@ -81,14 +81,14 @@ export class FieldReport {
     }
   }
 
-  /** Changes what was said of a field. */
+  /** Changes a field's entry. */
   amend(path: JsonPath, outcome: Outcome, details: EntryDetails): void {
     const known = this.#entries.get(pathText(path));
     if (known === undefined) return;
     this.#entries.set(known.field, { ...entry(known.field, known.given, known.value, outcome, details) });
   }
 
-  /** Takes back all that was said of what is below a path: it goes nowhere after all. */
+  /** Removes all entries below a path, whose values are not migrated after all. */
   revoke(path: JsonPath, details: EntryDetails): void {
     const below = `${pathText(path)}.`;
     for (const [field, known] of this.#entries) {
@@ -103,7 +103,7 @@ export class FieldReport {
     return this.#entries.has(field) || this.#prefixes.has(field);
   }
 
-  /** Enters all fields that have no entry yet, each with the text of `explain`. */
+  /** Adds an entry for every remaining field, each with the text of `explain`. */
   close(explain: (path: JsonPath) => readonly [Outcome, EntryDetails]): readonly FieldEntry[] {
     this.#sweep(this.#body, [], explain);
     return [...this.#entries.values()];
@@ -129,7 +129,7 @@ function entry(field: string, given: boolean, value: Json, outcome: Outcome, det
   return { field, given, outcome, value, to, newValue: changed, why, choices, ...(isLost && { isLost }) };
 }
 
-/** Null, blank, or nothing but that. */
+/** Null, blank, or a collection of only such values. */
 function isEmpty(value: Json): boolean {
   if (typeof value === "string") return value.trim() === "";
   return value === null || (typeof value === "object" && Object.values(value).every(isEmpty));

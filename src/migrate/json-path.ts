@@ -1,7 +1,7 @@
-/** Where a value stands within another: keys and list positions. */
+/** The location of a value within another: keys and list indexes. */
 export type JsonPath = readonly (string | number)[];
 
-/** `a.b[0]`; a key that is no plain word is quoted: `a["x y"]`. */
+/** Formats as `a.b[0]`; a key that is not a plain word is quoted: `a["x y"]`. */
 export function pathText(path: JsonPath): string {
   return path
     .map((part, index) => {
@@ -12,10 +12,10 @@ export function pathText(path: JsonPath): string {
     .join("");
 }
 
-/** How deep a body may nest; none of v2's own goes beyond five. */
+/** Maximum nesting of a body; v2's own nest at most five levels. */
 export const MAX_DEPTH = 40;
 
-/** True for values that nest deeper than any v2 body. Looks without recursion, so that no input is too deep for it. */
+/** True for values nested deeper than any v2 body. Iterative, so that no input overflows the stack. */
 export function isTooDeep(value: unknown): boolean {
   let level: readonly unknown[] = [value];
   for (let depth = 0; level.length > 0; depth++) {

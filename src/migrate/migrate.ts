@@ -17,7 +17,7 @@ import { writeSource } from "./source/write-source.ts";
 import { assetReport, bodyReport, refusedReports } from "./stages/body-reports.ts";
 import { type Checked, check, type Mistake, problemsOf } from "./stages/check.ts";
 
-/** Ids by which other bodies may use what a body makes; the first body that claims one keeps it. */
+/** Ids by which other bodies may reference a body's output; the first body that claims one keeps it. */
 export function noteIdentities(sources: readonly V2Source[], context: MigrationContext): void {
   for (const [index, { value }] of sources.entries()) {
     if (!isRecord(value)) continue;
@@ -40,7 +40,7 @@ export function noteIdentities(sources: readonly V2Source[], context: MigrationC
   }
 }
 
-/** Converts every body after those that it uses. Bodies on a circle of ids are mistakes. */
+/** Converts every body after those that it references. Bodies in a cycle are problems. */
 export function convertAll(checked: readonly Checked[], context: MigrationContext, sources: readonly V2Source[]) {
   const byIndex = new Map(checked.map((one) => [one.index, one]));
   const edgesOf = (index: number): readonly Edge[] => {
@@ -57,7 +57,7 @@ export function convertAll(checked: readonly Checked[], context: MigrationContex
   };
   const { order, cycles } = inOrder(sources.length, edgesOf);
   const reports: BodyReport[] = [];
-  // Every use is known by now: a walk along the edges has met them all.
+  // Every use is known by now: the sort has visited all edges.
   for (const index of order) {
     const one = byIndex.get(index);
     if (one === undefined) continue;
@@ -80,15 +80,15 @@ export interface MigrateOptions {
   readonly catalog: Catalog;
   /** v2 model slugs to v3 model ids, and v2 voice ids to v3 ones. Default: none. */
   readonly map?: { readonly [v2: string]: string } | undefined;
-  /** Media, prompts, shots and voices that may be left out, as `lossKey` writes them. Default: none. */
+  /** Accepted losses of media, prompts, shots and voices, as `lossKey` writes them. Default: none. */
   readonly leaveOut?: readonly string[] | undefined;
   /** Name of the pipeline. Default `migrated`. */
   readonly name?: string | undefined;
   /** What the source imports its models from. Default `./models.ts`. */
   readonly modelsModule?: string | undefined;
-  /** Bodies that one pipeline holds at most; those beyond it are problems. Default 20 000. */
+  /** Maximum number of bodies per pipeline; further ones are problems. Default 20 000. */
   readonly maxBodies?: number | undefined;
-  /** Voices by model, offered where a v2 voice has to be replaced. Default: none. */
+  /** Voices by model, offered as replacements of v2 voices. Default: none. */
   readonly voices?: { readonly [model: string]: readonly StockVoice[] } | undefined;
 }
 
@@ -99,24 +99,24 @@ export interface Migration {
   readonly source: string | null;
   /** The same pipeline, to plan, price and run at once; null likewise. */
   readonly pipeline: Pipeline | null;
-  /** What became of every field; plain JSON. */
+  /** The outcome of every field; plain JSON. */
   readonly report: MigrationReport;
-  /** What the pipeline returns, by name: the kinds that the v2 work would have made. */
+  /** What the pipeline returns, by name, with the kinds of the v2 outputs. */
   readonly outputs: { readonly [name: string]: ConvertedBody["yields"] };
   readonly inputs: readonly PipelineInput[];
 }
 
 /**
- * Carries v2 work over: a body, a list of them, or an exported automation flow, as values or as text (JSON or JSON
- * Lines). Never throws for what is wrong with them: that is in `report.problems`, each with its place, and everything
- * else is migrated. Pure: the same value and options give the same bytes.
+ * Migrates v2 work: a body, a list of them, or an exported automation flow, as values or as text (JSON or JSON Lines).
+ * Never throws for invalid bodies: they are in `report.problems`, each with its location, and the rest is migrated.
+ * Pure: equal values and options give equal bytes.
  */
 export function migrateV2(value: unknown, options: MigrateOptions): Migration {
   const read: ReadBodies = typeof value === "string" ? readText(value) : { ...bodiesOf(value), locate: null };
   return migrateBodies(read, options);
 }
 
-/** {@link migrateV2} of bodies that have been read. */
+/** {@link migrateV2} for parsed bodies. */
 export function migrateBodies(given: ReadBodies, options: MigrateOptions): Migration {
   const read = bounded(given, options.maxBodies ?? MAX_BODIES);
   const context = new MigrationContext({
@@ -167,7 +167,7 @@ function inputReport(input: PipelineInput): InputReport {
 
 const MAX_BODIES = 20_000;
 
-/** A pipeline of more is no source that anyone reads; what is beyond is said, not left out in silence. */
+/** Nobody reads a larger source; the excess is reported, not dropped in silence. */
 function bounded(read: ReadBodies, most: number): ReadBodies {
   const rest = read.sources.slice(most);
   const [first] = rest;

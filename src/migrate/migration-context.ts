@@ -19,10 +19,10 @@ export interface MigrationContextOptions {
   readonly leaveOut: ReadonlySet<string>;
 }
 
-/** Where an id of a body leads. */
+/** What an id of a body refers to. */
 export type Link =
   | { readonly to: "body"; readonly index: number; readonly variation: number }
-  /** Not made here; `name` is what a flow calls it. */
+  /** Not produced in the document; `name` is the flow's name for it. */
   | { readonly to: "outside"; readonly key: string; readonly name: string | null };
 
 /** An uploaded asset of the document. */
@@ -31,18 +31,18 @@ export interface KnownAsset {
   readonly kind: MediaKind | null;
 }
 
-/** What the bodies of one document share: names, inputs of the pipeline, and what has been made so far. */
+/** State shared by the bodies of one document: names, pipeline inputs, and the jobs so far. */
 export class MigrationContext {
   readonly names = new Names();
   readonly chooser: ModelChooser;
   readonly catalog: Catalog;
   readonly map: ReadonlyMap<string, string>;
   readonly voices: MigrationContextOptions["voices"];
-  /** Losses that were decided on. */
+  /** Accepted losses. */
   readonly leaveOut: ReadonlySet<string>;
   readonly converted = new Map<number, ConvertedBody>();
   readonly assets = new Map<number, KnownAsset>();
-  /** v2 id → the body that makes it, and which of its variations. */
+  /** v2 id → the body that produces it, and which of its variations. */
   readonly identities = new Map<string, { readonly index: number; readonly variation: number }>();
   /** v2 id → where the document uses it. */
   readonly uses = new Map<string, string[]>();
@@ -60,7 +60,7 @@ export class MigrationContext {
     return [...this.#inputs.values()];
   }
 
-  /** What an id refers to; templates are followed through the flow. */
+  /** Resolves an id; templates are followed through the flow. */
   link(body: Pick<Body, "source">, id: string): Link {
     if (!isTemplate(id)) {
       const known = this.identities.get(id);
@@ -77,7 +77,7 @@ export class MigrationContext {
     return { to: "outside", key: `template ${resolved.name}`, name: resolved.name };
   }
 
-  /** A file that whoever runs the pipeline supplies; the same one for the same key. */
+  /** A file input that whoever runs the pipeline supplies; equal keys give the same one. */
   file(key: string, kind: MediaKind, names: { readonly name: string | null; readonly why: string }): Expression {
     const base = kebab(nameOfOutside(names.name ?? "")) ?? kind;
     const input = this.#input(`file ${kind} ${key}`, base, (name, step) => ({
@@ -110,7 +110,7 @@ export class MigrationContext {
     return { is: "input", input: this.#input(`text ${key}`, kebab(base) ?? "text", make) };
   }
 
-  /** Words with templates: what the flow filled in becomes input of the pipeline. */
+  /** Converts a text with templates: values that the flow filled in become inputs of the pipeline. */
   template(body: Pick<Body, "source">, text: string, why: string): Expression {
     const parts = textParts(text).map((part) => (typeof part === "string" ? part : this.#variable(body, part, why)));
     const [only] = parts;
@@ -138,12 +138,12 @@ export class MigrationContext {
   }
 }
 
-/** `.item.json.batch_results[2].asset_id` names the third variation. */
+/** `.item.json.batch_results[2].asset_id` refers to the third variation. */
 function variationOf(expression: string): number {
   return Number(/batch_results\[(\d+)\]/.exec(expression)?.[1] ?? 0);
 }
 
-/** `image_asset_id` and `Upload Portrait` as what they are about: `image`, `portrait`. */
+/** The subject of `image_asset_id` and `Upload Portrait`: `image`, `portrait`. */
 function nameOfOutside(name: string): string {
   const short = name
     .replace(/^(?:upload|create|get|fetch|load|read)[\s_-]+/i, "")

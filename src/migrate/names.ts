@@ -31,13 +31,13 @@ export function camel(name: string): string {
   return name.replace(/-+([a-z0-9])/g, (_, first: string) => first.toUpperCase());
 }
 
-/** Gives out names of steps and inputs, none twice, none that TypeScript or the words of a pipeline keep. */
+/** Generates unique names of steps and inputs that are not reserved in TypeScript or by the pipeline builder. */
 export class Names {
   readonly #taken = new Set<string>();
-  /** The next number per name, so that ten thousand equal names stay fast. */
+  /** The next suffix per name, so that ten thousand equal names take linear time. */
   readonly #next = new Map<string, number>();
 
-  /** A step name, the base itself where it is free, else with a number. */
+  /** A step name: the base itself if it is free, else with a numeric suffix. */
   take(base: string): string {
     if (this.#isFree(base)) return this.#keep(base);
     for (let count = this.#next.get(base) ?? 2; ; count++) {

@@ -2,7 +2,7 @@ import { isRecord, type JsonPath } from "./json-path.ts";
 import type { Fields, Shape } from "./v2/shape.ts";
 import { ANSWER_FIELDS, fieldsOf, type V2Type } from "./v2/types.ts";
 
-/** Fields that say what a body itself is called, not what it uses. */
+/** Fields with a body's own id, not a reference. */
 const OWN_IDS = new Set([
   "workspace_id",
   "agent_thread_id",
@@ -20,7 +20,7 @@ export interface UsedId {
   readonly id: string;
 }
 
-/** Every id by which a body uses something that exists before it. */
+/** Every id by which a body references something that exists before it. */
 export function usedIds(body: { readonly [key: string]: unknown }, type: V2Type): readonly UsedId[] {
   return inRecord(body, fieldsOf(type), []);
 }
@@ -49,15 +49,15 @@ export interface Edge {
 }
 
 export interface Cycle {
-  /** Nodes of the circle, each using the next, the last one the first. */
+  /** Nodes of the cycle, each referencing the next, the last one the first. */
   readonly nodes: readonly number[];
-  /** Where each of them uses the next. */
+  /** The field of each that references the next. */
   readonly paths: readonly JsonPath[];
 }
 
 /**
- * An order in which every node comes after those it uses, as near to the given one as can be; nodes on a circle are
- * left out and returned apart. Linear in nodes and edges.
+ * A topological order close to the given one; nodes in a cycle are omitted and returned separately. Linear in nodes and
+ * edges.
  */
 export function inOrder(
   count: number,
@@ -65,14 +65,14 @@ export function inOrder(
 ): { readonly order: readonly number[]; readonly cycles: readonly Cycle[] } {
   const order: number[] = [];
   const cycles: Cycle[] = [];
-  const state = new Uint8Array(count); // 0 new, 1 entered, 2 on a circle
+  const state = new Uint8Array(count); // 0 new, 1 visited, 2 in a cycle
   const depth = new Int32Array(count).fill(-1);
   for (let root = 0; root < count; root++) {
     if (state[root] === 0) visit(root);
   }
   return { order, cycles };
 
-  /** Depth first without recursion: a chain of ten thousand bodies is no deep stack. */
+  /** Iterative depth-first search: a chain of ten thousand bodies must not overflow the stack. */
   function visit(root: number): void {
     const trail: { readonly node: number; readonly edges: readonly Edge[]; next: number }[] = [];
     const enter = (node: number) => {

@@ -8,7 +8,7 @@ import type { MigrationContext } from "./migration-context.ts";
 import { camel } from "./names.ts";
 import { shiftSound } from "./shift-sound.ts";
 
-/** What a source and a pipeline are made of. */
+/** The data that a source and a pipeline are built from. */
 export interface Made {
   readonly name: string;
   readonly context: MigrationContext;
@@ -16,7 +16,7 @@ export interface Made {
   readonly modelsModule: string;
 }
 
-/** The pipeline that the written source stands for, without a detour over the source. */
+/** The pipeline that the written source defines, built without the source. */
 export function pipelineOf(converted: Made): Pipeline {
   const input = z.object(Object.fromEntries(converted.inputs.map((one) => [one.name, schemaOf(one)])));
   return pipeline(converted.name, { input, build: (builder) => build(converted, builder) }) as unknown as Pipeline;
@@ -75,7 +75,7 @@ function build({ context, inputs }: Made, { input, job, task, upload }: Builder<
   return Object.fromEntries(returnedSteps(context).map((step) => [camel(step), handles.get(step)!]));
 }
 
-/** What the written task does. */
+/** The function of the written task. */
 function shifting(startMs: number) {
   return ({ sound }: { readonly sound: unknown }, { file: fileOf }: TaskContext) =>
     shiftSound({ from: (sound as LocalFile).path, to: fileOf("sound"), startMs });

@@ -1,7 +1,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { ShowrunnerError } from "../errors.ts";
 
-/** A sound could not be shifted: it is neither WAV nor MP3, is damaged, or nothing of it would be left. */
+/** A sound could not be shifted: it is neither WAV nor MP3, is damaged, or nothing of it would remain. */
 export class ShiftSoundError extends ShowrunnerError {
   readonly code = "SHIFT_SOUND";
 }
@@ -11,11 +11,11 @@ export interface ShiftSoundOptions {
   readonly from: string;
   /** Where the shifted sound is written, as WAV. */
   readonly to: string;
-  /** Milliseconds: above 0 they are cut off the beginning, below 0 so much silence goes before it. */
+  /** Milliseconds: a positive value is cut off the beginning, a negative one adds silence before it. */
   readonly startMs: number;
 }
 
-/** What v2 did by `audio_start_ms`: begins a sound later or earlier. For tasks of migrated pipelines. */
+/** Implements v2's `audio_start_ms`: makes a sound begin later or earlier. For tasks of migrated pipelines. */
 export async function shiftSound({ from, to, startMs }: ShiftSoundOptions): Promise<void> {
   const bytes = await readFile(from);
   const isWav = bytes.toString("latin1", 0, 4) === "RIFF" && bytes.toString("latin1", 8, 12) === "WAVE";
@@ -56,7 +56,7 @@ function checked(format: Buffer, from: string): Buffer {
 function shifted({ format, data }: Wav, startMs: number, from: string): Buffer {
   const frameBytes = format.readUInt16LE(12);
   const frames = Math.round((Math.abs(startMs) / 1000) * format.readUInt32LE(4));
-  // Samples of eight bits have no sign; their silence is the middle.
+  // Eight-bit samples are unsigned; their silence is the midpoint.
   const silence = format.readUInt16LE(14) === 8 ? 0x80 : 0;
   if (startMs < 0) return Buffer.concat([Buffer.alloc(frames * frameBytes, silence), data]);
   const rest = data.subarray(frames * frameBytes);

@@ -27,17 +27,17 @@ export function hashSecret(secret: string): Buffer {
   return createHash("sha256").update(secret, "utf8").digest();
 }
 
-/** Compares without telling by its time where two hashes part. */
+/** Compares two hashes in constant time. */
 export function sameHash(a: Uint8Array, b: Uint8Array | null): boolean {
   return b !== null && a.length === b.length && timingSafeEqual(a, b);
 }
 
-/** How often a key's last use is written down, in milliseconds of the service's clock. */
+/** Shortest interval between updates of a key's last use, in milliseconds of the service's clock. */
 const TOUCH_EVERY_MS = 60_000;
 
 const unauthorized = (message: string) => refuse("UNAUTHORIZED", message);
 
-/** What a secret is to a key: null for one that does not open it. */
+/** Whether a secret is the key's current or previous one; null when it is neither. */
 function secretKind(key: KeyRow, secret: string, now: number): "secret" | "previous-secret" | null {
   const given = hashSecret(secret);
   const isCurrent = sameHash(given, key.secretHash);
@@ -54,7 +54,7 @@ interface Shown {
   readonly via: Principal["via"];
   /** Narrows those of the key; null for all of them. */
   readonly scopes: readonly Scope[] | null;
-  /** When what was shown ceases to work by itself, before the key does; null for never. */
+  /** When the credential itself expires, before the key does; null for never. */
   readonly until: number | null;
 }
 

@@ -4,9 +4,9 @@ import { SCOPES } from "./scopes.ts";
 const scopes = z.array(z.enum(SCOPES)).max(SCOPES.length).nullish();
 const DAY_SECONDS = 86_400;
 
-/** A token lives an hour unless asked otherwise, a day at most. */
+/** Lifetime of a token: an hour by default, a day at most. */
 export const TOKEN_TTL_SECONDS = { default: 3_600, max: DAY_SECONDS } as const;
-/** An old secret goes on working for a day after a rotation unless asked otherwise, 30 days at most. */
+/** Grace period of a rotated-out secret: a day by default, 30 days at most. */
 export const GRACE_SECONDS = { default: DAY_SECONDS, max: 30 * DAY_SECONDS } as const;
 
 /** `POST /keys` */

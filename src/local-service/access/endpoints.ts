@@ -40,7 +40,7 @@ function view(key: KeyRow, now: number) {
   };
 }
 
-/** Keys of the workspace, and the short-lived tokens that browsers get. */
+/** Keys of the workspace, and short-lived tokens for browsers. */
 export function accessEndpoints({ store, clock }: ServiceContext): readonly Endpoint[] {
   function find(call: Call): KeyRow {
     const key = store.keys.get(call.param("key_id"));

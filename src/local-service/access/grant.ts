@@ -6,15 +6,15 @@ import { intersect, parseScopes, type Scope, TOKEN_SCOPES } from "./scopes.ts";
 
 const denied = (message: string, fixedMessage = message) => refuse("PERMISSION_DENIED", message, { fixedMessage });
 
-/** Those of `wanted` that `own` does not hold; null stands for every scope. */
+/** The scopes in `wanted` that `own` lacks; null means every scope. */
 function beyond(own: readonly Scope[] | null, wanted: readonly Scope[] | null): readonly string[] {
   if (own === null) return [];
   return wanted === null ? ["every scope"] : wanted.filter((scope) => !own.includes(scope));
 }
 
 /**
- * The scopes that a key made by this principal gets: those asked for, else its own. Null means every scope.
- * @throws Refusal 403 that names what the principal does not have itself
+ * The scopes of a key created by this principal: the requested ones, or its own by default. Null means every scope.
+ * @throws Refusal 403 that names the scopes that the principal lacks
  */
 export function granted(
   principal: Pick<Principal, "scopes">,
@@ -34,7 +34,10 @@ export function grantedToToken(
   return granted({ scopes: intersect(principal.scopes, TOKEN_SCOPES) }, requested) ?? TOKEN_SCOPES;
 }
 
-/** When a key made by this principal expires: as asked, never later than the principal's own credential. @throws Refusal */
+/**
+ * Expiry of a key created by this principal: the requested one, but never later than that of its credential. @throws
+ * Refusal
+ */
 export function grantedLifetime(
   principal: Principal,
   requested: string | null | undefined,
@@ -50,7 +53,8 @@ export function grantedLifetime(
 }
 
 /**
- * Keys are changed with a key's current secret: whoever holds one that was rotated out shall not take the key back.
+ * Only a key's current secret may change keys: the holder of a rotated-out secret must not be able to take the key
+ * back.
  * @throws Refusal 403
  */
 export function assertChangesKeys({ via }: Principal): void {
@@ -58,7 +62,8 @@ export function assertChangesKeys({ via }: Principal): void {
 }
 
 /**
- * A secret acts as the key's owner with the key's scopes, so only that owner, with no less, is given one.
+ * A new secret acts as the key's owner with the key's scopes, so only that owner, with at least these scopes, may
+ * rotate.
  * @throws Refusal 403
  */
 export function assertMayRotate(principal: Principal, key: KeyRow): void {
@@ -67,7 +72,7 @@ export function assertMayRotate(principal: Principal, key: KeyRow): void {
   assertCovers(principal, key);
 }
 
-/** A service key belongs to the workspace: it may go when its owner is gone. @throws Refusal 403 */
+/** A service key belongs to the workspace, so others may revoke it after its owner has left. @throws Refusal 403 */
 export function assertMayRevoke(principal: Principal, key: KeyRow): void {
   assertChangesKeys(principal);
   if (key.ownerId !== principal.ownerId && key.kind !== "service") {

@@ -7,13 +7,13 @@ export interface Principal {
   readonly ownerId: string;
   /** Null means every scope. */
   readonly scopes: readonly Scope[] | null;
-  /** What was shown: the key's secret, one that was rotated out and is in its grace period, or a token of the key. */
+  /** The credential used: the key's current secret, a rotated-out one in its grace period, or a token of the key. */
   readonly via: "secret" | "previous-secret" | "token";
-  /** When the credential shown ceases to work, in milliseconds; null for never. What it makes lives no longer. */
+  /** When the credential expires, in milliseconds; null for never. Credentials that it creates expire no later. */
   readonly expiresAt: number | null;
 }
 
-/** The earlier of two ends; null stands for never. */
+/** The earlier of two expiries; null means never. */
 export function earlier(a: number | null, b: number | null): number | null {
   return a === null || b === null ? (a ?? b) : Math.min(a, b);
 }

@@ -12,10 +12,10 @@ interface Window {
   used: number;
 }
 
-/** Keys remembered at most; the oldest windows are dropped first. */
+/** Maximum number of keys tracked; the oldest windows are evicted first. */
 const MAX_KEYS = 10_000;
 
-/** The refusal that a key over its limit gets, with the four headers. */
+/** The 429 for a key over its limit, with the four headers. */
 export function overLimit({ requests, windowMs }: RateLimit, resetAtMs: number, now: number): Refusal {
   const retryAfter = Math.max(1, Math.ceil((resetAtMs - now) / 1000));
   const message = `Rate limit exceeded: ${requests} requests per ${windowMs / 1000} seconds.`;
@@ -26,7 +26,7 @@ export function overLimit({ requests, windowMs }: RateLimit, resetAtMs: number, 
   });
 }
 
-/** Counts requests per key in fixed windows. The function returned throws a 429. */
+/** Counts requests per key in fixed windows. The returned function throws a 429. */
 export function rateLimiter({ requests, windowMs }: RateLimit, clock: Clock): (keyId: string) => void {
   const windows = new Map<string, Window>();
 

@@ -12,7 +12,7 @@ export const SCOPES = [
 
 export type Scope = (typeof SCOPES)[number];
 
-/** What a token may do: everything but managing keys, because a token mints nothing that outlives it. */
+/** Scopes of tokens: all but key management, because nothing that a token creates may outlive it. */
 export const TOKEN_SCOPES: readonly Scope[] = SCOPES.filter((scope) => scope !== "keys:manage");
 
 export function isScope(value: unknown): value is Scope {
@@ -26,7 +26,7 @@ export function parseScopes(text: string | null): readonly Scope[] | null {
   return Array.isArray(parsed) ? parsed.filter(isScope) : [];
 }
 
-/** What both lists allow; null stands for everything. */
+/** The intersection; null means every scope. */
 export function intersect(a: readonly Scope[] | null, b: readonly Scope[] | null): readonly Scope[] | null {
   if (a === null) return b;
   return b === null ? a : a.filter((scope) => b.includes(scope));

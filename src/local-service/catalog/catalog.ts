@@ -5,11 +5,11 @@ import type { JsonSchema, Modality, ModelDefinition, StockVoice } from "./model.
 
 /** The models that this service offers. */
 export interface Catalog {
-  /** Those that may be used, in the catalog's order. */
+  /** Usable models, in catalog order. */
   list(modality: Modality | null): readonly CompiledModel[];
   /** @throws Refusal 404, 410, 400 */
   use(modelId: string): CompiledModel;
-  /** Whatever its state; for jobs accepted earlier. */
+  /** In any state, for jobs accepted earlier. */
   find(modelId: string): CompiledModel | undefined;
   stockVoice(voiceId: string): StockVoice | undefined;
   /** Why models of this catalog are disabled. */
@@ -37,7 +37,7 @@ export function createCatalog(definitions: readonly ModelDefinition[], families:
   };
 }
 
-/** Ids that named a level before `quality` did: `video-1-pro`. */
+/** Legacy ids with the level in their name, such as `video-1-pro`, from before `quality` existed. */
 function levelIds({ entry }: ModelDefinition): readonly (readonly [string, string])[] {
   const schema = entry.input_schema as { readonly properties?: { readonly [name: string]: JsonSchema } } | null;
   const levels = schema?.properties?.["quality"]?.["enum"];

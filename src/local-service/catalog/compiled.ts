@@ -6,15 +6,15 @@ import { toProblems } from "../validate/problems.ts";
 import { TookTooLong, withinTime } from "../validate/time-limit.ts";
 import type { ModelDefinition } from "./model.ts";
 
-/** Checks an input and fills its defaults in place. */
+/** Validates an input and fills its defaults in place. */
 export type InputCheck = (input: unknown) => readonly FieldProblem[];
 
-/** A model with its schema made ready. */
+/** A model with its compiled schema. */
 export interface CompiledModel extends ModelDefinition {
   readonly check: InputCheck;
-  /** Rules of the model's family, which are ours and not the schema's; for an input before its defaults are filled. */
+  /** Rules of the model's family that its schema does not state; applied before defaults are filled. */
   readonly checkFamily: FamilyCheck;
-  /** Set when the schema does not compile: the model is then answered as unsupported, with this reason. */
+  /** Set when the schema does not compile; requests for the model are then refused as unsupported, with this reason. */
   readonly defect: string | null;
 }
 
@@ -34,7 +34,7 @@ function prepareCheck(
   }
 }
 
-/** Processor time that a check may take, in milliseconds, for a schema which may take for ever; see `withinTime`. */
+/** Limit of processor time, in milliseconds, for validating by a schema without a linear bound; see `withinTime`. */
 const MAX_CHECK_MS = 100;
 
 function checkInTime(check: () => readonly FieldProblem[]): readonly FieldProblem[] {

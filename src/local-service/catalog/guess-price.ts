@@ -10,7 +10,7 @@ const ASSUMED_MS = 5_000;
 
 const number = (value: unknown, fallback: number) => (typeof value === "number" && value > 0 ? value : fallback);
 
-/** How long what is made will last. */
+/** Expected duration of the output. */
 export function lengthMs({ input, media }: Work): number {
   const sound = (media["audio"] ?? []).reduce((sum, item) => sum + (item.durationMs ?? 0), 0);
   return customShotsMs(input) ?? number(input["duration_ms"], sound > 0 ? sound : ASSUMED_MS);
@@ -23,7 +23,7 @@ export function characters({ input }: Work): number {
   );
 }
 
-/** A price for a model whose own is only known in words: by the picture, the second, the character, the voice. */
+/** Fallback price for a model whose price is stated in prose only: per picture, second, character or voice. */
 export function guessPriceMicros(kind: Exclude<JobKind, "chat">, work: Work): number {
   const outputs = number(work.input["num_outputs"], 1);
   switch (kind) {
@@ -41,7 +41,7 @@ export function guessPriceMicros(kind: Exclude<JobKind, "chat">, work: Work): nu
   }
 }
 
-/** A simulated length of the work, before the speed factor. */
+/** Simulated processing time, before the speed factor. */
 export function guessRenderMs(kind: Exclude<JobKind, "chat">, work: Work): number {
   if (kind === "video" || kind === "avatar") return 6_000 + 0.8 * lengthMs(work);
   return kind === "image" ? 2_000 : 3_000;

@@ -14,7 +14,7 @@ import { OUTPUT_SCHEMA } from "./schema-parts.ts";
 
 type Kind = Exclude<JobKind, "chat">;
 
-/** How the renderer calls the media of each role. */
+/** The renderer's name for the media of each role. */
 const FIELD_OF_ROLE: Readonly<Record<string, string>> = {
   start_frame: "start_image",
   end_frame: "end_image",
@@ -31,7 +31,7 @@ function propertiesOf(schema: JsonSchema): Readonly<Record<string, unknown>> {
   return isRecord(schema) && isRecord(schema["properties"]) ? schema["properties"] : {};
 }
 
-/** What a field, or the items of a list, say of the media they take. */
+/** What a field, or the items of a list, declare about their media. */
 function annotation(property: unknown, name: "media_type" | "role"): string | null {
   if (!isRecord(property)) return null;
   const own = property[name];
@@ -39,7 +39,7 @@ function annotation(property: unknown, name: "media_type" | "role"): string | nu
   return "items" in property ? annotation(property["items"], name) : null;
 }
 
-/** Which renderer makes what a model of unknown make promises, by its modality and the fields it takes. */
+/** Chooses the renderer for a model from its modality and the fields that it takes. */
 export function inferKind(modality: Modality, schema: JsonSchema): Kind {
   const properties = propertiesOf(schema);
   const takesSound = Object.values(properties).some((property) =>
@@ -50,7 +50,7 @@ export function inferKind(modality: Modality, schema: JsonSchema): Kind {
   return takesSound && !("text" in properties) && !("prompt" in properties) ? "voice" : "speech";
 }
 
-/** The model's own names for media fields → the renderer's. */
+/** Maps the model's media fields to the renderer's. */
 export function inferNames(schema: JsonSchema): Readonly<Record<string, string>> {
   const names = Object.entries(propertiesOf(schema)).flatMap(([field, property]) => {
     const known = FIELD_OF_ROLE[annotation(property, "role") ?? ""];
@@ -59,13 +59,13 @@ export function inferNames(schema: JsonSchema): Readonly<Record<string, string>>
   return Object.fromEntries(names);
 }
 
-/** Whether the schema enumerates the voices that a text may be spoken in. */
+/** Whether the schema enumerates the voices of a text. */
 export function listsVoices(schema: JsonSchema): boolean {
   const voice = propertiesOf(schema)["voice_id"];
   return isRecord(voice) && ("enum" in voice || "const" in voice);
 }
 
-/** What a renderer cannot do without, taken from where a model may have put it. */
+/** Fields that a renderer requires, read from wherever a model declares them. */
 export function inferInput(kind: Kind, work: Work): Work["input"] {
   const { input } = work;
   const said = [input["text"], input["prompt"]].find((value) => typeof value === "string") ?? "something";
@@ -73,7 +73,7 @@ export function inferInput(kind: Kind, work: Work): Work["input"] {
   return kind === "voice" ? { name: "voice", ...input } : { prompt: said, ...input };
 }
 
-/** The price that is known of a model's family, in micro-dollars; null where none applies. */
+/** The configured price of a model's family, in micro-dollars; null where none applies. */
 export function familyPriceMicros(prices: readonly FamilyPrice[], work: Work): number | null {
   const price = prices.find(({ when }) => applies(when, work));
   return price === undefined ? null : Math.round(micros(price.usd) * unitsOf(price.per, work));
@@ -96,18 +96,18 @@ function unitsOf(per: FamilyPrice["per"], work: Work): number {
   }
 }
 
-/** Defaults are filled in by now. */
+/** Defaults are already filled. */
 function applies(when: FamilyCondition | undefined, { input }: Work): boolean {
   if (when === undefined) return true;
   const value = input[when.field] ?? null;
   return when.is === undefined ? value !== null : isAmong(value, when.is);
 }
 
-/** What a catalog file may say to the local service alone; not shown to callers. */
+/** Settings in a catalog file for the local service only; not shown to callers. */
 const localPart = z.strictObject({
-  /** Dollars a job; when absent that of its family, else guessed from modality and input. */
+  /** Dollars per job. Default: that of its family, else estimated from modality and input. */
   price_usd: z.number().min(0).optional(),
-  /** Why the model cannot be quoted. */
+  /** Why the model has no quote. */
   unquotable: z.string().optional(),
   /** 410 GONE; names the successor, or null for none. */
   replaced_by: z.string().nullable().optional(),
@@ -115,7 +115,7 @@ const localPart = z.strictObject({
   unsupported: z.string().optional(),
 });
 
-/** A model as `GET /models/{model}` returns it. Fields that are not known survive. */
+/** A model as `GET /models/{model}` returns it. Unknown fields are preserved. */
 const fileEntry = z.looseObject({
   id: z.string().min(1).max(200),
   modality: z.enum(["image", "video", "audio"]),
@@ -149,13 +149,13 @@ function entryOf({ x_local: _local, ...file }: FileEntry): CatalogEntry {
     description: file.description ?? null,
     price_description: file.price_description ?? "",
     logo_url: file.logo_url ?? null,
-    // A schema that is none is found out when it is compiled, and disables this model only.
+    // A malformed schema is detected when it is compiled, and disables only this model.
     input_schema: file.input_schema as CatalogEntry["input_schema"],
     output_schema: file.output_schema ?? OUTPUT_SCHEMA,
   };
 }
 
-/** An entry without fields that the API's description does not know. */
+/** Drops the fields that the API description does not define. */
 function described(entry: FileEntry): FileEntry {
   return z.object(fileEntry.shape).parse(entry);
 }
@@ -200,7 +200,8 @@ function readCatalogFile(path: string): unknown {
 
 /**
  * The models to offer: those of a file or an array, else the built-in ones.
- * @throws LocalServiceError `CATALOG_INVALID` for what is no list of models; a bad schema only disables its model
+ * @throws LocalServiceError `CATALOG_INVALID` for anything but a list of models; an invalid schema only disables its
+ * model
  */
 export function loadCatalog(
   catalog: string | readonly unknown[] | null,

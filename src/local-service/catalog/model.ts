@@ -3,7 +3,7 @@ import type { JobKind } from "../store/rows.ts";
 export type Modality = "image" | "video" | "audio";
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** A media file or asset of an input, measured. */
+/** A measured file or asset of an input. */
 export interface MeasuredMedia {
   readonly kind: "image" | "video" | "audio";
   readonly width: number | null;
@@ -11,9 +11,9 @@ export interface MeasuredMedia {
   readonly durationMs: number | null;
 }
 
-/** What prices and simulated times are computed from. */
+/** What prices and simulated durations are computed from. */
 export interface Work {
-  /** Validated, schema defaults filled. */
+  /** Validated, with schema defaults filled. */
   readonly input: Readonly<Record<string, unknown>>;
   /** By media field, in the order given. */
   readonly media: Readonly<Record<string, readonly MeasuredMedia[]>>;
@@ -38,29 +38,29 @@ export interface CatalogEntry {
   readonly output_schema: JsonSchema;
 }
 
-/** A catalog entry with all that the service must know to run it. */
+/** A catalog entry with everything that the service needs to run it. */
 export interface ModelDefinition {
   readonly entry: CatalogEntry;
   readonly state: ModelState;
   /** Which renderer makes the outputs. */
   kind(work: Work): Exclude<JobKind, "chat">;
-  /** Null when the model can be priced without measuring its inputs; else the reason given to who asks. */
+  /** Null when the model can be priced without measuring its inputs; else the reason told to the caller. */
   readonly unquotable: string | null;
-  /** Whole micro-dollars for the whole job. */
+  /** Whole micro-dollars for the entire job. */
   priceMicros(work: Work): number;
-  /** Simulated length of the work, before the speed factor. */
+  /** Simulated processing time, before the speed factor. */
   renderMs(work: Work): number;
-  /** The schema lists its voices itself, so ids that the service does not know are fine. */
+  /** The schema enumerates its voices, so ids unknown to the service are accepted. */
   readonly listsVoices: boolean;
   /** Stock voices, for speech models. */
   readonly voices: readonly StockVoice[];
-  /** Other ids that answer 404 with this advice. */
+  /** Legacy ids that answer 404 with this advice. */
   readonly oldIds: Readonly<Record<string, string>>;
-  /** The work as the renderer takes it, where that differs from the input's own field names. */
+  /** Maps the input to the renderer's fields, where the names differ. */
   adapt?(work: Work): { readonly input: Work["input"]; readonly rename: Readonly<Record<string, string>> };
 }
 
-/** A voice that every account may use. */
+/** A stock voice, available to every account. */
 export interface StockVoice {
   readonly voiceId: string;
   readonly name: string;

@@ -8,7 +8,7 @@ export const MAX_IMAGE_BYTES = 10_485_760;
 export const MAX_SOUND_BYTES = 52_428_800;
 export const MAX_FILM_BYTES = 524_288_000;
 
-/** Text of bounded length that shows something. */
+/** Text of bounded length with at least one visible character. */
 export function visibleText(maxLength: number, description: string): JsonSchema {
   return { type: "string", maxLength, pattern: VISIBLE, description };
 }
@@ -40,7 +40,7 @@ const ASSET_FORM: JsonSchema = {
   },
 };
 
-/** What a media field says about the media it takes. */
+/** Constraints of a media field. */
 export interface MediaRules {
   readonly media_type: "image" | "video" | "audio";
   readonly role: string;
@@ -57,7 +57,7 @@ export function mediaReference(rules: MediaRules): JsonSchema {
   return { ...rules, type: "object", discriminator: { propertyName: "source" }, oneOf: [URL_FORM, ASSET_FORM] };
 }
 
-/** An input object that refuses what it does not know. */
+/** An input object that rejects unknown fields. */
 export function inputObject(
   required: readonly string[],
   properties: Readonly<Record<string, JsonSchema>>,
@@ -66,7 +66,7 @@ export function inputObject(
   return { $schema: DIALECT, type: "object", additionalProperties: false, required, properties, ...rules };
 }
 
-/** Exactly one of the fields. */
+/** Requires exactly one of the fields. */
 export function exactlyOne(...fields: readonly string[]): JsonSchema {
   return { oneOf: fields.map((field) => ({ required: [field] })) };
 }

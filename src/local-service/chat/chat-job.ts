@@ -9,22 +9,22 @@ import type { JobRow, NewJobRow } from "../store/rows.ts";
 import type { Composed } from "./compose.ts";
 import type { ChatRequest } from "./request.ts";
 
-/** Simulated time to the first token, and from each token to the next. */
+/** Simulated time to the first token, and between tokens. */
 const FIRST_TOKEN_MS = 200;
 const PER_TOKEN_MS = 8;
 
-/** The work of one answer, paid for. */
+/** A chat answer as a charged job. */
 export interface ChatJob {
   readonly row: JobRow;
-  /** When the token of that number is due on the service's clock; it runs over all choices. */
+  /** When the n-th token is due on the service's clock; n counts across all choices. */
   dueMs(token: number): number;
-  /** What the operator wants of its end; null for a good one. */
+  /** Injected outcome; null for none. */
   readonly failure: ErrorBody | null;
-  /** Ends it, COMPLETED or FAILED and refunded. */
+  /** Finishes the job: COMPLETED, or FAILED and refunded. */
   settle(): Promise<void>;
 }
 
-/** Makes a job of an answer. It is listed like any other; it has no outputs, no delivery and no idempotency key. */
+/** Creates a job for an answer. It is listed like any other; it has no outputs, no delivery and no idempotency key. */
 export function chatJobs(service: ServiceContext) {
   const { store, clock, faults, options } = service;
   const finisher = jobFinisher(service);
@@ -58,7 +58,7 @@ export function chatJobs(service: ServiceContext) {
 
   function insert(row: NewJobRow): JobRow {
     const wallet = store.workspaces.get(row.workspaceId);
-    // The price follows from the answer, so what is required is not told beforehand.
+    // The price is known only with the answer, so no required amount is stated in advance.
     const refused = shortfall(wallet, row.chargedMicros, false, service.fundingUrl(row.workspaceId));
     if (refused) throw refused;
     store.workspaces.charge(row.workspaceId, row.chargedMicros);

@@ -9,7 +9,7 @@ import type { ChatJob } from "./chat-job.ts";
 import type { Composed } from "./compose.ts";
 import { type CompletionHead, chunkWriter, STREAM_END } from "./shapes.ts";
 
-/** Resolves when the service's clock reaches the instant; at once when it has. */
+/** Resolves when the service's clock reaches the instant; at once when it has passed. */
 export function until(clock: Clock, dueMs: number): Promise<void> {
   if (dueMs <= clock.now()) return Promise.resolve();
   return new Promise((resolve) => void clock.at(dueMs, resolve));
@@ -17,16 +17,16 @@ export function until(clock: Clock, dueMs: number): Promise<void> {
 
 const HEADERS = { "Content-Type": "text/event-stream; charset=utf-8", "Cache-Control": "no-store" };
 
-/** Where the frames of one stream go. Once the reader has left, writing does nothing. */
+/** Where a stream's frames are written. After the reader disconnects, writes are no-ops. */
 export interface Sink {
-  /** Resolves when there is room for more. */
+  /** Resolves when the buffer has capacity again. */
   send(frame: string): Promise<void>;
-  /** At once, past everything that slows or cuts the stream. */
+  /** Writes at once, bypassing injected delays and cuts. */
   comment(text: string): void;
   end(last?: string): void;
 }
 
-/** Opens the answer as an event stream; a fault slows it, or cuts it after some frames. */
+/** Opens the answer as an event stream; faults may delay it or cut it after some frames. */
 export function openSink({ outgoing, standardHeaders }: Call, fault: StreamFault | null): Sink {
   let isOpen = true;
   let framesLeft = fault?.cutAfter ?? Number.POSITIVE_INFINITY;
@@ -70,8 +70,8 @@ interface Streamed {
 }
 
 /**
- * Streams an answer token by token. The work goes on to its end when the reader leaves. Once the stream has begun, a
- * failure is one chunk with the error, and the end.
+ * Streams an answer token by token. The job continues to its end when the reader disconnects. Once the stream has
+ * started, a failure is reported as one chunk with the error, then the stream ends.
  */
 export function chatStreamer({ clock, streams, faults }: ServiceContext) {
   return async (call: Call, { job, head, composed, includeUsage }: Streamed): Promise<void> => {

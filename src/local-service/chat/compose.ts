@@ -2,14 +2,14 @@ import { notFound } from "../http/refusal.ts";
 import { answerTo } from "./engine/answer.ts";
 import type { ChatRequest } from "./request.ts";
 
-/** A language model of this service, with its prices in micro-dollars a token. */
+/** A language model of this service, with its prices in micro-dollars per token. */
 export interface ChatModel {
   readonly id: string;
   readonly promptMicros: number;
   readonly completionMicros: number;
 }
 
-/** All of them. They are not in the catalog: its models make media. */
+/** All chat models. They are not in the catalog, whose models produce media. */
 export const CHAT_MODELS: readonly ChatModel[] = [{ id: "chat-1", promptMicros: 1, completionMicros: 4 }];
 
 /** @throws Refusal 404 */
@@ -23,12 +23,12 @@ export function chatModel(id: string): ChatModel {
 /** A word of up to five letters or digits, or one other character, with the white space before it. */
 const TOKEN = /\s+$|\s*[\p{L}\p{M}\p{N}_]{1,5}|\s*[^\s\p{L}\p{M}\p{N}_]/gu;
 
-/** Splits a text into what is counted and streamed; the pieces joined are the text. About four characters each. */
+/** Splits a text into tokens for counting and streaming; joined, they give the text. About four characters each. */
 export function tokenize(text: string): readonly string[] {
   return text.match(TOKEN) ?? [];
 }
 
-/** Tokens that each message and each answer costs beside its text. */
+/** Token overhead of each message and each answer. */
 const PER_MESSAGE = 3;
 
 export interface ComposedChoice {
@@ -42,7 +42,7 @@ export interface Usage {
   readonly total_tokens: number;
 }
 
-/** An answer made in full, before any of it is sent. */
+/** A complete answer, computed before any of it is sent. */
 export interface Composed {
   readonly choices: readonly ComposedChoice[];
   readonly usage: Usage;
@@ -60,7 +60,7 @@ function choice(request: ChatRequest, index: number): ComposedChoice {
   return { tokens: tokens.slice(0, request.maxTokens), finishReason: "length" };
 }
 
-/** Makes all choices of a request and prices them. @throws Refusal 400 */
+/** Generates and prices all choices of a request. @throws Refusal 400 */
 export function compose(request: ChatRequest, model: ChatModel): Composed {
   const choices = Array.from({ length: request.choices }, (_, index) => choice(request, index));
   const prompt_tokens = request.messages.reduce(

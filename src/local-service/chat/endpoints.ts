@@ -16,7 +16,7 @@ function moderate(request: ChatRequest, triggers: readonly string[]): void {
   throw refuse("MODERATION_FAILED", "The input was refused by moderation.", { param });
 }
 
-/** `POST /chat/completions`: answered by a small text engine in this process, and charged like any job. */
+/** `POST /chat/completions`: answered by the text engine in this process, and charged like any job. */
 export function chatEndpoints(service: ServiceContext): readonly Endpoint[] {
   const { clock, options, onDefect } = service;
   const start = chatJobs(service);

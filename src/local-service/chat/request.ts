@@ -2,10 +2,10 @@ import { z } from "zod";
 import { parseBody } from "../http/parse-body.ts";
 import { invalid, problem } from "../http/refusal.ts";
 
-/** Most tokens of an answer, also when more are asked for. */
+/** Upper limit on tokens of an answer, even when more are requested. */
 export const MAX_COMPLETION_TOKENS = 16_384;
 const DEFAULT_COMPLETION_TOKENS = 4_096;
-/** Most characters of all messages together. */
+/** Upper limit on characters of all messages together. */
 const MAX_PROMPT_CHARACTERS = 1_000_000;
 const MAX_CHOICES = 8;
 const MAX_STOPS = 4;
@@ -31,7 +31,7 @@ const responseFormat = z.discriminatedUnion("type", [
   }),
 ]);
 
-/** `POST /chat/completions`. Fields that are not listed are ignored. */
+/** `POST /chat/completions`. Unknown fields are ignored. */
 export const chatBody = z.object({
   model: z.string().max(200),
   messages: z.array(message).min(1).max(1000),
@@ -107,7 +107,7 @@ function assertAnswerable(body: Body, messages: readonly ChatMessage[]): void {
   throw invalid([problem("tool_choice", "cannot demand a call: no model here calls tools", "enum", ["none", "auto"])]);
 }
 
-/** The model that a body names, before anything else of it is looked at; null when it names none. */
+/** The model that a body names, read before the rest is validated; null when it names none. */
 export function modelNamed(body: unknown): string | null {
   const name = typeof body === "object" && body !== null && "model" in body ? body.model : null;
   return typeof name === "string" ? name : null;

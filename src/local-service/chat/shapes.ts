@@ -1,7 +1,7 @@
 import type { ErrorBody } from "../http/refusal.ts";
 import type { Composed, Usage } from "./compose.ts";
 
-/** What all chunks of an answer, and the answer itself, have in common. */
+/** Fields shared by the answer and all its chunks. */
 export interface CompletionHead {
   /** The job's id. */
   readonly id: string;
@@ -10,7 +10,7 @@ export interface CompletionHead {
   readonly model: string;
 }
 
-/** The whole answer. */
+/** The complete answer. */
 export function completion(head: CompletionHead, { choices, usage }: Composed) {
   return {
     ...head,
@@ -30,7 +30,7 @@ interface Delta {
   readonly content?: string;
 }
 
-/** Writes the chunks of a stream; `includeUsage` adds a null usage to each, and the last one has it. */
+/** Builds the chunks of a stream; `includeUsage` adds a null usage to each, and the actual usage to the last one. */
 export function chunkWriter(head: CompletionHead, includeUsage: boolean) {
   const base = { ...head, object: "chat.completion.chunk" };
   const usage = includeUsage ? { usage: null } : {};

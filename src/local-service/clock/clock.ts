@@ -1,6 +1,6 @@
 import TinyQueue from "tinyqueue";
 
-/** A call due at an instant of the service's clock. Cancelled ones stay in the heap until they surface. */
+/** A timer of the service's clock. Cancelled timers stay in the heap until they reach its top. */
 interface Timer {
   readonly dueMs: number;
   readonly order: number;
@@ -8,14 +8,14 @@ interface Timer {
   cancelled: boolean;
 }
 
-/** Earliest first, and first come first among equals. */
+/** Earliest first; equal instants in order of creation. */
 function compare(a: Timer, b: Timer): number {
   return a.dueMs - b.dueMs || a.order - b.order;
 }
 
 export type ClockMode = "real" | "scaled" | "manual";
 
-/** What the rest of the service sees of time: never the machine's clock. */
+/** The service's only source of time; the machine's clock is not read elsewhere. */
 export interface Clock {
   /** Milliseconds since the Unix epoch, on the service's clock. */
   now(): number;
@@ -23,20 +23,23 @@ export interface Clock {
   at(dueMs: number, call: () => void): () => void;
 }
 
-/** The operator's hold on time. It never runs backwards. */
+/** The operator's control of time, which never runs backwards. */
 export interface ClockControl extends Clock {
   readonly mode: ClockMode;
   /** Clock milliseconds per real millisecond: 1 when real, 0 when manual. */
   readonly factor: number;
-  /** One to one with the machine's clock; keeps what was advanced. */
+  /** Follows the machine's clock; keeps the advance so far. */
   real(): void;
-  /** `factor` times as fast as the machine's clock. */
+  /** Runs `factor` times as fast as the machine's clock. */
   scaled(factor: number): void;
-  /** Stands still until advanced. */
+  /** Stops until advanced. */
   manual(): void;
-  /** Moves forward by `ms`, calling everything due on the way, each at its own instant, and what follows from it. */
+  /**
+   * Moves forward by `ms` and runs every timer due on the way, each at its own instant, including timers that these
+   * set.
+   */
   advance(ms: number): Promise<void>;
-  /** Forgets all that is still to come. */
+  /** Cancels all timers. */
   stop(): void;
 }
 
@@ -46,11 +49,11 @@ const MAX_DELAY_MS = 2_147_483_647;
 export interface ClockOptions {
   /** Added to the machine's time at the start, in milliseconds. Default: 0. */
   readonly offsetMs?: number;
-  /** Waited for after every call that an advance makes, so that its consequences may set timers too. */
+  /** Awaited after every timer that an advance runs, so that its consequences may set timers too. */
   readonly settle?: () => Promise<void>;
 }
 
-/** A clock that starts in real mode. */
+/** Creates a clock in real mode. */
 export function createClock({ offsetMs = 0, settle = () => Promise.resolve() }: ClockOptions = {}): ClockControl {
   const timers = new TinyQueue<Timer>([], compare);
   let mode: ClockMode = "real";
@@ -60,7 +63,7 @@ export function createClock({ offsetMs = 0, settle = () => Promise.resolve() }: 
   let order = 0;
   let alarm: NodeJS.Timeout | undefined;
 
-  /** The earliest timer that still counts. */
+  /** The earliest timer that is not cancelled. */
   function earliest(): Timer | undefined {
     while (timers.peek()?.cancelled) timers.pop();
     return timers.peek();

@@ -6,15 +6,15 @@ import { systemCode } from "../errors.ts";
 /** The folders below the data folder. Paths in the database are relative to it. */
 export interface DataDir {
   readonly root: string;
-  /** Where an asset's bytes lie, relative to the root. */
+  /** Path of an asset's bytes, relative to the root. */
   assetPath(assetId: string): string;
   uploadPath(fileId: string): string;
   absolute(relative: string): string;
-  /** Moves a file to its place; the folder is made when it is the first one in it. */
+  /** Moves a file to its path; creates the folder when needed. */
   place(from: string, relative: string): Promise<void>;
 }
 
-/** Two hex digits of a random id: 256 folders keep each one small. */
+/** Two hex digits of a random id: shards files into 256 folders. */
 function shard(id: string): string {
   return id.slice(id.indexOf("_") + 1).slice(0, 2);
 }
@@ -23,7 +23,7 @@ function removeLeftovers(folder: string): void {
   for (const name of readdirSync(folder)) rmSync(join(folder, name), { recursive: true, force: true });
 }
 
-/** Makes the folders, and clears what a killed process left half written. */
+/** Creates the folders, and removes partial files of a killed process. */
 export function openDataDir(root: string): DataDir {
   const incoming = join(root, "incoming");
   mkdirSync(incoming, { recursive: true, mode: 0o700 });

@@ -24,12 +24,12 @@ function fromPs(pid: number): string | null {
   }
 }
 
-/** When a process started, as an opaque text; null when there is none, or the system does not tell. */
+/** A process's start time, as an opaque text; null when there is none, or the system does not report it. */
 export function processStart(pid: number): string | null {
   return process.platform === "linux" ? fromProc(pid) : fromPs(pid);
 }
 
-/** Whether the very process that noted `start` still lives: a recycled pid does not count. */
+/** Whether the process that recorded `start` is still alive: a recycled pid does not count. */
 export function isAlive(pid: number, start: string | null): boolean {
   try {
     process.kill(pid, 0);
@@ -42,10 +42,10 @@ export function isAlive(pid: number, start: string | null): boolean {
 const NOTE = "service.json";
 const GUARD = "service.lock";
 
-/** A service that works on a data folder right now. */
+/** The running service that holds a data folder. */
 export interface RunningService {
   readonly pid: number;
-  /** When that process started, as the system tells it; null where it does not. */
+  /** The process's start time as the system reports it; null where it does not. */
   readonly processStart: string | null;
   readonly port: number;
   /** Ends in `/v3`. */
@@ -61,7 +61,7 @@ function isRunningService(value: unknown): value is RunningService {
   return "pid" in value && typeof value.pid === "number" && "baseUrl" in value && typeof value.baseUrl === "string";
 }
 
-/** The service that works on this folder, if one is alive. */
+/** The live service on this folder, if any. */
 export function findLocalService(dataDir: string): RunningService | null {
   try {
     const note: unknown = JSON.parse(readFileSync(join(dataDir, NOTE), "utf8"));
@@ -71,23 +71,23 @@ export function findLocalService(dataDir: string): RunningService | null {
   }
 }
 
-/** The hold of one process on a data folder. */
+/** A process's lock on a data folder. */
 export interface DataDirLock {
-  /** Tells others where the service listens. */
+  /** Publishes the service's address for other processes. */
   announce(service: Omit<RunningService, "pid" | "processStart">): void;
   release(): void;
 }
 
 /**
- * Takes the folder for this process. The lock itself is one that the kernel drops when its holder dies, however it dies,
- * so a dead holder never has to be waited for; the note beside it is for people and for second processes.
+ * Locks the folder for this process. The kernel releases the lock when its holder dies, however it dies, so a dead
+ * holder never blocks others; the note beside it is for people and for second processes.
  * @throws LocalServiceError `DATA_DIR_IN_USE`, `DATA_DIR_UNUSABLE`
  */
 export function lockDataDir(dataDir: string): DataDirLock {
   const guard = openGuard(dataDir);
   const note = join(dataDir, NOTE);
   try {
-    // Nothing is ever written, so nothing need reach the disk.
+    // The lock database never holds data, so it needs no fsync.
     guard.exec("PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE");
     guard.exec("BEGIN EXCLUSIVE");
   } catch (cause) {

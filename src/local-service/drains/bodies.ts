@@ -5,7 +5,7 @@ import { httpUrl } from "../outbound/http-url.ts";
 const MAX_HEADERS = 50;
 const MAX_VALUE_LENGTH = 4096;
 
-/** Set by the service, or by the connection. */
+/** Headers set by the service or the connection. */
 const RESERVED =
   /^(content-type|content-length|content-encoding|host|connection|keep-alive|transfer-encoding|te|trailer|upgrade|expect|x-.+-signature)$/i;
 
@@ -56,11 +56,11 @@ export const newDrainBody = z
     path: ["secret"],
     error: SECRET_REQUIRED,
     params: { reason: "required" },
-    // Also when other fields are wrong: every problem is named at once.
+    // Also checked when other fields are invalid: every problem is reported at once.
     when: ({ value }) => typeof value === "object" && value !== null,
   });
 
-/** `PATCH /log-drains/{drain_id}`: what is absent stays as it is. */
+/** `PATCH /log-drains/{drain_id}`: absent fields stay unchanged. */
 export const drainChanges = z.object({
   name: fields.name.nullish(),
   url: fields.url.nullish(),

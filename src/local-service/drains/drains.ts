@@ -5,18 +5,18 @@ import { type DrainRegister, drainEndpoints } from "./endpoints.ts";
 import { createShipper } from "./shipper.ts";
 import { drainTables } from "./tables.ts";
 
-/** Events wait this long for a drain that does not take them, in milliseconds, and so many in a workspace. */
+/** Retention of undelivered events: their maximum age in milliseconds, and their maximum number per workspace. */
 const KEEP_MS = 7 * 86_400_000;
 const KEEP_EVENTS = 100_000;
-/** Events stored between two looks at those limits. */
+/** Events stored between two checks of those limits. */
 const PRUNE_EVERY = 1000;
 
-/** Lifecycle events of a workspace's jobs, posted to where it wants them. */
+/** Sends lifecycle events of a workspace's jobs to its log drains. */
 export interface Drains {
   readonly endpoints: readonly Endpoint[];
-  /** Goes on with what an earlier process left unsent. */
+  /** Resumes delivery of events that an earlier process left unsent. */
   recover(): void;
-  /** Begins no further batch. */
+  /** Starts no further batch. */
   close(): void;
 }
 
@@ -26,11 +26,11 @@ export function createDrains(ports: Ports): Drains {
   const { store, clock } = ports;
   const tables = drainTables(store.statements);
   const shipper = createShipper(ports, tables, prune);
-  /** Where there is, or was, a drain: most workspaces have none, and their jobs shall not pay for the question. */
+  /** Workspaces that have, or had, a drain: jobs of other workspaces skip the query. */
   const workspaces = new Set(tables.all().map((drain) => drain.workspaceId));
   let stored = 0;
 
-  /** A drain that is switched off keeps its place, within the limits. */
+  /** A disabled drain keeps its cursor, within the limits. */
   function prune(workspaceId: string): void {
     const positions = tables.ofWorkspace(workspaceId).map((drain) => drain.position);
     const takenByAll = positions.length === 0 ? Number.MAX_SAFE_INTEGER : Math.min(...positions);

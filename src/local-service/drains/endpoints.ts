@@ -14,7 +14,7 @@ import type { DrainEventRow, DrainRow, DrainTables } from "./tables.ts";
 
 const instantOrNull = (ms: number | null) => (ms === null ? null : instant(ms));
 
-/** A drain without its secret and without header values. */
+/** A drain without its secret and header values. */
 export function drainView(row: DrainRow) {
   return {
     id: row.drainId,
@@ -39,25 +39,25 @@ export function drainView(row: DrainRow) {
 const MAX_DRAINS = 50;
 const DEFAULT_BATCH_SIZE = 1000;
 
-/** Hears of drains that come, change and go. */
+/** Is told of created, changed and removed drains. */
 export interface DrainRegister {
-  /** Inside the transaction that makes it. */
+  /** Called inside the transaction that creates it. */
   added(drain: DrainRow): void;
   changed(drain: DrainRow): void;
-  /** Inside the transaction that removes it. */
+  /** Called inside the transaction that removes it. */
   removed(drain: DrainRow): void;
 }
 
 type Ports = Pick<ServiceParts, "store" | "clock" | "outbound" | "options">;
 
-/** An event that no job had, for a drain's test. */
+/** An event of no real job, for a drain's test. */
 function sampleEvent(drain: DrainRow, now: number): DrainEventRow {
   const job = { workspaceId: drain.workspaceId, jobId: `job_${randomUUID()}`, model: "test" };
   const said = { level: "info", event: "test", message: "This is a test of the log drain.", source: "api" } as const;
   return { seq: now, ...job, at: now, ...said, data: "{}" };
 }
 
-/** The drain with the changes asked for; what is null or absent stays. */
+/** The drain with the requested changes; null and absent fields stay unchanged. */
 function changed(drain: DrainRow, body: DrainChanges, keyId: string, now: number): DrainRow {
   const next: DrainRow = {
     ...drain,

@@ -4,7 +4,7 @@ import type { Message } from "../outbound/post.ts";
 import type { LogLevel } from "../store/rows.ts";
 import { type DrainEventRow, type DrainRow, logIdOf } from "./tables.ts";
 
-/** The little of the protobuf wire format that log export needs: each function gives one field, tag included. */
+/** The part of the protobuf wire format that log export needs: each function returns one field, tag included. */
 
 const VARINT = 0;
 const FIXED_64 = 1;
@@ -40,7 +40,7 @@ export function doubleField(field: number, value: number): Buffer {
   return Buffer.concat([tag(field, FIXED_64), bytes]);
 }
 
-/** A message made of fields, as a field of another. */
+/** An embedded message as a field. */
 export function messageField(field: number, ...parts: readonly Uint8Array[]): Buffer {
   const size = parts.reduce((sum, part) => sum + part.byteLength, 0);
   return Buffer.concat([tag(field, LENGTH_DELIMITED), rawVarint(BigInt(size)), ...parts]);
@@ -53,7 +53,7 @@ export function stringField(field: number, text: string): Buffer {
 /** Numbers of the severities INFO, WARN and ERROR. */
 const SEVERITY: Readonly<Record<LogLevel, bigint>> = { info: 9n, warning: 13n, error: 17n };
 
-/** The one field of an AnyValue that a JSON value becomes; null is an AnyValue without one. */
+/** The AnyValue field for a JSON value; null is an AnyValue without one. */
 function anyValue(value: unknown): Uint8Array {
   if (typeof value === "string") return stringField(1, value);
   if (typeof value === "boolean") return varintField(2, value ? 1n : 0n);
@@ -112,14 +112,14 @@ function line(row: DrainEventRow, brand: string): string {
   });
 }
 
-/** One line an event, signed with the drain's secret. */
+/** NDJSON: one line per event, signed with the drain's secret. */
 export function ndjsonMessage(rows: readonly DrainEventRow[], brand: string, secret: string): Message {
   const body = Buffer.from(`${rows.map((row) => line(row, brand)).join("\n")}\n`);
   const signature = createHmac("sha256", secret).update(body).digest("hex");
   return { body, headers: { "Content-Type": "application/x-ndjson", [`X-${brand}-Signature`]: signature } };
 }
 
-/** A batch as the drain wants it, with the drain's own headers; those of the format come last and win. */
+/** A batch in the drain's format, with the drain's own headers; the format's headers override them. */
 export function drainMessage(drain: DrainRow, rows: readonly DrainEventRow[], brand: string): Message {
   const { body, headers } =
     drain.format === "otlp" ? otlpMessage(rows, brand) : ndjsonMessage(rows, brand, drain.secret ?? "");

@@ -5,17 +5,19 @@ import { drainMessage } from "./message.ts";
 import { failed, shipped } from "./state.ts";
 import type { DrainEventRow, DrainRow, DrainTables } from "./tables.ts";
 
-/** Drains served at once; each has one batch under way at most, so that its events arrive in order. */
+/**
+ * Maximum number of drains served concurrently; each has at most one batch in flight, so its events arrive in order.
+ */
 const LIMITS = { total: 8, perLane: 1 } as const;
 
-/** How long events gather before they are posted, in milliseconds on the service's clock. */
+/** How long events are collected before a batch is posted, in milliseconds on the service's clock. */
 const GATHER_MS = 250;
 
-/** Posts waiting events to drains, batch after batch. */
+/** Posts pending events to drains, batch by batch. */
 export interface Shipper {
-  /** New events wait for this drain. */
+  /** The drain has new pending events. */
   nudge(drainSeq: number): void;
-  /** The drain was changed by a person: a wait after a failure is over. */
+  /** A person changed the drain, which ends its retry delay. */
   restart(drainSeq: number): void;
   close(): void;
 }
@@ -25,7 +27,7 @@ type Ports = Pick<ServiceParts, "store" | "clock" | "outbound" | "options" | "on
 export function createShipper(ports: Ports, tables: DrainTables, prune: (workspaceId: string) => void): Shipper {
   const { store, clock, outbound } = ports;
   const outbox = new Outbox(ports, LIMITS, serve);
-  /** Waiting for an instant, for a turn, or at work. */
+  /** Waiting for an instant, queued, or sending. */
   const timers = new Map<number, () => void>();
   const turns = new Set<number>();
 
@@ -45,7 +47,7 @@ export function createShipper(ports: Ports, tables: DrainTables, prune: (workspa
     return rows.length === 0 ? null : { drain, rows };
   }
 
-  /** The drain may have been changed or removed while the batch was under way. */
+  /** The drain may have been changed or removed while the batch was in flight. */
   function note(seq: number, position: number, outcome: Outcome): DrainRow | null {
     const drain = tables.bySeq(seq);
     if (!drain) return null;

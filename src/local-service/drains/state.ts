@@ -1,9 +1,9 @@
 import type { FailureCode } from "../outbound/outcome.ts";
 
-/** So many failed batches in a row switch a drain off. */
+/** Consecutive failed batches that disable a drain. */
 export const MAX_FAILURES = 5;
 
-/** What moves while a drain is served. Instants are epoch milliseconds on the service's clock. */
+/** Delivery state of a drain. Instants are epoch milliseconds on the service's clock. */
 export interface DrainState {
   /** 1 or 0. */
   readonly enabled: number;
@@ -13,7 +13,7 @@ export interface DrainState {
   readonly lastFailureStatus: number | null;
   readonly lastError: FailureCode | null;
   readonly disabledReason: "consecutive_failures" | "disabled_by_user" | null;
-  /** The last event that the destination took. */
+  /** The last event that the destination accepted. */
   readonly position: number;
 }
 
@@ -30,12 +30,12 @@ export function newDrain(enabled: boolean, position: number): DrainState {
   };
 }
 
-/** A batch up to `position` was taken. */
+/** The destination accepted a batch up to `position`. */
 export function shipped<D extends DrainState>(drain: D, position: number, now: number): D {
   return { ...drain, consecutiveFailures: 0, lastSuccessAt: now, position: Math.max(drain.position, position) };
 }
 
-/** A batch was not taken; it stays to be posted again. */
+/** A batch failed; it stays pending and is retried. */
 export function failed<D extends DrainState>(drain: D, error: FailureCode, status: number | null, now: number): D {
   const consecutiveFailures = drain.consecutiveFailures + 1;
   const noted = { ...drain, consecutiveFailures, lastFailureAt: now, lastFailureStatus: status, lastError: error };
@@ -43,7 +43,7 @@ export function failed<D extends DrainState>(drain: D, error: FailureCode, statu
   return isOver ? { ...noted, enabled: 0, disabledReason: "consecutive_failures" } : noted;
 }
 
-/** A person switches it on, which forgives what went wrong, or off. */
+/** A person enables it, which resets its failures, or disables it. */
 export function switched<D extends DrainState>(drain: D, on: boolean): D {
   const count = on ? 0 : drain.consecutiveFailures;
   const disabledReason = on ? null : "disabled_by_user";

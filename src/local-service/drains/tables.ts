@@ -2,7 +2,7 @@ import type { LogLevel } from "../store/rows.ts";
 import type { Statements } from "../store/statement.ts";
 import type { DrainState } from "./state.ts";
 
-/** What a person sets of a drain. */
+/** The configuration of a drain. */
 export interface DrainSettings {
   readonly name: string;
   readonly url: string;
@@ -22,7 +22,7 @@ export interface DrainRow extends DrainSettings, DrainState {
   readonly createdAt: number;
 }
 
-/** A lifecycle event on its way to the drains of a workspace. */
+/** A lifecycle event pending for the drains of a workspace. */
 export interface DrainEventRow {
   readonly seq: number;
   readonly workspaceId: string;
@@ -37,7 +37,7 @@ export interface DrainEventRow {
   readonly data: string;
 }
 
-/** Names an event to whoever collects it: the same in every batch that holds it, and unique in the service. */
+/** The event's id for its recipient: equal in every batch that contains it, and unique in the service. */
 export function logIdOf({ seq }: Pick<DrainEventRow, "seq">): string {
   return `log_${seq}`;
 }
@@ -63,7 +63,7 @@ const PAGE = "SELECT * FROM drains WHERE workspaceId = ? AND seq < ? ORDER BY se
 const EVENTS = "SELECT * FROM drainEvents WHERE workspaceId = ? AND seq > ? ORDER BY seq LIMIT ?";
 const NEWEST = "SELECT seq FROM drainEvents WHERE workspaceId = ? ORDER BY seq DESC LIMIT 1 OFFSET ?";
 
-/** Drains, and the events that wait for them; made when they are not there yet. */
+/** Drains and their pending events; creates the tables when missing. */
 export function drainTables(db: Statements) {
   db.define(TABLES);
   return {
@@ -76,15 +76,17 @@ export function drainTables(db: Statements) {
     all: () => db.all<DrainRow>("SELECT * FROM drains ORDER BY seq"),
     ofWorkspace: (workspaceId: string) =>
       db.all<DrainRow>("SELECT * FROM drains WHERE workspaceId = ? ORDER BY seq", workspaceId),
-    /** Newest first, below `before`. */
+    /** Newest first, before the cursor `before`. */
     page: (workspaceId: string, before: number, limit: number) => db.all<DrainRow>(PAGE, workspaceId, before, limit),
     addEvent: (row: Omit<DrainEventRow, "seq">) => db.insert("drainEvents", row),
     /** Oldest first, after a position. */
     events: (workspaceId: string, position: number, limit: number) =>
       db.all<DrainEventRow>(EVENTS, workspaceId, position, limit),
-    /** The position after which everything is new. */
+    /** The position of the newest event. */
     present: () => db.get<{ seq: number }>("SELECT seq FROM sqlite_sequence WHERE name = 'drainEvents'")?.seq ?? 0,
-    /** Forgets what every drain of the workspace has, what is too old, and what is beyond the newest `keep`. */
+    /**
+     * Deletes events that every drain of the workspace has received, expired ones, and those beyond the newest `keep`.
+     */
     prune(workspaceId: string, takenByAll: number, olderThan: number, keep: number): void {
       const tooMany = db.get<{ seq: number }>(NEWEST, workspaceId, keep)?.seq ?? 0;
       db.run("DELETE FROM drainEvents WHERE workspaceId = ? AND seq <= ?", workspaceId, Math.max(takenByAll, tooMany));

@@ -1,6 +1,6 @@
 import type { FaultKind, ParsedRule } from "./rules.ts";
 
-/** A number from 0 to below 1 that follows from its two seeds alone. */
+/** A number from 0 to below 1, determined by its two seeds. */
 export function chance(seed: number, draw: number): number {
   let mixed = Math.imul(seed ^ (draw + 0x9e3779b9), 0x85ebca6b);
   mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35);
@@ -31,7 +31,9 @@ function matches({ rule, prompt }: LiveRule, subject: FaultSubject): boolean {
   return prompt === null || (subject.prompt !== null && prompt.test(subject.prompt));
 }
 
-/** Whether a match is one to strike; counts it. Draws follow from the seed, the rule and the number of the match. */
+/**
+ * Whether this match triggers the fault; counts the match. Draws depend on the seed, the rule and the match's number.
+ */
 function strikes(live: LiveRule, seed: number): boolean {
   const { rule } = live;
   const number = live.matched++;
@@ -46,12 +48,12 @@ export interface FaultView {
   readonly rules: readonly (ParsedRule & { readonly matched: number; readonly struck: number })[];
 }
 
-/** Holds the rules and says which one strikes now. */
+/** Holds the rules and selects the one that applies. */
 export class FaultEngine {
   #rules: LiveRule[] = [];
   #seed = 0;
 
-  /** Replaces all rules and starts counting anew. A pattern that is no regular expression is taken literally. */
+  /** Replaces all rules and resets their counters. An invalid regular expression is matched literally. */
   set(rules: readonly ParsedRule[], seed = 0): void {
     this.#seed = seed;
     this.#rules = rules.map((rule, index) => ({ rule, prompt: pattern(rule.prompt), index, matched: 0, struck: 0 }));
@@ -61,12 +63,12 @@ export class FaultEngine {
     return this.#rules.length === 0;
   }
 
-  /** Whether any rule of these kinds exists, struck out or not. */
+  /** Whether any rule of these kinds exists, exhausted or not. */
   has(...kinds: readonly FaultKind[]): boolean {
     return this.#rules.some(({ rule }) => kinds.includes(rule.kind));
   }
 
-  /** The first rule of a kind that strikes this subject; null for none. Asking counts as a match. */
+  /** The first rule of a kind that applies to this subject; null for none. Each query counts as a match. */
   strike<Kind extends FaultKind>(
     kind: Kind,
     subject: FaultSubject,

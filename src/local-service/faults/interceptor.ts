@@ -10,7 +10,7 @@ import type { ParsedRule } from "./rules.ts";
 
 const CUT: Answer = { is: "sent", status: 0 };
 const ASKED_FOR = "This error was asked for.";
-/** What a 429 of a rule says about the limit. */
+/** The limit that an injected 429 states. */
 const PRETENDED_LIMIT = { requests: 60, windowMs: 60_000 };
 
 type ErrorRule = Extract<ParsedRule, { readonly kind: "error" }>;
@@ -33,7 +33,7 @@ function bare(rule: ErrorRule, refusal: Refusal): Answer {
   return { is: "text", status: rule.status ?? refusal.status, body: "<h1>Bad gateway</h1>\n", headers };
 }
 
-/** Lets the rules about requests strike, around every call below `/v3`. */
+/** Applies the request rules around every call below `/v3`. */
 export function faultInterceptor(
   engine: FaultEngine,
   { store, clock, options }: Pick<ServiceContext, "store" | "clock" | "options">,

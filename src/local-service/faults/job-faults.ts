@@ -2,23 +2,23 @@ import type { ErrorBody, ErrorCode } from "../http/refusal.ts";
 import type { JobRow } from "../store/rows.ts";
 import type { FaultEngine, FaultSubject } from "./engine.ts";
 
-/** What of a job the rules may name. */
+/** The properties of a job that rules match on. */
 export interface JobSubject {
   readonly model: string;
   readonly prompt: string | null;
 }
 
-/** How a stream is disturbed; null for not at all. */
+/** Faults of a stream; null for none. */
 export interface StreamFault {
   /** Real milliseconds between events. */
   readonly delayMs: number;
-  /** Frames let through before the end; null for all. */
+  /** Frames sent before the cut; null for all. */
   readonly cutAfter: number | null;
-  /** A clean end, or a reset. */
+  /** Ends cleanly, or by a reset. */
   readonly clean: boolean;
 }
 
-/** How a webhook is disturbed. */
+/** Faults of a webhook. */
 export interface WebhookFault {
   readonly never: boolean;
   readonly duplicate: boolean;
@@ -26,7 +26,7 @@ export interface WebhookFault {
   readonly delayMs: number;
 }
 
-/** What the operator wants of a job's end, against the renderer's. */
+/** The job outcome that a rule forces, in place of the renderer's. */
 export interface ForcedEnd {
   readonly job: ErrorBody | null;
   /** By position. */
@@ -35,27 +35,27 @@ export interface ForcedEnd {
   readonly expireNow: boolean;
 }
 
-/** Where the inner parts ask whether something should go wrong. */
+/** Where jobs, streams and webhooks query the fault rules. */
 export interface JobFaults {
-  /** How long a job's cost stays unseen after the charge. */
+  /** How long a job's cost stays hidden after the charge. */
   costLateMs(job: JobSubject): number;
-  /** How many times its price a job is charged. */
+  /** Multiple of its price that a job is charged. */
   chargeFactor(job: JobSubject): number;
-  /** Whether an idempotency key is treated as never seen. */
+  /** Whether an idempotency key is treated as new. */
   forgetsKeys(job: JobSubject): boolean;
-  /** Whether the wallet is asked before the idempotency key. */
+  /** Whether the wallet is checked before the idempotency key. */
   fundsBeforeKeys(job: JobSubject): boolean;
-  /** Whether a delete cannot be finished this time. */
+  /** Whether a delete fails this time. */
   failsDelete(job: JobSubject): boolean;
-  /** How a job is made to end. */
+  /** The forced outcome of a job. */
   endOf(job: JobRow): ForcedEnd;
   stream(job: JobSubject): StreamFault | null;
   webhook(job: JobSubject): WebhookFault;
-  /** Bytes of a download that get through; null for all. */
+  /** Bytes of a download that are sent; null for all. */
   download(job: JobSubject): number | null;
 }
 
-/** The text of an input that prompt patterns look at. */
+/** The text of an input that prompt patterns match. */
 export function promptOf(input: unknown): string | null {
   if (typeof input !== "object" || input === null) return null;
   const texts = ["prompt", "text", "name"].map((field) =>

@@ -3,7 +3,7 @@ import { LocalServiceError } from "../errors.ts";
 import { type ErrorCode, HTTP_STATUS } from "../http/refusal.ts";
 import { readJsonFile } from "../json-file.ts";
 
-/** Rules, with or without a seed, as code or a JSON file has them. */
+/** Rules with an optional seed, as code or as a JSON file. */
 export type FaultsOption =
   | string
   | readonly FaultRule[]
@@ -24,7 +24,7 @@ function readFile(path: string): unknown {
   }
 }
 
-/** @throws LocalServiceError `OPTION_INVALID` that names the first field that is wrong */
+/** @throws LocalServiceError `OPTION_INVALID` that names the first invalid field */
 export function loadFaults(option: FaultsOption): LoadedFaults {
   const value = typeof option === "string" ? readFile(option) : option;
   const parsed = faultsBody.safeParse(Array.isArray(value) ? { rules: value } : value);
@@ -41,7 +41,7 @@ const codes = Object.keys(HTTP_STATUS) as [ErrorCode, ...ErrorCode[]];
 const ms = z.int().min(0).max(86_400_000);
 const count = z.int().min(0).max(1_000_000);
 
-/** Which calls or jobs a rule is about, and how often it strikes. Everything given must hold. */
+/** Which calls or jobs a rule applies to, and how often. All given conditions must hold. */
 const match = {
   /** `POST /models/{model}`, as in the table of endpoints; every route when absent. */
   route: z.string().max(200).optional(),
@@ -50,16 +50,16 @@ const match = {
   prompt: z.string().max(500).optional(),
   /** 0 to 1; default 1. */
   probability: z.number().min(0).max(1).optional(),
-  /** Strikes list at most this many times; no end when absent. */
+  /** Maximum number of times that it applies; unlimited when absent. */
   count: count.optional(),
-  /** Lets so many matches pass first; default 0. */
+  /** Number of matches to skip first; default 0. */
   skip: count.optional(),
 };
 
 const rule = <Kind extends string, Shape extends z.ZodRawShape>(kind: Kind, shape: Shape) =>
   z.strictObject({ kind: z.literal(kind), ...match, ...shape });
 
-/** Everything that can be made to go wrong. */
+/** Every fault that can be injected. */
 export const faultRule = z.discriminatedUnion("kind", [
   /** Waits, in real milliseconds, before the request is looked at. */
   rule("delay", { delay_ms: ms }),
@@ -104,15 +104,15 @@ export const faultRule = z.discriminatedUnion("kind", [
   rule("webhook_never", {}),
 ]);
 
-/** A rule as it is written, defaults not filled. */
+/** A rule as written, before defaults. */
 export type FaultRule = z.input<typeof faultRule>;
 /** A rule with its defaults. */
 export type ParsedRule = z.output<typeof faultRule>;
 export type FaultKind = ParsedRule["kind"];
 
-/** `POST /_local/faults`: replaces all rules; an empty list takes every fault away. */
+/** `POST /_local/faults`: replaces all rules; an empty list removes every fault. */
 export const faultsBody = z.strictObject({
   rules: z.array(faultRule).max(1000),
-  /** The same seed strikes the same matches again. */
+  /** The same seed selects the same matches. */
   seed: z.int().min(0).max(4_294_967_295).optional(),
 });

@@ -3,9 +3,9 @@ import { invalid, problem } from "./refusal.ts";
 
 /** Deepest nesting of a JSON body. */
 export const MAX_DEPTH = 64;
-/** Most values of a JSON body, in all its lists and objects. */
+/** Maximum number of values in a JSON body, over all its lists and objects. */
 export const MAX_VALUES = 20_000;
-/** Most fields of one object. */
+/** Maximum number of fields in one object. */
 export const MAX_FIELDS = 1000;
 
 export type Excess = "max_depth" | "max_values" | "max_fields";
@@ -19,18 +19,18 @@ const CLOSE_OBJECT = 0x7d;
 const CLOSE_LIST = 0x5d;
 
 /**
- * Counts what a JSON text holds while its bytes arrive, so that one which nests too deep or holds too much is refused
- * before it is read whole and parsed. It does not judge whether the text is JSON.
+ * Counts a JSON text's depth, values and fields while its bytes arrive, so that an oversized one is refused before it
+ * is read whole and parsed. It does not validate the JSON.
  */
 export class JsonSize {
   #inText = false;
-  /** Whether the bytes so far end within an escape. */
+  /** Whether the previous bytes end within an escape. */
   #escaped = false;
   #values = 0;
-  /** By depth: true for an object, and how many commas it has had. */
+  /** Per depth: whether it is an object, and its number of commas. */
   readonly #open: { isObject: boolean; commas: number }[] = [];
 
-  /** What is too much, as soon as it is; null as long as nothing is. */
+  /** The exceeded limit, as soon as it is exceeded; null until then. */
   add(bytes: Uint8Array): Excess | null {
     for (let at = 0; at < bytes.length; ) {
       if (this.#inText) at = this.#skipText(bytes, at);
@@ -43,7 +43,7 @@ export class JsonSize {
     return null;
   }
 
-  /** Where the text ends that `at` lies in, or the bytes do. */
+  /** The end of the string that contains `at`, or of the bytes. */
   #skipText(bytes: Uint8Array, at: number): number {
     const quote = bytes.indexOf(QUOTE, at);
     const end = quote < 0 ? bytes.length : quote;
@@ -88,10 +88,10 @@ export class JsonSize {
   }
 }
 
-/** Largest JSON body: room for many long shot prompts, and a bound on memory. */
+/** Largest JSON body: enough for many long shot prompts, and a bound on memory. */
 export const MAX_JSON_BYTES = 16 * 1024 * 1024;
 
-/** So much of a refused body is read and forgotten before the connection is cut. */
+/** Bytes of a refused body that are read and discarded before the connection is cut. */
 const MAX_READ_BYTES = 4 * MAX_JSON_BYTES;
 
 const bad = (text: string, reason: string) => invalid([problem("body", text, reason)]);
@@ -104,7 +104,7 @@ const EXCESS: Readonly<Record<Excess, string>> = {
 
 interface BodyLimits {
   readonly maxBytes: number;
-  /** Looks at each piece as it comes; a sentence and a reason refuse the body. */
+  /** Inspects each chunk as it arrives; returns a message and a reason to refuse the body. */
   readonly inspect?: (piece: Buffer) => Excess | null;
 }
 
@@ -116,7 +116,7 @@ export function readBody(incoming: IncomingMessage, { maxBytes, inspect = () => 
     let chunks: Buffer[] | null = [];
     let size = 0;
     const giveUp = (error: Error) => {
-      // What still comes is read and forgotten: an answer to a request that is cut off would not arrive.
+      // Drain the rest: a client whose connection is cut while it sends would not receive the answer.
       chunks = null;
       reject(error);
     };

@@ -7,12 +7,12 @@ export interface Call {
   readonly method: string;
   /** Path parameters, decoded. */
   param(name: string): string;
-  /** Query parameter; null when absent. The last one counts when it is repeated. */
+  /** Query parameter; null when absent. The last of repeated ones is used. */
   query(name: string): string | null;
   header(name: string): string | null;
   /** The body as JSON; `{}` for an empty one. @throws Refusal 400 */
   json(): Promise<unknown>;
-  /** Who asks. Only on endpoints that need a credential. */
+  /** The caller. Only on endpoints that need a credential. */
   readonly principal: Principal;
   readonly traceId: string;
   /** For handlers that stream: headers every response carries. */
@@ -34,7 +34,7 @@ export const ok = (body: unknown, headers: Headers = {}): Answer => ({ is: "json
 export const created = (body: unknown): Answer => ({ is: "json", status: 201, body });
 export const noContent: Answer = { is: "empty", status: 204 };
 
-/** Who may call: a scope, any key (`"key"`, no token), any credential, or everyone. */
+/** Required access: a scope, any key (`"key"`, no token), any credential, or none. */
 export type Access = Scope | "key" | "credential" | "public";
 
 /** One row of the service's table of endpoints. */
@@ -43,7 +43,7 @@ export interface Endpoint {
   /** Below `/v3`, in braces: `/jobs/{job_id}`. */
   readonly path: string;
   readonly access: Access;
-  /** Answers without a credential too; one that is shown counts. */
+  /** Accepts requests without a credential; one that is sent is still verified. */
   readonly isOpen?: true;
   /** One line for the documentation. */
   readonly summary: string;

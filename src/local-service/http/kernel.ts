@@ -20,13 +20,13 @@ export function permit(principal: Principal, access: Access): void {
 
 type Bindings = { Bindings: HttpBindings };
 
-/** Stands around every call below `/v3`; fault injection lives here. An answer given before the call stands in its place. */
+/** Wraps every call below `/v3`, for fault injection. A non-null answer from `before` replaces the call. */
 export interface Interceptor {
   before(endpoint: Endpoint, call: Call): Promise<Answer | null>;
   after(endpoint: Endpoint, call: Call, answer: Answer): Promise<Answer>;
 }
 
-/** The operator takes faults back by a call, so no fault strikes that call. */
+/** The operator removes faults by a call, so faults never apply to that call. */
 const NO_INTERCEPTOR: Interceptor = { before: async () => null, after: async (_endpoint, _call, answer) => answer };
 
 export interface KernelPorts extends ErrorPorts {
@@ -34,7 +34,7 @@ export interface KernelPorts extends ErrorPorts {
   authenticate(authorization: string | null): Principal;
   /** @throws Refusal 429 */
   limit(keyId: string): void;
-  /** Counts one answer. */
+  /** Counts one response. */
   count(route: string, status: number): void;
   /** Milliseconds on the service's clock, for the Date header. */
   now(): number;
@@ -59,7 +59,7 @@ const PREFLIGHT: Headers = {
   "Access-Control-Max-Age": "600",
 };
 
-/** Lets a browser page with a token read answers of the API; nothing else is for pages of other origins. */
+/** Lets a browser page with a token read API responses; other endpoints are not for pages of other origins. */
 function crossOrigin({ headers, url }: HttpBindings["incoming"]): Headers {
   const isForPages = headers.origin !== undefined && /^\/v3(\/|$)/.test(url ?? "");
   return !isForPages ? {} : { "Access-Control-Allow-Origin": "*", "Access-Control-Expose-Headers": EXPOSED };
@@ -157,7 +157,7 @@ function mount(app: Hono<Bindings>, prefix: string, endpoints: readonly Endpoint
   }
 }
 
-/** Puts tables of endpoints behind HTTP, each below its prefix. */
+/** Mounts tables of endpoints, each below its prefix. */
 export function createKernel(
   tables: Readonly<Record<string, readonly Endpoint[]>>,
   ports: KernelPorts,

@@ -8,7 +8,7 @@ import { errorAnswer, refuse } from "./refusal.ts";
 
 const QUIET = { onDefect: () => undefined, strict: true };
 
-/** The envelope for a request that is too broken to reach the API. */
+/** The error envelope for a request that is too malformed to reach the API. */
 function malformedAnswer(what: string): { readonly text: string; readonly headers: Record<string, string> } {
   const traceId = newTraceId();
   const { body } = errorAnswer(refuse("INVALID_ARGUMENT", what), traceId, QUIET);
@@ -18,7 +18,7 @@ function malformedAnswer(what: string): { readonly text: string; readonly header
 
 const NOT_HTTP = "The request is not valid HTTP.";
 
-/** For the HTTP adapter: a request whose line or headers make no URL. */
+/** For the HTTP adapter: a request whose line or headers do not form a URL. */
 export function malformedResponse(): Response {
   const { text, headers } = malformedAnswer(NOT_HTTP);
   return new Response(text, { status: 400, headers });
@@ -37,7 +37,7 @@ function refuseExpectation(outgoing: ServerResponse): void {
   outgoing.writeHead(400, { ...headers, Connection: "close" }).end(text);
 }
 
-/** Answers what never becomes a request with the envelope too, instead of Node's bare status lines. */
+/** Answers unparsable requests with the error envelope, instead of Node's bare status lines. */
 export function answerMalformed(server: Server): void {
   server.on("clientError", (error: Error & { code?: string }, socket) => {
     if (error.code === "ECONNRESET") socket.destroy();
@@ -50,11 +50,11 @@ export interface Listening {
   readonly port: number;
   /** Without a slash at the end. */
   readonly origin: string;
-  /** Stops accepting, and ends what is still open. */
+  /** Stops accepting connections, and ends open ones. */
   close(): Promise<void>;
 }
 
-/** Requests still under way at the close get so long to end by themselves. */
+/** Grace period at close for requests in flight. */
 const DRAIN_MS = 1_000;
 
 function listenOn(server: Server, port: number, host: string): Promise<void> {
@@ -84,7 +84,7 @@ export async function listen(
   const listener = getRequestListener(handle, { overrideGlobalObjects: false, errorHandler: malformedResponse });
   const server = createServer(listener);
   answerMalformed(server);
-  // Uploads may take their time; a head may not.
+  // Uploads may be slow; request headers may not.
   server.requestTimeout = 0;
   server.headersTimeout = 60_000;
   server.keepAliveTimeout = 30_000;

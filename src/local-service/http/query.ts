@@ -4,10 +4,10 @@ import { invalid, problem } from "./refusal.ts";
 const DEFAULT_LIMIT = 20;
 const MAX_LIMIT = 100;
 
-/** Where a page starts and how long it is. Lists run from newer to older or the other way; the cursor is opaque. */
+/** A page's cursor, size and direction. The cursor is opaque. */
 export interface PageRequest {
   readonly limit: number;
-  /** The last item of the page before; null for the first page. */
+  /** The last item of the previous page; null for the first page. */
   readonly after: number | null;
 }
 
@@ -25,12 +25,12 @@ function readLimit(text: string | null): number {
   ]);
 }
 
-/** The opaque text of a position. */
+/** Encodes a position as an opaque cursor. */
 export function cursorOf(position: number): string {
   return Buffer.from(`c1:${position}`).toString("base64url");
 }
 
-/** @throws Refusal 400 for what no page returned. */
+/** @throws Refusal 400 for a cursor that no page returned */
 export function readCursor(text: string | null, field: string): number | null {
   if (text === null) return null;
   const match = /^c1:(\d{1,15})$/.exec(Buffer.from(text, "base64url").toString("latin1"));
@@ -38,7 +38,7 @@ export function readCursor(text: string | null, field: string): number | null {
   throw invalid([problem(field, "is not a cursor that a page returned", "format")]);
 }
 
-/** The list shape: asks for one item more than shown to know whether there is a next page. */
+/** The list shape: fetches one item more than it shows to know whether there is a next page. */
 export function pageOf<Row>(
   rows: readonly Row[],
   limit: number,

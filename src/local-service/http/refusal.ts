@@ -3,11 +3,13 @@ import type { Answer } from "./call.ts";
 export interface ErrorPorts {
   /** An unexpected error; its text never reaches the caller. */
   onDefect(error: unknown, traceId: string): void;
-  /** Messages are those of a hosted service. */
+  /** Use the messages of a hosted service. */
   readonly strict: boolean;
 }
 
-/** The envelope of what a handler threw. Anything but a refusal is a defect: reported, and answered without its text. */
+/**
+ * The error envelope for a thrown value. Anything but a refusal is a defect: it is reported, and its text is not sent.
+ */
 export function errorAnswer(
   thrown: unknown,
   traceId: string,
@@ -48,7 +50,7 @@ export interface FieldProblem {
   readonly field: string;
   readonly message: string;
   readonly reason: string | null;
-  /** Accepted values, or accepted names on the first unknown field only. */
+  /** Accepted values; accepted names only on the first unknown field. */
   readonly allowed: readonly string[] | null;
 }
 
@@ -61,7 +63,7 @@ export interface Billing {
   readonly reason: string | null;
 }
 
-/** The error object of the API. Keys without a value are left out. */
+/** The API's error object. Undefined fields are omitted. */
 export interface ErrorBody {
   readonly code: ErrorCode;
   readonly message: string;
@@ -87,7 +89,7 @@ export class Refusal extends Error {
     this.#fixedMessage = fixedMessage;
   }
 
-  /** The body as a hosted service words it: a message that is the same for every request of its condition. */
+  /** The body as a hosted service words it, with one fixed message per condition. */
   get strictBody(): ErrorBody {
     return { ...this.body, message: this.#fixedMessage };
   }
@@ -98,7 +100,10 @@ export class Refusal extends Error {
 }
 
 interface More extends Omit<Partial<ErrorBody>, "code" | "message"> {
-  /** The message of the strict profile, where `message` tells more than the condition: what this request or service has. */
+  /**
+   * The message of the strict profile, where `message` reveals more than the condition, such as details of this
+   * request.
+   */
   readonly fixedMessage?: string;
 }
 
@@ -106,7 +111,7 @@ export function refuse(code: ErrorCode, message: string, { fixedMessage, ...more
   return new Refusal({ code, message, retryable: false, ...more }, {}, fixedMessage);
 }
 
-/** One that may succeed when sent again after `retryAfter` seconds. */
+/** A refusal that may succeed when retried after `retryAfter` seconds. */
 export function refuseForNow(
   code: ErrorCode,
   message: string,
@@ -117,12 +122,12 @@ export function refuseForNow(
   return new Refusal(body, { "Retry-After": String(retryAfter), ...headers });
 }
 
-/** Most problems told in one answer. */
+/** Maximum number of problems in one response. */
 const MAX_DETAILS = 100;
-/** Longest path of a field, message, and accepted value, in characters; names of fields come from the request. */
+/** Maximum lengths of a field path, message and accepted value, in characters; field names come from the request. */
 const MAX_FIELD_LENGTH = 200;
 const MAX_MESSAGE_LENGTH = 500;
-/** Most accepted values told with a problem. */
+/** Maximum number of accepted values listed per problem. */
 const MAX_ALLOWED = 1000;
 
 function shortened(text: string, most: number): string {
@@ -138,7 +143,7 @@ function bounded({ field, message, reason, allowed }: FieldProblem): FieldProble
   };
 }
 
-/** 400 with every bad field at once: the first hundred of them, and how many there are. */
+/** 400 with the first hundred invalid fields, and the total number of them. */
 export function invalid(problems: readonly FieldProblem[]): Refusal {
   const count = new Set(problems.map((problem) => problem.field)).size;
   const noun = count === 1 ? "1 invalid input field" : `${count} invalid input fields`;
@@ -148,7 +153,7 @@ export function invalid(problems: readonly FieldProblem[]): Refusal {
   return refuse("INVALID_ARGUMENT", `The request has ${noun}; ${where}.`, { param: details[0]!.field, details });
 }
 
-/** One bad field. `text` goes on after the field's path. */
+/** One invalid field. `text` follows the field's path in the message. */
 export function problem(field: string, text: string, reason: string, allowed: readonly string[] | null = null) {
   const path = shortened(field, MAX_FIELD_LENGTH);
   return { field, message: `${path}: ${text}`, reason, allowed } satisfies FieldProblem;

@@ -21,8 +21,9 @@ function assertDeletable({ store, faults }: ServiceContext, job: JobRow): void {
 }
 
 /**
- * Removes prompt, logs and media; the job stays listed. Doing it again is no error.
- * @throws Refusal 409 while it, or a job that reads its output, runs; 400 for a voice clone; 503 when it must be repeated
+ * Removes prompt, logs and media; the job stays listed. Idempotent.
+ * @throws Refusal 409 while it, or a job that reads its output, runs; 400 for a voice clone; 503 when it must be
+ * repeated
  */
 export async function deleteJob(service: ServiceContext, asked: JobRow): Promise<void> {
   const { store, clock, dataDir, onDefect } = service;
@@ -46,7 +47,7 @@ export async function deleteJob(service: ServiceContext, asked: JobRow): Promise
   await store.write(() => store.outputs.forgetPaths(asked.seq));
 }
 
-/** Most events in one answer to `logs_after`. */
+/** Maximum number of events in a `logs_after` response. */
 const LOGS_PER_POLL = 1000;
 
 /** The job of the path, if the caller may see it. @throws Refusal 404 */

@@ -1,7 +1,7 @@
 import type { EventRow, JobRow, NewEvent } from "../store/rows.ts";
 import type { Store } from "../store/store.ts";
 
-/** Stores lifecycle events of a job, inside a transaction, and tells whoever listens once it is committed. */
+/** Stores lifecycle events of a job inside a transaction, and notifies listeners after the commit. */
 export function eventRecorder(store: Store, hooks: HookBus, hub: EventHub, now: () => number) {
   return (job: JobRow, events: readonly NewEvent[]): void => {
     const rows = store.events.append(job.seq, job.lastEventId, now(), events);
@@ -13,10 +13,10 @@ export function eventRecorder(store: Store, hooks: HookBus, hub: EventHub, now: 
 
 export type EventRecorder = ReturnType<typeof eventRecorder>;
 
-/** Tells live streams that there is something new of a job. What it is, they read from the store. */
+/** Notifies live streams of changes to a job; they read the change from the store. */
 export interface EventHub {
   wake(jobSeq: number): void;
-  /** Returns the way out. */
+  /** Returns the function that unsubscribes. */
   subscribe(jobSeq: number, listener: () => void): () => void;
 }
 
@@ -36,11 +36,12 @@ export function createEventHub(): EventHub {
 }
 
 /**
- * What other parts of the service (webhooks, log drains) hear of jobs. Each call runs inside the transaction that makes
- * the thing true, so a row written there exists exactly when the thing does. Wake a worker with `store.afterCommit`.
+ * Notifies other parts of the service (webhooks, log drains) of jobs. Each call runs inside the transaction that makes
+ * the change, so that a row written there is committed exactly when the change is. Wake a worker with
+ * `store.afterCommit`.
  */
 export interface JobHooks {
-  /** A submit was accepted; the place to write a delivery's row. Chat jobs are not reported. */
+  /** A submit was accepted: write the delivery's row here. Chat jobs are not reported. */
   accepted?(job: JobRow): void;
   /** Lifecycle events were stored, in order. */
   logged?(job: JobRow, events: readonly EventRow[]): void;
@@ -48,7 +49,7 @@ export interface JobHooks {
   settled?(job: JobRow): void;
 }
 
-/** Passes everything on to each listener added so far. */
+/** Forwards each call to all listeners added so far. */
 export function createHooks() {
   const listeners: JobHooks[] = [];
   return {

@@ -10,16 +10,16 @@ import { moderate } from "../validate/moderation.ts";
 import { voiceProblems } from "../voices/voices.ts";
 import { inputShapeProblems } from "./submit-body.ts";
 
-/** An input that passed every check, with its media. */
+/** A validated input with its media. */
 export interface PreparedWork extends Work {
   readonly media: Readonly<Record<string, readonly FoundMedia[]>>;
 }
 
-/** Checks an input for one owner, exactly alike for estimate and submit. */
+/** Validates an input for one owner, identically for estimate and submit. */
 export function workPreparer({ store, catalog, clock, options }: ServiceContext) {
   const resolve = mediaResolver(store, clock);
 
-  /** A hosted service states such a rule as its own. */
+  /** The strict profile states such a rule as the service's own. */
   const marked = (broken: FieldProblem): FieldProblem =>
     options.strict ? broken : { ...broken, message: `${broken.message} (${OURS})` };
 

@@ -3,7 +3,7 @@ import { MAX_URL_LENGTH, TOO_LONG } from "../outbound/http-url.ts";
 
 const MAX_KEY_LENGTH = 1024;
 
-/** A submit as it was sent. `problems` are those of the fields beside `input`. */
+/** A submit as it was sent. `problems` concern fields other than `input`. */
 export interface SubmitBody {
   readonly input: unknown;
   readonly webhook: string | null;
@@ -34,7 +34,7 @@ function readKey(value: unknown): string | FieldProblem | null {
   return problem("idempotency_key", `must have 1 to ${MAX_KEY_LENGTH} characters`, reason);
 }
 
-/** Reads a submit body; fields that are not known are ignored. @throws Refusal 400 when it is no object. */
+/** Reads a submit body; unknown fields are ignored. @throws Refusal 400 when it is not an object. */
 export function readSubmitBody(value: unknown): SubmitBody {
   if (!isRecord(value)) throw invalid([problem("body", "must be a JSON object", "type")]);
   const webhook = readWebhook(value["webhook"]);
@@ -47,7 +47,7 @@ export function readSubmitBody(value: unknown): SubmitBody {
   };
 }
 
-/** An input that is absent or no object, before its schema is asked. */
+/** An input that is absent or not an object, detected before schema validation. */
 export function inputShapeProblems(input: unknown): FieldProblem[] {
   if (input === undefined || input === null) return [problem("input", "is required", "required")];
   return isRecord(input) ? [] : [problem("input", "must be an object", "type")];

@@ -13,7 +13,7 @@ import { type PreparedWork, workPreparer } from "./prepare.ts";
 import { readSubmitBody, type SubmitBody } from "./submit-body.ts";
 import { instant } from "./views.ts";
 
-/** Simulated wait of every job before it may start. */
+/** Simulated queue time of every job. */
 const QUEUE_MS = 300;
 const MAX_SEED = 4_294_967_295;
 
@@ -42,7 +42,7 @@ function text(value: unknown): string | null {
   return typeof value === "string" ? value : null;
 }
 
-/** `POST /models/{model}`: everything from the key to the charge is one transaction. */
+/** `POST /models/{model}`: from the idempotency key to the charge, one transaction. */
 export function submitHandler(service: ServiceContext) {
   const { store, clock, catalog, hooks, runner, metrics, options } = service;
   const prepare = workPreparer(service);
@@ -80,7 +80,7 @@ export function submitHandler(service: ServiceContext) {
     };
   }
 
-  /** A service that asks the wallet first does so for a known key too. */
+  /** With `funds_before_keys`, the wallet is checked even for a known key. */
   function assertFunded(owner: Owner, modelId: string, body: SubmitBody): void {
     const model = catalog.use(modelId);
     const price = model.priceMicros(prepare(model, structuredClone(body.input), owner, body.problems));

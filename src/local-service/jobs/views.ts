@@ -3,9 +3,9 @@ import { usd } from "../money/micros.ts";
 import type { EventRow, JobRow, OutputRow } from "../store/rows.ts";
 import type { Store } from "../store/store.ts";
 
-/** Most events in a result envelope. */
+/** Maximum number of events in a result envelope. */
 const LOGS_IN_RESULT = 100;
-/** How long a presigned download URL holds. */
+/** Validity of a presigned download URL. */
 const URL_LIFETIME_MS = 3_600_000;
 
 export const instant = (ms: number): string => new Date(ms).toISOString();
@@ -30,9 +30,9 @@ function costOf(job: JobRow, now: number) {
 const qualityOf = (job: JobRow) => (job.quality === null ? {} : { quality: job.quality });
 const completedAtOf = (job: JobRow) => (job.completedAt === null ? {} : { completed_at: instant(job.completedAt) });
 
-/** The shapes in which jobs leave the service. */
+/** The API representations of jobs. */
 export function jobViews({ store, now, sign }: ViewPorts) {
-  /** Past its retention, an output counts as expired even before its bytes are swept away. */
+  /** Past its retention, an output is EXPIRED even before the sweep removes its bytes. */
   function isExpired(output: OutputRow, job: JobRow): boolean {
     if (output.status === "EXPIRED") return true;
     const isOver = job.expiresAt !== null && job.expiresAt <= now();

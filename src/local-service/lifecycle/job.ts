@@ -1,7 +1,7 @@
 import type { ErrorBody } from "../http/refusal.ts";
 import type { JobRow, JobStatus, NewEvent } from "../store/rows.ts";
 
-/** Shown until the work is really done. */
+/** Upper bound of the progress shown before completion. */
 const MOST_WHILE_RUNNING = 0.99;
 
 /** 0 to 1; null after a failure. */
@@ -13,7 +13,7 @@ export function progressOf(job: JobRow, now: number): number | null {
   return Math.round(Math.min(MOST_WHILE_RUNNING, Math.max(0, fraction)) * 100) / 100;
 }
 
-/** When the job should be done, in epoch milliseconds: known once it runs, guessed from earlier runs before. */
+/** Estimated completion in epoch milliseconds: exact once the job runs, estimated from earlier jobs before. */
 export function estimatedCompletion(job: JobRow, averageMs: number | null, now: number): number | null {
   if (isTerminal(job.status)) return null;
   if (job.startedAt !== null) return Math.max(now, job.startedAt + job.renderMs);
@@ -33,7 +33,7 @@ const MOVES: Readonly<Record<JobStatus, readonly JobStatus[]>> = {
   FAILED: [],
 };
 
-/** Whether a job may go from one status to another. Never back, never out of an end. */
+/** Whether a status transition is legal. Statuses never go back, and final ones never change. */
 export function canMove(from: JobStatus, to: JobStatus): boolean {
   return MOVES[from].includes(to);
 }
@@ -63,7 +63,7 @@ export const startedEvents: readonly NewEvent[] = [
   event("provider.submitted", "worker", "The work was handed to the model."),
 ];
 
-/** After a restart of the service in the middle of the work. */
+/** The service restarted while the job ran. */
 export const recoveredEvents: readonly NewEvent[] = [
   event("recovered", "cron", "The work was interrupted and starts again.", {}, "warning"),
 ];
@@ -72,10 +72,10 @@ export function progressEvent(fraction: number): NewEvent {
   return event("progress", "provider", `${Math.round(fraction * 100)} % done.`, { progress: fraction });
 }
 
-/** How one output ended. */
+/** The outcome of one output. */
 export type OutputEnd = { readonly ok: true } | { readonly ok: false; readonly error: ErrorBody };
 
-/** How a job ends: its status, what it gives back, and what is logged. */
+/** The outcome of a job: its status, refund and log entries. */
 export interface Settlement {
   readonly status: "COMPLETED" | "FAILED";
   readonly error: ErrorBody | null;
@@ -96,7 +96,7 @@ export function failure(chargedMicros: number, error: ErrorBody): Settlement {
   };
 }
 
-/** A job with at least one output made is completed; failed outputs are refunded pro rata. */
+/** A job with at least one successful output is completed; failed outputs are refunded pro rata. */
 export function settlement(chargedMicros: number, ends: readonly OutputEnd[]): Settlement {
   const failed = ends.flatMap((end) => (end.ok ? [] : [end.error]));
   const [firstError] = failed;

@@ -8,7 +8,7 @@ import { traceId as newTraceId } from "../ids.ts";
 import type { ServiceContext } from "../service-context.ts";
 import { pathOf } from "../store/store.ts";
 
-/** Which bytes to send: all, a part, or none because the range lies outside. */
+/** The bytes to send: all, a range, or none because the range is unsatisfiable. */
 export type ByteRange =
   | { readonly is: "whole" }
   | { readonly is: "part"; readonly start: number; readonly end: number }
@@ -16,7 +16,7 @@ export type ByteRange =
 
 const WHOLE: ByteRange = { is: "whole" };
 
-/** Reads a Range header for a file of `size` bytes. Several ranges, and other units, are answered with the whole. */
+/** Parses a Range header for a file of `size` bytes. Multiple ranges, and other units, get the whole file. */
 export function parseRange(header: string | null, size: number): ByteRange {
   const match = header === null ? null : /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header.replaceAll(" ", ""));
   if (!match) return WHOLE;
@@ -34,7 +34,7 @@ function suffix(last: string, size: number): ByteRange {
   return length === 0 ? { is: "unsatisfiable" } : { is: "part", start: size - length, end: size - 1 };
 }
 
-/** A file that a presigned URL names. */
+/** A file addressed by a presigned URL. */
 interface Served {
   readonly path: string;
   readonly contentType: string;
@@ -42,7 +42,7 @@ interface Served {
   /** Never changes for the same id, so it is a strong validator. */
   readonly etag: string;
   readonly modifiedAt: number;
-  /** Bytes that get through; null for all. Fault injection. */
+  /** Bytes to send before a fault cuts the download; null for all. */
   cutAfter(): number | null;
 }
 
@@ -90,7 +90,7 @@ async function send({ incoming, outgoing }: HttpBindings, served: Served, cutAft
   const whole = range.is === "part" ? range.end : served.sizeBytes - 1;
   const end = cutAfter === null ? whole : Math.min(whole, start + cutAfter - 1);
   const bytes = createReadStream(served.path, { start, end });
-  // A reader that leaves early is no fault of ours.
+  // A client disconnect is not a defect.
   await pipeline(bytes, outgoing, { end: end === whole }).catch(() => outgoing.destroy());
   if (end !== whole) outgoing.destroy();
   return STATUS[range.is];

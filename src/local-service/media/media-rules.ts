@@ -1,17 +1,17 @@
 import type { MeasuredMedia } from "../catalog/model.ts";
 import { type FieldProblem, problem } from "../http/refusal.ts";
 
-/** The annotations of a media field, as its schema has them. */
+/** The media constraints of a field, from its schema's annotations. */
 export type MediaRules = Readonly<Record<string, unknown>>;
 
-/** A media input that was found and measured. */
+/** A media input that was found and probed. */
 export interface FoundMedia extends MeasuredMedia {
   readonly path: string;
   readonly contentType: string;
   readonly sizeBytes: number;
-  /** Why it cannot be read; null when it can. */
+  /** Why it cannot be decoded; null when it can. */
   readonly fault: string | null;
-  /** The job whose output it is; null for an upload. */
+  /** The job that produced it; null for an upload. */
   readonly sourceSeq: number | null;
 }
 
@@ -65,7 +65,7 @@ function boundProblems(field: string, measure: Measure, rules: MediaRules): Fiel
   return [problem(field, `the media is ${value} ${unit}; at most ${most} is allowed`, measure.most)];
 }
 
-/** What is wrong with a media input by the rules of its field. */
+/** The violation of its field's constraints, if any. */
 export function checkMedia(field: string, media: FoundMedia, rules: MediaRules): FieldProblem[] {
   const accepted = kinds(rules);
   if (accepted.length > 0 && !accepted.includes(media.kind)) {

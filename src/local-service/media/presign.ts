@@ -1,10 +1,10 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 
-/** Signs paths so that whoever holds one may read it until it expires. */
+/** Signs paths for read access until an expiry. */
 export interface Presigner {
   /** A full URL for a path such as `/media/asset_…`. */
   sign(path: string, expiresAtMs: number): string;
-  /** Whether `expires` and `signature` belong to the path, and it still holds. */
+  /** Whether `expires` and `signature` match the path and have not expired. */
   verify(path: string, expires: string, signature: string, now: number): "valid" | "expired" | "forged";
 }
 

@@ -1,11 +1,11 @@
 import type { JsonSchema } from "../catalog/model.ts";
 import type { MediaRules } from "./media-rules.ts";
 
-/** One media reference found in an input, with the rules of its field. */
+/** A media reference in an input, with its field's constraints. */
 export interface MediaReference {
   /** Full path, such as `input.images[0]`. */
   readonly field: string;
-  /** The input's own field that holds it. */
+  /** The top-level input field that contains it. */
   readonly topField: string;
   readonly value:
     | { readonly source: "url"; readonly url: string }
@@ -25,7 +25,7 @@ function ownRules(schema: Node): MediaRules {
   return Object.fromEntries(Object.entries(schema).filter(([key]) => RULE.test(key)));
 }
 
-/** Follows `#/…` references within the same document; others have no rules to give. */
+/** Resolves `#/…` references within the document; external ones contribute no constraints. */
 function resolve(schema: unknown, root: JsonSchema, hops = 8): Node {
   if (!isRecord(schema)) return {};
   const ref = schema["$ref"];
@@ -76,7 +76,7 @@ export function mediaReferences(schema: JsonSchema, input: Node): MediaReference
   return found;
 }
 
-/** The rules of a top-level field, for checks over all of its media. */
+/** The constraints of a top-level field, for checks over all of its media. */
 export function rulesOfField(schema: JsonSchema, field: string): MediaRules {
   const properties = resolve(schema, schema)["properties"];
   return isRecord(properties) ? ownRules(resolve(properties[field], schema)) : {};

@@ -13,7 +13,7 @@ export function kindOfContent(contentType: string): "image" | "video" | "audio" 
   return kind === "video" || kind === "audio" ? kind : "image";
 }
 
-/** The media behind an input, by field and in order, or what is wrong with them. */
+/** The media of an input, by field and in order, or its problems. */
 export interface ResolvedMedia {
   readonly problems: readonly FieldProblem[];
   readonly media: Readonly<Record<string, readonly FoundMedia[]>>;

@@ -10,7 +10,7 @@ import { fileId as newFileId } from "../ids.ts";
 import type { AnnouncedMedia, ProbeResult } from "../render/contract.ts";
 import type { ServiceContext } from "../service-context.ts";
 
-/** How long a handle may be submitted. */
+/** How long an upload handle is valid. */
 export const HANDLE_LIFETIME_MS = 3_600_000;
 
 const bad = (text: string, reason: string) => invalid([problem("file", text, reason)]);
@@ -31,7 +31,7 @@ async function receive(incoming: IncomingMessage, target: string, maxBytes: numb
       return;
     }
     writing = store(part, target, maxBytes);
-    // Whoever awaits the parser first must not leave this rejection unheard.
+    // Marks the rejection as handled: the parser may be awaited first.
     writing.catch(() => undefined);
   });
   try {
@@ -64,7 +64,7 @@ async function store(part: Readable & { truncated?: boolean }, target: string, m
 }
 
 /**
- * `POST /files`: free. The type is what the first bytes say; what else is wrong with the file is kept, and fails the job
+ * `POST /files`: free. The type is sniffed from the first bytes; other defects of the file are stored, and fail the job
  * that reads it.
  */
 export function uploadHandler(service: ServiceContext) {

@@ -25,7 +25,7 @@ function modalityOf(call: Call): Modality | null {
   throw invalid([problem("modality", "is none of the modalities", "enum", MODALITIES)]);
 }
 
-/** Why no price can follow from the media of the input; null when one can. */
+/** Why the media of the input allow no price; null when they do. */
 function unmeasured({ media }: PreparedWork): string | null {
   const [field] =
     Object.entries(media).find(([, files]) =>
@@ -34,7 +34,7 @@ function unmeasured({ media }: PreparedWork): string | null {
   return field === undefined ? null : `The length of input.${field} cannot be measured.`;
 }
 
-/** Everything under `/models` but the submit. */
+/** Everything below `/models` except the submit. */
 export function modelEndpoints(service: ServiceContext): readonly Endpoint[] {
   const { catalog, store, views, options } = service;
   const prepare = workPreparer(service);

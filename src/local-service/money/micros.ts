@@ -1,7 +1,7 @@
-/** Micro-dollars in one US dollar. All sums inside the service are whole micro-dollars. */
+/** Micro-dollars in one US dollar. All internal amounts are whole micro-dollars. */
 export const MICROS_PER_USD = 1_000_000;
 
-/** Decimal dollars, as the API shows them. */
+/** Decimal dollars, as in API responses. */
 export function usd(micros: number): number {
   return micros / MICROS_PER_USD;
 }

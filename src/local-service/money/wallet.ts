@@ -2,13 +2,13 @@ import { type Refusal, refuse } from "../http/refusal.ts";
 import type { WorkspaceRow } from "../store/rows.ts";
 import { usd } from "./micros.ts";
 
-/** What a workspace may still spend. */
+/** Available balance of a workspace. */
 export function balanceOf(workspace: WorkspaceRow | undefined): number {
   if (!workspace) return 0;
   return workspace.fundedMicros - workspace.chargedMicros + workspace.refundedMicros;
 }
 
-/** The 402 that an empty wallet gets; null when it can pay. `requiredMicros` is null when no price was told. */
+/** The 402 for insufficient funds; null when the wallet can pay. `requiredMicros` is null when no price was quoted. */
 export function shortfall(
   workspace: WorkspaceRow | undefined,
   priceMicros: number,

@@ -31,18 +31,18 @@ export function modelOperation(entry: CatalogEntry, { operationId }: ModelNames,
     operationId,
     body: jsonBody(submitBody(input)),
     success: SUBMIT_SUCCESS,
-    // This one is on offer, so it is neither unknown nor retired.
+    // The model is listed, so it is neither unknown nor retired.
     errors: SUBMIT_ERRORS.filter((code) => code !== "NOT_FOUND" && code !== "GONE"),
   });
 }
 
-/** A model's input as a component: references within it are led to its new place, and it needs no name of its own. */
+/** A model's input as a component, with its internal references rewritten to the component's path. */
 export function inputComponent(entry: CatalogEntry, name: string): JsonSchema {
   const { $id: _id, ...schema } = entry.input_schema;
   return moved(schema, `#/components/schemas/${name}`) as JsonSchema;
 }
 
-/** A model's input where its operation has it; only references within it differ from the catalog's schema. */
+/** A model's input inline in its operation; only its internal references differ from the catalog's schema. */
 export function inlineInput({ id, input_schema }: CatalogEntry): JsonSchema {
   if ("$id" in input_schema) return input_schema;
   const path = modelPath(id).replaceAll("~", "~0").replaceAll("/", "~1");
@@ -64,10 +64,10 @@ function moved(node: unknown, place: string): unknown {
 /** The label of the API description that this service follows. */
 export const API_VERSION = "3.21.14";
 
-/** What is said of every endpoint below `/v3`. */
+/** Description common to every endpoint below `/v3`. */
 export const API_SPECS: Specs = { ...catalogOperations, ...jobOperations, ...accountOperations, ...eventOperations };
 
-/** An endpoint that nobody has described yet still shows, and a test finds it. */
+/** An endpoint without a description is still listed, and a test fails on it. */
 function undescribed(route: string): OperationSpec {
   return {
     tag: "Undescribed",
@@ -115,7 +115,7 @@ interface About {
 
 type Schemas = Readonly<Record<string, JsonSchema>>;
 
-/** Those schemas that a part of the document leads to, over others too. */
+/** The schemas reachable from a part of the document, transitively. */
 function reached(part: unknown, schemas: Schemas): Schemas {
   const found = new Set<string>();
   const visit = (node: unknown) => {
@@ -151,7 +151,7 @@ function document({ title, description, server }: About, content: Content, more:
 /** What differs between deployments. */
 export type Deployment = Pick<NormalOptions, "brand" | "unquotableCost">;
 
-/** `GET /v3/openapi.json`: every endpoint of the table, one typed submit operation a model, and what the service sends. */
+/** `GET /v3/openapi.json`: every endpoint of the table, one typed submit operation per model, and the webhooks. */
 export function apiDocument(endpoints: readonly Endpoint[], models: readonly CatalogEntry[], options: Deployment) {
   const { brand, unquotableCost } = options;
   const paths = pathsOf(endpoints, API_SPECS);
@@ -170,7 +170,7 @@ export function apiDocument(endpoints: readonly Endpoint[], models: readonly Cat
   return { ...document(about, { paths, webhooks: webhooksOf(brand) }, schemas), tags: TAG_OBJECTS };
 }
 
-/** `GET /_local/openapi.json`: the operator's side. */
+/** `GET /_local/openapi.json`: the operator endpoints. */
 export function operatorDocument(endpoints: readonly Endpoint[], specs: Specs) {
   const description = "What the operator of a local service may do. Answers on this machine only.";
   return document({ title: "Operator's side", description, server: "/_local" }, { paths: pathsOf(endpoints, specs) });

@@ -19,7 +19,7 @@ function read(operationId: string, description: string): OperationSpec {
   return { tag, operationId, success: json(ANY, description) };
 }
 
-/** The operator's side, below `/_local`. */
+/** The operator endpoints, below `/_local`. */
 export const operatorOperations: Specs = {
   "GET /stats": read("get_stats", "Counts over the data folder's life; requests since this start."),
   "GET /wallet": read("get_wallets", "Every workspace's wallet."),
@@ -55,13 +55,13 @@ export const operatorOperations: Specs = {
 
 const HEADERS = { "Content-Type": "application/json" };
 
-/** Writes a document once, when it is first asked for. */
+/** Generates a document once, on its first request. */
 function written(make: () => object): () => string {
   let text: string | undefined;
   return () => (text ??= JSON.stringify(make()));
 }
 
-/** The table with one more row: the document that describes all of it. */
+/** The table with one more row: the document that describes it. */
 export function described(endpoints: readonly Endpoint[], catalog: Catalog, options: Deployment): readonly Endpoint[] {
   const models = catalog.list(null).map(({ entry }) => entry);
   const text = written(() => apiDocument(all, models, options));
@@ -76,7 +76,7 @@ export function described(endpoints: readonly Endpoint[], catalog: Catalog, opti
   return all;
 }
 
-/** The same for the operator's side, which answers on this machine only. */
+/** The same for the operator endpoints, which answer on this machine only. */
 export function describedOperator(endpoints: readonly Endpoint[]): readonly Endpoint[] {
   const text = written(() => operatorDocument(all, operatorOperations));
   const own: Endpoint = {

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 
-/** What a model is called in the document. */
+/** A model's names in the document. */
 export interface ModelNames {
   /** `submit_video_1` */
   readonly operationId: string;
@@ -8,13 +8,13 @@ export interface ModelNames {
   readonly input: string;
 }
 
-/** Taken by the operation for all models; and what is left of an id without Latin letters or digits. */
+/** Reserved for the operation for all models, and the remainder of an id without Latin letters or digits. */
 const RESERVED = ["job", ""];
 
 const words = (id: string): string[] => id.split(/[^A-Za-z0-9]+/).filter((word) => word !== "");
 const capital = (word: string) => word.charAt(0).toUpperCase() + word.slice(1);
 
-/** `veo-3.1` becomes `Veo3_1`: two numbers do not run into one. */
+/** `veo-3.1` becomes `Veo3_1`: adjacent numbers stay separate. */
 function pascal(id: string): string {
   return words(id)
     .map(capital)
@@ -25,7 +25,7 @@ function pascal(id: string): string {
 
 const short = (id: string) => createHash("sha256").update(id).digest("hex").slice(0, 6);
 
-/** Names by id. They follow from the id alone; only ids that would share a name, as generators spell it, carry a hash. */
+/** Names by id. They depend on the id alone; only ids whose names generators would spell alike carry a hash. */
 export function modelNames(ids: readonly string[]): ReadonlyMap<string, ModelNames> {
   const spelling = (id: string) => words(id).join("").toLowerCase();
   const uses = new Map<string, number>();

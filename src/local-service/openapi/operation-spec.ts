@@ -1,7 +1,7 @@
 import type { JsonSchema } from "../catalog/model.ts";
 import type { ErrorCode } from "../http/refusal.ts";
 
-/** What the description says of an endpoint beside what its row in the table says. */
+/** What an endpoint's description adds to its row in the table. */
 export interface OperationSpec {
   readonly tag: string;
   readonly operationId: string;
@@ -10,7 +10,7 @@ export interface OperationSpec {
   readonly headers?: Readonly<Record<string, JsonSchema>>;
   readonly body?: RequestBody;
   readonly success: Success;
-  /** Beside those that every endpoint of its kind has. */
+  /** In addition to those common to every endpoint of its kind. */
   readonly errors?: readonly ErrorCode[];
 }
 
@@ -24,9 +24,12 @@ export interface RequestBody {
 export interface Success {
   readonly status: 200 | 201 | 202 | 204;
   readonly description: string;
-  /** By media type; none for an empty answer. */
+  /** By media type; none for an empty response. */
   readonly content?: Readonly<Record<string, JsonSchema>>;
-  /** An event stream, in place of `content` or beside it: its data is component `<name>Data`, a whole frame `<name>Frame`. */
+  /**
+   * An event stream, in place of `content` or in addition: its data is component `<name>Data`, a whole frame
+   * `<name>Frame`.
+   */
   readonly stream?: "JobStream" | "ChatCompletionStream";
   /** By name; header objects. */
   readonly headers?: Readonly<Record<string, object>>;

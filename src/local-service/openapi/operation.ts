@@ -42,7 +42,7 @@ function failure(status: number) {
   };
 }
 
-/** Failures that follow from what an endpoint takes and whom it lets in. */
+/** Error responses implied by an endpoint's inputs and required access. */
 function usualErrors(endpoint: Endpoint, spec: OperationSpec): ErrorCode[] {
   const takesInput = spec.body !== undefined || spec.query !== undefined;
   return [
@@ -54,8 +54,8 @@ function usualErrors(endpoint: Endpoint, spec: OperationSpec): ErrorCode[] {
 }
 
 /**
- * OpenAPI 3.1 has no `itemSchema` for the events of a stream. Generators that read streams take `schema` for the data of
- * one event; the whole frame, with its event name and id, stands beside it as an extension.
+ * OpenAPI 3.1 has no `itemSchema` for the events of a stream. Generators that read streams use `schema` for the data of
+ * one event; an extension describes the whole frame, with its event name and id.
  */
 const streamed = (name: string) => ({
   "text/event-stream": { schema: refTo(`${name}Data`), "x-itemSchema": refTo(`${name}Frame`) },
@@ -83,7 +83,7 @@ function parameters(endpoint: Endpoint, spec: OperationSpec) {
   return [...inPath, ...of("query", spec.query), ...of("header", spec.headers)];
 }
 
-/** Who may call: in OpenAPI 3.1 the scopes needed stand beside the scheme. */
+/** Required access: OpenAPI 3.1 lists the scopes next to the scheme. */
 function security({ access, isOpen }: Endpoint) {
   if (access === "public") return [];
   const scopes = access === "key" || access === "credential" ? [] : [access];
@@ -91,7 +91,7 @@ function security({ access, isOpen }: Endpoint) {
   return isOpen ? [...credentials, {}] : credentials;
 }
 
-/** One operation of the document: an endpoint's row in the table, and what its description adds. */
+/** One operation of the document, from an endpoint's row in the table and its description. */
 export function operation(endpoint: Endpoint, spec: OperationSpec) {
   const codes = [...usualErrors(endpoint, spec), ...(spec.errors ?? [])];
   const statuses = [...new Set(codes.map((code) => HTTP_STATUS[code]))].sort((a, b) => a - b);

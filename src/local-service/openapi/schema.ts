@@ -1,8 +1,6 @@
 import { z } from "zod";
 import type { JsonSchema } from "../catalog/model.ts";
 
-/* Words for writing schemas down. */
-
 export const text: JsonSchema = { type: "string" };
 export const whole: JsonSchema = { type: "integer", minimum: 0 };
 export const flag: JsonSchema = { type: "boolean" };
@@ -12,7 +10,7 @@ export const uri: JsonSchema = { type: "string", format: "uri" };
 export const dollars: JsonSchema = { type: "number", description: "US dollars." };
 export const usd: JsonSchema = { type: "string", const: "USD" };
 
-/** An object of any fields; generators take one that says nothing of its fields for an empty one. */
+/** An object of any fields; generators treat an object schema that declares no fields as empty. */
 export const anyFields: JsonSchema = { type: "object", additionalProperties: true };
 
 export const oneOf = (...values: readonly string[]): JsonSchema => ({ type: "string", enum: values });
@@ -29,7 +27,7 @@ export function orNull(schema: JsonSchema): JsonSchema {
 
 type Fields = Readonly<Record<string, JsonSchema>>;
 
-/** An object that has all of `fields`, and may have some of `optional`. */
+/** An object with all of `fields`, and optionally some of `optional`. */
 export function object(fields: Fields, optional: Fields = {}): JsonSchema {
   const required = Object.keys(fields);
   return { type: "object", ...(required.length > 0 ? { required } : {}), properties: { ...fields, ...optional } };
@@ -38,13 +36,13 @@ export function object(fields: Fields, optional: Fields = {}): JsonSchema {
 /** A page of a list. */
 export const pageOf = (component: string): JsonSchema => refTo(`${component}Page`);
 
-/** The list shape, as a component for each; the cursor is null on the last page. */
+/** The list shape as a component for each item type; the cursor is null on the last page. */
 export function pages(...components: readonly string[]): Readonly<Record<string, JsonSchema>> {
   const page = (component: string) => object({ data: listOf(refTo(component)), next_cursor: orNull(text) });
   return Object.fromEntries(components.map((name) => [`${name}Page`, page(name)]));
 }
 
-/** The schema of what a body may be, from the very schema that reads it. */
+/** The schema of a request body, generated from the schema that parses it. */
 export function bodyOf(body: z.ZodType): JsonSchema {
   const { $schema: _dialect, ...schema } = z.toJSONSchema(body, { io: "input", unrepresentable: "any" });
   return schema;

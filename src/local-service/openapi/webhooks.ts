@@ -52,7 +52,7 @@ function announcement(brand: string, event: string, component: string, summary: 
   return post({ operationId, tag: TAGS.webhooks, summary, parameters, content: content(refTo(component)) });
 }
 
-/** One line of a batch. The names of its fields carry the brand. */
+/** One line of a batch. Its field names carry the brand. */
 function drainedLine(brand: string): JsonSchema {
   const own = (fields: Readonly<Record<string, JsonSchema>>) =>
     Object.fromEntries(Object.entries(fields).map(([name, schema]) => [`${brand.toLowerCase()}_${name}`, schema]));
@@ -84,7 +84,7 @@ function batch(brand: string) {
   });
 }
 
-/** What the service sends by itself, as OpenAPI's `webhooks`. */
+/** What the service sends on its own, as OpenAPI `webhooks`. */
 export function webhooksOf(brand: string) {
   return {
     "job.completed": announcement(brand, "job.completed", "JobCompletedEvent", "A job is complete"),
@@ -94,7 +94,7 @@ export function webhooksOf(brand: string) {
   };
 }
 
-/** Shapes that only webhooks use. */
+/** Schemas used only by webhooks. */
 export function webhookComponents(brand: string): Readonly<Record<string, JsonSchema>> {
   return { LogDrainLine: drainedLine(brand) };
 }

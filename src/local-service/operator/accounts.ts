@@ -5,7 +5,7 @@ import { keyId as newKeyId, secret as newSecret } from "../ids.ts";
 import { FIRST_OWNER, FIRST_WORKSPACE, type NormalKey, type NormalOptions } from "../options.ts";
 import type { Store } from "../store/store.ts";
 
-/** Holds the credential that was made at the first start; readable by its owner only. */
+/** Stores the credential generated at the first start; readable by its owner only. */
 const CREDENTIAL_FILE = "credential";
 
 const FIRST = { workspaceId: FIRST_WORKSPACE, ownerId: FIRST_OWNER, scopes: null };
@@ -13,7 +13,7 @@ const FIRST = { workspaceId: FIRST_WORKSPACE, ownerId: FIRST_OWNER, scopes: null
 function keptKey(dataDir: string): NormalKey {
   const file = join(dataDir, CREDENTIAL_FILE);
   if (existsSync(file)) {
-    // Also one that came here by a copy that forgot its mode.
+    // Also restores the mode of a file copied without it.
     chmodSync(file, 0o600);
     const [keyId = "", secret = ""] = readFileSync(file, "utf8").trim().split(":");
     if (keyId && secret) return { keyId, secret, ...FIRST };
@@ -23,7 +23,7 @@ function keptKey(dataDir: string): NormalKey {
   return key;
 }
 
-/** Makes the keys that exist from the start, and funds the first workspace once. Returns the first key as `id:secret`. */
+/** Creates the configured keys, and funds the first workspace once. Returns the first key as `id:secret`. */
 export async function openAccounts(store: Store, options: NormalOptions, now: number): Promise<string> {
   const keys = options.keys.length > 0 ? options.keys : [keptKey(options.dataDir)];
   await store.write(() => {
@@ -34,7 +34,7 @@ export async function openAccounts(store: Store, options: NormalOptions, now: nu
   return `${first!.keyId}:${first!.secret}`;
 }
 
-/** Makes sure that a workspace, its owner and a key exist, with this secret. Inside a transaction. */
+/** Ensures that a workspace, its owner and a key with this secret exist. Call inside a transaction. */
 export function ensureKey(store: Store, key: NormalKey, now: number): void {
   const secretHash = hashSecret(key.secret);
   store.workspaces.create(key.workspaceId);
@@ -60,7 +60,7 @@ export function ensureKey(store: Store, key: NormalKey, now: number): void {
   });
 }
 
-/** A key that nobody has used before. */
+/** A newly generated key. */
 export function freshKey(place: Pick<NormalKey, "scopes" | "workspaceId" | "ownerId">): NormalKey {
   return { keyId: newKeyId(), secret: newSecret(), ...place };
 }

@@ -8,7 +8,7 @@ export const walletBody = z.strictObject({
   workspace_id: name.optional(),
   /** Dollars to add. */
   add: z.number().min(0).max(1e9).optional(),
-  /** Makes the next 402 say that the card paying top-ups was declined. */
+  /** Makes the next 402 say that the card for top-ups was declined. */
   card_declined: z.boolean().optional(),
 });
 

@@ -35,7 +35,7 @@ function page(workspaceId: string, balanceMicros: number): Answer {
   return { is: "text", status: 200, body, headers: HEADERS };
 }
 
-/** The page behind `billing.funding_url`, for a person with a browser. */
+/** The page at `billing.funding_url`, for a person with a browser. */
 export function fundingPage({ store }: ServiceContext, fund: (dollars: number, workspaceId: string) => Promise<void>) {
   const workspaceOf = (call: Call) => {
     const id = call.query("workspace_id") ?? FIRST_WORKSPACE;
@@ -56,7 +56,7 @@ export function fundingPage({ store }: ServiceContext, fund: (dollars: number, w
   };
 }
 
-/** Adds dollars to a workspace, which is made when it is new. */
+/** Adds dollars to a workspace, created when missing. */
 export function funder({ store }: Pick<ServiceContext, "store">) {
   return async (dollars: number, workspaceId = FIRST_WORKSPACE): Promise<void> => {
     if (!(dollars >= 0 && Number.isFinite(dollars))) {
@@ -69,7 +69,7 @@ export function funder({ store }: Pick<ServiceContext, "store">) {
   };
 }
 
-/** The operator's side, below `/_local`. */
+/** The operator endpoints, below `/_local`. */
 export function operatorEndpoints(service: ServiceContext): readonly Endpoint[] {
   const { store, clock } = service;
   const fund = funder(service);
@@ -151,7 +151,7 @@ export function operatorEndpoints(service: ServiceContext): readonly Endpoint[] 
     access: "public",
     handle(call) {
       assertOperator(call.incoming);
-      // The form of the funding page is the one that sends no JSON.
+      // The funding page's form is the only client that does not send JSON.
       if (row.method !== "GET" && row.path !== "/fund") assertJson(call.incoming);
       return row.handle(call);
     },

@@ -1,6 +1,6 @@
 import { isIPv4, isIPv6 } from "node:net";
 
-/** Where an address leads: the open internet, this machine, or a place that no caller may make us reach. */
+/** Class of an address: public, this machine, or forbidden for addresses that callers name. */
 export type AddressKind = "public" | "loopback" | "blocked";
 
 /** [network, prefix length]: private, shared, link-local (metadata services too), reserved, documentation, multicast. */
@@ -21,7 +21,7 @@ const BLOCKED_V4: readonly (readonly [string, number])[] = [
   ["224.0.0.0", 3],
 ];
 
-/** Within 2000::/3, the only range that is routed: protocol assignments and Teredo, documentation, 6to4. */
+/** Within 2000::/3, the only globally routed range: protocol assignments and Teredo, documentation, 6to4. */
 const BLOCKED_V6: readonly (readonly [string, number])[] = [
   ["2001::", 23],
   ["2001:db8::", 32],
@@ -29,7 +29,7 @@ const BLOCKED_V6: readonly (readonly [string, number])[] = [
   ["3fff::", 20],
 ];
 
-/** Prefixes after which the last 32 bits are an IPv4 address: written as IPv6, and translated by NAT64. */
+/** Prefixes whose last 32 bits are an embedded IPv4 address: IPv4-mapped, and translated by NAT64. */
 const MAPPED_V4 = ["::ffff:0:0", 96] as const;
 const NAT64 = ["64:ff9b::", 96] as const;
 
@@ -74,7 +74,7 @@ function kindOfV6(bytes: readonly number[]): AddressKind {
   return isIn(["2000::", 3]) && !BLOCKED_V6.some(isIn) ? "public" : "blocked";
 }
 
-/** Judges an IPv4 or IPv6 address as text; anything else is blocked. */
+/** Classifies an IPv4 or IPv6 address given as text; anything else is blocked. */
 export function kindOfAddress(address: string): AddressKind {
   if (isIPv4(address)) return kindOfV4(bytesOfV4(address));
   return isIPv6(address) ? kindOfV6(bytesOfV6(address)) : "blocked";

@@ -6,17 +6,17 @@ export interface ResolvedAddress {
   readonly family: number;
 }
 
-/** Asks the name service for every address of a host. Rejects when there is none. */
+/** Resolves a host to all its addresses. Rejects when there is none. */
 export type Resolve = (host: string) => Promise<readonly ResolvedAddress[]>;
 
-/** Which addresses may be reached besides public ones. */
+/** Addresses that are allowed besides public ones. */
 export interface DestinationRules {
   readonly allowLoopback: boolean;
-  /** The service's own port: what it receives must not come from itself. */
+  /** The service's own port, refused so that the service cannot call itself. */
   ownPort(): number;
 }
 
-/** Where a POST goes, decided once: the connection uses this address and asks no name service again. */
+/** The pinned destination of a POST: the connection uses this address without resolving the name again. */
 export type Destination =
   | { readonly is: "open"; readonly url: URL; readonly to: ResolvedAddress }
   | { readonly is: "blocked" }
@@ -41,7 +41,7 @@ async function addressesOf(url: URL, resolve: Resolve): Promise<readonly Resolve
   return family === 0 ? resolve(host) : [{ address: host, family }];
 }
 
-/** Checks a URL at the moment of sending. One forbidden address among a host's addresses is enough to refuse it. */
+/** Checks a URL when it is about to be used. One forbidden address among a host's addresses refuses it. */
 export async function findDestination(text: string, resolve: Resolve, rules: DestinationRules): Promise<Destination> {
   if (!URL.canParse(text)) return BLOCKED;
   const url = new URL(text);

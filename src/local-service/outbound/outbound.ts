@@ -3,26 +3,28 @@ import { type DestinationRules, findDestination, type Resolve } from "./destinat
 import type { Outcome } from "./outcome.ts";
 import { type Message, post } from "./post.ts";
 
-/** The one way out of the service: every POST to an address that a caller named goes through here. */
+/** The only egress of the service: every POST to an address that a caller named goes through here. */
 export interface Outbound {
-  /** Checks the destination now, then posts. Null: the service is closing, nothing is known. Never rejects. */
+  /**
+   * Checks the destination, then posts. Null when the service closes first, so the outcome is unknown. Never rejects.
+   */
   post(url: string, message: Message): Promise<Outcome | null>;
-  /** Counts work as under way until it ends; `idle` waits for it. */
+  /** Counts work as in flight until it settles; `idle` waits for it. */
   during<T>(work: Promise<T>): Promise<T>;
-  /** Resolves when no work is under way; under a load that never ends, after a while. */
+  /** Resolves when no work is in flight; under continuous load, after a bounded number of rounds. */
   idle(): Promise<void>;
-  /** Cuts every POST; later ones are not sent. */
+  /** Aborts every POST; later ones are not sent. */
   close(): Promise<void>;
 }
 
 export interface OutboundOptions extends DestinationRules {
-  /** From the name lookup to the end of the answer, in real milliseconds. */
+  /** Timeout from the name lookup to the end of the response, in real milliseconds. */
   readonly timeoutMs: number;
-  /** Default: the system's. */
+  /** Default: the system's resolver. */
   readonly resolve?: Resolve;
 }
 
-/** Work that follows from work is waited for so many times. */
+/** Rounds of follow-up work that `idle` waits for. */
 const IDLE_ROUNDS = 100;
 
 const systemResolve: Resolve = (host) => lookup(host, { all: true });
@@ -63,7 +65,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
   };
 }
 
-/** Null when the work takes too long, or the signal comes first; a name lookup cannot be cancelled. */
+/** Null on timeout or abort; a name lookup cannot be cancelled. */
 function inTime<T>(work: Promise<T>, limitMs: number, signal: AbortSignal): Promise<T | null> {
   return new Promise((resolve, reject) => {
     const stop = () => {

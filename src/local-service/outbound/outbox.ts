@@ -1,9 +1,9 @@
 import type { ServiceParts } from "../service-parts.ts";
 
 export interface QueueLimits {
-  /** Taken out and not yet done, in all. */
+  /** Maximum in flight, over all lanes. */
   readonly total: number;
-  /** And for one lane. */
+  /** Maximum in flight per lane. */
   readonly perLane: number;
 }
 
@@ -12,7 +12,10 @@ interface Lane {
   active: number;
 }
 
-/** Work in lanes, so that one slow destination does not hold up the others: lanes take turns, each first come first. */
+/**
+ * A queue with lanes, so that one slow destination does not block the others: lanes take turns, each first in, first
+ * out.
+ */
 export class FairQueue {
   readonly #limits: QueueLimits;
   readonly #lanes = new Map<string, Lane>();
@@ -28,7 +31,7 @@ export class FairQueue {
     else this.#lanes.set(lane, { waiting: [item], active: 0 });
   }
 
-  /** The next piece of work that may begin now. `done` must be called with its lane afterwards. */
+  /** The next item that may start now. Call `done` with its lane afterwards. */
   take(): { readonly lane: string; readonly item: number } | null {
     if (this.#active >= this.#limits.total) return null;
     for (const [name, lane] of this.#lanes) {
@@ -37,7 +40,7 @@ export class FairQueue {
       if (item === undefined) continue;
       lane.active += 1;
       this.#active += 1;
-      // To the end of the line.
+      // Round robin: the lane moves to the end.
       this.#lanes.delete(name);
       this.#lanes.set(name, lane);
       return { lane: name, item };
@@ -56,12 +59,12 @@ export class FairQueue {
 
 const HOUR_S = 3600;
 
-/** Milliseconds until the next try after so many failures in a row: 10, 30, 90, 270, 810, 2430 s, then hourly. */
+/** Milliseconds until the next attempt after consecutive failures: 10, 30, 90, 270, 810, 2430 s, then hourly. */
 export function delayAfter(failures: number): number {
   return Math.min(HOUR_S, 10 * 3 ** (failures - 1)) * 1000;
 }
 
-/** What is due to be sent, in lanes: `send` is given each item in its lane's turn. */
+/** Items due to be sent, in lanes: calls `send` for each when its lane has its turn. */
 export class Outbox {
   readonly #ports: Pick<ServiceParts, "outbound" | "onDefect">;
   readonly #queue: FairQueue;
@@ -87,7 +90,7 @@ export class Outbox {
     this.#pump();
   }
 
-  /** Begins nothing more. */
+  /** Starts nothing more. */
   close(): void {
     this.#closed = true;
   }

@@ -1,18 +1,18 @@
 import type { ErrorCode } from "../http/refusal.ts";
 
-/** How one POST to somebody else's server ended. */
+/** The outcome of one POST to an external server. */
 export type Outcome =
   | { readonly is: "answered"; readonly status: number }
-  /** The address may not be reached; nothing was sent. */
+  /** The address is forbidden; nothing was sent. */
   | { readonly is: "blocked" }
   /** No answer within the time limit. */
   | { readonly is: "late" }
-  /** No such host, no connection, or cut before an answer. */
+  /** No such host, no connection, or a connection closed before the response. */
   | { readonly is: "unreachable" }
-  /** There was nothing to send: the body could not be made. */
+  /** The body could not be built, so nothing was sent. */
   | { readonly is: "no-body" };
 
-/** What callers read about a failure: fixed words for each code, nothing of the destination or its answer. */
+/** Failure messages for callers: fixed per code, revealing nothing of the destination or its response. */
 export interface Failure {
   readonly code: ErrorCode;
   readonly message: string;
@@ -72,7 +72,7 @@ export function codeOf(outcome: Outcome): FailureCode | null {
   }
 }
 
-/** The HTTP status, where an answer came. */
+/** The HTTP status, if there was a response. */
 export function statusOf(outcome: Outcome): number | null {
   return outcome.is === "answered" ? outcome.status : null;
 }

@@ -4,18 +4,18 @@ import { isIP, type LookupFunction } from "node:net";
 import type { Destination } from "./destination.ts";
 import type { Outcome } from "./outcome.ts";
 
-/** What is posted. */
+/** The POST's body and headers. */
 export interface Message {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array;
 }
 
-/** An answer's body does not matter: so much is read out of politeness, then the connection is closed. */
+/** Bytes of a response's body that are read and ignored before the connection is closed. */
 const MAX_ANSWER_BYTES = 65_536;
 
 type Open = Extract<Destination, { readonly is: "open" }>;
 
-/** Gives the connection the address that was checked, whatever the name service says by now. */
+/** Pins the connection to the checked address, whatever the name resolves to by now. */
 function pinned({ address, family }: Open["to"]): LookupFunction {
   return (_host, options, callback) => {
     if (options.all) callback(null, [{ address, family }]);
@@ -33,8 +33,8 @@ function drain(response: http.IncomingMessage): void {
 }
 
 /**
- * One POST on a connection of its own, to the address given. Follows no redirect. Resolves with the answer's status as
- * soon as its head is there; the whole exchange ends within the time limit. Null: aborted by the signal.
+ * One POST on its own connection, to the given address. Follows no redirect. Resolves with the response's status as
+ * soon as its headers arrive; the whole exchange ends within the timeout. Null when aborted by the signal.
  */
 export function post(
   { url, to }: Open,

@@ -1,6 +1,6 @@
 import { codeOf, failureOf, type Outcome, statusOf } from "./outcome.ts";
 
-/** What a caller is told of a test POST. Null stands for one that the service's end cut off. */
+/** The caller's result of a test POST. Null means that the service closed first. */
 export function testResult(outcome: Outcome | null) {
   const code = outcome === null ? "UNKNOWN" : codeOf(outcome);
   return {

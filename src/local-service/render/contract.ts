@@ -1,7 +1,7 @@
-/** What a render job makes. `voice` makes a voice profile and no file. */
+/** Kinds of output. `voice` produces a voice profile and no file. */
 export type RenderKind = "image" | "video" | "avatar" | "speech" | "voice";
 
-/** A media input that already lies on disk, with what was measured of it when it came in. */
+/** A media input on disk, with the measurements of its upload. */
 export interface MediaFile {
   readonly path: string;
   readonly contentType: string;
@@ -12,7 +12,7 @@ export interface MediaFile {
   readonly durationMs: number | null;
 }
 
-/** How a voice sounds: a stock voice, moved to a pitch and a loudness. */
+/** The sound of a voice: a stock voice, shifted to a pitch and a loudness. */
 export interface VoiceProfile {
   readonly base: "slt" | "rms" | "awb" | "kal";
   /** Median pitch in hertz; null keeps the stock voice's own. */
@@ -28,17 +28,17 @@ export interface RenderRequest {
   /** Position of this output among the job's outputs, from 0; outputs of one job differ. */
   readonly index: number;
   readonly seed: number;
-  /** The job's input: validated, schema defaults filled. */
+  /** The job's input: validated, with schema defaults filled. */
   readonly input: Readonly<Record<string, unknown>>;
-  /** The files behind each media field of the input, in the order given. */
+  /** The files of each media field of the input, in the given order. */
   readonly media: Readonly<Record<string, readonly MediaFile[]>>;
   /** The voice to speak in; null means the default voice. */
   readonly voice: VoiceProfile | null;
-  /** Where the bytes go; written beside it first, then renamed. */
+  /** Output path; written to a temporary file next to it first, then renamed. */
   readonly outPath: string;
 }
 
-/** What was made, measured on the bytes written. Every media field is null for kind `voice`. */
+/** The output, measured on the bytes written. Every media field is null for kind `voice`. */
 export interface RenderResult {
   readonly contentType: string | null;
   readonly width: number | null;
@@ -57,15 +57,15 @@ export interface RenderOptions {
   readonly onProgress?: (fraction: number) => void;
 }
 
-/** Renders off the event loop, a few requests at a time; the rest wait in order. */
+/** Renders off the event loop, a few requests at a time; the rest are queued. */
 export interface Renderer {
-  /** @throws RenderError when an input cannot be read, the worker is lost, or the signal aborts. */
+  /** @throws RenderError when an input cannot be decoded, the worker dies, or the signal aborts */
   render(request: RenderRequest, options?: RenderOptions): Promise<RenderResult>;
-  /** Stops the workers; requests still under way are rejected. */
+  /** Stops the workers; requests in flight are rejected. */
   close(): Promise<void>;
 }
 
-/** What a file announces of itself, true or not; null where that cannot be read without decoding it. */
+/** What a file's headers declare, true or not; null where that cannot be read without decoding it. */
 export interface AnnouncedMedia {
   readonly kind: "image" | "video" | "audio";
   readonly contentType: string;
@@ -75,8 +75,8 @@ export interface AnnouncedMedia {
 }
 
 /**
- * What a file really is; a corrupt or unsupported one is a value, with the reason in words, and with what it announces
- * when its first bytes are those of an accepted format.
+ * The probed properties of a file; a corrupt or unsupported file is a value with the reason in prose, and with its
+ * declared properties when its first bytes are those of an accepted format.
  */
 export type ProbeResult =
   | {

@@ -1,6 +1,6 @@
 /**
- * Decodes under way in a thread, and whether it is to end: shared with whoever ends it. A thread that is ended while it
- * decodes makes the decoder complain on stderr of a memory leak.
+ * Counts a thread's decodes in flight, and whether the thread is closing; shared with the pool that closes it.
+ * Terminating a thread during a decode makes the decoder report a memory leak on stderr.
  */
 export interface DecodeGate {
   readonly cells: Int32Array<SharedArrayBuffer>;
@@ -8,14 +8,14 @@ export interface DecodeGate {
 
 const PENDING = 0;
 const CLOSING = 1;
-/** A decode that takes longer is not waited for, milliseconds. */
+/** How long to wait for decodes in flight before terminating, in milliseconds. */
 const LONGEST_DECODE_MS = 5_000;
 
 export function newGate(): DecodeGate {
   return { cells: new Int32Array(new SharedArrayBuffer(8)) };
 }
 
-/** Does the work, unless the thread is about to end: then nobody waits for what it would give. */
+/** Runs the work unless the thread is closing; then the promise never settles, and nothing waits for it. */
 export async function passGate<T>({ cells }: DecodeGate, work: () => Promise<T>): Promise<T> {
   Atomics.add(cells, PENDING, 1);
   try {
@@ -27,7 +27,7 @@ export async function passGate<T>({ cells }: DecodeGate, work: () => Promise<T>)
   return new Promise<never>(() => {});
 }
 
-/** Lets no further work begin, and settles when none is under way. */
+/** Starts no further work, and resolves when none is in flight. */
 export async function closeGate({ cells }: DecodeGate): Promise<void> {
   Atomics.store(cells, CLOSING, 1);
   for (;;) {

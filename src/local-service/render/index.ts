@@ -33,13 +33,13 @@ export function createRenderer(options: { readonly workers?: number } = {}): Ren
   };
 }
 
-/** A parser that a damaged file sends in circles must not keep all later uploads waiting. */
+/** Timeout against a damaged file that makes a parser loop and would block all later uploads. */
 const PROBE_LIMIT_MS = 60_000;
 
 let probing: WorkerPool | undefined;
 
 /**
- * Decodes really (not only the header), in a thread of its own that keeps no process alive; a corrupt or unsupported
+ * Decodes the file fully, not only its header, in its own thread that keeps no process alive; a corrupt or unsupported
  * file is a value. The type is sniffed from the bytes.
  */
 export async function probe(path: string): Promise<ProbeResult> {

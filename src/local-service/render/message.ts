@@ -1,12 +1,12 @@
 import type { ProbeResult, RenderRequest, RenderResult } from "./contract.ts";
 import type { RenderErrorCode } from "./render-error.ts";
 
-/** What a worker is asked to do. `tempPath` is where the bytes are made before they take their place. */
+/** A worker's task. `tempPath` is where the bytes are written before they are renamed. */
 export type Task =
   | { readonly type: "render"; readonly request: RenderRequest; readonly tempPath: string }
   | { readonly type: "probe"; readonly path: string };
 
-/** What each task answers with. */
+/** The result of each task. */
 export interface TaskResults {
   readonly render: RenderResult;
   readonly probe: ProbeResult;

@@ -7,7 +7,7 @@ import { RenderError } from "./render-error.ts";
 type Result = RenderResult | ProbeResult;
 
 interface PoolOptions extends RenderOptions {
-  /** How long the task may take once a thread has it, milliseconds; then it is aborted. Default: no limit. */
+  /** Timeout of the task once a thread runs it, in milliseconds; then it is aborted. Default: no limit. */
   readonly timeLimitMs?: number;
 }
 
@@ -16,7 +16,7 @@ interface Waiting {
   readonly options: PoolOptions;
   readonly resolve: (result: Result) => void;
   readonly reject: (error: RenderError) => void;
-  /** Takes the abort listener and the time limit off again. */
+  /** Removes the abort listener and the timeout. */
   readonly release: () => void;
   timer?: NodeJS.Timeout;
 }
@@ -27,7 +27,7 @@ interface Lane {
   current: Waiting | null;
 }
 
-/** A worker thread in TypeScript source runs from source, in the built package from the built file. */
+/** The worker's file: TypeScript when run from source, the built file in the package. */
 function startWorker(gate: DecodeGate): Worker {
   const extension = import.meta.url.endsWith(".ts") ? "ts" : "js";
   const worker = new Worker(new URL(`./worker.${extension}`, import.meta.url), {
@@ -39,7 +39,7 @@ function startWorker(gate: DecodeGate): Worker {
   return worker;
 }
 
-/** Up to `size` worker threads, started when first needed, each doing one task at a time; the rest wait in order. */
+/** Up to `size` worker threads, started on demand, each running one task at a time; further tasks are queued. */
 export class WorkerPool {
   readonly #size: number;
   readonly #onStart: (worker: Worker) => void;
@@ -47,7 +47,7 @@ export class WorkerPool {
   readonly #queue: Waiting[] = [];
   #closed = false;
 
-  /** @param onStart is shown every worker thread as it starts; default none */
+  /** @param onStart called with every worker thread that starts; default none */
   constructor(size: number, onStart: (worker: Worker) => void = () => {}) {
     this.#onStart = onStart;
     this.#size = Math.max(1, Math.floor(size));
@@ -137,7 +137,7 @@ export class WorkerPool {
       settle(waiting, aborted("the signal was aborted before the start"));
       return;
     }
-    // A rendering thread does not look at messages, so it is stopped and replaced.
+    // A rendering thread does not process messages, so it is terminated and replaced.
     for (const lane of this.#lanes) {
       if (lane.current === waiting) void this.#stop(lane, aborted(why)).then(() => this.#dispatch());
     }
@@ -147,7 +147,7 @@ export class WorkerPool {
     this.#lanes.delete(lane);
     const { current } = lane;
     lane.current = null;
-    // What is waited for on the gate does not keep the process alive.
+    // Waiting for the gate does not keep the process alive.
     lane.worker.ref();
     await closeGate(lane.gate);
     await lane.worker.terminate();

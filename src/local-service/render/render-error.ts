@@ -1,6 +1,6 @@
 /**
- * - `RENDER_ABORTED`: the caller's signal, or `close()`, stopped it.
- * - `RENDER_INPUT`: a media input cannot be decoded, or nothing can be made of the input.
+ * - `RENDER_ABORTED`: stopped by the caller's signal or by `close()`.
+ * - `RENDER_INPUT`: a media input cannot be decoded, or nothing can be rendered from the input.
  * - `RENDER_WORKER_LOST`: the worker thread died (for example out of memory); the next request gets a new one.
  * - `RENDER_FAILED`: anything else, a defect of the renderer.
  */
@@ -17,7 +17,7 @@ export class RenderError extends Error {
   }
 }
 
-/** An input that cannot be used, named by its field. */
+/** An unusable input, named by its field. */
 export function inputError(field: string, reason: string): RenderError {
   return new RenderError("RENDER_INPUT", `${field}: ${reason}`);
 }

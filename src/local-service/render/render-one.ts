@@ -7,7 +7,7 @@ import { profileOf } from "./sound/render-speech.ts";
 
 export type Progress = (fraction: number) => void;
 
-/** Makes one output: the bytes beside their place, then moved there, then measured. */
+/** Renders one output: writes a temporary file, renames it, then measures it. */
 export async function renderOne(request: RenderRequest, tempPath: string, onProgress: Progress): Promise<RenderResult> {
   if (request.kind === "voice") return cloneVoice(request);
   const bytes = await make(request, onProgress);

@@ -36,7 +36,7 @@ export function imageSize(input: Readonly<Record<string, unknown>>, like: MediaF
   return capped(side * Math.sqrt(ratio), side / Math.sqrt(ratio), 8);
 }
 
-/** Width over height of "16:9"; without one, of the file that it should look like, else `otherwise`. */
+/** Width over height of "16:9"; without one, of the given file, else `otherwise`. */
 export function ratioOf(aspect: unknown, like: MediaFile | undefined, otherwise: number): number {
   const match = /^(\d+(?:\.\d+)?)[:x/](\d+(?:\.\d+)?)$/.exec(String(aspect ?? ""));
   const named = match ? Number(match[1]) / Number(match[2]) : 0;

@@ -7,7 +7,7 @@ import type { ServiceParts } from "../service-parts.ts";
 import type { JobRow, OutputRow, VoiceRow } from "../store/rows.ts";
 import type { Rendered } from "./render-job.ts";
 
-/** The retryable end of a job whose work could not be done, through no fault of its input. */
+/** The retryable failure of a job for a cause other than its input. */
 export const WORK_FAILED: ErrorBody = {
   code: "INTERNAL",
   message: "The model could not finish this work; it was refunded.",
@@ -15,7 +15,7 @@ export const WORK_FAILED: ErrorBody = {
   retry_after: 1,
 };
 
-/** Why a renderer cannot use an input is its own affair, so the strict profile does not say it. */
+/** The strict profile does not reveal why a renderer cannot use an input. */
 function errorOf(error: unknown, strict: boolean): ErrorBody {
   const isInput = error instanceof Error && "code" in error && error.code === "RENDER_INPUT";
   if (!isInput) return WORK_FAILED;
@@ -80,7 +80,7 @@ export function jobFinisher(
   }
 
   return {
-    /** A job that produced something, or failed trying. */
+    /** A job that produced something, or failed in rendering. */
     finish(seq: number, rendered: readonly Rendered[], forced: ForcedEnd): void {
       const job = store.jobs.bySeq(seq);
       if (!job || !canMove(job.status, "COMPLETED")) return;
@@ -99,7 +99,7 @@ export function jobFinisher(
       settle(job, end, keeps ? clock.now() + retention : null);
     },
 
-    /** A job that never got to work. */
+    /** A job that failed before rendering. */
     fail(seq: number, error: ErrorBody): void {
       const job = store.jobs.bySeq(seq);
       if (job && canMove(job.status, "FAILED")) settle(job, failure(job.chargedMicros, error), null);

@@ -7,7 +7,7 @@ import type { MediaFile, Renderer, RenderKind, RenderResult, VoiceProfile } from
 import { inputError } from "../render/render-error.ts";
 import type { JobRow } from "../store/rows.ts";
 
-/** How rendering one output ended. */
+/** The outcome of rendering one output. */
 export type Rendered =
   | { readonly ok: true; readonly assetId: string; readonly result: RenderResult }
   | { readonly ok: false; readonly error: unknown };
@@ -17,12 +17,12 @@ export interface RenderPorts {
   readonly dataDir: DataDir;
   /** Signing secret of this service. */
   readonly secret: string;
-  /** Hears of every rendering that went wrong. */
+  /** Receives every rendering error. */
   onError(error: unknown): void;
   voice(voiceId: string, job: JobRow): VoiceProfile | null;
 }
 
-/** The same for the same output, so that a repeated rendering writes over what a killed one left; not to be guessed. */
+/** Stable per output, so that a repeated rendering overwrites a partial one; not guessable. */
 function assetIdOf(secret: string, jobId: string, position: number): string {
   const hex = createHmac("sha256", secret).update(`${jobId}/${position}`).digest("hex");
   const variant = ((Number.parseInt(hex[16]!, 16) & 3) | 8).toString(16);
@@ -34,7 +34,7 @@ interface Plan {
   readonly input: Work["input"];
   readonly media: Readonly<Record<string, readonly MediaFile[]>>;
   readonly outputs: number;
-  /** A file of the input that cannot be read. */
+  /** A file of the input that cannot be decoded. */
   readonly broken: { readonly field: string; readonly fault: string } | null;
 }
 
@@ -64,7 +64,7 @@ function planOf(job: JobRow, model: CompiledModel | undefined, dataDir: DataDir)
   };
 }
 
-/** Renders all outputs of a job, side by side. Never rejects: what went wrong with an output is its value. */
+/** Renders all outputs of a job concurrently. Never rejects: an output's error is its value. */
 export function renderJob(ports: RenderPorts, job: JobRow, model: CompiledModel | undefined, signal: AbortSignal) {
   const { kind, input, media, outputs, broken } = planOf(job, model, ports.dataDir);
   const voiceId = input["voice_id"];

@@ -2,22 +2,25 @@ import { rm } from "node:fs/promises";
 import type { ServiceContext } from "../service-context.ts";
 
 const SWEEP_EVERY_MS = 600_000;
-/** How often, in real time, the service's clock is looked at: a jump of days makes one sweep. */
+/** How often, in real time, the service's clock is polled: a jump of days causes one sweep. */
 const POLL_EVERY_MS = 1_000;
-/** A clock that moved by more is written down. */
+/** Drift beyond which the clock's offset is stored. */
 const DRIFT_MS = 1_000;
 const BATCH = 200;
-/** Uploads stay this long after their handle expired, for jobs that wait in the queue with them. */
+/** Uploads are retained this long after their handle expired, for queued jobs that read them. */
 const UPLOAD_GRACE_MS = 86_400_000;
 
-/** Under this name the clock's lead over the machine's is kept, so that time never runs backwards for a data folder. */
+/**
+ * Name under which the clock's offset from the machine's is stored, so that time never runs backwards for a data
+ * folder.
+ */
 export const CLOCK_OFFSET = "clock_offset_ms";
 
 type Ports = Pick<ServiceContext, "store" | "clock" | "dataDir" | "onDefect">;
 
 /**
- * Removes the bytes of what has expired, and keeps the clock's lead. Readers see the expiry at its instant without this; the sweep only frees space.
- * Outputs that an unfinished job reads stay until it has finished.
+ * Removes the bytes of expired media, and stores the clock's offset. Readers see the expiry at its instant without
+ * this; the sweep only frees space. Outputs that an unfinished job reads stay until it has finished.
  */
 export function startRetention({ store, clock, dataDir, onDefect }: Ports): () => void {
   let sweepAt = clock.now() + SWEEP_EVERY_MS;

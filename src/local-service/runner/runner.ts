@@ -7,15 +7,15 @@ import { renderJob } from "./render-job.ts";
 
 const PROGRESS_AT = [0.25, 0.5, 0.75];
 
-/** Takes accepted jobs to their end, in the order they came, a few at a time. */
+/** Runs accepted jobs to completion, in order of acceptance, with bounded concurrency. */
 export interface Runner {
   /** After the submit is committed. */
   enqueue(job: JobRow): void;
-  /** Takes up what an earlier process left unfinished. */
+  /** Resumes jobs that an earlier process left unfinished. */
   recover(): Promise<void>;
   running(): number;
   waiting(): number;
-  /** Stops rendering; what is unfinished stays for the next start. */
+  /** Stops rendering; unfinished jobs stay for the next start. */
   close(): Promise<void>;
 }
 

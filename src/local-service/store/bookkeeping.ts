@@ -1,7 +1,7 @@
 import type { EventRow, IdempotencyRow, NewEvent } from "./rows.ts";
 import type { Statements } from "./statement.ts";
 
-/** Which submit a key of a workspace stands for. */
+/** Maps idempotency keys of a workspace to submits. */
 export function idempotencyTable(db: Statements) {
   return {
     get: (workspaceId: string, key: string) =>
@@ -10,7 +10,7 @@ export function idempotencyTable(db: Statements) {
   };
 }
 
-/** What happened to each job. */
+/** Lifecycle events of each job. */
 export function eventTable(db: Statements) {
   return {
     /** Numbers the events from `lastId` on and stores them. */
@@ -35,7 +35,7 @@ const ADD_MODEL_RUN = `INSERT INTO modelRuns (model, runs, averageMs) VALUES (?,
   ON CONFLICT (model) DO UPDATE SET averageMs = averageMs + (excluded.averageMs - averageMs) / min(runs + 1, 20),
     runs = runs + 1`;
 
-/** How long each model takes, for estimates. */
+/** Rendering times of each model, for estimates. */
 export function modelRunTable(db: Statements) {
   return {
     /** Mean time from accepted to finished; null for a model never run. */

@@ -1,7 +1,7 @@
 import type { JobRow, JobStatus, NewJobRow } from "./rows.ts";
 import type { Statements } from "./statement.ts";
 
-/** The owner whose jobs are meant: jobs belong to an owner within a workspace. */
+/** The owner to filter by: jobs belong to an owner within a workspace. */
 export interface Owner {
   readonly workspaceId: string;
   readonly ownerId: string;
@@ -13,7 +13,7 @@ export interface UsageRow {
   readonly spentMicros: number;
 }
 
-/** How a job ended. */
+/** The outcome of a job. */
 export interface JobEnd {
   readonly status: JobStatus;
   readonly completedAt: number;
@@ -47,7 +47,7 @@ export function jobTable(db: Statements) {
     insert: (row: NewJobRow): number => db.insert("jobs", row),
     bySeq: (seq: number) => db.get<JobRow>("SELECT * FROM jobs WHERE seq = ?", seq),
     byId: (jobId: string) => db.get<JobRow>("SELECT * FROM jobs WHERE jobId = ?", jobId),
-    /** Newest first, below `before`. */
+    /** Newest first, before the cursor `before`. */
     page: ({ workspaceId, ownerId }: Owner, before: number, limit: number) =>
       db.all<JobRow>(OF_OWNER, workspaceId, ownerId, before, limit),
     pageOfModel: ({ workspaceId, ownerId }: Owner, model: string, before: number, limit: number) =>
@@ -65,7 +65,7 @@ export function jobTable(db: Statements) {
     start: (seq: number, startedAt: number) => db.update("jobs", { seq, status: "IN_PROGRESS", startedAt }),
     settle: (seq: number, { status, completedAt, expiresAt, refundedMicros, error }: JobEnd) =>
       db.update("jobs", { seq, status, completedAt, expiresAt, refundedMicros, error }),
-    /** The expiry stays: it removes what a delete that nobody repeats has left. */
+    /** Keeps the expiry, whose sweep removes what an unrepeated delete has left. */
     markDeleted: (seq: number, deletedAt: number) =>
       db.update("jobs", { seq, deletedAt, prompt: null, input: "{}", media: "{}" }),
     setExpiry: (seq: number, expiresAt: number | null) => db.update("jobs", { seq, expiresAt }),

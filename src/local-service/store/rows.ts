@@ -1,4 +1,4 @@
-/** Rows as they lie in the tables of `schema.ts`; the units are said there. */
+/** Rows of the tables in `schema.ts`, which states the units. */
 
 export type JobStatus = "IN_QUEUE" | "IN_PROGRESS" | "COMPLETED" | "FAILED";
 export type OutputStatus = "COMPLETED" | "FAILED" | "EXPIRED";
@@ -17,7 +17,7 @@ export interface JobRow {
   readonly prompt: string | null;
   /** JSON: validated, defaults filled. */
   readonly input: string;
-  /** JSON: the files behind each media field, as they were at submit. */
+  /** JSON: the files of each media field, as of the submit. */
   readonly media: string;
   readonly webhook: string | null;
   readonly idempotencyKey: string | null;
@@ -33,7 +33,7 @@ export interface JobRow {
   readonly deletedAt: number | null;
   readonly chargedMicros: number;
   readonly refundedMicros: number;
-  /** Before this instant readers do not see the cost yet. */
+  /** The cost is hidden before this instant. */
   readonly costShownAt: number;
   readonly error: string | null;
   readonly lastEventId: number;
@@ -58,7 +58,7 @@ export interface OutputRow {
   readonly durationMs: number | null;
   readonly fps: number | null;
   readonly sizeBytes: number | null;
-  /** Before this instant the frame rate counts as not probed yet; null means it always shows. */
+  /** The frame rate is reported as not probed before this instant; null means never hidden. */
   readonly fpsShownAt: number | null;
   readonly error: string | null;
 }
@@ -79,7 +79,7 @@ export type LogName =
   | "failed"
   | "recovered";
 
-/** What a transition has to say; the store gives it its id and instant. */
+/** A transition's event; the store adds id and instant. */
 export interface NewEvent {
   readonly level: LogLevel;
   readonly event: LogName;
@@ -144,7 +144,7 @@ export interface FileRow {
   readonly width: number | null;
   readonly height: number | null;
   readonly durationMs: number | null;
-  /** Why no job can read it, in words; null when it can be read. */
+  /** Why no job can decode it; null when it can be decoded. */
   readonly fault: string | null;
   readonly sizeBytes: number;
   readonly createdAt: number;

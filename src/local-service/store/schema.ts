@@ -1,7 +1,7 @@
-/** Raised whenever a table changes in a way that older code cannot read. */
+/** Incremented with every change that older code cannot read. */
 export const SCHEMA_VERSION = 2;
 
-/** What brings a database of the version before to the next, by the version that it has. */
+/** Migrations to the next version, by the version that they start from. */
 export const UPGRADES: Readonly<Record<number, string>> = { 1: "ALTER TABLE files ADD COLUMN fault TEXT;" };
 
 /** Instants are milliseconds since the Unix epoch, money whole micro-dollars, structured columns JSON text. */

@@ -2,10 +2,10 @@ import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 
 type Values = readonly SQLInputValue[];
 
-/** A row to write: its columns are named like its fields. */
+/** A row to write; its fields are named like the columns. */
 type Columns<Row> = { readonly [Field in keyof Row]: SQLInputValue };
 
-/** The statements of one database, each prepared at its first use. The casts are where rows enter: the schema is ours. */
+/** The prepared statements of one database, each prepared on first use. Rows are cast here: the schema is ours. */
 export class Statements {
   readonly #database: DatabaseSync;
   readonly #prepared = new Map<string, StatementSync>();
@@ -14,7 +14,7 @@ export class Statements {
     this.#database = database;
   }
 
-  /** Makes tables that are not there yet. */
+  /** Creates missing tables. */
   define(schema: string): void {
     this.#database.exec(schema);
   }

@@ -27,7 +27,7 @@ export function workspaceTable(db: Statements) {
       db.run("UPDATE workspaces SET cardDeclined = ? WHERE workspaceId = ?", declined ? 1 : 0, workspaceId),
     join: (workspaceId: string, ownerId: string) =>
       db.run("INSERT OR IGNORE INTO members (workspaceId, ownerId) VALUES (?, ?)", workspaceId, ownerId),
-    /** Null takes a departure back. */
+    /** Null undoes a departure. */
     setLeft: (workspaceId: string, ownerId: string, at: number | null) =>
       db.run("UPDATE members SET leftAt = ? WHERE workspaceId = ? AND ownerId = ?", at, workspaceId, ownerId) === 1,
     isMember(workspaceId: string, ownerId: string): boolean {
@@ -44,7 +44,7 @@ export function keyTable(db: Statements) {
     insert: (row: Omit<KeyRow, "seq">) => db.insert("keys", row),
     get: (keyId: string) => db.get<KeyRow>("SELECT * FROM keys WHERE keyId = ?", keyId),
     page: (workspaceId: string, before: number, limit: number) => db.all<KeyRow>(page, workspaceId, before, limit),
-    /** Tokens minted with the old secret end with it. */
+    /** Tokens minted with the old secret expire with it. */
     rotate(keyId: string, secretHash: Uint8Array, previousUntil: number): void {
       const rotate = "UPDATE keys SET previousHash = secretHash, previousUntil = ?, secretHash = ? WHERE keyId = ?";
       db.run(rotate, previousUntil, secretHash, keyId);
@@ -61,7 +61,7 @@ export function keyTable(db: Statements) {
   };
 }
 
-/** Uploaded files, until some time after their handles expired. */
+/** Uploaded files, until some time after their handles expire. */
 function fileTable(db: Statements) {
   return {
     insert: (row: FileRow) => db.insert("files", row),
@@ -72,7 +72,7 @@ function fileTable(db: Statements) {
   };
 }
 
-/** Voices that clone jobs made. They do not expire. */
+/** Voices cloned by jobs. They do not expire. */
 function voiceTable(db: Statements) {
   const ofOwner = "SELECT * FROM voices WHERE workspaceId = ? AND ownerId = ? ORDER BY createdAt, voiceId";
   return {
@@ -82,7 +82,7 @@ function voiceTable(db: Statements) {
   };
 }
 
-/** Where an output's bytes are; null once they have expired, even while they are still to be removed. */
+/** Path of an output's bytes; null once they have expired, even before they are removed. */
 export function pathOf({ status, path }: OutputRow): string | null {
   return status === "COMPLETED" ? path : null;
 }
@@ -95,13 +95,13 @@ function outputTable(db: Statements) {
     ofJob: (jobSeq: number) => db.all<OutputRow>("SELECT * FROM outputs WHERE jobSeq = ? ORDER BY position", jobSeq),
     byAsset: (assetId: string) => db.get<OutputRow>("SELECT * FROM outputs WHERE assetId = ?", assetId),
     /**
-     * After a delete: failed ones too. The asset id stays, so that a later use can be told "expired" from "unknown"; the
-     * paths stay until `forgetPaths`, so that an unfinished delete can be repeated.
+     * After a delete, failed outputs included. The asset id stays, so that a later use is refused as "expired", not
+     * "unknown"; the paths stay until `forgetPaths`, so that an unfinished delete can be repeated.
      */
     expireAll: (jobSeq: number) =>
       db.run("UPDATE outputs SET status = 'EXPIRED', error = NULL WHERE jobSeq = ?", jobSeq),
     forgetPaths: (jobSeq: number) => db.run("UPDATE outputs SET path = NULL WHERE jobSeq = ?", jobSeq),
-    /** After the retention: what had bytes. */
+    /** After the retention: outputs that had bytes. */
     expireMade: (jobSeq: number) => db.run(expireMade, jobSeq),
   };
 }
@@ -118,13 +118,13 @@ function prepare(database: DatabaseSync, file: string): void {
   if (version > SCHEMA_VERSION) throw unusable(file, `was written by a newer version (${version}).`);
   database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 5000");
   database.exec("PRAGMA wal_autocheckpoint = 4000; PRAGMA cache_size = -32000; PRAGMA temp_store = MEMORY");
-  // One transaction, so that a first start waits for the disk once.
+  // One transaction, so that a first start needs one fsync.
   database.exec(
     `BEGIN IMMEDIATE; ${UPGRADES[version] ?? ""} ${SCHEMA} PRAGMA user_version = ${SCHEMA_VERSION}; COMMIT`,
   );
 }
 
-/** Opens (or makes) `service.db` in the folder. @throws LocalServiceError `DATA_DIR_UNUSABLE` */
+/** Opens or creates `service.db` in the folder. @throws LocalServiceError `DATA_DIR_UNUSABLE` */
 export function openDatabase(dataDir: string): DatabaseSync {
   const file = join(dataDir, "service.db");
   try {
@@ -139,15 +139,15 @@ export function openDatabase(dataDir: string): DatabaseSync {
 }
 
 /**
- * Everything the service remembers. Reads may be made at any time; writes belong inside `write`, whose work runs in one
- * transaction with whatever else was asked for in the same turn.
+ * The service's database. Reads may happen at any time; writes belong inside `write`, which batches all writes of one
+ * event-loop turn into one transaction.
  */
 export function openStore(dataDir: string) {
   const database = openDatabase(dataDir);
   const writer = new Writer(database);
   const statements = new Statements(database);
   return {
-    /** For parts of the service that keep tables of their own. */
+    /** For parts of the service with their own tables. */
     statements,
     write: <T>(work: () => T) => writer.write(work),
     afterCommit: (call: () => void) => writer.afterCommit(call),

@@ -1,6 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
 
-/** Most pieces of work in one transaction, so that a burst does not hold up the event loop. */
+/** Maximum pieces of work per transaction, so that a burst does not block the event loop. */
 const MAX_BATCH = 256;
 
 interface Pending {
@@ -12,8 +12,8 @@ interface Pending {
 type Outcome = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly error: unknown };
 
 /**
- * Groups all that was asked for in one turn of the event loop into one transaction. A piece of work is undone alone
- * when it throws; a promise resolves only after the commit.
+ * Batches all work of one event-loop turn into one transaction. A piece of work that throws is rolled back alone;
+ * promises resolve only after the commit.
  */
 export class Writer {
   readonly #database: DatabaseSync;
@@ -33,12 +33,12 @@ export class Writer {
     });
   }
 
-  /** Called from inside `work`: does `call` once the transaction is safe on disk, and never when it was undone. */
+  /** Called from inside `work`: runs `call` once the transaction is durable, and never when it was rolled back. */
   afterCommit(call: () => void): void {
     this.#afterCommit.push(call);
   }
 
-  /** Commits everything still waiting, now. */
+  /** Commits all pending work now. */
   flush(): void {
     while (this.#queue.length > 0) this.#commitBatch();
   }

@@ -6,7 +6,7 @@ import type { JobRow } from "../store/rows.ts";
 import { DONE_FRAME, logFrame, parseResumePoint, retryFrame, statusFrame } from "./open-streams.ts";
 
 const EVENTS_PER_READ = 200;
-/** Said when the service itself ends a stream. */
+/** Comment sent when the service itself ends a stream. */
 const RETRY_MS = 1000;
 
 const HEADERS = {
@@ -15,7 +15,7 @@ const HEADERS = {
   "X-Accel-Buffering": "no",
 };
 
-/** `GET /jobs/{job_id}/stream`. Pulls from the store whenever it is woken, as fast as the reader takes it. */
+/** `GET /jobs/{job_id}/stream`. Reads from the store whenever it is woken, with backpressure from the reader. */
 export function jobStream(service: ServiceContext, find: (call: Call) => JobRow) {
   const { store, views, hub, streams } = service;
 
@@ -29,13 +29,13 @@ export function jobStream(service: ServiceContext, find: (call: Call) => JobRow)
     let paused = false;
     let closed = false;
 
-    /** A snapshot is what the status is now; only the frame after all logs is the end. */
+    /** A snapshot is the current status; only the frame after all logs is terminal. */
     const showStatus = (current: JobRow, isEnd: boolean) => {
       shown = current.status;
       send(statusFrame(lastEventId, isEnd, views.status(current)));
     };
 
-    /** Writes one frame, or cuts the stream when a fault says so. */
+    /** Writes one frame, or cuts the stream when a fault applies. */
     function send(frame: string): void {
       if (closed) return;
       if (framesLeft <= 0) {

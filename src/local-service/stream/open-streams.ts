@@ -1,48 +1,48 @@
-/** Ends a stream; must never appear inside another frame. */
+/** Marks the end of a stream; must never appear inside another frame. */
 const DONE = "[STREAM_DONE]";
 const HARMLESS = "\\u005bSTREAM_DONE]";
 
 export const DONE_FRAME = `event: done\ndata: ${DONE}\n\n`;
 export const KEEP_ALIVE = ": keep-alive\n\n";
 
-/** Tells the reader to come back after so many milliseconds. */
+/** Tells the client to reconnect after this many milliseconds. */
 export const retryFrame = (ms: number) => `retry: ${ms}\n\n`;
 
-/** The data is one line of JSON; a user's text cannot smuggle the end in. */
+/** The data is one line of JSON, so user text cannot inject the end marker. */
 function frame(event: "status" | "log", id: string, data: unknown): string {
   return `event: ${event}\nid: ${id}\ndata: ${JSON.stringify(data).replaceAll(DONE, HARMLESS)}\n\n`;
 }
 
 export const logFrame = (id: number, data: unknown) => frame("log", String(id), data);
 
-/** A status frame's id names the last event before it, and whether it ends the stream. */
+/** A status frame's id holds the id of the last event before it, and whether it ends the stream. */
 export const statusFrame = (lastEventId: number, isEnd: boolean, data: unknown) =>
   frame("status", `${lastEventId}.${isEnd ? 2 : 1}`, data);
 
-/** Where a reader left off. */
+/** A client's position in the stream. */
 export interface ResumePoint {
   readonly eventId: number;
-  /** It has seen the terminal status already. */
+  /** The client has already received the terminal status. */
   readonly sawEnd: boolean;
 }
 
-/** Reads `Last-Event-ID`; whatever is not one of ours starts over. */
+/** Parses `Last-Event-ID`; an unknown format restarts from the beginning. */
 export function parseResumePoint(header: string | null): ResumePoint {
   const match = /^(\d{1,15})(?:\.([012]))?$/.exec(header?.trim() ?? "");
   return match ? { eventId: Number(match[1]), sawEnd: match[2] === "2" } : { eventId: 0, sawEnd: false };
 }
 
 const KEEP_ALIVE_MS = 15_000;
-/** A stream is ended, cleanly, after so long; its reader comes back and goes on. */
+/** A stream is ended cleanly after this time; its client reconnects and resumes. */
 const MAX_STREAM_MS = 3_600_000;
 
-/** One open stream, as the register sees it. */
+/** One open stream, as seen by the registry. */
 export interface OpenStream {
-  /** Subscribes to news; returns the way out. */
+  /** Subscribes to changes; returns the function that unsubscribes. */
   wakeOn(wake: () => void): () => void;
   onWake(): void;
   keepAlive(comment: string): void;
-  /** Ends it cleanly, with word to come back. */
+  /** Ends it cleanly, and tells the client to reconnect. */
   shutDown(): void;
 }
 
@@ -51,7 +51,7 @@ interface Entry {
   readonly since: number;
 }
 
-/** All streams open now: one timer keeps them alive, one call ends them. */
+/** All open streams: one timer keeps them alive, one call ends them. */
 export function createOpenStreams() {
   const open = new Set<Entry>();
 
@@ -65,7 +65,7 @@ export function createOpenStreams() {
   sweep.unref();
 
   return {
-    /** Returns the way out. */
+    /** Returns the function that unregisters. */
     add(stream: OpenStream): () => void {
       const entry = { stream, since: performance.now() };
       open.add(entry);

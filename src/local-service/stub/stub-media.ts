@@ -1,6 +1,6 @@
 import { crc32, deflateSync } from "node:zlib";
 
-/** A tiny file, with what can be measured of it. */
+/** A tiny file with its measurements. */
 export interface StubMedia {
   readonly bytes: Uint8Array;
   readonly contentType: string;
@@ -57,7 +57,7 @@ function wav(): Buffer {
   return Buffer.concat([header, samples]);
 }
 
-/** One second of grey at 5 frames a second, H.264 in MP4, made once with the real renderer's encoder. */
+/** One second of grey at 5 frames a second, H.264 in MP4, encoded once with the real renderer's encoder. */
 const MP4 =
   "AAAAHGZ0eXBpc29tAAACAGlzb21hdmMxbXA0MQAAAsBtb292AAAAbG12aGQAAAAAAAAAAAAAAAAAAOEAAADhAAABAAABAAAAAAAA" +
   "AAAAAAAAAQAAAAAAAAAAAAAAAAAAAAEAAAAAAAAAAAAAAAAAAEAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAACAAACTHRy" +

@@ -34,7 +34,7 @@ function readGroup(call: Call): (typeof GROUPS)[number] {
   throw invalid([problem("group_by", "is none of the groupings", "enum", GROUPS)]);
 }
 
-/** What the workspace has, and what it spent. */
+/** Balance and spending of the workspace. */
 export function usageEndpoints({ store, clock }: ServiceContext): readonly Endpoint[] {
   function balance(call: Call): Answer {
     const wallet = store.workspaces.get(call.principal.workspaceId);
@@ -43,7 +43,7 @@ export function usageEndpoints({ store, clock }: ServiceContext): readonly Endpo
   }
 
   function usage(call: Call): Answer {
-    // The window's end is exclusive; the present instant belongs to it.
+    // The window's end is exclusive, so the current instant needs one more millisecond.
     const { start, end } = readWindow(call, clock.now() + 1);
     const group_by = readGroup(call);
     const rows = store.jobs.usage(group_by, call.principal.workspaceId, start, end);

@@ -3,7 +3,7 @@ import formatsPlugin from "ajv-formats";
 import type { JsonSchema } from "../catalog/model.ts";
 import { type Matcher, readPattern } from "./pattern.ts";
 
-/** What media fields may say beside JSON Schema's own words. Checked in `media/`, not by ajv. */
+/** Annotations of media fields beyond JSON Schema. Checked in `media/`, not by ajv. */
 const ANNOTATIONS = [
   "media_type",
   "role",
@@ -33,7 +33,7 @@ interface CustomCheck {
   errors?: Partial<ErrorObject>[];
 }
 
-/** Sums `duration_ms` over an array, an item without it counting as its default. */
+/** Sums `duration_ms` over an array; an item without it counts as its default. */
 const maxTotalDuration: CustomCheck = (limit, items, parent) => {
   const assumed = defaultDuration(parent);
   const total = (Array.isArray(items) ? items : []).reduce((sum: number, item: unknown) => {
@@ -51,7 +51,7 @@ const maxTotalDuration: CustomCheck = (limit, items, parent) => {
   return false;
 };
 
-/** Patterns that the schema compiled last has and that no linear engine takes. */
+/** Patterns of the most recently compiled schema that no linear engine supports. */
 let slowPatterns = 0;
 
 const pattern = Object.assign(
@@ -63,7 +63,7 @@ const pattern = Object.assign(
   { code: "pattern" },
 );
 
-/** As JSON, with the names of objects in order. */
+/** JSON with sorted property names. */
 function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join()}]`;
   if (!isRecord(value)) return JSON.stringify(value);
@@ -71,14 +71,14 @@ function canonical(value: unknown): string {
   return `{${entries.map((key) => `${JSON.stringify(key)}:${canonical(value[key])}`).join()}}`;
 }
 
-/** ajv's own compares every item with every other. */
+/** ajv's own compares every pair of items. */
 const uniqueItems: CustomCheck = (wanted, items) => {
   if (wanted !== true || !Array.isArray(items) || new Set(items.map(canonical)).size === items.length) return true;
   uniqueItems.errors = [{ keyword: "uniqueItems", message: "has the same item twice", params: {} }];
   return false;
 };
 
-/** ajv's own takes time that grows with the square of the text. */
+/** ajv's own takes quadratic time. */
 const isWebUrl = (text: string) => URL.canParse(text) && /^(https?|ftp):$/.test(new URL(text).protocol);
 
 function createAjv(discriminator: boolean): Ajv2020 {
@@ -105,7 +105,7 @@ function createAjv(discriminator: boolean): Ajv2020 {
 const withDiscriminator = createAjv(true);
 const withoutDiscriminator = createAjv(false);
 
-/** A copy without `mapping`, which ajv does not take, and without ids, which would clash between catalogs. */
+/** A copy without `mapping`, which ajv does not support, and without ids, which would clash between catalogs. */
 function prepared(node: unknown, top = true): unknown {
   if (Array.isArray(node)) return node.map((item) => prepared(item, false));
   if (!isRecord(node)) return node;
@@ -118,14 +118,14 @@ function prepared(node: unknown, top = true): unknown {
   );
 }
 
-/** A schema made ready. */
+/** A compiled schema. */
 export interface CompiledSchema {
   readonly validate: ValidateFunction;
-  /** Its time grows with the input and no faster: no pattern tries one text in many ways, and nothing refers to itself. */
+  /** Validation takes linear time: no pattern backtracks, and the schema is not recursive. */
   readonly isLinear: boolean;
 }
 
-/** Compiles a schema that may come from anywhere. @throws Error when it cannot be compiled. */
+/** Compiles an untrusted schema. @throws Error when it does not compile */
 export function compileSchema(schema: JsonSchema): CompiledSchema {
   const copy = prepared(schema) as JsonSchema;
   slowPatterns = 0;

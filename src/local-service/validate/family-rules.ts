@@ -6,12 +6,12 @@ import { type SchemaField, schemaFields } from "./schema-fields.ts";
 type Input = Readonly<Record<string, unknown>>;
 type Fields = ReadonlyMap<string, SchemaField>;
 
-/** Looks at an input as it was sent, before defaults are filled. */
+/** Checks an input as it was sent, before defaults are filled. */
 export type FamilyCheck = (input: Input) => readonly FieldProblem[];
 
 /**
- * Makes the rules of a family ready for one schema. Those that name a field which the schema does not have are left out.
- * The planner reads the same rules with code of its own, so that one mistake cannot hide on both sides.
+ * Compiles the rules of a family for one schema. Rules that name a field which the schema lacks are omitted. The
+ * planner implements the same rules separately, so that one mistake cannot hide on both sides.
  */
 export function familyCheck(schema: JsonSchema, rules: readonly FamilyRule[]): FamilyCheck {
   const fields = schemaFields(schema);
@@ -27,7 +27,7 @@ function canBeMet(rule: FamilyRule, fields: Fields): boolean {
   return rule.kind !== "values" || common(rule.values, fields.get(rule.field)!.accepted).length > 0;
 }
 
-/** Of the values that a rule takes, those that the schema accepts, as the schema writes them. */
+/** The rule's values that the schema accepts, in the schema's spelling. */
 function common(values: readonly unknown[], accepted: readonly unknown[] | null): readonly unknown[] {
   return accepted === null ? values : [...new Set(accepted)].filter((value) => isAmong(value, values));
 }
@@ -76,7 +76,7 @@ function broken(rule: FamilyRule, input: Input, fields: Fields): readonly FieldP
 
 const texts = (values: readonly unknown[] | null = null) => values?.map(String) ?? null;
 
-/** Null is how some clients leave a field out. */
+/** Some clients send null for an omitted field. */
 function isSent(name: string, input: Input): boolean {
   return Object.hasOwn(input, name) && input[name] !== null;
 }
@@ -95,7 +95,7 @@ function sumOf(list: unknown, of: string, preset: unknown): number {
   return total;
 }
 
-/** `4K` and `4k` are one value. */
+/** Compares case-insensitively: `4K` and `4k` are one value. */
 export function isAmong(value: unknown, list: readonly unknown[]): boolean {
   const folded = (one: unknown) => (typeof one === "string" ? one.toLowerCase() : one);
   return list.map(folded).includes(folded(value));

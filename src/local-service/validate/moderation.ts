@@ -1,6 +1,6 @@
 import { type Refusal, refuse } from "../http/refusal.ts";
 
-/** A prompt with one of these words is refused, so that the refusal can be met on demand. */
+/** Prompts with one of these words are refused, so that clients can test the refusal. */
 export const MODERATION_TRIGGERS: readonly string[] = ["moderation-refused"];
 
 const FIELDS = ["prompt", "negative_prompt", "text", "name"];
@@ -23,7 +23,7 @@ function said(input: Readonly<Record<string, unknown>>): Said[] {
   return [...own, ...spoken];
 }
 
-/** The 422 for an input that is objected to; null when there is nothing to object to. */
+/** The 422 for a moderated input; null when nothing is refused. */
 export function moderate(input: Readonly<Record<string, unknown>>, triggers: readonly string[]): Refusal | null {
   const offending = said(input).find(({ text }) => triggers.some((word) => text.toLowerCase().includes(word)));
   if (!offending) return null;

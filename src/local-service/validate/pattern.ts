@@ -1,23 +1,23 @@
 import { RE2JS } from "re2js";
 
-/** What ajv asks of a pattern. */
+/** The interface that ajv expects of a pattern. */
 export interface Matcher {
   test(text: string): boolean;
-  /** Tells patterns apart in compiled code. */
+  /** Identifies a pattern in compiled code. */
   toString(): string;
 }
 
 export interface Pattern {
   readonly matcher: Matcher;
-  /** Its time grows with the text and no faster. Else it may take for ever, and wants a deadline. */
+  /** Matching takes linear time. Otherwise it may not terminate, and needs a time limit. */
   readonly isLinear: boolean;
 }
 
-/** One unit of a pattern: an escape, a class's beginning or end, or a character. */
+/** One token of a pattern: an escape, a bracket of a class, or a character. */
 const UNIT =
   /\\u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|\\u\{[\da-fA-F]{1,6}\}|\\u[\da-fA-F]{4}|\\x[\da-fA-F]{2}|\\c[A-Za-z]|\\[pP]\{[^}]*\}|\\[\s\S]|\[\^?\]?|[\s\S]/gu;
 
-/** White space as JavaScript has it; RE2's own is ASCII only. */
+/** JavaScript's white space; RE2's own is ASCII only. */
 const SPACE = "\\t-\\r \\x{a0}\\x{1680}\\x{2000}-\\x{200a}\\x{2028}\\x{2029}\\x{202f}\\x{205f}\\x{3000}\\x{feff}";
 const NO_SPACE =
   "\\x{0}-\\x{8}\\x{e}-\\x{1f}!-\\x{9f}\\x{a1}-\\x{167f}\\x{1681}-\\x{1fff}\\x{200b}-\\x{2027}\\x{202a}-\\x{202e}\\x{2030}-\\x{205e}\\x{2060}-\\x{2fff}\\x{3001}-\\x{fefe}\\x{ff00}-\\x{10ffff}";
@@ -33,7 +33,7 @@ function numbered(unit: string): string | null {
   const digits = braced ?? hex;
   if (digits === undefined) return null;
   const code = Number.parseInt(digits, 16);
-  // Half a pair is no character to RE2, which then refuses the escape.
+  // RE2 has no lone surrogates, and then rejects the escape.
   return code >= 0xd800 && code <= 0xdfff ? unit : codePoint(code);
 }
 
@@ -44,11 +44,14 @@ function escaped(unit: string, inClass: boolean): string {
   if (SHARED.test(unit)) return unit;
   if (/^\\c.$/.test(unit)) return codePoint(unit.charCodeAt(2) & 31);
   if (unit === "\\0") return codePoint(0);
-  // References to groups have no linear form: RE2 refuses them too.
+  // Backreferences have no linear form: RE2 rejects them too.
   return numbered(unit) ?? (/^\\[\dk]$/.test(unit) ? unit : unit.slice(1));
 }
 
-/** A pattern of JavaScript in RE2's words. What RE2 cannot do, as to look around, is left for RE2 to refuse. */
+/**
+ * Translates a JavaScript pattern to RE2 syntax. What RE2 does not support, such as look-around, is left for RE2 to
+ * reject.
+ */
 function toRe2(pattern: string): string {
   let inClass = false;
   return pattern.replaceAll(UNIT, (unit) => {
@@ -69,21 +72,21 @@ function toRe2(pattern: string): string {
   }
 }
 
-/** Neither repeats nor chooses, so that no text is tried in more ways than one. */
+/** A pattern without repetition or alternation cannot backtrack. */
 const isPlain = (pattern: string) =>
   !/[*+?{|]|\\[1-9k]/.test(pattern.replaceAll(/\\[^1-9k]|\[(?:\\[\s\S]|[^\]\\])*\]/g, ""));
 
 function native(pattern: string): RegExp {
   try {
-    // Properties of characters are only known with the flag, which in turn refuses needless escapes.
+    // Unicode properties are only recognized with the `u` flag, which in turn rejects needless escapes.
     if (/\\[pP]\{/.test(pattern)) return new RegExp(pattern, "u");
   } catch {
-    // Read without the flag.
+    // Parsed without the flag.
   }
   return new RegExp(pattern);
 }
 
-/** Reads a pattern of a schema that may come from anywhere. @throws SyntaxError when JavaScript cannot read it */
+/** Compiles a pattern of an untrusted schema. @throws SyntaxError when it is invalid in JavaScript */
 export function readPattern(pattern: string): Pattern {
   const expression = native(pattern);
   if (isPlain(pattern)) return { matcher: expression, isLinear: true };

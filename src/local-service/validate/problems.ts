@@ -14,7 +14,7 @@ export function fieldPath(root: string, pointer: string): string {
     .reduce((path, part) => (/^\d+$/.test(part) ? `${path}[${part}]` : `${path}.${part}`), root);
 }
 
-/** All objects within some schemas, so that the errors that come from them can be told apart. */
+/** All subschemas of some schemas, to identify the errors that they cause. */
 function schemaObjects(node: unknown, found = new Set<unknown>()): Set<unknown> {
   if (typeof node !== "object" || node === null || found.has(node)) return found;
   found.add(node);
@@ -22,7 +22,7 @@ function schemaObjects(node: unknown, found = new Set<unknown>()): Set<unknown> 
   return found;
 }
 
-/** Errors of the branches of a failed oneOf or anyOf say nothing beyond the failure itself. */
+/** Errors within the branches of a failed oneOf or anyOf add nothing to the failure itself. */
 function withoutBranches(errors: readonly ErrorObject[]): ErrorObject[] {
   const branches = new Set<unknown>();
   for (const error of errors) {
@@ -31,7 +31,7 @@ function withoutBranches(errors: readonly ErrorObject[]): ErrorObject[] {
   return errors.filter((error) => error.keyword !== "if" && !branches.has(error.parentSchema));
 }
 
-/** The names that branches require, when that is all they do: `oneOf: [{required: [a]}, {required: [b]}]`. */
+/** The field names that branches require, when they do nothing else: `oneOf: [{required: [a]}, {required: [b]}]`. */
 function alternatives(schema: unknown): string[] | null {
   if (!Array.isArray(schema)) return null;
   const names = schema.map((branch: unknown) => {
@@ -57,7 +57,7 @@ function acceptedNames(error: ErrorObject): string[] {
   return isRecord(properties) ? Object.keys(properties) : [];
 }
 
-/** The closed set that a missing field takes its value from; null where there is none. */
+/** The enumerated values of a missing field; null where there is no enumeration. */
 function acceptedValues(error: ErrorObject, name: string): string[] | null {
   const properties = error.parentSchema?.["properties"];
   const field = isRecord(properties) && Object.hasOwn(properties, name) ? properties[name] : undefined;
@@ -107,7 +107,7 @@ function toProblem(error: ErrorObject, root: string): FieldProblem {
   }
 }
 
-/** Accepted names come with the first unknown field only. */
+/** Accepted names are listed for the first unknown field only. */
 function allowedOnce(problems: readonly FieldProblem[]): FieldProblem[] {
   const first = problems.findIndex((item) => item.reason === "unknown_field");
   return problems.map((item, index) =>
@@ -115,7 +115,7 @@ function allowedOnce(problems: readonly FieldProblem[]): FieldProblem[] {
   );
 }
 
-/** A value of the wrong type fails its other rules too; that is one problem. */
+/** A value of the wrong type violates its other rules too; report one problem. */
 function typeFirst(problems: readonly FieldProblem[]): FieldProblem[] {
   const mistyped = new Set(problems.filter((item) => item.reason === "type").map((item) => item.field));
   return problems.filter((item) => item.reason === "type" || !mistyped.has(item.field));
@@ -126,7 +126,7 @@ function unique(problems: readonly FieldProblem[]): FieldProblem[] {
   return [...seen.values()];
 }
 
-/** Every bad field at once, in the words of the API. `root` is the path of the value that was validated. */
+/** Every invalid field at once, as API error messages. `root` is the path of the validated value. */
 export function toProblems(errors: readonly ErrorObject[], root: string): FieldProblem[] {
   return allowedOnce(typeFirst(unique(withoutBranches(errors).map((error) => toProblem(error, root)))));
 }

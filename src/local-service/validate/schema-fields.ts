@@ -1,20 +1,20 @@
 import type { JsonSchema } from "../catalog/model.ts";
 
-/** What a schema says of one field, as far as rules of families ask. */
+/** The parts of a field's schema that family rules use. */
 export interface SchemaField {
-  /** What it is when it is not given; undefined for nothing. */
+  /** Its default; undefined for none. */
   readonly preset: unknown;
-  /** Accepted values; null where they are no closed set. */
+  /** Accepted values; null where they are not enumerated. */
   readonly accepted: readonly unknown[] | null;
   /** The fields of a list's items. */
   readonly item: ReadonlyMap<string, SchemaField>;
 }
 
-/** A schema may lead to itself, and unfold into a very large one: so deep is looked into lists, and at so many parts. */
+/** Limits for recursive and very large schemas: the depth of lists, and the number of subschemas. */
 const MAX_DEPTH = 2;
 const MAX_PARTS = 200;
 
-/** The fields that a schema names anywhere: in itself, in what it refers to, and in branches of choices and conditions. */
+/** The fields that a schema names anywhere: directly, by reference, and in branches of choices and conditions. */
 export function schemaFields(root: JsonSchema): ReadonlyMap<string, SchemaField> {
   return fieldsOf(root, [root], MAX_DEPTH);
 }
@@ -43,7 +43,7 @@ function fieldOf(root: JsonSchema, parts: readonly JsonSchema[], depth: number):
   };
 }
 
-/** Schemas and all that may apply to the same value as they do. */
+/** Schemas and all subschemas that may apply to the same value. */
 function partsOf(root: JsonSchema, schemas: readonly unknown[]): readonly JsonSchema[] {
   const found = new Set<JsonSchema>();
   const left: unknown[] = [...schemas].reverse();
@@ -57,7 +57,7 @@ function partsOf(root: JsonSchema, schemas: readonly unknown[]): readonly JsonSc
   return [...found];
 }
 
-/** What a reference within the document leads to. */
+/** The target of a reference within the document. */
 function referred(root: JsonSchema, ref: unknown): unknown {
   if (typeof ref !== "string" || !ref.startsWith("#")) return undefined;
   const names = ref.slice(1).split("/").slice(1);

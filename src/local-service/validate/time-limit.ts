@@ -4,21 +4,21 @@ const place: { work: () => unknown } = { work: () => undefined };
 const context = createContext(place);
 const script = new Script("work()");
 
-/** The work took longer than it may. */
+/** The work exceeded its time limit. */
 export class TookTooLong extends Error {
   override readonly name = "TookTooLong";
 }
 
-/** Processor time that work may have, in tries of its time limit. */
+/** Processor time allowed, as a multiple of the time limit. */
 const FULL_TRIES = 2;
-/** Tries at most, however little of the processor each one got. */
+/** Maximum number of attempts, however little processor time each one got. */
 const MOST_TRIES = 8;
 
 /**
- * Does synchronous work within a time limit, even when it hangs in a regular expression: callers send schemas and patterns
- * of any cost. The limit of a try is in real time, which a busy machine may give to others; so it is tried again until
- * two limits of processor time were used. Work that is out of time just ends, and not even its `finally` runs: it must not
- * leave shared state half done. `prepare` comes before each try and has all the time it needs. @throws TookTooLong
+ * Runs synchronous work under a time limit, even when it hangs in a regular expression: callers send schemas and
+ * patterns of any cost. The limit of an attempt is in real time, which other processes may use on a busy machine, so it
+ * is repeated until two limits of processor time were used. Interrupted work does not even run its `finally`, so it
+ * must not leave shared state inconsistent. `prepare` runs before each attempt without a limit. @throws TookTooLong
  */
 export function withinTime<T>(ms: number, work: () => T, prepare: () => void = () => {}): T {
   let usedMs = 0;
@@ -29,13 +29,13 @@ export function withinTime<T>(ms: number, work: () => T, prepare: () => void = (
     if (done) return done.value;
     const { user, system } = process.cpuUsage(before);
     usedMs += (user + system) / 1000;
-    // A try that had the processor to itself is measured a little short of its limit.
+    // The measured time of an uninterrupted attempt is slightly below its limit.
     if (usedMs > (FULL_TRIES - 0.5) * ms) break;
   }
   throw new TookTooLong(`took longer than ${ms} ms, ${FULL_TRIES} times`);
 }
 
-/** Null when time was up. */
+/** Null on timeout. */
 function tryWithin<T>(ms: number, work: () => T): { readonly value: T } | null {
   let result: { readonly value: T } | null = null;
   place.work = () => {
@@ -44,7 +44,7 @@ function tryWithin<T>(ms: number, work: () => T): { readonly value: T } | null {
   try {
     script.runInContext(context, { timeout: ms });
   } catch (error) {
-    // By its code alone: it may come from another realm, whose errors are no instances of ours.
+    // Checked by code alone: the error may belong to another realm, where `instanceof` fails.
     if ((error as { readonly code?: unknown } | null)?.code !== "ERR_SCRIPT_EXECUTION_TIMEOUT") throw error;
     return null;
   } finally {

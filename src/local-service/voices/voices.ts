@@ -13,7 +13,7 @@ export function findVoice(store: Store, catalog: Catalog, voiceId: string, owner
   return JSON.parse(own.profile) as VoiceProfile;
 }
 
-/** What is wrong with the voice of an input. */
+/** The problem with an input's voice. */
 export function voiceProblems(
   store: Store,
   catalog: Catalog,

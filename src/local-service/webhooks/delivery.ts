@@ -1,7 +1,7 @@
 import { delayAfter } from "../outbound/outbox.ts";
 import { codeOf, type FailureCode, type Outcome, statusOf } from "../outbound/outcome.ts";
 
-/** Attempts of one cycle: of the first sending, and again of each replay. */
+/** Attempts per cycle: of the first sending, and of each redelivery. */
 export const MAX_ATTEMPTS = 12;
 
 /*
@@ -14,25 +14,25 @@ export const MAX_ATTEMPTS = 12;
 export type DeliveryStatus = "PENDING" | "DELIVERING" | "DELIVERED" | "FAILED";
 export type DeliveryEvent = "job.completed" | "job.failed";
 
-/** What moves while a delivery is sent. Instants are epoch milliseconds on the service's clock. */
+/** Delivery state. Instants are epoch milliseconds on the service's clock. */
 export interface DeliveryState {
   readonly status: DeliveryStatus;
   /** Null until the job has ended. */
   readonly event: DeliveryEvent | null;
-  /** Begun ever; never falls. */
+  /** Total attempts started; never decreases. */
   readonly attempts: number;
-  /** Ended in the present cycle; the retry schedule counts these. */
+  /** Failed attempts of the current cycle, which the retry schedule counts. */
   readonly failedInCycle: number;
   readonly redeliveryCount: number;
   readonly lastResponseStatus: number | null;
-  /** Of the latest attempt that failed. */
+  /** Of the most recent failed attempt. */
   readonly lastError: FailureCode | null;
   readonly lastAttemptAt: number | null;
   /** Null while there is nothing to send. */
   readonly nextAttemptAt: number | null;
 }
 
-/** How a delivery stood when a replay was asked for. */
+/** A delivery's state when a redelivery was requested. */
 export interface ReplayEntry {
   readonly requestedAt: number;
   readonly status: DeliveryStatus;
@@ -59,18 +59,18 @@ export function fire<D extends DeliveryState>(delivery: D, event: DeliveryEvent,
   return { ...delivery, event, nextAttemptAt: dueAt };
 }
 
-/** Whether an attempt may begin now. */
+/** Whether an attempt may start now. */
 export function isDue({ status, nextAttemptAt }: DeliveryState, now: number): boolean {
   return status === "PENDING" && nextAttemptAt !== null && nextAttemptAt <= now;
 }
 
-/** Written before anything is sent. */
+/** Stored before anything is sent. */
 export function begin<D extends DeliveryState>(delivery: D, now: number): D {
   const attempts = delivery.attempts + 1;
   return { ...delivery, status: "DELIVERING", attempts, lastAttemptAt: now, nextAttemptAt: null };
 }
 
-/** What an attempt's outcome makes of the delivery. A destination that may not be reached is final at once. */
+/** The delivery after an attempt. A forbidden destination is final at once. */
 export function end<D extends DeliveryState>(delivery: D, outcome: Outcome, now: number): D {
   const error = codeOf(outcome);
   const answered = { ...delivery, lastResponseStatus: statusOf(outcome) };
@@ -81,7 +81,7 @@ export function end<D extends DeliveryState>(delivery: D, outcome: Outcome, now:
   return { ...failed, status: "PENDING", nextAttemptAt: now + delayAfter(failedInCycle) };
 }
 
-/** The process died in the middle of an attempt; whether it arrived is unknown, so it is made again. */
+/** The process died during an attempt; whether it arrived is unknown, so it is repeated. */
 export function interrupted<D extends DeliveryState>(delivery: D, now: number): D {
   return { ...delivery, status: "PENDING", nextAttemptAt: now };
 }
@@ -90,7 +90,7 @@ export function mayReplay({ status }: DeliveryState): boolean {
   return status === "DELIVERED" || status === "FAILED";
 }
 
-/** A person asks for it again: a new cycle, and an entry for the history. */
+/** A person requests redelivery: a new cycle, and a history entry. */
 export function replay<D extends DeliveryState>(
   delivery: D,
   now: number,

@@ -6,14 +6,14 @@ import { begin, end, interrupted, isDue } from "./delivery.ts";
 import type { WebhookSigner } from "./signature.ts";
 import type { DeliveryRow, WebhookTables } from "./tables.ts";
 
-/** POSTs under way at once, in all and to one host. */
+/** Maximum concurrent POSTs, in all and per host. */
 const LIMITS = { total: 32, perLane: 8 } as const;
 
 /** Sends deliveries when they are due. */
 export interface Dispatcher {
-  /** After the commit that made it due. */
+  /** Call after the commit that made it due. */
   schedule(delivery: DeliveryRow): void;
-  /** Takes up what an earlier process left unsent. */
+  /** Resumes deliveries that an earlier process left unsent. */
   recover(): Promise<void>;
   close(): void;
 }
@@ -34,7 +34,7 @@ export function createDispatcher(ports: Ports, tables: WebhookTables, signer: We
     clock.at(nextAttemptAt, () => outbox.push(laneOf(delivery.url), seq));
   }
 
-  /** URLs in the body are signed afresh, so it is made for each attempt. */
+  /** Built for each attempt, since URLs in the body are signed anew. */
   function messageOf(delivery: DeliveryRow): Message | null {
     const job = store.jobs.bySeq(delivery.jobSeq);
     if (!job || delivery.event === null) return null;
@@ -70,7 +70,7 @@ export function createDispatcher(ports: Ports, tables: WebhookTables, signer: We
     const delivery = await store.write(() => start(seq));
     if (!delivery) return;
     const outcome = await post(delivery);
-    // Closing: the row stays DELIVERING, and the next start makes the attempt again.
+    // Closing: the row stays DELIVERING, and the next start repeats the attempt.
     if (outcome === null) return;
     for (let copy = 1; copy < delivery.copies; copy += 1) await post(delivery);
     await store.write(() => {

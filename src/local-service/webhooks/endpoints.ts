@@ -27,7 +27,7 @@ function replayItem(entry: ReplayEntry) {
   };
 }
 
-/** A delivery as `reader` sees it. */
+/** A delivery as visible to `reader`. */
 export function deliveryView(row: DeliveryRow, replays: readonly ReplayEntry[], reader: { readonly ownerId: string }) {
   return {
     job_id: row.jobId,
@@ -47,7 +47,7 @@ export function deliveryView(row: DeliveryRow, replays: readonly ReplayEntry[], 
   };
 }
 
-/** Null: none is set. */
+/** Null when none is set. */
 export function defaultWebhookView(row: DefaultWebhookRow | null) {
   if (row === null) return { url: null, enabled: false, updated_at: null, updated_by_key_id: null };
   return {
@@ -89,7 +89,7 @@ export function webhookEndpoints(
     return noContent;
   }
 
-  /** Signed like a delivery, about a job that does not exist; its event kind says that it is a test. */
+  /** Signed like a delivery, for a job that does not exist; its event kind identifies it as a test. */
   async function testDefault(call: Call): Promise<Answer> {
     const { url } = findDefault(call);
     const at = instant(clock.now());

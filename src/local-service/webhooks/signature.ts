@@ -1,8 +1,8 @@
 import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, sign } from "node:crypto";
 
-/** What a delivery announces; each part is signed, but for the attempt's number. */
+/** The headers of a delivery; all but the attempt's number are signed. */
 export interface Announcement {
-  /** The same for every attempt and replay of one event. */
+  /** Equal for every attempt and redelivery of one event. */
   readonly id: string;
   readonly event: string;
   readonly redelivery: boolean;
@@ -27,7 +27,7 @@ interface Meta {
   set(name: string, value: string): unknown;
 }
 
-/** The data folder's key; made at the first start. */
+/** The data folder's signing key, created at the first start. */
 function signingKey(meta: Meta): KeyObject {
   const known = meta.get(KEY_NAME);
   if (known !== null) {

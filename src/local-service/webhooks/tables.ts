@@ -1,7 +1,7 @@
 import type { Statements } from "../store/statement.ts";
 import type { DeliveryState, ReplayEntry } from "./delivery.ts";
 
-/** A delivery with what was fixed at the submit. */
+/** A delivery with the values fixed at the submit. */
 export interface DeliveryRow extends DeliveryState {
   readonly seq: number;
   readonly jobSeq: number;
@@ -12,7 +12,7 @@ export interface DeliveryRow extends DeliveryState {
   readonly url: string;
   readonly source: "per_job" | "default";
   readonly createdAt: number;
-  /** POSTs of the next attempt: 2 when the operator wants a duplicate. */
+  /** POSTs of the next attempt: 2 when a fault duplicates it. */
   readonly copies: number;
 }
 
@@ -49,7 +49,7 @@ CREATE TABLE IF NOT EXISTS redeliveries (
 const PAGE = "SELECT * FROM deliveries WHERE workspaceId = ? AND seq < ? ORDER BY seq DESC LIMIT ?";
 const UNSENT = "SELECT * FROM deliveries WHERE nextAttemptAt IS NOT NULL OR status = 'DELIVERING' ORDER BY seq";
 
-/** Default webhooks, deliveries and their replays; made when they are not there yet. */
+/** Default webhooks, deliveries and their redeliveries; creates the tables when missing. */
 export function webhookTables(db: Statements) {
   db.define(TABLES);
   return {
@@ -65,9 +65,9 @@ export function webhookTables(db: Statements) {
     byJob: (jobSeq: number) => db.get<DeliveryRow>("SELECT * FROM deliveries WHERE jobSeq = ?", jobSeq),
     byJobId: (workspaceId: string, jobId: string) =>
       db.get<DeliveryRow>("SELECT * FROM deliveries WHERE workspaceId = ? AND jobId = ?", workspaceId, jobId),
-    /** Newest first, below `before`. */
+    /** Newest first, before the cursor `before`. */
     page: (workspaceId: string, before: number, limit: number) => db.all<DeliveryRow>(PAGE, workspaceId, before, limit),
-    /** Those with something left to send, and those that a dead process was sending. */
+    /** Deliveries with something left to send, and those that a dead process was sending. */
     unsent: () => db.all<DeliveryRow>(UNSENT),
     addReplay: (deliverySeq: number, number: number, entry: ReplayEntry) =>
       db.insert("redeliveries", { deliverySeq, number, ...entry }),

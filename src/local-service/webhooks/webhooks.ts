@@ -8,12 +8,12 @@ import { webhookEndpoints } from "./endpoints.ts";
 import { webhookSigner } from "./signature.ts";
 import { type DeliveryRow, webhookTables } from "./tables.ts";
 
-/** Signed announcements of finished jobs. */
+/** Signed webhooks for finished jobs. */
 export interface Webhooks {
   readonly endpoints: readonly Endpoint[];
-  /** Goes on with what an earlier process left unsent. */
+  /** Resumes deliveries that an earlier process left unsent. */
   recover(): Promise<void>;
-  /** Begins no further attempt. */
+  /** Starts no further attempt. */
   close(): void;
 }
 
@@ -25,7 +25,10 @@ export function createWebhooks(ports: Ports): Webhooks {
   const signer = webhookSigner(store.meta, ports.options.brand);
   const dispatcher = createDispatcher(ports, tables, signer);
 
-  /** The job's own URL, else the workspace's as it is now: a later change of the default does not move the delivery. */
+  /**
+   * The job's own URL, else the workspace's current default: a later change of the default does not affect the
+   * delivery.
+   */
   function targetOf(job: JobRow): Pick<DeliveryRow, "url" | "source"> | null {
     if (job.webhook !== null) return { url: job.webhook, source: "per_job" };
     const byDefault = tables.defaults.get(job.workspaceId);

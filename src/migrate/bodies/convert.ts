@@ -17,7 +17,7 @@ import { fillSound, fillSpeech, fillVoice } from "./speech.ts";
 import { batchOf, madeJob, noteBatch, seedsOf } from "./variations.ts";
 import { fillAudio, fillFilm, fillFrames, fillReferences, fillVideoInputs } from "./video.ts";
 
-/** Fields that may name a model, the strongest first. */
+/** Fields that may name a model, in order of precedence. */
 const MODEL_FIELDS = ["model_slug", "ai_model_id", "model_id"];
 
 interface Named {
@@ -25,7 +25,7 @@ interface Named {
   readonly value: string;
 }
 
-/** What a body calls its model, the strongest word first. */
+/** The name of a body's model, from the field of highest precedence. */
 export function namedModels(body: Body, prefix: JsonPath): readonly Named[] {
   const paths: readonly JsonPath[] = [
     ...MODEL_FIELDS.map((name) => [...prefix, name]),
@@ -37,7 +37,7 @@ export function namedModels(body: Body, prefix: JsonPath): readonly Named[] {
   });
 }
 
-/** Enters what became of the fields that name the model, and of the type where none does. */
+/** Reports the fields that name the model, and the type where none does. */
 export function noteModel(body: Body, prefix: JsonPath, choice: Choice, step: string): void {
   const { fieldReport } = body;
   const [named, ...weaker] = namedModels(body, prefix);
@@ -71,15 +71,15 @@ export function noteModel(body: Body, prefix: JsonPath, choice: Choice, step: st
   fieldReport.note(named.path, "decision", { to, newValue, why, choices: candidates });
 }
 
-/** Why the name of a model was of no help. */
+/** Why the model's name did not select one. */
 function unnamed(name: string): string {
   return isUuid(name) ? "v3 does not know the ids of v2 models" : "no v3 model has this name";
 }
 
-/** A body as jobs, or why it stays open. */
+/** The jobs of a body, or why it stays open. */
 export type Converted = ConvertedBody | { readonly open: string };
 
-/** Turns one body into jobs and enters what became of its fields. */
+/** Converts one body into jobs and reports each of its fields. */
 export function convert(context: MigrationContext, body: Body): Converted {
   const choice = choose(context, body, needsOf(body), []);
   if (choice === null) return { open: `no v3 model of the catalog is known to do ${body.type}` };
@@ -104,7 +104,7 @@ export function convert(context: MigrationContext, body: Body): Converted {
   return { jobs: [...before, converted], outputs: converted.variations.map(({ step }) => step), yields };
 }
 
-/** A problem of the input as a whole names no field. */
+/** A problem of the entire input names no field. */
 function problemText({ field, message }: FieldProblem): string {
   return `${field.replace(/^input\.?/, "")} ${message}`.trim();
 }
@@ -121,7 +121,7 @@ function choose(context: MigrationContext, body: Body, needs: readonly Need[], p
 const seedPath = (type: V2Type): JsonPath =>
   type === "video" || type === "motion_control" ? ["generated_video_inputs", "seed"] : ["seed"];
 
-/** Enters the fields of each type. Jobs that have to run first are added to `before`. */
+/** Converts the fields of each type. Jobs that must run first are added to `before`. */
 function fill(job: Job, before: ConvertedJob[]): Defaults {
   const none: Defaults = { prefix: "", values: {} };
   const { type } = job.body;
@@ -178,13 +178,13 @@ function videoDefaults(job: Job, shotsMs: number | null): Defaults {
   return { prefix: "generated_video_inputs.", values: { ...ratio, ...(shotsMs !== null && { duration_ms: shotsMs }) } };
 }
 
-/** A size in pixels also says the shape. */
+/** A size in pixels also determines the aspect ratio. */
 function ratioFrom(job: Job, path: JsonPath): Defaults["values"] {
   const size = given(job.body, ...path);
   return typeof size === "string" && /^\d+\s*[x×]\s*\d+$/i.test(size) ? { aspect_ratio: size } : {};
 }
 
-/** The speech of `audio_generation` as a job of its own. Null when there is none, or nothing that could make it. */
+/** The speech of `audio_generation` as its own job. Null when there is none, or no model for it. */
 function speechFor(outer: Job, before: ConvertedJob[]): Expression | null {
   const { context, body } = outer;
   const path: JsonPath = ["audio_generation"];
@@ -216,7 +216,7 @@ function speechFor(outer: Job, before: ConvertedJob[]): Expression | null {
   return { is: "step", step: speech.step };
 }
 
-/** The label of a body names its step, where the model has no use for it. */
+/** A body's label becomes the step's name, unless the model has a field for it. */
 function noteName(job: Job): void {
   const path: JsonPath = ["name"];
   if (given(job.body, ...path) === undefined || job.body.fieldReport.has(path)) return;

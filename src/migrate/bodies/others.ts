@@ -5,7 +5,7 @@ import { idPaths, mediumAt, placeMedia } from "../fields/media.ts";
 import { slotField } from "../models/slots.ts";
 import { isTemplate } from "../read/template.ts";
 
-/** Enters what an image body asks for, but for the seed. */
+/** Converts the fields of an image body, except the seed. */
 export function fillImage(job: Job): void {
   const { context, body, view } = job;
   job.text(["text_prompt"], "prompt");
@@ -33,7 +33,7 @@ export function fillSoundEffect(job: Job): void {
   job.place(["duration_seconds"], ms, Math.round(seconds * 1000), "v3 counts milliseconds");
 }
 
-/** Enters what is enlarged, and by how much. */
+/** Converts the medium to upscale, and the factor. */
 export function fillUpscale(job: Job): void {
   const { context, body, view } = job;
   const kind = body.type === "image_upscale" ? "image" : "video";

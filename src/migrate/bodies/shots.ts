@@ -9,7 +9,7 @@ import { isTemplate } from "../read/template.ts";
 
 const at = (...path: JsonPath): JsonPath => ["generated_video_inputs", ...path];
 
-/** Shots take the place of the prompt where the model has them and they keep to its bounds. */
+/** Shots replace the prompt where the model supports them and they respect its bounds. */
 export function fillShots(job: Job): number | null {
   const prompt = slotField(job.view, "prompt");
   const shots = readShots(job);
@@ -36,7 +36,7 @@ export function fillShots(job: Job): number | null {
   return shots.totalMs;
 }
 
-/** v3 takes a prompt or shots, never both: words that no shot has are not given up in silence. */
+/** v3 takes a prompt or shots, never both: prompt text that no shot contains is reported, not dropped in silence. */
 function leavePrompt(job: Job): void {
   const why = "v3 takes a prompt or shots, never both, and the shots are given";
   const text = String(given(job.body, ...at("text_prompt")) ?? "").trim();
@@ -89,7 +89,7 @@ function readShots(job: Job): Shots | null {
   };
 }
 
-/** What the model's family says of how long shots may last together, where the schema does not. */
+/** The model family's limit on the shots' total duration, where the schema states none. */
 function sumsOf({ context, view }: Job): readonly number[] {
   const rules = context.catalog.family(view.id)?.rules ?? [];
   return rules.flatMap((rule) => {

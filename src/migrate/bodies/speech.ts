@@ -9,7 +9,7 @@ import type { FieldView } from "../models/view.ts";
 import { isTemplate } from "../read/template.ts";
 import { languageCode } from "../v2/languages.ts";
 
-/** Enters what a speech says and how, from a body or from the speech within a video. */
+/** Converts the text and settings of a speech, from a body or from the speech within a video. */
 export function fillSpeech(job: Job, prefix: JsonPath): void {
   const at = (name: string): JsonPath => [...prefix, name];
   job.text(at("text"), "text");
@@ -19,7 +19,7 @@ export function fillSpeech(job: Job, prefix: JsonPath): void {
   fillLanguage(job, at("language"));
 }
 
-/** The voice of a clone is an edge; any other one becomes a question, once for each voice. */
+/** The voice of a clone is an edge; any other voice becomes a question, asked once per voice. */
 export function fillVoice(job: Job, path: JsonPath): void {
   const { context, body, view } = job;
   const field = slotField(view, "voice");
@@ -41,7 +41,7 @@ export function fillVoice(job: Job, path: JsonPath): void {
   askForVoice(job, path, field, link.to === "outside" ? link.key : id);
 }
 
-/** The default without a choice. */
+/** The default until a voice is chosen. */
 const SAY_LATER = "say which when the pipeline is run";
 
 function askForVoice(job: Job, path: JsonPath, field: FieldView, key: string): void {
@@ -66,7 +66,7 @@ function askForVoice(job: Job, path: JsonPath, field: FieldView, key: string): v
   );
 }
 
-/** v2 counts from steady to free, v3 the other way round; v2's default is 1, which is v3's 0. */
+/** The scale is inverted: v2's default 1 is v3's 0. */
 function fillStability(job: Job, path: JsonPath): void {
   const field = job.plainField(["stability"]);
   const old = given(job.body, ...path);
@@ -78,7 +78,7 @@ function fillStability(job: Job, path: JsonPath): void {
   job.place(path, field, oneMinus(old), "v3 counts the other way round: 1 - the value of v2");
 }
 
-/** Without the dust of floating point: 1 - 0.9 is 0.1. */
+/** Rounds off floating-point error: 1 - 0.9 becomes 0.1. */
 function oneMinus(value: number): number {
   return Number((1 - value).toFixed(12));
 }
@@ -115,7 +115,7 @@ function codeIn(field: FieldView, code: string): Json | null {
   return found?.[0] ?? null;
 }
 
-/** What a voice is cloned from, or sound is made of. */
+/** Converts the source of a voice clone, or of generated sound. */
 export function fillSound(job: Job, path: JsonPath): void {
   const { context, body, view } = job;
   if (given(body, ...path) === undefined) return;

@@ -8,13 +8,13 @@ import type { FieldView } from "../models/view.ts";
 import { camel } from "../names.ts";
 import { fieldsOf } from "../v2/types.ts";
 
-/** How many variations v2 would make. */
+/** Number of variations that v2 would generate. */
 export function batchOf(body: Body): number {
   const size = Object.hasOwn(fieldsOf(body.type), "batch_size") ? given(body, "batch_size") : undefined;
   return typeof size === "number" ? size : 1;
 }
 
-/** Enters the seed, which tells the variations of a batch apart. Returns it for each of them. */
+/** Converts the seed, which distinguishes the variations of a batch. Returns one for each of them. */
 export function seedsOf(job: Job, path: JsonPath, count: number): readonly Json[] | null {
   const field = job.plainField(["seed"]);
   const old = given(job.body, ...path);
@@ -38,7 +38,7 @@ export function seedsOf(job: Job, path: JsonPath, count: number): readonly Json[
   return seeds;
 }
 
-/** Counts on from the first seed, and from the smallest one again at the end. */
+/** Increments from the first seed, and wraps around to the smallest one. */
 function nth(field: FieldView, first: number, index: number): Json {
   const fitted = coerce(field, first);
   const start = fitted.fits && typeof fitted.value === "number" ? fitted.value : 0;
@@ -65,7 +65,7 @@ export function madeJob(job: Job, count: number, seeds: readonly Json[] | null):
   return { view, input, variations, sharedName, shift, comments, body: body.index };
 }
 
-/** Enters the size of the batch. */
+/** Reports the batch size. */
 export function noteBatch(job: Job, count: number): void {
   const hasSeed = job.plainField(["seed"]) !== null;
   const size = Object.hasOwn(fieldsOf(job.body.type), "batch_size") ? given(job.body, "batch_size") : undefined;

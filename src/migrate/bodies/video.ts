@@ -10,7 +10,7 @@ import { fillShots, fillShotType } from "./shots.ts";
 const INPUTS: JsonPath = ["generated_video_inputs"];
 const at = (...path: JsonPath): JsonPath => [...INPUTS, ...path];
 
-/** Enters `generated_video_inputs`, but for the seed. Returns how long the shots last together, where there are any. */
+/** Converts `generated_video_inputs`, except the seed. Returns the total duration of the shots, if there are any. */
 export function fillVideoInputs(job: Job): number | null {
   const shotsMs = fillShots(job);
   for (const name of ["negative_prompt", "enhance_prompt", "aspect_ratio", "resolution"]) job.plain(at(name));
@@ -21,7 +21,7 @@ export function fillVideoInputs(job: Job): number | null {
   return shotsMs;
 }
 
-/** The lengths of the shots say how long the film is. */
+/** The shots' durations determine the film's. */
 function fillDuration(job: Job, shotsMs: number | null): void {
   const field = job.plainField(["duration_ms"]);
   const length = given(job.body, ...at("duration_ms"));
@@ -29,7 +29,7 @@ function fillDuration(job: Job, shotsMs: number | null): void {
   job.place(at("duration_ms"), field, shotsMs, length === shotsMs ? null : `the shots last ${shotsMs} ms`);
 }
 
-/** Enters first and last frame, each by id or by address. */
+/** Converts first and last frame, each given by id or URL. */
 export function fillFrames(job: Job): void {
   for (const end of ["start", "end"] as const) {
     const [id, url] = [`${end}_keyframe_id`, `${end}_keyframe_url`];
@@ -49,7 +49,7 @@ function frame(job: Job, path: JsonPath, end: "start" | "end"): Medium {
   return isUrl ? { ...medium, why: "v3 reads no foreign address: download it and supply the file" } : medium;
 }
 
-/** Enters reference media and the film to start from. */
+/** Converts reference media and the source film. */
 export function fillReferences(job: Job): void {
   const { context, body, view } = job;
   const kinds = [
@@ -70,7 +70,7 @@ export function fillFilm(job: Job): void {
   placeMedia(job, slotField(job.view, "video"), [medium], "film to start from");
 }
 
-/** Enters what is heard: speech made for it first, then sound that exists. */
+/** Converts the audio: speech generated for it first, then existing sound. */
 export function fillAudio(job: Job, speech: Expression | null): void {
   const { context, body, view } = job;
   const field = slotField(view, "audio");
@@ -81,7 +81,7 @@ export function fillAudio(job: Job, speech: Expression | null): void {
   shiftAudio(job, field);
 }
 
-/** v3 has no field for where a sound begins; a local task moves it. */
+/** v3 has no field for the audio's offset; a local task shifts the sound. */
 function shiftAudio(job: Job, field: FieldView | null): void {
   const path: JsonPath = ["audio_start_ms"];
   const startMs = given(job.body, ...path);

@@ -2,7 +2,7 @@ import { readPattern } from "../../catalog/validate/pattern.ts";
 import type { Json } from "../../plan/plan.ts";
 import type { FieldView } from "../models/view.ts";
 
-/** A v2 value as a v3 field takes it, or why it takes none like it. */
+/** A v2 value converted to a v3 field, or why it cannot be. */
 export type Coerced =
   | { readonly fits: true; readonly value: Json; readonly why: string | null }
   | { readonly fits: false; readonly why: string; readonly choices: readonly string[] };
@@ -40,14 +40,14 @@ function nearestOf(name: string, requested: number, values: readonly Json[]): Js
     if (size === null) continue;
     const distance = Math.abs(Math.log(size / requested));
     const isNearer = best === undefined || distance < best.distance - 1e-9;
-    // Of two that are equally near the larger one loses nothing.
+    // Of two equally near values, the larger one loses nothing.
     const isLarger = best !== undefined && Math.abs(distance - best.distance) <= 1e-9 && size > best.size;
     if (isNearer || isLarger) best = { value, distance, size };
   }
   return best?.value;
 }
 
-/** A number by which values of a field can be compared; null when there is none. */
+/** A number to compare a field's values by; null when there is none. */
 function measureOf(name: string, value: Json): number | null {
   if (typeof value === "number") return value > 0 ? value : null;
   if (typeof value !== "string") return null;
@@ -59,7 +59,7 @@ function numberOf(text: string): number | null {
   return text.trim() !== "" && value > 0 ? value : null;
 }
 
-/** Width by height: `16:9`, `1920x1080`, `1.78`. */
+/** Width over height: `16:9`, `1920x1080`, `1.78`. */
 export function ratioOf(text: string): number | null {
   const [, width, height] = /^\s*(\d+(?:\.\d+)?)\s*[:x×/]\s*(\d+(?:\.\d+)?)\s*$/i.exec(text) ?? [];
   const ratio = width === undefined || height === undefined ? Number(text) : Number(width) / Number(height);
@@ -119,7 +119,9 @@ function fitText(field: FieldView, value: string): Coerced {
   return { fits: true, value, why: null };
 }
 
-/** A pattern comes from outside; one that cannot be read, or may take for ever, lets everything through: the plan has the last word. */
+/**
+ * The pattern is untrusted; one that is invalid, or may not terminate, accepts everything: the plan validates it later.
+ */
 function matches(pattern: string, value: string): boolean {
   try {
     const { matcher, isLinear } = readPattern(pattern);

@@ -5,7 +5,7 @@ import type { FieldView } from "../models/view.ts";
 import { coerce } from "./coerce.ts";
 import { type Job, shown } from "./job.ts";
 
-/** What to take for a required field that v2 did not know or left out. */
+/** Values for required fields that v2 lacks or omitted. */
 export interface Defaults {
   /** Prefix of the fields in the body, for the report. */
   readonly prefix: string;
@@ -15,8 +15,8 @@ export interface Defaults {
 const MAX_ROUNDS = 12;
 
 /**
- * Makes the input one that the model's own schema accepts: fills what it requires, finds the tier that goes with the
- * resolution, and leaves out, as a decision, what still does not fit. Returns what cannot be helped.
+ * Makes the input valid by the model's schema: fills required fields, selects the tier for the resolution, and omits,
+ * as a decision, what still does not fit. Returns the remaining problems.
  */
 export function fitToSchema(job: Job, defaults: Defaults): readonly FieldProblem[] {
   for (let round = 0; round < MAX_ROUNDS; round++) {
@@ -42,12 +42,12 @@ function problemsOf(job: Job): readonly FieldProblem[] {
   return context.catalog.check(view.model, Object.fromEntries(sample));
 }
 
-/** An input of the pipeline is a text that its own schema bounds; any value that the field takes stands for it. */
+/** A text input of the pipeline is bounded by its own schema; any valid value serves as its placeholder. */
 function inputSample(field: FieldView | undefined, sample: Json): Json {
   return sample === "supplied" && field?.values != null ? (field.values[0] ?? sample) : sample;
 }
 
-/** Name of the field of the input that a problem is about. */
+/** The input field that a problem is about. */
 function topOf({ field }: FieldProblem): string | null {
   return /^input\.([^.[]+)/.exec(field)?.[1] ?? null;
 }
@@ -59,10 +59,10 @@ function supply(job: Job, problem: FieldProblem, { prefix, values }: Defaults): 
   const { takes } = field;
   const at = `${prefix}${field.name}`;
   const needed = `${job.view.id} needs it, and the body has none`;
-  // A resolution that only a level asks for is found together with the level.
+  // A resolution required only by a level is chosen together with the level.
   if (TIER.includes(field.name) && !field.isRequired) return false;
   if (takes.what === "media") {
-    // A frame that requires another one is left out rather than made an input.
+    // Omit a frame that requires another one, rather than making the other an input.
     if (!field.isRequired) return false;
     const [kind = "image"] = takes.kinds;
     const file = job.context.file(`${job.step} ${field.name}`, kind, {
@@ -92,7 +92,7 @@ function supply(job: Job, problem: FieldProblem, { prefix, values }: Defaults): 
   return true;
 }
 
-/** Usual values of fields that models require. */
+/** Usual values of required fields. */
 const USUAL: ReadonlyMap<string, Json> = new Map<string, Json>([
   ["aspect_ratio", "16:9"],
   ["resolution", "720p"],
@@ -115,7 +115,7 @@ function defaultOf(field: FieldView, requested: Json | undefined): Json | null {
 const TIER = ["quality", "resolution"];
 const isOfTier = (problem: FieldProblem) => TIER.includes(topOf(problem) ?? "");
 
-/** Tries the pairs of quality and resolution, those that change least first. */
+/** Tries pairs of quality and resolution, smallest changes first. */
 function findTier(job: Job, defaults: Defaults): boolean {
   const [quality, resolution] = TIER.map((name) => job.view.fields.get(name));
   const before = TIER.map((name) => job.input.get(name));
@@ -124,7 +124,7 @@ function findTier(job: Job, defaults: Defaults): boolean {
   const resolutions = resolution?.values ?? [];
   const pairs = [undefined, ...quality.values].flatMap((q) => [undefined, ...resolutions].map((r) => [q, r] as const));
   const cost = ([q, r]: (typeof pairs)[number]) =>
-    // The resolution is what one sees; a level is only the way there.
+    // The resolution is visible in the output; the level only enables it.
     (r === givenResolution ? 0 : givenResolution === undefined ? 1 : 10 + resolutions.indexOf(r ?? null)) +
     (q === givenQuality ? 0 : givenQuality === undefined ? 2 : 5);
   for (const pair of pairs.toSorted((a, b) => cost(a) - cost(b))) {
@@ -160,7 +160,7 @@ function reportTier(job: Job, before: { readonly [name: string]: Json | undefine
   }
 }
 
-/** The body's resolution has no such level: both are told as they are sent, and which one counts is to decide. */
+/** The model lacks the slug's level at the body's resolution: report both as sent; which one counts is a decision. */
 function reportLevelOfSlug(job: Job, value: Json, before: { readonly [name: string]: Json | undefined }): boolean {
   const { levelOfSlug, view, body } = job;
   const [resolution] = job.originsOf("resolution");
@@ -183,7 +183,7 @@ function reportLevelOfSlug(job: Job, value: Json, before: { readonly [name: stri
   return true;
 }
 
-/** A field that does not fit in spite of all is left out and becomes a decision. */
+/** Omits a field that still does not fit, as a decision. */
 function leaveOut(job: Job, problem: FieldProblem): boolean {
   const name = job.input.has(topOf(problem) ?? "") ? topOf(problem) : dependentOf(job, problem);
   const field = name === null ? undefined : job.view.fields.get(name);
@@ -197,7 +197,7 @@ function leaveOut(job: Job, problem: FieldProblem): boolean {
   return true;
 }
 
-/** The given field that asks for a missing one: an end frame without a start frame. */
+/** The given field that requires a missing one: an end frame without a start frame. */
 function dependentOf(job: Job, problem: FieldProblem): string | null {
   const missing = topOf(problem);
   const [, other] = /when (\w+) is given/.exec(problem.message) ?? [];

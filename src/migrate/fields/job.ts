@@ -9,18 +9,18 @@ import type { FieldView, ModelView } from "../models/view.ts";
 import { isTemplate } from "../read/template.ts";
 import { coerce } from "./coerce.ts";
 
-/** The input of one v3 job while it is put together from a body. */
+/** The input of one v3 job under construction. */
 export class Job {
   readonly context: MigrationContext;
   readonly body: Body;
   readonly view: ModelView;
   readonly step: string;
   readonly input = new Map<string, Expression>();
-  /** Set where the sound that it takes is moved in time first. */
+  /** Set when the sound that it takes is shifted first. */
   shift: Shift | null = null;
-  /** Level that the slug names, and where. */
+  /** The level named by the slug, and the field that holds the slug. */
   levelOfSlug: { readonly quality: string; readonly path: JsonPath } | null = null;
-  /** Fields of the body that each field of the input came from. */
+  /** The source fields of each input field. */
   readonly #origins = new Map<string, JsonPath[]>();
 
   constructor(context: MigrationContext, body: Body, view: ModelView, step: string) {
@@ -43,7 +43,10 @@ export class Job {
     if (from !== null) this.#origins.set(field, [...this.originsOf(field), from]);
   }
 
-  /** A number, word or switch under the first of these names that the model has; its own name by default. */
+  /**
+   * Converts a number, text or switch to the first of these fields that the model has; default: the field of the same
+   * name.
+   */
   plain(path: JsonPath, ...names: readonly string[]): void {
     const value = given(this.body, ...path);
     if (value === undefined) return;
@@ -63,7 +66,7 @@ export class Job {
     return fields.find((field) => field !== undefined && field.takes.what === "json") ?? null;
   }
 
-  /** Enters a value, snapped to what the field allows. */
+  /** Converts a value, coerced to what the field allows. */
   place(path: JsonPath, field: FieldView, value: Json, why: string | null = null): void {
     const fitted = coerce(field, value);
     if (!fitted.fits) {
@@ -74,7 +77,7 @@ export class Job {
     this.carried(path, field.name, fitted.value, why ?? fitted.why);
   }
 
-  /** Enters words, which may hold templates; those that the model cannot take become input of the pipeline. */
+  /** Converts a text, which may hold templates; a text that the model rejects becomes an input of the pipeline. */
   text(path: JsonPath, slot: Slot | FieldView): void {
     const value = given(this.body, ...path);
     if (typeof value !== "string") return;
@@ -100,7 +103,7 @@ export class Job {
     this.decide(path, fitted.why, fitted.choices, { to: this.to(field.name), newValue: shown(expression) });
   }
 
-  /** `place` is where within the input it went, when that is not the field itself. */
+  /** `place` is the location within the input, when that is not the field itself. */
   carried(path: JsonPath, field: string, value: Json, why: string | null, place = field): void {
     const old = given(this.body, ...path) as Json;
     const isSame = JSON.stringify(old) === JSON.stringify(value);
@@ -119,7 +122,7 @@ export class Job {
     this.body.fieldReport.note(path, "dropped", { why });
   }
 
-  /** Enters what v2 itself would not have used. */
+  /** Reports a field that v2 itself would not have used. */
   dropUnused(path: JsonPath, why: string): void {
     this.body.fieldReport.note(path, "dropped", { why, isUnusedByV2: true });
   }
@@ -133,7 +136,7 @@ export class Job {
     this.body.fieldReport.note(path, "decision", { why, choices, ...more });
   }
 
-  /** Enters a value that v2 took for granted and v3 has to be told. */
+  /** Writes out a v2 default that v3 must be told. */
   preset(v2Field: string, field: string, value: Json, why: string): void {
     this.set(field, json(value), null);
     this.body.fieldReport.add(v2Field, "defaulted", { to: this.to(field), newValue: value, why });
@@ -145,7 +148,7 @@ export class Job {
   }
 }
 
-/** An expression as a report shows it. */
+/** An expression as it appears in a report. */
 export function shown(expression: Expression): Json {
   switch (expression.is) {
     case "json":

@@ -7,7 +7,7 @@ import type { FieldView } from "../models/view.ts";
 import { withoutSecrets } from "../report/redact.ts";
 import { type Job, shown } from "./job.ts";
 
-/** A medium that a body uses: an edge to the step that makes it, or a file to supply. */
+/** A medium that a body uses: an edge to the step that produces it, or a file to supply. */
 export interface Medium {
   readonly path: JsonPath;
   readonly expression: Expression;
@@ -16,7 +16,7 @@ export interface Medium {
   readonly choices: readonly string[];
 }
 
-/** What the id at a path stands for. `role` names the file where the document has no better name. */
+/** Resolves the id at a path. `role` names the file where the document has no better name. */
 export function mediumAt(context: MigrationContext, body: Body, path: JsonPath, kind: MediaKind, role: string): Medium {
   const id = String(given(body, ...path));
   const link = context.link(body, id);
@@ -77,7 +77,7 @@ function whyFile(id: string, body: Body, path: JsonPath): string {
   return `v2 had ${withoutSecrets(id)}; first used by ${body.source.at}, ${pathText(path)}`;
 }
 
-/** Enters media into a field; those beyond what the model takes are left to decide. */
+/** Converts media to a field; those beyond the model's maximum become a decision. */
 export function placeMedia(job: Job, field: FieldView | null, media: readonly Medium[], what: string): void {
   const { view, body } = job;
   if (field === null) {

@@ -3,19 +3,19 @@ import { type Need, suits, TYPE_FACTS } from "./need.ts";
 import { findBySlug } from "./slug.ts";
 import { type ModelView, viewOf } from "./view.ts";
 
-/** The v3 model for a body, and how sure that is. */
+/** The v3 model for a body, and the confidence of the match. */
 export interface Choice {
   readonly view: ModelView;
   readonly quality: string | null;
-  /** `mapped`: as the caller said; `exact`: the slug says so; `only`: the one that does this; the rest: to be confirmed. */
+  /** `mapped`: by the caller; `exact`: by the slug; `only`: the only candidate; the others must be confirmed. */
   readonly by: "mapped" | "exact" | "similar" | "only" | "shape";
-  /** Why it was chosen, part by part of the slug; null where there is none to compare. */
+  /** Why it was chosen, part by part of the slug; null without a comparison. */
   readonly why: string | null;
-  /** Ids of all that would do, the chosen one first. */
+  /** Ids of all candidates, the chosen one first. */
   readonly candidates: readonly string[];
 }
 
-/** Chooses models; made once for a catalog. */
+/** Chooses models; created once per catalog. */
 export class ModelChooser {
   readonly #views: readonly ModelView[];
   readonly #byId: ReadonlyMap<string, ModelView>;
@@ -32,7 +32,7 @@ export class ModelChooser {
     this.#map = map;
   }
 
-  /** `named` is the slug or id that the body gives; null when it gives none. */
+  /** `named` is the slug or id in the body; null when it has none. */
   choose(need: Need, named: string | null): Choice | null {
     const key = `${need.type} ${need.must.join()} ${need.also.join()} ${named ?? ""}`;
     const known = this.#known.get(key);
@@ -54,7 +54,7 @@ export class ModelChooser {
     const ofType = this.#views.filter((view) => isOfType(view, need));
     const { match, otherVersions } =
       named === null || isUuid(named) ? { match: null, otherVersions: [] } : findBySlug(named, ofType);
-    // A slug that names its model outright is believed although the model lacks a field; a likeness is not.
+    // An exact match is used even when the model lacks a field; a similar one is not.
     const isUsable = match !== null && (match.confidence === "exact" || candidates.includes(match.view));
     if (isUsable) {
       const { view, quality, why } = match;
@@ -72,7 +72,7 @@ export class ModelChooser {
       const suitability = suits(view, need);
       return suitability === null ? [] : [{ view, ...suitability }];
     });
-    // A model that asks for what the body does not give is a choice only where there is no better one.
+    // A model with required fields that the body lacks is a candidate only where there is no better one.
     const least = Math.min(...found.map(({ unmet }) => unmet));
     return found
       .filter(({ unmet }) => unmet === least)

@@ -3,7 +3,7 @@ import type { V2Type } from "../v2/types.ts";
 import { type Slot, slotField } from "./slots.ts";
 import type { ModelView } from "./view.ts";
 
-/** What a body needs of its model, and the needs to fall back on when no model meets the first. */
+/** A body's requirements for its model, and fallbacks when no model meets the first. */
 export function needsOf(body: Body): readonly Need[] {
   const has = (...names: readonly string[]) => names.some((name) => hasAny(given(body, name)));
   const { type } = body;
@@ -53,20 +53,20 @@ function hasAny(value: unknown): boolean {
   return Array.isArray(value) ? value.length > 0 : value !== undefined;
 }
 
-/** What a body asks of a model. */
+/** What a body requires of a model. */
 export interface Need {
   readonly type: V2Type;
-  /** What the model must take, or it is no candidate. */
+  /** Inputs that the model must take to be a candidate. */
   readonly must: readonly Slot[];
-  /** What the body gives beside that. */
+  /** Further inputs of the body. */
   readonly also: readonly Slot[];
 }
 
 interface TypeFacts {
   readonly yields: ModelView["yields"];
-  /** Words of id, name or description that a model of this type has; null when its shape says enough. */
+  /** Keywords in id, name or description of models of this type; null when the inputs are sufficient evidence. */
   readonly hint: RegExp | null;
-  /** False where the v2 documentation knows no v3 counterpart: a match has to be confirmed. */
+  /** False where the v2 documentation knows no v3 counterpart: a match must be confirmed. */
   readonly isCertain: boolean;
 }
 
@@ -87,15 +87,15 @@ export const TYPE_FACTS: Readonly<Record<V2Type, TypeFacts>> = {
   motion_control: { yields: "video", hint: /motion|control|transfer|animate/i, isCertain: false },
 };
 
-/** How well a model suits a need. */
+/** How well a model meets the requirements. */
 export interface Suitability {
-  /** Fields of the body that it has a place for. */
+  /** Number of the body's fields that it has an input for. */
   readonly met: number;
-  /** Fields that it requires and the body does not give. */
+  /** Number of its required fields that the body lacks. */
   readonly unmet: number;
 }
 
-/** Null for a model that is no candidate. */
+/** Null for a model that is not a candidate. */
 export function suits(view: ModelView, need: Need): Suitability | null {
   const { yields, hint } = TYPE_FACTS[need.type];
   if (!makes(view, need, yields)) return null;
@@ -111,7 +111,7 @@ export function suits(view: ModelView, need: Need): Suitability | null {
   return { met: met.size, unmet: unmet.length };
 }
 
-/** An enlarger of both pictures and films is listed under one of them. */
+/** An upscaler of both images and videos is listed under one modality. */
 function makes(view: ModelView, need: Need, yields: ModelView["yields"]): boolean {
   if (view.yields === yields) return true;
   return need.type === "image_upscale" && view.yields === "video" && slotField(view, "image") !== null;

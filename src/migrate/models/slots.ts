@@ -1,7 +1,7 @@
 import type { MediaKind } from "../../plan/plan.ts";
 import type { FieldView, ModelView } from "./view.ts";
 
-/** What a v2 body has to give, by what it is for; models have their own names for it. */
+/** The inputs of a v2 body by purpose; models name the fields differently. */
 export type Slot =
   | "prompt"
   | "text"
@@ -17,10 +17,10 @@ export type Slot =
   | "name";
 
 interface SlotFacts {
-  /** Field names, the best first. */
+  /** Field names, in order of preference. */
   readonly names: readonly string[];
   readonly takes: MediaKind | "voice" | "json";
-  /** Role that a field of another name may have. */
+  /** Media role that identifies a field of another name. */
   readonly role?: string;
 }
 
@@ -51,7 +51,7 @@ export function slotField({ fields }: ModelView, slot: Slot): FieldView | null {
 
 function holds(field: FieldView, requested: SlotFacts["takes"]): boolean {
   const { takes } = field;
-  // A list of preset voices is a plain choice to the schema, and a voice to us.
+  // The schema treats preset voices as a plain enumeration; we treat them as a voice.
   if (requested === "voice") return takes.what === "voice" || (takes.what === "json" && field.values !== null);
   if (takes.what !== "media") return requested === "json" && takes.what === "json" && field.values === null;
   return requested !== "json" && (takes.kinds.length === 0 || takes.kinds.includes(requested));

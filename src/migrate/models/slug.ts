@@ -1,14 +1,14 @@
 import { type ModelName, parseModelName } from "../../families/index.ts";
 import type { ModelView } from "./view.ts";
 
-/** A model that a slug may mean. */
+/** A candidate model for a slug. */
 export interface SlugMatch {
   readonly view: ModelView;
-  /** Level that the slug names and the model has as `quality`. */
+  /** The slug's level, where the model has it as `quality`. */
   readonly quality: string | null;
   /** `exact`: every part agrees; `similar`: to be confirmed. */
   readonly confidence: "exact" | "similar";
-  /** What agrees and what does not, part by part. */
+  /** Which parts agree and which differ. */
   readonly why: string;
 }
 
@@ -18,7 +18,7 @@ export interface SlugSearch {
   readonly otherVersions: readonly string[];
 }
 
-/** Looks for the model that a slug means. A version that differs is never similar. */
+/** Finds the model for a slug. One of another version is never similar. */
 export function findBySlug(slug: string, views: readonly ModelView[]): SlugSearch {
   const requested = parseModelName(slug);
   const compared = views.map((view) => compare(slug, requested, view)).filter((one) => one !== null);
@@ -52,12 +52,12 @@ function compare(slug: string, requested: ModelName, view: ModelView): Scored | 
 
 interface Level {
   readonly quality: string | null;
-  /** Words of the slug that neither the model's name nor one of its settings says. */
+  /** Parts of the slug in neither the model's name nor its settings. */
   readonly unsaid: readonly string[];
   readonly said: string;
 }
 
-/** Levels that are no part of the model's name are settings of it: `quality`, or the resolution that the body gives. */
+/** Levels that are not part of the model's name are settings: `quality`, or the body's resolution. */
 function levelOf(requested: ModelName, own: ModelName, view: ModelView): Level {
   const qualities = (view.fields.get("quality")?.values ?? []).map(String);
   const resolutions = (view.fields.get("resolution")?.values ?? []).map((value) => String(value).toLowerCase());
@@ -65,7 +65,7 @@ function levelOf(requested: ModelName, own: ModelName, view: ModelView): Level {
   const quality = words.find((word) => qualities.includes(word)) ?? null;
   const isSaid = (word: string) => {
     if (word === quality || own.settings.includes(word) || resolutions.includes(word)) return true;
-    // A plain model is the standard one, unless its levels are called otherwise.
+    // A model without a tier is the standard one, unless its levels are named otherwise.
     return word === "standard" && qualities.length === 0 && own.tiers.length === 0;
   };
   const unsaid = words.filter((word) => !isSaid(word));
@@ -104,7 +104,9 @@ function describe({ family, version, tiers, mode }: ModelName): string {
     .join(", ");
 }
 
-/** The model of no other version that shares most words of its family with the slug; at least half of all that both have. */
+/**
+ * The model of the same version whose family name is most similar to the slug's, by a Jaccard index of at least 1/3.
+ */
 function mostSimilar(requested: ModelName, views: readonly ModelView[]): SlugMatch | null {
   const scored = views
     .map((view) => ({ view, own: parseModelName(view.id) }))

@@ -4,14 +4,14 @@ import { type AcceptedMedia, type SchemaLocation, schemaLocation } from "../../p
 import { yieldsOf } from "../../plan/schema/model-facts.ts";
 import { applicable, isSchema, itemSchemas, propertySchemas } from "../../plan/schema/schema.ts";
 
-/** What a migration needs to know of a field of a model's input. */
+/** The properties of a model's input field that a migration uses. */
 export interface FieldView {
   readonly name: string;
   readonly takes: AcceptedMedia;
   readonly isRequired: boolean;
   readonly isList: boolean;
   readonly maxItems: number;
-  /** Accepted values, where they are a closed set. */
+  /** Accepted values, where they are enumerated. */
   readonly values: readonly Json[] | null;
   readonly types: readonly string[];
   readonly min: number;
@@ -23,11 +23,11 @@ export interface FieldView {
   readonly role: string | null;
   /** Fields of an item, where items are objects. */
   readonly item: ReadonlyMap<string, FieldView>;
-  /** The most that the items' durations may sum to. */
+  /** Limit on the total duration of the items. */
   readonly maxTotalMs: number;
 }
 
-/** A model of the catalog as a migration sees it. */
+/** A model of the catalog, as a migration uses it. */
 export interface ModelView {
   readonly model: CatalogModel;
   readonly id: string;
@@ -37,7 +37,7 @@ export interface ModelView {
 
 const views = new WeakMap<CatalogModel, ModelView | null>();
 
-/** Null for a model that makes something unknown, or that cannot be used now. */
+/** Null for a model of unknown modality, or one that cannot be used now. */
 export function viewOf(model: CatalogModel): ModelView | null {
   const known = views.get(model);
   if (known !== undefined) return known;
@@ -61,7 +61,7 @@ function fieldsOf(schema: JsonSchema): ReadonlyMap<string, FieldView> {
   );
 }
 
-/** A list of media takes media; the schema says so of its items. */
+/** The items' schema states whether a list takes media. */
 function takesOf(place: SchemaLocation | null): AcceptedMedia {
   const own: AcceptedMedia = place?.takes ?? { what: "json", types: [] };
   const items = own.what === "json" ? place?.item(0)?.takes : undefined;
@@ -74,7 +74,7 @@ function fieldView(
   own: readonly JsonSchema[],
   { takes, isRequired }: Pick<FieldView, "takes" | "isRequired">,
 ): FieldView {
-  // The first part that speaks of a keyword is the field's own; later ones come from conditions.
+  // The first subschema with a keyword is the field's own; later ones come from conditions.
   const first = (keyword: string): unknown => own.find((part) => part[keyword] !== undefined)?.[keyword];
   const count = (keyword: string, fallback: number) => {
     const value = first(keyword);

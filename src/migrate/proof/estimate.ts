@@ -20,19 +20,19 @@ interface QuoteView {
 }
 
 export interface EstimateOptions {
-  /** The pricing service, for the report: an address, or "the local service". */
+  /** Name of the pricing service in the report: an address, or "the local service". */
   readonly service: string;
-  /** A value for every input of the pipeline, samples where the real ones are not there yet. */
+  /** A value for every input of the pipeline; samples for missing ones. */
   readonly input: unknown;
-  /** Jobs that are priced at most; a larger pipeline is left to `showrunner plan`. Default 2000. */
+  /** Maximum number of jobs to price; larger pipelines are left to `showrunner plan`. Default 2000. */
   readonly maxJobs?: number | undefined;
 }
 
-/** Lets every job be quoted, even one that has no price before its input is measured. */
+/** Quotes every job, even one without a price before its input is measured. */
 const ANY_AMOUNT = "1000000";
 const MAX_JOBS = 2000;
 
-/** The migration with the prices of its jobs in its report. Spends nothing. */
+/** Adds the prices of the jobs to the migration's report. Spends nothing. */
 export async function estimateMigration(
   migration: Migration,
   quoter: Quoter,

@@ -23,7 +23,7 @@ const FILM =
   "CQAAAAkAAAAJAAAACQAAABhzdGNvAAAAAAAAAAIAAALkAAADDgAAABRzdHNzAAAAAAAAAAEAAAABAAAARG1kYXQAAAAUZbgRROTk" +
   "5OTk5OTk5OTk5OTk5PAAAAAFYeEUEYAAAAAFYeIUEYAAAAAFYeMUEYAAAAAFYeQUEYA=";
 
-/** What stands in for the inputs of a migrated pipeline while it is priced and proven. */
+/** Placeholder inputs of a migrated pipeline, for pricing and verification. */
 export interface SampleOptions {
   /** Folder that the media are written to. */
   readonly folder: string;
@@ -31,7 +31,7 @@ export interface SampleOptions {
   readonly voice: string;
 }
 
-/** A value for every input: small valid media, some words, a voice. Inputs of a kind get files of their own. */
+/** A value for every input: small valid media, sample text, a voice. */
 export async function sampleInput(
   inputs: readonly PipelineInput[],
   { folder, voice }: SampleOptions,

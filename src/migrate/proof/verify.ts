@@ -39,13 +39,13 @@ interface RunView {
 export interface VerifyOptions {
   /** A value for every input of the pipeline. */
   readonly input: unknown;
-  /** Folder of the files that the run makes. */
+  /** Folder of the run's output files. */
   readonly outDir: string;
   /** The pipeline of the written source. Default: the migration's own. */
   readonly pipeline?: Pipeline | undefined;
   /** Name of the run. Default `verify`. */
   readonly id?: string | undefined;
-  /** Aborting stops the run, which then counts as not proven. */
+  /** Aborting stops the run, which then counts as not verified. */
   readonly signal?: AbortSignal | undefined;
   /** Called for each finished step. */
   readonly onProgress?: ((progress: { readonly done: number; readonly total: number }) => void) | undefined;
@@ -54,9 +54,9 @@ export interface VerifyOptions {
 type Kind = VerificationReport["expected"][number]["kind"];
 
 /**
- * Plans and runs the migrated pipeline, on a service where that costs nothing, and compares the work with that of the v2
- * bodies: every medium, prompt, shot, voice and setting arrives as v2 had it or as the report says, and there are as many
- * outputs of each kind, body by body.
+ * Plans and runs the migrated pipeline on a service where that costs nothing, and compares the work with that of the v2
+ * bodies: every medium, prompt, shot, voice and setting has v2's value or the one in the report, and the number of
+ * outputs of each kind matches, body by body.
  */
 export async function verifyMigration(
   migration: Migration,
@@ -84,7 +84,7 @@ export async function verifyMigration(
 interface Found {
   readonly status: string;
   readonly outputs: unknown;
-  /** Why steps made nothing, each named. */
+  /** Why steps produced nothing, by step. */
   readonly failures: readonly string[];
   readonly differences: readonly string[];
 }
@@ -93,7 +93,7 @@ function withVerification(migration: Migration, found: Found): Migration {
   return { ...migration, report: { ...migration.report, verification: compare(migration.report, found) } };
 }
 
-/** Causes first; a step that was skipped for want of another one adds nothing. */
+/** Root causes only; steps skipped for a failed dependency add nothing. */
 function failuresOf(steps: RunView["report"]["steps"]): readonly string[] {
   return steps
     .filter(({ status }) => status === "failed" || status === "partial")
@@ -108,7 +108,7 @@ function isStepEnd(update: { readonly event?: unknown }): boolean {
   return typeof event === "object" && event !== null && "type" in event && event.type === "step.finished";
 }
 
-/** Expected and found work, body by body. */
+/** Expected and actual work, body by body. */
 function compare(report: MigrationReport, { status, outputs, failures, differences }: Found): VerificationReport {
   const found = kindsByStep(outputs);
   const migrated = report.bodies.filter((body) => body.status === "migrated");
@@ -139,7 +139,7 @@ function kindsByStep(outputs: unknown): ReadonlyMap<string, Kind | "nothing"> {
   return new Map(entries.map(([name, value]) => [name, kindOf(value)]));
 }
 
-/** By the bytes that were made, not by what the catalog promises. */
+/** By the bytes produced, not by the catalog's declaration. */
 function kindOf(output: unknown): Kind | "nothing" {
   if (typeof output !== "object" || output === null) return "nothing";
   if ("voiceId" in output && typeof output.voiceId === "string") return "voice";

@@ -5,8 +5,8 @@ import { camel } from "../names.ts";
 import type { BodyReport, FieldEntry, MigrationReport } from "../report/report.ts";
 
 /**
- * Where the plan does not do the work of the v2 bodies: what was given and arrives nowhere, and what arrives as something
- * else than v2 had or the report says. Each names body, field and step.
+ * Differences between the plan and the work of the v2 bodies: given values that are not migrated, and values that match
+ * neither v2 nor the report. Each names body, field and step.
  */
 export function workDifferences(report: MigrationReport, plan: Plan): readonly string[] {
   return report.bodies
@@ -48,20 +48,20 @@ function wrongValue(plan: Plan, step: PlanStep, place: string, entry: FieldEntry
   if (expected === null) return null;
   if (sent === undefined) return `is missing as ${place}`;
   if (isDeepStrictEqual(sent, expected)) return null;
-  // The seeds of a batch: one for each of its steps.
+  // The seeds of a batch: one per step.
   if (Array.isArray(expected) && isDeepStrictEqual(sent, expected[index])) return null;
   if (typeof expected === "string") {
     const [, converted] = /^output of (.+)$/.exec(expected) ?? [];
     if (converted !== undefined && sourcesOf(plan, sent).has(converted)) return null;
     const [, file] = /^file input (.+)$/.exec(expected) ?? [];
     if (file !== undefined && [...sourcesOf(plan, sent)].some((path) => camel(path) === file)) return null;
-    // What the person supplies when the pipeline is run is any value here.
+    // An input supplied at run time matches any value here.
     if (/^input /.test(expected) || expected.includes("${")) return null;
   }
   return `is ${JSON.stringify(sent)} as ${place}, and should be ${JSON.stringify(expected)}`;
 }
 
-/** Paths of the steps that a value uses; what a local task passes on is followed to where it came from. */
+/** Step paths that a value uses, followed through local tasks to their sources. */
 function sourcesOf(plan: Plan, value: Json): ReadonlySet<string> {
   return new Set(
     referencesIn(value).flatMap((path) => {
@@ -77,7 +77,7 @@ function referencesIn(value: Json): readonly string[] {
   return Object.values(value).flatMap(referencesIn);
 }
 
-/** The value at `multi_prompt[0].prompt` of a step's input; undefined when there is none. */
+/** The value at a path such as `multi_prompt[0].prompt` of a step's input; undefined when there is none. */
 function valueAt(step: PlanStep, place: string): Json | undefined {
   let at: unknown = "input" in step ? step.input : undefined;
   for (const part of place.split(/[.[\]]+/).filter(Boolean)) {

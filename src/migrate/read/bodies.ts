@@ -3,10 +3,10 @@ import { isV2Type } from "../v2/types.ts";
 import { isFlow, readFlow } from "./flow.ts";
 import { type ReadBodies, type ReadProblem, readProblem, type V2Source } from "./source.ts";
 
-/** Keys under which an export may keep its list of bodies. */
+/** Keys that may hold an export's list of bodies. */
 const LIST_KEYS = ["generations", "bodies", "requests", "data", "items", "results"];
 
-/** The v2 bodies of a parsed document: one body, a list, an answer of the v2 list endpoint, or an automation flow. */
+/** The v2 bodies of a parsed document: one body, a list, a response of the v2 list endpoint, or an automation flow. */
 export function bodiesOf(value: unknown): Omit<ReadBodies, "locate"> {
   if (Array.isArray(value)) return listOf(value, []);
   if (isFlow(value)) return readFlow(value);
@@ -51,7 +51,7 @@ export function collected(all: readonly Read[]): Pick<ReadBodies, "sources" | "p
   };
 }
 
-/** One element as a body, or why it is none. */
+/** One element as a body, or why it is not one. */
 export function sourceOf(given: unknown, at: string, givenPath: JsonPath): Read {
   const [value, path] = unwrapped(given, givenPath);
   const bad = (code: string, message: string) => readProblem(code, at, path, message);
@@ -67,7 +67,7 @@ export function sourceOf(given: unknown, at: string, givenPath: JsonPath): Read 
   return isAssetRecord(value) ? { ...base, is: "asset" } : { ...base, is: "generation" };
 }
 
-/** A request as some logs keep it: `{ method, url, body }`. */
+/** A logged request: `{ method, url, body }`. */
 function unwrapped(value: unknown, path: JsonPath): readonly [unknown, JsonPath] {
   const isRequest = isRecord(value) && typeof value.url === "string" && isRecord(value.body) && !("type" in value);
   return isRequest ? [value.body, [...path, "body"]] : [value, path];
@@ -91,7 +91,7 @@ const ASSET_FIELDS = [
   "created_at",
 ];
 
-/** What POST /assets takes and answers: a name, a kind of media, and nothing that a generation asks for. */
+/** A request or response of POST /assets: a name, a kind of media, and no field of a generation. */
 export function isAssetRecord(value: { readonly [key: string]: unknown }): boolean {
   return (
     typeof value.name === "string" &&

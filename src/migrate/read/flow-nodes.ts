@@ -3,14 +3,14 @@ import { isRecord, type JsonPath } from "../json-path.ts";
 import { isV2Type } from "../v2/types.ts";
 
 /**
- * JSON of a flow in which templates stand, within strings or in place of values. Templates outside of strings become
+ * Parses a flow's JSON with templates, within strings or in place of values. Templates outside of strings become
  * strings; quotes within a template need no escape.
  */
 export function parseTemplatedJson(given: string): { readonly value: unknown } | { readonly problem: string } {
   const text = withoutStringify(given.trim().replace(/^=/, ""));
   const parsed = parseJson(quoted(text));
   if ("value" in parsed) {
-    // One level of JSON within JSON is how some tools keep it.
+    // Some tools store one level of JSON within JSON.
     return typeof parsed.value === "string" && /^\s*[{[]/.test(parsed.value) && !/^\s*\{\{/.test(parsed.value)
       ? parseTemplatedJson(parsed.value)
       : typeof parsed.value === "string"
@@ -21,7 +21,7 @@ export function parseTemplatedJson(given: string): { readonly value: unknown } |
   return { problem: `its body is not valid JSON at line ${line}, column ${column} of the body: ${message}` };
 }
 
-/** `{{ JSON.stringify({ … }) }}` holds its JSON in plain sight. */
+/** Unwraps the JSON in `{{ JSON.stringify({ … }) }}`. */
 function withoutStringify(text: string): string {
   const [, inner] = /^\{\{\s*(?:JSON\.stringify\(\s*)?(\{[\s\S]*\})\s*\)?\s*\}\}$/.exec(text) ?? [];
   return inner ?? text;
@@ -45,36 +45,36 @@ function quoted(text: string): string {
       continue;
     }
     if (character === '"') isInString = !isInString;
-    // A line break within a string is a slip that these tools let pass.
+    // These tools accept a line break within a string.
     result += isInString && character === "\n" ? "\\n" : character;
   }
   return result;
 }
 
-/** Outside of strings two braces begin a template unless a key follows. */
+/** Outside of strings, two braces start a template unless a key follows. */
 function isTemplateHere(text: string, at: number, isInString: boolean): boolean {
   return isInString || !/^\{\{\s*"/.test(text.slice(at, at + 40));
 }
 
 type Rec = { readonly [key: string]: unknown };
 
-/** One node of a flow, by what it does at the v2 API. */
+/** A flow's node, by its role at the v2 API. */
 export interface FlowNode {
   readonly name: string;
-  /** Other names that templates may call it by. */
+  /** Other names that templates may use for it. */
   readonly ids: readonly string[];
-  /** `upload` and `status` stand for the asset or generation that their address names; `other` may pass values on. */
+  /** `upload` and `status` refer to the asset or generation in their URL; `other` may pass values on. */
   readonly does: "generate" | "asset" | "upload" | "status" | "other";
   readonly url: string;
   readonly body: unknown;
   readonly bodyPath: JsonPath;
-  /** Names under which it keeps what it got, for templates such as `{image_asset_id}`. */
+  /** Names under which it stores its results, for templates such as `{image_asset_id}`. */
   readonly gives: readonly string[];
-  /** Names of the nodes before it. */
+  /** Names of its predecessors. */
   readonly before: readonly string[];
-  /** Why its body cannot be read. */
+  /** Why its body cannot be parsed. */
   readonly problem: string | null;
-  /** Switched off in the flow: it sends nothing, and passes on what it gets. */
+  /** Disabled in the flow: it sends nothing, and passes its input on. */
   readonly isDisabled: boolean;
 }
 
@@ -114,7 +114,7 @@ function nameOf(node: unknown, index: number): string {
 const GIVES =
   /^(?:save_?as|store_?as|assign_?to|output(?:_?(?:variable|name|key))?|outputs|variable|variables|extract|captures?|sets?)$/i;
 
-/** `saveAs: "image_asset_id"`, or `outputs: { image_asset_id: "$.id" }`, wherever its tool keeps it. */
+/** `saveAs: "image_asset_id"`, or `outputs: { image_asset_id: "$.id" }`, wherever the tool stores it. */
 function givenNames(node: Rec): readonly string[] {
   const holders = [node, ...HOLDERS.flatMap((key) => (isRecord(node[key]) ? [node[key]] : []))];
   return holders.flatMap((holder) =>
@@ -128,7 +128,7 @@ function givenNames(node: Rec): readonly string[] {
   );
 }
 
-/** Which nodes lead to each node. */
+/** Predecessors of each node. */
 function inboundOf(connections: Rec): ReadonlyMap<string, readonly string[]> {
   const inbound = new Map<string, string[]>();
   for (const [from, outputs] of Object.entries(connections)) {
@@ -150,12 +150,12 @@ type Request = Pick<FlowNode, "does" | "url" | "body" | "bodyPath" | "problem">;
 
 const noRequest = (bodyPath: JsonPath): Request => ({ does: "other", url: "", body: null, bodyPath, problem: null });
 
-/** The HTTP request that a node describes, wherever its tool keeps it. */
+/** A node's HTTP request, wherever the tool stores it. */
 function requestOf(node: Rec, path: JsonPath): Request {
   const none = noRequest(path);
   const [holder, holderPath] = holderOf(node, path);
   if (holder === null) return none;
-  // An address of this API is short, templates and all.
+  // A URL of this API is short, templates included.
   const url = String(holder.url ?? holder.uri).slice(0, 2000);
   const does = purposeOf(url, holder.method ?? holder.requestMethod ?? node.method);
   if (does !== "generate" && does !== "asset") return { ...none, does, url };
@@ -176,7 +176,7 @@ function holderOf(node: Rec, path: JsonPath): readonly [Rec | null, JsonPath] {
   return [null, path];
 }
 
-/** Addresses may hold templates, with slashes and all. */
+/** URLs may hold templates that contain slashes. */
 function purposeOf(url: string, method: unknown): FlowNode["does"] {
   const plain = url.replace(/\{\{[\s\S]*?\}\}|\$?\{[^}]*\}/g, "x").replace(/[?#].*$/, "");
   const isPost = String(method ?? "POST").toUpperCase() === "POST";
@@ -208,7 +208,7 @@ function bodyOf(
   return { problem: "sends to POST /generations, but its body was not found in the node", bodyPath: path };
 }
 
-/** Name and value pairs, as forms of HTTP nodes keep them; a dot in a name goes one level down. */
+/** Name and value pairs, as HTTP nodes store forms; a dot in a name addresses a nested field. */
 function pairsOf(pairs: unknown): Rec {
   const body: { [key: string]: unknown } = {};
   for (const pair of Array.isArray(pairs) ? pairs : []) {
@@ -227,7 +227,7 @@ function pairsOf(pairs: unknown): Rec {
   return body;
 }
 
-/** Own, whatever it is called. */
+/** Sets an own property, whatever its name. */
 function define(target: object, key: string, value: unknown): void {
   Object.defineProperty(target, key, { value, enumerable: true, writable: true, configurable: true });
 }

@@ -6,8 +6,8 @@ import { lastName, type Target, targetOf } from "./template.ts";
 type Resolve = (from: FlowNode, target: Target) => Resolved;
 
 /**
- * Follows expressions through the flow: to the request that made what they name, also by way of the nodes that only
- * ask for its status, upload its bytes or pass it on.
+ * Follows expressions through the flow to the request whose result they name, also via nodes that only poll its status,
+ * upload its bytes or pass it on.
  */
 export function createResolver(nodes: readonly FlowNode[], indexOf: (node: FlowNode) => number | null): Resolve {
   const byName = new Map<string, FlowNode>();
@@ -45,7 +45,7 @@ export function createResolver(nodes: readonly FlowNode[], indexOf: (node: FlowN
   };
 
   return (from, target) => {
-    // Only what identifies a result leads to the request that made it; other values come from outside.
+    // Only ids lead to the request that produced the result; other values come from outside.
     const isId = target.to === "variable" || /(?:^|_)(?:id|asset|url)$/i.test(lastName(target.rest));
     const index = isId ? follow(from, target, new Set([from])) : null;
     return index === null ? { to: "outside", name: outsideName(target) } : { to: "source", index };
@@ -79,7 +79,7 @@ function listKey(value: { readonly [key: string]: unknown }): string | null {
   return NODE_KEYS.find((key) => isNodes(value[key])) ?? null;
 }
 
-/** The v2 requests of a flow, in the order of its nodes. Every node is a source, a problem, or said to be left out. */
+/** The v2 requests of a flow, in node order. Every node is a source, a problem, or reported as left out. */
 export function readFlow(flow: { readonly [key: string]: unknown }): Omit<ReadBodies, "locate"> {
   const key = listKey(flow) ?? "nodes";
   const list = flow[key];

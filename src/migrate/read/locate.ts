@@ -2,13 +2,13 @@ import type { JsonPath } from "../json-path.ts";
 
 interface Wanted {
   readonly below: Map<string | number, Wanted>;
-  /** What waits for the offset of this value. */
+  /** Callbacks that await this value's offset. */
   readonly found: ((offset: number) => void)[];
 }
 
 /**
- * Offsets at which values stand in a valid JSON text, by path; one pass for all of them, without recursion. A path that
- * does not exist gets the offset of the nearest value around it.
+ * Offsets of values in a valid JSON text, by path; one iterative pass for all of them. A path that does not exist gets
+ * the offset of the nearest enclosing value.
  */
 export function locate(text: string, paths: readonly JsonPath[]): readonly number[] {
   const offsets: number[] = paths.map(() => 0);
@@ -31,9 +31,9 @@ export function locate(text: string, paths: readonly JsonPath[]): readonly numbe
 }
 
 interface Open {
-  /** Null where nothing wanted lies within. */
+  /** Null when no requested path is inside. */
   readonly requested: Wanted | null;
-  /** Position in a list, or the last key of an object. */
+  /** Index in a list, or the last key of an object. */
   key: string | number;
 }
 

@@ -6,25 +6,25 @@ import { parseJson } from "../../json-text.ts";
 import { readLines, readText } from "./read-text.ts";
 import { type ReadBodies, readProblem } from "./source.ts";
 
-/** The file of v2 bodies is not there or cannot be read. */
+/** The file of v2 bodies is missing or cannot be read. */
 export class V2FileError extends ShowrunnerError {
   readonly code = "V2_FILE";
 }
 
 export interface ReadFileOptions {
-  /** A JSON document is read whole up to this size, in bytes. Default 32 MiB. JSON Lines may be longer. */
+  /** Maximum size of a JSON document, which is read whole, in bytes. Default 32 MiB. JSON Lines may be larger. */
   readonly maxBytes?: number | undefined;
-  /** The longest line of JSON Lines, in bytes. Default 4 MiB. */
+  /** Maximum line length of JSON Lines, in bytes. Default 4 MiB. */
   readonly maxLineBytes?: number | undefined;
-  /** Lines of JSON Lines that are read; those after it are counted. Default 20 000. */
+  /** Maximum number of lines of JSON Lines; further ones are only counted. Default 20 000. */
   readonly maxLines?: number | undefined;
 }
 
 const MIB = 1024 * 1024;
 
 /**
- * Reads a file of v2 bodies in bounded memory: a JSON document up to a size, JSON Lines of any size line by line. Throws
- * {@link V2FileError} when the file cannot be read at all; what is wrong with its content is in `problems`.
+ * Reads a file of v2 bodies in bounded memory: a JSON document of limited size, JSON Lines of any size line by line.
+ * Throws {@link V2FileError} when the file cannot be read at all; problems of its content are in `problems`.
  */
 export async function readV2File(path: string, options: ReadFileOptions = {}): Promise<ReadBodies> {
   const { maxBytes = 32 * MIB, maxLineBytes = 4 * MIB, maxLines = 20_000 } = options;
@@ -67,7 +67,7 @@ async function readAll(path: string, most: number): Promise<Buffer> {
   }
 }
 
-/** True when the first line that says something is a JSON object by itself. */
+/** True when the first line with content is a JSON object by itself. */
 function isLine(head: Buffer): boolean {
   const line = head
     .toString("utf8")
@@ -82,7 +82,7 @@ interface Bounds {
   readonly maxLines: number;
 }
 
-/** Lines one after the other; lines that are too long or too many are reported, not stored. */
+/** Lines one by one; lines beyond a limit are reported, not stored. */
 async function readLongLines(path: string, { maxLineBytes, maxLines }: Bounds): Promise<ReadBodies> {
   const lines: string[] = [];
   const tooLong: number[] = [];
@@ -130,7 +130,7 @@ async function readLongLines(path: string, { maxLineBytes, maxLines }: Bounds): 
   return { ...read, problems: [...read.problems, ...long, ...(rest > 0 ? [beyond] : [])] };
 }
 
-/** Number of the first line that is not UTF-8. */
+/** Number of the first line that is not valid UTF-8. */
 function badLine(bytes: Buffer): number {
   let from = 0;
   for (let line = 1; ; line++) {

@@ -5,14 +5,14 @@ import { type Place, type ReadBodies, type ReadProblem, readProblem, type V2Sour
 
 export interface RepeatedKey {
   readonly key: string;
-  /** Where it stands again. */
+  /** Location of the duplicate. */
   readonly offset: number;
 }
 
-/** Problems of one document that are told; whoever repeats himself more than this knows. */
+/** Maximum number of reported duplicates per document. */
 const MOST = 100;
 
-/** Keys that stand twice in one object of a valid JSON text; a parser keeps only the last. */
+/** Duplicate keys in one object of a valid JSON text; a parser keeps only the last. */
 export function repeatedKeys(text: string): readonly RepeatedKey[] {
   const found: RepeatedKey[] = [];
   const open: (Set<string> | null)[] = [];
@@ -37,7 +37,7 @@ export function repeatedKeys(text: string): readonly RepeatedKey[] {
   return found;
 }
 
-/** Reads a text: a JSON document, or JSON Lines. */
+/** Parses a text: a JSON document, or JSON Lines. */
 export function readText(given: string): ReadBodies {
   const text = given.replace(/^\uFEFF/, "");
   if (text.trim() === "") return nothing({ ...problem("empty", "the text is empty"), line: 1, column: 1 });
@@ -59,14 +59,14 @@ export function readText(given: string): ReadBodies {
   return nothing({ ...problem("not-json", `is not valid JSON: ${message}`), line, column });
 }
 
-/** Some line is a JSON object by itself, and the first is neither the beginning of a list nor of an object over lines. */
+/** Some line is a JSON object by itself, and the first starts neither a list nor a multi-line object. */
 function isLines(text: string): boolean {
   if (/^\s*(?:\[|\{\s*\n)/.test(text)) return false;
   const lines = text.split("\n", 200).filter((line) => line.trim() !== "");
   return lines.length > 1 && lines.some((line) => /^\s*\{.*\}\s*$/.test(line) && "value" in parseJson(line));
 }
 
-/** JSON Lines: a line that is no body is a problem of that line alone. */
+/** JSON Lines: an invalid line is a problem of that line alone. */
 export function readLines(lines: readonly string[]): ReadBodies {
   const reads: (V2Source | ReadProblem)[] = [];
   const lineOf = new Map<string, number>();
@@ -122,7 +122,7 @@ function placesIn(text: string, requested: readonly Wanted[]): readonly Place[] 
   return places;
 }
 
-/** Fills the places of problems that know their path, and keeps the way to find more. */
+/** Adds locations to problems that have a path, and keeps the function that finds more. */
 function placed(
   read: Omit<ReadBodies, "locate">,
   find: (requested: readonly Wanted[]) => readonly Place[],

@@ -1,33 +1,33 @@
 import type { JsonPath } from "../json-path.ts";
 import type { Target } from "./template.ts";
 
-/** One v2 body, or one record of an uploaded asset, as it was found. */
+/** A v2 body, or a record of an uploaded asset, as found in the document. */
 export interface V2Source {
-  /** Where: `body 3`, `line 3`, `node "Make portrait"`. */
+  /** Location: `body 3`, `line 3`, `node "Make portrait"`. */
   readonly at: string;
   readonly value: unknown;
-  /** Place within the document or the line. */
+  /** Path within the document or the line. */
   readonly path: JsonPath;
-  /** Name that the flow gives it. */
+  /** The flow's name for it. */
   readonly label: string | null;
-  /** `asset`: what POST /assets got. */
+  /** `asset`: the request of POST /assets. */
   readonly is: "generation" | "asset";
-  /** What an expression of this body stands for; in a flow only. */
+  /** Resolves an expression of this body; in a flow only. */
   readonly resolve: ((target: Target) => Resolved) | null;
 }
 
 export type Resolved =
-  /** The output of another source, by its position in the list. */
+  /** The output of another source, by its index in the list. */
   | { readonly to: "source"; readonly index: number }
-  /** Something that comes from outside, by a name that is the same wherever it is used. */
+  /** An external value, by a name that is equal wherever it is used. */
   | { readonly to: "outside"; readonly name: string };
 
-/** Something that could not be read as a v2 body. */
+/** Something that could not be parsed as a v2 body. */
 export interface ReadProblem {
   readonly code: string;
   /** As {@link V2Source.at}. */
   readonly at: string;
-  /** Path of the value at fault within the document, or null when there is none. */
+  /** Path of the invalid value within the document; null when there is none. */
   readonly path: JsonPath | null;
   /** 1-based, where the text is known. */
   readonly line: number | null;
@@ -35,15 +35,15 @@ export interface ReadProblem {
   readonly message: string;
 }
 
-/** What a document holds. */
+/** The contents of a document. */
 export interface ReadBodies {
   readonly sources: readonly V2Source[];
   readonly problems: readonly ReadProblem[];
-  /** Parts of the document that are no bodies, and why they are not migrated. */
+  /** Parts of the document that are not bodies, and why they are not migrated. */
   readonly left: readonly LeftPart[];
-  /** The format that it was recognised as. */
+  /** The detected format. */
   readonly format: "body" | "list" | "lines" | "flow" | "none";
-  /** Finds the places of values in the text, all at once; null where there is no text. */
+  /** Locates values in the text, in one pass; null where there is no text. */
   readonly locate:
     | ((paths: readonly { readonly source: V2Source; readonly path: JsonPath }[]) => readonly Place[])
     | null;

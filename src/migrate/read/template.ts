@@ -1,7 +1,7 @@
-/** A part of a text: words, or what an automation flow puts in their place. */
+/** A part of a text: literal, or an expression of an automation flow. */
 export type TextPart = string | { readonly expression: string };
 
-/** `{image_asset_id}` alone; single braces within words are words. */
+/** `{image_asset_id}` alone; single braces within a text are literal. */
 const SINGLE = /^\s*\{([A-Za-z_][\w.-]*)\}\s*$/;
 /** `${name}` alone. */
 const DOLLAR = /^\s*\$\{([A-Za-z_][\w.-]*)\}\s*$/;
@@ -11,7 +11,7 @@ export function isTemplate(value: unknown): value is string {
   return typeof value === "string" && (nextTemplate(value, 0) !== null || SINGLE.test(value) || DOLLAR.test(value));
 }
 
-/** The parts of a text. A leading `=`, which marks an expression in some flows, is no part of it. */
+/** The parts of a text. A leading `=`, which marks an expression in some flows, is excluded. */
 export function textParts(value: string): readonly TextPart[] {
   const alone = SINGLE.exec(value) ?? DOLLAR.exec(value);
   if (alone !== null) return [{ expression: alone[1] ?? "" }];
@@ -27,21 +27,21 @@ export function textParts(value: string): readonly TextPart[] {
   return parts;
 }
 
-/** The next `{{ … }}` from a place on. Never looks twice at the same text, however many braces are left open. */
+/** The next `{{ … }}` from a position on. Linear, however many braces are left open. */
 function nextTemplate(text: string, from: number): { readonly start: number; readonly end: number } | null {
   const start = text.indexOf("{{", from);
   const close = start < 0 ? -1 : text.indexOf("}}", start + 2);
   return close < 0 ? null : { start, end: close + 2 };
 }
 
-/** The one expression that a text is, or null when it is anything else. */
+/** The expression of a text that consists of just one; null for any other. */
 export function soleExpression(value: string): string | null {
   const parts = textParts(value).filter((part) => typeof part !== "string" || part.trim() !== "");
   const [only] = parts;
   return parts.length === 1 && typeof only === "object" ? only.expression : null;
 }
 
-/** What an expression refers to: an earlier node by its name or number, the node before, or a variable. */
+/** The target of an expression: an earlier node by its name or number, the previous node, or a variable. */
 export type Target =
   | { readonly to: "node"; readonly name: string; readonly rest: string }
   | { readonly to: "previous"; readonly rest: string }

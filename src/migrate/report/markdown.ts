@@ -29,7 +29,7 @@ const LEGEND =
   "Each field that v2 was given stands here once. Carried over: the same name and value; renamed: the same value under another name; " +
   "converted: another value or form; defaulted: not given, and written out because v3's default differs; dropped: not in the pipeline, for the reason given.";
 
-/** The report for people. The same report gives the same bytes. */
+/** The report for people. Deterministic. */
 export function reportMarkdown(report: MigrationReport): string {
   const { bodies } = report;
   return [
@@ -72,7 +72,7 @@ function section(title: string, text: string): string {
   return text === "" ? "" : `## ${title}\n\n${text}`;
 }
 
-/** Places named of one decision; report.json has them all. */
+/** Maximum number of locations listed per decision; report.json has all. */
 const SHOWN_PLACES = 5;
 
 function decisions(all: readonly Decision[]): string {
@@ -159,7 +159,7 @@ function bodyText(body: BodyReport): string {
     steps.length > 0 ? `: ${steps.map(code).join(" → ")}` : status === "asset" ? ": a file to supply" : `: ${status}`;
   const head = `### Body ${number}${place}: ${words(type)}${became}`;
   const kept = body.body !== null ? ["", "Kept as it was:", "", fenced(JSON.stringify(body.body, null, 2))] : [];
-  // All fields of a body that was not migrated have one reason.
+  // All fields of a body that was not migrated share one reason.
   if (status === "open" || status === "refused")
     return [head, "", words(body.fields[0]?.why ?? ""), ...kept].join("\n");
   const rows = body.fields.map(fieldRow);
@@ -185,7 +185,7 @@ function fieldRow({ field, given, outcome, value, to, newValue, why, choices }: 
   return `| ${code(field)} | ${before} | ${OUTCOME[outcome]} | ${after} | ${cell(reason)} |`;
 }
 
-/** Characters of a value that a table shows; report.json has it whole. */
+/** Maximum number of characters of a value in a table; report.json has it whole. */
 const SHOWN = 80;
 
 function valueCell(value: FieldEntry["value"]): string {
@@ -193,7 +193,7 @@ function valueCell(value: FieldEntry["value"]): string {
   return text === "" ? "(blank)" : code(text.length > SHOWN ? `${text.slice(0, SHOWN - 1)}…` : text);
 }
 
-/** Text from outside within a sentence: nothing in it is markup, nothing breaks the line. */
+/** Escapes untrusted text within a sentence: no markup, no line breaks. */
 function words(text: string): string {
   return flat(text).replace(/[\\`*_[\]<>#|]/g, "\\$&");
 }
@@ -210,7 +210,7 @@ function flat(text: string): string {
   return text.replace(/[\s\u2028\u2029]+/g, " ").replace(/[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu, "�");
 }
 
-/** JSON as it is, but for marks that turn the order of what is read, which stand as escapes. */
+/** JSON as it is, except that bidirectional control characters are escaped. */
 function fenced(json: string): string {
   const text = json.replace(/[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, (mark) => {
     return `\\u${mark.charCodeAt(0).toString(16).padStart(4, "0")}`;

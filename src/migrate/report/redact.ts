@@ -1,8 +1,8 @@
-/** Query parameters that make an address a key. */
+/** Query parameters that hold credentials. */
 const SECRET =
   /^(?:x-(?:amz|goog)-.*|sig|signature|token|access_token|key|api_?key|expires|policy|key-pair-id|se|sp|sv|sr|hmac)$/i;
 
-/** A text in which addresses keep no signatures, tokens or passwords. */
+/** Removes signatures, tokens and passwords from URLs in a text. */
 export function withoutSecrets(text: string): string {
   return text.replace(/\bhttps?:\/\/[^\s"'<>`]+/gi, cleaned);
 }
@@ -15,7 +15,7 @@ function cleaned(url: string): string {
   return isSecret ? `${path}?…` : bare;
 }
 
-/** The same for every text within a value. */
+/** Redacts every text within a value. */
 export function redacted(value: unknown): unknown {
   if (typeof value === "string") return withoutSecrets(value);
   if (Array.isArray(value)) return value.map(redacted);

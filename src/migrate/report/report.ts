@@ -1,6 +1,6 @@
 import type { Json } from "../../plan/plan.ts";
 
-/** What there is to decide; the same question about several bodies is one decision. */
+/** Subject of a decision; the same question about several bodies is one decision. */
 export function decisionsOf(bodies: readonly BodyReport[]): readonly Decision[] {
   const found = new Map<string, { readonly decision: Decision; readonly where: string[] }>();
   for (const { at, fields, status } of bodies) {
@@ -24,54 +24,54 @@ function shorten(value: unknown): string {
   return `${text.length > 60 ? `${text.slice(0, 59)}…` : text}: `;
 }
 
-/** What became of a field. */
+/** The outcome of a field. */
 export type Outcome = "carried" | "renamed" | "converted" | "defaulted" | "dropped" | "decision";
 
 /** One field of a v2 body. */
 export interface FieldEntry {
   /** Path within the body. */
   readonly field: string;
-  /** False for a field that the body lacks and v3 needs to be told. */
+  /** False for a field that the body lacks and v3 requires. */
   readonly given: boolean;
   readonly outcome: Outcome;
-  /** As v2 had it; null when not given. */
+  /** v2's value; null when absent. */
   readonly value: Json;
-  /** Where it went: `step: field`, or null. */
+  /** Its target, as `step: field`, or null. */
   readonly to: string | null;
-  /** As v3 gets it, where it changed. */
+  /** v3's value, where it changed. */
   readonly newValue: Json;
   /** Why it was changed, defaulted, dropped or left open. */
   readonly why: string | null;
-  /** Ways to decide, the one that the source takes for now first. */
+  /** Choices; the one that the source currently uses comes first. */
   readonly choices: readonly string[];
   /** Set on a medium, prompt, shot or voice that v2 used and the pipeline does not: an open point. */
   readonly isLost?: true;
 }
 
-/** What became of one body. */
+/** The outcome of one body. */
 export interface BodyReport {
-  /** Counts from 1, in the order of the document. */
+  /** Counts from 1, in document order. */
   readonly number: number;
-  /** Where it stands: `body 3`, `line 3`, `node "Portrait"`. */
+  /** Location: `body 3`, `line 3`, `node "Portrait"`. */
   readonly at: string;
   readonly type: string;
   /**
-   * `migrated`: it has steps; `asset`: it is a file to supply; `open`: no v3 model is known to do it; `refused`: v2
-   * itself would not take it, see the problems.
+   * `migrated`: it has steps; `asset`: it is a file to supply; `open`: no v3 model is known for it; `refused`: v2
+   * itself would refuse it, see the problems.
    */
   readonly status: "migrated" | "asset" | "open" | "refused";
-  /** Names of its steps, in the order in which they run. */
+  /** Names of its steps, in execution order. */
   readonly steps: readonly string[];
-  /** Those of them whose outputs are what v2 would have made. */
+  /** Those steps that produce v2's outputs. */
   readonly outputs: readonly string[];
-  /** What v2 would have made of it. */
+  /** The outputs that v2 would have produced. */
   readonly makes: { readonly kind: "image" | "video" | "audio" | "voice"; readonly count: number };
   readonly fields: readonly FieldEntry[];
   /** The body itself, kept where it is open or refused. */
   readonly body: Json;
 }
 
-/** Something to decide before the pipeline is used in earnest. One decision may concern several fields. */
+/** A decision to make before production use of the pipeline. One decision may concern several fields. */
 export interface Decision {
   readonly code: string;
   /** Bodies and fields: `body 3: audio_start_ms`. */
@@ -80,19 +80,19 @@ export interface Decision {
   readonly choices: readonly string[];
 }
 
-/** Something in the document that is not migrated because it is wrong. */
+/** An invalid part of the document, which is not migrated. */
 export interface MigrationProblem {
   readonly code: string;
   readonly at: string;
   /** Path within the body, or null. */
   readonly field: string | null;
-  /** 1-based; null when the migration was given values, not a text. */
+  /** 1-based; null when the migration was given values, not text. */
   readonly line: number | null;
   readonly column: number | null;
   readonly message: string;
 }
 
-/** Something that whoever runs the pipeline supplies. */
+/** An input that whoever runs the pipeline supplies. */
 export interface InputReport {
   readonly name: string;
   readonly is: "file" | "voice" | "text" | "choice";
@@ -106,14 +106,14 @@ export interface MigratedStep {
   readonly name: string;
   readonly model: string;
   readonly yields: "image" | "video" | "audio" | "voice";
-  /** Number of the body that it comes from. */
+  /** Number of its body. */
   readonly body: number;
 }
 
 export interface MigrationReport {
   readonly version: 1;
   readonly pipeline: string;
-  /** SHA-256 of the source as it was written, to tell whether someone has edited it since; null without a source. */
+  /** SHA-256 of the source as written, to detect later edits; null without a source. */
   readonly sourceSha256: string | null;
   readonly format: "body" | "list" | "lines" | "flow" | "none";
   readonly bodies: readonly BodyReport[];
@@ -122,20 +122,22 @@ export interface MigrationReport {
   readonly inputs: readonly InputReport[];
   readonly decisions: readonly Decision[];
   readonly problems: readonly MigrationProblem[];
-  /** Parts of the document that are no bodies, such as nodes of a flow that wait. */
+  /** Parts of the document that are not bodies, such as wait nodes of a flow. */
   readonly left: readonly { readonly at: string; readonly why: string }[];
-  /** Null until `estimateMigration` has asked a service. */
+  /** Null until `estimateMigration` has run. */
   readonly price: PriceReport | null;
-  /** Null until `verifyMigration` has run the pipeline. */
+  /** Null until `verifyMigration` has run. */
   readonly verification: VerificationReport | null;
 }
 
 export interface StepPriceReport {
   readonly step: string;
   readonly model: string | null;
-  /** Decimal US dollars; null when the service cannot say in advance. */
+  /** Decimal US dollars; null when the service cannot quote it in advance. */
   readonly usd: string | null;
-  /** `quoted`: for just this input; `provisional`: with stand-ins for media that do not exist yet; `unquotable`. */
+  /**
+   * `quoted`: for exactly this input; `provisional`: with placeholders for media that do not exist yet; `unquotable`.
+   */
   readonly basis: string;
   readonly why: string | null;
 }
@@ -144,7 +146,7 @@ export interface PriceReport {
   /** The service that priced it. */
   readonly service: string;
   readonly steps: readonly StepPriceReport[];
-  /** Sum of what is known, decimal US dollars; null when nothing is. */
+  /** Sum of the known prices, decimal US dollars; null when none is known. */
   readonly min: string | null;
   /** Null when a job has no price in advance. */
   readonly max: string | null;
@@ -152,14 +154,14 @@ export interface PriceReport {
 }
 
 export interface VerificationReport {
-  /** True when the pipeline ran and does all the work of the v2 bodies; what v2 itself would refuse aside. */
+  /** True when the pipeline ran and does all the work of the v2 bodies, except those that v2 itself would refuse. */
   readonly ok: boolean;
-  /** How the run ended. */
+  /** Final status of the run. */
   readonly status: string;
-  /** Outputs that the migrated v2 bodies would have made. */
+  /** Number of outputs that the migrated v2 bodies would have produced. */
   readonly expected: readonly { readonly kind: "image" | "video" | "audio" | "voice"; readonly count: number }[];
   readonly found: VerificationReport["expected"];
   readonly differences: readonly string[];
-  /** Bodies that are not in the pipeline, because they are open or refused. */
+  /** Number of bodies that are not in the pipeline, because they are open or refused. */
   readonly uncovered: readonly string[];
 }

@@ -2,10 +2,10 @@ import type { Json } from "../../plan/plan.ts";
 import type { Expression } from "../expression.ts";
 import { camel } from "../names.ts";
 
-/** Marks that are not seen, or that reorder what is seen. */
+/** Invisible and bidirectional control characters. */
 const INVISIBLE = /[\u007f-\u009f\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
 
-/** A text as a TypeScript literal, quoted as the formatter would. */
+/** A text as a TypeScript literal, quoted as the formatter does. */
 export function stringLiteral(text: string): string {
   const inner = JSON.stringify(text).slice(1, -1).replace(INVISIBLE, escaped);
   const doubles = text.split('"').length;
@@ -14,7 +14,7 @@ export function stringLiteral(text: string): string {
   return `'${inner.replaceAll('\\"', '"').replaceAll("'", "\\'")}'`;
 }
 
-/** Words of a template literal. */
+/** The literal text of a template literal. */
 export function templateWords(text: string): string {
   const inner = JSON.stringify(text).slice(1, -1).replaceAll('\\"', '"').replace(INVISIBLE, escaped);
   return inner.replaceAll("`", "\\`").replaceAll("${", "\\${");
@@ -24,7 +24,7 @@ function escaped(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }
 
-/** Words of a comment: one line, with nothing hidden in it. */
+/** The text of a comment: one line, without invisible characters. */
 export function commentWords(text: string): string {
   return text
     .replace(/\s+/g, " ")
@@ -44,7 +44,7 @@ export function propertyName(name: string): string {
 const WIDE =
   /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}|[\u{20000}-\u{3fffd}]/u;
 
-/** Columns that a line takes; characters of East Asian scripts and pictures take two, marks none. */
+/** Display width in columns: East Asian characters and emoji take two, combining marks none. */
 export function widthOf(line: string): number {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: a line of plain ASCII is as wide as it is long
   if (/^[\x00-\x7f]*$/.test(line)) return line.length;
@@ -56,10 +56,10 @@ export function widthOf(line: string): number {
   return width;
 }
 
-/** Columns of a line, as our own formatter settings have it. */
+/** Maximum line width in our formatter's settings. */
 export const LINE_WIDTH = 120;
 
-/** One field of an object, on a line or more, as the formatter lays it out. */
+/** One property of an object, on one or more lines, as the formatter lays it out. */
 export function property(name: string, value: Expression, indent: string): string {
   const key = propertyName(name);
   const line = inline(value) === name ? `${indent}${name},` : `${indent}${key}: ${inline(value) ?? ""},`;
@@ -69,7 +69,7 @@ export function property(name: string, value: Expression, indent: string): strin
   return `${indent}${key}: ${block(value, indent)},`;
 }
 
-/** A long text goes to a line of its own, unless that gains next to nothing. */
+/** Breaks before a long text, unless that gains next to nothing. */
 function breaksAfterColon(value: Expression, key: string, line: string): boolean {
   const isText = value.is === "json" && typeof value.value === "string";
   return isText && widthOf(line) > LINE_WIDTH && key.length >= 5;
@@ -79,7 +79,7 @@ function isUnbreakable(value: Expression): boolean {
   return value.is !== "list" && value.is !== "record" && !(value.is === "json" && typeof value.value === "object");
 }
 
-/** A value on one line; null for one that never stands on one. */
+/** A value on one line; null for one that always takes several. */
 export function inline(value: Expression): string | null {
   switch (value.is) {
     case "json":
@@ -108,7 +108,7 @@ function inlineJson(value: Json): string | null {
   return inline(opened(value));
 }
 
-/** A JSON list or object as the expression that it is. */
+/** A JSON list or object as an expression. */
 function opened(value: Json): Expression {
   if (Array.isArray(value)) return { is: "list", items: value.map((item: Json) => ({ is: "json", value: item })) };
   if (typeof value !== "object" || value === null) return { is: "json", value };
@@ -119,7 +119,7 @@ function opened(value: Json): Expression {
 }
 
 function inlineList(items: readonly Expression[]): string | null {
-  // Lists of lists of several items stand one below the other.
+  // Lists of lists with several items take one line per item.
   const isMatrix = items.length > 1 && items.every((item) => lengthOf(item) > 1);
   if (isMatrix) return null;
   const written = items.map(inline);
@@ -131,7 +131,7 @@ function lengthOf(value: Expression): number {
   return value.is === "json" && Array.isArray(value.value) ? value.value.length : 0;
 }
 
-/** A list or an object over several lines; the first one begins where the caller is. */
+/** A list or object over several lines; the first line starts at the caller's position. */
 export function block(value: Expression, indent: string): string {
   const whole = value.is === "json" ? opened(value.value) : value;
   const inner = `${indent}  `;
@@ -153,7 +153,7 @@ function element(item: Expression, indent: string): string {
     : block(item, indent);
 }
 
-/** Numbers stand as many on a line as there is room for. */
+/** Numbers fill each line. */
 function filled(items: readonly Expression[], indent: string): readonly string[] {
   const lines: string[] = [];
   for (const item of items) {
@@ -165,7 +165,7 @@ function filled(items: readonly Expression[], indent: string): readonly string[]
   return lines;
 }
 
-/** A comment of one sentence, over as many lines as it takes. */
+/** A comment of one sentence, wrapped. */
 export function comment(text: string, indent: string): string {
   const lines: string[] = [];
   for (const word of text.split(" ")) {

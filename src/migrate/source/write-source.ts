@@ -18,7 +18,7 @@ import {
   widthOf,
 } from "./layout.ts";
 
-/** The pipeline as TypeScript, formatted, its models typed by the module that it imports them from. */
+/** The pipeline as formatted TypeScript; its models are typed by the module that it imports. */
 export function writeSource(converted: Made, report: MigrationReport): string {
   const { context, inputs, name, modelsModule } = converted;
   const hasFiles = inputs.some(({ is }) => is === "file");
@@ -52,7 +52,7 @@ function summary({ bodies, steps }: MigrationReport): string {
   return `Migrated from v2: ${migrated}${rest} ${count === 1 ? "body" : "bodies"}, ${steps.length} ${steps.length === 1 ? "job" : "jobs"}.`;
 }
 
-/** A decision that concerns many jobs is told at the first of them. */
+/** A decision about many jobs is commented at the first of them. */
 function commentedOnce(jobs: readonly ConvertedJob[]): readonly ConvertedJob[] {
   const told = new Set<string>();
   return jobs.map((job) => {
@@ -62,7 +62,7 @@ function commentedOnce(jobs: readonly ConvertedJob[]): readonly ConvertedJob[] {
   });
 }
 
-/** How the generated models module calls the models: it lists all of the catalog, so names depend on all. */
+/** The generated module's names for the models: it lists the whole catalog, so names depend on all models. */
 function namesOfModels({ context }: Made): ReadonlyMap<string, string> {
   const listed = context.catalog
     .models()
@@ -162,7 +162,7 @@ function variationLine(one: Variation, model: string, shared: string): string {
   });
 }
 
-/** A call on one line, or with each argument on its own. */
+/** A call on one line, or with one argument per line. */
 function statement(head: string, args: readonly string[]): string {
   const line = `    ${head}(${args.join(", ")});`;
   if (widthOf(line) <= LINE_WIDTH) return line;

@@ -13,7 +13,7 @@ import { redacted } from "../report/redact.ts";
 import type { BodyReport, FieldEntry } from "../report/report.ts";
 import type { Checked, Mistake } from "./check.ts";
 
-/** Converts a body and says what became of it. */
+/** Converts a body and reports its outcome. */
 export function bodyReport(body: Body, context: MigrationContext): BodyReport {
   const { index, source, type, value } = body;
   const makes = { kind: TYPE_FACTS[type].yields, count: batchOf(body) };
@@ -37,7 +37,7 @@ export function bodyReport(body: Body, context: MigrationContext): BodyReport {
   return { ...base, status: "migrated", steps, outputs: converted.outputs, fields: entries.map(cleaned), body: null };
 }
 
-/** A loss that a person has agreed to is a decision no more. */
+/** An accepted loss is no longer a decision. */
 function decided(entry: FieldEntry, { leaveOut }: MigrationContext): FieldEntry {
   const { isLost, ...rest } = entry;
   if (!isLost || !leaveOut.has(lossKey(entry))) return entry;
@@ -60,7 +60,7 @@ export function assetReport(
   return { ...base, steps: [], outputs: [], fields, body: null };
 }
 
-/** A body that is not migrated stands in the report as it was, each field with the first reason. */
+/** The unchanged body of a failed migration, each field with the first reason. */
 export function refusedReports(mistakes: readonly Mistake[], sources: readonly V2Source[]): readonly BodyReport[] {
   const first = new Map<V2Source, string>();
   for (const { source, also, message } of mistakes) {

@@ -8,17 +8,17 @@ import type { MigrationProblem } from "../report/report.ts";
 import { mistakesIn, typeOf } from "../v2/check.ts";
 import type { V2Type } from "../v2/types.ts";
 
-/** Something for which a body is not migrated. */
+/** A reason not to migrate a body. */
 export interface Mistake {
   readonly code: string;
   readonly source: V2Source;
   readonly path: JsonPath;
   readonly message: string;
-  /** Others that it concerns. */
+  /** Other bodies that it concerns. */
   readonly also?: readonly V2Source[];
 }
 
-/** All problems of a document with their places, in its order. */
+/** All problems of a document with their locations, in document order. */
 export function problemsOf(mistakes: readonly Mistake[], read: ReadBodies): readonly MigrationProblem[] {
   return [...read.problems.map(reported), ...located(mistakes, read)].sort(inDocumentOrder);
 }
@@ -43,13 +43,13 @@ function reported({ code, at, line, column, message }: ReadProblem): MigrationPr
   return { code, at, field: null, line, column, message };
 }
 
-/** A source that v2 would take. */
+/** A source that v2 would accept. */
 export type Checked = { readonly index: number; readonly source: V2Source } & (
   | { readonly is: "asset"; readonly value: { readonly [key: string]: unknown } }
   | { readonly is: "body"; readonly body: Body }
 );
 
-/** Sorts out what v2 would refuse. */
+/** Separates what v2 would refuse. */
 export function check(
   sources: readonly V2Source[],
   context: MigrationContext,
@@ -103,7 +103,7 @@ const SHORT: Readonly<Record<V2Type, string>> = {
   motion_control: "motion",
 };
 
-/** By its own name, by the node's, else by type and position, so that the report and the source are read side by side. */
+/** The body's own name, else the node's, else type and index, so that report and source are easy to compare. */
 function nameFor(
   value: { readonly [key: string]: unknown },
   type: V2Type,

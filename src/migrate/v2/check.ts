@@ -3,7 +3,7 @@ import { isTemplate } from "../read/template.ts";
 import type { Field, Fields, Shape } from "./shape.ts";
 import { ANSWER_FIELDS, fieldsOf, isV2Type, V2_TYPES, type V2Type } from "./types.ts";
 
-/** One thing for which v2 itself would refuse a body. */
+/** One reason for which v2 itself would refuse a body. */
 export interface BodyMistake {
   readonly code: "unknown-type" | "wrong-type" | "required" | "range";
   readonly path: JsonPath;
@@ -20,7 +20,7 @@ export function typeOf(body: { readonly [key: string]: unknown }): V2Type | Body
   return { code: "unknown-type", path: ["type"], message: `${shown} is no type of a v2 body; ${known}` };
 }
 
-/** Everything in a body that v2 would refuse, but for fields it does not know: those are left out, and reported. */
+/** Everything in a body that v2 would refuse; unknown fields are accepted, omitted and reported. */
 export function mistakesIn(body: { readonly [key: string]: unknown }, type: V2Type): readonly BodyMistake[] {
   return recordMistakes(body, { ...ANSWER_FIELDS, ...fieldsOf(type) }, []);
 }
@@ -50,7 +50,7 @@ function valueMistakes(value: unknown, shape: Shape, path: JsonPath): readonly B
   const wrong = (requested: string): readonly BodyMistake[] => [
     { code: "wrong-type", path, message: `${pathText(path)} must be ${requested}, not ${nameOf(value)}` },
   ];
-  // What a flow fills in when it runs can be of any type.
+  // A template's value at run time may have any type.
   if (isTemplate(value)) return [];
   switch (shape.is) {
     case "text":

@@ -1,4 +1,4 @@
-/** Names that v2 takes, in lower case, and the codes that v3 takes in their place. */
+/** v2's language names, in lower case, and v3's codes for them. */
 const CODES: Readonly<Record<string, string>> = {
   afrikaans: "af",
   albanian: "sq",
@@ -102,18 +102,18 @@ const CODES: Readonly<Record<string, string>> = {
   zulu: "zu",
 };
 
-/** Varieties that have a code of their own, by the code of the language that they are told with. */
+/** Regional varieties with their own code, by the code of their language. */
 const VARIETIES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   zh: { yue: "yue", cantonese: "yue", wu: "wuu", shanghainese: "wuu", hakka: "hak", hokkien: "nan", "min nan": "nan" },
   no: { nynorsk: "nn", nn: "nn", bokmål: "nb", bokmal: "nb", nb: "nb" },
 };
 
-/** What names a variety by itself. */
+/** Names of varieties that need no language name. */
 const ALONE: Readonly<Record<string, string>> = { nynorsk: "nn", bokmål: "nb", bokmal: "nb", yue: "yue" };
 
 /**
- * The code of a language by its name, with or without a region: `Portuguese (Brazil)` is `pt`, `Chinese,Yue` is `yue`. A
- * code stays a code. Null for what is neither, and for a name that says two languages.
+ * The code of a language by its name, with or without a region: `Portuguese (Brazil)` is `pt`, `Chinese,Yue` is `yue`.
+ * A code stays unchanged. Null for unknown names, and for a name of two languages.
  */
 export function languageCode(name: string): string | null {
   const plain = name.trim().toLowerCase();

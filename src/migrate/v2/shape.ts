@@ -7,7 +7,7 @@ export type Shape =
   | { readonly is: "ids"; readonly orOne?: true }
   | { readonly is: "list"; readonly item: Shape }
   | { readonly is: "record"; readonly fields: Fields }
-  /** Whatever v2 answered; not looked at. */
+  /** Any value of a v2 response; not validated. */
   | { readonly is: "answer" };
 
 export interface Field {

@@ -32,7 +32,7 @@ export const V2_TYPES = [
 
 export type V2Type = (typeof V2_TYPES)[number];
 
-/** Ids and settings that every body may have. */
+/** Ids and settings common to all bodies. */
 const common: Fields = {
   type: { shape: { is: "choice", of: V2_TYPES }, isRequired: true },
   workspace_id: id,
@@ -48,7 +48,7 @@ const common: Fields = {
 
 const answer = { shape: { is: "answer" } } as const;
 
-/** What v2 adds when it echoes a request; exported logs hold it. */
+/** Fields that v2 adds when it echoes a request; exported logs contain them. */
 export const ANSWER_FIELDS: Fields = {
   id,
   asset_id: id,
@@ -159,7 +159,7 @@ const own: Readonly<Record<V2Type, Fields>> = {
   },
 };
 
-/** Fields of each type, with those that all have; `name` is a label that any body may carry. */
+/** Fields of each type, including the common ones; `name` is a label that any body may carry. */
 export function fieldsOf(type: V2Type): Fields {
   return known.get(type) ?? common;
 }

@@ -4,10 +4,10 @@ import { builtIn, integer, mediaMs, secondsBegun, text } from "./define.ts";
 
 const PER_SECOND_MICROS: Readonly<Record<string, number>> = { "720p": 80_000, "1080p": 120_000 };
 
-/** As long as the sound, unless said otherwise. */
+/** The audio's duration unless `duration_ms` is given. */
 const filmMs = (work: Work) => integer(work, "duration_ms", mediaMs(work, "audio"));
 
-/** A face that says what it is given to say. */
+/** Animates a face that speaks the given audio. */
 export const avatar = builtIn({
   id: "avatar-1",
   modality: "video",

@@ -2,7 +2,7 @@ import type { JobKind } from "../../store/rows.ts";
 import type { CatalogEntry, JsonSchema, Modality, ModelDefinition, ModelState, Work } from "../model.ts";
 import { OUTPUT_SCHEMA } from "../schema-parts.ts";
 
-/** What each built-in model has to say; the rest has one answer for all. */
+/** What each built-in model declares; the other properties are the same for all. */
 export interface BuiltIn extends Partial<Omit<ModelDefinition, "entry" | "kind">> {
   readonly id: string;
   readonly modality: Modality;
@@ -51,12 +51,12 @@ export function integer(work: Work, field: string, fallback: number): number {
   return typeof value === "number" ? value : fallback;
 }
 
-/** How long all the media of a field last together, in milliseconds. */
+/** Total duration of all media of a field, in milliseconds. */
 export function mediaMs(work: Work, field: string): number {
   return (work.media[field] ?? []).reduce((sum, media) => sum + (media.durationMs ?? 0), 0);
 }
 
-/** Every second begun counts. */
+/** Rounds up to whole seconds. */
 export function secondsBegun(ms: number): number {
   return Math.max(1, Math.ceil(ms / 1000));
 }

@@ -7,7 +7,7 @@ import { video, videoToCome } from "./video.ts";
 
 export { STOCK_VOICES } from "./speech.ts";
 
-/** The catalog that the service brings along. */
+/** The built-in catalog. */
 export const BUILT_IN_MODELS: readonly ModelDefinition[] = [
   image,
   video,

@@ -21,7 +21,7 @@ function upscalePrice(work: Work): number {
   return Math.max(1, megapixels) * integer(work, "scale", 2) * PER_MEGAPIXEL_MICROS;
 }
 
-/** Its price is known only once the input is measured, which happens at submit. */
+/** Priced only after its input is measured, which happens at submit. */
 export const upscale = builtIn({
   id: "upscale-1",
   modality: "video",

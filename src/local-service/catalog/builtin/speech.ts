@@ -6,7 +6,7 @@ const PER_CHARACTER_MICROS = 30;
 const LEAST_SPEECH_MICROS = 1_000;
 const CLONE_MICROS = 500_000;
 
-/** Voices that every account may use; their ids never change. */
+/** Stock voices, available to every account; their ids never change. */
 export const STOCK_VOICES: readonly StockVoice[] = [
   {
     voiceId: "voice_1f0c5f6e-0a51-4c3f-8f0e-5a1d0c9b7a01",

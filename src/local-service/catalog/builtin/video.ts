@@ -4,7 +4,7 @@ import { inputObject, MAX_IMAGE_BYTES, mediaReference, steps, VISIBLE, visibleTe
 import { builtIn, integer, secondsBegun, text } from "./define.ts";
 
 const PER_SECOND_MICROS: Readonly<Record<string, number>> = { "720p": 50_000, "1080p": 90_000, "4K": 200_000 };
-/** Of the price of the pictures. */
+/** Surcharge for sound, in percent of the price of the pictures. */
 const SOUND_PERCENT = 20;
 
 const TIERS: JsonSchema = {
@@ -39,7 +39,7 @@ function priceMicros(work: Work): number {
   return work.input["generate_audio"] === false ? pictures : (pictures * (100 + SOUND_PERCENT)) / 100;
 }
 
-/** Animates a start frame; the described example model, with every field and combination rule. */
+/** Animates a start frame; the example model of the API description, with every field and combination rule. */
 export const video = builtIn({
   id: "video-1",
   modality: "video",

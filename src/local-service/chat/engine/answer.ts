@@ -17,7 +17,7 @@ function isSchema(node: SchemaNode): boolean {
   );
 }
 
-/** A schema whose values look like the example's. */
+/** Infers a schema from an example value. */
 function schemaOfExample(example: unknown): SchemaNode {
   if (Array.isArray(example)) {
     const items = example.length > 0 ? schemaOfExample(example[0]) : {};
@@ -32,7 +32,7 @@ function schemaOfExample(example: unknown): SchemaNode {
   return { type: example === null ? "string" : typeof example };
 }
 
-/** The shape that a prompt asks for: a schema written in it, or else an example of the answer; null for neither. */
+/** The JSON shape that a prompt requests: a schema in it, or else an example of the answer; null for neither. */
 export function schemaInText(text: string): SchemaNode | null {
   const found = objectsIn(text).map(({ value }) => value);
   const schema = found.find(isSchema);
@@ -87,7 +87,7 @@ const parts = (topic: Topic, usual: number) => Math.min(MOST_PARTS, topic.anyCou
 const many = (count: number, write: (index: number) => string) =>
   Array.from({ length: count }, (_, index) => write(index));
 
-/** What the words of a request call for; the first that fits writes. */
+/** Writers by what the request's words call for; the first match writes. */
 const BY_REQUEST: readonly (readonly [RegExp, Writer])[] = [
   [
     /\b(?:shot|scene|story)\s?(?:list|board)s?\b|\bshots\b|\bscenes\b/i,
@@ -118,7 +118,7 @@ function choice(requested: string, chance: Chance): string | null {
   return chance.pick([first, ...rest]).replaceAll(/^["'“]|["'”]$/g, "");
 }
 
-/** A short answer to what the user said last, made of the user's own words. */
+/** A short answer to the user's last message, from the user's own words. */
 export function textAnswer(requested: string, topic: Topic, prose: Prose, chance: Chance): string {
   const short = requested.slice(0, 20_000);
   const said = literal(short) ?? choice(short, chance);
@@ -127,7 +127,7 @@ export function textAnswer(requested: string, topic: Topic, prose: Prose, chance
   return writer?.(topic, prose) ?? `${prose.sentence(0)} ${prose.sentence(1)}`;
 }
 
-/** Longest that reading a prompt may hold up the service, in milliseconds. */
+/** Limit for reading a prompt, in milliseconds. */
 const MAX_READ_MS = 250;
 
 function lastAsked(messages: readonly ChatMessage[]): string {
@@ -135,7 +135,7 @@ function lastAsked(messages: readonly ChatMessage[]): string {
   return requested?.text ?? messages.at(-1)?.text ?? "";
 }
 
-/** What the answer's words are drawn from: at temperature 0 the messages alone. */
+/** Seed material of the answer's words: at temperature 0 the messages alone. */
 function seedOf(request: ChatRequest, choice: number): string {
   const { messages, temperature, seed } = request;
   const loose = temperature === 0 ? [] : [temperature, seed];
@@ -144,7 +144,7 @@ function seedOf(request: ChatRequest, choice: number): string {
 
 interface Shape {
   readonly schema: SchemaNode;
-  /** The caller stated it as a schema, so an answer that does not fit is none. */
+  /** The caller stated the schema, so an answer must validate against it. */
   readonly isBinding: boolean;
 }
 
@@ -157,7 +157,7 @@ function shapeOf({ format }: ChatRequest, requested: string, text: string): Shap
     : null;
 }
 
-/** Prompts may be made to be slow to read; nobody else waits for them. @throws Refusal 400 */
+/** Runs under a time limit: a crafted prompt must not block other requests. @throws Refusal 400 */
 function readInTime<T>(work: () => T): T {
   try {
     return withinTime(MAX_READ_MS, work);
@@ -168,8 +168,8 @@ function readInTime<T>(work: () => T): T {
 }
 
 /**
- * One answer to a request: JSON where it was asked for, a short text otherwise. The same request has the same answer.
- * @throws Refusal 400 for a schema that cannot be answered
+ * Answers a request: JSON where it was requested, a short text otherwise. Equal requests get equal answers.
+ * @throws Refusal 400 for a schema that cannot be satisfied
  */
 export function answerTo(request: ChatRequest, choice: number): string {
   const requested = lastAsked(request.messages);

@@ -1,13 +1,13 @@
 import { createHash } from "node:crypto";
 
-/** Draws that follow from a seed alone: the same request is always given the same answer. */
+/** Random draws from a seed: equal requests get equal answers. */
 export interface Chance {
-  /** A whole number from 0 up to, not including, `below`. */
+  /** An integer from 0 to below `below`. */
   below(below: number): number;
   pick<T>(from: readonly [T, ...T[]]): T;
 }
 
-/** A small generator of good spread; its state is 32 bits. */
+/** A small generator with 32 bits of state. */
 export function chanceFrom(seed: string): Chance {
   let state = createHash("sha256").update(seed).digest().readUInt32LE(0);
   function next(): number {

@@ -7,10 +7,10 @@ import { isRecord, type SchemaNode, SchemaTooLarge } from "./schema-node.ts";
 import type { Topic } from "./topic.ts";
 import { valueOfSchema } from "./value-of-schema.ts";
 
-/** Words that name the document or the dialect; local references do without. */
+/** Keywords that identify the document or dialect; local references do not need them. */
 const LEFT_OUT = new Set(["$schema", "$id", "id"]);
 
-/** Older dialects in today's words: lists under `items` became `prefixItems`. */
+/** Upgrades older dialects: lists under `items` become `prefixItems`. */
 function modern(node: unknown): unknown {
   if (Array.isArray(node)) return node.map(modern);
   if (!isRecord(node)) return node;
@@ -23,7 +23,7 @@ function modern(node: unknown): unknown {
   return Object.fromEntries(entries);
 }
 
-/** A schema that may come from anywhere, in the dialect that is worked with here. */
+/** Normalizes an untrusted schema to the dialect used here. */
 export function prepareSchema(schema: SchemaNode): SchemaNode {
   const entries = Object.entries(schema).filter(([key, value]) => !(LEFT_OUT.has(key) && typeof value === "string"));
   return modern(Object.fromEntries(entries)) as SchemaNode;
@@ -35,10 +35,12 @@ function createAjv(): Ajv2020 {
   return ajv;
 }
 
-/** The validator while nobody uses it; null also after a use was stopped halfway, which leaves it in an unknown state. */
+/** The idle validator; null while it is in use, and after a timed-out use, which leaves it in an unknown state. */
 let idle: Ajv2020 | null = null;
 
-/** Makes a validator with everything compiled that is no caller's, so that none of it counts against a time limit. */
+/**
+ * Creates a validator and compiles everything but the caller's schema, so that none of it counts against a time limit.
+ */
 export function readyChecks(): void {
   if (idle !== null) return;
   const fresh = createAjv();
@@ -47,9 +49,9 @@ export function readyChecks(): void {
 }
 
 /**
- * Calls with a test of whether a value fits the schema. A time limit stops work without running any `finally`, so the
- * validator is taken away for the time of its use: a stopped one is never seen again.
- * @throws Error when the schema is none
+ * Calls `use` with a predicate that validates against the schema. A time limit stops work without running any
+ * `finally`, so the validator is removed while in use: one that was interrupted is never reused.
+ * @throws Error when the schema is invalid
  */
 export function withSchemaCheck<T>(schema: SchemaNode, use: (fits: (value: unknown) => boolean) => T): T {
   const ajv = idle ?? createAjv();
@@ -63,14 +65,14 @@ export function withSchemaCheck<T>(schema: SchemaNode, use: (fits: (value: unkno
   }
 }
 
-/** Longest that one answer may hold up the service, in milliseconds. */
+/** Limit for one answer, in milliseconds. */
 const MAX_MS = 400;
-/** Each attempt takes other ways through combinations, with all properties or only the required ones. */
+/** Each attempt takes other branches of combinations, with all properties or only the required ones. */
 const ATTEMPTS = 12;
 
 export type JsonAnswer =
   | { readonly is: "made"; readonly value: unknown }
-  /** The schema itself is at fault, or asks for what is not found here. */
+  /** The schema is invalid, or no matching value was found. */
   | { readonly is: "impossible"; readonly reason: string };
 
 interface Ports {
@@ -96,7 +98,7 @@ function reasonOf(error: unknown): string {
   return `it is not a JSON Schema that can be used: ${reason.slice(0, 300)}`;
 }
 
-/** A value that fits the schema, checked. */
+/** Generates a value and validates it against the schema. */
 export function jsonAnswer(schema: SchemaNode, ports: Ports): JsonAnswer {
   try {
     return withinTime(MAX_MS, () => attempt(prepareSchema(schema), ports), readyChecks);

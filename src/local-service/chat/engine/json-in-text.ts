@@ -1,10 +1,10 @@
 import { isRecord, type SchemaNode } from "./schema-node.ts";
 
-/** Only so much text is searched, and so many places where JSON may begin. */
+/** Limits on the text searched and on the number of positions tried. */
 const MAX_SEARCHED = 200_000;
 const MAX_STARTS = 50;
 
-/** The end of the JSON value that begins here, by its brackets; -1 when they do not close. */
+/** The end of the JSON value that starts here, by its brackets; -1 when they do not close. */
 function endOf(text: string, start: number): number {
   let depth = 0;
   let quoted = false;
@@ -37,7 +37,7 @@ interface Found {
   readonly value: SchemaNode;
 }
 
-/** Objects written as JSON within a text, in order. */
+/** JSON objects embedded in a text, in order. */
 export function objectsIn(whole: string): readonly Found[] {
   const text = whole.slice(0, MAX_SEARCHED);
   const found: Found[] = [];
@@ -53,7 +53,7 @@ export function objectsIn(whole: string): readonly Found[] {
   return found;
 }
 
-/** The words around the JSON. */
+/** The text outside the JSON. */
 export function withoutJson(text: string): string {
   let from = 0;
   const kept = objectsIn(text).map(({ start, end }) => {

@@ -1,11 +1,11 @@
 import type { Chance } from "./chance.ts";
 import type { Topic } from "./topic.ts";
 
-/** Writes short texts about a topic; `index` keeps the parts of a list apart. */
+/** Writes short texts about a topic; `index` varies the elements of a list. */
 export interface Prose {
-  /** What a camera sees. */
+  /** A shot description. */
   visual(index: number): string;
-  /** What a voice says. */
+  /** A narration line. */
   spoken(index: number): string;
   title(index: number): string;
   word(index: number): string;
@@ -30,7 +30,7 @@ const at = (list: readonly string[], index: number) => list[index % list.length]
 
 export function proseAbout(topic: Topic, chance: Chance): Prose {
   const { subject, keywords } = topic;
-  // One turn of every list an answer: parts differ from each other, and answers from each other.
+  // Each answer starts every phrase list at a random offset, so that answers differ.
   const turn = { light: chance.below(LIGHTS.length), mood: chance.below(MOODS.length), line: chance.below(5) };
   const keyword = (index: number) => at(keywords, index);
 

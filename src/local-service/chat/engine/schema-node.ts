@@ -1,6 +1,6 @@
 const LONGEST_CHAIN = 40;
 
-/** The schema asks for more than is sensible. */
+/** The schema exceeds the supported complexity. */
 export class SchemaTooLarge extends Error {
   override readonly name = "SchemaTooLarge";
 }
@@ -11,7 +11,7 @@ function chosen(options: readonly unknown[], branch: number): SchemaNode {
   return recordOf(real[branch % Math.max(1, real.length)] ?? options[0]);
 }
 
-/** Turns references, combinations and conditions into one plain schema; `branch` says which way to go at each of them. */
+/** Resolves references, combinations and conditions into one plain schema; `branch` selects the alternative at each. */
 export function flattener(root: SchemaNode, branch: number): (node: SchemaNode) => SchemaNode {
   function flat(node: SchemaNode, chain: number): SchemaNode {
     if (chain > LONGEST_CHAIN) throw new SchemaTooLarge("The schema refers to itself without end.");
@@ -33,7 +33,7 @@ export function flattener(root: SchemaNode, branch: number): (node: SchemaNode) 
   return (node) => flat(node, 0);
 }
 
-/** A JSON Schema, or a part of one, as it came: nothing about it is certain. */
+/** A JSON Schema, or part of one, unvalidated. */
 export type SchemaNode = Readonly<Record<string, unknown>>;
 
 export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
@@ -53,7 +53,7 @@ const SIGNS: readonly (readonly [JsonType, readonly string[]])[] = [
   ["number", ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"]],
 ];
 
-/** The type to make: the first one allowed that is not null, or what the keywords are about. */
+/** The type to generate: the first allowed one but null, or the one that the keywords imply. */
 export function typeOf(schema: SchemaNode): JsonType {
   const named = Array.isArray(schema["type"]) ? schema["type"] : [schema["type"]];
   const [type] = [...named.filter((one) => one !== "null"), ...named];
@@ -61,7 +61,7 @@ export function typeOf(schema: SchemaNode): JsonType {
   return SIGNS.find(([, keywords]) => keywords.some((keyword) => keyword in schema))?.[0] ?? "string";
 }
 
-/** Follows a reference within the document; null when it leads nowhere in it. */
+/** Resolves a reference within the document; null when its target is missing. */
 export function resolvePointer(root: unknown, reference: string): unknown {
   if (!reference.startsWith("#")) return null;
   const parts = decodeURIComponent(reference.slice(1)).split("/").slice(1);
@@ -72,7 +72,7 @@ export function resolvePointer(root: unknown, reference: string): unknown {
   }, root);
 }
 
-/** Both at once: properties and requirements add up, the second has the last word on the rest. */
+/** Merges two schemas: properties and requirements are combined, the second overrides the rest. */
 export function merged(a: SchemaNode, b: SchemaNode): SchemaNode {
   const properties = { ...recordOf(a["properties"]) };
   for (const [name, node] of Object.entries(recordOf(b["properties"]))) {

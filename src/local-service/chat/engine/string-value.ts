@@ -7,16 +7,16 @@ import { numberOf, type SchemaNode, textOf } from "./schema-node.ts";
 // The package is one CommonJS function; its types describe a default export that is not there at run time.
 const RandExp = randexp as unknown as typeof randexp.default;
 
-/** How many characters stand for "any number of" in a pattern. */
+/** The repeat count generated for an unbounded quantifier of a pattern. */
 const MAX_REPEAT = 8;
 const PATTERN_TRIES = 20;
 const LONGEST = 20_000;
 
 export interface StringWish {
   readonly schema: SchemaNode;
-  /** Of the property, or of the array it lies in. */
+  /** Name of the property, or of the array that contains the value. */
   readonly name: string;
-  /** Position in its list. */
+  /** Position in the list. */
   readonly index: number;
 }
 
@@ -58,7 +58,7 @@ const COLOURS = ["#1f6feb", "#f2a33a", "#2e8b57", "#b5432e", "#6d4aff"];
 
 type Writer = (prose: Prose, index: number) => string;
 
-/** By what the property is called. The first that fits writes. */
+/** Generators by property name; the first match is used. */
 const BY_NAME: readonly (readonly [RegExp, Writer])[] = [
   [/(^|_)(id|slug|key|handle)$/, (prose, index) => `${slug(prose.word(index))}-${index + 1}`],
   [/aspect|ratio/, () => "16:9"],
@@ -83,7 +83,7 @@ function byName(wish: StringWish, prose: Prose): string {
   return writer?.(prose, wish.index) ?? prose.sentence(wish.index);
 }
 
-/** Cuts at a word where it can, and says more where it must. */
+/** Shortens at a word boundary where possible, and pads where the text is too short. */
 function fitted(text: string, least: number, most: number, more: (index: number) => string): string {
   let result = text;
   for (let index = 1; [...result].length < least; index++) result = `${result} ${more(index)}`;
@@ -113,7 +113,7 @@ function byPattern(pattern: string, candidates: readonly string[], bounds: reado
   return candidates[0] ?? "";
 }
 
-/** A text that fits the schema as far as can be seen from here. */
+/** A text that fits the schema as far as its keywords are supported here. */
 export function stringValue(wish: StringWish, prose: Prose, chance: Chance): string {
   const { schema, index } = wish;
   const format = FORMATS[textOf(schema["format"]) ?? ""];

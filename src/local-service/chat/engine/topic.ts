@@ -1,16 +1,16 @@
 import { withoutJson } from "./json-in-text.ts";
 
-/** What a request is about, read off its words. */
+/** What a request is about, extracted from its text. */
 export interface Topic {
-  /** All that was said, for looking things up. */
+  /** The full text, for keyword lookups. */
   readonly text: string;
   /** A short noun phrase, such as `a fox who finds a lamp`. */
   readonly subject: string;
-  /** Words that carry meaning, in order, each once. */
+  /** Content words, in order, without duplicates. */
   readonly keywords: readonly [string, ...string[]];
-  /** How many of something were asked for: `4 shots`, `three ideas`; null when not said. */
+  /** Requested number of something: `4 shots`, `three ideas`; null when not stated. */
   countOf(noun: string): number | null;
-  /** The first count of anything. */
+  /** The first number stated for anything. */
   readonly anyCount: number | null;
 }
 
@@ -29,7 +29,7 @@ const STOP_WORDS = new Set(
 const NUMBER_WORDS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"];
 const MAX_KEYWORDS = 32;
 const MAX_SUBJECT_WORDS = 14;
-/** Only so much of a long prompt is looked at for its subject. */
+/** Limit of the text searched for a subject. */
 const MAX_READ = 20_000;
 const LARGEST_COUNT = 100;
 
@@ -39,7 +39,7 @@ function keywordsOf(text: string): [string, ...string[]] {
   return [first, ...rest.slice(0, MAX_KEYWORDS - 1)];
 }
 
-/** Where the subject may stand, best place first: a quotation of some words, then what follows certain words. */
+/** Patterns that find the subject, best first: a quotation of some words, then what follows certain words. */
 const PLACES = [
   /["“«]([^"”»\n ]{1,60} [^"”»\n]{2,200})["”»]/u,
   /\b(?:about|(?:topic|subject|theme|story|film|video) is)\s+([^.!?\n]{3,200})/iu,
@@ -71,7 +71,7 @@ function countsOf(text: string): ReadonlyMap<string, number> {
   return counts;
 }
 
-/** Reads the last thing the user said for its subject, and everything for its words and counts. */
+/** Finds the subject in the user's last message, and words and counts in all messages. */
 export function topicOf(requested: string, all: string): Topic {
   const text = all.slice(0, MAX_READ);
   const counts = countsOf(text);

@@ -23,7 +23,7 @@ interface NumberWish {
   readonly isWhole: boolean;
 }
 
-/** What a number of that name is likely to be. */
+/** Plausible value for a number of that name. */
 function likely({ name, index, isWhole }: NumberWish, topic: Topic): number {
   const lower = name.toLowerCase();
   if (/_ms$|milli/.test(lower)) return 3000 + 1000 * (index % 3);
@@ -43,7 +43,7 @@ function bounds(schema: SchemaNode, step: number): readonly [number, number] {
   return [least, most];
 }
 
-/** A number that fits the schema, near what its name suggests. */
+/** A number that fits the schema, near the plausible value for its name. */
 export function numberValue(wish: NumberWish, topic: Topic): number {
   const { schema, isWhole } = wish;
   const [above, below] = [
@@ -60,14 +60,14 @@ export function numberValue(wish: NumberWish, topic: Topic): number {
   return value;
 }
 
-/** The multiple nearest to a value within the bounds; decimal steps keep their digits. */
+/** The nearest multiple within the bounds; decimal steps keep their digits. */
 function onStep(value: number, step: number, least: number, most: number): number {
   const count = Math.min(Math.floor(most / step), Math.max(Math.ceil(least / step), Math.round(value / step)));
   const digits = Math.min(10, (String(step).split(".")[1] ?? "").length);
   return Number((count * step).toFixed(digits));
 }
 
-/** Values that are not asked for are left out below this depth, so that schemas that contain themselves come to an end. */
+/** Optional values are omitted below this depth, so that recursive schemas terminate. */
 const DEEP = 5;
 const DEEPEST = 100;
 const MOST_VALUES = 5_000;
@@ -79,7 +79,7 @@ export interface ValuePorts {
   readonly topic: Topic;
   readonly prose: Prose;
   readonly chance: Chance;
-  /** Counts up until a value fits the whole schema; each number makes other choices. */
+  /** Incremented until a value fits the whole schema; each number selects other choices. */
   readonly attempt: number;
 }
 
@@ -89,7 +89,7 @@ interface Place {
   readonly depth: number;
 }
 
-/** Makes a value from a schema. Whether it fits, a validator must say: not every keyword is looked at. */
+/** Generates a value from a schema. The caller must validate it: not every keyword is supported. */
 export function valueOfSchema(root: SchemaNode, ports: ValuePorts): unknown {
   const { topic, prose, chance, attempt } = ports;
   const onlyRequired = attempt % 2 === 1;

@@ -32,7 +32,7 @@ export const catalogComponents = {
   },
 };
 
-/** Which of these an estimate has follows from how the service tells a cost that nobody knows yet. */
+/** The estimate's schema depends on how the service represents an unknown cost. */
 export function estimateComponent(unquotable: UnquotableCost): JsonSchema {
   if (unquotable === "refuse") return object({ model: text, cost: dollars, currency: usd });
   const description = `Where \`quotable\` is false, the inputs must be measured first: ${TOLD[unquotable]}.`;

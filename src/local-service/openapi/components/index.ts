@@ -106,7 +106,7 @@ export const chatComponents = {
 
 const anyInput = { ...anyFields, description: "As the model's input_schema says." };
 
-/** What is sent to the service. */
+/** Request schemas. */
 export const requestComponents = {
   SubmitJobRequest: submitBody(anyInput),
   EstimateJobRequest: object({ input: anyInput }),
@@ -144,7 +144,7 @@ export const errorComponents = {
   ),
 };
 
-/** Every shape that enters or leaves the service. Readers must expect more fields than these. */
+/** All schemas of requests and responses. Clients must tolerate additional fields. */
 export const COMPONENTS: Readonly<Record<string, JsonSchema>> = {
   ...jobComponents,
   ...streamComponents,

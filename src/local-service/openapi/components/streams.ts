@@ -3,7 +3,7 @@ import { exactly, object, refTo, text } from "../schema.ts";
 
 const oneOf = (...names: readonly string[]) => ({ oneOf: names.map(refTo) });
 
-/** A frame named `event`; the last one of a stream has no id to resume after. */
+/** A frame named `event`; the last frame of a stream has no id to resume from. */
 const frame = (event: string, data: JsonSchema, id: JsonSchema | null) =>
   object({ event: exactly(event), data, ...(id ? { id } : {}) });
 

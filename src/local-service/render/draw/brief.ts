@@ -19,7 +19,7 @@ export type Subject =
   | "robot";
 export type Weather = "clear" | "rain" | "snow" | "fog" | "sparks";
 
-/** What a picture shows, read from the words of the prompt; chance fills in what they leave open. */
+/** What a picture shows, derived from the prompt's words; random draws fill in the rest. */
 export interface Brief {
   readonly prompt: string;
   readonly setting: Setting;
@@ -28,7 +28,7 @@ export interface Brief {
   readonly palette: Palette;
   /** Colour of the subject: a colour named in the prompt, else the palette's accent. */
   readonly tint: Color;
-  /** Where every further choice of the picture comes from. */
+  /** The random source of every further choice. */
   readonly key: string;
 }
 
@@ -72,7 +72,7 @@ const WEATHER: readonly (readonly [Weather, RegExp])[] = [
   ["sparks", /\b(sparks?|embers?|fire|fireflies|magic|magical|glitter|confetti|celebration)\b/],
 ];
 
-/** Reads a prompt. The same prompt, seed and index always give the same brief. */
+/** Derives the brief. Equal prompt, seed and index always give the same brief. */
 export function readBrief(prompt: string, seed: number, index: number): Brief {
   const words = prompt.toLowerCase();
   const key = `${prompt}\u0001${seed}\u0001${index}`;

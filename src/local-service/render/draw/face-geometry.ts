@@ -1,6 +1,6 @@
 import type { Size } from "../size.ts";
 
-/** Where the parts of a drawn face lie, in pixels. */
+/** Positions of the parts of a drawn face, in pixels. */
 export interface FaceGeometry {
   readonly x: number;
   readonly y: number;
@@ -10,7 +10,7 @@ export interface FaceGeometry {
   readonly eyes: { readonly y: number; readonly apart: number; readonly radius: number };
 }
 
-/** A drawn face always lies here in a frame of this size, so that an avatar finds its mouth again. */
+/** A drawn face always has this position in a frame of this size, so that an avatar finds its mouth again. */
 export function faceGeometry({ width, height }: Size): FaceGeometry {
   const radius = Math.min(width * 0.27, height * 0.2);
   const x = width / 2;

@@ -1,7 +1,7 @@
 import { pick, type Random } from "../random.ts";
 import { type Color, mix } from "./color.ts";
 
-/** The colours of one picture, chosen to sit well together. */
+/** The colours of one picture, chosen to harmonize. */
 export interface Palette {
   readonly sky: readonly [top: Color, middle: Color, bottom: Color];
   readonly far: Color;
@@ -146,7 +146,7 @@ const COLOR_WORDS: Readonly<Record<string, Color>> = {
   beige: "#dcc9a8",
 };
 
-/** The palette that the words ask for, else the usual mood of the place, else one that the chance picks. */
+/** The palette that the words name, else the usual one of the place, else a random one. */
 export function paletteFor(prompt: string, usual: Mood | null, random: Random): Palette {
   const words = prompt.toLowerCase();
   const chance = pick<Mood>(random, ["day", "dawn", "calm", "candy", "warm", "sunset"]);

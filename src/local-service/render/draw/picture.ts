@@ -7,7 +7,7 @@ import { inputError } from "../render-error.ts";
 import type { Size } from "../size.ts";
 import type { Context } from "./brush.ts";
 
-/** Reads an image that came in as `field`, with the same checks as an upload. */
+/** Decodes the image of input field `field`, with the same checks as an upload. */
 export async function loadPicture(file: MediaFile, field: string): Promise<Image> {
   const bytes = await readFile(file.path);
   const found = await probeImage(bytes, file.contentType);
@@ -15,7 +15,7 @@ export async function loadPicture(file: MediaFile, field: string): Promise<Image
   return decodeImage(bytes);
 }
 
-/** Draws the picture so that it covers the box, cut evenly at the sides that stand over. */
+/** Draws the picture to cover the box, cropped evenly. */
 export function drawCover(
   context: Context,
   picture: Image | Canvas,
@@ -28,7 +28,7 @@ export function drawCover(
   context.drawImage(picture, (picture.width - w) / 2, (picture.height - h) / 2, w, h, x, y, width, height);
 }
 
-/** The picture cut to fill a frame. */
+/** The picture cropped to fill a frame. */
 export function coverOf(picture: Image | Canvas, size: Size): Canvas {
   const canvas = createCanvas(size.width, size.height);
   const context = canvas.getContext("2d");

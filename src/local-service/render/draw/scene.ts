@@ -33,7 +33,7 @@ export function drawBackdrop(context: Context, size: Size, brief: Brief): void {
   drawSetting(context, size, brief);
 }
 
-/** What lies before everything: weather held still, and a darker rim that draws the eye inwards. */
+/** The foreground: static weather, and a vignette. */
 export function drawAir(context: Context, size: Size, brief: Brief): void {
   const { width, height } = size;
   const random = randomFrom(brief.key, "air");

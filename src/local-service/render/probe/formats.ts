@@ -1,10 +1,10 @@
 import { fileTypeFromBuffer } from "file-type";
 
-/** A format that uploads may have. */
+/** An accepted upload format. */
 export interface Format {
   readonly kind: "image" | "video" | "audio";
   readonly contentType: string;
-  /** Who reads it. */
+  /** The reader for it. */
   readonly reader: "image" | "iso" | "webm" | "wav" | "mp3" | "flac" | "ogg";
 }
 
@@ -20,7 +20,7 @@ const audio = (type: string, reader: Format["reader"]): Format => ({
   reader,
 });
 
-/** By what the sniffer calls it. */
+/** By the sniffer's name for it. */
 const FORMATS: ReadonlyMap<string, Format> = new Map([
   ["image/png", image("png")],
   ["image/apng", image("png")],
@@ -44,14 +44,14 @@ const FORMATS: ReadonlyMap<string, Format> = new Map([
 
 export const ACCEPTED = "PNG, JPEG, WebP, GIF, AVIF, MP4, MOV, WebM, WAV, MP3, M4A, OGG or FLAC";
 
-/** The format by the first bytes of a file, or in words why it is none that is taken. */
+/** The format by a file's first bytes, or why it is not accepted. */
 export async function sniff(head: Uint8Array): Promise<Format | { readonly reason: string }> {
   const type = (await fileTypeFromBuffer(head).catch(() => undefined))?.mime ?? signed(head);
   if (type === undefined) return { reason: `the bytes are of no known media format (${ACCEPTED})` };
   return FORMATS.get(type) ?? { reason: `${type} is not supported (${ACCEPTED})` };
 }
 
-/** The sniffer reads the chunks of a PNG to tell moving ones apart, and gives up on one that is damaged. */
+/** The sniffer reads a PNG's chunks to detect animation, and fails on a damaged one. */
 function signed(head: Uint8Array): string | undefined {
   return Buffer.from(head.subarray(0, 8)).toString("hex") === "89504e470d0a1a0a" ? "image/png" : undefined;
 }

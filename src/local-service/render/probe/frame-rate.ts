@@ -1,6 +1,6 @@
 import { EncodedPacketSink, type InputVideoTrack } from "mediabunny";
 
-/** Whole pictures a second, by the gaps between them: not every container says how long the last one is shown. */
+/** Frames per second, from the intervals between them: not every container states the duration of the last one. */
 export async function frameRateOf(track: InputVideoTrack): Promise<number> {
   const stamps: number[] = [];
   for await (const { timestamp } of new EncodedPacketSink(track).packets(undefined, undefined, {

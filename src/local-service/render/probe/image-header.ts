@@ -1,7 +1,7 @@
 import { crc32, inflateSync } from "node:zlib";
 import type { Size } from "../size.ts";
 
-/** The size that an image's header announces, or null when it cannot be read. */
+/** The size in an image's header, or null when it cannot be read. */
 export function announcedSize(bytes: Uint8Array, contentType: string): Size | null {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   try {
@@ -17,7 +17,7 @@ export function announcedSize(bytes: Uint8Array, contentType: string): Size | nu
   }
 }
 
-/** Why the file does not reach to its own end, or null; decoders fill what is missing with grey and say nothing. */
+/** Why the file is truncated, or null; decoders fill missing data with grey without an error. */
 export function cutShort(bytes: Uint8Array, contentType: string, size: Size): string | null {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (contentType === "image/png") return pngFault(view, size);
@@ -25,13 +25,13 @@ export function cutShort(bytes: Uint8Array, contentType: string, size: Size): st
     return view.getUint32(4, true) + 8 > bytes.length ? "it is cut short" : null;
   }
   if (contentType === "image/gif") return gifFault(view);
-  // The decoder of AVIF says itself when something is missing.
+  // The AVIF decoder reports missing data itself.
   if (contentType !== "image/jpeg") return null;
   const end = Buffer.from(bytes).lastIndexOf(Buffer.from([0xff, 0xd9]));
   return end < Math.max(0, bytes.length - 4096) ? "it is cut short" : null;
 }
 
-/** Walks the blocks to the trailer: the decoder leaves out what it cannot read. */
+/** Walks the blocks to the trailer: the decoder ignores blocks that it cannot read. */
 function gifFault(view: DataView): string | null {
   const colorTable = (at: number) => (view.getUint8(at) & 0x80 ? 3 * 2 ** ((view.getUint8(at) & 7) + 1) : 0);
   const afterSubBlocks = (from: number) => {
@@ -94,7 +94,7 @@ function webpSize(view: DataView): Size | null {
   return null;
 }
 
-/** The largest of the sizes in its properties: those of tiles, of a thumbnail and of the picture that they make. */
+/** The largest of the sizes in its properties, which list tiles, thumbnail and the composed picture. */
 function avifSize(view: DataView): Size | null {
   const bytes = Buffer.from(view.buffer, view.byteOffset, Math.min(view.byteLength, 65_536));
   let largest: Size | null = null;

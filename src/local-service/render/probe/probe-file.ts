@@ -5,15 +5,15 @@ import { announcedSize } from "./image-header.ts";
 import { type WindowedFile, withFile } from "./windowed-file.ts";
 
 const MAX_BYTES = 512 * 1024 * 1024;
-/** An image is decoded from memory. The catalog's models take far smaller ones. */
+/** Size limit of an image, which is decoded from memory. The catalog's models accept far smaller ones. */
 const MAX_IMAGE_BYTES = 64 * 1024 * 1024;
 const HEAD_BYTES = 4096;
-/** Sizes of images stand further behind, after colour profiles and the like. */
+/** Bytes to read for an image's size, which follows colour profiles and other metadata. */
 const IMAGE_HEAD_BYTES = 65_536;
 
 /**
- * Looks at the bytes, never at the name, and keeps few of them in memory. Work for a worker thread: it decodes. Each
- * decoder is loaded when a file first asks for it, since one alone weighs more than most files.
+ * Probes the bytes, never the name, in bounded memory. Run it in a worker thread: it decodes. Each decoder is loaded on
+ * first use, since one alone weighs more than most files.
  */
 export async function probeFile(path: string): Promise<ProbeResult> {
   return withFile(path, async (file) => {
@@ -25,7 +25,7 @@ export async function probeFile(path: string): Promise<ProbeResult> {
   });
 }
 
-/** What the first bytes of a file say of it, without decoding. Null when it is of no accepted format. */
+/** What a file's first bytes declare, without decoding. Null when the format is not accepted. */
 export async function probeHead(path: string) {
   return withFile(path, async (file) => {
     const format = await sniff(await head(file, HEAD_BYTES));

@@ -3,11 +3,11 @@ import { decodeImage } from "../decode-image.ts";
 import type { Size } from "../size.ts";
 import { announcedSize, cutShort } from "./image-header.ts";
 
-/** An image may be at most this many pixels a side, and a quarter of its square in all, before it is decoded. */
+/** Limits before decoding, in pixels per side and in total. */
 const MAX_SIDE = 16_384;
 const MAX_PIXELS = 64_000_000;
 
-/** Why the size that the first bytes announce cannot be borne, in words; null when they say nothing against it. */
+/** Why the declared size exceeds the limits; null when it does not. */
 export function headerFault(head: Uint8Array, contentType: string): string | null {
   const size = announcedSize(head, contentType);
   if (size === null) return null;
@@ -15,7 +15,7 @@ export function headerFault(head: Uint8Array, contentType: string): string | nul
   return fault === null ? null : why(fault);
 }
 
-/** Decodes the image after its announced size was found bearable. */
+/** Decodes the image after its declared size was accepted. */
 export async function probeImage(bytes: Uint8Array, contentType: string): Promise<ProbeResult> {
   const size = announcedSize(bytes, contentType);
   if (size === null) return no("its header announces no size");

@@ -17,7 +17,9 @@ import type { WindowedFile } from "./windowed-file.ts";
 const MAX_ELEMENTS = 100_000;
 const SEGMENT = 0x18538067;
 const CLUSTER = 0x1f43b675;
-/** What stands in a segment: SeekHead, Info, Tracks, Cluster, Cues, Chapters, Tags, Attachments, Void, CRC-32. */
+/**
+ * Top-level elements of a segment: SeekHead, Info, Tracks, Cluster, Cues, Chapters, Tags, Attachments, Void, CRC-32.
+ */
 const PARTS: ReadonlySet<number> = new Set([
   0x114d9b74,
   0x1549a966,
@@ -31,7 +33,7 @@ const PARTS: ReadonlySet<number> = new Set([
   0xbf,
 ]);
 
-/** Why the parts of a WebM file, one after the other, do not end where the file ends; null when they do. */
+/** Why a WebM file's elements do not end where the file ends; null when they do. */
 export async function segmentFault(file: WindowedFile): Promise<string | null> {
   const header = await elementAt(file, 0);
   const segment = header && (await elementAt(file, header.end));
@@ -43,7 +45,7 @@ export async function segmentFault(file: WindowedFile): Promise<string | null> {
     if (count === MAX_ELEMENTS) return `it has more than ${MAX_ELEMENTS} parts`;
     const part = await elementAt(file, at);
     if (!part || !PARTS.has(part.id)) return "one of its parts is of no known kind";
-    // Live writers leave the size of a cluster open; where the next begins is the demuxer's to find.
+    // Live writers leave a cluster's size open; the demuxer finds the next one.
     if (part.isOpen) return part.id === CLUSTER ? null : "one of its parts has no size";
     at = part.end;
   }
@@ -76,21 +78,21 @@ const MAX_SIDE = 8192;
 const MAX_KEY_PICTURES = 30;
 const MAX_BOXES = 100_000;
 
-/** Reads every packet of every track, one at a time, and decodes its key pictures where their profile allows. */
+/** Reads every packet of every track, one at a time, and decodes its key frames where their profile is supported. */
 export async function probeMovie(file: WindowedFile, format: Format): Promise<ProbeResult> {
   const noun = format.kind === "video" ? "video" : "sound";
   const isWebm = format.reader === "webm";
   const fault = await (isWebm ? segmentFault(file) : boxFault(file));
   const no = (reason: string): ProbeResult => ({ ok: false, reason: `this ${noun} cannot be decoded: ${reason}` });
   if (fault !== null) return no(fault);
-  // What fails between two reads shows in the next one; unheard, it would end the thread.
+  // An error between two reads surfaces in the next read; unhandled, it would end the thread.
   const source = new FilePathSource(file.path, { handleUnhandledError: () => undefined });
   try {
     using input = new Input({ source, formats: isWebm ? [WEBM] : [MP4, QTFF] });
     const tracks = await input.getTracks();
     if (tracks.length === 0) return no("it has no tracks");
     for (const track of tracks) await readThrough(track);
-    // A WebM says how long it is, and not how long its last picture is shown.
+    // A WebM states its duration, but not that of its last frame.
     const seconds = (isWebm ? await input.getDurationFromMetadata() : null) ?? (await input.computeDuration());
     const durationMs = Math.round(seconds * 1000);
     const video = await input.getPrimaryVideoTrack();
@@ -107,7 +109,7 @@ export async function probeMovie(file: WindowedFile, format: Format): Promise<Pr
   }
 }
 
-/** Why the boxes of the file, one after the other, do not end where the file ends; null when they do. */
+/** Why the file's boxes do not end where the file ends; null when they do. */
 async function boxFault({ size: total, read }: WindowedFile): Promise<string | null> {
   let at = 0;
   for (let boxes = 0; at + 8 <= total; boxes++) {

@@ -4,7 +4,7 @@ import { locateSamples, type WavLayout } from "../sound/wav-layout.ts";
 import type { Format } from "./formats.ts";
 import type { WindowedFile } from "./windowed-file.ts";
 
-/** Measures a WAV by its headers and its size, for its samples cannot be wrong; decodes the others slice by slice. */
+/** Measures a WAV by its headers and size, since any sample bytes are valid; decodes other formats slice by slice. */
 export async function probeSound(file: WindowedFile, { reader, contentType }: Format): Promise<ProbeResult> {
   switch (reader) {
     case "wav": {

@@ -2,13 +2,13 @@ import { open } from "node:fs/promises";
 
 const WINDOW_BYTES = 65_536;
 
-/** A stretch of a file, in bytes. */
+/** A byte range of a file. */
 export interface Stretch {
   readonly at: number;
   readonly size: number;
 }
 
-/** A file of which only one window is in memory at a time. */
+/** A file with only one window in memory at a time. */
 export interface WindowedFile {
   readonly path: string;
   readonly size: number;
@@ -18,7 +18,7 @@ export interface WindowedFile {
   slices(): AsyncGenerator<Uint8Array>;
 }
 
-/** Opens the file for as long as `look` takes. */
+/** Opens the file for the duration of `look`. */
 export async function withFile<T>(path: string, look: (file: WindowedFile) => Promise<T>): Promise<T> {
   await using handle = await open(path);
   const { size } = await handle.stat();

@@ -1,12 +1,12 @@
 import { joined, type Sound, withLength } from "./sound.ts";
 import { type Keep, no, type Unpacked } from "./unpack.ts";
 
-/** Decoded sound, or why it is none. */
+/** Decoded sound, or why it cannot be decoded. */
 export type DecodedSound =
   | { readonly ok: true; readonly sound: Sound }
   | { readonly ok: false; readonly reason: string };
 
-/** All that `read` decodes in one piece, as long as it says. */
+/** Collects all that `read` decodes, at its declared length. */
 export async function collected(read: (keep: Keep) => Promise<Unpacked>): Promise<DecodedSound> {
   const parts: (readonly Float32Array[])[] = [];
   const unpacked = await read((channels) => parts.push(channels));

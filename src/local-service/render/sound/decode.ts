@@ -9,8 +9,8 @@ import { decodeWav } from "./wav.ts";
 const MAX_BYTES = 100 * 1024 * 1024;
 
 /**
- * Decodes a file of sound wholly. Sound that no decoder here knows, such as AAC, becomes silence of its length: whoever
- * needs more of it takes it over as it is coded.
+ * Decodes a sound file fully. Sound without a decoder here, such as AAC, becomes silence of its length; a caller that
+ * needs the original copies its coded packets.
  */
 export async function decodeSoundFile(path: string): Promise<DecodedSound> {
   return withFile(path, async (file) => {

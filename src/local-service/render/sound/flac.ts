@@ -2,7 +2,7 @@ import { FLACDecoder } from "@wasm-audio-decoders/flac";
 import type { WindowedFile } from "../probe/windowed-file.ts";
 import { type Keep, no, type Unpacked, unpack } from "./unpack.ts";
 
-/** The marker and the block of facts that a FLAC file begins with. */
+/** The marker and STREAMINFO block at the beginning of a FLAC file. */
 const INFO_BYTES = 42;
 
 /** Decodes FLAC, bare or within Ogg. */
@@ -10,7 +10,7 @@ export async function unpackFlac(file: WindowedFile, keep: Keep): Promise<Unpack
   const said = await announced(file);
   const unpacked = await unpack(new FLACDecoder(), copies(file), keep);
   if (!unpacked.ok || said === null || said.samples === 0) return unpacked;
-  // The decoder leaves out a last frame of silence, which is only a few bytes.
+  // The decoder omits a last frame of silence, which is only a few bytes.
   if (unpacked.samples < said.samples - said.largestFrame) return no("it is cut short");
   return { ...unpacked, samples: said.samples };
 }

@@ -5,7 +5,7 @@ import { type Keep, no, type SoundDecoder, type Unpacked, unpack } from "./unpac
 /** Opus is always decoded at this rate. */
 const RATE = 48_000;
 
-/** Decodes an Opus track of whatever container, as long as the container says it is. */
+/** Decodes an Opus track of any container, at the container's declared length. */
 export async function unpackOpus(track: InputAudioTrack, keep: Keep): Promise<Unpacked> {
   const description = (await track.getDecoderConfig())?.description;
   if (!(description instanceof Uint8Array)) return no("its Opus header is missing");
@@ -18,7 +18,7 @@ function decoderOf(head: Uint8Array): SoundDecoder {
   const view = new DataView(head.buffer, head.byteOffset, head.byteLength);
   const channels = view.getUint8(9);
   const preSkip = view.getUint16(10, true);
-  // Beyond stereo, the header goes on with how the streams make up the channels.
+  // Beyond stereo, the header also maps streams to channels.
   const streams =
     view.getUint8(18) === 0
       ? { streamCount: 1, coupledStreamCount: channels - 1, channelMappingTable: channels === 1 ? [0] : [0, 1] }

@@ -1,13 +1,13 @@
 import { BufferSource, EncodedPacketSink, Input, MP4, QTFF } from "mediabunny";
 
-/** One coded stretch of sound. Times are in seconds. */
+/** A coded packet of sound. Times are in seconds. */
 export interface SoundPacket {
   readonly bytes: Uint8Array;
   readonly start: number;
   readonly length: number;
 }
 
-/** Sound that stays as it was coded, to be put into another file without loss. */
+/** Coded sound, to be copied into another file without loss. */
 export interface CodedSound {
   readonly codec: "aac";
   readonly config: AudioDecoderConfig;
@@ -15,7 +15,7 @@ export interface CodedSound {
   readonly durationMs: number;
 }
 
-/** Takes the AAC track out of an MP4 or M4A file; null when it has none. */
+/** Extracts the AAC track of an MP4 or M4A file; null when it has none. */
 export async function readCodedSound(bytes: Uint8Array): Promise<CodedSound | null> {
   using input = new Input({ source: new BufferSource(bytes), formats: [MP4, QTFF] });
   const track = await input.getPrimaryAudioTrack();

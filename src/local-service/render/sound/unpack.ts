@@ -1,5 +1,5 @@
 const MAX_SECONDS = 20 * 60;
-/** What a damaged frame is taken to cost; formats differ, their frames are about as long. */
+/** Assumed length of a damaged frame; formats differ, their frames are about as long. */
 const SAMPLES_PER_FRAME = 1152;
 
 interface Decoded {
@@ -9,21 +9,21 @@ interface Decoded {
   readonly errors: readonly unknown[];
 }
 
-/** A decoder that takes a sound piece by piece. */
+/** A streaming decoder. */
 export interface SoundDecoder {
   readonly ready: Promise<void>;
   decode(slice: Uint8Array): Decoded | Promise<Decoded>;
-  /** What it still holds after the last slice. */
+  /** Flushes the decoder after the last slice. */
   flush?(): Promise<Decoded>;
   free(): void;
 }
 
 export type Slices = Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
 
-/** Gets the channels of each stretch that was decoded, and may let them go. */
+/** Receives the channels of each decoded block, and may discard them. */
 export type Keep = (channels: readonly Float32Array[]) => void;
 
-/** How a sound decoded: its length in samples of each channel, or why it does not. */
+/** The result of decoding: the length in samples of each channel, or the error. */
 export type Unpacked =
   | { readonly ok: true; readonly rate: number; readonly samples: number }
   | { readonly ok: false; readonly reason: string };

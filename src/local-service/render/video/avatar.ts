@@ -27,7 +27,7 @@ export function loudnessPerFrame(sound: Sound, fps: number, frames: number): Flo
   return smoothed(levels);
 }
 
-/** The same for coded sound, judged by how many bits each stretch needed: quiet ones need few. */
+/** The same for coded sound, estimated from bits per packet: quiet ones need few. */
 export function effortPerFrame(sound: CodedSound, fps: number, frames: number): Float32Array {
   const sizes = sound.packets.map((packet) => packet.bytes.length);
   const least = Math.min(...sizes);
@@ -87,7 +87,7 @@ export async function renderAvatar(
   }
 }
 
-/** One given sound after the other; a single AAC track is taken over as it is. */
+/** Concatenates the given sounds; a single AAC track is copied without decoding. */
 async function soundOf({ media }: RenderRequest): Promise<Sound | CodedSound> {
   const sounds: Sound[] = [];
   const files = ["audio", "audios"].flatMap((field) => (media[field] ?? []).map((file) => ({ field, file })));

@@ -18,7 +18,7 @@ const FIELD = "source_video";
 
 /**
  * The given film, `scale` times as large (long side at most 3840), with its own sound, times and frame rate. Where no
- * decoder here knows its pictures, every one of them is plain grey.
+ * decoder here supports its pictures, each one is plain grey.
  */
 export async function enlargeVideo(
   request: RenderRequest,
@@ -51,7 +51,7 @@ export async function enlargeVideo(
   }
 }
 
-/** Its sound as it is coded where that goes into an MP4, otherwise decoded. */
+/** Its sound, copied as coded where MP4 allows that, otherwise decoded. */
 async function soundOf(input: Input, bytes: Uint8Array, path: string): Promise<Sound | CodedSound | null> {
   if ((await input.getPrimaryAudioTrack()) === null) return null;
   const coded = await readCodedSound(bytes).catch(() => null);
@@ -61,7 +61,7 @@ async function soundOf(input: Input, bytes: Uint8Array, path: string): Promise<S
   return decoded.sound;
 }
 
-/** How the pictures of the track are drawn at another size; null for one that is damaged. */
+/** Draws the track's pictures at another size; null for a damaged one. */
 type Paint = (picture: Uint8Array) => Uint8Array | null;
 
 async function painterOf(track: InputVideoTrack): Promise<{ from: Size; draw: (to: Size) => Paint }> {

@@ -9,7 +9,7 @@ const FILE = "frames.mp4";
 
 type EncoderModule = { createH264MP4Encoder(): Promise<H264MP4Encoder> };
 
-/** One coded picture: NAL units, each behind its length in four bytes. */
+/** One coded picture: NAL units, each with a four-byte length prefix. */
 export interface EncodedFrame {
   readonly bytes: Uint8Array;
   readonly isKey: boolean;
@@ -71,7 +71,7 @@ export async function createFrameEncoder(
   };
 }
 
-/** Takes the pictures out of the encoder's own container, whose times and key-frame marks are not kept. */
+/** Extracts the pictures from the encoder's own container, whose times and key-frame marks are not used. */
 async function readPictures(file: Uint8Array, size: Size): Promise<EncodedPictures> {
   using input = new Input({ source: new BufferSource(file), formats: [MP4] });
   const track = await input.getPrimaryVideoTrack();
@@ -90,7 +90,7 @@ export function nalTypes(picture: Uint8Array): number[] {
   return nalUnits(picture).map((unit) => (unit[0] ?? 0) & 31);
 }
 
-/** The NAL units of one length-prefixed picture; stops at the first length that does not fit. */
+/** The NAL units of one length-prefixed picture; stops at the first invalid length. */
 export function nalUnits(picture: Uint8Array): Uint8Array[] {
   const view = new DataView(picture.buffer, picture.byteOffset, picture.byteLength);
   const units: Uint8Array[] = [];

@@ -89,13 +89,13 @@ function isSkin([r, g, b]: Rgb): boolean {
   return r > 60 && cb > 77 && cb < 127 && cr > 136 && cr < 173 && r > g && g > b * 0.9;
 }
 
-/** Where a picture's mouth is, in its own pixels, and the colours to draw it with. */
+/** Position of a picture's mouth, in its own pixels, and the colours to draw it with. */
 export interface Mouth {
   readonly x: number;
   readonly y: number;
   readonly halfWidth: number;
   readonly lips: Color;
-  /** What is known only of our own drawn faces: the flat colour of the skin, and the eyes, for blinking. */
+  /** Known only for our own drawn faces: the flat colour of the skin, and the eyes, for blinking. */
   readonly drawn: {
     readonly skin: Color;
     readonly eyeY: number;
@@ -104,7 +104,10 @@ export interface Mouth {
   } | null;
 }
 
-/** Finds the mouth: where our own faces have it, else low in a patch of skin that looks like a head; null without one. */
+/**
+ * Finds the mouth: at its fixed position in our own faces, else low in a patch of skin that looks like a head; null
+ * without one.
+ */
 export function findMouth(picture: Canvas): Mouth | null {
   const pixels = picture.getContext("2d").getImageData(0, 0, picture.width, picture.height);
   return drawnMouth(pixels) ?? seenMouth(pixels);

@@ -44,7 +44,7 @@ const AAC_RATE = 48_000;
 const AAC_BITRATE = 128_000;
 const CHUNK = AAC_FRAME * 32;
 
-/** Everything that goes into one MP4 file. The last frame is shown until `durationSeconds`. */
+/** The contents of one MP4 file. The last frame is shown until `durationSeconds`. */
 export interface Movie {
   readonly fps: number;
   readonly durationSeconds: number;
@@ -54,7 +54,7 @@ export interface Movie {
 
 let registered = false;
 
-/** Muxes to an MP4 with its index in front; the same movie gives the same bytes. */
+/** Muxes to an MP4 with its index in front; the output is deterministic. */
 export async function muxMovie(movie: Movie): Promise<Uint8Array> {
   if (!registered) registerAacEncoder();
   registered = true;
@@ -83,7 +83,7 @@ async function addFrames(video: EncodedVideoPacketSource, movie: Movie): Promise
   video.close();
 }
 
-/** Adds the track now and returns what fills it once the output has started. */
+/** Adds the track now and returns the function that fills it once the output has started. */
 function soundTrack(output: Output, sound: Sound | CodedSound, durationSeconds: number): () => Promise<void> {
   if ("packets" in sound) {
     const source = new EncodedAudioPacketSource(sound.codec);

@@ -1,4 +1,4 @@
-/** One stretch of a video with words of its own. */
+/** A section of a video with its own prompt. */
 export interface Scene {
   readonly prompt: string;
   readonly frames: number;
@@ -7,8 +7,8 @@ export interface Scene {
 const DEFAULT_MS = 5000;
 
 /**
- * How long a film of shots lasts that are each honoured in length (`shot_type: customize`), in milliseconds; null for other
- * films, which last `duration_ms`.
+ * Total duration of a film whose shots keep their own durations (`shot_type: customize`), in milliseconds; null for
+ * other films, whose duration is `duration_ms`.
  */
 export function customShotsMs({ shot_type, multi_prompt }: Readonly<Record<string, unknown>>): number | null {
   if (shot_type !== "customize" || !Array.isArray(multi_prompt) || multi_prompt.length === 0) return null;

@@ -9,8 +9,8 @@ import type { Mouth } from "./mouth.ts";
 export type Talker = (context: Context, seconds: number, loudness: number) => void;
 
 /**
- * Lets the picture talk: its mouth opens with the loudness, its head sways a little, and nods at the end when the prompt
- * says so; without a face, a level moves.
+ * Animates speech: the mouth opens with the loudness, the head sways a little, and nods at the end when the prompt says
+ * so; without a face, a level meter moves.
  */
 export function createTalker(picture: Surface, mouth: Mouth | null, prompt: string, durationSeconds: number): Talker {
   const stage = createCanvas(picture.width, picture.height);
@@ -31,7 +31,7 @@ export function createTalker(picture: Surface, mouth: Mouth | null, prompt: stri
       if (loudness > 0.04) drawOpenMouth(over, mouth, loudness);
       if (mouth.drawn !== null && isBlinking(seconds)) drawLids(over, mouth, mouth.drawn);
     }
-    // The same view as the face, so that the mouth stays on it.
+    // The same camera view as the face, so that the mouth stays on it.
     const [cx, cy] = [size.width / 2, size.height / 2];
     context.setTransform(
       view.scale,
@@ -99,7 +99,7 @@ function drawLevel(context: Context, { width, height }: Size, loudness: number, 
   const unit = Math.min(width, height);
   const bars = 21;
   const step = unit * 0.024;
-  // Not there at the very first frame, which is the given picture.
+  // Not drawn on the very first frame, which is the given picture.
   context.globalAlpha = Math.min(1, seconds * 4);
   context.fillStyle = "rgba(255, 255, 255, 0.9)";
   context.shadowColor = "rgba(0, 0, 0, 0.45)";

@@ -42,7 +42,7 @@ export function rgbaToYuv(rgba: Uint8Array | Uint8ClampedArray, width: number, h
   }
 }
 
-/** The inverse, for looking at a decoded frame; `stride` is the luma row length, which may exceed `width`. */
+/** The inverse, for inspecting a decoded frame; `stride` is the luma row length, which may exceed `width`. */
 export function yuvToRgba(
   yuv: Uint8Array,
   stride: number,
