@@ -82,10 +82,10 @@ export type { ReconcileReport } from "./engine/adoption/reconcile.ts";
 export type { AdoptionCandidate, UnresolvedStep } from "./engine/adoption/unresolved.ts";
 export type { Drift, RerunScope } from "./engine/change/drift.ts";
 export { statusNow } from "./engine/drive/attached-run.ts";
-export { whileLoading } from "./engine/drive/load-guard.ts";
 // Run, resume, look.
 export type { RunHandle, RunResult } from "./engine/drive/run-result.ts";
 export type { RunUpdate } from "./engine/drive/updates.ts";
+export { whileLoading } from "./engine/drive/while-loading.ts";
 export { OverBudgetError, PlanProblemsError, RunDiffersError, WalletShortError } from "./engine/errors.ts";
 export { fileExtension } from "./engine/media/file-extension.ts";
 export { type MediaStore, openMediaStore } from "./engine/media/media-store.ts";

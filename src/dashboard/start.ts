@@ -16,7 +16,7 @@ import { actionRoutes } from "./routes/action-routes.ts";
 import { mediaRoutes, pageRoutes } from "./routes/media.ts";
 import { readRoutes } from "./routes/read-routes.ts";
 import { serviceRoutes } from "./routes/service.ts";
-import { Drivers } from "./runs/drivers.ts";
+import { Drivers } from "./runs/driven-runs.ts";
 import { RunCache } from "./runs/run-cache.ts";
 import { findOperator, type Operator } from "./service/operator.ts";
 

@@ -51,9 +51,9 @@ describe("a submit that was never answered", () => {
   test("is listed with the jobs it may have made, adopted, and the run goes on without paying again", async () => {
     const options = await unresolvedRun(true);
     const { jobs_created: before } = await service.stats();
-    const resting = await cli(["resume", "x"], options);
-    expect(resting.code, resting.stderr).toBe(3);
-    expect(resting.stderr).toContain("Next: showrunner adopt x bell");
+    const retryOrPause = await cli(["resume", "x"], options);
+    expect(retryOrPause.code, retryOrPause.stderr).toBe(3);
+    expect(retryOrPause.stderr).toContain("Next: showrunner adopt x bell");
     const listed = await cli(["adopt", "x", "bell", "--json"], options);
     expect(listed.code, listed.stderr).toBe(3);
     const [job, ...others] = JSON.parse(listed.stdout);

@@ -8,7 +8,7 @@ import type { EventStream } from "../../src/dashboard/http/event-stream.ts";
 import { GaugeReader } from "../../src/dashboard/live/gauges.ts";
 import { runPatch, type WatchParts, watchRun } from "../../src/dashboard/live/run-watch.ts";
 import { applyPatch, type RunModel } from "../../src/dashboard/page/state/run-store.ts";
-import { Drivers } from "../../src/dashboard/runs/drivers.ts";
+import { Drivers } from "../../src/dashboard/runs/driven-runs.ts";
 import { RunCache } from "../../src/dashboard/runs/run-cache.ts";
 import type { ProgressView, RunPatch, RunsPage } from "../../src/dashboard/views/wire.ts";
 import {

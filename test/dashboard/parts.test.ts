@@ -5,7 +5,7 @@ import { parseRange } from "../../src/dashboard/http/send-file.ts";
 import { arrows, bundle } from "../../src/dashboard/page/graph/groups.ts";
 import { draw, neighbour } from "../../src/dashboard/page/graph/layout.ts";
 import { span, usd } from "../../src/dashboard/page/ui/format.ts";
-import { cut, cutJson } from "../../src/dashboard/views/cut.ts";
+import { cut, cutJson } from "../../src/dashboard/views/truncate.ts";
 import type { StepView } from "../../src/dashboard/views/wire.ts";
 
 describe("a Range header", () => {

@@ -27,7 +27,7 @@ function clientOf(paidService: FakePaidService, where: { readonly keyId?: string
   return { ...client, job, ...where };
 }
 
-async function resting(world: FakeShow, options: RunOptions = {}) {
+async function retryOrPause(world: FakeShow, options: RunOptions = {}) {
   const run = await during(world.clock, world.show.run(gated, {}, { id: "x", outDir: world.outDir, ...options }));
   return during(world.clock, run.result());
 }
@@ -54,7 +54,7 @@ describe("A run whose account has moved", () => {
     "to %s is refused with the flag that takes it there, and goes on with it, paying nothing twice",
     async (_, where) => {
       const world = await openFakeShow();
-      await resting(world);
+      await retryOrPause(world);
       const client = clientOf(world.paidService, where);
       const before = await world.journal.read("x");
       const error = await refusal(world, client, {});
@@ -81,7 +81,7 @@ describe("A run whose account has moved", () => {
 
   test("is moved also when it is over, so that its steps can be made again", async () => {
     const world = await openFakeShow({ varies: true });
-    await resting(world);
+    await retryOrPause(world);
     await world.show.approve("x", "gate");
     await during(world.clock, (await world.show.resume("x")).result());
     const client = clientOf(world.paidService, { keyId: "paper-2" });
@@ -93,7 +93,7 @@ describe("A run whose account has moved", () => {
   test("killed at any moment of the move and asked again, it moves once and makes no job twice", async () => {
     for (let point = 1; point <= 12; point++) {
       const world = await openFakeShow();
-      await resting(world);
+      await retryOrPause(world);
       await world.show.approve("x", "gate");
       const client = clientOf(world.paidService, { keyId: "paper-2" });
       const crashInjector = new CrashInjector(point);
@@ -112,7 +112,7 @@ describe("A run whose account has moved", () => {
 describe("Another account", () => {
   test("that does not know the run's job is refused, whatever was asked for, and nothing is changed", async () => {
     const world = await openFakeShow();
-    await resting(world);
+    await retryOrPause(world);
     const before = await world.journal.read("x");
     const stranger = clientOf(new FakePaidService({ catalog: builtInCatalog() }), { keyId: "stranger" });
     const error = await refusal(world, stranger, { accountMoved: true });
@@ -123,7 +123,7 @@ describe("Another account", () => {
 
   test("that has a job of the same id on another model is refused", async () => {
     const world = await openFakeShow();
-    await resting(world);
+    await retryOrPause(world);
     const client = clientOf(world.paidService, { keyId: "stranger" });
     const job: Client["job"] = async (...args) => ({ ...(await client.job(...args)), model: "video-1" });
     expect(await refusal(world, { ...client, job }, { accountMoved: true })).toMatchObject({ option: "accountMoved" });
@@ -131,7 +131,7 @@ describe("Another account", () => {
 
   test("takes a run that sent nothing yet, and none whose submit was never answered", async () => {
     const world = await openFakeShow();
-    await resting(world, { signal: AbortSignal.abort() });
+    await retryOrPause(world, { signal: AbortSignal.abort() });
     expect(world.paidService.jobs.size).toBe(0);
     const moved = await resumed(world, clientOf(world.paidService, { keyId: "paper-2" }), { accountMoved: true });
     expect(moved.pause?.reason).toBe("approval");

@@ -20,7 +20,7 @@ const gated = pipeline("gated", {
   },
 });
 
-async function resting(): Promise<FakeShow> {
+async function retryOrPause(): Promise<FakeShow> {
   const world = await openFakeShow();
   const run = await during(world.clock, world.show.run(gated, {}, { id: "x", outDir: world.outDir }));
   expect((await during(world.clock, run.result())).pause?.reason).toBe("approval");
@@ -45,7 +45,7 @@ describe("A stop is meant once", () => {
     const word = fc.constantFrom("stop", "approve", "resume", "worker");
     await fc.assert(
       fc.asyncProperty(fc.array(word, { maxLength: 12 }), async (words) => {
-        const world = await resting();
+        const world = await retryOrPause();
         // What the run passed, what it will pass when it goes on, and whether a stop came after that.
         let passed = 0;
         let decided = false;
@@ -93,7 +93,7 @@ describe("A stop is meant once", () => {
   }, 60_000);
 
   test("one that is sent to a parked run outlives neither the approval that a worker takes up, nor a resume", async () => {
-    const world = await resting();
+    const world = await retryOrPause();
     await world.show.stop("x");
     expect(await work(world)).toBe(false);
     await approveNext(world, 0);
@@ -106,7 +106,7 @@ describe("A stop is meant once", () => {
   });
 
   test("one that is sent after a resume was asked for stops the run, and says which stop it was", async () => {
-    const world = await resting();
+    const world = await retryOrPause();
     await approveNext(world, 0);
     const { show, clock } = world;
     const handle = await show.resume("x");
@@ -123,7 +123,7 @@ describe("A stop is meant once", () => {
 
   test("one that a killed driver left is honoured by a worker, and outdated by a person's resume", async () => {
     for (const unattended of [true, false]) {
-      const world = await resting();
+      const world = await retryOrPause();
       await approveNext(world, 0);
       const crashInjector = new CrashInjector(3);
       const dying = await openFakeShow({ paidService: world.paidService, journal: crashInjector.store(world.journal) });

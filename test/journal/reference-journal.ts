@@ -2,7 +2,6 @@ import { JournalClosedError, RunExistsError, RunUnknownError } from "../../src/j
 import { decodeEvent, type EventRecord, encodeEvent, type RecordOrigin } from "../../src/journal/event-codec.ts";
 import type { LedgerChange } from "../../src/journal/events/spec.ts";
 import { EVENT_VERSION, type RunEvent } from "../../src/journal/events.ts";
-import { type AccountMoney, refusalOf, unseenOf } from "../../src/journal/guard.ts";
 import {
   accountOf,
   changeLedger,
@@ -13,6 +12,7 @@ import {
   mediaOf,
   movedTo,
 } from "../../src/journal/record.ts";
+import { type AccountMoney, refusalOf, unseenOf } from "../../src/journal/spend-guard.ts";
 import type {
   AccountTotals,
   Commit,

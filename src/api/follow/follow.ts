@@ -3,7 +3,7 @@ import { ConnectionError, MalformedResponseError, TimeoutError } from "../errors
 import { type Deadline, startDeadline } from "../http/deadline.ts";
 import { telemetry } from "../telemetry.ts";
 import type { FollowEvent, FollowOptions, FollowStrategyName } from "./follow-event.ts";
-import { pollFrom, pollStrategy } from "./poll.ts";
+import { pollFrom, pollStrategy } from "./poll-strategy.ts";
 import type { FollowContext, FollowStrategy } from "./strategy.ts";
 import { streamFrom, streamStrategy } from "./stream-strategy.ts";
 import { UpdateDeduper } from "./update-deduper.ts";

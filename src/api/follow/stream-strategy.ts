@@ -3,7 +3,7 @@ import { isTerminal } from "../job-status.ts";
 import type { StreamFrame } from "../stream/frame.ts";
 import { streamJob } from "../stream/stream.ts";
 import type { FollowEvent, FollowOptions } from "./follow-event.ts";
-import { pollUntilFinished } from "./poll-job.ts";
+import { pollUntilFinished } from "./read-job.ts";
 import { pollInSilence, silenceMs } from "./silence.ts";
 import { type FollowContext, type FollowStrategy, firstExpectation, localInstant } from "./strategy.ts";
 import { UpdateDeduper } from "./update-deduper.ts";

@@ -1,6 +1,6 @@
 import type { Clock } from "../clock.ts";
 import type { Hints } from "./hints.ts";
-import { isEnd, pollJob, pollUntilFinished } from "./poll-job.ts";
+import { isEnd, pollJob, pollUntilFinished } from "./read-job.ts";
 import { pollInSilence, silenceMs } from "./silence.ts";
 import { type FollowStrategy, firstExpectation } from "./strategy.ts";
 import { UpdateDeduper } from "./update-deduper.ts";

@@ -4,8 +4,8 @@ import { liveText, type RunResult, type Showrunner } from "../../index.ts";
 import { type Context, journalFileOf, type ServiceFlags, sayWhere, withShowrunner } from "../context.ts";
 import { ExitCode } from "../exit-code.ts";
 import { errorContextOf } from "../input/error-context.ts";
-import { codeOf, sourceOf } from "../input/journaled.ts";
 import { RunRetries } from "../input/run-retries.ts";
+import { codeOf, sourceOf } from "../input/stored-run.ts";
 import { readDuration } from "../text/duration.ts";
 import { visible } from "../text/escape.ts";
 

@@ -1,5 +1,5 @@
 import type { Showrunner } from "../../index.ts";
-import { cut } from "../views/cut.ts";
+import { cut } from "../views/truncate.ts";
 import type { Gauges } from "../views/wire.ts";
 
 /** A balance is believed for so long: asking costs a request of the same limit that jobs need. */

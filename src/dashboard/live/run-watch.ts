@@ -1,7 +1,7 @@
 import { type JournalStore, type RunState, type StoredEvent, statusNow, touchedSteps, traitsOf } from "../../index.ts";
 import type { EventStream } from "../http/event-stream.ts";
 import { notFound } from "../http/refusal.ts";
-import type { Drivers } from "../runs/drivers.ts";
+import type { Drivers } from "../runs/driven-runs.ts";
 import type { RunCache } from "../runs/run-cache.ts";
 import { eventLine } from "../views/event-line.ts";
 import { runHead } from "../views/run-head.ts";

@@ -3,8 +3,8 @@ import { type Pipeline, plannedStep, type Quote, type ResumeOptions, statusNow }
 import type { DashboardContext } from "../context.ts";
 import { badRequest, notFound } from "../http/refusal.ts";
 import type { Call, Route } from "../http/route.ts";
-import { cut } from "../views/cut.ts";
 import { stepView } from "../views/step-view.ts";
+import { cut } from "../views/truncate.ts";
 import type { CandidateView, OfferedView, PlanView, WhyView } from "../views/wire.ts";
 import { codeOf, neededCode, resumePreview } from "./resume-preview.ts";
 

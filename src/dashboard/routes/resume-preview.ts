@@ -1,6 +1,6 @@
 import { type Drift, type RerunScope, type RunState, traitsOf } from "../../index.ts";
 import type { DashboardContext } from "../context.ts";
-import { cut } from "../views/cut.ts";
+import { cut } from "../views/truncate.ts";
 import type { DriftView, RerunView, ResumePreview } from "../views/wire.ts";
 
 type Code = Awaited<ReturnType<DashboardContext["loadPipeline"]>>;

@@ -1,5 +1,5 @@
 import { eventText, type StoredEvent } from "../../index.ts";
-import { cut } from "./cut.ts";
+import { cut } from "./truncate.ts";
 import type { EventLine } from "./wire.ts";
 
 /** One line of the event log. */

@@ -1,6 +1,6 @@
 import { type OutputState, outputsOf, type RunState, type StepState } from "../../index.ts";
 import { kindOfType } from "../http/media-types.ts";
-import { cut } from "./cut.ts";
+import { cut } from "./truncate.ts";
 import type { MediaView } from "./wire.ts";
 
 /** Everything of a step that a person can look at. */

@@ -1,6 +1,6 @@
 import { INTERRUPTED, nextCommand, type RunRow, type RunState, type StepState } from "../../index.ts";
-import { cut } from "./cut.ts";
 import { mediaOf } from "./media-view.ts";
+import { cut } from "./truncate.ts";
 import type { MediaView, RunHead, RunStatus, RunSummary, StepCounts } from "./wire.ts";
 
 const MOST_COVERS = 4;

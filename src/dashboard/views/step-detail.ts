@@ -1,7 +1,7 @@
 import type { JournalStore, RunView } from "../../index.ts";
-import { cutJson } from "./cut.ts";
 import { eventLine } from "./event-line.ts";
 import { stepView } from "./step-view.ts";
+import { cutJson } from "./truncate.ts";
 import type { StepDetail } from "./wire.ts";
 
 const MOST_LINES = 100;

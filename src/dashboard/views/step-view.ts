@@ -7,8 +7,8 @@ import {
   type StepState,
   traitsOf,
 } from "../../index.ts";
-import { cut, cutJson } from "./cut.ts";
 import { mediaOf, outputView } from "./media-view.ts";
+import { cut, cutJson } from "./truncate.ts";
 import type { AttemptView, DecisionView, MediaView, StepView } from "./wire.ts";
 
 interface Place {

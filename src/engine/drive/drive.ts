@@ -7,7 +7,7 @@ import type { Plan } from "../../plan/plan.ts";
 import { type Command, commandId } from "../../run/command.ts";
 import { committedMicros } from "../change/drift.ts";
 import { asksService, type EffectContext, type EffectResult, hearsService, perform } from "../effects/index.ts";
-import { resting } from "../effects/resting.ts";
+import { retryOrPause } from "../effects/retry-or-pause.ts";
 import { isDiskError, MediaDiskError } from "../media/disk-errors.ts";
 import { type ServiceFailure, ServiceWatch, WALLET, watchId } from "../service/service-watch.ts";
 import { type Decided, decideUntilStable, heldBy, type KnownHeadroom, restsAtOnce } from "./decide-until-stable.ts";
@@ -221,7 +221,7 @@ class Driver {
       // Nothing new: a run that waits for the wallet is not woken by its own read of it.
       return back.length === 0 ? undefined : this.#answer(back);
     }
-    const { events, serviceFailure: away } = resting(serviceFailure, this.#deps);
+    const { events, serviceFailure: away } = retryOrPause(serviceFailure, this.#deps);
     this.#answer(events);
     if (away !== undefined) this.#recordOutage(WALLET, away);
   }

@@ -17,7 +17,7 @@ import type { MediaStore } from "../media/media-store.ts";
 import { noticesOf } from "../notify/notifier.ts";
 import { learnedPrices } from "../price/learned-prices.ts";
 import { expectedMs, type PastDurations, pastDurations } from "../price/past-durations.ts";
-import { beginnings, type RerunRevision, type Start } from "./beginnings.ts";
+import { beginRun, type RerunRevision, type Start } from "./begin-run.ts";
 import { drive } from "./drive.ts";
 import type { DriveDependencies, Schedule } from "./drive-options.ts";
 import { type RunHandle, type RunResult, result } from "./run-result.ts";
@@ -134,7 +134,7 @@ export class RunSupervisor {
     if (move !== undefined && !repository.isOurs(state)) {
       await this.#append({ events: [move], inbox: [] }, state, lease, updates);
     }
-    const { events, pending, rests } = await beginnings(state, how);
+    const { events, pending, rests } = await beginRun(state, how);
     const outdated = new Set(how.outdatedStops);
     const inbox = outdated.size === 0 ? [] : (await store.inbox(runId)).filter(({ id }) => outdated.has(id));
     await this.#append({ events, inbox: inbox.map(({ id }) => id) }, state, lease, updates);

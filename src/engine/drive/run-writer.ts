@@ -5,8 +5,8 @@ import { ledgerChanges } from "../../journal/record.ts";
 import type { RunState } from "../../journal/state.ts";
 import type { CommitOutcome, InboxEntry, JournalStore, Lease, SpendingGuard } from "../../journal/store.ts";
 import type { Json } from "../../plan/plan.ts";
+import { ResultRecorder } from "../../run/cache-lookup.ts";
 import type { Headroom } from "../../run/headroom.ts";
-import { ResultRecorder } from "../../run/result-cache.ts";
 import type { SpendingWatch } from "../money/spending.ts";
 import { noticesOf } from "../notify/notifier.ts";
 

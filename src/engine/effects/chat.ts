@@ -8,7 +8,7 @@ import type { ChatStep, Json } from "../../plan/plan.ts";
 import type { Command } from "../../run/command.ts";
 import { type Judged, journalError, judge, serviceFailureOf } from "../service/service-answers.ts";
 import type { Effect, EffectContext, EffectResult } from "./effect.ts";
-import { resting } from "./resting.ts";
+import { retryOrPause } from "./retry-or-pause.ts";
 
 type Chat = Extract<Command, { readonly type: "chat" }>;
 
@@ -123,15 +123,15 @@ function unanswered(command: Chat, context: EffectContext, judged: Judged): Effe
     case "chat refused":
       return { events: [failed(known)] };
     case "chat unfunded":
-      return { ...resting(judged, context, [failed(known)]), againInMs: 0 };
+      return { ...retryOrPause(judged, context, [failed(known)]), againInMs: 0 };
     case "chat caller refused":
-      return resting(judged, context, [failed({ ...known, code: ownText("ACCOUNT_REFUSED"), retryable: true })]);
+      return retryOrPause(judged, context, [failed({ ...known, code: ownText("ACCOUNT_REFUSED"), retryable: true })]);
     case "chat not sent":
       return { events: [failed({ ...known, code: ownText("UNSENT"), retryable: true })] };
     default: {
       // Sent, with unknown outcome: it may have been charged.
       const abandoned = { type: "chat.abandoned", step, attempt, holdMicros: maxCostMicros } as const;
-      return judged.verdict === "chat abandoned" ? { events: [abandoned] } : resting(judged, context, [abandoned]);
+      return judged.verdict === "chat abandoned" ? { events: [abandoned] } : retryOrPause(judged, context, [abandoned]);
     }
   }
 }

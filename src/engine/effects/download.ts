@@ -13,7 +13,7 @@ import { judge } from "../service/service-answers.ts";
 import { bytesProgress } from "./bytes-progress.ts";
 import type { Effect, EffectContext, EffectResult } from "./effect.ts";
 import { withoutCopies } from "./ensure-copies.ts";
-import { resting } from "./resting.ts";
+import { retryOrPause } from "./retry-or-pause.ts";
 
 /** Before submits (100 to 150): paid outputs are downloaded before new work is requested. */
 const FIRST = 300;
@@ -50,7 +50,7 @@ export const download: Effect<"download"> = async (command, context) => {
     }
     if (error instanceof DownloadError && answerOf(error) === null) return { events: [], refused: [] };
     const judged = judge("download", error);
-    return judged.verdict === "no copy" ? { events: [], refused: [] } : resting(judged, context);
+    return judged.verdict === "no copy" ? { events: [], refused: [] } : retryOrPause(judged, context);
   }
 };
 

@@ -6,7 +6,7 @@ import { shellWord } from "../../shell-word.ts";
 import { MediaLostError } from "../media/media-errors.ts";
 import { judge } from "../service/service-answers.ts";
 import type { EffectContext, EffectResult } from "./effect.ts";
-import { resting } from "./resting.ts";
+import { retryOrPause } from "./retry-or-pause.ts";
 
 type Context = Pick<EffectContext, "client" | "media" | "state" | "signal">;
 
@@ -37,7 +37,7 @@ export async function withoutCopies(hashes: Iterable<string>, context: Context):
     return null;
   } catch (error) {
     if (error instanceof MediaLostError) return { events: [], failure: error };
-    return resting(judge("download", error), context);
+    return retryOrPause(judge("download", error), context);
   }
 }
 

@@ -5,7 +5,7 @@ import type { ExpandStep, Problem } from "../../plan/plan.ts";
 import { journalError, judge } from "../service/service-answers.ts";
 import type { Effect } from "./effect.ts";
 import { localCode, thrownError } from "./local-code.ts";
-import { resting } from "./resting.ts";
+import { retryOrPause } from "./retry-or-pause.ts";
 
 /** Plans and prices the steps for a value that is now known. Asks for estimates only: nothing is paid here. */
 export const expand: Effect<"expand"> = async ({ step, input: value }, context) => {
@@ -39,7 +39,7 @@ export const expand: Effect<"expand"> = async ({ step, input: value }, context) 
     return { events: [{ type: "expand.planned", step, steps, returns, groups }, ...quotes] };
   } catch (error) {
     const judged = judge("catalog", error);
-    return judged.verdict === "step failed" ? failed(journalError(error).message) : resting(judged, context);
+    return judged.verdict === "step failed" ? failed(journalError(error).message) : retryOrPause(judged, context);
   }
 };
 

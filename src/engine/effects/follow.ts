@@ -4,7 +4,7 @@ import type { OutputFacts, RunEvent } from "../../journal/events.ts";
 import type { Command } from "../../run/command.ts";
 import { foreignError, judge } from "../service/service-answers.ts";
 import type { Effect, EffectContext } from "./effect.ts";
-import { resting } from "./resting.ts";
+import { retryOrPause } from "./retry-or-pause.ts";
 
 /** Delay before a follow that ended without a final status is repeated, milliseconds. */
 const AGAIN_MS = 5_000;
@@ -41,7 +41,7 @@ export const follow: Effect<"follow"> = async (command, context) => {
     return { events: [], againInMs: AGAIN_MS };
   } catch (error) {
     const judged = judge("follow", error);
-    if (judged.verdict !== "not found") return resting(judged, context);
+    if (judged.verdict !== "not found") return retryOrPause(judged, context);
     if (!isFound) return { events: [], againInMs: Number.POSITIVE_INFINITY };
     // A job that the journal knows is never submitted again because a read does not find it.
     const { status, code } = error as ApiError;
@@ -60,7 +60,7 @@ export const settle: Effect<"settle"> = async (command, context) => {
     }
   } catch (error) {
     const judged = judge("settle", error);
-    if (judged.verdict !== "bill open") return resting(judged, context);
+    if (judged.verdict !== "bill open") return retryOrPause(judged, context);
   }
   const endedAt = context.state.steps[step]?.attempts[attempt - 1]?.completedAt ?? 0;
   const waitedMs = context.now() - endedAt;

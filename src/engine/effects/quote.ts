@@ -4,7 +4,7 @@ import { MediaLostError } from "../media/media-errors.ts";
 import { type Judged, journalError, judge } from "../service/service-answers.ts";
 import type { Effect, EffectContext, EffectResult } from "./effect.ts";
 import { ensureCopies } from "./ensure-copies.ts";
-import { resting } from "./resting.ts";
+import { retryOrPause } from "./retry-or-pause.ts";
 
 type Quote = Extract<Command, { readonly type: "quote" }>;
 
@@ -36,7 +36,7 @@ async function ask(command: Quote, context: EffectContext, renew: boolean): Prom
 }
 
 function failed({ step }: Quote, context: EffectContext, judged: Judged): EffectResult {
-  if (judged.verdict !== "step failed" && judged.verdict !== "media renewed") return resting(judged, context);
+  if (judged.verdict !== "step failed" && judged.verdict !== "media renewed") return retryOrPause(judged, context);
   const { code, message } = journalError(judged.error);
   const start = context.state.steps[step]?.status === "waiting" ? [{ type: "step.started", step } as const] : [];
   return { events: [...start, { type: "step.finished", step, status: "failed", reason: `${code}: ${message}` }] };

@@ -2,7 +2,7 @@ import { stepNamed } from "../../run/plan-index.ts";
 import { isCacheable } from "../../run/request-identity.ts";
 import { judge } from "../service/service-answers.ts";
 import type { Effect } from "./effect.ts";
-import { resting } from "./resting.ts";
+import { retryOrPause } from "./retry-or-pause.ts";
 
 const NOT_FOUND = { events: [], againInMs: Number.POSITIVE_INFINITY };
 
@@ -17,6 +17,6 @@ export const reuse: Effect<"reuse"> = async ({ step, fingerprint }, context) => 
     const start = state.steps[step]?.status === "waiting" ? [{ type: "step.started", step } as const] : [];
     return { events: [...start, { type: "step.reused", step, ...found }] };
   } catch (error) {
-    return resting(judge("reuse", error), context);
+    return retryOrPause(judge("reuse", error), context);
   }
 };

@@ -9,7 +9,7 @@ import { type Judged, journalError, judge } from "../service/service-answers.ts"
 import { bytesProgress } from "./bytes-progress.ts";
 import type { Effect, EffectContext, EffectResult } from "./effect.ts";
 import { ensureCopies } from "./ensure-copies.ts";
-import { resting } from "./resting.ts";
+import { retryOrPause } from "./retry-or-pause.ts";
 
 type Submit = Extract<Command, { readonly type: "submit" }>;
 
@@ -60,19 +60,19 @@ function outcome(command: Submit, context: EffectContext, judged: Judged): Effec
     case "refused":
       return refused(command, error);
     case "unfunded":
-      return { ...resting(judged, context, [withdrawn(command, "funds")]), againInMs: 0 };
+      return { ...retryOrPause(judged, context, [withdrawn(command, "funds")]), againInMs: 0 };
     case "out of scope":
-      return resting(judged, context, [withdrawn(command, "credentials")]);
+      return retryOrPause(judged, context, [withdrawn(command, "credentials")]);
     case "open":
     case "open, misdirected":
-      return resting(judged, context, unknown(command, context, error));
+      return retryOrPause(judged, context, unknown(command, context, error));
     case "not sent":
     case "not sent, misdirected":
-      return { ...resting(judged, context), unsent: true };
+      return { ...retryOrPause(judged, context), unsent: true };
     case "unresolved":
       return unresolved(command, context, error);
     default:
-      return resting(judged, context);
+      return retryOrPause(judged, context);
   }
 }
 

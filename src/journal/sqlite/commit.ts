@@ -1,6 +1,6 @@
 import { encodeEvent } from "../event-codec.ts";
-import { refusalOf } from "../guard.ts";
 import { leaseAcquired, movedTo } from "../record.ts";
+import { refusalOf } from "../spend-guard.ts";
 import type { Commit, CommitOutcome, FoldSnapshot, Lease, LeaseHolder, LeaseOutcome } from "../store.ts";
 import type { Database } from "./database.ts";
 import { consumeEntries, hasOtherEntries } from "./inbox.ts";

@@ -1,6 +1,6 @@
 import type { LedgerChange } from "../events/spec.ts";
-import { type AccountMoney, unseenOf } from "../guard.ts";
 import { changeLedger, emptyEntry, type LedgerEntry } from "../record.ts";
+import { type AccountMoney, unseenOf } from "../spend-guard.ts";
 import type { AccountTotals, LedgerTotals } from "../store.ts";
 import type { Database } from "./database.ts";
 import type { RunRecord } from "./runs.ts";

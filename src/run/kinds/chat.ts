@@ -2,9 +2,9 @@ import { raisedHold } from "../../journal/overcharge.ts";
 import { type ChatState, isStepFinal, lastChat, type StepState } from "../../journal/state.ts";
 import { formatUsd } from "../../money.ts";
 import type { ChatStep, Json } from "../../plan/plan.ts";
+import { awaitCacheLookup } from "../cache-lookup.ts";
 import type { DecisionBuilder } from "../decision-builder.ts";
 import { readiness } from "../readiness.ts";
-import { awaitCacheLookup } from "../result-cache.ts";
 import type { RunKind } from "./kind.ts";
 
 /** Limit of unanswered requests; each may have been charged, so it is small. */

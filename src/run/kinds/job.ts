@@ -5,6 +5,7 @@ import { formatUsd } from "../../money.ts";
 import { traitsOf } from "../../plan/index.ts";
 import type { JobStep, Json, PlanStep } from "../../plan/plan.ts";
 import { isBlockingDownload } from "../blocking-downloads.ts";
+import { awaitCacheLookup } from "../cache-lookup.ts";
 import { commandId } from "../command.ts";
 import type { DecisionBuilder } from "../decision-builder.ts";
 import { whyRaised } from "../headroom.ts";
@@ -12,7 +13,6 @@ import { isNeeded } from "../pruning.ts";
 import { readiness } from "../readiness.ts";
 import { idempotencyKey, requestIdentity } from "../request-identity.ts";
 import { restorableAttempt } from "../rerun.ts";
-import { awaitCacheLookup } from "../result-cache.ts";
 import type { RunKind } from "./kind.ts";
 
 /** Automatic new attempts after a transient failure that was refunded. */

@@ -6,7 +6,7 @@ import { type Judged, MOST_CODE, serviceFailureOf } from "../service/service-ans
 import type { EffectContext, EffectResult } from "./effect.ts";
 
 /** What every verdict that fails no step leads to: another try, or a pause. `events` come first. */
-export function resting(
+export function retryOrPause(
   judged: Judged,
   context: Pick<EffectContext, "client">,
   events: readonly RunEvent[] = [],

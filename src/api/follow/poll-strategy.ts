@@ -2,7 +2,7 @@ import { sleep } from "../clock.ts";
 import { classifyStatus, isTerminal } from "../job-status.ts";
 import { readStatus } from "../jobs.ts";
 import type { FollowEvent, FollowOptions } from "./follow-event.ts";
-import { isEnd, pollJob, pollUntilFinished } from "./poll-job.ts";
+import { isEnd, pollJob, pollUntilFinished } from "./read-job.ts";
 import { type FollowContext, type FollowStrategy, firstExpectation, localInstant } from "./strategy.ts";
 import { UpdateDeduper } from "./update-deduper.ts";
 

@@ -37,7 +37,7 @@ interface Beginning {
 }
 
 /** First prices, a paused run set going again, or what whoever resumes it changes. */
-export async function beginnings(state: RunState, how: Start): Promise<Beginning> {
+export async function beginRun(state: RunState, how: Start): Promise<Beginning> {
   const revision = await current(state, how.revision ?? null);
   if (revision?.kind === "drifted") {
     const events = pauseForDrift(state, driftMessage(revision.drift));
