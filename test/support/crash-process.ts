@@ -25,8 +25,17 @@ export async function inProcess(
     mediaDir: join(dir, "media"),
     clock,
   });
+  return untilEndOrDeath(work(show), crashInjector, clock);
+}
+
+/** Advances the clock until the work has ended; null when its process died. */
+export async function untilEndOrDeath(
+  work: Promise<RunResult>,
+  crashInjector: CrashInjector,
+  clock: SimulatedClock,
+): Promise<RunResult | null> {
   let over = false;
-  const ended = Promise.race([work(show), crashInjector.died.then(() => null)]).finally(() => {
+  const ended = Promise.race([work, crashInjector.died.then(() => null)]).finally(() => {
     over = true;
   });
   ended.catch(() => {});

@@ -1,4 +1,8 @@
 import type { CompletedCommand } from "./commands.ts";
+import { quoted, valueCases } from "./shell-text.ts";
+
+/** After a flag that takes a value: files, or nothing that could be known. */
+const VALUE_ACTIONS = { file: "_files; return", other: "return" };
 
 /** Completion for zsh, to be sourced after `compinit`. */
 export function zshCompletion(commands: readonly CompletedCommand[]): string {
@@ -16,7 +20,7 @@ _showrunner() {
     esac
   done
   case "$command:$before" in
-${commands.flatMap(valueCases).join("\n")}
+${valueCases(commands, VALUE_ACTIONS).join("\n")}
   esac
   case "$command" in
 ${commands.map(wordCase).join("\n")}
@@ -24,14 +28,6 @@ ${commands.map(wordCase).join("\n")}
 }
 compdef _showrunner showrunner
 `;
-}
-
-function valueCases({ path, flags }: CompletedCommand): readonly string[] {
-  return (["file", "other"] as const).flatMap((kind) => {
-    const names = flags.filter(({ value }) => value === kind).map(({ name }) => quoted(`${path}:${name}`));
-    if (names.length === 0) return [];
-    return [`    ${names.join("|")}) ${kind === "file" ? "_files; " : ""}return ;;`];
-  });
 }
 
 function wordCase({ path, commands, flags, takesFile, choices }: CompletedCommand): string {
@@ -45,8 +41,4 @@ function wordCase({ path, commands, flags, takesFile, choices }: CompletedComman
     ),
   );
   return `    ${quoted(path)}) candidates=(${described.join(" ")}); _describe command candidates${takesFile ? "; _files" : ""} ;;`;
-}
-
-function quoted(text: string): string {
-  return `'${text.replaceAll("'", "'\\''")}'`;
 }

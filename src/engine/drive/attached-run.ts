@@ -3,6 +3,7 @@ import { isHolderGone } from "../../journal/host.ts";
 import { isRunFinal, type RunState } from "../../journal/state.ts";
 import type { JournalStore, RunRow } from "../../journal/store.ts";
 import { RunBusyError } from "../errors.ts";
+import { runHandle } from "./run-handle.ts";
 import type { RunHandle, RunResult } from "./run-result.ts";
 import { Updates } from "./updates.ts";
 
@@ -44,23 +45,7 @@ export interface AttachedParts {
 export function attach(runId: string, parts: AttachedParts, signal: AbortSignal | undefined): RunHandle {
   const updates = new Updates();
   const stop = () => parts.store.send(runId, { type: "stop" }, parts.clock.now());
-  const onAbort = () => void stop().catch(() => {});
-  signal?.addEventListener("abort", onAbort, { once: true });
-  if (signal?.aborted === true) onAbort();
-  const done = follow(runId, parts, updates).finally(() => {
-    signal?.removeEventListener("abort", onAbort);
-    updates.end();
-  });
-  done.catch(() => {});
-  return {
-    id: runId,
-    events: () => updates.read(),
-    result: () => done,
-    stop: async () => {
-      await stop();
-      await done.catch(() => {});
-    },
-  };
+  return runHandle(runId, updates, { begin: () => follow(runId, parts, updates), stop }, signal);
 }
 
 async function follow(runId: string, parts: AttachedParts, updates: Updates): Promise<RunResult> {

@@ -20,6 +20,7 @@ import { expectedMs, type PastDurations, pastDurations } from "../price/past-dur
 import { beginRun, type RerunRevision, type Start } from "./begin-run.ts";
 import { drive } from "./drive.ts";
 import type { DriveDependencies, Schedule } from "./drive-options.ts";
+import { runHandle } from "./run-handle.ts";
 import { type RunHandle, type RunResult, result } from "./run-result.ts";
 import { Updates } from "./updates.ts";
 
@@ -59,23 +60,12 @@ export class RunSupervisor {
     if (how.move === undefined) this.#parts.repository.checkAccount(known);
     const updates = new Updates();
     const stop = new AbortController();
-    how.signal?.addEventListener("abort", () => stop.abort(), { once: true });
-    if (how.signal?.aborted === true) stop.abort();
-    const done = this.#drive(known, updates, stop, how).finally(() => {
-      updates.end();
-      this.#running.delete(done);
-    });
-    this.#running.set(done, stop);
-    done.catch(() => {});
-    return {
-      id: runId,
-      events: () => updates.read(),
-      result: () => done,
-      stop: async () => {
-        stop.abort();
-        await done.catch(() => {});
-      },
+    const begin = () => {
+      const done = this.#drive(known, updates, stop, how).finally(() => this.#running.delete(done));
+      this.#running.set(done, stop);
+      return done;
     };
+    return runHandle(runId, updates, { begin, stop: async () => stop.abort() }, how.signal);
   }
 
   /** Stops all of them gracefully. */
