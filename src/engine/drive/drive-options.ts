@@ -4,6 +4,7 @@ import type { JournalStore, Progress } from "../../journal/store.ts";
 import type { Plan, PlanStep } from "../../plan/plan.ts";
 import type { EffectContext } from "../effects/index.ts";
 import type { SpendingWatch } from "../money/spending.ts";
+
 export interface DriveDependencies
   extends Omit<EffectContext, "state" | "signal" | "priority" | "emit" | "progress" | "reportOutage"> {
   readonly store: JournalStore;

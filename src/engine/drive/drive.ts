@@ -14,6 +14,7 @@ import { type Decided, decideUntilStable, heldBy, type KnownHeadroom, restsAtOnc
 import type { DriveDependencies, DriveOptions, Schedule } from "./drive-options.ts";
 import { keepRun } from "./keep-run.ts";
 import { RunTakenOverError, RunWriter, storedEvent } from "./run-writer.ts";
+
 /**
  * Drives one leased run until it finishes, pauses, or is stopped: decide, commit the decision, perform it, and feed the
  * answers back. Everything that was decided from events waits for their commit; answers that arrive together share one.

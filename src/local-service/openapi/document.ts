@@ -14,6 +14,7 @@ import { refTo } from "./schema.ts";
 import { SUBMIT_ERRORS, SUBMIT_SUCCESS, submitBody } from "./submit.ts";
 import { TAG_OBJECTS, TAGS } from "./tags.ts";
 import { webhookComponents, webhooksOf } from "./webhooks.ts";
+
 /** The path of a model's own submit operation. */
 export const modelPath = (id: string) => `/models/${encodeURIComponent(id)}`;
 
