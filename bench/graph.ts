@@ -1,0 +1,48 @@
+/**
+ * The graph that every engine is measured on: steps that do nothing, in layers, each using two steps of the layer before.
+ * What it costs is what an engine costs.
+ */
+import { z } from "zod";
+import { pipeline, type ValueTaskHandle } from "../src/define/index.ts";
+
+/** Of each step, the steps that it uses, by number: its own column and the next one of the layer above. */
+export function layeredGraph(steps: number, width = 100): readonly (readonly number[])[] {
+  return Array.from({ length: steps }, (_, step) => {
+    const layer = Math.floor(step / width);
+    if (layer === 0) return [];
+    const column = step % width;
+    const above = (layer - 1) * width;
+    return width === 1 ? [above] : [above + column, above + ((column + 1) % width)];
+  });
+}
+
+/** A step answers with one more than its parents' sum, bounded: wrong as soon as one ran on the wrong inputs. */
+export function stepValue(parents: readonly number[]): number {
+  return (parents.reduce((sum, value) => sum + value, 0) + 1) % 1_000_003;
+}
+
+/** What the last step comes to. */
+export function lastValue(graph: readonly (readonly number[])[]): number {
+  const values: number[] = [];
+  for (const parents of graph) values.push(stepValue(parents.map((parent) => values[parent]!)));
+  return values.at(-1)!;
+}
+
+/** Local functions that ran, of all runs of this process. */
+export const executed = { steps: 0 };
+
+export const layeredPipeline = pipeline("layered", {
+  input: z.object({ steps: z.int(), width: z.int().default(100) }),
+  build({ input, task }) {
+    const handles: ValueTaskHandle<number>[] = [];
+    for (const [step, parents] of layeredGraph(input.steps, input.width).entries()) {
+      const from = parents.map((parent) => handles[parent]!);
+      const run = (given: { readonly from: readonly unknown[] }) => {
+        executed.steps += 1;
+        return stepValue(given.from as number[]);
+      };
+      handles.push(task(`step-${step}`, { from }, run));
+    }
+    return { last: handles.at(-1)! };
+  },
+});
