@@ -21,15 +21,19 @@ export interface DriveDependencies
   readonly inboxEveryMs: number;
 }
 
-/** Which steps go first. */
+/** Which steps go first, as far as is known now: another object as soon as that changes. */
 export interface Schedule {
+  /** Every step of the plan, the most urgent first. */
   readonly order: readonly PlanStep[];
   /** Priority of a step's requests. */
   readonly priority: (step: string) => number;
 }
 
 export interface DriveOptions {
-  /** Asked again whenever the plan has grown or changed. */
+  /**
+   * Asked on every turn. Answers with the same object, and so the same `order`, until the plan has changed or finished
+   * steps have shown that others take longer or shorter than expected: a few times in a run, and never within a turn.
+   */
   readonly schedule: (plan: Plan) => Schedule;
   /** Aborted to stop gracefully: no new submits, those under way are settled, then the run parks. */
   readonly stop: AbortSignal;

@@ -3,7 +3,6 @@ import { apply } from "../../journal/fold.ts";
 import { ledgerChanges } from "../../journal/record.ts";
 import { isRunFinal, type RunState } from "../../journal/state.ts";
 import type { InboxEntry, Lease, Progress } from "../../journal/store.ts";
-import type { Plan } from "../../plan/plan.ts";
 import { type Command, commandId } from "../../run/command.ts";
 import { committedMicros } from "../change/drift.ts";
 import { asksService, type EffectContext, type EffectResult, hearsService, perform } from "../effects/index.ts";
@@ -44,7 +43,6 @@ class Driver {
   #failure: unknown = null;
   /** The state holds what the journal does not. */
   #isBehind = false;
-  #scheduled: { readonly plan: Plan; readonly schedule: Schedule } | null = null;
   /** Something may have changed since the last decision. */
   #isWoken = false;
   #endPause: () => void = () => {};
@@ -149,9 +147,7 @@ class Driver {
   }
 
   #schedule(): Schedule {
-    const { plan } = this.#state.planned;
-    if (this.#scheduled?.plan !== plan) this.#scheduled = { plan, schedule: this.#options.schedule(plan) };
-    return this.#scheduled.schedule;
+    return this.#options.schedule(this.#state.planned.plan);
   }
 
   async #reload(): Promise<void> {

@@ -138,9 +138,9 @@ export class RunSupervisor {
       recent.filter((run) => repository.isOurs(run)),
     );
     await this.#append({ events: learned, inbox: [] }, state, lease, updates);
-    const cache = pastDurations(recent, this.#parts.families);
+    const schedule = scheduler(state, pastDurations(recent, this.#parts.families));
     await drive(this.#parts.dependencies(state, how), state, lease, {
-      schedule: (plan) => scheduleOf(state, plan, cache),
+      schedule,
       stop: stop.signal,
       onEvents: (events) => updates.push(events),
       onProgress: (progress) => updates.progress(progress),
@@ -208,9 +208,18 @@ export class RunSupervisor {
   }
 }
 
+/** The schedule of a plan, made once for each plan that the run has. */
+function scheduler(state: RunState, durations: PastDurations): (plan: Plan) => Schedule {
+  let last: { readonly plan: Plan; readonly schedule: Schedule } | null = null;
+  return (plan) => {
+    if (last?.plan !== plan) last = { plan, schedule: scheduleOf(state, plan, durations) };
+    return last.schedule;
+  };
+}
+
 /** The critical path first; among equals the step whose failure would avoid the most cost. */
-function scheduleOf(state: RunState, plan: Plan, cache: PastDurations): Schedule {
-  const { rank } = criticalPath(plan, (step) => expectedMs(step, cache));
+function scheduleOf(state: RunState, plan: Plan, durations: PastDurations): Schedule {
+  const { rank } = criticalPath(plan, (step) => expectedMs(step, durations));
   const longest = Math.max(1, ...rank.values());
   const spared = avoidedCost(state, plan);
   return {
