@@ -1,0 +1,136 @@
+/** What every bench is made of: rounds, figures and curves, their tables, and folders that go away. */
+import { fork } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { cpus, release, tmpdir, totalmem } from "node:os";
+import { join } from "node:path";
+import { type Bar, type Curve, type Figure, formatBar, formatNumber, growthExponent, median, meets } from "./stats.ts";
+
+export interface Results {
+  readonly figures: readonly Figure[];
+  readonly curves: readonly Curve[];
+  /** Versions and settings that the figures hold for. */
+  readonly notes: readonly string[];
+}
+
+/** What a part of the bench found so far. */
+export class Report implements Results {
+  readonly figures: Figure[] = [];
+  readonly curves: Curve[] = [];
+  readonly notes: string[] = [];
+
+  figure(group: string, name: string, unit: string, samples: number | readonly number[], bar?: Bar): void {
+    const all = typeof samples === "number" ? [samples] : samples;
+    this.figures.push({ group, name, unit, samples: all, ...(bar !== undefined && { bar }) });
+  }
+
+  curve(group: string, name: string, unit: string, points: Curve["points"], bar?: Bar): void {
+    this.curves.push({ group, name, unit, points, ...(bar !== undefined && { bar }) });
+  }
+
+  note(text: string): void {
+    this.notes.push(text);
+  }
+}
+
+/** Every contender once a round, so that all of them meet the same moods of the machine; a first round warms up. */
+export async function interleaved<N extends string>(
+  rounds: number,
+  contenders: Readonly<Record<N, () => Promise<number> | number>>,
+): Promise<Record<N, number[]>> {
+  const names = Object.keys(contenders) as N[];
+  const samples = Object.fromEntries(names.map((name) => [name, [] as number[]])) as Record<N, number[]>;
+  for (let round = -1; round < rounds; round += 1) {
+    for (const name of names) {
+      const value = await contenders[name]();
+      if (round >= 0) samples[name].push(value);
+    }
+  }
+  return samples;
+}
+
+/** A folder of its own for `work`, on the disk of the system's temporary files. */
+export async function inFolder<T>(work: (folder: string) => Promise<T> | T): Promise<T> {
+  const folder = mkdtempSync(join(tmpdir(), "showrunner-bench-"));
+  try {
+    return await work(folder);
+  } finally {
+    rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
+  }
+}
+
+/** What `file` sends back in a process of its own, so that neither heap nor compiled code is inherited. */
+export function inProcess<T>(file: string, args: readonly string[], execArgv: readonly string[] = []): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const child = fork(file, args, { execArgv: [...execArgv] });
+    let answer: { readonly value: T } | null = null;
+    child.once("message", (value) => {
+      answer = { value: value as T };
+    });
+    child.once("exit", (code, signal) => {
+      if (answer !== null) resolve(answer.value);
+      else reject(new Error(`${file} ${args.join(" ")} ended with ${signal ?? code} and no answer`));
+    });
+  });
+}
+
+/** Answers {@link inProcess}. */
+export function answer(value: unknown): Promise<void> {
+  return new Promise((resolve) => process.send!(value, () => resolve()));
+}
+
+/** Processor time of this process so far, milliseconds. */
+export function cpuMs(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1000;
+}
+
+export function machine() {
+  const [cpu] = cpus();
+  return {
+    cpu: `${cpus().length} × ${cpu?.model.trim() ?? "unknown"}`,
+    memoryGb: Math.round(totalmem() / 2 ** 30),
+    system: `${process.platform} ${release()}`,
+    node: process.version,
+  };
+}
+
+export function print(results: Results): void {
+  const groups = new Set([...results.figures, ...results.curves].map((one) => one.group));
+  for (const group of groups) {
+    console.log(`\n${group}`);
+    const figures = results.figures.filter((one) => one.group === group);
+    const curves = results.curves.filter((one) => one.group === group);
+    if (figures.length > 0) table([["", "median", "min", "max", "unit", "bar", ""], ...figures.map(figureCells)]);
+    if (curves.length > 0) {
+      const sizes = [...new Set(curves.flatMap(({ points }) => points.map(({ size }) => size)))].sort((a, b) => a - b);
+      const head = ["", ...sizes.map((size) => size.toLocaleString("en")), "unit", "exponent", "bar", ""];
+      table([head, ...curves.map((curve) => curveCells(curve, sizes))]);
+    }
+  }
+  for (const note of results.notes) console.log(note);
+}
+
+export function figureCells({ name, unit, samples, bar }: Figure): string[] {
+  const middle = median(samples);
+  const range = samples.length > 1 ? [Math.min(...samples), Math.max(...samples)].map(formatNumber) : ["", ""];
+  return [name, formatNumber(middle), ...range, unit, ...barCells(middle, bar)];
+}
+
+export function curveCells({ name, unit, points, bar }: Curve, sizes: readonly number[]): string[] {
+  const at = (size: number) => points.find((point) => point.size === size)?.value ?? Number.NaN;
+  const exponent = points.length > 1 ? growthExponent(points) : Number.NaN;
+  const cells = sizes.map((size) => formatNumber(at(size)));
+  return [name, ...cells, unit, formatNumber(exponent), ...barCells(exponent, bar)];
+}
+
+function barCells(value: number, bar: Bar | undefined): string[] {
+  return bar === undefined || Number.isNaN(value) ? ["", ""] : [formatBar(bar), meets(value, bar) ? "✓" : "✗"];
+}
+
+function table(rows: readonly (readonly string[])[]): void {
+  const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
+  for (const row of rows) {
+    const cells = row.map((cell, column) => (column === 0 ? cell.padEnd(widths[0]!) : cell.padStart(widths[column]!)));
+    console.log(`  ${cells.join("  ").trimEnd()}`);
+  }
+}
