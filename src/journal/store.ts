@@ -27,6 +27,15 @@ export type LeaseOutcome =
   | { readonly acquired: true; readonly lease: Lease }
   | { readonly acquired: false; readonly heldBy: LeaseHolder; readonly expiresAt: number };
 
+/** How long a job or chat took from its acceptance to its end, and what it asked for, as far as that may decide it. */
+export interface Took {
+  readonly ms: number;
+  /** Fields that have a choice of values, as text. */
+  readonly settings: string;
+  /** How much work it was beside other requests of the model: seconds, pixels, characters and outputs multiplied. */
+  readonly amount: number;
+}
+
 /** A result that a later run may take over instead of making it again. */
 export interface CacheEntry {
   readonly step: string;
@@ -34,6 +43,8 @@ export interface CacheEntry {
   readonly fingerprint: string;
   /** Model id; null for a local function. */
   readonly model: string | null;
+  /** Absent where it was interrupted, or is no work of the service. */
+  readonly took?: Took;
 }
 
 /** A {@link CacheEntry} with the run that produced it. */

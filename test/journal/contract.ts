@@ -419,6 +419,15 @@ export function journalContract(name: string, open: Open): void {
         expect(await journal.results({ runId: "r1" })).toMatchObject([{ step: "a" }, { step: "b" }]);
       });
 
+      test("say how long they took and what for, where that is known", async () => {
+        const lease = await held();
+        const took = { ms: 61_500, settings: "quality=pro", amount: 7.5 };
+        await commit(lease, 2, [], { results: [{ ...results("a", "f1"), took }, results("b", "f2")] });
+        const [a, b] = await journal.results({ account, model: "m" });
+        expect([a?.took, b?.took]).toEqual([took, undefined]);
+        expect(b).not.toHaveProperty("took");
+      });
+
       test("belong to one account", async () => {
         const lease = await held();
         await commit(lease, 2, [], { results: [results("a", "f1")] });

@@ -1,18 +1,19 @@
-import type { CacheEntry, ResultsQuery, StoredResult } from "../store.ts";
-import type { Database } from "./database.ts";
+import type { CacheEntry, ResultsQuery, StoredResult, Took } from "../store.ts";
+import type { Database, Row } from "./database.ts";
 import type { RunRecord } from "./runs.ts";
 
 export function writeResults(db: Database, run: RunRecord, results: readonly CacheEntry[], at: number): void {
-  for (const { step, fingerprint, model } of results) {
+  for (const { step, fingerprint, model, took } of results) {
     db.run(
-      "INSERT OR REPLACE INTO results (run_key, step, account, fingerprint, model, at) VALUES (?, ?, ?, ?, ?, ?)",
+      "INSERT OR REPLACE INTO results (run_key, step, account, fingerprint, model, at, took_ms, settings, amount) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
       ...[run.key, step, run.account, fingerprint, model, at],
+      ...[took?.ms ?? null, took?.settings ?? null, took?.amount ?? null],
     );
   }
 }
 
 const rows =
-  "SELECT run_id, results.account AS account, step, fingerprint, model, at FROM results JOIN runs USING (run_key) WHERE";
+  "SELECT run_id, results.account AS account, step, fingerprint, model, at, took_ms, settings, amount FROM results JOIN runs USING (run_key) WHERE";
 const newest = "ORDER BY at DESC, run_key DESC, step LIMIT ?";
 
 export function readResults(db: Database, query: ResultsQuery, limit: number): readonly StoredResult[] {
@@ -23,7 +24,17 @@ export function readResults(db: Database, query: ResultsQuery, limit: number): r
     fingerprint: db.columns.text(row, "fingerprint"),
     model: db.columns.textOrNull(row, "model"),
     at: db.columns.integer(row, "at"),
+    ...tookOf(db, row),
   }));
+}
+
+function tookOf({ columns }: Database, row: Row): { readonly took?: Took } {
+  const [ms, settings, amount] = [
+    columns.integerOrNull(row, "took_ms"),
+    columns.textOrNull(row, "settings"),
+    columns.realOrNull(row, "amount"),
+  ];
+  return ms === null || settings === null || amount === null ? {} : { took: { ms, settings, amount } };
 }
 
 function selected(db: Database, query: ResultsQuery, limit: number) {

@@ -101,6 +101,9 @@ export const migrations: readonly Migration[] = [
     fingerprint TEXT NOT NULL,
     model TEXT,
     at INTEGER NOT NULL,
+    took_ms INTEGER,
+    settings TEXT,
+    amount REAL,
     PRIMARY KEY (run_key, step)
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX results_by_fingerprint ON results (account, fingerprint, at DESC);
