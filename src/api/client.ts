@@ -1,63 +1,29 @@
-import {
-  type KeysApi,
-  keysApi,
-  readBalance,
-  readUsage,
-  type TokensApi,
-  tokensApi,
-  type UsageQuery,
-} from "./account.ts";
-import {
-  type EstimateRequest,
-  estimateCost,
-  listModelJobs,
-  listModels,
-  listVoices,
-  type ModelQuery,
-  readModel,
-  readModelOpenapi,
-  readOpenapi,
-} from "./catalog.ts";
-import { type ChatCompletion, type ChatRequest, chat } from "./chat.ts";
-import { type ChatChunk, chatStream } from "./chat-stream.ts";
-import { type DrainsApi, drainsApi } from "./drain-endpoints.ts";
+import { type AccountApi, accountApi } from "./endpoints/account.ts";
+import { type CatalogApi, catalogApi } from "./endpoints/catalog.ts";
+import { type ChatChunk, type ChatCompletion, type ChatRequest, chat, chatStream } from "./endpoints/chat.ts";
+import { type DrainsApi, drainsApi } from "./endpoints/drains.ts";
+import { type JobsApi, jobsApi } from "./endpoints/jobs.ts";
+import { type SubmitAck, type SubmitOptions, type SubmitRequest, submit } from "./endpoints/submit.ts";
+import { type WebhooksApi, webhooksApi } from "./endpoints/webhooks.ts";
 import { createAddressGuard } from "./files/address-guard.ts";
 import { type Downloaded, type DownloadSource, download } from "./files/download.ts";
 import type { DownloadOptions } from "./files/fetch-piece.ts";
-import { createHandleCache, type UploadOptions, upload } from "./files/upload.ts";
-import type { UploadSource } from "./files/upload-source.ts";
-import { createAckEstimates } from "./follow/ack-estimates.ts";
-import { createDurationHistory } from "./follow/duration-history.ts";
+import type { UploadSource } from "./files/upload.ts";
+import { createHandleCache, type UploadHandle, type UploadOptions, upload } from "./files/upload.ts";
+import type { FollowEvent, FollowOptions } from "./follow/context.ts";
+import { ackEstimates, createDurationHistory, createHints, type FollowContext } from "./follow/context.ts";
 import { followJob } from "./follow/follow.ts";
-import type { FollowEvent, FollowOptions } from "./follow/follow-event.ts";
-import { createHints } from "./follow/hints.ts";
-import type { FollowContext } from "./follow/strategy.ts";
-import type { CallOptions } from "./http/call.ts";
+import type { CallOptions, HttpContext } from "./http/call.ts";
+import { endpointsOf } from "./http/endpoints.ts";
 import { createTransport } from "./http/transport.ts";
-import {
-  type DeleteOptions,
-  deleteJob,
-  listJobs,
-  listLogs,
-  type PageQuery,
-  readJob,
-  readStatus,
-  type StatusOptions,
-} from "./jobs.ts";
 import { type ClientOptions, settingsOf } from "./options.ts";
 import { createPacer, type PaceSnapshot } from "./pace/pacer.ts";
-import type { Listing } from "./paging.ts";
-import type { StreamFrame } from "./stream/frame.ts";
+import type { StreamFrame } from "./stream/stream.ts";
 import { type StreamOptions, streamJob } from "./stream/stream.ts";
-import { type SubmitOptions, type SubmitRequest, submit } from "./submit.ts";
 import { telemetry } from "./telemetry.ts";
-import { type WebhooksApi, webhooksApi } from "./webhook-endpoints.ts";
-import type { Balance, UploadHandle, Usage } from "./wire/account.ts";
-import type { Estimate, Model, ModelSummary, Voice } from "./wire/catalog.ts";
-import type { JobResult, JobStatusView, JobSummary, LogEvent, SubmitAck } from "./wire/job.ts";
 
 /** Everything the v3 service offers to one key. */
-export interface Client {
+export interface Client extends JobsApi, CatalogApi, AccountApi {
   /** Without a trailing slash. */
   readonly baseUrl: string;
   /** The part of the key before the colon; `token` for a token. No secret. */
@@ -66,29 +32,12 @@ export interface Client {
   readonly brand: string | null;
 
   submit(request: SubmitRequest, options?: SubmitOptions): Promise<SubmitAck>;
-  job(jobId: string, options?: CallOptions): Promise<JobResult>;
-  status(jobId: string, options?: StatusOptions): Promise<JobStatusView>;
-  logs(jobId: string, query?: PageQuery, options?: CallOptions): Listing<LogEvent>;
-  jobs(query?: PageQuery, options?: CallOptions): Listing<JobSummary>;
-  deleteJob(jobId: string, options?: DeleteOptions): Promise<void>;
   stream(jobId: string, options?: StreamOptions): AsyncIterable<StreamFrame>;
   follow(jobId: string, options?: FollowOptions): AsyncIterable<FollowEvent>;
-
-  models(query?: ModelQuery, options?: CallOptions): Listing<ModelSummary>;
-  model(id: string, options?: CallOptions): Promise<Model>;
-  modelOpenapi(id: string, options?: CallOptions): Promise<Record<string, unknown>>;
-  modelJobs(id: string, query?: PageQuery, options?: CallOptions): Listing<JobSummary>;
-  voices(id: string, query?: PageQuery, options?: CallOptions): Listing<Voice>;
-  estimate(request: EstimateRequest, options?: CallOptions): Promise<Estimate>;
-  openapi(options?: CallOptions): Promise<Record<string, unknown>>;
 
   upload(source: UploadSource, options?: UploadOptions): Promise<UploadHandle>;
   download(source: DownloadSource, toPath: string, options?: DownloadOptions): Promise<Downloaded>;
 
-  balance(options?: CallOptions): Promise<Balance>;
-  usage(query?: UsageQuery, options?: CallOptions): Promise<Usage>;
-  readonly keys: KeysApi;
-  readonly tokens: TokensApi;
   readonly webhooks: WebhooksApi;
   readonly drains: DrainsApi;
   chat(request: ChatRequest, options?: CallOptions): Promise<ChatCompletion>;
@@ -115,43 +64,31 @@ export function createClient(options: ClientOptions): Client {
   const transport = createTransport(createAddressGuard(settings.base), options.dispatcher);
   const pacer = createPacer(settings.clock, options.pace, settings.random);
   const hints = createHints();
-  const estimates = createAckEstimates();
-  const history = createDurationHistory();
-  const context: FollowContext = { ...settings, transport, pacer, hints, estimates, history };
+  const http: HttpContext = { ...settings, transport, pacer };
+  const api = endpointsOf(http);
+  const jobs = jobsApi(http, api);
+  const context: FollowContext = { ...http, jobs, hints, estimates: ackEstimates(), history: createDurationHistory() };
   const handles = createHandleCache(settings.clock);
   return {
     baseUrl: settings.base.href,
     keyId: settings.keyId,
     brand: settings.brand,
+    ...jobs,
+    ...catalogApi(api),
+    ...accountApi(api),
+    webhooks: webhooksApi(api),
+    drains: drainsApi(api),
     submit: async (request, o) => {
       const ack = await submit(context, request, o);
-      estimates.remember(ack);
+      if (ack.estimatedCompletionAt !== null) context.estimates.set(ack.jobId, ack.estimatedCompletionAt);
       return ack;
     },
-    job: (jobId, o) => readJob(context, jobId, o),
-    status: (jobId, o) => readStatus(context, jobId, o),
-    logs: (jobId, query, o) => listLogs(context, jobId, query, o),
-    jobs: (query, o) => listJobs(context, "/jobs", query, o),
-    deleteJob: (jobId, o) => deleteJob(context, jobId, o),
     stream: (jobId, o) => streamJob(context, jobId, o),
     follow: (jobId, o) => followJob(context, jobId, o),
-    models: (query, o) => listModels(context, query, o),
-    model: (id, o) => readModel(context, id, o),
-    modelOpenapi: (id, o) => readModelOpenapi(context, id, o),
-    modelJobs: (id, query, o) => listModelJobs(context, id, query, o),
-    voices: (id, query, o) => listVoices(context, id, query, o),
-    estimate: (request, o) => estimateCost(context, request, o),
-    openapi: (o) => readOpenapi(context, o),
     upload: (source, o) => telemetry.span("showrunner.upload", {}, () => upload(context, handles, source, o)),
     download: (source, toPath, o) =>
-      telemetry.span("showrunner.download", {}, () => download(context, source, toPath, o)),
-    balance: (o) => readBalance(context, o),
-    usage: (query, o) => readUsage(context, query, o),
-    keys: keysApi(context),
-    tokens: tokensApi(context),
-    webhooks: webhooksApi(context),
-    drains: drainsApi(context),
-    chat: (request, o) => chat(context, request, o),
+      telemetry.span("showrunner.download", {}, () => download(context, jobs, source, toPath, o)),
+    chat: (request, o) => chat(api, request, o),
     chatStream: (request, o) => chatStream(context, request, o),
     notify: (jobId) => hints.notify(jobId),
     expectWebhooks: () => hints.feed(),

@@ -1,4 +1,4 @@
-import type { JobResult, JobStatus, Output } from "./wire/job.ts";
+import type { JobResult, JobStatus, JobStatusView, LogEvent, Output } from "./endpoints/jobs.ts";
 
 /** Where a status stands in a job's life. `unrecognised` is for members that this version does not know. */
 export type StatusClass = "open" | "completed" | "failed" | "unrecognised";
@@ -44,4 +44,35 @@ export function usableOutputs(job: JobResult): readonly Output[] {
   return job.outputs.filter(
     (output) => output.status === "COMPLETED" && (output.assetId !== null || output.voiceId !== null),
   );
+}
+
+/** What was said of one job, so that nothing is said twice and no status moves back. */
+export class SeenUpdates {
+  #logs: Set<number> | null = null;
+  #last: Pick<JobStatusView, "status" | "progress" | "estimatedCompletionAt"> | null = null;
+
+  /** A terminal status was seen. */
+  get isOver(): boolean {
+    return this.#last !== null && isTerminal(this.#last.status);
+  }
+
+  /** True for a log event that was not seen, in whatever order they come. */
+  addLog({ id }: LogEvent): boolean {
+    this.#logs ??= new Set();
+    return this.#logs.size < this.#logs.add(id).size;
+  }
+
+  /** True for a status that is neither a step back nor a repetition. */
+  addStatus({ status, progress, estimatedCompletionAt }: JobStatusView): boolean {
+    const last = this.#last;
+    if (last !== null) {
+      const [before, after] = [statusRank(last.status), statusRank(status)];
+      if (after < before || (after === before && after === 2)) return false;
+      if (after === before && (progress ?? 0) < (last.progress ?? 0)) return false;
+      const isSame = last.status === status && last.progress === progress;
+      if (isSame && last.estimatedCompletionAt === estimatedCompletionAt) return false;
+    }
+    this.#last = { status, progress, estimatedCompletionAt };
+    return true;
+  }
 }

@@ -2,11 +2,9 @@ import type { Dispatcher } from "undici";
 import { type BaseUrl, parseBaseUrl } from "./base-url.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { OptionError } from "./errors/client-errors.ts";
-import type { DownloadLimits } from "./files/download-limit.ts";
 import { defaultRetryPolicy, type RetryOptions, type RetryPolicy } from "./http/retry.ts";
-import { type Logger, silentLogger } from "./logger.ts";
+import { type Logger, redactingLogger, silentLogger } from "./logger.ts";
 import type { PaceOptions } from "./pace/pacer.ts";
-import { redactingLogger } from "./redact.ts";
 import { createRedactor, type Redactor } from "./redactor.ts";
 
 export interface ClientOptions {
@@ -37,6 +35,7 @@ export interface ClientOptions {
 export interface Settings {
   readonly base: BaseUrl;
   readonly authorization: string;
+  /** The only reader of what the service says: headers, bodies and frames pass it first. */
   readonly redactor: Redactor;
   readonly keyId: string;
   readonly brand: string | null;
@@ -89,4 +88,25 @@ function retryPolicy(given: RetryOptions = {}): RetryPolicy {
     maxDelayMs: given.maxDelayMs ?? defaultRetryPolicy.maxDelayMs,
     maxElapsedMs: given.maxElapsedMs ?? defaultRetryPolicy.maxElapsedMs,
   };
+}
+
+/** The most that a download of each kind of media may bring, in bytes. */
+export interface DownloadLimits {
+  /** Default 512 MiB. */
+  readonly image?: number | undefined;
+  /** Default 2 GiB. */
+  readonly audio?: number | undefined;
+  /** Default 8 GiB. */
+  readonly video?: number | undefined;
+  /** Whatever is none of them: some stores give every file one type. Default 8 GiB. */
+  readonly other?: number | undefined;
+}
+
+const MIB = 1024 ** 2;
+const DEFAULTS = { image: 512 * MIB, audio: 2048 * MIB, video: 8192 * MIB, other: 8192 * MIB } as const;
+
+/** What a download may bring by what its server says that it is. */
+export function downloadLimit(limits: DownloadLimits, contentType: string | null): number {
+  const kind = (["image", "audio", "video"] as const).find((one) => contentType?.toLowerCase().startsWith(`${one}/`));
+  return limits[kind ?? "other"] ?? DEFAULTS[kind ?? "other"];
 }

@@ -1,5 +1,13 @@
 import { MalformedResponseError } from "./errors/client-errors.ts";
-import type { Page } from "./wire/lenient.ts";
+import type { Page } from "./wire.ts";
+
+/** Which part of a list to read. */
+export interface PageQuery {
+  /** Items a page, 1 to 100. The service's default is 20. */
+  readonly limit?: number | undefined;
+  /** From the page before; absent for the first page. */
+  readonly cursor?: string | null | undefined;
+}
 
 /** Consecutive empty pages after which a list counts as endless. */
 const maxEmptyPages = 20;

@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import fc from "fast-check";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { downloadLimit } from "../../src/api/files/download-limit.ts";
 import { safeFileName } from "../../src/api/index.ts";
+import { downloadLimit } from "../../src/api/options.ts";
 import { clientSetup } from "../support/client-setup.ts";
 import { failure, hangUp, jobBody, json, outputItem } from "../support/fake-service.ts";
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { nextPoll, type PollView } from "../../src/api/follow/poll-strategy.ts";
+import { nextPoll, type PollView } from "../../src/api/follow/schedule.ts";
 
 const base: PollView = { now: 0, startedAt: 0, expectedAt: null, progress: null, queued: false, last: null };
 

@@ -27,7 +27,7 @@ test.each([
   [{ scopes: [] }, []],
   [{ scopes: ["jobs:read"] }, ["jobs:read"]],
 ])("our client reads scopes of %j as %j: what is not said is not full access", async (said, scopes) => {
-  const { createdKey } = await import("../../src/api/wire/access.ts");
+  const { createdKey } = await import("../../src/api/endpoints/account.ts");
   expect(createdKey.parse({ key_id: "k", credential: "k:s", ...said }).scopes).toEqual(scopes);
 });
 

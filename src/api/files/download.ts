@@ -1,10 +1,10 @@
+import { redactUrl } from "../../clean-text.ts";
 import { sleep } from "../clock.ts";
+import type { JobsApi } from "../endpoints/jobs.ts";
 import { DownloadError } from "../errors/client-errors.ts";
 import type { HttpContext } from "../http/call.ts";
 import { backoffMs } from "../http/retry.ts";
-import { readJob } from "../jobs.ts";
-import { redactUrl } from "../redact.ts";
-import { type DownloadOptions, fetchPiece } from "./fetch-piece.ts";
+import { type DownloadOptions, fetchPiece, type Piece } from "./fetch-piece.ts";
 import { openPart } from "./part-file.ts";
 
 /** Names that Windows keeps for devices, with or without an ending. */
@@ -66,12 +66,13 @@ const defaultMaxMs = 6 * 3_600_000;
  */
 export async function download(
   context: HttpContext,
+  jobs: JobsApi,
   source: DownloadSource,
   toPath: string,
   options: DownloadOptions = {},
 ): Promise<Downloaded> {
   const ref = typeof source === "string" ? null : source;
-  let url = typeof source === "string" ? source : (source.url ?? (await freshUrl(context, source, options)));
+  let url = typeof source === "string" ? source : (source.url ?? (await freshUrl(context, jobs, source, options)));
   let renewals = 0;
   const until = context.clock.now() + (options.maxMs ?? defaultMaxMs);
   const part = await openPart(toPath);
@@ -84,16 +85,16 @@ export async function download(
         return { path: toPath, sha256, sizeBytes, contentType: piece.contentType };
       }
       if (piece.kind === "lapsed") {
-        if (ref === null || renewals++ >= maxRenewals) throw lapsed(url, piece.status);
-        url = await freshUrl(context, ref, options);
+        if (ref === null || renewals++ >= maxRenewals) throw failed(url, piece);
+        url = await freshUrl(context, jobs, ref, options);
         continue;
       }
-      if (piece.kind === "refused") throw refused(url, piece.status);
-      if (piece.kind === "forbidden") throw forbidden(url, piece.cause);
-      if (piece.kind === "too-large") throw tooLarge(url, piece.maxBytes);
+      if (piece.kind !== "broken") throw failed(url, piece);
       fruitless = part.sizeBytes > before ? 1 : fruitless + 1;
-      if (fruitless > maxFruitless) throw incomplete(url, piece.cause);
-      if (context.clock.now() >= until) throw tooSlow(url, piece.cause);
+      if (fruitless > maxFruitless)
+        throw incomplete(url, `broke off ${maxFruitless} times in a row without a further byte`, piece.cause);
+      if (context.clock.now() >= until)
+        throw incomplete(url, "did not finish within the time that a download may take", piece.cause);
       await sleep(
         context.clock,
         backoffMs(context.retry, fruitless, piece.retryAfterMs, context.random()),
@@ -107,10 +108,11 @@ export async function download(
 
 async function freshUrl(
   context: HttpContext,
+  jobs: JobsApi,
   ref: Exclude<DownloadSource, string>,
   options: DownloadOptions,
 ): Promise<string> {
-  const job = await readJob(context, ref.jobId, { signal: options.signal, priority: options.priority });
+  const job = await jobs.job(ref.jobId, { signal: options.signal, priority: options.priority });
   const found = job.outputs[ref.outputIndex];
   if (found?.url) return new URL(found.url, context.base.origin).href;
   const what =
@@ -122,39 +124,30 @@ async function freshUrl(
   });
 }
 
-function lapsed(url: string, status: number): DownloadError {
-  const message = `${redactUrl(url)} answered ${status}: the URL expired or the bytes were deleted. Name the job and output instead, so that a fresh URL can be asked for.`;
-  return new DownloadError(message, { reason: "expired", status });
+/** The error of a piece that no repetition will bring. */
+function failed(url: string, piece: Exclude<Piece, { kind: "whole" | "broken" }>): DownloadError {
+  const name = redactUrl(url);
+  switch (piece.kind) {
+    case "lapsed": {
+      const message = `${name} answered ${piece.status}: the URL expired or the bytes were deleted. Name the job and output instead, so that a fresh URL can be asked for.`;
+      return new DownloadError(message, { reason: "expired", status: piece.status });
+    }
+    case "refused": {
+      const message = `${name} answered ${piece.status}, which no repetition will change.`;
+      return new DownloadError(message, { reason: "refused", status: piece.status });
+    }
+    case "forbidden":
+      return new DownloadError(`${name} is not fetched: ${piece.cause.message}.`, {
+        reason: "forbidden-address",
+        cause: piece.cause,
+      });
+    case "too-large":
+      return new DownloadError(`${name} has more than the ${piece.maxBytes} bytes that are fetched at most.`, {
+        reason: "too-large",
+      });
+  }
 }
 
-function refused(url: string, status: number): DownloadError {
-  return new DownloadError(`${redactUrl(url)} answered ${status}, which no repetition will change.`, {
-    reason: "refused",
-    status,
-  });
-}
-
-function forbidden(url: string, cause: Error): DownloadError {
-  const message = `${redactUrl(url)} is not fetched: ${cause.message}.`;
-  return new DownloadError(message, { reason: "forbidden-address", cause });
-}
-
-function tooLarge(url: string, maxBytes: number): DownloadError {
-  return new DownloadError(`${redactUrl(url)} has more than the ${maxBytes} bytes that are fetched at most.`, {
-    reason: "too-large",
-  });
-}
-
-function tooSlow(url: string, cause: unknown): DownloadError {
-  return new DownloadError(`${redactUrl(url)} did not finish within the time that a download may take.`, {
-    reason: "incomplete",
-    cause,
-  });
-}
-
-function incomplete(url: string, cause: unknown): DownloadError {
-  return new DownloadError(`${redactUrl(url)} broke off ${maxFruitless} times in a row without a further byte.`, {
-    reason: "incomplete",
-    cause,
-  });
+function incomplete(url: string, what: string, cause: unknown): DownloadError {
+  return new DownloadError(`${redactUrl(url)} ${what}.`, { reason: "incomplete", cause });
 }

@@ -3,8 +3,8 @@ import { request } from "undici";
 import type { HttpContext } from "../http/call.ts";
 import { startDeadline } from "../http/deadline.ts";
 import { headerNumber, headerText, retryAfterHeaderMs } from "../http/headers.ts";
+import { downloadLimit } from "../options.ts";
 import { ForbiddenAddressError } from "./address-guard.ts";
-import { downloadLimit } from "./download-limit.ts";
 import type { PartFile } from "./part-file.ts";
 
 export interface DownloadOptions {

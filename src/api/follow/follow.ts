@@ -1,19 +1,11 @@
 import { ApiError } from "../errors/api-error.ts";
 import { ConnectionError, MalformedResponseError, TimeoutError } from "../errors/client-errors.ts";
 import { type Deadline, startDeadline } from "../http/deadline.ts";
+import { SeenUpdates } from "../job-status.ts";
 import { telemetry } from "../telemetry.ts";
-import type { FollowEvent, FollowOptions, FollowStrategyName } from "./follow-event.ts";
-import { pollFrom, pollStrategy } from "./poll-strategy.ts";
-import type { FollowContext, FollowStrategy } from "./strategy.ts";
-import { streamFrom, streamStrategy } from "./stream-strategy.ts";
-import { UpdateDeduper } from "./update-deduper.ts";
-import { webhookStrategy } from "./webhook-strategy.ts";
-
-export const strategies: Readonly<Record<FollowStrategyName, FollowStrategy>> = {
-  stream: streamStrategy,
-  poll: pollStrategy,
-  webhook: webhookStrategy,
-};
+import type { FollowContext, FollowEvent, FollowOptions } from "./context.ts";
+import { pollBetween } from "./poll-between.ts";
+import { sources } from "./sources.ts";
 
 /**
  * Follows one job to its end, whatever the strategy: every status and log that becomes known, then `finished` with the
@@ -57,27 +49,24 @@ function tooLate(jobId: string, timeoutMs: number, cause: unknown): TimeoutError
   return new TimeoutError(message, { timeoutMs, sent: true, cause });
 }
 
-function chosen(context: FollowContext, jobId: string, options: FollowOptions): AsyncGenerator<FollowEvent, void> {
-  const requested = options.strategy ?? "auto";
-  if (requested !== "auto") return strategies[requested].follow(context, jobId, options);
-  return context.hints.fed ? webhookStrategy.follow(context, jobId, options) : streamElsePoll(context, jobId, options);
-}
-
-async function* streamElsePoll(
+async function* chosen(
   context: FollowContext,
   jobId: string,
   options: FollowOptions,
 ): AsyncGenerator<FollowEvent, void> {
-  const deduper = new UpdateDeduper();
+  const requested = options.strategy ?? "auto";
+  const seen = new SeenUpdates();
+  if (requested !== "auto") return yield* pollBetween(context, jobId, options, seen, sources[requested]);
+  if (context.hints.fed) return yield* pollBetween(context, jobId, options, seen, sources.webhook);
   try {
-    return yield* streamFrom(context, jobId, options, deduper);
+    return yield* pollBetween(context, jobId, options, seen, sources.stream);
   } catch (error) {
     options.signal?.throwIfAborted();
     if (!isStreamFailure(error)) throw error;
     context.logger.info({ jobId, reason: error.message }, "stream does not work, polling instead");
     yield { type: "switched", from: "stream", to: "poll", reason: error.message };
   }
-  yield* pollFrom(context, jobId, options, deduper);
+  yield* pollBetween(context, jobId, options, seen, sources.poll);
 }
 
 /** True when only the stream failed, so that reading the job may still work. */

@@ -1,33 +1,23 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { z } from "zod";
+import { redactUrls } from "../../clean-text.ts";
 import type { BaseUrl } from "../base-url.ts";
 import { type Clock, sleep } from "../clock.ts";
-import type { ApiError } from "../errors/api-error.ts";
+import { ApiError } from "../errors/api-error.ts";
 import { MalformedResponseError, UploadError } from "../errors/client-errors.ts";
-import type { DownloadLimits } from "../files/download-limit.ts";
-import type { Logger } from "../logger.ts";
+import { errorEnvelope } from "../errors/service-error.ts";
+import type { Settings } from "../options.ts";
 import type { Pacer, RequestClass } from "../pace/pacer.ts";
-import type { Redactor } from "../redactor.ts";
-import { answerError } from "./answer-error.ts";
 import { type Exchange, exchange, type HttpMethod } from "./exchange.ts";
-import { backoffMs, type Repeat, type RetryPolicy } from "./retry.ts";
+import { headerText, retryAfterHeaderMs } from "./headers.ts";
+import { backoffMs, type Repeat } from "./retry.ts";
 import type { Transport } from "./transport.ts";
 import { lostError } from "./transport-failure.ts";
 
 /** What every request of one client shares. */
-export interface HttpContext {
-  readonly base: BaseUrl;
-  readonly authorization: string;
-  /** The only reader of what the service says: headers, bodies and frames pass it first. */
-  readonly redactor: Redactor;
+export interface HttpContext extends Settings {
   readonly transport: Transport;
   readonly pacer: Pacer;
-  readonly clock: Clock;
-  readonly random: () => number;
-  readonly logger: Logger;
-  readonly retry: RetryPolicy;
-  readonly timeoutMs: number;
-  readonly downloadLimits: DownloadLimits;
 }
 
 /** Options of every call. */
@@ -98,28 +88,44 @@ export async function send(context: HttpContext, request: ApiRequest, options: S
   };
 }
 
-/** Sends until an answer decides the call, within the request's own rules of repetition. */
-export async function call(context: HttpContext, request: ApiRequest, options: CallOptions = {}): Promise<ApiAnswer> {
-  const startedAt = context.clock.now();
+/** What one send came to: the value of the call, or its failure and whether it may be sent again. */
+export type Attempt<T> =
+  | { readonly value: T }
+  | { readonly error: Error; readonly mayRepeat: boolean; readonly note?: Readonly<Record<string, unknown>> };
+
+/** Sends until an attempt gives a value, within the client's bounds and until `sendBefore`; else throws its failure. */
+export async function withRetries<T>(
+  { clock, retry, random, logger }: HttpContext,
+  { signal, sendBefore = Number.POSITIVE_INFINITY }: SendOptions,
+  attempt: () => Promise<Attempt<T>>,
+): Promise<T> {
+  const startedAt = clock.now();
   for (let failures = 1; ; ) {
+    const result = await attempt();
+    if ("value" in result) return result.value;
+    const { error } = result;
+    const now = clock.now();
+    const outOfTime = now - startedAt >= retry.maxElapsedMs || now >= sendBefore;
+    if (!result.mayRepeat || outOfTime || failures >= retry.maxAttempts) throw error;
+    const refusal = error instanceof ApiError ? error : null;
+    // The pacer holds the next send back until the limit allows it; waiting here as well would be waiting twice.
+    if (refusal?.status === 429) continue;
+    const waitMs = backoffMs(retry, failures++, refusal?.retryAfterMs ?? null, random());
+    logger.debug({ ...result.note, error: error.message, waitMs }, "request failed, sending it again");
+    await sleep(clock, waitMs, signal);
+  }
+}
+
+/** Sends until an answer decides the call, within the request's own rules of repetition. */
+export function call(context: HttpContext, request: ApiRequest, options: CallOptions = {}): Promise<ApiAnswer> {
+  return withRetries(context, options, async () => {
     const result = await send(context, request, options);
     if (result.kind === "aborted") throw result.reason;
     const answer = successOf(result);
-    if (answer) return answer;
+    if (answer) return { value: answer };
     const error = errorOf(context, request, options, result);
-    const limited = result.kind === "answer" && result.status === 429;
-    const outOfTime = context.clock.now() - startedAt >= context.retry.maxElapsedMs;
-    if (outOfTime || failures >= context.retry.maxAttempts || !mayRepeat(request.repeat, result, error)) throw error;
-    if (limited) continue;
-    const waitMs = backoffMs(
-      context.retry,
-      failures++,
-      "retryAfterMs" in error ? error.retryAfterMs : null,
-      context.random(),
-    );
-    context.logger.debug({ path: request.path, code: error.code, waitMs }, "request failed, sending it again");
-    await sleep(context.clock, waitMs, options.signal);
-  }
+    return { error, mayRepeat: mayRepeat(request.repeat, error) };
+  });
 }
 
 /** The answer when it is one of success, else null. */
@@ -129,7 +135,7 @@ export function successOf(result: Sent): Extract<Sent, { kind: "answer" }> | nul
 
 export function errorOf(
   context: HttpContext,
-  request: ApiRequest,
+  request: Pick<ApiRequest, "method" | "path">,
   options: CallOptions,
   result: Exclude<Sent, { kind: "aborted" }>,
 ): ApiError | UploadError | ReturnType<typeof lostError> {
@@ -142,17 +148,12 @@ export function errorOf(
   });
 }
 
-function mayRepeat(
-  repeat: Repeat,
-  result: Exclude<Sent, { kind: "aborted" }>,
-  error: ReturnType<typeof errorOf>,
-): boolean {
+export function mayRepeat(repeat: Repeat, error: ReturnType<typeof errorOf>): boolean {
   if (repeat === "never" || error instanceof UploadError) return false;
-  if (result.kind === "lost") return repeat === "always" || !result.sent;
-  const refused = error as ApiError;
-  if (result.status === 429) return true;
-  if (repeat === "unless-done") return result.status === 503 && refused.envelope && refused.retryable;
-  return refused.retryable || (!refused.envelope && result.status === 408);
+  if (!(error instanceof ApiError)) return repeat === "always" || !error.sent;
+  if (error.status === 429) return true;
+  if (repeat === "unless-done") return error.status === 503 && error.envelope && error.retryable;
+  return error.retryable || (!error.envelope && error.status === 408);
 }
 
 /** Reads a body with its schema, or says where it differs from the description. */
@@ -183,4 +184,47 @@ function headersOf(context: HttpContext, request: ApiRequest): Record<string, st
   };
   if (request.json !== undefined) headers["content-type"] = "application/json";
   return headers;
+}
+
+interface Answer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  /** Parsed; undefined where it is no JSON. */
+  readonly body: unknown;
+}
+
+/** The typed error of an answer outside 2xx, also when its body is no envelope. */
+export function answerError(
+  answer: Answer,
+  request: { readonly method: string; readonly path: string },
+  clock: Clock,
+): ApiError {
+  const headerWaitMs = retryAfterHeaderMs(answer.headers, clock);
+  const traceHeader = headerText(answer.headers, "x-trace-id");
+  const location = headerText(answer.headers, "location");
+  const came = {
+    ...{ ...request, status: answer.status, contentType: headerText(answer.headers, "content-type") },
+    location: location === null ? null : redactUrls(location),
+  };
+  const parsed = errorEnvelope.safeParse(answer.body);
+  if (parsed.success) {
+    const { error, traceId } = parsed.data;
+    return new ApiError(
+      { ...error, retryAfterMs: headerWaitMs ?? error.retryAfterMs },
+      { ...came, envelope: true, traceId: traceId ?? traceHeader },
+    );
+  }
+  return new ApiError(
+    {
+      code: "UNKNOWN",
+      message: "the answer carried no error envelope, so it may come from a proxy before the service",
+      retryable: answer.status === 408 || answer.status === 429 || answer.status >= 500,
+      retryAfterMs: headerWaitMs,
+      param: null,
+      details: null,
+      replacedBy: null,
+      billing: null,
+    },
+    { ...came, envelope: false, traceId: traceHeader },
+  );
 }

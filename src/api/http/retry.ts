@@ -1,21 +1,16 @@
 /** Bounds of the retries of one call. */
-export interface RetryOptions {
-  /** Sends of one call that may fail before it gives up; answers 429 do not count. Default 6. */
-  readonly maxAttempts?: number | undefined;
-  /** First backoff step in milliseconds, doubled each time. Default 500. */
-  readonly baseDelayMs?: number | undefined;
-  /** Longest backoff in milliseconds, unless the service asks for longer. Default 30 000. */
-  readonly maxDelayMs?: number | undefined;
-  /** Time in milliseconds after which a call starts no further send, waits for 429 included. Default 900 000. */
-  readonly maxElapsedMs?: number | undefined;
-}
-
 export interface RetryPolicy {
+  /** Sends of one call that may fail before it gives up; answers 429 do not count. Default 6. */
   readonly maxAttempts: number;
+  /** First backoff step in milliseconds, doubled each time. Default 500. */
   readonly baseDelayMs: number;
+  /** Longest backoff in milliseconds, unless the service asks for longer. Default 30 000. */
   readonly maxDelayMs: number;
+  /** Time in milliseconds after which a call starts no further send, waits for 429 included. Default 900 000. */
   readonly maxElapsedMs: number;
 }
+
+export type RetryOptions = { readonly [K in keyof RetryPolicy]?: RetryPolicy[K] | undefined };
 
 export const defaultRetryPolicy: RetryPolicy = {
   maxAttempts: 6,

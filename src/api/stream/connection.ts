@@ -1,69 +1,63 @@
-import type { IncomingHttpHeaders } from "node:http";
 import type { Readable } from "node:stream";
 import { createParser, type EventSourceMessage } from "eventsource-parser";
-import { request } from "undici";
-import type { HttpContext } from "../http/call.ts";
+import { request as sendRequest } from "undici";
+import type { ApiRequest, CallOptions, HttpContext, Sent } from "../http/call.ts";
 import { startDeadline } from "../http/deadline.ts";
 import type { SendMark } from "../http/transport.ts";
-import type { PaceSlot, RequestClass } from "../pace/pacer.ts";
 
-export interface StreamOpening {
-  readonly method: "GET" | "POST";
-  /** Below the base, already encoded. */
-  readonly path: string;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly json?: unknown;
-  readonly requestClass: RequestClass;
-  readonly signal?: AbortSignal | undefined;
-  readonly priority: number;
-  /** Milliseconds without a single byte, keep-alive comments included, after which a connection counts as dead. */
-  readonly idleMs: number;
+export interface OpenStream {
+  readonly kind: "open";
+  readonly status: number;
+  readonly body: Readable;
+  /** Frees the timer; call it when the body was read or is left. */
+  release(): void;
+  extend(): void;
+  timedOut(): boolean;
 }
 
-/** How opening a stream ended. The pacer's slot is free again as soon as the headers are there. */
-export type OpenedStream =
-  | {
-      readonly kind: "answer";
-      readonly status: number;
-      readonly headers: IncomingHttpHeaders;
-      readonly body: Readable;
-      release(): void;
-      extend(): void;
-      timedOut(): boolean;
-    }
-  | { readonly kind: "lost"; readonly sent: boolean; readonly timedOut: boolean; readonly cause: unknown }
-  | { readonly kind: "aborted"; readonly sent: boolean; readonly reason: unknown };
-
-export function openStream(context: HttpContext, opening: StreamOpening): Promise<OpenedStream> {
-  const slot: PaceSlot = { requestClass: opening.requestClass, priority: opening.priority, signal: opening.signal };
-  return context.pacer.run(slot, async (): Promise<OpenedStream> => {
+/**
+ * Opens a stream of events; the pacer's slot is free again as soon as the headers are there. `timeoutMs` is how long there
+ * may be no byte, keep-alive comments included, before the connection counts as dead. What is no stream is read whole.
+ */
+export async function openStream(
+  context: HttpContext,
+  request: Pick<ApiRequest, "method" | "path" | "json" | "requestClass">,
+  options: CallOptions,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<OpenStream | Sent> {
+  const { signal, priority = 0, timeoutMs = context.timeoutMs } = options;
+  const opened = await context.pacer.run({ requestClass: request.requestClass, priority, signal }, async () => {
     const mark: SendMark = { sent: false };
-    const deadline = startDeadline(context.clock, opening.idleMs, opening.signal);
+    const deadline = startDeadline(context.clock, timeoutMs, signal);
     try {
-      const answer = await request(`${context.base.href}${opening.path}`, {
-        method: opening.method,
-        body: opening.json === undefined ? null : JSON.stringify(opening.json),
+      const answer = await sendRequest(`${context.base.href}${request.path}`, {
+        method: request.method,
+        body: request.json === undefined ? null : JSON.stringify(request.json),
         dispatcher: context.transport.streams,
         opaque: mark,
         headers: {
           authorization: context.authorization,
           accept: "text/event-stream",
           "user-agent": "showrunner",
-          ...(opening.json === undefined ? {} : { "content-type": "application/json" }),
-          ...opening.headers,
+          ...(request.json === undefined ? {} : { "content-type": "application/json" }),
+          ...headers,
         },
         signal: deadline.signal,
       });
-      const { statusCode: status, headers, body } = answer;
-      return { kind: "answer", status, headers: context.redactor.headers(headers), body, ...deadline };
+      const { statusCode: status, body } = answer;
+      return { kind: "answer" as const, status, headers: context.redactor.headers(answer.headers), body, ...deadline };
     } catch (cause) {
       const timedOut = deadline.timedOut();
       deadline.release();
-      if (opening.signal?.aborted && !timedOut)
-        return { kind: "aborted", sent: mark.sent, reason: opening.signal.reason };
-      return { kind: "lost", sent: mark.sent, timedOut, cause };
+      if (signal?.aborted && !timedOut) return { kind: "aborted" as const, sent: mark.sent, reason: signal.reason };
+      return { kind: "lost" as const, sent: mark.sent, timedOut, cause };
     }
   });
+  if (opened.kind !== "answer") return opened;
+  const stream: OpenStream = { ...opened, kind: "open" };
+  if (opened.status === 200) return stream;
+  const body = context.redactor.json(await readText(stream).catch(() => ""));
+  return { kind: "answer", status: opened.status, headers: opened.headers, body };
 }
 
 /** One thing read from an open stream. */
@@ -75,9 +69,7 @@ export type StreamPiece =
 const maxEventChars = 4 * 1024 * 1024;
 
 /** Pieces until the connection ends; throws when it breaks or falls silent. Bytes of any kind keep it alive. */
-export async function* readStream(
-  opened: Extract<OpenedStream, { kind: "answer" }>,
-): AsyncGenerator<StreamPiece, void> {
+export async function* readStream(opened: OpenStream): AsyncGenerator<StreamPiece, void> {
   let pieces: StreamPiece[] = [];
   const decoder = new TextDecoder();
   const parser = createParser({
@@ -100,7 +92,7 @@ export async function* readStream(
 }
 
 /** The body of an answer that is no stream, such as an error; only its first megabyte. */
-export async function readText(opened: Extract<OpenedStream, { kind: "answer" }>): Promise<string> {
+async function readText(opened: OpenStream): Promise<string> {
   let text = "";
   try {
     for await (const chunk of opened.body) {

@@ -1,11 +1,13 @@
+import type { EventSourceMessage } from "eventsource-parser";
 import { segment } from "../base-url.ts";
 import { sleep } from "../clock.ts";
+import { type JobStatusView, jobStatusView, type LogEvent, logEvent } from "../endpoints/jobs.ts";
+import { ApiError } from "../errors/api-error.ts";
 import { ConnectionError } from "../errors/client-errors.ts";
-import { answerError } from "../http/answer-error.ts";
-import type { HttpContext } from "../http/call.ts";
-import { lostError } from "../http/transport-failure.ts";
-import { type OpenedStream, openStream, readStream, readText } from "./connection.ts";
-import { createFrameFilter, type FrameFilter, readFrame, type StreamFrame } from "./frame.ts";
+import { errorOf, type HttpContext } from "../http/call.ts";
+import { SeenUpdates } from "../job-status.ts";
+import type { Redactor } from "../redactor.ts";
+import { openStream, readStream } from "./connection.ts";
 
 export interface StreamOptions {
   /** Resume after this frame id, from an earlier stream of the same job. */
@@ -28,7 +30,7 @@ interface StreamState {
   lastEventId: string | null;
   retryMs: number | null;
   fruitless: number;
-  readonly filter: FrameFilter;
+  readonly seen: SeenUpdates;
 }
 
 /**
@@ -44,7 +46,7 @@ export async function* streamJob(
     lastEventId: options.lastEventId ?? null,
     retryMs: null,
     fruitless: 0,
-    filter: createFrameFilter(),
+    seen: new SeenUpdates(),
   };
   for (;;) {
     options.signal?.throwIfAborted();
@@ -70,22 +72,22 @@ async function* oneConnection(
   options: StreamOptions,
   state: StreamState,
 ): AsyncGenerator<StreamFrame, Ending> {
-  const opened = await openStream(context, {
-    method: "GET",
-    path: `/jobs/${segment(jobId)}/stream`,
-    headers: state.lastEventId === null ? {} : { "last-event-id": state.lastEventId },
-    requestClass: "stream",
-    signal: options.signal,
-    priority: options.priority ?? 0,
-    idleMs: options.idleMs ?? 60_000,
-  });
+  const request = { method: "GET", path: `/jobs/${segment(jobId)}/stream`, requestClass: "stream" } as const;
+  const bounds = { signal: options.signal, priority: options.priority, timeoutMs: options.idleMs ?? 60_000 };
+  const headers: Record<string, string> = state.lastEventId === null ? {} : { "last-event-id": state.lastEventId };
+  const opened = await openStream(context, request, bounds, headers);
   if (opened.kind === "aborted") throw opened.reason;
-  if (opened.kind === "lost") {
-    context.logger.debug({ jobId, sent: opened.sent }, "stream could not be opened");
-    if (state.fruitless >= (options.maxFruitless ?? 5)) throw lostError(opened, describe(context, jobId, options));
+  if (opened.kind !== "open") {
+    context.logger.debug({ jobId, kind: opened.kind }, "stream could not be opened");
+    const error = errorOf(context, request, bounds, opened);
+    if (error instanceof ApiError) {
+      if (error.status === 429) return "limited";
+      if (!error.retryable) throw error;
+      state.retryMs = error.retryAfterMs;
+    }
+    if (state.fruitless >= (options.maxFruitless ?? 5)) throw error;
     return "cut";
   }
-  if (opened.status !== 200) return await refused(context, jobId, opened, state, options);
   try {
     for await (const piece of readStream(opened)) {
       if (piece.kind === "retry") {
@@ -95,7 +97,7 @@ async function* oneConnection(
       const frame = readFrame(piece.message, context.redactor);
       if (frame === null) continue;
       if (frame.type !== "done" && frame.id) state.lastEventId = frame.id;
-      if (state.filter.accepts(frame)) {
+      if (isNews(frame, state.seen)) {
         state.fruitless = 0;
         yield frame;
       }
@@ -106,31 +108,12 @@ async function* oneConnection(
     context.logger.debug({ jobId, cause: String(cause) }, "stream was cut");
   }
   // After the terminal status only done was missing, and that says nothing more.
-  return state.filter.terminal ? "done" : "cut";
+  return state.seen.isOver ? "done" : "cut";
 }
 
-async function refused(
-  context: HttpContext,
-  jobId: string,
-  opened: Extract<OpenedStream, { kind: "answer" }>,
-  state: StreamState,
-  options: StreamOptions,
-): Promise<Ending> {
-  const body = context.redactor.json(await readText(opened).catch(() => ""));
-  const error = answerError({ ...opened, body }, describe(context, jobId, options), context.clock);
-  if (opened.status === 429) return "limited";
-  if (!error.retryable || state.fruitless >= (options.maxFruitless ?? 5)) throw error;
-  state.retryMs = error.retryAfterMs;
-  return "cut";
-}
-
-function describe(context: HttpContext, jobId: string, options: StreamOptions) {
-  return {
-    method: "GET",
-    path: `/jobs/${jobId}/stream`,
-    origin: context.base.origin,
-    timeoutMs: options.idleMs ?? 60_000,
-  };
+function isNews(frame: StreamFrame, seen: SeenUpdates): boolean {
+  if (frame.type === "done") return true;
+  return frame.type === "log" ? seen.addLog(frame.log) : seen.addStatus(frame.status);
 }
 
 function reconnectDelayMs(state: StreamState, chance: number): number {
@@ -145,4 +128,29 @@ function gaveUp(jobId: string, connections: number): ConnectionError {
     `the stream of ${jobId} broke off ${connections} times in a row without anything new; follow the job by polling`,
     { sent: true },
   );
+}
+
+/** One frame of a job's stream. `id` is what a later connection resumes after. */
+export type StreamFrame =
+  | { readonly type: "status"; readonly id: string | null; readonly status: JobStatusView }
+  | { readonly type: "log"; readonly id: string | null; readonly log: LogEvent }
+  | { readonly type: "done" };
+
+/** Data of the last frame; it is no JSON. */
+const doneToken = "[STREAM_DONE]";
+
+/** Reads one event, or null for kinds that this version does not know and for data it cannot read. */
+export function readFrame(message: EventSourceMessage, redactor: Redactor): StreamFrame | null {
+  if (message.event === "done" || message.data === doneToken) return { type: "done" };
+  const id = message.id === undefined ? null : redactor.text(message.id);
+  const data = redactor.json(message.data);
+  if (message.event === "log") {
+    const log = logEvent.safeParse(data);
+    return log.success ? { type: "log", id, log: log.data } : null;
+  }
+  if (message.event === "status") {
+    const status = jobStatusView.safeParse(data);
+    return status.success ? { type: "status", id, status: status.data } : null;
+  }
+  return null;
 }

@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { type Logger, silentLogger } from "../logger.ts";
 import { parseJson } from "../redactor.ts";
-import { answer, readBody } from "./read-body.ts";
+import { answer, receiver } from "./receiver.ts";
 import { findBrand, type HeaderSource, readHeaders } from "./verify-webhook.ts";
 
 /** One lifecycle event as a log drain posts it. Deliveries are at-least-once: dedupe on job and log id where it matters. */
@@ -47,14 +47,8 @@ export function createDrainHandler(options: DrainHandlerOptions): (request: Requ
   const secrets = typeof options.secret === "string" ? [options.secret] : options.secret;
   if (secrets.some((secret) => secret === "")) throw new TypeError("createDrainHandler needs the drain's secret");
   const logger = options.logger ?? silentLogger;
-  return async (request) => {
-    if (request.method !== "POST") return answer(405, "POST only", { allow: "POST" });
-    const body = await readBody(request, options.maxBytes ?? 16_777_216).catch(() => undefined);
-    if (body === undefined) return answer(400, "the body broke off");
-    if (body === null) return answer(413, "the body is too large");
-    const genuine = secrets.some((secret) =>
-      verifyLogDrain({ headers: request.headers, body, secret, brand: options.brand }),
-    );
+  return receiver(options.maxBytes ?? 16_777_216, async (headers, body) => {
+    const genuine = secrets.some((secret) => verifyLogDrain({ headers, body, secret, brand: options.brand }));
     if (!genuine) return answer(401, "bad-signature");
     try {
       await options.onEvents(readDrainEvents(body));
@@ -63,7 +57,7 @@ export function createDrainHandler(options: DrainHandlerOptions): (request: Requ
       return answer(500, "not handled, post again");
     }
     return answer(200, "ok");
-  };
+  });
 }
 
 /** The lines of one post. The brand's prefix is taken from the fields themselves; lines that are no object are left out. */

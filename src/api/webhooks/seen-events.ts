@@ -1,3 +1,5 @@
+import { BoundedMap } from "../bounded-map.ts";
+
 /**
  * Which events were handled. `add` is called after the handler succeeded, so an event is handled at least once, and a
  * repetition of a handled one is only acknowledged.
@@ -9,15 +11,8 @@ export interface SeenEvents {
 
 /** Remembers the newest ids in this process only: enough where handling twice does no harm. Default 100 000. */
 export function seenInMemory(capacity = 100_000): SeenEvents {
-  const ids = new Set<string>();
-  return {
-    has: (id) => ids.has(id),
-    add(id) {
-      ids.delete(id);
-      ids.add(id);
-      if (ids.size > capacity) ids.delete(ids.values().next().value ?? "");
-    },
-  };
+  const ids = new BoundedMap<string, true>(capacity);
+  return { has: (id) => ids.has(id), add: (id) => void ids.set(id, true) };
 }
 
 /** Remembers ids in a SQLite file across restarts and among processes; older than `keepMs` are forgotten. Default 30 days. */

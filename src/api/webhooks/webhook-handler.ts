@@ -1,7 +1,7 @@
 import type { Client } from "../client.ts";
 import { type Clock, systemClock } from "../clock.ts";
 import { type Logger, silentLogger } from "../logger.ts";
-import { answer, readBody } from "./read-body.ts";
+import { answer, receiver } from "./receiver.ts";
 import { type SeenEvents, seenInMemory } from "./seen-events.ts";
 import { verifyWebhook, type WebhookEvent, type WebhookVerdict } from "./verify-webhook.ts";
 
@@ -70,12 +70,8 @@ export function createWebhookHandler(options: WebhookHandlerOptions): (request: 
   const handle = onceEach(options);
   options.client?.expectWebhooks();
 
-  return async (request) => {
-    if (request.method !== "POST") return answer(405, "POST only", { allow: "POST" });
-    const body = await readBody(request, options.maxBytes ?? 1_048_576).catch(() => undefined);
-    if (body === undefined) return answer(400, "the body broke off");
-    if (body === null) return answer(413, "the body is too large");
-    const verdict = await verdictOf(options, keys, clock, request.headers, body);
+  return receiver(options.maxBytes ?? 1_048_576, async (headers, body) => {
+    const verdict = await verdictOf(options, keys, clock, headers, body);
     if (verdict === null) return answer(503, "the signing key is not available");
     if (!verdict.ok) {
       logger.warn({ reason: verdict.reason }, "webhook refused");
@@ -88,7 +84,7 @@ export function createWebhookHandler(options: WebhookHandlerOptions): (request: 
       return answer(500, "not handled, deliver again");
     }
     return answer(200, "ok");
-  };
+  });
 }
 
 function keysOf(options: WebhookHandlerOptions, clock: Clock): KeyCache {

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { dirname, join, resolve } from "node:path";
-import type { RunNotification } from "../../api/webhooks/verify-notification.ts";
+import type { RunNotification } from "../../api/webhooks/verify-webhook.ts";
 import type { JournalStore } from "../../journal/store.ts";
 import { ATTEMPT_MS } from "./notifier.ts";
 import { type Send, senderOf } from "./send.ts";

@@ -1,6 +1,6 @@
 import type { Clock } from "../../api/index.ts";
-import { redactUrls } from "../../api/redact.ts";
-import type { RunNotification } from "../../api/webhooks/verify-notification.ts";
+import type { RunNotification } from "../../api/webhooks/verify-webhook.ts";
+import { redactUrls } from "../../clean-text.ts";
 import { type StoredEvent, specOf } from "../../journal/events.ts";
 import type { RunState } from "../../journal/state.ts";
 import type { JournalStore, NewNotice, NoticeRow } from "../../journal/store.ts";

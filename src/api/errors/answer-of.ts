@@ -1,13 +1,13 @@
-import type { Answer } from "../answers/index.ts";
-import { ApiError } from "./errors/api-error.ts";
+import type { Answer } from "../../answers/index.ts";
+import { transportFailure } from "../http/transport-failure.ts";
+import { ApiError } from "./api-error.ts";
 import {
   ConnectionError,
   DownloadError,
   MalformedResponseError,
   TimeoutError,
   UnknownOutcomeError,
-} from "./errors/client-errors.ts";
-import { transportFailure } from "./http/transport-failure.ts";
+} from "./client-errors.ts";
 
 /** Which row of the table of answers an error of the client is; null for what is no answer to a request. */
 export function answerOf(error: unknown): Answer | null {

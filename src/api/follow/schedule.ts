@@ -1,11 +1,3 @@
-import { sleep } from "../clock.ts";
-import { classifyStatus, isTerminal } from "../job-status.ts";
-import { readStatus } from "../jobs.ts";
-import type { FollowEvent, FollowOptions } from "./follow-event.ts";
-import { isEnd, pollJob, pollUntilFinished } from "./read-job.ts";
-import { type FollowContext, type FollowStrategy, firstExpectation, localInstant } from "./strategy.ts";
-import { UpdateDeduper } from "./update-deduper.ts";
-
 /** What the next look at a job is decided from. Instants are epoch milliseconds of this machine's clock. */
 export interface PollView {
   readonly now: number;
@@ -64,47 +56,27 @@ function extrapolate(view: PollView): number | null {
   return view.now + Math.min((spentMs * (1 - view.progress)) / view.progress, spentMs * 2);
 }
 
-/** Share of a delay that chance may add. */
-const spread = 0.05;
-
-export async function* pollFrom(
-  context: FollowContext,
-  jobId: string,
-  options: FollowOptions,
-  deduper: UpdateDeduper = new UpdateDeduper(),
-): AsyncGenerator<FollowEvent, void> {
-  const startedAt = context.clock.now();
-  let expectedAt = firstExpectation(context, jobId, options);
-  let progress: number | null = null;
-  let logsAfter = "start";
-  let queued = false;
-  let last: PollView["last"] = null;
-  for (;;) {
-    const next = nextPoll({ now: context.clock.now(), startedAt, expectedAt, progress, queued, last });
-    // Spread a little, so that jobs submitted together are not all looked at together.
-    await sleep(context.clock, next.delayMs * (1 + context.random() * spread), options.signal);
-    last = next.at;
-    if (next.at === "job") {
-      const events = await pollJob(context, jobId, options, deduper);
-      yield* events;
-      if (isEnd(events)) return;
-      queued = false;
-      continue;
-    }
-    const view = await readStatus(context, jobId, { signal: options.signal, priority: options.priority, logsAfter });
-    logsAfter = view.logsNextCursor ?? logsAfter;
-    if (isTerminal(view.status)) {
-      yield* deduper.logs(view.logs);
-      return yield* pollUntilFinished(context, jobId, options, deduper);
-    }
-    yield* deduper.status(view);
-    progress = view.progress;
-    queued = view.status === "IN_QUEUE";
-    // Only the whole job can show that an unknown status is final.
-    const odd = classifyStatus(view.status) === "unrecognised";
-    expectedAt = odd ? context.clock.now() : localInstant(context, view.estimatedCompletionAt);
-  }
+/** Facts about a job without updates. Instants are epoch milliseconds of this machine's clock. */
+export interface SilenceView {
+  readonly now: number;
+  readonly startedAt: number;
+  /** When the job should be done, or null when unknown. */
+  readonly expectedAt: number | null;
+  /** Milliseconds of silence after which the job is polled in any case. */
+  readonly longestMs: number;
 }
 
-/** Looks at the job when it is likely to have news. */
-export const pollStrategy: FollowStrategy = { name: "poll", follow: pollFrom };
+/** How long after its expected end a silent job is looked at: a share of the time it was to take, within bounds. */
+const [marginShare, leastMarginMs, mostMarginMs] = [0.25, 1_000, 30_000];
+/** Later looks come after a share of the time already spent; without any expectation the first one brings an estimate. */
+const [silentShare, leastOverdueMs, leastBlindMs] = [0.5, 2_000, 15_000];
+
+/** How long a stream may be silent, or a webhook missing, before the job is polled. */
+export function silenceMs({ now, startedAt, expectedAt, longestMs }: SilenceView): number {
+  if (expectedAt !== null && expectedAt > now) {
+    const margin = Math.max(leastMarginMs, (expectedAt - startedAt) * marginShare);
+    return Math.min(longestMs, expectedAt - now + Math.min(mostMarginMs, margin));
+  }
+  const least = expectedAt === null ? leastBlindMs : leastOverdueMs;
+  return Math.min(longestMs, Math.max(least, (now - startedAt) * silentShare));
+}

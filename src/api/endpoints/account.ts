@@ -1,0 +1,155 @@
+import { z } from "zod";
+import { segment } from "../base-url.ts";
+import type { CallOptions } from "../http/call.ts";
+import type { Endpoints } from "../http/endpoints.ts";
+import type { Listing, PageQuery } from "../paging.ts";
+import {
+  currency,
+  listOf,
+  micros,
+  number,
+  optionalAnyOf,
+  optionalMicros,
+  pageOf,
+  text,
+  wire,
+  withDefault,
+} from "../wire.ts";
+
+const balance = wire({ balanceMicros: micros, currency, spentMicros: optionalMicros });
+export type Balance = z.output<typeof balance>;
+
+const usage = wire({
+  start: text,
+  end: text,
+  groupBy: text,
+  totalJobs: number,
+  totalSpentMicros: optionalMicros,
+  currency,
+  data: listOf(wire({ key: withDefault(z.string(), ""), jobs: withDefault(z.number(), 0), spentMicros: micros })),
+});
+export type Usage = z.output<typeof usage>;
+
+export interface UsageQuery {
+  /** ISO-8601. Default: the service's, seven days before the end. */
+  readonly start?: string | undefined;
+  /** ISO-8601. Default: now. */
+  readonly end?: string | undefined;
+  readonly groupBy?: "total" | "day" | "model" | undefined;
+}
+
+export type Scope =
+  | "jobs:read"
+  | "jobs:write"
+  | "models:read"
+  | "files:write"
+  | "webhooks:manage"
+  | "log_drains:manage"
+  | "usage:read"
+  | "keys:manage"
+  | "chat:write"
+  | (string & {});
+
+const scopes = z.array(z.string()) as z.ZodType<readonly Scope[]>;
+
+const keyFields = {
+  keyId: z.string(),
+  kind: optionalAnyOf<"personal" | "service">(),
+  name: text,
+  /** Empty for full access; null where the service does not say, which is not full access. */
+  scopes: scopes.nullish().transform((said) => (said === undefined ? null : (said ?? []))),
+  workspaceId: text,
+  createdAt: text,
+  expiresAt: text,
+};
+
+const apiKey = wire({
+  ...keyFields,
+  status: optionalAnyOf<"active" | "revoked" | "expired">(),
+  revokedAt: text,
+  lastUsedAt: text,
+});
+export type ApiKey = z.output<typeof apiKey>;
+
+export const createdKey = wire({
+  ...keyFields,
+  credential: z.string(),
+  /** After a rotation: until when the old secret still works. */
+  previousSecretExpiresAt: text,
+});
+/** A key with its secret, which the service shows only once. */
+export type CreatedKey = z.output<typeof createdKey>;
+
+export interface NewKey {
+  readonly name?: string | undefined;
+  /** Absent for full access. */
+  readonly scopes?: readonly Scope[] | undefined;
+  readonly kind?: "personal" | "service" | undefined;
+  readonly workspaceId?: string | undefined;
+  /** ISO-8601. */
+  readonly expiresAt?: string | undefined;
+}
+
+export interface KeysApi {
+  create(key?: NewKey, options?: CallOptions): Promise<CreatedKey>;
+  list(query?: PageQuery, options?: CallOptions): Listing<ApiKey>;
+  /** The old secret stays valid for the grace period, a day by default. */
+  rotate(
+    keyId: string,
+    rotation?: { readonly gracePeriodSeconds?: number | undefined },
+    options?: CallOptions,
+  ): Promise<CreatedKey>;
+  delete(keyId: string, options?: CallOptions): Promise<void>;
+}
+
+const ephemeralToken = wire({
+  token: z.string(),
+  expiresAt: withDefault(z.string(), ""),
+  scopes: withDefault(scopes, []),
+  workspaceId: text,
+});
+/** An ephemeral credential for a browser. */
+export type EphemeralToken = z.output<typeof ephemeralToken>;
+
+export interface TokensApi {
+  /** Mints a token for a browser. Its scopes must be a subset of the key's. */
+  create(
+    token?: { readonly ttlSeconds?: number | undefined; readonly scopes?: readonly Scope[] | undefined },
+    options?: CallOptions,
+  ): Promise<EphemeralToken>;
+}
+
+export interface AccountApi {
+  balance(options?: CallOptions): Promise<Balance>;
+  /** Not part of every deployment: where it is missing the service answers 404. */
+  usage(query?: UsageQuery, options?: CallOptions): Promise<Usage>;
+  readonly keys: KeysApi;
+  readonly tokens: TokensApi;
+}
+
+const keyPage = pageOf(apiKey);
+
+export function accountApi(api: Endpoints): AccountApi {
+  return {
+    balance: (options) => api.get(balance, "/balance", options),
+    usage: ({ start, end, groupBy } = {}, options) =>
+      api.get(usage, "/usage", options, { start, end, group_by: groupBy }),
+    keys: {
+      create: ({ name, scopes, kind, workspaceId, expiresAt } = {}, options) =>
+        api.post(
+          createdKey,
+          "/keys",
+          { name, scopes, kind, workspace_id: workspaceId, expires_at: expiresAt },
+          options,
+        ),
+      list: (query, options) => api.list(keyPage, "/keys", query, options),
+      rotate: (keyId, { gracePeriodSeconds } = {}, options) =>
+        api.post(createdKey, `/keys/${segment(keyId)}/rotate`, { grace_period_seconds: gracePeriodSeconds }, options),
+      delete: (keyId, options) => api.delete(`/keys/${segment(keyId)}`, options),
+    },
+    tokens: {
+      create: ({ ttlSeconds, scopes } = {}, options) =>
+        api.post(ephemeralToken, "/tokens", { ttl_seconds: ttlSeconds, scopes }, options, { repeat: "always" }),
+    },
+  };
+}

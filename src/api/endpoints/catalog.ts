@@ -1,0 +1,118 @@
+import { z } from "zod";
+import { segment } from "../base-url.ts";
+import { ApiError } from "../errors/api-error.ts";
+import type { CallOptions } from "../http/call.ts";
+import type { Endpoints } from "../http/endpoints.ts";
+import type { Listing, PageQuery } from "../paging.ts";
+import { currency, optional, optionalMicros, pageOf, record, text, wire, withDefault } from "../wire.ts";
+import { type JobSummary, jobPage } from "./jobs.ts";
+
+const summaryFields = {
+  id: z.string(),
+  /** image, video, audio or a kind this version does not know; null when the list does not say. */
+  modality: text,
+  name: text,
+  description: text,
+  priceDescription: text,
+  logoUrl: text,
+};
+
+const modelSummary = wire(summaryFields);
+/** A catalog entry. A list may carry nothing but id and name. */
+export type ModelSummary = z.output<typeof modelSummary>;
+
+const model = wire({ ...summaryFields, inputSchema: record, outputSchema: record });
+export type Model = z.output<typeof model>;
+
+const voice = wire({
+  id: z.string(),
+  name: text,
+  previewUrl: text,
+  labels: record.transform((labels) => labels ?? {}),
+});
+export type Voice = z.output<typeof voice>;
+
+/** What a submit of this input would cost. `costMicros` is null exactly when the model cannot be quoted beforehand. */
+export interface Estimate {
+  readonly model: string;
+  readonly costMicros: number | null;
+  readonly quotable: boolean;
+  readonly reason: string | null;
+  readonly currency: string;
+}
+
+const estimate = wire({
+  model: withDefault(z.string(), ""),
+  costMicros: optionalMicros,
+  quotable: optional(z.boolean()),
+  reason: text,
+  currency,
+})
+  .refine((said) => said.model !== "" || said.costMicros !== null || said.quotable !== null || said.reason !== null, {
+    message: "no model, cost, quotable or reason: this is no estimate",
+  })
+  .transform((said): Estimate => {
+    const quotable = said.costMicros !== null && said.quotable !== false;
+    return { ...said, costMicros: quotable ? said.costMicros : null, quotable };
+  });
+
+export interface EstimateRequest {
+  readonly model: string;
+  readonly input: Readonly<Record<string, unknown>>;
+}
+
+export interface ModelQuery extends PageQuery {
+  readonly modality?: "image" | "video" | "audio" | undefined;
+}
+
+export interface CatalogApi {
+  models(query?: ModelQuery, options?: CallOptions): Listing<ModelSummary>;
+  model(id: string, options?: CallOptions): Promise<Model>;
+  /** An OpenAPI 3.1 document with the one operation of the model. */
+  modelOpenapi(id: string, options?: CallOptions): Promise<Record<string, unknown>>;
+  modelJobs(id: string, query?: PageQuery, options?: CallOptions): Listing<JobSummary>;
+  voices(id: string, query?: PageQuery, options?: CallOptions): Listing<Voice>;
+  /**
+   * What a submit of this input would cost; it is checked like a submit's. A 400 FAILED_PRECONDITION here means "not
+   * quotable" for a model that the catalog serves, and "not on v3 yet" for one that it refuses the same way.
+   */
+  estimate(request: EstimateRequest, options?: CallOptions): Promise<Estimate>;
+  /** The machine-readable description of the whole API. */
+  openapi(options?: CallOptions): Promise<Record<string, unknown>>;
+}
+
+const modelPage = pageOf(modelSummary);
+const voicePage = pageOf(voice);
+const document = z.record(z.string(), z.unknown());
+const pathOf = (id: string) => `/models/${segment(id)}`;
+
+export function catalogApi(api: Endpoints): CatalogApi {
+  return {
+    models: (query, options) => api.list(modelPage, "/models", query, options, { modality: query?.modality }),
+    model: (id, options) => api.get(model, pathOf(id), options),
+    modelOpenapi: (id, options) => api.get(document, `${pathOf(id)}/openapi.json`, options),
+    modelJobs: (id, query, options) => api.list(jobPage, `${pathOf(id)}/jobs`, query, options),
+    voices: (id, query, options) => api.list(voicePage, `${pathOf(id)}/voices`, query, options),
+    estimate: (request, options) => estimateCost(api, request, options),
+    openapi: (options) => api.get(document, "/openapi.json", options),
+  };
+}
+
+async function estimateCost(api: Endpoints, request: EstimateRequest, options?: CallOptions): Promise<Estimate> {
+  const path = pathOf(request.model);
+  try {
+    const quote = await api.post(estimate, `${path}/estimate`, { input: request.input }, options, {
+      requestClass: "read",
+      repeat: "always",
+    });
+    return quote.model === "" ? { ...quote, model: request.model } : quote;
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.status !== 400 || error.code !== "FAILED_PRECONDITION") throw error;
+    const found = await api.get(model, path, options).catch((unread: unknown) => {
+      if (unread instanceof ApiError && unread.envelope && unread.status === 400) return null;
+      throw unread;
+    });
+    if (found === null) throw error;
+    return { model: found.id, costMicros: null, quotable: false, reason: error.serviceMessage, currency: "USD" };
+  }
+}

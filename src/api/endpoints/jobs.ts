@@ -1,0 +1,155 @@
+import { z } from "zod";
+import { segment } from "../base-url.ts";
+import { sleep } from "../clock.ts";
+import { ApiError } from "../errors/api-error.ts";
+import { serviceError } from "../errors/service-error.ts";
+import type { CallOptions, HttpContext } from "../http/call.ts";
+import { type Endpoints, endpointsOf } from "../http/endpoints.ts";
+import type { Listing, PageQuery } from "../paging.ts";
+import {
+  anyOf,
+  arrayOf,
+  currency,
+  listOf,
+  number,
+  optional,
+  optionalMicros,
+  pageOf,
+  record,
+  text,
+  wire,
+  withDefault,
+} from "../wire.ts";
+
+/** A status that this version does not know arrives as it was sent. */
+export type JobStatus = "IN_QUEUE" | "IN_PROGRESS" | "COMPLETED" | "FAILED" | (string & {});
+const jobStatus = anyOf<JobStatus>();
+export type OutputStatus = "COMPLETED" | "FAILED" | "EXPIRED" | (string & {});
+
+const output = wire({
+  status: withDefault(anyOf<OutputStatus>(), "COMPLETED"),
+  assetId: text,
+  voiceId: text,
+  /** Presigned: anyone who holds it can read the bytes. Keep it out of logs and stores. */
+  url: text,
+  contentType: text,
+  width: number,
+  height: number,
+  durationMs: number,
+  /** Null until the service has probed the video; a later read may have it. */
+  fps: number,
+  error: optional(serviceError),
+});
+
+/** One element of `outputs`. Sizes in pixels, times in milliseconds. */
+export type Output = z.output<typeof output> & { readonly index: number };
+
+export const logEvent = wire({
+  id: z.coerce.number(),
+  timestamp: text,
+  level: withDefault(z.string(), "info"),
+  event: withDefault(z.string(), ""),
+  message: withDefault(z.string(), ""),
+  source: text,
+  data: record.transform((data) => data ?? {}),
+});
+
+/** One lifecycle event of a job. `id` rises within the job. */
+export type LogEvent = z.output<typeof logEvent>;
+
+const summaryFields = {
+  jobId: z.string(),
+  model: withDefault(z.string(), ""),
+  quality: text,
+  status: jobStatus,
+  /** Net of refunds; null until charged, which may be after completion. */
+  costMicros: optionalMicros,
+  currency,
+  createdAt: text,
+  completedAt: text,
+};
+
+const jobSummary = wire(summaryFields);
+export type JobSummary = z.output<typeof jobSummary>;
+
+export const jobResult = wire({
+  ...summaryFields,
+  prompt: text,
+  /** The key it was submitted under; null where the service does not tell. */
+  idempotencyKey: text,
+  outputs: listOf(output).transform((outputs): readonly Output[] => outputs.map((item, index) => ({ index, ...item }))),
+  metrics: optional(wire({ processingTimeMs: number })),
+  error: optional(serviceError),
+  /** Null after a delete and where the service sends none. */
+  logs: optional(arrayOf(logEvent)),
+});
+export type JobResult = z.output<typeof jobResult>;
+
+export const jobStatusView = wire({
+  jobId: z.string(),
+  status: jobStatus,
+  /** 0 to 1, or null when unknown. */
+  progress: number,
+  estimatedCompletionAt: text,
+  /** Only events newer than the cursor asked with; empty without one. */
+  logs: listOf(logEvent),
+  logsNextCursor: text,
+});
+export type JobStatusView = z.output<typeof jobStatusView>;
+
+export interface StatusOptions extends CallOptions {
+  /** Also return events newer than this cursor; `start` for all of them. */
+  readonly logsAfter?: string | null | undefined;
+}
+
+export interface DeleteOptions extends CallOptions {
+  /** Wait while the job, or one that reads its output, still runs, up to the client's `retry.maxElapsedMs`. Default true. */
+  readonly waitForRunning?: boolean | undefined;
+}
+
+export interface JobsApi {
+  job(jobId: string, options?: CallOptions): Promise<JobResult>;
+  status(jobId: string, options?: StatusOptions): Promise<JobStatusView>;
+  logs(jobId: string, query?: PageQuery, options?: CallOptions): Listing<LogEvent>;
+  jobs(query?: PageQuery, options?: CallOptions): Listing<JobSummary>;
+  /**
+   * Deletes a finished job's outputs for good; deleting twice is no error. A 503 is sent again until the deletion is
+   * complete, a 409 while something still runs is waited out, and the 400 for a voice clone is thrown at once.
+   */
+  deleteJob(jobId: string, options?: DeleteOptions): Promise<void>;
+}
+
+export const jobPage = pageOf(jobSummary);
+const logPage = pageOf(logEvent);
+const pathOf = (jobId: string) => `/jobs/${segment(jobId)}`;
+
+export function jobsApi(context: HttpContext, api: Endpoints = endpointsOf(context)): JobsApi {
+  return {
+    job: (jobId, options) => api.get(jobResult, pathOf(jobId), options),
+    status: (jobId, options) =>
+      api.get(jobStatusView, `${pathOf(jobId)}/status`, options, { logs_after: options?.logsAfter }),
+    logs: (jobId, query, options) => api.list(logPage, `${pathOf(jobId)}/logs`, query, options),
+    jobs: (query, options) => api.list(jobPage, "/jobs", query, options),
+    deleteJob: (jobId, options) => deleteJob(context, () => api.delete(pathOf(jobId), options), options),
+  };
+}
+
+/** Between two tries while something still runs: shortest and longest distance. */
+const [busyMs, longestBusyMs] = [2_000, 30_000];
+
+async function deleteJob(
+  { clock, retry }: HttpContext,
+  send: () => Promise<void>,
+  { waitForRunning = true, signal }: DeleteOptions = {},
+): Promise<void> {
+  const giveUpAt = clock.now() + retry.maxElapsedMs;
+  for (let waitMs = busyMs; ; waitMs = Math.min(waitMs * 2, longestBusyMs)) {
+    try {
+      return await send();
+    } catch (error) {
+      const busy = error instanceof ApiError && error.code === "ALREADY_IN_PROGRESS";
+      if (!busy || !waitForRunning || clock.now() + waitMs > giveUpAt) throw error;
+    }
+    await sleep(clock, waitMs, signal);
+  }
+}

@@ -1,0 +1,172 @@
+import { z } from "zod";
+import { type VerdictName, verdictOf } from "../../answers/index.ts";
+import { resolveServicePath, segment } from "../base-url.ts";
+import { answerOf } from "../errors/answer-of.ts";
+import { ApiError } from "../errors/api-error.ts";
+import { MalformedResponseError, UnknownOutcomeError } from "../errors/client-errors.ts";
+import {
+  type ApiRequest,
+  type Attempt,
+  decode,
+  errorOf,
+  type HttpContext,
+  type SendOptions,
+  type Sent,
+  send,
+  successOf,
+  withRetries,
+} from "../http/call.ts";
+import { headerText } from "../http/headers.ts";
+import { telemetry } from "../telemetry.ts";
+import { anyOf, text, wire, withDefault } from "../wire.ts";
+import type { JobStatus } from "./jobs.ts";
+
+export interface SubmitRequest {
+  /** Public model id. */
+  readonly model: string;
+  readonly input: Readonly<Record<string, unknown>>;
+  /** Makes the submit safe to repeat: the service answers a known key with the original ack. */
+  readonly idempotencyKey?: string | undefined;
+  /** Where this job's terminal event goes, in place of the account's default. */
+  readonly webhook?: string | undefined;
+}
+
+const submitAck = wire({
+  jobId: z.string().min(1),
+  model: withDefault(z.string(), ""),
+  status: anyOf<JobStatus>(),
+  statusUrl: text,
+  resultUrl: text,
+  estimatedCompletionAt: text,
+});
+
+/** The acknowledgement as the service sent it: of a replay, the original one, so read the job for its present status. */
+export interface SubmitAck {
+  readonly jobId: string;
+  /** The resolved model id, which may differ from the one asked for. */
+  readonly model: string;
+  readonly status: JobStatus;
+  /** Absolute. */
+  readonly statusUrl: string;
+  /** Absolute. */
+  readonly resultUrl: string;
+  readonly estimatedCompletionAt: string | null;
+  /** The service knew the key already and created no new job. */
+  readonly replayed: boolean;
+  /** How often this call sent the submit until the ack came; a replay of the very first send is another job's. */
+  readonly sends: number;
+}
+
+export interface SubmitOptions extends SendOptions {
+  /** An earlier send of this key may have created the job. Then only an acknowledgement proves the outcome. Default false. */
+  readonly mayExist?: boolean | undefined;
+}
+
+/**
+ * Submits one job. With a key it is sent again, bounded, after lost answers, 408, 429 and 5xx; without one it is sent
+ * once. Throws ApiError for the service's own refusal to a first send (400, 401, 402, 403, 404, 410, 422 and 429 with its
+ * envelope), ConnectionError or TimeoutError with `sent: false` when nothing left this machine, and UnknownOutcomeError in
+ * every case between: an answer without the envelope, a redirect, a 409 or a 5xx does not prove that no job was created.
+ */
+export function submit(
+  context: HttpContext,
+  requested: SubmitRequest,
+  options: SubmitOptions = {},
+): Promise<SubmitAck> {
+  return telemetry.span("showrunner.submit", { "showrunner.model": requested.model }, async (span) => {
+    const ack = await submitWithRetries(context, requested, options);
+    span.set({ "showrunner.job_id": ack.jobId, "showrunner.replayed": ack.replayed });
+    return ack;
+  });
+}
+
+async function submitWithRetries(
+  context: HttpContext,
+  requested: SubmitRequest,
+  options: SubmitOptions,
+): Promise<SubmitAck> {
+  const request = requestOf(requested);
+  const key = requested.idempotencyKey ?? null;
+  let unknown = options.mayExist ?? false;
+  let earlierSend = unknown;
+  let sends = 0;
+  const attempt = async (): Promise<Attempt<SubmitAck>> => {
+    sends++;
+    earlierSend = unknown;
+    const result = await send(context, request, options);
+    if (result.kind === "aborted") {
+      unknown ||= result.sent;
+      throw result.reason;
+    }
+    const judged = judge(context, request, options, result);
+    if ("ack" in judged) return { value: { ...judged.ack, sends } };
+    unknown ||= judged.unknown;
+    return { ...judged, mayRepeat: judged.mayRepeat && key !== null, note: { model: requested.model, unknown } };
+  };
+  return withRetries(context, options, attempt).catch((cause: unknown) => {
+    throw unknown
+      ? new UnknownOutcomeError({ model: requested.model, idempotencyKey: key, cause, earlierSend })
+      : cause;
+  });
+}
+
+function requestOf(requested: SubmitRequest): ApiRequest {
+  return {
+    method: "POST",
+    path: `/models/${segment(requested.model)}`,
+    json: { input: requested.input, idempotency_key: requested.idempotencyKey, webhook: requested.webhook },
+    requestClass: "submit",
+    repeat: requested.idempotencyKey === undefined ? "never" : "always",
+    priority: 10,
+  };
+}
+
+type Judgement =
+  | { readonly ack: Omit<SubmitAck, "sends"> }
+  | { readonly unknown: boolean; readonly error: Error; readonly mayRepeat: boolean };
+
+/** Says what one send of a submit means: an ack, something to send again, or something for the caller to judge. */
+function judge(
+  context: HttpContext,
+  request: ApiRequest,
+  options: SendOptions,
+  result: Exclude<Sent, { kind: "aborted" }>,
+): Judgement {
+  const answer = successOf(result);
+  if (answer) return judgeSuccess(context, request, answer);
+  const error = errorOf(context, request, options, result);
+  if (!(error instanceof ApiError)) return { unknown: "sent" in error && error.sent, error, mayRepeat: true };
+  const { status } = error;
+  const unknown = !ownRefusals.has(verdictOf("submit", answerOf(error)!));
+  return { unknown, error, mayRepeat: status === 408 || status === 429 || status >= 500 };
+}
+
+/** Answers to a first send that prove that the service created no job. */
+const ownRefusals: ReadonlySet<VerdictName> = new Set([
+  "refused",
+  "media renewed",
+  "unfunded",
+  "out of scope",
+  "caller refused",
+  "limited",
+]);
+
+/** A success that cannot be read still means that a job may exist. */
+function judgeSuccess(context: HttpContext, request: ApiRequest, answer: Extract<Sent, { kind: "answer" }>): Judgement {
+  try {
+    const { statusUrl, resultUrl, ...ack } = decode(submitAck, answer.body, request);
+    const resultPath = resultUrl ?? headerText(answer.headers, "location");
+    const jobPath = `${context.base.href}/jobs/${segment(ack.jobId)}`;
+    return {
+      ack: {
+        ...ack,
+        statusUrl: (statusUrl && resolveServicePath(context.base, statusUrl)) || `${jobPath}/status`,
+        resultUrl: (resultPath && resolveServicePath(context.base, resultPath)) || jobPath,
+        replayed: headerText(answer.headers, "x-idempotent-replayed")?.toLowerCase() === "true",
+      },
+    };
+  } catch (error) {
+    if (!(error instanceof MalformedResponseError)) throw error;
+    return { unknown: true, error, mayRepeat: true };
+  }
+}
