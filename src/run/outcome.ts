@@ -31,9 +31,13 @@ export function runOutcome(state: RunState): RunOutcome {
     expected += counts.expected;
     available += Math.max(0, counts.available - missing.length);
   }
-  const toPlace = labelled(state).flatMap(({ name, produced }): readonly UnplacedOutput[] =>
-    produced.output.copy === null || isPlaced(state, name, produced) ? [] : [{ name, ...produced }],
-  );
+  const placed = new Map(state.files.map((file) => [file.name, file]));
+  const toPlace = labelled(state).flatMap(({ name, produced }): readonly UnplacedOutput[] => {
+    const { step, output } = produced;
+    const file = placed.get(name);
+    const isPlaced = file?.step === step && file.index === output.index;
+    return output.copy === null || isPlaced ? [] : [{ name, ...produced }];
+  });
   const { plan } = state.planned;
   const failed = plan.steps
     .map(({ path }) => state.steps[path]!)
@@ -86,11 +90,6 @@ function nextFree(name: string, isTaken: (name: string) => boolean): string {
 
 function isSame(one: ProducedOutput, other: ProducedOutput): boolean {
   return one.step === other.step && one.output.index === other.output.index;
-}
-
-/** Whether the file of that name holds this very output. */
-function isPlaced({ files }: RunState, name: string, { step, output }: ProducedOutput): boolean {
-  return files.some((file) => file.name === name && file.step === step && file.index === output.index);
 }
 
 /** Whether a copy was to be here and is not, although the run made the output: fetching it was given up. */

@@ -69,7 +69,7 @@ test("a named file of a run does not take the place of a pipe or a device, which
   const { sha256 } = await media.put({ bytes: Buffer.from("a picture") });
   const pipe = join(folder, "a.png");
   execFileSync("mkfifo", [pipe]);
-  await expect(media.place(sha256, folder, "a.png")).rejects.toMatchObject({ code: "MEDIA_PATH" });
+  await expect(media.place([{ sha256, name: "a.png" }], folder, "tag")).rejects.toMatchObject({ code: "MEDIA_PATH" });
   expect(lstatSync(pipe).isFIFO()).toBe(true);
   expect(readdirSync(folder).sort()).toEqual(["a.png", "media"]);
 });

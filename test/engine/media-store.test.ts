@@ -126,7 +126,7 @@ describe("The media store", () => {
       expect(() => media.path(wrong)).toThrow(TypeError);
       await expect(media.has(wrong)).rejects.toThrow(TypeError);
       await expect(media.remove(wrong)).rejects.toThrow(TypeError);
-      await expect(media.place(wrong, outDir, "x")).rejects.toThrow(TypeError);
+      await expect(media.place([{ sha256: wrong, name: "x" }], outDir, "tag")).rejects.toThrow(TypeError);
     }
   });
 
@@ -157,10 +157,14 @@ describe("The media store", () => {
     beforeEach(() => media.put({ bytes }));
 
     const placed = (name: string) => readFileSync(join(outDir, name), "utf8");
+    const place = async (name: string, { content = sha256, folder = outDir } = {}) => {
+      const [file] = await media.place([{ sha256: content, name }], folder, "tag");
+      return file!;
+    };
 
     test("copies it under its name and makes the folders", async () => {
-      expect(await media.place(sha256, outDir, "video.mp4")).toBe("video.mp4");
-      expect(await media.place(sha256, outDir, "scenes/one.mp4")).toBe("scenes/one.mp4");
+      expect(await place("video.mp4")).toBe("video.mp4");
+      expect(await place("scenes/one.mp4")).toBe("scenes/one.mp4");
       expect(placed("scenes/one.mp4")).toBe(bytes.toString());
       expect(readdirSync(outDir).sort()).toEqual(["scenes", "video.mp4"]);
       const usual = join(outDir, "usual");
@@ -174,14 +178,14 @@ describe("The media store", () => {
       writeFileSync(elsewhere, "mine");
       writeFileSync(join(outDir, "a.png"), "old");
       symlinkSync(elsewhere, join(outDir, "b.png"));
-      await media.place(sha256, outDir, "a.png");
-      await media.place(sha256, outDir, "b.png");
+      await place("a.png");
+      await place("b.png");
       expect([placed("a.png"), placed("b.png")]).toEqual([bytes.toString(), bytes.toString()]);
       expect(readFileSync(elsewhere, "utf8")).toBe("mine");
     });
 
     test("leaves the store's copy as it is when the named file is edited in place", async () => {
-      await media.place(sha256, outDir, "a.png");
+      await place("a.png");
       writeFileSync(join(outDir, "a.png"), "edited");
       expect(await media.verify(sha256)).toBe("intact");
     });
@@ -195,7 +199,7 @@ describe("The media store", () => {
       );
       await fc.assert(
         fc.asyncProperty(nasty, async (name) => {
-          const file = await media.place(sha256, outDir, name);
+          const file = await place(name);
           const segments = file.split("/");
           expect(relative(outDir, join(outDir, file)).startsWith("..")).toBe(false);
           for (const segment of segments) {
@@ -214,19 +218,46 @@ describe("The media store", () => {
     test("keeps names apart that would become one, the same way each time", async () => {
       const names = ["shot: 1.png", "shot? 1.png", "Shot.png", "shot.png", "SHOT.png", "é.png", "É.png"];
       const first: string[] = [];
-      for (const name of names) first.push(await media.place(sha256, outDir, name));
+      for (const name of names) first.push(await place(name));
       expect(new Set(first.map((file) => file.toLowerCase())).size).toBe(names.length);
       const again: string[] = [];
-      for (const name of names) again.push(await media.place(sha256, outDir, name));
+      for (const name of names) again.push(await place(name));
       expect(again).toEqual(first);
       expect(first[2]).toBe("Shot.png");
     });
 
     test("keeps names apart also when they come at the same time", async () => {
       const names = ["shot.png", "Shot.png", "SHOT.png", "sHOT.png"];
-      const files = await Promise.all(names.map((name) => media.place(sha256, outDir, name)));
+      const files = await Promise.all(names.map((name) => place(name)));
       expect(new Set(files.map((file) => file.toLowerCase())).size).toBe(names.length);
       expect(readdirSync(outDir)).toHaveLength(names.length);
+    });
+
+    test("beside others of one call answers their paths in order, and of two with one name the later one stays", async () => {
+      const other = await media.put({ bytes: Buffer.from("another") });
+      const names = ["b/two.png", "one.png", "ONE.png", "b/three.png", "one.png"];
+      const files = names.map((name, at) => ({ sha256: at === 4 ? other.sha256 : sha256, name }));
+      const first = await media.place(files, outDir, "tag");
+      expect(first).toEqual([
+        "b/two.png",
+        "one.png",
+        expect.stringMatching(/^ONE-[0-9a-f]{8}\.png$/),
+        "b/three.png",
+        "one.png",
+      ]);
+      expect([placed("one.png"), placed(first[2]!)]).toEqual(["another", bytes.toString()]);
+      expect(readdirSync(join(outDir, "b")).sort()).toEqual(["three.png", "two.png"]);
+      expect(await media.place(files, outDir, "tag")).toEqual(first);
+    });
+
+    test("that fails leaves no temporary file, neither of its own nor of a killed process", async () => {
+      mkdirSync(join(outDir, "b", "blocked.png"), { recursive: true });
+      const remains = `.showrunner-tag-${"0".repeat(8)}-0000-0000-0000-${"0".repeat(12)}.part`;
+      writeFileSync(join(outDir, "b", remains), "half");
+      const names = ["blocked.png", ...Array.from({ length: 30 }, (_, at) => `shot-${at}.png`)];
+      const files = names.map((name) => ({ sha256, name: `b/${name}` }));
+      await expect(media.place(files, outDir, "tag")).rejects.toMatchObject({ code: "MEDIA_PATH" });
+      expect(readdirSync(join(outDir, "b")).filter((name) => name.startsWith("."))).toEqual([]);
     });
 
     test("through a link that leads out of the folder is refused", async () => {
@@ -234,20 +265,20 @@ describe("The media store", () => {
       mkdirSync(outDir);
       mkdirSync(elsewhere);
       symlinkSync(elsewhere, join(outDir, "scenes"));
-      await expect(media.place(sha256, outDir, "scenes/a.png")).rejects.toMatchObject({ code: "MEDIA_PATH" });
-      await expect(media.place(sha256, outDir, "scenes/deep/a.png")).rejects.toMatchObject({ code: "MEDIA_PATH" });
+      await expect(place("scenes/a.png")).rejects.toMatchObject({ code: "MEDIA_PATH" });
+      await expect(place("scenes/deep/a.png")).rejects.toMatchObject({ code: "MEDIA_PATH" });
       expect(readdirSync(elsewhere)).toEqual([]);
     });
 
     test("over a folder is refused, and the folder stays", async () => {
       mkdirSync(join(outDir, "a.png"), { recursive: true });
-      await expect(media.place(sha256, outDir, "a.png")).rejects.toMatchObject({ code: "MEDIA_PATH" });
+      await expect(place("a.png")).rejects.toMatchObject({ code: "MEDIA_PATH" });
       expect(readdirSync(outDir)).toEqual(["a.png"]);
     });
 
     test("that is not in the store is refused by its hash, and no file appears", async () => {
       const unknown = hashOf(Buffer.from("never put"));
-      await expect(media.place(unknown, outDir, "a.png")).rejects.toMatchObject({
+      await expect(place("a.png", { content: unknown })).rejects.toMatchObject({
         code: "MEDIA_MISSING",
         sha256: unknown,
       });
@@ -258,7 +289,7 @@ describe("The media store", () => {
       const disk = mkdtempSync("/dev/shm/media-");
       try {
         expect(statSync(disk).dev).not.toBe(statSync(dir).dev);
-        expect(await media.place(sha256, disk, "a.png")).toBe("a.png");
+        expect(await place("a.png", { folder: disk })).toBe("a.png");
         expect(readFileSync(join(disk, "a.png"), "utf8")).toBe(bytes.toString());
       } finally {
         rmSync(disk, { recursive: true });

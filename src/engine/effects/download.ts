@@ -1,14 +1,13 @@
 import { rm } from "node:fs/promises";
 import { answerOf, DownloadError, type Downloaded, MalformedResponseError } from "../../api/index.ts";
 import { cleanContentType } from "../../clean-text.ts";
-import { removeTemporaries, temporaryTag } from "../../durable-file.ts";
+import { temporaryTag } from "../../durable-file.ts";
 import type { RunEvent } from "../../journal/events.ts";
 import { ownVersion } from "../../journal/own-version.ts";
 import { RETENTION_MS } from "../../run/expiry.ts";
-import { runOutcome } from "../../run/outcome.ts";
+import { runOutcome, type UnplacedOutput } from "../../run/outcome.ts";
 import { fileExtension } from "../media/file-extension.ts";
 import { manifestName, manifestOf, placeManifests } from "../provenance/provenance.ts";
-import type { Manifest } from "../provenance/provenance-schema.ts";
 import { judge } from "../service/service-answers.ts";
 import { bytesProgress } from "./bytes-progress.ts";
 import type { Effect, EffectContext, EffectResult } from "./effect.ts";
@@ -84,20 +83,25 @@ export const place: Effect<"place"> = async (_command, context) => {
   const { media, state } = context;
   const { outDir, manifests } = state.planned;
   const tag = temporaryTag(state.planned.nonce);
-  await removeTemporaries(outDir, tag);
-  const events: RunEvent[] = [];
-  const described: Manifest[] = [];
+  const ready: UnplacedOutput[] = [];
   let without: EffectResult | null = null;
-  for (const { name, step, output } of runOutcome(state).toPlace) {
-    const lacks = await withoutCopies([output.copy!.sha256], context);
+  for (const unplaced of runOutcome(state).toPlace) {
+    const lacks = await withoutCopies([unplaced.output.copy!.sha256], context);
     without ??= lacks;
-    if (lacks !== null) continue;
-    const requested = `${name}${fileExtension(output.copy!.contentType)}`;
-    const file = await media.place(output.copy!.sha256, outDir, requested, tag);
-    const placed = { type: "file.placed", name, step, index: output.index, file } as const;
-    events.push(manifests === false ? placed : { ...placed, manifest: manifestName(file) });
-    if (manifests !== false) described.push(manifestOf(state, { file, step, output }, ownVersion()));
+    if (lacks === null) ready.push(unplaced);
   }
-  await placeManifests(outDir, described, tag);
+  const copies = ready.map(({ name, output: { copy } }) => {
+    return { sha256: copy!.sha256, name: `${name}${fileExtension(copy!.contentType)}` };
+  });
+  const files = await media.place(copies, outDir, tag);
+  const placed = ready.map((unplaced, at) => ({ ...unplaced, file: files[at]! }));
+  if (manifests !== false) {
+    const described = placed.map((named) => manifestOf(state, named, ownVersion()));
+    await placeManifests(outDir, described, tag);
+  }
+  const events = placed.map(({ name, step, output: { index }, file }): RunEvent => {
+    const event = { type: "file.placed", name, step, index, file } as const;
+    return manifests === false ? event : { ...event, manifest: manifestName(file) };
+  });
   return { ...without, events: [...events, ...(without?.events ?? [])] };
 };

@@ -2,9 +2,9 @@ import { createHash, randomUUID } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { access, constants, lstat, mkdir, open, opendir, readdir, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
-import { syncFolder, temporaryTag } from "../../durable-file.ts";
+import { syncFolder } from "../../durable-file.ts";
 import { MediaFolderError } from "./media-errors.ts";
-import { placeFile } from "./place-file.ts";
+import { type NamedCopy, placeFiles } from "./place-file.ts";
 
 /** What the store knows bytes by: lower-case hex of their SHA-256, and how many there are. */
 export interface StoredMedia {
@@ -32,12 +32,12 @@ export interface MediaStore {
   /** Takes in a finished file made at a {@link MediaStore.tmpPath}, which is gone afterwards. */
   adopt(tmpPath: string): Promise<StoredMedia>;
   /**
-   * Puts a copy under a name in `outDir`, replacing an older file of that name in one step. The name is made safe for
-   * every system, and kept apart from names that differ only in case. Answers the path below `outDir`, with `/`.
-   * `tag` is in the name of its temporary file, by which the remains of a killed process are found.
+   * Puts copies under names in `outDir`, replacing older files of those names one by one. The names are made safe for
+   * every system, and kept apart from names that differ only in case. Answers the paths below `outDir`, with `/`, in the
+   * order of `files`. `tag` is in the names of temporary files, by which the remains of a killed process are found.
    * Throws `MediaMissingError` and `MediaPathError`.
    */
-  place(sha256: string, outDir: string, name: string, tag?: string): Promise<string>;
+  place(files: readonly NamedCopy[], outDir: string, tag: string): Promise<readonly string[]>;
   /** Reads the bytes and compares, once for as long as the file is not touched: `damaged` when somebody changed them. */
   verify(sha256: string): Promise<"intact" | "damaged" | "missing">;
   /** False when there was nothing to remove. */
@@ -67,7 +67,7 @@ export async function openMediaStore(dir: string): Promise<MediaStore> {
 class DiskMediaStore implements MediaStore {
   readonly #root: string;
   readonly #tmp: string;
-  /** What the files were like that this process has read and found intact. */
+  /** What the files were like that this process has written, or read and found intact. */
   readonly #verified = new Map<string, string>();
 
   constructor(root: string, tmp: string) {
@@ -112,15 +112,16 @@ class DiskMediaStore implements MediaStore {
     }
   }
 
-  async place(sha256: string, outDir: string, name: string, tag = temporaryTag(outDir)): Promise<string> {
-    return placeFile({ sha256, from: this.path(sha256), store: this.#root }, { outDir: resolve(outDir), name, tag });
+  async place(files: readonly NamedCopy[], outDir: string, tag: string): Promise<readonly string[]> {
+    return placeFiles(files, {
+      ...{ pathOf: (sha256) => this.path(sha256), store: this.#root, outDir: resolve(outDir), tag },
+    });
   }
 
   async verify(sha256: string): Promise<"intact" | "damaged" | "missing"> {
     const path = this.path(sha256);
     try {
-      const { ino, size, ctimeNs } = await stat(path, { bigint: true });
-      const stamp = `${ino} ${size} ${ctimeNs}`;
+      const stamp = await stampOf(path);
       if (this.#verified.get(sha256) === stamp) return "intact";
       const found = await hashOf(createReadStream(path));
       if (found.sha256 !== sha256) return "damaged";
@@ -157,6 +158,7 @@ class DiskMediaStore implements MediaStore {
     await mkdir(dirname(target), { recursive: true, mode: 0o700 });
     try {
       await rename(from, target);
+      this.#verified.set(sha256, await stampOf(target));
     } catch (error) {
       // Windows does not replace a file that somebody is reading: that one has the same bytes.
       if ((await sizeOf(target)) !== sizeBytes) throw error;
@@ -199,6 +201,12 @@ async function hashOf(pieces: AsyncIterable<Uint8Array>): Promise<StoredMedia> {
     sizeBytes += piece.byteLength;
   }
   return { sha256: hash.digest("hex"), sizeBytes };
+}
+
+/** Differs once somebody has touched the file. */
+async function stampOf(path: string): Promise<string> {
+  const { ino, size, ctimeNs } = await stat(path, { bigint: true });
+  return `${ino} ${size} ${ctimeNs}`;
 }
 
 async function sizeOf(path: string): Promise<number | null> {

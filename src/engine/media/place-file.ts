@@ -12,53 +12,68 @@ import {
   rename,
   rm,
 } from "node:fs/promises";
-import { basename, extname, isAbsolute, join, posix, relative } from "node:path";
+import { basename, dirname, extname, isAbsolute, join, posix, relative } from "node:path";
+import PQueue from "p-queue";
 import { safeFileName } from "../../api/index.ts";
-import { syncFolder, temporaryPath } from "../../durable-file.ts";
+import { removeTemporaries, syncFolder, temporaryPath } from "../../durable-file.ts";
 import { isDiskError } from "./disk-errors.ts";
 import { MediaMissingError, MediaPathError } from "./media-errors.ts";
 
-/** Bytes in a media store. */
-export interface StoredFile {
+/** Bytes in a media store, and the name that a copy of them is to have below a folder, before it is made safe. */
+export interface NamedCopy {
   readonly sha256: string;
-  readonly from: string;
-  /** The store's folder, for messages. */
-  readonly store: string;
+  readonly name: string;
 }
 
-/** Where a named file goes. */
-export interface NamedPlace {
+/** Where copies come from and go. */
+export interface Placing {
+  /** The path of bytes in the store. */
+  readonly pathOf: (sha256: string) => string;
+  /** The store's folder, for messages. */
+  readonly store: string;
   /** Absolute. */
   readonly outDir: string;
-  /** Below it, before it is made safe. */
-  readonly name: string;
-  /** In the name of its temporary file. */
+  /** In the names of temporary files. */
   readonly tag: string;
 }
 
-/** Names are compared with those in the folder, so files come to one folder one after the other. */
+/** Each copy has two files open. */
+const COPIES_AT_ONCE = 8;
+
+/** Names are compared with those in the folder, so one caller at a time puts files into one folder. */
 const turns = new Map<string, Promise<unknown>>();
 
 /**
- * Puts a copy of the bytes under `name` below `outDir`; answers the path below `outDir`. A copy and not a hard link:
- * who edits the named file in place must not change the only copy of a paid result.
+ * Puts copies of bytes under their names below `outDir`; answers the paths below `outDir`, in the order of `files`. Copies
+ * and not hard links: who edits a named file in place must not change the only copy of a paid result. Settles once all
+ * are on the disk, or nothing more is written.
  */
-export async function placeFile(stored: StoredFile, place: NamedPlace): Promise<string> {
-  return placeBelow(stored, place).catch((error: unknown) => {
-    throw pathError(place.outDir, error);
-  });
+export async function placeFiles(files: readonly NamedCopy[], placing: Placing): Promise<readonly string[]> {
+  try {
+    const byFolder = Map.groupBy(
+      files.map((file, index) => ({ ...file, index, segments: safeSegments(file.name) })),
+      ({ segments }) => posix.join("", ...segments.slice(0, -1)),
+    );
+    const placed: string[] = [];
+    for (const [below, copies] of byFolder) {
+      const folder = join(placing.outDir, below);
+      await makeFolder(placing.outDir, folder);
+      const requested = copies.map(({ sha256, segments }) => ({ sha256, name: segments.at(-1)! }));
+      const names = await inTurn(folder, () => placeInFolder(requested, folder, placing));
+      for (const [at, { index }] of copies.entries()) placed[index] = posix.join(below, names[at]!);
+    }
+    return placed;
+  } catch (error) {
+    throw pathError(placing.outDir, error);
+  }
 }
 
-async function placeBelow(stored: StoredFile, { outDir, name, tag }: NamedPlace): Promise<string> {
-  const segments = safeSegments(name);
-  const folder = join(outDir, ...segments.slice(0, -1));
-  await makeFolder(outDir, folder);
-  const before = turns.get(folder) ?? Promise.resolve();
-  const turn = before.then(() => placeIn(stored, folder, { requested: segments.at(-1) ?? "file", tag }));
+async function inTurn<T>(folder: string, work: () => Promise<T>): Promise<T> {
+  const turn = (turns.get(folder) ?? Promise.resolve()).then(work);
   const finished = turn.catch(() => undefined);
   turns.set(folder, finished);
   try {
-    return posix.join(...segments.slice(0, -1), await turn);
+    return await turn;
   } finally {
     if (turns.get(folder) === finished) turns.delete(folder);
   }
@@ -72,23 +87,42 @@ function pathError(outDir: string, cause: unknown): unknown {
   return new MediaPathError(message, { cause });
 }
 
-async function placeIn(
-  stored: StoredFile,
+async function placeInFolder(
+  files: readonly NamedCopy[],
   folder: string,
-  { requested, tag }: { readonly requested: string; readonly tag: string },
-): Promise<string> {
-  const name = await apartFromOthers(folder, requested);
-  const target = join(folder, name);
-  await checkReplaceable(target, "a file");
-  const tmp = temporaryPath(folder, tag);
+  placing: Placing,
+): Promise<readonly string[]> {
+  await removeTemporaries(folder, placing.tag);
+  const others = new NamesInFolder(await readdir(folder));
+  const names = files.map(({ name }) => others.add(name));
+  // Of two copies for one name the later one stays.
+  const last = new Map(names.map((name, at) => [name, files[at]!.sha256]));
+  const queue = new PQueue({ concurrency: COPIES_AT_ONCE });
+  const copies = [...last].map(
+    ([name, sha256]) =>
+      () =>
+        placeCopy(sha256, join(folder, name), placing),
+  );
   try {
-    await copyDurably(stored, tmp);
-    await rename(tmp, target);
+    await queue.addAll(copies);
   } finally {
-    await rm(tmp, { force: true });
+    queue.clear();
+    await queue.onIdle();
   }
   await syncFolder(folder);
-  return name;
+  return names;
+}
+
+async function placeCopy(sha256: string, target: string, placing: Placing): Promise<void> {
+  await checkReplaceable(target, "a file");
+  const tmp = temporaryPath(dirname(target), placing.tag);
+  try {
+    await copyDurably(sha256, tmp, placing);
+    await rename(tmp, target);
+  } catch (error) {
+    await rm(tmp, { force: true });
+    throw error;
+  }
 }
 
 /** Only a file or a link gives way to a named file. @throws MediaPathError */
@@ -99,15 +133,15 @@ export async function checkReplaceable(target: string, what: string): Promise<vo
   throw new MediaPathError(`${target} is ${kind}, and ${what} is to go there. Move it away, then resume.`);
 }
 
-async function copyDurably(stored: StoredFile, target: string): Promise<void> {
+async function copyDurably(sha256: string, target: string, { pathOf, store }: Placing): Promise<void> {
   // Made empty first for its mode, as the user's own settings would have it; a copy brings the store's private one.
   const mode = await withFile(target, "wx", async (file) => (await file.stat()).mode);
   try {
     // Shares the blocks on file systems that can, which costs neither time nor room.
-    await copyFile(stored.from, target, constants.COPYFILE_FICLONE);
+    await copyFile(pathOf(sha256), target, constants.COPYFILE_FICLONE);
   } catch (error) {
     const isMissing = error instanceof Error && "code" in error && error.code === "ENOENT";
-    throw isMissing ? new MediaMissingError(stored.sha256, stored.store) : error;
+    throw isMissing ? new MediaMissingError(sha256, store) : error;
   }
   await chmod(target, mode);
   await withFile(target, "r+", (file) => file.sync());
@@ -155,10 +189,21 @@ function safeSegment(segment: string): string {
 }
 
 /** A name that differs from another file's only in case would be that file on many systems. */
-async function apartFromOthers(folder: string, name: string): Promise<string> {
-  const others = await readdir(folder);
-  const clashes = others.some((other) => other !== name && foldCase(other) === foldCase(name));
-  return clashes && !others.includes(name) ? withHash(name, name) : name;
+class NamesInFolder {
+  readonly #byFolded: Map<string, Set<string>>;
+
+  constructor(names: readonly string[]) {
+    this.#byFolded = new Map(names.map((name) => [foldCase(name), new Set()]));
+    for (const name of names) this.#byFolded.get(foldCase(name))!.add(name);
+  }
+
+  /** The name itself, or one apart from those that are there. */
+  add(requested: string): string {
+    const alike = this.#byFolded.get(foldCase(requested));
+    const name = alike === undefined || alike.has(requested) ? requested : withHash(requested, requested);
+    this.#byFolded.set(foldCase(name), (this.#byFolded.get(foldCase(name)) ?? new Set()).add(name));
+    return name;
+  }
 }
 
 function foldCase(name: string): string {

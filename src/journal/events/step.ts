@@ -129,14 +129,20 @@ export const stepEvents: EventTable<StepEvent> = {
   },
   "file.placed": {
     apply: ({ state }, { name, step, index, file, manifest = null }) => {
-      state.files = state.files.filter((other) => other.name !== name);
+      const names = placedNames.get(state.files) ?? new Set(state.files.map((placed) => placed.name));
+      if (names.has(name)) state.files = state.files.filter((placed) => placed.name !== name);
+      names.add(name);
       state.files.push({ name, step, index, file, manifest });
+      placedNames.set(state.files, names);
     },
     changes: "step",
     line: ({ name, file }) => line(`${name} is ${file}`),
     ...nothing("ledger", "media", "timeline", "incident", "notice"),
   },
 };
+
+/** The names in a list of placed files, so that one more costs the same however many there are. */
+const placedNames = new WeakMap<RunState["files"], Set<string>>();
 
 function waitNotice(state: RunState, path: string): NoticeText | null {
   const plan = planStep(state, path);

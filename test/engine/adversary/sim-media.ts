@@ -60,7 +60,7 @@ export function createSimMedia(): SimMedia {
       files.delete(tmpPath);
       return keep(bytes);
     },
-    place: async (_sha256, _outDir, name) => name,
+    place: async (files) => files.map(({ name }) => name),
     verify: async (sha256) => (kept.has(sha256) ? "intact" : "missing"),
     remove: async (sha256) => kept.delete(sha256),
     async *hashes() {
