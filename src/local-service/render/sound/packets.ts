@@ -7,9 +7,8 @@ export interface SoundPacket {
   readonly length: number;
 }
 
-/** Coded sound, to be copied into another file without loss. */
+/** AAC, to be copied into another file without loss. */
 export interface CodedSound {
-  readonly codec: "aac";
   readonly config: AudioDecoderConfig;
   readonly packets: readonly SoundPacket[];
   readonly durationMs: number;
@@ -25,5 +24,5 @@ export async function readCodedSound(bytes: Uint8Array): Promise<CodedSound | nu
   for await (const packet of new EncodedPacketSink(track).packets()) {
     packets.push({ bytes: packet.data, start: packet.timestamp, length: packet.duration });
   }
-  return { codec: "aac", config, packets, durationMs: (await track.computeDuration()) * 1000 };
+  return { config, packets, durationMs: (await track.computeDuration()) * 1000 };
 }

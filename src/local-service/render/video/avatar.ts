@@ -72,15 +72,17 @@ export async function renderAvatar(
   const talk = createTalker(face, findMouth(face), String(input.prompt ?? ""), durationMs / 1000);
   const frames = Math.max(1, Math.ceil((durationMs * FPS) / 1000 - 1e-6));
   const loudness = "packets" in sound ? effortPerFrame(sound, FPS, frames) : loudnessPerFrame(sound, FPS, frames);
-  const encoder = await createFrameEncoder(size, FPS);
+  const encoder = createFrameEncoder(size, FPS);
   const context = createCanvas(size.width, size.height).getContext("2d");
-  try {
+  const pictures = async () => {
     for (let frame = 0; frame < frames; frame++) {
       talk(context, frame / FPS, loudness[frame] ?? 0);
-      encoder.add(context.canvas.data());
+      await encoder.add(context.canvas.data());
       if (frame % 6 === 0) onProgress((frame / frames) * 0.95);
     }
-    const pictures = await encoder.finish();
+    return encoder.finish();
+  };
+  try {
     return await muxMovie({ fps: FPS, durationSeconds: durationMs / 1000, pictures, sound });
   } finally {
     encoder.dispose();

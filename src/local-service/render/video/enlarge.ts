@@ -34,18 +34,18 @@ export async function enlargeVideo(
   const { draw, from } = await painterOf(track);
   const to = enlarged(from, typeof request.input.scale === "number" ? request.input.scale : 2);
   const paint = draw(to);
-  const encoder = await createFrameEncoder(to, fps);
+  const encoder = createFrameEncoder(to, fps);
   try {
     let done = 0;
     for await (const packet of new EncodedPacketSink(track).packets()) {
       const rgba = paint(packet.data);
       if (rgba === null) throw inputError(FIELD, `its picture ${done + 1} cannot be decoded`);
-      encoder.add(rgba);
+      await encoder.add(rgba);
       onProgress((++done / stats.packetCount) * 0.95);
     }
     const durationSeconds = Math.max(await track.computeDuration(), done / fps);
     const sound = await soundOf(input, bytes, file.path);
-    return await muxMovie({ fps, durationSeconds, pictures: await encoder.finish(), sound });
+    return await muxMovie({ fps, durationSeconds, pictures: encoder.finish, sound });
   } finally {
     encoder.dispose();
   }

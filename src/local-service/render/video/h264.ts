@@ -1,13 +1,11 @@
-import { createRequire } from "node:module";
-import type { H264MP4Encoder } from "h264-mp4-encoder";
+import { on } from "node:events";
+import { Worker } from "node:worker_threads";
 import { BufferSource, EncodedPacketSink, Input, MP4 } from "mediabunny";
 import type { Size } from "../size.ts";
+import type { EncoderSettings } from "./encoder-thread.ts";
 import { rgbaToYuv } from "./yuv.ts";
 
 const CODED_KEY_PICTURE = 5;
-const FILE = "frames.mp4";
-
-type EncoderModule = { createH264MP4Encoder(): Promise<H264MP4Encoder> };
 
 /** One coded picture: NAL units, each with a four-byte length prefix. */
 export interface EncodedFrame {
@@ -23,51 +21,61 @@ export interface EncodedPictures {
 
 /** Takes RGBA pictures one after the other. */
 export interface FrameEncoder {
-  add(rgba: Uint8Array | Uint8ClampedArray): void;
-  /** Ends the stream and returns it; the encoder is freed. */
+  /** Resolves when the next picture may be drawn, while this one is encoded. */
+  add(rgba: Uint8Array | Uint8ClampedArray): Promise<void>;
+  /** Ends the stream and returns it. */
   finish(): Promise<EncodedPictures>;
-  /** Frees the encoder; harmless after `finish`. */
+  /** Ends the encoder's thread; harmless after `finish`. */
   dispose(): void;
 }
 
 /** Fine enough for smooth gradients; coarser for very large frames, where the steps are not seen. */
 const quantizerFor = ({ width, height }: Size) => (width * height > 2_500_000 ? 24 : 20);
 
-/** A baseline-profile H.264 encoder set for speed, with a key frame every two seconds. */
-export async function createFrameEncoder(
-  size: Size,
-  fps: number,
-  quantizer = quantizerFor(size),
-): Promise<FrameEncoder> {
-  const { createH264MP4Encoder } = createRequire(import.meta.url)("h264-mp4-encoder") as EncoderModule;
-  const encoder = await createH264MP4Encoder();
-  encoder.outputFilename = FILE;
-  encoder.width = size.width;
-  encoder.height = size.height;
-  encoder.frameRate = fps;
-  encoder.speed = 10;
-  encoder.quantizationParameter = quantizer;
-  encoder.groupOfPictures = fps * 2;
-  encoder.initialize();
-  const yuv = new Uint8Array((size.width * size.height * 3) / 2);
-  let live = true;
-  const dispose = () => {
-    if (live) encoder.delete();
-    live = false;
+/** A baseline-profile H.264 encoder set for speed, with a key frame every two seconds, in a thread of its own. */
+export function createFrameEncoder(size: Size, fps: number, quantizationParameter = quantizerFor(size)): FrameEncoder {
+  const { width, height } = size;
+  const workerData: EncoderSettings = {
+    width,
+    height,
+    frameRate: fps,
+    quantizationParameter,
+    groupOfPictures: fps * 2,
   };
+  const extension = import.meta.url.endsWith(".ts") ? "ts" : "js";
+  const thread = new Worker(new URL(`./encoder-thread.${extension}`, import.meta.url), { workerData });
+  const replies = on(thread, "message", { close: ["exit"] });
+  const buffers = [0, 1].map(() => new Uint8Array(new SharedArrayBuffer((width * height * 3) / 2))) as [
+    Uint8Array,
+    Uint8Array,
+  ];
+  let sent = 0;
+  let answered = 0;
+
+  async function reply(): Promise<Uint8Array | null> {
+    const { value, done } = await replies.next();
+    if (done) throw new Error("the encoder's thread has ended");
+    answered += 1;
+    return value[0];
+  }
+
   return {
-    add(rgba) {
-      rgbaToYuv(rgba, size.width, size.height, yuv);
-      encoder.addFrameYuv(yuv);
+    async add(rgba) {
+      // Waiting also gives the event loop a turn, in which the canvas's copies of earlier frames are freed.
+      while (sent - answered >= buffers.length) await reply();
+      const yuv = buffers[sent % 2 === 0 ? 0 : 1];
+      rgbaToYuv(rgba, width, height, yuv);
+      thread.postMessage(yuv);
+      sent += 1;
     },
-    finish() {
-      encoder.finalize();
-      const file = encoder.FS.readFile(FILE);
-      encoder.FS.unlink(FILE);
-      dispose();
+    async finish() {
+      thread.postMessage(null);
+      let file = await reply();
+      while (file === null) file = await reply();
+      await thread.terminate();
       return readPictures(file, size);
     },
-    dispose,
+    dispose: () => void thread.terminate(),
   };
 }
 

@@ -7,11 +7,12 @@ import {
   EncodedPacket,
   EncodedVideoPacketSource,
   Mp4OutputFormat,
+  NullTarget,
   Output,
 } from "mediabunny";
-import type { CodedSound } from "../sound/packets.ts";
+import type { CodedSound, SoundPacket } from "../sound/packets.ts";
 import { toRate } from "../sound/resample.ts";
-import { lengthOf, type Sound, withLength } from "../sound/sound.ts";
+import { joined, type Sound, withLength } from "../sound/sound.ts";
 import type { EncodedPictures } from "./h264.ts";
 
 const CONTAINERS = new Set(["moov", "trak", "mdia"]);
@@ -48,32 +49,33 @@ const CHUNK = AAC_FRAME * 32;
 export interface Movie {
   readonly fps: number;
   readonly durationSeconds: number;
-  readonly pictures: EncodedPictures;
+  /** Called once; the sound is encoded meanwhile. */
+  pictures(): Promise<EncodedPictures>;
   readonly sound: Sound | CodedSound | null;
 }
 
-let registered = false;
-
 /** Muxes to an MP4 with its index in front; the output is deterministic. */
-export async function muxMovie(movie: Movie): Promise<Uint8Array> {
-  if (!registered) registerAacEncoder();
-  registered = true;
+export async function muxMovie({ pictures, sound, ...times }: Movie): Promise<Uint8Array> {
   const target = new BufferTarget();
   const output = new Output({ format: new Mp4OutputFormat({ fastStart: "in-memory" }), target });
   const video = new EncodedVideoPacketSource("avc");
   // Without a frame rate the muxer keeps a fine time scale, in which the last frame can end anywhere.
   output.addVideoTrack(video);
-  const addSound = movie.sound === null ? null : soundTrack(output, movie.sound, movie.durationSeconds);
+  const audio = sound === null ? null : new EncodedAudioPacketSource("aac");
+  if (audio) output.addAudioTrack(audio);
+  const [coded, encoded] = await Promise.all([pictures(), sound && codedSound(sound, times.durationSeconds)]);
   await output.start();
-  await Promise.all([addFrames(video, movie), addSound?.()]);
+  await Promise.all([addFrames(video, coded, times), audio && encoded && copySound(audio, encoded, times)]);
   await output.finalize();
   if (target.buffer === null) throw new Error("the muxer made no file");
   return withoutDates(new Uint8Array(target.buffer));
 }
 
-async function addFrames(video: EncodedVideoPacketSource, movie: Movie): Promise<void> {
-  const { fps, durationSeconds } = movie;
-  const { frames, config } = movie.pictures;
+type Times = Pick<Movie, "fps" | "durationSeconds">;
+
+async function addFrames(video: EncodedVideoPacketSource, pictures: EncodedPictures, times: Times): Promise<void> {
+  const { fps, durationSeconds } = times;
+  const { frames, config } = pictures;
   for (const [i, frame] of frames.entries()) {
     const start = i / fps;
     const length = i === frames.length - 1 ? durationSeconds - start : 1 / fps;
@@ -83,49 +85,52 @@ async function addFrames(video: EncodedVideoPacketSource, movie: Movie): Promise
   video.close();
 }
 
-/** Adds the track now and returns the function that fills it once the output has started. */
-function soundTrack(output: Output, sound: Sound | CodedSound, durationSeconds: number): () => Promise<void> {
-  if ("packets" in sound) {
-    const source = new EncodedAudioPacketSource(sound.codec);
-    output.addAudioTrack(source);
-    return () => copySound(source, sound, durationSeconds);
-  }
-  const source = new AudioSampleSource({ codec: "aac", bitrate: AAC_BITRATE });
-  output.addAudioTrack(source);
-  return () => encodeSound(source, wholeFrames(sound, durationSeconds));
-}
-
-async function copySound(source: EncodedAudioPacketSource, sound: CodedSound, durationSeconds: number): Promise<void> {
+async function copySound(
+  audio: EncodedAudioPacketSource,
+  sound: CodedSound,
+  { durationSeconds }: Times,
+): Promise<void> {
   const origin = sound.packets[0]?.start ?? 0;
-  let isFirst = true;
-  for (const { bytes, start, length } of sound.packets) {
+  for (const [i, { bytes, start, length }] of sound.packets.entries()) {
     const at = start - origin;
     if (at + length > durationSeconds + 1e-6) break;
     const packet = new EncodedPacket(bytes, "key", at, length);
-    await source.add(packet, isFirst ? { decoderConfig: sound.config } : undefined);
-    isFirst = false;
+    await audio.add(packet, i === 0 ? { decoderConfig: sound.config } : undefined);
   }
-  source.close();
+  audio.close();
 }
 
-async function encodeSound(audio: AudioSampleSource, sound: Sound): Promise<void> {
-  const channels = sound.channels.length;
-  for (let at = 0; at < lengthOf(sound); at += CHUNK) {
-    const length = Math.min(CHUNK, lengthOf(sound) - at);
-    const data = new Float32Array(length * channels);
-    for (const [i, channel] of sound.channels.entries()) data.set(channel.subarray(at, at + length), i * length);
-    const timestamp = at / sound.rate;
-    const sample = new AudioSample({
-      data,
-      format: "f32-planar",
-      numberOfChannels: channels,
-      sampleRate: sound.rate,
-      timestamp,
-    });
+let registered = false;
+
+async function codedSound(sound: Sound | CodedSound, durationSeconds: number): Promise<CodedSound> {
+  if ("packets" in sound) return sound;
+  if (!registered) registerAacEncoder();
+  registered = true;
+  const { rate, channels } = wholeFrames(sound, durationSeconds);
+  const packets: SoundPacket[] = [];
+  let config: AudioDecoderConfig | undefined;
+  const audio = new AudioSampleSource({
+    codec: "aac",
+    bitrate: AAC_BITRATE,
+    onEncodedPacket({ data: bytes, timestamp: start, duration: length }, meta) {
+      packets.push({ bytes, start, length });
+      config ??= meta?.decoderConfig;
+    },
+  });
+  const output = new Output({ format: new Mp4OutputFormat(), target: new NullTarget() });
+  output.addAudioTrack(audio);
+  await output.start();
+  const total = channels[0].length;
+  for (let at = 0; at < total; at += CHUNK) {
+    const data = joined(channels.map((channel) => channel.subarray(at, at + CHUNK)));
+    const format = { format: "f32-planar", numberOfChannels: channels.length, sampleRate: rate } as const;
+    const sample = new AudioSample({ data, ...format, timestamp: at / rate });
     await audio.add(sample);
     sample.close();
   }
-  audio.close();
+  await output.finalize();
+  if (config === undefined) throw new Error("the encoder made no sound");
+  return { config, packets, durationMs: durationSeconds * 1000 };
 }
 
 /** At the AAC rate, at most stereo, and no longer than the pictures: the encoder adds one frame of its own in front. */

@@ -24,7 +24,7 @@ export async function renderVideo(request: RenderRequest, onProgress: (fraction:
   const size = videoSize(input, media.start_image?.[0] ?? media.images?.[0]);
   const durationMs = durationOf(input);
   const seed = hashOf(request.seed, request.index);
-  const pictures = await encodeFrames(request, size, durationMs, seed, onProgress);
+  const pictures = () => encodeFrames(request, size, durationMs, seed, onProgress);
   const words = storyboardOf(input, 1000)
     .map((scene) => scene.prompt)
     .join(". ");
@@ -44,7 +44,7 @@ async function encodeFrames(
   const scenes = storyboardOf(input, total);
   const start = await stillOf(request, ["start_image", "images"], size);
   const end = media.end_image?.[0] ? await stillOf(request, ["end_image"], size) : null;
-  const encoder = await createFrameEncoder(size, FPS);
+  const encoder = createFrameEncoder(size, FPS);
   const context = createCanvas(size.width, size.height).getContext("2d");
   try {
     let done = 0;
@@ -55,7 +55,7 @@ async function encodeFrames(
       const shot = createShot({ size, brief, seed, seconds, start: i === 0 ? start : null, end: isLast ? end : null });
       for (let frame = 0; frame < scene.frames; frame++) {
         shot(context, scene.frames === 1 ? 1 : frame / (scene.frames - 1));
-        encoder.add(context.canvas.data());
+        await encoder.add(context.canvas.data());
         done++;
         if (done % 6 === 0) onProgress((done / total) * 0.95);
       }

@@ -1,46 +1,35 @@
 /**
  * Turns RGBA into planar YUV 4:2:0, BT.709 with limited range, as players expect of HD video. Chroma is the mean of four
- * pixels. Integer arithmetic in one pass; `width` and `height` are even.
+ * pixels. Integer arithmetic in one pass, a pixel a load (little-endian); `width` and `height` are even.
  */
 export function rgbaToYuv(rgba: Uint8Array | Uint8ClampedArray, width: number, height: number, yuv: Uint8Array): void {
-  const stride = width * 4;
-  const pixels = width * height;
-  let u = pixels;
-  let v = pixels + (pixels >> 2);
+  const pixels = new Uint32Array(rgba.buffer, rgba.byteOffset, width * height);
+  let u = width * height;
+  let v = u + (u >> 2);
   for (let row = 0; row < height; row += 2) {
-    let at = row * stride;
-    let below = at + stride;
     let top = row * width;
     let bottom = top + width;
-    for (let column = 0; column < width; column += 2) {
-      const r0 = rgba[at] as number;
-      const g0 = rgba[at + 1] as number;
-      const b0 = rgba[at + 2] as number;
-      const r1 = rgba[at + 4] as number;
-      const g1 = rgba[at + 5] as number;
-      const b1 = rgba[at + 6] as number;
-      const r2 = rgba[below] as number;
-      const g2 = rgba[below + 1] as number;
-      const b2 = rgba[below + 2] as number;
-      const r3 = rgba[below + 4] as number;
-      const g3 = rgba[below + 5] as number;
-      const b3 = rgba[below + 6] as number;
-      yuv[top] = (11966 * r0 + 40254 * g0 + 4064 * b0 + 1081344) >> 16;
-      yuv[top + 1] = (11966 * r1 + 40254 * g1 + 4064 * b1 + 1081344) >> 16;
-      yuv[bottom] = (11966 * r2 + 40254 * g2 + 4064 * b2 + 1081344) >> 16;
-      yuv[bottom + 1] = (11966 * r3 + 40254 * g3 + 4064 * b3 + 1081344) >> 16;
-      const r = r0 + r1 + r2 + r3;
-      const g = g0 + g1 + g2 + g3;
-      const b = b0 + b1 + b2 + b3;
-      yuv[u++] = (-6596 * r - 22189 * g + 28784 * b + 33685504) >> 18;
-      yuv[v++] = (28784 * r - 26145 * g - 2639 * b + 33685504) >> 18;
-      at += 8;
-      below += 8;
-      top += 2;
-      bottom += 2;
+    for (const end = bottom; top < end; top += 2, bottom += 2) {
+      const a = pixels[top] as number;
+      const b = pixels[top + 1] as number;
+      const c = pixels[bottom] as number;
+      const d = pixels[bottom + 1] as number;
+      yuv[top] = luma(a);
+      yuv[top + 1] = luma(b);
+      yuv[bottom] = luma(c);
+      yuv[bottom + 1] = luma(d);
+      const redAndBlue = (a & 0xff00ff) + (b & 0xff00ff) + (c & 0xff00ff) + (d & 0xff00ff);
+      const red = redAndBlue & 0xffff;
+      const green = ((a >> 8) & 255) + ((b >> 8) & 255) + ((c >> 8) & 255) + ((d >> 8) & 255);
+      const blue = redAndBlue >>> 16;
+      yuv[u++] = (-6596 * red - 22189 * green + 28784 * blue + 33685504) >> 18;
+      yuv[v++] = (28784 * red - 26145 * green - 2639 * blue + 33685504) >> 18;
     }
   }
 }
+
+const luma = (pixel: number) =>
+  (11966 * (pixel & 255) + 40254 * ((pixel >> 8) & 255) + 4064 * ((pixel >> 16) & 255) + 1081344) >> 16;
 
 /** The inverse, for inspecting a decoded frame; `stride` is the luma row length, which may exceed `width`. */
 export function yuvToRgba(
