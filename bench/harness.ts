@@ -1,8 +1,8 @@
 /** What every bench is made of: rounds, figures and curves, their tables, and folders that go away. */
-import { fork } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { execFileSync, fork } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { cpus, release, tmpdir, totalmem } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { type Bar, type Curve, type Figure, formatBar, formatNumber, growthExponent, median, meets } from "./stats.ts";
 
 export interface Results {
@@ -10,6 +10,10 @@ export interface Results {
   readonly curves: readonly Curve[];
   /** Versions and settings that the figures hold for. */
   readonly notes: readonly string[];
+}
+
+export interface ResultFile {
+  readonly parts: Readonly<Record<string, Results & ReturnType<typeof stamp>>>;
 }
 
 /** What a part of the bench found so far. */
@@ -84,14 +88,25 @@ export function cpuMs(): number {
   return (user + system) / 1000;
 }
 
-export function machine() {
+/** When, what and where was measured. */
+function stamp() {
+  const commit = execFileSync("git", ["rev-parse", "--short", "HEAD"], { encoding: "utf8" }).trim();
   const [cpu] = cpus();
-  return {
-    cpu: `${cpus().length} × ${cpu?.model.trim() ?? "unknown"}`,
-    memoryGb: Math.round(totalmem() / 2 ** 30),
-    system: `${process.platform} ${release()}`,
-    node: process.version,
-  };
+  const machine = [
+    `${cpus().length} × ${cpu?.model.trim() ?? "unknown"}`,
+    `${Math.round(totalmem() / 2 ** 30)} GB`,
+    `${process.platform} ${release()}`,
+    `Node.js ${process.version}`,
+  ];
+  return { measuredAt: new Date().toISOString(), commit, machine: machine.join(", ") };
+}
+
+/** Parts that were not measured this time stay in the file as they are. */
+export function writeResults(file: string, measured: Readonly<Record<string, Results>>): void {
+  mkdirSync(dirname(file), { recursive: true });
+  const before = existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as ResultFile).parts : {};
+  const now = Object.entries(measured).map(([part, results]) => [part, { ...stamp(), ...results }]);
+  writeFileSync(file, `${JSON.stringify({ parts: { ...before, ...Object.fromEntries(now) } }, null, 1)}\n`);
 }
 
 export function print(results: Results): void {

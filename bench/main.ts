@@ -2,11 +2,8 @@
  * `npm run bench -- [part …] [--json FILE]`: measures Showrunner on this machine, without the network. Every part
  * runs in a process of its own and can be run alone.
  */
-import { execFileSync } from "node:child_process";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { dirname } from "node:path";
 import { parseArgs } from "node:util";
-import { answer, inProcess, machine, print, Report, type Results } from "./harness.ts";
+import { answer, inProcess, print, Report, type Results, writeResults } from "./harness.ts";
 
 type Measure = (report: Report) => Promise<void> | void;
 
@@ -34,21 +31,5 @@ if (values.child) {
     print(measured[part]);
     console.log(`(${part}: ${((performance.now() - startedAt) / 1000).toFixed(0)} s)`);
   }
-  if (values.json !== undefined) write(values.json, measured);
-}
-
-/** Parts that were not measured this time stay as they are. */
-function write(file: string, measured: Readonly<Record<string, Results>>): void {
-  mkdirSync(dirname(file), { recursive: true });
-  let before: { readonly parts?: object } = {};
-  try {
-    before = JSON.parse(readFileSync(file, "utf8"));
-  } catch {
-    // The first time.
-  }
-  const commit = execFileSync("git", ["rev-parse", "--short", "HEAD"], { encoding: "utf8" }).trim();
-  const on = { measuredAt: new Date().toISOString(), commit, machine: machine() };
-  const stamped = Object.entries(measured).map(([part, results]) => [part, { ...on, ...results }]);
-  const all = { parts: { ...before.parts, ...Object.fromEntries(stamped) } };
-  writeFileSync(file, `${JSON.stringify(all, null, 1)}\n`);
+  if (values.json !== undefined) writeResults(values.json, measured);
 }
