@@ -1,15 +1,16 @@
-import { encodeEvent } from "./event-codec.ts";
+import { encodeEvents } from "./event-codec.ts";
 import type { RunEvent, StoredEvent } from "./events.ts";
 import { checkCommit } from "./record.ts";
 import { retryWhileBusy } from "./sqlite/busy-retry.ts";
 import { ChangePoll } from "./sqlite/change-poll.ts";
-import { commitRun, type LeaseRequest, releaseLease, renewLease, takeLease } from "./sqlite/commit.ts";
+import { commitRun, encodeCommit, type LeaseRequest, releaseLease, renewLease, takeLease } from "./sqlite/commit.ts";
 import type { Database } from "./sqlite/database.ts";
 import { isBusy } from "./sqlite/failure.ts";
 import { readInbox, sendMessage } from "./sqlite/inbox.ts";
 import { accountTotals } from "./sqlite/ledger.ts";
 import { claimNotices, hasDueNotices, readNotices, resolveNotice } from "./sqlite/notices.ts";
 import { openFile } from "./sqlite/open.ts";
+import { packText } from "./sqlite/packed-text.ts";
 import { readResults } from "./sqlite/results.ts";
 import * as runs from "./sqlite/runs.ts";
 import { dropHandles, mediaInUse, readHandle, readProgress, writeHandle, writeProgress } from "./sqlite/side-tables.ts";
@@ -37,8 +38,8 @@ export interface SqliteJournalOptions {
   readonly now?: () => number;
 }
 
-/** Events read in one go; between two, the event loop gets its turn. */
-const pageSize = 2_000;
+/** Commits read in one go; between two, the event loop gets its turn. */
+const pageRows = 1_000;
 
 /**
  * Opens the journal file at `path`, creating it (mode 0600) and its folder as needed, and lifting an older schema in
@@ -68,7 +69,7 @@ export class SqliteJournal implements JournalStore {
   }
 
   async createRun(runId: string, first: RunEvent & { readonly type: "run.planned" }, at: number): Promise<void> {
-    const body = encodeEvent(first);
+    const body = packText(encodeEvents([first]));
     await this.#writer.write(() => runs.createRun(this.#db, runId, { event: first, body }, at));
   }
 
@@ -84,13 +85,15 @@ export class SqliteJournal implements JournalStore {
   async read(runId: string, options: { readonly afterSeq?: number; readonly limit?: number } = {}) {
     const { afterSeq = 0, limit = Number.MAX_SAFE_INTEGER } = options;
     const events: StoredEvent[] = [];
-    for (;;) {
-      const requested = Math.min(pageSize, limit - events.length);
-      const page = await this.#read(() => runs.readEvents(this.#db, runId, afterSeq + events.length, requested));
-      events.push(...page);
-      if (page.length < pageSize || events.length === limit) return events;
+    while (events.length < limit) {
+      const lastSeq = events.at(-1)?.seq ?? afterSeq;
+      const rows = Math.min(pageRows, limit - events.length);
+      const page = await this.#read(() => runs.readEvents(this.#db, runId, lastSeq, rows));
+      for (const event of page) events.push(event);
+      if (page.length < rows) break;
       await new Promise((resolve) => setImmediate(resolve));
     }
+    return events.length > limit ? events.slice(0, limit) : events;
   }
 
   snapshot(runId: string) {
@@ -113,8 +116,8 @@ export class SqliteJournal implements JournalStore {
 
   async commit(commit: Commit & { readonly status: string }) {
     checkCommit(commit);
-    const bodies = commit.events.map(encodeEvent);
-    const outcome = await this.#writer.write(() => commitRun(this.#db, { commit, bodies }));
+    const encoded = encodeCommit(commit);
+    const outcome = await this.#writer.write(() => commitRun(this.#db, encoded));
     this.#waiters.notify(commit.lease.runId);
     return outcome;
   }

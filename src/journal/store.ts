@@ -159,7 +159,13 @@ export interface Commit {
 }
 
 export type CommitOutcome =
-  | { readonly committed: true; readonly lastSeq: number; readonly lease: Lease | null }
+  | {
+      readonly committed: true;
+      readonly lastSeq: number;
+      readonly lease: Lease | null;
+      /** Number of events that the run's snapshot does not hold. */
+      readonly tail: number;
+    }
   /** Another holder took over: stop, write nothing more. */
   | { readonly committed: false; readonly reason: "fenced" }
   /** Only for `park`: a message arrived in the inbox meanwhile; nothing was committed. */

@@ -149,6 +149,7 @@ export function journalContract(name: string, open: Open): void {
         expect(await commit(lease, 2, [])).toEqual({
           committed: true,
           lastSeq: 2,
+          tail: 2,
           lease: { ...lease, expiresAt: 1_500 },
         });
       });
@@ -159,7 +160,7 @@ export function journalContract(name: string, open: Open): void {
         const lease = await held();
         const snapshot = { foldVersion: 1, seq: 4, state: { steps: { a: "running" } } };
         const outcome = await commit(lease, 2, [{ type: "run.started" }, started("a")], { snapshot });
-        expect(outcome).toEqual({ committed: true, lastSeq: 4, lease });
+        expect(outcome).toEqual({ committed: true, lastSeq: 4, tail: 0, lease });
         expect(await journal.snapshot("r1")).toEqual(snapshot);
         expect(await journal.run("r1")).toMatchObject({ status: "running", lastSeq: 4, updatedAt: 200, createdAt: 10 });
       });
@@ -227,6 +228,39 @@ export function journalContract(name: string, open: Open): void {
         const lengths = await Promise.all(ids.map(async (id) => (await journal.read(id)).length));
         expect(lengths).toEqual(ids.map((_, index) => (index % 4 === 0 ? 2 : 4)));
       });
+
+      test("says how many events no snapshot holds, so that the writer knows when one is due", async () => {
+        const lease = await held();
+        expect(await commit(lease, 2, [started("a")])).toMatchObject({ tail: 3 });
+        const snapshot = { foldVersion: 1, seq: 4, state: {} };
+        expect(await commit(lease, 3, [started("b")], { snapshot })).toMatchObject({ tail: 0 });
+        await journal.releaseLease(lease);
+        expect(await commit(await take("r1", "b"), 5, [started("c"), started("d")])).toMatchObject({ tail: 3 });
+      });
+
+      test("that is large reads back exactly, from any event on", async () => {
+        const lease = await held();
+        const events = Array.from({ length: 500 }, (_, index) => started(`step-${index}-${"é".repeat(index % 7)}`));
+        await commit(lease, 2, events.slice(0, 499));
+        await commit(lease, 501, events.slice(499));
+        expect((await journal.read("r1", { afterSeq: 2 })).map(({ event }) => event)).toEqual(events);
+        const some = await journal.read("r1", { afterSeq: 300, limit: 3 });
+        expect(some.map(({ seq, event }) => [seq, event])).toEqual(
+          [301, 302, 303].map((seq) => [seq, events[seq - 3]]),
+        );
+      });
+
+      test("for a run that does not exist spoils none of those beside it", async () => {
+        const [first, second] = [await held("r1"), await held("r2")];
+        const outcomes = await Promise.allSettled([
+          commit(first, 2, [started("a")]),
+          commit({ ...first, runId: "nope" }, 2, [started("a")]),
+          journal.createRun("r1", planned(), 20),
+          commit(second, 2, [started("a")]),
+        ]);
+        expect(outcomes.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "rejected", "fulfilled"]);
+        expect([await journal.read("r1"), await journal.read("r2")]).toMatchObject([{ length: 3 }, { length: 3 }]);
+      });
     });
 
     describe("the inbox", () => {
@@ -269,7 +303,7 @@ export function journalContract(name: string, open: Open): void {
           park: true,
           status: "paused",
         } as Partial<Commit>);
-        expect(parked).toEqual({ committed: true, lastSeq: 3, lease: null });
+        expect(parked).toEqual({ committed: true, lastSeq: 3, tail: 3, lease: null });
         expect(await take("r1", "b")).toMatchObject({ epoch: 2 });
       });
     });

@@ -236,17 +236,19 @@ describe("A journal file", () => {
 
   test("with an event that is missing or unreadable is reported as damaged, never skipped over", async () => {
     const journal = await openSqliteJournal(path);
-    for (const id of ["r0", "r1", "r2"]) {
+    for (const id of ["r0", "r1", "r2", "r3"]) {
       await journal.createRun(id, planned(), 10);
       const outcome = await journal.takeLease(id, holder("a"), { at: 1, ttlMs: 9, isDead: nobodyIsDead });
       if (!outcome.acquired) throw new Error("the lease was not free");
-      const events = [started("a"), started("b")];
-      await journal.commit({ lease: outcome.lease, afterSeq: 2, at: 1, events, status: "running" });
+      const commit = { lease: outcome.lease, at: 1, status: "running" };
+      await journal.commit({ ...commit, afterSeq: 2, events: [started("a")] });
+      await journal.commit({ ...commit, afterSeq: 3, events: [started("b"), started("c")] });
     }
     edit("DELETE FROM events WHERE run_key = 1 AND seq = 3");
     edit("UPDATE events SET body = substr(body, 3) WHERE run_key = 2 AND seq = 3");
     edit("UPDATE events SET body = '[]' WHERE run_key = 3 AND seq = 3");
-    for (const id of ["r0", "r1", "r2"]) {
+    edit(`UPDATE events SET body = '{"type":"step.started","step":"c"}' WHERE run_key = 4 AND seq = 5`);
+    for (const id of ["r0", "r1", "r2", "r3"]) {
       await expect(journal.read(id)).rejects.toMatchObject({ code: "JOURNAL_CORRUPT" });
     }
     await journal.close();

@@ -1,5 +1,5 @@
 import { JournalClosedError, RunExistsError, RunUnknownError } from "../../src/journal/errors.ts";
-import { decodeEvent, type EventRecord, encodeEvent, type RecordOrigin } from "../../src/journal/event-codec.ts";
+import { decodeEvents, type EventRecord, encodeEvents, type RecordOrigin } from "../../src/journal/event-codec.ts";
 import type { LedgerChange } from "../../src/journal/events/spec.ts";
 import { EVENT_VERSION, type RunEvent } from "../../src/journal/events.ts";
 import {
@@ -92,7 +92,7 @@ class ReferenceJournal implements JournalStore {
       results: new Map(),
       notices: new Map(),
     };
-    append(run, [encodeEvent(first)], at);
+    append(run, [encodeEvents([first])], at);
     this.#runs.set(runId, run);
   }
 
@@ -116,7 +116,7 @@ class ReferenceJournal implements JournalStore {
     const { records } = this.#find(runId);
     const from = options.afterSeq ?? 0;
     const to = options.limit === undefined ? undefined : from + options.limit;
-    return records.slice(from, to).map((record) => decodeEvent(record, originOf(runId)));
+    return decodeEvents(records.slice(from, to), from, originOf(runId));
   }
 
   async snapshot(runId: string) {
@@ -137,7 +137,7 @@ class ReferenceJournal implements JournalStore {
     run.epoch += 1;
     run.holder = holder;
     run.leaseExpiresAt = at + ttlMs;
-    append(run, [encodeEvent(leaseAcquired(run.epoch, holder))], at);
+    append(run, [encodeEvents([leaseAcquired(run.epoch, holder)])], at);
     this.#waiters.notify(runId);
     return { acquired: true, lease: leaseOf(run) };
   }
@@ -158,7 +158,7 @@ class ReferenceJournal implements JournalStore {
     checkCommit(commit);
     const { runId } = commit.lease;
     const run = this.#find(runId);
-    const bodies = commit.events.map(encodeEvent);
+    const bodies = commit.events.map((event) => encodeEvents([event]));
     if (!holds(run, commit.lease) || run.row.lastSeq !== commit.afterSeq) return { committed: false, reason: "fenced" };
     const consumed = new Set(commit.inbox);
     const left = run.inbox.filter((entry) => !consumed.has(entry.id));
@@ -185,7 +185,9 @@ class ReferenceJournal implements JournalStore {
     if (commit.snapshot !== undefined) run.snapshot = JSON.stringify(commit.snapshot);
     if (commit.park) run.holder = null;
     this.#waiters.notify(runId);
-    return { committed: true, lastSeq: run.row.lastSeq, lease: commit.park ? null : leaseOf(run) };
+    const { lastSeq } = run.row;
+    const tail = lastSeq - ((await this.snapshot(runId))?.seq ?? 0);
+    return { committed: true, lastSeq, tail, lease: commit.park ? null : leaseOf(run) };
   }
 
   async send(runId: string, message: InboxMessage, at: number): Promise<number> {
@@ -291,8 +293,8 @@ class ReferenceJournal implements JournalStore {
     this.#open();
     const inUse = new Set<string>();
     for (const [runId, run] of this.#runs) {
-      for (const record of run.records) {
-        for (const sha256 of mediaOf(decodeEvent(record, originOf(runId)).event)) inUse.add(sha256);
+      for (const { event } of decodeEvents(run.records, 0, originOf(runId))) {
+        for (const sha256 of mediaOf(event)) inUse.add(sha256);
       }
     }
     return inUse;

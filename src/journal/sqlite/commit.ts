@@ -1,4 +1,4 @@
-import { encodeEvent } from "../event-codec.ts";
+import { encodeEvents } from "../event-codec.ts";
 import { leaseAcquired, movedTo } from "../record.ts";
 import { refusalOf } from "../spend-guard.ts";
 import type { Commit, CommitOutcome, FoldSnapshot, Lease, LeaseHolder, LeaseOutcome } from "../store.ts";
@@ -6,8 +6,9 @@ import type { Database } from "./database.ts";
 import { consumeEntries, hasOtherEntries } from "./inbox.ts";
 import { moneyAfter, moveAccount, planLedger, writeLedger } from "./ledger.ts";
 import { writeNotices } from "./notices.ts";
+import { type EncodedText, packText } from "./packed-text.ts";
 import { writeResults } from "./results.ts";
-import { appendEvents, type RunRecord, requireRun, writeMedia } from "./runs.ts";
+import { type RunRecord, requireRun, runRow, writeEvents, writeMedia } from "./runs.ts";
 
 export interface LeaseRequest {
   readonly at: number;
@@ -18,22 +19,23 @@ export interface LeaseRequest {
 export function takeLease(db: Database, runId: string, holder: LeaseHolder, request: LeaseRequest): LeaseOutcome {
   const run = requireRun(db, runId);
   const { at, ttlMs, isDead } = request;
-  if (run.holder !== null && at <= run.leaseExpiresAt && !isDead(run.holder)) {
-    return { acquired: false, heldBy: run.holder, expiresAt: run.leaseExpiresAt };
+  if (run.isLeased && at <= run.leaseExpiresAt) {
+    const heldBy = runRow(db, runId)!.lease!.holder;
+    if (!isDead(heldBy)) return { acquired: false, heldBy, expiresAt: run.leaseExpiresAt };
   }
   const lease: Lease = { runId, epoch: run.epoch + 1, expiresAt: at + ttlMs };
-  const body = encodeEvent(leaseAcquired(lease.epoch, holder));
-  appendEvents(db, run.key, { afterSeq: run.lastSeq, at, bodies: [body] });
+  const lastSeq = run.lastSeq + 1;
+  writeEvents(db, run.key, { lastSeq, at, body: encodeEvents([leaseAcquired(lease.epoch, holder)]) });
   db.run(
-    "UPDATE runs SET epoch = ?, lease_holder = ?, lease_expires_at = ? WHERE run_key = ?",
-    ...[lease.epoch, JSON.stringify(holder), lease.expiresAt, run.key],
+    "UPDATE runs SET last_seq = ?, updated_at = ?, epoch = ?, lease_holder = ?, lease_expires_at = ? WHERE run_key = ?",
+    ...[lastSeq, at, lease.epoch, JSON.stringify(holder), lease.expiresAt, run.key],
   );
   return { acquired: true, lease };
 }
 
 /** True while the lease is held: neither acquired by another process nor released. */
 export function holdsLease(run: RunRecord, lease: Lease): boolean {
-  return run.holder !== null && run.epoch === lease.epoch;
+  return run.isLeased && run.epoch === lease.epoch;
 }
 
 export function renewLease(db: Database, lease: Lease, expiresAt: number): boolean {
@@ -48,14 +50,21 @@ export function releaseLease(db: Database, lease: Lease): void {
   if (holdsLease(run, lease)) db.run("UPDATE runs SET lease_holder = NULL WHERE run_key = ?", run.key);
 }
 
-/** A commit with its events as JSON text. */
+/** A commit with its events and its snapshot as text, which is made before the transaction. */
 export interface EncodedCommit {
   readonly commit: Commit & { readonly status: string };
-  readonly bodies: readonly string[];
+  readonly body: EncodedText;
+  readonly state: EncodedText | null;
 }
 
-export function commitRun(db: Database, { commit, bodies }: EncodedCommit): CommitOutcome {
-  const { lease, afterSeq, park = false, inbox = [] } = commit;
+export function encodeCommit(commit: EncodedCommit["commit"]): EncodedCommit {
+  const { snapshot } = commit;
+  const state = snapshot === undefined ? null : packText(JSON.stringify(snapshot.state));
+  return { commit, body: packText(encodeEvents(commit.events)), state };
+}
+
+export function commitRun(db: Database, { commit, body, state }: EncodedCommit): CommitOutcome {
+  const { lease, afterSeq, at, events, snapshot, park = false, inbox = [] } = commit;
   const run = requireRun(db, lease.runId);
   if (!holdsLease(run, lease) || run.lastSeq !== afterSeq) return { committed: false, reason: "fenced" };
   if (park && hasOtherEntries(db, run.key, inbox)) return { committed: false, reason: "inbox" };
@@ -63,28 +72,37 @@ export function commitRun(db: Database, { commit, bodies }: EncodedCommit): Comm
   const refused = refusalOf(commit, () => moneyAfter(db, run.account, ledger));
   if (refused !== null) return refused;
 
-  const lastSeq = appendEvents(db, run.key, { afterSeq, at: commit.at, bodies });
+  const lastSeq = afterSeq + events.length;
+  const snapshotSeq = snapshot?.seq ?? run.snapshotSeq;
+  if (events.length > 0) writeEvents(db, run.key, { lastSeq, at, body });
+  db.run(
+    "UPDATE runs SET last_seq = ?, updated_at = ?, status = ?, snapshot_seq = ?, held_micros = ?, settled_micros = ?, lease_holder = iif(?, NULL, lease_holder) WHERE run_key = ?",
+    ...[
+      lastSeq,
+      at,
+      commit.status,
+      snapshotSeq,
+      ledger.run.heldMicros,
+      ledger.run.settledMicros,
+      Number(park),
+      run.key,
+    ],
+  );
   consumeEntries(db, run.key, inbox);
   writeLedger(db, run, ledger);
-  writeIndexes(db, run.key, commit);
-  writeResults(db, run, commit.results ?? [], commit.at);
-  const account = movedTo(commit.events);
-  if (account !== null) moveAccount(db, run, account);
-  writeNotices(db, run.key, commit.notices ?? [], commit.at);
-  if (commit.snapshot !== undefined) writeSnapshot(db, run.key, commit.snapshot);
-  db.run("UPDATE runs SET status = ? WHERE run_key = ?", commit.status, run.key);
-  if (park) db.run("UPDATE runs SET lease_holder = NULL WHERE run_key = ?", run.key);
+  writeMedia(db, run.key, events);
+  writeResults(db, run.key, commit.results ?? [], at);
+  const account = movedTo(events);
+  if (account !== null) moveAccount(db, { ...run, ledger: ledger.run }, account);
+  writeNotices(db, run.key, commit.notices ?? [], at);
+  if (snapshot !== undefined) writeSnapshot(db, run.key, snapshot, state);
   const held: Lease = { ...lease, expiresAt: run.leaseExpiresAt };
-  return { committed: true, lastSeq, lease: park ? null : held };
+  return { committed: true, lastSeq, tail: lastSeq - snapshotSeq, lease: park ? null : held };
 }
 
-function writeIndexes(db: Database, runKey: number, commit: Commit): void {
-  writeMedia(db, runKey, commit.events);
-}
-
-function writeSnapshot(db: Database, runKey: number, snapshot: FoldSnapshot): void {
+function writeSnapshot(db: Database, key: number, { foldVersion, seq }: FoldSnapshot, state: EncodedText | null): void {
   db.run(
     "INSERT OR REPLACE INTO snapshots (run_key, fold_version, seq, state) VALUES (?, ?, ?, ?)",
-    ...[runKey, snapshot.foldVersion, snapshot.seq, JSON.stringify(snapshot.state)],
+    ...[key, foldVersion, seq, state],
   );
 }

@@ -53,6 +53,8 @@ export class Database {
   readonly columns: Columns;
   readonly #db: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();
+  /** Number of statements that may have changed something. */
+  writes = 0;
 
   constructor(db: DatabaseSync, path: string) {
     this.#db = db;
@@ -72,9 +74,9 @@ export class Database {
     return this.#prepare(sql).all(...values);
   }
 
-  /** Number of rows changed. */
-  run(sql: string, ...values: SQLInputValue[]): number {
-    return Number(this.#prepare(sql).run(...values).changes);
+  run(sql: string, ...values: SQLInputValue[]): void {
+    this.writes += 1;
+    this.#prepare(sql).run(...values);
   }
 
   close(): void {

@@ -11,12 +11,14 @@ export interface LedgerUpdate {
   readonly after: readonly (LedgerEntry & { readonly step: string; readonly attempt: number })[];
   readonly heldDelta: number;
   readonly settledDelta: number;
+  /** Of the run, once it is written. */
+  readonly run: LedgerTotals;
   /** The account's mark once it is written. */
   readonly mark: number;
 }
 
 export function planLedger(db: Database, run: RunRecord, changes: readonly LedgerChange[]): LedgerUpdate {
-  if (changes.length === 0) return { before: [], after: [], heldDelta: 0, settledDelta: 0, mark: 0 };
+  if (changes.length === 0) return { before: [], after: [], heldDelta: 0, settledDelta: 0, run: run.ledger, mark: 0 };
   const { mark: lastMark } = accountTotals(db, run.account);
   const mark = changes.some(({ type }) => type === "charged" || type === "settle") ? lastMark + 1 : lastMark;
   const before = new Map<string, LedgerEntry>();
@@ -29,11 +31,15 @@ export function planLedger(db: Database, run: RunRecord, changes: readonly Ledge
     after.set(key, { step, attempt, ...changeLedger(after.get(key) ?? stored, change, mark) });
   }
   const [old, now] = [sum(before.values()), sum(after.values())];
+  const heldDelta = now.heldMicros - old.heldMicros;
+  const settledDelta = now.settledMicros - old.settledMicros;
+  const { heldMicros, settledMicros } = run.ledger;
   return {
     before: [...before.values()],
     after: [...after.values()],
-    heldDelta: now.heldMicros - old.heldMicros,
-    settledDelta: now.settledMicros - old.settledMicros,
+    heldDelta,
+    settledDelta,
+    run: { heldMicros: heldMicros + heldDelta, settledMicros: settledMicros + settledDelta },
     mark,
   };
 }
@@ -48,10 +54,6 @@ export function writeLedger(db: Database, run: RunRecord, update: LedgerUpdate):
   }
   const { heldDelta, settledDelta, mark } = update;
   db.run(
-    "UPDATE runs SET held_micros = held_micros + ?, settled_micros = settled_micros + ? WHERE run_key = ?",
-    ...[heldDelta, settledDelta, run.key],
-  );
-  db.run(
     "INSERT INTO accounts (account, held_micros, settled_micros, mark) VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET held_micros = held_micros + excluded.held_micros, settled_micros = settled_micros + excluded.settled_micros, mark = excluded.mark",
     ...[run.account, heldDelta, settledDelta, mark],
   );
@@ -59,8 +61,7 @@ export function writeLedger(db: Database, run: RunRecord, update: LedgerUpdate):
 
 /** The run's money and results count for another account from now on, whose balance shows what was charged until now. */
 export function moveAccount(db: Database, run: RunRecord, account: string): void {
-  const row = db.get("SELECT held_micros, settled_micros FROM runs WHERE run_key = ?", run.key)!;
-  const [held, settled] = [db.columns.integer(row, "held_micros"), db.columns.integer(row, "settled_micros")];
+  const { heldMicros: held, settledMicros: settled } = run.ledger;
   db.run(
     "UPDATE accounts SET held_micros = held_micros - ?, settled_micros = settled_micros - ? WHERE account = ?",
     ...[held, settled, run.account],
@@ -70,7 +71,6 @@ export function moveAccount(db: Database, run: RunRecord, account: string): void
     ...[account, held, settled],
   );
   db.run("UPDATE ledger SET charged = 0 WHERE run_key = ? AND charged IS NOT NULL", run.key);
-  db.run("UPDATE results SET account = ? WHERE run_key = ?", account, run.key);
   db.run("UPDATE runs SET account = ? WHERE run_key = ?", account, run.key);
 }
 

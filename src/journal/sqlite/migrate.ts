@@ -4,6 +4,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { JournalCorruptError, JournalIoError } from "../errors.ts";
 import { ownVersion } from "../own-version.ts";
 import { loadSqlite } from "./load.ts";
+import { packText, unpackText } from "./packed-text.ts";
 import { FIRST_VERSION, type Migration, migrations, type StoredBody } from "./schema.ts";
 import { applicationId, checkOpen, newestVersion } from "./version.ts";
 
@@ -87,7 +88,7 @@ function applyStep(db: DatabaseSync, path: string, { sql, event }: Migration, ve
   db.exec(sql);
   if (event !== undefined) rewriteEvents(db, path, event, version);
   // What a snapshot holds was folded from the events as they were.
-  db.exec("DELETE FROM snapshots");
+  db.exec("DELETE FROM snapshots; UPDATE runs SET snapshot_seq = 0");
   db.prepare("INSERT INTO migrations (version, program) VALUES (?, ?)").run(version, ownVersion());
 }
 
@@ -96,15 +97,16 @@ function rewriteEvents(db: DatabaseSync, path: string, lift: NonNullable<Migrati
   const write = db.prepare("UPDATE events SET body = ?, version = ? WHERE run_key = ? AND seq = ?");
   for (const { run_key: key = null, run_id: runId } of db.prepare("SELECT run_key, run_id FROM runs").all()) {
     for (const { seq = null, body } of read.all(key)) {
-      const lifted = lift(parsed(String(body), `Event ${seq} of run "${runId}" in ${path}`, path));
-      write.run(JSON.stringify(lifted), version, key, seq);
+      const stored = parsed(unpackText(body) ?? "", `Event ${seq} of run "${runId}" in ${path}`, path);
+      const lifted = Array.isArray(stored) ? stored.map(lift) : lift(stored);
+      write.run(packText(JSON.stringify(lifted)), version, key, seq);
     }
   }
 }
 
-function parsed(body: string, where: string, path: string): StoredBody {
+function parsed(body: string, where: string, path: string): StoredBody | StoredBody[] {
   try {
-    return JSON.parse(body) as StoredBody;
+    return JSON.parse(body) as StoredBody | StoredBody[];
   } catch (cause) {
     const message = `${where} is not readable, so the journal was not lifted to this version, and nothing was changed. Restore it from a copy.`;
     throw new JournalCorruptError(path, message, { cause });

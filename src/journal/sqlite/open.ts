@@ -8,7 +8,7 @@ import { readOnly } from "./failure.ts";
 import { inspectJournal } from "./inspect.ts";
 import { loadSqlite } from "./load.ts";
 import { prepareSchema } from "./migrate.ts";
-import { checkOpen } from "./version.ts";
+import { applicationId, checkOpen, newestVersion } from "./version.ts";
 
 export interface OpenFile {
   readonly db: Database;
@@ -29,15 +29,21 @@ export async function openFile(file: string, busyTimeoutMs: number): Promise<Ope
     await retryWhileBusy(() => prepareSchema(raw, path), busyRetry);
     // `fullfsync`: on macOS a plain fsync leaves the data in the drive's cache.
     const settings = "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA fullfsync = ON;";
-    await retryWhileBusy(() => raw.exec(`${settings} PRAGMA journal_size_limit = 8388608`), busyRetry);
+    await retryWhileBusy(
+      () => raw.exec(`${settings} PRAGMA journal_size_limit = 8388608; PRAGMA wal_autocheckpoint = 2000`),
+      busyRetry,
+    );
   } catch (error) {
     raw.close();
     throw error;
   }
   const inode = inodeOf(path);
+  const newest = newestVersion();
+  const [version, id] = [raw.prepare("PRAGMA user_version"), raw.prepare("PRAGMA application_id")];
   const guard = () => {
     if (inodeOf(path) !== inode) throw replaced(path);
-    checkOpen(raw, path);
+    const isAsOpened = version.get()?.user_version === newest && id.get()?.application_id === applicationId;
+    if (!isAsOpened) checkOpen(raw, path);
   };
   return { db: new Database(raw, path), guard };
 }

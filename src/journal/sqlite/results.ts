@@ -1,19 +1,18 @@
 import type { CacheEntry, ResultsQuery, StoredResult, Took } from "../store.ts";
 import type { Database, Row } from "./database.ts";
-import type { RunRecord } from "./runs.ts";
 
-export function writeResults(db: Database, run: RunRecord, results: readonly CacheEntry[], at: number): void {
+export function writeResults(db: Database, key: number, results: readonly CacheEntry[], at: number): void {
   for (const { step, fingerprint, model, took } of results) {
     db.run(
-      "INSERT OR REPLACE INTO results (run_key, step, account, fingerprint, model, at, took_ms, settings, amount) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-      ...[run.key, step, run.account, fingerprint, model, at],
-      ...[took?.ms ?? null, took?.settings ?? null, took?.amount ?? null],
+      "INSERT OR REPLACE INTO results (run_key, step, fingerprint, model, at, took_ms, settings, amount) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+      ...[key, step, fingerprint, model, at, took?.ms ?? null, took?.settings ?? null, took?.amount ?? null],
     );
   }
 }
 
+/** In this order of tables: results by their index, then each one's run. */
 const rows =
-  "SELECT run_id, results.account AS account, step, fingerprint, model, at, took_ms, settings, amount FROM results JOIN runs USING (run_key) WHERE";
+  "SELECT run_id, account, step, fingerprint, model, at, took_ms, settings, amount FROM results CROSS JOIN runs USING (run_key) WHERE";
 const newest = "ORDER BY at DESC, run_key DESC, step LIMIT ?";
 
 export function readResults(db: Database, query: ResultsQuery, limit: number): readonly StoredResult[] {
@@ -38,12 +37,14 @@ function tookOf({ columns }: Database, row: Row): { readonly took?: Took } {
 }
 
 function selected(db: Database, query: ResultsQuery, limit: number) {
-  if ("runId" in query) return db.all(`${rows} runs.run_id = ? ${newest}`, query.runId, limit);
+  if ("runId" in query) {
+    return db.all(`${rows} run_key = (SELECT run_key FROM runs WHERE run_id = ?) ${newest}`, query.runId, limit);
+  }
   const [column, value] =
     "fingerprint" in query
       ? ["fingerprint", query.fingerprint]
       : "step" in query
         ? ["step", query.step]
         : ["model", query.model];
-  return db.all(`${rows} results.account = ? AND results.${column} = ? ${newest}`, query.account, value, limit);
+  return db.all(`${rows} ${column} = ? AND account = ? ${newest}`, value, query.account, limit);
 }

@@ -1,17 +1,20 @@
 import { RunExistsError, RunUnknownError } from "../errors.ts";
-import { checkContiguous, decodeEvent, type EventRecord, SIGNED_BODIES } from "../event-codec.ts";
+import { decodeEvents, type EventRecord, SIGNED_BODY } from "../event-codec.ts";
 import { EVENT_VERSION, type RunEvent, type StoredEvent } from "../events.ts";
 import { accountOf, mediaOf } from "../record.ts";
 import type { FoldSnapshot, LeaseHolder, LedgerTotals, RemoveOutcome, RunLease, RunRow } from "../store.ts";
 import type { Columns, Database, Row } from "./database.ts";
+import { type EncodedText, unpackText } from "./packed-text.ts";
 
 /** A row of `runs` as the transactions need it. */
 export interface RunRecord {
   readonly key: number;
   readonly account: string;
   readonly lastSeq: number;
+  /** Of the last event that the snapshot holds; 0 without one. */
+  readonly snapshotSeq: number;
   readonly epoch: number;
-  readonly holder: LeaseHolder | null;
+  readonly isLeased: boolean;
   readonly leaseExpiresAt: number;
   readonly ledger: LedgerTotals;
 }
@@ -21,16 +24,16 @@ const summary = "run_id, pipeline, created_at, updated_at, last_seq, status, lea
 export function createRun(
   db: Database,
   runId: string,
-  first: { readonly event: RunEvent & { readonly type: "run.planned" }; readonly body: string },
+  first: { readonly event: RunEvent & { readonly type: "run.planned" }; readonly body: EncodedText },
   at: number,
 ): void {
   if (runKey(db, runId) !== null) throw new RunExistsError(runId);
   db.run(
-    "INSERT INTO runs (run_id, pipeline, account, created_at, updated_at, last_seq, status, epoch, lease_holder, lease_expires_at, held_micros, settled_micros) VALUES (?, ?, ?, ?, ?, 0, 'planned', 0, NULL, 0, 0, 0)",
+    "INSERT INTO runs (run_id, pipeline, account, created_at, updated_at, last_seq, snapshot_seq, status, epoch, lease_holder, lease_expires_at, held_micros, settled_micros) VALUES (?, ?, ?, ?, ?, 1, 0, 'planned', 0, NULL, 0, 0, 0)",
     ...[runId, first.event.plan.pipeline, accountOf(first.event), at, at],
   );
   const key = requireKey(db, runId);
-  appendEvents(db, key, { afterSeq: 0, at, bodies: [first.body] });
+  writeEvents(db, key, { lastSeq: 1, at, body: first.body });
   writeMedia(db, key, [first.event]);
 }
 
@@ -41,22 +44,16 @@ export function writeMedia(db: Database, key: number, events: readonly RunEvent[
   }
 }
 
-/** Appends events and moves the run's last sequence number along. */
-export function appendEvents(
+/** Writes what is committed together as one row, under the sequence number of the last event. */
+export function writeEvents(
   db: Database,
   key: number,
-  added: { readonly afterSeq: number; readonly at: number; readonly bodies: readonly string[] },
-): number {
-  let seq = added.afterSeq;
-  for (const body of added.bodies) {
-    seq += 1;
-    db.run(
-      "INSERT INTO events (run_key, seq, at, version, body) VALUES (?, ?, ?, ?, ?)",
-      ...[key, seq, added.at, EVENT_VERSION, body],
-    );
-  }
-  db.run("UPDATE runs SET last_seq = ?, updated_at = ? WHERE run_key = ?", seq, added.at, key);
-  return seq;
+  { lastSeq, at, body }: { readonly lastSeq: number; readonly at: number; readonly body: EncodedText },
+): void {
+  db.run(
+    "INSERT INTO events (run_key, seq, at, version, body) VALUES (?, ?, ?, ?, ?)",
+    ...[key, lastSeq, at, EVENT_VERSION, body],
+  );
 }
 
 export function runRow(db: Database, runId: string): RunRow | null {
@@ -90,7 +87,7 @@ function leaseOf(columns: Columns, row: Row): RunLease | null {
 
 export function requireRun(db: Database, runId: string): RunRecord {
   const row = db.get(
-    "SELECT run_key, account, last_seq, epoch, lease_holder, lease_expires_at, held_micros, settled_micros FROM runs WHERE run_id = ?",
+    "SELECT run_key, account, last_seq, snapshot_seq, epoch, lease_holder, lease_expires_at, held_micros, settled_micros FROM runs WHERE run_id = ?",
     runId,
   );
   if (row === undefined) throw new RunUnknownError(runId, db.path);
@@ -99,8 +96,9 @@ export function requireRun(db: Database, runId: string): RunRecord {
     key: columns.integer(row, "run_key"),
     account: columns.text(row, "account"),
     lastSeq: columns.integer(row, "last_seq"),
+    snapshotSeq: columns.integer(row, "snapshot_seq"),
     epoch: columns.integer(row, "epoch"),
-    holder: leaseOf(columns, row)?.holder ?? null,
+    isLeased: row.lease_holder !== null,
     leaseExpiresAt: columns.integer(row, "lease_expires_at"),
     ledger: { heldMicros: columns.integer(row, "held_micros"), settledMicros: columns.integer(row, "settled_micros") },
   };
@@ -117,24 +115,25 @@ export function requireKey(db: Database, runId: string): number {
   return key;
 }
 
-/** One page of a run's events. */
-export function readEvents(db: Database, runId: string, afterSeq: number, limit: number): readonly StoredEvent[] {
+/** A page of a run's events: those of `rows` commits at most. */
+export function readEvents(db: Database, runId: string, afterSeq: number, rows: number): readonly StoredEvent[] {
   const key = requireKey(db, runId);
-  const rows = db.all(
+  const records = db.all(
     "SELECT seq, at, version, body FROM events WHERE run_key = ? AND seq > ? ORDER BY seq LIMIT ?",
-    ...[key, afterSeq, limit],
+    ...[key, afterSeq, rows],
   );
   const origin = { path: db.path, runId, signature: (seq: number) => signature(db, key, seq) };
-  const records = rows.map((row) => recordOf(db, row));
-  checkContiguous(records, afterSeq, origin);
-  return records.map((record) => decodeEvent(record, origin));
+  return decodeEvents(
+    records.map((row) => recordOf(db, row)),
+    afterSeq,
+    origin,
+  );
 }
 
 function signature(db: Database, key: number, seq: number): string | null {
-  const [lease, plan] = SIGNED_BODIES.map((start) => `${start}%`);
   const row = db.get(
-    "SELECT body FROM events WHERE run_key = ? AND seq < ? AND (body LIKE ? OR body LIKE ?) ORDER BY seq DESC LIMIT 1",
-    ...[key, seq, lease!, plan!],
+    "SELECT body FROM events WHERE run_key = ? AND seq < ? AND body LIKE ? ORDER BY seq DESC LIMIT 1",
+    ...[key, seq, `${SIGNED_BODY}%`],
   );
   return row === undefined ? null : db.columns.text(row, "body");
 }
@@ -144,19 +143,25 @@ function recordOf({ columns }: Database, row: Row): EventRecord {
     seq: columns.integer(row, "seq"),
     at: columns.integer(row, "at"),
     version: columns.integer(row, "version"),
-    body: columns.text(row, "body"),
+    // What cannot be unpacked is reported with the event's number.
+    body: unpackText(row.body) ?? "",
   };
 }
 
+/** Null also when it is unreadable: the events say all that it does. */
 export function readSnapshot(db: Database, runId: string): FoldSnapshot | null {
   const row = db.get("SELECT fold_version, seq, state FROM snapshots WHERE run_key = ?", requireKey(db, runId));
   if (row === undefined) return null;
-  return {
-    foldVersion: db.columns.integer(row, "fold_version"),
-    seq: db.columns.integer(row, "seq"),
-    // Any JSON is a valid state here; the fold looks at its own version.
-    state: db.columns.json(row, "state") as FoldSnapshot["state"],
-  };
+  try {
+    return {
+      foldVersion: db.columns.integer(row, "fold_version"),
+      seq: db.columns.integer(row, "seq"),
+      // Any JSON is a valid state here; who folds looks at the rest.
+      state: JSON.parse(unpackText(row.state) ?? "") as FoldSnapshot["state"],
+    };
+  } catch {
+    return null;
+  }
 }
 
 const tablesOfRun = ["events", "snapshots", "inbox", "ledger", "media", "results", "notices", "progress", "runs"];
@@ -164,7 +169,7 @@ const tablesOfRun = ["events", "snapshots", "inbox", "ledger", "media", "results
 export function removeRun(db: Database, runId: string, at: number): RemoveOutcome {
   if (runKey(db, runId) === null) return { removed: false, reason: "unknown" };
   const run = requireRun(db, runId);
-  if (run.holder !== null && at <= run.leaseExpiresAt) return { removed: false, reason: "leased" };
+  if (run.isLeased && at <= run.leaseExpiresAt) return { removed: false, reason: "leased" };
   if (run.ledger.heldMicros > 0) return { removed: false, reason: "holds" };
   db.run(
     "UPDATE accounts SET settled_micros = settled_micros - ? WHERE account = ?",

@@ -26,6 +26,8 @@ export const migrations: readonly Migration[] = [
     created_at INTEGER NOT NULL,
     updated_at INTEGER NOT NULL,
     last_seq INTEGER NOT NULL,
+    -- Of the last event that the snapshot holds; 0 without one.
+    snapshot_seq INTEGER NOT NULL,
     status TEXT NOT NULL,
     epoch INTEGER NOT NULL,
     lease_holder TEXT,
@@ -34,19 +36,21 @@ export const migrations: readonly Migration[] = [
     settled_micros INTEGER NOT NULL
   ) STRICT;
   CREATE INDEX runs_newest ON runs (created_at DESC, run_key DESC);
+  -- One row a commit, under the number of its last event. The body is the JSON of an event, or an array of several;
+  -- deflated where it is large.
   CREATE TABLE events (
     run_key INTEGER NOT NULL,
     seq INTEGER NOT NULL,
     at INTEGER NOT NULL,
     version INTEGER NOT NULL,
-    body TEXT NOT NULL,
+    body ANY NOT NULL,
     PRIMARY KEY (run_key, seq)
   ) STRICT, WITHOUT ROWID;
   CREATE TABLE snapshots (
     run_key INTEGER PRIMARY KEY,
     fold_version INTEGER NOT NULL,
     seq INTEGER NOT NULL,
-    state TEXT NOT NULL
+    state ANY NOT NULL
   ) STRICT;
   CREATE TABLE inbox (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -97,7 +101,6 @@ export const migrations: readonly Migration[] = [
   CREATE TABLE results (
     run_key INTEGER NOT NULL,
     step TEXT NOT NULL,
-    account TEXT NOT NULL,
     fingerprint TEXT NOT NULL,
     model TEXT,
     at INTEGER NOT NULL,
@@ -106,9 +109,9 @@ export const migrations: readonly Migration[] = [
     amount REAL,
     PRIMARY KEY (run_key, step)
   ) STRICT, WITHOUT ROWID;
-  CREATE INDEX results_by_fingerprint ON results (account, fingerprint, at DESC);
-  CREATE INDEX results_by_step ON results (account, step, at DESC);
-  CREATE INDEX results_by_model ON results (account, model, at DESC);
+  CREATE INDEX results_by_fingerprint ON results (fingerprint, at DESC, run_key DESC, step);
+  CREATE INDEX results_by_step ON results (step, at DESC, run_key DESC);
+  CREATE INDEX results_by_model ON results (model, at DESC, run_key DESC, step) WHERE model IS NOT NULL;
   -- Outbox of notifications: a row stays until it was delivered.
   CREATE TABLE notices (
     run_key INTEGER NOT NULL,

@@ -1,3 +1,4 @@
+import { isShowrunnerError } from "../../errors.ts";
 import { JournalClosedError } from "../errors.ts";
 import { type BusyRetryOptions, retryWhileBusy } from "./busy-retry.ts";
 import type { Database } from "./database.ts";
@@ -8,6 +9,7 @@ export type Work<T> = () => T;
 
 interface Pending {
   readonly durable: boolean;
+  /** Does the work; what it returns tells the caller, once it is committed. */
   readonly perform: () => () => void;
   readonly fail: (error: unknown) => void;
 }
@@ -16,8 +18,9 @@ interface Pending {
 const largestGroup = 256;
 
 /**
- * Runs write transactions one after another. What is asked for while one is being prepared shares the next one and
- * its single fsync; when a shared transaction fails, its parts are tried one by one, so that none fails for another.
+ * Runs write transactions one after another. What is requested in one turn of the event loop shares a transaction and
+ * its single fsync, in the order of the requests. Work that is refused before it changed anything fails alone; when a
+ * shared transaction fails, its parts are tried one by one, so that none fails for another.
  */
 export class Writer {
   readonly #db: Database;
@@ -81,12 +84,22 @@ export class Writer {
     this.#db.run("BEGIN IMMEDIATE");
     try {
       this.#guard();
-      const acknowledge = group.map((one) => one.perform());
+      const acknowledge = group.map((one) => this.#perform(one));
       this.#db.run("COMMIT");
       return acknowledge;
     } catch (error) {
       this.#rollBack();
       throw journalFailure(error, this.#busyRetry.path);
+    }
+  }
+
+  #perform({ perform, fail }: Pending): () => void {
+    const before = this.#db.writes;
+    try {
+      return perform();
+    } catch (error) {
+      if (this.#db.writes > before || !isShowrunnerError(error)) throw error;
+      return () => fail(error);
     }
   }
 
