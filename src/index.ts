@@ -129,7 +129,14 @@ export type { Json, Plan, PlanStep, Problem, Reference } from "./plan/plan.ts";
 export { suggest } from "./plan/suggest.ts";
 export { nextCommand } from "./run/next-command.ts";
 export { INTERRUPTED, type RunReport, type StepReport } from "./run/view/report.ts";
-export { type Incident, type Rest, viewWithHistory } from "./run/view/run-history.ts";
+export { FoldedRun, type Incident, type Rest } from "./run/view/run-history.ts";
 export { RunView, touchedSteps } from "./run/view/run-view.ts";
-export { type AttemptView, outputStatus, plannedStep, type StepPhase, type StepView } from "./run/view/step-view.ts";
+export {
+  type AttemptView,
+  outputStatus,
+  placedFile,
+  plannedStep,
+  type StepPhase,
+  type StepView,
+} from "./run/view/step-view.ts";
 export { type TimelinePhase, type TimelineSpan, timelineOf } from "./run/view/timeline.ts";

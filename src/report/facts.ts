@@ -1,15 +1,14 @@
-import {
-  type AttemptView,
-  type Incident,
-  type Json,
-  type Plan,
-  type Rest,
-  type RunReport,
-  type RunView,
-  type StepView,
-  type StoredEvent,
-  type TimelineSpan,
-  viewWithHistory,
+import type {
+  AttemptView,
+  FoldedRun,
+  Incident,
+  Json,
+  Plan,
+  Rest,
+  RunReport,
+  RunView,
+  StepView,
+  TimelineSpan,
 } from "../index.ts";
 
 /** One step as the report shows it. */
@@ -60,7 +59,12 @@ export interface ReportFacts {
   readonly lastAt: number;
   readonly events: number;
   readonly steps: readonly StepFacts[];
+  /** Those that the page tells one by one, in plan order: all of them, or of very many those that matter most. */
+  readonly detailed: readonly StepFacts[];
+  /** The first ones; so many stand in the page. */
   readonly files: readonly FinalFile[];
+  /** How many the run returned in all. */
+  readonly fileCount: number;
   /** In plan order. */
   readonly intermediateOutputs: readonly IntermediateOutput[];
   readonly spans: readonly TimelineSpan[];
@@ -72,14 +76,16 @@ export interface ReportFacts {
 /** A run that seems to run and has not said anything for so long was killed: its bars end soon after its last word. */
 const LONGEST_SILENCE_MS = 10 * 60_000;
 
-/** Puts together what the pages show at an instant. Events must be the run's own, from the first on. */
-export function reportFacts(report: RunReport, events: readonly StoredEvent[], now: number): ReportFacts {
-  const folded = viewWithHistory(events);
-  if (folded === null) throw new Error(`Run ${report.id} has no first event; is its journal whole?`);
-  const { view, history } = folded;
+const MOST_DETAILED = 1000;
+const MOST_FILES = 500;
+
+/** Puts together what the pages show at an instant, from all events of the run. */
+export function reportFacts(report: RunReport, { view, history }: FoldedRun, now: number): ReportFacts {
+  if (view === null) throw new Error(`Run ${report.id} has no first event; is its journal whole?`);
   const { planned, spentMicros, heldMicros, unconfirmedMicros, budgetMicros, createdAt } = view.state;
-  const lastAt = events.reduce((latest, { at }) => Math.max(latest, at), 0);
+  const { lastAt } = history;
   const steps = [...view.steps, ...view.removed].map(stepFacts);
+  const files = finalFiles(view);
   return {
     report,
     plan: planned.plan,
@@ -93,14 +99,27 @@ export function reportFacts(report: RunReport, events: readonly StoredEvent[], n
     unconfirmedMicros,
     startedAt: createdAt,
     lastAt: report.status === "running" ? Math.max(lastAt, Math.min(now, lastAt + LONGEST_SILENCE_MS)) : lastAt,
-    events: events.length,
+    events: view.state.seq,
     steps,
-    files: finalFiles(view),
+    detailed: detailed(steps, files),
+    files,
+    fileCount: view.state.files.length,
     intermediateOutputs: intermediateOutputs(view, steps),
     spans: history.spans,
     incidents: history.incidents(view.state),
     rests: history.rests,
   };
+}
+
+const settled = new Set(["succeeded", "skipped", "waiting"]);
+
+/** What went wrong or goes on, then what made the files, then the others in plan order. */
+function detailed(steps: readonly StepFacts[], files: readonly FinalFile[]): readonly StepFacts[] {
+  if (steps.length <= MOST_DETAILED) return steps;
+  const makers = new Set(files.map(({ step }) => step));
+  const rank = ({ status, path }: StepFacts) => (settled.has(status) ? (makers.has(path) ? 1 : 2) : 0);
+  const chosen = new Set(steps.toSorted((a, b) => rank(a) - rank(b)).slice(0, MOST_DETAILED));
+  return steps.filter((step) => chosen.has(step));
 }
 
 function stepFacts(step: StepView): StepFacts {
@@ -109,7 +128,7 @@ function stepFacts(step: StepView): StepFacts {
 }
 
 function finalFiles(view: RunView): readonly FinalFile[] {
-  return view.state.files.map(({ name, step, index, file }) => {
+  return view.state.files.slice(0, MOST_FILES).map(({ name, step, index, file }) => {
     const output = view.step(step)?.outputs.find((one) => one.index === index);
     return {
       ...{ name, step, index, file },

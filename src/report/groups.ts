@@ -14,41 +14,46 @@ export interface Condensed {
   readonly members: ReadonlyMap<string, readonly string[]>;
 }
 
+/** So many nodes can still be overlooked in a picture. */
+const MOST_GROUPS = 150;
+
 /**
- * The plan with steps of the same pattern, kind and depth drawn as one. Depth rises along every edge, so that no circle
- * comes of it.
+ * The plan with steps of the same pattern, kind and depth drawn as one. Where that leaves too many, depth does not count,
+ * then the pattern does not. No edge leads back to an earlier group, so that no circle comes of it.
  */
 export function condense(plan: Plan): Condensed {
   const depths = depthsOf(plan);
-  const groups = new Map<string, PlanStep[]>();
-  for (const step of plan.steps) {
-    const key = JSON.stringify([patternOf(step.path), step.kind, depths.get(step.path)]);
-    groups.set(key, [...(groups.get(key) ?? []), step]);
-  }
-  const names = new Map<string, string>();
+  const fine = (step: PlanStep) => JSON.stringify([patternOf(step.path), step.kind, depths.get(step.path)]);
+  const alike = (step: PlanStep) => JSON.stringify([patternOf(step.path), step.kind]);
+  const coarse = (step: PlanStep) => ("model" in step ? step.model : step.kind);
+  const keys = [fine, alike].find((key) => new Set(plan.steps.map(key)).size <= MOST_GROUPS);
+  const groups = [...Map.groupBy(plan.steps, keys ?? coarse).values()];
+  const depthOf = (steps: readonly PlanStep[]) => depths.get(steps[0]!.path) ?? 0;
+  const ordered = groups.sort((a, b) => depthOf(a) - depthOf(b));
   const members = new Map<string, readonly string[]>();
-  for (const steps of groups.values()) {
-    const name = nameOf(steps, members);
-    members.set(
-      name,
-      steps.map(({ path }) => path),
-    );
-    for (const { path } of steps) names.set(path, name);
+  const names = new Map<string, string>();
+  for (const steps of ordered) {
+    const pattern = keys === undefined ? coarse(steps[0]!) : patternOf(steps[0]!.path);
+    const name = nameOf(steps, pattern, members);
+    const paths = steps.map(({ path }) => path);
+    members.set(name, paths);
+    for (const path of paths) names.set(path, name);
   }
-  const steps = [...groups.values()].map((all): PlanStep => {
+  const drawn = new Set<string>();
+  const steps = ordered.map((all): PlanStep => {
     const path = names.get(all[0]!.path)!;
     const needs = new Set(all.flatMap((step) => step.needs.map((need) => names.get(need) ?? need)));
-    return { ...all[0]!, path, needs: [...needs].sort() };
+    const earlier = [...needs].filter((need) => drawn.has(need) || !members.has(need));
+    drawn.add(path);
+    return { ...all[0]!, path, needs: earlier.sort() };
   });
-  const depthOf = (step: PlanStep) => depths.get(members.get(step.path)![0]!) ?? 0;
-  return { plan: { ...plan, steps: steps.sort((a, b) => depthOf(a) - depthOf(b)) }, members };
+  return { plan: { ...plan, steps }, members };
 }
 
-function nameOf(steps: readonly PlanStep[], taken: ReadonlyMap<string, unknown>): string {
-  const [first] = steps;
-  const base = steps.length === 1 ? first!.path : `${steps.length} × ${patternOf(first!.path)}`;
+function nameOf(steps: readonly PlanStep[], pattern: string, others: ReadonlyMap<string, unknown>): string {
+  const base = steps.length === 1 ? steps[0]!.path : `${steps.length} × ${pattern}`;
   let name = base;
-  for (let n = 2; taken.has(name); n += 1) name = `${base} (${n})`;
+  for (let n = 2; others.has(name); n += 1) name = `${base} (${n})`;
   return name;
 }
 
@@ -57,12 +62,13 @@ function nameOf(steps: readonly PlanStep[], taken: ReadonlyMap<string, unknown>)
  * expansion after them. Every step comes after those it needs.
  */
 export function withExpansions(plan: Plan): Plan {
-  const expansions = plan.steps.filter((step) => traitsOf(step).maxInnerSteps !== null).map(({ path }) => path);
-  if (expansions.length === 0) return { ...plan, steps: inOrder(plan.steps) };
-  const parent = (path: string) =>
-    expansions
-      .filter((one) => path.startsWith(`${one}/`))
-      .reduce((longest, one) => (one.length > longest.length ? one : longest), "");
+  const isExpansion = (step: PlanStep) => traitsOf(step).maxInnerSteps !== null;
+  const expansions = new Set(plan.steps.filter(isExpansion).map(({ path }) => path));
+  if (expansions.size === 0) return { ...plan, steps: inOrder(plan.steps) };
+  const parent = (path: string): string => {
+    const above = path.slice(0, Math.max(0, path.lastIndexOf("/")));
+    return above === "" || expansions.has(above) ? above : parent(above);
+  };
   const lasts = lastsOf(plan, parent);
   const steps = plan.steps.map((step): PlanStep => {
     const own = parent(step.path);
@@ -82,7 +88,9 @@ function lastsOf(plan: Plan, parent: (path: string) => string): ReadonlyMap<stri
   for (const { path } of plan.steps) {
     const own = parent(path);
     if (own === "" || used.has(`${own} ${path}`)) continue;
-    lasts.set(own, [...(lasts.get(own) ?? []), path]);
+    const known = lasts.get(own);
+    if (known === undefined) lasts.set(own, [path]);
+    else known.push(path);
   }
   return lasts;
 }

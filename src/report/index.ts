@@ -1,7 +1,7 @@
 import { mkdir } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { writeDurably } from "../durable-file.ts";
-import { openMediaStore, type Showrunner, type StoredEvent } from "../index.ts";
+import { FoldedRun, openMediaStore, type Showrunner } from "../index.ts";
 import { reportFacts } from "./facts.ts";
 import { inlineBytesOf, placeIntermediate, placeMedia } from "./media.ts";
 import { reportPage } from "./page/page.ts";
@@ -39,9 +39,9 @@ export async function writeReport(
   runId: string,
   options: WriteReportOptions,
 ): Promise<WrittenReport> {
-  const events: StoredEvent[] = [];
-  for await (const event of show.events(runId)) events.push(event);
-  const facts = reportFacts(await show.show(runId), events, options.writtenAt);
+  const folded = new FoldedRun();
+  for await (const event of show.events(runId)) folded.add(event);
+  const facts = reportFacts(await show.show(runId), folded, options.writtenAt);
   const file = resolve(options.file);
   await mkdir(dirname(file), { recursive: true });
   const inlineBytes = options.inlineBytes ?? INLINE_BYTES;

@@ -18,6 +18,8 @@ interface Found {
 
 /** Results made on the way stand in the page only while they are small. */
 const SMALL_BYTES = 700_000;
+/** So many are looked at, of which a page shows the small ones. */
+const MOST_INTERMEDIATE = 1000;
 
 /** Copies of what was made on the way, by content hash, as far as there is room; they are known by `sha256:…`. */
 export async function placeIntermediate(
@@ -27,7 +29,7 @@ export async function placeIntermediate(
 ): Promise<ReadonlyMap<string, MediaLocation>> {
   const places = new Map<string, MediaLocation>();
   let room = inlineBytes;
-  for (const { sha256, contentType } of facts.intermediateOutputs) {
+  for (const { sha256, contentType } of facts.intermediateOutputs.slice(0, MOST_INTERMEDIATE)) {
     const key = `sha256:${sha256}`;
     if (places.has(key) || !isPlayed(contentType)) continue;
     if (!/^[0-9a-f]{64}$/.test(sha256)) continue;
@@ -56,7 +58,8 @@ export async function placeMedia(
   options: { readonly inlineBytes: number; readonly pathOf: PathOf },
 ): Promise<ReadonlyMap<string, MediaLocation>> {
   const places = new Map<string, MediaLocation>();
-  const found = await Promise.all(facts.files.map((file) => find(file, options.pathOf)));
+  const found: Found[] = [];
+  for (const file of facts.files) found.push(await find(file, options.pathOf));
   let room = options.inlineBytes;
   for (const { file, path, sizeBytes } of found.toSorted((a, b) => a.sizeBytes - b.sizeBytes)) {
     if (path === null || !(await holds(path, file.sha256))) {

@@ -104,11 +104,7 @@ describe("a report", () => {
 
   test("links lead to places that are there", () => {
     const run = halfway().complete("face").download("face").place("face", "face", "face.png");
-    const document = page(run.facts());
-    const ids = new Set([...document.matchAll(/ id="([^"]*)"/g)].map(([, id]) => id));
-    const links = [...document.matchAll(/href="#([^"]*)"/g)].map(([, id]) => id);
-    expect(links.length).toBeGreaterThan(5);
-    expect(links.filter((link) => !ids.has(link))).toEqual([]);
+    expectWholeLinks(page(run.facts()));
   });
 });
 
@@ -165,3 +161,39 @@ describe("a report of a thousand steps", () => {
     expect(textOf(document)).toMatch(/Made no files in 1\d min/);
   });
 });
+
+describe("a report of more steps than a page holds", () => {
+  test("counts those that are alike together and tells a thousand one by one", () => {
+    const document = page(bigRun(1600).facts());
+    expect(textOf(document)).toContain("1,000 steps of 3,200");
+    expect(textOf(document)).toMatch(/1600 × shot-# ✓ succeeded 1,600 video-1 1\d\d\d \$80.00/);
+    expect(document).toMatch(/\d+ at once, mostly rendering/);
+    expect(document.length).toBeLessThan(2_500_000);
+    expectWholeLinks(document);
+  });
+
+  test("tells the step that failed wherever it is in the plan", () => {
+    const steps = Array.from({ length: 1500 }, (_, at) => jobStep(`shot-${at}`));
+    const run = new SampleRun(steps).start().submit("shot-1499").fail("shot-1499", 1, "no light");
+    run.add({ type: "step.finished", step: "shot-1499", status: "failed", reason: "no light" });
+    const facts = run.finish("failed").facts();
+    expect(facts.detailed).toHaveLength(1000);
+    expect(facts.detailed.at(-1)?.path).toBe("shot-1499");
+    expectWholeLinks(page(facts));
+  });
+
+  test("shows its first files and says how many more there are", () => {
+    const run = new SampleRun([jobStep("face")]).start().submit("face").complete("face").download("face");
+    for (let at = 0; at < 700; at += 1) run.place("face", `face-${at}`, `face-${at}.png`);
+    const document = page(run.finish().facts());
+    expect(textOf(document)).toContain("… and 200 more files in /nowhere/out.");
+    expect(document.match(/<article/g)).toHaveLength(500);
+  });
+});
+
+function expectWholeLinks(document: string): void {
+  const ids = new Set([...document.matchAll(/ id="([^"]*)"/g)].map(([, id]) => id));
+  const links = [...document.matchAll(/href="#([^"]*)"/g)].map(([, id]) => id);
+  expect(links.length).toBeGreaterThan(5);
+  expect(links.filter((link) => !ids.has(link))).toEqual([]);
+}

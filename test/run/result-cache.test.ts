@@ -7,8 +7,8 @@ import { apply, newRun } from "../../src/journal/fold.ts";
 import type { RunState } from "../../src/journal/state.ts";
 import type { JobStep, Json, Plan } from "../../src/plan/plan.ts";
 import { ResultRecorder } from "../../src/run/cache-lookup.ts";
-import { expiryOf, RETENTION_MS } from "../../src/run/expiry.ts";
 import { currentIdentity } from "../../src/run/request-identity.ts";
+import { expiryOf, RETENTION_MS } from "../../src/run/view/expiry.ts";
 
 const policy = { attempts: 1, maxCostMicros: null, keep: true };
 const job = (path: string, input: Json, needs: readonly string[], keep = true): JobStep => ({

@@ -24,7 +24,7 @@ export function table<Row>(rows: readonly Row[], columns: readonly Column<Row>[]
     columns.map((column) => column.title),
     ...rows.map((row) => columns.map((column) => column.value(row))),
   ];
-  const widths = columns.map((_, at) => Math.max(...cells.map((row) => widthOf(row[at] ?? ""))));
+  const widths = columns.map((_, at) => cells.reduce((most, row) => Math.max(most, widthOf(row[at] ?? "")), 0));
   if (width !== undefined) squeeze(widths, columns, width);
   return cells.map((row) => line(row, widths, columns)).join("\n");
 }

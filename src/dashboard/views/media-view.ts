@@ -1,4 +1,4 @@
-import { type OutputState, outputsOf, type RunState, type StepState } from "../../index.ts";
+import { type OutputState, outputsOf, placedFile, type RunState, type StepState } from "../../index.ts";
 import { kindOfType } from "../http/media-types.ts";
 import { cut } from "./truncate.ts";
 import type { MediaView } from "./wire.ts";
@@ -18,7 +18,7 @@ export function mediaOf(state: RunState, step: StepState): readonly MediaView[] 
 
 export function outputView(state: RunState, step: StepState, output: OutputState): MediaView {
   const { index, copy, contentType } = output;
-  const placed = state.files.find((file) => file.step === step.path && file.index === index);
+  const placed = placedFile(state, step.path, index);
   return {
     ...blank(step.path, index),
     kind: kindOfType(contentType),

@@ -20,6 +20,9 @@ import { isInterrupted, statusNow } from "../drive/attached-run.ts";
 import { InvalidOptionError } from "../errors.ts";
 import type { ApproveDecision } from "../options/options.ts";
 
+/** Enough for a query to be worth it, and little memory whatever the run. */
+const EVENTS_READ_AT_ONCE = 5000;
+
 interface StoredRunsParts {
   readonly client: Client;
   readonly store: JournalStore;
@@ -76,13 +79,14 @@ export abstract class StoredRuns {
     let afterSeq = options.afterSeq ?? 0;
     let isThrough = false;
     for (;;) {
-      const events = await this.store.read(runId, { afterSeq });
+      const events = await this.store.read(runId, { afterSeq, limit: EVENTS_READ_AT_ONCE });
       for (const event of events) {
         yield event;
         afterSeq = event.seq;
         if (event.event.type === "run.finished") isThrough = true;
         if (event.event.type === "run.reopened") isThrough = false;
       }
+      if (events.length === EVENTS_READ_AT_ONCE) continue;
       if (isThrough) return;
       if (options.follow !== true || options.signal?.aborted === true) return;
       await this.store.waitForChange(runId, afterSeq, options.signal).catch(() => {});

@@ -1,6 +1,7 @@
 import { formatBytes } from "../../byte-size.ts";
 import { formatDuration } from "../../index.ts";
 import type { FinalFile, ReportFacts } from "../facts.ts";
+import { count } from "./format.ts";
 import { type Html, html } from "./html.ts";
 
 /** What was made on the way and is small enough to stand in the page. */
@@ -35,7 +36,7 @@ export type MediaLocation =
 export type MediaLocations = ReadonlyMap<string, MediaLocation>;
 
 /** What the run returned, to be seen and heard. */
-export function gallery({ files, report }: ReportFacts, places: MediaLocations): Html {
+export function gallery({ files, fileCount, report }: ReportFacts, places: MediaLocations): Html {
   if (files.length === 0) {
     const why = report.status === "succeeded" ? "The run returned no files." : "No returned file is finished yet.";
     return html`<p class="empty">${why}</p>`;
@@ -49,7 +50,8 @@ export function gallery({ files, report }: ReportFacts, places: MediaLocations):
 <span class="facts">${describe(file)}</span>
 <a href="#made-${at}">how it was made</a></figcaption></figure>`;
     });
-  return html`<div class="gallery">${figures}</div>`;
+  const more = fileCount - files.length;
+  return html`<div class="gallery">${figures}</div>${more > 0 ? html`<p class="hint">… and ${count(more, "more file")} in ${report.out_dir}.</p>` : null}`;
 }
 
 export function describe(file: FinalFile): string {

@@ -1,6 +1,6 @@
 import { formatDuration } from "../../index.ts";
 import type { ReportFacts, StepFacts } from "../facts.ts";
-import { count, difference, instant, listed, usd, usdOr } from "./format.ts";
+import { count, difference, instant, listed, sumKnown, usd, usdOr } from "./format.ts";
 import { badge, type Html, html } from "./html.ts";
 
 const MOST = 300;
@@ -50,9 +50,8 @@ export function costsByModel(facts: ReportFacts): Html {
 }
 
 function byModel(steps: readonly StepFacts[]): readonly ModelCosts[] {
-  const groups = new Map<string, StepFacts[]>();
-  for (const step of steps) if (step.model !== null) groups.set(step.model, [...(groups.get(step.model) ?? []), step]);
-  return [...groups]
+  const paid = steps.flatMap((step) => (step.model === null ? [] : [{ ...step, model: step.model }]));
+  return [...Map.groupBy(paid, ({ model }) => model)]
     .map(([model, own]) => ({
       model,
       steps: own.length,
@@ -61,11 +60,6 @@ function byModel(steps: readonly StepFacts[]): readonly ModelCosts[] {
       costMicros: sumKnown(own.map(({ costMicros }) => costMicros)),
     }))
     .sort((a, b) => (b.costMicros ?? b.quoteMicros ?? 0) - (a.costMicros ?? a.quoteMicros ?? 0));
-}
-
-function sumKnown(amounts: readonly (number | null)[]): number | null {
-  const known = amounts.filter((amount) => amount !== null);
-  return known.length === 0 ? null : known.reduce((sum, amount) => sum + amount, 0);
 }
 
 function costBar({ costMicros, quoteMicros }: ModelCosts, most: number): Html {
@@ -87,9 +81,9 @@ ${callout(facts)}
 }
 
 function sentence(facts: ReportFacts): string {
-  const { report, files, steps } = facts;
+  const { report, fileCount, steps } = facts;
   const took = formatDuration(facts.report.took_ms);
-  const created = files.length === 0 ? "no files" : count(files.length, "file");
+  const created = fileCount === 0 ? "no files" : count(fileCount, "file");
   const ready = steps.filter(({ status }) => status === "succeeded").length;
   const failed = steps.filter(({ status }) => status === "failed").map(({ path }) => path);
   const cost = usd(facts.costMicros);

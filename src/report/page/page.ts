@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import { type PlanStep, planSvg, traitsOf } from "../../index.ts";
 import type { ReportFacts } from "../facts.ts";
-import { condense, MANY_STEPS, withExpansions } from "../groups.ts";
+import { type Condensed, condense, MANY_STEPS, withExpansions } from "../groups.ts";
 import { count, instant, usd } from "./format.ts";
 import { gallery, intermediateOutputs, type MediaLocations } from "./gallery.ts";
 import { costsByModel, header, incidents } from "./header.ts";
@@ -16,11 +16,8 @@ import { timeline } from "./timeline.ts";
 const WIDEST_SHRUNK = 1_450;
 
 /** The plan as a picture, coloured by what became of each step; many like steps are drawn as one. */
-export function diagram(facts: ReportFacts): Html {
+function diagram(facts: ReportFacts, { plan, members }: Condensed): Html {
   if (facts.plan.steps.length === 0) return html`<p class="empty">The plan has no steps.</p>`;
-  const isMany = facts.plan.steps.length > MANY_STEPS;
-  const whole = withExpansions(facts.plan);
-  const { plan, members } = isMany ? condense(whole) : { plan: whole, members: new Map<string, string[]>() };
   const byPath = new Map(facts.steps.map((step) => [step.path, step]));
   const of = ({ path }: PlanStep) => (members.get(path) ?? [path]).flatMap((one) => byPath.get(one) ?? []);
   const svg = planSvg(plan, {
@@ -33,9 +30,10 @@ export function diagram(facts: ReportFacts): Html {
     },
   });
   const isWide = Number(/ width="(\d+)"/.exec(svg)?.[1] ?? 0) > WIDEST_SHRUNK;
-  const kinds = isMany
-    ? html`<p class="hint">${count(facts.plan.steps.length, "step")}; those that are alike are drawn as one.</p>`
-    : null;
+  const kinds =
+    members.size > 0
+      ? html`<p class="hint">${count(facts.plan.steps.length, "step")}; those that are alike are drawn as one.</p>`
+      : null;
   return html`${kinds}<div class="scroll diagram${isWide ? "" : " fit"}" role="region" aria-label="Steps and what they use" tabindex="0">${trusted(svg)}</div>`;
 }
 
@@ -55,7 +53,9 @@ export function reportPage(
   media: MediaLocations,
   options: { readonly writtenAt: number; readonly version: string },
 ): string {
-  const anchors = new Map(facts.steps.map(({ path }, at) => [path, `step-${at}`]));
+  const anchors = new Map(facts.detailed.map(({ path }, at) => [path, `step-${at}`]));
+  const whole = withExpansions(facts.plan);
+  const condensed = facts.plan.steps.length > MANY_STEPS ? condense(whole) : { plan: whole, members: new Map() };
   const requested = new StepRequests(anchors);
   const { report } = facts;
   const page = html`<!doctype html>
@@ -73,9 +73,9 @@ export function reportPage(
 ${header(facts)}
 <main>
 ${section("files", "Results", html`${gallery(facts, media)}${intermediateOutputs(facts, media)}`)}
-${section("plan", "How it was planned", diagram(facts))}
+${section("plan", "How it was planned", diagram(facts, condensed))}
 ${section("timeline", "When it was done", timeline(facts))}
-${section("costs", "What it cost", html`${costsByModel(facts)}<h3>Step by step</h3>${stepTable(facts, anchors)}`)}
+${section("costs", "What it cost", html`${costsByModel(facts)}<h3>Step by step</h3>${stepTable(facts, condensed, anchors)}`)}
 ${section("incidents", "Incidents", incidents(facts))}
 ${section("provenance", "Where each file comes from", provenance(facts, anchors))}
 ${section("steps", "Requests by step", stepDetails(facts, anchors, requested))}

@@ -6,24 +6,22 @@ import { type Html, html } from "./html.ts";
 
 /** Longer chains are cut in the middle of nowhere: the steps themselves say the rest. */
 const MOST_ANCESTORS = 30;
+/** So many are counted; of more it is said that there are more. */
+const MOST_COUNTED = 1000;
 
 /** For each returned file: the bytes, the job that made them, and everything that went into it. */
 export function provenance(facts: ReportFacts, anchors: ReadonlyMap<string, string>): Html {
   if (facts.files.length === 0) return html`<p class="empty">No returned file yet.</p>`;
-  const byPath = new Map(facts.steps.map((step) => [step.path, step]));
-  return html`${facts.files.map((file, at) => card(file, at, byPath, anchors))}`;
+  const family = new Family(facts.steps);
+  return html`${facts.files.map((file, at) => card(file, at, family, anchors))}`;
 }
 
-function card(
-  file: FinalFile,
-  at: number,
-  byPath: ReadonlyMap<string, StepFacts>,
-  anchors: ReadonlyMap<string, string>,
-): Html {
-  const step = byPath.get(file.step);
+function card(file: FinalFile, at: number, family: Family, anchors: ReadonlyMap<string, string>): Html {
+  const step = family.step(file.step);
   const attempt = step?.attempts.findLast(({ error }) => error === null);
   const output = step?.outputs.find(({ index }) => index === file.index);
-  const before = ancestors(file.step, byPath);
+  const before = family.ancestors(file.step);
+  const least = before.length >= MOST_COUNTED ? "at least " : "";
   const shown = before.slice(-MOST_ANCESTORS);
   const rows: readonly (readonly [string, Html | string | null])[] = [
     ["File", html`<code>${file.file}</code> <span class="facts">${describe(file)}</span>`],
@@ -41,7 +39,7 @@ function card(
       "Made from",
       shown.length === 0
         ? null
-        : html`${shown.length < before.length ? `${before.length - shown.length} more, ` : ""}${shown.map((path, index) => html`${index > 0 ? ", " : ""}${link(path, anchors)}`)}`,
+        : html`${shown.length < before.length ? `${least}${before.length - shown.length} more, ` : ""}${shown.map((path, index) => html`${index > 0 ? ", " : ""}${link(path, anchors)}`)}`,
     ],
   ];
   return html`<article class="card" id="made-${at}"><h3>${file.name}</h3><dl class="asked">${rows
@@ -51,21 +49,39 @@ function card(
 }
 
 function link(step: string, anchors: ReadonlyMap<string, string>): Html {
-  return html`<a href="#${anchors.get(step) ?? ""}">${step}</a>`;
+  const anchor = anchors.get(step);
+  return anchor === undefined ? html`${step}` : html`<a href="#${anchor}">${step}</a>`;
 }
 
-/** Every step that went into this one, as planned; of an expansion, the steps that its value led to as well. */
-function ancestors(step: string, byPath: ReadonlyMap<string, StepFacts>): readonly string[] {
-  const found = new Set<string>();
-  const queue = [...(byPath.get(step)?.plan.needs ?? [])];
-  for (let need = queue.pop(); need !== undefined; need = queue.pop()) {
-    if (found.has(need)) continue;
-    found.add(need);
-    queue.push(...(byPath.get(need)?.plan.needs ?? []));
-    const source = byPath.get(need);
-    if (source !== undefined && traitsOf(source.plan).maxInnerSteps !== null) {
-      queue.push(...[...byPath.keys()].filter((path) => path.startsWith(`${need}/`)));
-    }
+/** Who comes from whom, as planned. */
+class Family {
+  readonly #steps: ReadonlyMap<string, StepFacts>;
+  readonly #order: ReadonlyMap<string, number>;
+  readonly #inner: ReadonlyMap<string, readonly StepFacts[]>;
+
+  constructor(steps: readonly StepFacts[]) {
+    this.#steps = new Map(steps.map((step) => [step.path, step]));
+    this.#order = new Map(steps.map(({ path }, at) => [path, at]));
+    const expansions = steps.filter(({ plan }) => traitsOf(plan).maxInnerSteps !== null);
+    const inner = expansions.map(
+      ({ path }) => [path, steps.filter((step) => step.path.startsWith(`${path}/`))] as const,
+    );
+    this.#inner = new Map(inner);
   }
-  return [...byPath.keys()].filter((path) => found.has(path));
+
+  step(path: string): StepFacts | undefined {
+    return this.#steps.get(path);
+  }
+
+  /** Steps that went into this one, the nearest ones, in plan order; of an expansion, what its value led to as well. */
+  ancestors(path: string): readonly string[] {
+    const found = new Set(this.#steps.get(path)?.plan.needs);
+    for (const need of found) {
+      if (found.size >= MOST_COUNTED) break;
+      for (const further of this.#steps.get(need)?.plan.needs ?? []) found.add(further);
+      for (const inner of this.#inner.get(need) ?? []) found.add(inner.path);
+    }
+    const known = [...found].filter((one) => this.#order.has(one));
+    return known.sort((a, b) => this.#order.get(a)! - this.#order.get(b)!);
+  }
 }

@@ -1,37 +1,72 @@
 import { type AttemptView, formatDuration, outputStatus, traitsOf } from "../../index.ts";
 import type { ReportFacts, StepFacts } from "../facts.ts";
-import { MANY_STEPS } from "../groups.ts";
-import { count, difference, instant, usdOr } from "./format.ts";
-import { badge, type Html, html, trusted } from "./html.ts";
+import { type Condensed, MANY_STEPS } from "../groups.ts";
+import { count, difference, instant, sumKnown, usdOr } from "./format.ts";
+import { badge, type Html, html, type Piece, trusted } from "./html.ts";
 import type { StepRequests } from "./requests.ts";
 
 /** So few steps are opened from the start. */
 const FEW_STEPS = 8;
 
-/** The table of steps: model, cost against quote, and duration of each. */
-export function stepTable(facts: ReportFacts, anchors: ReadonlyMap<string, string>): Html {
-  const rows = facts.steps.map(
-    (
-      step,
-    ) => html`<tr><th scope="row"><a href="#${anchors.get(step.path) ?? ""}">${step.path}</a></th><td>${badge(step.status)}</td><td>${step.model ?? traitsOf(step.plan).noun}</td><td class="n">${step.attempts.length || "–"}</td><td class="n">${usdOr(quoteOf(step))}</td><td class="n">${usdOr(step.costMicros)}</td><td class="n">${difference(step.costMicros, quoteOf(step))}</td><td class="n">${took(step)}</td></tr>
-`,
+/** The table of steps: model, cost against quote, and duration of each; of very many, a row for those that are alike. */
+export function stepTable(facts: ReportFacts, { members }: Condensed, anchors: ReadonlyMap<string, string>): Html {
+  const isWhole = facts.detailed.length === facts.steps.length;
+  const each = table(
+    facts.detailed.map((step) => row(html`<a href="#${anchors.get(step.path) ?? ""}">${step.path}</a>`, [step])),
   );
-  const table = html`<div class="scroll" role="region" aria-label="Steps and their costs" tabindex="0"><table>
+  if (facts.steps.length <= MANY_STEPS) return each;
+  const steps = new Map(facts.steps.map((step) => [step.path, step]));
+  const alike = () =>
+    [...members].map(([name, paths]) =>
+      row(
+        html`${name}`,
+        paths.flatMap((path) => steps.get(path) ?? []),
+      ),
+    );
+  return html`${isWhole ? null : table(alike())}${listOf(facts, each)}`;
+}
+
+/** What is told of every step, to be opened. */
+function listOf({ steps, detailed }: ReportFacts, list: Piece): Html {
+  const isWhole = detailed.length === steps.length;
+  const title = isWhole
+    ? `All ${count(steps.length, "step")}`
+    : `${count(detailed.length, "step")} of ${count(steps.length, "step")}: what went wrong, what made the files, and the first others`;
+  return html`<details class="many"><summary>${title}</summary>${list}</details>`;
+}
+
+function table(rows: readonly Html[]): Html {
+  return html`<div class="scroll" role="region" aria-label="Steps and their costs" tabindex="0"><table>
 <thead><tr><th scope="col">Step</th><th scope="col">Status</th><th scope="col">Model</th><th scope="col" class="n">Jobs</th><th scope="col" class="n">Quoted</th><th scope="col" class="n">Paid</th><th scope="col" class="n">Difference</th><th scope="col" class="n">Time</th></tr></thead>
 <tbody>${rows}</tbody></table></div>`;
-  if (facts.steps.length <= MANY_STEPS) return table;
-  return html`<details class="many"><summary>All ${count(facts.steps.length, "step")}</summary>${table}</details>`;
+}
+
+/** One step, or several that are alike and counted together. */
+function row(name: Html, steps: readonly StepFacts[]): Html {
+  const [first] = steps;
+  const statuses = [...Map.groupBy(steps, ({ status }) => status)].map(([status, { length }]) => {
+    return html`${badge(status)}${steps.length === 1 ? null : ` ${length.toLocaleString("en")} `}`;
+  });
+  const jobs = steps.reduce((sum, { attempts }) => sum + attempts.length, 0);
+  const quoted = sumKnown(steps.map(({ quote }) => quote?.costMicros ?? null));
+  const paid = sumKnown(steps.map(({ costMicros }) => costMicros));
+  const took = sumKnown(
+    steps.map(({ startedAt, finishedAt }) =>
+      startedAt === null || finishedAt === null ? null : finishedAt - startedAt,
+    ),
+  );
+  return html`<tr><th scope="row">${name}</th><td>${statuses}</td><td>${first === undefined ? "–" : (first.model ?? traitsOf(first.plan).noun)}</td><td class="n">${jobs || "–"}</td><td class="n">${usdOr(quoted)}</td><td class="n">${usdOr(paid)}</td><td class="n">${difference(paid, quoted)}</td><td class="n">${took === null ? "–" : formatDuration(took)}</td></tr>
+`;
 }
 
 /** Each step with its request, its jobs and its outputs. */
 export function stepDetails(facts: ReportFacts, anchors: ReadonlyMap<string, string>, requested: StepRequests): Html {
   const files = new Map(facts.files.map(({ step, index, file }) => [`${step} ${index}`, file]));
   const isOpen = facts.steps.length <= FEW_STEPS;
-  const each = facts.steps.map((step) =>
+  const each = facts.detailed.map((step) =>
     detail(step, { anchor: anchors.get(step.path) ?? "", requested, isOpen, files }),
   );
-  if (facts.steps.length <= MANY_STEPS) return html`${each}`;
-  return html`<details class="many"><summary>All ${count(facts.steps.length, "step")}</summary>${each}</details>`;
+  return facts.steps.length <= MANY_STEPS ? html`${each}` : listOf(facts, each);
 }
 
 interface Place {
@@ -71,12 +106,4 @@ function outputLine(step: StepFacts, output: StepFacts["outputs"][number], file:
   ].filter((fact) => fact !== null);
   const id = output.voiceId ?? output.assetId;
   return html`<li>${output.index}: ${outputStatus(step, output).toLowerCase()}${id === null ? null : html` <code>${id}</code>`} ${facts.join(" · ")}</li>`;
-}
-
-function quoteOf({ quote }: StepFacts): number | null {
-  return quote?.costMicros ?? null;
-}
-
-function took({ startedAt, finishedAt }: StepFacts): string {
-  return startedAt === null || finishedAt === null ? "–" : formatDuration(finishedAt - startedAt);
 }

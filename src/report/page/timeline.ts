@@ -2,7 +2,7 @@ import { formatDuration, type TimelinePhase, type TimelineSpan } from "../../ind
 import { type Axis, axisOf } from "../axis.ts";
 import type { ReportFacts } from "../facts.ts";
 import { MANY_STEPS, patternOf } from "../groups.ts";
-import { type Html, html } from "./html.ts";
+import { type Html, html, type Piece } from "./html.ts";
 
 /** All phases of one attempt. */
 export interface Bar {
@@ -47,15 +47,15 @@ export function rowPerStep(bars: readonly Bar[], order: readonly string[]): read
 
 /** Steps that are alike share rows: as many as ran at the same time. Only the first row of them carries the name. */
 export function packedRows(bars: readonly Bar[]): readonly Row[] {
-  const groups = new Map<string, Bar[]>();
-  for (const bar of bars) {
-    const pattern = patternOf(bar.step);
-    groups.set(pattern, [...(groups.get(pattern) ?? []), bar]);
-  }
-  return [...groups].flatMap(([pattern, own]) => {
-    const steps = new Set(own.map(({ step }) => step));
-    const label = steps.size === 1 ? own[0]!.step : `${steps.size} × ${pattern}`;
+  return groupsOf(bars).flatMap(({ label, bars: own }) => {
     return pack(own).map((row, at) => ({ label: at === 0 ? label : "", bars: row }));
+  });
+}
+
+function groupsOf(bars: readonly Bar[]): readonly Row[] {
+  return [...Map.groupBy(bars, ({ step }) => patternOf(step))].map(([pattern, own]) => {
+    const steps = new Set(own.map(({ step }) => step));
+    return { label: steps.size === 1 ? own[0]!.step : `${steps.size} × ${pattern}`, bars: own };
   });
 }
 
@@ -70,6 +70,42 @@ function pack(bars: readonly Bar[]): readonly (readonly Bar[])[] {
     }
   }
   return rows.map((row) => row.bars);
+}
+
+/** More than these are not drawn one by one. */
+const MOST_BARS = 3000;
+const MOST_ROWS = 60;
+const SLOTS = 160;
+
+/** A row for all steps that are alike; beyond so many rows, one for all others. */
+function denseRows(bars: readonly Bar[]): readonly Row[] {
+  const groups = groupsOf(bars).toSorted((a, b) => b.bars.length - a.bars.length);
+  const others = groups.slice(MOST_ROWS).flatMap((group) => group.bars);
+  const rest = { label: `${new Set(others.map(({ step }) => step)).size} other steps`, bars: others };
+  return others.length === 0 ? groups : [...groups.slice(0, MOST_ROWS), rest];
+}
+
+/** How busy the steps of a row were over time, and with what most. */
+function densityMarks(bars: readonly Bar[], axis: Axis): readonly Html[] {
+  const slots = Array.from({ length: SLOTS }, () => new Map<TimelinePhase, number>());
+  for (const { phase, from, to } of bars.flatMap(({ spans }) => spans)) {
+    const [first, last] = [axis.place(from), axis.place(to)].map((x) => (x / 100) * SLOTS) as [number, number];
+    for (let at = Math.floor(first); at < Math.min(SLOTS, Math.ceil(last)); at += 1) {
+      const share = Math.min(last, at + 1) - Math.max(first, at);
+      slots[at]!.set(phase, (slots[at]!.get(phase) ?? 0) + share);
+    }
+  }
+  const busy = slots.map((slot) => [...slot.values()].reduce((sum, share) => sum + share, 0));
+  const most = busy.reduce((max, one) => Math.max(max, one), 0);
+  return slots.flatMap((slot, at): readonly Html[] => {
+    const [phase] = [...slot].toSorted(([, a], [, b]) => b - a)[0] ?? [];
+    if (phase === undefined) return [];
+    const height = Math.max(1, Math.round((busy[at]! / most) * 16));
+    const said = `${Math.max(1, Math.round(busy[at]!))} at once, mostly ${phases[phase]}`;
+    return [
+      html`<rect class="ph-${phase}" x="${round((at * 100) / SLOTS)}%" y="${17 - height}" width="${round(100 / SLOTS)}%" height="${height}"><title>${said}</title></rect>`,
+    ];
+  });
 }
 
 const phases: Readonly<Record<TimelinePhase, string>> = {
@@ -89,7 +125,8 @@ export function timeline(facts: ReportFacts): Html {
   const axis = axisOf(bars);
   const order = facts.steps.map(({ path }) => path);
   const isMany = new Set(bars.map(({ step }) => step)).size > MANY_STEPS;
-  const rows = isMany ? packedRows(bars) : rowPerStep(bars, order);
+  const isDense = bars.length > MOST_BARS;
+  const rows = isDense ? denseRows(bars) : isMany ? packedRows(bars) : rowPerStep(bars, order);
   const failed = new Set(
     facts.steps.flatMap(({ path, attempts }) =>
       attempts.filter(({ error }) => error !== null).map(({ n }) => `${path} ${n}`),
@@ -105,7 +142,7 @@ export function timeline(facts: ReportFacts): Html {
 ${failed.size > 0 ? html`<li><svg width="14" height="10" aria-hidden="true"><rect class="failed" x="1" y="1" width="12" height="8" rx="2"/></svg> failed attempt</li>` : null}
 ${axis.cuts.length > 0 ? html`<li><svg width="14" height="10" aria-hidden="true"><rect class="cut" width="14" height="10"/></svg> time cut out, in which nothing was done</li>` : null}</ul>
 <div class="gantt${isMany ? " packed" : ""}" role="img" aria-label="Timeline of ${rows.length} rows; the table of steps says the same in figures">
-${scale(axis)}${rows.map((row) => ganttRow(row, axis, failed))}
+${scale(axis)}${rows.map((row) => ganttRow(row, axis, isDense ? densityMarks(row.bars, axis) : row.bars.map((bar) => barMarks(bar, axis, failed))))}
 </div>`;
 }
 
@@ -116,11 +153,11 @@ ${cuts.map(({ x, width, label }) => html`<rect class="cut" x="${round(x)}%" widt
 `;
 }
 
-function ganttRow({ label, bars }: Row, axis: Axis, failed: ReadonlySet<string>): Html {
+function ganttRow({ label, bars }: Row, axis: Axis, marks: Piece): Html {
   const workMs = bars.reduce((sum, { from, to }) => sum + to - from, 0);
   return html`<div class="row"><span class="label" title="${label}">${label}</span><svg width="100%" height="18" class="lane">
 ${axis.ticks.map(({ x }) => html`<line x1="${round(x)}%" x2="${round(x)}%" y1="0" y2="18" class="tick"/>`)}${axis.cuts.map(({ x, width }) => html`<rect class="cut" x="${round(x)}%" width="${round(width)}%" height="18"/>`)}
-${bars.map((bar) => barMarks(bar, axis, failed))}</svg><span class="took">${label === "" ? "" : formatDuration(workMs)}</span></div>
+${marks}</svg><span class="took">${label === "" ? "" : formatDuration(workMs)}</span></div>
 `;
 }
 

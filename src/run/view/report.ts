@@ -2,9 +2,9 @@ import { activeMs } from "../../journal/active-time.ts";
 import type { RunState, RunStatus, StepStatus } from "../../journal/state.ts";
 import { formatUsd } from "../../money.ts";
 import type { Json, PlanStep } from "../../plan/plan.ts";
-import { expiring } from "../expiry.ts";
 import { type NextCommand, nextCommand } from "../next-command.ts";
-import { type AttemptView, outputStatus, type StepView, stepView } from "./step-view.ts";
+import { expiring } from "./expiry.ts";
+import { type AttemptView, outputStatus, placedFile, type StepView, stepView } from "./step-view.ts";
 
 /** A run as `showrunner show --json` prints it: snake_case, dollars as decimal strings, instants as ISO-8601. */
 export interface RunReport {
@@ -207,7 +207,7 @@ function attemptReport({ n, jobId, phase, costMicros, error, isSuperseded, outpu
 
 function outputReports(state: RunState, step: StepView): readonly OutputReport[] {
   return step.outputs.map((output) => {
-    const placed = state.files.find((file) => file.step === step.path && file.index === output.index);
+    const placed = placedFile(state, step.path, output.index);
     return {
       index: output.index,
       status: outputStatus(step, output),

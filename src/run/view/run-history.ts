@@ -54,10 +54,12 @@ export class RunHistory {
   readonly #timeline = new Timeline();
   readonly #incidents = new Incidents();
   readonly #rests: Rest[] = [];
+  #lastAt = 0;
 
   /** `state` holds the event already. */
   add(stored: StoredEvent, state: RunState): void {
     const { at, event } = stored;
+    this.#lastAt = Math.max(this.#lastAt, at);
     this.#timeline.add(stored);
     this.#incidents.add(stored, state);
     const last = this.#rests.at(-1);
@@ -69,6 +71,11 @@ export class RunHistory {
     return this.#timeline.spans();
   }
 
+  /** Of the latest event, epoch milliseconds. */
+  get lastAt(): number {
+    return this.#lastAt;
+  }
+
   get rests(): readonly Rest[] {
     return this.#rests;
   }
@@ -78,14 +85,25 @@ export class RunHistory {
   }
 }
 
-/** A run from all its events; null when there are none. */
-export function viewWithHistory(events: Iterable<StoredEvent>) {
-  const history = new RunHistory();
-  let view: RunView | null = null;
-  for (const stored of events) {
-    if (view === null) view = RunView.of([stored])!;
-    else view.add(stored);
-    history.add(stored, view.state);
+/** A run as it is, and its past, from all its events. */
+export class FoldedRun {
+  readonly history = new RunHistory();
+  #view: RunView | null = null;
+
+  /** Null before the first event. */
+  get view(): RunView | null {
+    return this.#view;
   }
-  return view === null ? null : { view, history };
+
+  static of(events: Iterable<StoredEvent>): FoldedRun {
+    const folded = new FoldedRun();
+    for (const stored of events) folded.add(stored);
+    return folded;
+  }
+
+  add(stored: StoredEvent): void {
+    if (this.#view === null) this.#view = RunView.of([stored])!;
+    else this.#view.add(stored);
+    this.history.add(stored, this.#view.state);
+  }
 }

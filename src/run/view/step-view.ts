@@ -9,6 +9,7 @@ import {
   newStep,
   type OutputState,
   outputsOf,
+  type RunState,
   type StepState,
   type StepStatus,
 } from "../../journal/state.ts";
@@ -188,4 +189,24 @@ export function outputStatus(
   { phase, status }: OutputState,
 ): OutputState["status"] {
   return model !== null && (phase === "expired" || phase === "archived") ? "EXPIRED" : status;
+}
+
+interface PlacedIndex {
+  readonly byOutput: Map<string, RunState["files"][number]>;
+  /** So many files of the list are in it. */
+  read: number;
+}
+
+const placedIndexes = new WeakMap<RunState["files"], PlacedIndex>();
+
+/** The named file of an output, the first one where it has several; undefined where it has none. */
+export function placedFile({ files }: RunState, step: string, index: number): RunState["files"][number] | undefined {
+  const known = placedIndexes.get(files) ?? { byOutput: new Map(), read: 0 };
+  placedIndexes.set(files, known);
+  for (; known.read < files.length; known.read += 1) {
+    const file = files[known.read]!;
+    const key = `${file.index} ${file.step}`;
+    if (!known.byOutput.has(key)) known.byOutput.set(key, file);
+  }
+  return known.byOutput.get(`${index} ${step}`);
 }

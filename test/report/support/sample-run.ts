@@ -1,5 +1,13 @@
 import { ownText } from "../../../src/clean-text.ts";
-import type { Json, Plan, PlanStep, RunEvent, RunReport, StoredEvent } from "../../../src/index.ts";
+import {
+  FoldedRun,
+  type Json,
+  type Plan,
+  type PlanStep,
+  type RunEvent,
+  type RunReport,
+  type StoredEvent,
+} from "../../../src/index.ts";
 import { fold } from "../../../src/journal/fold.ts";
 import type { JobStep, UploadStep } from "../../../src/plan/plan.ts";
 import { type ReportFacts, reportFacts } from "../../../src/report/index.ts";
@@ -175,7 +183,7 @@ export class SampleRun {
   }
 
   facts(): ReportFacts {
-    return reportFacts(this.report(), this.events, this.now);
+    return reportFacts(this.report(), FoldedRun.of(this.events), this.now);
   }
 
   /** What `writeReport` asks of a Showrunner. */

@@ -1,7 +1,8 @@
-import { isRunFinal, isStepFinal, lastAttempt, outputsOf, type RunState, type StepState } from "../journal/state.ts";
-import { traitsOf } from "../plan/index.ts";
-import type { PlanStep, Reference } from "../plan/plan.ts";
-import { type ProducedOutput, referenced } from "./resolve.ts";
+import { isRunFinal, isStepFinal, lastAttempt, outputsOf, type RunState, type StepState } from "../../journal/state.ts";
+import { traitsOf } from "../../plan/index.ts";
+import type { PlanStep, Reference } from "../../plan/plan.ts";
+import { stepNamed } from "../plan-index.ts";
+import { type ProducedOutput, referenced } from "../resolve.ts";
 
 type Ref = Reference["$ref"];
 
@@ -57,20 +58,22 @@ function usersOf(state: RunState): ReadonlyMap<string, readonly string[]> {
   const users = new Map<string, string[]>();
   for (const plan of state.planned.plan.steps) {
     if (isStepFinal(state.steps[plan.path]!.status)) continue;
-    const used = traitsOf(plan).uses.flatMap((ref) => madeFor(state, ref));
+    const used = traitsOf(plan).uses.flatMap((ref) => outputsFor(state, ref));
     for (const { step, output } of used) {
       const key = `${step} ${output.index}`;
-      users.set(key, [...(users.get(key) ?? []), plan.path]);
+      const known = users.get(key);
+      if (known === undefined) users.set(key, [plan.path]);
+      else known.push(plan.path);
     }
   }
   return users;
 }
 
 /** The outputs of a reference; while a choice is open, all its candidates. */
-function madeFor(state: RunState, ref: Ref): readonly ProducedOutput[] {
+function outputsFor(state: RunState, ref: Ref): readonly ProducedOutput[] {
   if (ref.as !== "asset") return [];
-  const plan = state.planned.plan.steps.find(({ path }) => path === ref.step);
+  const plan = stepNamed(state.planned.plan, ref.step);
   const { standsFor } = plan === undefined ? { standsFor: [] } : traitsOf(plan);
   const isOpen = standsFor.length > 0 && state.steps[ref.step]?.chosen === null;
-  return isOpen ? standsFor.flatMap(({ $ref }) => madeFor(state, $ref)) : referenced(state, ref);
+  return isOpen ? standsFor.flatMap(({ $ref }) => outputsFor(state, $ref)) : referenced(state, ref);
 }
