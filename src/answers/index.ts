@@ -1,3 +1,12 @@
-export { type Answer, answers, type RequestKind, requestKinds, type SentBefore } from "./answers.ts";
+export {
+  type Answer,
+  answers,
+  type Meaning,
+  meanings,
+  type RequestKind,
+  requestKinds,
+  type SentBefore,
+  type VerdictName,
+  verdicts,
+} from "./answers.ts";
 export { answerTable, verdictOf } from "./table.ts";
-export { type Meaning, meanings, type VerdictName, verdicts } from "./verdicts.ts";

@@ -1,5 +1,4 @@
-import type { Answer, RequestKind, SentBefore } from "./answers.ts";
-import type { VerdictName } from "./verdicts.ts";
+import type { Answer, RequestKind, SentBefore, VerdictName } from "./answers.ts";
 
 type Column = { readonly [A in Answer]: VerdictName };
 

@@ -6,8 +6,14 @@ export {
   type Question,
   questionsOf,
 } from "./decisions-file.ts";
-export { migrateV2File, migrationFiles, writeMigration } from "./files.ts";
-export { type MigrateOptions, type Migration, migrateV2 } from "./migrate.ts";
+export {
+  type MigrateOptions,
+  type Migration,
+  migrateV2,
+  migrateV2File,
+  migrationFiles,
+  writeMigration,
+} from "./migrate.ts";
 export { estimateMigration } from "./proof/estimate.ts";
 export { sampleInput } from "./proof/samples.ts";
 export { verifyMigration } from "./proof/verify.ts";

@@ -1,17 +1,21 @@
 import { hash } from "node:crypto";
+import { mkdir } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { type Catalog, generateModels } from "../catalog/index.ts";
 import type { Pipeline } from "../define/index.ts";
-import type { Catalog } from "../plan/index.ts";
+import { writeDurably } from "../durable-file.ts";
 import type { ConvertedBody } from "./body.ts";
-import { usedInputs } from "./converted-jobs.ts";
 import type { PipelineInput } from "./expression.ts";
 import { isRecord, pathText } from "./json-path.ts";
-import { MigrationContext, type StockVoice } from "./migration-context.ts";
+import { MigrationContext, type StockVoice, usedInputs } from "./migration-context.ts";
 import { kebab } from "./names.ts";
 import { type Cycle, type Edge, inOrder, usedIds } from "./order.ts";
 import { pipelineOf } from "./pipeline.ts";
 import { bodiesOf } from "./read/bodies.ts";
+import { readV2File } from "./read/read-file.ts";
 import { readText } from "./read/read-text.ts";
 import type { ReadBodies, ReadProblem, V2Source } from "./read/source.ts";
+import { reportMarkdown } from "./report/markdown.ts";
 import { type BodyReport, decisionsOf, type InputReport, type MigrationReport } from "./report/report.ts";
 import { writeSource } from "./source/write-source.ts";
 import { assetReport, bodyReport, refusedReports } from "./stages/body-reports.ts";
@@ -197,4 +201,32 @@ function outputsOf(context: MigrationContext): Migration["outputs"] {
   return Object.fromEntries(
     [...context.converted.values()].flatMap(({ outputs, yields }) => outputs.map((step) => [step, yields] as const)),
   );
+}
+
+/** {@link migrateV2} of a file; the pipeline is named after it. Throws `V2FileError` when it cannot be read. */
+export async function migrateV2File(path: string, options: MigrateOptions): Promise<Migration> {
+  const read = await readV2File(path);
+  return migrateBodies(read, { name: basename(path).replace(/\.[^.]*$/, ""), ...options });
+}
+
+/** What a migration is written as: file names and their texts. The same migration gives the same bytes. */
+export function migrationFiles(migration: Migration, catalog: Catalog): { readonly [name: string]: string } {
+  const { source, report } = migration;
+  return {
+    ...(source !== null && { "pipeline.ts": source, "models.ts": generateModels(catalog) }),
+    "report.json": `${JSON.stringify(report, null, 2)}\n`,
+    "report.md": reportMarkdown(report),
+  };
+}
+
+/** Writes {@link migrationFiles} into a folder, made when absent. Returns the paths. */
+export async function writeMigration(
+  folder: string,
+  migration: Migration,
+  catalog: Catalog,
+): Promise<readonly string[]> {
+  await mkdir(folder, { recursive: true });
+  const files = Object.entries(migrationFiles(migration, catalog));
+  await Promise.all(files.map(([name, text]) => writeDurably(join(folder, name), text)));
+  return files.map(([name]) => join(folder, name));
 }

@@ -2,9 +2,9 @@ import { z } from "zod";
 import { type Builder, type FileInput, file, type Handle, type Pipeline, pipeline } from "../define/index.ts";
 import type { UntypedValue } from "../define/model.ts";
 import type { LocalFile, TaskContext } from "../plan/draft.ts";
-import { jobsOf, returnedSteps } from "./converted-jobs.ts";
 import type { Expression, PipelineInput } from "./expression.ts";
 import type { MigrationContext } from "./migration-context.ts";
+import { jobsOf, returnedSteps } from "./migration-context.ts";
 import { camel } from "./names.ts";
 import { shiftSound } from "./shift-sound.ts";
 

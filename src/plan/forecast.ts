@@ -1,5 +1,5 @@
 import { traitsOf } from "./kinds/index.ts";
-import type { Requests } from "./kinds/traits.ts";
+import type { Requests } from "./kinds/kind.ts";
 import { makespan } from "./makespan.ts";
 import type { Plan, PlanStep } from "./plan.ts";
 import type { JobLimits } from "./slots.ts";

@@ -2,7 +2,15 @@ export type { Catalog, CatalogModel, FieldProblem, JsonSchema } from "./catalog-
 export type { DiagramOptions } from "./diagram/mermaid.ts";
 export { planMermaid } from "./diagram/mermaid.ts";
 export { planSvg } from "./diagram/svg.ts";
-export { changesBetween, diffPlans, type FieldChange, type PlanDiff } from "./diff.ts";
+export {
+  changesBetween,
+  diffPlans,
+  expansionsIn,
+  type FieldChange,
+  outerPaths,
+  type PlanDiff,
+  withDependents,
+} from "./diff.ts";
 export type { Draft } from "./draft.ts";
 export { planExpansion } from "./expansion.ts";
 export { fingerprint } from "./fingerprint.ts";
@@ -18,4 +26,3 @@ export { plainJson } from "./plain-json.ts";
 export { type AppliedProfile, applyProfile, profileModels, profileProblems } from "./profile.ts";
 export { isReference, referencesOf, resolveInput } from "./references.ts";
 export type { JobLimits } from "./slots.ts";
-export { expansionsIn, outerPaths, withDependents } from "./stale.ts";

@@ -8,7 +8,7 @@ import { models } from "../../recipes/models.ts";
 import { verifyNotification, verifyWebhook } from "../../src/api/index.ts";
 import { Notifier, noticesOf, retryAfterMs } from "../../src/engine/notify/notifier.ts";
 import type { Delivery } from "../../src/engine/notify/send.ts";
-import { notifyTarget, shownTarget } from "../../src/engine/notify/target.ts";
+import { notifyTarget, shownTarget } from "../../src/engine/notify/send.ts";
 import { createMemoryJournal, openNotifications, type Pipeline, pipeline } from "../../src/index.ts";
 import type { RunEvent } from "../../src/journal/events.ts";
 import { fold } from "../../src/journal/fold.ts";

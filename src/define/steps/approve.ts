@@ -1,8 +1,7 @@
 import type { Handle, OutputsHandle, Value, ValueHandle, ValuesHandle, Yields } from "../handle.ts";
 import { mark, pointerOf, type StepPointer, valueHandle } from "../handle-value.ts";
 import type { Recorder } from "../recorder.ts";
-import { readAmong } from "./among.ts";
-import { OptionReader, type StepOptions } from "./options.ts";
+import { OptionReader, readAmong, type StepOptions } from "./options.ts";
 
 export interface ApproveOptions extends StepOptions {
   /** The question to the person. Default: none beside the shown results. */

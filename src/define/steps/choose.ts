@@ -2,8 +2,7 @@ import type { Candidate, DraftReference } from "../../plan/draft.ts";
 import type { Handle, Value, ValueHandle, ValuesHandle } from "../handle.ts";
 import { chosenHandle, valueHandle } from "../handle-value.ts";
 import type { Recorder } from "../recorder.ts";
-import { readAmong } from "./among.ts";
-import { OptionReader, type StepOptions } from "./options.ts";
+import { OptionReader, readAmong, type StepOptions } from "./options.ts";
 
 /** Gives a result a number; the highest is chosen. */
 export type Scorer = (candidate: Candidate) => number | Promise<number>;

@@ -4,8 +4,7 @@ import type { ExpandHandle, Handle, Value, ValuesHandle, Yields } from "../handl
 import { expandHandle, pointerOf } from "../handle-value.ts";
 import { type Recorder, startRecording } from "../recorder.ts";
 import { saidAt } from "../step-name.ts";
-import { readAmong } from "./among.ts";
-import { OptionReader, type StepOptions } from "./options.ts";
+import { OptionReader, readAmong, type StepOptions } from "./options.ts";
 import { checkFunction, type LocalInput } from "./task.ts";
 
 export interface ExpandOptions<Y extends Yields = Yields> extends StepOptions {

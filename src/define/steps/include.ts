@@ -2,8 +2,8 @@ import type { z } from "zod";
 import type { FailurePolicy } from "../../plan/plan.ts";
 import { IncludeError } from "../errors.ts";
 import { fieldPath } from "../field-path.ts";
+import { recoveryHandle } from "../handle-value.ts";
 import type { Recorder } from "../recorder.ts";
-import { recoveryHandle } from "../recovery-handle.ts";
 import type { Returns } from "../result.ts";
 import { OptionReader } from "./options.ts";
 

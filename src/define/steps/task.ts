@@ -1,9 +1,8 @@
 import type { LocalFile, TaskContext } from "../../plan/draft.ts";
 import type { Json, MediaKind } from "../../plan/plan.ts";
 import type { Handle, TaskFiles, TaskHandle, Value, ValuesHandle, Yields } from "../handle.ts";
-import { mark, outputHandle, type Pointer, valueHandle } from "../handle-value.ts";
+import { mark, outputHandle, type Pointer, recoveryHandle, valueHandle } from "../handle-value.ts";
 import type { Recorder } from "../recorder.ts";
-import { recoveryHandle } from "../recovery-handle.ts";
 import { isStepName } from "../step-name.ts";
 import { OptionReader, WORK_OPTIONS, type WorkOptions } from "./options.ts";
 

@@ -1,10 +1,9 @@
-import type { Client } from "../../api/index.ts";
+import { answerOf, type Client } from "../../api/index.ts";
 import type { CommitOutcome, JournalStore, SpendingGuard } from "../../journal/store.ts";
 import type { Headroom } from "../../run/headroom.ts";
-import { usdOption } from "../options/check-options.ts";
+import { usdOption } from "../options/options.ts";
 import { type Judged, judge } from "../service/service-answers.ts";
 import { delayAfter } from "../service/service-watch.ts";
-import { Wallet } from "./wallet.ts";
 
 /** While charges of other runs are not in the balance yet, a run without headroom waits this long before it pauses. */
 const PATIENCE_MS = 15_000;
@@ -156,5 +155,68 @@ export class SpendingWatch {
   #notBefore(askAgainAt: number): Later {
     this.#later = { limit: "later", headroomMicros: 0, askAgainAt };
     return this.#later;
+  }
+}
+
+/** Others may spend from the same wallet: a balance is believed for so long. */
+const BELIEVED_MS = 10_000;
+/** A submit waits for it: it goes before other requests. */
+const PRIORITY = 200;
+
+/** A balance, and the account's mark from before it was read. */
+export interface WalletReading {
+  readonly balanceMicros: number;
+  readonly mark: number;
+}
+
+/**
+ * The wallet's balance, asked for rarely: what runs of this journal reserved or were charged since is added up by the
+ * journal, so that an old balance is as good as a new one until somebody else spends or pays in.
+ */
+export class Wallet {
+  readonly #parts: {
+    readonly client: Client;
+    readonly store: JournalStore;
+    readonly account: string;
+    readonly now: () => number;
+  };
+  #last: { readonly askedAt: number; readonly reading: Promise<WalletReading> } | null = null;
+
+  constructor(parts: {
+    readonly client: Client;
+    readonly store: JournalStore;
+    readonly account: string;
+    readonly now: () => number;
+  }) {
+    this.#parts = parts;
+  }
+
+  /** Asks when the last answer is older than ten seconds, or when it must be `fresh`. */
+  balance(fresh: boolean): Promise<WalletReading> {
+    const now = this.#parts.now();
+    if (!fresh && this.#last !== null && now - this.#last.askedAt < BELIEVED_MS) return this.#last.reading;
+    const reading = this.#ask();
+    this.#last = { askedAt: now, reading };
+    reading.catch(() => {
+      if (this.#last?.reading === reading) this.#last = null;
+    });
+    return reading;
+  }
+
+  async #ask(): Promise<WalletReading> {
+    const { client, store, account } = this.#parts;
+    const { mark } = await store.accountLedger(account);
+    const { balanceMicros } = await client.balance({ priority: PRIORITY });
+    return { balanceMicros, mark };
+  }
+}
+
+/** What the wallet holds, micro-dollars; null where the service does not say, whatever the reason. */
+export async function balanceOf(client: Client): Promise<number | null> {
+  try {
+    return (await client.balance()).balanceMicros;
+  } catch (error) {
+    if (answerOf(error) === null) throw error;
+    return null;
   }
 }

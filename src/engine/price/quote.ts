@@ -7,7 +7,7 @@ import type { Json, Plan, PlanStep, Problem, Reference } from "../../plan/plan.t
 import { readsUploads } from "../media/expired.ts";
 import type { UploadHandles } from "../media/handles.ts";
 import type { MediaStore } from "../media/media-store.ts";
-import type { ReusePreview } from "../reuse/reuse-preview.ts";
+import type { ReusePreview } from "../reuse/explain.ts";
 import { journalError } from "../service/service-answers.ts";
 import type { EstimateCache } from "./estimates.ts";
 import { expectedMs, isKnown, type PastDurations } from "./past-durations.ts";

@@ -27,11 +27,9 @@ import { UploadHandles } from "../media/handles.ts";
 import type { MediaStore } from "../media/media-store.ts";
 import { prepareOutDir } from "../media/out-dir.ts";
 import { type AccountMove, accountMove } from "../money/account-move.ts";
-import { Spending, type SpendingLimits } from "../money/spending.ts";
-import { balanceOf } from "../money/wallet.ts";
+import { balanceOf, Spending, type SpendingLimits } from "../money/spending.ts";
 import type { openNotifications } from "../notify/notifications.ts";
 import { Notifier } from "../notify/notifier.ts";
-import { checkLimits, checkRunId, limitsOf, usdOption } from "../options/check-options.ts";
 import type {
   CompareOptions,
   OpenOptions,
@@ -40,6 +38,7 @@ import type {
   ResumeOptions,
   RunOptions,
 } from "../options/options.ts";
+import { checkLimits, checkRunId, limitsOf, usdOption } from "../options/options.ts";
 import { Planner } from "../price/planner.ts";
 import type { Quote } from "../price/quote.ts";
 import { explainPlanned, explainRun, type StepExplanation } from "../reuse/explain.ts";

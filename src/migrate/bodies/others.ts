@@ -2,7 +2,7 @@ import type { Json } from "../../plan/plan.ts";
 import { given } from "../body.ts";
 import type { Job } from "../fields/job.ts";
 import { idPaths, mediumAt, placeMedia } from "../fields/media.ts";
-import { slotField } from "../models/slots.ts";
+import { slotField } from "../models/view.ts";
 import { isTemplate } from "../read/template.ts";
 
 /** Converts the fields of an image body, except the seed. */

@@ -4,7 +4,7 @@ import { type Expression, json } from "../expression.ts";
 import { coerce } from "../fields/coerce.ts";
 import type { Job } from "../fields/job.ts";
 import type { JsonPath } from "../json-path.ts";
-import { slotField } from "../models/slots.ts";
+import { slotField } from "../models/view.ts";
 import { isTemplate } from "../read/template.ts";
 
 const at = (...path: JsonPath): JsonPath => ["generated_video_inputs", ...path];

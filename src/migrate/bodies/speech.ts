@@ -4,8 +4,8 @@ import { json } from "../expression.ts";
 import { type Job, shown } from "../fields/job.ts";
 import { mediumAt, placeMedia } from "../fields/media.ts";
 import { type JsonPath, pathText } from "../json-path.ts";
-import { slotField } from "../models/slots.ts";
 import type { FieldView } from "../models/view.ts";
+import { slotField } from "../models/view.ts";
 import { isTemplate } from "../read/template.ts";
 import { languageCode } from "../v2/languages.ts";
 

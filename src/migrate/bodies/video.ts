@@ -3,8 +3,8 @@ import type { Expression } from "../expression.ts";
 import type { Job } from "../fields/job.ts";
 import { idPaths, type Medium, mediumAt, placeMedia } from "../fields/media.ts";
 import type { JsonPath } from "../json-path.ts";
-import { slotField } from "../models/slots.ts";
 import type { FieldView } from "../models/view.ts";
+import { slotField } from "../models/view.ts";
 import { fillShots, fillShotType } from "./shots.ts";
 
 const INPUTS: JsonPath = ["generated_video_inputs"];

@@ -1,7 +1,7 @@
 import { valueNames } from "../../catalog/codegen/names.ts";
 import type { ConvertedJob, Shift, Variation } from "../body.ts";
-import { jobsOf, returnedSteps } from "../converted-jobs.ts";
 import type { Expression, PipelineInput } from "../expression.ts";
+import { jobsOf, returnedSteps } from "../migration-context.ts";
 import { camel } from "../names.ts";
 import type { Made } from "../pipeline.ts";
 import type { MigrationReport } from "../report/report.ts";

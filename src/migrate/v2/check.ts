@@ -1,6 +1,6 @@
 import { isRecord, type JsonPath, pathText } from "../json-path.ts";
 import { isTemplate } from "../read/template.ts";
-import type { Field, Fields, Shape } from "./shape.ts";
+import type { Field, Fields, Shape } from "./types.ts";
 import { ANSWER_FIELDS, fieldsOf, isV2Type, V2_TYPES, type V2Type } from "./types.ts";
 
 /** One reason for which v2 itself would refuse a body. */

@@ -1,7 +1,6 @@
 import type { DraftAsset, DraftJson, DraftReference } from "../draft.ts";
 import type { Json, MediaKind, Reference } from "../plan.ts";
-import type { AcceptedMedia } from "../schema/field.ts";
-import { AnyOf, type BoundValue, type InputLocation } from "./bound-value.ts";
+import type { AcceptedMedia, SchemaLocation } from "../schema/field.ts";
 import { completeRef, valueAt } from "./complete-ref.ts";
 import type { StepFacts } from "./facts.ts";
 import { bindFreeInput } from "./free-input.ts";
@@ -230,4 +229,33 @@ export function bindAsset(asset: DraftAsset["$asset"], location: InputLocation, 
 export function phrase(kinds: readonly MediaKind[]): string {
   const words = { image: "an image", video: "a video", audio: "audio" };
   return kinds.length === 0 ? "media" : kinds.map((kind) => words[kind]).join(" or ");
+}
+
+/** A placeholder for a value of a step: any of these is possible. */
+export class AnyOf {
+  readonly values: readonly Json[];
+
+  constructor(values: readonly Json[]) {
+    this.values = values;
+  }
+}
+
+/** A sample with places that are open. */
+export type Sample = Json | AnyOf | readonly Sample[] | { readonly [key: string]: Sample };
+
+/** One planned value of an input. `spread` marks a placeholder for several items of the enclosing list. */
+export interface BoundValue {
+  readonly input: Json;
+  readonly sample: Sample;
+  readonly spread?: true;
+}
+
+/** The location of a value in the input. */
+export interface InputLocation {
+  readonly field: string;
+  /** Null where the schema says nothing. */
+  readonly place: SchemaLocation | null;
+  markChecked(field: string): void;
+  /** Reports that the value there may be any of this many. */
+  opens(choices: number): void;
 }

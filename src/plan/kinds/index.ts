@@ -5,10 +5,9 @@ import { chatKind } from "./chat.ts";
 import { expandKind } from "./expand.ts";
 import type { StepFacts } from "./facts.ts";
 import { jobKind } from "./job.ts";
-import type { StepKind } from "./kind.ts";
+import type { StepKind, StepTraits } from "./kind.ts";
 import { pickKind } from "./pick.ts";
 import { taskKind } from "./task.ts";
-import type { StepTraits } from "./traits.ts";
 import { uploadKind } from "./upload.ts";
 
 type Of<T, K> = Extract<T, { readonly kind: K }>;

@@ -5,7 +5,7 @@ import { bindAmong } from "./among.ts";
 import { oneOf, UNKNOWN } from "./facts.ts";
 import { bindWhen, needsOf } from "./free-input.ts";
 import type { StepKind } from "./kind.ts";
-import { NO_REQUESTS } from "./traits.ts";
+import { NO_REQUESTS } from "./kind.ts";
 
 export const pickKind: StepKind<PickDraft, PickStep> = {
   files: () => [],

@@ -5,7 +5,7 @@ import { referencesOf } from "../references.ts";
 import { MEDIA, VALUE } from "./facts.ts";
 import { bindFreeInput, bindWhen, checkReadable, needsOf } from "./free-input.ts";
 import type { StepKind } from "./kind.ts";
-import { NO_REQUESTS } from "./traits.ts";
+import { NO_REQUESTS } from "./kind.ts";
 
 export const taskKind: StepKind<TaskDraft, TaskStep> = {
   files: () => [],
