@@ -30,37 +30,60 @@ export const json = (value: Json): Expression => ({ is: "json", value });
 
 const NIL = "00000000-0000-4000-8000-000000000000";
 
-/** The value with valid placeholders for what does not exist yet, for validation by a schema. */
-export function sampleOf(expression: Expression, stringAt: "media" | "voice" = "media"): Json {
+type Leaf = Exclude<Expression, { readonly is: "list" | "record" }>;
+
+/** The value of an expression, made of the values of its leaves. */
+export function evaluate<V>(expression: Expression, leaf: (leaf: Leaf) => V): V {
+  if (expression.is === "list") return expression.items.map((item) => evaluate(item, leaf)) as V;
+  if (expression.is !== "record") return leaf(expression);
+  return Object.fromEntries(expression.entries.map(([name, value]) => [name, evaluate(value, leaf)])) as V;
+}
+
+/** Names of the pipeline's inputs that an expression uses. */
+export function inputsIn(expression: Expression): readonly string[] {
   switch (expression.is) {
     case "json":
-      return expression.value;
     case "step":
-      return stringAt === "voice" ? `voice_${NIL}` : { source: "asset", asset_id: `asset_${NIL}` };
+      return [];
     case "upload":
-      return { source: "asset", asset_id: `asset_${NIL}` };
     case "input":
+      return [expression.input];
     case "template":
-      return "supplied";
+      return expression.parts.flatMap((part) => (typeof part === "string" ? [] : [part.input]));
     case "list":
-      return expression.items.map((item) => sampleOf(item));
+      return expression.items.flatMap(inputsIn);
     case "record":
-      return Object.fromEntries(expression.entries.map(([name, value]) => [name, sampleOf(value)]));
+      return expression.entries.flatMap(([, value]) => inputsIn(value));
     default:
       return expression satisfies never;
   }
 }
 
-/** Names of the steps that a value uses. */
-export function stepsIn(expression: Expression): readonly string[] {
-  switch (expression.is) {
-    case "step":
-      return [expression.step];
-    case "list":
-      return expression.items.flatMap(stepsIn);
-    case "record":
-      return expression.entries.flatMap(([, value]) => stepsIn(value));
-    default:
-      return [];
-  }
+/** The value with valid placeholders for what does not exist yet, for validation by a schema. */
+export function sampleOf(expression: Expression, stringAt: "media" | "voice" = "media"): Json {
+  return evaluate<Json>(expression, (leaf) => {
+    if (leaf.is === "json") return leaf.value;
+    if (leaf.is === "step" && stringAt === "voice") return `voice_${NIL}`;
+    return leaf.is === "step" || leaf.is === "upload" ? { source: "asset", asset_id: `asset_${NIL}` } : "supplied";
+  });
+}
+
+/** An expression as it appears in a report. */
+export function shown(expression: Expression): Json {
+  return evaluate<Json>(expression, (leaf) => {
+    switch (leaf.is) {
+      case "json":
+        return leaf.value;
+      case "step":
+        return `output of ${leaf.step}`;
+      case "upload":
+        return `file input ${leaf.input}`;
+      case "input":
+        return `input ${leaf.input}`;
+      case "template":
+        return leaf.parts.map((part) => (typeof part === "string" ? part : `\${${part.input}}`)).join("");
+      default:
+        return leaf satisfies never;
+    }
+  });
 }

@@ -1,7 +1,7 @@
 import type { Catalog } from "../plan/index.ts";
 import type { MediaKind } from "../plan/plan.ts";
 import type { Body, ConvertedBody, ConvertedJob } from "./body.ts";
-import type { Expression, PipelineInput } from "./expression.ts";
+import { type Expression, inputsIn, type PipelineInput } from "./expression.ts";
 import { ModelChooser } from "./models/choose.ts";
 import { camel, kebab, Names } from "./names.ts";
 import { isTemplate, lastName, soleExpression, type TextPart, targetOf, textParts } from "./read/template.ts";
@@ -163,34 +163,11 @@ export function returnedSteps(context: MigrationContext): readonly string[] {
 
 /** The inputs that a job uses; a body that stayed open may have requested others. */
 export function usedInputs(context: MigrationContext): readonly PipelineInput[] {
-  const used = new Set<string>();
-  for (const { input, variations, shift } of jobsOf(context)) {
-    if (shift !== null) note(shift.sound, used);
-    for (const value of input.values()) note(value, used);
-    for (const { own } of variations) for (const value of own.values()) note(value, used);
-  }
+  const expressions = jobsOf(context).flatMap(({ input, variations, shift }) => [
+    ...(shift === null ? [] : [shift.sound]),
+    ...input.values(),
+    ...variations.flatMap(({ own }) => [...own.values()]),
+  ]);
+  const used = new Set(expressions.flatMap(inputsIn));
   return context.inputs.filter(({ name }) => used.has(name));
-}
-
-function note(expression: Expression, used: Set<string>): void {
-  switch (expression.is) {
-    case "json":
-    case "step":
-      return;
-    case "upload":
-    case "input":
-      used.add(expression.input);
-      return;
-    case "template":
-      for (const part of expression.parts) if (typeof part !== "string") used.add(part.input);
-      return;
-    case "list":
-      for (const item of expression.items) note(item, used);
-      return;
-    case "record":
-      for (const [, value] of expression.entries) note(value, used);
-      return;
-    default:
-      expression satisfies never;
-  }
 }

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { type Builder, type FileInput, file, type Handle, type Pipeline, pipeline } from "../define/index.ts";
 import type { UntypedValue } from "../define/model.ts";
 import type { LocalFile, TaskContext } from "../plan/draft.ts";
-import type { Expression, PipelineInput } from "./expression.ts";
+import { type Expression, evaluate, type PipelineInput } from "./expression.ts";
 import type { MigrationContext } from "./migration-context.ts";
 import { jobsOf, returnedSteps } from "./migration-context.ts";
 import { camel } from "./names.ts";
@@ -42,26 +42,23 @@ function build({ context, inputs }: Made, { input, job, task, upload }: Builder<
   for (const one of inputs) {
     if (one.is === "file") handles.set(`file ${one.name}`, upload(one.step, input[one.name] as FileInput));
   }
-  const valueFor = (expression: Expression): UntypedValue => {
-    switch (expression.is) {
-      case "json":
-        return expression.value as UntypedValue;
-      case "step":
-        return handles.get(expression.step);
-      case "upload":
-        return handles.get(`file ${expression.input}`);
-      case "input":
-        return input[expression.input] as string;
-      case "template":
-        return expression.parts.map((part) => (typeof part === "string" ? part : String(input[part.input]))).join("");
-      case "list":
-        return expression.items.map(valueFor);
-      case "record":
-        return Object.fromEntries(expression.entries.map(([name, value]) => [name, valueFor(value)]));
-      default:
-        return expression satisfies never;
-    }
-  };
+  const valueFor = (expression: Expression): UntypedValue =>
+    evaluate<UntypedValue>(expression, (leaf) => {
+      switch (leaf.is) {
+        case "json":
+          return leaf.value as UntypedValue;
+        case "step":
+          return handles.get(leaf.step);
+        case "upload":
+          return handles.get(`file ${leaf.input}`);
+        case "input":
+          return input[leaf.input] as string;
+        case "template":
+          return leaf.parts.map((part) => (typeof part === "string" ? part : String(input[part.input]))).join("");
+        default:
+          return leaf satisfies never;
+      }
+    });
   for (const { view, input: shared, variations, shift } of jobsOf(context)) {
     if (shift !== null) {
       const run = shifting(shift.startMs);

@@ -13,7 +13,10 @@ export async function typeCheck(
   const folder = mkdtempSync(join(root, "test", ".type-check-"));
   try {
     for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
-    const paths = { showrunner: [join(root, showrunner)] };
+    const paths = {
+      showrunner: [join(root, showrunner)],
+      "showrunner/migrate": [join(root, "src/migrate/index.ts")],
+    };
     const config = {
       extends: "../../tsconfig.json",
       compilerOptions: { paths },

@@ -1,7 +1,7 @@
 import type { Json } from "../../plan/plan.ts";
 import { given } from "../body.ts";
-import { json } from "../expression.ts";
-import { type Job, shown } from "../fields/job.ts";
+import { json, shown } from "../expression.ts";
+import type { Job } from "../fields/job.ts";
 import { mediumAt, placeMedia } from "../fields/media.ts";
 import { type JsonPath, pathText } from "../json-path.ts";
 import type { FieldView } from "../models/view.ts";

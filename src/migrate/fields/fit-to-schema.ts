@@ -1,9 +1,9 @@
 import type { FieldProblem } from "../../plan/index.ts";
 import type { Json } from "../../plan/plan.ts";
-import { json, sampleOf } from "../expression.ts";
+import { json, sampleOf, shown } from "../expression.ts";
 import type { FieldView } from "../models/view.ts";
 import { coerce } from "./coerce.ts";
-import { type Job, shown } from "./job.ts";
+import type { Job } from "./job.ts";
 
 /** Values for required fields that v2 lacks or omitted. */
 export interface Defaults {

@@ -1,6 +1,6 @@
 import type { Json } from "../../plan/plan.ts";
 import { type Body, given, type Shift } from "../body.ts";
-import { type Expression, json } from "../expression.ts";
+import { type Expression, json, shown } from "../expression.ts";
 import { isWork } from "../field-report.ts";
 import { type JsonPath, pathText } from "../json-path.ts";
 import type { MigrationContext } from "../migration-context.ts";
@@ -145,27 +145,5 @@ export class Job {
   #filledByFlow(path: JsonPath, field: FieldView): void {
     const why = `the flow fills it in, and ${field.name} has to be known when the source is written`;
     this.decide(path, why, [`leave ${field.name} out`, `write a value for ${field.name} into the source`]);
-  }
-}
-
-/** An expression as it appears in a report. */
-export function shown(expression: Expression): Json {
-  switch (expression.is) {
-    case "json":
-      return expression.value;
-    case "step":
-      return `output of ${expression.step}`;
-    case "upload":
-      return `file input ${expression.input}`;
-    case "input":
-      return `input ${expression.input}`;
-    case "template":
-      return expression.parts.map((part) => (typeof part === "string" ? part : `\${${part.input}}`)).join("");
-    case "list":
-      return expression.items.map(shown);
-    case "record":
-      return Object.fromEntries(expression.entries.map(([name, value]) => [name, shown(value)]));
-    default:
-      return expression satisfies never;
   }
 }

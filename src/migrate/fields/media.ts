@@ -1,11 +1,11 @@
 import type { Json, MediaKind } from "../../plan/plan.ts";
 import { type Body, given } from "../body.ts";
-import type { Expression } from "../expression.ts";
+import { type Expression, shown } from "../expression.ts";
 import { type JsonPath, pathText } from "../json-path.ts";
 import type { MigrationContext } from "../migration-context.ts";
 import type { FieldView } from "../models/view.ts";
 import { withoutSecrets } from "../report/report.ts";
-import { type Job, shown } from "./job.ts";
+import type { Job } from "./job.ts";
 
 /** A medium that a body uses: an edge to the step that produces it, or a file to supply. */
 export interface Medium {

@@ -101,6 +101,7 @@ export function needsOf(body: Body): readonly Need[] {
   if (has("reference_image_ids", "reference_image_asset_ids", "elements")) also.push("images");
   if (has("reference_audio_ids")) also.push("audios");
   if (has("reference_video_ids")) also.push("videos");
+  if (type === "voice_clone") also.push("name");
   const need = (...must: readonly Slot[]): Need => ({ type, must, also });
   switch (type) {
     case "image":
@@ -114,26 +115,8 @@ export function needsOf(body: Body): readonly Need[] {
       const film: readonly Slot[] = has("video_id") ? ["video"] : [];
       return [need("prompt", ...sound, ...film), need("prompt", ...sound), need("prompt", ...film), need("prompt")];
     }
-    case "text_to_speech":
-      return [need("text", "voice")];
-    case "text_to_sound":
-      return [need("text")];
-    case "speech_to_speech":
-      return [need("audio", "voice")];
-    case "voice_clone":
-      return [{ type, must: ["audio"], also: ["name"] }];
-    case "audio_isolation":
-      return [need("audio")];
-    case "image_upscale":
-      return [need("image")];
-    case "video_upscale":
-      return [need("video")];
-    case "video_to_video":
-      return [need("video", "prompt")];
-    case "motion_control":
-      return [need("video", "start")];
     default:
-      return type satisfies never;
+      return [need(...TYPE_FACTS[type].must)];
   }
 }
 
@@ -151,6 +134,10 @@ export interface Need {
 }
 
 interface TypeFacts {
+  /** Beginning of step names where the body has none. */
+  readonly short: string;
+  /** Inputs that the model must take; more where the body says so. */
+  readonly must: readonly Slot[];
   readonly yields: ModelView["yields"];
   /** Keywords in id, name or description of models of this type; null when the inputs are sufficient evidence. */
   readonly hint: RegExp | null;
@@ -161,18 +148,30 @@ interface TypeFacts {
 const UPSCALE = /up-?scal|enlarg|super-?res/i;
 
 export const TYPE_FACTS: Readonly<Record<V2Type, TypeFacts>> = {
-  image: { yields: "image", hint: null, isCertain: true },
-  image_to_image: { yields: "image", hint: null, isCertain: true },
-  video: { yields: "video", hint: null, isCertain: true },
-  text_to_speech: { yields: "audio", hint: null, isCertain: true },
-  text_to_sound: { yields: "audio", hint: /sound|sfx|effect|foley/i, isCertain: false },
-  speech_to_speech: { yields: "audio", hint: null, isCertain: false },
-  voice_clone: { yields: "voice", hint: null, isCertain: true },
-  audio_isolation: { yields: "audio", hint: /isolat|denois|separat|clean/i, isCertain: false },
-  image_upscale: { yields: "image", hint: UPSCALE, isCertain: false },
-  video_upscale: { yields: "video", hint: UPSCALE, isCertain: false },
-  video_to_video: { yields: "video", hint: null, isCertain: false },
-  motion_control: { yields: "video", hint: /motion|control|transfer|animate/i, isCertain: false },
+  image: { short: "image", must: ["prompt"], yields: "image", hint: null, isCertain: true },
+  image_to_image: { short: "image", must: ["prompt"], yields: "image", hint: null, isCertain: true },
+  video: { short: "video", must: ["prompt"], yields: "video", hint: null, isCertain: true },
+  text_to_speech: { short: "speech", must: ["text", "voice"], yields: "audio", hint: null, isCertain: true },
+  text_to_sound: { short: "sound", must: ["text"], yields: "audio", hint: /sound|sfx|effect|foley/i, isCertain: false },
+  speech_to_speech: { short: "speech", must: ["audio", "voice"], yields: "audio", hint: null, isCertain: false },
+  voice_clone: { short: "voice", must: ["audio"], yields: "voice", hint: null, isCertain: true },
+  audio_isolation: {
+    short: "isolation",
+    must: ["audio"],
+    yields: "audio",
+    hint: /isolat|denois|separat|clean/i,
+    isCertain: false,
+  },
+  image_upscale: { short: "upscale", must: ["image"], yields: "image", hint: UPSCALE, isCertain: false },
+  video_upscale: { short: "upscale", must: ["video"], yields: "video", hint: UPSCALE, isCertain: false },
+  video_to_video: { short: "restyle", must: ["video", "prompt"], yields: "video", hint: null, isCertain: false },
+  motion_control: {
+    short: "motion",
+    must: ["video", "start"],
+    yields: "video",
+    hint: /motion|control|transfer|animate/i,
+    isCertain: false,
+  },
 };
 
 /** How well a model meets the requirements. */

@@ -48,15 +48,24 @@ export function viewOf(model: CatalogModel): ModelView | null {
 }
 
 function fieldsOf(schema: JsonSchema): ReadonlyMap<string, FieldView> {
-  const parts = applicable(schema, schema);
+  const location = schemaLocation(schema);
+  // What only a condition requires is not required of every input.
+  return fieldViews(schema, applicable(schema, schema), [schema], (name) => takesOf(location.property(name)));
+}
+
+/** The fields of an object by the schemas that apply to it. */
+function fieldViews(
+  root: JsonSchema,
+  parts: readonly JsonSchema[],
+  requiring: readonly JsonSchema[],
+  takesOf: (name: string) => AcceptedMedia,
+): ReadonlyMap<string, FieldView> {
   const names = new Set(parts.flatMap(({ properties }) => (isSchema(properties) ? Object.keys(properties) : [])));
-  const required = new Set(Array.isArray(schema.required) ? schema.required : []);
-  const place = schemaLocation(schema);
+  const required = new Set(requiring.flatMap((part) => (Array.isArray(part.required) ? part.required : [])));
   return new Map(
     [...names].map((name) => {
-      const own = propertySchemas(parts, name).flatMap((one) => applicable(schema, one));
-      const takes = takesOf(place.property(name));
-      return [name, fieldView(schema, name, own, { takes, isRequired: required.has(name) })];
+      const own = propertySchemas(parts, name).flatMap((one) => applicable(root, one));
+      return [name, fieldView(root, name, own, { takes: takesOf(name), isRequired: required.has(name) })];
     }),
   );
 }
@@ -103,7 +112,7 @@ function fieldView(
     pattern: word("pattern"),
     preset: first("default") as Json | undefined,
     role: word("role") ?? roleOf(items),
-    item: takes.what === "json" ? itemFields(root, items) : new Map(),
+    item: takes.what === "json" ? fieldViews(root, items, items, () => ({ what: "json", types: [] })) : new Map(),
     maxTotalMs: count("max_total_duration_ms", Number.POSITIVE_INFINITY),
   };
 }
@@ -111,18 +120,6 @@ function fieldView(
 function roleOf(parts: readonly JsonSchema[]): string | null {
   const role = parts.find((part) => typeof part.role === "string")?.role;
   return typeof role === "string" ? role : null;
-}
-
-function itemFields(root: JsonSchema, parts: readonly JsonSchema[]): ReadonlyMap<string, FieldView> {
-  const names = new Set(parts.flatMap(({ properties }) => (isSchema(properties) ? Object.keys(properties) : [])));
-  const required = new Set(parts.flatMap((part) => (Array.isArray(part.required) ? part.required : [])));
-  return new Map(
-    [...names].map((name) => {
-      const own = propertySchemas(parts, name).flatMap((one) => applicable(root, one));
-      const takes = { what: "json", types: [] } as const;
-      return [name, fieldView(root, name, own, { takes, isRequired: required.has(name) })];
-    }),
-  );
 }
 
 /** The inputs of a v2 body by purpose; models name the fields differently. */

@@ -1,4 +1,4 @@
-import { isRecord, isTooDeep, type JsonPath, MAX_DEPTH } from "../json-path.ts";
+import { isRecord, isTooDeep, type JsonPath, kindOf, MAX_DEPTH } from "../json-path.ts";
 import { isV2Type } from "../v2/types.ts";
 import { isFlow, readFlow } from "./flow.ts";
 import { type ReadBodies, type ReadProblem, readProblem, type V2Source } from "./source.ts";
@@ -55,7 +55,7 @@ export function collected(all: readonly Read[]): Pick<ReadBodies, "sources" | "p
 export function sourceOf(given: unknown, at: string, givenPath: JsonPath): Read {
   const [value, path] = unwrapped(given, givenPath);
   const bad = (code: string, message: string) => readProblem(code, at, path, message);
-  if (!isRecord(value)) return bad("not-a-body", `is ${nameOf(value)}, not a v2 body; a body is an object with a type`);
+  if (!isRecord(value)) return bad("not-a-body", `is ${kindOf(value)}, not a v2 body; a body is an object with a type`);
   if (isTooDeep(value)) return bad("too-deep", `nests deeper than ${MAX_DEPTH} levels; no v2 body does`);
   if (!("type" in value) && Array.isArray(value.detail)) {
     return bad("v2-error", "is an error that v2 answered, not a body; give the body that was sent");
@@ -98,10 +98,4 @@ export function isAssetRecord(value: { readonly [key: string]: unknown }): boole
     ASSET_TYPES.some((type) => type === value.type) &&
     Object.keys(value).every((key) => ASSET_FIELDS.includes(key))
   );
-}
-
-export function nameOf(value: unknown): string {
-  if (value === null) return "null";
-  if (Array.isArray(value)) return "a list";
-  return typeof value === "object" ? "an object" : `a ${typeof value}`;
 }

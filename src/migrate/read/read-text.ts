@@ -1,41 +1,7 @@
 import { parseJson, positionAt } from "../../json-text.ts";
 import { bodiesOf, collected, sourceOf } from "./bodies.ts";
-import { locate, TOKEN } from "./locate.ts";
+import { locate, type RepeatedKey, repeatedKeys } from "./locate.ts";
 import { type Place, type ReadBodies, type ReadProblem, readProblem, type V2Source } from "./source.ts";
-
-export interface RepeatedKey {
-  readonly key: string;
-  /** Location of the duplicate. */
-  readonly offset: number;
-}
-
-/** Maximum number of reported duplicates per document. */
-const MOST = 100;
-
-/** Duplicate keys in one object of a valid JSON text; a parser keeps only the last. */
-export function repeatedKeys(text: string): readonly RepeatedKey[] {
-  const found: RepeatedKey[] = [];
-  const open: (Set<string> | null)[] = [];
-  let isKeyNext = false;
-  for (const match of text.matchAll(TOKEN)) {
-    const [token] = match;
-    const keys = open.at(-1);
-    if (token === "{" || token === "[") {
-      open.push(token === "{" ? new Set() : null);
-      isKeyNext = token === "{";
-    } else if (token === "}" || token === "]") {
-      open.pop();
-      isKeyNext = false;
-    } else if (token === ",") isKeyNext = keys instanceof Set;
-    else if (token === ":") isKeyNext = false;
-    else if (isKeyNext && keys instanceof Set) {
-      const key = token.includes("\\") ? (JSON.parse(token) as string) : token.slice(1, -1);
-      if (keys.has(key) && found.length < MOST) found.push({ key, offset: match.index });
-      keys.add(key);
-    }
-  }
-  return found;
-}
 
 /** Parses a text: a JSON document, or JSON Lines. */
 export function readText(given: string): ReadBodies {

@@ -1,3 +1,4 @@
+import stringWidth from "string-width";
 import type { Json } from "../../plan/plan.ts";
 import type { Expression } from "../expression.ts";
 import { camel } from "../names.ts";
@@ -41,19 +42,10 @@ export function propertyName(name: string): string {
   return /^[A-Za-z_$][\w$]*$/.test(name) ? name : stringLiteral(name);
 }
 
-const WIDE =
-  /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}|[\u{20000}-\u{3fffd}]/u;
-
-/** Display width in columns: East Asian characters and emoji take two, combining marks none. */
+/** Display width in columns; a line of plain ASCII is as wide as it is long. */
 export function widthOf(line: string): number {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: a line of plain ASCII is as wide as it is long
-  if (/^[\x00-\x7f]*$/.test(line)) return line.length;
-  let width = 0;
-  for (const character of line) {
-    if (/[\p{Mn}\p{Me}]/u.test(character)) continue;
-    width += WIDE.test(character) ? 2 : 1;
-  }
-  return width;
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are ASCII, too
+  return /^[\x00-\x7f]*$/.test(line) ? line.length : stringWidth(line);
 }
 
 /** Maximum line width in our formatter's settings. */

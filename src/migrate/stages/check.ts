@@ -2,6 +2,7 @@ import type { Body } from "../body.ts";
 import { FieldReport } from "../field-report.ts";
 import { isRecord, type JsonPath, pathText } from "../json-path.ts";
 import type { MigrationContext } from "../migration-context.ts";
+import { TYPE_FACTS } from "../models/choose.ts";
 import { kebab } from "../names.ts";
 import type { ReadBodies, ReadProblem, V2Source } from "../read/source.ts";
 import type { MigrationProblem } from "../report/report.ts";
@@ -88,21 +89,6 @@ export function check(
   return { bodies, mistakes };
 }
 
-const SHORT: Readonly<Record<V2Type, string>> = {
-  image: "image",
-  image_to_image: "image",
-  video: "video",
-  text_to_speech: "speech",
-  text_to_sound: "sound",
-  speech_to_speech: "speech",
-  voice_clone: "voice",
-  audio_isolation: "isolation",
-  image_upscale: "upscale",
-  video_upscale: "upscale",
-  video_to_video: "restyle",
-  motion_control: "motion",
-};
-
 /** The body's own name, else the node's, else type and index, so that report and source are easy to compare. */
 function nameFor(
   value: { readonly [key: string]: unknown },
@@ -114,5 +100,5 @@ function nameFor(
   const own = typeof value.name === "string" && !/[{}]/.test(value.name) ? kebab(value.name) : null;
   const label = source.label === null ? null : kebab(source.label.replace(/^(?:generate|create|make|render)\s+/i, ""));
   const name = own ?? label ?? `${index + 1}`;
-  return context.names.take(/^\d/.test(name) ? `${SHORT[type]}-${name}` : name);
+  return context.names.take(/^\d/.test(name) ? `${TYPE_FACTS[type].short}-${name}` : name);
 }

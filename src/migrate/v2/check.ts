@@ -1,4 +1,4 @@
-import { isRecord, type JsonPath, pathText } from "../json-path.ts";
+import { isRecord, type JsonPath, kindOf, pathText } from "../json-path.ts";
 import { isTemplate } from "../read/template.ts";
 import type { Field, Fields, Shape } from "./types.ts";
 import { ANSWER_FIELDS, fieldsOf, isV2Type, V2_TYPES, type V2Type } from "./types.ts";
@@ -16,7 +16,7 @@ export function typeOf(body: { readonly [key: string]: unknown }): V2Type | Body
   if (isV2Type(type)) return type;
   const known = `types are ${V2_TYPES.join(", ")}`;
   if (type === undefined) return { code: "required", path: [], message: `has no type, so it is no v2 body; ${known}` };
-  const shown = typeof type === "string" ? JSON.stringify(type) : nameOf(type);
+  const shown = typeof type === "string" ? JSON.stringify(type) : kindOf(type);
   return { code: "unknown-type", path: ["type"], message: `${shown} is no type of a v2 body; ${known}` };
 }
 
@@ -48,7 +48,11 @@ function fieldMistakes(
 
 function valueMistakes(value: unknown, shape: Shape, path: JsonPath): readonly BodyMistake[] {
   const wrong = (requested: string): readonly BodyMistake[] => [
-    { code: "wrong-type", path, message: `${pathText(path)} must be ${requested}, not ${nameOf(value)}` },
+    {
+      code: "wrong-type",
+      path,
+      message: `${pathText(path)} must be ${requested}, not ${isScalar(value) ? `the ${typeof value} ${JSON.stringify(value).slice(0, 40)}` : kindOf(value)}`,
+    },
   ];
   // A template's value at run time may have any type.
   if (isTemplate(value)) return [];
@@ -113,8 +117,4 @@ function numberMistakes(
 const isPoint = (value: unknown) =>
   Array.isArray(value) && value.length === 2 && value.every((one) => typeof one === "number");
 
-function nameOf(value: unknown): string {
-  if (value === null) return "null";
-  if (Array.isArray(value)) return "a list";
-  return typeof value === "object" ? "an object" : `the ${typeof value} ${JSON.stringify(value)?.slice(0, 40)}`;
-}
+const isScalar = (value: unknown) => value !== undefined && typeof value !== "object";

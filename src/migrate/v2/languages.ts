@@ -1,115 +1,37 @@
-/** v2's language names, in lower case, and v3's codes for them. */
-const CODES: Readonly<Record<string, string>> = {
-  afrikaans: "af",
-  albanian: "sq",
-  amharic: "am",
-  arabic: "ar",
-  armenian: "hy",
-  assamese: "as",
-  azerbaijani: "az",
-  basque: "eu",
-  belarusian: "be",
+/** Names that v2 takes, beside the English ones that the platform knows. */
+const ALIASES: Readonly<Record<string, string>> = {
   bengali: "bn",
-  bosnian: "bs",
-  bulgarian: "bg",
-  burmese: "my",
   cantonese: "yue",
-  catalan: "ca",
-  chinese: "zh",
-  croatian: "hr",
-  czech: "cs",
-  danish: "da",
-  dutch: "nl",
-  english: "en",
-  esperanto: "eo",
-  estonian: "et",
   farsi: "fa",
   filipino: "fil",
-  finnish: "fi",
   flemish: "nl",
-  french: "fr",
-  galician: "gl",
-  georgian: "ka",
-  german: "de",
-  greek: "el",
-  gujarati: "gu",
   haitian: "ht",
-  hausa: "ha",
-  hebrew: "he",
-  hindi: "hi",
-  hungarian: "hu",
-  icelandic: "is",
-  indonesian: "id",
-  irish: "ga",
-  italian: "it",
-  japanese: "ja",
-  javanese: "jv",
-  kannada: "kn",
-  kazakh: "kk",
-  khmer: "km",
-  korean: "ko",
-  kyrgyz: "ky",
-  lao: "lo",
-  latin: "la",
-  latvian: "lv",
-  lingala: "ln",
-  lithuanian: "lt",
-  luxembourgish: "lb",
-  macedonian: "mk",
-  malay: "ms",
-  malayalam: "ml",
-  maltese: "mt",
   mandarin: "zh",
   maori: "mi",
-  marathi: "mr",
-  mongolian: "mn",
-  nepali: "ne",
-  norwegian: "no",
-  pashto: "ps",
-  persian: "fa",
-  polish: "pl",
-  portuguese: "pt",
-  punjabi: "pa",
-  romanian: "ro",
-  russian: "ru",
-  serbian: "sr",
-  sindhi: "sd",
-  sinhala: "si",
-  slovak: "sk",
-  slovenian: "sl",
-  somali: "so",
-  spanish: "es",
-  sundanese: "su",
-  swahili: "sw",
-  swedish: "sv",
   tagalog: "tl",
-  tajik: "tg",
-  tamil: "ta",
-  tatar: "tt",
-  telugu: "te",
-  thai: "th",
-  turkish: "tr",
-  turkmen: "tk",
-  ukrainian: "uk",
-  urdu: "ur",
-  uzbek: "uz",
-  vietnamese: "vi",
-  welsh: "cy",
-  wolof: "wo",
-  xhosa: "xh",
-  yiddish: "yi",
-  yoruba: "yo",
-  zulu: "zu",
+  // Varieties whose names need no name of a language.
+  nynorsk: "nn",
+  bokmål: "nb",
+  bokmal: "nb",
+  yue: "yue",
 };
+
+/** English names in lower case, with the two-letter codes that are still in use. */
+function platformCodes(): ReadonlyMap<string, string> {
+  const names = new Intl.DisplayNames("en", { type: "language", fallback: "none" });
+  const letters = [..."abcdefghijklmnopqrstuvwxyz"];
+  const codes = letters.flatMap((first) => letters.map((second) => first + second));
+  const current = codes.filter((code) => Intl.getCanonicalLocales(code)[0] === code);
+  return new Map(current.flatMap((code) => [[names.of(code)?.toLowerCase() ?? code, code] as const]));
+}
+
+let codes: ReadonlyMap<string, string> | null = null;
 
 /** Regional varieties with their own code, by the code of their language. */
 const VARIETIES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   zh: { yue: "yue", cantonese: "yue", wu: "wuu", shanghainese: "wuu", hakka: "hak", hokkien: "nan", "min nan": "nan" },
   no: { nynorsk: "nn", nn: "nn", bokmål: "nb", bokmal: "nb", nb: "nb" },
 };
-
-/** Names of varieties that need no language name. */
-const ALONE: Readonly<Record<string, string>> = { nynorsk: "nn", bokmål: "nb", bokmal: "nb", yue: "yue" };
 
 /**
  * The code of a language by its name, with or without a region: `Portuguese (Brazil)` is `pt`, `Chinese,Yue` is `yue`.
@@ -129,9 +51,10 @@ export function languageCode(name: string): string | null {
 }
 
 function codeOf(name: string): string | null {
-  return own(CODES, name) ?? own(ALONE, name);
+  codes ??= platformCodes();
+  return own(ALIASES, name) ?? codes.get(name) ?? null;
 }
 
-function own(codes: Readonly<Record<string, string>>, name: string): string | null {
-  return Object.hasOwn(codes, name) ? (codes[name] ?? null) : null;
+function own(names: Readonly<Record<string, string>>, name: string): string | null {
+  return Object.hasOwn(names, name) ? (names[name] ?? null) : null;
 }
