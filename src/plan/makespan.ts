@@ -1,24 +1,20 @@
-import TinyQueue from "tinyqueue";
+import { listSchedule, type PlanGraph, planGraph, type StepOrder } from "./list-schedule.ts";
 import type { Plan, PlanStep } from "./plan.ts";
-import { type JobLimits, Slots } from "./slots.ts";
+import type { JobLimits } from "./slots.ts";
 
 export interface CriticalPath {
   /** Step paths of the longest chain, first step first. */
   readonly path: readonly string[];
   readonly lengthMs: number;
-  /** By step path: time from the start of the step to the end of the run, if nothing had to wait. Higher goes first. */
-  readonly rank: ReadonlyMap<string, number>;
 }
 
 /** The chain of steps that decides how long the run takes when nothing has to wait for a slot. */
 export function criticalPath(plan: Plan, durationMs: (step: PlanStep) => number): CriticalPath {
-  const rank = new Map<string, number>();
   const longestAfter = new Map<string, { readonly step: string; readonly ms: number }>();
   let first: { readonly step: string; readonly ms: number } | null = null;
-  // Every step comes after those it needs, so backwards every rank is final when it is read.
+  // Every step comes after those it needs, so backwards every sum is final when it is read.
   for (const step of plan.steps.toReversed()) {
     const ms = durationMs(step) + (longestAfter.get(step.path)?.ms ?? 0);
-    rank.set(step.path, ms);
     for (const needed of step.needs) {
       const known = longestAfter.get(needed);
       if (known === undefined || known.ms < ms) longestAfter.set(needed, { step: step.path, ms });
@@ -27,50 +23,58 @@ export function criticalPath(plan: Plan, durationMs: (step: PlanStep) => number)
   }
   const path: string[] = [];
   for (let at = first?.step; at !== undefined; at = longestAfter.get(at)?.step) path.push(at);
-  return { path, lengthMs: first?.ms ?? 0, rank };
+  return { path, lengthMs: first?.ms ?? 0 };
 }
 
-type Durations = (step: PlanStep) => number;
+/**
+ * How long it is from the start of each step to the end of the run, milliseconds: whoever has more goes first. Looks
+ * ahead for limits: the run is scheduled forwards, the longest chain first, and then backwards in the order in which its
+ * steps ended, so that a step which leads to a crowded model ranks higher than its chain is long. `ties`: which of two
+ * equal steps goes first.
+ */
+export function stepRanks(graph: PlanGraph, durations: ArrayLike<number>, ties: StepOrder = inPlanOrder): Float64Array {
+  const upward = new Float64Array(graph.steps.length);
+  let longest = 0;
+  for (let step = graph.steps.length - 1; step >= 0; step--) {
+    let after = 0;
+    for (const dependent of graph.dependents[step]!) after = Math.max(after, upward[dependent]!);
+    upward[step] = durations[step]! + after;
+    longest = Math.max(longest, upward[step]!);
+  }
+  const { ms, endsAt } = listSchedule(graph, durations, byRank(upward, ties));
+  // No step has to wait for long: there is no better order.
+  if (ms <= longest) return upward;
+  const lastFirst: StepOrder = (a, b) => endsAt[b]! - endsAt[a]! || ties(b, a);
+  return listSchedule(graph, durations, lastFirst, { backwards: true }).endsAt;
+}
 
-interface Running {
-  readonly step: PlanStep;
-  readonly endsAt: number;
+/** The higher rank first. */
+export function byRank(ranks: ArrayLike<number>, ties: StepOrder = inPlanOrder): StepOrder {
+  return (a, b) => ranks[b]! - ranks[a]! || ties(a, b);
+}
+
+function inPlanOrder(a: number, b: number): number {
+  return a - b;
 }
 
 /**
  * How long the run takes, in milliseconds, when every step takes `durationMs`, jobs start as the limits allow and the
- * step with the most left behind it goes first. `onStart` is told when each step starts, in milliseconds.
+ * step with the highest rank goes first. `onStart` is told when each step starts, in milliseconds.
  */
 export function makespan(
   plan: Plan,
-  durationMs: Durations,
+  durationMs: (step: PlanStep) => number,
   limits: JobLimits,
   onStart?: (step: PlanStep, atMs: number) => void,
   /** Steps that hold their slots already. Default none. */
   isRunning: (step: PlanStep) => boolean = () => false,
 ): number {
-  const { rank } = criticalPath(plan, durationMs);
-  const ready = new Ready(limits, (step) => (isRunning(step) ? Number.POSITIVE_INFINITY : (rank.get(step.path) ?? 0)));
-  const running = new TinyQueue<Running>([], (a, b) => a.endsAt - b.endsAt);
-  const waitsFor = new Map(plan.steps.map((step) => [step.path, step.needs.length]));
-  const dependents = dependentsOf(plan);
-  for (const step of plan.steps) if (step.needs.length === 0) ready.add(step);
-  let now = 0;
-  for (;;) {
-    for (let step = ready.take(); step !== null; step = ready.take()) {
-      onStart?.(step, now);
-      running.push({ step, endsAt: now + durationMs(step) });
-    }
-    const next = running.pop();
-    if (next === undefined) return now;
-    now = next.endsAt;
-    ready.release(next.step);
-    for (const dependent of dependents.get(next.step.path) ?? []) {
-      const left = (waitsFor.get(dependent.path) ?? 0) - 1;
-      waitsFor.set(dependent.path, left);
-      if (left === 0) ready.add(dependent);
-    }
-  }
+  const graph = planGraph(plan, limits);
+  const durations = Float64Array.from(plan.steps, durationMs);
+  return listSchedule(graph, durations, byRank(stepRanks(graph, durations)), {
+    isRunning: (step) => isRunning(plan.steps[step]!),
+    ...(onStart && { onStart: (step, atMs) => onStart(plan.steps[step]!, atMs) }),
+  }).ms;
 }
 
 /** Steps by the step that they need. */
@@ -84,42 +88,4 @@ export function dependentsOf(plan: Plan): ReadonlyMap<string, readonly PlanStep[
     }
   }
   return found;
-}
-
-/** Steps that may start, by the limits that they fall under; those of one group only compete with each other. */
-class Ready {
-  readonly #groups = new Map<string, TinyQueue<PlanStep>>();
-  readonly #slots: Slots;
-  readonly #rank: (step: PlanStep) => number;
-
-  constructor(limits: JobLimits, rank: (step: PlanStep) => number) {
-    this.#slots = new Slots(limits);
-    this.#rank = rank;
-  }
-
-  add(step: PlanStep): void {
-    const name = "model" in step ? `${step.yields} ${step.model}` : step.kind;
-    const group =
-      this.#groups.get(name) ?? new TinyQueue<PlanStep>([], (a, b) => (this.#rank(a) > this.#rank(b) ? -1 : 1));
-    this.#groups.set(name, group);
-    group.push(step);
-  }
-
-  /** The most urgent step that the limits let start. */
-  take(): PlanStep | null {
-    let best: TinyQueue<PlanStep> | null = null;
-    for (const group of this.#groups.values()) {
-      const step = group.peek();
-      if (step === undefined || !this.#slots.free(step)) continue;
-      const known = best?.peek();
-      if (known === undefined || this.#rank(step) > this.#rank(known)) best = group;
-    }
-    const step = best?.pop() ?? null;
-    if (step !== null) this.#slots.take(step);
-    return step;
-  }
-
-  release(step: PlanStep): void {
-    this.#slots.release(step);
-  }
 }

@@ -25,7 +25,7 @@ export class Slots {
   }
 
   free(step: PlanStep): boolean {
-    return this.#slotsOf(step).every(([slot, limit]) => (this.#used.get(slot) ?? 0) < limit);
+    return slotsOf(step, this.#limits).every(([slot, limit]) => (this.#used.get(slot) ?? 0) < limit);
   }
 
   take(step: PlanStep): void {
@@ -37,18 +37,21 @@ export class Slots {
   }
 
   #count(step: PlanStep, by: number): void {
-    for (const [slot] of this.#slotsOf(step)) this.#used.set(slot, (this.#used.get(slot) ?? 0) + by);
+    for (const [slot] of slotsOf(step, this.#limits)) this.#used.set(slot, (this.#used.get(slot) ?? 0) + by);
   }
+}
 
-  #slotsOf(step: PlanStep): readonly (readonly [slot: string, limit: number])[] {
-    const { total, perModel, perModality } = this.#limits;
-    const { modality } = traitsOf(step);
-    if (modality === null) return [];
-    if (!("model" in step)) return [[modality, perModality[modality] ?? TASKS_AT_ONCE]];
-    return [
-      ["total", total],
-      [`model ${step.model}`, perModel[step.model] ?? Number.POSITIVE_INFINITY],
-      [`modality ${modality}`, perModality[modality] ?? Number.POSITIVE_INFINITY],
-    ];
-  }
+/** The slots that a step takes while it runs, with how many there are of each. */
+export function slotsOf(
+  step: PlanStep,
+  { total, perModel, perModality }: JobLimits,
+): readonly (readonly [slot: string, limit: number])[] {
+  const { modality } = traitsOf(step);
+  if (modality === null) return [];
+  if (!("model" in step)) return [[modality, perModality[modality] ?? TASKS_AT_ONCE]];
+  return [
+    ["total", total],
+    [`model ${step.model}`, perModel[step.model] ?? Number.POSITIVE_INFINITY],
+    [`modality ${modality}`, perModality[modality] ?? Number.POSITIVE_INFINITY],
+  ];
 }

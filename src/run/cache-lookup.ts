@@ -12,6 +12,7 @@ import {
   type RequestIdentity,
   requestIdentity,
 } from "./request-identity.ts";
+import { tookOf } from "./took.ts";
 
 /**
  * Whether a step waits for the cache lookup of an identical request; issues the lookup where it is due.
@@ -45,11 +46,14 @@ function hasBegun(step: StepState): boolean {
  */
 export class ResultRecorder {
   readonly #open: Set<string>;
+  /** When this process took the run over. */
+  readonly #since: number;
 
   /** Steps that finished before count as open: a crashed process may not have recorded them. */
   constructor(state: RunState) {
     const through = Object.values(state.steps).filter(({ status }) => status === "succeeded");
     this.#open = new Set(through.map(({ path }) => path));
+    this.#since = state.activeTime.lastAt;
   }
 
   /** The results to record after these events; with `last` also those whose inputs will never be known by content. */
@@ -61,7 +65,7 @@ export class ResultRecorder {
       isNews = true;
       this.#open.add(event.step);
     }
-    return isNews ? [...this.#open].flatMap((path) => note(state, path, last)) : [];
+    return isNews ? [...this.#open].flatMap((path) => note(state, path, last, this.#since)) : [];
   }
 
   /** Marks these as committed to the journal. */
@@ -70,10 +74,12 @@ export class ResultRecorder {
   }
 }
 
-function note(state: RunState, path: string, last: boolean): readonly CacheEntry[] {
+function note(state: RunState, path: string, last: boolean, since: number): readonly CacheEntry[] {
   const plan = stepNamed(state.planned.plan, path);
   if (plan === undefined || !isCacheable(plan) || state.steps[path]?.status !== "succeeded") return [];
   const now = currentIdentity(state, plan);
   if (now === null || (now.pending.length > 0 && !last)) return [];
-  return [{ step: path, fingerprint: now.fingerprint, model: "model" in plan ? plan.model : null }];
+  const took = "model" in plan ? tookOf(state, plan, since) : null;
+  const model = "model" in plan ? plan.model : null;
+  return [{ step: path, fingerprint: now.fingerprint, model, ...(took !== null && { took }) }];
 }

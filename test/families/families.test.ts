@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { runCli } from "../../src/cli/program.ts";
-import { expectedMs, pastDurations } from "../../src/engine/price/past-durations.ts";
+import { ExpectedDurations } from "../../src/engine/price/expected-durations.ts";
 import { builtInFamilies, FamiliesError, type FamilyInput, readFamilies } from "../../src/families/index.ts";
 import { createMemoryJournal, openShowrunner, PlanProblemsError, pipeline, writeSnapshot } from "../../src/index.ts";
 import { LocalServiceError, startLocalService } from "../../src/local-service/index.ts";
@@ -217,10 +217,13 @@ describe("what a file says of a family", () => {
 
   test("is how long a plan expects a job to take, until runs have measured it", () => {
     const step = { ...job("film"), model: "reel-2", yields: "video" } as const;
-    expect(expectedMs(step, pastDurations([], readFamilies([reel])))).toBe(600_000);
-    expect(expectedMs(step, pastDurations([], builtInFamilies))).toBe(90_000);
-    const measured = { medians: new Map([["reel-2", 7]]), families: readFamilies([reel]) };
-    expect(expectedMs(step, measured)).toBe(7);
+    const durations = (families = readFamilies([reel])) =>
+      new ExpectedDurations({ store: { results: async () => [] }, account: "a", families, now: () => 0 });
+    expect(durations().expectedMs(step)).toBe(600_000);
+    expect(durations(builtInFamilies).expectedMs(step)).toBe(90_000);
+    const measured = durations();
+    measured.learn(step, { ms: 7, settings: "", amount: 1 });
+    expect(measured.expectedMs(step)).toBe(7);
   });
 
   test("is held against plans, quotes and runs of the library, before anything is sent", async () => {

@@ -4,6 +4,8 @@ import { z } from "zod";
 import { models } from "../../recipes/models.ts";
 import { type Builder, draft, file, pipeline, type Returns } from "../../src/define/index.ts";
 import { criticalPath, filesOf, fingerprint, makePlan, modelsOf, resolveInput } from "../../src/plan/index.ts";
+import { planGraph } from "../../src/plan/list-schedule.ts";
+import { stepRanks } from "../../src/plan/makespan.ts";
 import type { FileFacts, Plan, Problem } from "../../src/plan/plan.ts";
 import { builtInCatalog } from "../support/built-in-catalog.ts";
 
@@ -202,10 +204,15 @@ describe("the critical path", () => {
       const b = job("b", models.image, { prompt: "x", images: [a] });
       return { c: job("c", models.image, { prompt: "x" }), b };
     });
-    const { path, lengthMs, rank } = criticalPath(plan!, () => 10);
+    const { path, lengthMs } = criticalPath(plan!, () => 10);
     expect(path).toEqual(["a", "b"]);
     expect(lengthMs).toBe(20);
-    expect(Object.fromEntries(rank)).toEqual({ a: 20, b: 10, c: 10 });
+    const ranks = stepRanks(planGraph(plan!, { total: 8, perModel: {}, perModality: {} }), [10, 10, 10]);
+    expect(plan!.steps.map((step, index) => [step.path, ranks[index]])).toEqual([
+      ["a", 20],
+      ["b", 10],
+      ["c", 10],
+    ]);
   });
 });
 

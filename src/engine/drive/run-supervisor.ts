@@ -1,27 +1,24 @@
 import { randomUUID } from "node:crypto";
 import { verdictOf, verdicts } from "../../answers/index.ts";
 import { answerOf, type Client, type Clock, sleep } from "../../api/index.ts";
-import type { Families } from "../../families/index.ts";
 import { EVENT_VERSION, type RunEvent, type StoredEvent } from "../../journal/events.ts";
 import { apply } from "../../journal/fold.ts";
 import { isHolderDead, retireHolder, thisHolder } from "../../journal/host.ts";
 import type { RunRepository } from "../../journal/run-repository.ts";
 import { isRunFinal, type RunState } from "../../journal/state.ts";
 import type { JournalStore, Lease, LeaseHolder } from "../../journal/store.ts";
-import { criticalPath } from "../../plan/index.ts";
-import type { Plan } from "../../plan/plan.ts";
-import { avoidedCost } from "../../run/avoided-cost.ts";
 import { hasUncollectedWork } from "../../run/open-jobs.ts";
 import { RunBusyError } from "../errors.ts";
 import type { MediaStore } from "../media/media-store.ts";
 import { noticesOf } from "../notify/notifier.ts";
+import type { ExpectedDurations } from "../price/expected-durations.ts";
 import { learnedPrices } from "../price/learned-prices.ts";
-import { expectedMs, type PastDurations, pastDurations } from "../price/past-durations.ts";
 import { beginRun, type RerunRevision, type Start } from "./begin-run.ts";
 import { drive } from "./drive.ts";
-import type { DriveDependencies, Schedule } from "./drive-options.ts";
+import type { DriveDependencies } from "./drive-options.ts";
 import { runHandle } from "./run-handle.ts";
 import { type RunHandle, type RunResult, result } from "./run-result.ts";
+import { RunScheduler } from "./run-scheduler.ts";
 import { Updates } from "./updates.ts";
 
 /** How often a run that waits for funds looks at the wallet, milliseconds. */
@@ -29,7 +26,7 @@ const FUNDS_EVERY_MS = 10_000;
 /** Interval between polls of a job that must finish before a change is applied, milliseconds. */
 const LOOK_AGAIN_MS = 5_000;
 const MOST_LOOKS = 60;
-/** Runs that expected durations are learnt from. */
+/** Runs that prices are learnt from. */
 export const REMEMBERED_RUNS = 10;
 
 export interface RunSupervisorParts {
@@ -39,7 +36,7 @@ export interface RunSupervisorParts {
   readonly media: MediaStore;
   readonly clock: Clock;
   readonly leaseMs: number;
-  readonly families: Families;
+  readonly durations: ExpectedDurations;
   readonly notifier: { poke(): void } | null;
   /** What every drive of a run starts with. */
   dependencies(state: RunState, how: Start): DriveDependencies;
@@ -138,12 +135,18 @@ export class RunSupervisor {
       recent.filter((run) => repository.isOurs(run)),
     );
     await this.#append({ events: learned, inbox: [] }, state, lease, updates);
-    const schedule = scheduler(state, pastDurations(recent, this.#parts.families));
+    const scheduler = await RunScheduler.of(state, this.#parts.durations);
     await drive(this.#parts.dependencies(state, how), state, lease, {
-      schedule,
+      schedule: (plan) => scheduler.schedule(plan),
       stop: stop.signal,
-      onEvents: (events) => updates.push(events),
-      onProgress: (progress) => updates.progress(progress),
+      onEvents: (events) => {
+        scheduler.learn(events);
+        updates.push(events);
+      },
+      onProgress: (progress) => {
+        scheduler.estimate(progress);
+        updates.progress(progress);
+      },
     });
     return { state, pending };
   }
@@ -206,24 +209,4 @@ export class RunSupervisor {
     updates.push(stored);
     if (notices.length > 0) notifier?.poke();
   }
-}
-
-/** The schedule of a plan, made once for each plan that the run has. */
-function scheduler(state: RunState, durations: PastDurations): (plan: Plan) => Schedule {
-  let last: { readonly plan: Plan; readonly schedule: Schedule } | null = null;
-  return (plan) => {
-    if (last?.plan !== plan) last = { plan, schedule: scheduleOf(state, plan, durations) };
-    return last.schedule;
-  };
-}
-
-/** The critical path first; among equals the step whose failure would avoid the most cost. */
-function scheduleOf(state: RunState, plan: Plan, durations: PastDurations): Schedule {
-  const { rank } = criticalPath(plan, (step) => expectedMs(step, durations));
-  const longest = Math.max(1, ...rank.values());
-  const spared = avoidedCost(state, plan);
-  return {
-    order: [...plan.steps].sort((a, b) => rank.get(b.path)! - rank.get(a.path)! || spared(b) - spared(a)),
-    priority: (step) => Math.round((50 * (rank.get(step) ?? 0)) / longest),
-  };
 }

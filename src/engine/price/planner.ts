@@ -2,7 +2,6 @@ import type { Client } from "../../api/index.ts";
 import { type Catalog, fetchCatalog, withFamilies } from "../../catalog/index.ts";
 import { type Draft, draft, type Pipeline, profileNamed } from "../../define/index.ts";
 import type { Families } from "../../families/index.ts";
-import type { RunState } from "../../journal/state.ts";
 import {
   type AppliedProfile,
   applyProfile,
@@ -25,7 +24,7 @@ import { explainForeseen, previewReuse, type ReusePreview } from "../reuse/expla
 import type { ResultCache } from "../reuse/result-cache.ts";
 import { EstimateCache } from "./estimates.ts";
 import { type Expansion, expandPlan, type Surroundings } from "./expansion.ts";
-import { pastDurations } from "./past-durations.ts";
+import type { ExpectedDurations } from "./expected-durations.ts";
 import { pricePlan, type Quote } from "./quote.ts";
 import type { StepPrice } from "./totals.ts";
 
@@ -49,8 +48,7 @@ export interface PlannerParts {
   readonly cache: ResultCache;
   /** What is known of models beyond their schemas. */
   readonly families: Families;
-  /** The newest runs, which expected durations are learnt from. */
-  readonly recent: () => Promise<readonly RunState[]>;
+  readonly durations: ExpectedDurations;
 }
 
 export interface PricingOptions {
@@ -134,9 +132,9 @@ export class Planner {
 
   /** `only`: these steps of the plan, not all. */
   async price(plan: Plan, options: PricingOptions, only?: readonly PlanStep[]): Promise<Quote> {
-    const { handles, media, recent } = this.#parts;
+    const { handles, media, durations } = this.#parts;
     const { maxUnquotedMicros, reuse = false } = options;
-    const durations = pastDurations(await recent(), this.#parts.families);
+    await durations.load(plan.steps);
     const reusePreview = reuse ? await previewReuse(plan, this.#parts.cache, options.again) : undefined;
     const { limits = limitsOf(undefined) } = options;
     const prices = { handles, estimates: this.estimates, media, durations, maxUnquotedMicros, reusePreview };

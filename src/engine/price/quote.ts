@@ -10,7 +10,7 @@ import type { MediaStore } from "../media/media-store.ts";
 import type { ReusePreview } from "../reuse/explain.ts";
 import { journalError } from "../service/service-answers.ts";
 import type { EstimateCache } from "./estimates.ts";
-import { expectedMs, isKnown, type PastDurations } from "./past-durations.ts";
+import type { ExpectedDurations } from "./expected-durations.ts";
 import { placeholderInput } from "./placeholder-input.ts";
 import { type ExpiryRisk, forecastRun, type RequestForecast } from "./run-forecast.ts";
 import { groupProblems, type PlanWarning, type StepPrice, total, unusedSteps } from "./totals.ts";
@@ -45,7 +45,7 @@ export interface Pricing {
   readonly handles: UploadHandles;
   readonly estimates: EstimateCache;
   readonly media: MediaStore;
-  readonly durations: PastDurations;
+  readonly durations: ExpectedDurations;
   readonly maxUnquotedMicros: number | null;
   readonly limits: JobLimits;
   /** API requests a minute; null where that is not known. */
@@ -122,8 +122,9 @@ export async function pricePlan(plan: Plan, pricing: Pricing, only: readonly Pla
   const refused = new Set(problems.map(({ step }) => step));
   problems.push(...priceProblems(only, prices).filter(({ step }) => !refused.has(step)));
   problems.push(...groupProblems({ ...plan, steps: only }, prices));
-  const critical = criticalPath(plan, (step) => expectedMs(step, pricing.durations));
-  const isForeseen = critical.path.every((path) => isKnown(steps.get(path)!, pricing.durations));
+  const durationMs = (step: PlanStep) => pricing.durations.expectedMs(step);
+  const critical = criticalPath(plan, durationMs);
+  const isForeseen = critical.path.every((path) => pricing.durations.isKnown(steps.get(path)!));
   return {
     ok: problems.length === 0,
     problems,
@@ -136,7 +137,7 @@ export async function pricePlan(plan: Plan, pricing: Pricing, only: readonly Pla
     criticalPath: critical.path,
     forecastMs: isForeseen ? critical.lengthMs : null,
     ...forecastRun(plan, {
-      durationMs: (step) => expectedMs(step, pricing.durations),
+      durationMs,
       ...{ limits: pricing.limits, perMinute: pricing.perMinute },
       isDone: (path) => foreseen(steps.get(path)!, pricing.reusePreview) !== null,
     }),

@@ -39,6 +39,7 @@ import type {
   RunOptions,
 } from "../options/options.ts";
 import { checkLimits, checkRunId, limitsOf, usdOption } from "../options/options.ts";
+import { ExpectedDurations } from "../price/expected-durations.ts";
 import { Planner } from "../price/planner.ts";
 import type { Quote } from "../price/quote.ts";
 import { explainPlanned, explainRun, type StepExplanation } from "../reuse/explain.ts";
@@ -90,9 +91,9 @@ export class EmbeddedShowrunner extends StoredRuns implements Showrunner {
     this.#handles = new UploadHandles({ client, store, media, now: this.now });
     const account = accountOf({ baseUrl: origin, keyId: client.keyId });
     this.#cache = new ResultCache({ client, store, media, account, repository, now: this.now });
-    const recent = () => repository.recent(REMEMBERED_RUNS);
+    const durations = new ExpectedDurations({ store, account, families: parts.families, now: this.now });
     this.#planner = new Planner({
-      ...{ client, media, recent, service: kind, cache: this.#cache },
+      ...{ client, media, durations, service: kind, cache: this.#cache },
       ...{ handles: this.#handles, now: this.now, families: parts.families },
     });
     this.#spending = new Spending({ client, store, account, now: this.now, ...parts.limits });
@@ -102,7 +103,7 @@ export class EmbeddedShowrunner extends StoredRuns implements Showrunner {
     this.#supervisor = new RunSupervisor({
       ...{ client, store, media, repository, clock },
       leaseMs: options.leaseMs ?? 30_000,
-      families: parts.families,
+      durations,
       notifier: this.#notifier,
       dependencies: (state, how) => this.#dependencies(state, how),
     });
