@@ -1,63 +1,103 @@
 /**
- * Compiles `src` into `dist` with plain tsc, copies what is no TypeScript, and bundles the dashboard's page and the reader of
- * media containers. `dist/local` is a package of its own: `npm pack ./dist/local`.
+ * Builds both packages: declarations by tsc, code bundled by vite into few files, and the dashboard's page. `dist/local` is
+ * a package of its own: `npm pack ./dist/local`.
  */
 import { spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { dirname, extname, join } from "node:path";
-import { build } from "vite";
+import { dirname, join, posix, relative, sep } from "node:path";
+import { build, type Plugin } from "vite";
 import { buildPage } from "./dashboard-page.ts";
+import { manifestOf, PUBLISHED, type Published, root } from "./published.ts";
 
-const root = join(import.meta.dirname, "..");
 const dist = join(root, "dist");
-/** Sources of the dashboard's page: bundled on their own, never shipped as they are. */
-const page = join(root, "src", "dashboard", "page");
+const local = join(dist, "local");
+const sources = join(root, "src");
+const [main, localService] = PUBLISHED as readonly [Published, Published];
+
+/** Where code asks for its own URL, it is told that of the file that tsc would have written. */
+const ownUrls: Plugin = {
+  name: "own-urls",
+  enforce: "pre",
+  transform(code, id) {
+    if (!id.startsWith(sources)) return null;
+    const file = relative(sources, id).replaceAll(sep, "/").replace(/ts$/, "js");
+    return code.replaceAll("import.meta.url", `__ownUrl("${file}")`);
+  },
+  renderChunk(code, { fileName }) {
+    return code.replaceAll(/__ownUrl\("(.+?)"\)/g, (_, file: string) => {
+      const path = posix.relative(posix.dirname(fileName), file);
+      return `new URL("${path.startsWith(".") ? path : `./${path}`}", import.meta.url).href`;
+    });
+  },
+};
 
 rmSync(dist, { recursive: true, force: true });
-
 const typescript = dirname(createRequire(import.meta.url).resolve("typescript/package.json"));
 const tsc = spawnSync(process.execPath, [join(typescript, "bin", "tsc"), "-p", "tsconfig.build.json"], {
   cwd: root,
   stdio: "inherit",
 });
 if (tsc.status !== 0) process.exit(tsc.status ?? 1);
-
-cpSync(join(root, "src"), dist, {
-  recursive: true,
-  filter: (path) => path !== page && ![".ts", ".tsx", ".md"].includes(extname(path)),
-});
-
+layOutLocalService();
+// Zod is a dependency for the schemas of pipelines; the part of it that we use loads in a third of the time.
+await bundle(main, dist, ["index", "api/index", "migrate/index", "cli/main"], [...main.bundled, "zod"]);
+await bundle(localService, local, ["local-service/index", "local-service/render/worker"], localService.bundled);
 await buildPage(join(dist, "dashboard", "page"));
-await bundle("engine/media/media-container");
-moveLocalService(join(dist, "local"));
 
-/** Puts the libraries that a module exports into its file, in place of what tsc made of it. */
-async function bundle(name: string): Promise<void> {
+/** Writes each entry beside its declarations, and what they share or load later into `chunks`. */
+async function bundle(published: Published, outDir: string, entries: readonly string[], inside: readonly string[]) {
+  const dependencies = Object.keys(manifestOf(published).dependencies);
+  // The last is used where it happens to be installed.
+  const optional = ["showrunner-local", "@opentelemetry/api", "supports-color"];
+  const beside = [...dependencies, ...optional].filter((name) => !inside.includes(name));
+  const unlisted = new Set<string>();
   await build({
     root,
     configFile: false,
     logLevel: "warn",
     publicDir: false,
+    plugins: [ownUrls],
     ssr: { noExternal: true },
-    build: { ssr: join("src", `${name}.ts`), outDir: dirname(join(dist, name)), emptyOutDir: false, target: "node22" },
+    build: {
+      ssr: true,
+      outDir,
+      emptyOutDir: false,
+      minify: false,
+      target: "node22",
+      rolldownOptions: {
+        external: (id) => beside.some((name) => id === name || id.startsWith(`${name}/`)),
+        input: Object.fromEntries(entries.map((entry) => [entry, join(sources, `${entry}.ts`)])),
+        output: { entryFileNames: "[name].js", chunkFileNames: "chunks/[name]-[hash].js" },
+        plugins: [
+          {
+            name: "list-packages",
+            generateBundle(_options, files) {
+              const ids = Object.values(files).flatMap((file) => (file.type === "chunk" ? file.moduleIds : []));
+              for (const id of ids) {
+                const name = /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(id)?.[1];
+                if (name !== undefined && !inside.includes(name)) unlisted.add(name);
+              }
+            },
+          },
+        ],
+      },
+    },
   });
-  // Nobody's types name it, and what it declares is not installed.
-  rmSync(join(dist, `${name}.d.ts`));
+  if (unlisted.size > 0)
+    throw new Error(`bundled, and not listed in scripts/published.ts: ${[...unlisted].join(", ")}`);
 }
 
-/** Lays the local service out as a package, with a copy of the data that both packages read. */
-function moveLocalService(folder: string): void {
-  mkdirSync(folder);
-  renameSync(join(dist, "local-service"), join(folder, "local-service"));
-  for (const shared of ["families", "errors.js", "errors.d.ts"]) {
-    cpSync(join(dist, shared), join(folder, shared), { recursive: true });
-  }
-  renameSync(join(folder, "local-service", "package.json"), join(folder, "package.json"));
-  const manifest = join(folder, "package.json");
-  // In a clone Node runs the sources; published is what was compiled.
-  writeFileSync(manifest, readFileSync(manifest, "utf8").replace("./index.ts", "./local-service/index.js"));
-  const local = join(root, "src", "local-service");
-  for (const file of ["README.md", "THIRD_PARTY_NOTICES.md"]) cpSync(join(local, file), join(folder, file));
-  cpSync(join(root, "LICENSE"), join(folder, "LICENSE"));
+/** The declarations of the local service as a package, with those that both packages read, and its papers. */
+function layOutLocalService(): void {
+  mkdirSync(local);
+  renameSync(join(dist, "local-service"), join(local, "local-service"));
+  for (const shared of ["families", "errors.d.ts"])
+    cpSync(join(dist, shared), join(local, shared), { recursive: true });
+  const folder = join(sources, "local-service");
+  // In a clone Node runs the sources; published is what was built.
+  const manifest = readFileSync(join(folder, "package.json"), "utf8").replace("./index.ts", "./local-service/index.js");
+  writeFileSync(join(local, "package.json"), manifest);
+  for (const file of ["README.md", "THIRD_PARTY_NOTICES.md"]) cpSync(join(folder, file), join(local, file));
+  cpSync(join(root, "LICENSE"), join(local, "LICENSE"));
 }

@@ -16,7 +16,12 @@ export const PUBLISHED: readonly Published[] = [
   {
     name: "showrunner",
     folder: "",
-    bundled: ["@dagrejs/dagre", "@dagrejs/graphlib", "@fontsource/inter", "mediabunny", "preact"],
+    bundled: [
+      ...["@borewit/text-codec", "@dagrejs/dagre", "@dagrejs/graphlib", "@fontsource/inter", "@tokenizer/inflate"],
+      ...["ansi-regex", "canonicalize", "commander", "debug", "eventsource-parser", "file-type"],
+      ...["get-east-asian-width", "ieee754", "image-size", "mediabunny", "ms", "p-queue", "preact", "string-width"],
+      ...["strip-ansi", "strtok3", "tinyqueue", "token-types", "uint8array-extras"],
+    ],
   },
   { name: "showrunner-local", folder: "src/local-service", bundled: [] },
 ];

@@ -1,4 +1,5 @@
 import { extname, join } from "node:path";
+import { fileURLToPath } from "node:url";
 import type { FileAnswer } from "./http/send-file.ts";
 
 /** The page's own files; no others are served. */
@@ -12,7 +13,7 @@ const TYPES: Readonly<Record<string, string>> = {
 
 /** Where the built page is: beside this file in the package; in a checkout it is built when its sources changed. */
 export async function pageFolder(): Promise<string> {
-  if (extname(import.meta.filename) !== ".ts") return join(import.meta.dirname, "page");
+  if (!import.meta.url.endsWith(".ts")) return fileURLToPath(new URL("./page", import.meta.url));
   const builder = new URL("../../scripts/dashboard-page.ts", import.meta.url).href;
   const { builtPage } = (await import(builder)) as { readonly builtPage: () => Promise<string> };
   return builtPage();

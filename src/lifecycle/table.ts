@@ -17,8 +17,24 @@ export function stateName(value: StateValue): string {
   return regions.map(([, child]) => stateName(child!)).join("|");
 }
 
-/** Explores a machine once, from its initial state, and keeps every reachable transition. */
+/** Every reachable transition of a machine, explored from its initial state when the table is first used. */
 export function compileTable(machine: AnyStateMachine): TransitionTable {
+  let compiled: TransitionTable | undefined;
+  const table = () => {
+    compiled ??= explore(machine);
+    return compiled;
+  };
+  return {
+    get initial() {
+      return table().initial;
+    },
+    get states() {
+      return table().states;
+    },
+  };
+}
+
+function explore(machine: AnyStateMachine): TransitionTable {
   const [first] = initialTransition(machine);
   const states = new Map<string, Map<string, string>>();
   const open = [first];

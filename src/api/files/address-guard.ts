@@ -14,9 +14,12 @@ const INSIDE_V4 = (
 const INSIDE_V6 = ["2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20"];
 const NAT64 = "64:ff9b::";
 
-const inside = subnets([...INSIDE_V4, ...INSIDE_V6, ...[...INSIDE_V4, "127.0.0.0/8"].map(translated)]);
-const loopback = subnets(["127.0.0.0/8", "::1/128"]);
-const routed = subnets(["0.0.0.0/0", "2000::/3", `${NAT64}/96`]);
+const readSubnets = () => ({
+  inside: subnets([...INSIDE_V4, ...INSIDE_V6, ...[...INSIDE_V4, "127.0.0.0/8"].map(translated)]),
+  loopback: subnets(["127.0.0.0/8", "::1/128"]),
+  routed: subnets(["0.0.0.0/0", "2000::/3", `${NAT64}/96`]),
+});
+let known: ReturnType<typeof readSubnets> | undefined;
 
 /** Judges an IPv4 or IPv6 address as text; anything else leads nowhere that may be reached. */
 export function reachOf(address: string): Reach {
@@ -24,6 +27,8 @@ export function reachOf(address: string): Reach {
   const version = isIP(bare);
   if (version === 0) return "inside";
   const family = version === 4 ? "ipv4" : "ipv6";
+  known ??= readSubnets();
+  const { inside, loopback, routed } = known;
   if (loopback.check(bare, family)) return "loopback";
   return routed.check(bare, family) && !inside.check(bare, family) ? "public" : "inside";
 }

@@ -1,8 +1,8 @@
 import type { IncomingHttpHeaders } from "node:http";
-import { request } from "undici";
 import type { HttpContext } from "../http/call.ts";
 import { startDeadline } from "../http/deadline.ts";
 import { headerNumber, headerText, retryAfterHeaderMs } from "../http/headers.ts";
+import { undici } from "../http/transport.ts";
 import { downloadLimit } from "../options.ts";
 import { ForbiddenAddressError } from "./address-guard.ts";
 import type { PartFile } from "./part-file.ts";
@@ -49,7 +49,7 @@ export async function fetchPiece(
   try {
     const offset = part.sizeBytes;
     context.transport.guard.check(url);
-    const answer = await request(url, {
+    const answer = await undici().request(url, {
       dispatcher: context.transport.downloads,
       headers: {
         "user-agent": "showrunner",

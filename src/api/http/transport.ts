@@ -1,5 +1,12 @@
-import { Agent, type Dispatcher } from "undici";
+import { createRequire } from "node:module";
+import type { LookupFunction } from "node:net";
+import type { Agent, Dispatcher } from "undici";
 import type { AddressGuard } from "../files/address-guard.ts";
+
+const load = createRequire(import.meta.url);
+
+/** Loaded at the first request: it would be half of what loading the client takes. */
+export const undici = () => load("undici") as typeof import("undici");
 
 /** What one request did to the network, set by the transport as it happens. */
 export interface SendMark {
@@ -47,17 +54,34 @@ export function createTransport(guard: AddressGuard, given?: Dispatcher): Transp
     const streams = given.compose(markSent);
     return { requests: given, streams, downloads: streams, guard, close: async () => {} };
   }
-  const own = { ...agentOptions, connect: { timeout: connectMs, lookup: guard.lookupOwn } };
-  const requests = new Agent(own);
-  const streams = new Agent(own);
-  const downloads = new Agent({ ...agentOptions, connect: { timeout: connectMs, lookup: guard.lookupNamed } });
+  const agents: Agent[] = [];
+  let isClosed = false;
+  const agentWith = (lookup: LookupFunction) => {
+    const agent = new (undici().Agent)({ ...agentOptions, connect: { timeout: connectMs, lookup } });
+    agents.push(agent);
+    if (isClosed) void agent.destroy();
+    return agent;
+  };
+  let requests: Dispatcher | undefined;
+  let streams: Dispatcher | undefined;
+  let downloads: Dispatcher | undefined;
   return {
-    requests,
-    streams: streams.compose(markSent),
-    downloads: downloads.compose(markSent),
+    get requests() {
+      requests ??= agentWith(guard.lookupOwn);
+      return requests;
+    },
+    get streams() {
+      streams ??= agentWith(guard.lookupOwn).compose(markSent);
+      return streams;
+    },
+    get downloads() {
+      downloads ??= agentWith(guard.lookupNamed).compose(markSent);
+      return downloads;
+    },
     guard,
     close: async () => {
-      await Promise.all([requests.destroy(), streams.destroy(), downloads.destroy()]);
+      isClosed = true;
+      await Promise.all(agents.map((agent) => agent.destroy()));
     },
   };
 }

@@ -1,9 +1,8 @@
 import type { Readable } from "node:stream";
 import { createParser, type EventSourceMessage } from "eventsource-parser";
-import { request as sendRequest } from "undici";
 import type { ApiRequest, CallOptions, HttpContext, Sent } from "../http/call.ts";
 import { startDeadline } from "../http/deadline.ts";
-import type { SendMark } from "../http/transport.ts";
+import { type SendMark, undici } from "../http/transport.ts";
 
 export interface OpenStream {
   readonly kind: "open";
@@ -30,7 +29,7 @@ export async function openStream(
     const mark: SendMark = { sent: false };
     const deadline = startDeadline(context.clock, timeoutMs, signal);
     try {
-      const answer = await sendRequest(`${context.base.href}${request.path}`, {
+      const answer = await undici().request(`${context.base.href}${request.path}`, {
         method: request.method,
         body: request.json === undefined ? null : JSON.stringify(request.json),
         dispatcher: context.transport.streams,

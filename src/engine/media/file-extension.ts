@@ -1,4 +1,6 @@
-import mime from "mime";
+import { createRequire } from "node:module";
+
+const load = createRequire(import.meta.url);
 
 /** Where the table of types knows none, or one that people do not use. */
 const preferred: { readonly [contentType: string]: string } = {
@@ -21,6 +23,7 @@ const ACTIVE = new Set(["image/svg+xml"]);
 export function fileExtension(contentType: string): string {
   const bare = contentType.split(";")[0]!.trim().toLowerCase();
   if (!/^(?:image|video|audio)\//.test(bare) || ACTIVE.has(bare)) return ".bin";
-  const found = preferred[bare] ?? mime.getExtension(bare);
+  // Its tables are large, and few programs name files.
+  const found = preferred[bare] ?? (load("mime") as typeof import("mime")).default.getExtension(bare);
   return found === null || found === undefined ? ".bin" : `.${found}`;
 }

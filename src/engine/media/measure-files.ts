@@ -4,11 +4,10 @@ import { rm, stat } from "node:fs/promises";
 import { normalize, resolve, sep } from "node:path";
 import { Readable, Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { fileTypeFromFile } from "file-type";
 import PQueue from "p-queue";
 import { redactUrl } from "../../api/index.ts";
 import type { FileFacts } from "../../plan/plan.ts";
-import { measureMedia } from "./measure-media.ts";
+import { contentTypeOf, measureMedia } from "./measure-media.ts";
 import type { MediaStore, StoredMedia } from "./media-store.ts";
 
 const MAX_BYTES = 1024 ** 3;
@@ -131,7 +130,7 @@ async function measureFile(given: string, path: string): Promise<Measured> {
 }
 
 async function typeOf(path: string): Promise<string> {
-  const contentType = (await fileTypeFromFile(path))?.mime ?? "application/octet-stream";
+  const contentType = (await contentTypeOf(path)) ?? "application/octet-stream";
   if (!contentType.startsWith("video/")) return contentType;
   // A container of films may hold sound alone.
   const sound = await measureMedia(path, "audio");

@@ -1,5 +1,4 @@
 import { readFile } from "node:fs/promises";
-import { fileTypeFromFile } from "file-type";
 import type { MediaKind } from "../../define/index.ts";
 
 /** What a media file is, by its bytes. Pixels, milliseconds, frames a second. */
@@ -18,7 +17,7 @@ const NONE = { width: null, height: null, durationMs: null, fps: null } as const
  * not such a file. The libraries are loaded on first use.
  */
 export async function measureMedia(path: string, kind: MediaKind): Promise<MediaFacts | { readonly fault: string }> {
-  const contentType = (await fileTypeFromFile(path))?.mime;
+  const contentType = await contentTypeOf(path);
   if (contentType === undefined) return { fault: "its bytes are of no known media format" };
   try {
     if (kind === "image") return await imageFacts(path, contentType);
@@ -26,6 +25,12 @@ export async function measureMedia(path: string, kind: MediaKind): Promise<Media
   } catch (error) {
     return { fault: `it holds ${contentType} that cannot be read (${describedBy(error)})` };
   }
+}
+
+/** The content type that the first bytes of a file are of; undefined when they are of no known format. */
+export async function contentTypeOf(path: string): Promise<string | undefined> {
+  const { fileTypeFromFile } = await import("file-type");
+  return (await fileTypeFromFile(path))?.mime;
 }
 
 async function imageFacts(path: string, contentType: string): Promise<MediaFacts | { readonly fault: string }> {
