@@ -17,10 +17,9 @@ export const PUBLISHED: readonly Published[] = [
     name: "showrunner",
     folder: "",
     bundled: [
-      ...["@borewit/text-codec", "@dagrejs/dagre", "@dagrejs/graphlib", "@fontsource/inter", "@tokenizer/inflate"],
-      ...["ansi-regex", "canonicalize", "commander", "debug", "eventsource-parser", "file-type"],
-      ...["get-east-asian-width", "ieee754", "image-size", "mediabunny", "ms", "p-queue", "preact", "string-width"],
-      ...["strip-ansi", "strtok3", "tinyqueue", "token-types", "uint8array-extras"],
+      ...["@dagrejs/dagre", "@dagrejs/graphlib", "@fontsource/inter", "ansi-regex", "canonicalize", "commander"],
+      ...["eventsource-parser", "get-east-asian-width", "image-size", "mediabunny", "p-queue", "preact"],
+      ...["string-width", "strip-ansi", "tinyqueue"],
     ],
   },
   { name: "showrunner-local", folder: "src/local-service", bundled: [] },

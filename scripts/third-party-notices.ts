@@ -63,9 +63,10 @@ const INTRO: { readonly [name in Published["name"]]: string } = {
   showrunner: `# Third-party notices
 
 Written by \`node scripts/third-party-notices.ts\`; change the script, not this file. Showrunner itself is under the MIT licence
-(LICENSE). It contains code of others in two places: the dashboard's page, and the reader of media containers, which is mediabunny
-without what it writes (MPL-2.0, unchanged; its source is in its package). Everything else is installed beside it, unchanged, from
-the package registry. What the local service brings is listed in its own package, \`showrunner-local\`.
+(LICENSE). It contains code of others, unchanged except that parts which it does not use are left out: libraries in \`dist/chunks\`,
+among them the reader of media containers, which is mediabunny without what it writes (MPL-2.0; its source is in its package), and
+the dashboard's page. Everything else is installed beside it, unchanged, from the package registry. What the local service
+brings is listed in its own package, \`showrunner-local\`.
 
 ## Parts compiled into WebAssembly
 

@@ -37,11 +37,21 @@ export function familiesFileOf({ cwd, env }: Io, { families }: Pick<ServiceFlags
   return named ? resolve(cwd, named) : undefined;
 }
 
+/** For commands that need the journal alone: starts no local service. */
+export function withJournal<T>(flags: ServiceFlags, work: (show: Showrunner) => Promise<T>): Promise<T> {
+  return withShowrunner(flags, work, { journalOnly: true });
+}
+
 /** Opens the journal and the service that flags and environment name, does the work, and closes them in any case. */
-export async function withShowrunner<T>(flags: ServiceFlags, work: (show: Showrunner) => Promise<T>): Promise<T> {
+export async function withShowrunner<T>(
+  flags: ServiceFlags,
+  work: (show: Showrunner) => Promise<T>,
+  more: OpenOptions = {},
+): Promise<T> {
   checkAmount("--spending-cap", flags.spendingCap);
   checkAmount("--wallet-floor", flags.walletFloor);
   const options: OpenOptions = {
+    ...more,
     ...(flags.local && { local: true }),
     ...(flags.baseUrl !== undefined && { baseUrl: flags.baseUrl }),
     ...(flags.journal !== undefined && { journal: flags.journal }),

@@ -1,4 +1,3 @@
-import { z } from "zod";
 import type { Draft } from "../plan/draft.ts";
 import { fingerprint } from "../plan/fingerprint.ts";
 import { plainJson } from "../plan/plain-json.ts";
@@ -93,7 +92,9 @@ function parse(pipeline: Pipeline, input: unknown): { readonly value: unknown } 
     return { problems };
   } catch (error) {
     const said = error instanceof Error ? error.message : String(error);
-    const cure = error instanceof z.core.$ZodAsyncError ? "; refinements and transforms may not be async" : "";
+    // By its name: the schema may come from another copy of zod.
+    const isAsync = error instanceof Error && error.constructor.name === "$ZodAsyncError";
+    const cure = isAsync ? "; refinements and transforms may not be async" : "";
     const message = `the input schema of ${pipeline.name} threw: ${said}${cure}`;
     return { problems: [{ code: "input", step: null, field: null, message }] };
   }

@@ -1,6 +1,7 @@
-import { writeFileSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { LIST_MODULES, loadedModules } from "../support/loaded-modules.ts";
 import { cli, emptyFolder } from "./support/cli.ts";
 
 describe("help", () => {
@@ -12,24 +13,34 @@ describe("help", () => {
   });
 
   test("loads the argument parser and nothing heavier", async () => {
-    const folder = emptyFolder();
-    const list = join(folder, "list.mjs");
-    writeFileSync(
-      list,
-      'import { registerHooks } from "node:module"; registerHooks({ load(url, context, next) { process.stderr.write(url + "\\n"); return next(url, context); } });',
-    );
-    const { stderr } = await cli(["--help"], { nodeFlags: ["--import", list] });
-    const loaded = stderr.split("\n").filter((line) => line.startsWith("file:"));
-    const packages = new Set(loaded.map((url) => /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url)?.[1]).filter(Boolean));
-    expect([...packages]).toEqual(["commander"]);
+    const { stderr } = await cli(["--help"], { nodeFlags: ["--import", LIST_MODULES] });
+    const { packages, own } = loadedModules(stderr);
+    expect(packages).toEqual(["commander"]);
     // Single files that import nothing.
     const leaves = /src\/(money|shell-word)\.ts$/;
-    expect(loaded.filter((url) => /src\/(?!cli\/)/.test(url) && !leaves.test(url))).toEqual([]);
+    expect(own.filter((url) => /src\/(?!cli\/)/.test(url) && !leaves.test(url))).toEqual([]);
   });
 
   test("exists for each command", async () => {
     const { stdout } = await cli(["help", "run"]);
     expect(stdout).toContain("--budget");
+  });
+});
+
+describe("a command that reads the journal", () => {
+  test.each([
+    { args: ["runs"], code: 0 },
+    { args: ["show", "x"], code: 2 },
+  ])("$args starts no local service and loads nothing that sends, checks or measures", async ({ args, code }) => {
+    const cwd = emptyFolder();
+    const ended = await cli(args, { cwd, nodeFlags: ["--import", LIST_MODULES] });
+    expect(ended.code, ended.stderr).toBe(code);
+    const { packages, own } = loadedModules(ended.stderr);
+    expect(packages.filter((name) => /undici|ajv|re2js|file-type|image-size|mime|mediabunny|hono/.test(name))).toEqual(
+      [],
+    );
+    expect(own.filter((url) => /src\/(local-service|dashboard|migrate|report)\//.test(url))).toEqual([]);
+    expect(existsSync(join(cwd, ".showrunner/local"))).toBe(false);
   });
 });
 

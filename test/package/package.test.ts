@@ -6,6 +6,7 @@ import { join, resolve } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { type LocalService, startLocalService } from "../../src/local-service/index.ts";
 import { FILM } from "../../src/local-service/stub/stub-media.ts";
+import { LIST_MODULES, loadedModules } from "../support/loaded-modules.ts";
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 300_000 });
 
@@ -17,8 +18,7 @@ interface Packed {
 
 const root = resolve(import.meta.dirname, "../..");
 const folder = mkdtempSync(join(tmpdir(), "showrunner-package-"));
-const installed = join(folder, "node_modules", "showrunner");
-const command = join(installed, "bin/showrunner.js");
+const command = join(folder, "node_modules/showrunner/bin/showrunner.js");
 const packed = new Map<Name, Packed>();
 let service: LocalService;
 
@@ -88,7 +88,8 @@ describe("the packages", () => {
   test("hold what was built, its types and its papers, and no sources or tests", () => {
     const main = packed.get("showrunner")!.files.map(({ path }) => path);
     for (const file of [
-      ...["dist/index.js", "dist/index.d.ts", "bin/showrunner.js", "dist/cli/main.js"],
+      ...["dist/index.js", "dist/index.d.ts", "dist/api/index.js", "dist/api/index.d.ts"],
+      ...["bin/showrunner.js", "dist/cli/main.js"],
       ...["dist/dashboard/page/index.html", "dist/dashboard/page/LICENSES.txt"],
       ...["README.md", "CHANGELOG.md", "LICENSE", "SECURITY.md", "THIRD_PARTY_NOTICES.md"],
     ]) {
@@ -179,13 +180,50 @@ describe("showrunner installed alone", () => {
     expect(readFileSync(join(folder, "declared/talking-avatar.d.ts"), "utf8")).toContain("Pipeline<");
   });
 
-  test("measures films, whose reader is built in", async () => {
+  test("measures films, whose reader is built in; the input's schema mixes the project's zod and ours", async () => {
     writeFileSync(join(folder, "film.mp4"), FILM.bytes);
-    const built = join(installed, "dist/engine/media/measure-media.js");
-    const { stdout, stderr } = await script(
-      `const { measureMedia } = await import(${JSON.stringify(built)}); console.log(JSON.stringify(await measureMedia("film.mp4", "video")))`,
+    writeFileSync(
+      join(folder, "film.ts"),
+      `import { copyFile } from "node:fs/promises";
+import { file, pipeline } from "showrunner";
+import { z } from "zod";
+export default pipeline("film", {
+  input: z.object({ film: file("video").default("film.mp4") }),
+  build: ({ task }) => {
+    const film = task("copy", {}, async (_input, { file }) => void (await copyFile("film.mp4", file("film"))), { files: { film: "video" } });
+    return { film };
+  },
+});
+`,
     );
-    expect(JSON.parse(stdout || stderr)).toMatchObject({ contentType: "video/mp4", width: 64, durationMs: 1000 });
+    const hosted = { SHOWRUNNER_BASE_URL: service.baseUrl, SHOWRUNNER_API_KEY: service.apiKey };
+    const run = await node([command, "run", "film.ts", "--id", "film", "--budget", "1"], hosted);
+    expect(run.code, run.stderr).toBe(0);
+    const [, path] = run.stdout.trim().split("\t");
+    const manifest = JSON.parse(readFileSync(`${path}.json`, "utf8")) as { readonly file: unknown };
+    expect(manifest.file).toMatchObject({ content_type: "video/mp4", width: 64, duration_ms: 1000 });
+  });
+
+  test.each([
+    { start: 'import "showrunner"', packages: ["xstate"], files: 12 },
+    { start: 'import "showrunner/client"', packages: [], files: 6 },
+  ])("$start loads $files files at most, and of the packages $packages", async ({ start, packages, files }) => {
+    const { stderr } = await node(["--import", LIST_MODULES, "--input-type=module", "-e", start]);
+    const loaded = loadedModules(stderr);
+    expect(loaded.packages).toEqual(packages);
+    expect(loaded.own.length, loaded.own.join("\n")).toBeLessThanOrEqual(files);
+  });
+
+  test.each([
+    { args: ["--help"], packages: [], files: 12 },
+    { args: ["runs"], packages: ["xstate"], files: 25 },
+    { args: ["show", "hosted"], packages: ["xstate"], files: 25 },
+  ])("$args loads $files files at most, and of the packages $packages", async ({ args, packages, files }) => {
+    const { code, stderr } = await node(["--import", LIST_MODULES, command, ...args]);
+    expect(code).toBe(0);
+    const loaded = loadedModules(stderr);
+    expect(loaded.packages).toEqual(packages);
+    expect(loaded.own.length, loaded.own.join("\n")).toBeLessThanOrEqual(files);
   });
 
   test.each([

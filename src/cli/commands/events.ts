@@ -1,5 +1,5 @@
 import { eventText, type StoredEvent } from "../../index.ts";
-import { type Context, type ServiceFlags, withShowrunner } from "../context.ts";
+import { type Context, type ServiceFlags, withJournal } from "../context.ts";
 import { ExitCode } from "../exit-code.ts";
 import { visible } from "../text/escape.ts";
 
@@ -11,7 +11,7 @@ export interface EventFlags extends ServiceFlags {
 /** `showrunner events`: the journaled events of a run; with `--follow`, also new ones, until the run ends or pauses. */
 export async function events(context: Context, runId: string, flags: EventFlags): Promise<ExitCode> {
   const { io, output } = context;
-  return withShowrunner(flags, async (show) => {
+  return withJournal(flags, async (show) => {
     const stored = show.events(runId, { follow: flags.follow === true, signal: io.interrupt });
     if (flags.json && !flags.follow) {
       const all: StoredEvent[] = [];

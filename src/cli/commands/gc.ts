@@ -1,5 +1,5 @@
 import { formatBytes } from "../../byte-size.ts";
-import { type Context, type ServiceFlags, withShowrunner } from "../context.ts";
+import { type Context, type ServiceFlags, withJournal } from "../context.ts";
 import { ExitCode } from "../exit-code.ts";
 import { repeatedCommand } from "../repeat-command.ts";
 import { wireForm } from "../service/present.ts";
@@ -17,7 +17,7 @@ export interface GcFlags extends ServiceFlags {
 export async function gc(context: Context, flags: GcFlags): Promise<ExitCode> {
   const { output } = context;
   const olderThanMs = readDuration("--older-than", flags.olderThan ?? "30d", "30d or 12h");
-  return withShowrunner(flags, async (show) => {
+  return withJournal(flags, async (show) => {
     const report = await show.gc({ olderThanMs, dryRun: flags.dryRun === true });
     if (flags.json) output.printJson(wireForm(report));
     else for (const runId of report.runs) output.print(visible(runId));

@@ -1,6 +1,6 @@
 import type { RunReport, StepReport } from "../../index.ts";
 import { CliError } from "../cli-error.ts";
-import { type Context, type ServiceFlags, withShowrunner } from "../context.ts";
+import { type Context, type ServiceFlags, withJournal } from "../context.ts";
 import { ExitCode } from "../exit-code.ts";
 import { planOf } from "../input/stored-run.ts";
 import { filesOf, type OfferedTake, offeredTakes } from "../report/offered-takes.ts";
@@ -16,7 +16,7 @@ export interface OpenFlags extends ServiceFlags {
 /** `showrunner open`: the files of a step, or of what an approval shows, in the programs that show them. */
 export async function open(context: Context, runId: string, path: string, flags: OpenFlags): Promise<ExitCode> {
   const { io, output } = context;
-  return withShowrunner(flags, async (show) => {
+  return withJournal(flags, async (show) => {
     const report = await show.show(runId);
     const step = report.steps.find((one) => one.path === path) ?? (await unknownStep(report, path));
     const review = await reviewFiles(context, flags);

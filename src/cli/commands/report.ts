@@ -1,5 +1,5 @@
 import { join, resolve } from "node:path";
-import { type Context, mediaDirOf, type ServiceFlags, withShowrunner } from "../context.ts";
+import { type Context, mediaDirOf, type ServiceFlags, withJournal } from "../context.ts";
 import { ExitCode } from "../exit-code.ts";
 import { isOwnFile } from "../input/own-file.ts";
 import { ownVersion } from "../own-version.ts";
@@ -15,7 +15,7 @@ export interface ReportFlags extends ServiceFlags {
 export async function report(context: Context, runId: string, flags: ReportFlags): Promise<ExitCode> {
   const { io, output } = context;
   const { writeReport } = await import("../../report/index.ts");
-  return withShowrunner(flags, async (show) => {
+  return withJournal(flags, async (show) => {
     const written = await writeReport(show, runId, {
       file:
         flags.out === undefined

@@ -1,5 +1,5 @@
 import type { RunRow, Showrunner } from "../../index.ts";
-import { type Context, type ServiceFlags, withShowrunner } from "../context.ts";
+import { type Context, type ServiceFlags, withJournal } from "../context.ts";
 import { ExitCode } from "../exit-code.ts";
 import { visible } from "../text/escape.ts";
 import { type Column, table } from "../text/table.ts";
@@ -18,7 +18,7 @@ const columns: readonly Column<RunRow>[] = [
 /** `showrunner runs`: every run of the journal, newest first. */
 export async function runs(context: Context, flags: ServiceFlags & { readonly json?: boolean }): Promise<ExitCode> {
   const { io, output } = context;
-  return withShowrunner(flags, async (show) => {
+  return withJournal(flags, async (show) => {
     const rows = await show.runs();
     if (flags.json) output.printJson(rows.map(document));
     else if (rows.length > 0) output.print(table(rows, columns, io.stdout.columns));

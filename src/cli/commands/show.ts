@@ -1,5 +1,5 @@
 import type { RunReport } from "../../index.ts";
-import { type Context, type ServiceFlags, withShowrunner } from "../context.ts";
+import { type Context, type ServiceFlags, withJournal } from "../context.ts";
 import { ExitCode } from "../exit-code.ts";
 import { expiryLines } from "../report/expiry-lines.ts";
 import { overchargeLines } from "../report/overcharge-lines.ts";
@@ -53,7 +53,7 @@ export async function show(
   flags: ServiceFlags & { readonly json?: boolean },
 ): Promise<ExitCode> {
   const { io, output } = context;
-  return withShowrunner(flags, async (runner) => {
+  return withJournal(flags, async (runner) => {
     const report = await runner.show(runId);
     if (flags.json) {
       output.printJson(report);

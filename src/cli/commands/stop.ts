@@ -1,10 +1,10 @@
-import { type Context, type ServiceFlags, withShowrunner } from "../context.ts";
+import { type Context, type ServiceFlags, withJournal } from "../context.ts";
 import { ExitCode } from "../exit-code.ts";
 import { visible } from "../text/escape.ts";
 
 /** `showrunner stop`: asks a run, in whichever process it lives, to make no further job. */
 export async function stop(context: Context, runId: string, flags: ServiceFlags): Promise<ExitCode> {
-  return withShowrunner(flags, async (show) => {
+  return withJournal(flags, async (show) => {
     await show.stop(runId);
     const row = (await show.runs()).find((one) => one.runId === runId);
     context.output.say(

@@ -21,6 +21,8 @@ export interface ServiceOptions {
   readonly baseUrl?: string | undefined;
   readonly apiKey?: string | undefined;
   readonly local?: boolean | undefined;
+  /** Starts no local service: the journal's runs can be read, stopped and deleted; what needs a service throws. Default false. */
+  readonly journalOnly?: boolean | undefined;
   /** Folder of the embedded local service. Default `.showrunner/local`. */
   readonly localDir?: string | undefined;
   /**
@@ -56,6 +58,10 @@ export async function openService(options: ServiceOptions): Promise<Service> {
 async function openLocal(options: ServiceOptions): Promise<Service> {
   const dataDir = options.localDir ?? ".showrunner/local";
   const origin = `local:${dataDir}`;
+  if (options.journalOnly === true) {
+    const client = unusableClient(new InvalidOptionError("journalOnly", "is set, and this needs the service."));
+    return { kind: "local", client, origin, close: async () => {} };
+  }
   const shared = await shareLocalService(dataDir, options.families).catch(orMissing);
   if (shared instanceof LocalServiceMissingError) {
     return { kind: "local", client: unusableClient(shared), origin, close: async () => {} };
