@@ -83,8 +83,7 @@ export function reset(state: RunState, step: StepState, move: Move, more: Partia
 
 export function isExpansion(state: RunState, path: string): boolean {
   return (
-    state.planned.plan.steps.some((step) => step.path === path) &&
-    traitsOf(planStep(state, path)).maxInnerSteps !== null
+    state.planned.plan.steps.some((step) => step.path === path) && traitsOf(planStep(state, path)).expansion !== null
   );
 }
 

@@ -180,7 +180,7 @@ function usersOf(steps: readonly PlanStep[]): ReadonlyMap<string, readonly strin
 
 /** Paths of the steps that lead to inner steps. */
 export function expansionsIn(steps: readonly PlanStep[]): ReadonlySet<string> {
-  return new Set(steps.filter((step) => traitsOf(step).maxInnerSteps !== null).map(({ path }) => path));
+  return new Set(steps.filter((step) => traitsOf(step).expansion !== null).map(({ path }) => path));
 }
 
 /** `a/b` and `a` for `a/b/c`. */

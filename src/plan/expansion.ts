@@ -6,7 +6,7 @@ import { factsOf, traitsOf } from "./kinds/index.ts";
 import type { PlanContext, Planning } from "./kinds/kind.ts";
 import { inStepOrder, planSteps } from "./make-plan.ts";
 import { dependentsOf } from "./makespan.ts";
-import type { ExpandStep, Plan, PlanStep, Problem, Reference, Yield } from "./plan.ts";
+import type { ExpandingStep, Plan, PlanStep, Problem, Reference, Yield } from "./plan.ts";
 
 export type ExpansionOutcome =
   | {
@@ -19,7 +19,7 @@ export type ExpansionOutcome =
 
 /** Plans the steps that a value led to, among those of the run's plan. Either they are all fine, or every problem. */
 export function planExpansion(
-  step: ExpandStep,
+  step: ExpandingStep,
   drafted: Draft,
   context: PlanContext & { readonly plan: Plan },
 ): ExpansionOutcome {
@@ -55,7 +55,7 @@ function knownFacts(plan: Plan): Map<string, StepFacts> {
 function placeReturned(
   given: DraftReference,
   field: string,
-  step: ExpandStep,
+  step: ExpandingStep,
   { planning, isRead }: { readonly planning: Planning; readonly isRead: boolean },
 ): Reference {
   const { report, facts } = planning;
@@ -81,7 +81,7 @@ function placeReturned(
 }
 
 /** Whether a local function reads the results of the expansion. */
-function isReadLocally({ path }: ExpandStep, { steps }: Plan): boolean {
+function isReadLocally({ path }: ExpandingStep, { steps }: Plan): boolean {
   return steps.some((step) => {
     const { readsFiles, uses } = traitsOf(step);
     return readsFiles && uses.some((ref) => ref.step === path);
@@ -90,7 +90,7 @@ function isReadLocally({ path }: ExpandStep, { steps }: Plan): boolean {
 
 /** Steps of an expansion cannot use what waits for that expansion. */
 function circles(
-  { path }: ExpandStep,
+  { path }: ExpandingStep,
   steps: readonly PlanStep[],
   returns: readonly Reference[],
   plan: Plan,

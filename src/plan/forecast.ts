@@ -48,7 +48,7 @@ export function forecast(plan: Plan, options: ForecastOptions): Forecast {
   return {
     byStrategy: { poll: along("poll"), stream: along("stream"), webhook: along("webhook") },
     expansions: plan.steps.flatMap((step) => {
-      const { maxInnerSteps: maxSteps } = traitsOf(step);
+      const maxSteps = traitsOf(step).expansion?.maxSteps ?? null;
       return maxSteps === null ? [] : [{ step: step.path, maxSteps }];
     }),
   };

@@ -147,6 +147,13 @@ export interface ExpandStep extends StepBase {
   readonly maxCostMicros: number | null;
 }
 
+/** What a step asks a person. */
+export type Decision = Pick<ApproveStep, "path" | "shows" | "choose" | "message">;
+/** A step whose inner steps come of a value, whatever its kind. */
+export type ExpandingStep = Omit<ExpandStep, "kind">;
+/** A step that submits a job, whatever its kind. */
+export type SubmittingStep = Omit<JobStep, "kind">;
+
 export type PlanStep = JobStep | UploadStep | ChatStep | TaskStep | ApproveStep | PickStep | ExpandStep;
 
 /** A local file, measured when the plan was made. */

@@ -62,7 +62,7 @@ function nameOf(steps: readonly PlanStep[], pattern: string, others: ReadonlyMap
  * expansion after them. Every step comes after those it needs.
  */
 export function withExpansions(plan: Plan): Plan {
-  const isExpansion = (step: PlanStep) => traitsOf(step).maxInnerSteps !== null;
+  const isExpansion = (step: PlanStep) => traitsOf(step).expansion !== null;
   const expansions = new Set(plan.steps.filter(isExpansion).map(({ path }) => path));
   if (expansions.size === 0) return { ...plan, steps: inOrder(plan.steps) };
   const parent = (path: string): string => {

@@ -2,6 +2,7 @@ import { ownText } from "../clean-text.ts";
 import type { Chosen, PauseReason, RunEvent } from "../journal/events.ts";
 import { isRunFinal, lastAttempt, planStep, type RunState } from "../journal/state.ts";
 import type { InboxEntry, InboxMessage } from "../journal/store.ts";
+import { traitsOf } from "../plan/index.ts";
 import { offered } from "./kinds/approve.ts";
 
 /** The events that follow from an inbox message; none for a message that no longer applies. */
@@ -43,16 +44,16 @@ function restsAnyway({ status, pause }: RunState): boolean {
 function approved(state: RunState, message: InboxMessage & { readonly type: "approve" }): readonly RunEvent[] {
   const { step, pick, note = null } = message;
   if (!awaitsDecision(state, step)) return [];
-  const plan = planStep(state, step);
-  if (plan.kind !== "approve") return [];
-  const offer = offered(state, plan);
+  const { decision } = traitsOf(planStep(state, step));
+  if (decision === null) return [];
+  const offer = offered(state, decision);
   const requested = message.chosen;
   const isWanted = (one: Chosen) => one.step === requested?.step && one.index === requested.index;
   const index = requested === undefined ? (pick ?? 0) : offer.findIndex(isWanted);
-  const chosen = plan.choose || offer.length === 1 ? offer[index] : undefined;
-  if (plan.choose && (pick === undefined || chosen === undefined)) return [];
+  const chosen = decision.choose || offer.length === 1 ? offer[index] : undefined;
+  if (decision.choose && (pick === undefined || chosen === undefined)) return [];
   return [
-    { type: "approval.decided", step, approved: true, pick: plan.choose ? index : null, note },
+    { type: "approval.decided", step, approved: true, pick: decision.choose ? index : null, note },
     ...(chosen === undefined ? [] : [{ type: "pick.decided", step, chosen, scores: null } as const]),
     ...goingOn(state, "approval"),
   ];

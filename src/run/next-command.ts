@@ -1,7 +1,7 @@
 import { isRunFinal, type RunState, type StepState } from "../journal/state.ts";
 import { formatUsd } from "../money.ts";
 import { traitsOf } from "../plan/index.ts";
-import type { PlanStep } from "../plan/plan.ts";
+import type { PlanStep, Reference } from "../plan/plan.ts";
 import { shellWord } from "../shell-word.ts";
 import { offered } from "./kinds/approve.ts";
 
@@ -86,8 +86,9 @@ function dollars(micros: number): string {
 
 function decision(state: RunState): NextCommand {
   const { runId } = state;
-  const [step] = stepsWith(state, ({ kind, status }) => kind === "approve" && status === "running");
-  if (step?.kind !== "approve") return { command: `showrunner approve ${runId}`, note: "lists what waits" };
+  const waiting = stepsWith(state, (step) => traitsOf(step).decision !== null && step.status === "running");
+  const step = waiting.map((one) => traitsOf(one).decision)[0] ?? null;
+  if (step === null) return { command: `showrunner approve ${runId}`, note: "lists what waits" };
   const count = step.choose ? offered(state, step).length : 0;
   const pick = step.choose ? " --pick 1" : "";
   const command = `showrunner approve ${runId} ${shellWord(step.path)}${pick} --resume`;
@@ -100,10 +101,10 @@ function afterFailure(state: RunState): NextCommand {
   const failed = stepsWith(state, ({ status }) => status === "failed" || status === "partial");
   // Rejected, or failed without a decision because its inputs no longer exist.
   const rejected = failed.filter(
-    (step) => traitsOf(step).needsPerson && state.steps[step.path]!.approval?.approved !== true,
+    (step) => traitsOf(step).decision !== null && state.steps[step.path]!.approval?.approved !== true,
   );
   if (rejected.length > 0 && rejected.length === failed.length) {
-    const shown = rejected.flatMap(({ kind, path, ...step }) => ("shows" in step ? shownBy(step.shows, path) : [path]));
+    const shown = rejected.flatMap((step) => shownBy(traitsOf(step).decision?.shows ?? [], step.path));
     const words = [...new Set(shown)].flatMap((path) => ["--rerun", shellWord(path)]);
     return resume(state, words, "reruns what was rejected or no longer exists, at its price, and asks again");
   }
@@ -118,13 +119,13 @@ function afterFailure(state: RunState): NextCommand {
   return resume(state, ["--rerun-failed"], note);
 }
 
-function shownBy(shows: Extract<PlanStep, { readonly kind: "approve" }>["shows"], path: string): readonly string[] {
+function shownBy(shows: readonly Reference[], path: string): readonly string[] {
   const produced = shows.filter(({ $ref }) => $ref.as !== "upload").map(({ $ref }) => $ref.step);
   return produced.length === 0 ? [path] : produced;
 }
 
 function isUnplanned(step: PlanStep, { expanded }: StepState): boolean {
-  return traitsOf(step).maxInnerSteps !== null && expanded === null;
+  return traitsOf(step).expansion !== null && expanded === null;
 }
 
 type Named = PlanStep & { readonly status: StepState["status"] };

@@ -96,7 +96,7 @@ export function decidingSteps(plan: Plan): ReadonlySet<string> {
   if (before !== undefined) return before;
   const found = new Set<string>();
   for (const step of plan.steps) {
-    if (traitsOf(step).maxInnerSteps !== null) found.add(step.path);
+    if (traitsOf(step).expansion !== null) found.add(step.path);
     if (step.when !== undefined) found.add("failed" in step.when ? step.when.failed : step.when.ref.step);
     for (const { as, step: used } of traitsOf(step).uses) if (as === "value") found.add(used);
   }

@@ -21,7 +21,7 @@ describe("addresses", () => {
     expect(acked.resultUrl).toBe(`${service.origin}/v3/jobs/job_1`);
   });
 
-  test("an address on another origin is not taken over, and the credential goes only to the base", async () => {
+  test("an address on another origin is not used, and the credential goes only to the base", async () => {
     const other = await fakeService(json(200, {}));
     const { client, service } = await setUp([
       ack("IN_QUEUE", { status_url: `${other.origin}/steal`, result_url: `//${other.origin.slice(7)}/steal` }),
@@ -74,7 +74,7 @@ describe("addresses", () => {
 });
 
 describe("credentials", () => {
-  test("both header forms are sent as asked, Bearer by default", async () => {
+  test("both header forms are sent as configured, Bearer by default", async () => {
     const { client, service } = await setUp([json(200, { balance: 1 })]);
     await client.balance();
     const direct = createClient({ baseUrl: service.baseUrl, apiKey: "key_1:secret", credentialForm: "key" });

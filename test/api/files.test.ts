@@ -238,7 +238,7 @@ test("a handle is given again for the same bytes until shortly before it expires
   expect(service.seen).toHaveLength(3);
 });
 
-test("a file of another kind than wanted is refused by its bytes, whatever its name", async () => {
+test("a file of another kind than required is refused by its bytes, whatever its name", async () => {
   const { client, service } = await setUp([hangUp]);
   const path = join(folder, "song.png");
   await writeFile(path, Buffer.concat([Buffer.from("RIFF\x24\0\0\0WAVEfmt "), Buffer.alloc(40)]));

@@ -42,7 +42,7 @@ for (const strategy of ["stream", "webhook"] as const) {
   });
 }
 
-test("a silent job is looked at within a quarter of its expected time after its end, and never later than the bound", () => {
+test("a silent job is polled within a quarter of its expected time after its end, and never later than the bound", () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 0, max: 3_600_000 }),

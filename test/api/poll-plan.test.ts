@@ -18,7 +18,7 @@ function simulate(lengthMs: number, estimateOf: (now: number) => number | null, 
   }
 }
 
-test("a right estimate costs one look, right after it", () => {
+test("a right estimate costs one poll, right after it", () => {
   expect(simulate(180_000, () => null, 180_000)).toEqual({ requests: 1, lateMs: 500 });
 });
 
@@ -26,7 +26,7 @@ test("without an estimate at first, the status gives one", () => {
   expect(simulate(180_000, () => 180_000)).toEqual({ requests: 2, lateMs: 500 });
 });
 
-test("a job of three minutes costs at most five looks when its estimate is up to a fifth too short", () => {
+test("a job of three minutes costs at most five polls when its estimate is up to a fifth too short", () => {
   fc.assert(
     fc.property(fc.integer({ min: 145_000, max: 180_000 }), (expectedAt) => {
       const { requests, lateMs } = simulate(180_000, (now) => Math.max(now, expectedAt), expectedAt);
@@ -36,7 +36,7 @@ test("a job of three minutes costs at most five looks when its estimate is up to
   );
 });
 
-test("whatever is known, the next look is between a second and the expected end, and never beyond a minute without one", () => {
+test("whatever is known, the next poll is between a second and the expected end, and never beyond a minute without one", () => {
   const instant = fc.integer({ min: 0, max: 10_000_000 });
   fc.assert(
     fc.property(

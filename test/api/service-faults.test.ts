@@ -162,7 +162,7 @@ for (const code of ["RESOURCE_EXHAUSTED", "UNKNOWN", "INTERNAL", "UNAVAILABLE", 
   });
 }
 
-test("a proxy's page in place of an answer proves nothing, and is settled by the key", async () => {
+test("a proxy's page in place of an answer proves nothing; the key resolves it", async () => {
   const request = image();
   service.faults([{ kind: "error", status: 502, envelope: false, ...submitOf(request) }]);
   const client = clientOf();
@@ -194,7 +194,7 @@ test("a slow stream is waited for", async () => {
   expect((await endOf(client, ack.jobId, "stream")).outcome).toBe("completed");
 });
 
-test("a failed job settles as failed, with its error and no charge", async () => {
+test("a failed job ends as failed, with its error and no charge", async () => {
   const request = image();
   service.faults([{ kind: "fail_job", code: "INTERNAL", retryable: true, prompt: `^${request.idempotencyKey}$` }]);
   const client = clientOf();
@@ -269,7 +269,7 @@ test("a download cut again and again is resumed until it is whole", async () => 
   expect((await readdir(folder)).filter((name) => name.endsWith(".part"))).toEqual([]);
 });
 
-test("a delete that could not be finished is asked for again", async () => {
+test("a delete that could not be finished is sent again", async () => {
   const client = clientOf();
   const job = await finished(client);
   service.faults([{ kind: "delete_unavailable", count: 3 }]);

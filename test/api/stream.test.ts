@@ -80,7 +80,7 @@ test("a drain that brought something new is followed by a new connection however
   expect(await collect(client.stream("job_1"))).toEqual(["IN_PROGRESS", ...logs, "FAILED", "done"]);
 });
 
-test("a service that only asks to come back at once is given up, never asked in a hot loop", async () => {
+test("a service that only asks to reconnect at once is given up, never called in a hot loop", async () => {
   const at: number[] = [];
   const clock = skippingClock();
   const { client } = await setUp(
@@ -99,7 +99,7 @@ test("a service that only asks to come back at once is given up, never asked in 
   expect(at.slice(2).map((time, index) => time - at[index + 1]! >= 500)).toEqual([true, true, true]);
 });
 
-test("a silent connection is given up and made anew", async () => {
+test("a silent connection is closed and opened anew", async () => {
   let connections = 0;
   const { client } = await setUp(
     [

@@ -126,7 +126,7 @@ test("webhooks out of order each end the follow of their own job", async () => {
   expect(ends).toMatchObject(jobs.map(({ jobId }) => ({ outcome: "completed", job: { jobId } })));
 });
 
-test("a webhook that never comes is made up for by the timer behind it", async () => {
+test("a webhook that never comes is replaced by the timer behind it", async () => {
   const scene = await setUp([{ kind: "webhook_never" }]);
   const { jobId } = await submitted(scene, "a fox");
   await ended(scene, jobId);

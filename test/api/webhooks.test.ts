@@ -58,7 +58,7 @@ test("a genuine delivery of any brand is handled, with or without a Redelivery h
   }
 });
 
-test("a delivery of another brand than the one asked for is refused", async () => {
+test("a delivery of another brand than the required one is refused", async () => {
   const { post, events } = setUp({ brand: "Studio" });
   expect((await post({ brand: "Other" })).status).toBe(400);
   expect(events).toEqual([]);
@@ -188,7 +188,7 @@ test("ids remembered in a file survive a restart", async () => {
   await rm(folder, { recursive: true });
 });
 
-test("a log drain's batch is taken when its HMAC fits and refused when not", async () => {
+test("a log drain's batch is accepted when its HMAC fits and refused when not", async () => {
   const secret = "s".repeat(64);
   const taken: DrainEvent[] = [];
   const handler = createDrainHandler({ secret, onEvents: (events) => void taken.push(...events) });

@@ -38,7 +38,7 @@ const RETIRED: Readonly<Record<string, string>> = {
   patiently: "retryWhileBusy",
   calmly: "throttle",
   nextLook: "nextPoll",
-  Tail: "UpdateDeduper",
+  Tail: "SeenUpdates",
   Crew: "WorkerPool",
   Ground: "VerificationTarget",
   passDoor: "login",

@@ -52,7 +52,7 @@ describe("what a new catalog changes", () => {
     expect(changed(change)).toEqual(expected);
   });
 
-  test("a price in words, a retirement and a new model are told of the model as a whole", () => {
+  test("a price description, a retirement and a new model are changes of the whole model", () => {
     expect(changed(() => ({}), { priceDescription: "more" })).toEqual([
       expect.stringMatching(/^keeps null: its price was ".*", is "more"$/),
     ]);

@@ -33,7 +33,7 @@ describe("against the local service", () => {
     await service.close();
   });
 
-  test("only the models that are asked for are read, each once, in the state that they are in", async () => {
+  test("reads only the requested models, each once, in their present state", async () => {
     const asked = ["image-1", "image-0", "video-2", "image-1"];
     const catalog = await fetchCatalog(client, asked);
     expect(catalog.models().map(({ id, state }) => [id, state])).toEqual([
@@ -52,7 +52,7 @@ describe("against the local service", () => {
     expect(catalog.ids()).toContain("image-1");
   });
 
-  test("what the service gives is what it ships, so that plans made without it hold", async () => {
+  test("the service serves the catalog that it ships, so that plans made offline hold", async () => {
     const fetched = await fetchCatalog(client);
     const live = builtInCatalog()
       .models()
@@ -60,7 +60,7 @@ describe("against the local service", () => {
     expect(snapshotText(fetched)).toBe(snapshotText(catalogOf(live)));
   });
 
-  test("a model that is gone since the last pull is kept as retired, with its last known schema", async () => {
+  test("a model that disappeared since the last pull stays as retired, with its last known schema", async () => {
     const before: CatalogModel = { ...builtInCatalog().model("image-0")!, state: "live" };
     const { replacedBy: _, ...was } = before;
     const pulled = await pullCatalog(client, catalogOf([was]));

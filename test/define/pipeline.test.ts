@@ -43,7 +43,7 @@ const inputOf = ({ plan, problems }: ReturnType<typeof planned>, path: string) =
 };
 
 describe("a definition", () => {
-  test("is known as a pipeline, and nothing that merely looks like one is", () => {
+  test("is recognised as a pipeline, and nothing that merely resembles one is", () => {
     const made = pipeline("p", { input: z.object({}), build: () => ({}) });
     expect(isPipeline(made)).toBe(true);
     expect([{ ...made }, null, "p", { name: "p", input: z.object({}), build: () => ({}) }].some(isPipeline)).toBe(
@@ -106,7 +106,7 @@ describe("handles", () => {
     expect(made.problems[0]!.message).toContain("face");
   });
 
-  test("of another build, and words after build has returned, are refused", () => {
+  test("of another build, and methods after build has returned, are refused", () => {
     let kept: Handle | null = null;
     let late: (() => unknown) | null = null;
     planned(({ job }) => {
@@ -230,7 +230,7 @@ describe("uploads", () => {
     expect(said(made)).toEqual(expected);
   });
 
-  test("have a fingerprint of their content, not of their place", () => {
+  test("have a fingerprint of their content, not of their path", () => {
     const of = (name: string) => planned(({ upload }) => ({ u: upload("u", name) })).plan!.steps[0]!.fingerprint;
     expect(of("a.png")).toBe(of("no-ending"));
   });

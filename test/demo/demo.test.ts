@@ -64,7 +64,7 @@ describe("the demo", () => {
   });
 });
 
-describe("what the demo made, in a browser", () => {
+describe("the outputs of the demo, in a browser", () => {
   test("the picture is a picture", async () => {
     const { width, height, colours } = await player.lookAt(urlOf(/image-to-video.*\.png$/));
     expect(width).toBeGreaterThan(height);

@@ -79,7 +79,7 @@ describe("A run whose account has moved", () => {
     },
   );
 
-  test("is moved also when it is over, so that its steps can be made again", async () => {
+  test("is moved also when it is over, so that its steps can be rerun", async () => {
     const world = await openFakeShow({ varies: true });
     await retryOrPause(world);
     await world.show.approve("x", "gate");
@@ -90,7 +90,7 @@ describe("A run whose account has moved", () => {
     expect(world.paidService.jobs.size).toBe(3);
   });
 
-  test("killed at any moment of the move and asked again, it moves once and makes no job twice", async () => {
+  test("killed at any moment of the move and repeated, it moves once and submits no job twice", async () => {
     for (let point = 1; point <= 12; point++) {
       const world = await openFakeShow();
       await retryOrPause(world);
@@ -110,7 +110,7 @@ describe("A run whose account has moved", () => {
 });
 
 describe("Another account", () => {
-  test("that does not know the run's job is refused, whatever was asked for, and nothing is changed", async () => {
+  test("that does not know the run's job is refused, whatever the options, and nothing is changed", async () => {
     const world = await openFakeShow();
     await retryOrPause(world);
     const before = await world.journal.read("x");

@@ -71,8 +71,8 @@ async function unresolved(world: FakeShow, count: number) {
 const finish = async (world: { readonly clock: FakeShow["clock"] }, show: Showrunner) =>
   during(world.clock, (await during(world.clock, show.resume("x"))).result());
 
-describe("What an unanswered submit may have made", () => {
-  test("is found when a re-send made it 40 minutes after the first send", async () => {
+describe("The job of an unanswered submit", () => {
+  test("is found when a re-send created it 40 minutes after the first send", async () => {
     const world = await silent({ arrives: (afterMs) => afterMs >= 40 * minutes, idempotencyWindowMs: 45 * minutes });
     await unresolved(world, 1);
     const [job] = world.paidService.jobs.values();
@@ -91,7 +91,7 @@ describe("What an unanswered submit may have made", () => {
     expect(Date.parse(open!.sentFrom)).toBeLessThanOrEqual(world.clock.now() + ahead * minutes);
   });
 
-  test("is told apart from 31 look-alikes, and adopted in one go without paying again", async () => {
+  test("is told apart from 31 similar jobs, and adopted at once without paying again", async () => {
     const world = await silent();
     await unresolved(world, 30);
     const stray = await world.paidService.client().submit({
@@ -114,7 +114,7 @@ describe("What an unanswered submit may have made", () => {
     expect(world.paidService.jobs.size).toBe(31);
   });
 
-  test("is empty where no job was made, and nothing is adopted then", async () => {
+  test("is null where no job was created, and nothing is adopted then", async () => {
     const world = await silent({ arrives: () => false });
     await unresolved(world, 2);
     expect(await world.show.adoptAll("x")).toEqual([]);
@@ -148,7 +148,7 @@ describe("What nothing else can be meant by", () => {
   };
   const job = (jobId: string, match: "key" | "prompt" | "possible" | "unlike") => ({ jobId, createdAt: jobId, match });
 
-  test("is no job for two, no job with other words, and not one of two with the same words", async () => {
+  test("is never one job for two steps, a job with another prompt, or one of two with the same prompt", async () => {
     const words = fc.array(fc.constantFrom("a", "b", "c"), { maxLength: 6 });
     fc.assert(
       fc.property(words, words, (asked, made) => {
@@ -171,13 +171,13 @@ describe("What nothing else can be meant by", () => {
     );
   });
 
-  test("is, under the same words, only a job of the very same request", () => {
+  test("is, among jobs with the same prompt, only one of the identical request", () => {
     const jobs = [job("j1", "prompt"), job("j2", "prompt")];
     expect(unambiguous([question("a", "x", jobs), question("b", "x", jobs)]).size).toBe(2);
     expect(unambiguous([question("a", "x", jobs, { seed: 1 }), question("b", "x", jobs, { seed: 2 })]).size).toBe(0);
   });
 
-  test("is a job under the step's own key before one with its words", () => {
+  test("is a job under the step's own key before one with its prompt", () => {
     const found = unambiguous([question("a", "x", [job("j1", "key"), job("j2", "prompt")])]);
     expect([...found]).toEqual([["a", "j1"]]);
     expect(unambiguous([question("a", "", [job("j1", "possible")])]).size).toBe(0);

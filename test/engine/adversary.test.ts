@@ -51,7 +51,7 @@ describe("What the search has found stays mended:", () => {
       resumes(),
     ]));
 
-  test("what a machine sends after a long sleep is found by who looks for its job", () =>
+  test("a submit sent after a long sleep is found by reconciling the jobs", () =>
     expectKept(surroundings("fan"), [
       resumes({
         ...{ dieIn: 20, pauseIn: 0 },
@@ -94,7 +94,7 @@ describe("What the search has found stays mended:", () => {
       passes(120),
     ]));
 
-  test("a choice of which nothing is left any more ends, and the screen says how it is made anew", () =>
+  test("a choice without remaining candidates ends, and the screen names the rerun", () =>
     expectKept(surroundings("takes"), [
       resumes({ troubles: [{ on: "media", times: 99, trouble: { kind: "reset", effect: false } }] }),
       passes(3_000),

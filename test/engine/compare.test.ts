@@ -51,7 +51,7 @@ describe("compared with an earlier run, a plan", () => {
     expect(held.summary).toBe("nothing changed: 0 of 6 steps stale, 0.00 USD");
   });
 
-  test("counts new steps, steps that failed there, and steps that are gone", async () => {
+  test("counts new steps, steps that failed there, and removed steps", async () => {
     const fails = (_: string, body: string) =>
       body.includes("two") ? { code: "INVALID_ARGUMENT", retryable: false } : null;
     const world = await openFakeShow({ fails });
@@ -64,7 +64,7 @@ describe("compared with an earlier run, a plan", () => {
     expect(less.summary).toBe("two not made, extra gone: 1 of 6 steps stale, 0.10 USD");
   });
 
-  test("prices with reuse what other runs have made since at zero", async () => {
+  test("prices reusable results of later runs at zero", async () => {
     const world = await openFakeShow();
     await run(world, lines, {}, { id: "one" });
     await run(world, lines, { voice: "aunt" }, { id: "two" });
@@ -83,7 +83,7 @@ describe("compared with an earlier run, a plan", () => {
 });
 
 describe("explained, a step of a run", () => {
-  test("says what it was taken over from", async () => {
+  test("names the run that it was reused from", async () => {
     const world = await openFakeShow();
     await run(world, lines, {}, { id: "one" });
     await run(world, lines, {}, { id: "two", reuse: true });
@@ -93,7 +93,7 @@ describe("explained, a step of a run", () => {
     });
   });
 
-  test("says what is different from the nearest that was made before", async () => {
+  test("says how it differs from the most similar earlier result", async () => {
     const world = await openFakeShow();
     await run(world, lines, {}, { id: "one" });
     await run(world, lines, { voice: "aunt" }, { id: "two", reuse: true });
@@ -104,7 +104,7 @@ describe("explained, a step of a run", () => {
     expect(one.why).toMatch(/^one changed: input\.voice_id was "voice_\w+", is "voice_\w+"$/);
   });
 
-  test("says that reuse was off, and that nothing like it was made", async () => {
+  test("says that reuse was off, and that no similar result exists", async () => {
     const world = await openFakeShow();
     await run(world, lines, {}, { id: "one" });
     const first = await world.show.explain("one", "picture");
@@ -130,7 +130,7 @@ describe("explained before anything is run, a step", () => {
     return world.show.explain(made.plan, step);
   }
 
-  test("would be taken over, would be made, or depends on what is not made yet", async () => {
+  test("would be reused, would be submitted, or depends on results that do not exist yet", async () => {
     const world = await openFakeShow();
     await run(world, lines, {}, { id: "one" });
     expect(await explain(world, {}, "three")).toMatchObject({
@@ -145,7 +145,7 @@ describe("explained before anything is run, a step", () => {
     });
   });
 
-  test("says that the same was made and is gone", async () => {
+  test("says that the same result expired", async () => {
     const world = await openFakeShow();
     const once = pipeline("once", {
       input: z.object({}),

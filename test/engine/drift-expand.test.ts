@@ -54,7 +54,7 @@ describe("drift of steps that a value led to", () => {
     expect(drift.unchanged).toEqual(["story", "shots", "poster", "shots/shot-0", "shots/shot-1"]);
   });
 
-  test("a change within makes that step stale, and what uses the whole; nothing else is made or asked again", async () => {
+  test("a change within makes that step and the dependents of the expansion stale; nothing else is rerun", async () => {
     const world = await ran();
     const changed = scenes({ prompt: (scene, index) => (index === 1 ? `${scene} at night` : scene) });
     const drift = await during(world.clock, world.show.drift("x", changed));
@@ -70,7 +70,7 @@ describe("drift of steps that a value led to", () => {
     expect(world.paidService.jobs.size).toBe(5);
   });
 
-  test("an expansion under a new name keeps what its steps made", async () => {
+  test("a renamed expansion keeps the results of its steps", async () => {
     const world = await ran();
     const renamed = scenes({ name: "pictures" });
     const drift = await during(world.clock, world.show.drift("x", renamed));
@@ -92,7 +92,7 @@ describe("drift of steps that a value led to", () => {
     });
   });
 
-  test("a change of what the value comes from plans it again; steps that turn out the same keep what they made", async () => {
+  test("a change of the value's source plans it again; unchanged steps keep their results", async () => {
     const world = await ran();
     const asked = scenes({ question: "tell it again" });
     const drift = await during(world.clock, world.show.drift("x", asked));

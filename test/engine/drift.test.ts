@@ -51,7 +51,7 @@ const attempts = (report: RunReport) =>
   );
 
 describe("drift", () => {
-  test("says what is unchanged, changed field by field, new, gone and stale, with its price, and writes nothing", async () => {
+  test("lists unchanged, changed (field by field), new, removed and stale steps with prices, and writes nothing", async () => {
     const world = await openFakeShow();
     await finished(world);
     const { show, clock, journal, paidService } = world;
@@ -186,7 +186,7 @@ describe("resuming with changed code", () => {
     expect(paidService.jobs.size).toBe(4);
   });
 
-  test("with the changes accepted, only stale steps are made again; what was paid before stays listed", async () => {
+  test("with the changes accepted, only stale steps are rerun; what was paid before stays listed", async () => {
     const world = await openFakeShow();
     await finished(world);
     const { show, clock, paidService, journal } = world;
@@ -255,7 +255,7 @@ describe("resuming with changed code", () => {
     expect((await during(clock, run.result())).cost.usd).toBe("0.60");
   });
 
-  test("not to be compared, the code is only asked for functions, and the run goes on as it was planned", async () => {
+  test("without comparison, the code only supplies functions, and the run continues as planned", async () => {
     const world = await openFakeShow({ balanceMicros: 150_000 });
     const { show, clock, outDir, paidService } = world;
     await during(
@@ -306,7 +306,7 @@ describe("changes while jobs are at the service", () => {
     return { ...world, releaseEvery, sleeps };
   }
 
-  test("see the paid jobs through first: their results are kept and listed, and nothing is lost", async () => {
+  test("finish the paid jobs first: their results stay listed, and nothing is lost", async () => {
     const { show, clock, paidService, releaseEvery, sleeps } = await stoppedHalfway();
     expect(paidService.jobs.size).toBe(2);
     // The face changes while it is made, and the jingle is gone while it is made.
@@ -371,7 +371,7 @@ describe("changes while jobs are at the service", () => {
     expect(paidService.jobs.size).toBe(4);
   });
 
-  test("are taken up too when what was seen through is all that was left of the run", async () => {
+  test("are applied too when only those jobs were left of the run", async () => {
     const one = (prompt: string) =>
       pipeline("one", { input: nothing, build: ({ job }) => ({ face: job("face", models.image, { prompt }) }) });
     const { show, clock, paidService, releaseEvery } = await stoppedHalfway(one("a face"));

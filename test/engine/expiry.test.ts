@@ -82,7 +82,7 @@ describe("An approval that takes longer than the service keeps what it shows", (
     await show.close();
   });
 
-  test("leaves out what needs it when no copy was kept, which was said before; nothing is paid again", async () => {
+  test("skips its dependents when there is no copy, as announced; nothing is paid again", async () => {
     const paused = await waitTooLong("uncopied", false);
     expect(paused.report.expiring).toMatchObject([{ step: "face", needed_by: ["look", "poster"], copied: false }]);
     const charged = service.stats().charged_micros;
@@ -107,7 +107,7 @@ describe("Outputs that are not here yet", () => {
     },
   });
 
-  test("are fetched before anything new is asked for, the oldest first", async () => {
+  test("are downloaded before any new submit, the oldest first", async () => {
     const clock = new SimulatedClock();
     let made = 0;
     // Each takes ten minutes longer than the one before, so that their outputs have different ages.
@@ -190,7 +190,7 @@ describe("An output that the service says it does not have", () => {
     expect(at.at(-1)! - at[0]!).toBeLessThan(3 * minuteMs);
   });
 
-  test("is made media of all the same, and fetched after all when the run is resumed", async () => {
+  test("still feeds its dependents, and is downloaded when the run is resumed", async () => {
     let refusal: Error | null = apiError(404, "NOT_FOUND");
     const { show, clock, paper: paidService, outDir } = await openRefusing(() => refusal);
     const paused = await during(clock, (await show.run(gated(true), {}, { id: "x", outDir })).result());

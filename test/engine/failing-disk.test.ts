@@ -152,7 +152,7 @@ describe("A journal on a disk that breaks at any write", () => {
   );
 });
 
-describe("A media folder without room", () => {
+describe("A media folder without free space", () => {
   test("while an output is fetched stops the run; what was paid for is fetched on resume, and nothing is paid again", async () => {
     const { clock, paper: paidService, journal, outDir, open } = await world("media");
     const client = paidService.client();
@@ -216,7 +216,7 @@ describe.runIf(disk !== null)("A disk of four megabytes that fills up", () => {
     },
   });
 
-  test("with journal and media on it: nothing is sent, or what was sent is found again, once there is room", async () => {
+  test("with journal and media on it: nothing is sent, or what was sent is found again once there is free space", async () => {
     const { path } = disk!;
     const clock = new SimulatedClock();
     const paidService = new FakePaidService({ catalog: builtInCatalog() });

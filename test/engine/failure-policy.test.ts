@@ -79,7 +79,7 @@ const film = (onFailure: "continue" | "failFast" | ReturnType<typeof quorum>) =>
   });
 
 describe("on the local service", () => {
-  test("continue: what uses a refunded failure is skipped with its reason; the rest is made, named and charged once", async () => {
+  test("continue: dependents of a refunded failure are skipped with its reason; the rest is produced, named and charged once", async () => {
     service.faults([{ kind: "fail_job", prompt: "clip two", retryable: false }]);
     const before = service.stats();
     const result = await through(film("continue"));
@@ -96,7 +96,7 @@ describe("on the local service", () => {
     expect(result.cost.micros).toBe(spent);
   });
 
-  test("quorum: the film is made of the two clips that there are, and the run says what is missing", async () => {
+  test("quorum: the film is made of the two available clips, and the run lists what is missing", async () => {
     service.faults([{ kind: "fail_job", prompt: "clip two", retryable: false }]);
     const result = await through(film(quorum(2)));
     expect(statuses(result)).toEqual({ one: "succeeded", two: "failed", three: "succeeded", film: "succeeded" });
@@ -162,7 +162,7 @@ describe("on the local service", () => {
     expect(result.report.held).toBe("0.00");
   });
 
-  test("a job with failed outputs is partial and never success; what is there is kept and paid pro rata", async () => {
+  test("a job with failed outputs is partial and never success; its completed outputs are stored and paid pro rata", async () => {
     service.faults([{ kind: "fail_output", outputs: [1] }]);
     const faces = pipeline("faces", {
       input: z.object({}),

@@ -4,7 +4,7 @@ import { ApiError } from "../../src/api/index.ts";
 import { cleanAddress, cleanContentType, cleanId, cleanText } from "../../src/clean-text.ts";
 import { journalError } from "../../src/engine/service/service-answers.ts";
 
-test("whatever a service says is short, steers no terminal and has no query when it is kept", () => {
+test("stored text of a service is bounded, without terminal controls and without URL queries", () => {
   fc.assert(
     fc.property(
       fc.string({ unit: "binary", maxLength: 9_000 }),

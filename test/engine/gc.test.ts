@@ -91,7 +91,7 @@ describe("collecting garbage", () => {
     expect(await world.journal.handle("lasting", "a")).not.toBeNull();
   });
 
-  test("keeps what a younger run took over from an older one, and that run can be taken over from in turn", async () => {
+  test("keeps what a younger run reused from an older one, and that run can be reused in turn", async () => {
     const world = await openFakeShow();
     const { show, clock, outDir } = world;
     await finish(world, "old", "a lamp");
@@ -106,7 +106,7 @@ describe("collecting garbage", () => {
     expect(world.paidService.jobs.size).toBe(1);
   });
 
-  test("goes by the age that was asked for, and by the end of a run", async () => {
+  test("goes by the requested age, and by the end of a run", async () => {
     const world = await openFakeShow();
     await finish(world, "x", "a lamp");
     await world.clock.advance(2 * DAY_MS);

@@ -49,7 +49,7 @@ const attemptsOf = ({ report }: RunResult) =>
   Object.fromEntries(report.steps.map(({ path, attempts }) => [path, attempts.length]));
 
 describe("resume with rerunFailed", () => {
-  test("makes again what failed and what waited for it, nothing else, at a price that is said before", async () => {
+  test("reruns what failed and its dependents, nothing else, at a price quoted before", async () => {
     const mood: Mood = { fails: (body) => body.includes("shoe 1") };
     const world = await shopWorld(mood);
     expect(world.first.status).toBe("partial");
@@ -71,7 +71,7 @@ describe("resume with rerunFailed", () => {
     });
   });
 
-  test("asked for twice under one id, it is made once", async () => {
+  test("requested twice under one id, it is applied once", async () => {
     const mood: Mood = { fails: (body) => body.includes("shoe 1") };
     const world = await shopWorld(mood);
     mood.fails = () => false;
@@ -102,7 +102,7 @@ describe("resume with a pattern of step names", () => {
 describe("resume with a corrected input", () => {
   const blue = { pipeline: shop, input: { colour: "blue" } };
 
-  test("is drift: priced, and taken up only when that is accepted; transformed fields stay as they were", async () => {
+  test("is drift: priced, and applied only when accepted; transformed fields stay unchanged", async () => {
     const world = await shopWorld({ fails: () => false });
     const drift = await during(world.clock, world.show.drift("x", shop, { input: blue.input }));
     expect(drift.changed.map(({ path }) => path)).toEqual(["SKU-1.still", "SKU-2.still", "SKU-3.still"]);
@@ -256,7 +256,7 @@ describe("run with an id that exists", () => {
   const followed = ({ clock, show }: FakeShow, options: RunOptions = {}) =>
     during(clock, show.run(shop, { size: "xx" }, { id: "x", ...options }));
 
-  test("one that another process drives is followed, and taken over when that one dies", async () => {
+  test("one that another process drives is followed, and driven here when that process dies", async () => {
     const world = await heldElsewhere();
     const { clock, at } = world;
     const handle = await followed(world);
@@ -280,7 +280,7 @@ describe("run with an id that exists", () => {
     Object.assign(journal, { takeLease: slowly });
   }
 
-  test("a stop that the other process died with is kept to by whoever takes the run over", async () => {
+  test("a stop that the other process died with still stops the run in its next process", async () => {
     const world = await heldElsewhere();
     const handle = await followed(world);
     await world.show.stop("x");

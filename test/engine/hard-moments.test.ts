@@ -119,7 +119,7 @@ test("a stop stands although a submit on its way finds the wallet short", async 
   await show.close();
 });
 
-test("two steps are told at once that the asset they read is gone: both go on with the copy", async () => {
+test("two steps learn at once that the asset they read expired: both continue with the copy", async () => {
   let isGone = false;
   const waiting: (() => void)[] = [];
   const {

@@ -54,7 +54,7 @@ function attemptsOf({ report }: RunResult) {
 
 const growing = (_: unknown, nth: number) => JSON.stringify({ scenes: ["boats", "gulls", "nets"].slice(0, 2 + nth) });
 
-describe("made again", () => {
+describe("rerun", () => {
   test("a chat that answers otherwise leads to other steps; those that were paid for stay listed", async () => {
     const world = await openFakeShow({ says: growing });
     expect(attemptsOf(await ran(world))).toEqual({
@@ -81,7 +81,7 @@ describe("made again", () => {
   });
 });
 
-test("garbage collection keeps what tasks made for as long as their run stays", async () => {
+test("garbage collection keeps files of tasks as long as their run", async () => {
   const world = await openFakeShow({ says: growing });
   const result = await ran(world);
   const media = await openMediaStore(join(world.outDir, "../media"));

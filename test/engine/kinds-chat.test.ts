@@ -51,7 +51,7 @@ test("an answer that does not meet the schema goes back with what is wrong with 
   expect(result.report.steps[0]!.attempts.map(({ status }) => status)).toEqual(["failed", "answered"]);
 });
 
-test("an answer that goes back for repair is kept without what steers a terminal and without queries of addresses", async () => {
+test("an answer that goes back for repair is stored without terminal controls and URL queries", async () => {
   const world = await openFakeShow({
     says: (_, nth) => (nth === 0 ? "\u001b[2Jsee https://s3.test/a?sig=hidden" : '{"title": "T"}'),
   });
@@ -74,7 +74,7 @@ test("repairs are bounded in number and by what is left of the maximum", async (
   expect(poor.paidService.chats.size).toBe(1);
 });
 
-test("an answer without words is repaired where there is a schema, and else paid for no oftener than allowed", async () => {
+test("an empty answer is repaired where there is a schema, and else paid no oftener than allowed", async () => {
   const world = await openFakeShow({ says: (_, nth) => (nth === 0 ? "" : '{"title": "T"}') });
   expect(await asked(world, chatStep({ schema: titled }))).toMatchObject({ status: "succeeded" });
   const [, second] = [...world.paidService.chats.values()].map(({ request }) => request);
@@ -94,7 +94,7 @@ test("a charge above the maximum counts in full and is told", async () => {
   expect(result.report.steps[0]!.reason).toBe("cost 0.009 USD, although at most 0.005 USD were allowed");
 });
 
-test("the maximum is held before it is asked: over the budget, nothing is sent", async () => {
+test("the maximum is held before the request: over the budget, nothing is sent", async () => {
   const world = await openFakeShow();
   const result = await asked(world, chatStep(), 4_999);
   expect(result).toMatchObject({ status: "paused", pause: { reason: "budget" } });
@@ -127,7 +127,7 @@ test("a refusal that may pass is waited out, one that is for good fails the step
   expect(refused.cost.micros).toBe(0);
 });
 
-test("a request that was sent and never answered may have been charged: its maximum counts, and it is asked again", async () => {
+test("a request that was sent and never answered may have been charged: its maximum counts, and it is sent again", async () => {
   let lost = true;
   const world = await openFakeShow({
     says: () => {
@@ -141,7 +141,7 @@ test("a request that was sent and never answered may have been charged: its maxi
   expect(await typesOf(world)).toEqual(["chat.intended", "chat.abandoned", "chat.intended", "chat.answered"]);
 });
 
-test("asked twice and never answered, it rests and asks before it may be charged again: each resume allows one more, five in all", async () => {
+test("sent twice and never answered, it pauses for consent before it may be charged again: each resume allows one more, five in all", async () => {
   const world = await openFakeShow({
     says: () => {
       throw new ConnectionError("cut", { sent: true });
@@ -217,7 +217,7 @@ test("a stop waits for the answer that is under way, and asks nothing more", asy
   expect(await typesOf(world)).toEqual(["chat.intended", "chat.answered"]);
 });
 
-test("a bill that comes late is waited for; one that never comes is taken for all that was allowed", async () => {
+test("a late charge is waited for; one that never comes counts as the maximum", async () => {
   const world = await openFakeShow({ says: () => "said" });
   const { job } = world.show.client;
   let polls = 0;

@@ -76,7 +76,7 @@ describe("a scoring function", () => {
       if (event.type === "pick.decided") expect(event.scores).toEqual([1, 5, 5]);
   });
 
-  test("looks at what is there when a take failed", async () => {
+  test("offers the remaining takes when one failed", async () => {
     const fails = (_model: string, body: string) =>
       JSON.parse(body).seed === 1 ? { code: "INVALID_ARGUMENT", retryable: false } : null;
     const world = await openFakeShow({ fails });
@@ -136,7 +136,7 @@ describe("a person's decision", () => {
     },
   });
 
-  test("is waited for in a pause that says what to do, and taken up on resume", async () => {
+  test("pauses the run with what to do, and is applied on resume", async () => {
     const world = await openFakeShow();
     const paused = await ran(world, gated);
     expect(paused.pause).toMatchObject({
@@ -182,7 +182,7 @@ describe("a person's decision", () => {
     expect((await resumed(world)).report.steps.at(-1)).toMatchObject({ chosen: { step: "face/3", index: 0 } });
   });
 
-  test("by a step that made several is asked which of them", async () => {
+  test("of a step with several outputs needs the output's index", async () => {
     const world = await openFakeShow();
     await ran(world, gated);
     await expect(world.show.approve("x", "one", { pick: "faces" })).rejects.toThrow(

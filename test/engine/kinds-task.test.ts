@@ -25,7 +25,7 @@ function taskOf(run: (context: TaskContext) => unknown, more: { attempts?: numbe
   });
 }
 
-test("a task reads what jobs made, writes declared files, and a job takes those", async () => {
+test("a task reads outputs of jobs, writes declared files, and a job consumes those", async () => {
   const seen: { readonly faces: readonly LocalFile[]; readonly note: string }[] = [];
   const folders: string[] = [];
   const show = pipeline("joins", {

@@ -94,7 +94,7 @@ describe("The media store", () => {
     expect(readdirSync(join(dir, "tmp"))).toEqual([]);
   });
 
-  test("adopts a finished download, which is gone from where it was", async () => {
+  test("moves a finished download into the store", async () => {
     const tmp = media.tmpPath();
     writeFileSync(tmp, bytes);
     expect(await media.adopt(tmp)).toEqual({ sha256, sizeBytes: bytes.length });

@@ -125,7 +125,7 @@ describe("When, in the middle of a run, the network goes wrong for good", () => 
 });
 
 describe("When the network goes wrong for a while", () => {
-  test("a run bears with one trouble after the other and pays each step once", async () => {
+  test("a run survives one failure after the other and pays each step once", async () => {
     const one = await machine("patient");
     const waiting = troubles.map(([, trouble]) => trouble).filter(({ is }) => is !== "silence");
     const strike = () => {

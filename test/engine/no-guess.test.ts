@@ -69,7 +69,7 @@ test("a 5xx with envelope after the work was done releases no hold: nothing pass
   expect([collected.pause?.reason, collected.cost.micros, service.jobs.size]).toEqual(["budget", PRICE_MICROS, 1]);
 });
 
-test("a 409 on a first send although the job was made: the key is asked again, and one job is paid", async () => {
+test("a 409 on a first send although the job was created: the key is sent again, and one job is paid", async () => {
   const { service, show, outDir } = await open();
   service.fault = { kind: "submit", answer: "409", afterWork: true, times: 1 };
   const done = await (await show.run(pictures, { count: 1 }, { id: "x", outDir })).result();

@@ -95,7 +95,7 @@ describe("somebody is told by a signed webhook", () => {
     });
   });
 
-  test("again after every failure, under the same id, until it was taken", async () => {
+  test("again after every failure, under the same id, until it is acknowledged", async () => {
     await using receiver = await startReceiver((index) => [500, 302, 204][index]!);
     const world = await openFakeShow({ notify: receiver.url });
     const handle = await world.show.run(gated, {}, { id: "ad-42", outDir: world.outDir });
@@ -128,7 +128,7 @@ describe("somebody is told by a signed webhook", () => {
   });
 });
 
-test("nobody is told where nobody asked to be, and the outbox stays empty", async () => {
+test("without targets nothing is sent, and the outbox stays empty", async () => {
   const world = await openFakeShow();
   await ran(world);
   expect(await world.journal.notices()).toEqual([]);
@@ -156,7 +156,7 @@ test("a command gets the news on its stdin, its arguments without a shell, and n
 });
 
 describe("the signing key", () => {
-  test("is made once, beside the journal, for its owner only, however many ask at the same time", async () => {
+  test("is created once, beside the journal, for its owner only, however many callers there are", async () => {
     const folder = mkdtempSync(join(tmpdir(), "notify-"));
     const journal = join(folder, "deep/journal.db");
     const asked = Array.from({ length: 8 }, () => openNotifications({ journal, env: {} }).publicKey());
@@ -228,7 +228,7 @@ describe("what is told", () => {
     expect(news(paused(reason))).toMatchObject([{ id: "r1:2", event, reason, message: "why", status: "paused" }]);
   });
 
-  test("a stop that somebody asked for is no news, nor is a pause whose steps were told before", () => {
+  test("a requested stop is not notified, nor is a pause whose steps were notified before", () => {
     expect(news(paused("stopped"))).toEqual([]);
     expect(news(paused("approval"))).toEqual([]);
   });

@@ -124,7 +124,7 @@ describe("What does not fit while a dearer guess is reserved", () => {
   });
 });
 
-describe("What waits for room", () => {
+describe("A submit that waits for headroom", () => {
   /** How often the journal of a run was read as a whole; its steps take up to ten seconds. */
   async function reads(count: number, limits: (count: number) => object, others: number) {
     const clock = new SimulatedClock();

@@ -73,7 +73,7 @@ function wav(world: FakeShow): string {
 }
 
 describe("each named file has a manifest beside it", () => {
-  test("that says which steps led to it, what they asked for, and what they cost", async () => {
+  test("that lists the steps that led to it, their requests and their costs", async () => {
     const world = await openFakeShow();
     await run(world, pictures, { look: "a lighthouse" });
     const manifest = manifestAt(world.outDir, "hero.png.json");
@@ -107,7 +107,7 @@ describe("each named file has a manifest beside it", () => {
     expect(hero?.outputs[0]).toMatchObject({ file: "hero.png", manifest: "hero.png.json" });
   });
 
-  test("unless the run was asked for none", async () => {
+  test("unless the run has manifests off", async () => {
     const world = await openFakeShow();
     const { report } = await run(world, pictures, { look: "x" }, { manifests: false });
     expect(readdirSync(world.outDir)).toEqual(["hero.png"]);
@@ -206,7 +206,7 @@ describe("of steps of every kind, a manifest", () => {
 });
 
 describe("of what was reused from an earlier run, a manifest", () => {
-  test("says where it was made, and that it cost nothing here", async () => {
+  test("names the run that produced it, and a cost of zero here", async () => {
     const world = await openFakeShow();
     await run(world, pictures, { look: "x" }, { id: "one" });
     const outDir = join(world.outDir, "two");

@@ -68,7 +68,7 @@ describe("reconcile", () => {
     await show.close();
   });
 
-  test("lists a job that was made beside the runs and that none of them knows, and leaves everything as it is", async () => {
+  test("lists a job that no run knows, and changes nothing", async () => {
     const journal = createMemoryJournal();
     const show = await open(journal);
     const mine = await finish(show, "x");

@@ -50,8 +50,8 @@ async function isOver(world: CrashWorld): Promise<boolean> {
   return events.lastIndexOf("run.finished") > events.indexOf("rerun.requested") && events.includes("rerun.requested");
 }
 
-describe("A rerun is asked for once", () => {
-  test("killed at any moment and repeated, it makes no more jobs than asked for", async () => {
+describe("A rerun request is applied once", () => {
+  test("killed at any moment and repeated, it submits no more jobs than requested", async () => {
     const calm = neverCrashing();
     await resumeWith(await finished("calm"), calm, { rerun: ["face"] });
     for (let point = 1; point <= calm.count; point++) {
@@ -66,7 +66,7 @@ describe("A rerun is asked for once", () => {
     expect(calm.count).toBeGreaterThan(20);
   }, 120_000);
 
-  test("killed four times, it makes the 8 jobs that were wanted", async () => {
+  test("killed four times, it submits the 8 requested jobs", async () => {
     const world = await finished("four");
     for (const point of [20, 12, 12, 12]) {
       expect(await resumeWith(world, new CrashInjector(point), { rerun: ["face"] })).toBeNull();
@@ -78,7 +78,7 @@ describe("A rerun is asked for once", () => {
     expect(requests).toHaveLength(1);
   });
 
-  test("under an id of the caller's, it is never made once more, killed or not", async () => {
+  test("under an id of the caller's, it is never applied twice, killed or not", async () => {
     const how = { rerun: ["face"], requestId: "retake-1" };
     const calm = neverCrashing();
     await resumeWith(await finished("named"), calm, how);
@@ -108,7 +108,7 @@ async function film8(options: Parameters<typeof openFakeShow>[0] = {}) {
 }
 
 describe("A rerun request", () => {
-  test("that is finished is no longer in progress: the same words ask for one more", async () => {
+  test("that is finished is no longer in progress: the same request starts another", async () => {
     const world = await film8();
     await resume(world, { rerun: ["frame"] });
     await resume(world, { rerun: ["frame"] });
@@ -116,7 +116,7 @@ describe("A rerun request", () => {
     expect((await world.show.rerunQuote("x", ["frame"])).inProgress).toEqual([]);
   });
 
-  test("in progress is gone on with, and only what it did not ask for is new", async () => {
+  test("in progress is continued, and only what it did not request is new", async () => {
     const world = await film8();
     // Nothing can be paid for: the run pauses with the rerun in progress.
     const balance = world.paidService.balanceMicros;
@@ -133,7 +133,7 @@ describe("A rerun request", () => {
     expect(world.paidService.jobs.size).toBe(6);
   });
 
-  test("is over when the run waits for a decision, so that a take can be made again and again", async () => {
+  test("is over when the run waits for a decision, so that a take can be rerun any number of times", async () => {
     const casting = pipeline("casting", {
       input: z.object({}),
       build({ job, approve }) {

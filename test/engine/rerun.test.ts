@@ -87,7 +87,7 @@ describe("rerun", () => {
     expect(paidService.jobs.size).toBe(5);
   });
 
-  test("refuses what cannot be made again, and says what to do", async () => {
+  test("refuses steps that cannot be rerun, and says what to do", async () => {
     const world = await openFakeShow({ balanceMicros: 150_000 });
     const { show, clock } = world;
     const run = await during(

@@ -39,7 +39,7 @@ async function reusedSteps(world: FakeShow, runId: string): Promise<string[]> {
 }
 
 describe("with reuse, a run", () => {
-  test("takes over what an earlier run made from the very same, for nothing, and has the same files", async () => {
+  test("reuses the result of an identical request of an earlier run at no cost, with the same files", async () => {
     const world = await openFakeShow();
     const first = await run(world, chain, {}, { id: "one" });
     const second = await run(world, chain, {}, { id: "two", reuse: true });
@@ -79,7 +79,7 @@ describe("with reuse, a run", () => {
     expect(await reusedSteps(world, "two")).toEqual(["a", "c"]);
   });
 
-  test("takes over from a run that took over itself, also when the first one is gone", async () => {
+  test("reuses a reused result, also when the first run was removed", async () => {
     const world = await openFakeShow();
     await run(world, chain, {}, { id: "one" });
     await run(world, chain, {}, { id: "two", reuse: true });
@@ -105,7 +105,7 @@ describe("with reuse, a run", () => {
 });
 
 describe("a run makes a step itself", () => {
-  test("when reuse is not asked for", async () => {
+  test("when reuse is off", async () => {
     const world = await openFakeShow();
     await run(world, chain, {}, { id: "one" });
     await run(world, chain, {}, { id: "two" });
@@ -125,7 +125,7 @@ describe("a run makes a step itself", () => {
     expect(await reusedSteps(world, "two")).toEqual(["a", "c"]);
   });
 
-  test("when another account made it", async () => {
+  test("when it belongs to another account", async () => {
     const world = await openFakeShow();
     await run(world, chain, {}, { id: "one" });
     const stranger = new FakePaidService({ catalog: builtInCatalog() });
@@ -151,7 +151,7 @@ describe("a run makes a step itself", () => {
     expect(world.paidService.jobs.size).toBe(8);
   });
 
-  test("as often as it is asked for: two steps that ask for the same want two results", async () => {
+  test("as often as it is requested: two steps with the same request get two results", async () => {
     const world = await openFakeShow();
     const twins = pipeline("twins", {
       input: z.object({ count: z.number() }),
@@ -169,8 +169,8 @@ describe("a run makes a step itself", () => {
   });
 });
 
-describe("what was taken over", () => {
-  test("goes back to the service from its copy once the asset is gone there", async () => {
+describe("a reused result", () => {
+  test("is uploaded from its local copy once the asset expired at the service", async () => {
     const world = await openFakeShow();
     await run(world, chain, {}, { id: "one" });
     await world.clock.advance(48 * 3_600_000);
@@ -181,7 +181,7 @@ describe("what was taken over", () => {
     expect(sent).toContain("https://paper.test/files/");
   });
 
-  test("is looked for at the service where no copy was kept, and copied where one is wanted now", async () => {
+  test("is read from the service where there is no local copy, and copied where one is needed now", async () => {
     const world = await openFakeShow();
     const one = (keep: boolean) =>
       pipeline("one", {
@@ -194,7 +194,7 @@ describe("what was taken over", () => {
     expect(readFileSync((result.outputs as { picture: { path: string } }).picture.path)).toHaveLength(64);
   });
 
-  test("without a copy holds up nothing that uses it when a copy is wanted later", async () => {
+  test("without a copy does not block its dependents when a copy is needed later", async () => {
     const world = await openFakeShow();
     const { show, clock, paidService } = world;
     const approved = (keep: boolean) =>
@@ -214,7 +214,7 @@ describe("what was taken over", () => {
     expect(paidService.jobs.size).toBe(2);
   });
 
-  test("is the same after a crash anywhere, with nothing made twice", async () => {
+  test("is the same after a crash anywhere, with nothing produced twice", async () => {
     const paidService = new FakePaidService({ catalog: builtInCatalog() });
     const base = await openFakeShow({ paidService: paidService });
     await run(base, chain, {}, { id: "one" });
@@ -246,7 +246,7 @@ describe("what was taken over", () => {
   });
 });
 
-test("exactly those steps are made whose request, or what they take in, is not the same as ever before", async () => {
+test("runs exactly the steps whose request or consumed results never occurred before", async () => {
   const word = fc.constantFrom("x", "y", "z");
   await fc.assert(
     fc.asyncProperty(
@@ -289,7 +289,7 @@ describe("of every kind of step, a second run", () => {
     return result;
   }
 
-  test("makes nothing, asks no chat model, calls no function that made something, and has the same files", async () => {
+  test("submits nothing, calls no chat model and no function with a cached result, and has the same files", async () => {
     const world = await openFakeShow({ says: () => STORY });
     const first = await decided(world, "one", {});
     expect(first.status).toBe("succeeded");
@@ -314,7 +314,7 @@ describe("of every kind of step, a second run", () => {
   });
 });
 
-test("what was taken over and is to be made again is priced as such, and made again", async () => {
+test("a rerun of a reused result is priced as a new job, and submitted", async () => {
   const world = await openFakeShow();
   await run(world, chain, {}, { id: "one" });
   await run(world, chain, {}, { id: "two", reuse: true });
@@ -345,7 +345,7 @@ test.each(["expired", "not_found"])("an asset that the service calls %s goes bac
   expect(a).toMatchObject({ reused_from: { run: "one" }, outputs: [{ status: "EXPIRED" }] });
 });
 
-test("a copy that does not come holds nobody up: what takes in its original is then made", async () => {
+test("a copy that fails does not block its dependents: they consume the original", async () => {
   const world = await openFakeShow();
   await run(world, chain, {}, { id: "one" });
   let fails = true;
@@ -372,7 +372,7 @@ test("a copy that does not come holds nobody up: what takes in its original is t
   expect(await reusedSteps(world, "two")).toEqual(["c"]);
 });
 
-test("of many that were made from the same request each is taken once, however many there are", async () => {
+test("of many results of one request each is claimed once, however many there are", async () => {
   const world = await openFakeShow();
   const many = pipeline("many", {
     input: z.object({ count: z.number() }),

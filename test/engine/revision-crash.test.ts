@@ -74,7 +74,7 @@ async function lifeWithDeathAt(point: number) {
   };
 }
 
-test("killed at every moment of taking up changes, they are taken up once, and paid once", async () => {
+test("killed at every moment of a revision, it is applied once, and paid once", async () => {
   const calm = await lifeWithDeathAt(Number.POSITIVE_INFINITY);
   expect(calm.facts).toEqual({
     status: "succeeded",

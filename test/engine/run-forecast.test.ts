@@ -48,7 +48,7 @@ describe("a quote says how many requests a run sends", () => {
     expect(webhook.makespanMs).toBe(30 * 60_000);
   });
 
-  test("and does not count those of steps that are taken over", async () => {
+  test("and does not count those of reused steps", async () => {
     const world = await openFakeShow();
     const outDir = join(world.outDir, "one");
     await during(world.clock, (await during(world.clock, world.show.run(many, { count: 3 }, { outDir }))).result());
@@ -64,7 +64,7 @@ describe("a quote says how many requests a run sends", () => {
   });
 });
 
-describe("a quote warns of assets that may be gone", () => {
+describe("a quote warns of assets that may expire", () => {
   test("when what uses them waits for a person, and says whether a copy heals that", async () => {
     const { show } = await openFakeShow();
     const lost = (await show.quote(gated(false), {})).risks;

@@ -70,7 +70,7 @@ describe("an empty wallet", () => {
 });
 
 describe("waiting for funds", () => {
-  test("goes on by itself once the wallet holds what was asked for", async () => {
+  test("continues by itself once the wallet holds the required amount", async () => {
     const { show, paidService, clock, outDir } = await openFakeShow({ balanceMicros: 150_000 });
     const first = await during(clock, show.run(chain, {}, { id: "x", outDir, concurrency: 1, startAnyway: true }));
     await during(clock, first.result());
@@ -112,7 +112,7 @@ describe("a submit whose answer was lost and whose re-send is refused", () => {
     build: ({ job }) => ({ a: job("a", models.image, { prompt: "a" }) }),
   });
 
-  test("is unresolved, its hold kept; a person adopts one of the candidates and the run completes", async () => {
+  test("is unresolved, with its hold; a person adopts one of the candidates and the run completes", async () => {
     const { show, paidService, clock, outDir, journal } = await openFakeShow({ refuses: lostThenRefused() });
     const paused = await during(clock, (await during(clock, show.run(one, {}, { id: "x", outDir }))).result());
     expect(paused).toMatchObject({ status: "paused", pause: { reason: "unresolved" } });
@@ -166,7 +166,7 @@ describe("a submit whose answer was lost and whose re-send is refused", () => {
 });
 
 describe("a job that fails", () => {
-  test("stops only what needs it, and what was made stays", async () => {
+  test("stops only its dependents; finished results stay", async () => {
     const fails = (_model: string, body: string) =>
       body.includes('"prompt":"a"') ? { code: "MODERATION_FAILED", retryable: false } : null;
     const { show, clock, outDir, paidService } = await openFakeShow({ fails });
@@ -183,7 +183,7 @@ describe("a job that fails", () => {
     expect(result.report.held).toBe("0.00");
   });
 
-  test("is made again, under another key, only when it cost nothing and may pass", async () => {
+  test("is submitted again, under another key, only when it cost nothing and the failure is transient", async () => {
     let failures = 0;
     const fails = (_model: string, body: string) =>
       body.includes('"prompt":"c"') && failures++ < 1 ? { code: "INTERNAL", retryable: true } : null;

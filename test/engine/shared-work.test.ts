@@ -35,7 +35,7 @@ describe("An estimate that two wait for", () => {
   const ask = (cache: EstimateCache, signal: AbortSignal, resolveUploads = async () => ({ prompt: "x" })) =>
     cache.ask(models.image.id, { prompt: "x" }, resolveUploads, { signal });
 
-  test("comes to the one who goes on waiting, asked once, when the one who asked first stops", async () => {
+  test("reaches the remaining waiter, computed once, when the first requester stops", async () => {
     const { client, gate, signals } = waiting("estimate");
     const cache = new EstimateCache(client, () => 0, 1_000);
     const [one, other] = [new AbortController(), new AbortController()];
@@ -48,7 +48,7 @@ describe("An estimate that two wait for", () => {
     expect(signals).toEqual([undefined]);
   });
 
-  test("is asked for anew when the one who prepared it stopped amid that", async () => {
+  test("is computed anew when the one who computed it stopped halfway", async () => {
     const { client, gate, signals } = waiting("estimate");
     const cache = new EstimateCache(client, () => 0, 1_000);
     const [one, other] = [new AbortController(), new AbortController()];
@@ -91,7 +91,7 @@ test("an upload that two wait for comes to the one who goes on waiting, sent onc
   expect(signals).toEqual([undefined]);
 });
 
-test("a run goes on when another that asked the same is stopped", async () => {
+test("a run continues when another with the same request is stopped", async () => {
   const drawn = pipeline("drawn", {
     input: z.object({}),
     build({ job }) {

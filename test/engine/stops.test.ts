@@ -105,7 +105,7 @@ describe("A stop is meant once", () => {
     expect(world.paidService.jobs.size).toBe(3);
   });
 
-  test("one that is sent after a resume was asked for stops the run, and says which stop it was", async () => {
+  test("one that is sent after a resume was requested stops the run, and names itself", async () => {
     const world = await retryOrPause();
     await approveNext(world, 0);
     const { show, clock } = world;

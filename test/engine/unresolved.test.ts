@@ -18,7 +18,7 @@ function unanswered(): UnknownOutcomeError {
   return new UnknownOutcomeError({ model: "image-1", idempotencyKey: "k", cause });
 }
 
-test("An unanswered submit is sent again under its key for a day, and then never more: a person looks for its job", async () => {
+test("An unanswered submit is sent again under its key for a day, and then never: a person finds its job", async () => {
   const paidService = new FakePaidService({ catalog: builtInCatalog() });
   const client = paidService.client();
   let answers = false;
@@ -51,7 +51,7 @@ test("An unanswered submit is sent again under its key for a day, and then never
   expect([done.status, keys.length, paidService.jobs.size]).toEqual(["succeeded", sends, 1]);
 });
 
-test("A job that a read does not find any more is not made again: its money stays reserved, and it can be taken up again", async () => {
+test("A job that reads as missing is not submitted again: its money stays held, and it can be continued", async () => {
   const paidService = new FakePaidService({ catalog: builtInCatalog() });
   const client = paidService.client();
   let hidden = true;

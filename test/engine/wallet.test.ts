@@ -101,7 +101,7 @@ describe("A floor under the wallet", () => {
     longMs,
   );
 
-  test("goes on by itself once the wallet holds enough, when it was asked to wait", async () => {
+  test("continues by itself once the wallet holds enough, with waitForFunds", async () => {
     const { paidService, clock, open } = world(usd);
     const show = await open({ walletFloor: "0.95" });
     const run = await during(clock, show.run(pictures, { count: 2 }, { id: "x" }));
@@ -220,7 +220,7 @@ describe("A floor under the wallet", () => {
   });
 });
 
-test("What all runs spent and reserve is told, with the limits that are kept to", async () => {
+test("The spending of all runs lists costs, holds and limits", async () => {
   const { clock, open } = world(usd);
   const show = await open({ spendingCap: "0.25", env: { SHOWRUNNER_WALLET_FLOOR: "0.5" } });
   const limits = { capMicros: 250_000, floorMicros: 500_000 };
@@ -236,7 +236,7 @@ test("An amount that is none is refused before anything is opened, wherever it w
 });
 
 describe("The balance", () => {
-  test("is asked for once in ten seconds however many want it, and again when it must be fresh or could not be had", async () => {
+  test("is read once in ten seconds for any number of readers, and again when it must be fresh or could not be read", async () => {
     let now = 0;
     let asked = 0;
     let broken = false;

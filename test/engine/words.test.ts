@@ -46,7 +46,7 @@ const everything = pipeline("everything", {
   },
 });
 
-test("a pipeline of every word runs to its end, and what it returns has the shape that its types say", async () => {
+test("a pipeline with every builder method completes, and its results have the shape of their types", async () => {
   const world = await openFakeShow({ says: () => JSON.stringify(told) });
   const first = await during(
     world.clock,
@@ -104,7 +104,7 @@ test("values that steps of an expansion yield lead to further steps", async () =
   expect(result).toMatchObject({ status: "succeeded", outputs: { said: [told, told, told], drawn: [{}, {}, {}] } });
 });
 
-test.each(["first", "person"] as const)("a choice (%s) among what nobody wanted is not wanted either", async (by) => {
+test.each(["first", "person"] as const)("a choice (%s) among skipped steps is skipped, too", async (by) => {
   const unwanted = pipeline("unwanted", {
     input: z.object({}),
     build({ chat, choose, job, takes }) {

@@ -138,7 +138,7 @@ describe("a file of families that is none", () => {
     expect(() => readFamilies("/dev/zero")).toThrow("it is a device, and no file");
   });
 
-  test("stops a local service, a Showrunner and every command before anything is asked", async () => {
+  test("stops a local service, a Showrunner and every command before any request", async () => {
     const families = file([{ name: "kling", rule: [] }], "stops.json");
     await expect(startLocalService({ families })).rejects.toBeInstanceOf(LocalServiceError);
     await expect(startLocalService({ families })).rejects.toMatchObject({ code: "FAMILIES_INVALID" });
@@ -264,7 +264,7 @@ describe("what a file says of a family", () => {
     expect(stderr()).toContain("leave one out (a rule known to Showrunner, not stated by the service's schema)");
   });
 
-  test("is kept to by a migration: shots that last too long together are a decision, and a tier is found", async () => {
+  test("is respected by a migration: shots that last too long together are a decision, and a tier is found", async () => {
     const catalog = catalogWith([entryOf("kling-3")]);
     const inputs = { text_prompt: "waves", aspect_ratio: "16:9", duration_ms: 5000 };
     const shots = [9000, 8000].map((duration_ms) => ({ prompt: "x", duration_ms }));

@@ -132,7 +132,7 @@ describe("the rules of a family that no schema states", () => {
     ]);
   });
 
-  test("a value of another step is not judged by its stand-in, but excludes what it excludes", () => {
+  test("a value of another step is not judged by its placeholder, but excludes what it excludes", () => {
     const said = pipeline("p", {
       input: z.unknown(),
       build({ chat, job }) {

@@ -218,7 +218,7 @@ export function journalContract(name: string, open: Open): void {
         expect((await journal.read("r1"))[2]?.event).toEqual(started("a"));
       });
 
-      test("asked for beside others at the same time is as atomic as alone", async () => {
+      test("is as atomic among concurrent commits as alone", async () => {
         const ids = Array.from({ length: 40 }, (_, index) => `run-${index}`);
         const leases = await Promise.all(ids.map((id) => held(id)));
         const outcomes = await Promise.all(
@@ -314,7 +314,7 @@ export function journalContract(name: string, open: Open): void {
       const charged = (step: string) => ({ type: "charged", step, attempt: 1 }) as const;
       const release = (step: string) => ({ type: "release", step, attempt: 1 }) as const;
 
-      test("moves holds to settled, and drops released ones", async () => {
+      test("settles holds, and drops released ones", async () => {
         const lease = await held();
         await commit(lease, 2, [], { ledger: [hold("a", 70), hold("b", 30), hold("c", 5)] });
         expect(await journal.ledger("r1")).toEqual({ heldMicros: 105, settledMicros: 0 });
@@ -322,7 +322,7 @@ export function journalContract(name: string, open: Open): void {
         expect(await journal.ledger("r1")).toEqual({ heldMicros: 5, settledMicros: 60 });
       });
 
-      test("counts each attempt of a step once, also within one commit and when said again", async () => {
+      test("counts each attempt of a step once, also within one commit and when repeated", async () => {
         const lease = await held();
         await commit(lease, 2, [], { ledger: [hold("a", 70), { ...hold("a", 20), attempt: 2 }, hold("a", 50)] });
         expect(await journal.ledger("r1")).toEqual({ heldMicros: 70, settledMicros: 0 });
@@ -362,7 +362,7 @@ export function journalContract(name: string, open: Open): void {
         expect(none).toMatchObject({ reason: "cap", headroomMicros: 0, committedMicros: 130 });
       });
 
-      test("refuses holds that the wallet could not bear, however its balance was asked for between charges", async () => {
+      test("refuses holds beyond the wallet, however its balance was read between charges", async () => {
         const first = await held("r1");
         const second = await held("r2");
         const read = async (balanceMicros: number) => {
@@ -434,10 +434,10 @@ export function journalContract(name: string, open: Open): void {
       expect(over).toEqual({ committed: false, reason: "floor", headroomMicros: 80, unseenMicros: 20 });
     });
 
-    describe("made results", () => {
+    describe("cached results", () => {
       const results = (step: string, fingerprint: string, model: string | null = "m") => ({ step, fingerprint, model });
 
-      test("are found by what was asked for, by step, by model and by run, newest first", async () => {
+      test("are found by request, by step, by model and by run, newest first", async () => {
         const first = await held("r1");
         const second = await held("r2");
         await commit(first, 2, [], { results: [results("a", "f1"), results("b", "f2", null)] });
@@ -470,7 +470,7 @@ export function journalContract(name: string, open: Open): void {
         }
       });
 
-      test("of a step made again replace the earlier one, and go with their run", async () => {
+      test("of a rerun step replace the earlier one, and are removed with their run", async () => {
         const lease = await held();
         await commit(lease, 2, [], { results: [results("a", "f1")] });
         await commit(lease, 2, [], { results: [results("a", "f2")], park: true });
@@ -517,7 +517,7 @@ export function journalContract(name: string, open: Open): void {
         expect(await claim(260)).toMatchObject([{ seq: 3, attempts: 2 }]);
       });
 
-      test("that were told are forgotten; others are due when it was said, with what was wrong", async () => {
+      test("that were delivered are removed; others are due at their retry time, with the last error", async () => {
         const lease = await held();
         await commit(lease, 2, [started("a"), started("b")], { notices: [notice(3), notice(4)] });
         await claim(200);
@@ -540,7 +540,7 @@ export function journalContract(name: string, open: Open): void {
     describe("side tables", () => {
       const row = { sha256: "ab", account, url: "https://files.example/x", contentType: "image/png", expiresAt: 2_000 };
 
-      test("an upload handle is kept by content and account, and replaced by a newer one", async () => {
+      test("an upload handle is stored by content and account, and replaced by a newer one", async () => {
         await journal.putHandle(row);
         await journal.putHandle({ ...row, url: "https://files.example/y", expiresAt: 3_000 });
         expect(await journal.handle("ab", account)).toEqual({
@@ -552,7 +552,7 @@ export function journalContract(name: string, open: Open): void {
         expect(await journal.handle("cd", account)).toBeNull();
       });
 
-      test("expired upload handles go when the next one is kept", async () => {
+      test("expired upload handles are removed when the next one is stored", async () => {
         await journal.putHandle(row);
         now = 2_000;
         await journal.putHandle({ ...row, sha256: "cd", expiresAt: 9_000 });

@@ -61,7 +61,7 @@ describe.runIf(mounted)("A journal on a disk that fills up", () => {
   });
   afterAll(() => journal.close());
 
-  test("says so, commits nothing, still reads, and goes on where it was once there is room", async () => {
+  test("reports it, commits nothing, still reads, and continues once there is free space", async () => {
     await commit(2, 1);
     for (let round = 0; round < 3; round += 1) {
       const lastSeq = 3 + round * 10;
@@ -78,7 +78,7 @@ describe.runIf(mounted)("A journal on a disk that fills up", () => {
     }
   });
 
-  test("refuses the commit that does not fit and takes the small one asked for at the same moment", async () => {
+  test("refuses the commit that does not fit and accepts a concurrent small one", async () => {
     await journal.createRun("r2", planned(), 10);
     fillDisk();
     truncateSync(ballast, statSync(ballast).size - 65_536);
@@ -91,7 +91,7 @@ describe.runIf(mounted)("A journal on a disk that fills up", () => {
     expect(await journal.read("r1")).toHaveLength(lastSeq);
   });
 
-  test("cannot be made there, and can once there is room", async () => {
+  test("cannot be created there until there is free space", async () => {
     fillDisk();
     const second = join(disk, "second.db");
     await expect(openSqliteJournal(second)).rejects.toMatchObject({ code: "JOURNAL_DISK_FULL" });

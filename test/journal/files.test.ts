@@ -54,7 +54,7 @@ describe("A journal file", () => {
     return error;
   }
 
-  test("is made private, with its folder, and is one file again once it is closed", async () => {
+  test("is created private, with its folder, and is one file once it is closed", async () => {
     const deep = join(dirname(path), "a", "b", "journal.db");
     await writeJournal(deep);
     expect(statSync(deep).mode & 0o777).toBe(0o600);
@@ -69,7 +69,7 @@ describe("A journal file", () => {
     await journal.close();
   });
 
-  test("gives its room back when runs are removed", async () => {
+  test("frees disk space when runs are removed", async () => {
     const full = (await writeJournal()).length;
     const journal = await openSqliteJournal(path);
     for (let index = 1; index < 60; index += 1) {
@@ -161,7 +161,7 @@ describe("A journal file", () => {
     expect(readdirSync(dirname(path))).toEqual(["journal.db"]);
   });
 
-  test("of a version that does not say who made it is refused with what to do", async () => {
+  test("of a version without a known writer is refused with what to do", async () => {
     const newer = new DatabaseSync(path);
     prepareSchema(newer, path, [...migrations, { sql: "CREATE TABLE future (x INTEGER) STRICT" }]);
     newer.exec("DROP TABLE migrations");
@@ -326,7 +326,7 @@ describe("A journal file", () => {
       expect(readFileSync(path).equals(before)).toBe(true);
     });
 
-    test("is not made where its folder cannot be", async () => {
+    test("is not created where its folder cannot be", async () => {
       chmodSync(dirname(path), 0o555);
       const below = join(dirname(path), "new", "journal.db");
       await expect(worker.call("open", below)).rejects.toMatchObject({ code: "JOURNAL_FOLDER" });

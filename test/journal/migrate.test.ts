@@ -100,7 +100,7 @@ describe("a journal of an older version", () => {
     db.close();
   });
 
-  test("can be gone back to: its copy is a journal that the older Showrunner opens", async () => {
+  test("can be reverted: its backup is a journal that the older Showrunner opens", async () => {
     lift();
     const journal = await openSqliteJournal(copyOf(path, OLD));
     expect(await journal.runs()).toHaveLength(RUNS);
@@ -162,7 +162,7 @@ describe("a journal of an older version", () => {
     expect(names()).toEqual(["journal.db", `journal.db.version-${OLD}`]);
   });
 
-  test("takes the place of the copy of an earlier lift, which came to nothing", () => {
+  test("replaces the backup of an earlier migration that failed", () => {
     writeFileSync(copyOf(path, OLD), "left over");
     writeFileSync(`${copyOf(path, OLD)}.part`, "left over");
     lift();

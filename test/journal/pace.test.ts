@@ -14,7 +14,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const newPath = () => join(folder, `${++files}.db`);
 
 describe("A journal that another connection keeps locked", () => {
-  test("leaves the event loop free while it waits, and goes on when the lock is gone", async () => {
+  test("does not block the event loop while it waits, and continues once the lock is released", async () => {
     const path = newPath();
     const journal = await openSqliteJournal(path);
     const other = new DatabaseSync(path);
@@ -58,7 +58,7 @@ describe("A journal that another connection keeps locked", () => {
     await journal.close();
   });
 
-  test("writes what was asked for before it is closed", async () => {
+  test("flushes pending commits before it closes", async () => {
     const path = newPath();
     const journal = await openSqliteJournal(path);
     const writes = Array.from({ length: 600 }, (_, index) => journal.createRun(`r${index}`, planned(), index));

@@ -84,7 +84,7 @@ describe("A journal shared by processes", () => {
     for (const id of ids) expect(await expectSound(id)).toHaveLength(102);
   });
 
-  test("takes one of two commits made for the same place by two processes", async () => {
+  test("accepts one of two commits by two processes at the same sequence number", async () => {
     await journal.createRun("r1", planned(), 10);
     const { lease } = await workerWithLease("r1");
     await workersOn(1);

@@ -4,7 +4,7 @@ import { chatMachine, jobMachine, outputMachine, runMachine, stepMachine } from 
 
 const charts: readonly AnyStateMachine[] = [runMachine, stepMachine, jobMachine, outputMachine, chatMachine];
 
-describe.each(charts)("the $id machine, taken elsewhere as JSON", (machine) => {
+describe.each(charts)("the $id machine, exported as JSON", (machine) => {
   const copy = createMachine(JSON.parse(JSON.stringify(machine.config)), { guards: machine.implementations.guards });
 
   test("is whole: same states, same events, and every guard by its name", () => {

@@ -52,7 +52,7 @@ describe.each(charts)("the %s chart", (name, machine) => {
     for (const row of table.states.values()) for (const to of row.values()) expect(table.states.has(to)).toBe(true);
   });
 
-  test("has an end, which at most one event leads out of: that it is to be made again", () => {
+  test("has an end, which at most one event leads out of: a rerun", () => {
     const again: readonly string[] = { run: ["run.reopened"], step: ["step.reset"], job: [], output: [], chat: [] }[
       name
     ];

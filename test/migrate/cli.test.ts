@@ -124,7 +124,7 @@ describe("showrunner migrate", () => {
     expect(stderr).not.toContain("nothing, nothing");
   });
 
-  test("what was decided is kept in a file, and a second document is asked nothing twice", async () => {
+  test("decisions are stored in a file, and a second document repeats no question", async () => {
     const shots = [{ prompt: "Hands fold paper", duration_ms: 3000 }];
     const inputs = { text_prompt: "A boat", aspect_ratio: "16:9", multi_prompt: shots };
     write([

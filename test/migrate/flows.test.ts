@@ -82,7 +82,7 @@ describe("an exported flow", () => {
     ]);
   });
 
-  test("what it fills in is input of the pipeline: words, voices, files; a number is a decision", () => {
+  test("what it fills in is input of the pipeline: text, voices, files; a number is a decision", () => {
     const { report, source } = migrateV2(avatar, { catalog });
     expect(report.inputs.map(({ name, is }) => [name, is])).toEqual([
       ["customer", "text"],
@@ -97,7 +97,7 @@ describe("an exported flow", () => {
     });
   });
 
-  test("a body that is no JSON is told by its node and place, the others are migrated", () => {
+  test("a body that is no JSON is reported by its node and position, the others are migrated", () => {
     const flow = chain(
       post("Good", "/generations", { type: "image", text_prompt: "x" }),
       post("Bad", "/generations", '={"type": image}'),
@@ -207,7 +207,7 @@ describe("an exported flow", () => {
 });
 
 describe("templates", () => {
-  test("are told from words", () => {
+  test("are told from text", () => {
     expect(textParts("=Hi {{ $json.name }}, at {{ x }}")).toEqual([
       "Hi ",
       { expression: "$json.name" },

@@ -163,7 +163,7 @@ describe("bad bodies beside good ones", () => {
   });
 });
 
-describe("what is made to hurt", () => {
+describe("hostile input", () => {
   test("slugs, languages and voices named like members of object prototypes are unknown ones", () => {
     for (const name of ["constructor", "__proto__", "toString", "vendor/hasOwnProperty"]) {
       const { bodies, problems } = report(
@@ -187,7 +187,7 @@ describe("what is made to hurt", () => {
     expect(bodies[0]?.fields.find(({ field }) => field === "batch_size")).toMatchObject({ outcome: "dropped" });
   });
 
-  test("braces that open and never close are words, a million of them", () => {
+  test("braces that open and never close are text, a million of them", () => {
     const braces = "{{".repeat(500_000);
     const flow = {
       nodes: [

@@ -68,7 +68,7 @@ describe.each(Object.entries(catalogs))("any valid document, with %s", (_name, c
     );
   });
 
-  test("a body is migrated, or is open and kept; each has as many outputs as v2 would make", () => {
+  test("a body is migrated, or is open and unchanged; each has as many outputs as v2 would make", () => {
     fc.assert(
       fc.property(anyDocument, (bodies) => {
         const {

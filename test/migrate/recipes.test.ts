@@ -38,12 +38,15 @@ const MISSING: { readonly [name: string]: readonly string[] } = {
   "storyboard-lines": ["line 6 is open: no v3 model of the catalog is known to do text_to_sound"],
 };
 
-test.each(recipes)("$name makes on the local service what v2 would have made", ({ name, migration: { report } }) => {
-  const differences = MISSING[name] ?? [];
-  expect(report.verification).toMatchObject({ ok: differences.length === 0, status: "succeeded", differences });
-  expect(report.verification?.found.length).toBeGreaterThan(0);
-  expect(report.price?.min).toMatch(/^\d+\.\d{2,6}$/);
-});
+test.each(recipes)(
+  "$name produces on the local service what v2 would have produced",
+  ({ name, migration: { report } }) => {
+    const differences = MISSING[name] ?? [];
+    expect(report.verification).toMatchObject({ ok: differences.length === 0, status: "succeeded", differences });
+    expect(report.verification?.found.length).toBeGreaterThan(0);
+    expect(report.price?.min).toMatch(/^\d+\.\d{2,6}$/);
+  },
+);
 
 test("the batch with inline speech has nothing left to decide", () => {
   const { report } = recipes.find(({ name }) => name === "avatar-batch")!.migration;

@@ -82,7 +82,7 @@ describe("speech", () => {
     expect(steps["speech-1"]).toMatchObject({ stability: expected, speed: 1 });
   });
 
-  test("of a clone is an edge; another voice is asked for once, or mapped", () => {
+  test("of a clone is an edge; another voice is one question, or mapped", () => {
     const bodies = [
       { type: "voice_clone", audio_id: id(1), name: "Keeper", reserved_asset_id: id(2) },
       { ...speech, voice_id: id(2) },
@@ -202,7 +202,7 @@ describe("media", () => {
     expect(steps["image-2"]).toMatchObject({ images: ["<image-2-reference>"] });
   });
 
-  test("references win over the keyframe of an image, and those beyond the model's room are decisions", () => {
+  test("references win over the keyframe of an image, and those beyond the model's maximum are decisions", () => {
     const references = [1, 2, 3, 4, 5, 6].map(id);
     const { field, steps } = migrateBodies([{ ...image, start_keyframe_id: id(9), reference_image_ids: references }]);
     expect(steps["image-1"]).toMatchObject({ images: { length: 4 } });

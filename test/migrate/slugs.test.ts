@@ -31,7 +31,7 @@ describe("slugs of v2 documents", () => {
     expect(SLUGS.filter(([, , id]) => id !== "?" && !ids.includes(id))).toEqual([]);
   });
 
-  test("no wrong family, version or tier is taken without a question", () => {
+  test("no wrong family, version or tier is chosen without a question", () => {
     const wrong = SLUGS.flatMap(([slug, kind, id]) => {
       const taken = exactIdOf(slug, kind);
       return taken === null || taken === id ? [] : [`${slug}: ${taken}, not ${id}`];
@@ -39,7 +39,7 @@ describe("slugs of v2 documents", () => {
     expect(wrong).toEqual([]);
   });
 
-  test("at least nine of ten that have an exact counterpart are not asked", () => {
+  test("at least nine of ten with an exact counterpart need no question", () => {
     const exact = SLUGS.filter(([, , id]) => id !== "?");
     const asked = exact.filter(([slug, kind, id]) => exactIdOf(slug, kind) !== id).map(([slug]) => slug);
     expect([asked.length / exact.length <= 0.1, asked]).toEqual([true, asked]);

@@ -110,7 +110,7 @@ describe("what migration got wrong", () => {
     expect(of(" ")).not.toHaveProperty("isLost");
   });
 
-  test("audio_id comes before audio_generation: it is kept, and no speech is bought", () => {
+  test("audio_id comes before audio_generation: it is used, and no speech is bought", () => {
     const speech = { type: "text_to_speech", voice_id: id(3), text: "Good evening." };
     const { steps, field } = migrateBodies([
       {

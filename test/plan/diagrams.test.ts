@@ -137,7 +137,7 @@ describe("a diff of plans", () => {
     );
   });
 
-  test("names the fields that changed, and everything that must be made again", () => {
+  test("names the fields that changed, and every step that must be rerun", () => {
     const before = planOf(step("voice"), step("face"), step("video", ["face"]), step("cut", ["video", "voice"]));
     const face = step("face", [], { input: { prompt: "y", images: [], size: [1] } });
     const after = planOf(step("voice"), face, step("video", ["face"]), step("cut", ["video", "voice"]), step("new"));
@@ -222,7 +222,7 @@ describe("diagrams", () => {
     );
   });
 
-  test("as SVG put every step right of all it needs, no two in one place", () => {
+  test("as SVG put every step right of all it needs, no two in one cell", () => {
     fc.assert(
       fc.property(anyPlan, (any) => {
         const places = [...planSvg(any).matchAll(/translate\((\d+) (\d+)\)/g)].map(

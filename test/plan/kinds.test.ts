@@ -453,7 +453,7 @@ describe("takes", () => {
     expect(of("a", { prompt: "x", ...size }, "video-1")).toEqual([undefined, undefined]);
   });
 
-  test("by the first good one are made one after the other, each when the one before failed", () => {
+  test("by the first good one run one after the other, each when the one before failed", () => {
     const tried = planned((b) => {
       const when = story(b).at("title");
       return { a: b.takes("a", models.image, picture, { count: 3, choose: "first", when }) };
@@ -623,7 +623,7 @@ describe("an expansion", () => {
     expect(of(async () => [])).toEqual(["build shots null"]);
   });
 
-  test("whose function uses the words of the build around it is told which ones to use", () => {
+  test("whose function uses the methods of the build around it is told which ones to use", () => {
     let outer: Builder<unknown> | null = null;
     const tried = planned((b) => {
       outer = b;

@@ -57,7 +57,7 @@ describe("a plan", () => {
     expect(JSON.parse(JSON.stringify(plan))).toEqual(plan);
   });
 
-  test("is the same each time it is made", () => {
+  test("is deterministic", () => {
     fc.assert(
       fc.property(
         fc.array(

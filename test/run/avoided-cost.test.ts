@@ -15,7 +15,7 @@ const steps = [
 ];
 const prices: Readonly<Record<string, number>> = { gate: 1, film: 50 };
 
-test("a step spares what only leads to what cannot be made without it, less what it costs itself", () => {
+test("a step avoids the cost of what only leads to its dependents, less its own", () => {
   const plan = planOf(steps, { film: ref("film"), album: ref("album") });
   const run = new FakeRun({ plan });
   for (const { path } of steps) {

@@ -26,7 +26,7 @@ function film(fates: { readonly [path: string]: readonly Fate[] }, onFailure: Fa
 }
 
 describe("continue", () => {
-  test("skips what uses a failed step, and all that uses that, each with its reason; everything else is made", () => {
+  test("skips the dependents of a failed step, each with its reason; everything else is produced", () => {
     const plan = planOf([job("a"), job("b", { image: ref("a") }), job("c", { image: ref("b") }), job("d")], {
       c: ref("c"),
       d: ref("d"),
@@ -129,7 +129,7 @@ describe("quorum", () => {
     expect(run.state.steps.cut!.reason).toBe("needs output 0 of music, which does not exist");
   });
 
-  test("counts the outputs of a job that made only some", () => {
+  test("counts the outputs of a partial job", () => {
     const steps = [
       job("faces", {}, { outputs: 3 }),
       job("collage", { images: ref("faces", "all") }, { onFailure: { quorum: 2 } }),
@@ -151,7 +151,7 @@ describe("quorum", () => {
     expect(of(3)).toEqual(["skipped", "needs 3 results and has 2: b failed"]);
   });
 
-  test("a text is not made of some of its pieces", () => {
+  test("a text is not built from some of its pieces", () => {
     const steps = [job("a"), job("b")];
     const text = { $text: ["a picture of ", ref("a"), " and ", ref("b")] };
     const last = job("last", { about: text, images: [ref("a"), ref("b")] }, { onFailure: { quorum: 1 } });
@@ -197,7 +197,7 @@ describe("attempts", () => {
 });
 
 describe("any pipeline, with any failures, answered in any order", () => {
-  test("ends, owes nothing, and says of every step that was not made why", () => {
+  test("ends, owes nothing, and gives a reason for every step that did not run", () => {
     fc.assert(
       fc.property(randomWorld, ({ world, order }) => {
         const run = new FakeRun(world);

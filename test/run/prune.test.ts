@@ -36,7 +36,7 @@ const value = (step: string, at?: readonly string[]): Reference => ({
 const film = (uses: readonly string[], options: JobOptions = {}) =>
   job("film", Object.fromEntries(uses.map((path) => [path, ref(path)])), options);
 
-describe("a film that cannot be made any more", () => {
+describe("a film that cannot be produced any more", () => {
   const three = ["f1", "f2", "f3"];
 
   test.each(["a", "z"])("leaves the frames unpaid that only it uses, whatever the name of what failed (%s)", (name) => {
@@ -214,7 +214,7 @@ describe("what is a root runs as written", () => {
   });
 });
 
-describe("made again", () => {
+describe("rerun", () => {
   const steps = [job("a"), job("look"), job("f1", { look: ref("look") }), job("f2"), film(["a", "f1", "f2"])];
 
   function again(run: FakeRun, path: string): void {
@@ -225,7 +225,7 @@ describe("made again", () => {
     expect(run.run()).toBe(true);
   }
 
-  test("what failed brings back what was left out for it, and the film is made", () => {
+  test("a failed step brings back the steps skipped for it, and the film is produced", () => {
     const run = through({ plan: planOf(steps, { film: ref("film") }), ...lost });
     expect(bought(run)).toEqual(["a"]);
     again(run, "a");

@@ -104,7 +104,7 @@ test("at the end an asset without a copy stands for itself", () => {
   expect(currentIdentity(state, state.planned.plan.steps[1] as JobStep)?.request).toMatchObject({ input: usesA });
 });
 
-test("what is asked for is told by content: an asset, its copy sent again and an uploaded file are the same", () => {
+test("requests are compared by content: an asset, its copy sent again and an uploaded file are the same", () => {
   const [asset, upload] = [chain(), chain()];
   for (const state of [asset, upload]) {
     take(state, made("a", { prompt: "a" }));
@@ -134,7 +134,7 @@ test("the fingerprint of a request changes with every part of it, and not with t
   );
 });
 
-test("what was taken over expires as long after it was made as anything else", () => {
+test("a reused result expires as long after its creation as any other", () => {
   const state = chain();
   const facts = { contentType: ownText("image/png"), width: 1, height: 1, durationMs: null, fps: null, error: null };
   const output = { index: 0, status: "COMPLETED", assetId: "asset_a", voiceId: null, ...facts, copy: null } as const;

@@ -198,7 +198,7 @@ describe("any run, changed in any way, again and again", () => {
     );
   });
 
-  test("what is not stale keeps its result, and what is stale is listed with what it made before", () => {
+  test("fresh steps keep their results, and stale ones are listed with their former results", () => {
     fc.assert(
       fc.property(randomWorld, fc.array(fc.nat(20), { minLength: 1, maxLength: 3 }), ({ world, order }, steps) => {
         const run = new FakeRun(world);

@@ -1,4 +1,5 @@
-import type { Plan, PlanStep, RunReport, Showrunner } from "../../index.ts";
+import type { Plan, RunReport, Showrunner } from "../../index.ts";
+import { traitsOf } from "../../index.ts";
 import { shellWord } from "../../shell-word.ts";
 import { CliError } from "../cli-error.ts";
 import { type Context, type ServiceFlags, withShowrunner } from "../context.ts";
@@ -81,8 +82,6 @@ async function decided(show: Showrunner, context: Context, decision: Decision, f
   return ExitCode.done;
 }
 
-type ApproveStep = Extract<PlanStep, { readonly kind: "approve" }>;
-
 interface Waiting {
   readonly step: string;
   readonly message: string | null;
@@ -152,12 +151,13 @@ async function waitingSteps(plan: Plan, report: RunReport, review: ReviewFiles):
   const isWaiting = new Set(
     report.steps.filter(({ status }) => status === "awaiting-approval").map(({ path }) => path),
   );
-  const steps = plan.steps.filter((step) => step.kind === "approve" && isWaiting.has(step.path));
+  const decisions = plan.steps.flatMap((step) => traitsOf(step).decision ?? []);
   return Promise.all(
-    steps.map(async (step) => {
-      const { message, choose, shows } = step as ApproveStep;
-      return { step: step.path, message, choose, shows: await offeredTakes(shows, { plan, report, review }) };
-    }),
+    decisions
+      .filter(({ path }) => isWaiting.has(path))
+      .map(async ({ path, message, choose, shows }) => {
+        return { step: path, message, choose, shows: await offeredTakes(shows, { plan, report, review }) };
+      }),
   );
 }
 

@@ -1,4 +1,5 @@
 import type { RunReport, StepReport } from "../../index.ts";
+import { traitsOf } from "../../index.ts";
 import { CliError } from "../cli-error.ts";
 import { type Context, type ServiceFlags, withJournal } from "../context.ts";
 import { ExitCode } from "../exit-code.ts";
@@ -22,9 +23,10 @@ export async function open(context: Context, runId: string, path: string, flags:
     const review = await reviewFiles(context, flags);
     const plan = await planOf(show, runId);
     const planned = plan.steps.find((one) => one.path === path);
+    const { decision = null, file: source = null } = planned === undefined ? {} : traitsOf(planned);
     const shown =
-      planned?.kind === "approve" || planned?.kind === "upload"
-        ? await offeredTakes(planned.kind === "approve" ? planned.shows : [uploadOf(path)], { plan, report, review })
+      decision !== null || source !== null
+        ? await offeredTakes(decision?.shows ?? [uploadOf(path)], { plan, report, review })
         : await own(step, report, review);
     const files = shown.flatMap(({ path: file }) => (file === null ? [] : [file]));
     if (flags.json) output.printJson(shown);

@@ -40,7 +40,7 @@ export function remainingOf(live: LiveRun, options: { readonly now: number; read
 
 /** Whether a step will add steps that are not planned yet. */
 function isUnplanned({ plan, path }: StepView, steps: readonly StepView[]): boolean {
-  return traitsOf(plan).maxInnerSteps !== null && !steps.some((one) => one.path.startsWith(`${path}/`));
+  return traitsOf(plan).expansion !== null && !steps.some((one) => one.path.startsWith(`${path}/`));
 }
 
 /** Null where unknown. */
@@ -49,7 +49,7 @@ function stepLeft(
   live: LiveRun,
   { now, medians }: { readonly now: number; readonly medians?: Medians },
 ): number | null {
-  if (traitsOf(step.plan).needsPerson) return null;
+  if (traitsOf(step.plan).decision !== null) return null;
   const end = expectedEnd(step, live, medians);
   if (end !== null) return Math.max(0, end - now);
   if (step.model === null) return 0;

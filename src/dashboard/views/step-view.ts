@@ -71,11 +71,11 @@ function viewAt(state: RunState, { step: path, index }: Place): MediaView {
 export function stepView(state: RunState | null, step: Step): StepView {
   const { plan, path, kind, model, status, phase, startedAt, finishedAt, quote, costMicros, heldMicros } = step;
   const own = state?.steps[path];
-  const { noun, icon, needsPerson, maxInnerSteps } = traitsOf(plan);
+  const { noun, icon, decision, expansion } = traitsOf(plan);
   const isVisual = plan.yields === "image" || plan.yields === "video";
   return {
     ...{ path, kind, model, status, phase, startedAt, finishedAt, costMicros, heldMicros },
-    ...{ noun, icon, hasPicture: isVisual && !needsPerson && maxInnerSteps === null },
+    ...{ noun, icon, hasPicture: isVisual && decision === null && expansion === null },
     yields: plan.yields,
     needs: plan.needs,
     reason: reasonOf(step),

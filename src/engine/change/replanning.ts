@@ -2,7 +2,7 @@ import { corrected, type Drafted, draft, type Pipeline, redraft } from "../../de
 import type { RunState } from "../../journal/state.ts";
 import type { LocalFunction } from "../../plan/draft.ts";
 import { diffPlans, expansionsIn, outerPaths, type PlanDiff, plainJson, traitsOf } from "../../plan/index.ts";
-import type { ExpandStep, Json, Plan, PlanStep, Problem, Reference } from "../../plan/plan.ts";
+import type { ExpandingStep, Json, Plan, PlanStep, Problem, Reference } from "../../plan/plan.ts";
 import { readiness } from "../../run/readiness.ts";
 import type { Planner } from "../price/planner.ts";
 
@@ -84,9 +84,9 @@ async function grow(growing: Growing, planner: Planner): Promise<Replanning> {
     const diff = diffPlans(growing.before, growing.after);
     const next = nextExpansion(growing, diff);
     if (next === null) return { ok: true, plan: growing.after, input: growing.input, expanded: growing.expanded, diff };
-    const { step, former } = next;
+    const { step, former, on } = next;
     const builder = functions.get(step.path);
-    const ready = readiness(state, former, former.on);
+    const ready = readiness(state, former, on);
     if (builder?.kind !== "expand" || ready.ready !== "yes") {
       const message = `the value that ${step.path} was planned with no longer exists; produce it again with --rerun`;
       return { ok: false, problems: [{ code: "value-gone", step: step.path, field: null, message }] };
@@ -108,14 +108,16 @@ async function grow(growing: Growing, planner: Planner): Promise<Replanning> {
 function nextExpansion(
   { state, before, after, expanded }: Growing,
   { stale, renamed }: PlanDiff,
-): { readonly step: ExpandStep; readonly former: ExpandStep } | null {
+): { readonly step: ExpandingStep; readonly former: PlanStep; readonly on: Reference } | null {
   const isStale = new Set(stale);
   const formerOf = new Map(renamed.map(({ from, to }) => [to, from]));
   for (const step of after.steps) {
-    if (step.kind !== "expand" || isStale.has(step.path) || expanded[step.path] !== undefined) continue;
+    const now = traitsOf(step).expansion;
+    if (now === null || isStale.has(step.path) || expanded[step.path] !== undefined) continue;
     const path = formerOf.get(step.path) ?? step.path;
     const former = before.steps.find((one) => one.path === path);
-    if (former?.kind === "expand" && state.steps[path]?.expanded != null) return { step, former };
+    const on = former === undefined ? undefined : traitsOf(former).expansion?.on;
+    if (former && on && state.steps[path]?.expanded != null) return { step: now, former, on };
   }
   return null;
 }

@@ -3,8 +3,8 @@ import canonicalize from "canonicalize";
 import type { Pipeline } from "../../define/index.ts";
 import type { RunEvent } from "../../journal/events.ts";
 import { isStepFinal, type RerunRequest, type RunState } from "../../journal/state.ts";
-import { fingerprint } from "../../plan/index.ts";
-import type { ExpandStep, Json, Plan } from "../../plan/plan.ts";
+import { fingerprint, traitsOf } from "../../plan/index.ts";
+import type { Json, Plan } from "../../plan/plan.ts";
 import { matchesPattern } from "../../plan/profile.ts";
 import { suggest } from "../../plan/suggest.ts";
 import { readiness } from "../../run/readiness.ts";
@@ -32,20 +32,21 @@ export async function fixedExpansions(
   pipeline: Pipeline,
   planner: Planner,
 ): Promise<readonly string[]> {
-  const failed = state.planned.plan.steps.filter((step): step is ExpandStep => {
+  const failed = state.planned.plan.steps.flatMap((step) => {
     const { status, expanded } = state.steps[step.path]!;
-    return step.kind === "expand" && status === "failed" && expanded === null;
+    const { expansion } = traitsOf(step);
+    return expansion !== null && status === "failed" && expanded === null ? [{ step, expansion }] : [];
   });
   if (failed.length === 0) return [];
   const functions = functionsFor(state, { pipeline });
   const { plan, profile } = state.planned;
   const fixed: string[] = [];
-  for (const step of failed) {
+  for (const { step, expansion } of failed) {
     const found = functions.find(state, step.path);
-    const ready = readiness(state, step, step.on);
+    const ready = readiness(state, step, expansion.on);
     if (!("code" in found) || found.code.kind !== "expand" || ready.ready !== "yes") continue;
     const { maxUnquotedMicros } = state;
-    const grown = await planner.expand(step, found.code.expand(ready.input), { plan, profile, maxUnquotedMicros });
+    const grown = await planner.expand(expansion, found.code.expand(ready.input), { plan, profile, maxUnquotedMicros });
     if (grown.ok) fixed.push(step.path);
   }
   return fixed;

@@ -2,7 +2,8 @@ import { type Pipeline, redraft } from "../../define/index.ts";
 import type { RunState } from "../../journal/state.ts";
 import type { LocalFunction } from "../../plan/draft.ts";
 import type { Draft } from "../../plan/index.ts";
-import type { ExpandStep } from "../../plan/plan.ts";
+import { traitsOf } from "../../plan/index.ts";
+import type { PlanStep, Reference } from "../../plan/plan.ts";
 import { stepNamed } from "../../run/plan-index.ts";
 import { readiness } from "../../run/readiness.ts";
 
@@ -54,16 +55,17 @@ class BoundFunctions implements StepFunctions {
   *#draftsWith(state: RunState, path: string): Iterable<Draft> {
     yield this.#draft;
     for (const step of state.planned.plan.steps) {
-      if (step.kind !== "expand" || !path.startsWith(`${step.path}/`)) continue;
-      const grown = this.#grow(state, step);
+      const { expansion } = traitsOf(step);
+      if (expansion === null || !path.startsWith(`${step.path}/`)) continue;
+      const grown = this.#grow(state, step, expansion.on);
       if (grown !== null) yield grown;
     }
   }
 
   /** An expansion's functions exist only while its builder runs: it runs again, with the value that the journal has. */
-  #grow(state: RunState, step: ExpandStep): Draft | null {
+  #grow(state: RunState, step: PlanStep, on: Reference): Draft | null {
     const builder = this.find(state, step.path);
-    const ready = readiness(state, step, step.on);
+    const ready = readiness(state, step, on);
     if (!("code" in builder) || builder.code.kind !== "expand" || ready.ready !== "yes") return null;
     const key = JSON.stringify([step.path, ready.input]);
     const known = this.#grown.get(key) ?? builder.code.expand(ready.input);

@@ -1,7 +1,7 @@
 import type { Catalog } from "../../catalog/index.ts";
 import { formatUsd } from "../../money.ts";
 import { type AppliedProfile, applyProfile, type Draft, filesOf, modelsOf, planExpansion } from "../../plan/index.ts";
-import type { ExpandStep, Plan, PlanStep, Problem, Reference } from "../../plan/plan.ts";
+import type { ExpandingStep, Plan, PlanStep, Problem, Reference } from "../../plan/plan.ts";
 import { measureFiles } from "../media/measure-files.ts";
 import type { MediaStore } from "../media/media-store.ts";
 import type { Quote } from "./quote.ts";
@@ -28,7 +28,7 @@ export interface Surroundings {
 
 export interface Expansions {
   /** Reads the catalog and asks for estimates; spends nothing. */
-  expand(step: ExpandStep, drafted: Draft, within: Surroundings): Promise<Expansion>;
+  expand(step: ExpandingStep, drafted: Draft, within: Surroundings): Promise<Expansion>;
 }
 
 interface Tools {
@@ -40,7 +40,7 @@ interface Tools {
 
 /** Plans and prices what a value led to; the prices must fit into what the expansion may cost. */
 export async function expandPlan(
-  step: ExpandStep,
+  step: ExpandingStep,
   drafted: Draft,
   { plan, profile, media, catalog, price }: Tools & Pick<Surroundings, "plan" | "profile">,
 ): Promise<Expansion> {
@@ -57,7 +57,7 @@ export async function expandPlan(
 }
 
 /** Only what surely costs more is refused beforehand; what may cost more meets its budget when it comes to that. */
-function tooDear({ path, maxCostMicros }: ExpandStep, { prices }: Quote): readonly Problem[] {
+function tooDear({ path, maxCostMicros }: ExpandingStep, { prices }: Quote): readonly Problem[] {
   const most = prices.reduce((sum, { costMicros, maxCostMicros: at }) => sum + (costMicros ?? at ?? 0), 0);
   if (maxCostMicros === null || most <= maxCostMicros) return [];
   const message = `its steps may cost ${formatUsd(most)} USD, more than its maxCost of ${formatUsd(maxCostMicros)} USD`;

@@ -81,8 +81,9 @@ function firstOf(source: PlanStep, steps: ReadonlyMap<string, PlanStep>): PlanSt
 
 function lengthOf(source: PlanStep, { steps }: PlaceholderSources): number {
   const produced = firstOf(source, steps) ?? source;
-  if (produced.kind !== "job") return GUESSED_MS;
-  const input = produced.input as { readonly text?: Json; readonly duration_ms?: Json };
+  const { submits } = traitsOf(produced);
+  if (submits === null) return GUESSED_MS;
+  const input = submits.input as { readonly text?: Json; readonly duration_ms?: Json };
   if (typeof input.duration_ms === "number") return input.duration_ms;
   return typeof input.text === "string" ? Math.max(1000, input.text.length * MS_PER_CHARACTER) : GUESSED_MS;
 }

@@ -13,7 +13,7 @@ import {
   profileModels,
   profileProblems,
 } from "../../plan/index.ts";
-import type { ExpandStep, FileFacts, Plan, PlanStep, Problem } from "../../plan/plan.ts";
+import type { ExpandingStep, FileFacts, Plan, PlanStep, Problem } from "../../plan/plan.ts";
 import { stepNamed } from "../../run/plan-index.ts";
 import { isCacheable } from "../../run/request-identity.ts";
 import type { UploadHandles } from "../media/handles.ts";
@@ -144,7 +144,7 @@ export class Planner {
       : { ...quote, prices: await this.#explained(quote.prices, plan, reusePreview) };
   }
 
-  expand(step: ExpandStep, drafted: Draft, { plan, profile, maxUnquotedMicros }: Surroundings): Promise<Expansion> {
+  expand(step: ExpandingStep, drafted: Draft, { plan, profile, maxUnquotedMicros }: Surroundings): Promise<Expansion> {
     const catalog = (models: readonly string[]) => this.#catalog(models);
     const price = (whole: Plan, only: readonly PlanStep[]) => this.price(whole, { maxUnquotedMicros }, only);
     return expandPlan(step, drafted, { plan, profile, media: this.#parts.media, catalog, price });

@@ -1,6 +1,6 @@
 import { type FollowStrategy, forecast, type JobLimits, referencesOf, traitsOf } from "../../plan/index.ts";
 import { dependentsOf, makespan } from "../../plan/makespan.ts";
-import type { ExpandStep, JobStep, Json, Plan, PlanStep } from "../../plan/plan.ts";
+import type { ExpandingStep, JobStep, Json, Plan, PlanStep } from "../../plan/plan.ts";
 import { stepNamed } from "../../run/plan-index.ts";
 import { RETENTION_MS } from "../../run/view/expiry.ts";
 
@@ -70,20 +70,22 @@ function fullyGrown(plan: Plan, names: ReadonlySet<string>): Plan {
   const inner = new Map<string, readonly string[]>();
   const steps = plan.steps.flatMap((step): readonly PlanStep[] => {
     const needs = [...step.needs, ...step.needs.flatMap((path) => inner.get(path) ?? [])];
-    if (step.kind !== "expand" || !names.has(step.path)) return [{ ...step, needs }];
-    const jobs = Array.from({ length: step.maxSteps }, (_, index) => anyJob(step, `${step.path}/${index + 1}`, needs));
+    const { expansion } = traitsOf(step);
+    if (expansion === null || !names.has(step.path)) return [{ ...step, needs }];
+    const { maxSteps } = expansion;
+    const jobs = Array.from({ length: maxSteps }, (_, index) => anyJob(expansion, `${step.path}/${index + 1}`, needs));
     inner.set(
       step.path,
       jobs.map(({ path }) => path),
     );
     // Counted as the jobs that it leads to.
-    return [{ ...step, needs, maxSteps: 0 }, ...jobs];
+    return [{ ...expansion, kind: "expand", needs, maxSteps: 0 }, ...jobs];
   });
   return { ...plan, steps };
 }
 
 /** Nobody knows what it will be: of the kind that the expansion yields, else of the slowest. */
-function anyJob({ yields, fingerprint }: ExpandStep, path: string, needs: readonly string[]): JobStep {
+function anyJob({ yields, fingerprint }: ExpandingStep, path: string, needs: readonly string[]): JobStep {
   return {
     ...{ kind: "job", path, needs, fingerprint, model: "", input: {}, outputs: 1 },
     yields: yields === null || yields === "value" ? "video" : yields,
@@ -115,7 +117,9 @@ function risksOf(plan: Plan, { durationMs, limits }: RunForecastOptions): readon
           : gate === undefined
             ? null
             : `${step.path} waits for the decision ${gate.path}, which may take longer than that: ${maker.path} is produced before it, and ${stored}`;
-      return why === null ? [] : [{ step: step.path, uses: maker.path, why, heals: maker.policy.keep }];
+      return why === null
+        ? []
+        : [{ step: step.path, uses: maker.path, why, heals: traitsOf(maker).submits!.policy.keep }];
     });
   });
 }
@@ -127,7 +131,7 @@ interface Gate {
 }
 
 function gatesOf(plan: Plan): readonly Gate[] {
-  const decisions = plan.steps.filter((step) => traitsOf(step).needsPerson);
+  const decisions = plan.steps.filter((step) => traitsOf(step).decision !== null);
   if (decisions.length === 0) return [];
   const dependents = dependentsOf(plan);
   return decisions.map(({ path }) => {
@@ -145,17 +149,20 @@ function gatesOf(plan: Plan): readonly Gate[] {
 }
 
 /** Jobs whose assets a paid step takes in, through picks and approvals too. */
-function makersOf(plan: Plan, step: PlanStep): readonly JobStep[] {
-  if (step.kind !== "job") return [];
-  const makers = new Set<JobStep>();
+function makersOf(plan: Plan, step: PlanStep): readonly PlanStep[] {
+  const { submits } = traitsOf(step);
+  if (submits === null) return [];
+  const makers = new Set<PlanStep>();
   const seen = new Set<string>();
-  const open = pathsIn(step.input);
+  const open = pathsIn(submits.input);
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     if (seen.has(next)) continue;
     seen.add(next);
     const source = stepNamed(plan, next);
-    if (source?.kind === "job" && source.yields !== "voice") makers.add(source);
-    else if (source !== undefined) open.push(...traitsOf(source).standsFor.map(({ $ref }) => $ref.step));
+    if (source === undefined) continue;
+    const traits = traitsOf(source);
+    if (traits.submits !== null && source.yields !== "voice") makers.add(source);
+    else open.push(...traits.standsFor.map(({ $ref }) => $ref.step));
   }
   return [...makers];
 }

@@ -1,4 +1,5 @@
-import type { JobStep, PlanStep, Problem } from "../../plan/plan.ts";
+import { traitsOf } from "../../plan/index.ts";
+import type { PlanStep, Problem, SubmittingStep } from "../../plan/plan.ts";
 import { suggest } from "../../plan/suggest.ts";
 import { type EstimateCache, MOST_VOICES, type NamedVoice } from "./estimates.ts";
 import type { StepPrice } from "./totals.ts";
@@ -18,12 +19,13 @@ export async function voiceProblems(
   estimates: EstimateCache,
 ): Promise<readonly Problem[]> {
   const problems = steps.map(async (step, index): Promise<readonly Problem[]> => {
-    const id = step.kind === "job" ? voiceOf(step) : null;
+    const { submits } = traitsOf(step);
+    const id = submits === null ? null : voiceOf(submits);
     const isTold = refused.some((problem) => problem.step === step.path && problem.field !== FIELD);
-    if (step.kind !== "job" || id === null || isTold || isAccepted(prices[index]!)) return [];
-    const voices = await estimates.voices(step.model);
+    if (submits === null || id === null || isTold || isAccepted(prices[index]!)) return [];
+    const voices = await estimates.voices(submits.model);
     if (voices.length === 0 || voices.length === MOST_VOICES || voices.some((voice) => voice.id === id)) return [];
-    return [{ code: "unknown-voice", step: step.path, field: FIELD, ...unknownVoice(id, step.model, voices) }];
+    return [{ code: "unknown-voice", step: step.path, field: FIELD, ...unknownVoice(id, submits.model, voices) }];
   });
   return (await Promise.all(problems)).flat();
 }
@@ -32,7 +34,7 @@ function isAccepted({ basis }: StepPrice): boolean {
   return basis === "quoted" || basis === "reused" || basis === "free";
 }
 
-function voiceOf({ input }: JobStep): string | null {
+function voiceOf({ input }: SubmittingStep): string | null {
   const id = (input as { readonly voice_id?: unknown } | null)?.voice_id;
   return typeof id === "string" ? id : null;
 }

@@ -184,7 +184,7 @@ function stepsOfKinds(plan: Plan): StepsOfKinds {
   if (found === undefined) {
     found = {
       choosers: plan.steps.filter((step) => traitsOf(step).standsFor.length > 0),
-      expansions: plan.steps.filter((step) => traitsOf(step).maxInnerSteps !== null),
+      expansions: plan.steps.filter((step) => traitsOf(step).expansion !== null),
     };
     byKind.set(plan, found);
   }
@@ -256,9 +256,10 @@ function costOf({ attempts, chats }: StepState): number {
 
 /** A voice that is made from somebody's speech is a clone. */
 function consentOf(state: RunState, steps: readonly PlanStep[]): Manifest["voice_consent"] {
-  const clones = steps.flatMap((step) =>
-    step.kind === "job" && step.yields === "voice" && takesMedia(step.input) ? [step] : [],
-  );
+  const clones = steps.flatMap((step) => {
+    const { submits } = traitsOf(step);
+    return submits !== null && step.yields === "voice" && takesMedia(submits.input) ? [submits] : [];
+  });
   if (clones.length === 0) return null;
   const voices = clones.map(({ path, policy }) => {
     const statement = policy.consent ?? state.planned.consent ?? null;

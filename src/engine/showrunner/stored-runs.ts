@@ -4,7 +4,8 @@ import type { StoredEvent } from "../../journal/events.ts";
 import type { RunRepository } from "../../journal/run-repository.ts";
 import { isRunFinal, planStep, type RunState } from "../../journal/state.ts";
 import type { InboxMessage, JournalStore, RunRow } from "../../journal/store.ts";
-import type { ApproveStep } from "../../plan/plan.ts";
+import { traitsOf } from "../../plan/index.ts";
+import type { Decision } from "../../plan/plan.ts";
 import { offered, positionOf } from "../../run/kinds/approve.ts";
 import { type RunReport, runReport } from "../../run/view/report.ts";
 import { compareWithService, type ReconcileOptions, type ReconcileReport } from "../adoption/reconcile.ts";
@@ -163,14 +164,15 @@ export abstract class StoredRuns {
 }
 
 /** The approval that waits for a decision. */
-function undecided(state: RunState, path: string): ApproveStep {
+function undecided(state: RunState, path: string): Decision {
   const step = Object.hasOwn(state.steps, path) ? state.steps[path] : undefined;
   const plan = step === undefined ? null : planStep(state, path);
-  if (plan?.kind === "approve" && step?.status === "running" && step.approval === null) return plan;
+  const decision = plan === null ? null : traitsOf(plan).decision;
+  if (decision !== null && step?.status === "running" && step.approval === null) return decision;
   const why =
     step === undefined
       ? `run "${state.runId}" has no step ${path}`
-      : plan?.kind === "approve"
+      : decision !== null
         ? `${path} is ${step.approval === null ? step.status : "decided already"}`
         : `${path} is no approval`;
   throw new InvalidOptionError("step", `${why}.`, `showrunner show ${state.runId}`);

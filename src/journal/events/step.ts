@@ -1,3 +1,4 @@
+import { traitsOf } from "../../plan/index.ts";
 import type { Json } from "../../plan/plan.ts";
 import { type OutputState, planStep, type RunState } from "../state.ts";
 import type { Chosen, JournalError, StepEnd, StoredCopy, TaskFile } from "./facts.ts";
@@ -145,10 +146,10 @@ export const stepEvents: EventTable<StepEvent> = {
 const placedNames = new WeakMap<RunState["files"], Set<string>>();
 
 function waitNotice(state: RunState, path: string): NoticeText | null {
-  const plan = planStep(state, path);
-  if (plan.kind !== "approve") return null;
-  const asks = plan.message === null ? "" : `: ${plan.message}`;
-  const message = `${path} waits for ${plan.choose ? "a choice" : "an approval"}${asks}`;
+  const { decision } = traitsOf(planStep(state, path));
+  if (decision === null) return null;
+  const asks = decision.message === null ? "" : `: ${decision.message}`;
+  const message = `${path} waits for ${decision.choose ? "a choice" : "an approval"}${asks}`;
   const next = `showrunner approve ${state.runId}   (lists what waits, and what it shows)`;
   return { event: "run.waiting", status: "running", reason: "approval", message, step: path, next };
 }

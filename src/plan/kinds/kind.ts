@@ -1,6 +1,16 @@
 import type { Catalog } from "../catalog-port.ts";
 import type { DraftStep } from "../draft.ts";
-import type { FileFacts, Json, MediaKind, PlanStep, Problem, Reference } from "../plan.ts";
+import type {
+  Decision,
+  ExpandingStep,
+  FileFacts,
+  Json,
+  MediaKind,
+  PlanStep,
+  Problem,
+  Reference,
+  SubmittingStep,
+} from "../plan.ts";
 import type { StepFacts } from "./facts.ts";
 
 /** What a plan is held against. */
@@ -88,8 +98,10 @@ export interface StepTraits {
   readonly needsCode: boolean;
   /** Whether that function reads media as files of this machine. */
   readonly readsFiles: boolean;
-  /** Whether it waits for a person. */
-  readonly needsPerson: boolean;
+  /** What it asks a person, when it waits for one. */
+  readonly decision: Decision | null;
+  /** The job that it submits to a model of the catalog. */
+  readonly submits: SubmittingStep | null;
   /** The condition for reusing an earlier result, beside the same input; or why none is ever reused. */
   readonly reuse:
     | { readonly identity: (pipeline: string) => { readonly [field: string]: Json } }
@@ -100,8 +112,8 @@ export interface StepTraits {
   readonly standsFor: readonly Reference[];
   /** Whether it chooses one of them, so that others may be missing. */
   readonly isChoice: boolean;
-  /** So many steps may come of it once its value is known, under `<path>/…`; null: it has no inner steps. */
-  readonly maxInnerSteps: number | null;
+  /** The inner steps that come of it, under `<path>/…`, once its value is known. */
+  readonly expansion: ExpandingStep | null;
   /** Whether its outputs at the service are copied to this machine. */
   readonly keeps: boolean;
 }

@@ -45,13 +45,14 @@ export const taskKind: StepKind<TaskDraft, TaskStep> = {
     modality: "task",
     needsCode: true,
     readsFiles: true,
-    needsPerson: false,
+    decision: null,
+    submits: null,
     // A function is known by its place alone.
     reuse: { identity: (pipeline) => ({ kind: "task", function: `${pipeline}/${path}`, version, files }) },
     file: null,
     standsFor: [],
     isChoice: false,
-    maxInnerSteps: null,
+    expansion: null,
     keeps: true,
   }),
 };

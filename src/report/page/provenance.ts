@@ -62,7 +62,7 @@ class Family {
   constructor(steps: readonly StepFacts[]) {
     this.#steps = new Map(steps.map((step) => [step.path, step]));
     this.#order = new Map(steps.map(({ path }, at) => [path, at]));
-    const expansions = steps.filter(({ plan }) => traitsOf(plan).maxInnerSteps !== null);
+    const expansions = steps.filter(({ plan }) => traitsOf(plan).expansion !== null);
     const inner = expansions.map(
       ({ path }) => [path, steps.filter((step) => step.path.startsWith(`${path}/`))] as const,
     );

@@ -1,6 +1,7 @@
 import type { Chosen } from "../../journal/events.ts";
 import { isStepFinal, type RunState, type StepState } from "../../journal/state.ts";
-import type { ApproveStep } from "../../plan/plan.ts";
+import { traitsOf } from "../../plan/index.ts";
+import type { ApproveStep, Decision } from "../../plan/plan.ts";
 import type { DecisionBuilder } from "../decision-builder.ts";
 import { gateOf } from "../readiness.ts";
 import { areSkippedByCondition, missingReason, referenced } from "../resolve.ts";
@@ -47,15 +48,16 @@ function missing(state: RunState, plan: ApproveStep): string | null {
 }
 
 /** Steps that wait for a person: shown, not decided. */
-export function undecided(builder: DecisionBuilder): readonly ApproveStep[] {
-  return builder.context.order.filter((plan): plan is ApproveStep => {
-    return plan.kind === "approve" && builder.state.steps[plan.path]!.status === "running";
+export function undecided(builder: DecisionBuilder): readonly Decision[] {
+  return builder.context.order.flatMap((plan) => {
+    const { decision } = traitsOf(plan);
+    return decision !== null && builder.state.steps[plan.path]!.status === "running" ? [decision] : [];
   });
 }
 
 /** What an approval offers to choose from, in the order in which it is shown. */
-export function offered(state: RunState, plan: ApproveStep): readonly Chosen[] {
-  return plan.shows.flatMap(({ $ref }, position): readonly Chosen[] => {
+export function offered(state: RunState, decision: Decision): readonly Chosen[] {
+  return decision.shows.flatMap(({ $ref }, position): readonly Chosen[] => {
     if ($ref.as === "value") return missingReason(state, $ref) === null ? [{ step: $ref.step, index: position }] : [];
     if ($ref.as === "upload") return [{ step: $ref.step, index: 0 }];
     return referenced(state, $ref).map(({ step, output }) => ({ step, index: output.index }));
