@@ -113,10 +113,10 @@ export function countCommits(): () => number {
 
 export async function measure(
   report: Report,
-  { rounds = 5, only = cases }: { rounds?: number; only?: readonly Case[] } = {},
+  { quick = false, rounds = quick ? 2 : 5 }: { readonly quick?: boolean; readonly rounds?: number } = {},
 ) {
   const counted = countCommits();
-  for (const each of only) {
+  for (const each of cases) {
     const total = each.runs * each.steps;
     const commits: number[] = [];
     const cpu: number[] = [];

@@ -3,7 +3,7 @@
  * What it costs is what an engine costs.
  */
 import { z } from "zod";
-import { pipeline, type ValueTaskHandle } from "../src/define/index.ts";
+import { pipeline, type StepMethods, type ValueTaskHandle } from "../src/define/index.ts";
 
 /** Of each step, the steps that it uses, by number: its own column and the next one of the layer above. */
 export function layeredGraph(steps: number, width = 100): readonly (readonly number[])[] {
@@ -31,18 +31,21 @@ export function lastValue(graph: readonly (readonly number[])[]): number {
 /** Local functions that ran, of all runs of this process. */
 export const executed = { steps: 0 };
 
+/** Adds the steps to a pipeline; answers with the last one's value. */
+export function layeredSteps(task: StepMethods["task"], steps: number, width: number): ValueTaskHandle<number> {
+  const handles: ValueTaskHandle<number>[] = [];
+  for (const [step, parents] of layeredGraph(steps, width).entries()) {
+    const from = parents.map((parent) => handles[parent]!);
+    const run = (given: { readonly from: readonly unknown[] }) => {
+      executed.steps += 1;
+      return stepValue(given.from as number[]);
+    };
+    handles.push(task(`step-${step}`, { from }, run));
+  }
+  return handles.at(-1)!;
+}
+
 export const layeredPipeline = pipeline("layered", {
   input: z.object({ steps: z.int(), width: z.int().default(100) }),
-  build({ input, task }) {
-    const handles: ValueTaskHandle<number>[] = [];
-    for (const [step, parents] of layeredGraph(input.steps, input.width).entries()) {
-      const from = parents.map((parent) => handles[parent]!);
-      const run = (given: { readonly from: readonly unknown[] }) => {
-        executed.steps += 1;
-        return stepValue(given.from as number[]);
-      };
-      handles.push(task(`step-${step}`, { from }, run));
-    }
-    return { last: handles.at(-1)! };
-  },
+  build: ({ input, task }) => ({ last: layeredSteps(task, input.steps, input.width) }),
 });

@@ -62,16 +62,23 @@ export async function inFolder<T>(work: (folder: string) => Promise<T> | T): Pro
   }
 }
 
-/** What `file` sends back in a process of its own, so that neither heap nor compiled code is inherited. */
-export function inProcess<T>(file: string, args: readonly string[], execArgv: readonly string[] = []): Promise<T> {
+/**
+ * What `file` sends back in a process of its own, so that neither heap nor compiled code is inherited. Null: it was not
+ * done within `limitMs`.
+ */
+export function inProcess<T>(
+  file: string,
+  args: readonly string[],
+  { execArgv = [], limitMs }: { readonly execArgv?: readonly string[]; readonly limitMs?: number } = {},
+): Promise<T | null> {
   return new Promise((resolve, reject) => {
-    const child = fork(file, args, { execArgv: [...execArgv] });
-    let answer: { readonly value: T } | null = null;
+    const child = fork(file, args, { execArgv: [...execArgv], ...(limitMs !== undefined && { timeout: limitMs }) });
+    let sent: { readonly value: T } | null = null;
     child.once("message", (value) => {
-      answer = { value: value as T };
+      sent = { value: value as T };
     });
     child.once("exit", (code, signal) => {
-      if (answer !== null) resolve(answer.value);
+      if (sent !== null || signal === "SIGTERM") resolve(sent?.value ?? null);
       else reject(new Error(`${file} ${args.join(" ")} ended with ${signal ?? code} and no answer`));
     });
   });

@@ -1,34 +1,45 @@
 /**
- * `npm run bench -- [part …] [--json FILE]`: measures Showrunner on this machine, without the network. Every part
+ * `npm run bench -- [part …] [--quick] [--json FILE]`: measures Showrunner on this machine, without the network. Every part
  * runs in a process of its own and can be run alone.
  */
 import { parseArgs } from "node:util";
 import { answer, inProcess, print, Report, type Results, writeResults } from "./harness.ts";
 
-type Measure = (report: Report) => Promise<void> | void;
+type Measure = (report: Report, options: { readonly quick: boolean }) => Promise<void> | void;
 
 const parts: Readonly<Record<string, () => Promise<{ readonly measure: Measure }>>> = {
   engine: () => import("./engine.ts"),
+  growth: () => import("./growth.ts"),
 };
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { json: { type: "string" }, child: { type: "boolean", default: false } },
+  options: {
+    /** Fewer rounds, smaller sizes: to see where something stands. */
+    quick: { type: "boolean", default: false },
+    json: { type: "string" },
+    child: { type: "boolean", default: false },
+  },
 });
 const unknown = positionals.filter((name) => !Object.hasOwn(parts, name));
 if (unknown.length > 0) throw new Error(`no part ${unknown.join(", ")}; there are ${Object.keys(parts).join(", ")}`);
 
 if (values.child) {
   const report = new Report();
-  await (await parts[positionals[0]!]!()).measure(report);
+  await (await parts[positionals[0]!]!()).measure(report, { quick: values.quick });
   await answer({ figures: report.figures, curves: report.curves, notes: report.notes });
   process.disconnect();
 } else {
   const measured: Record<string, Results> = {};
   for (const part of positionals.length > 0 ? positionals : Object.keys(parts)) {
     const startedAt = performance.now();
-    measured[part] = await inProcess<Results>(import.meta.filename, ["--child", part]);
-    print(measured[part]);
+    const results = await inProcess<Results>(import.meta.filename, [
+      "--child",
+      part,
+      ...(values.quick ? ["--quick"] : []),
+    ]);
+    print(results!);
+    measured[part] = results!;
     console.log(`(${part}: ${((performance.now() - startedAt) / 1000).toFixed(0)} s)`);
   }
   if (values.json !== undefined) writeResults(values.json, measured);
