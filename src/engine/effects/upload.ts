@@ -9,8 +9,7 @@ export const upload: Effect<"upload"> = async (command, { state, media }) => {
   const { step } = command;
   const { sha256, sizeBytes, contentType } = file;
   const stored = { type: "upload.stored", step, sha256, sizeBytes, contentType } as const;
-  if ((await media.verify(sha256)) === "intact") return { events: [stored] };
-  const copy = await media.put({ path: file.path }).catch((cause: unknown) => {
+  const copy = await media.put({ path: file.path, sha256 }).catch((cause: unknown) => {
     if (isDiskError(cause)) throw cause;
     return cause as Error;
   });

@@ -1,8 +1,11 @@
+import PQueue from "p-queue";
 import type { Client } from "../../api/index.ts";
 import type { JournalStore } from "../../journal/store.ts";
 import type { Json } from "../../plan/plan.ts";
 import type { MediaStore } from "./media-store.ts";
 
+/** Each has a file and a connection open. */
+const UPLOADS_AT_ONCE = 16;
 /** A handle this close to its end is renewed rather than sent. */
 const MARGIN_MS = 5 * 60_000;
 
@@ -27,6 +30,7 @@ export class UploadHandles {
   readonly #media: MediaStore;
   readonly #now: () => number;
   readonly #pending = new Map<string, Promise<string>>();
+  readonly #queue = new PQueue({ concurrency: UPLOADS_AT_ONCE });
 
   constructor(deps: {
     readonly client: Client;
@@ -70,7 +74,7 @@ export class UploadHandles {
   }
 
   #begin(sha256: string, options: HandleOptions): Promise<string> {
-    const pending = this.#upload(sha256, options).finally(() => this.#pending.delete(sha256));
+    const pending = this.#queue.add(() => this.#upload(sha256, options)).finally(() => this.#pending.delete(sha256));
     this.#pending.set(sha256, pending);
     pending.catch(() => {});
     return pending;

@@ -1,7 +1,8 @@
-import { createHash, randomUUID } from "node:crypto";
+import { createHash, hash, randomUUID } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { access, constants, lstat, mkdir, open, opendir, readdir, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
+import PQueue from "p-queue";
 import { syncFolder } from "../../durable-file.ts";
 import { MediaFolderError } from "./media-errors.ts";
 import { type NamedCopy, placeFiles } from "./place-file.ts";
@@ -13,7 +14,8 @@ export interface StoredMedia {
 }
 
 export type MediaSource =
-  | { readonly path: string }
+  /** `sha256`: what the file held when it was measured; it is only read where the store has no intact copy of that. */
+  | { readonly path: string; readonly sha256?: string }
   | { readonly bytes: Uint8Array }
   | { readonly stream: AsyncIterable<Uint8Array> };
 
@@ -22,7 +24,7 @@ export type MediaSource =
  * cache) before a call settles. Failures of the file system, such as a full disk, come out as Node's own errors.
  */
 export interface MediaStore {
-  /** Copies bytes into the store. */
+  /** Copies bytes into the store, where it has no intact copy of them. */
   put(source: MediaSource): Promise<StoredMedia>;
   has(sha256: string): Promise<boolean>;
   /** Where these bytes are, or would be. Read only: a change there breaks the store's promise. */
@@ -46,6 +48,8 @@ export interface MediaStore {
   hashes(): AsyncIterable<string>;
 }
 
+/** Files that are read or written at once, whoever asks: a plan may name thousands. */
+const FILES_AT_ONCE = 16;
 /** Remains of a killed process in the tmp folder go after this long: a slow download may still be writing. */
 const leftoverMs = 48 * 3600 * 1000;
 const hashPattern = /^[0-9a-f]{64}$/;
@@ -69,6 +73,9 @@ class DiskMediaStore implements MediaStore {
   readonly #tmp: string;
   /** What the files were like that this process has written, or read and found intact. */
   readonly #verified = new Map<string, string>();
+  /** Copies that are being made, by what they are to be. */
+  readonly #copying = new Map<string, Promise<StoredMedia>>();
+  readonly #queue = new PQueue({ concurrency: FILES_AT_ONCE });
 
   constructor(root: string, tmp: string) {
     this.#root = root;
@@ -89,6 +96,34 @@ class DiskMediaStore implements MediaStore {
   }
 
   async put(source: MediaSource): Promise<StoredMedia> {
+    if ("stream" in source) return this.#copy(source);
+    const expected = "bytes" in source ? hash("sha256", source.bytes) : source.sha256;
+    if (expected === undefined) return this.#queue.add(() => this.#copy(source));
+    for (let other = this.#copying.get(expected); other !== undefined; other = this.#copying.get(expected)) {
+      const stored = await other.catch(() => null);
+      if (stored?.sha256 === expected) return stored;
+    }
+    const copying = this.#queue
+      .add(async () => (await this.#intact(expected)) ?? this.#copy(source))
+      .finally(() => this.#copying.delete(expected));
+    this.#copying.set(expected, copying);
+    return copying;
+  }
+
+  adopt(tmpPath: string): Promise<StoredMedia> {
+    return this.#queue.add(() => this.#adopt(tmpPath));
+  }
+
+  verify(sha256: string): Promise<"intact" | "damaged" | "missing"> {
+    return this.#queue.add(() => this.#verify(sha256));
+  }
+
+  async #intact(sha256: string): Promise<StoredMedia | null> {
+    if ((await this.#verify(sha256)) !== "intact") return null;
+    return { sha256, sizeBytes: (await stat(this.path(sha256))).size };
+  }
+
+  async #copy(source: MediaSource): Promise<StoredMedia> {
     const target = this.tmpPath();
     try {
       const stored = await copyHashing(piecesOf(source), target);
@@ -99,7 +134,7 @@ class DiskMediaStore implements MediaStore {
     }
   }
 
-  async adopt(tmpPath: string): Promise<StoredMedia> {
+  async #adopt(tmpPath: string): Promise<StoredMedia> {
     const file = await open(tmpPath, "r+");
     try {
       const stored = await hashOf(file.createReadStream({ autoClose: false }));
@@ -118,7 +153,7 @@ class DiskMediaStore implements MediaStore {
     });
   }
 
-  async verify(sha256: string): Promise<"intact" | "damaged" | "missing"> {
+  async #verify(sha256: string): Promise<"intact" | "damaged" | "missing"> {
     const path = this.path(sha256);
     try {
       const stamp = await stampOf(path);
@@ -177,30 +212,30 @@ async function copyHashing(
   pieces: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   target: string,
 ): Promise<StoredMedia> {
-  const hash = createHash("sha256");
+  const digest = createHash("sha256");
   const file = await open(target, "wx", 0o600);
   try {
     let sizeBytes = 0;
     for await (const piece of pieces) {
-      hash.update(piece);
+      digest.update(piece);
       sizeBytes += piece.byteLength;
       await file.writeFile(piece);
     }
     await file.sync();
-    return { sha256: hash.digest("hex"), sizeBytes };
+    return { sha256: digest.digest("hex"), sizeBytes };
   } finally {
     await file.close();
   }
 }
 
 async function hashOf(pieces: AsyncIterable<Uint8Array>): Promise<StoredMedia> {
-  const hash = createHash("sha256");
+  const digest = createHash("sha256");
   let sizeBytes = 0;
   for await (const piece of pieces) {
-    hash.update(piece);
+    digest.update(piece);
     sizeBytes += piece.byteLength;
   }
-  return { sha256: hash.digest("hex"), sizeBytes };
+  return { sha256: digest.digest("hex"), sizeBytes };
 }
 
 /** Differs once somebody has touched the file. */

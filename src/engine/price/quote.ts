@@ -63,10 +63,8 @@ const PRICES_AT_ONCE = 32;
 /** Asks the service what every step costs; equal inputs are asked once. `only`: these steps of the plan, not all. */
 export async function pricePlan(plan: Plan, pricing: Pricing, only: readonly PlanStep[] = plan.steps): Promise<Quote> {
   const problems: Problem[] = [];
-  for (const step of only) {
-    const { file } = traitsOf(step);
-    if (file !== null) await pricing.media.put({ path: file.path });
-  }
+  const files = new Map(only.flatMap((step) => traitsOf(step).file ?? []).map((file) => [file.sha256, file]));
+  await Promise.all([...files.values()].map(({ path, sha256 }) => pricing.media.put({ path, sha256 })));
   const steps = new Map(plan.steps.map((step) => [step.path, step]));
   const sources = { steps, estimates: pricing.estimates, media: pricing.media };
 
