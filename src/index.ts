@@ -103,10 +103,10 @@ export { FamiliesError, type FamiliesOption, type Family, type FamilyInput, read
 export type { RunEvent, StoredEvent } from "./journal/events.ts";
 // Follow.
 export { eventText, liveText } from "./journal/events.ts";
-// Look closer: what report and dashboard are made of.
-export { FOLD_VERSION } from "./journal/fold.ts";
 // Keep.
 export { createMemoryJournal } from "./journal/memory.ts";
+// Look closer: what report and dashboard are made of.
+export { loadRun } from "./journal/snapshot.ts";
 export { openSqliteJournal } from "./journal/sqlite.ts";
 export { type OutputState, outputsOf, type RerunRequest, type RunState, type StepState } from "./journal/state.ts";
 export type { JournalStore, NoticeRow, RunRow } from "./journal/store.ts";

@@ -4,7 +4,14 @@ import { type RunPlanned, type StoredEvent, specOf } from "./events.ts";
 import { newStep, type RunState, type StepState } from "./state.ts";
 
 /** Version of {@link RunState}; a stored snapshot of another version is not used. */
-export const FOLD_VERSION = 9;
+export const FOLD_VERSION = 10;
+
+/** Plans and terms of runs that are still as their first event says. */
+const asPlanned = new WeakSet<RunPlanned>();
+
+export function isAsPlanned(planned: RunPlanned): boolean {
+  return asPlanned.has(planned);
+}
 
 /** The state of a run from its events, from the first on. */
 export function fold(events: Iterable<StoredEvent>): RunState | null {
@@ -18,6 +25,7 @@ export function fold(events: Iterable<StoredEvent>): RunState | null {
 }
 
 export function newRun(runId: string, planned: RunPlanned, at: number, seq = 1): RunState {
+  asPlanned.add(planned);
   const steps: { [path: string]: StepState } = {};
   for (const { path } of planned.plan.steps) steps[path] = newStep(path);
   return {

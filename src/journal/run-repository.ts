@@ -1,11 +1,5 @@
-import {
-  AccountMismatchError,
-  IllegalEventError,
-  JournalCorruptError,
-  JournalNewerVersionError,
-  RunUnknownError,
-} from "./errors.ts";
-import { apply, FOLD_VERSION, fold } from "./fold.ts";
+import { AccountMismatchError, IllegalEventError, JournalCorruptError, JournalNewerVersionError } from "./errors.ts";
+import { loadRun } from "./snapshot.ts";
 import type { RunState } from "./state.ts";
 import type { JournalStore } from "./store.ts";
 
@@ -26,18 +20,8 @@ export class RunRepository {
     this.account = account;
   }
 
-  async load(runId: string): Promise<RunState> {
-    const row = await this.#store.run(runId);
-    if (row === null) throw new RunUnknownError(runId);
-    const snapshot = await this.#store.snapshot(runId);
-    if (snapshot !== null && snapshot.foldVersion === FOLD_VERSION) {
-      const state = snapshot.state as unknown as RunState;
-      for (const event of await this.#store.read(runId, { afterSeq: snapshot.seq })) apply(state, event);
-      return state;
-    }
-    const state = fold(await this.#store.read(runId));
-    if (state === null) throw new RunUnknownError(runId);
-    return state;
+  load(runId: string): Promise<RunState> {
+    return loadRun(this.#store, runId);
   }
 
   /** The newest runs first. */

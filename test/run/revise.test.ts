@@ -1,8 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, test, vi } from "vitest";
 import { ownText } from "../../src/clean-text.ts";
+import type { StoredEvent } from "../../src/journal/events.ts";
 import { fold } from "../../src/journal/fold.ts";
+import { loadRun, snapshotOf } from "../../src/journal/snapshot.ts";
 import { isRunFinal, isStepFinal, type RunState } from "../../src/journal/state.ts";
+import type { FoldSnapshot, JournalStore } from "../../src/journal/store.ts";
 import { tables } from "../../src/lifecycle/index.ts";
 import { diffPlans, fingerprint } from "../../src/plan/index.ts";
 import type { Plan, PlanStep } from "../../src/plan/plan.ts";
@@ -158,6 +161,12 @@ function paidOf(state: RunState): number {
   return [...jobs, ...chats].reduce((sum, cost) => sum + cost, 0);
 }
 
+function journalWith(events: readonly StoredEvent[], snapshot: FoldSnapshot): JournalStore {
+  const read: JournalStore["read"] = async (_run, { afterSeq = 0, limit } = {}) =>
+    structuredClone(events.slice(afterSeq, limit === undefined ? undefined : afterSeq + limit));
+  return { read, snapshot: async () => snapshot } as Partial<JournalStore> as JournalStore;
+}
+
 describe("any run, changed in any way, again and again", () => {
   const changes = fc.array(change, { minLength: 1, maxLength: 4 });
 
@@ -177,6 +186,29 @@ describe("any run, changed in any way, again and again", () => {
         }
         const keys = run.events.flatMap(({ event }) => (event.type === "job.submit.intended" ? [event.key] : []));
         expect(new Set(keys).size).toBe(keys.length);
+      }),
+      runs(300),
+    );
+  });
+
+  test("is the same from a snapshot at any event and the events after it as from all events", async () => {
+    await fc.assert(
+      fc.asyncProperty(randomWorld, changes, fc.array(fc.nat(1_000), { maxLength: 5 }), async (drawn, all, cuts) => {
+        const run = new FakeRun(drawn.world);
+        const next = cycling(drawn.order);
+        for (const one of all) {
+          go(run, one, next);
+          take(run, one);
+          run.run(next);
+        }
+        const { events } = run;
+        let state = fold(events.slice(0, 1))!;
+        // Each snapshot is made of what was loaded from the one before.
+        for (const cut of [...cuts.map((at) => (at % events.length) + 1), events.length].sort((a, b) => a - b)) {
+          const before: FoldSnapshot = JSON.parse(JSON.stringify(snapshotOf(state)));
+          state = await loadRun(journalWith(events.slice(0, cut), before), "x");
+          expect(state).toEqual(fold(events.slice(0, cut)));
+        }
       }),
       runs(300),
     );

@@ -1,4 +1,4 @@
-import { FOLD_VERSION, type JournalStore, type RunRow, type RunState, RunView } from "../../index.ts";
+import { type JournalStore, loadRun, type RunRow, RunView } from "../../index.ts";
 import { notFound } from "../http/refusal.ts";
 
 /** A run's view as of its newest event, and its row. */
@@ -45,21 +45,11 @@ export class RunCache {
   async #load({ runId, lastSeq, createdAt }: RunRow): Promise<RunView> {
     const kept = this.#views.get(runId);
     // A run may have been removed, and another one made under its name.
-    const view = kept?.state.createdAt === createdAt ? kept : await this.#fresh(runId);
+    const view = kept?.state.createdAt === createdAt ? kept : new RunView(await loadRun(this.#journal, runId));
     if (view.state.seq < lastSeq) {
       for (const event of await this.#journal.read(runId, { afterSeq: view.state.seq })) view.add(event);
     }
     this.#keep(runId, view);
-    return view;
-  }
-
-  async #fresh(runId: string): Promise<RunView> {
-    const snapshot = await this.#journal.snapshot(runId);
-    if (snapshot?.foldVersion === FOLD_VERSION) {
-      return new RunView(structuredClone(snapshot.state) as unknown as RunState);
-    }
-    const view = RunView.of(await this.#journal.read(runId));
-    if (view === null) throw notFound("This run");
     return view;
   }
 

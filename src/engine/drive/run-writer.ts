@@ -1,10 +1,9 @@
 import { ShowrunnerError } from "../../errors.ts";
 import { EVENT_VERSION, type RunEvent, type StoredEvent } from "../../journal/events.ts";
-import { FOLD_VERSION, fold } from "../../journal/fold.ts";
 import { ledgerChanges } from "../../journal/record.ts";
+import { isSnapshotDue, loadRun, snapshotOf, weightOf } from "../../journal/snapshot.ts";
 import type { RunState } from "../../journal/state.ts";
 import type { CommitOutcome, InboxEntry, JournalStore, Lease, SpendingGuard } from "../../journal/store.ts";
-import type { Json } from "../../plan/plan.ts";
 import { ResultRecorder } from "../../run/cache-lookup.ts";
 import type { Headroom } from "../../run/headroom.ts";
 import type { SpendingWatch } from "../money/spending.ts";
@@ -44,12 +43,17 @@ export class RunWriter {
   readonly #state: RunState;
   readonly #lease: Lease;
   readonly #resultRecorder: ResultRecorder;
+  /** Events that no snapshot holds; known from the first commit on. */
+  #tail = 0;
+  /** Of the state when it was last written whole, or loaded. */
+  #weight: number;
 
   constructor(parts: RunWriterParts, state: RunState, lease: Lease) {
     this.#parts = parts;
     this.#state = state;
     this.#lease = lease;
     this.#resultRecorder = new ResultRecorder(state);
+    this.#weight = weightOf(state);
   }
 
   /**
@@ -85,14 +89,14 @@ export class RunWriter {
     await this.#write(events, []);
   }
 
-  /** Releases the lease together with a snapshot; false when a message arrived in the inbox meanwhile. */
+  /** Releases the lease, with a snapshot where one is worth it; false when a message arrived in the inbox meanwhile. */
   async park(): Promise<boolean> {
     return (await this.#write([], [], { park: true })).committed;
   }
 
   /** Back to what the journal says; whoever looks at the state keeps looking at the same object. */
   async reload(): Promise<void> {
-    Object.assign(this.#state, fold(await this.#parts.store.read(this.#state.runId)));
+    Object.assign(this.#state, await loadRun(this.#parts.store, this.#state.runId));
   }
 
   async #write(
@@ -107,6 +111,7 @@ export class RunWriter {
     const produced = this.#resultRecorder.due(this.#state, events, more.park === true);
     const stored = events.map((event, index) => storedEvent(runId, afterSeq + index, at, event));
     const notices = notifier === null ? [] : noticesOf(this.#state, stored);
+    const isDue = isSnapshotDue(this.#tail + events.length, this.#weight, more.park === true);
     const outcome = await store.commit({
       ...{
         lease: this.#lease,
@@ -119,18 +124,16 @@ export class RunWriter {
         notices,
       },
       inbox: inbox.map((entry) => entry.id),
-      ...(more.park && { snapshot: { foldVersion: FOLD_VERSION, seq: lastSeq, state: asJson(this.#state) } }),
+      ...(isDue && { snapshot: snapshotOf(this.#state) }),
       ...more,
     });
     if (!outcome.committed && outcome.reason === "fenced") throw new RunTakenOverError(runId);
     if (!outcome.committed) return outcome;
+    this.#tail = outcome.tail;
+    if (isDue) this.#weight = weightOf(this.#state);
     this.#resultRecorder.recorded(produced);
     if (stored.length > 0) onEvents(stored);
     if (notices.length > 0) notifier?.poke();
     return outcome;
   }
-}
-
-function asJson(state: RunState): Json {
-  return state as unknown as Json;
 }

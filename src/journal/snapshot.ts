@@ -1,0 +1,89 @@
+import type { Json } from "../plan/plan.ts";
+import { RunUnknownError } from "./errors.ts";
+import type { RunPlanned, StoredEvent } from "./events.ts";
+import { apply, FOLD_VERSION, fold, isAsPlanned, newRun } from "./fold.ts";
+import { newStep, type RunState, type StepState } from "./state.ts";
+import type { FoldSnapshot, JournalStore } from "./store.ts";
+
+/** A step without the fields in which it is like a new one. */
+type PackedStep = Partial<StepState> & Pick<StepState, "path">;
+
+type PackedState = Omit<RunState, "planned" | "steps"> & {
+  /** Null where the first event says it. */
+  readonly planned: RunPlanned | null;
+  readonly steps: readonly PackedStep[];
+};
+
+/** A run with a shorter tail is folded from its events as fast as from a snapshot. */
+const SHORT_TAIL = 200;
+const SHORTEST_TAIL_UNDER_WAY = 1_000;
+
+/** Number of parts of a state, which is what a snapshot of it costs. */
+export function weightOf({ steps, files }: RunState): number {
+  let weight = files.length;
+  for (const { attempts, chats, failures, outputs } of Object.values(steps)) {
+    weight += 1 + attempts.length + chats.length + failures.length + (outputs?.length ?? 0);
+  }
+  return weight;
+}
+
+/**
+ * Whether a snapshot is due with `tail` events after the last one, which had a certain weight: under way when they
+ * outweigh it, so that all snapshots of a run together cost no more than its events.
+ */
+export function isSnapshotDue(tail: number, weight: number, park: boolean): boolean {
+  return tail >= (park ? SHORT_TAIL : Math.max(SHORTEST_TAIL_UNDER_WAY, 2 * weight));
+}
+
+export function snapshotOf(state: RunState): FoldSnapshot {
+  const { planned, steps, ...rest } = state;
+  const packed: PackedState = {
+    ...rest,
+    planned: isAsPlanned(planned) ? null : planned,
+    steps: Object.values(steps).map(packStep),
+  };
+  return { foldVersion: FOLD_VERSION, seq: state.seq, state: packed as unknown as Json };
+}
+
+/** A run's state: of its snapshot and the events since, or of all events where the snapshot cannot be used. */
+export async function loadRun(store: JournalStore, runId: string): Promise<RunState> {
+  const snapshot = await store.snapshot(runId);
+  const state = snapshot === null ? null : await fromSnapshot(store, runId, snapshot).catch(() => null);
+  const loaded = state ?? fold(await store.read(runId));
+  if (loaded === null) throw new RunUnknownError(runId);
+  return loaded;
+}
+
+async function fromSnapshot(store: JournalStore, runId: string, snapshot: FoldSnapshot): Promise<RunState | null> {
+  if (snapshot.foldVersion !== FOLD_VERSION) return null;
+  const [first] = await store.read(runId, { limit: 1 });
+  const state = first === undefined ? null : stateOf(snapshot, first);
+  if (state === null) return null;
+  for (const event of await store.read(runId, { afterSeq: snapshot.seq })) apply(state, event);
+  return state;
+}
+
+/** The state that a snapshot of this version holds, on top of the run's first event; null where it is not of that run. */
+function stateOf(snapshot: FoldSnapshot, first: StoredEvent): RunState | null {
+  if (first.event.type !== "run.planned") return null;
+  const packed = snapshot.state as unknown as PackedState | null;
+  const isOfRun = packed?.runId === first.runId && packed.seq === snapshot.seq && Array.isArray(packed.steps);
+  if (!isOfRun) return null;
+  const { planned, steps, ...rest } = packed;
+  const begun = newRun(first.runId, first.event, first.at);
+  const state: RunState = { ...begun, ...rest, planned: planned ?? begun.planned, steps: {} };
+  for (const step of steps) state.steps[step.path] = { ...newStep(step.path), ...step };
+  return state;
+}
+
+const fresh = newStep("");
+
+function packStep(step: StepState): PackedStep {
+  const changed = Object.entries(step).filter(([field, value]) => !isSame(value, fresh[field as keyof StepState]));
+  return { path: step.path, ...Object.fromEntries(changed) };
+}
+
+/** Fields of a new step are plain values and empty lists. */
+function isSame(value: unknown, initial: unknown): boolean {
+  return value === initial || (Array.isArray(value) && Array.isArray(initial) && value.length === 0);
+}

@@ -1,0 +1,98 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { afterAll, beforeEach, expect, test } from "vitest";
+import { FOLD_VERSION, fold } from "../../src/journal/fold.ts";
+import { isSnapshotDue, loadRun, snapshotOf } from "../../src/journal/snapshot.ts";
+import { openSqliteJournal } from "../../src/journal/sqlite.ts";
+import { job, planOf } from "../run/support/plans.ts";
+import { holder, nobodyIsDead, planned, started } from "./samples.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "journal-snapshot-"));
+let files = 0;
+let path: string;
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const first = {
+  ...planned(),
+  plan: planOf(
+    ["a", "b", "c"].map((name) => job(name)),
+    {},
+  ),
+};
+
+/** A run with a snapshot at event 4, and two events after it. */
+beforeEach(async () => {
+  path = join(folder, `${++files}.db`);
+  const journal = await openSqliteJournal(path);
+  await journal.createRun("r", first, 10);
+  const outcome = await journal.takeLease("r", holder("a"), { at: 20, ttlMs: 1_000, isDead: nobodyIsDead });
+  if (!outcome.acquired) throw new Error("not acquired");
+  const { lease } = outcome;
+  await journal.commit({
+    lease,
+    afterSeq: 2,
+    at: 30,
+    events: [{ type: "run.started" }, started("a")],
+    status: "running",
+  });
+  const snapshot = snapshotOf(fold(await journal.read("r"))!);
+  await journal.commit({ lease, afterSeq: 4, at: 40, events: [], status: "running", snapshot });
+  await journal.commit({ lease, afterSeq: 4, at: 50, events: [started("b"), started("c")], status: "running" });
+  await journal.close();
+});
+
+function edit(sql: string): void {
+  const raw = new DatabaseSync(path);
+  raw.exec(sql);
+  raw.close();
+}
+
+/** Sequence numbers after which events were read, and whether the state is that of all events. */
+async function load() {
+  const journal = await openSqliteJournal(path);
+  const reads: (number | undefined)[] = [];
+  const watched: typeof journal = Object.create(journal, {
+    snapshot: { value: (runId: string) => journal.snapshot(runId) },
+    read: {
+      value: (runId: string, options: Parameters<typeof journal.read>[1]) => {
+        reads.push(options?.limit === 1 ? 0 : (options?.afterSeq ?? undefined));
+        return journal.read(runId, options);
+      },
+    },
+  });
+  const state = await loadRun(watched, "r");
+  expect(state).toEqual(fold(await journal.read("r")));
+  await journal.close();
+  return reads;
+}
+
+test("A run is loaded from its snapshot, its plan and the events since", async () => {
+  expect(await load()).toEqual([0, 4]);
+});
+
+test.each([
+  ["of another version", `UPDATE snapshots SET fold_version = ${FOLD_VERSION - 1}`],
+  ["that is no JSON", "UPDATE snapshots SET state = '{'"],
+  ["that is nothing", "UPDATE snapshots SET state = 'null'"],
+  ["whose packed text is damaged", "UPDATE snapshots SET state = x'00ff00ff'"],
+  ["that says another number than its row", "UPDATE snapshots SET seq = 3"],
+  ["of another run", `UPDATE snapshots SET state = replace(state, '"runId":"r"', '"runId":"q"')`],
+  [
+    "that the events after it do not follow from",
+    `UPDATE snapshots SET state = replace(state, '"path":"b"', '"path":"d"')`,
+  ],
+])("A snapshot %s is ignored: the events say the same", async (_, sql) => {
+  edit(sql);
+  expect((await load()).at(-1)).toBeUndefined();
+});
+
+test("Under way, a snapshot is due when the events since the last one outweigh the state; at rest, when they are many", () => {
+  expect(isSnapshotDue(999, 10, false)).toBe(false);
+  expect(isSnapshotDue(1_000, 10, false)).toBe(true);
+  expect(isSnapshotDue(19_999, 10_000, false)).toBe(false);
+  expect(isSnapshotDue(20_000, 10_000, false)).toBe(true);
+  expect(isSnapshotDue(60, 20, true)).toBe(false);
+  expect(isSnapshotDue(200, 10_000, true)).toBe(true);
+});
