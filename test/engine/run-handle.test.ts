@@ -2,7 +2,10 @@ import { getEventListeners } from "node:events";
 import { expect, test } from "vitest";
 import { runHandle } from "../../src/engine/drive/run-handle.ts";
 import type { RunResult } from "../../src/engine/drive/run-result.ts";
-import { Updates } from "../../src/engine/drive/updates.ts";
+import { type RunUpdate, Updates } from "../../src/engine/drive/updates.ts";
+import type { StoredEvent } from "../../src/journal/events.ts";
+import { createMemoryJournal } from "../../src/journal/memory.ts";
+import type { JournalStore } from "../../src/journal/store.ts";
 
 function background(signal: AbortSignal) {
   const { promise, resolve } = Promise.withResolvers<RunResult>();
@@ -10,7 +13,7 @@ function background(signal: AbortSignal) {
   const stop = async () => {
     stops += 1;
   };
-  const handle = runHandle("x", new Updates(), { begin: () => promise, stop }, signal);
+  const handle = runHandle("x", new Updates(createMemoryJournal(), "x", 0), { begin: () => promise, stop }, signal);
   return { handle, end: () => resolve({} as RunResult), stops: () => stops };
 }
 
@@ -29,4 +32,25 @@ test("an abort stops the run, also one that came before the run began", () => {
   controller.abort();
   expect(before.stops()).toBe(1);
   expect(background(controller.signal).stops()).toBe(1);
+});
+
+test("whoever joins late sees every event once and in order, however many there were", async () => {
+  const stored = (seq: number): StoredEvent => ({ runId: "x", seq, at: 1, version: 2, event: { type: "run.resumed" } });
+  const all = Array.from({ length: 7_000 }, (_, index) => stored(index + 1));
+  const read: JournalStore["read"] = async (_, { afterSeq = 0, limit } = {}) =>
+    all.slice(afterSeq, limit === undefined ? undefined : afterSeq + limit);
+  const updates = new Updates({ read }, "x", 10);
+  const seen = async (late: AsyncIterable<RunUpdate>) => {
+    const seqs: number[] = [];
+    for await (const update of late) if ("seq" in update) seqs.push(update.seq);
+    return seqs;
+  };
+  const first = seen(updates.read());
+  updates.push(all.slice(0, 5_000));
+  const second = seen(updates.read());
+  for (const event of all.slice(5_000)) updates.push([event]);
+  updates.end();
+  const third = seen(updates.read());
+  const expected = all.map(({ seq }) => seq);
+  expect(await Promise.all([first, second, third])).toEqual([expected, expected, expected]);
 });

@@ -42,15 +42,15 @@ export interface AttachedParts {
 }
 
 /** A handle of a run that another process drives: it tells what happens, and takes the run over should that one die. */
-export function attach(runId: string, parts: AttachedParts, signal: AbortSignal | undefined): RunHandle {
-  const updates = new Updates();
+export function attach({ runId, lastSeq }: RunRow, parts: AttachedParts, signal: AbortSignal | undefined): RunHandle {
+  const updates = new Updates(parts.store, runId, lastSeq);
   const stop = () => parts.store.send(runId, { type: "stop" }, parts.clock.now());
-  return runHandle(runId, updates, { begin: () => follow(runId, parts, updates), stop }, signal);
+  return runHandle(runId, updates, { begin: () => follow(runId, lastSeq, parts, updates), stop }, signal);
 }
 
-async function follow(runId: string, parts: AttachedParts, updates: Updates): Promise<RunResult> {
+async function follow(runId: string, lastSeq: number, parts: AttachedParts, updates: Updates): Promise<RunResult> {
   const { store, clock } = parts;
-  for (let afterSeq = 0; ; ) {
+  for (let afterSeq = lastSeq; ; ) {
     const row = await store.run(runId);
     const events = await store.read(runId, { afterSeq });
     updates.push(events);

@@ -51,11 +51,11 @@ export class RunSupervisor {
     this.#parts = parts;
   }
 
-  /** Takes the lease, folds what is there, and drives the run in the background. */
-  async open(runId: string, how: Start): Promise<RunHandle> {
-    const known = await this.#parts.repository.load(runId);
+  /** Takes the lease, brings the state up to date, and drives the run in the background. The state is its own from now on. */
+  open(known: RunState, how: Start): RunHandle {
     if (how.move === undefined) this.#parts.repository.checkAccount(known);
-    const updates = new Updates();
+    const { runId } = known;
+    const updates = new Updates(this.#parts.store, runId, known.seq);
     const stop = new AbortController();
     const begin = () => {
       const done = this.#drive(known, updates, stop, how).finally(() => this.#running.delete(done));
@@ -71,25 +71,22 @@ export class RunSupervisor {
     await Promise.allSettled(this.#running.keys());
   }
 
-  async #drive(known: RunState, updates: Updates, stop: AbortController, how: Start): Promise<RunResult> {
-    const { store, media, clock } = this.#parts;
-    const { runId } = known;
+  async #drive(state: RunState, updates: Updates, stop: AbortController, how: Start): Promise<RunResult> {
+    const { media, clock } = this.#parts;
     const { revision = null } = how;
     const drift = revision?.kind === "drifted" ? revision.drift : null;
-    const isMoved = how.move !== undefined && !this.#parts.repository.isOurs(known);
-    const isOwed = revision === null && hasUncollectedWork(known);
-    if (isRunFinal(known.status) && revision?.kind !== "rerun" && !isMoved && !isOwed) {
-      updates.push(await store.read(runId));
-      return result(known, media, drift);
+    const isMoved = how.move !== undefined && !this.#parts.repository.isOurs(state);
+    const isOwed = revision === null && hasUncollectedWork(state);
+    if (isRunFinal(state.status) && revision?.kind !== "rerun" && !isMoved && !isOwed) {
+      return result(state, media, drift);
     }
     const at = clock.now();
     const holder = thisHolder(randomUUID());
-    const held = await this.#asHolder(holder, runId, updates, stop, how).catch((error: unknown) => {
+    const { pending } = await this.#asHolder(holder, state, updates, stop, how).catch((error: unknown) => {
       // Its lease may be in the journal all the same: a disk that fails leaves open what arrived.
       retireHolder(holder);
       throw error;
     });
-    const { state, pending } = held;
     const { waitForFundsMs = 0 } = how;
     const { quote: _, revision: __, ...again } = how;
     if (pending !== null) {
@@ -106,17 +103,19 @@ export class RunSupervisor {
   /** Acquires the lease and drives the run until it finishes or pauses. `pending`: the revision to apply after that. */
   async #asHolder(
     holder: LeaseHolder,
-    runId: string,
+    state: RunState,
     updates: Updates,
     stop: AbortController,
     how: Start,
-  ): Promise<{ readonly state: RunState; readonly pending: RerunRevision | null }> {
+  ): Promise<{ readonly pending: RerunRevision | null }> {
     const { store, repository, clock, leaseMs: ttlMs } = this.#parts;
+    const { runId } = state;
     const outcome = await store.takeLease(runId, holder, { at: clock.now(), ttlMs, isDead: isHolderDead });
     if (!outcome.acquired) throw new RunBusyError(runId, outcome.heldBy, outcome.expiresAt);
     const { lease } = outcome;
-    updates.push(await store.read(lease.runId));
-    const state = await repository.load(lease.runId);
+    const since = await store.read(runId, { afterSeq: state.seq });
+    for (const event of since) apply(state, event);
+    updates.push(since);
     const { move } = how;
     if (move !== undefined && !repository.isOurs(state)) {
       await this.#append({ events: [move], inbox: [] }, state, lease, updates);
@@ -127,7 +126,7 @@ export class RunSupervisor {
     await this.#append({ events, inbox: inbox.map(({ id }) => id) }, state, lease, updates);
     if (rests) {
       await store.releaseLease(lease);
-      return { state, pending };
+      return { pending };
     }
     const recent = await repository.recent(REMEMBERED_RUNS);
     const learned = learnedPrices(
@@ -148,7 +147,7 @@ export class RunSupervisor {
         updates.progress(progress);
       },
     });
-    return { state, pending };
+    return { pending };
   }
 
   /** Whether the jobs that the revision waits for have finished; if not, answers after a delay. */

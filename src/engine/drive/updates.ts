@@ -1,23 +1,37 @@
 import type { StoredEvent } from "../../journal/events.ts";
-import type { Progress } from "../../journal/store.ts";
+import type { JournalStore, Progress } from "../../journal/store.ts";
 
 /** What a running run tells those who watch it: its events, and figures that are not worth an event. */
 export type RunUpdate = StoredEvent | ({ readonly type: "progress" } & Progress);
 
+/** Events that stay in memory: older ones are read back from the journal by whoever joins late. */
+const RECENT_EVENTS = 1_000;
+
 /** Updates for any number of readers; each sees every event from the first on, and the progress since it joined. */
 export class Updates {
-  readonly #events: StoredEvent[] = [];
+  readonly #journal: Pick<JournalStore, "read">;
+  readonly #runId: string;
+  readonly #recent: StoredEvent[] = [];
   readonly #listeners = new Set<(update: RunUpdate | null) => void>();
+  #lastSeq: number;
   #ended = false;
+
+  /** `lastSeq`: up to there the events are in the journal already. */
+  constructor(journal: Pick<JournalStore, "read">, runId: string, lastSeq: number) {
+    this.#journal = journal;
+    this.#runId = runId;
+    this.#lastSeq = lastSeq;
+  }
 
   /** Events that were pushed before are passed over, so that a journal may be pushed again after a pause. */
   push(events: readonly StoredEvent[]): void {
-    const last = this.#events.at(-1)?.seq ?? 0;
     for (const event of events) {
-      if (event.seq <= last) continue;
-      this.#events.push(event);
+      if (event.seq <= this.#lastSeq) continue;
+      this.#lastSeq = event.seq;
+      this.#recent.push(event);
       this.#tell(event);
     }
+    if (this.#recent.length > 2 * RECENT_EVENTS) this.#recent.splice(0, this.#recent.length - RECENT_EVENTS);
   }
 
   progress(progress: Progress): void {
@@ -30,15 +44,18 @@ export class Updates {
   }
 
   async *read(): AsyncGenerator<RunUpdate, void, undefined> {
-    const queue: (RunUpdate | null)[] = [...this.#events];
-    if (this.#ended) queue.push(null);
+    const queue: (RunUpdate | null)[] = this.#ended ? [null] : [];
     let wake: () => void = () => {};
     const listener = (update: RunUpdate | null) => {
       queue.push(update);
       wake();
     };
+    const recent = [...this.#recent];
+    const olderUpTo = this.#lastSeq - recent.length;
     this.#listeners.add(listener);
     try {
+      yield* this.#readBack(olderUpTo);
+      yield* recent;
       for (;;) {
         const update = queue.shift();
         if (update === null) return;
@@ -50,6 +67,15 @@ export class Updates {
       }
     } finally {
       this.#listeners.delete(listener);
+    }
+  }
+
+  async *#readBack(upTo: number): AsyncGenerator<StoredEvent, void, undefined> {
+    for (let afterSeq = 0; afterSeq < upTo; ) {
+      const limit = Math.min(RECENT_EVENTS, upTo - afterSeq);
+      const page = await this.#journal.read(this.#runId, { afterSeq, limit });
+      yield* page;
+      afterSeq = page.at(-1)?.seq ?? upTo;
     }
   }
 

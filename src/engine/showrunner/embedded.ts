@@ -160,7 +160,7 @@ export class EmbeddedShowrunner extends StoredRuns implements Showrunner {
     }
     const { signal, giveUpAfterMs } = options;
     const start = { quote, draft: produced.draft, signal, pipeline, giveUpAfterMs };
-    return this.#supervisor.open(id, start) as Promise<RunHandleOf<R>>;
+    return this.#supervisor.open(await this.repository.load(id), start) as RunHandleOf<R>;
   }
 
   /** Throws where the wallet surely cannot carry the price: the run would stop half-way, with the first part paid. */
@@ -187,7 +187,7 @@ export class EmbeddedShowrunner extends StoredRuns implements Showrunner {
     const takeOver = () => this.resume(id, { ...how, unattended: true });
     const { media } = this.#parts;
     const parts = { store: this.store, clock: this.#clock, load: () => this.repository.load(id), takeOver };
-    return attach(id, { ...parts, resultOf: (now) => result(now, media) }, signal);
+    return attach(row, { ...parts, resultOf: (now) => result(now, media) }, signal);
   }
 
   async compare(pipeline: Pipeline, input: unknown, options: CompareOptions): Promise<Comparison> {
@@ -221,7 +221,7 @@ export class EmbeddedShowrunner extends StoredRuns implements Showrunner {
     refuseWhileLoading(known.planned.plan.pipeline);
     const outdated = outdatedStops(await this.store.inbox(runId), options.unattended === true);
     const revision = await revise(known, options, this.#planner);
-    return this.#supervisor.open(runId, { ...options, revision, outdatedStops: outdated, move });
+    return this.#supervisor.open(known, { ...options, revision, outdatedStops: outdated, move });
   }
 
   async drift(runId: string, pipeline: Pipeline, options: Pick<ResumeOptions, "input"> = {}): Promise<Drift> {
