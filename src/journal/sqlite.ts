@@ -3,6 +3,7 @@ import type { RunEvent, StoredEvent } from "./events.ts";
 import { checkCommit } from "./record.ts";
 import { retryWhileBusy } from "./sqlite/busy-retry.ts";
 import { ChangePoll } from "./sqlite/change-poll.ts";
+import { readCharges } from "./sqlite/charges.ts";
 import { commitRun, encodeCommit, type LeaseRequest, releaseLease, renewLease, takeLease } from "./sqlite/commit.ts";
 import type { Database } from "./sqlite/database.ts";
 import { isBusy } from "./sqlite/failure.ts";
@@ -142,6 +143,10 @@ export class SqliteJournal implements JournalStore {
 
   results(query: ResultsQuery, limit = 20) {
     return this.#read(() => readResults(this.#db, query, limit));
+  }
+
+  charges(query: Parameters<JournalStore["charges"]>[0]) {
+    return this.#read(() => readCharges(this.#db, query));
   }
 
   notices() {

@@ -1,4 +1,5 @@
 import type { Json } from "../plan/plan.ts";
+import type { PriceLearned } from "./events/facts.ts";
 import type { LedgerChange } from "./events/spec.ts";
 import type { Chosen, RunEvent, StoredEvent } from "./events.ts";
 
@@ -61,6 +62,9 @@ export type ResultsQuery =
   | { readonly account: string; readonly step: string }
   | { readonly account: string; readonly model: string }
   | { readonly runId: string };
+
+/** What a run was charged for jobs of a model above quotes; null and null where it was charged as quoted. */
+export type ModelCharges = Pick<PriceLearned, "model" | "worst" | "unquotedMicros">;
 
 export interface LedgerTotals {
   /** Sum of holds not yet settled or released. */
@@ -152,6 +156,8 @@ export interface Commit {
   readonly guard?: SpendingGuard;
   /** Results that later runs may take over; an entry replaces the step's earlier one. */
   readonly results?: readonly CacheEntry[];
+  /** Of the models whose charges these events tell; an entry replaces the run's earlier one of its model. */
+  readonly charges?: readonly ModelCharges[];
   /** What is to be told of these events. */
   readonly notices?: readonly NewNotice[];
   /** True: give the lease back in the same transaction, refused (`inbox` in the outcome) when the inbox holds entries not consumed here. */
@@ -269,6 +275,13 @@ export interface JournalStore {
 
   /** Made results of runs that are still in the journal, newest first; `limit` at most (default 20). */
   results(query: ResultsQuery, limit?: number): Promise<readonly StoredResult[]>;
+
+  /** Of the newest run of the account, but for `exceptRun`, that was charged for a job of the model; null without one. */
+  charges(query: {
+    readonly account: string;
+    readonly model: string;
+    readonly exceptRun: string;
+  }): Promise<(ModelCharges & { readonly runId: string }) | null>;
 
   /** What was not told yet, of every run, earliest due first. */
   notices(): Promise<readonly NoticeRow[]>;

@@ -487,6 +487,30 @@ export function journalContract(name: string, open: Open): void {
       });
     });
 
+    describe("charges", () => {
+      const charges = (model: string, chargedMicros: number | null, unquotedMicros: number | null = null) => ({
+        ...{ model, worst: chargedMicros === null ? null : { quotedMicros: 10, chargedMicros }, unquotedMicros },
+      });
+      const ask = (model: string, exceptRun = "r9", of = account) => journal.charges({ account: of, model, exceptRun });
+
+      test("are those of the newest run of the account that was charged for the model", async () => {
+        const [first, second, other] = [await held("r1"), await held("r2"), await held("r3")];
+        await commit(second, 2, [], { charges: [charges("m", 30), charges("n", null, 5)] });
+        await commit(first, 2, [], { charges: [charges("m", 20), charges("o", null)], at: 999 });
+        expect(await ask("m")).toEqual({ runId: "r2", ...charges("m", 30) });
+        expect(await ask("m", "r2")).toEqual({ runId: "r1", ...charges("m", 20) });
+        expect(await ask("n")).toEqual({ runId: "r2", ...charges("n", null, 5) });
+        expect(await ask("o")).toEqual({ runId: "r1", ...charges("o", null) });
+        expect([await ask("p"), await ask("m", "r9", "another@place")]).toEqual([null, null]);
+        await commit(other, 2, [], { charges: [charges("m", null)] });
+        await commit(second, 2, [], { charges: [charges("m", 40)], park: true });
+        expect(await ask("m")).toEqual({ runId: "r3", ...charges("m", null) });
+        expect(await ask("m", "r3")).toEqual({ runId: "r2", ...charges("m", 40) });
+        await journal.removeRun("r2", 9_999);
+        expect(await ask("m", "r3")).toEqual({ runId: "r1", ...charges("m", 20) });
+      });
+    });
+
     describe("notices", () => {
       const notice = (seq: number) => ({ seq, event: "run.failed", body: `{"seq":${seq}}` });
       const claim = (at: number, limit = 10) => journal.claimNotices({ at, untilAt: at + 60, limit });

@@ -24,6 +24,7 @@ import type {
   LeaseHolder,
   LeaseOutcome,
   LedgerTotals,
+  ModelCharges,
   NoticeClaim,
   NoticeOutcome,
   NoticeRow,
@@ -49,6 +50,7 @@ interface MemoryRun {
   ledger: Map<string, LedgerEntry>;
   progress: Map<string, Progress>;
   results: Map<string, StoredResult>;
+  charges: Map<string, ModelCharges>;
   notices: Map<number, NoticeRow>;
 }
 
@@ -90,6 +92,7 @@ class ReferenceJournal implements JournalStore {
       ledger: new Map(),
       progress: new Map(),
       results: new Map(),
+      charges: new Map(),
       notices: new Map(),
     };
     append(run, [encodeEvents([first])], at);
@@ -177,6 +180,7 @@ class ReferenceJournal implements JournalStore {
     this.#marks.set(run.account, mark);
     for (const results of commit.results ?? [])
       run.results.set(results.step, { ...results, runId, account: run.account, at: commit.at });
+    for (const charges of commit.charges ?? []) run.charges.set(charges.model, charges);
     const account = movedTo(commit.events);
     if (account !== null) moveAccount(run, account);
     for (const notice of commit.notices ?? []) {
@@ -218,6 +222,17 @@ class ReferenceJournal implements JournalStore {
       .sort((a, b) => b.row.at - a.row.at || b.run.order - a.run.order || (a.row.step < b.row.step ? -1 : 1))
       .slice(0, limit)
       .map(({ row }) => row);
+  }
+
+  async charges({ account, model, exceptRun }: Parameters<JournalStore["charges"]>[0]) {
+    this.#open();
+    const runs = [...this.#runs.values()].sort((a, b) => b.order - a.order);
+    for (const run of runs) {
+      const charges = run.charges.get(model);
+      const { runId } = run.row;
+      if (charges !== undefined && run.account === account && runId !== exceptRun) return { ...charges, runId };
+    }
+    return null;
   }
 
   async notices(): Promise<readonly NoticeRow[]> {

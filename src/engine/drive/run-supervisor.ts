@@ -26,8 +26,6 @@ const FUNDS_EVERY_MS = 10_000;
 /** Interval between polls of a job that must finish before a change is applied, milliseconds. */
 const LOOK_AGAIN_MS = 5_000;
 const MOST_LOOKS = 60;
-/** Runs that prices are learnt from. */
-export const REMEMBERED_RUNS = 10;
 
 export interface RunSupervisorParts {
   readonly client: Client;
@@ -128,11 +126,7 @@ export class RunSupervisor {
       await store.releaseLease(lease);
       return { pending };
     }
-    const recent = await repository.recent(REMEMBERED_RUNS);
-    const learned = learnedPrices(
-      state,
-      recent.filter((run) => repository.isOurs(run)),
-    );
+    const learned = await learnedPrices(state, store);
     await this.#append({ events: learned, inbox: [] }, state, lease, updates);
     const scheduler = await RunScheduler.of(state, this.#parts.durations);
     await drive(this.#parts.dependencies(state, how), state, lease, {

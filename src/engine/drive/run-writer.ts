@@ -8,6 +8,7 @@ import { ResultRecorder } from "../../run/cache-lookup.ts";
 import type { Headroom } from "../../run/headroom.ts";
 import type { SpendingWatch } from "../money/spending.ts";
 import { noticesOf } from "../notify/notifier.ts";
+import { chargesOf } from "../price/learned-prices.ts";
 
 /** Another process took the run over: this one stopped and wrote nothing more. */
 export class RunTakenOverError extends ShowrunnerError {
@@ -108,6 +109,7 @@ export class RunWriter {
     const { runId, seq: lastSeq, status } = this.#state;
     const at = now();
     const afterSeq = lastSeq - events.length;
+    const ledger = ledgerChanges(events);
     const produced = this.#resultRecorder.due(this.#state, events, more.park === true);
     const stored = events.map((event, index) => storedEvent(runId, afterSeq + index, at, event));
     const notices = notifier === null ? [] : noticesOf(this.#state, stored);
@@ -118,9 +120,10 @@ export class RunWriter {
         afterSeq,
         at,
         events,
-        ledger: ledgerChanges(events),
+        ledger,
         status,
         results: produced,
+        charges: chargesOf(this.#state, ledger),
         notices,
       },
       inbox: inbox.map((entry) => entry.id),

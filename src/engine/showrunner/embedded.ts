@@ -18,7 +18,7 @@ import { attach, isDriven } from "../drive/attached-run.ts";
 import type { Start } from "../drive/begin-run.ts";
 import type { DriveDependencies } from "../drive/drive-options.ts";
 import { type RunHandle, type RunHandleOf, result } from "../drive/run-result.ts";
-import { REMEMBERED_RUNS, RunSupervisor } from "../drive/run-supervisor.ts";
+import { RunSupervisor } from "../drive/run-supervisor.ts";
 import { refuseWhileLoading } from "../drive/while-loading.ts";
 import { functionsFor } from "../effects/functions.ts";
 import { OverBudgetError, PlanProblemsError, WalletShortError } from "../errors.ts";
@@ -167,7 +167,7 @@ export class EmbeddedShowrunner extends StoredRuns implements Showrunner {
   async #checkWallet(leastMicros: number): Promise<void> {
     const balanceMicros = leastMicros === 0 ? null : await balanceOf(this.client);
     if (balanceMicros === null || balanceMicros >= leastMicros) return;
-    const runs = await this.repository.recent(REMEMBERED_RUNS);
+    const runs = await this.repository.recent(10);
     const fundingUrl = runs.map(({ pause }) => pause?.fundingUrl ?? null).find((url) => url !== null) ?? null;
     throw new WalletShortError({ leastMicros, balanceMicros, fundingUrl });
   }

@@ -2,6 +2,7 @@ import { encodeEvents } from "../event-codec.ts";
 import { leaseAcquired, movedTo } from "../record.ts";
 import { refusalOf } from "../spend-guard.ts";
 import type { Commit, CommitOutcome, FoldSnapshot, Lease, LeaseHolder, LeaseOutcome } from "../store.ts";
+import { writeCharges } from "./charges.ts";
 import type { Database } from "./database.ts";
 import { consumeEntries, hasOtherEntries } from "./inbox.ts";
 import { moneyAfter, moveAccount, planLedger, writeLedger } from "./ledger.ts";
@@ -92,6 +93,7 @@ export function commitRun(db: Database, { commit, body, state }: EncodedCommit):
   writeLedger(db, run, ledger);
   writeMedia(db, run.key, events);
   writeResults(db, run.key, commit.results ?? [], at);
+  writeCharges(db, run.key, commit.charges ?? []);
   const account = movedTo(events);
   if (account !== null) moveAccount(db, { ...run, ledger: ledger.run }, account);
   writeNotices(db, run.key, commit.notices ?? [], at);

@@ -164,7 +164,18 @@ export function readSnapshot(db: Database, runId: string): FoldSnapshot | null {
   }
 }
 
-const tablesOfRun = ["events", "snapshots", "inbox", "ledger", "media", "results", "notices", "progress", "runs"];
+const tablesOfRun = [
+  "events",
+  "snapshots",
+  "inbox",
+  "ledger",
+  "media",
+  "results",
+  "charges",
+  "notices",
+  "progress",
+  "runs",
+];
 
 export function removeRun(db: Database, runId: string, at: number): RemoveOutcome {
   if (runKey(db, runId) === null) return { removed: false, reason: "unknown" };

@@ -112,6 +112,16 @@ export const migrations: readonly Migration[] = [
   CREATE INDEX results_by_fingerprint ON results (fingerprint, at DESC, run_key DESC, step);
   CREATE INDEX results_by_step ON results (step, at DESC, run_key DESC);
   CREATE INDEX results_by_model ON results (model, at DESC, run_key DESC, step) WHERE model IS NOT NULL;
+  -- By the models of which a run was charged: above quotes where a number says so.
+  CREATE TABLE charges (
+    run_key INTEGER NOT NULL,
+    model TEXT NOT NULL,
+    quoted_micros INTEGER,
+    charged_micros INTEGER,
+    unquoted_micros INTEGER,
+    PRIMARY KEY (run_key, model)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX charges_by_model ON charges (model, run_key DESC);
   -- Outbox of notifications: a row stays until it was delivered.
   CREATE TABLE notices (
     run_key INTEGER NOT NULL,
