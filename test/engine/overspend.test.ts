@@ -125,7 +125,7 @@ describe("What does not fit while a dearer guess is reserved", () => {
 });
 
 describe("A submit that waits for headroom", () => {
-  /** How often the journal of a run was read as a whole; its steps take up to ten seconds. */
+  /** How often a run was loaded from the journal; its steps take up to ten seconds. */
   async function reads(count: number, limits: (count: number) => object, others: number) {
     const clock = new SimulatedClock();
     const next = chance(count);
@@ -138,7 +138,8 @@ describe("A submit that waits for headroom", () => {
     let whole = 0;
     const kept = createMemoryJournal({ now: () => clock.now() });
     const read: JournalStore["read"] = (runId, options) => {
-      if (runId === "x") whole++;
+      // A load reads the first event too where it has a snapshot.
+      if (runId === "x" && options?.limit === undefined) whole++;
       return kept.read(runId, options);
     };
     const journal = new Proxy(kept, {
