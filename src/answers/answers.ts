@@ -74,7 +74,7 @@ export type SentBefore = "first send" | "re-send";
 /** The five things that an answer can mean. */
 export const meanings = {
   definite: "the service's own word on this very request",
-  transient: "not done yet, and asked again",
+  transient: "not done yet, and sent again",
   unknown: "it may have been done: only the same key, or a later read, can tell",
   "not the service's": "somebody else answered, or something that is no v3 answer",
   "refuses the caller": "the service does not take this key",
@@ -89,8 +89,8 @@ export type AnswerPause = "funds" | "unanswered" | "unresolved" | "unreachable" 
 export interface Verdict {
   readonly meaning: Meaning;
   readonly job: string;
-  /** `kept`: as it was before the request, also where there was none. */
-  readonly hold: "kept" | "released" | "unconfirmed";
+  /** `unchanged`: as it was before the request, also where there was none. */
+  readonly hold: "unchanged" | "released" | "unconfirmed";
   readonly step: "goes on" | "failed" | "unresolved";
   /** Null: it goes on. */
   readonly pause: AnswerPause | null;
@@ -98,31 +98,37 @@ export interface Verdict {
   readonly retried: boolean;
 }
 
-const goesOn = { hold: "kept", step: "goes on", pause: null, retried: false } as const;
-const retried = { meaning: "transient", hold: "kept", step: "goes on", pause: "unreachable", retried: true } as const;
-const astray = { ...retried, meaning: "not the service's", pause: "misdirected" } as const;
+const goesOn = { hold: "unchanged", step: "goes on", pause: null, retried: false } as const;
+const retried = {
+  meaning: "transient",
+  hold: "unchanged",
+  step: "goes on",
+  pause: "unreachable",
+  retried: true,
+} as const;
+const misdirected = { ...retried, meaning: "not the service's", pause: "misdirected" } as const;
 const refusesCaller = { ...goesOn, meaning: "refuses the caller", pause: "credentials" } as const;
 const resent = "sent again under its key until an acknowledgement comes";
-const kept = "attempt and key kept";
+const sameKey = "attempt and key unchanged";
 
 /** Every verdict by its name in the table. */
 export const verdicts = {
   // Of a submit.
   refused: { ...goesOn, meaning: "definite", job: "refused: none was created", hold: "released", step: "failed" },
   "media renewed": { ...goesOn, meaning: "definite", job: "sent again under its key, with renewed media" },
-  unfunded: { ...goesOn, meaning: "definite", job: `none was created; ${kept}`, hold: "released", pause: "funds" },
-  "unfunded, open": { ...goesOn, meaning: "unknown", job: `may exist; ${kept}`, pause: "funds" },
-  "out of scope": { ...refusesCaller, job: `none was created; ${kept}`, hold: "released" },
-  "caller refused": { ...refusesCaller, job: `may exist; ${kept}` },
+  unfunded: { ...goesOn, meaning: "definite", job: `none was created; ${sameKey}`, hold: "released", pause: "funds" },
+  "unfunded, open": { ...goesOn, meaning: "unknown", job: `may exist; ${sameKey}`, pause: "funds" },
+  "out of scope": { ...refusesCaller, job: `none was created; ${sameKey}`, hold: "released" },
+  "caller refused": { ...refusesCaller, job: `may exist; ${sameKey}` },
   limited: { ...retried, job: "none was created; sent again under its key" },
-  "not sent": { ...retried, job: `none was created; ${kept}, withdrawn when the run pauses`, hold: "released" },
+  "not sent": { ...retried, job: `none was created; ${sameKey}, withdrawn when the run pauses`, hold: "released" },
   "not sent, misdirected": {
-    ...astray,
-    job: `none was created; ${kept}, withdrawn when the run pauses`,
+    ...misdirected,
+    job: `none was created; ${sameKey}, withdrawn when the run pauses`,
     hold: "released",
   },
   open: { ...retried, meaning: "unknown", job: `may exist; ${resent}` },
-  "open, misdirected": { ...astray, job: `may exist; ${resent}` },
+  "open, misdirected": { ...misdirected, job: `may exist; ${resent}` },
   unresolved: {
     ...{ ...goesOn, meaning: "unknown", step: "unresolved", pause: "unresolved" },
     job: "may exist; sent again under its key on every resume, or adopted by a person",
@@ -131,25 +137,25 @@ export const verdicts = {
   "chat refused": { ...goesOn, meaning: "definite", job: "failed, at no cost", hold: "released", step: "failed" },
   "chat unfunded": {
     ...{ ...goesOn, meaning: "definite", hold: "released", pause: "funds" },
-    job: "failed, at no cost; asked again on resume",
+    job: "failed, at no cost; sent again on resume",
   },
-  "chat caller refused": { ...refusesCaller, job: "failed, at no cost; asked again on resume", hold: "released" },
-  "chat not sent": { ...retried, job: "failed, at no cost; asked again", hold: "released" },
+  "chat caller refused": { ...refusesCaller, job: "failed, at no cost; sent again on resume", hold: "released" },
+  "chat not sent": { ...retried, job: "failed, at no cost; sent again", hold: "released" },
   "chat waits": {
     ...{ ...retried, hold: "unconfirmed" },
-    job: "asked again; where the run pauses first, it may have been charged",
+    job: "sent again; where the run pauses first, it may have been charged",
   },
   "chat abandoned": {
     ...{ ...goesOn, meaning: "unknown", hold: "unconfirmed", pause: "unanswered" },
-    job: "may have been charged; asked once more, then a person decides",
+    job: "may have been charged; sent once more, then a person decides",
   },
   "chat misdirected": {
-    ...{ ...astray, hold: "unconfirmed", retried: false },
-    job: "may have been charged; asked again on resume",
+    ...{ ...misdirected, hold: "unconfirmed", retried: false },
+    job: "may have been charged; sent again on resume",
   },
   // Of what costs nothing.
-  "asked again": { ...retried, job: "as it was" },
-  "asked again, misdirected": { ...astray, job: "as it was" },
+  retried: { ...retried, job: "as it was" },
+  "retried, misdirected": { ...misdirected, job: "as it was" },
   "key refused": { ...refusesCaller, job: "as it was" },
   "step failed": { ...goesOn, meaning: "definite", job: "none was submitted", step: "failed" },
   "price unfunded": { ...goesOn, meaning: "definite", job: "none was submitted", pause: "funds" },

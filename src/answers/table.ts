@@ -12,35 +12,35 @@ const free = {
   "404": "step failed",
   "410": "step failed",
   "422": "step failed",
-  "409 retryable": "asked again",
-  "409": "asked again",
-  "429": "asked again",
-  "4xx retryable": "asked again",
+  "409 retryable": "retried",
+  "409": "retried",
+  "429": "retried",
+  "4xx retryable": "retried",
   "4xx": "step failed",
-  "503": "asked again",
-  "5xx": "asked again",
-  "3xx": "asked again, misdirected",
-  "2xx no JSON": "asked again, misdirected",
-  "2xx other": "asked again, misdirected",
-  "bare 407": "asked again",
-  "bare 408": "asked again",
-  "bare 429": "asked again",
-  "bare 4xx": "asked again, misdirected",
-  "bare 511": "asked again, misdirected",
-  "bare 5xx": "asked again",
-  dns: "asked again",
-  refused: "asked again",
-  network: "asked again",
-  tls: "asked again",
-  proxy: "asked again",
-  "connect timeout": "asked again",
-  unsent: "asked again",
-  lost: "asked again",
-  timeout: "asked again",
+  "503": "retried",
+  "5xx": "retried",
+  "3xx": "retried, misdirected",
+  "2xx no JSON": "retried, misdirected",
+  "2xx other": "retried, misdirected",
+  "bare 407": "retried",
+  "bare 408": "retried",
+  "bare 429": "retried",
+  "bare 4xx": "retried, misdirected",
+  "bare 511": "retried, misdirected",
+  "bare 5xx": "retried",
+  dns: "retried",
+  refused: "retried",
+  network: "retried",
+  tls: "retried",
+  proxy: "retried",
+  "connect timeout": "retried",
+  unsent: "retried",
+  lost: "retried",
+  timeout: "retried",
 } as const satisfies Column;
 
 /** Where even the service's own word on the request fails no step. */
-function spared(word: VerdictName): Column {
+function sparing(word: VerdictName): Column {
   return { ...free, "400": word, "400 media": word, "402": word, "404": word, "410": word, "422": word, "4xx": word };
 }
 
@@ -163,7 +163,7 @@ const chat = {
 } as const satisfies Column;
 
 /** Only the media server's own refusals, which have no envelope, end the wish for a copy; and only until the next resume. */
-const download: Column = { ...spared("no copy"), "bare 4xx": "no copy", "bare 511": "asked again" };
+const download: Column = { ...sparing("no copy"), "bare 4xx": "no copy", "bare 511": "retried" };
 
 /** What every answer to every request means: one verdict for each kind of request, answer, and first send or re-send. */
 export const answerTable: { readonly [K in RequestKind]: { readonly [S in SentBefore]?: Column } } = {
@@ -172,10 +172,10 @@ export const answerTable: { readonly [K in RequestKind]: { readonly [S in SentBe
   upload: { "first send": firstUpload, "re-send": { ...resubmit, "400 media": "unresolved", "409": "open" } },
   estimate: { "first send": { ...free, "400 media": "media renewed" } },
   catalog: { "first send": free },
-  balance: { "first send": spared("asked again") },
-  follow: { "first send": spared("not found") },
-  settle: { "first send": spared("bill open") },
-  reuse: { "first send": spared("not reused") },
+  balance: { "first send": sparing("retried") },
+  follow: { "first send": sparing("not found") },
+  settle: { "first send": sparing("bill open") },
+  reuse: { "first send": sparing("not reused") },
   download: { "first send": download },
 };
 

@@ -69,7 +69,7 @@ function fieldsOf(schema: JsonSchema): ReadonlyMap<string, Field> {
   const parts = applicable(schema, schema);
   const names = parts.flatMap(({ properties }) => (isSchema(properties) ? Object.keys(properties) : []));
   const required = new Set(Array.isArray(schema.required) ? schema.required : []);
-  const place = schemaLocation(schema);
+  const location = schemaLocation(schema);
   return new Map(
     [...new Set(names)].map((name) => {
       const [first] = propertySchemas(parts, name);
@@ -78,7 +78,7 @@ function fieldsOf(schema: JsonSchema): ReadonlyMap<string, Field> {
       const preset = own.find((part) => part.default !== undefined)?.default;
       const field: Field = {
         isRequired: required.has(name),
-        takes: takesText(place.property(name)?.takes),
+        takes: takesText(location.property(name)?.takes),
         preset: preset === undefined ? null : JSON.stringify(preset),
         values: Array.isArray(values) ? values.map((value) => JSON.stringify(value)) : null,
         parts: own,

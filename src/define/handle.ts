@@ -59,7 +59,7 @@ export type OrValue<T> = T | Value<T>;
 export interface ValueHandle<T = unknown> extends Handle<"value", "single"> {
   readonly [VALUE]?: T | undefined;
   /** A place inside the value: a field by its name, an item of a list by its number. */
-  at<K extends KeyIn<T>>(key: K): ValueHandle<PlaceIn<T, K>>;
+  at<K extends KeyIn<T>>(key: K): ValueHandle<PartOf<T, K>>;
 }
 
 /** Several values, in order; goes where a list goes. */
@@ -77,7 +77,7 @@ export type KeyIn<T> = unknown extends T
       : never;
 
 /** The type of a part of a value. */
-export type PlaceIn<T, K> = unknown extends T
+export type PartOf<T, K> = unknown extends T
   ? unknown
   : T extends readonly (infer E)[]
     ? E
@@ -147,14 +147,14 @@ export interface AllMedia<K extends MediaKind> {
 export type MediaList<K extends MediaKind> = AllMedia<K> | readonly (Media<K> | AllMedia<K>)[];
 
 /** A voice that a step makes. */
-export interface MadeVoice {
+export interface VoiceOutput {
   readonly step: string;
   readonly yields: "voice" | "unknown";
   readonly form: "single";
 }
 
 /** Where an input takes a voice: the id of one, written down or as a value, or the handle of a step that makes one. */
-export type Voice = string | MadeVoice | Value<string>;
+export type Voice = string | VoiceOutput | Value<string>;
 
 type Count<N extends number, Indexes extends readonly number[] = []> = Indexes["length"] extends N
   ? Indexes[number]

@@ -7,7 +7,7 @@ import { pointerOf } from "./handle-value.ts";
 import type { Profiles } from "./profile.ts";
 import { type Recorder, startRecording } from "./recorder.ts";
 import type { Returns } from "./result.ts";
-import { isStepName, ownPlace, saidAt } from "./step-name.ts";
+import { callSite, errorText, isStepName } from "./step-name.ts";
 import { FAILURE_POLICIES, failurePolicy } from "./steps/options.ts";
 
 /** Shared by all copies of this module in a process. */
@@ -61,9 +61,9 @@ export function pipeline<S extends z.ZodType, R extends Returns>(
   definition: PipelineDefinition<S, R>,
 ): Pipeline<S, R> {
   const refuse = (said: string): never => {
-    const place = ownPlace(new Error().stack);
+    const site = callSite(new Error().stack);
     throw new PipelineDefinitionError(
-      `pipeline ${JSON.stringify(name)}: ${said}${place === null ? "" : ` (at ${place})`}`,
+      `pipeline ${JSON.stringify(name)}: ${said}${site === null ? "" : ` (at ${site})`}`,
     );
   };
   if (!isStepName(name))
@@ -103,7 +103,7 @@ export function record(pipeline: Pipeline, input: unknown): Recorded {
 }
 
 function buildFailed(error: unknown): Problem {
-  return { code: "build", step: null, field: null, message: `build threw: ${saidAt(error)}` };
+  return { code: "build", step: null, field: null, message: `build threw: ${errorText(error)}` };
 }
 
 function readReturns(returned: unknown, recorder: Recorder): DraftJson {

@@ -177,13 +177,13 @@ function bounded(read: ReadBodies, most: number): ReadBodies {
   const [first] = rest;
   if (first === undefined) return read;
   const message = `is one of ${rest.length} bodies beyond the ${most} that one pipeline holds: split the document`;
-  const [place] = read.locate?.([{ source: first, path: [] }]) ?? [];
+  const [position] = read.locate?.([{ source: first, path: [] }]) ?? [];
   const problem: ReadProblem = {
     code: "too-many-bodies",
     at: first.at,
     path: first.path,
-    line: place?.line ?? null,
-    column: place?.column ?? null,
+    line: position?.line ?? null,
+    column: position?.column ?? null,
     message,
   };
   return { ...read, sources: read.sources.slice(0, most), problems: [...read.problems, problem] };

@@ -131,7 +131,7 @@ export class MigrationContext {
   #input(key: string, base: string, make: (name: string, step: string) => PipelineInput): string {
     const known = this.#inputs.get(key);
     if (known !== undefined) return known.name;
-    const step = this.names.take(/^\d/.test(base) ? `input-${base}` : base);
+    const step = this.names.reserve(/^\d/.test(base) ? `input-${base}` : base);
     const input = make(camel(step), step);
     this.#inputs.set(key, input);
     return input.name;

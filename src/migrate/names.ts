@@ -33,26 +33,26 @@ export function camel(name: string): string {
 
 /** Generates unique names of steps and inputs that are not reserved in TypeScript or by the pipeline builder. */
 export class Names {
-  readonly #taken = new Set<string>();
+  readonly #used = new Set<string>();
   /** The next suffix per name, so that ten thousand equal names take linear time. */
   readonly #next = new Map<string, number>();
 
   /** A step name: the base itself if it is free, else with a numeric suffix. */
-  take(base: string): string {
-    if (this.#isFree(base)) return this.#keep(base);
+  reserve(base: string): string {
+    if (this.#isFree(base)) return this.#use(base);
     for (let count = this.#next.get(base) ?? 2; ; count++) {
       const name = `${base}-${count}`;
       this.#next.set(base, count + 1);
-      if (this.#isFree(name)) return this.#keep(name);
+      if (this.#isFree(name)) return this.#use(name);
     }
   }
 
   #isFree(name: string): boolean {
-    return !this.#taken.has(camel(name)) && !RESERVED.has(camel(name));
+    return !this.#used.has(camel(name)) && !RESERVED.has(camel(name));
   }
 
-  #keep(name: string): string {
-    this.#taken.add(camel(name));
+  #use(name: string): string {
+    this.#used.add(camel(name));
     return name;
   }
 }

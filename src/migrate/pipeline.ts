@@ -9,7 +9,7 @@ import { camel } from "./names.ts";
 import { shiftSound } from "./shift-sound.ts";
 
 /** The data that a source and a pipeline are built from. */
-export interface Made {
+export interface MigratedPipeline {
   readonly name: string;
   readonly context: MigrationContext;
   readonly inputs: readonly PipelineInput[];
@@ -17,7 +17,7 @@ export interface Made {
 }
 
 /** The pipeline that the written source defines, built without the source. */
-export function pipelineOf(converted: Made): Pipeline {
+export function pipelineOf(converted: MigratedPipeline): Pipeline {
   const input = z.object(Object.fromEntries(converted.inputs.map((one) => [one.name, schemaOf(one)])));
   return pipeline(converted.name, { input, build: (builder) => build(converted, builder) }) as unknown as Pipeline;
 }
@@ -37,7 +37,10 @@ function schemaOf(input: PipelineInput): z.ZodType {
   }
 }
 
-function build({ context, inputs }: Made, { input, job, task, upload }: Builder<{ readonly [name: string]: unknown }>) {
+function build(
+  { context, inputs }: MigratedPipeline,
+  { input, job, task, upload }: Builder<{ readonly [name: string]: unknown }>,
+) {
   const handles = new Map<string, Handle>();
   for (const one of inputs) {
     if (one.is === "file") handles.set(`file ${one.name}`, upload(one.step, input[one.name] as FileInput));

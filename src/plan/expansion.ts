@@ -34,7 +34,7 @@ export function planExpansion(
   const steps = planSteps(drafted, context, { problems, facts });
   const planning: Planning = { ...context, facts: (path) => facts.get(path), report };
   const returns = (drafted.returns as readonly DraftReference[]).map((given, index) => {
-    return placeReturned(given, `returns[${index}]`, step, { planning, isRead: isReadLocally(step, plan) });
+    return bindReturned(given, `returns[${index}]`, step, { planning, isRead: isReadLocally(step, plan) });
   });
   problems.push(...circles(step, steps, returns, plan));
   if (problems.length > 0) return { ok: false, problems: inStepOrder(problems, drafted) };
@@ -52,7 +52,7 @@ function knownFacts(plan: Plan): Map<string, StepFacts> {
   return facts;
 }
 
-function placeReturned(
+function bindReturned(
   given: DraftReference,
   field: string,
   step: ExpandingStep,
@@ -60,7 +60,7 @@ function placeReturned(
 ): Reference {
   const { report, facts } = planning;
   const source = facts(given.$ref.step);
-  const placed = bindOne(given, field, planning, (ref, { keeps }) => {
+  const bound = bindOne(given, field, planning, (ref, { keeps }) => {
     if (!isRead || keeps || ref.as === "value" || ref.as === "voice") return;
     report(
       "not-kept",
@@ -69,15 +69,15 @@ function placeReturned(
     );
   });
   const isValue = source !== undefined && isValueRef(given.$ref, source);
-  const outcome: Yield | null = isValue ? "value" : (placed.$ref.kind ?? source?.yields ?? null);
-  if (outcome === null) return placed;
+  const outcome: Yield | null = isValue ? "value" : (bound.$ref.kind ?? source?.yields ?? null);
+  if (outcome === null) return bound;
   if (step.yields === null && outcome === "value") {
     report("expand-yields", field, `${given.$ref.step} yields a value; declare it with yields: "value"`);
   }
   if (step.yields !== null && step.yields !== outcome) {
     report("expand-yields", field, `${given.$ref.step} yields ${outcome}, and yields says ${step.yields}`);
   }
-  return placed;
+  return bound;
 }
 
 /** Whether a local function reads the results of the expansion. */

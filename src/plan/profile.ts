@@ -48,8 +48,8 @@ function changed(step: DraftStep, profile: AppliedProfile): DraftStep {
 
 function withChange(input: DraftJson, { set, without }: ProfileChange): DraftJson {
   if (typeof input !== "object" || input === null || Array.isArray(input)) return input;
-  const kept = Object.entries(input).filter(([name]) => !without.includes(name));
-  return { ...Object.fromEntries(kept), ...set };
+  const remaining = Object.entries(input).filter(([name]) => !without.includes(name));
+  return { ...Object.fromEntries(remaining), ...set };
 }
 
 /** Places of a profile that concern no step of the draft: names that are likely misspelt. */

@@ -211,7 +211,7 @@ function expected({ kind, answer, before }: Cell) {
     pause: isRenewed ? null : pause,
     step,
     phase: expect.toSatisfy((phase: string | null) => phases[verdict]?.test(phase ?? "") ?? true),
-    heldMicros: isRenewed || hold !== "kept" ? 0 : heldMicros,
+    heldMicros: isRenewed || hold !== "unchanged" ? 0 : heldMicros,
     unconfirmed: hold === "unconfirmed",
     away: wasAway ? 1 : 0,
     // The bytes are not there, and the pipeline returns them.

@@ -31,28 +31,28 @@ class TypeWriter {
 
   declarations(): readonly string[] {
     this.#named.set(this.#root, this.#name);
-    const place = schemaLocation(this.#root);
-    const written = [`export interface ${this.#name} ${this.#object(this.#root, place, "", 0)}`];
+    const location = schemaLocation(this.#root);
+    const written = [`export interface ${this.#name} ${this.#object(this.#root, location, "", 0)}`];
     for (let part = this.#waiting.shift(); part !== undefined; part = this.#waiting.shift()) {
       written.push(`export type ${this.#named.get(part)} = ${this.#shape(part, null, "", 0)};`);
     }
     return written;
   }
 
-  #type(schema: JsonSchema, place: SchemaLocation | null, indent: string, depth: number): string {
+  #type(schema: JsonSchema, location: SchemaLocation | null, indent: string, depth: number): string {
     if (depth > MAX_DEPTH) return "unknown";
-    const special = this.#mediaOrVoice(schema, place);
+    const special = this.#mediaOrVoice(schema, location);
     if (special !== null) return special;
     const target = localRef(this.#root, schema.$ref);
-    return target === null ? this.#shape(schema, place, indent, depth) : this.#nameOf(target, String(schema.$ref));
+    return target === null ? this.#shape(schema, location, indent, depth) : this.#nameOf(target, String(schema.$ref));
   }
 
-  #mediaOrVoice(schema: JsonSchema, place: SchemaLocation | null): string | null {
-    const takes = place?.takes;
+  #mediaOrVoice(schema: JsonSchema, location: SchemaLocation | null): string | null {
+    const takes = location?.takes;
     if (takes?.what === "voice") return "Voice";
     const parts = applicable(this.#root, schema);
     const isList = parts.some(({ items, type }) => items !== undefined || type === "array");
-    const media = takes?.what === "media" ? takes : isList ? place?.item(0)?.takes : undefined;
+    const media = takes?.what === "media" ? takes : isList ? location?.item(0)?.takes : undefined;
     if (media?.what !== "media") return null;
     const kinds = media.kinds.length === 0 ? ["image", "video", "audio"] : media.kinds;
     const of = kinds.map((kind) => JSON.stringify(kind)).join(" | ");
@@ -71,23 +71,23 @@ class TypeWriter {
     return name;
   }
 
-  #shape(schema: JsonSchema, place: SchemaLocation | null, indent: string, depth: number): string {
+  #shape(schema: JsonSchema, location: SchemaLocation | null, indent: string, depth: number): string {
     if (Array.isArray(schema.enum)) return union(schema.enum.map(literal));
     if (schema.const !== undefined) return literal(schema.const);
     const types = [schema.type].flat().filter((type) => typeof type === "string");
     if (types.length > 0) {
-      const written = union(types.map((type) => this.#ofType(type, schema, place, indent, depth)));
+      const written = union(types.map((type) => this.#ofType(type, schema, location, indent, depth)));
       return schema.nullable === true ? union([written, "null"]) : written;
     }
-    if (isSchema(schema.properties)) return this.#object(schema, place, indent, depth);
+    if (isSchema(schema.properties)) return this.#object(schema, location, indent, depth);
     const choices = [...branches(schema, "oneOf"), ...branches(schema, "anyOf")];
-    if (choices.length > 0) return union(choices.map((choice) => this.#type(choice, place, indent, depth + 1)));
-    const all = branches(schema, "allOf").map((part) => this.#type(part, place, indent, depth + 1));
+    if (choices.length > 0) return union(choices.map((choice) => this.#type(choice, location, indent, depth + 1)));
+    const all = branches(schema, "allOf").map((part) => this.#type(part, location, indent, depth + 1));
     const said = all.filter((type) => type !== "unknown");
     return said.length === 0 ? "unknown" : said.map((type) => (type.includes("|") ? `(${type})` : type)).join(" & ");
   }
 
-  #ofType(type: string, schema: JsonSchema, place: SchemaLocation | null, indent: string, depth: number): string {
+  #ofType(type: string, schema: JsonSchema, location: SchemaLocation | null, indent: string, depth: number): string {
     switch (type) {
       case "integer":
       case "number":
@@ -97,20 +97,20 @@ class TypeWriter {
       case "null":
         return type;
       case "array":
-        return this.#list(schema, place, indent, depth);
+        return this.#list(schema, location, indent, depth);
       case "object":
-        return this.#object(schema, place, indent, depth);
+        return this.#object(schema, location, indent, depth);
       default:
         return "unknown";
     }
   }
 
-  #list(schema: JsonSchema, place: SchemaLocation | null, indent: string, depth: number): string {
+  #list(schema: JsonSchema, location: SchemaLocation | null, indent: string, depth: number): string {
     const positional = branches(schema, "prefixItems").map((item, index) =>
-      this.#type(item, place?.item(index) ?? null, indent, depth + 1),
+      this.#type(item, location?.item(index) ?? null, indent, depth + 1),
     );
     const item = isSchema(schema.items)
-      ? orValue(this.#type(schema.items, place?.item(positional.length) ?? null, indent, depth + 1))
+      ? orValue(this.#type(schema.items, location?.item(positional.length) ?? null, indent, depth + 1))
       : "unknown";
     if (positional.length === 0) return /^[\w<>"]+$/.test(item) ? `readonly ${item}[]` : `ReadonlyArray<${item}>`;
     const rest = schema.items === false ? [] : [`...(${item})[]`];
@@ -118,14 +118,14 @@ class TypeWriter {
   }
 
   /** Fields of all parts that may apply; required are those that always are. */
-  #object(schema: JsonSchema, place: SchemaLocation | null, indent: string, depth: number): string {
+  #object(schema: JsonSchema, location: SchemaLocation | null, indent: string, depth: number): string {
     const parts = applicable(this.#root, schema);
     const names = new Set(parts.flatMap(({ properties }) => (isSchema(properties) ? Object.keys(properties) : [])));
     if (names.size === 0) return this.#open(schema, indent, depth);
     const required = requiredOf(this.#root, schema);
     const inner = `${indent}  `;
     const fields = [...names].map((name) => {
-      const field = this.#field(parts, name, place, inner, depth);
+      const field = this.#field(parts, name, location, inner, depth);
       const docs = comment(fieldDocs(field.parts), inner);
       return `${docs}${inner}readonly ${keyOf(name)}${required.has(name) ? "" : "?"}: ${field.type};`;
     });
@@ -133,10 +133,10 @@ class TypeWriter {
   }
 
   /** The first part that says a type wins: later ones come from conditions and only narrow it. */
-  #field(parts: readonly JsonSchema[], name: string, place: SchemaLocation | null, indent: string, depth: number) {
+  #field(parts: readonly JsonSchema[], name: string, location: SchemaLocation | null, indent: string, depth: number) {
     const described = parts.filter(({ properties }) => isSchema(properties) && Object.hasOwn(properties, name));
     const schemas = propertySchemas(described, name);
-    const inner = place?.property(name) ?? null;
+    const inner = location?.property(name) ?? null;
     const types = schemas.map((schema) => this.#type(schema, inner, indent, depth + 1));
     const type = types.find((type) => type !== "unknown") ?? "unknown";
     return { type: MUST_BE_KNOWN.has(name) ? type : orValue(type), parts: schemas.slice(0, 1) };

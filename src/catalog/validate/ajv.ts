@@ -5,14 +5,14 @@ import type { Ajv2020, ErrorObject } from "ajv/dist/2020.js";
 import type { FormatsPlugin } from "ajv-formats";
 import { type Matcher, readPattern } from "./pattern.ts";
 
-const place: { work: () => unknown } = { work: () => undefined };
+const sandbox: { work: () => unknown } = { work: () => undefined };
 let watched: { readonly context: object; readonly script: Script } | null = null;
 
 /** Does synchronous work for so long at most, also when it hangs in a regular expression. Null when time was up. */
 export function within<T>(ms: number, work: () => T): { readonly value: T } | null {
-  watched ??= { context: createContext(place), script: new Script("work()") };
+  watched ??= { context: createContext(sandbox), script: new Script("work()") };
   let done: { readonly value: T } | null = null;
-  place.work = () => {
+  sandbox.work = () => {
     done = { value: work() };
   };
   try {
@@ -22,7 +22,7 @@ export function within<T>(ms: number, work: () => T): { readonly value: T } | nu
     if ((error as { readonly code?: unknown } | null)?.code === "ERR_SCRIPT_EXECUTION_TIMEOUT") return null;
     throw error;
   } finally {
-    place.work = () => undefined;
+    sandbox.work = () => undefined;
   }
 }
 

@@ -86,8 +86,8 @@ export function sentenceOf(error: ErrorObject): readonly FieldProblem[] {
 
 function unknownField(error: ErrorObject, field: string, name: string): FieldProblem {
   const allowed = Object.keys(propertiesOf(error.parentSchema));
-  const near = didYouMean(name, allowed);
-  const hint = near ?? (allowed.length === 0 ? "it takes no fields" : `fields are: ${listed(allowed)}`);
+  const suggestion = didYouMean(name, allowed);
+  const hint = suggestion ?? (allowed.length === 0 ? "it takes no fields" : `fields are: ${listed(allowed)}`);
   return { code: "unknown-field", field: `${field}.${name}`, message: `there is no such field; ${hint}`, allowed };
 }
 
@@ -107,9 +107,12 @@ function asTexts(values: unknown): readonly string[] {
 }
 
 function notListed(value: unknown, allowed: readonly string[]): [message: string, allowed: readonly string[]] {
-  const near = typeof value === "string" ? didYouMean(value, allowed) : null;
+  const suggestion = typeof value === "string" ? didYouMean(value, allowed) : null;
   const one = allowed.length === 1 ? `must be ${allowed[0]}, not ${shown(value)}` : null;
-  return [one ?? `${shown(value)} is not one of ${listed(allowed)}${near === null ? "" : `; ${near}`}`, allowed];
+  return [
+    one ?? `${shown(value)} is not one of ${listed(allowed)}${suggestion === null ? "" : `; ${suggestion}`}`,
+    allowed,
+  ];
 }
 
 /** Patterns of the form "one character that is neither white space nor control" need no regular expression to be told. */

@@ -3,7 +3,7 @@ import type { Json, Yield } from "../../plan/plan.ts";
 import type { ExpandHandle, Handle, Value, ValuesHandle, Yields } from "../handle.ts";
 import { expandHandle, pointerOf } from "../handle-value.ts";
 import { type Recorder, startRecording } from "../recorder.ts";
-import { saidAt } from "../step-name.ts";
+import { errorText } from "../step-name.ts";
 import { OptionReader, readAmong, type StepOptions } from "./options.ts";
 import { checkFunction, type LocalInput } from "./task.ts";
 
@@ -120,7 +120,7 @@ function draftOf<T, M>(
     }
     returns = readAmong(returned, { step: path, field: "returns" }, recording);
   } catch (error) {
-    const message = `its function threw for the value that it was given: ${saidAt(error)}`;
+    const message = `its function threw for the value that it was given: ${errorText(error)}`;
     recording.report({ code: "build", step: path, field: null, message });
   } finally {
     recording.close();

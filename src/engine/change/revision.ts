@@ -158,8 +158,10 @@ function checkedRoots(state: RunState, plan: Plan, steps: readonly string[]): Ma
     const next = `showrunner show ${state.runId}`;
     const refuse = (why: string) => new InvalidOptionError("rerun", why, next);
     if (step === undefined) {
-      const [near] = suggest(path, paths);
-      throw refuse(`run "${state.runId}" has no step ${path}${near === undefined ? "" : `; did you mean ${near}?`}.`);
+      const [suggestion] = suggest(path, paths);
+      throw refuse(
+        `run "${state.runId}" has no step ${path}${suggestion === undefined ? "" : `; did you mean ${suggestion}?`}.`,
+      );
     }
     if (step.status === "waiting") throw refuse(`${path} has not run yet; it will when the run continues.`);
     if (step.status === "unresolved") throw refuse(unresolved(state, path));

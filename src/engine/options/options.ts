@@ -171,13 +171,13 @@ export function checkLimits(limits: JobLimits, { steps }: Plan): void {
   const mayGrow = expansionsIn(steps).size > 0;
   for (const name of Object.keys(limits.perModel)) {
     if (models.has(name)) continue;
-    const near = didYouMean(name, ["total", ...MODALITIES, ...models]);
+    const suggestion = didYouMean(name, ["total", ...MODALITIES, ...models]);
     // What an expansion will ask for is not known yet.
-    if (mayGrow && near === null) continue;
+    if (mayGrow && suggestion === null) continue;
     const known = `limits are named total, ${[...MODALITIES].join(", ")}, or a model of the plan`;
     throw new InvalidOptionError(
       "concurrency",
-      `${name} limits nothing here; ${near ?? `${known}: ${[...models].join(", ")}`}`,
+      `${name} limits nothing here; ${suggestion ?? `${known}: ${[...models].join(", ")}`}`,
     );
   }
 }
@@ -187,11 +187,11 @@ const RUN_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
 export function checkRunId(id: string): void {
   if (RUN_ID.test(id)) return;
   const message = `${JSON.stringify(id)} is no run id; use up to 100 letters, digits, ".", "_" and "-".`;
-  const near = id
+  const suggestion = id
     .replace(/[^A-Za-z0-9._-]+/g, "-")
     .replace(/^[^A-Za-z0-9]+|-+$/g, "")
     .slice(0, 100);
-  throw new InvalidOptionError("id", message, near === "" ? null : `use another id, such as ${near}`);
+  throw new InvalidOptionError("id", message, suggestion === "" ? null : `use another id, such as ${suggestion}`);
 }
 
 /** Micro-dollars of a decimal; null when there is none. */

@@ -42,13 +42,13 @@ function voiceOf({ input }: SubmittingStep): string | null {
 function unknownVoice(id: string, model: string, voices: readonly NamedVoice[]) {
   const named = voices.flatMap(({ id: voice, name }) => (name == null ? [] : [[name, voice] as const]));
   const byName = new Map([...named, ...voices.map((voice) => [voice.id, voice.id] as const)]);
-  const near = [...new Set(suggest(id, byName.keys()).map((name) => byName.get(name)!))];
+  const similar = [...new Set(suggest(id, byName.keys()).map((name) => byName.get(name)!))];
   const listed = voices.slice(0, LISTED);
   const all = listed.map((voice) => voice.id);
   const more = voices.length > LISTED ? `, … and ${voices.length - LISTED} more` : "";
-  const meant = near.length === 0 ? "" : `did you mean ${near.join(" or ")}? `;
+  const meant = similar.length === 0 ? "" : `did you mean ${similar.join(" or ")}? `;
   const message = `${model} has no voice ${JSON.stringify(id)}; ${meant}its voices: ${listed.map(said).join(", ")}${more}`;
-  return { message, allowed: near.length > 0 ? near : all };
+  return { message, allowed: similar.length > 0 ? similar : all };
 }
 
 function said({ id, name }: NamedVoice): string {

@@ -27,12 +27,12 @@ export function manifestName(file: string): string {
  */
 export async function placeManifests(outDir: string, manifests: readonly Manifest[], tag: string): Promise<void> {
   const queue = new PQueue({ concurrency: FILES_AT_ONCE });
-  await queue.addAll(manifests.map((manifest) => () => place(outDir, manifest, tag)));
+  await queue.addAll(manifests.map((manifest) => () => writeBeside(outDir, manifest, tag)));
   const folders = new Set(manifests.map(({ file }) => dirname(join(outDir, file.name))));
   await queue.addAll([...folders].map((folder) => () => syncFolder(folder)));
 }
 
-async function place(outDir: string, manifest: Manifest, tag: string): Promise<void> {
+async function writeBeside(outDir: string, manifest: Manifest, tag: string): Promise<void> {
   const target = join(outDir, manifestName(manifest.file.name));
   await checkReplaceable(target, "a manifest");
   const tmp = temporaryPath(dirname(target), tag);

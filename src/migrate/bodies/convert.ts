@@ -13,7 +13,7 @@ import { isTemplate } from "../read/template.ts";
 import type { V2Type } from "../v2/types.ts";
 import { fillImage, fillRestyle, fillSoundEffect, fillUpscale } from "./others.ts";
 import { fillSound, fillSpeech, fillVoice } from "./speech.ts";
-import { batchOf, madeJob, noteBatch, seedsOf } from "./variations.ts";
+import { batchOf, finishedJob, noteBatch, seedsOf } from "./variations.ts";
 import { fillAudio, fillFilm, fillFrames, fillReferences, fillVideoInputs } from "./video.ts";
 
 /** Fields that may name a model, in order of precedence. */
@@ -98,7 +98,7 @@ export function convert(context: MigrationContext, body: Body): Converted {
     return { open: `${choice.view.id} does not take it: ${problems.map(problemText).join("; ")}` };
   }
   noteName(job);
-  const converted = madeJob(job, count, seeds);
+  const converted = finishedJob(job, count, seeds);
   const yields = choice.view.yields;
   return { jobs: [...before, converted], outputs: converted.variations.map(({ step }) => step), yields };
 }
@@ -199,7 +199,7 @@ function speechFor(outer: Job, before: ConvertedJob[]): Expression | null {
     outer.decide(path, `${lack}; the speech is left out for now`, ["leave it out", "choose a model that takes it"]);
     return null;
   }
-  const speech = new Job(context, body, choice.view, context.names.take(`${body.name}-speech`));
+  const speech = new Job(context, body, choice.view, context.names.reserve(`${body.name}-speech`));
   noteModel(body, path, choice, speech.step);
   fillSpeech(speech, path);
   const problems = fitToSchema(speech, { prefix: "audio_generation.", values: {} });
@@ -211,7 +211,7 @@ function speechFor(outer: Job, before: ConvertedJob[]): Expression | null {
   }
   const name = given(body, ...path, "name");
   if (name !== undefined) body.fieldReport.note([...path, "name"], "dropped", { why: `its step is ${speech.step}` });
-  before.push(madeJob(speech, 1, null));
+  before.push(finishedJob(speech, 1, null));
   return { is: "step", step: speech.step };
 }
 

@@ -1,7 +1,7 @@
 import type { Json } from "../../plan/plan.ts";
 import { given } from "../body.ts";
 import type { Job } from "../fields/job.ts";
-import { idPaths, mediumAt, placeMedia } from "../fields/media.ts";
+import { idPaths, mediumAt, setMedia } from "../fields/media.ts";
 import { slotField } from "../models/view.ts";
 import { isTemplate } from "../read/template.ts";
 
@@ -17,7 +17,7 @@ export function fillImage(job: Job): void {
   const start = given(body, "start_keyframe_id") === undefined ? [] : [["start_keyframe_id"]];
   const used = references.length > 0 ? references : start;
   const media = used.map((path) => mediumAt(context, body, path, "image", "reference"));
-  placeMedia(job, slotField(view, "images") ?? slotField(view, "start"), media, "reference images");
+  setMedia(job, slotField(view, "images") ?? slotField(view, "start"), media, "reference images");
   if (references.length > 0 && start.length > 0) {
     job.dropUnused(["start_keyframe_id"], "reference_image_ids is given too, and wins in v2");
   }
@@ -30,7 +30,7 @@ export function fillSoundEffect(job: Job): void {
   const ms = job.plainField(["duration_ms"]);
   if (typeof seconds !== "number" || ms === null)
     return job.plain(["duration_seconds"], "duration_seconds", "duration");
-  job.place(["duration_seconds"], ms, Math.round(seconds * 1000), "v3 counts milliseconds");
+  job.value(["duration_seconds"], ms, Math.round(seconds * 1000), "v3 counts milliseconds");
 }
 
 /** Converts the medium to upscale, and the factor. */
@@ -38,7 +38,7 @@ export function fillUpscale(job: Job): void {
   const { context, body, view } = job;
   const kind = body.type === "image_upscale" ? "image" : "video";
   const path = [`${kind}_id`];
-  placeMedia(job, slotField(view, kind), [mediumAt(context, body, path, kind, "source")], kind);
+  setMedia(job, slotField(view, kind), [mediumAt(context, body, path, kind, "source")], kind);
   const hadFactor = given(body, "upscale_factor") !== undefined;
   job.plain(["upscale_factor"], "upscale_factor", "scale", "factor");
   const resolution = given(body, "target_resolution");
@@ -70,5 +70,5 @@ export function fillRestyle(job: Job): void {
     ]),
   ];
   const media = paths.map((path) => mediumAt(context, body, path, "image", "reference"));
-  placeMedia(job, slotField(view, "images"), media, "reference images");
+  setMedia(job, slotField(view, "images"), media, "reference images");
 }

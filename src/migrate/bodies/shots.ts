@@ -69,16 +69,16 @@ function readShots(job: Job): Shots | null {
   let totalMs = 0;
   const items: Shot[] = [];
   for (const index of list.keys()) {
-    const place = at("multi_prompt", index);
-    const text = String(given(job.body, ...place, "prompt"));
-    const length = given(job.body, ...place, "duration_ms");
+    const path = at("multi_prompt", index);
+    const text = String(given(job.body, ...path, "prompt"));
+    const length = given(job.body, ...path, "duration_ms");
     if (isTemplate(length)) return none("the flow fills in how long a shot lasts");
     const fitted = duration === undefined ? null : coerce(duration, Number(length));
     if (fitted !== null && !fitted.fits) return none(`shot ${index + 1} ${fitted.why}`);
     const words = coerce(prompt, text);
     if (!isTemplate(text) && !words.fits) return none(`the prompt of shot ${index + 1} ${words.why}`);
     totalMs += Number(fitted === null ? length : fitted.value);
-    items.push(shot(job, place, { text, ms: fitted?.value ?? null, why: fitted?.why ?? null }));
+    items.push(shot(job, path, { text, ms: fitted?.value ?? null, why: fitted?.why ?? null }));
   }
   const mostMs = Math.min(field.maxTotalMs, ...sumsOf(job));
   const isTooLong = totalMs > mostMs;
@@ -100,19 +100,18 @@ function sumsOf({ context, view }: Job): readonly number[] {
 
 function shot(
   job: Job,
-  place: JsonPath,
+  path: JsonPath,
   { text, ms, why }: { readonly text: string; readonly ms: Json; readonly why: string | null },
 ): Shot {
   const words = isTemplate(text) ? job.context.template(job.body, text, "a shot that the flow fills in") : json(text);
-  const field = `multi_prompt[${place.at(-1)}]`;
+  const field = `multi_prompt[${path.at(-1)}]`;
   return {
     entries: [["prompt", words], ...(ms === null ? [] : [["duration_ms", json(ms)] as const])],
     note: () => {
-      if (words.is === "json") job.carried([...place, "prompt"], "prompt", text, null, `${field}.prompt`);
-      else
-        job.convert([...place, "prompt"], `${field}.prompt`, text, "what the flow fills in is input of the pipeline");
-      if (ms === null) job.drop([...place, "duration_ms"], `a shot of ${job.view.id} has no length of its own`);
-      else job.carried([...place, "duration_ms"], "duration_ms", ms, why, `${field}.duration_ms`);
+      if (words.is === "json") job.carried([...path, "prompt"], "prompt", text, null, `${field}.prompt`);
+      else job.convert([...path, "prompt"], `${field}.prompt`, text, "what the flow fills in is input of the pipeline");
+      if (ms === null) job.drop([...path, "duration_ms"], `a shot of ${job.view.id} has no length of its own`);
+      else job.carried([...path, "duration_ms"], "duration_ms", ms, why, `${field}.duration_ms`);
     },
   };
 }

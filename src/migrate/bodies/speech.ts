@@ -2,7 +2,7 @@ import type { Json } from "../../plan/plan.ts";
 import { given } from "../body.ts";
 import { json, shown } from "../expression.ts";
 import type { Job } from "../fields/job.ts";
-import { mediumAt, placeMedia } from "../fields/media.ts";
+import { mediumAt, setMedia } from "../fields/media.ts";
 import { type JsonPath, pathText } from "../json-path.ts";
 import type { FieldView } from "../models/view.ts";
 import { slotField } from "../models/view.ts";
@@ -75,7 +75,7 @@ function fillStability(job: Job, path: JsonPath): void {
     return job.preset(pathText(path), field.name, 0, "v2's default is 1, and v3 counts the other way round");
   }
   if (typeof old !== "number" || field === null) return job.plain(path, "stability");
-  job.place(path, field, oneMinus(old), "v3 counts the other way round: 1 - the value of v2");
+  job.value(path, field, oneMinus(old), "v3 counts the other way round: 1 - the value of v2");
 }
 
 /** Rounds off floating-point error: 1 - 0.9 becomes 0.1. */
@@ -101,7 +101,7 @@ function fillLanguage(job: Job, path: JsonPath): void {
   const choices = ["leave it out", ...(field.values ?? []).map(String)];
   if (code === null) return job.decide(path, "is no language known by that name; v3 takes codes", choices);
   const found = codeIn(field, code);
-  if (found !== null) return job.place(path, field, found, "v3 takes codes of languages");
+  if (found !== null) return job.value(path, field, found, "v3 takes codes of languages");
   job.decide(path, `${job.view.id} does not speak ${code}`, [...choices, "choose a model that speaks it"]);
 }
 
@@ -120,5 +120,5 @@ export function fillSound(job: Job, path: JsonPath): void {
   const { context, body, view } = job;
   if (given(body, ...path) === undefined) return;
   const field = slotField(view, "audio");
-  placeMedia(job, field, [mediumAt(context, body, path, "audio", "sample")], "sound");
+  setMedia(job, field, [mediumAt(context, body, path, "audio", "sample")], "sound");
 }

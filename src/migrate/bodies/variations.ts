@@ -49,7 +49,7 @@ function nth(field: FieldView, first: number, index: number): Json {
 }
 
 /** The jobs of a batch, or the one job. */
-export function madeJob(job: Job, count: number, seeds: readonly Json[] | null): ConvertedJob {
+export function finishedJob(job: Job, count: number, seeds: readonly Json[] | null): ConvertedJob {
   const { context, body, view, input, shift } = job;
   const comments: readonly string[] = [];
   if (count === 1) {
@@ -59,9 +59,9 @@ export function madeJob(job: Job, count: number, seeds: readonly Json[] | null):
   const variations = Array.from({ length: count }, (_, index): Variation => {
     const seed = seeds?.[index];
     const own = new Map(seed === undefined ? [] : [["seed", json(seed)] as const]);
-    return { step: context.names.take(`${job.step}-take-${index + 1}`), own };
+    return { step: context.names.reserve(`${job.step}-take-${index + 1}`), own };
   });
-  const sharedName = camel(context.names.take(`${job.step}-input`));
+  const sharedName = camel(context.names.reserve(`${job.step}-input`));
   return { view, input, variations, sharedName, shift, comments, body: body.index };
 }
 

@@ -1,7 +1,7 @@
 import { given } from "../body.ts";
 import type { Expression } from "../expression.ts";
 import type { Job } from "../fields/job.ts";
-import { idPaths, type Medium, mediumAt, placeMedia } from "../fields/media.ts";
+import { idPaths, type Medium, mediumAt, setMedia } from "../fields/media.ts";
 import type { JsonPath } from "../json-path.ts";
 import type { FieldView } from "../models/view.ts";
 import { slotField } from "../models/view.ts";
@@ -26,7 +26,7 @@ function fillDuration(job: Job, shotsMs: number | null): void {
   const field = job.plainField(["duration_ms"]);
   const length = given(job.body, ...at("duration_ms"));
   if (shotsMs === null || field === null || typeof length !== "number") return job.plain(at("duration_ms"));
-  job.place(at("duration_ms"), field, shotsMs, length === shotsMs ? null : `the shots last ${shotsMs} ms`);
+  job.value(at("duration_ms"), field, shotsMs, length === shotsMs ? null : `the shots last ${shotsMs} ms`);
 }
 
 /** Converts first and last frame, each given by id or URL. */
@@ -38,7 +38,7 @@ export function fillFrames(job: Job): void {
       .filter((name) => given(job.body, name) !== undefined)
       .slice(0, 1)
       .map((name) => frame(job, [name], end));
-    placeMedia(job, slotField(job.view, end), media, `${end} frame`);
+    setMedia(job, slotField(job.view, end), media, `${end} frame`);
     if (hasId && given(job.body, url) !== undefined) job.dropUnused([url], `${id} is given too, and comes first`);
   }
 }
@@ -59,7 +59,7 @@ export function fillReferences(job: Job): void {
   ] as const;
   for (const [name, slot, kind] of kinds) {
     const media = idPaths(body, name).map((path) => mediumAt(context, body, path, kind, `reference-${kind}`));
-    placeMedia(job, slotField(view, slot), media, `reference ${kind}s`);
+    setMedia(job, slotField(view, slot), media, `reference ${kind}s`);
   }
   fillFilm(job);
 }
@@ -67,7 +67,7 @@ export function fillReferences(job: Job): void {
 export function fillFilm(job: Job): void {
   if (given(job.body, "video_id") === undefined) return;
   const medium = mediumAt(job.context, job.body, ["video_id"], "video", "source");
-  placeMedia(job, slotField(job.view, "video"), [medium], "film to start from");
+  setMedia(job, slotField(job.view, "video"), [medium], "film to start from");
 }
 
 /** Converts the audio: speech generated for it first, then existing sound. */
@@ -77,7 +77,7 @@ export function fillAudio(job: Job, speech: Expression | null): void {
   if (speech !== null && field !== null)
     job.set(field.name, field.isList ? { is: "list", items: [speech] } : speech, null);
   const media = idPaths(body, "audio_id").map((path) => mediumAt(context, body, path, "audio", "audio"));
-  placeMedia(job, field, media, "sound");
+  setMedia(job, field, media, "sound");
   shiftAudio(job, field);
 }
 
@@ -86,18 +86,18 @@ function shiftAudio(job: Job, field: FieldView | null): void {
   const path: JsonPath = ["audio_start_ms"];
   const startMs = given(job.body, ...path);
   if (startMs === undefined) return;
-  const taken = field === null ? undefined : job.input.get(field.name);
-  if (field === null || taken === undefined) return job.drop(path, "there is no sound to shift");
+  const current = field === null ? undefined : job.input.get(field.name);
+  if (field === null || current === undefined) return job.drop(path, "there is no sound to shift");
   if (startMs === 0) return job.drop(path, "0 shifts nothing");
-  const [sound, ...others] = taken.is === "list" ? taken.items : [taken];
+  const [sound, ...others] = current.is === "list" ? current.items : [current];
   if (typeof startMs !== "number" || sound === undefined || others.length > 0) {
     const why = others.length > 0 ? "there are several sounds, and v2 does not say which" : "the flow fills it in";
     return job.decide(path, why, ["use the sound as it is", "shift it yourself, and supply it as a file"]);
   }
-  const step = job.context.names.take(`${job.step}-audio-shifted`);
+  const step = job.context.names.reserve(`${job.step}-audio-shifted`);
   job.shift = { step, sound, startMs };
   const converted: Expression = { is: "step", step };
-  job.input.set(field.name, taken.is === "list" ? { is: "list", items: [converted] } : converted);
+  job.input.set(field.name, current.is === "list" ? { is: "list", items: [converted] } : converted);
   const what = startMs < 0 ? `puts ${-startMs} ms of silence before the sound` : `cuts ${startMs} ms off the sound`;
   job.body.fieldReport.note(path, "converted", {
     to: step,

@@ -58,7 +58,7 @@ export class Job {
       return this.decide(path, why, ["leave it out", "choose a model that takes it"]);
     }
     if (isTemplate(value)) return this.#filledByFlow(path, field);
-    this.place(path, field, value as Json);
+    this.value(path, field, value as Json);
   }
 
   plainField(names: readonly string[]): FieldView | null {
@@ -67,7 +67,7 @@ export class Job {
   }
 
   /** Converts a value, coerced to what the field allows. */
-  place(path: JsonPath, field: FieldView, value: Json, why: string | null = null): void {
+  value(path: JsonPath, field: FieldView, value: Json, why: string | null = null): void {
     const fitted = coerce(field, value);
     if (!fitted.fits) {
       const choices = ["leave it out", ...fitted.choices.filter((choice) => choice !== "leave it out")];
@@ -90,7 +90,7 @@ export class Job {
       return this.convert(path, field.name, shown(expression), "what the flow fills in is input of the pipeline");
     }
     const fitted = coerce(field, value);
-    if (fitted.fits) return this.place(path, field, value);
+    if (fitted.fits) return this.value(path, field, value);
     const key = `${this.step} ${field.name}`;
     const maxLength = Number.isFinite(field.maxLength) ? field.maxLength : null;
     const expression = this.context.text(
@@ -103,13 +103,13 @@ export class Job {
     this.decide(path, fitted.why, fitted.choices, { to: this.to(field.name), newValue: shown(expression) });
   }
 
-  /** `place` is the location within the input, when that is not the field itself. */
-  carried(path: JsonPath, field: string, value: Json, why: string | null, place = field): void {
+  /** `target` is the location within the input, when that is not the field itself. */
+  carried(path: JsonPath, field: string, value: Json, why: string | null, target = field): void {
     const old = given(this.body, ...path) as Json;
     const isSame = JSON.stringify(old) === JSON.stringify(value);
-    if (!isSame) return this.convert(path, place, value, why ?? "as v3 takes it");
+    if (!isSame) return this.convert(path, target, value, why ?? "as v3 takes it");
     this.body.fieldReport.note(path, path.at(-1) === field ? "carried" : "renamed", {
-      to: this.to(place),
+      to: this.to(target),
       newValue: value,
     });
   }

@@ -33,15 +33,15 @@ export function mediumAt(context: MigrationContext, body: Body, path: JsonPath, 
   }
   const asset = context.assets.get(link.index);
   if (asset !== undefined) return uploaded(context, body, path, { kind, index: link.index });
-  return madeHere(context, body, path, { kind, role, ...link });
+  return outputOfBody(context, body, path, { kind, role, ...link });
 }
 
-interface Wanted {
+interface MediumSource {
   readonly kind: MediaKind;
   readonly index: number;
 }
 
-function uploaded(context: MigrationContext, body: Body, path: JsonPath, { kind, index }: Wanted): Medium {
+function uploaded(context: MigrationContext, body: Body, path: JsonPath, { kind, index }: MediumSource): Medium {
   const asset = context.assets.get(index);
   const why = `the v2 asset ${JSON.stringify(asset?.name)}; first used by ${body.source.at}, ${pathText(path)}`;
   const expression = context.file(`asset ${index}`, kind, { name: asset?.name.replace(/\.\w{2,4}$/, "") ?? null, why });
@@ -52,11 +52,11 @@ function uploaded(context: MigrationContext, body: Body, path: JsonPath, { kind,
   return { path, expression, outcome: "decision", why: open, choices: [`supply ${kind} when the pipeline is run`] };
 }
 
-function madeHere(
+function outputOfBody(
   context: MigrationContext,
   body: Body,
   path: JsonPath,
-  { kind, role, index, variation }: Wanted & { readonly role: string; readonly variation: number },
+  { kind, role, index, variation }: MediumSource & { readonly role: string; readonly variation: number },
 ): Medium {
   const converted = context.converted.get(index);
   const step = converted?.outputs[Math.min(variation, converted.outputs.length - 1)];
@@ -78,7 +78,7 @@ function whyFile(id: string, body: Body, path: JsonPath): string {
 }
 
 /** Converts media to a field; those beyond the model's maximum become a decision. */
-export function placeMedia(job: Job, field: FieldView | null, media: readonly Medium[], what: string): void {
+export function setMedia(job: Job, field: FieldView | null, media: readonly Medium[], what: string): void {
   const { view, body } = job;
   if (field === null) {
     for (const { path } of media) {
@@ -88,9 +88,9 @@ export function placeMedia(job: Job, field: FieldView | null, media: readonly Me
     return;
   }
   const before = listed(job.input.get(field.name));
-  const room = Math.max(0, (field.isList ? field.maxItems : 1) - before.length);
+  const free = Math.max(0, (field.isList ? field.maxItems : 1) - before.length);
   for (const [index, { path, expression, outcome, why, choices }] of media.entries()) {
-    if (index < room) {
+    if (index < free) {
       const details = { to: job.to(field.name), newValue: shown(expression), why, choices };
       body.fieldReport.note(path, outcome, details);
       job.set(

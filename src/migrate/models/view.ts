@@ -71,9 +71,9 @@ function fieldViews(
 }
 
 /** The items' schema states whether a list takes media. */
-function takesOf(place: SchemaLocation | null): AcceptedMedia {
-  const own: AcceptedMedia = place?.takes ?? { what: "json", types: [] };
-  const items = own.what === "json" ? place?.item(0)?.takes : undefined;
+function takesOf(location: SchemaLocation | null): AcceptedMedia {
+  const own: AcceptedMedia = location?.takes ?? { what: "json", types: [] };
+  const items = own.what === "json" ? location?.item(0)?.takes : undefined;
   return items?.what === "media" ? items : own;
 }
 

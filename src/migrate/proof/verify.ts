@@ -167,12 +167,12 @@ export function workDifferences(report: MigrationReport, plan: Plan): readonly s
 function differenceOf({ at, outputs }: BodyReport, entry: FieldEntry, plan: Plan): readonly string[] {
   const { field, to, why } = entry;
   if (entry.isLost) return [`${at}: ${field} arrives in no step (${why ?? "no reason is known"})`];
-  const [, step, place] = /^([^:]+): (.+)$/.exec(to ?? "") ?? [];
-  if (step === undefined || place === undefined) return [];
+  const [, step, target] = /^([^:]+): (.+)$/.exec(to ?? "") ?? [];
+  if (step === undefined || target === undefined) return [];
   const steps = stepsNamed(plan, step, outputs);
   if (steps.length === 0) return [`${at}: ${field} should arrive in step ${step}, which the pipeline does not have`];
   return steps.flatMap((found, index) => {
-    const wrong = place === "model" ? wrongModel(found, entry) : wrongValue(plan, found, place, entry, index);
+    const wrong = target === "model" ? wrongModel(found, entry) : wrongValue(plan, found, target, entry, index);
     return wrong === null ? [] : [`${at}: ${field} of step ${found.path} ${wrong}`];
   });
 }
@@ -192,11 +192,11 @@ function wrongModel(step: PlanStep, { newValue }: FieldEntry): string | null {
   return quality === undefined || sent === quality ? null : `has quality ${sent}, and the report says ${quality}`;
 }
 
-function wrongValue(plan: Plan, step: PlanStep, place: string, entry: FieldEntry, index: number): string | null {
-  const sent = valueAt(step, place);
+function wrongValue(plan: Plan, step: PlanStep, target: string, entry: FieldEntry, index: number): string | null {
+  const sent = valueAt(step, target);
   const expected = entry.outcome === "carried" || entry.outcome === "renamed" ? entry.value : entry.newValue;
   if (expected === null) return null;
-  if (sent === undefined) return `is missing as ${place}`;
+  if (sent === undefined) return `is missing as ${target}`;
   if (isDeepStrictEqual(sent, expected)) return null;
   // The seeds of a batch: one per step.
   if (Array.isArray(expected) && isDeepStrictEqual(sent, expected[index])) return null;
@@ -208,7 +208,7 @@ function wrongValue(plan: Plan, step: PlanStep, place: string, entry: FieldEntry
     // An input supplied at run time matches any value here.
     if (/^input /.test(expected) || expected.includes("${")) return null;
   }
-  return `is ${JSON.stringify(sent)} as ${place}, and should be ${JSON.stringify(expected)}`;
+  return `is ${JSON.stringify(sent)} as ${target}, and should be ${JSON.stringify(expected)}`;
 }
 
 /** Step paths that a value uses, followed through local tasks to their sources. */
@@ -228,9 +228,9 @@ function referencesIn(value: Json): readonly string[] {
 }
 
 /** The value at a path such as `multi_prompt[0].prompt` of a step's input; undefined when there is none. */
-function valueAt(step: PlanStep, place: string): Json | undefined {
+function valueAt(step: PlanStep, target: string): Json | undefined {
   let at: unknown = "input" in step ? step.input : undefined;
-  for (const part of place.split(/[.[\]]+/).filter(Boolean)) {
+  for (const part of target.split(/[.[\]]+/).filter(Boolean)) {
     if (typeof at !== "object" || at === null || !Object.hasOwn(at, part)) return undefined;
     at = (at as { readonly [key: string]: unknown })[part];
   }

@@ -215,14 +215,14 @@ function pairsOf(pairs: unknown): Rec {
     if (!isRecord(pair) || typeof pair.name !== "string") continue;
     const keys = pair.name.split(".");
     const last = keys.pop() ?? "";
-    let place = body;
+    let target = body;
     for (const key of keys) {
-      const inner = Object.hasOwn(place, key) ? place[key] : undefined;
+      const inner = Object.hasOwn(target, key) ? target[key] : undefined;
       const next: { [key: string]: unknown } = isRecord(inner) ? { ...inner } : {};
-      define(place, key, next);
-      place = next;
+      define(target, key, next);
+      target = next;
     }
-    define(place, last, literalOf(pair.value));
+    define(target, last, literalOf(pair.value));
   }
   return body;
 }

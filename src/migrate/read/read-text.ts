@@ -1,7 +1,7 @@
 import { parseJson, positionAt } from "../../json-text.ts";
 import { bodiesOf, collected, sourceOf } from "./bodies.ts";
 import { locate, type RepeatedKey, repeatedKeys } from "./locate.ts";
-import { type Place, type ReadBodies, type ReadProblem, readProblem, type V2Source } from "./source.ts";
+import { type Position, type ReadBodies, type ReadProblem, readProblem, type V2Source } from "./source.ts";
 
 /** Parses a text: a JSON document, or JSON Lines. */
 export function readText(given: string): ReadBodies {
@@ -18,7 +18,7 @@ export function readText(given: string): ReadBodies {
       ...repeated(key, "the document"),
       ...positionAt(text, key.offset),
     }));
-    return placed({ ...read, problems: [...read.problems, ...twice] }, (sources) => placesIn(text, sources));
+    return withPositions({ ...read, problems: [...read.problems, ...twice] }, (sources) => positionsIn(text, sources));
   }
   const { line, column, message } = parsed.mistake;
   if (isLines(text)) return readLines(text.split("\n"));
@@ -50,7 +50,7 @@ export function readLines(lines: readonly string[]): ReadBodies {
     const message = `is not valid JSON: ${parsed.mistake.message}`;
     reads.push({ ...readProblem("not-json", at, null, message), line: index + 1, column: parsed.mistake.column });
   });
-  return placed({ format: "lines", left: [], ...collected(reads) }, (requested) =>
+  return withPositions({ format: "lines", left: [], ...collected(reads) }, (requested) =>
     requested.map(({ at, path }) => {
       const index = lineOf.get(at) ?? 0;
       const [offset = 0] = locate(lines[index] ?? "", [path]);
@@ -64,18 +64,18 @@ function repeated({ key }: RepeatedKey, at: string): ReadProblem {
   return readProblem("repeated-key", at, null, message);
 }
 
-interface Wanted {
+interface ValuePath {
   readonly at: string;
   readonly path: V2Source["path"];
 }
 
-function placesIn(text: string, requested: readonly Wanted[]): readonly Place[] {
+function positionsIn(text: string, requested: readonly ValuePath[]): readonly Position[] {
   const offsets = locate(
     text,
     requested.map(({ path }) => path),
   );
   const order = offsets.map((offset, index) => ({ offset, index })).sort((a, b) => a.offset - b.offset);
-  const places = requested.map((): Place => ({ line: 1, column: 1 }));
+  const positions = requested.map((): Position => ({ line: 1, column: 1 }));
   let [line, start] = [1, 0];
   let next = text.indexOf("\n");
   for (const { offset, index } of order) {
@@ -83,22 +83,22 @@ function placesIn(text: string, requested: readonly Wanted[]): readonly Place[] 
       line++;
       start = next + 1;
     }
-    places[index] = { line, column: offset - start + 1 };
+    positions[index] = { line, column: offset - start + 1 };
   }
-  return places;
+  return positions;
 }
 
 /** Adds locations to problems that have a path, and keeps the function that finds more. */
-function placed(
+function withPositions(
   read: Omit<ReadBodies, "locate">,
-  find: (requested: readonly Wanted[]) => readonly Place[],
+  find: (requested: readonly ValuePath[]) => readonly Position[],
 ): ReadBodies {
   const open = read.problems.filter(({ path, line }) => path !== null && line === null);
-  const places = open.length === 0 ? [] : find(open.map(({ at, path }) => ({ at, path: path ?? [] })));
-  const placeOf = new Map(open.map((one, index) => [one, places[index]]));
+  const positions = open.length === 0 ? [] : find(open.map(({ at, path }) => ({ at, path: path ?? [] })));
+  const positionOf = new Map(open.map((one, index) => [one, positions[index]]));
   return {
     ...read,
-    problems: read.problems.map((one) => ({ ...one, ...placeOf.get(one) })),
+    problems: read.problems.map((one) => ({ ...one, ...positionOf.get(one) })),
     locate: (requested) =>
       find(requested.map(({ source, path }) => ({ at: source.at, path: [...source.path, ...path] }))),
   };

@@ -45,7 +45,7 @@ export interface ReadBodies {
   readonly format: "body" | "list" | "lines" | "flow" | "none";
   /** Locates values in the text, in one pass; null where there is no text. */
   readonly locate:
-    | ((paths: readonly { readonly source: V2Source; readonly path: JsonPath }[]) => readonly Place[])
+    | ((paths: readonly { readonly source: V2Source; readonly path: JsonPath }[]) => readonly Position[])
     | null;
 }
 
@@ -54,7 +54,7 @@ export interface LeftPart {
   readonly why: string;
 }
 
-export interface Place {
+export interface Position {
   readonly line: number;
   readonly column: number;
 }

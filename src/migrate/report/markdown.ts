@@ -41,7 +41,7 @@ export function reportMarkdown(report: MigrationReport): string {
     section("Not migrated", problems(report)),
     section("Price", price(report)),
     section("Proof", verification(report.verification)),
-    section("Left out", report.left.map(({ at, why }) => `- ${words(at)}: ${words(why)}`).join("\n")),
+    section("Left out", report.left.map(({ at, why }) => `- ${escaped(at)}: ${escaped(why)}`).join("\n")),
     section("Every field", bodies.length === 0 ? "" : [LEGEND, ...bodies.map(bodyText)].join("\n\n")),
   ]
     .filter((part) => part !== "")
@@ -73,7 +73,7 @@ function section(title: string, text: string): string {
 }
 
 /** Maximum number of locations listed per decision; report.json has all. */
-const SHOWN_PLACES = 5;
+const SHOWN_LOCATIONS = 5;
 
 function decisions(all: readonly Decision[]): string {
   if (all.length === 0) return "";
@@ -82,12 +82,12 @@ function decisions(all: readonly Decision[]): string {
 }
 
 function decisionText({ question, where, choices }: Decision): string {
-  const places = where.slice(0, SHOWN_PLACES).map(words).join("; ");
-  const more = where.length > SHOWN_PLACES ? ` and ${where.length - SHOWN_PLACES} more` : "";
+  const locations = where.slice(0, SHOWN_LOCATIONS).map(escaped).join("; ");
+  const more = where.length > SHOWN_LOCATIONS ? ` and ${where.length - SHOWN_LOCATIONS} more` : "";
   const options = choices.map(
-    (choice, index) => `   - ${words(choice)}${index === 0 ? " (what the pipeline does now)" : ""}`,
+    (choice, index) => `   - ${escaped(choice)}${index === 0 ? " (what the pipeline does now)" : ""}`,
   );
-  return [`${words(question)} (${places}${more})`, ...options].join("\n");
+  return [`${escaped(question)} (${locations}${more})`, ...options].join("\n");
 }
 
 function inputs({ inputs: all, pipeline }: MigrationReport): string {
@@ -103,8 +103,8 @@ function inputs({ inputs: all, pipeline }: MigrationReport): string {
 function problems({ problems: all }: MigrationReport): string {
   return all
     .map(({ at, line, column, message }) => {
-      const place = line === null ? "" : ` (line ${line}, column ${column ?? 1})`;
-      return `- ${words(at)}${place}: ${words(message)}`;
+      const position = line === null ? "" : ` (line ${line}, column ${column ?? 1})`;
+      return `- ${escaped(at)}${position}: ${escaped(message)}`;
     })
     .join("\n");
 }
@@ -117,8 +117,8 @@ function price({ price: found, steps }: MigrationReport): string {
   if (found === null) return `Not estimated: no service was asked. ${CREDITS}`;
   const { min, max, service, why } = found;
   const total = min === null ? "no total" : max === null ? `at least $${min}` : `$${max}`;
-  const note = why === null ? "" : ` (${words(why)})`;
-  const head = `Estimated by ${words(service)}: ${total} for ${steps.length} jobs${note}. ${CREDITS}`;
+  const note = why === null ? "" : ` (${escaped(why)})`;
+  const head = `Estimated by ${escaped(service)}: ${total} for ${steps.length} jobs${note}. ${CREDITS}`;
   const isOpen = found.steps.some(({ usd }) => usd === null);
   const cap = isOpen ? "\n\nJobs that cannot be quoted run only under a cap: `--max-unquoted USD` for each." : "";
   return found.steps.length === 0 ? head : `${head}\n\n${priceTable(found)}${cap}`;
@@ -147,21 +147,21 @@ function verification(found: VerificationReport | null): string {
   const open =
     found.uncovered.length === 0
       ? ""
-      : ` Not covered, because open or refused: ${found.uncovered.map(words).join(", ")}.`;
+      : ` Not covered, because open or refused: ${found.uncovered.map(escaped).join(", ")}.`;
   const lines = [`${verdict}: ${tally}.${open}`, ...(found.differences.length > 0 ? [""] : [])];
-  return [...lines, ...found.differences.map((one) => `- ${words(one)}`)].join("\n");
+  return [...lines, ...found.differences.map((one) => `- ${escaped(one)}`)].join("\n");
 }
 
 function bodyText(body: BodyReport): string {
   const { number, at, type, status, steps } = body;
-  const place = at === `body ${number}` ? "" : `, ${words(at)}`;
+  const position = at === `body ${number}` ? "" : `, ${escaped(at)}`;
   const became =
     steps.length > 0 ? `: ${steps.map(code).join(" → ")}` : status === "asset" ? ": a file to supply" : `: ${status}`;
-  const head = `### Body ${number}${place}: ${words(type)}${became}`;
-  const kept = body.body !== null ? ["", "Kept as it was:", "", fenced(JSON.stringify(body.body, null, 2))] : [];
+  const head = `### Body ${number}${position}: ${escaped(type)}${became}`;
+  const original = body.body !== null ? ["", "Kept as it was:", "", fenced(JSON.stringify(body.body, null, 2))] : [];
   // All fields of a body that was not migrated share one reason.
   if (status === "open" || status === "refused")
-    return [head, "", words(body.fields[0]?.why ?? ""), ...kept].join("\n");
+    return [head, "", escaped(body.fields[0]?.why ?? ""), ...original].join("\n");
   const rows = body.fields.map(fieldRow);
   return [
     head,
@@ -169,7 +169,7 @@ function bodyText(body: BodyReport): string {
     "| Field | In v2 | Outcome | In the pipeline | Why |",
     "|---|---|---|---|---|",
     ...rows,
-    ...kept,
+    ...original,
   ].join("\n");
 }
 
@@ -194,11 +194,11 @@ function valueCell(value: FieldEntry["value"]): string {
 }
 
 /** Escapes untrusted text within a sentence: no markup, no line breaks. */
-function words(text: string): string {
+function escaped(text: string): string {
   return flat(text).replace(/[\\`*_[\]<>#|]/g, "\\$&");
 }
 
-const cell = words;
+const cell = escaped;
 
 function code(text: string): string {
   const plain = flat(text).replaceAll("|", "\\|");

@@ -10,9 +10,9 @@ export function decisionsOf(bodies: readonly BodyReport[]): readonly Decision[] 
       const question = status === "open" ? (why ?? "") : `${shorten(value)}${why ?? ""}`;
       const key = JSON.stringify([code, question, choices]);
       const known = found.get(key);
-      const place = status === "open" ? at : `${at}: ${field}`;
-      if (known === undefined) found.set(key, { decision: { code, where: [], question, choices }, where: [place] });
-      else if (known.where.at(-1) !== place) known.where.push(place);
+      const location = status === "open" ? at : `${at}: ${field}`;
+      if (known === undefined) found.set(key, { decision: { code, where: [], question, choices }, where: [location] });
+      else if (known.where.at(-1) !== location) known.where.push(location);
     }
   }
   return [...found.values()].map(({ decision, where }) => ({ ...decision, where }));

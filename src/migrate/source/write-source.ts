@@ -3,7 +3,7 @@ import type { ConvertedJob, Shift, Variation } from "../body.ts";
 import type { Expression, PipelineInput } from "../expression.ts";
 import { jobsOf, returnedSteps } from "../migration-context.ts";
 import { camel } from "../names.ts";
-import type { Made } from "../pipeline.ts";
+import type { MigratedPipeline } from "../pipeline.ts";
 import type { MigrationReport } from "../report/report.ts";
 import {
   block,
@@ -19,7 +19,7 @@ import {
 } from "./layout.ts";
 
 /** The pipeline as formatted TypeScript; its models are typed by the module that it imports. */
-export function writeSource(converted: Made, report: MigrationReport): string {
+export function writeSource(converted: MigratedPipeline, report: MigrationReport): string {
   const { context, inputs, name, modelsModule } = converted;
   const hasFiles = inputs.some(({ is }) => is === "file");
   const hasShifts = jobsOf(context).some(({ shift }) => shift !== null);
@@ -63,7 +63,7 @@ function commentedOnce(jobs: readonly ConvertedJob[]): readonly ConvertedJob[] {
 }
 
 /** The generated module's names for the models: it lists the whole catalog, so names depend on all models. */
-function namesOfModels({ context }: Made): ReadonlyMap<string, string> {
+function namesOfModels({ context }: MigratedPipeline): ReadonlyMap<string, string> {
   const listed = context.catalog
     .models()
     .filter(

@@ -149,8 +149,8 @@ function whyDropped(
   if (known) return WHY[name] ?? "the model has no use for it here";
   if (path[0] === "audio_generation" && OWN_IDS.has(name)) return whyId(valueAt(body, path), uses);
   if (path[0] === "audio_generation" && Object.hasOwn(WHY, name)) return WHY[name] ?? "";
-  const near = suggest(name, Object.keys(fields))[0];
-  const hint = near === undefined ? "" : `; did you mean ${near}?`;
+  const suggestion = suggest(name, Object.keys(fields))[0];
+  const hint = suggestion === undefined ? "" : `; did you mean ${suggestion}?`;
   return type === null ? "no part of an upload in v3" : `v2 knows no such field of ${type}${hint}`;
 }
 

@@ -25,13 +25,13 @@ export function problemsOf(mistakes: readonly Mistake[], read: ReadBodies): read
 }
 
 function located(mistakes: readonly Mistake[], read: ReadBodies): readonly MigrationProblem[] {
-  const places = read.locate?.(mistakes.map(({ source, path }) => ({ source, path })));
+  const positions = read.locate?.(mistakes.map(({ source, path }) => ({ source, path })));
   return mistakes.map(({ code, source, path, message }, index) => ({
     code,
     at: source.at,
     field: path.length === 0 ? null : pathText(path),
-    line: places?.[index]?.line ?? null,
-    column: places?.[index]?.column ?? null,
+    line: positions?.[index]?.line ?? null,
+    column: positions?.[index]?.column ?? null,
     message,
   }));
 }
@@ -100,5 +100,5 @@ function nameFor(
   const own = typeof value.name === "string" && !/[{}]/.test(value.name) ? kebab(value.name) : null;
   const label = source.label === null ? null : kebab(source.label.replace(/^(?:generate|create|make|render)\s+/i, ""));
   const name = own ?? label ?? `${index + 1}`;
-  return context.names.take(/^\d/.test(name) ? `${TYPE_FACTS[type].short}-${name}` : name);
+  return context.names.reserve(/^\d/.test(name) ? `${TYPE_FACTS[type].short}-${name}` : name);
 }

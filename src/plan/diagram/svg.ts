@@ -125,22 +125,22 @@ function corner({ column, row }: Cell): { readonly x: number; readonly y: number
   return { x: MARGIN + column * (BOX.width + GAP.across), y: MARGIN + row * (BOX.height + GAP.down) };
 }
 
-interface Look {
+interface BoxStyle {
   readonly note: string;
   readonly classes: readonly string[];
 }
 
-function box(step: PlanStep, cell: Cell, look: Look): string {
+function box(step: PlanStep, cell: Cell, style: BoxStyle): string {
   const { x, y } = corner(cell);
-  const classes = ["step", step.kind, step.yields, ...look.classes]
+  const classes = ["step", step.kind, step.yields, ...style.classes]
     .filter((name) => /^[\w-]+$/.test(name ?? ""))
     .join(" ");
   return [
     `<g class="${classes}" transform="translate(${x} ${y})">`,
-    `<title>${text(`${step.path}: ${look.note}`)}</title>`,
+    `<title>${text(`${step.path}: ${style.note}`)}</title>`,
     `<rect width="${BOX.width}" height="${BOX.height}" rx="8"/>`,
     `<text class="name" x="10" y="19">${text(cut(step.path))}</text>`,
-    `<text class="note" x="10" y="36">${text(cut(look.note))}</text>`,
+    `<text class="note" x="10" y="36">${text(cut(style.note))}</text>`,
     "</g>",
   ].join("");
 }

@@ -28,7 +28,7 @@ interface Member {
 export function bindAmong(given: readonly DraftReference[], what: What, planning: Planning): Among {
   const members = given.map((reference, index) => {
     const field = given.length === 1 ? what.field : `${what.field}[${index}]`;
-    return placeMember(reference, field, what, planning);
+    return bindMember(reference, field, what, planning);
   });
   const first = members.find(({ yields }) => yields !== null);
   for (const { step, yields, field } of members) {
@@ -40,7 +40,7 @@ export function bindAmong(given: readonly DraftReference[], what: What, planning
   return { references: members.map(({ reference }) => reference), yields: isKnown ? first!.yields : null };
 }
 
-function placeMember(given: DraftReference, field: string, what: What, planning: Planning): Member {
+function bindMember(given: DraftReference, field: string, what: What, planning: Planning): Member {
   const { step } = given.$ref;
   const source = planning.facts(step);
   const reference = bindOne(given, field, planning, (ref, facts) => {
@@ -60,6 +60,6 @@ function placeMember(given: DraftReference, field: string, what: What, planning:
 }
 
 function say(yields: Yield): string {
-  const words = { image: "an image", video: "a video", audio: "audio", voice: "a voice", value: "a value" };
-  return words[yields];
+  const nouns = { image: "an image", video: "a video", audio: "audio", voice: "a voice", value: "a value" };
+  return nouns[yields];
 }

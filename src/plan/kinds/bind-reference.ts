@@ -14,7 +14,7 @@ type Literal = string | { readonly [key: string]: DraftJson };
  */
 export function checkMediaLiteral(value: Literal, location: InputLocation, { report }: Planning): BoundValue {
   const untouched = { input: value as Json, sample: value as Json };
-  const takes = location.place?.takes;
+  const takes = location.schema?.takes;
   if (takes?.what !== "media") return untouched;
   const fault = faultOf(value, phrase(takes.kinds));
   if (fault === null) return untouched;
@@ -81,7 +81,7 @@ export function bindReference(ref: DraftReference["$ref"], location: InputLocati
     report("unknown-yield", `${ref.step} does not declare that it yields values; declare yields: "value" there`);
     return { input, sample: null };
   }
-  if (completed.as === "value") return { input, ...placeAnyValue(ref, source, location, planning) };
+  if (completed.as === "value") return { input, ...bindAnyValue(ref, source, location, planning) };
   checkKind({ ...source, yields: completed.kind ?? source.yields }, ref.step, location, planning);
   const one = completed.as === "voice" ? STAND_IN_VOICE : PLACEHOLDER_MEDIA;
   if (completed.output !== "all") return { input, sample: one };
@@ -90,12 +90,12 @@ export function bindReference(ref: DraftReference["$ref"], location: InputLocati
 }
 
 /** True where only plain JSON goes. */
-function isPlain({ place }: InputLocation): boolean {
-  return place?.takes.what === "json" && place.takes.types.length > 0;
+function isPlain({ schema }: InputLocation): boolean {
+  return schema?.takes.what === "json" && schema.takes.types.length > 0;
 }
 
 /** A value of a step: checked as far as its schema is known, and open else. */
-function placeAnyValue(
+function bindAnyValue(
   ref: DraftReference["$ref"],
   source: StepFacts,
   location: InputLocation,
@@ -103,7 +103,7 @@ function placeAnyValue(
 ): Pick<BoundValue, "sample" | "spread"> {
   const { types } = valueAt(ref, source);
   checkValue(ref, types, location, planning);
-  const examples = location.place?.examples() ?? [null];
+  const examples = location.schema?.examples() ?? [null];
   location.opens(examples.length);
   const sample = new AnyOf(examples);
   return ref.output === "all" ? { sample: [sample], spread: true } : { sample };
@@ -112,7 +112,7 @@ function placeAnyValue(
 function checkValue(
   ref: DraftReference["$ref"],
   types: readonly string[],
-  { field, place }: InputLocation,
+  { field, schema }: InputLocation,
   planning: Planning,
 ) {
   const name = [ref.step, ...(ref.at ?? [])].join(".");
@@ -120,9 +120,9 @@ function checkValue(
     const message = "how many outputs there are must be known when the plan is made; give a number, or use expand";
     return planning.report("fixed-field", field, message);
   }
-  if (place === null) return;
-  const ofItems = place.item(0)?.takes;
-  const takes = ofItems?.what === "media" ? ofItems : place.takes;
+  if (schema === null) return;
+  const ofItems = schema.item(0)?.takes;
+  const takes = ofItems?.what === "media" ? ofItems : schema.takes;
   switch (takes.what) {
     case "media":
       return planning.report(
@@ -162,7 +162,7 @@ function fits(types: readonly string[], expectedKinds: readonly string[]): boole
 export function bindText(text: DraftJson, location: InputLocation, planning: Planning): BoundValue {
   location.markChecked(location.field);
   const input = bindFreeInput(text, location.field, planning, { assets: null, reference: () => {} });
-  const takes: AcceptedMedia = location.place?.takes ?? { what: "json", types: [] };
+  const takes: AcceptedMedia = location.schema?.takes ?? { what: "json", types: [] };
   const isText = takes.what === "voice" || (takes.what === "json" && fits(["string"], takes.types));
   if (!isText) {
     const expectedKinds =
@@ -173,16 +173,16 @@ export function bindText(text: DraftJson, location: InputLocation, planning: Pla
       `takes ${expectedKinds}, not text`,
     );
   }
-  const examples = location.place?.examples() ?? ["x"];
+  const examples = location.schema?.examples() ?? ["x"];
   location.opens(examples.length);
   return { input, sample: new AnyOf(examples) };
 }
 
-function checkKind(source: StepFacts, step: string, { field, place }: InputLocation, { report }: Planning): void {
+function checkKind(source: StepFacts, step: string, { field, schema }: InputLocation, { report }: Planning): void {
   const { yields, sizeBytes } = source;
-  if (place === null || yields === null) return;
-  const { takes } = place;
-  const outcome = yields === "voice" ? "a voice" : phrase([yields as MediaKind]);
+  if (schema === null || yields === null) return;
+  const { takes } = schema;
+  const result = yields === "voice" ? "a voice" : phrase([yields as MediaKind]);
   switch (takes.what) {
     case "media":
       if (takes.kinds.length === 0 ? yields !== "voice" : takes.kinds.some((kind) => kind === yields)) {
@@ -193,17 +193,13 @@ function checkKind(source: StepFacts, step: string, { field, place }: InputLocat
           `takes at most ${takes.maxBytes} bytes, and the file of ${step} has ${sizeBytes}`,
         );
       }
-      return report("media-kind", field, `takes ${phrase(takes.kinds)}, and ${step} makes ${outcome}`);
+      return report("media-kind", field, `takes ${phrase(takes.kinds)}, and ${step} makes ${result}`);
     case "voice":
-      if (yields !== "voice") report("media-kind", field, `takes a voice, and ${step} makes ${outcome}`);
+      if (yields !== "voice") report("media-kind", field, `takes a voice, and ${step} makes ${result}`);
       return;
     case "json":
       if (takes.types.length === 0) return;
-      return report(
-        "media-kind",
-        field,
-        `takes plain JSON (${takes.types.join(" or ")}), and ${step} makes ${outcome}`,
-      );
+      return report("media-kind", field, `takes plain JSON (${takes.types.join(" or ")}), and ${step} makes ${result}`);
     default:
       return takes satisfies never;
   }
@@ -211,7 +207,7 @@ function checkKind(source: StepFacts, step: string, { field, place }: InputLocat
 
 export function bindAsset(asset: DraftAsset["$asset"], location: InputLocation, { report }: Planning): BoundValue {
   location.markChecked(location.field);
-  const { takes } = location.place ?? {};
+  const { takes } = location.schema ?? {};
   const input = { source: "asset", asset_id: asset.assetId };
   if (asset.assetId.startsWith("job_")) {
     report("asset-id", location.field, `${asset.assetId} is a job; give the asset_id of one of its outputs`);
@@ -254,7 +250,7 @@ export interface BoundValue {
 export interface InputLocation {
   readonly field: string;
   /** Null where the schema says nothing. */
-  readonly place: SchemaLocation | null;
+  readonly schema: SchemaLocation | null;
   markChecked(field: string): void;
   /** Reports that the value there may be any of this many. */
   opens(choices: number): void;

@@ -34,12 +34,12 @@ function completeValueRef(ref: DraftRef, source: StepFacts, report: Report): Ref
     const hint = didYouMean(String(key), allowed);
     const next =
       hint ?? (allowed.length > 0 ? `it has ${allowed.join(", ")}` : "it is no list and has no fields there");
-    report("unknown-place", `the value of ${step} has no ${placeName(at ?? [], key)}; ${next}`, { allowed });
+    report("unknown-place", `the value of ${step} has no ${partName(at ?? [], key)}; ${next}`, { allowed });
   }
   return { step, as: "value", output, ...(at !== undefined && at.length > 0 && { at }) };
 }
 
-function placeName(at: readonly (string | number)[], key: string | number): string {
+function partName(at: readonly (string | number)[], key: string | number): string {
   return at.slice(0, at.indexOf(key) + 1).join(".");
 }
 

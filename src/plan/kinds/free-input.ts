@@ -42,9 +42,9 @@ export function bindOne(
 ): Reference {
   const source = planning.facts($ref.step);
   if (source === undefined) return { $ref: { step: $ref.step, as: "asset", output: 0 } };
-  const placed = completeRef($ref, source, (code, message, more) => planning.report(code, field, message, more));
-  if (source.yields !== null || source.isOpen === true) check(placed, source, field);
-  return { $ref: placed };
+  const bound = completeRef($ref, source, (code, message, more) => planning.report(code, field, message, more));
+  if (source.yields !== null || source.isOpen === true) check(bound, source, field);
+  return { $ref: bound };
 }
 
 /** The value that a step needs, for what only values can be. */

@@ -28,15 +28,15 @@ export const jobKind: StepKind<JobDraft, JobStep> = {
   models: ({ model }) => [model],
   plan(draft, planning) {
     const model = usableModel(draft.model, planning);
-    const place = model === null ? null : schemaLocation(model.inputSchema);
+    const schema = model === null ? null : schemaLocation(model.inputSchema);
     const given = model === null ? draft.input : withSeed(draft, model, planning);
-    const placed = bindInput(given, place, planning);
-    if (model !== null) checkInput(model, placed, planning);
+    const bound = bindInput(given, schema, planning);
+    if (model !== null) checkInput(model, bound, planning);
     const when = bindWhen(draft.when, planning);
     const yields = model === null ? null : yieldsOf(model);
     if (model === null || yields === null) return { facts: UNKNOWN };
     const { path, policy } = draft;
-    const { input } = placed;
+    const { input } = bound;
     const step: JobStep = {
       kind: "job",
       path,
@@ -93,8 +93,8 @@ function withSeed({ input, seed }: JobDraft, model: CatalogModel, { report }: Pl
   return { ...input, seed: seed % (most + 1) };
 }
 
-function checkInput(model: CatalogModel, placed: BoundInput, { catalog, report }: Planning): void {
-  for (const problem of problemsOf(model, placed, catalog)) {
+function checkInput(model: CatalogModel, bound: BoundInput, { catalog, report }: Planning): void {
+  for (const problem of problemsOf(model, bound, catalog)) {
     report(problem.code, problem.field, problem.message, problem.allowed && { allowed: problem.allowed });
   }
 }
@@ -172,21 +172,21 @@ export interface BoundInput {
 const MAX_SAMPLES = 16;
 
 /** Completes the references of a job's input and checks each against the schema of its location. */
-export function bindInput(input: DraftJson, place: SchemaLocation | null, planning: Planning): BoundInput {
+export function bindInput(input: DraftJson, schema: SchemaLocation | null, planning: Planning): BoundInput {
   const checkedFields: string[] = [];
   let rounds = 0;
   const location: InputLocation = {
     field: "input",
-    place,
+    schema,
     markChecked: (field) => void checkedFields.push(field),
     opens: (choices) => {
       rounds = Math.min(MAX_SAMPLES, Math.max(rounds, choices));
     },
   };
-  const placed = bindValue(input, location, planning);
+  const bound = bindValue(input, location, planning);
   const samples =
-    rounds === 0 ? [placed.sample as Json] : Array.from({ length: rounds }, (_, n) => nth(placed.sample, n));
-  return { input: placed.input, samples, checkedFields };
+    rounds === 0 ? [bound.sample as Json] : Array.from({ length: rounds }, (_, n) => nth(bound.sample, n));
+  return { input: bound.input, samples, checkedFields };
 }
 
 /** The sample with the n-th choice in each open place. */
@@ -214,7 +214,7 @@ function placeList(list: readonly DraftJson[], location: InputLocation, planning
   const items = list.map((item, index) =>
     bindValue(
       item,
-      { ...location, field: `${location.field}[${index}]`, place: location.place?.item(index) ?? null },
+      { ...location, field: `${location.field}[${index}]`, schema: location.schema?.item(index) ?? null },
       planning,
     ),
   );
@@ -234,10 +234,10 @@ function placeRecord(
   const input: [string, Json][] = [];
   const sample: [string, Sample][] = [];
   for (const [key, value] of Object.entries(record)) {
-    const inner = { ...location, field: `${location.field}.${key}`, place: location.place?.property(key) ?? null };
-    const placed = bindValue(value, inner, planning);
-    input.push([key, placed.input]);
-    sample.push([key, placed.sample]);
+    const inner = { ...location, field: `${location.field}.${key}`, schema: location.schema?.property(key) ?? null };
+    const bound = bindValue(value, inner, planning);
+    input.push([key, bound.input]);
+    sample.push([key, bound.sample]);
   }
   return { input: Object.fromEntries(input), sample: Object.fromEntries(sample) };
 }

@@ -24,9 +24,9 @@ const roots = new WeakMap<JsonSchema, SchemaLocation>();
 export function schemaLocation(schema: JsonSchema): SchemaLocation {
   const known = roots.get(schema);
   if (known !== undefined) return known;
-  const place = makePlace({ root: schema, parts: applicable(schema, schema), name: "input", inherited: null });
-  roots.set(schema, place);
-  return place;
+  const location = makeLocation({ root: schema, parts: applicable(schema, schema), name: "input", inherited: null });
+  roots.set(schema, location);
+  return location;
 }
 
 interface Seed {
@@ -37,16 +37,16 @@ interface Seed {
   readonly inherited: AcceptedMedia | null;
 }
 
-function makePlace(seed: Seed): SchemaLocation {
+function makeLocation(seed: Seed): SchemaLocation {
   const children = new Map<string, SchemaLocation | null>();
   const takes = takesOf(seed);
   const child = (key: string, schemas: readonly JsonSchema[], name: string, inherited: AcceptedMedia | null) => {
     const known = children.get(key);
     if (known !== undefined) return known;
     const parts = [...new Set(schemas.flatMap((schema) => applicable(seed.root, schema)))];
-    const place = parts.length === 0 ? null : makePlace({ root: seed.root, parts, name, inherited });
-    children.set(key, place);
-    return place;
+    const location = parts.length === 0 ? null : makeLocation({ root: seed.root, parts, name, inherited });
+    children.set(key, location);
+    return location;
   };
   let examples: readonly Json[] | null = null;
   return {
