@@ -1,3 +1,4 @@
+import type { DraftStep } from "../plan/draft.ts";
 import type { Recorder } from "./recorder.ts";
 import { type ApproveMethod, approveMethod } from "./steps/approve.ts";
 import { type ChatMethod, chatMethod } from "./steps/chat.ts";
@@ -9,7 +10,7 @@ import { type TakesMethod, takesMethod } from "./steps/takes.ts";
 import { type TaskMethod, taskMethod } from "./steps/task.ts";
 import { type UploadMethod, uploadMethod } from "./steps/upload.ts";
 
-/** The methods that add steps. A new kind of step adds its method here and to {@link stepMethods}. */
+/** The methods that add steps. A new kind of step adds its method here, to `methodOf` and to {@link stepMethods}. */
 export interface StepMethods {
   readonly job: JobMethod;
   readonly upload: UploadMethod;
@@ -27,16 +28,27 @@ export interface Builder<I> extends StepMethods {
   readonly input: I;
 }
 
+/** The method that adds each kind of step; a kind without one does not compile. */
+const methodOf = {
+  job: jobMethod,
+  upload: uploadMethod,
+  chat: chatMethod,
+  task: taskMethod,
+  approve: approveMethod,
+  pick: chooseMethod,
+  expand: expandMethod,
+} satisfies { readonly [K in DraftStep["kind"]]: (recorder: Recorder, methods: never) => unknown };
+
 export function stepMethods(recorder: Recorder): StepMethods {
   return {
-    job: jobMethod(recorder),
-    upload: uploadMethod(recorder),
-    chat: chatMethod(recorder),
-    task: taskMethod(recorder),
-    approve: approveMethod(recorder),
-    choose: chooseMethod(recorder),
+    job: methodOf.job(recorder),
+    upload: methodOf.upload(recorder),
+    chat: methodOf.chat(recorder),
+    task: methodOf.task(recorder),
+    approve: methodOf.approve(recorder),
+    choose: methodOf.pick(recorder),
     takes: takesMethod(recorder),
-    expand: expandMethod(recorder, stepMethods),
+    expand: methodOf.expand(recorder, stepMethods),
     include: includeMethod(recorder, stepMethods),
   };
 }
