@@ -35,7 +35,7 @@ function renameCondition(when: Condition, nameOf: (name: string) => string): Con
   return { ...when, ref: { ...when.ref, step: nameOf(when.ref.step) } };
 }
 
-/** One place in what a step asks for that is not as it was. */
+/** One value in a step's request that changed. */
 export interface FieldChange {
   /** Dotted path, list positions in brackets: `input.images[0]`; `model` and `file` for those. */
   readonly field: string;

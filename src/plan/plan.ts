@@ -35,7 +35,7 @@ export type Condition =
   /** Holds when that step failed (not when it was skipped). */
   | { readonly failed: string };
 
-/** Per-step settings that change how a step is run, never what it asks for (they are no part of the fingerprint). */
+/** Per-step settings that change how a step is run, never its request (they are no part of the fingerprint). */
 export interface StepPolicy {
   /** Paid attempts at most; default 1. A further attempt is made only when the failed one cost nothing, or when more than 1 is set here. */
   readonly attempts: number;
@@ -60,7 +60,7 @@ interface StepBase {
   readonly path: string;
   /** Paths of the steps whose results this one uses or waits for, sorted, without repeats. */
   readonly needs: readonly string[];
-  /** Hash of what the step asks for, with references by path; version prefix `f1_`. */
+  /** Hash of the step's request, with references by path; version prefix `f1_`. */
   readonly fingerprint: string;
   readonly when?: Condition;
 }
@@ -72,7 +72,7 @@ export interface JobStep extends StepBase {
   /** Model input with {@link Reference}s where upstream results go. */
   readonly input: Json;
   readonly yields: MediaKind | "voice";
-  /** Outputs that the input asks for. */
+  /** Outputs that the input requests. */
   readonly outputs: number;
   readonly policy: StepPolicy;
 }
@@ -106,7 +106,7 @@ export interface TaskStep extends StepBase {
   readonly kind: "task";
   /** Its argument, with {@link Reference}s; media arrive as local files. */
   readonly input: Json;
-  /** Changed by its author when the function asks for something else; part of the fingerprint. */
+  /** Changed by its author when the function's request changes; part of the fingerprint. */
   readonly version: string;
   /** Files that it writes, in output order. Without any it yields a value only. */
   readonly files: readonly { readonly name: string; readonly kind: MediaKind }[];

@@ -41,7 +41,7 @@ export interface ChatChunk {
   readonly content: string;
   /** Why this answer ended, in its last chunk; else null. */
   readonly finishReason: string | null;
-  /** In the last chunk, when `stream_options: { include_usage: true }` was asked for. */
+  /** In the last chunk, when `stream_options: { include_usage: true }` was sent. */
   readonly usage: ChatUsage | null;
   /** The whole chunk, for what is not listed here. */
   readonly raw: Readonly<Record<string, unknown>>;
@@ -84,7 +84,7 @@ export interface ChatChunk {
   readonly content: string;
   /** Why this answer ended, in its last chunk; else null. */
   readonly finishReason: string | null;
-  /** In the last chunk, when `stream_options: { include_usage: true }` was asked for. */
+  /** In the last chunk, when `stream_options: { include_usage: true }` was sent. */
   readonly usage: ChatUsage | null;
   /** The whole chunk, for what is not listed here. */
   readonly raw: Readonly<Record<string, unknown>>;

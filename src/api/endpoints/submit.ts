@@ -43,7 +43,7 @@ const submitAck = wire({
 /** The acknowledgement as the service sent it: of a replay, the original one, so read the job for its present status. */
 export interface SubmitAck {
   readonly jobId: string;
-  /** The resolved model id, which may differ from the one asked for. */
+  /** The resolved model id, which may differ from the requested one. */
   readonly model: string;
   readonly status: JobStatus;
   /** Absolute. */

@@ -18,7 +18,7 @@ export class UploadError extends ShowrunnerError {
  */
 export class UnknownOutcomeError extends ShowrunnerError {
   readonly code = "UNKNOWN_OUTCOME";
-  /** The key that resolves the question, or null when the submit had none: then only a look at the job list can. */
+  /** The key that resolves the question, or null when the submit had none: then only the job list can. */
   readonly idempotencyKey: string | null;
   readonly model: string;
   /** True when a send before the one that `cause` answers may have created the job. */
@@ -33,7 +33,7 @@ export class UnknownOutcomeError extends ShowrunnerError {
   }) {
     const how = options.idempotencyKey
       ? `submit again with key ${options.idempotencyKey} and mayExist: true`
-      : "look for it in the model's job list; a submit without an idempotency key cannot be asked about";
+      : "look for it in the model's job list; a submit without an idempotency key cannot be found by its key";
     const why = options.cause instanceof Error ? options.cause.message : String(options.cause);
     super(`The submit to ${options.model} may have created a job (${why}). To find out, ${how}.`, {
       cause: options.cause,

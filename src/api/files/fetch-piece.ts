@@ -69,7 +69,7 @@ export async function fetchPiece(
     if (plan === null || isOther) {
       body.on("error", () => {}).destroy();
       await part.restart();
-      const cause = new Error(isOther ? "the file changed meanwhile" : "the range sent is not the range asked for");
+      const cause = new Error(isOther ? "the file changed meanwhile" : "the range sent is not the requested one");
       return { kind: "broken", cause, retryAfterMs: null };
     }
     const maxBytes = options.maxBytes ?? downloadLimit(context.downloadLimits, headerText(headers, "content-type"));

@@ -169,7 +169,7 @@ export async function hashSource(source: OpenSource): Promise<string> {
   return hash.digest("hex");
 }
 
-/** Bytes that are looked at to tell the kind. */
+/** Bytes that tell the kind. */
 const headBytes = 4_100;
 
 /** Refuses bytes that are not of the required kind, by content and not by name. */

@@ -12,7 +12,7 @@ export interface FollowContext extends HttpContext {
   readonly estimates: BoundedMap<string, string>;
 }
 
-/** A follow without an estimate asks for one. */
+/** A follow without an estimate reads one. */
 export const ackEstimates = () => new BoundedMap<string, string>(50_000);
 
 /** An instant of the service as this machine's clock shows it. */
@@ -118,7 +118,7 @@ export type FollowEvent =
     }
   /**
    * The truth, read from the job itself. `outcome` is `unrecognised` for a final status that this version does not
-   * know: treat it as a failure that needs a look.
+   * know: treat it as a failure that a person has to read.
    */
   | { readonly type: "finished"; readonly job: JobResult; readonly outcome: Exclude<StatusClass, "open"> };
 

@@ -11,7 +11,7 @@ const [lagMs, longestLagMs] = [1_000, 30_000];
 
 /**
  * Follows one job by what its source brings, and by polls where it brings nothing for as long as the source's schedule
- * says. Each log event is told once and no status moves back; the end is told from GET /jobs/{id}. Rejects with the
+ * says. Each log event is yielded once and no status moves back; the end is read from GET /jobs/{id}. Rejects with the
  * signal's reason, and leaves no timer or socket behind.
  */
 export async function* pollBetween(

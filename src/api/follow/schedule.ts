@@ -1,4 +1,4 @@
-/** What the next look at a job is decided from. Instants are epoch milliseconds of this machine's clock. */
+/** What the next poll of a job is decided from. Instants are epoch milliseconds of this machine's clock. */
 export interface PollView {
   readonly now: number;
   readonly startedAt: number;
@@ -8,7 +8,7 @@ export interface PollView {
   readonly progress: number | null;
   /** The job was still waiting for its turn when last seen. */
   readonly queued: boolean;
-  /** What the look before was at, or null before the first. */
+  /** What the poll before read, or null before the first. */
   readonly last: "job" | "status" | null;
 }
 
@@ -20,21 +20,20 @@ export interface NextPoll {
 
 const minDelayMs = 1_000;
 const maxDelayMs = 60_000;
-/** A look exactly at the estimate would mostly come a moment too early. */
+/** A poll exactly at the estimate would mostly come a moment too early. */
 const marginMs = 500;
-/** The first look, when nothing is known at all. */
+/** The first poll, when nothing is known at all. */
 const firstDelayMs = 3_000;
 /**
- * Later looks come after a share of the time already spent: a large one while the job waits for its turn, half of it
+ * Later polls come after a share of the time already spent: a large one while the job waits for its turn, half of it
  * while it works without an estimate, a tenth when it is past its estimate and must end soon.
  */
 const [queuedShare, blindShare, overdueShare] = [1.5, 0.5, 0.1];
 
 /**
- * When to look next. With an expectation in the future, right after it. Past it, looks at the job and at its status
+ * When to poll next. With an expectation in the future, right after it. Past it, polls of the job and of its status
  * take turns at a distance that grows with the time spent: the one ends the follow, the other brings a new estimate.
- * Without one, the status is asked for an estimate at a distance that
- * grows faster.
+ * Without one, the status is read for an estimate at a distance that grows faster.
  */
 export function nextPoll(view: PollView): NextPoll {
   const spentMs = view.now - view.startedAt;
@@ -66,9 +65,9 @@ export interface SilenceView {
   readonly longestMs: number;
 }
 
-/** How long after its expected end a silent job is looked at: a share of the time it was to take, within bounds. */
+/** How long after its expected end a silent job is polled: a share of the time it was to take, within bounds. */
 const [marginShare, leastMarginMs, mostMarginMs] = [0.25, 1_000, 30_000];
-/** Later looks come after a share of the time already spent; without any expectation the first one brings an estimate. */
+/** Later polls come after a share of the time already spent; without any expectation the first one brings an estimate. */
 const [silentShare, leastOverdueMs, leastBlindMs] = [0.5, 2_000, 15_000];
 
 /** How long a stream may be silent, or a webhook missing, before the job is polled. */

@@ -39,7 +39,7 @@ function pollSource({ clock, random }: FollowContext, _jobId: string, { signal }
   };
 }
 
-/** Most milliseconds of silence before the status is read, however alive a stream's connection looks. */
+/** Most milliseconds of silence before the status is read, however alive a stream's connection is. */
 const longestSilenceMs = { stream: 120_000, webhook: 600_000 };
 
 /** The job's stream. */

@@ -90,7 +90,7 @@ export interface PaceSnapshot {
   readonly limit: RateLimit | null;
 }
 
-/** What the pacer looks at in an answer. */
+/** What the pacer reads of an answer. */
 export type Paced =
   | { readonly kind: "answer"; readonly status: number; readonly headers: IncomingHttpHeaders }
   | { readonly kind: "lost" | "aborted" };

@@ -182,7 +182,7 @@ const notification = z.object({
   next: z.string().nullable(),
 });
 
-/** What Showrunner told of a run: see docs/notifications.md. */
+/** A notification of a run: see docs/notifications.md. */
 export type RunNotification = z.output<typeof notification>;
 
 export type NotificationVerdict =

@@ -8,7 +8,7 @@ import { verifyWebhook, type WebhookEvent, type WebhookVerdict } from "./verify-
 /** The service's signing key, fetched when first needed and again when a signature does not fit: it may have changed. */
 export interface KeyCache {
   current(): Promise<string>;
-  /** A newer key than `stale`, or null when there is none or one was asked for a moment ago. */
+  /** A newer key than `stale`, or null when there is none or one was fetched a moment ago. */
   newer(stale: string): Promise<string | null>;
 }
 
@@ -40,7 +40,7 @@ export function createKeyCache(fetchKey: () => Promise<string>, clock: Clock): K
 }
 
 export interface WebhookHandlerOptions {
-  /** Fetches the signing key, and is told of every event so that follows by webhook go on. */
+  /** Fetches the signing key, and is notified of every event so that follows by webhook continue. */
   readonly client?: Pick<Client, "webhooks" | "notify" | "expectWebhooks"> | undefined;
   /** Base64 of the signing key, in place of fetching it through the client. It is then never refreshed. */
   readonly publicKey?: string | undefined;

@@ -121,7 +121,7 @@ function includes(values: readonly unknown[], value: unknown): boolean {
   return values.some((one) => plain(one) === plain(value));
 }
 
-/** The fields of a schema as rules of families ask for them; each is looked for once. */
+/** The fields of a schema as rules of families name them; each is found once. */
 export class RuleFields {
   readonly #root: JsonSchema;
   readonly #parts: readonly JsonSchema[];

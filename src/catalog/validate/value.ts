@@ -4,7 +4,7 @@ import { compile, type Validate } from "./ajv.ts";
 import { prepareSchema } from "./prepare.ts";
 
 const compiled = new WeakMap<JsonSchema, Validate>();
-/** A model that is told of more mistakes than this at once repairs no better. */
+/** A model that gets more mistakes than this at once repairs no better. */
 const MAX_TOLD = 20;
 
 /**

@@ -57,8 +57,8 @@ function areTheSame(similarResults: readonly OpenQuestion[]): boolean {
 
 /**
  * How a job goes with an unanswered submit of its model. `key`: the service says that it was made under the submit's own
- * idempotency key. `prompt`: it was asked for with the same words. `possible`: there are no words to compare. `unlike`: it
- * was asked for with other words, or under another key.
+ * idempotency key. `prompt`: its prompt is the same. `possible`: there is no prompt to compare. `unlike`: it
+ * has another prompt, or another key.
  */
 export type JobMatch = "key" | "prompt" | "possible" | "unlike";
 

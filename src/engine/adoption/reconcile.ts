@@ -105,7 +105,7 @@ export interface ReconcileReport {
   }[];
 }
 
-/** How far a comparison is: of so many jobs, so many are looked at; before that, the models whose job lists were read. */
+/** How far a comparison is: of so many jobs, so many are compared; before that, the models whose job lists were read. */
 export interface ReconcileProgress {
   readonly reading: "job lists" | "jobs";
   readonly done: number;

@@ -50,7 +50,7 @@ export function sendWindow(attempt: AttemptState, offsetMs: number): SendWindow 
 export interface AdoptionCandidate extends JobSummary {
   readonly prompt: string | null;
   readonly match: JobMatch;
-  /** From 0, no word in common with what the step asked for, to 1; null where there are no words to compare. */
+  /** From 0, no word in common with the step's prompt, to 1; null where there is none to compare. */
   readonly likeness: number | null;
 }
 
@@ -59,7 +59,7 @@ export interface UnresolvedStep {
   readonly step: string;
   readonly attempt: number;
   readonly model: string;
-  /** What it asked for, in words; null where its input has none. */
+  /** Its prompt; null where its input has none. */
   readonly prompt: string | null;
   /** What is reserved for it, micro-dollars. */
   readonly holdMicros: number;

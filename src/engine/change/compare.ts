@@ -9,7 +9,7 @@ import { formatChanges } from "../reuse/explain.ts";
 export interface StaleStep {
   readonly path: string;
   /**
-   * `changed`: asks for something else. `new`: was not there. `uses`: takes in a stale step. `unmade`: the same, but the
+   * `changed`: has another request. `new`: was not there. `uses`: takes in a stale step. `unmade`: the same, but the
    * earlier run did not make it.
    */
   readonly because: "changed" | "new" | "uses" | "unmade";

@@ -39,7 +39,7 @@ export interface RerunQuote extends RerunScope {
 export interface Drift extends PlanDiff, RerunScope {
   /** Paths of the steps that would run again, with all that use them, in plan order. */
   readonly stale: readonly string[];
-  /** True when the code still asks for just the same and returns the same. */
+  /** True when the code's requests and returns are unchanged. */
   readonly isSame: boolean;
 }
 

@@ -54,7 +54,7 @@ async function isKnown(client: Client, jobId: string, model: string | null): Pro
   }
 }
 
-/** Nobody could tell afterwards whether a job at the old place is the run's. */
+/** Afterwards nobody could tell whether a job at the old address is the run's. */
 function checkNothingSent({ runId, steps }: RunState): void {
   const sent = Object.values(steps).find(({ attempts, chats }) => {
     const isOpen = attempts.some(({ phase }) => phase.startsWith("submitting") || phase === "unresolved");

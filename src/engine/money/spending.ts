@@ -75,7 +75,7 @@ export class SpendingWatch {
   readonly #wallet: Wallet;
   /** Since when there is no headroom, only because charges are not in the balance yet. */
   #waitingSince: number | null = null;
-  /** The cap refused something in this drive: from then on it is looked up what it leaves, before anything is tried. */
+  /** The cap refused something in this drive: from then on the remainder is read before anything is tried. */
   #isCapShort = false;
   #later: Later | null = null;
   #failures = 0;

@@ -10,7 +10,7 @@ import { type NotifyOption, notifyTarget, type Send, senderOf, shownTarget } fro
 
 export interface NotifyOptions {
   /**
-   * Who is told when a run waits for a person, needs funds, cannot reach the service, failed or finished. Default:
+   * Who is notified when a run waits for a person, needs funds, cannot reach the service, failed or finished. Default:
    * environment SHOWRUNNER_NOTIFY_URL or SHOWRUNNER_NOTIFY_COMMAND, else none.
    */
   readonly notify?: NotifyOption | undefined;
@@ -21,7 +21,7 @@ export interface NotifyOptions {
   readonly env?: Readonly<Record<string, string | undefined>> | undefined;
 }
 
-/** How people are told of runs; see docs/notifications.md. */
+/** Notifications of runs; see docs/notifications.md. */
 export interface Notifications {
   /** Where news go, without what may be a secret in it; null: nowhere. */
   readonly target: string | null;

@@ -10,7 +10,7 @@ import type { Send } from "./send.ts";
 /** Longer messages are cut: a receiver may be a phone. */
 const MOST_CHARACTERS = 2_000;
 
-/** What of these events a person is to be told. `state` holds them already. */
+/** Notifications of these events. `state` holds them already. */
 export function noticesOf(state: RunState, events: readonly StoredEvent[]): readonly NewNotice[] {
   return events.flatMap(({ seq, at, event }): readonly NewNotice[] => {
     const news = specOf(event).notice?.(event, state) ?? null;
@@ -28,7 +28,7 @@ export function noticesOf(state: RunState, events: readonly StoredEvent[]): read
   });
 }
 
-/** The same for an event however often, and by whom, it is told. */
+/** The same for an event however often, and by whom, it is sent. */
 export function noticeId(runId: string, seq: number): string {
   return `${runId}:${seq}`;
 }
@@ -43,7 +43,7 @@ export interface NotifierParts {
 export const ATTEMPT_MS = 10_000;
 /** A claim outlives its attempt, so that a process that died lets go of it and one that lives keeps it. */
 const CLAIM_MS = 15_000;
-/** Milliseconds between two looks for what is due, by this process or another. */
+/** Milliseconds between two polls for what is due, by this process or another. */
 const POLL_EVERY_MS = 5_000;
 const AT_ONCE = 10;
 const RETRY_AFTER_MS = [5_000, 30_000, 120_000, 600_000, 1_800_000] as const;
@@ -65,14 +65,14 @@ export class Notifier {
     this.#parts = parts;
   }
 
-  /** Something may be due: tells it in the background, and what comes later too. */
+  /** Something may be due: sends it in the background, and what comes later too. */
   poke(): void {
     if (this.#closing.signal.aborted) return;
     this.#loop ??= this.#run();
     this.#wake?.abort();
   }
 
-  /** Tells what is due by now, once; what fails is due again later. */
+  /** Sends what is due by now, once; what fails is due again later. */
   async deliverDue(): Promise<void> {
     const { store, clock } = this.#parts;
     for (;;) {
@@ -83,7 +83,7 @@ export class Notifier {
     }
   }
 
-  /** Tells what is due by now, and stops. */
+  /** Sends what is due by now, and stops. */
   async close(): Promise<void> {
     if (this.#loop === null) return;
     this.#closing.abort();

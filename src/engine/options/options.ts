@@ -23,7 +23,7 @@ export interface OpenOptions extends ServiceOptions, NotifyOptions {
   readonly idempotencyWindowMs?: number | undefined;
   /**
    * The most that all runs of this account on this journal may have spent and reserved together, a decimal of US dollars;
-   * looked at in the transaction that reserves for a submit, so that it holds across processes. A submit that would
+   * checked in the transaction that reserves for a submit, so that it holds across processes. A submit that would
    * exceed it is not sent: its run pauses (`budget`). Runs that `gc` removed count no more. Default: environment
    * SHOWRUNNER_SPENDING_CAP, else none.
    */
@@ -118,7 +118,7 @@ export interface ResumeOptions {
    */
   readonly input?: { readonly [field: string]: unknown } | undefined;
   /**
-   * Makes the steps again that failed, wholly or in part, with all that waited for them. Default false. See `rerun`.
+   * Reruns the steps that failed, wholly or in part, with all that waited for them. Default false. See `rerun`.
    */
   readonly rerunFailed?: boolean | undefined;
   /**

@@ -112,13 +112,13 @@ export async function explainRun(cache: ResultCache, state: RunState, path: stri
     return { ...nothing(path), verdict: "unknown", why: `the inputs of ${path} have not been produced yet` };
   const others = Object.values(state.steps).flatMap(({ reusedFrom }) => (reusedFrom ? [sourceKey(reusedFrom)] : []));
   const query = { fingerprint: now.fingerprint, plan, runId: state.runId, claimed: new Set(others), verify: false };
-  const looked = await cache.find(query);
-  if (looked.found !== null) return { ...nothing(path), why: whyNotTaken(state, step, looked.found.from) };
-  if (looked.why !== null) return { ...nothing(path), why: GONE[looked.why] };
+  const lookup = await cache.find(query);
+  if (lookup.found !== null) return { ...nothing(path), why: whyNotReused(state, step, lookup.found.from) };
+  if (lookup.why !== null) return { ...nothing(path), why: GONE[lookup.why] };
   return nearest(cache, plan, now, { runId: state.runId, before: step.startedAt ?? Number.POSITIVE_INFINITY });
 }
 
-function whyNotTaken(
+function whyNotReused(
   { planned }: RunState,
   step: StepState,
   from: { readonly runId: string; readonly step: string },
@@ -229,13 +229,13 @@ export async function previewReuse(
       take(state, [{ type: "step.finished", step: step.path, status: "skipped", ...because(ready) }]);
     if (ready.ready !== "yes") continue;
     const { fingerprint } = requestIdentity(state, step, ready.input);
-    const looked = await cache.find({ fingerprint, plan: step, runId: null, claimed, verify: false });
-    if (looked.found === null) {
-      if (looked.why !== null) unusable.set(step.path, looked.why);
+    const lookup = await cache.find({ fingerprint, plan: step, runId: null, claimed, verify: false });
+    if (lookup.found === null) {
+      if (lookup.why !== null) unusable.set(step.path, lookup.why);
       continue;
     }
-    reused.set(step.path, looked.found);
-    take(state, through(step.path, [{ type: "step.reused", step: step.path, ...looked.found }]));
+    reused.set(step.path, lookup.found);
+    take(state, through(step.path, [{ type: "step.reused", step: step.path, ...lookup.found }]));
   }
   const resolved = (ref: Reference["$ref"]) => {
     const source = state.steps[ref.step];

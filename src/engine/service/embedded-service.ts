@@ -105,11 +105,11 @@ export interface SharedService {
   close(): Promise<void>;
 }
 
-/** Between two looks whether the process that runs the service is still there, milliseconds. */
+/** Between two checks whether the process that runs the service is still there, milliseconds. */
 const POLL_EVERY_MS = 500;
-/** For so many looks a process that is starting may take until it answers. */
+/** For so many checks a process that is starting may take until it answers. */
 const MOST_LOOKS = 20;
-/** Another process is just taking the folder, or still holds the port: looked at again. */
+/** Another process is just taking the folder, or still holds the port: checked again. */
 const TRANSIENT = new Set(["DATA_DIR_IN_USE", "PORT_IN_USE"]);
 
 /**
@@ -160,7 +160,7 @@ export async function shareLocalService(dataDir: string, families?: FamiliesOpti
   };
 }
 
-/** On the port that the folder's service had before, where that is free: runs that wait for it go on. */
+/** On the port that the folder's service had before, where that is free: runs that wait for it continue. */
 async function startOnUsualPort(
   dataDir: string,
   start: (options: { readonly port?: number }) => Promise<LocalService>,

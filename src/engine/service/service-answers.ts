@@ -11,7 +11,7 @@ export interface Judged {
   readonly verdict: VerdictName;
   /** Of the last send. */
   readonly error: unknown;
-  /** What it was asked for. */
+  /** The kind of request. */
   readonly step: string | null;
 }
 
@@ -31,7 +31,7 @@ export function judge(kind: RequestKind, error: unknown, about: ErrorContext = {
   return { answer, verdict: verdictOf(kind, answer, before), error: isUnknown ? error.cause : error, step };
 }
 
-/** How trouble is told: what was asked for where, and what came instead. */
+/** An outage in words: what was requested where, and what came instead. */
 export function serviceFailureOf(
   { error }: Judged,
   pause: ServiceFailure["pause"],

@@ -10,7 +10,7 @@ export interface ServiceFailure {
 
 /** How long a run bears with a service that is away before it pauses, milliseconds. */
 export const GIVE_UP_AFTER_MS = 5 * 60_000;
-/** How long the service's own no to a read is asked again, milliseconds: what it lists may lag behind what it did. */
+/** How long a read that the service refuses is sent again, milliseconds: what it lists may lag behind what it did. */
 const DOUBT_MS = 120_000;
 const [FIRST_DELAY_MS, LONGEST_DELAY_MS] = [5_000, 60_000];
 
@@ -40,7 +40,7 @@ export class ServiceWatch {
     this.#isTold = state.outage !== null;
   }
 
-  /** The command met trouble: when to try again, and what is to be told of it. */
+  /** The command met an outage: when to try again, and what to report. */
   failed(
     id: string,
     serviceFailure: ServiceFailure,
@@ -72,7 +72,7 @@ export class ServiceWatch {
     this.#heardAt = this.#now();
   }
 
-  /** The service itself said no to a read: when to ask again; Infinity once it was asked for long enough. */
+  /** The service itself refused a read: when to send it again; Infinity once that took long enough. */
   refused(id: string): number {
     const now = this.#now();
     const { since, failures } = count(this.#refused, id, now);

@@ -29,7 +29,7 @@ export interface Showrunner {
   readonly client: Client;
   readonly service: { readonly kind: "hosted" | "local"; readonly baseUrl: string };
   /**
-   * How people are told of the runs that this process drives. `start` also tells what other processes left in the journal's
+   * Notifications of the runs that this process drives. `start` also tells what other processes left in the journal's
    * outbox, as long as this is open.
    */
   readonly notifications: Notifications & { start(): void };
@@ -80,7 +80,7 @@ export interface Showrunner {
   resume(runId: string, options?: ResumeOptions): Promise<RunHandle>;
   /**
    * Compares the run's plan with what the code makes of the same input now, or of that input with some fields corrected: which steps are unchanged, changed, new,
-   * gone or renamed, which are to be made again, and for how much. Spends nothing and changes nothing.
+   * gone or renamed, which are to be rerun, and for how much. Spends nothing and changes nothing.
    */
   drift(runId: string, pipeline: Pipeline, options?: Pick<ResumeOptions, "input">): Promise<Drift>;
   /**
@@ -115,7 +115,7 @@ export interface Showrunner {
   /** The jobs that one of them may have made, the likeliest first. A person decides which it is, with `adopt`. */
   candidates(runId: string, step: string): Promise<readonly AdoptionCandidate[]>;
   /**
-   * Lets a step that waits for a decision go on. Takes effect at once when a process drives the run, else when the run is
+   * Lets a step that waits for a decision continue. Takes effect at once when a process drives the run, else when the run is
    * resumed. Throws {@link InvalidOptionError} when the step waits for no decision, or `pick` names nothing it shows.
    */
   approve(runId: string, step: string, options?: ApproveDecision): Promise<void>;

@@ -12,7 +12,7 @@ interface Among {
 
 interface What {
   readonly field: string;
-  /** Whether a local function looks at them. */
+  /** Whether a local function reads them. */
   readonly local: boolean;
 }
 

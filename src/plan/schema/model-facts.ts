@@ -39,7 +39,7 @@ function typesOf(schema: JsonSchema, name: string): readonly unknown[] {
   });
 }
 
-/** How many outputs an input asks for: `num_outputs`, else its default, else 1. */
+/** How many outputs an input requests: `num_outputs`, else its default, else 1. */
 export function outputsOf(input: DraftJson, model: CatalogModel): number {
   const requested =
     typeof input === "object" && input !== null && "num_outputs" in input ? input.num_outputs : undefined;

@@ -32,7 +32,7 @@ function decode(part: string): string {
 
 const COMBINATORS = ["allOf", "anyOf", "oneOf"];
 const CONDITIONALS = ["then", "else"];
-/** A schema may refer to itself; this bounds how many of its parts are looked at for one value. */
+/** A schema may refer to itself; this bounds how many of its parts are read for one value. */
 const MAX_PARTS = 200;
 
 /** A schema and every sub-schema that may apply to the same value: branches, conditions, references. */
