@@ -10,6 +10,7 @@ type Measure = (report: Report, options: { readonly quick: boolean }) => Promise
 const parts: Readonly<Record<string, () => Promise<{ readonly measure: Measure }>>> = {
   engine: () => import("./engine.ts"),
   growth: () => import("./growth.ts"),
+  makespan: () => import("./makespan.ts"),
 };
 
 const { values, positionals } = parseArgs({

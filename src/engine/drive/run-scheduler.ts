@@ -13,7 +13,7 @@ import type { Schedule } from "./drive-options.ts";
 /** Expectations have to change by so much beside each other before the steps are ranked anew. */
 const TELLING = 1.2;
 /** A large run is ranked anew once this part of what was left has finished: all of it together costs a few rankings. */
-const RANKED_AGAIN = 1 / 16;
+const RANKED_AGAIN = 1 / 8;
 const ALWAYS_RANKED = 256;
 
 /** Ranks the steps of a run, and ranks them anew as it shows how long they take. */
