@@ -46,17 +46,6 @@ export class RunRepository {
     return baseUrl === this.account.origin && keyId === this.account.keyId;
   }
 
-  /** One that cannot be read counts as ours: whoever resumes it is told what is the matter with it. */
-  async mayBeOurs(runId: string): Promise<boolean> {
-    return this.load(runId).then(
-      (state) => this.isOurs(state),
-      (error: unknown) => {
-        if (isUnreadable(error)) return true;
-        throw error;
-      },
-    );
-  }
-
   /** A run stays with the account that pays for it; another one has neither its jobs nor its wallet. */
   checkAccount(state: RunState): void {
     if (this.isOurs(state)) return;

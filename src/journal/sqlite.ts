@@ -192,8 +192,8 @@ export class SqliteJournal implements JournalStore {
     return outcome;
   }
 
-  mediaInUse() {
-    return this.#read(() => mediaInUse(this.#db));
+  mediaInUse(exceptRuns: readonly string[] = []) {
+    return this.#read(() => mediaInUse(this.#db, exceptRuns));
   }
 
   close(): Promise<void> {

@@ -206,6 +206,8 @@ export interface FoldSnapshot {
 export interface RunRow {
   readonly runId: string;
   readonly pipeline: string;
+  /** Whose run it is: see `accountOf`. */
+  readonly account: string;
   readonly createdAt: number;
   readonly updatedAt: number;
   readonly lastSeq: number;
@@ -305,8 +307,8 @@ export interface JournalStore {
 
   /** Forgets a run and everything kept for it, in one transaction. A lease held past its expiry does not protect it. */
   removeRun(runId: string, at: number): Promise<RemoveOutcome>;
-  /** Content hashes that some run still names: uploads and downloaded outputs. */
-  mediaInUse(): Promise<ReadonlySet<string>>;
+  /** Content hashes that some run names, apart from these runs: uploads and downloaded outputs. */
+  mediaInUse(exceptRuns?: readonly string[]): Promise<ReadonlySet<string>>;
   /** Writes what is queued, then closes; calling it again does nothing. Anything else then rejects. */
   close(): Promise<void>;
 }

@@ -43,6 +43,7 @@ export function journalContract(name: string, open: Open): void {
           ...{
             runId: "r1",
             pipeline: "sample",
+            account,
             createdAt: 10,
             updatedAt: 10,
             lease: null,
@@ -644,6 +645,7 @@ export function journalContract(name: string, open: Open): void {
           { type: "expand.planned", step: "e", steps: [upload], returns: [], groups: {} },
         ]);
         expect([...(await journal.mediaInUse())].sort()).toEqual(["aa", "bb", "cc", "dd"]);
+        expect(await journal.mediaInUse(["r1", "nope"])).toEqual(new Set());
       });
     });
 

@@ -40,7 +40,7 @@ import { Waiters } from "../../src/journal/waiters.ts";
 interface MemoryRun {
   account: string;
   readonly order: number;
-  row: Omit<RunRow, "lease">;
+  row: Omit<RunRow, "lease" | "account">;
   records: EventRecord[];
   epoch: number;
   holder: LeaseHolder | null;
@@ -304,10 +304,11 @@ class ReferenceJournal implements JournalStore {
     return { removed: true };
   }
 
-  async mediaInUse(): Promise<ReadonlySet<string>> {
+  async mediaInUse(exceptRuns: readonly string[] = []): Promise<ReadonlySet<string>> {
     this.#open();
     const inUse = new Set<string>();
     for (const [runId, run] of this.#runs) {
+      if (exceptRuns.includes(runId)) continue;
       for (const { event } of decodeEvents(run.records, 0, originOf(runId))) {
         for (const sha256 of mediaOf(event)) inUse.add(sha256);
       }
@@ -365,8 +366,8 @@ function append(run: MemoryRun, bodies: readonly string[], at: number): void {
   run.row = { ...run.row, lastSeq: run.records.length, updatedAt: at };
 }
 
-function rowOf({ row, holder, leaseExpiresAt: expiresAt }: MemoryRun): RunRow {
-  return { ...row, lease: holder === null ? null : { holder, expiresAt } };
+function rowOf({ row, account, holder, leaseExpiresAt: expiresAt }: MemoryRun): RunRow {
+  return { ...row, account, lease: holder === null ? null : { holder, expiresAt } };
 }
 
 function holds(run: MemoryRun, lease: Lease): boolean {

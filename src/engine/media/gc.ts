@@ -1,6 +1,5 @@
 import { stat } from "node:fs/promises";
 import { LEFTOVER_MS, removeTemporaries, temporaryTag } from "../../durable-file.ts";
-import { mediaOf } from "../../journal/record.ts";
 import { isRunFinal, type RunStatus } from "../../journal/state.ts";
 import type { JournalStore, RunRow, StoredResult } from "../../journal/store.ts";
 import type { MediaStore } from "./media-store.ts";
@@ -61,7 +60,7 @@ export async function collectGarbage(parts: GcParts, options: GcOptions = {}): P
   }
   // Listed before asking which are named, so that what is named meanwhile is among the answers.
   const files = await olderFiles(media);
-  const named = await namedMedia(parts, dryRun, runs);
+  const named = await store.mediaInUse(dryRun ? runs : []);
   const unnamed = files.filter(({ sha256 }) => !named.has(sha256));
   let count = 0;
   let sizeBytes = 0;
@@ -114,21 +113,6 @@ async function holds(store: JournalStore, runId: string): Promise<"holds" | null
 async function remove(store: JournalStore, runId: string, at: number): Promise<"leased" | "holds" | "unknown" | null> {
   const outcome = await store.removeRun(runId, at);
   return outcome.removed ? null : outcome.reason;
-}
-
-/** Content that some run, apart from those that go, has used or plans to upload. */
-async function namedMedia(
-  { store }: GcParts,
-  dryRun: boolean,
-  removed: readonly string[],
-): Promise<ReadonlySet<string>> {
-  if (!dryRun) return store.mediaInUse();
-  const named = new Set<string>();
-  for (const { runId } of await store.runs()) {
-    if (removed.includes(runId)) continue;
-    for (const { event } of await store.read(runId)) for (const sha256 of mediaOf(event)) named.add(sha256);
-  }
-  return named;
 }
 
 interface MediaFile {

@@ -1,6 +1,7 @@
 import type { Client } from "../../api/index.ts";
 import { RunUnknownError } from "../../journal/errors.ts";
 import type { StoredEvent } from "../../journal/events.ts";
+import { accountOf } from "../../journal/record.ts";
 import type { RunRepository } from "../../journal/run-repository.ts";
 import { isRunFinal, planStep, type RunState } from "../../journal/state.ts";
 import type { InboxMessage, JournalStore, RunRow } from "../../journal/store.ts";
@@ -51,11 +52,11 @@ export abstract class StoredRuns {
   }
 
   async due(): Promise<readonly RunRow[]> {
-    const open = (await this.store.runs()).filter(({ status }) => !isRunFinal(status as RunState["status"]));
+    const account = accountOf({ baseUrl: this.repository.account.origin, keyId: this.repository.account.keyId });
     const due: RunRow[] = [];
-    for (const row of open) {
-      if (row.status === "paused" && !(await this.#isAsked(row.runId))) continue;
-      if (await this.repository.mayBeOurs(row.runId)) due.push(row);
+    for (const row of await this.store.runs()) {
+      if (row.account !== account || isRunFinal(row.status as RunState["status"])) continue;
+      if (row.status !== "paused" || (await this.#isAsked(row.runId))) due.push(row);
     }
     return due;
   }

@@ -19,7 +19,7 @@ export interface RunRecord {
   readonly ledger: LedgerTotals;
 }
 
-const summary = "run_id, pipeline, created_at, updated_at, last_seq, status, lease_holder, lease_expires_at";
+const summary = "run_id, pipeline, account, created_at, updated_at, last_seq, status, lease_holder, lease_expires_at";
 
 export function createRun(
   db: Database,
@@ -70,6 +70,7 @@ function summaryOf({ columns }: Database, row: Row): RunRow {
   return {
     runId: columns.text(row, "run_id"),
     pipeline: columns.text(row, "pipeline"),
+    account: columns.text(row, "account"),
     createdAt: columns.integer(row, "created_at"),
     updatedAt: columns.integer(row, "updated_at"),
     lastSeq: columns.integer(row, "last_seq"),

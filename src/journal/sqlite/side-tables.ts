@@ -51,7 +51,10 @@ export function readProgress(db: Database, runId: string): readonly Progress[] {
   }));
 }
 
-export function mediaInUse(db: Database): ReadonlySet<string> {
-  const rows = db.all("SELECT DISTINCT sha256 FROM media");
+export function mediaInUse(db: Database, exceptRuns: readonly string[]): ReadonlySet<string> {
+  const rows = db.all(
+    "SELECT DISTINCT sha256 FROM media WHERE run_key NOT IN (SELECT run_key FROM json_each(?) JOIN runs ON run_id = value)",
+    JSON.stringify(exceptRuns),
+  );
   return new Set(rows.map((row) => db.columns.text(row, "sha256")));
 }
