@@ -139,4 +139,4 @@ export {
   type StepPhase,
   type StepView,
 } from "./run/view/step-view.ts";
-export { type TimelinePhase, type TimelineSpan, timelineOf } from "./run/view/timeline.ts";
+export { Timeline, type TimelinePhase, type TimelineSpan } from "./run/view/timeline.ts";

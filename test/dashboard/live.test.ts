@@ -10,7 +10,14 @@ import { runPatch, type WatchParts, watchRun } from "../../src/dashboard/live/ru
 import { applyPatch, type RunModel } from "../../src/dashboard/page/state/run-store.ts";
 import { Drivers } from "../../src/dashboard/runs/driven-runs.ts";
 import { RunCache } from "../../src/dashboard/runs/run-cache.ts";
-import type { ProgressView, RunPatch, RunsPage } from "../../src/dashboard/views/wire.ts";
+import type {
+  ProgressView,
+  RunPatch,
+  RunsPage,
+  StepDetail,
+  StepsPage,
+  TimelineView,
+} from "../../src/dashboard/views/wire.ts";
 import {
   createMemoryJournal,
   type JournalStore,
@@ -206,7 +213,7 @@ test("what goes wrong while the dashboard drives a run reaches the page, althoug
   await drivers.follow(handle);
   await eventually(() => sent.at(-1)?.head.drivenHere).toBe(true);
   reject(new Error("the disk is full"));
-  await eventually(() => sent.at(-1)?.head).toMatchObject({ drivenHere: false, trouble: "the disk is full" });
+  await eventually(() => sent.at(-1)?.head).toMatchObject({ drivenHere: false, driveError: "the disk is full" });
   stop.abort();
   await watching;
 });
@@ -293,3 +300,50 @@ async function opened(file: string): Promise<{ readonly journal: JournalStore } 
   const journal = await openSqliteJournal(file);
   return { journal, [Symbol.asyncDispose]: () => journal.close() };
 }
+
+describe("a run of more steps than a page holds", () => {
+  const steps = Array.from({ length: 1250 }, (_, index): readonly PlantedStep[] => [
+    { path: `shot-${index}/still`, state: index < 700 ? "done" : "waiting" },
+    { path: `shot-${index}/clip`, needs: [`shot-${index}/still`], state: index === 3 ? "failed" : "waiting" },
+  ]).flat();
+
+  test("comes as its groups and a few steps; an event changes the count of its group", async () => {
+    const journal = createMemoryJournal();
+    const gardener = await plantRun(journal, { id: "r", steps });
+    const first = await runPatch(partsOf(journal), "r", 0);
+    expect(first.groups?.map(({ key, count, phases, needs }) => ({ key, count, phases, needs }))).toEqual([
+      { key: "shot-*/still", count: 1250, phases: { succeeded: 700, waiting: 550 }, needs: [] },
+      { key: "shot-*/clip", count: 1250, phases: { failed: 1, waiting: 1249 }, needs: ["shot-*/still"] },
+    ]);
+    expect(first.head.counts).toEqual({ total: 2500, done: 700, active: 0, waiting: 1799, failed: 1, skipped: 0 });
+    expect(first.steps.map(({ path }) => path)).toContain("shot-3/clip");
+    expect(first.steps.length).toBeLessThan(20);
+    const parts = partsOf(journal);
+    await runPatch(parts, "r", 0);
+    await gardener.add(...stepEvents({ path: "shot-900/still", state: "rendering" }));
+    const next = await runPatch(parts, "r", first.head.seq);
+    expect(next.steps.map(({ path, phase }) => [path, phase])).toEqual([["shot-900/still", "rendering"]]);
+    const fresh = await runPatch(partsOf(journal), "r", 0);
+    expect([next.groups, next.head.counts]).toEqual([fresh.groups, fresh.head.counts]);
+    const model = applyPatch(applyPatch(null, first), next);
+    expect(model.steps.get("shot-900/still")?.phase).toBe("rendering");
+  });
+
+  test("has lists that come in parts", async () => {
+    await using served = await serveDashboard();
+    await plantRun(served.journal, { id: "r", steps });
+    const cookie = await cookieOf(served);
+    const get = async <T>(path: string) =>
+      (await (await fetch(`${served.dashboard.origin}/api/runs/r/${path}`, { headers: { cookie } })).json()) as T;
+    const found = (query: Record<string, string>) => get<StepsPage>(`steps?${new URLSearchParams(query)}`);
+    const waiting = await found({ group: "shot-*/still", phase: "waiting", limit: "2" });
+    expect([waiting.total, waiting.steps.map(({ path }) => path)]).toEqual([550, ["shot-700/still", "shot-701/still"]]);
+    expect((await found({ with: "attempts" })).total).toBe(701);
+    expect((await found({ with: "returned" })).total).toBe(0);
+    const timeline = await get<TimelineView>("timeline?rows=10");
+    expect([timeline.rows, new Set(timeline.spans.map(({ step }) => step)).size]).toEqual([701, 10]);
+    expect(await get("costs")).toMatchObject([{ name: "paint/fast", count: 701, held: 0, cost: 28_000_000 }]);
+    const { step, events } = await get<StepDetail>("step?path=shot-3%2Fclip");
+    expect([step.phase, events.at(-1)?.type]).toEqual(["failed", "step.finished"]);
+  });
+});

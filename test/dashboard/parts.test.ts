@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { matchPath } from "../../src/dashboard/http/route.ts";
 import { parseRange } from "../../src/dashboard/http/send-file.ts";
-import { arrows, bundle } from "../../src/dashboard/page/graph/groups.ts";
+import { arrows, bundlesOf } from "../../src/dashboard/page/graph/bundles.ts";
 import { draw, neighbour } from "../../src/dashboard/page/graph/layout.ts";
 import { span, usd } from "../../src/dashboard/page/ui/format.ts";
 import { cut, cutJson } from "../../src/dashboard/views/truncate.ts";
@@ -100,14 +100,15 @@ test.each([
 describe("the graph", () => {
   const step = (path: string, needs: readonly string[] = []) =>
     ({ path, needs, kind: "job", model: "m" }) as unknown as StepView;
+  const byPath = (steps: readonly StepView[]) => new Map(steps.map((one) => [one.path, one]));
   const shots = Array.from({ length: 500 }, (_, index) => [
     step(`shot-${index}/still`),
     step(`shot-${index}/clip`, [`shot-${index}/still`]),
   ]).flat();
 
   test("draws a thousand alike steps as what they are: two groups, one arrow", () => {
-    const bundles = bundle(shots, true);
-    expect(bundles.map(({ key, members }) => [key, members.length])).toEqual([
+    const bundles = bundlesOf({ steps: byPath(shots) }, true);
+    expect(bundles.map(({ key, count }) => [key, count])).toEqual([
       ["shot-*/still", 500],
       ["shot-*/clip", 500],
     ]);
@@ -117,10 +118,8 @@ describe("the graph", () => {
   test("loses no step to a group, whatever the names", () => {
     fc.assert(
       fc.property(fc.uniqueArray(fc.string({ minLength: 1 })), fc.boolean(), (paths, isGrouped) => {
-        const members = bundle(
-          paths.map((path) => step(path)),
-          isGrouped,
-        ).flatMap((one) => one.members);
+        const steps = byPath(paths.map((path) => step(path)));
+        const members = bundlesOf({ steps }, isGrouped).flatMap((one) => one.members);
         expect(members.map(({ path }) => path).sort()).toEqual([...paths].sort());
       }),
     );

@@ -1,7 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { ownText } from "../../src/clean-text.ts";
-import { type RunEvent, type StoredEvent, type TimelineSpan, timelineOf } from "../../src/index.ts";
+import { type RunEvent, type StoredEvent, Timeline, type TimelineSpan } from "../../src/index.ts";
+
+function timelineOf(events: Iterable<StoredEvent>): readonly TimelineSpan[] {
+  const timeline = new Timeline();
+  for (const stored of events) timeline.add(stored);
+  return timeline.spans();
+}
 
 type Planned = RunEvent & { readonly type: "run.planned" };
 

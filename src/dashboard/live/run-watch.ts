@@ -1,9 +1,19 @@
-import { type JournalStore, type RunState, type StoredEvent, statusNow, touchedSteps, traitsOf } from "../../index.ts";
+import {
+  type JournalStore,
+  type RunState,
+  type RunView,
+  type StepView,
+  type StoredEvent,
+  statusNow,
+  touchedSteps,
+  traitsOf,
+} from "../../index.ts";
 import type { EventStream } from "../http/event-stream.ts";
 import { notFound } from "../http/refusal.ts";
 import type { Drivers } from "../runs/driven-runs.ts";
 import type { RunCache } from "../runs/run-cache.ts";
 import { eventLine } from "../views/event-line.ts";
+import { MOST_WHOLE, type RunGroups } from "../views/run-groups.ts";
 import { runHead } from "../views/run-head.ts";
 import { stepView } from "../views/step-view.ts";
 import type { ProgressView, RunPatch } from "../views/wire.ts";
@@ -26,26 +36,40 @@ const MOST_LOOKS = 20;
 /** Everything about a run, or what changed since an event that the reader has seen. */
 export async function runPatch(parts: WatchParts, runId: string, afterSeq: number): Promise<RunPatch> {
   const { journal, cache, drivers } = parts;
-  const { row, view } = await cache.get(runId);
+  const { row, view, groups } = await cache.get(runId);
   const { state } = view;
   const known = afterSeq > 0 && afterSeq <= state.seq;
   const from = known ? afterSeq : Math.max(0, state.seq - MOST_LINES);
   const since = await eventsUpTo(journal, state, from);
   const touched = known ? touchedSteps(since.map(({ event }) => event)) : "all";
-  const steps = view.steps.filter(
-    (step) => touched === "all" || touched.has(step.path) || traitsOf(step.plan).standsFor.length > 0,
-  );
+  const steps = stepsToSend(view, touched, groups);
   return {
     full: touched === "all",
     head: runHead(state, {
       row: statusNow(row, Date.now()),
-      trouble: drivers.trouble(runId),
+      driveError: drivers.error(runId),
       drivenHere: drivers.isDriving(runId),
+      counts: groups?.counts(),
     }),
+    groups: groups?.views() ?? null,
     steps: steps.map((step) => stepView(state, step)),
     events: since.slice(-MOST_LINES).map(eventLine),
     progress: await progressOf(journal, runId),
   };
+}
+
+/** What changed, and decisions, whose offers may have changed; from the start all, or what a large run shows first. */
+function stepsToSend(
+  view: RunView,
+  touched: ReadonlySet<string> | "all",
+  groups: RunGroups | null,
+): readonly StepView[] {
+  if (groups !== null) {
+    const paths = touched === "all" ? groups.shown() : touched;
+    return [...paths].slice(0, MOST_WHOLE).flatMap((path) => view.step(path) ?? []);
+  }
+  const isDecision = ({ plan }: StepView) => traitsOf(plan).standsFor.length > 0;
+  return view.steps.filter((step) => touched === "all" || touched.has(step.path) || isDecision(step));
 }
 
 /** Events after `from` that the state holds. Others may bring the shared state forward while this one reads. */

@@ -3,6 +3,7 @@ import { type Pipeline, plannedStep, type Quote, type ResumeOptions, statusNow }
 import type { DashboardContext } from "../context.ts";
 import { badRequest, notFound } from "../http/refusal.ts";
 import type { Call, Route } from "../http/route.ts";
+import { MOST_WHOLE } from "../views/run-groups.ts";
 import { stepView } from "../views/step-view.ts";
 import { cut } from "../views/truncate.ts";
 import type { CandidateView, OfferedView, PlanView, WhyView } from "../views/wire.ts";
@@ -169,7 +170,8 @@ function planView(quote: Quote): PlanView {
     problems: quote.problems
       .slice(0, MOST_PROBLEMS)
       .map(({ code, step, field, message }) => ({ code, step, field, message: cut(message, 1000) })),
-    steps: (quote.plan?.steps ?? []).map((step) => {
+    stepCount: quote.plan?.steps.length ?? 0,
+    steps: (quote.plan?.steps ?? []).slice(0, MOST_WHOLE).map((step) => {
       const price = prices.get(step.path);
       const reason = price?.reason == null ? null : cut(price.reason, 300);
       return {

@@ -1,4 +1,3 @@
-import { timelineOf } from "../../index.ts";
 import type { DashboardContext } from "../context.ts";
 import { openEventStream, sendStreamHead } from "../http/event-stream.ts";
 import { badRequest, notFound } from "../http/refusal.ts";
@@ -7,11 +6,14 @@ import { watchList } from "../live/list-watch.ts";
 import { runPatch, watchRun } from "../live/run-watch.ts";
 import { RunList } from "../runs/run-list.ts";
 import { eventLine } from "../views/event-line.ts";
+import { MOST_WHOLE } from "../views/run-groups.ts";
+import { modelCosts, stepsPage, timelineView } from "../views/run-lists.ts";
 import { stepDetail } from "../views/step-detail.ts";
-import type { EventLine, SpanView } from "../views/wire.ts";
+import type { EventLine, ModelCosts, StepsPage, TimelineView } from "../views/wire.ts";
 
 const PAGE_ROWS = 50;
 const MOST_EVENTS = 500;
+const TIMELINE_ROWS = 1000;
 
 /** What can be seen of runs. */
 export function readRoutes(context: DashboardContext): readonly Route[] {
@@ -31,9 +33,17 @@ export function readRoutes(context: DashboardContext): readonly Route[] {
     return found.map(eventLine);
   };
 
-  const timeline = async ({ params }: Call): Promise<readonly SpanView[]> => {
-    await cache.get(params.run!);
-    return timelineOf(await journal.read(params.run!));
+  const timeline = async ({ params, query }: Call): Promise<TimelineView> => {
+    const { row } = await cache.get(params.run!);
+    return timelineView((await cache.timeline(row)).spans(), whole(query, "rows") ?? TIMELINE_ROWS);
+  };
+
+  const steps = async ({ params, query }: Call): Promise<StepsPage> => {
+    return stepsPage(await cache.get(params.run!), query, Math.min(whole(query, "limit") ?? 200, MOST_WHOLE));
+  };
+
+  const costs = async ({ params }: Call): Promise<readonly ModelCosts[]> => {
+    return modelCosts((await cache.get(params.run!)).view);
   };
 
   const step = async ({ params, query }: Call) => {
@@ -68,6 +78,8 @@ export function readRoutes(context: DashboardContext): readonly Route[] {
     { method: "GET", path: "/api/runs/:run/events", handle: events },
     { method: "GET", path: "/api/runs/:run/timeline", handle: timeline },
     { method: "GET", path: "/api/runs/:run/step", handle: step },
+    { method: "GET", path: "/api/runs/:run/steps", handle: steps },
+    { method: "GET", path: "/api/runs/:run/costs", handle: costs },
     { method: "GET", path: "/api/live", handle: live },
   ];
 }

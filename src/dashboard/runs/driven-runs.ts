@@ -3,7 +3,7 @@ import type { RunHandle } from "../../index.ts";
 /** Runs that this dashboard drives, and what went wrong with those that it drove. */
 export class Drivers {
   readonly #driven = new Set<string>();
-  readonly #trouble = new Map<string, string>();
+  readonly #errors = new Map<string, string>();
 
   readonly #listeners = new Set<(runId: string) => void>();
 
@@ -28,19 +28,19 @@ export class Drivers {
     return this.#driven.has(runId);
   }
 
-  trouble(runId: string): string | null {
-    return this.#trouble.get(runId) ?? null;
+  error(runId: string): string | null {
+    return this.#errors.get(runId) ?? null;
   }
 
   /** Resolves once the run has started; rejects with the reason why it could not, such as another process's lease. */
   async follow(handle: RunHandle): Promise<void> {
     const { id } = handle;
     this.#driven.add(id);
-    this.#trouble.delete(id);
+    this.#errors.delete(id);
     this.#tell(id);
     const done = handle.result();
     done
-      .catch((error: unknown) => this.#trouble.set(id, error instanceof Error ? error.message : String(error)))
+      .catch((error: unknown) => this.#errors.set(id, error instanceof Error ? error.message : String(error)))
       .finally(() => {
         this.#driven.delete(id);
         this.#tell(id);

@@ -1,20 +1,35 @@
-import { type JournalStore, loadRun, type RunRow, RunView } from "../../index.ts";
+import {
+  type JournalStore,
+  loadRun,
+  type RunRow,
+  RunView,
+  type StoredEvent,
+  Timeline,
+  touchedSteps,
+} from "../../index.ts";
 import { notFound } from "../http/refusal.ts";
+import { MOST_WHOLE, RunGroups } from "../views/run-groups.ts";
 
-/** A run's view as of its newest event, and its row. */
-export interface KnownRun {
-  readonly row: RunRow;
+/** A run's view as of its newest event; of a large one, its steps by group beside it. */
+interface KnownView {
   readonly view: RunView;
+  groups: RunGroups | null;
 }
 
-const MOST_KEPT = 40;
+export interface KnownRun extends KnownView {
+  readonly row: RunRow;
+}
+
+const MOST_VIEWS = 40;
+const EVENTS_READ_AT_ONCE = 5000;
 
 /** Views of runs, brought up to date by reading only the events that came since. */
 export class RunCache {
   readonly #journal: JournalStore;
-  readonly #views = new Map<string, RunView>();
+  readonly #views = new Map<string, KnownView>();
+  readonly #timelines = new Map<string, { readonly createdAt: number; seq: number; readonly timeline: Timeline }>();
   /** Two requests for one run wait for each other: both would add the same events to one state. */
-  readonly #loading = new Map<string, Promise<RunView>>();
+  readonly #loading = new Map<string, Promise<KnownView>>();
 
   constructor(journal: JournalStore) {
     this.#journal = journal;
@@ -24,10 +39,10 @@ export class RunCache {
   async get(runId: string): Promise<KnownRun> {
     const row = await this.#journal.run(runId);
     if (row === null) throw notFound("This run");
-    return { row, view: await this.upTo(row) };
+    return { row, ...(await this.upTo(row)) };
   }
 
-  async upTo(row: RunRow): Promise<RunView> {
+  async upTo(row: RunRow): Promise<KnownView> {
     const { runId } = row;
     const before = this.#loading.get(runId) ?? Promise.resolve();
     const loading = before.then(
@@ -42,21 +57,51 @@ export class RunCache {
     }
   }
 
-  async #load({ runId, lastSeq, createdAt }: RunRow): Promise<RunView> {
-    const kept = this.#views.get(runId);
+  async #load({ runId, lastSeq, createdAt }: RunRow): Promise<KnownView> {
+    const known = this.#views.get(runId);
     // A run may have been removed, and another one made under its name.
-    const view = kept?.state.createdAt === createdAt ? kept : new RunView(await loadRun(this.#journal, runId));
-    if (view.state.seq < lastSeq) {
-      for (const event of await this.#journal.read(runId, { afterSeq: view.state.seq })) view.add(event);
+    const current =
+      known?.view.state.createdAt === createdAt ? known : withGroups(new RunView(await loadRun(this.#journal, runId)));
+    if (current.view.state.seq < lastSeq) {
+      addTo(current, await this.#journal.read(runId, { afterSeq: current.view.state.seq }));
     }
-    this.#keep(runId, view);
-    return view;
+    this.#remember(runId, current);
+    return current;
   }
 
-  #keep(runId: string, view: RunView): void {
+  /** When its steps did what; only events that came since are read. */
+  async timeline({ runId, createdAt }: RunRow): Promise<Timeline> {
+    let known = this.#timelines.get(runId);
+    if (known?.createdAt !== createdAt) known = { createdAt, seq: 0, timeline: new Timeline() };
+    this.#timelines.clear();
+    this.#timelines.set(runId, known);
+    for (;;) {
+      const afterSeq = known.seq;
+      const events = await this.#journal.read(runId, { afterSeq, limit: EVENTS_READ_AT_ONCE });
+      for (const stored of events.filter(({ seq }) => seq > known.seq)) {
+        known.timeline.add(stored);
+        known.seq = stored.seq;
+      }
+      if (events.length < EVENTS_READ_AT_ONCE) return known.timeline;
+    }
+  }
+
+  #remember(runId: string, view: KnownView): void {
     this.#views.delete(runId);
     this.#views.set(runId, view);
     const oldest = this.#views.keys().next();
-    if (this.#views.size > MOST_KEPT && oldest.done !== true) this.#views.delete(oldest.value);
+    if (this.#views.size > MOST_VIEWS && oldest.done !== true) this.#views.delete(oldest.value);
   }
+}
+
+function withGroups(view: RunView): KnownView {
+  return { view, groups: view.state.planned.plan.steps.length > MOST_WHOLE ? new RunGroups(view) : null };
+}
+
+function addTo(known: KnownView, events: readonly StoredEvent[]): void {
+  const { view, groups } = known;
+  for (const event of events) view.add(event);
+  const touched = touchedSteps(events.map(({ event }) => event));
+  if (touched === "all") known.groups = withGroups(view).groups;
+  else for (const path of groups === null ? [] : touched) groups?.update(view.step(path)!);
 }

@@ -12,13 +12,13 @@ export interface RunQuery {
 }
 
 const MOST_ROWS = 1000;
-const MOST_KEPT = 2000;
+const MOST_SUMMARIES = 2000;
 
 /** The runs of a journal with what each one did so far; a run that did not move since is not read again. */
 export class RunList {
   readonly #journal: JournalStore;
   readonly #cache: RunCache;
-  readonly #kept = new Map<
+  readonly #summaries = new Map<
     string,
     { readonly seq: number; readonly createdAt: number; readonly status: string; readonly summary: RunSummary }
   >();
@@ -42,20 +42,21 @@ export class RunList {
 
   async #summary(row: RunRow): Promise<RunSummary> {
     const { runId, lastSeq: seq, createdAt, status } = row;
-    const kept = this.#kept.get(runId);
-    if (kept?.seq === seq && kept.createdAt === createdAt && kept.status === status) return kept.summary;
+    const known = this.#summaries.get(runId);
+    if (known?.seq === seq && known.createdAt === createdAt && known.status === status) return known.summary;
     const summary = await this.#read(row);
-    this.#kept.delete(runId);
-    this.#kept.set(runId, { seq, createdAt, status, summary });
-    const oldest = this.#kept.keys().next();
-    if (this.#kept.size > MOST_KEPT && oldest.done !== true) this.#kept.delete(oldest.value);
+    this.#summaries.delete(runId);
+    this.#summaries.set(runId, { seq, createdAt, status, summary });
+    const oldest = this.#summaries.keys().next();
+    if (this.#summaries.size > MOST_SUMMARIES && oldest.done !== true) this.#summaries.delete(oldest.value);
     return summary;
   }
 
   /** A run that cannot be read is listed as what its row says, and does not hide the others. */
   async #read(row: RunRow): Promise<RunSummary> {
     try {
-      return runSummary((await this.#cache.upTo(row)).state, row);
+      const { view, groups } = await this.#cache.upTo(row);
+      return runSummary(view.state, row, groups?.counts());
     } catch (error) {
       return unreadable(row, error instanceof Error ? error.message : String(error));
     }

@@ -29,6 +29,7 @@ export function outputView(state: RunState, step: StepState, output: OutputState
     fps: output.fps,
     state: output.phase,
     error: output.error === null ? null : cut(output.error.message, 300),
+    name: placed?.name ?? null,
     file: placed?.file ?? null,
     ...(copy !== null && bytes(state.runId, step.path, index, copy)),
   };
@@ -48,6 +49,7 @@ function blank(step: string, index: number | "upload"): MediaView {
     fps: null,
     state: "downloaded",
     error: null,
+    name: null,
     file: null,
   };
 }

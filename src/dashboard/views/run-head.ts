@@ -6,7 +6,11 @@ import type { MediaView, RunHead, RunStatus, RunSummary, StepCounts } from "./wi
 const MOST_COVERS = 4;
 
 /** A run in the list. */
-export function runSummary(state: RunState, row: Pick<RunRow, "updatedAt" | "status">): RunSummary {
+export function runSummary(
+  state: RunState,
+  row: Pick<RunRow, "updatedAt" | "status">,
+  counts: StepCounts = countSteps(state),
+): RunSummary {
   const { planned, pause } = state;
   // Another process may have written since the row was read: then a process drives it.
   const isInterrupted = row.status === "interrupted" && !isResting(state);
@@ -25,7 +29,7 @@ export function runSummary(state: RunState, row: Pick<RunRow, "updatedAt" | "sta
       pause === null ? null : { ...pause, message: cut(pause.message, 500), fundingUrl: safeUrl(pause.fundingUrl) },
     message: isInterrupted ? INTERRUPTED : state.message === null ? null : cut(state.message, 500),
     next: nextCommand(state, { isInterrupted }),
-    counts: countSteps(state),
+    counts,
     covers: coversOf(state),
   };
 }
@@ -57,15 +61,17 @@ export function unreadable({ runId, pipeline, status, createdAt, updatedAt }: Ru
 
 export interface HeadFacts {
   readonly row: Pick<RunRow, "updatedAt" | "status">;
-  readonly trouble: string | null;
+  readonly driveError: string | null;
   readonly drivenHere: boolean;
+  /** Default: counted. */
+  readonly counts?: StepCounts | undefined;
 }
 
 /** A run as its own screen shows it. */
-export function runHead(state: RunState, { row, trouble, drivenHere }: HeadFacts): RunHead {
+export function runHead(state: RunState, { row, driveError, drivenHere, counts }: HeadFacts): RunHead {
   const { planned } = state;
   return {
-    ...runSummary(state, row),
+    ...runSummary(state, row, counts),
     seq: state.seq,
     startedAt: state.startedAt,
     tookMs: state.activeTime.ms,
@@ -76,13 +82,12 @@ export function runHead(state: RunState, { row, trouble, drivenHere }: HeadFacts
     source: planned.source === null ? null : `${planned.source.file}#${planned.source.exportName}`,
     maxUnquotedMicros: state.maxUnquotedMicros,
     jobsAtOnce: planned.limits.total,
-    files: state.files,
-    trouble,
+    driveError,
     drivenHere,
   };
 }
 
-const places: Readonly<Record<StepState["status"], Exclude<keyof StepCounts, "total">>> = {
+const countedAs: Readonly<Record<StepState["status"], Exclude<keyof StepCounts, "total">>> = {
   waiting: "waiting",
   running: "active",
   unresolved: "active",
@@ -96,24 +101,31 @@ const places: Readonly<Record<StepState["status"], Exclude<keyof StepCounts, "to
 function countSteps(state: RunState): StepCounts {
   const { steps } = state.planned.plan;
   const counts = { total: steps.length, done: 0, active: 0, waiting: 0, failed: 0, skipped: 0 };
-  for (const { path } of steps) counts[places[state.steps[path]!.status]] += 1;
+  for (const { path } of steps) counts[countedAs[state.steps[path]!.status]] += 1;
   return counts;
 }
 
 /** What the pipeline returns first, then what came last; pictures and films only. */
 function coversOf(state: RunState): readonly MediaView[] {
-  const returned = [...new Set(state.files.map(({ step }) => step))];
-  const latest = state.planned.plan.steps.map(({ path }) => path).reverse();
-  const covers: MediaView[] = [];
-  for (const path of new Set([...returned, ...latest])) {
+  const covers = new Map<string, readonly MediaView[]>();
+  let count = 0;
+  for (const path of newestFirst(state)) {
     const step = state.steps[path];
-    if (step === undefined || step.upload !== null) continue;
-    covers.push(
-      ...mediaOf(state, step).filter(({ url, kind }) => url !== null && (kind === "image" || kind === "video")),
+    if (covers.has(path) || step === undefined || step.upload !== null || step.status === "waiting") continue;
+    const media = mediaOf(state, step).filter(
+      ({ url, kind }) => url !== null && (kind === "image" || kind === "video"),
     );
-    if (covers.length >= MOST_COVERS) break;
+    covers.set(path, media);
+    count += media.length;
+    if (count >= MOST_COVERS) break;
   }
-  return covers.slice(0, MOST_COVERS);
+  return [...covers.values()].flat().slice(0, MOST_COVERS);
+}
+
+function* newestFirst({ files, planned }: RunState): Generator<string> {
+  for (const { step } of files) yield step;
+  const { steps } = planned.plan;
+  for (let at = steps.length - 1; at >= 0; at -= 1) yield steps[at]!.path;
 }
 
 /** Only addresses that lead to a page; a journal could hold any text. */

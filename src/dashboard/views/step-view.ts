@@ -64,7 +64,17 @@ function viewAt(state: RunState, { step: path, index }: Place): MediaView {
   const output = step === undefined ? undefined : outputsOf(step).find((one) => one.index === index);
   if (step !== undefined && output !== undefined) return outputView(state, step, output);
   const nothing = { contentType: null, sizeBytes: null, width: null, height: null, durationMs: null, fps: null };
-  return { step: path, index, kind: "other", url: null, ...nothing, state: "pending", error: null, file: null };
+  return {
+    step: path,
+    index,
+    kind: "other",
+    url: null,
+    ...nothing,
+    state: "pending",
+    error: null,
+    name: null,
+    file: null,
+  };
 }
 
 /** A step as the page shows it; without a state, as it is planned. */

@@ -69,7 +69,9 @@ export interface MediaView {
   readonly fps: number | null;
   readonly state: string;
   readonly error: string | null;
-  /** Named file below the run's folder, for what the pipeline returns. */
+  /** What the pipeline calls it, where it returns it. */
+  readonly name: string | null;
+  /** Its named file below the run's folder. */
   readonly file: string | null;
 }
 
@@ -114,14 +116,8 @@ export interface RunHead extends RunSummary {
   readonly source: string | null;
   readonly maxUnquotedMicros: number | null;
   readonly jobsAtOnce: number;
-  readonly files: readonly {
-    readonly name: string;
-    readonly step: string;
-    readonly index: number;
-    readonly file: string;
-  }[];
-  /** What went wrong when this dashboard last drove the run; null when nothing did. */
-  readonly trouble: string | null;
+  /** Why this dashboard stopped driving the run; null when nothing went wrong. */
+  readonly driveError: string | null;
   /** True while this dashboard drives it. */
   readonly drivenHere: boolean;
 }
@@ -204,13 +200,40 @@ export interface EventLine {
 
 /** A change of a run, sent as it comes; the first one of a page holds everything. */
 export interface RunPatch {
-  /** True: `steps` are all there are. */
+  /** True: nothing that was sent before counts. */
   readonly full: boolean;
   readonly head: RunHead;
+  /** Of a run too large for a page, of which `steps` are some; null where `steps` are all. */
+  readonly groups: readonly GroupView[] | null;
   readonly steps: readonly StepView[];
   /** The newest events since, at most 200 of them. */
   readonly events: readonly EventLine[];
   readonly progress: readonly ProgressView[];
+}
+
+/** Steps that are alike, counted. */
+export interface GroupView {
+  readonly key: string;
+  readonly count: number;
+  readonly phases: { readonly [P in StepPhase]?: number };
+  /** Steps among those sent that stand for it. */
+  readonly shown: readonly string[];
+  /** Keys of the groups that it needs. */
+  readonly needs: readonly string[];
+}
+
+/** Some of the steps that a list of a large run is about. */
+export interface StepsPage {
+  readonly total: number;
+  readonly steps: readonly StepView[];
+}
+
+/** What a model cost in a run. */
+export interface ModelCosts {
+  readonly name: string;
+  readonly count: number;
+  readonly held: number;
+  readonly cost: number;
 }
 
 export interface StepDetail {
@@ -222,6 +245,15 @@ export interface StepDetail {
   readonly needs: readonly string[];
   readonly usedBy: readonly string[];
   readonly events: readonly EventLine[];
+}
+
+/** The first rows of a run's timeline, one a step; `from` and `to` are of all. */
+export interface TimelineView {
+  readonly rows: number;
+  readonly from: number;
+  /** Null while nothing has ended. */
+  readonly to: number | null;
+  readonly spans: readonly SpanView[];
 }
 
 export interface SpanView {
@@ -275,7 +307,9 @@ export interface PlanView {
     readonly field: string | null;
     readonly message: string;
   }[];
+  /** The first ones. */
   readonly steps: readonly StepView[];
+  readonly stepCount: number;
   readonly minMicros: number;
   /** Null when a step has neither a price nor a maximum. */
   readonly maxMicros: number | null;

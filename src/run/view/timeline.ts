@@ -21,16 +21,6 @@ export interface TimelineSpan {
   readonly to: number | null;
 }
 
-/**
- * When a run's steps did what, from its events alone, ordered by start. Phases of one attempt never overlap. A run that
- * rests has no open span: what it waited for ends with its last event, until a later one says more.
- */
-export function timelineOf(events: Iterable<StoredEvent>): readonly TimelineSpan[] {
-  const timeline = new Timeline();
-  for (const stored of events) timeline.add(stored);
-  return timeline.spans();
-}
-
 interface Span {
   readonly step: string;
   readonly attempt: number;
@@ -39,6 +29,10 @@ interface Span {
   to: number | null;
 }
 
+/**
+ * When a run's steps did what, from its events alone, ordered by start. Phases of one attempt never overlap. A run that
+ * rests has no open span: what it waited for ends with its last event, until a later one says more.
+ */
 export class Timeline implements TimelineWriter {
   readonly #spans: Span[] = [];
   /** The open span of a step; a step does one thing at a time. */

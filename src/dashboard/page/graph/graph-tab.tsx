@@ -1,14 +1,17 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { MOST_SINGLE } from "../../views/groups.ts";
 import type { RunModel } from "../state/run-store.ts";
 import { Icon } from "../ui/bits.tsx";
 import { count } from "../ui/format.ts";
 import { useSize } from "../ui/hooks.ts";
-import { arrows, bundle, MOST_SINGLE } from "./groups.ts";
+import { arrows, bundlesOf } from "./bundles.ts";
 import { curve, type Drawing, draw, neighbour, type Placed } from "./layout.ts";
 import { GraphNode, NODE_WIDTH, nodeHeight } from "./node.tsx";
 
 interface Props {
-  readonly model: Pick<RunModel, "steps" | "progress">;
+  readonly model: Pick<RunModel, "steps" | "progress" | "groups">;
+  /** Default: as many as the model has. */
+  readonly count?: number;
   readonly step: string | null;
   readonly group: string | null;
   readonly onOpen: (step: string | null) => void;
@@ -26,16 +29,22 @@ const WIDE = 720;
 const AHEAD = 300;
 
 /** The steps and what they need of each other, as a drawing that lives. */
-export function GraphTab({ model, step, group, onOpen, onGroup, longest = [] }: Props) {
-  const steps = useMemo(() => [...model.steps.values()], [model.steps]);
-  const isLong = steps.length > MOST_SINGLE;
+export function GraphTab({
+  model,
+  count: total = model.steps.size,
+  step,
+  group,
+  onOpen,
+  onGroup,
+  longest = [],
+}: Props) {
+  const { steps, groups } = model;
+  const isLong = groups === null && steps.size > MOST_SINGLE;
   const [isGrouped, setGrouped] = useState(isLong);
   const [box, size] = useSize<HTMLDivElement>();
   const direction = size.width === 0 || size.width > WIDE ? "LR" : "TB";
-  const bundles = useMemo(() => bundle(steps, isLong && isGrouped), [steps, isLong, isGrouped]);
-  const shape = bundles
-    .map(({ key, members }) => `${key} ${members.length} ${members.length === 1 ? members[0]!.needs.join() : ""}`)
-    .join("\n");
+  const bundles = useMemo(() => bundlesOf({ steps, groups }, isLong && isGrouped), [steps, groups, isLong, isGrouped]);
+  const shape = bundles.map(({ key, count, needs }) => `${key} ${count} ${needs.join()}`).join("\n");
   const drawing = useMemo(
     () =>
       draw({
@@ -90,7 +99,7 @@ export function GraphTab({ model, step, group, onOpen, onGroup, longest = [] }: 
         class="canvas"
         // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
         tabIndex={0}
-        aria-label={`Graph of ${count(steps.length, "step")}; arrow keys walk along it`}
+        aria-label={`Graph of ${count(total, "step")}; arrow keys walk along it`}
         onScroll={(event) => setView({ x: event.currentTarget.scrollLeft, y: event.currentTarget.scrollTop })}
       >
         <div class="sheet" style={{ width: `${drawing.width * zoom}px`, height: `${drawing.height * zoom}px` }}>
@@ -110,9 +119,9 @@ export function GraphTab({ model, step, group, onOpen, onGroup, longest = [] }: 
                 key={one.key}
                 bundle={one}
                 place={drawing.nodes.get(one.key)!}
-                isChosen={one.key === chosen || (one.members.length === 1 && one.key === step)}
+                isChosen={one.key === chosen || (one.count === 1 && one.key === step)}
                 progress={model.progress}
-                onOpen={() => (one.members.length > 1 ? onGroup(one.key) : onOpen(one.key))}
+                onOpen={() => (one.count > 1 ? onGroup(one.key) : onOpen(one.key))}
                 onKey={(event) => walk(one.key, event)}
               />
             ))}

@@ -3,11 +3,12 @@ import type { StepView } from "../../views/wire.ts";
 import type { RunModel } from "../state/run-store.ts";
 import { Empty } from "../ui/bits.tsx";
 import { count, usd } from "../ui/format.ts";
+import { useSteps } from "../ui/hooks.ts";
 import { Thumb } from "../ui/media.tsx";
 import { Panel } from "../ui/panel.tsx";
 import { Dot, phaseTone, phaseWord } from "../ui/status.tsx";
 import { VirtualList } from "../ui/virtual.tsx";
-import { bundle } from "./groups.ts";
+import { bundlesOf } from "./bundles.ts";
 
 interface Props {
   readonly model: RunModel;
@@ -19,21 +20,26 @@ interface Props {
 /** The members of a group, however many. */
 export function GroupPanel({ model, group, onOpen, onClose }: Props) {
   const [phase, setPhase] = useState<string | null>(null);
-  const members = useMemo(
-    () => bundle([...model.steps.values()], true).find(({ key }) => key === group)?.members ?? [],
-    [model.steps, group],
+  const { steps, groups } = model;
+  const bundle = useMemo(
+    () => bundlesOf({ steps, groups }, true).find(({ key }) => key === group),
+    [steps, groups, group],
   );
-  const phases = new Map<string, number>();
-  for (const step of members) phases.set(step.phase, (phases.get(step.phase) ?? 0) + 1);
-  const shown = phase === null ? members : members.filter((step) => step.phase === phase);
+  const members = new Set(bundle?.members);
+  const { steps: shown, more } = useSteps(
+    model,
+    { group, ...(phase !== null && { phase }) },
+    (step) => members.has(step) && (phase === null || step.phase === phase),
+  );
+  const total = bundle?.count ?? 0;
   return (
-    <Panel title={group} note={count(members.length, "step")} onClose={onClose}>
+    <Panel title={group} note={count(total, "step")} onClose={onClose}>
       <fieldset class="chips">
         <legend class="unseen">Show steps that are</legend>
         <button type="button" class="chip" aria-pressed={phase === null} onClick={() => setPhase(null)}>
-          all <span>{members.length}</span>
+          all <span>{total}</span>
         </button>
-        {[...phases].map(([name, number]) => (
+        {Object.entries(bundle?.phases ?? {}).map(([name, number]) => (
           <button type="button" key={name} class="chip" aria-pressed={phase === name} onClick={() => setPhase(name)}>
             {phaseWord(name as StepView["phase"])} <span>{number}</span>
           </button>
@@ -42,7 +48,7 @@ export function GroupPanel({ model, group, onOpen, onClose }: Props) {
       {shown.length === 0 ? (
         <Empty title="None of these" />
       ) : (
-        <VirtualList items={shown} rowHeight={56} label={`Steps of ${group}`} class="members">
+        <VirtualList items={shown} rowHeight={56} label={`Steps of ${group}`} class="members" onEnd={more}>
           {(step) => <Member step={step} onOpen={onOpen} />}
         </VirtualList>
       )}

@@ -1,9 +1,9 @@
-import type { ProgressView, StepView } from "../../views/wire.ts";
+import type { ProgressView, StepPhase, StepView } from "../../views/wire.ts";
 import { Icon } from "../ui/bits.tsx";
 import { count, usd } from "../ui/format.ts";
 import { Thumb } from "../ui/media.tsx";
 import { Dot, phaseTone, phaseWord, type Tone } from "../ui/status.tsx";
-import type { Bundle } from "./groups.ts";
+import type { Bundle } from "./bundles.ts";
 import type { Placed } from "./layout.ts";
 
 export const NODE_WIDTH = 196;
@@ -11,9 +11,9 @@ const THUMB_HEIGHT = 104;
 const TEXT_HEIGHT = 58;
 
 /** Steps that make pictures have room for one from the start, so that nothing moves when it comes. */
-export function nodeHeight({ members }: Bundle): number {
+export function nodeHeight({ members, count }: Bundle): number {
   const [first] = members;
-  if (members.length > 1) return TEXT_HEIGHT + 52;
+  if (count > 1) return TEXT_HEIGHT + 52;
   return TEXT_HEIGHT + (first?.hasPicture === true ? THUMB_HEIGHT : 0);
 }
 
@@ -28,9 +28,9 @@ interface Props {
 
 export function GraphNode({ bundle, place, isChosen, progress, onOpen, onKey }: Props) {
   const [only] = bundle.members;
-  const isGroup = bundle.members.length > 1;
+  const isGroup = bundle.count > 1 || only === undefined;
   const style = { left: `${place.x}px`, top: `${place.y}px`, width: `${place.width}px`, height: `${place.height}px` };
-  const tone = isGroup ? groupTone(bundle.members) : phaseTone(only!.phase);
+  const tone = isGroup ? groupTone(bundle) : phaseTone(only!.phase);
   return (
     <button
       type="button"
@@ -104,8 +104,8 @@ function StepFace({ step, progress }: { readonly step: StepView; readonly progre
 }
 
 function GroupFace({ bundle, tone }: { readonly bundle: Bundle; readonly tone: Tone }) {
-  const { members, title } = bundle;
-  const done = members.filter(({ phase }) => phaseTone(phase) === "good").length;
+  const { members, key, count: total } = bundle;
+  const done = tonesOf(bundle).get("good") ?? 0;
   const pictures = members.flatMap(({ media }) =>
     media.filter(({ kind, url }) => url !== null && (kind === "image" || kind === "video")).slice(0, 1),
   );
@@ -115,27 +115,36 @@ function GroupFace({ bundle, tone }: { readonly bundle: Bundle; readonly tone: T
         {pictures.slice(-4).map((media) => (
           <Thumb key={`${media.step} ${media.index}`} media={media} label="" />
         ))}
-        {pictures.length === 0 && <Icon name={iconOf(members[0]!)} />}
+        {pictures.length === 0 && members[0] !== undefined && <Icon name={iconOf(members[0])} />}
       </span>
       <span class="words">
-        <span class="path" title={title}>
-          <span>{title}</span>
+        <span class="path" title={key}>
+          <span>{key}</span>
         </span>
         <span class="line">
           <Dot tone={tone} />
           <span class="phase">
-            {done} of {count(members.length, "step")}
+            {done} of {count(total, "step")}
           </span>
         </span>
       </span>
-      <Waffle members={members} />
+      <Waffle bundle={bundle} />
     </>
   );
 }
 
+function tonesOf({ phases }: Bundle): ReadonlyMap<Tone, number> {
+  const tones = new Map<Tone, number>();
+  for (const [phase, number] of Object.entries(phases) as [StepPhase, number][]) {
+    const tone = phaseTone(phase);
+    tones.set(tone, (tones.get(tone) ?? 0) + number);
+  }
+  return tones;
+}
+
 /** What needs a look comes first. */
-function groupTone(members: readonly StepView[]): Tone {
-  const tones = new Set(members.map(({ phase }) => phaseTone(phase)));
+function groupTone(bundle: Bundle): Tone {
+  const tones = tonesOf(bundle);
   return (
     (["bad", "ask", "active", "idle", "off"] as const).find(
       (tone) => tones.has(tone) && (tone !== "idle" || !tones.has("good")),
@@ -143,13 +152,12 @@ function groupTone(members: readonly StepView[]): Tone {
   );
 }
 
-export function Waffle({ members }: { readonly members: readonly StepView[] }) {
-  const tones = new Map<Tone, number>();
-  for (const { phase } of members) tones.set(phaseTone(phase), (tones.get(phaseTone(phase)) ?? 0) + 1);
+function Waffle({ bundle }: { readonly bundle: Bundle }) {
+  const tones = tonesOf(bundle);
   return (
     <span class="stepbar edge" aria-hidden="true">
       {(["good", "active", "ask", "bad", "off"] as const).map((tone) => (
-        <span key={tone} class={tone} style={{ width: `${(100 * (tones.get(tone) ?? 0)) / members.length}%` }} />
+        <span key={tone} class={tone} style={{ width: `${(100 * (tones.get(tone) ?? 0)) / bundle.count}%` }} />
       ))}
     </span>
   );

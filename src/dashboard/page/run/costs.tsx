@@ -1,8 +1,9 @@
-import { useMemo } from "preact/hooks";
-import type { AttemptView } from "../../views/wire.ts";
+import type { AttemptView, ModelCosts } from "../../views/wire.ts";
+import { get, runPath } from "../state/api.ts";
 import type { RunModel } from "../state/run-store.ts";
 import { Empty, Fact } from "../ui/bits.tsx";
 import { usd } from "../ui/format.ts";
+import { useLoaded, useSteps, useThrottled } from "../ui/hooks.ts";
 import { VirtualList } from "../ui/virtual.tsx";
 
 interface Entry {
@@ -13,14 +14,11 @@ interface Entry {
 /** The run's ledger: what was reserved and what was paid, by model and by attempt. */
 export function CostsTab({ model, onOpen }: { readonly model: RunModel; readonly onOpen: (step: string) => void }) {
   const { head } = model;
-  const entries = useMemo(
-    () =>
-      [...model.steps.values()].flatMap(({ path, attempts }) =>
-        attempts.map((attempt): Entry => ({ step: path, attempt })),
-      ),
-    [model.steps],
-  );
-  const models = useMemo(() => byModel(entries), [entries]);
+  const { steps, more } = useSteps(model, { with: "attempts" }, ({ attempts }) => attempts.length > 0);
+  const entries = steps.flatMap(({ path, attempts }) => attempts.map((attempt): Entry => ({ step: path, attempt })));
+  const seq = useThrottled(head.seq, 1000);
+  const costs = useLoaded((signal) => get<readonly ModelCosts[]>(`${runPath(head.id)}/costs`, signal), [head.id, seq]);
+  const models = costs.state === "ready" ? costs.value : [];
   const left = head.budgetMicros === null ? null : head.budgetMicros - head.spentMicros - head.heldMicros;
   return (
     <div class="costs">
@@ -81,7 +79,7 @@ export function CostsTab({ model, onOpen }: { readonly model: RunModel; readonly
               <span>Cost</span>
               <span>Money</span>
             </div>
-            <VirtualList items={entries} rowHeight={36} label="Ledger by attempt">
+            <VirtualList items={entries} rowHeight={36} label="Ledger by attempt" onEnd={more}>
               {(entry) => <LedgerRow entry={entry} onOpen={onOpen} />}
             </VirtualList>
           </div>
@@ -117,17 +115,4 @@ function LedgerRow({ entry, onOpen }: { readonly entry: Entry; readonly onOpen: 
       <span>{attempt.money === "none" ? "" : attempt.money}</span>
     </div>
   );
-}
-
-function byModel(entries: readonly Entry[]) {
-  const rows = new Map<string, { readonly name: string; count: number; held: number; cost: number }>();
-  for (const { attempt } of entries) {
-    const name = attempt.model ?? "not submitted";
-    const row = rows.get(name) ?? { name, count: 0, held: 0, cost: 0 };
-    row.count += 1;
-    row.held += attempt.money === "held" ? attempt.holdMicros : 0;
-    row.cost += attempt.costMicros ?? 0;
-    rows.set(name, row);
-  }
-  return [...rows.values()].sort((a, b) => b.cost - a.cost || b.held - a.held);
 }

@@ -138,10 +138,10 @@ function Banner({ model, onOpen, onFunds }: BannerProps) {
           )}
         </div>
       )}
-      {head.trouble !== null && (
+      {head.driveError !== null && (
         <div class="note bad" role="alert">
           <strong>This dashboard stopped driving the run</strong>
-          <div>{head.trouble}</div>
+          <div>{head.driveError}</div>
         </div>
       )}
       {head.status === "interrupted" && (
@@ -174,7 +174,7 @@ function Banner({ model, onOpen, onFunds }: BannerProps) {
         onOpen={onOpen}
       />
       <StepLinks
-        title={`${count(failed.length, "step")} failed`}
+        title={`${count(head.counts.failed, "step")} failed`}
         tone="bad"
         paths={failed.map(({ path }) => path)}
         onOpen={onOpen}

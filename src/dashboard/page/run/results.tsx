@@ -1,22 +1,22 @@
-import { useMemo, useState } from "preact/hooks";
-import type { MediaView, RunHead, StepView } from "../../views/wire.ts";
+import { useState } from "preact/hooks";
+import type { MediaView, StepView } from "../../views/wire.ts";
 import type { RunModel } from "../state/run-store.ts";
 import { Empty } from "../ui/bits.tsx";
 import { count } from "../ui/format.ts";
+import { useSteps } from "../ui/hooks.ts";
 import { Player } from "../ui/media.tsx";
-
-interface Result {
-  readonly key: string;
-  readonly name: string;
-  readonly media: MediaView;
-}
 
 const PAGE = 24;
 
 /** What came out: what the pipeline returns first, then what was made on the way there. */
 export function ResultsTab({ model, onOpen }: { readonly model: RunModel; readonly onOpen: (step: string) => void }) {
-  const { returned, others } = useMemo(() => resultsOf(model.head, [...model.steps.values()]), [model]);
-  if (returned.length + others.length === 0) {
+  const isReturned = ({ media }: StepView) => media.some(({ name }) => name !== null);
+  const returned = useSteps(model, { with: "returned" }, isReturned);
+  const made = useSteps(model, { with: "made" }, (step) => !isReturned(step));
+  const media = mediaOf([...returned.steps, ...made.steps]);
+  const results = media.filter(({ name }) => name !== null);
+  const others = media.filter(({ name }) => name === null);
+  if (results.length + others.length === 0) {
     return (
       <Empty title="No results yet">
         <p>Pictures, films and sound appear here as soon as they are downloaded.</p>
@@ -25,57 +25,63 @@ export function ResultsTab({ model, onOpen }: { readonly model: RunModel; readon
   }
   return (
     <div class="results">
-      <Gallery title="Returned" results={returned} onOpen={onOpen} />
-      <Gallery title={returned.length > 0 ? "Intermediate outputs" : "So far"} results={others} onOpen={onOpen} />
+      <Gallery title="Returned" results={results} more={returned.more} onOpen={onOpen} />
+      <Gallery
+        title={results.length > 0 ? "Intermediate outputs" : "So far"}
+        results={others}
+        more={made.more}
+        onOpen={onOpen}
+      />
     </div>
   );
 }
 
+function mediaOf(steps: readonly StepView[]): readonly MediaView[] {
+  return steps.flatMap(({ icon, media }) => (icon === "file" ? [] : media.filter(({ url }) => url !== null)));
+}
+
 interface GalleryProps {
   readonly title: string;
-  readonly results: readonly Result[];
+  readonly results: readonly MediaView[];
+  /** Loads further ones. */
+  readonly more: (() => void) | null;
   readonly onOpen: (step: string) => void;
 }
 
-function Gallery({ title, results, onOpen }: GalleryProps) {
+function Gallery({ title, results, more, onOpen }: GalleryProps) {
   const [limit, setLimit] = useState(PAGE);
   if (results.length === 0) return null;
   return (
     <section aria-label={title}>
       <h2>
-        {title} <span class="quiet">{results.length}</span>
+        {title}{" "}
+        <span class="quiet">
+          {results.length}
+          {more !== null && " and more"}
+        </span>
       </h2>
       <ul class="gallery">
-        {results.slice(0, limit).map(({ key, name, media }) => (
-          <li key={key}>
-            <Player media={media} label={name} />
+        {results.slice(0, limit).map((media) => (
+          <li key={`${media.step} ${media.index}`}>
+            <Player media={media} label={media.name ?? media.step} />
             <button type="button" class="link" onClick={() => onOpen(media.step)}>
-              {name}
+              {media.name ?? media.step}
             </button>
           </li>
         ))}
       </ul>
-      {results.length > limit && (
-        <button type="button" class="button more" onClick={() => setLimit(limit + PAGE)}>
-          Show more of {count(results.length, "result")}
+      {(results.length > limit || more !== null) && (
+        <button
+          type="button"
+          class="button more"
+          onClick={() => {
+            setLimit(limit + PAGE);
+            if (results.length <= limit + PAGE) more?.();
+          }}
+        >
+          {more === null ? `Show more of ${count(results.length, "result")}` : "Show more"}
         </button>
       )}
     </section>
   );
-}
-
-function resultsOf(head: RunHead, steps: readonly StepView[]) {
-  const names = new Map(head.files.map(({ name, step, index }) => [`${step} ${index}`, name]));
-  const results = steps
-    .filter(({ icon }) => icon !== "file")
-    .flatMap(({ path, media }) =>
-      media.map(
-        (one): Result => ({ key: `${path} ${one.index}`, name: names.get(`${path} ${one.index}`) ?? path, media: one }),
-      ),
-    )
-    .filter(({ media }) => media.url !== null);
-  return {
-    returned: results.filter(({ key }) => names.has(key)),
-    others: results.filter(({ key }) => !names.has(key)),
-  };
 }

@@ -6,7 +6,7 @@ import { go, type Route, runHref, TABS, type Tab } from "../state/router.ts";
 import type { RunModel } from "../state/run-store.ts";
 import { useStore } from "../state/store.ts";
 import { Empty, Link, Problem } from "../ui/bits.tsx";
-import { useKeys } from "../ui/hooks.ts";
+import { useKeys, useStep } from "../ui/hooks.ts";
 import { CostsTab } from "./costs.tsx";
 import { RunHeader } from "./header.tsx";
 import { LogTab } from "./log.tsx";
@@ -65,7 +65,7 @@ function Ready({ route, model }: { readonly route: RunRoute; readonly model: Run
     Escape: shut,
     ...Object.fromEntries(TABS.map((name, index) => [String(index + 1), () => go(runHref(id, name, { step, group }))])),
   });
-  const chosen = step === null ? undefined : model.steps.get(step);
+  const chosen = useStep(model, step);
   return (
     <div class="run-screen">
       <RunHeader model={model} onOpen={open} />

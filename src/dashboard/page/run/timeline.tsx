@@ -1,5 +1,5 @@
-import { useMemo } from "preact/hooks";
-import type { SpanView } from "../../views/wire.ts";
+import { useMemo, useState } from "preact/hooks";
+import type { SpanView, TimelineView } from "../../views/wire.ts";
 import { get, runPath } from "../state/api.ts";
 import type { RunModel } from "../state/run-store.ts";
 import { Empty, Problem } from "../ui/bits.tsx";
@@ -18,17 +18,19 @@ interface Row {
   readonly spans: readonly SpanView[];
 }
 
+const ROWS_A_PAGE = 1000;
 const phases = ["upload", "queue", "render", "download", "task", "chat", "approval"];
 
 /** When each step did what. */
 export function TimelineTab({ model, step, onOpen }: Props) {
   const { head } = model;
   const seq = useThrottled(head.seq, 1500);
+  const [limit, setLimit] = useState(ROWS_A_PAGE);
   const loaded = useLoaded(
-    (signal) => get<readonly SpanView[]>(`${runPath(head.id)}/timeline`, signal),
-    [head.id, seq],
+    (signal) => get<TimelineView>(`${runPath(head.id)}/timeline?rows=${limit}`, signal),
+    [head.id, seq, limit],
   );
-  const spans = loaded.state === "ready" ? loaded.value : [];
+  const spans = loaded.state === "ready" ? loaded.value.spans : [];
   const isMoving = head.status === "running" && spans.some(({ to }) => to === null);
   const clock = useNow(isMoving);
   const now = isMoving ? clock : head.updatedAt;
@@ -37,8 +39,9 @@ export function TimelineTab({ model, step, onOpen }: Props) {
     return <Problem title="The timeline could not be read">{loaded.error.message}</Problem>;
   if (loaded.state === "loading") return <p class="quiet page">Reading the events…</p>;
   if (rows.length === 0) return <Empty title="Nothing has started yet" />;
-  const from = Math.min(...spans.map((one) => one.from));
-  const to = Math.max(from + 1000, ...spans.map((one) => one.to ?? now));
+  const { from, to: ended, rows: total } = loaded.value;
+  const to = Math.max(from + 1000, ended ?? 0, isMoving ? now : 0);
+  const more = rows.length < total ? () => setLimit(limit + ROWS_A_PAGE) : null;
   const seen = new Set(spans.map(({ phase }) => phase));
   return (
     <div class="timeline">
@@ -53,7 +56,7 @@ export function TimelineTab({ model, step, onOpen }: Props) {
           ))}
       </ul>
       <Axis from={from} to={to} />
-      <VirtualList items={rows} rowHeight={34} label="Steps by their start" class="gantt">
+      <VirtualList items={rows} rowHeight={34} label="Steps by their start" class="gantt" onEnd={more}>
         {(row) => <Line row={row} from={from} to={to} now={now} isChosen={row.step === step} onOpen={onOpen} />}
       </VirtualList>
     </div>

@@ -125,7 +125,7 @@ function Planned({ plan, onStart }: { readonly plan: PlanView; readonly onStart:
               <b>{total}</b>
             </Fact>
             <Fact name="Steps">
-              <b>{plan.steps.length}</b>
+              <b>{plan.stepCount}</b>
             </Fact>
             {plan.forecastMs !== null && (
               <Fact name="Expected to take" hint="by earlier runs">
@@ -158,7 +158,8 @@ function Planned({ plan, onStart }: { readonly plan: PlanView; readonly onStart:
           </p>
           <div class="plan-graph">
             <GraphTab
-              model={{ steps, progress: new Map() }}
+              model={{ steps, groups: null, progress: new Map() }}
+              count={plan.stepCount}
               step={chosen}
               group={null}
               onOpen={choose}
@@ -166,7 +167,7 @@ function Planned({ plan, onStart }: { readonly plan: PlanView; readonly onStart:
               longest={plan.criticalPath}
             />
           </div>
-          <Prices steps={plan.steps} chosen={chosen} />
+          <Prices steps={plan.steps} count={plan.stepCount} chosen={chosen} />
         </>
       )}
     </section>
@@ -175,8 +176,14 @@ function Planned({ plan, onStart }: { readonly plan: PlanView; readonly onStart:
 
 const MOST_ROWS = 300;
 
+interface PricesProps {
+  readonly steps: readonly StepView[];
+  readonly count: number;
+  readonly chosen: string | null;
+}
+
 /** A step chosen in the graph is brought into view here, with what it asks for. */
-function Prices({ steps, chosen }: { readonly steps: readonly StepView[]; readonly chosen: string | null }) {
+function Prices({ steps, count: total, chosen }: PricesProps) {
   useEffect(() => document.querySelector("tr.chosen")?.scrollIntoView({ block: "nearest" }), [chosen]);
   return (
     <div class="scroll">
@@ -206,7 +213,7 @@ function Prices({ steps, chosen }: { readonly steps: readonly StepView[]; readon
           ))}
         </tbody>
       </table>
-      {steps.length > MOST_ROWS && <p class="quiet">and {steps.length - MOST_ROWS} more steps</p>}
+      {total > MOST_ROWS && <p class="quiet">and {total - MOST_ROWS} more steps</p>}
     </div>
   );
 }

@@ -1,24 +1,39 @@
-import type { EventLine, ProgressView, RunHead, RunPatch, StepView } from "../../views/wire.ts";
+import type { EventLine, GroupView, ProgressView, RunHead, RunPatch, StepView } from "../../views/wire.ts";
 
 /** A run as far as the page knows it. Replaced, never changed, when something comes. */
 export interface RunModel {
   readonly head: RunHead;
+  /** Of a large run those that were sent so far. */
   readonly steps: ReadonlyMap<string, StepView>;
+  /** Of a large run. */
+  readonly groups: readonly GroupView[] | null;
   /** Newest last; earlier ones are loaded on demand. */
   readonly events: readonly EventLine[];
   readonly progress: ReadonlyMap<string, ProgressView>;
 }
 
 const MOST_LINES = 5000;
+const MOST_STEPS = 2000;
 
 export function applyPatch(model: RunModel | null, patch: RunPatch): RunModel {
   const isFresh = patch.full || model === null;
   const steps = new Map(isFresh ? [] : model.steps);
   for (const step of patch.steps) steps.set(step.path, step);
+  if (patch.groups !== null) forgetFinished(steps, patch.groups);
   const known = model?.events ?? [];
   const lastSeq = known.at(-1)?.seq ?? 0;
   const events = [...known, ...patch.events.filter(({ seq }) => seq > lastSeq)].slice(-MOST_LINES);
-  return { head: patch.head, steps, events, progress: byStep(patch.progress) };
+  return { head: patch.head, steps, groups: patch.groups, events, progress: byStep(patch.progress) };
+}
+
+/** The page of a large run holds no more steps the longer it is open. */
+function forgetFinished(steps: Map<string, StepView>, groups: readonly GroupView[]): void {
+  if (steps.size <= MOST_STEPS) return;
+  const shown = new Set(groups.flatMap((group) => group.shown));
+  for (const [path, { status }] of steps) {
+    if (steps.size <= MOST_STEPS) return;
+    if ((status === "succeeded" || status === "skipped") && !shown.has(path)) steps.delete(path);
+  }
 }
 
 export function byStep(progress: readonly ProgressView[]): ReadonlyMap<string, ProgressView> {

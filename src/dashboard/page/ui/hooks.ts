@@ -1,4 +1,7 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import type { StepDetail, StepsPage, StepView } from "../../views/wire.ts";
+import { get, runPath } from "../state/api.ts";
+import type { RunModel } from "../state/run-store.ts";
 
 /** The time, moving each second while `active`. */
 export function useNow(active: boolean): number {
@@ -83,4 +86,51 @@ export function useKeys(keys: Readonly<Record<string, (event: KeyboardEvent) => 
     window.addEventListener("keydown", pressed);
     return () => window.removeEventListener("keydown", pressed);
   }, []);
+}
+
+const STEPS_A_PAGE = 200;
+const empty: StepsPage = { total: 0, steps: [] };
+
+export interface StepList extends StepsPage {
+  /** Loads further ones; null when all are there. */
+  readonly more: (() => void) | null;
+}
+
+/** Steps of a run that a list is about: filtered here, or of a large run by the server, some at a time. */
+export function useSteps(
+  { head, steps, groups }: RunModel,
+  query: Readonly<Record<string, string>>,
+  isListed: (step: StepView) => boolean,
+): StepList {
+  const [limit, setLimit] = useState(STEPS_A_PAGE);
+  const seq = useThrottled(head.seq, 1000);
+  const isLarge = groups !== null;
+  const text = new URLSearchParams({ ...query, limit: String(limit) }).toString();
+  const path = `${runPath(head.id)}/steps?${text}`;
+  const loaded = useLoaded(
+    (signal) => (isLarge ? get<StepsPage>(path, signal) : Promise.resolve(empty)),
+    [path, isLarge ? seq : 0],
+  );
+  if (!isLarge) {
+    const listed = [...steps.values()].filter(isListed);
+    return { total: listed.length, steps: listed, more: null };
+  }
+  const page = loaded.state === "ready" ? loaded.value : empty;
+  return { ...page, more: page.steps.length < page.total ? () => setLimit(limit + STEPS_A_PAGE) : null };
+}
+
+/** A step of a run; of a large run it may have to be loaded first. */
+export function useStep({ head, steps, groups }: RunModel, path: string | null): StepView | undefined {
+  const known = path === null ? undefined : steps.get(path);
+  const isMissing = groups !== null && path !== null && known === undefined;
+  const seq = useThrottled(head.seq, 1000);
+  const loaded = useLoaded(
+    (signal) =>
+      isMissing
+        ? get<StepDetail>(`${runPath(head.id)}/step?path=${encodeURIComponent(path)}`, signal)
+        : Promise.resolve(null),
+    [head.id, path, isMissing ? seq : 0],
+  );
+  const found = loaded.state === "ready" ? loaded.value?.step : undefined;
+  return known ?? (found?.path === path ? found : undefined);
 }

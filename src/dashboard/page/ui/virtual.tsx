@@ -8,13 +8,23 @@ interface Props<T> {
   readonly class?: string;
   /** Keeps the last row in view as long as it is. */
   readonly sticksToEnd?: boolean;
+  /** Called when its end comes into sight and there is more. */
+  readonly onEnd?: (() => void) | null;
   readonly children: (item: T, index: number) => ComponentChildren;
 }
 
 const EXTRA_ROWS = 12;
 
 /** A long list in a box that scrolls: only the rows in sight exist, and their positions are told to screen readers. */
-export function VirtualList<T>({ items, rowHeight, label, class: name = "", sticksToEnd = false, children }: Props<T>) {
+export function VirtualList<T>({
+  items,
+  rowHeight,
+  label,
+  class: name = "",
+  sticksToEnd = false,
+  onEnd = null,
+  children,
+}: Props<T>) {
   const box = useRef<HTMLElement>(null);
   const atEnd = useRef(true);
   const [top, setTop] = useState(0);
@@ -30,13 +40,17 @@ export function VirtualList<T>({ items, rowHeight, label, class: name = "", stic
     const element = box.current;
     if (sticksToEnd && atEnd.current && element !== null) element.scrollTop = element.scrollHeight;
   }, [items.length]);
+  const last = Math.ceil((top + height) / rowHeight);
+  useEffect(() => {
+    if (last >= items.length) onEnd?.();
+  }, [last >= items.length, items.length]);
   const scrolled = () => {
     const element = box.current!;
     atEnd.current = element.scrollHeight - element.scrollTop - element.clientHeight < rowHeight * 2;
     setTop(element.scrollTop);
   };
   const first = Math.max(0, Math.floor(top / rowHeight) - EXTRA_ROWS);
-  const shown = items.slice(first, Math.ceil((top + height) / rowHeight) + EXTRA_ROWS);
+  const shown = items.slice(first, last + EXTRA_ROWS);
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
     <section ref={box} class={`virtual ${name}`} onScroll={scrolled} tabIndex={0} aria-label={label}>
