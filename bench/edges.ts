@@ -21,8 +21,9 @@ import {
   type RunEvent,
   type Showrunner,
 } from "../src/index.ts";
-import { apply, FOLD_VERSION, newRun } from "../src/journal/fold.ts";
+import { apply, newRun } from "../src/journal/fold.ts";
 import { thisHolder } from "../src/journal/host.ts";
+import { snapshotOf } from "../src/journal/snapshot.ts";
 import type { JournalStore } from "../src/journal/store.ts";
 import type { JobStep, Json } from "../src/plan/plan.ts";
 import { writeReport } from "../src/report/index.ts";
@@ -134,7 +135,7 @@ async function plantRun(journal: JournalStore, count: number, outDir: string): P
   let batch: RunEvent[] = [];
   const commit = async (isLast: boolean) => {
     const afterSeq = state.seq - batch.length;
-    const snapshot = { foldVersion: FOLD_VERSION, seq: state.seq, state: state as unknown as Json };
+    const snapshot = snapshotOf(state);
     const commit = {
       lease: outcome.lease,
       afterSeq,
