@@ -4,7 +4,7 @@ import { type RunPlanned, type StoredEvent, specOf } from "./events.ts";
 import { newStep, type RunState, type StepState } from "./state.ts";
 
 /** Version of {@link RunState}; a stored snapshot of another version is not used. */
-export const FOLD_VERSION = 10;
+export const FOLD_VERSION = 11;
 
 /** Plans and terms of runs that are still as their first event says. */
 const asPlanned = new WeakSet<RunPlanned>();
@@ -42,6 +42,7 @@ export function newRun(runId: string, planned: RunPlanned, at: number, seq = 1):
     finishedAt: null,
     activeTime: { ms: 0, since: null, lastAt: at },
     steps,
+    losses: 0,
     removedSteps: [],
     formerNames: {},
     reruns: [],

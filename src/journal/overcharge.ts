@@ -1,3 +1,4 @@
+import { stepNamed } from "../plan/plan-index.ts";
 import type { PriceLearned } from "./events/facts.ts";
 import type { AttemptState, ChatState, Overcharge, RunState } from "./state.ts";
 
@@ -19,7 +20,7 @@ export function noteJobCharge(state: RunState, attempt: AttemptState, costMicros
 export function noteChatCharge(state: RunState, path: string, { costMicros, holdMicros }: ChatState): void {
   const excess = (costMicros ?? 0) - holdMicros;
   if (excess <= 0) return;
-  const plan = [...state.planned.plan.steps, ...state.removedSteps].find((step) => step.path === path);
+  const plan = stepNamed(state.planned.plan, path) ?? state.removedSteps.find((step) => step.path === path);
   if (plan === undefined || !("model" in plan)) return;
   const known = overchargeOf(state, plan.model);
   known.times++;

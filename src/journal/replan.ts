@@ -1,7 +1,8 @@
 import { traitsOf } from "../plan/index.ts";
 import type { Plan, PlanStep, Reference } from "../plan/plan.ts";
+import { stepNamed } from "../plan/plan-index.ts";
 import type { ExpandPlanned, RunReplanned } from "./events/facts.ts";
-import { isStepFinal, newStep, planStep, type RunState, type StepState } from "./state.ts";
+import { isStepFinal, newStep, type RunState, type StepState } from "./state.ts";
 
 /** Moves a step by its chart; throws where the chart has no such move. */
 export type Move = (step: StepState, type: string) => void;
@@ -82,9 +83,8 @@ export function reset(state: RunState, step: StepState, move: Move, more: Partia
 }
 
 export function isExpansion(state: RunState, path: string): boolean {
-  return (
-    state.planned.plan.steps.some((step) => step.path === path) && traitsOf(planStep(state, path)).expansion !== null
-  );
+  const step = stepNamed(state.planned.plan, path);
+  return step !== undefined && traitsOf(step).expansion !== null;
 }
 
 function leave(state: RunState, steps: readonly PlanStep[], move: Move): void {

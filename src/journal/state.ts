@@ -9,6 +9,7 @@ import {
   stepStates,
 } from "../lifecycle/index.ts";
 import type { Json, PlanStep, Reference } from "../plan/plan.ts";
+import { stepNamed } from "../plan/plan-index.ts";
 import type { ActiveTime } from "./active-time.ts";
 import type {
   Chosen,
@@ -181,6 +182,8 @@ export interface RunState {
   activeTime: ActiveTime;
   /** By path; removed steps too. */
   steps: { [path: string]: StepState };
+  /** How many of them ended without their full result. */
+  losses: number;
   /** Steps that the plan no longer has, as they were last planned: their results stay listed. */
   removedSteps: PlanStep[];
   /** Names that steps had before they were renamed, with the names they have now. */
@@ -248,7 +251,7 @@ export function newStep(path: string): StepState {
 }
 
 export function planStep(state: RunState, path: string): PlanStep {
-  const found = state.planned.plan.steps.find((step) => step.path === path);
+  const found = stepNamed(state.planned.plan, path);
   if (found === undefined) throw new Error(`No step ${JSON.stringify(path)} in the plan of run ${state.runId}.`);
   return found;
 }

@@ -18,10 +18,15 @@ const TASKS_AT_ONCE = 4;
  */
 export class Slots {
   readonly #limits: JobLimits;
-  readonly #used = new Map<string, number>();
+  readonly #used: Map<string, number>;
 
-  constructor(limits: JobLimits) {
+  constructor(limits: JobLimits, used: ReadonlyMap<string, number> = new Map()) {
     this.#limits = limits;
+    this.#used = new Map(used);
+  }
+
+  copy(): Slots {
+    return new Slots(this.#limits, this.#used);
   }
 
   free(step: PlanStep): boolean {

@@ -2,9 +2,9 @@ import type { RunEvent } from "../journal/events.ts";
 import { lastAttempt, type RunState, type StepState } from "../journal/state.ts";
 import type { CacheEntry } from "../journal/store.ts";
 import type { Json } from "../plan/plan.ts";
+import { stepNamed } from "../plan/plan-index.ts";
 import { commandId } from "./command.ts";
 import type { DecisionBuilder } from "./decision-builder.ts";
-import { stepNamed } from "./plan-index.ts";
 import {
   type CacheableStep,
   currentIdentity,

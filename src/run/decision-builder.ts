@@ -3,46 +3,24 @@ import type { PauseReason, RunEvent, StepEnd } from "../journal/events.ts";
 import { type AttemptState, lastAttempt, lastChat, type RunState, type StepState } from "../journal/state.ts";
 import { jobPhases } from "../lifecycle/index.ts";
 import { formatUsd } from "../money.ts";
-import type { FailurePolicy, PlanStep } from "../plan/plan.ts";
+import { outerPaths } from "../plan/index.ts";
+import type { PlanStep } from "../plan/plan.ts";
 import type { Slots } from "../plan/slots.ts";
 import { type Command, commandId, localCommandIds } from "./command.ts";
 import type { DecideContext, Decision } from "./decision.ts";
 import { type Headroom, minusHold, pauseFor } from "./headroom.ts";
-import { decidingSteps } from "./pruning.ts";
+import { decidingSteps, whyPruned } from "./pruning.ts";
 import { whyNever } from "./readiness.ts";
-import { slotsOf } from "./slots.ts";
+import type { RunIndex } from "./run-index.ts";
 
-/**
- * Holds that will be bills soon: of jobs and chats under way, and of jobs whose cost is still asked for. A bill may be less
- * than its hold, so that what does not fit now may fit then. `within` is a path prefix; empty for the whole run.
- */
-export function inFlightMicros(state: RunState, within: string, notBefore: ReadonlyMap<string, number>): number {
-  let sum = 0;
-  for (const step of Object.values(state.steps)) {
-    if (!step.path.startsWith(within)) continue;
-    const attempt = lastAttempt(step);
-    if (attempt !== null && isInFlight(step.path, attempt, notBefore)) sum += attempt.holdMicros;
-    const chat = lastChat(step);
-    if (chat?.phase === "sent") sum += chat.holdMicros;
-  }
-  return sum;
+/** Until when a step need not be decided again, as long as nothing happens to it and to the steps that it uses. */
+export interface StepWait {
+  readonly blockedBy: "slots" | "money" | null;
+  readonly wakeAt: number | null;
+  readonly isWatching: boolean;
 }
 
-/** Whether a charge of the run may be on its way to the wallet. */
-export function isSubmitting(state: RunState): boolean {
-  return Object.values(state.steps).some((step) => {
-    const attempt = lastAttempt(step);
-    return (attempt !== null && jobPhases.submitting.has(attempt.phase)) || lastChat(step)?.phase === "sent";
-  });
-}
-
-function isInFlight(path: string, { n, phase, money }: AttemptState, notBefore: ReadonlyMap<string, number>): boolean {
-  if (money !== "held") return false;
-  if (jobPhases.inFlight.has(phase)) return true;
-  // Its bill never arrived, and it is no longer polled.
-  const isGivenUp = notBefore.get(`settle:${path}#${n}`) === Number.POSITIVE_INFINITY;
-  return (phase === "completed" || phase === "failed") && !isGivenUp;
-}
+const NO_WAIT: StepWait = { blockedBy: null, wakeAt: null, isWatching: false };
 
 /** Why a step was skipped, where nothing went wrong with it. */
 type SkippedWhy = "skippedByCondition" | "pruned";
@@ -54,7 +32,7 @@ export class DecisionBuilder implements Decision {
   wakeAt: number | null = null;
   readonly state: RunState;
   readonly context: DecideContext;
-  readonly slots: Slots;
+  readonly index: RunIndex;
   /** Whether new work may start. Jobs that the service has accepted are always completed. */
   mayStart: boolean;
   /** The step whose failure stops the run, by its policy. */
@@ -67,14 +45,57 @@ export class DecisionBuilder implements Decision {
   /** Waits for money that may be released, which nothing less urgent may use; the call refuses the wait for good. */
   #refuse: (() => void) | null = null;
   readonly #groupMicros = new Map<string, number>();
+  readonly #slots: Slots;
+  /** What the step that is decided just now waits for, beside events. */
+  waitsFor: StepWait = NO_WAIT;
 
-  constructor(state: RunState, context: DecideContext) {
+  constructor(state: RunState, context: DecideContext, index: RunIndex) {
     this.state = state;
     this.context = context;
-    this.slots = slotsOf(state, context.order);
+    this.index = index;
+    this.#slots = index.slots.copy();
     this.#committedMicros = state.spentMicros + state.heldMicros + state.unconfirmedMicros;
-    this.stoppedBy = context.order.find((step) => stopsTheRun(state, step))?.path ?? null;
+    this.stoppedBy = index.stoppedBy;
     this.mayStart = state.status === "running" && this.stoppedBy === null;
+  }
+
+  /** Whether a less urgent step may still get money. */
+  get hasMoney(): boolean {
+    return this.#refuse === null;
+  }
+
+  isNeeded(path: string): boolean {
+    return this.index.isNeeded(path);
+  }
+
+  /** Whether the run has paused in this decision. */
+  get hasPaused(): boolean {
+    return this.events.some(({ type }) => type === "run.paused");
+  }
+
+  isSlotFree(plan: PlanStep): boolean {
+    return this.#slots.free(plan);
+  }
+
+  /** Whether the limits let the step start now; it is decided again once they may. */
+  hasSlot(plan: PlanStep): boolean {
+    if (this.#slots.free(plan)) return true;
+    this.waitsFor = { ...this.waitsFor, blockedBy: "slots" };
+    return false;
+  }
+
+  takeSlot(plan: PlanStep): void {
+    this.#slots.take(plan);
+  }
+
+  /** What it waits for is no event of its own or of a step that it uses: it is decided at every turn. */
+  watch(): void {
+    this.waitsFor = { ...this.waitsFor, isWatching: true };
+  }
+
+  prune(step: StepState): void {
+    const usersOf = (path: string) => this.index.usersOf(path);
+    this.finish(step, "skipped", whyPruned(this.state, step.path, usersOf), "pruned");
   }
 
   start(step: StepState): void {
@@ -85,6 +106,11 @@ export class DecisionBuilder implements Decision {
     const { path } = step;
     this.mayChangeNeeds ||= status !== "succeeded" || decidingSteps(this.state.planned.plan).has(path);
     this.events.push({ type: "step.finished", step: path, status, reason, ...(why !== null && { [why]: true }) });
+  }
+
+  /** Begins with the next step. */
+  next(): void {
+    this.waitsFor = NO_WAIT;
   }
 
   /** Skips a step that can never start, even if no slot is free for it; others wait for its end. */
@@ -135,6 +161,12 @@ export class DecisionBuilder implements Decision {
    * run at its own budget, fails the step at that of its group.
    */
   checkBudget(step: StepState, holdMicros: number, holdReason = ""): boolean {
+    if (this.#hasBudget(step, holdMicros, holdReason)) return true;
+    if (!this.hasMoney) this.waitsFor = { ...this.waitsFor, blockedBy: "money" };
+    return false;
+  }
+
+  #hasBudget(step: StepState, holdMicros: number, holdReason: string): boolean {
     if (this.#refuse !== null) return false;
     const group = this.#groupWithout(step.path, holdMicros);
     if (group !== null) {
@@ -188,11 +220,12 @@ export class DecisionBuilder implements Decision {
 
   /** It has nothing at the service and no active command. */
   isIdle(step: StepState): boolean {
-    if (this.hasActiveCommand(step)) return false;
-    if (step.status === "waiting") return true;
-    if (step.status !== "running" || step.expanded !== null) return false;
-    const phase = lastAttempt(step)?.phase ?? "planned";
-    return phase === "planned" || phase === "priced";
+    if (step.status !== "waiting") {
+      if (step.status !== "running" || step.expanded !== null) return false;
+      const phase = lastAttempt(step)?.phase ?? "planned";
+      if (phase !== "planned" && phase !== "priced") return false;
+    }
+    return !this.hasActiveCommand(step);
   }
 
   issue(command: Command): void {
@@ -201,6 +234,13 @@ export class DecisionBuilder implements Decision {
   }
 
   wake(at: number): void {
+    this.wakeNoLater(at);
+    const { wakeAt } = this.waitsFor;
+    this.waitsFor = { ...this.waitsFor, wakeAt: Math.min(wakeAt ?? at, at) };
+  }
+
+  /** Whatever becomes of single steps. */
+  wakeNoLater(at: number): void {
     this.wakeAt = Math.min(this.wakeAt ?? at, at);
   }
 
@@ -209,7 +249,10 @@ export class DecisionBuilder implements Decision {
     for (const known of this.context.headrooms ?? []) {
       const headroom = minusHold(known, this.#reservedMicros);
       if (holdMicros <= headroom.headroomMicros) continue;
-      if (headroom.limit === "later") this.wake(headroom.askAgainAt);
+      if (headroom.limit === "later") {
+        this.wakeNoLater(headroom.askAgainAt);
+        return this.#refuseNowOrLater(true, () => {});
+      }
       const pause = pauseFor(headroom, path, holdMicros);
       return this.#refuseNowOrLater(this.#mayFreeUp(headroom, holdMicros), () => {
         if (pause === null || !this.mayStart) return;
@@ -222,7 +265,7 @@ export class DecisionBuilder implements Decision {
 
   #mayFreeUp(headroom: Headroom, holdMicros: number): boolean {
     if (headroom.limit === "cap") return holdMicros <= headroom.headroomMicros + this.#inFlight("");
-    return headroom.limit === "floor" && (this.#reservedMicros > 0 || isSubmitting(this.state));
+    return headroom.limit === "floor" && (this.#reservedMicros > 0 || this.#isSubmitting());
   }
 
   /** Not enough money: refuses now, or only once waiting has not helped. */
@@ -232,11 +275,41 @@ export class DecisionBuilder implements Decision {
     return false;
   }
 
-  /** Reserved for what will be billed soon, perhaps for less. */
+  /**
+   * Holds that will be bills soon: of jobs and chats under way, and of jobs whose cost is still asked for. A bill may be less
+   * than its hold, so that what does not fit now may fit then. `within` is a path prefix; empty for the whole run.
+   */
   #inFlight(within: string): number {
-    const begun = this.#reserved.filter(({ path }) => path.startsWith(within));
-    const beginning = begun.reduce((sum, { holdMicros }) => sum + holdMicros, 0);
-    return beginning + inFlightMicros(this.state, within, this.context.notBefore);
+    let sum = 0;
+    for (const { path, holdMicros } of this.#reserved) if (path.startsWith(within)) sum += holdMicros;
+    for (const path of this.index.holding) {
+      if (!path.startsWith(within)) continue;
+      const step = this.state.steps[path]!;
+      const attempt = lastAttempt(step);
+      if (attempt !== null && this.#isInFlight(path, attempt)) sum += attempt.holdMicros;
+      const chat = lastChat(step);
+      if (chat?.phase === "sent") sum += chat.holdMicros;
+    }
+    return sum;
+  }
+
+  #isInFlight(path: string, { n, phase, money }: AttemptState): boolean {
+    if (money !== "held") return false;
+    if (jobPhases.inFlight.has(phase)) return true;
+    // Its bill never arrived, and it is no longer polled.
+    const isGivenUp = this.context.notBefore.get(`settle:${path}#${n}`) === Number.POSITIVE_INFINITY;
+    return (phase === "completed" || phase === "failed") && !isGivenUp;
+  }
+
+  /** Whether a charge of the run may be on its way to the wallet. */
+  #isSubmitting(): boolean {
+    for (const path of this.index.holding) {
+      const step = this.state.steps[path]!;
+      const attempt = lastAttempt(step);
+      if (attempt !== null && jobPhases.submitting.has(attempt.phase)) return true;
+      if (lastChat(step)?.phase === "sent") return true;
+    }
+    return false;
   }
 
   #groupWithout(path: string, holdMicros: number) {
@@ -251,33 +324,10 @@ export class DecisionBuilder implements Decision {
   #groupsOf(path: string): readonly string[] {
     const { groups } = this.state.planned.plan;
     if (groups === undefined) return [];
-    return Object.keys(groups).filter((prefix) => path.startsWith(`${prefix}/`));
+    return outerPaths(path).filter((prefix) => Object.hasOwn(groups, prefix));
   }
 
   #committedIn(prefix: string): number {
-    let sum = this.#groupMicros.get(prefix);
-    if (sum !== undefined) return sum;
-    sum = 0;
-    for (const step of Object.values(this.state.steps)) if (step.path.startsWith(`${prefix}/`)) sum += committed(step);
-    this.#groupMicros.set(prefix, sum);
-    return sum;
+    return this.#groupMicros.get(prefix) ?? this.index.committedIn(prefix);
   }
-}
-
-/** Spent, held and unconfirmed on one step. */
-function committed(step: StepState): number {
-  let sum = 0;
-  for (const { money, holdMicros, costMicros } of step.attempts)
-    sum += money === "held" ? holdMicros : (costMicros ?? 0);
-  for (const chat of step.chats) sum += chat.costMicros ?? chat.holdMicros;
-  return sum;
-}
-
-function stopsTheRun(state: RunState, plan: PlanStep): boolean {
-  return state.steps[plan.path]!.status === "failed" && policyOf(state, plan) === "failFast";
-}
-
-function policyOf(state: RunState, plan: PlanStep): FailurePolicy | undefined {
-  const own = "policy" in plan ? plan.policy.onFailure : undefined;
-  return own ?? state.planned.plan.onFailure;
 }

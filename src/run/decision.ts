@@ -10,7 +10,7 @@ export interface DecideContext {
   /** Steps by scheduling priority, the critical path first. */
   readonly order: readonly PlanStep[];
   /** Ids of commands under way. */
-  readonly active: ReadonlySet<string>;
+  readonly active: Pick<ReadonlySet<string>, "has" | "size">;
   /** Commands that may be retried only after an instant (epoch ms), or never in this drive (Infinity). */
   readonly notBefore: ReadonlyMap<string, number>;
   /** Submits none of whose sends in this drive left this machine. */

@@ -5,10 +5,10 @@ import type { RunState } from "../journal/state.ts";
 import { formatUsd } from "../money.ts";
 
 /** Jobs at the service that will cost more than is reserved for them: start no new work before that is counted. */
-export function raisedHolds(state: RunState): readonly RunEvent[] {
+export function raisedHolds(state: RunState, holding: Iterable<string>): readonly RunEvent[] {
   if (Object.keys(state.overcharges).length === 0) return [];
-  return Object.values(state.steps).flatMap(({ path, attempts }) =>
-    attempts.flatMap(({ n, model, money, quote, holdMicros }): readonly RunEvent[] => {
+  return [...holding].toSorted().flatMap((path) =>
+    state.steps[path]!.attempts.flatMap(({ n, model, money, quote, holdMicros }): readonly RunEvent[] => {
       if (money !== "held" || model === null) return [];
       const raised = raisedHold(state, model, { quotedMicros: quote?.costMicros ?? null, holdMicros });
       return raised === holdMicros ? [] : [{ type: "job.hold.raised", step: path, attempt: n, holdMicros: raised }];

@@ -1,7 +1,7 @@
 import type { RunEnd } from "../journal/events.ts";
 import type { OutputState, RunState } from "../journal/state.ts";
 import { traitsOf } from "../plan/index.ts";
-import { stepNamed } from "./plan-index.ts";
+import { stepNamed } from "../plan/plan-index.ts";
 import { type ProducedOutput, referenced, returnedReferences, tally } from "./resolve.ts";
 
 /** A returned output that has a copy but no named file yet. */

@@ -2,8 +2,7 @@ import { isStepFinal, type RunState, type StepState } from "../journal/state.ts"
 import { stepStates } from "../lifecycle/index.ts";
 import { isReference, referencesOf, resolveInput, traitsOf } from "../plan/index.ts";
 import type { Condition, Json, PlanStep, Reference } from "../plan/plan.ts";
-import { failureKey } from "./failure-key.ts";
-import { stepNamed } from "./plan-index.ts";
+import { stepNamed } from "../plan/plan-index.ts";
 import { firstReasons } from "./pruning.ts";
 import { isLocallyAvailable, missingReason, type Reader, referencedValue, resolveReference, tally } from "./resolve.ts";
 
@@ -41,7 +40,7 @@ export function gateOf(state: RunState, step: PlanStep): Readiness | null {
     if (holds === "no") return { ready: "never", reason: `not wanted: ${phrase(step.when)}`, skippedByCondition: true };
     isOpen = holds === "unknown";
   }
-  const mayLose = failureKey(state) !== "";
+  const mayLose = state.losses > 0;
   for (const path of step.needs) {
     const needed = state.steps[path]!;
     if (!isStepFinal(needed.status)) {
@@ -162,7 +161,7 @@ function isStopped(step: StepState): boolean {
   return isStepFinal(step.status) && !isThrough(step);
 }
 
-function quorumOf(step: PlanStep): number | null {
+export function quorumOf(step: PlanStep): number | null {
   const policy = "policy" in step ? step.policy.onFailure : undefined;
   return typeof policy === "object" ? policy.quorum : null;
 }

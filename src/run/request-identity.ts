@@ -3,7 +3,7 @@ import canonicalize from "canonicalize";
 import { lastAttempt, type RunState } from "../journal/state.ts";
 import { fingerprint, referencesOf, traitsOf } from "../plan/index.ts";
 import type { Json, PlanStep } from "../plan/plan.ts";
-import { stepNamed } from "./plan-index.ts";
+import { stepNamed } from "../plan/plan-index.ts";
 import { readiness } from "./readiness.ts";
 import { readerOf, referenced } from "./resolve.ts";
 

@@ -1,7 +1,7 @@
 import { type OutputState, outputsOf, planStep, type RunState, type StepState } from "../journal/state.ts";
 import { isReference, traitsOf } from "../plan/index.ts";
 import type { Json, PlanStep, Reference, Returned } from "../plan/plan.ts";
-import { stepNamed } from "./plan-index.ts";
+import { stepNamed } from "../plan/plan-index.ts";
 
 type Ref = Reference["$ref"];
 

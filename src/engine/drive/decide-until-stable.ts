@@ -6,9 +6,9 @@ import { isRunFinal, type RunState } from "../../journal/state.ts";
 import type { InboxEntry } from "../../journal/store.ts";
 import type { PlanStep } from "../../plan/plan.ts";
 import { type Command, commandId } from "../../run/command.ts";
-import { decide } from "../../run/decide.ts";
 import { type Headroom, minusHold } from "../../run/headroom.ts";
 import { inboxEvents } from "../../run/inbox.ts";
+import type { Scheduler } from "../../run/scheduler.ts";
 import { committedMicros } from "../change/drift.ts";
 import { storedEvent } from "./run-writer.ts";
 
@@ -43,13 +43,14 @@ interface Surroundings {
 }
 
 /** One decision after the other until nothing more follows without the world's help; nothing is done yet. */
-export function decideUntilStable(state: RunState, around: Surroundings): Decided {
-  const { now, active, notBefore, unsent, clockOffsetMs, idempotencyWindowMs } = around;
+export function decideUntilStable(state: RunState, scheduler: Scheduler, around: Surroundings): Decided {
+  const { now, notBefore, unsent, clockOffsetMs, idempotencyWindowMs } = around;
   const events: RunEvent[] = [];
   const commands = new Map<string, Command>();
   const take = (more: readonly RunEvent[]) => {
     for (const event of more) {
       apply(state, storedEvent(state.runId, state.seq, now, event));
+      scheduler.note(event);
       events.push(event);
     }
   };
@@ -62,11 +63,16 @@ export function decideUntilStable(state: RunState, around: Surroundings): Decide
   }
   for (const entry of around.inbox) take(inboxEvents(state, entry));
   if (around.isStopped) take(stopEvents(state));
+  const active = {
+    has: (id: string) => around.active.has(id) || commands.has(id),
+    get size() {
+      return around.active.size + commands.size;
+    },
+  };
   for (;;) {
-    const decision = decide(state, {
-      ...{ now, notBefore, unsent, clockOffsetMs, idempotencyWindowMs },
+    const decision = scheduler.decide({
+      ...{ now, active, notBefore, unsent, clockOffsetMs, idempotencyWindowMs },
       order: around.order(),
-      active: new Set([...active, ...commands.keys()]),
       headrooms: around.headrooms.map((known) => minusHold(known.headroom, committedMicros(state) - known.ownMicros)),
     });
     take(decision.events);

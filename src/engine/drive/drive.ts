@@ -4,6 +4,7 @@ import { ledgerChanges } from "../../journal/record.ts";
 import { isRunFinal, type RunState } from "../../journal/state.ts";
 import type { InboxEntry, Lease, Progress } from "../../journal/store.ts";
 import { type Command, commandId } from "../../run/command.ts";
+import { Scheduler } from "../../run/scheduler.ts";
 import { committedMicros } from "../change/drift.ts";
 import { asksService, type EffectContext, type EffectResult, hearsService, perform } from "../effects/index.ts";
 import { retryOrPause } from "../effects/retry-or-pause.ts";
@@ -28,6 +29,7 @@ const IDLE_MS = 1000;
 class Driver {
   readonly #deps: DriveDependencies;
   readonly #state: RunState;
+  readonly #scheduler: Scheduler;
   readonly #writer: RunWriter;
   readonly #lease: Lease;
   readonly #options: DriveOptions;
@@ -50,6 +52,7 @@ class Driver {
   constructor(deps: DriveDependencies, state: RunState, lease: Lease, options: DriveOptions) {
     this.#deps = deps;
     this.#state = state;
+    this.#scheduler = new Scheduler(state);
     this.#writer = new RunWriter({ ...deps, onEvents: options.onEvents }, state, lease);
     this.#lease = lease;
     this.#options = options;
@@ -135,7 +138,7 @@ class Driver {
   }
 
   #decide(answers: readonly RunEvent[], inbox: readonly InboxEntry[], headrooms: readonly KnownHeadroom[]): Decided {
-    return decideUntilStable(this.#state, {
+    return decideUntilStable(this.#state, this.#scheduler, {
       ...{ answers, inbox, headrooms, active: this.#active, notBefore: this.#notBefore, unsent: this.#unsent },
       now: this.#deps.now(),
       order: () => this.#schedule().order,
@@ -183,6 +186,7 @@ class Driver {
       )
       .finally(() => {
         this.#active.delete(id);
+        if (step !== null) this.#scheduler.ended(step);
         this.#wake();
       });
   }

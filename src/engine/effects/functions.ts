@@ -4,7 +4,7 @@ import type { LocalFunction } from "../../plan/draft.ts";
 import type { Draft } from "../../plan/index.ts";
 import { traitsOf } from "../../plan/index.ts";
 import type { PlanStep, Reference } from "../../plan/plan.ts";
-import { stepNamed } from "../../run/plan-index.ts";
+import { stepNamed } from "../../plan/plan-index.ts";
 import { readiness } from "../../run/readiness.ts";
 
 /** A function, or why there is none. */

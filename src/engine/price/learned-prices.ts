@@ -4,7 +4,7 @@ import { isNews } from "../../journal/overcharge.ts";
 import { accountOf } from "../../journal/record.ts";
 import type { RunState } from "../../journal/state.ts";
 import type { JournalStore, ModelCharges } from "../../journal/store.ts";
-import { stepNamed } from "../../run/plan-index.ts";
+import { stepNamed } from "../../plan/plan-index.ts";
 
 /**
  * What earlier runs of the account were charged above quotes, by models of this run's plan. Of each model the newest run

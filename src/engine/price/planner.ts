@@ -14,7 +14,7 @@ import {
   profileProblems,
 } from "../../plan/index.ts";
 import type { ExpandingStep, FileFacts, Plan, PlanStep, Problem } from "../../plan/plan.ts";
-import { stepNamed } from "../../run/plan-index.ts";
+import { stepNamed } from "../../plan/plan-index.ts";
 import { isCacheable } from "../../run/request-identity.ts";
 import type { UploadHandles } from "../media/handles.ts";
 import { measureFiles } from "../media/measure-files.ts";

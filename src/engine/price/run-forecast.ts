@@ -1,7 +1,7 @@
 import { type FollowStrategy, forecast, type JobLimits, referencesOf, traitsOf } from "../../plan/index.ts";
 import { dependentsOf, makespan } from "../../plan/makespan.ts";
 import type { ExpandingStep, JobStep, Json, Plan, PlanStep } from "../../plan/plan.ts";
-import { stepNamed } from "../../run/plan-index.ts";
+import { stepNamed } from "../../plan/plan-index.ts";
 import { RETENTION_MS } from "../../run/view/expiry.ts";
 
 /** A step that may find an asset gone that it takes in. */

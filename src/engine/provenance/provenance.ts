@@ -8,7 +8,7 @@ import { type OutputState, outputsOf, type RunState, type StepState } from "../.
 import { formatUsd } from "../../money.ts";
 import { referencesOf, resolveInput, traitsOf } from "../../plan/index.ts";
 import type { Json, Plan, PlanStep, Reference } from "../../plan/plan.ts";
-import { stepNamed } from "../../run/plan-index.ts";
+import { stepNamed } from "../../plan/plan-index.ts";
 import { referenced, referencedValue } from "../../run/resolve.ts";
 import { checkReplaceable } from "../media/place-file.ts";
 import type { Manifest, ManifestStep } from "./provenance-schema.ts";

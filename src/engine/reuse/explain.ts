@@ -4,9 +4,9 @@ import { isStepFinal, type RunState, type StepState } from "../../journal/state.
 import type { StoredResult } from "../../journal/store.ts";
 import { changesBetween, type FieldChange, isReference } from "../../plan/index.ts";
 import type { Json, Plan, PlanStep, Reference } from "../../plan/plan.ts";
+import { stepNamed } from "../../plan/plan-index.ts";
 import { didYouMean } from "../../plan/suggest.ts";
 import { runKind } from "../../run/kinds/index.ts";
-import { stepNamed } from "../../run/plan-index.ts";
 import { gateOf, readiness } from "../../run/readiness.ts";
 import {
   type CacheableStep,

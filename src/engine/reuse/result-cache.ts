@@ -14,7 +14,7 @@ import {
 import type { JournalStore, StoredResult } from "../../journal/store.ts";
 import { traitsOf } from "../../plan/index.ts";
 import type { Json } from "../../plan/plan.ts";
-import { stepNamed } from "../../run/plan-index.ts";
+import { stepNamed } from "../../plan/plan-index.ts";
 import { type CacheableStep, currentIdentity, isCacheable } from "../../run/request-identity.ts";
 import type { MediaStore } from "../media/media-store.ts";
 

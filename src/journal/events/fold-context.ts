@@ -6,6 +6,7 @@ import {
   type OutputPhase,
   type RunStatus,
   type StepStatus,
+  stepStates,
   type TransitionTable,
   tables,
 } from "../../lifecycle/index.ts";
@@ -50,7 +51,9 @@ export class Fold {
   }
 
   moveStep(step: StepState, type = this.#type): void {
-    step.status = this.#next(tables.step, step.status, type) as StepStatus;
+    const before = step.status;
+    step.status = this.#next(tables.step, before, type) as StepStatus;
+    this.state.losses += Number(isLoss(step.status)) - Number(isLoss(before));
   }
 
   moveOutput(output: OutputState, type = this.#type): void {
@@ -74,4 +77,9 @@ export class Fold {
     if (to === null) throw this.illegal(from);
     return to;
   }
+}
+
+/** Ended, and not with its full result. */
+function isLoss(status: StepStatus): boolean {
+  return status !== "succeeded" && stepStates.ended.has(status);
 }

@@ -75,7 +75,7 @@ function endOf(plan: ChatStep, step: StepState): string | null {
 }
 
 function begin(plan: ChatStep, step: StepState, builder: DecisionBuilder): void {
-  if (!builder.slots.free(plan)) return builder.skipIfImpossible(plan, step);
+  if (!builder.hasSlot(plan)) return builder.skipIfImpossible(plan, step);
   const ready = readiness(builder.state, plan, plan.input);
   if (ready.ready === "no") return;
   if (ready.ready === "never") return builder.skipOrFail(step, ready.reason, ready.skippedByCondition);
@@ -92,7 +92,7 @@ function begin(plan: ChatStep, step: StepState, builder: DecisionBuilder): void 
   const attempt = step.chats.length + 1;
   if (!builder.checkBudget(step, holdMicros)) return;
   if (!builder.dueOrWake(`chat:${plan.path}#${attempt}`)) return;
-  builder.slots.take(plan);
+  builder.takeSlot(plan);
   builder.reserve(plan.path, holdMicros);
   builder.start(step);
   const { path, model } = plan;

@@ -1,8 +1,7 @@
 import { isStepFinal, type StepState } from "../../journal/state.ts";
 import type { ExpandStep } from "../../plan/plan.ts";
 import type { DecisionBuilder } from "../decision-builder.ts";
-import { stepsWithin } from "../plan-index.ts";
-import { firstReasons, isNeeded, whyPruned } from "../pruning.ts";
+import { firstReasons } from "../pruning.ts";
 import { readiness } from "../readiness.ts";
 import { missingReason, tally } from "../resolve.ts";
 import type { RunKind } from "./kind.ts";
@@ -31,15 +30,14 @@ function decide(plan: ExpandStep, step: StepState, builder: DecisionBuilder): vo
 
 function finishWhenThrough(plan: ExpandStep, step: StepState, builder: DecisionBuilder): void {
   const { state } = builder;
-  const own = stepsWithin(state.planned.plan, plan.path);
-  if (!own.every(({ path }) => isStepFinal(state.steps[path]!.status))) return;
+  if (builder.index.hasOpenSources(plan.path)) return;
   const missing = step.expanded!.flatMap(({ $ref }) => {
     const { expected, available } = tally(state, $ref);
     return available < expected ? (missingReason(state, $ref) ?? []) : [];
   });
   if (missing.length === 0) return builder.finish(step, "succeeded");
   const all = missing.length === step.expanded!.length;
-  if (all && !isNeeded(state, plan.path)) return builder.finish(step, "skipped", whyPruned(state, plan.path), "pruned");
+  if (all && !builder.isNeeded(plan.path)) return builder.prune(step);
   const reason = `${missing.length} of ${step.expanded!.length} results are missing: ${firstReasons(missing)}`;
   builder.finish(step, all ? "failed" : "partial", reason);
 }

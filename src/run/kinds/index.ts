@@ -1,7 +1,6 @@
 import { isStepFinal, type StepState } from "../../journal/state.ts";
 import type { PlanStep } from "../../plan/plan.ts";
 import type { DecisionBuilder } from "../decision-builder.ts";
-import { isNeeded, whyPruned } from "../pruning.ts";
 import { approveKind } from "./approve.ts";
 import { chatKind } from "./chat.ts";
 import { expandKind } from "./expand.ts";
@@ -28,9 +27,9 @@ export function runKind(kind: PlanStep["kind"]): RunKind<PlanStep> {
 
 export function decideStep(plan: PlanStep, step: StepState, builder: DecisionBuilder): void {
   const decide = () => runKind(plan.kind).decide(plan, step, builder);
-  if (isStepFinal(step.status) || !builder.mayStart || isNeeded(builder.state, step.path)) return decide();
+  if (isStepFinal(step.status) || !builder.mayStart || builder.isNeeded(step.path)) return decide();
   const before = builder.events.length + builder.commands.length;
   builder.withoutNewWork(decide);
   const isBusy = builder.events.length + builder.commands.length > before;
-  if (!isBusy && builder.isIdle(step)) builder.finish(step, "skipped", whyPruned(builder.state, step.path), "pruned");
+  if (!isBusy && builder.isIdle(step)) builder.prune(step);
 }

@@ -9,7 +9,6 @@ import { awaitCacheLookup } from "../cache-lookup.ts";
 import { commandId } from "../command.ts";
 import type { DecisionBuilder } from "../decision-builder.ts";
 import { whyRaised } from "../headroom.ts";
-import { isNeeded } from "../pruning.ts";
 import { readiness } from "../readiness.ts";
 import { idempotencyKey, requestIdentity } from "../request-identity.ts";
 import { restorableAttempt } from "../rerun.ts";
@@ -90,7 +89,7 @@ function begin(plan: JobStep, step: StepState, attempt: AttemptState | null, bui
     const over = `costs ${formatUsd(holdMicros)} USD${why}, more than its maxCost of ${formatUsd(maxCostMicros)} USD`;
     return builder.finish(step, "failed", over);
   }
-  if (!builder.slots.free(plan) || !builder.checkBudget(step, holdMicros, why)) return;
+  if (!builder.hasSlot(plan) || !builder.checkBudget(step, holdMicros, why)) return;
   if (builder.dueOrWake(`submit:${plan.path}#${n}`)) submit(plan, step, { n, input: ready.input, holdMicros }, builder);
 }
 
@@ -112,7 +111,7 @@ function submit(
   send: { readonly n: number; readonly input: JobStep["input"]; readonly holdMicros: number },
   builder: DecisionBuilder,
 ): void {
-  builder.slots.take(plan);
+  builder.takeSlot(plan);
   builder.reserve(plan.path, send.holdMicros);
   builder.start(step);
   const { model, path } = plan;
@@ -148,7 +147,8 @@ function resend(plan: JobStep, attempt: AttemptState, builder: DecisionBuilder):
     builder.events.push({ type: "job.unresolved", ...target, message, cause: "too old" });
     return;
   }
-  if (!builder.dueOrWake(id)) return;
+  // Its key may grow too old meanwhile.
+  if (!builder.dueOrWake(id)) return builder.watch();
   const { now, clockOffsetMs = 0 } = builder.context;
   // Recorded even if nothing was sent so far: this send may succeed, and a crash after it must not hide its job from a search.
   if (now - lastSentAt! > RESENT_NOTE_MS) {
@@ -187,7 +187,7 @@ function failed(plan: JobStep, step: StepState, attempt: AttemptState, builder: 
   const tries = attempt.n - step.superseded;
   const free = attempt.costMicros === 0 && error?.retryable === true && tries <= FREE_RETRIES;
   const again = (free || tries < plan.policy.attempts) && !NEVER_RETRIED.has(error?.code ?? "");
-  if (!again || builder.stoppedBy !== null || !isNeeded(builder.state, plan.path)) {
+  if (!again || builder.stoppedBy !== null || !builder.isNeeded(plan.path)) {
     return builder.finish(step, "failed", error === null ? "the job failed" : `${error.code}: ${error.message}`);
   }
   if (!builder.mayStart) return;
@@ -215,7 +215,7 @@ export function collectOutputs(plan: PlanStep, step: StepState, builder: Decisio
       if (builder.context.notBefore.get(commandId(download)) !== Number.POSITIVE_INFINITY) builder.issue(download);
       else if (builder.mayStart && isBlockingDownload(builder.state, { step: plan.path, output })) {
         builder.events.push({ type: "output.expired", step: plan.path, attempt: attempt.n, index: output.index });
-      }
+      } else builder.watch();
     }
   }
 }

@@ -23,7 +23,7 @@ function decide(plan: TaskStep, step: StepState, builder: DecisionBuilder): void
   if (!builder.mayStart) return;
   // Checked before the input is resolved, which costs more where thousands wait.
   if (step.status !== "waiting" && builder.isActive(`task:${plan.path}`)) return;
-  if (step.status === "waiting" && !builder.slots.free(plan)) return builder.skipIfImpossible(plan, step);
+  if (step.status === "waiting" && !builder.hasSlot(plan)) return builder.skipIfImpossible(plan, step);
   const ready = readiness(builder.state, plan, plan.input, "local");
   if (ready.ready === "no") return;
   if (ready.ready === "never") return builder.skipOrFail(step, ready.reason, ready.skippedByCondition);
@@ -32,7 +32,7 @@ function decide(plan: TaskStep, step: StepState, builder: DecisionBuilder): void
     const retryAt = last.at + 1000 * 2 ** (step.failures.length - 1);
     if (retryAt > builder.context.now) return builder.wake(retryAt);
   }
-  if (step.status === "waiting") builder.slots.take(plan);
+  if (step.status === "waiting") builder.takeSlot(plan);
   builder.start(step);
   builder.issue({ type: "task", step: plan.path, input: ready.input });
 }

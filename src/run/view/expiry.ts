@@ -1,7 +1,7 @@
 import { isRunFinal, isStepFinal, lastAttempt, outputsOf, type RunState, type StepState } from "../../journal/state.ts";
 import { traitsOf } from "../../plan/index.ts";
 import type { PlanStep, Reference } from "../../plan/plan.ts";
-import { stepNamed } from "../plan-index.ts";
+import { stepNamed } from "../../plan/plan-index.ts";
 import { type ProducedOutput, referenced } from "../resolve.ts";
 
 type Ref = Reference["$ref"];

@@ -1,7 +1,7 @@
 import { type RunEvent, type StoredEvent, specOf } from "../../journal/events.ts";
 import { apply, fold } from "../../journal/fold.ts";
 import type { RunState } from "../../journal/state.ts";
-import { stepNamed } from "../plan-index.ts";
+import { stepNamed } from "../../plan/plan-index.ts";
 import { type StepView, stepView } from "./step-view.ts";
 
 /**

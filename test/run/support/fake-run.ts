@@ -1,12 +1,14 @@
+import { deepStrictEqual } from "node:assert";
 import { ownText } from "../../../src/clean-text.ts";
 import type { JournalError, OutputFacts, RunEvent, RunPlanned, StoredEvent } from "../../../src/journal/events.ts";
 import { apply, newRun } from "../../../src/journal/fold.ts";
 import { isRunFinal, type RunState } from "../../../src/journal/state.ts";
 import type { Json, Plan, PlanStep, Reference } from "../../../src/plan/plan.ts";
 import { type Command, commandId } from "../../../src/run/command.ts";
-import { decide } from "../../../src/run/decide.ts";
+import type { DecideContext, Decision } from "../../../src/run/decision.ts";
 import { offered } from "../../../src/run/kinds/approve.ts";
 import { runOutcome } from "../../../src/run/outcome.ts";
+import { decide, Scheduler } from "../../../src/run/scheduler.ts";
 
 /** What becomes of a step's attempts, the last one for all that follow. */
 export type Fate = "made" | "partly" | "failed" | "failed-free" | "moderated" | "refused" | "unanswered" | "late-bill";
@@ -25,6 +27,8 @@ export interface World {
   readonly decisions?: { readonly [path: string]: number | null } | "first";
   readonly budgetMicros?: number;
   readonly total?: number;
+  /** Each decision is compared with one by a look at all steps. */
+  readonly isDecidedTwice?: boolean;
 }
 
 export const PRICE = 100_000;
@@ -38,6 +42,7 @@ export class FakeRun {
   readonly active = new Map<string, Command>();
   /** Submits of which nothing left the machine so far. */
   readonly unsent = new Set<string>();
+  readonly #scheduler: Scheduler;
   readonly #notBefore = new Map<string, number>();
   #wakeAt: number | null = null;
   #assets = 0;
@@ -60,6 +65,7 @@ export class FakeRun {
       source: null,
     };
     this.state = newRun("x", planned, this.now);
+    this.#scheduler = new Scheduler(this.state);
     this.events.push({ runId: "x", seq: 1, at: this.now, version: 1, event: planned });
   }
 
@@ -67,6 +73,7 @@ export class FakeRun {
     for (const event of events) {
       const stored: StoredEvent = { runId: "x", seq: this.state.seq + 1, at: this.now, version: 1, event };
       apply(this.state, stored);
+      this.#scheduler.note(event);
       this.events.push(stored);
     }
   }
@@ -74,7 +81,7 @@ export class FakeRun {
   /** Decides until nothing more follows without an answer. */
   decide(): void {
     for (let rounds = 0; rounds < 1000; rounds++) {
-      const decision = decide(this.state, {
+      const decision = this.#decideTwice({
         now: this.now,
         order: this.state.planned.plan.steps,
         active: new Set(this.active.keys()),
@@ -90,6 +97,16 @@ export class FakeRun {
     throw new Error("It decides for ever.");
   }
 
+  /** A scheduler that was told of every event decides what a look at all steps decides. */
+  #decideTwice(context: DecideContext): Decision {
+    const { events, commands, wakeAt } = this.#scheduler.decide(context);
+    const decision = { events, commands, wakeAt };
+    if (this.world.isDecidedTwice !== true) return decision;
+    const whole = decide(this.state, context);
+    deepStrictEqual(decision, { events: whole.events, commands: whole.commands, wakeAt: whole.wakeAt });
+    return decision;
+  }
+
   /** Answers one command under way: the one at a position, counted around. */
   answer(position: number): void {
     const ids = [...this.active.keys()];
@@ -98,6 +115,7 @@ export class FakeRun {
     this.active.delete(id);
     this.now += 10;
     this.take(this.#answerTo(command));
+    if ("step" in command) this.#scheduler.ended(command.step);
   }
 
   /** To its end or pause; `next` picks what is answered first. False when it can neither end nor pause. */

@@ -1,26 +1,16 @@
 import type { RunEvent } from "../journal/events.ts";
-import { isRunFinal, isStepFinal, type RunState } from "../journal/state.ts";
 import type { Command } from "./command.ts";
-import type { DecideContext, Decision } from "./decision.ts";
-import { DecisionBuilder } from "./decision-builder.ts";
-import { raisedHolds } from "./headroom.ts";
+import type { Decision } from "./decision.ts";
+import type { DecisionBuilder } from "./decision-builder.ts";
 import { undecided } from "./kinds/approve.ts";
-import { decideStep } from "./kinds/index.ts";
-import { collectOutputs } from "./kinds/job.ts";
 import { runOutcome } from "./outcome.ts";
 
-/** The next moves of a run: pure, so that the same state and instant always give the same answer. */
-export function decide(state: RunState, context: DecideContext): Decision {
-  if (isRunFinal(state.status)) return { events: [], commands: [], wakeAt: null };
-  if (state.status === "planned") return { events: [{ type: "run.started" }], commands: [], wakeAt: null };
-  const raised = raisedHolds(state);
-  if (raised.length > 0) return { events: raised, commands: [], wakeAt: null };
-  const builder = new DecisionBuilder(state, context);
-  for (const plan of context.order) decideStep(plan, state.steps[plan.path]!, builder);
-  for (const plan of state.removedSteps) collectOutputs(plan, state.steps[plan.path]!, builder);
+/** What follows once all steps were decided: less where others may not be needed any more, more where nothing is left to do. */
+export function completeDecision(builder: DecisionBuilder): Decision {
   if (builder.mayChangeNeeds) return withoutNewWork(builder);
   if (builder.events.length === 0 && builder.stoppedBy !== null) cancelRemaining(builder, builder.stoppedBy);
-  if (builder.events.length === 0 && builder.commands.length === 0 && context.active.size === 0) finishOrPause(builder);
+  if (builder.events.length === 0 && builder.commands.length === 0 && builder.context.active.size === 0)
+    finishOrPause(builder);
   return builder;
 }
 
@@ -56,13 +46,12 @@ function cancelRemaining(builder: DecisionBuilder, because: string): void {
 
 /** Nothing is in flight and nothing follows: the run has finished, or a person must act. */
 function finishOrPause(builder: DecisionBuilder): void {
-  const { state } = builder;
-  const steps = builder.context.order.map(({ path }) => state.steps[path]!);
-  if (steps.every((step) => isStepFinal(step.status))) return finishRun(builder);
+  const { state, context } = builder;
+  if (builder.index.openSteps === 0) return finishRun(builder);
   if (builder.wakeAt !== null || state.status !== "running") return;
   builder.refuseWaiting();
   if (builder.events.length > 0) return;
-  const stuck = steps.find((step) => step.status === "unresolved");
+  const stuck = context.order.map(({ path }) => state.steps[path]!).find(({ status }) => status === "unresolved");
   if (stuck !== undefined) {
     const { path, reason } = stuck;
     const why = reason ?? "its submit was never answered";

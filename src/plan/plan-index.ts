@@ -1,0 +1,13 @@
+import type { Plan, PlanStep } from "./plan.ts";
+
+const indexes = new WeakMap<Plan, ReadonlyMap<string, PlanStep>>();
+
+/** The step of a path; undefined when the plan has none. Looked up in an index, for plans with thousands of steps. */
+export function stepNamed(plan: Plan, path: string): PlanStep | undefined {
+  let index = indexes.get(plan);
+  if (index === undefined) {
+    index = new Map(plan.steps.map((step) => [step.path, step]));
+    indexes.set(plan, index);
+  }
+  return index.get(path);
+}

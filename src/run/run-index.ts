@@ -1,0 +1,272 @@
+import type TinyQueue from "tinyqueue";
+import { isStepFinal, lastAttempt, lastChat, type RunState, type StepState } from "../journal/state.ts";
+import { jobPhases, stepStates } from "../lifecycle/index.ts";
+import { expansionsIn, outerPaths, traitsOf } from "../plan/index.ts";
+import type { PlanStep, Reference } from "../plan/plan.ts";
+import { Slots } from "../plan/slots.ts";
+import { isNeverPruned, usedBy } from "./pruning.ts";
+import { quorumOf } from "./readiness.ts";
+import { missingReason, referenced, returnedReferences } from "./resolve.ts";
+
+type Ref = Reference["$ref"];
+
+/** A step with what a decision needs to know of the steps around it. */
+export class StepNode {
+  readonly plan: PlanStep;
+  /** Not in the plan any more: only what it paid for is collected. */
+  readonly isRemoved: boolean;
+  /** Steps whose decision depends on this one. */
+  readonly readers: StepNode[] = [];
+  /** What other steps read of it, each once. */
+  readonly reads: Ref[] = [];
+  /** Sources of this step that have not ended: what it needs, and the inner steps of an expansion. */
+  openSources = 0;
+  /** Needed steps that use it; one more for a root of the plan. */
+  users = 0;
+  isNeeded = true;
+  isFinal = false;
+  holdsSlot = false;
+  committedMicros = 0;
+  /** Position in the schedule. */
+  rank = 0;
+  /** To be decided at the next turn. */
+  isDue = false;
+  /** When it is to be decided without an event; null: never. */
+  dueAt: number | null = null;
+  /** The queue of blocked steps that it is in. */
+  queue: TinyQueue<StepNode> | null = null;
+
+  constructor(plan: PlanStep, isRemoved: boolean) {
+    this.plan = plan;
+    this.isRemoved = isRemoved;
+  }
+
+  get path(): string {
+    return this.plan.path;
+  }
+}
+
+/**
+ * What a decision counts over all steps of a run: built from a state, then kept up to date from its events, each at the
+ * cost of the steps around the one that it is about.
+ */
+export class RunIndex {
+  readonly nodes = new Map<string, StepNode>();
+  readonly slots: Slots;
+  /** Steps with money reserved for what was sent. */
+  readonly holding = new Set<string>();
+  /** Failed steps that stop the run by their policy. */
+  readonly #stopping = new Set<StepNode>();
+  /** Steps of the plan that have not ended. */
+  openSteps = 0;
+  readonly #state: RunState;
+  /** Expansions by the steps elsewhere that they resolve to. */
+  readonly #resolvers = new Map<string, readonly StepNode[]>();
+  readonly #groupMicros = new Map<string, number>();
+  readonly #touch: (node: StepNode) => void;
+
+  /** `touch` is told of every step whose decision may be another one now. */
+  constructor(state: RunState, touch: (node: StepNode) => void) {
+    this.#state = state;
+    this.#touch = touch;
+    this.slots = new Slots(state.planned.limits);
+    const { plan } = state.planned;
+    for (const step of plan.steps) this.nodes.set(step.path, new StepNode(step, false));
+    for (const step of state.removedSteps) {
+      if (!this.nodes.has(step.path)) this.nodes.set(step.path, new StepNode(step, true));
+    }
+    this.openSteps = plan.steps.length;
+    const expansions = expansionsIn(plan.steps);
+    for (const step of plan.steps) this.#link(this.nodes.get(step.path)!, expansions);
+    for (const { ref } of returnedReferences(plan.returns)) this.#addUser(ref.step);
+    for (const node of this.nodes.values()) if (node.users === 0 || isNeverPruned(node.plan)) node.users++;
+    for (const node of this.nodes.values()) this.#count(node);
+  }
+
+  /** The step whose failure stops the run, by its policy; of several the most urgent. */
+  get stoppedBy(): string | null {
+    let first: StepNode | null = null;
+    for (const node of this.#stopping) if (first === null || node.rank < first.rank) first = node;
+    return first?.path ?? null;
+  }
+
+  /** Spent, held and unconfirmed on the steps of a group. */
+  committedIn(prefix: string): number {
+    return this.#groupMicros.get(prefix) ?? 0;
+  }
+
+  isNeeded(path: string): boolean {
+    return this.nodes.get(path)?.isNeeded ?? false;
+  }
+
+  /** Whether all that it needs has ended, with the inner steps of an expansion. */
+  hasOpenSources(path: string): boolean {
+    return this.nodes.get(path)!.openSources > 0;
+  }
+
+  /** Steps of the plan that use this one. */
+  usersOf(path: string): readonly string[] {
+    const readers = this.nodes.get(path)?.readers ?? [];
+    return readers.filter(({ plan }) => usedBy(this.#state, plan).includes(path)).map(({ plan }) => plan.path);
+  }
+
+  /** After a change of a step's state: counts it anew, and touches it and the steps that depend on it. */
+  update(path: string): void {
+    const node = this.nodes.get(path);
+    if (node === undefined) return;
+    const wasFinal = node.isFinal;
+    this.#count(node);
+    this.#touch(node);
+    if (node.isFinal || wasFinal) this.#touchReaders(node);
+  }
+
+  #link(node: StepNode, expansions: ReadonlySet<string>): void {
+    const { plan } = node;
+    const sources = new Set(plan.needs);
+    for (const ref of traitsOf(plan).uses) {
+      sources.add(ref.step);
+      this.#addRead(ref);
+    }
+    for (const source of sources) this.#addReader(source, node);
+    for (const around of outerPaths(plan.path)) {
+      if (expansions.has(around)) this.#addReader(plan.path, this.nodes.get(around)!);
+    }
+    for (const { $ref } of this.#state.steps[plan.path]!.expanded ?? []) {
+      this.#addRead($ref);
+      if ($ref.step.startsWith(`${plan.path}/`)) continue;
+      this.#resolvers.set($ref.step, [...(this.#resolvers.get($ref.step) ?? []), node]);
+    }
+    for (const used of usedBy(this.#state, plan)) this.#addUser(used);
+  }
+
+  #addReader(source: string, reader: StepNode): void {
+    const node = this.nodes.get(source);
+    if (node === undefined) return;
+    node.readers.push(reader);
+    if (!node.isRemoved) reader.openSources++;
+  }
+
+  #addRead(ref: Ref): void {
+    const node = this.nodes.get(ref.step);
+    if (node?.reads.some((known) => isSameRead(known, ref)) === false) node.reads.push(ref);
+  }
+
+  #addUser(path: string): void {
+    const node = this.nodes.get(path);
+    if (node !== undefined) node.users++;
+  }
+
+  #count(node: StepNode): void {
+    const { plan } = node;
+    const step = this.#state.steps[plan.path]!;
+    this.#countMoney(node, step);
+    if (node.isRemoved) return;
+    const holdsSlot = isHoldingSlot(plan, step);
+    if (holdsSlot && !node.holdsSlot) this.slots.take(plan);
+    else if (!holdsSlot && node.holdsSlot) this.slots.release(plan);
+    node.holdsSlot = holdsSlot;
+    const isFinal = isStepFinal(step.status);
+    if (isFinal === node.isFinal) return;
+    // A step that ended begins again only by a reset, after which the index is built anew.
+    node.isFinal = isFinal;
+    this.openSteps--;
+    for (const reader of node.readers) reader.openSources--;
+    if (step.status === "failed" && policyOf(this.#state, plan) === "failFast") this.#stopping.add(node);
+    if (stepStates.withoutResult.has(step.status)) this.#dropNeed(node);
+  }
+
+  #countMoney(node: StepNode, step: StepState): void {
+    if (hasOpenHold(step)) this.holding.add(step.path);
+    else this.holding.delete(step.path);
+    const { groups } = this.#state.planned.plan;
+    if (groups === undefined) return;
+    const micros = committed(step);
+    const more = micros - node.committedMicros;
+    if (more === 0) return;
+    node.committedMicros = micros;
+    for (const prefix of outerPaths(step.path)) this.#groupMicros.set(prefix, this.committedIn(prefix) + more);
+  }
+
+  /** It, and what only it used, is not needed any more. */
+  #dropNeed(node: StepNode): void {
+    const dropped = [node];
+    for (const one of dropped) {
+      if (!one.isNeeded) continue;
+      one.isNeeded = false;
+      this.#touch(one);
+      for (const path of usedBy(this.#state, one.plan)) {
+        const used = this.nodes.get(path);
+        if (used !== undefined && --used.users === 0) dropped.push(used);
+      }
+    }
+  }
+
+  /**
+   * A step that waits for others too is touched only where this one may rule it out: not by a result that is all there.
+   */
+  #touchReaders(node: StepNode): void {
+    const isComplete = this.#isComplete(node);
+    const seen = new Set([node]);
+    for (const one of seen) {
+      for (const reader of one.readers) {
+        const { plan, openSources, isFinal } = reader;
+        if (isComplete && openSources > 0 && plan.when === undefined && quorumOf(plan) === null) continue;
+        this.#touch(reader);
+        if (standsForOthers(plan) && (isFinal || !isComplete)) seen.add(reader);
+      }
+      for (const resolver of this.#resolvers.get(one.path) ?? []) {
+        this.#touch(resolver);
+        seen.add(resolver);
+      }
+    }
+  }
+
+  /** Whether it succeeded with everything that others read of it. */
+  #isComplete({ plan, reads }: StepNode): boolean {
+    const state = this.#state;
+    if (state.steps[plan.path]!.status !== "succeeded" || standsForOthers(plan)) return false;
+    return reads.every((ref) => {
+      if (missingReason(state, ref) !== null) return false;
+      if (ref.output === "all") return "outputs" in plan && referenced(state, ref).length >= plan.outputs;
+      return true;
+    });
+  }
+}
+
+function isSameRead(one: Ref, other: Ref): boolean {
+  return (
+    one === other || (one.as === other.as && one.output === other.output && one.at?.join("\n") === other.at?.join("\n"))
+  );
+}
+
+/** Whether what it resolves to is made by other steps. */
+function standsForOthers(plan: PlanStep): boolean {
+  const { standsFor, expansion } = traitsOf(plan);
+  return standsFor.length > 0 || expansion !== null;
+}
+
+/** Jobs at the service hold their slots across pauses. */
+function isHoldingSlot(plan: PlanStep, step: StepState): boolean {
+  if (traitsOf(plan).needsCode && step.status === "running") return true;
+  if (lastChat(step)?.phase === "sent") return true;
+  const attempt = lastAttempt(step);
+  return attempt !== null && jobPhases.inFlight.has(attempt.phase);
+}
+
+function hasOpenHold(step: StepState): boolean {
+  return lastChat(step)?.phase === "sent" || step.attempts.some(({ money }) => money === "held");
+}
+
+/** Spent, held and unconfirmed on one step. */
+function committed(step: StepState): number {
+  let sum = 0;
+  for (const { money, holdMicros, costMicros } of step.attempts)
+    sum += money === "held" ? holdMicros : (costMicros ?? 0);
+  for (const chat of step.chats) sum += chat.costMicros ?? chat.holdMicros;
+  return sum;
+}
+
+function policyOf(state: RunState, plan: PlanStep) {
+  const own = "policy" in plan ? plan.policy.onFailure : undefined;
+  return own ?? state.planned.plan.onFailure;
+}
