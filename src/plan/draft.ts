@@ -12,7 +12,7 @@ export interface LocalFile {
 export interface TaskContext {
   /** Aborted when the run is stopped. */
   readonly signal: AbortSignal;
-  /** A folder of its own, empty at the start of every try. */
+  /** A folder of its own, empty at the start of every try; made when it or a file in it is first asked for. */
   readonly folder: string;
   /** Where a declared file must be written to. Throws for a name that was not declared. */
   file(name: string): string;

@@ -59,13 +59,14 @@ export class ResultRecorder {
   /** The results to record after these events; with `last` also those whose inputs will never be known by content. */
   due(state: RunState, events: readonly RunEvent[], last: boolean): readonly CacheEntry[] {
     let isNews = last;
+    const finished: string[] = [];
     for (const event of events) {
       if (event.type === "output.downloaded" || event.type === "output.expired") isNews = true;
-      if (event.type !== "step.finished" || event.status !== "succeeded") continue;
-      isNews = true;
-      this.#open.add(event.step);
+      if (event.type === "step.finished" && event.status === "succeeded") finished.push(event.step);
     }
-    return isNews ? [...this.#open].flatMap((path) => note(state, path, last, this.#since)) : [];
+    for (const path of finished) this.#open.add(path);
+    const due = isNews ? [...this.#open] : finished;
+    return due.flatMap((path) => note(state, path, last, this.#since));
   }
 
   /** Marks these as committed to the journal. */

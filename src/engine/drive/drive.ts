@@ -12,7 +12,7 @@ import { isDiskError, MediaDiskError } from "../media/disk-errors.ts";
 import { type ServiceFailure, ServiceWatch, WALLET, watchId } from "../service/service-watch.ts";
 import { type Decided, decideUntilStable, heldBy, type KnownHeadroom, restsAtOnce } from "./decide-until-stable.ts";
 import type { DriveDependencies, DriveOptions, Schedule } from "./drive-options.ts";
-import { keepRun } from "./keep-run.ts";
+import { InboxReader, keepRun } from "./keep-run.ts";
 import { RunTakenOverError, RunWriter, storedEvent } from "./run-writer.ts";
 
 /**
@@ -33,6 +33,7 @@ class Driver {
   readonly #writer: RunWriter;
   readonly #lease: Lease;
   readonly #options: DriveOptions;
+  readonly #inbox: InboxReader;
   /** Answers of effects, not yet in the journal. */
   #answers: RunEvent[] = [];
   readonly #active = new Set<string>();
@@ -56,6 +57,7 @@ class Driver {
     this.#writer = new RunWriter({ ...deps, onEvents: options.onEvents }, state, lease);
     this.#lease = lease;
     this.#options = options;
+    this.#inbox = new InboxReader(deps, state.runId);
     this.#service = new ServiceWatch(state, deps);
   }
 
@@ -66,7 +68,10 @@ class Driver {
         this.#failure ??= failure;
         this.#wake();
       },
-      inbox: () => this.#wake(),
+      inbox: () => {
+        this.#inbox.noteArrival();
+        this.#wake();
+      },
     });
     const onStop = () => this.#wake();
     this.#options.stop.addEventListener("abort", onStop);
@@ -97,7 +102,11 @@ class Driver {
     const { commands, wakeAt } = await this.#advance();
     for (const command of commands) this.#start(command);
     if (this.#answers.length > 0) return false;
-    if (this.#isFinished()) return this.#writer.park();
+    if (this.#isFinished()) {
+      const isParked = await this.#writer.park();
+      if (!isParked) this.#inbox.noteArrival();
+      return isParked;
+    }
     // With nothing under way only the inbox or a stop can help: looked at now and then, whatever led here.
     await this.#pause(this.#active.size > 0 ? wakeAt : (wakeAt ?? this.#deps.now() + IDLE_MS));
     return false;
@@ -106,8 +115,8 @@ class Driver {
   /** A decision that exceeds the headroom is discarded, and decided again. */
   async #advance(): Promise<Decided> {
     this.#isWoken = false;
-    const waiting = await this.#deps.store.inbox(this.#state.runId);
-    const inbox = waiting.filter((entry) => !this.#isPending(entry));
+    const isBusy = this.#active.size > 0 || this.#answers.length > 0;
+    const inbox = await this.#inbox.read(isBusy, (entry) => this.#isPending(entry));
     const answers: RunEvent[] = [];
     try {
       for (let headrooms = await this.#headrooms(inbox); ; ) {
@@ -176,19 +185,19 @@ class Driver {
       progress: (progress) => this.#progress(progress, hearsService.has(command.type)),
       reportOutage: (serviceFailure) => this.#recordOutage(id, serviceFailure),
     };
-    perform(command, context)
-      .then(
-        (result) => this.#ended(command, result),
-        (error) => {
-          if (this.#interrupt.signal.aborted) return;
-          this.#failure ??= isDiskError(error) ? new MediaDiskError(this.#state.runId, error) : error;
-        },
-      )
-      .finally(() => {
-        this.#active.delete(id);
-        if (step !== null) this.#scheduler.ended(step);
-        this.#wake();
-      });
+    void this.#perform(command, context);
+  }
+
+  async #perform(command: Command, context: EffectContext): Promise<void> {
+    try {
+      this.#ended(command, await perform(command, context));
+    } catch (error) {
+      if (!this.#interrupt.signal.aborted)
+        this.#failure ??= isDiskError(error) ? new MediaDiskError(this.#state.runId, error) : error;
+    }
+    this.#active.delete(commandId(command));
+    if ("step" in command) this.#scheduler.ended(command.step);
+    this.#wake();
   }
 
   #ended(command: Command, { events, againInMs, serviceFailure, refused, unsent, failure }: EffectResult): void {

@@ -1,5 +1,5 @@
 import { type Clock, sleep } from "../../api/index.ts";
-import type { JournalStore, Lease } from "../../journal/store.ts";
+import type { InboxEntry, JournalStore, Lease } from "../../journal/store.ts";
 import { RunTakenOverError } from "./run-writer.ts";
 
 interface Keeping {
@@ -8,6 +8,37 @@ interface Keeping {
   readonly now: () => number;
   readonly leaseMs: number;
   readonly inboxEveryMs: number;
+}
+
+/** Milliseconds between two reads of the inbox by a run that has something to do on every turn. */
+const BUSY_EVERY_MS = 50;
+
+/** What others want of a run: a run that is busy reads it now and then, one that waits whenever it goes on. */
+export class InboxReader {
+  readonly #from: Pick<Keeping, "store" | "now">;
+  readonly #runId: string;
+  #readAt: number | null = null;
+
+  constructor(from: Pick<Keeping, "store" | "now">, runId: string) {
+    this.#from = from;
+    this.#runId = runId;
+  }
+
+  /** There is something in the inbox: read at the next turn. */
+  noteArrival(): void {
+    this.#readAt = null;
+  }
+
+  /** `isPending`: the entry waits for what is under way. */
+  async read(isBusy: boolean, isPending: (entry: InboxEntry) => boolean): Promise<readonly InboxEntry[]> {
+    const now = this.#from.now();
+    if (isBusy && this.#readAt !== null && Math.abs(now - this.#readAt) < BUSY_EVERY_MS) return [];
+    this.#readAt = now;
+    const entries = await this.#from.store.inbox(this.#runId);
+    const due = entries.filter((entry) => !isPending(entry));
+    if (due.length < entries.length) this.noteArrival();
+    return due;
+  }
 }
 
 /** Renews the lease and looks into the inbox until aborted. `lost`: the run is another's, or the journal fails. */

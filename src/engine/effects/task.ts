@@ -1,4 +1,5 @@
-import { lstat, mkdir, rm } from "node:fs/promises";
+import { mkdirSync } from "node:fs";
+import { lstat, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { ownText } from "../../clean-text.ts";
 import type { TaskFile } from "../../journal/events.ts";
@@ -7,6 +8,7 @@ import type { TaskContext } from "../../plan/draft.ts";
 import type { Json, TaskStep } from "../../plan/plan.ts";
 import { fileExtension } from "../media/file-extension.ts";
 import { measureMedia } from "../media/measure-media.ts";
+import type { MediaStore } from "../media/media-store.ts";
 import type { Effect, EffectContext } from "./effect.ts";
 import { withoutCopies } from "./ensure-copies.ts";
 import { ABORTED, filesOf, localCode, localInput, thrownError, unlessAborted } from "./local-code.ts";
@@ -29,44 +31,73 @@ export const task: Effect<"task"> = async (command, context) => {
   const without = await withoutCopies(filesOf(command.input), context);
   if (without !== null) return without;
   const plan = planStep(context.state, step) as TaskStep;
-  const folder = context.media.tmpPath();
-  await mkdir(folder, { mode: 0o700 });
-  const paths = new Map(plan.files.map(({ name, kind }) => [name, pathOf(folder, name, kind)]));
+  const folder = new TaskFolder(context.media, plan);
   const work = async () => {
     const input = await localInput(command.input, context.media);
-    return code.run(input, taskContext(context, step, { folder, paths }));
+    return code.run(input, taskContext(context, step, folder));
   };
   const done = work();
-  // A function that ignores its abort signal keeps its folder until it returns.
-  const cleanUp = () => rm(folder, { recursive: true, force: true }).catch(() => {});
   try {
     const returned = await unlessAborted(done, context.signal);
     if (returned === ABORTED) return { events: [] };
     const value = jsonValue(returned);
-    const files = await collectOutputs(plan, paths, context);
+    const files = await collectOutputs(plan, folder, context);
     return { events: [{ type: "task.completed", step, value, files }] };
   } catch (error) {
     if (context.signal.aborted) return { events: [] };
     if (isDiskError(error)) throw error;
     return { events: [{ type: "task.failed", step, error: thrownError(error, "TASK_FAILED") }] };
   } finally {
-    if (context.signal.aborted) done.catch(() => {}).finally(cleanUp);
-    else await cleanUp();
+    // A function that ignores its abort signal keeps its folder until it returns.
+    if (context.signal.aborted) done.catch(() => {}).finally(() => folder.remove());
+    else await folder.remove();
   }
 };
 
-function taskContext(
-  { signal, progress }: EffectContext,
-  step: string,
-  { folder, paths }: { readonly folder: string; readonly paths: ReadonlyMap<string, string> },
-): TaskContext {
+/** Where one try of a task writes: a folder that is there once the function asks for it. */
+class TaskFolder {
+  readonly #path: string;
+  readonly #files: ReadonlyMap<string, string>;
+  #exists = false;
+
+  constructor(media: MediaStore, { files }: TaskStep) {
+    this.#path = media.tmpPath();
+    this.#files = new Map(files.map(({ name, kind }) => [name, pathOf(this.#path, name, kind)]));
+  }
+
+  get names(): readonly string[] {
+    return [...this.#files.keys()];
+  }
+
+  path(): string {
+    if (!this.#exists) mkdirSync(this.#path, { mode: 0o700 });
+    this.#exists = true;
+    return this.#path;
+  }
+
+  /** Of a declared file; undefined for another name. */
+  file(name: string): string | undefined {
+    const path = this.#files.get(name);
+    if (path !== undefined) this.path();
+    return path;
+  }
+
+  async remove(): Promise<void> {
+    if (this.#exists) await rm(this.#path, { recursive: true, force: true }).catch(() => {});
+  }
+}
+
+function taskContext({ signal, progress }: EffectContext, step: string, folder: TaskFolder): TaskContext {
   return {
     signal,
-    folder,
+    get folder() {
+      return folder.path();
+    },
     file(name) {
-      const path = paths.get(name);
+      const path = folder.file(name);
       if (path !== undefined) return path;
-      const declared = paths.size === 0 ? "it declares none" : `it declares ${[...paths.keys()].join(", ")}`;
+      const { names } = folder;
+      const declared = names.length === 0 ? "it declares none" : `it declares ${names.join(", ")}`;
       throw new TaskContractError(`file(${JSON.stringify(name)}) was not declared by ${step}; ${declared}`);
     },
     progress(fraction) {
@@ -84,12 +115,12 @@ function pathOf(folder: string, name: string, kind: TaskStep["files"][number]["k
 /** The declared files, looked at and moved into the media store. */
 async function collectOutputs(
   plan: TaskStep,
-  paths: ReadonlyMap<string, string>,
+  folder: TaskFolder,
   { media }: EffectContext,
 ): Promise<readonly TaskFile[]> {
   const files: TaskFile[] = [];
   for (const [index, { name, kind }] of plan.files.entries()) {
-    const path = paths.get(name)!;
+    const path = folder.file(name)!;
     const found = await lstat(path).catch(() => null);
     if (found === null)
       throw new TaskContractError(`it did not write its file "${name}" (write it to file("${name}"))`);
