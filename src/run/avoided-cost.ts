@@ -6,12 +6,16 @@ import { toleratesFailure } from "./readiness.ts";
 
 /** Limit of step groups evaluated per plan; the others keep their order, so that large plans start without delay. */
 const MOST_GROUPS = 200;
+/** Limit of steps looked at for all groups together. */
+const MOST_LOOKS = 400_000;
 
 /**
  * The cost that the failure of a step would avoid, micro-dollars. Among equally urgent steps the one that may avoid the
  * most runs first: a cheap gate before the expensive fan-out behind it.
  */
 export function avoidedCost(state: RunState, plan: Plan): (step: PlanStep) => number {
+  if (!plan.steps.some((step) => priceOf(state, step) > 0)) return () => 0;
+  const mostGroups = Math.min(MOST_GROUPS, MOST_LOOKS / plan.steps.length);
   const users = dependentsOf(plan);
   const known = new Map<string, number>();
   // Steps with the same users take the same along.
@@ -19,7 +23,7 @@ export function avoidedCost(state: RunState, plan: Plan): (step: PlanStep) => nu
     const key = direct.map(({ path }) => path).join("\n");
     const before = known.get(key);
     if (before !== undefined) return before;
-    const avoided = known.size < MOST_GROUPS ? costWithout(state, plan, lostWith(direct, users)) : 0;
+    const avoided = known.size < mostGroups ? costWithout(state, plan, lostWith(direct, users)) : 0;
     known.set(key, avoided);
     return avoided;
   };

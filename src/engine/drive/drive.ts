@@ -13,6 +13,7 @@ import { type ServiceFailure, ServiceWatch, WALLET, watchId } from "../service/s
 import { type Decided, decideUntilStable, heldBy, type KnownHeadroom, restsAtOnce } from "./decide-until-stable.ts";
 import type { DriveDependencies, DriveOptions, Schedule } from "./drive-options.ts";
 import { InboxReader, keepRun } from "./keep-run.ts";
+import { Rest } from "./rest.ts";
 import { RunTakenOverError, RunWriter, storedEvent } from "./run-writer.ts";
 
 /**
@@ -34,6 +35,7 @@ class Driver {
   readonly #lease: Lease;
   readonly #options: DriveOptions;
   readonly #inbox: InboxReader;
+  readonly #rest: Rest;
   /** Answers of effects, not yet in the journal. */
   #answers: RunEvent[] = [];
   readonly #active = new Set<string>();
@@ -46,9 +48,6 @@ class Driver {
   #failure: unknown = null;
   /** The state holds what the journal does not. */
   #isBehind = false;
-  /** Something may have changed since the last decision. */
-  #isWoken = false;
-  #endPause: () => void = () => {};
 
   constructor(deps: DriveDependencies, state: RunState, lease: Lease, options: DriveOptions) {
     this.#deps = deps;
@@ -58,6 +57,7 @@ class Driver {
     this.#lease = lease;
     this.#options = options;
     this.#inbox = new InboxReader(deps, state.runId);
+    this.#rest = new Rest(deps.clock);
     this.#service = new ServiceWatch(state, deps);
   }
 
@@ -66,14 +66,14 @@ class Driver {
     const keeping = keepRun(this.#deps, this.#lease, upkeep.signal, {
       lost: (failure) => {
         this.#failure ??= failure;
-        this.#wake();
+        this.#rest.wake();
       },
       inbox: () => {
         this.#inbox.noteArrival();
-        this.#wake();
+        this.#rest.wake();
       },
     });
-    const onStop = () => this.#wake();
+    const onStop = () => this.#rest.wake();
     this.#options.stop.addEventListener("abort", onStop);
     try {
       await this.#loop();
@@ -108,13 +108,13 @@ class Driver {
       return isParked;
     }
     // With nothing under way only the inbox or a stop can help: looked at now and then, whatever led here.
-    await this.#pause(this.#active.size > 0 ? wakeAt : (wakeAt ?? this.#deps.now() + IDLE_MS));
+    await this.#rest.until(this.#active.size > 0 ? wakeAt : (wakeAt ?? this.#deps.now() + IDLE_MS));
     return false;
   }
 
   /** A decision that exceeds the headroom is discarded, and decided again. */
   async #advance(): Promise<Decided> {
-    this.#isWoken = false;
+    this.#rest.turn();
     const isBusy = this.#active.size > 0 || this.#answers.length > 0;
     const inbox = await this.#inbox.read(isBusy, (entry) => this.#isPending(entry));
     const answers: RunEvent[] = [];
@@ -197,7 +197,7 @@ class Driver {
     }
     this.#active.delete(commandId(command));
     if ("step" in command) this.#scheduler.ended(command.step);
-    this.#wake();
+    this.#rest.wake();
   }
 
   #ended(command: Command, { events, againInMs, serviceFailure, refused, unsent, failure }: EffectResult): void {
@@ -244,14 +244,9 @@ class Driver {
   }
 
   #answer(events: readonly RunEvent[]): void {
-    if (events.length === 0) return this.#wake();
+    if (events.length === 0) return this.#rest.wake();
     this.#answers.push(...events);
-    this.#wake();
-  }
-
-  #wake(): void {
-    this.#isWoken = true;
-    this.#endPause();
+    this.#rest.wake();
   }
 
   #progress(progress: Progress, isHeard: boolean): void {
@@ -276,9 +271,8 @@ class Driver {
   async #leave(failure: unknown): Promise<never> {
     this.#interrupt.abort(new Error("The run stopped."));
     while (this.#active.size > 0) {
-      await new Promise<void>((resolve) => {
-        this.#endPause = resolve;
-      });
+      this.#rest.turn();
+      await this.#rest.until(null);
     }
     if (!(failure instanceof RunTakenOverError)) {
       await this.#commitAnswers().catch(() => {});
@@ -294,17 +288,5 @@ class Driver {
     const answers = this.#answers.splice(0);
     for (const event of answers) apply(this.#state, storedEvent(this.#state.runId, this.#state.seq, at, event));
     await this.#writer.append(answers);
-  }
-
-  /** Waits for an answer, the inbox, a stop, or an instant. */
-  async #pause(until: number | null): Promise<void> {
-    if (this.#isWoken || this.#answers.length > 0 || this.#failure !== null) return;
-    let timer: { cancel(): void } | null = null;
-    await new Promise<void>((resolve) => {
-      this.#endPause = resolve;
-      if (until !== null) timer = this.#deps.clock.setTimer(Math.max(0, until - this.#deps.now()), resolve);
-    });
-    this.#endPause = () => {};
-    (timer as { cancel(): void } | null)?.cancel();
   }
 }
