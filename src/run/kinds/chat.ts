@@ -75,6 +75,8 @@ function endOf(plan: ChatStep, step: StepState): string | null {
 }
 
 function begin(plan: ChatStep, step: StepState, builder: DecisionBuilder): void {
+  const attempt = step.chats.length + 1;
+  if (!builder.dueOrWake(`chat:${plan.path}#${attempt}`)) return builder.skipIfImpossible(plan, step);
   if (!builder.hasSlot(plan)) return builder.skipIfImpossible(plan, step);
   const ready = readiness(builder.state, plan, plan.input);
   if (ready.ready === "no") return;
@@ -89,9 +91,7 @@ function begin(plan: ChatStep, step: StepState, builder: DecisionBuilder): void 
   // A request and its repairs share one maximum.
   const allowedMicros = Math.max(1, most - spentOn(repairs));
   const holdMicros = raisedHold(builder.state, plan.model, { quotedMicros: null, holdMicros: allowedMicros });
-  const attempt = step.chats.length + 1;
   if (!builder.checkBudget(step, holdMicros)) return;
-  if (!builder.dueOrWake(`chat:${plan.path}#${attempt}`)) return;
   builder.takeSlot(plan);
   builder.reserve(plan.path, holdMicros);
   builder.start(step);

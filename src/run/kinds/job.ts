@@ -89,8 +89,10 @@ function begin(plan: JobStep, step: StepState, attempt: AttemptState | null, bui
     const over = `costs ${formatUsd(holdMicros)} USD${why}, more than its maxCost of ${formatUsd(maxCostMicros)} USD`;
     return builder.finish(step, "failed", over);
   }
+  // Before slot and money are asked for, which others may take meanwhile.
+  if (!builder.dueOrWake(`submit:${plan.path}#${n}`)) return;
   if (!builder.hasSlot(plan) || !builder.checkBudget(step, holdMicros, why)) return;
-  if (builder.dueOrWake(`submit:${plan.path}#${n}`)) submit(plan, step, { n, input: ready.input, holdMicros }, builder);
+  submit(plan, step, { n, input: ready.input, holdMicros }, builder);
 }
 
 /** Restores the result that the step had before its reset, if its inputs are identical to those of then. */

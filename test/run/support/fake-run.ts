@@ -43,7 +43,10 @@ export class FakeRun {
   /** Submits of which nothing left the machine so far. */
   readonly unsent = new Set<string>();
   readonly #scheduler: Scheduler;
-  readonly #notBefore = new Map<string, number>();
+  /** Commands that may be issued again only after an instant. */
+  readonly notBefore = new Map<string, number>();
+  /** What else decisions are made from. */
+  context: Partial<DecideContext> = {};
   #wakeAt: number | null = null;
   #assets = 0;
   now = START;
@@ -85,12 +88,16 @@ export class FakeRun {
         now: this.now,
         order: this.state.planned.plan.steps,
         active: new Set(this.active.keys()),
-        notBefore: this.#notBefore,
+        notBefore: this.notBefore,
         unsent: this.unsent,
         idempotencyWindowMs: 24 * 3_600_000,
+        ...this.context,
       });
       this.take(decision.events);
-      for (const command of decision.commands) this.active.set(commandId(command), command);
+      for (const command of decision.commands) {
+        this.active.set(commandId(command), command);
+        this.notBefore.delete(commandId(command));
+      }
       this.#wakeAt = decision.wakeAt;
       if (decision.events.length === 0) return;
     }
@@ -115,6 +122,16 @@ export class FakeRun {
     this.active.delete(id);
     this.now += 10;
     this.take(this.#answerTo(command));
+    if ("step" in command) this.#scheduler.ended(command.step);
+  }
+
+  /** Ends the command at a position without an answer; it is tried again after so long. */
+  fail(position: number, againInMs: number): void {
+    const ids = [...this.active.keys()];
+    const id = ids[position % ids.length]!;
+    const command = this.active.get(id)!;
+    this.active.delete(id);
+    this.notBefore.set(id, this.now + againInMs);
     if ("step" in command) this.#scheduler.ended(command.step);
   }
 

@@ -1,0 +1,178 @@
+import fc from "fast-check";
+import { describe, expect, test, vi } from "vitest";
+import { ownText } from "../../src/clean-text.ts";
+import { fold } from "../../src/journal/fold.ts";
+import { isRunFinal, isStepFinal } from "../../src/journal/state.ts";
+import type { InboxMessage } from "../../src/journal/store.ts";
+import { fingerprint } from "../../src/plan/index.ts";
+import type { Json, PlanStep, Reference } from "../../src/plan/plan.ts";
+import type { Headroom } from "../../src/run/headroom.ts";
+import { inboxEvents } from "../../src/run/inbox.ts";
+import { hasNoOpenJobs, staleSteps } from "../../src/run/rerun.ts";
+import { revisionEvents } from "../../src/run/revise.ts";
+import { FakeRun, PRICE, type World } from "./support/fake-run.ts";
+import { job, planOf, policy, ref } from "./support/plans.ts";
+import { randomWorld } from "./support/random-world.ts";
+import { runs } from "./support/runs.ts";
+
+// A full check takes many more runs.
+vi.setConfig({ testTimeout: 600_000 });
+
+/** What may happen to a run at any moment; `n` says to which part of it, or how much. */
+interface Happening {
+  readonly what: keyof typeof happenings;
+  readonly n: number;
+}
+
+const HOUR_MS = 3_600_000;
+
+const happenings = {
+  answer: (run, n) => run.active.size > 0 && run.answer(n),
+  "fail for a while": (run, n) => run.active.size > 0 && run.fail(n, 1000 * n),
+  "fail for good": (run, n) => run.active.size > 0 && run.fail(n, Number.POSITIVE_INFINITY),
+  unsent: (run, n) => {
+    const submits = [...run.active.keys()].filter((id) => id.startsWith("submit:"));
+    if (submits.length > 0) run.unsent.add(submits[n % submits.length]!);
+  },
+  wait: (run, n) => {
+    run.now += n < 40 ? 250 * n : n * HOUR_MS;
+  },
+  stop: (run, n) => inbox(run, n, { type: "stop" }),
+  approve: (run, n) => inbox(run, n, { type: "approve", step: pathAt(run, n), pick: n % 2 }),
+  reject: (run, n) => inbox(run, n, { type: "reject", step: pathAt(run, n) }),
+  adopt: (run, n) => inbox(run, n, { type: "adopt", step: pathAt(run, n), jobId: n % 2 === 0 ? `found-${n}` : null }),
+  resume: (run) => run.state.status === "paused" && run.take([{ type: "run.resumed" }]),
+  outage: (run) =>
+    run.take([
+      run.state.outage === null
+        ? { type: "service.unavailable", reason: "unreachable", message: ownText("away") }
+        : { type: "service.recovered" },
+    ]),
+  budget: (run, n) => run.take([{ type: "run.budget.set", budgetMicros: n * 50_000, maxUnquotedMicros: n }]),
+  headroom: (run, n) => {
+    const headroomMicros = n * 10_000;
+    const known: readonly Headroom[] = [
+      { limit: "cap", headroomMicros, capMicros: 2 * headroomMicros, committedMicros: headroomMicros },
+      { limit: "floor", headroomMicros, floorMicros: 1, balanceMicros: headroomMicros, unseenMicros: 0 },
+      { limit: "later", headroomMicros: 0, askAgainAt: run.now + 1000 },
+    ];
+    run.context = { ...run.context, headrooms: known.filter((_, index) => ((n >> index) & 1) === 1) };
+  },
+  order: (run, n) => {
+    const { steps } = run.state.planned.plan;
+    const at = n % Math.max(1, steps.length);
+    run.context = { ...run.context, order: [...steps.slice(at), ...steps.slice(0, at).toReversed()] };
+  },
+  overcharge: (run, n) =>
+    run.take([
+      {
+        type: "price.learned",
+        model: "m",
+        runId: "earlier",
+        worst: { quotedMicros: 100, chargedMicros: 100 + n },
+        unquotedMicros: null,
+      },
+    ]),
+  rerun: (run, n) => {
+    const { state } = run;
+    const { plan } = state.planned;
+    const path = pathAt(run, n);
+    const roots = new Map([[path, "requested"]]);
+    const stale = staleSteps(state, plan, roots);
+    const isQuiet = run.active.size === 0 && stale.every((one) => hasNoOpenJobs(state.steps[one]!, { paid: true }));
+    const isOver = isRunFinal(state.status) || state.status === "paused";
+    if (!isQuiet || !isOver || !isStepFinal(state.steps[path]!.status)) return;
+    run.take(revisionEvents(state, { request: null, replanned: null, roots, prices: [] }));
+  },
+  reload: (run) => void Object.assign(run.state, fold(run.events)),
+} as const satisfies { readonly [what: string]: (run: FakeRun, n: number) => unknown };
+
+function inbox(run: FakeRun, id: number, message: InboxMessage): void {
+  run.take(inboxEvents(run.state, { id, at: run.now, message }));
+}
+
+function pathAt({ state }: FakeRun, n: number): string {
+  const { steps } = state.planned.plan;
+  return steps[n % steps.length]!.path;
+}
+
+const happening: fc.Arbitrary<Happening> = fc.record({
+  what: fc.oneof(
+    { weight: 12, arbitrary: fc.constant("answer" as const) },
+    { weight: 10, arbitrary: fc.constantFrom(...(Object.keys(happenings) as (keyof typeof happenings)[])) },
+  ),
+  n: fc.nat(60),
+});
+
+/** The steps of a random world with readers of values, joins with a quorum, and budgets of its expansions. */
+function widened(world: World, groupMicros: number, quorum: number): World {
+  const { plan, expansions = {} } = world;
+  const value = (step: string, at?: readonly string[]): Reference => ({
+    $ref: { step, as: "value", output: 0, ...(at !== undefined && { at }) },
+  });
+  const task = (path: string, input: Json, needs: readonly string[], own: object = {}): PlanStep => ({
+    ...{ kind: "task", path, input, needs, version: "1", files: [], yields: "value" },
+    ...{ policy: { ...policy, ...own }, fingerprint: fingerprint({ path, input }) },
+  });
+  const media = plan.steps.filter(({ kind }) => kind === "job" || kind === "expand").map(({ path }) => path);
+  const more: readonly PlanStep[] = [
+    task("reads", { of: value("v") }, ["v"]),
+    task("lacks", { of: value("reads", ["nothing"]), too: value("v") }, ["reads", "v"]),
+    job("if", {}, { when: { ref: value("v").$ref, is: "truthy" } }),
+    job("unless", {}, { when: { ref: value("v").$ref, is: "falsy" } }),
+    task("sees", { files: media.map((path) => ref(path, "all")) }, media, { onFailure: { quorum } }),
+    job("second of all", { image: ref(media.at(-1)!, 1) }),
+  ];
+  const groups = Object.fromEntries(Object.keys(expansions).map((path) => [path, { maxCostMicros: groupMicros }]));
+  const steps = [...plan.steps, ...more];
+  return { ...world, isDecidedTwice: true, plan: { ...plan, steps, groups } };
+}
+
+describe("a scheduler that is told of every event", () => {
+  test("decides what a look at all steps decides, whatever happens to the run", () => {
+    const things = fc.array(happening, { minLength: 20, maxLength: 120 });
+    const group = fc.integer({ min: PRICE / 2, max: 3 * PRICE });
+    const property = fc.property(
+      randomWorld,
+      things,
+      group,
+      fc.integer({ min: 1, max: 6 }),
+      (random, all, micros, n) => {
+        const run = new FakeRun(widened(random.world, micros, n));
+        run.decide();
+        for (const { what, n: part } of all) {
+          const { plan } = run.state.planned;
+          happenings[what](run, part);
+          // A plan that has changed has an order of its own.
+          if (run.state.planned.plan !== plan) run.context = { ...run.context, order: run.state.planned.plan.steps };
+          run.decide();
+        }
+      },
+    );
+    fc.assert(property, runs(300));
+  });
+
+  test("decides a step a few times, however many others there are", () => {
+    const decided = (count: number) => {
+      const layers = Array.from({ length: count / 10 }, (_, layer) => layer);
+      const steps = layers.flatMap((layer) =>
+        Array.from({ length: 10 }, (_, column) =>
+          job(`${layer}-${column}`, layer === 0 ? {} : { image: ref(`${layer - 1}-${column}`) }),
+        ),
+      );
+      const run = new FakeRun({ plan: planOf(steps) });
+      let reads = 0;
+      const counted = new Proxy(run.state.steps, {
+        get(target, path: string) {
+          reads++;
+          return target[path];
+        },
+      });
+      run.state.steps = counted;
+      expect(run.run()).toBe(true);
+      return reads / count;
+    };
+    const [few, many] = [decided(100), decided(1000)];
+    expect(many).toBeLessThan(few * 1.5);
+  });
+});
