@@ -7,10 +7,11 @@ import { Writer } from "../../src/journal/sqlite/writer.ts";
 import { SqliteJournal } from "../../src/journal/sqlite.ts";
 import { account, holder, nobodyIsDead, planned, started } from "./samples.ts";
 
-/** Questions for all that there is. */
+/** Questions for all that there is, of the journal or of one run. */
 const listings = [
   /^SELECT DISTINCT sha256 FROM media/,
   /^SELECT run_id, seq, event, .* ORDER BY due_at, run_key, seq$/,
+  /^SELECT .* FROM results .* WHERE run_key = /,
 ];
 
 /** Every statement of a journal that does all that a journal does. */
