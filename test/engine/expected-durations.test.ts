@@ -95,9 +95,9 @@ describe("a duration is expected", () => {
   test("as the service says of jobs in flight, where none has finished", async () => {
     const durations = await knowing({}, [five]);
     durations.estimate(five, 25_000);
-    expect([durations.expectedMs(five), durations.isKnown(five)]).toEqual([25_000, false]);
+    expect([durations.expectedMs(five), durations.knownMs(five)]).toEqual([25_000, null]);
     durations.learn(five, took(five, 70_000));
-    expect([durations.expectedMs(five), durations.isKnown(five)]).toEqual([70_000, true]);
+    expect([durations.expectedMs(five), durations.knownMs(five)]).toEqual([70_000, 70_000]);
     durations.estimate(five, 1000);
     expect(durations.expectedMs(five)).toBe(70_000);
   });
@@ -107,7 +107,7 @@ describe("a duration is expected", () => {
     expect(durations.expectedMs(five)).toBe(40_000);
     expect(durations.expectedMs(film({}, "unheard-of"))).toBe(90_000);
     expect(durations.expectedMs(speech("x"))).toBe(8000);
-    expect(durations.isKnown(five)).toBe(false);
+    expect(durations.knownMs(five)).toBeNull();
   });
 
   test("longer for all of a model that has become slower, the more the more of them say so", async () => {

@@ -3,6 +3,7 @@ import { CliError } from "../cli-error.ts";
 import type { Context } from "../context.ts";
 import { ExitCode } from "../exit-code.ts";
 import { explainError, isUnexpected } from "../explain-error.ts";
+import type { ExpectedMs } from "../live/tree.ts";
 import { type Pace, watchRun } from "../live/watch.ts";
 import { expiryLines } from "../report/expiry-lines.ts";
 import { overchargeLines } from "../report/overcharge-lines.ts";
@@ -47,7 +48,7 @@ export interface FollowOptions {
   readonly json?: boolean | undefined;
   /** Last event known before: older ones print no line. */
   readonly afterSeq?: number;
-  readonly medians?: ReadonlyMap<string, number>;
+  readonly expectedMs?: ExpectedMs;
   readonly pace?: () => Pace;
 }
 
@@ -75,8 +76,8 @@ export async function followRun(handle: RunHandle, context: Context, options: Fo
   if (io.interrupt.aborted) onInterrupt();
   io.interrupt.addEventListener("abort", onInterrupt, { once: true });
   try {
-    const { afterSeq = 0, medians, pace } = options;
-    await watchRun(handle.events(), io, output, { afterSeq, medians, pace });
+    const { afterSeq = 0, expectedMs, pace } = options;
+    await watchRun(handle.events(), io, output, { afterSeq, expectedMs, pace });
     const result = await handle.result().catch((error: unknown) => {
       throw interrupted(error, handle.id, context);
     });

@@ -4,7 +4,6 @@ import { dollars } from "../../money.ts";
 import { CliError } from "../cli-error.ts";
 import { type Context, type ServiceFlags, sayWhere, withShowrunner } from "../context.ts";
 import { ExitCode } from "../exit-code.ts";
-import { pastMedians } from "../input/past-durations.ts";
 import { readInput } from "../input/read-input.ts";
 import { checkOwn, codeOf, sourceOf } from "../input/stored-run.ts";
 import { type LoadedPipeline, loadPipeline } from "../load/pipeline-file.ts";
@@ -139,13 +138,12 @@ export async function continueRun(
 ): Promise<ExitCode> {
   const known = (await show.runs()).find((row) => row.runId === runId);
   const pipeline = options === undefined ? await codeOf(show, runId, context.io.cwd) : null;
-  const medians = await pastMedians(show);
   const handle = await show.resume(runId, options ?? (pipeline === null ? {} : { pipeline, compare: false }));
   context.output.say(`Run ${visible(handle.id)}`);
   return followRun(handle, context, {
     json: flags.json,
     afterSeq: known?.lastSeq ?? 0,
-    medians,
+    expectedMs: (step) => show.expectedMs(step),
     pace: () => show.client.pace(),
   });
 }

@@ -4,7 +4,6 @@ import { dollars } from "../../money.ts";
 import { CliError } from "../cli-error.ts";
 import { type Context, sayWhere, withShowrunner } from "../context.ts";
 import type { ExitCode } from "../exit-code.ts";
-import { pastMedians } from "../input/past-durations.ts";
 import { quoteOptions, type RunFlags, withProfileService } from "../input/quote-options.ts";
 import { checkFileName, readInput } from "../input/read-input.ts";
 import { loadPipeline } from "../load/pipeline-file.ts";
@@ -43,14 +42,17 @@ export async function run(context: Context, spec: string, given: RunFlags): Prom
     const budget = flags.budget ?? (await agreedPrice(show, quote, context));
     const startAnyway = await startsAnyway(quote, flags, context);
     if (flags.detach) return { budget, startAnyway };
-    const medians = await pastMedians(show);
     const handle = await show.run(loaded.pipeline, input, {
       ...options,
       ...(budget !== null && { budget }),
       startAnyway,
     });
     output.say(`Run ${handle.id}`);
-    return followRun(handle, context, { json: flags.json, medians, pace: () => show.client.pace() });
+    return followRun(handle, context, {
+      json: flags.json,
+      expectedMs: (step) => show.expectedMs(step),
+      pace: () => show.client.pace(),
+    });
   });
   if (typeof outcome === "number") return outcome;
   const runId = flags.id ?? `${loaded.pipeline.name}-${randomUUID().slice(0, 8)}`;

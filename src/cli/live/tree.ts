@@ -6,16 +6,17 @@ import { visible } from "../text/escape.ts";
 import { padEnd, shorten, widthOf } from "../text/width.ts";
 import type { LiveRun } from "./live-run.ts";
 
-type Medians = ReadonlyMap<string, number> | undefined;
+/** How long a step is expected to take, milliseconds; null where nothing is known of it. */
+export type ExpectedMs = ((step: PlanStep) => number | null) | undefined;
 
 /** When a step's job will finish: by the service's estimate, else by earlier durations of its model; null when unknown. */
-export function expectedEnd(step: StepView, live: LiveRun, medians: Medians): number | null {
+export function expectedEnd(step: StepView, live: LiveRun, expectedMs: ExpectedMs): number | null {
   const { etaAt } = live.progress(step);
   if (etaAt !== null) return etaAt;
-  const median = step.model === null ? undefined : medians?.get(step.model);
   const queuedAt = step.current?.submittedAt ?? null;
+  const expected = expectedMs?.(step.plan) ?? null;
   const isAtService = step.phase === "queued" || step.phase === "rendering";
-  return isAtService && median !== undefined && queuedAt !== null ? queuedAt + median : null;
+  return isAtService && expected !== null && queuedAt !== null ? queuedAt + expected : null;
 }
 
 export interface Remaining {
@@ -25,7 +26,10 @@ export interface Remaining {
 }
 
 /** What is left of the run when jobs begin as its limits allow, the longest chain first. */
-export function remainingOf(live: LiveRun, options: { readonly now: number; readonly medians?: Medians }): Remaining {
+export function remainingOf(
+  live: LiveRun,
+  options: { readonly now: number; readonly expectedMs?: ExpectedMs },
+): Remaining {
   const { steps: all = [], state } = live.view ?? {};
   const open = all.filter(({ finishedAt }) => finishedAt === null);
   const left = new Map(open.map((step) => [step.path, stepLeft(step, live, options)]));
@@ -47,13 +51,13 @@ function isUnplanned({ plan, path }: StepView, steps: readonly StepView[]): bool
 function stepLeft(
   step: StepView,
   live: LiveRun,
-  { now, medians }: { readonly now: number; readonly medians?: Medians },
+  { now, expectedMs }: { readonly now: number; readonly expectedMs?: ExpectedMs },
 ): number | null {
   if (traitsOf(step.plan).decision !== null) return null;
-  const end = expectedEnd(step, live, medians);
+  const end = expectedEnd(step, live, expectedMs);
   if (end !== null) return Math.max(0, end - now);
   if (step.model === null) return 0;
-  return medians?.get(step.model) ?? null;
+  return expectedMs?.(step.plan) ?? null;
 }
 
 export interface TreeOptions {
@@ -64,8 +68,7 @@ export interface TreeOptions {
   /** Lines; further steps are summed up. */
   readonly height: number;
   readonly paint: CommandOutput["paint"];
-  /** How long models took before, milliseconds. Default: nothing known. */
-  readonly medians?: ReadonlyMap<string, number> | undefined;
+  readonly expectedMs?: ExpectedMs;
   /** API requests of the last minute, and how many the key may send in one where that is known. */
   readonly rate?: { readonly perMinute: number; readonly limitPerMinute: number | null } | undefined;
 }
@@ -159,11 +162,11 @@ function stepLine(step: StepView, live: LiveRun, options: LineOptions): string {
   return `${paint(style, mark)} ${name}${paint("dim", rest)}`;
 }
 
-function details(step: StepView, live: LiveRun, { now, medians }: TreeOptions): string {
+function details(step: StepView, live: LiveRun, { now, expectedMs }: TreeOptions): string {
   const parts = [phaseText(step, live)];
   if (step.finishedAt !== null && step.startedAt !== null) parts.push(duration(step.finishedAt - step.startedAt));
   else {
-    const endsAt = expectedEnd(step, live, medians);
+    const endsAt = expectedEnd(step, live, expectedMs);
     if (endsAt !== null && endsAt > now) parts.push(`about ${duration(endsAt - now)} left`);
   }
   const price = priceOf(step);

@@ -4,13 +4,12 @@ import type { CommandOutput } from "../output.ts";
 import { visible } from "../text/escape.ts";
 import { LiveRun } from "./live-run.ts";
 import { redrawOn } from "./redraw.ts";
-import { renderTree } from "./tree.ts";
+import { type ExpectedMs, renderTree } from "./tree.ts";
 
 export interface WatchOptions {
   /** Events up to this one are old news: they shape the picture and print no line. Default 0. */
   readonly afterSeq?: number;
-  /** How long models took before, milliseconds. */
-  readonly medians?: ReadonlyMap<string, number> | undefined;
+  readonly expectedMs?: ExpectedMs;
   /** API requests sent so far, and the key's limit where it is known. */
   readonly pace?: (() => Pace) | undefined;
 }
@@ -56,7 +55,7 @@ function printing(output: CommandOutput, afterSeq: number): Picture {
   };
 }
 
-function redrawing(io: Io, output: CommandOutput, { medians, pace }: WatchOptions): Picture {
+function redrawing(io: Io, output: CommandOutput, { expectedMs, pace }: WatchOptions): Picture {
   const lines = redrawOn(io.stderr);
   const live = new LiveRun();
   const rate = pace === undefined ? () => undefined : rateOf(pace);
@@ -64,7 +63,7 @@ function redrawing(io: Io, output: CommandOutput, { medians, pace }: WatchOption
     lines.show(
       renderTree(live, {
         now: Date.now(),
-        medians,
+        expectedMs,
         rate: rate(),
         width: io.stderr.columns ?? 80,
         height: io.stderr.rows ?? 24,

@@ -89,12 +89,10 @@ export class ExpectedDurations {
     return (model === null ? null : this.#parts.families.of(model)?.typicalMs) ?? traitsOf(step).typicalMs;
   }
 
-  /** True when no guess is needed. */
-  isKnown(step: PlanStep): boolean {
-    const isQuoted = traitsOf(step).pricing.by === "quote" && "model" in step;
-    if (!isQuoted) return true;
+  /** Null before its model has finished a job once. */
+  knownMs(step: PlanStep): number | null {
     const known = this.#known.get(this.#subject(step).key);
-    return known !== undefined && known.past.length + known.live.length > 0;
+    return known !== undefined && known.past.length + known.live.length > 0 ? this.expectedMs(step) : null;
   }
 
   /** Counts what a step took. Expectations follow at once in the beginning, later after some more. */

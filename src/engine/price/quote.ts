@@ -122,7 +122,10 @@ export async function pricePlan(plan: Plan, pricing: Pricing, only: readonly Pla
   problems.push(...groupProblems({ ...plan, steps: only }, prices));
   const durationMs = (step: PlanStep) => pricing.durations.expectedMs(step);
   const critical = criticalPath(plan, durationMs);
-  const isForeseen = critical.path.every((path) => pricing.durations.isKnown(steps.get(path)!));
+  const isForeseen = critical.path.every((path) => {
+    const step = steps.get(path)!;
+    return traitsOf(step).pricing.by !== "quote" || pricing.durations.knownMs(step) !== null;
+  });
   return {
     ok: problems.length === 0,
     problems,

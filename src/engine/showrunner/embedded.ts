@@ -8,7 +8,7 @@ import { accountOf } from "../../journal/record.ts";
 import { RunRepository } from "../../journal/run-repository.ts";
 import { isRunFinal, type RunState } from "../../journal/state.ts";
 import type { JournalStore } from "../../journal/store.ts";
-import type { Plan } from "../../plan/plan.ts";
+import type { Plan, PlanStep } from "../../plan/plan.ts";
 import { checkSameRun } from "../change/check-same-run.ts";
 import { type Comparison, compareWithRun, notCompared, summaryOf } from "../change/compare.ts";
 import { type Drift, driftOf, type RerunQuote } from "../change/drift.ts";
@@ -69,6 +69,7 @@ export class EmbeddedShowrunner extends StoredRuns implements Showrunner {
   readonly #parts: Parts;
   readonly #clock: Clock;
   readonly #handles: UploadHandles;
+  readonly #durations: ExpectedDurations;
   readonly #planner: Planner;
   readonly #supervisor: RunSupervisor;
   readonly #cache: ResultCache;
@@ -92,6 +93,7 @@ export class EmbeddedShowrunner extends StoredRuns implements Showrunner {
     const account = accountOf({ baseUrl: origin, keyId: client.keyId });
     this.#cache = new ResultCache({ client, store, media, account, repository, now: this.now });
     const durations = new ExpectedDurations({ store, account, families: parts.families, now: this.now });
+    this.#durations = durations;
     this.#planner = new Planner({
       ...{ client, media, durations, service: kind, cache: this.#cache },
       ...{ handles: this.#handles, now: this.now, families: parts.families },
@@ -208,6 +210,10 @@ export class EmbeddedShowrunner extends StoredRuns implements Showrunner {
   async explain(of: string | Plan, step: string): Promise<StepExplanation> {
     const cache = this.#cache;
     return typeof of === "string" ? explainRun(cache, await this.loadOurs(of), step) : explainPlanned(cache, of, step);
+  }
+
+  expectedMs(step: PlanStep): number | null {
+    return this.#durations.knownMs(step);
   }
 
   resume<S extends z.ZodType, R extends Returns>(

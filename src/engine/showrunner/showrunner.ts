@@ -3,7 +3,7 @@ import type { Client } from "../../api/index.ts";
 import type { Pipeline, Returns } from "../../define/index.ts";
 import type { StoredEvent } from "../../journal/events.ts";
 import type { RunRow } from "../../journal/store.ts";
-import type { Plan, Problem } from "../../plan/plan.ts";
+import type { Plan, PlanStep, Problem } from "../../plan/plan.ts";
 import type { RunReport } from "../../run/view/report.ts";
 import type { ReconcileOptions, ReconcileReport } from "../adoption/reconcile.ts";
 import type { AdoptionCandidate, UnresolvedStep } from "../adoption/unresolved.ts";
@@ -92,6 +92,11 @@ export interface Showrunner {
     steps: readonly string[],
     options?: Pick<ResumeOptions, "requestId" | "rerunFailed">,
   ): Promise<RerunQuote>;
+  /**
+   * How long the step is expected to take by earlier ones that asked for the like, milliseconds; null before its model has
+   * finished a job. Knows what `quote`, `run` and `resume` read for their plans, and follows what finishes since.
+   */
+  expectedMs(step: PlanStep): number | null;
   /** Newest first. A run that seems to run although no process drives it has the status `interrupted`. */
   runs(): Promise<readonly RunRow[]>;
   /**
