@@ -12,6 +12,7 @@ const parts: Readonly<Record<string, () => Promise<{ readonly measure: Measure }
   growth: () => import("./growth.ts"),
   makespan: () => import("./makespan.ts"),
   jobs: () => import("./jobs.ts"),
+  startup: () => import("./startup.ts"),
 };
 
 const { values, positionals } = parseArgs({

@@ -1,0 +1,42 @@
+/**
+ * A minute's look at whether something got slower: key ratios to the bare loop of the same run, so that they hold on any
+ * machine, beside those of `bench/baseline.json`. Warns and never fails: a busy machine is no reason to turn a change down.
+ * `--update` stores what was measured.
+ */
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { bareMs, cases, showrunnerMs } from "./engine.ts";
+import { interleaved } from "./harness.ts";
+import { formatNumber, losses, median, ratios } from "./stats.ts";
+
+const file = join(import.meta.dirname, "baseline.json");
+const LIMIT_MS = 50_000;
+
+/** Of each case, Showrunner's steps per second over those of a bare loop with one commit a step. */
+async function measureRatios(): Promise<Record<string, number>> {
+  const deadline = performance.now() + LIMIT_MS;
+  const found: Record<string, number> = {};
+  for (const each of cases) {
+    if (performance.now() > deadline) break;
+    const rows = each.runs * each.steps;
+    const { bare, ours } = await interleaved(3, { bare: () => bareMs(rows, rows), ours: () => showrunnerMs(each) });
+    found[each.name] = median(ratios(bare, ours));
+  }
+  return found;
+}
+
+const now = await measureRatios();
+if (process.argv.includes("--update")) writeFileSync(file, `${JSON.stringify(now, null, 2)}\n`);
+const baseline = JSON.parse(readFileSync(file, "utf8")) as Readonly<Record<string, number>>;
+console.log("Showrunner's speed over a bare loop's, one commit a step (bench/baseline.json in brackets):");
+for (const [name, ratio] of Object.entries(now)) {
+  console.log(`  ${name}: ${formatNumber(ratio)} (${formatNumber(baseline[name] ?? Number.NaN)})`);
+}
+// A case that there was no time for is no loss.
+const measured = Object.fromEntries(Object.entries(baseline).filter(([name]) => now[name] !== undefined));
+for (const { name, was, is, share } of losses(measured, now)) {
+  console.log(
+    `WARNING: ${name} lost ${Math.round(share * 100)} % of its speed: ${formatNumber(is)} instead of ${formatNumber(was)}. ` +
+      `Run it again on an idle machine; if it stays, find the change, or store the new value: node bench/guard.ts --update`,
+  );
+}
