@@ -113,7 +113,8 @@ export function writeResults(file: string, measured: Readonly<Record<string, Res
   mkdirSync(dirname(file), { recursive: true });
   const before = existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as ResultFile).parts : {};
   const now = Object.entries(measured).map(([part, results]) => [part, { ...stamp(), ...results }]);
-  writeFileSync(file, `${JSON.stringify({ parts: { ...before, ...Object.fromEntries(now) } }, null, 1)}\n`);
+  const short = (_key: string, value: unknown) => (typeof value === "number" ? Number(value.toPrecision(4)) : value);
+  writeFileSync(file, `${JSON.stringify({ parts: { ...before, ...Object.fromEntries(now) } }, short, 1)}\n`);
 }
 
 export function print(results: Results): void {
