@@ -41,9 +41,9 @@ export function peersPicture(part: Results): string {
   return barPlot("Steps per second beside the peers", "steps per second", panels);
 }
 
-/** One run as it grows: `unit` says of which curves. */
+/** One run as it grows: `unit` says of which curves; those that detail another one (“run, processor time”) are left to the table. */
 export function growthPicture(part: Results, unit: string): string {
-  const lines = part.curves.filter((curve) => curve.unit === unit);
+  const lines = part.curves.filter((curve) => curve.unit === unit && !curve.name.includes(", "));
   const what = unit === "ms" ? "milliseconds" : unit;
   return growthPlot(`Growth of one run, ${what}`, ["steps of the run", what], lines);
 }

@@ -5,13 +5,13 @@ const STYLE = `
   text { font: 12px system-ui, sans-serif; fill: #1f2328; }
   .ground { fill: #ffffff; } .axis { stroke: #c5ccd3; } .soft { fill: #59636e; } .title { font-weight: 600; }
   .ours { fill: #0b66c3; } .other { fill: #9aa4af; } .range { stroke: #1f2328; }
-  .c0 { color: #0b66c3; } .c1 { color: #b25000; } .c2 { color: #1a7f37; } .c3 { color: #8250df; } .c4 { color: #cf222e; } .c5 { color: #6e7781; }
+  .c0 { color: #0b66c3; } .c1 { color: #b25000; } .c2 { color: #1a7f37; } .c3 { color: #8250df; } .c4 { color: #cf222e; } .c5 { color: #6e7781; } .c6 { color: #9a6700; }
   polyline { stroke: currentColor; fill: none; stroke-width: 2; } circle, .label { fill: currentColor; }
   @media (prefers-color-scheme: dark) {
     text { fill: #e6edf3; }
     .ground { fill: #0d1117; } .axis { stroke: #3d444d; } .soft { fill: #9198a1; }
     .ours { fill: #58a6ff; } .other { fill: #6e7681; } .range { stroke: #e6edf3; }
-    .c0 { color: #58a6ff; } .c1 { color: #f0883e; } .c2 { color: #3fb950; } .c3 { color: #bc8cff; } .c4 { color: #ff7b72; } .c5 { color: #9198a1; }
+    .c0 { color: #58a6ff; } .c1 { color: #f0883e; } .c2 { color: #3fb950; } .c3 { color: #bc8cff; } .c4 { color: #ff7b72; } .c5 { color: #9198a1; } .c6 { color: #d29922; }
     circle, .label { fill: currentColor; }
   }`;
 
@@ -47,7 +47,7 @@ export interface Bars {
 
 /** A panel for each, one below the other: medians as bars, with the range of the rounds. */
 export function barPlot(title: string, unit: string, panels: readonly Bars[]): string {
-  const [width, left, right, row] = [720, 220, 90, 20];
+  const [width, left, right, row] = [720, 250, 70, 20];
   const body: string[] = [];
   let y = 14;
   for (const { title: name, bars } of panels) {
@@ -81,7 +81,9 @@ export interface Line {
   readonly points: readonly { readonly size: number; readonly value: number }[];
 }
 
-/** Both axes by powers of ten, so that what grows in proportion rises as steeply as the dashed lines. */
+const compact = (value: number) => value.toLocaleString("en", { notation: "compact" });
+
+/** Both axes by powers of ten: what grows in proportion to the steps rises by one for each one to the right. */
 export function growthPlot(title: string, [xName, yName]: readonly [string, string], lines: readonly Line[]): string {
   const [width, height, left, right, top, bottom] = [720, 340, 70, 200, 20, 48];
   const powers = (values: readonly number[]) => {
@@ -100,7 +102,7 @@ export function growthPlot(title: string, [xName, yName]: readonly [string, stri
   }
   for (let power = y0; power <= y1; power += 1) {
     body.push(line(left, y(10 ** power), width - right, y(10 ** power)));
-    body.push(text(left - 8, y(10 ** power) + 4, (10 ** power).toLocaleString("en"), "soft", "end"));
+    body.push(text(left - 8, y(10 ** power) + 4, compact(10 ** power), "soft", "end"));
   }
   body.push(text((left + width - right) / 2, height - 10, xName, "soft", "middle"));
   body.push(
@@ -110,7 +112,7 @@ export function growthPlot(title: string, [xName, yName]: readonly [string, stri
   let lowest = 0;
   for (const { index, y: wanted } of labels) {
     const { name, points } = lines[index]!;
-    const color = `c${index % 6}`;
+    const color = `c${index % 7}`;
     const path = points.map(({ size, value }) => `${at(x(size))},${at(y(value))}`).join(" ");
     body.push(`<polyline points="${path}" class="${color}"/>`);
     for (const { size, value } of points)
