@@ -49,6 +49,7 @@ export type {
   WebhookTest,
 } from "./endpoints/webhooks.ts";
 export { answerOf, isMediaGone } from "./errors/answer-of.ts";
+export type { BillingRefusal, ErrorDetail, ServiceError, ServiceErrorCode } from "./errors/api-error.ts";
 export { ApiError } from "./errors/api-error.ts";
 export {
   ConnectionError,
@@ -59,7 +60,6 @@ export {
   UnknownOutcomeError,
   UploadError,
 } from "./errors/client-errors.ts";
-export type { BillingRefusal, ErrorDetail, ServiceError, ServiceErrorCode } from "./errors/service-error.ts";
 export { type Downloaded, type DownloadSource, safeFileName } from "./files/download.ts";
 export type { DownloadOptions } from "./files/fetch-piece.ts";
 // Submit.
@@ -67,13 +67,12 @@ export type { MediaKind, UploadHandle, UploadOptions, UploadSource } from "./fil
 // Follow.
 export type { FollowEvent, FollowOptions, FollowStrategyName } from "./follow/context.ts";
 export type { CallOptions } from "./http/call.ts";
-export type { RetryOptions } from "./http/retry.ts";
-export { classifyStatus, isTerminal, type StatusClass, usableOutputs } from "./job-status.ts";
-export type { Logger } from "./logger.ts";
-export type { ClientOptions } from "./options.ts";
-export type { PaceOptions, PaceSnapshot, RequestClass } from "./pace/pacer.ts";
 // Lists, money, access, webhooks, drains, chat.
-export type { Listing, PageQuery } from "./paging.ts";
+export type { Listing, PageQuery } from "./http/endpoints.ts";
+export { classifyStatus, isTerminal, type StatusClass, usableOutputs } from "./job-status.ts";
+export type { ClientOptions, RetryOptions } from "./options.ts";
+export type { PaceOptions, PaceSnapshot, RequestClass } from "./pace/pacer.ts";
+export type { Logger } from "./redactor.ts";
 export type { StreamFrame, StreamOptions } from "./stream/stream.ts";
 // Receive webhooks and log drains.
 export {
@@ -82,7 +81,6 @@ export {
   type DrainHandlerOptions,
   verifyLogDrain,
 } from "./webhooks/drain-handler.ts";
-export { type SeenEvents, seenInFile, seenInMemory } from "./webhooks/seen-events.ts";
 export {
   type NotificationVerdict,
   type RunNotification,
@@ -93,6 +91,12 @@ export {
   type WebhookRefusal,
   type WebhookVerdict,
 } from "./webhooks/verify-webhook.ts";
-export { createWebhookHandler, type WebhookHandlerOptions } from "./webhooks/webhook-handler.ts";
+export {
+  createWebhookHandler,
+  type SeenEvents,
+  seenInFile,
+  seenInMemory,
+  type WebhookHandlerOptions,
+} from "./webhooks/webhook-handler.ts";
 export type { Page } from "./wire.ts";
 export { toMicros } from "./wire.ts";

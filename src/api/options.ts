@@ -2,10 +2,8 @@ import type { Dispatcher } from "undici";
 import { type BaseUrl, parseBaseUrl } from "./base-url.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { OptionError } from "./errors/client-errors.ts";
-import { defaultRetryPolicy, type RetryOptions, type RetryPolicy } from "./http/retry.ts";
-import { type Logger, redactingLogger, silentLogger } from "./logger.ts";
 import type { PaceOptions } from "./pace/pacer.ts";
-import { createRedactor, type Redactor } from "./redactor.ts";
+import { createRedactor, type Logger, type Redactor, redactingLogger, silentLogger } from "./redactor.ts";
 
 export interface ClientOptions {
   /** The service's v3 address, with or without a trailing slash. */
@@ -109,4 +107,38 @@ const DEFAULTS = { image: 512 * MIB, audio: 2048 * MIB, video: 8192 * MIB, other
 export function downloadLimit(limits: DownloadLimits, contentType: string | null): number {
   const kind = (["image", "audio", "video"] as const).find((one) => contentType?.toLowerCase().startsWith(`${one}/`));
   return limits[kind ?? "other"] ?? DEFAULTS[kind ?? "other"];
+}
+
+/** Bounds of the retries of one call. */
+export interface RetryPolicy {
+  /** Sends of one call that may fail before it gives up; answers 429 do not count. Default 6. */
+  readonly maxAttempts: number;
+  /** First backoff step in milliseconds, doubled each time. Default 500. */
+  readonly baseDelayMs: number;
+  /** Longest backoff in milliseconds, unless the service asks for longer. Default 30 000. */
+  readonly maxDelayMs: number;
+  /** Time in milliseconds after which a call starts no further send, waits for 429 included. Default 900 000. */
+  readonly maxElapsedMs: number;
+}
+
+export type RetryOptions = { readonly [K in keyof RetryPolicy]?: RetryPolicy[K] | undefined };
+
+export const defaultRetryPolicy: RetryPolicy = {
+  maxAttempts: 6,
+  baseDelayMs: 500,
+  maxDelayMs: 30_000,
+  maxElapsedMs: 900_000,
+};
+
+/**
+ * What may be repeated. `always`: asking twice does no harm. `unless-done`: only when the first send certainly did
+ * nothing. `never`: not at all.
+ */
+export type Repeat = "always" | "unless-done" | "never";
+
+/** Full jitter: anywhere between nothing and the doubled step, on top of the service's Retry-After. */
+export function backoffMs(policy: RetryPolicy, failures: number, retryAfterMs: number | null, chance: number): number {
+  const stepMs = Math.min(policy.maxDelayMs, policy.baseDelayMs * 2 ** Math.min(failures - 1, 30));
+  if (retryAfterMs === null) return chance * stepMs;
+  return retryAfterMs + chance * Math.min(stepMs, 1_000);
 }

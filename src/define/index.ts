@@ -2,7 +2,6 @@ export type { Candidate, Draft, LocalFile, LocalFunction, TaskContext } from "..
 export type { MediaKind } from "../plan/plan.ts";
 export type { Builder, StepMethods } from "./builder.ts";
 export { equals, failed, not, quorum, type When, type WhenCondition } from "./condition.ts";
-export { corrected, type Drafted, draft, redraft } from "./draft-pipeline.ts";
 export { BuilderClosedError, HandleMisuseError, PipelineDefinitionError } from "./errors.ts";
 export { type FileInput, type FilePath, type FileSchema, file } from "./file.ts";
 export type {
@@ -29,7 +28,16 @@ export type {
 } from "./handle.ts";
 export { asset } from "./handle-value.ts";
 export { type Model, type ModelFacts, model, type UntypedInput } from "./model.ts";
-export { isPipeline, type Pipeline, type PipelineDefinition, pipeline } from "./pipeline.ts";
+export {
+  corrected,
+  type Drafted,
+  draft,
+  isPipeline,
+  type Pipeline,
+  type PipelineDefinition,
+  pipeline,
+  redraft,
+} from "./pipeline.ts";
 export {
   fieldsOf,
   type Profile,

@@ -1,7 +1,6 @@
 export type { Catalog, CatalogModel, FieldProblem, JsonSchema } from "./catalog-port.ts";
-export type { DiagramOptions } from "./diagram/mermaid.ts";
-export { planMermaid } from "./diagram/mermaid.ts";
-export { planSvg } from "./diagram/svg.ts";
+export type { DiagramOptions } from "./diagram/svg.ts";
+export { planMermaid, planSvg } from "./diagram/svg.ts";
 export {
   changesBetween,
   diffPlans,
@@ -12,17 +11,15 @@ export {
   withDependents,
 } from "./diff.ts";
 export type { Draft } from "./draft.ts";
-export { planExpansion } from "./expansion.ts";
-export { fingerprint } from "./fingerprint.ts";
 export {
   type FollowStrategy,
   forecast,
 } from "./forecast.ts";
 export { isPaid, stepKinds, traitsOf } from "./kinds/index.ts";
 export type { PlanContext } from "./kinds/kind.ts";
-export { filesOf, makePlan, modelsOf, type PlanOutcome } from "./make-plan.ts";
+export { filesOf, makePlan, modelsOf, type PlanOutcome, planExpansion } from "./make-plan.ts";
 export { criticalPath, makespan } from "./makespan.ts";
-export { plainJson } from "./plain-json.ts";
+export { fingerprint, plainJson } from "./plain-json.ts";
 export { type AppliedProfile, applyProfile, profileModels, profileProblems } from "./profile.ts";
 export { isReference, referencesOf, resolveInput } from "./references.ts";
 export type { JobLimits } from "./slots.ts";

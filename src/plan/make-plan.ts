@@ -1,9 +1,21 @@
 import type { Draft, DraftJson, DraftReference, DraftStep } from "./draft.ts";
-import { completeRef } from "./kinds/complete-ref.ts";
 import type { StepFacts } from "./kinds/facts.ts";
+import { completeRef, isValueRef } from "./kinds/facts.ts";
+import { bindOne } from "./kinds/free-input.ts";
 import { factsOf, kindOf, traitsOf } from "./kinds/index.ts";
 import type { DraftFile, PlanContext, Planning } from "./kinds/kind.ts";
-import type { FailurePolicy, Json, Plan, PlanStep, Problem, Reference, Returned } from "./plan.ts";
+import { dependentsOf } from "./makespan.ts";
+import type {
+  ExpandingStep,
+  FailurePolicy,
+  Json,
+  Plan,
+  PlanStep,
+  Problem,
+  Reference,
+  Returned,
+  Yield,
+} from "./plan.ts";
 import { isReference } from "./references.ts";
 
 /** A step cannot wait for more results than it uses. */
@@ -43,7 +55,7 @@ export function makePlan(draft: Draft, context: PlanContext): PlanOutcome {
   const problems: Problem[] = [...draft.problems];
   const facts = new Map<string, StepFacts>();
   const steps = planSteps(draft, context, { problems, facts });
-  const returns = placeReturns(draft.returns, facts, problems);
+  const returns = completeReturns(draft.returns, facts, problems);
   const { onFailure, groups } = draft;
   if (onFailure !== null) problems.push(...checkReturnedQuorum(onFailure, returns));
   if (problems.length > 0) return { ok: false, problems: inStepOrder(problems, draft) };
@@ -64,8 +76,8 @@ export interface Found {
 
 /** Plans the steps of a draft, one after the other. */
 export function planSteps(draft: Draft, context: PlanContext, { problems, facts }: Found): readonly PlanStep[] {
-  const place = ({ step, field }: Pick<Problem, "step" | "field">) => `${step} ${field}`;
-  const faulty = new Set(draft.problems.filter(({ field }) => field !== null).map(place));
+  const keyOf = ({ step, field }: Pick<Problem, "step" | "field">) => `${step} ${field}`;
+  const faulty = new Set(draft.problems.filter(({ field }) => field !== null).map(keyOf));
   const ofTakes = new Set<string>();
   const steps: PlanStep[] = [];
   for (const drafted of draft.steps) {
@@ -76,8 +88,8 @@ export function planSteps(draft: Draft, context: PlanContext, { problems, facts 
         const takes = takesOf(drafted);
         const problem = { code, step: takes ?? drafted.path, field, message, ...more };
         // What is wrong with a field already says enough: its value could not even be written down.
-        if (faulty.has(place(problem))) return;
-        const said = `${code} ${place(problem)}`;
+        if (faulty.has(keyOf(problem))) return;
+        const said = `${code} ${keyOf(problem)}`;
         if (takes !== null && ofTakes.has(said)) return;
         if (takes !== null) ofTakes.add(said);
         problems.push(problem);
@@ -100,26 +112,30 @@ function takesOf(step: DraftStep): string | null {
 
 /** Problems grouped by step, in the order of the steps; those of no step come first. */
 export function inStepOrder(problems: readonly Problem[], { steps, parts }: Draft): readonly Problem[] {
-  const place = new Map(steps.map(({ path }, index) => [path, index]));
-  for (const [path, before] of parts ?? []) if (!place.has(path)) place.set(path, before - 0.5);
-  const placeOf = ({ step }: Problem) => (step === null ? -1 : (place.get(step) ?? -1));
-  return problems.toSorted((a, b) => placeOf(a) - placeOf(b));
+  const position = new Map(steps.map(({ path }, index) => [path, index]));
+  for (const [path, before] of parts ?? []) if (!position.has(path)) position.set(path, before - 0.5);
+  const positionOf = ({ step }: Problem) => (step === null ? -1 : (position.get(step) ?? -1));
+  return problems.toSorted((a, b) => positionOf(a) - positionOf(b));
 }
 
-function placeReturns(returns: DraftJson, facts: ReadonlyMap<string, StepFacts>, problems: Problem[]): Plan["returns"] {
-  const place = (value: DraftJson, field: string): Returned => {
+function completeReturns(
+  returns: DraftJson,
+  facts: ReadonlyMap<string, StepFacts>,
+  problems: Problem[],
+): Plan["returns"] {
+  const complete = (value: DraftJson, field: string): Returned => {
     if (typeof value !== "object" || value === null) return {};
-    if (Array.isArray(value)) return value.map((item, index) => place(item, `${field}[${index}]`));
-    if ("$ref" in value) return bindOne((value as DraftReference).$ref, field);
-    return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, place(item, `${field}.${name}`)]));
+    if (Array.isArray(value)) return value.map((item, index) => complete(item, `${field}[${index}]`));
+    if ("$ref" in value) return completeOne((value as DraftReference).$ref, field);
+    return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, complete(item, `${field}.${name}`)]));
   };
-  const bindOne = (ref: DraftReference["$ref"], field: string): Returned => {
+  const completeOne = (ref: DraftReference["$ref"], field: string): Returned => {
     const source = facts.get(ref.step);
     if (source === undefined) return {};
     const report = (code: string, message: string) => void problems.push({ code, step: null, field, message });
     return { $ref: completeRef(ref, source, report) };
   };
-  return place(returns, "returns") as Plan["returns"];
+  return complete(returns, "returns") as Plan["returns"];
 }
 
 /** Files that the draft uploads; whoever plans measures them. */
@@ -130,4 +146,103 @@ export function filesOf(draft: Draft): readonly DraftFile[] {
 /** Ids of the models that the draft uses, each once. */
 export function modelsOf(draft: Draft): readonly string[] {
   return [...new Set(draft.steps.flatMap((step) => kindOf(step).models(step)))];
+}
+
+export type ExpansionOutcome =
+  | {
+      readonly ok: true;
+      readonly steps: readonly PlanStep[];
+      readonly returns: readonly Reference[];
+      readonly groups: NonNullable<Plan["groups"]>;
+    }
+  | { readonly ok: false; readonly problems: readonly Problem[] };
+
+/** Plans the steps that a value led to, among those of the run's plan. Either they are all fine, or every problem. */
+export function planExpansion(
+  step: ExpandingStep,
+  drafted: Draft,
+  context: PlanContext & { readonly plan: Plan },
+): ExpansionOutcome {
+  const { plan } = context;
+  const facts = knownFacts(plan);
+  const problems: Problem[] = [...drafted.problems];
+  const report: Planning["report"] = (code, field, message, more) =>
+    void problems.push({ code, step: step.path, field, message, ...more });
+  if (drafted.steps.length > step.maxSteps) {
+    report("too-many-steps", null, `leads to ${drafted.steps.length} steps, and maxSteps is ${step.maxSteps}`);
+  }
+  const steps = planSteps(drafted, context, { problems, facts });
+  const planning: Planning = { ...context, facts: (path) => facts.get(path), report };
+  const returns = (drafted.returns as readonly DraftReference[]).map((given, index) => {
+    return bindReturned(given, `returns[${index}]`, step, { planning, isRead: isReadLocally(step, plan) });
+  });
+  problems.push(...circles(step, steps, returns, plan));
+  if (problems.length > 0) return { ok: false, problems: inStepOrder(problems, drafted) };
+  const own = step.maxCostMicros === null ? {} : { [step.path]: { maxCostMicros: step.maxCostMicros } };
+  return { ok: true, steps, returns, groups: { ...drafted.groups, ...own } };
+}
+
+function knownFacts(plan: Plan): Map<string, StepFacts> {
+  const facts = new Map<string, StepFacts>();
+  for (const step of plan.steps)
+    facts.set(
+      step.path,
+      factsOf(step, (path) => facts.get(path)),
+    );
+  return facts;
+}
+
+function bindReturned(
+  given: DraftReference,
+  field: string,
+  step: ExpandingStep,
+  { planning, isRead }: { readonly planning: Planning; readonly isRead: boolean },
+): Reference {
+  const { report, facts } = planning;
+  const source = facts(given.$ref.step);
+  const bound = bindOne(given, field, planning, (ref, { keeps }) => {
+    if (!isRead || keeps || ref.as === "value" || ref.as === "voice") return;
+    report(
+      "not-kept",
+      field,
+      `${ref.step} keeps no copy (keep: false), and a local function reads it; leave keep out there`,
+    );
+  });
+  const isValue = source !== undefined && isValueRef(given.$ref, source);
+  const outcome: Yield | null = isValue ? "value" : (bound.$ref.kind ?? source?.yields ?? null);
+  if (outcome === null) return bound;
+  if (step.yields === null && outcome === "value") {
+    report("expand-yields", field, `${given.$ref.step} yields a value; declare it with yields: "value"`);
+  }
+  if (step.yields !== null && step.yields !== outcome) {
+    report("expand-yields", field, `${given.$ref.step} yields ${outcome}, and yields says ${step.yields}`);
+  }
+  return bound;
+}
+
+/** Whether a local function reads the results of the expansion. */
+function isReadLocally({ path }: ExpandingStep, { steps }: Plan): boolean {
+  return steps.some((step) => {
+    const { readsFiles, uses } = traitsOf(step);
+    return readsFiles && uses.some((ref) => ref.step === path);
+  });
+}
+
+/** Steps of an expansion cannot use what waits for that expansion. */
+function circles(
+  { path }: ExpandingStep,
+  steps: readonly PlanStep[],
+  returns: readonly Reference[],
+  plan: Plan,
+): readonly Problem[] {
+  const waiting = new Set([path]);
+  const dependents = dependentsOf(plan);
+  for (const one of waiting) for (const user of dependents.get(one) ?? []) waiting.add(user.path);
+  const said = (needed: string) =>
+    `uses ${needed}, which waits for ${path} itself; use only handles of steps that were added before it`;
+  const used = steps.flatMap((step) =>
+    step.needs.filter((one) => waiting.has(one)).map((one) => [step.path, one] as const),
+  );
+  const returned = returns.filter(({ $ref }) => waiting.has($ref.step)).map(({ $ref }) => [path, $ref.step] as const);
+  return [...used, ...returned].map(([step, needed]) => ({ code: "cycle", step, field: null, message: said(needed) }));
 }

@@ -1,3 +1,5 @@
+import { hash } from "node:crypto";
+import canonicalize from "canonicalize";
 import type { Json } from "./plan.ts";
 
 /** A parsed input as JSON, for the journal: dates as ISO text, big integers as digits, what JSON cannot hold left out. */
@@ -40,4 +42,9 @@ function convertMembers(value: object, around: Set<object>): Json {
     if (json !== undefined) converted.push([String(key), json]);
   }
   return Object.fromEntries(converted);
+}
+
+/** `f1_` and the SHA-256 of the value's canonical JSON (RFC 8785): the order of keys does not matter, all else does. */
+export function fingerprint(value: Json): string {
+  return `f1_${hash("sha256", canonicalize(value) ?? "null")}`;
 }

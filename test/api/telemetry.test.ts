@@ -4,8 +4,7 @@ import { join } from "node:path";
 import { type Attributes, type Span, trace } from "@opentelemetry/api";
 import { afterEach, expect, test } from "vitest";
 import type { Logger } from "../../src/api/index.ts";
-import { redactingLogger } from "../../src/api/logger.ts";
-import { createRedactor } from "../../src/api/redactor.ts";
+import { createRedactor, redactingLogger } from "../../src/api/redactor.ts";
 import { clientSetup } from "../support/client-setup.ts";
 import { ack, failure, hangUp, jobBody, json, outputItem } from "../support/fake-service.ts";
 

@@ -5,7 +5,7 @@ import { afterAll, expect, test } from "vitest";
 import { z } from "zod";
 import type { Answer } from "../../src/answers/index.ts";
 import { createClient } from "../../src/api/index.ts";
-import { delayAfter } from "../../src/engine/service/service-watch.ts";
+import { delayAfter } from "../../src/engine/service/service-answers.ts";
 import { createMemoryJournal, openShowrunner, pipeline } from "../../src/index.ts";
 import { AnsweringService, ORIGIN } from "../support/answering-service.ts";
 import { skippingClock } from "../support/simulated-clock.ts";

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { fingerprint } from "../../src/plan/fingerprint.ts";
 import { criticalPath, diffPlans, forecast, planMermaid, planSvg } from "../../src/plan/index.ts";
 import { makespan } from "../../src/plan/makespan.ts";
+import { fingerprint } from "../../src/plan/plain-json.ts";
 import type { JobStep, Plan, PlanStep } from "../../src/plan/plan.ts";
 
 const step = (path: string, needs: readonly string[] = [], more: Partial<JobStep> = {}): JobStep => {

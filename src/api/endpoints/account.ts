@@ -1,8 +1,7 @@
 import { z } from "zod";
 import { segment } from "../base-url.ts";
 import type { CallOptions } from "../http/call.ts";
-import type { Endpoints } from "../http/endpoints.ts";
-import type { Listing, PageQuery } from "../paging.ts";
+import type { Endpoints, Listing, PageQuery } from "../http/endpoints.ts";
 import {
   currency,
   listOf,

@@ -2,8 +2,7 @@ import { z } from "zod";
 import { segment } from "../base-url.ts";
 import { ApiError } from "../errors/api-error.ts";
 import type { CallOptions } from "../http/call.ts";
-import type { Endpoints } from "../http/endpoints.ts";
-import type { Listing, PageQuery } from "../paging.ts";
+import type { Endpoints, Listing, PageQuery } from "../http/endpoints.ts";
 import { currency, optional, optionalMicros, pageOf, record, text, wire, withDefault } from "../wire.ts";
 import { type JobSummary, jobPage } from "./jobs.ts";
 

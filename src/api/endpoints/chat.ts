@@ -1,8 +1,7 @@
 import { z } from "zod";
 import { ShowrunnerError } from "../../errors.ts";
-import { ApiError } from "../errors/api-error.ts";
+import { ApiError, errorEnvelope } from "../errors/api-error.ts";
 import { ConnectionError } from "../errors/client-errors.ts";
-import { errorEnvelope } from "../errors/service-error.ts";
 import { type CallOptions, decode, errorOf, type HttpContext, mayRepeat, withRetries } from "../http/call.ts";
 import type { Endpoints } from "../http/endpoints.ts";
 import { type OpenStream, openStream, readStream } from "../stream/connection.ts";

@@ -1,11 +1,10 @@
 import { z } from "zod";
 import { segment } from "../base-url.ts";
 import { sleep } from "../clock.ts";
-import { ApiError } from "../errors/api-error.ts";
-import { serviceError } from "../errors/service-error.ts";
+import { ApiError, serviceError } from "../errors/api-error.ts";
 import type { CallOptions, HttpContext } from "../http/call.ts";
+import type { Listing, PageQuery } from "../http/endpoints.ts";
 import { type Endpoints, endpointsOf } from "../http/endpoints.ts";
-import type { Listing, PageQuery } from "../paging.ts";
 import {
   anyOf,
   arrayOf,

@@ -1,9 +1,8 @@
 import { z } from "zod";
 import { segment } from "../base-url.ts";
-import { serviceError } from "../errors/service-error.ts";
+import { serviceError } from "../errors/api-error.ts";
 import type { CallOptions } from "../http/call.ts";
-import type { Endpoints } from "../http/endpoints.ts";
-import type { Listing, PageQuery } from "../paging.ts";
+import type { Endpoints, Listing, PageQuery } from "../http/endpoints.ts";
 import { anyOf, listOf, number, optional, optionalAnyOf, pageOf, text, wire, withDefault } from "../wire.ts";
 
 const defaultWebhook = wire({

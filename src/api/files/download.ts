@@ -3,7 +3,7 @@ import { sleep } from "../clock.ts";
 import type { JobsApi } from "../endpoints/jobs.ts";
 import { DownloadError } from "../errors/client-errors.ts";
 import type { HttpContext } from "../http/call.ts";
-import { backoffMs } from "../http/retry.ts";
+import { backoffMs } from "../options.ts";
 import { type DownloadOptions, fetchPiece, type Piece } from "./fetch-piece.ts";
 import { openPart } from "./part-file.ts";
 

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
+import { startDeadline } from "../clock.ts";
 import type { HttpContext } from "../http/call.ts";
-import { startDeadline } from "../http/deadline.ts";
 import { headerNumber, headerText, retryAfterHeaderMs } from "../http/headers.ts";
 import { undici } from "../http/transport.ts";
 import { downloadLimit } from "../options.ts";

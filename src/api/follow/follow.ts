@@ -1,6 +1,6 @@
+import { type Deadline, startDeadline } from "../clock.ts";
 import { ApiError } from "../errors/api-error.ts";
 import { ConnectionError, MalformedResponseError, TimeoutError } from "../errors/client-errors.ts";
-import { type Deadline, startDeadline } from "../http/deadline.ts";
 import { SeenUpdates } from "../job-status.ts";
 import { telemetry } from "../telemetry.ts";
 import type { FollowContext, FollowEvent, FollowOptions } from "./context.ts";

@@ -3,15 +3,14 @@ import type { z } from "zod";
 import { redactUrls } from "../../clean-text.ts";
 import type { BaseUrl } from "../base-url.ts";
 import { type Clock, sleep } from "../clock.ts";
-import { ApiError } from "../errors/api-error.ts";
+import { ApiError, errorEnvelope } from "../errors/api-error.ts";
 import { MalformedResponseError, UploadError } from "../errors/client-errors.ts";
-import { errorEnvelope } from "../errors/service-error.ts";
 import type { Settings } from "../options.ts";
+import { backoffMs, type Repeat } from "../options.ts";
 import type { Pacer, RequestClass } from "../pace/pacer.ts";
-import { type Exchange, exchange, type HttpMethod } from "./exchange.ts";
 import { headerText, retryAfterHeaderMs } from "./headers.ts";
-import { backoffMs, type Repeat } from "./retry.ts";
 import type { Transport } from "./transport.ts";
+import { type Exchange, exchange, type HttpMethod } from "./transport.ts";
 import { lostError } from "./transport-failure.ts";
 
 /** What every request of one client shares. */

@@ -1,5 +1,5 @@
 import { ConnectionError, TimeoutError } from "../errors/client-errors.ts";
-import type { Exchange } from "./exchange.ts";
+import type { Exchange } from "./transport.ts";
 
 /** The thrown form of a request that got no answer. */
 export function lostError(

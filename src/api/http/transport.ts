@@ -1,6 +1,9 @@
+import type { IncomingHttpHeaders } from "node:http";
 import { createRequire } from "node:module";
 import type { LookupFunction } from "node:net";
+import { Readable } from "node:stream";
 import type { Agent, Dispatcher } from "undici";
+import type { Clock } from "../clock.ts";
 import type { AddressGuard } from "../files/address-guard.ts";
 
 const load = createRequire(import.meta.url);
@@ -83,5 +86,134 @@ export function createTransport(guard: AddressGuard, given?: Dispatcher): Transp
       isClosed = true;
       await Promise.all(agents.map((agent) => agent.destroy()));
     },
+  };
+}
+
+/** Largest JSON answer that is read; the description has nothing near it. */
+const maxAnswerBytes = 64 * 1024 * 1024;
+
+/**
+ * Takes one answer off the wire as it comes. Answers are small and many, so they are gathered here without a stream
+ * and an iterator each, which would cost more memory than the answers.
+ */
+export class AnswerCollector implements Dispatcher.DispatchHandler {
+  readonly #onResult: (result: Exchange) => void;
+  readonly #mayLeave: () => boolean;
+  readonly #chunks: Buffer[] = [];
+  #sizeBytes = 0;
+  #sent = false;
+  #over = false;
+  #controller: Dispatcher.DispatchController | null = null;
+  #status = 0;
+  #headers: IncomingHttpHeaders = {};
+
+  constructor(onResult: (result: Exchange) => void, mayLeave: () => boolean) {
+    this.#onResult = onResult;
+    this.#mayLeave = mayLeave;
+  }
+
+  /** Ends the wait for whatever reason the caller has; the connection is given up. */
+  stop(result: (sent: boolean) => Exchange): void {
+    this.#finish(result(this.#sent));
+    this.#controller?.abort(new Error("the request was cancelled"));
+  }
+
+  fail(cause: unknown): void {
+    this.#finish({ kind: "lost", sent: this.#sent, timedOut: false, cause });
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    // Stopped while it waited for a connection: nothing of it may be sent any more.
+    if (this.#over) controller.abort(new Error("the request was stopped before it was sent"));
+    // A machine that slept while the connection was made wakes here.
+    else if (!this.#mayLeave()) controller.abort(new Error("it became too late to send the request"));
+    else this.#sent = true;
+  }
+
+  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
+    this.#status = status;
+    this.#headers = headers;
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.#sizeBytes += chunk.length;
+    if (this.#sizeBytes > maxAnswerBytes)
+      controller.abort(new Error(`the answer is larger than ${maxAnswerBytes} bytes`));
+    else this.#chunks.push(chunk);
+  }
+
+  onResponseEnd(): void {
+    const text = Buffer.concat(this.#chunks).toString("utf8");
+    this.#finish({ kind: "answer", status: this.#status, headers: this.#headers, text });
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, cause: Error): void {
+    this.fail(cause);
+  }
+
+  #finish(result: Exchange): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#onResult(result);
+  }
+}
+
+export type HttpMethod = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+
+/** One request, ready to leave. `body` makes a fresh body for every send. */
+export interface OutgoingRequest {
+  readonly method: HttpMethod;
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: (() => string | AsyncIterable<Uint8Array>) | undefined;
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal | undefined;
+  /** Epoch milliseconds from which on it must not leave any more. */
+  readonly sendBefore?: number | undefined;
+}
+
+/** How one send ended. An answer that broke off in its body is lost, not an answer. */
+export type Exchange =
+  | { readonly kind: "answer"; readonly status: number; readonly headers: IncomingHttpHeaders; readonly text: string }
+  | { readonly kind: "lost"; readonly sent: boolean; readonly timedOut: boolean; readonly cause: unknown }
+  | { readonly kind: "aborted"; readonly sent: boolean; readonly reason: unknown };
+
+/** Sends one request and reads the whole answer. Never throws; never retries. */
+export function exchange(dispatcher: Dispatcher, clock: Clock, outgoing: OutgoingRequest): Promise<Exchange> {
+  const { signal, timeoutMs, sendBefore = Number.POSITIVE_INFINITY } = outgoing;
+  if (signal?.aborted) return Promise.resolve({ kind: "aborted", sent: false, reason: signal.reason });
+  return new Promise((resolve) => {
+    const onResult = (result: Exchange) => {
+      timer?.cancel();
+      signal?.removeEventListener("abort", onAbort);
+      resolve(result);
+    };
+    const collector = new AnswerCollector(onResult, () => clock.now() < sendBefore);
+    const onAbort = () => collector.stop((sent) => ({ kind: "aborted", sent, reason: signal?.reason }));
+    const expire = () => {
+      const cause = new Error(`nothing came within ${timeoutMs} ms`);
+      collector.stop((sent) => ({ kind: "lost", sent, timedOut: true, cause }));
+    };
+    // The socket it guards keeps the process alive; the timer need not.
+    const timer = Number.isFinite(timeoutMs) ? clock.setTimer(timeoutMs, expire, { background: true }) : null;
+    signal?.addEventListener("abort", onAbort, { once: true });
+    try {
+      dispatcher.dispatch(dispatchOptions(outgoing), collector);
+    } catch (cause) {
+      collector.fail(cause);
+    }
+  });
+}
+
+function dispatchOptions(outgoing: OutgoingRequest): Dispatcher.DispatchOptions {
+  const url = new URL(outgoing.url);
+  const body = outgoing.body?.();
+  return {
+    origin: url.origin,
+    path: url.pathname + url.search,
+    method: outgoing.method,
+    headers: { ...outgoing.headers },
+    body: body === undefined || typeof body === "string" ? (body ?? null) : Readable.from(body, { objectMode: false }),
   };
 }

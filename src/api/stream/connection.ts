@@ -1,7 +1,7 @@
 import type { Readable } from "node:stream";
 import { createParser, type EventSourceMessage } from "eventsource-parser";
+import { startDeadline } from "../clock.ts";
 import type { ApiRequest, CallOptions, HttpContext, Sent } from "../http/call.ts";
-import { startDeadline } from "../http/deadline.ts";
 import { type SendMark, undici } from "../http/transport.ts";
 
 export interface OpenStream {

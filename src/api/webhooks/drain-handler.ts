@@ -1,6 +1,5 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
-import { type Logger, silentLogger } from "../logger.ts";
-import { parseJson } from "../redactor.ts";
+import { type Logger, parseJson, silentLogger } from "../redactor.ts";
 import { answer, receiver } from "./receiver.ts";
 import { findBrand, type HeaderSource, readHeaders } from "./verify-webhook.ts";
 

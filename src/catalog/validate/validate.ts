@@ -53,3 +53,22 @@ function defective(id: string, defect: string): FieldProblem {
 function describedBy(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
+
+const compiledValues = new WeakMap<JsonSchema, Validate>();
+/** A model that gets more mistakes than this at once repairs no better. */
+const MAX_TOLD = 20;
+
+/**
+ * What is wrong with a value by a schema, one sentence each (`/scenes/0/prompt must be string`); empty when it meets it.
+ * Throws when the schema itself cannot be compiledValues.
+ */
+export function valueProblems(schema: JsonSchema, value: Json): readonly string[] {
+  const validate = compiledValues.get(schema) ?? compile(prepareSchema(schema));
+  compiledValues.set(schema, validate);
+  const told = validate(value).map(({ instancePath, message, params }) => {
+    const extra = "additionalProperty" in params ? ` (${JSON.stringify(params.additionalProperty)})` : "";
+    const allowed = "allowedValues" in params ? ` (${JSON.stringify(params.allowedValues)})` : "";
+    return `${instancePath === "" ? "the answer" : instancePath} ${message ?? "is wrong"}${extra}${allowed}`;
+  });
+  return [...new Set(told)].slice(0, MAX_TOLD);
+}

@@ -8,7 +8,7 @@ import type { MediaStore } from "../media/media-store.ts";
 import type { EstimateCache } from "../price/estimates.ts";
 import type { Expansions } from "../price/expansion.ts";
 import type { ResultCache } from "../reuse/result-cache.ts";
-import type { ServiceFailure } from "../service/service-watch.ts";
+import type { ServiceFailure } from "../service/service-answers.ts";
 import type { StepFunctions } from "./functions.ts";
 
 /** What an effect may use. */

@@ -2,8 +2,7 @@ import { answerOf, type Client } from "../../api/index.ts";
 import type { CommitOutcome, JournalStore, SpendingGuard } from "../../journal/store.ts";
 import type { Headroom } from "../../run/headroom.ts";
 import { usdOption } from "../options/options.ts";
-import { type Judged, judge } from "../service/service-answers.ts";
-import { delayAfter } from "../service/service-watch.ts";
+import { delayAfter, type Judged, judge } from "../service/service-answers.ts";
 
 /** While charges of other runs are not in the balance yet, a run without headroom waits this long before it pauses. */
 const PATIENCE_MS = 15_000;

@@ -45,7 +45,7 @@ import type { Quote } from "../price/quote.ts";
 import { explainPlanned, explainRun, type StepExplanation } from "../reuse/explain.ts";
 import { claimedBy, ResultCache } from "../reuse/result-cache.ts";
 import type { Service } from "../service/embedded-service.ts";
-import { GIVE_UP_AFTER_MS } from "../service/service-watch.ts";
+import { GIVE_UP_AFTER_MS } from "../service/service-answers.ts";
 import { runPlanned } from "./run-planned.ts";
 import type { Showrunner } from "./showrunner.ts";
 import { StoredRuns } from "./stored-runs.ts";

@@ -1,9 +1,8 @@
 import type { ApproveDraft } from "../draft.ts";
-import { fingerprint } from "../fingerprint.ts";
+import { fingerprint } from "../plain-json.ts";
 import type { ApproveStep } from "../plan.ts";
-import { bindAmong } from "./among.ts";
 import { oneOf, shown, UNKNOWN } from "./facts.ts";
-import { bindWhen, needsOf } from "./free-input.ts";
+import { bindAmong, bindWhen, needsOf } from "./free-input.ts";
 import type { StepKind } from "./kind.ts";
 import { NO_REQUESTS } from "./kind.ts";
 

@@ -1,5 +1,5 @@
 import type { ChatDraft } from "../draft.ts";
-import { fingerprint } from "../fingerprint.ts";
+import { fingerprint } from "../plain-json.ts";
 import type { ChatStep } from "../plan.ts";
 import { referencesOf } from "../references.ts";
 import { VALUE } from "./facts.ts";

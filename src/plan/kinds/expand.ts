@@ -1,5 +1,5 @@
 import type { ExpandDraft } from "../draft.ts";
-import { fingerprint } from "../fingerprint.ts";
+import { fingerprint } from "../plain-json.ts";
 import type { ExpandStep } from "../plan.ts";
 import { MEDIA, UNKNOWN, VALUE } from "./facts.ts";
 import { bindValue, bindWhen, needsOf } from "./free-input.ts";

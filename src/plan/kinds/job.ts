@@ -1,6 +1,6 @@
 import type { Catalog, CatalogModel, FieldProblem } from "../catalog-port.ts";
 import type { DraftJson, JobDraft } from "../draft.ts";
-import { fingerprint } from "../fingerprint.ts";
+import { fingerprint } from "../plain-json.ts";
 import type { JobStep, Json } from "../plan.ts";
 import { referencesOf } from "../references.ts";
 import { type SchemaLocation, schemaLocation } from "../schema/field.ts";

@@ -1,9 +1,8 @@
 import type { PickDraft } from "../draft.ts";
-import { fingerprint } from "../fingerprint.ts";
+import { fingerprint } from "../plain-json.ts";
 import type { PickStep } from "../plan.ts";
-import { bindAmong } from "./among.ts";
 import { oneOf, UNKNOWN } from "./facts.ts";
-import { bindWhen, needsOf } from "./free-input.ts";
+import { bindAmong, bindWhen, needsOf } from "./free-input.ts";
 import type { StepKind } from "./kind.ts";
 import { NO_REQUESTS } from "./kind.ts";
 

@@ -1,5 +1,5 @@
 import type { TaskDraft } from "../draft.ts";
-import { fingerprint } from "../fingerprint.ts";
+import { fingerprint } from "../plain-json.ts";
 import type { TaskStep } from "../plan.ts";
 import { referencesOf } from "../references.ts";
 import { MEDIA, VALUE } from "./facts.ts";

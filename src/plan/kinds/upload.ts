@@ -1,5 +1,5 @@
 import type { UploadDraft } from "../draft.ts";
-import { fingerprint } from "../fingerprint.ts";
+import { fingerprint } from "../plain-json.ts";
 import type { FileFacts, UploadStep } from "../plan.ts";
 import { MEDIA, UNKNOWN } from "./facts.ts";
 import { bindWhen, needsOf } from "./free-input.ts";
