@@ -29,23 +29,6 @@ export interface ChatCompletion {
   readonly raw: Readonly<Record<string, unknown>>;
 }
 
-/** One piece of a streamed chat completion. */
-export interface ChatChunk {
-  /** The job's id, the same in every chunk. */
-  readonly id: string | null;
-  readonly model: string | null;
-  /** Which of several answers this piece belongs to; 0 where only one was requested. */
-  readonly choiceIndex: number;
-  /** Text to append, empty where the chunk has none. */
-  readonly content: string;
-  /** Why this answer ended, in its last chunk; else null. */
-  readonly finishReason: string | null;
-  /** In the last chunk, when `stream_options: { include_usage: true }` was sent. */
-  readonly usage: ChatUsage | null;
-  /** The whole chunk, for what is not listed here. */
-  readonly raw: Readonly<Record<string, unknown>>;
-}
-
 const completion = z
   .looseObject({
     id: z.string(),

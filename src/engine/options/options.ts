@@ -36,7 +36,20 @@ export interface OpenOptions extends ServiceOptions, NotifyOptions {
   readonly walletFloor?: string | undefined;
 }
 
-export interface RunOptions {
+/** Options of whatever drives a run. */
+interface DriveOptions {
+  /** Aborting stops gracefully: no new submits, those in flight are settled. */
+  readonly signal?: AbortSignal | undefined;
+  /** The file that the pipeline comes from, to load its code again. */
+  readonly source?: { readonly file: string; readonly exportName: string } | undefined;
+  /**
+   * How long a service that cannot be reached, or something else in its place, is borne with, milliseconds: then the run
+   * pauses (`unreachable`, `misdirected`) and can be resumed. Infinity: for ever. Default 300 000.
+   */
+  readonly giveUpAfterMs?: number | undefined;
+}
+
+export interface RunOptions extends DriveOptions {
   /**
    * What to do when a run of this `id` exists. `resume`: continue it where plan and input are identical (one that
    * another process drives is followed, one that is over is only told), else throw {@link RunDiffersError}. `fail`: throw
@@ -55,9 +68,6 @@ export interface RunOptions {
   readonly maxUnquoted?: string | undefined;
   /** Folder of the named files. Default `out/<run id>`. */
   readonly outDir?: string | undefined;
-  /** Aborting stops gracefully: no new submits, those under way are settled. */
-  readonly signal?: AbortSignal | undefined;
-  readonly source?: { readonly file: string; readonly exportName: string } | undefined;
   /** Name of one of the pipeline's profiles, such as `draft`. Default: none, the pipeline as it is written. */
   readonly profile?: string | undefined;
   /**
@@ -65,11 +75,6 @@ export interface RunOptions {
    * such a step costs nothing. Default false.
    */
   readonly reuse?: boolean | undefined;
-  /**
-   * How long a service that cannot be reached, or something else in its place, is borne with, milliseconds: then the run
-   * pauses (`unreachable`, `misdirected`) and can be resumed. Infinity: for ever. Default 300 000.
-   */
-  readonly giveUpAfterMs?: number | undefined;
   /** Whether each named file gets a manifest beside it, `<file>.json`, that says how it was produced. Default true. */
   readonly manifests?: boolean | undefined;
 }
@@ -95,8 +100,7 @@ export interface CompareOptions extends QuoteOptions {
   readonly against: string;
 }
 
-export interface ResumeOptions {
-  readonly signal?: AbortSignal | undefined;
+export interface ResumeOptions extends DriveOptions {
   /** A new budget, decimal of US dollars, in place of the run's own. */
   readonly budget?: string | undefined;
   /** Likewise for the most that one job without a quote may cost. */
@@ -108,8 +112,6 @@ export interface ResumeOptions {
   readonly pipeline?: Pipeline | undefined;
   /** False: `pipeline` only supplies functions, and the run continues as planned. Default true. */
   readonly compare?: boolean | undefined;
-  /** The source of the code that is applied. */
-  readonly source?: { readonly file: string; readonly exportName: string } | undefined;
   /** Applies the changes of `pipeline`: changed and new steps, and all that use them, run again. Default false. */
   readonly acceptChanges?: boolean | undefined;
   /**
@@ -143,11 +145,6 @@ export interface ResumeOptions {
    * unless a decision was sent after it. Default false: every stop sent before this call is outdated by it.
    */
   readonly unattended?: boolean | undefined;
-  /**
-   * How long a service that cannot be reached, or something else in its place, is borne with, milliseconds: then the run
-   * pauses (`unreachable`, `misdirected`) and can be resumed. Infinity: for ever. Default 300 000.
-   */
-  readonly giveUpAfterMs?: number | undefined;
   /** Stay and try again for so long while the wallet is short, milliseconds. Default 0. */
   readonly waitForFundsMs?: number | undefined;
 }
