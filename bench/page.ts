@@ -4,8 +4,28 @@ import { type Bars, barPlot, growthPlot } from "./plot.ts";
 
 type Part = ResultFile["parts"][string];
 
+interface Picture {
+  /** In docs/pictures. */
+  readonly file: string;
+  readonly alt: string;
+  readonly draw: (part: Part) => string;
+}
+
+/** Of parts by name. */
+export const pictures: Readonly<Record<string, readonly Picture[]>> = {
+  peers: [{ file: "performance-peers.svg", alt: "Steps per second of Showrunner and its peers", draw: peersPicture }],
+  growth: [
+    { file: "performance-time.svg", alt: "Time by steps of a run", draw: (part) => growthPicture(part, "ms") },
+    {
+      file: "performance-space.svg",
+      alt: "Memory and journal by steps of a run",
+      draw: (part) => growthPicture(part, "bytes"),
+    },
+  ],
+};
+
 /** The part's tables, as Markdown. */
-export function tables(part: Part): string {
+function tables(part: Part): string {
   const groups = [...new Set([...part.figures, ...part.curves].map(({ group }) => group))];
   const made = groups.flatMap((group) => [`**${group}**`, ...groupTables(part, group)]);
   const on = `Measured ${part.measuredAt.slice(0, 10)} at ${part.commit} on ${part.machine}.`;
@@ -32,7 +52,7 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
 }
 
 /** Steps per second of all contenders, a panel for each case. */
-export function peersPicture(part: Results): string {
+function peersPicture(part: Results): string {
   const rates = part.figures.filter(({ unit }) => unit === "steps/s");
   const panels = [...new Set(rates.map(({ group }) => group))].map((group): Bars => {
     const own = rates.filter((figure) => figure.group === group);
@@ -42,19 +62,20 @@ export function peersPicture(part: Results): string {
 }
 
 /** One run as it grows: `unit` says of which curves; those that detail another one (“run, processor time”) are left to the table. */
-export function growthPicture(part: Results, unit: string): string {
+function growthPicture(part: Results, unit: string): string {
   const lines = part.curves.filter((curve) => curve.unit === unit && !curve.name.includes(", "));
   const what = unit === "ms" ? "milliseconds" : unit;
   return growthPlot(`Growth of one run, ${what}`, ["steps of the run", what], lines);
 }
 
-/** `page` with each `<!-- bench: NAME -->` … `<!-- end -->` filled with that part's tables. */
+/** `page` with each `<!-- bench: NAME -->` … `<!-- end -->` filled with that part's pictures and tables. */
 export function filled(page: string, parts: Readonly<Record<string, Part>>): string {
   return page.replaceAll(
     /(<!-- bench: (\S+) -->)[\s\S]*?(<!-- end -->)/g,
     (_, open: string, name: string, close: string) => {
       const part = parts[name];
-      const content = part === undefined ? "Not measured yet." : tables(part);
+      const shown = (pictures[name] ?? []).map(({ file, alt }) => `![${alt}](pictures/${file})`);
+      const content = part === undefined ? "Not measured yet." : [...shown, tables(part)].join("\n\n");
       return `${open}\n\n${content}\n\n${close}`;
     },
   );

@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { ResultFile } from "./harness.ts";
-import { filled, growthPicture, peersPicture } from "./page.ts";
+import { filled, pictures } from "./page.ts";
 
 const root = join(import.meta.dirname, "..");
 
@@ -13,11 +13,8 @@ export function generated(): Readonly<Record<string, string>> {
   const parts: ResultFile["parts"] = Object.assign({}, ...files.map((file) => file.parts));
   const page = join("docs", "performance.md");
   const made: Record<string, string> = { [page]: filled(readFileSync(join(root, page), "utf8"), parts) };
-  const picture = (name: string) => join("docs", "pictures", `performance-${name}.svg`);
-  if (parts["peers"] !== undefined) made[picture("peers")] = peersPicture(parts["peers"]);
-  if (parts["growth"] !== undefined) {
-    made[picture("time")] = growthPicture(parts["growth"], "ms");
-    made[picture("space")] = growthPicture(parts["growth"], "bytes");
+  for (const [name, part] of Object.entries(parts)) {
+    for (const { file, draw } of pictures[name] ?? []) made[join("docs", "pictures", file)] = draw(part);
   }
   return made;
 }
