@@ -35,7 +35,7 @@ function addJob(index: number): void {
     costShownAt: 0,
   });
   store.jobs.start(seq, createdAt);
-  store.jobs.settle(seq, {
+  store.jobs.end(seq, {
     status: "COMPLETED",
     completedAt: createdAt,
     expiresAt: null,

@@ -3,8 +3,8 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { faultsBody } from "../src/local-service/faults/rules.ts";
 import { startLocalService } from "../src/local-service/index.ts";
+import { TAGS } from "../src/local-service/openapi/operation.ts";
 import { bodyOf } from "../src/local-service/openapi/schema.ts";
-import { TAGS } from "../src/local-service/openapi/tags.ts";
 
 const root = join(import.meta.dirname, "..");
 const path = join(root, "docs", "local-service.md");

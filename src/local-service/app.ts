@@ -5,7 +5,7 @@ import { accessEndpoints } from "./access/endpoints.ts";
 import { rateLimiter } from "./access/rate-limit.ts";
 import { chatEndpoints } from "./chat/endpoints.ts";
 import { faultInterceptor } from "./faults/interceptor.ts";
-import type { Endpoint } from "./http/call.ts";
+import { type Endpoint, endpoint } from "./http/call.ts";
 import { createKernel, type KernelPorts } from "./http/kernel.ts";
 import { jobEndpoints } from "./jobs/endpoints.ts";
 import { submitHandler } from "./jobs/submit.ts";
@@ -21,21 +21,9 @@ import { usageEndpoints } from "./usage/endpoints.ts";
 export function apiEndpoints(service: ServiceContext): readonly Endpoint[] {
   return [
     ...modelEndpoints(service),
-    {
-      method: "POST",
-      path: "/models/{model}",
-      access: "jobs:write",
-      summary: "Submit a job",
-      handle: submitHandler(service),
-    },
+    endpoint("POST", "/models/{model}", "jobs:write", "Submit a job", submitHandler(service)),
     ...jobEndpoints(service),
-    {
-      method: "POST",
-      path: "/files",
-      access: "files:write",
-      summary: "Upload an input file",
-      handle: uploadHandler(service),
-    },
+    endpoint("POST", "/files", "files:write", "Upload an input file", uploadHandler(service)),
     ...usageEndpoints(service),
     ...accessEndpoints(service),
     ...service.webhooks.endpoints,

@@ -1,7 +1,7 @@
+export type { Scope } from "./access/principal.ts";
 export type { RateLimit } from "./access/rate-limit.ts";
-export type { Scope } from "./access/scopes.ts";
 export type { ClockControl, ClockMode } from "./clock/clock.ts";
-export { findLocalService, type RunningService } from "./data-dir/lock.ts";
+export { findLocalService, type RunningService } from "./data-dir.ts";
 export { LocalServiceError, type LocalServiceErrorCode } from "./errors.ts";
 export type { FaultRule, FaultsOption } from "./faults/rules.ts";
 export type { ServiceStats, WalletStats } from "./operator/stats.ts";

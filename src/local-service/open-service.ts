@@ -1,12 +1,10 @@
 import { randomBytes } from "node:crypto";
-import { writeFile } from "node:fs/promises";
 import { createCatalog } from "./catalog/catalog.ts";
 import { loadCatalog } from "./catalog/load.ts";
 import { type ClockControl, createClock } from "./clock/clock.ts";
-import { openDataDir } from "./data-dir/data-dir.ts";
+import { openDataDir } from "./data-dir.ts";
 import { createDrains } from "./drains/drains.ts";
-import { FaultEngine } from "./faults/engine.ts";
-import { jobFaults } from "./faults/job-faults.ts";
+import { FaultEngine, jobFaults } from "./faults/engine.ts";
 import { createEventHub, createHooks, eventRecorder } from "./jobs/hooks.ts";
 import { jobViews } from "./jobs/views.ts";
 import { createPresigner } from "./media/presign.ts";
@@ -14,41 +12,14 @@ import { createMetrics } from "./metrics.ts";
 import { openAccounts } from "./operator/accounts.ts";
 import type { NormalOptions } from "./options.ts";
 import { createOutbound, type Outbound } from "./outbound/outbound.ts";
-import type { ProbeResult, Renderer, RenderKind, RenderRequest, RenderResult } from "./render/contract.ts";
+import type { ProbeResult, Renderer } from "./render/contract.ts";
 import { CLOCK_OFFSET } from "./runner/retention.ts";
 import { createRunner } from "./runner/runner.ts";
 import type { ServiceContext } from "./service-context.ts";
 import { openStore, type Store } from "./store/store.ts";
 import { createOpenStreams } from "./stream/open-streams.ts";
-import { FILM, PICTURE, SOUND, type StubMedia } from "./stub/stub-media.ts";
+import { createStubRenderer } from "./stub.ts";
 import { createWebhooks } from "./webhooks/webhooks.ts";
-
-const MEDIA: Readonly<Record<Exclude<RenderKind, "voice">, StubMedia>> = {
-  image: PICTURE,
-  video: FILM,
-  avatar: FILM,
-  speech: SOUND,
-};
-
-const NOTHING = { contentType: null, width: null, height: null, durationMs: null, fps: null, sizeBytes: 0 };
-
-function voice({ input }: RenderRequest): RenderResult {
-  const label = typeof input["name"] === "string" ? input["name"] : "voice";
-  return { ...NOTHING, voice: { base: "slt", pitchHz: null, loudnessDb: null, label } };
-}
-
-/** Renders the same tiny media every time, at once: for tests and benchmarks. */
-export function createStubRenderer(): Renderer {
-  return {
-    async render(request) {
-      if (request.kind === "voice") return voice(request);
-      const { bytes, ...measured } = MEDIA[request.kind];
-      await writeFile(request.outPath, bytes);
-      return { ...measured, sizeBytes: bytes.length, voice: null };
-    },
-    close: () => Promise.resolve(),
-  };
-}
 
 /** The configured renderer. Uploads are always decoded for real; that code loads with the first upload. */
 export async function openRenderer(options: NormalOptions) {
@@ -63,21 +34,21 @@ async function rendererOf({ renderer }: NormalOptions): Promise<Renderer> {
 
 /** The clock resumes where an earlier process left it, so that time never runs backwards for a data folder. */
 function openClock(store: Store, outbound: Outbound): ClockControl {
-  const settle = async () => {
+  const afterTimer = async () => {
     store.flush();
     await new Promise((resolve) => setImmediate(resolve));
     store.flush();
     await outbound.idle();
   };
-  return createClock({ offsetMs: Number(store.meta.get(CLOCK_OFFSET) ?? 0), settle });
+  return createClock({ offsetMs: Number(store.meta.get(CLOCK_OFFSET) ?? 0), afterTimer });
 }
 
 function signingSecret(store: Store): string {
   const known = store.meta.get("secret");
   if (known !== null) return known;
-  const made = randomBytes(32).toString("base64url");
-  store.meta.set("secret", made);
-  return made;
+  const secret = randomBytes(32).toString("base64url");
+  store.meta.set("secret", secret);
+  return secret;
 }
 
 /** A service that does not listen yet. */

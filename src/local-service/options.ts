@@ -2,12 +2,12 @@ import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Families, FamiliesError, type FamiliesOption, readFamilies } from "../families/index.ts";
+import { isScope, type Scope } from "./access/principal.ts";
 import type { RateLimit } from "./access/rate-limit.ts";
-import { isScope, type Scope } from "./access/scopes.ts";
 import { LocalServiceError } from "./errors.ts";
 import { type FaultsOption, type LoadedFaults, loadFaults } from "./faults/rules.ts";
-import { micros } from "./money/micros.ts";
-import { kindOfAddress } from "./outbound/address.ts";
+import { micros } from "./money.ts";
+import { kindOfAddress } from "./outbound/destination.ts";
 import type { Renderer } from "./render/contract.ts";
 import { MODERATION_TRIGGERS } from "./validate/moderation.ts";
 
@@ -96,30 +96,15 @@ export interface NormalKey {
   readonly ownerId: string;
 }
 
-export interface NormalOptions {
-  readonly port: number;
-  readonly host: string;
-  readonly dataDir: string;
+/** Options with every default filled. */
+export interface NormalOptions
+  extends Required<Omit<LocalServiceOptions, "balance" | "keys" | "catalog" | "families" | "faults">> {
   readonly isTemporary: boolean;
   readonly balanceMicros: number;
   readonly keys: readonly NormalKey[];
-  readonly rateLimit: RateLimit;
-  readonly maxRunning: number;
-  readonly speed: number;
-  readonly retentionMs: number;
   readonly catalog: string | readonly unknown[] | null;
-  readonly strict: boolean;
   readonly families: Families;
-  readonly openCatalog: boolean;
-  readonly unquotableCost: UnquotableCost;
-  readonly brand: string;
-  readonly renderer: "real" | "stub" | Renderer;
-  readonly maxUploadBytes: number;
-  readonly moderationTriggers: readonly string[];
-  readonly deliverToLoopback: boolean;
-  readonly deliveryTimeoutMs: number;
   readonly faults: LoadedFaults;
-  readonly onDefect: (error: unknown, traceId: string) => void;
 }
 
 export const FIRST_WORKSPACE = "workspace_local";

@@ -1,8 +1,7 @@
 import type { Catalog } from "./catalog/catalog.ts";
 import type { ClockControl } from "./clock/clock.ts";
-import type { DataDir } from "./data-dir/data-dir.ts";
-import type { FaultEngine } from "./faults/engine.ts";
-import type { JobFaults } from "./faults/job-faults.ts";
+import type { DataDir } from "./data-dir.ts";
+import type { FaultEngine, JobFaults } from "./faults/engine.ts";
 import type { EventHub, EventRecorder, HookBus } from "./jobs/hooks.ts";
 import type { JobViews } from "./jobs/views.ts";
 import type { Presigner } from "./media/presign.ts";

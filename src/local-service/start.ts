@@ -1,7 +1,7 @@
 import { rmSync } from "node:fs";
 import { createServiceApp } from "./app.ts";
 import type { ClockControl } from "./clock/clock.ts";
-import { type DataDirLock, lockDataDir } from "./data-dir/lock.ts";
+import { type DataDirLock, lockDataDir } from "./data-dir.ts";
 import { type FaultRule, loadFaults } from "./faults/rules.ts";
 import { listen } from "./http/listen.ts";
 import { openService } from "./open-service.ts";

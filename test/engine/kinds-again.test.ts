@@ -8,7 +8,7 @@ import { measureMedia } from "../../src/engine/media/measure-media.ts";
 import { openMediaStore } from "../../src/engine/media/media-store.ts";
 import { placeholder } from "../../src/engine/price/placeholder-input.ts";
 import { pipeline, type ResumeOptions, type RunResult } from "../../src/index.ts";
-import { FILM } from "../../src/local-service/stub/stub-media.ts";
+import { FILM } from "../../src/local-service/stub.ts";
 import { during, type FakeShow, openFakeShow } from "../support/fake-showrunner.ts";
 import { fastFolder } from "../support/fast-folder.ts";
 

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { LocalServiceError, startLocalService } from "../../src/local-service/index.ts";
-import { PICTURE, SOUND } from "../../src/local-service/stub/stub-media.ts";
+import { PICTURE, SOUND } from "../../src/local-service/stub.ts";
 import { ask, type Body, get, made, start, uploaded } from "./support/service.ts";
 
 const reference = (media_type: string, role: string) => ({

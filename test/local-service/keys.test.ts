@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { SCOPES } from "../../src/local-service/access/scopes.ts";
+import { SCOPES } from "../../src/local-service/access/principal.ts";
 import { ask, type Body, get, key, start } from "./support/service.ts";
 
 describe("keys", () => {

@@ -12,7 +12,7 @@ import {
   LocalServiceError,
   startLocalService,
 } from "../../src/local-service/index.ts";
-import { PICTURE } from "../../src/local-service/stub/stub-media.ts";
+import { PICTURE } from "../../src/local-service/stub.ts";
 import { ask, finished, frames, get, made, start, submit, upload, uploaded } from "./support/service.ts";
 
 let folder = "";

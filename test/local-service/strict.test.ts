@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { createClient } from "../../src/api/index.ts";
 import { OURS } from "../../src/families/index.ts";
 import type { LocalService, LocalServiceOptions } from "../../src/local-service/index.ts";
-import { PICTURE } from "../../src/local-service/stub/stub-media.ts";
+import { PICTURE } from "../../src/local-service/stub.ts";
 import { ended } from "./support/deliveries.ts";
 import { receiver } from "./support/receiver.ts";
 import { ask, type Body, get, key, made, start, submit, upload, uploaded } from "./support/service.ts";

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { type LocalService, startLocalService } from "../../src/local-service/index.ts";
-import { FILM } from "../../src/local-service/stub/stub-media.ts";
+import { FILM } from "../../src/local-service/stub.ts";
 import { LIST_MODULES, loadedModules } from "../support/loaded-modules.ts";
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 300_000 });

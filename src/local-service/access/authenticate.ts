@@ -3,8 +3,7 @@ import type { Clock } from "../clock/clock.ts";
 import { refuse } from "../http/refusal.ts";
 import type { KeyRow } from "../store/rows.ts";
 import type { Store } from "../store/store.ts";
-import { earlier, type Principal } from "./principal.ts";
-import { intersect, parseScopes, type Scope, TOKEN_SCOPES } from "./scopes.ts";
+import { earlier, intersect, type Principal, parseScopes, type Scope, TOKEN_SCOPES } from "./principal.ts";
 
 export type Credential =
   | { readonly is: "key"; readonly keyId: string; readonly secret: string }

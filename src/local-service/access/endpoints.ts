@@ -1,13 +1,13 @@
-import { type Answer, type Call, created, type Endpoint, noContent, ok } from "../http/call.ts";
-import { parseBody } from "../http/parse-body.ts";
-import { pageOf, pageRequest } from "../http/query.ts";
+import { parseBody } from "../http/body.ts";
+import { type Answer, type Call, created, type Endpoint, endpoint, noContent, ok } from "../http/call.ts";
+import { newestFirst } from "../http/query.ts";
 import { notFound, refuse } from "../http/refusal.ts";
 import { keyId as newKeyId, secret as newSecret } from "../ids.ts";
-import { instant } from "../jobs/views.ts";
+import { instant, instantOrNull } from "../jobs/views.ts";
+import { GRACE_SECONDS, newKeyBody, newTokenBody, rotateBody, TOKEN_TTL_SECONDS } from "../request-bodies.ts";
 import type { ServiceContext } from "../service-context.ts";
 import type { KeyRow } from "../store/rows.ts";
 import { hashSecret, TOKEN_PREFIX } from "./authenticate.ts";
-import { GRACE_SECONDS, newKeyBody, newTokenBody, rotateBody, TOKEN_TTL_SECONDS } from "./bodies.ts";
 import {
   assertChangesKeys,
   assertMayRevoke,
@@ -16,9 +16,7 @@ import {
   grantedLifetime,
   grantedToToken,
 } from "./grant.ts";
-import { parseScopes } from "./scopes.ts";
-
-const optionalInstant = (ms: number | null) => (ms === null ? null : instant(ms));
+import { parseScopes } from "./principal.ts";
 
 function statusOf(key: KeyRow, now: number): "active" | "revoked" | "expired" {
   if (key.revokedAt !== null) return "revoked";
@@ -34,9 +32,9 @@ function view(key: KeyRow, now: number) {
     workspace_id: key.workspaceId,
     status: statusOf(key, now),
     created_at: instant(key.createdAt),
-    expires_at: optionalInstant(key.expiresAt),
-    revoked_at: optionalInstant(key.revokedAt),
-    last_used_at: optionalInstant(key.lastUsedAt),
+    expires_at: instantOrNull(key.expiresAt),
+    revoked_at: instantOrNull(key.revokedAt),
+    last_used_at: instantOrNull(key.lastUsedAt),
   };
 }
 
@@ -79,20 +77,12 @@ export function accessEndpoints({ store, clock }: ServiceContext): readonly Endp
   }
 
   function list(call: Call): Answer {
-    const { limit, after } = pageRequest(call);
     const requested = call.query("workspace_id") ?? call.principal.workspaceId;
     if (requested !== call.principal.workspaceId) {
       throw refuse("PERMISSION_DENIED", "A key lists the keys of its own workspace only.");
     }
-    const rows = store.keys.page(call.principal.workspaceId, after ?? Number.MAX_SAFE_INTEGER, limit + 1);
-    return ok(
-      pageOf(
-        rows,
-        limit,
-        (key) => key.seq,
-        (key) => view(key, clock.now()),
-      ),
-    );
+    const read = (before: number, count: number) => store.keys.page(requested, before, count);
+    return newestFirst(call, read, (key) => view(key, clock.now()));
   }
 
   async function rotate(call: Call): Promise<Answer> {
@@ -127,16 +117,10 @@ export function accessEndpoints({ store, clock }: ServiceContext): readonly Endp
   }
 
   return [
-    { method: "POST", path: "/keys", access: "keys:manage", summary: "Make a key", handle: make },
-    { method: "GET", path: "/keys", access: "keys:manage", summary: "The workspace's keys", handle: list },
-    {
-      method: "POST",
-      path: "/keys/{key_id}/rotate",
-      access: "keys:manage",
-      summary: "Replace a key's secret",
-      handle: rotate,
-    },
-    { method: "DELETE", path: "/keys/{key_id}", access: "keys:manage", summary: "Revoke a key", handle: revoke },
-    { method: "POST", path: "/tokens", access: "key", summary: "Mint a short-lived token", handle: mint },
+    endpoint("POST", "/keys", "keys:manage", "Make a key", make),
+    endpoint("GET", "/keys", "keys:manage", "The workspace's keys", list),
+    endpoint("POST", "/keys/{key_id}/rotate", "keys:manage", "Replace a key's secret", rotate),
+    endpoint("DELETE", "/keys/{key_id}", "keys:manage", "Revoke a key", revoke),
+    endpoint("POST", "/tokens", "key", "Mint a short-lived token", mint),
   ];
 }

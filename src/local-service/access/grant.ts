@@ -1,8 +1,7 @@
 import { invalid, problem, refuse } from "../http/refusal.ts";
 import { instant } from "../jobs/views.ts";
 import type { KeyRow } from "../store/rows.ts";
-import { earlier, type Principal } from "./principal.ts";
-import { intersect, parseScopes, type Scope, TOKEN_SCOPES } from "./scopes.ts";
+import { earlier, intersect, type Principal, parseScopes, type Scope, TOKEN_SCOPES } from "./principal.ts";
 
 const denied = (message: string, fixedMessage = message) => refuse("PERMISSION_DENIED", message, { fixedMessage });
 
@@ -23,7 +22,7 @@ export function granted(
   if (requested === null || requested === undefined) return principal.scopes;
   const missing = beyond(principal.scopes, requested);
   if (missing.length === 0) return [...new Set(requested)];
-  throw denied(`You asked for scopes that you cannot hand on: ${missing.join(", ")}.`);
+  throw denied(`You requested scopes that you cannot grant: ${missing.join(", ")}.`);
 }
 
 /** The same for a token, which never manages keys. @throws Refusal 403 */

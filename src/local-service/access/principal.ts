@@ -1,4 +1,36 @@
-import type { Scope } from "./scopes.ts";
+export const SCOPES = [
+  "jobs:read",
+  "jobs:write",
+  "models:read",
+  "files:write",
+  "webhooks:manage",
+  "log_drains:manage",
+  "usage:read",
+  "keys:manage",
+  "chat:write",
+] as const;
+
+export type Scope = (typeof SCOPES)[number];
+
+/** Scopes of tokens: all but key management, because nothing that a token creates may outlive it. */
+export const TOKEN_SCOPES: readonly Scope[] = SCOPES.filter((scope) => scope !== "keys:manage");
+
+export function isScope(value: unknown): value is Scope {
+  return SCOPES.some((scope) => scope === value);
+}
+
+/** Reads the JSON column of a key or token: null means every scope. */
+export function parseScopes(text: string | null): readonly Scope[] | null {
+  if (text === null) return null;
+  const parsed: unknown = JSON.parse(text);
+  return Array.isArray(parsed) ? parsed.filter(isScope) : [];
+}
+
+/** The intersection; null means every scope. */
+export function intersect(a: readonly Scope[] | null, b: readonly Scope[] | null): readonly Scope[] | null {
+  if (a === null) return b;
+  return b === null ? a : a.filter((scope) => b.includes(scope));
+}
 
 /** Who sent a request. Jobs, assets and voices belong to the owner, money and keys to the workspace. */
 export interface Principal {

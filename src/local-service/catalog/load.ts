@@ -1,8 +1,8 @@
 import { z } from "zod";
 import type { Family, FamilyCondition, FamilyPrice } from "../../families/index.ts";
 import { LocalServiceError } from "../errors.ts";
-import { readJsonFile } from "../json-file.ts";
-import { micros } from "../money/micros.ts";
+import { isRecord, readJsonFile } from "../json.ts";
+import { micros } from "../money.ts";
 import type { NormalOptions } from "../options.ts";
 import type { JobKind } from "../store/rows.ts";
 import { isAmong } from "../validate/family-rules.ts";
@@ -22,10 +22,6 @@ const FIELD_OF_ROLE: Readonly<Record<string, string>> = {
   audio_input: "audio",
   input_video: "source_video",
 };
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
 
 function propertiesOf(schema: JsonSchema): Readonly<Record<string, unknown>> {
   return isRecord(schema) && isRecord(schema["properties"]) ? schema["properties"] : {};

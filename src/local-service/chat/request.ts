@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { parseBody } from "../http/parse-body.ts";
+import { parseBody } from "../http/body.ts";
 import { invalid, problem } from "../http/refusal.ts";
 
 /** Upper limit on tokens of an answer, even when more are requested. */

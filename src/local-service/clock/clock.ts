@@ -50,11 +50,11 @@ export interface ClockOptions {
   /** Added to the machine's time at the start, in milliseconds. Default: 0. */
   readonly offsetMs?: number;
   /** Awaited after every timer that an advance runs, so that its consequences may set timers too. */
-  readonly settle?: () => Promise<void>;
+  readonly afterTimer?: () => Promise<void>;
 }
 
 /** Creates a clock in real mode. */
-export function createClock({ offsetMs = 0, settle = () => Promise.resolve() }: ClockOptions = {}): ClockControl {
+export function createClock({ offsetMs = 0, afterTimer = () => Promise.resolve() }: ClockOptions = {}): ClockControl {
   const timers = new TinyQueue<Timer>([], compare);
   let mode: ClockMode = "real";
   let factor = 1;
@@ -121,11 +121,11 @@ export function createClock({ offsetMs = 0, settle = () => Promise.resolve() }: 
     manual: () => run("manual", 0),
     async advance(ms) {
       const target = now() + Math.max(0, ms);
-      await settle();
+      await afterTimer();
       for (let next = earliest(); next && next.dueMs <= target; next = earliest()) {
         jumpTo(next.dueMs);
         timers.pop()?.call();
-        await settle();
+        await afterTimer();
       }
       jumpTo(target);
       arm();

@@ -1,9 +1,89 @@
-import type { Endpoint } from "../http/call.ts";
+import { delayAfter, Outbox } from "../outbound/outbox.ts";
+import { codeOf, type Outcome, statusOf } from "../outbound/outcome.ts";
 import type { ServiceParts } from "../service-parts.ts";
 import type { EventRow, JobRow } from "../store/rows.ts";
 import { type DrainRegister, drainEndpoints } from "./endpoints.ts";
-import { createShipper } from "./shipper.ts";
-import { drainTables } from "./tables.ts";
+import { drainMessage } from "./message.ts";
+import { type DrainEventRow, type DrainRow, type DrainTables, drainTables, failed, shipped } from "./tables.ts";
+
+/**
+ * Maximum number of drains served concurrently; each has at most one batch in flight, so its events arrive in order.
+ */
+const LIMITS = { total: 8, perLane: 1 } as const;
+
+/** How long events are collected before a batch is posted, in milliseconds on the service's clock. */
+const GATHER_MS = 250;
+
+type Ports = Pick<ServiceParts, "store" | "clock" | "outbound" | "hooks" | "options" | "onDefect">;
+
+/** Posts pending events to drains, batch by batch. */
+function createShipper(ports: Ports, tables: DrainTables, prune: (workspaceId: string) => void) {
+  const { store, clock, outbound } = ports;
+  const outbox = new Outbox(ports, LIMITS, serve);
+  /** Waiting for an instant, queued, or sending. */
+  const timers = new Map<number, () => void>();
+  const turns = new Set<number>();
+
+  function at(seq: number, dueMs: number): void {
+    const cancel = clock.at(dueMs, () => {
+      timers.delete(seq);
+      turns.add(seq);
+      outbox.push(String(seq), seq);
+    });
+    timers.set(seq, cancel);
+  }
+
+  function batchOf(seq: number): { readonly drain: DrainRow; readonly rows: readonly DrainEventRow[] } | null {
+    const drain = tables.bySeq(seq);
+    if (outbox.closed || drain?.enabled !== 1) return null;
+    const rows = tables.events(drain.workspaceId, drain.position, drain.batchSize);
+    return rows.length === 0 ? null : { drain, rows };
+  }
+
+  /** The drain may have been changed or removed while the batch was in flight. */
+  function note(seq: number, position: number, outcome: Outcome): DrainRow | null {
+    const drain = tables.bySeq(seq);
+    if (!drain) return null;
+    const error = codeOf(outcome);
+    const now = clock.now();
+    const next = error === null ? shipped(drain, position, now) : failed(drain, error, statusOf(outcome), now);
+    tables.update(next);
+    if (error === null) prune(drain.workspaceId);
+    return next;
+  }
+
+  async function serve(seq: number): Promise<void> {
+    try {
+      for (let batch = batchOf(seq); batch; batch = batchOf(seq)) {
+        const { drain, rows } = batch;
+        const outcome = await outbound.post(drain.url, drainMessage(drain, rows, ports.options.brand));
+        if (outcome === null) return;
+        const position = rows.at(-1)!.seq;
+        const noted = await store.write(() => note(seq, position, outcome));
+        const failures = noted?.consecutiveFailures ?? 0;
+        if (failures === 0) continue;
+        if (noted?.enabled === 1) at(seq, clock.now() + delayAfter(failures));
+        return;
+      }
+    } finally {
+      turns.delete(seq);
+    }
+  }
+
+  return {
+    /** The drain has new pending events. */
+    nudge(seq: number): void {
+      if (!outbox.closed && !timers.has(seq) && !turns.has(seq)) at(seq, clock.now() + GATHER_MS);
+    },
+    /** A person changed the drain, which ends its retry delay. */
+    restart(seq: number): void {
+      timers.get(seq)?.();
+      timers.delete(seq);
+      if (!outbox.closed && !turns.has(seq)) at(seq, clock.now());
+    },
+    close: () => outbox.close(),
+  };
+}
 
 /** Retention of undelivered events: their maximum age in milliseconds, and their maximum number per workspace. */
 const KEEP_MS = 7 * 86_400_000;
@@ -12,17 +92,7 @@ const KEEP_EVENTS = 100_000;
 const PRUNE_EVERY = 1000;
 
 /** Sends lifecycle events of a workspace's jobs to its log drains. */
-export interface Drains {
-  readonly endpoints: readonly Endpoint[];
-  /** Resumes delivery of events that an earlier process left unsent. */
-  recover(): void;
-  /** Starts no further batch. */
-  close(): void;
-}
-
-type Ports = Pick<ServiceParts, "store" | "clock" | "outbound" | "hooks" | "options" | "onDefect">;
-
-export function createDrains(ports: Ports): Drains {
+export function createDrains(ports: Ports) {
   const { store, clock } = ports;
   const tables = drainTables(store.statements);
   const shipper = createShipper(ports, tables, prune);
@@ -33,8 +103,8 @@ export function createDrains(ports: Ports): Drains {
   /** A disabled drain keeps its cursor, within the limits. */
   function prune(workspaceId: string): void {
     const positions = tables.ofWorkspace(workspaceId).map((drain) => drain.position);
-    const takenByAll = positions.length === 0 ? Number.MAX_SAFE_INTEGER : Math.min(...positions);
-    tables.prune(workspaceId, takenByAll, clock.now() - KEEP_MS, KEEP_EVENTS);
+    const deliveredToAll = positions.length === 0 ? Number.MAX_SAFE_INTEGER : Math.min(...positions);
+    tables.prune(workspaceId, deliveredToAll, clock.now() - KEEP_MS, KEEP_EVENTS);
   }
 
   function logged(job: JobRow, events: readonly EventRow[]): void {
@@ -65,9 +135,13 @@ export function createDrains(ports: Ports): Drains {
 
   return {
     endpoints: drainEndpoints(ports, tables, register),
-    recover() {
+    /** Resumes delivery of events that an earlier process left unsent. */
+    recover(): void {
       for (const drain of tables.all()) if (drain.enabled === 1) shipper.restart(drain.seq);
     },
+    /** Starts no further batch. */
     close: shipper.close,
   };
 }
+
+export type Drains = ReturnType<typeof createDrains>;

@@ -1,18 +1,20 @@
 import { randomUUID } from "node:crypto";
-import { type Answer, type Call, created, type Endpoint, noContent, ok } from "../http/call.ts";
-import { parseBody } from "../http/parse-body.ts";
-import { pageOf, pageRequest } from "../http/query.ts";
+import { parseBody } from "../http/body.ts";
+import { type Answer, type Call, created, type Endpoint, endpoint, noContent, ok } from "../http/call.ts";
+import { newestFirst } from "../http/query.ts";
 import { invalid, notFound, problem, refuse } from "../http/refusal.ts";
-import { instant } from "../jobs/views.ts";
-import { failureOf } from "../outbound/outcome.ts";
-import { testResult } from "../outbound/test-result.ts";
+import { instant, instantOrNull } from "../jobs/views.ts";
+import { failureOf, testResult } from "../outbound/outcome.ts";
+import {
+  type DrainChanges,
+  drainChanges,
+  type NewDrainBody,
+  newDrainBody,
+  SECRET_REQUIRED,
+} from "../request-bodies.ts";
 import type { ServiceParts } from "../service-parts.ts";
-import { type DrainChanges, drainChanges, type NewDrainBody, newDrainBody, SECRET_REQUIRED } from "./bodies.ts";
 import { drainMessage } from "./message.ts";
-import { newDrain, switched } from "./state.ts";
-import type { DrainEventRow, DrainRow, DrainTables } from "./tables.ts";
-
-const instantOrNull = (ms: number | null) => (ms === null ? null : instant(ms));
+import { type DrainEventRow, type DrainRow, type DrainTables, newDrain, switched } from "./tables.ts";
 
 /** A drain without its secret and header values. */
 export function drainView(row: DrainRow) {
@@ -143,20 +145,17 @@ export function drainEndpoints(ports: Ports, tables: DrainTables, register: Drai
     return ok(testResult(await outbound.post(drain.url, message)));
   }
 
-  function list(call: Call): Answer {
-    const { limit, after } = pageRequest(call);
-    const rows = tables.page(call.principal.workspaceId, after ?? Number.MAX_SAFE_INTEGER, limit + 1);
-    return ok(pageOf(rows, limit, (row) => row.seq, drainView));
-  }
+  const list = (call: Call) =>
+    newestFirst(call, (before, count) => tables.page(call.principal.workspaceId, before, count), drainView);
 
   const access = "log_drains:manage";
   const one = "/log-drains/{drain_id}";
   return [
-    { method: "GET", path: "/log-drains", access, summary: "The workspace's log drains", handle: list },
-    { method: "POST", path: "/log-drains", access, summary: "Make a log drain", handle: make },
-    { method: "GET", path: one, access, summary: "A log drain", handle: (call) => ok(drainView(find(call))) },
-    { method: "PATCH", path: one, access, summary: "Change a log drain", handle: change },
-    { method: "DELETE", path: one, access, summary: "Remove a log drain", handle: remove },
-    { method: "POST", path: `${one}/test`, access, summary: "Post a test event", handle: test },
+    endpoint("GET", "/log-drains", access, "The workspace's log drains", list),
+    endpoint("POST", "/log-drains", access, "Make a log drain", make),
+    endpoint("GET", one, access, "A log drain", (call) => ok(drainView(find(call)))),
+    endpoint("PATCH", one, access, "Change a log drain", change),
+    endpoint("DELETE", one, access, "Remove a log drain", remove),
+    endpoint("POST", `${one}/test`, access, "Post a test event", test),
   ];
 }

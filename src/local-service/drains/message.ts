@@ -1,6 +1,6 @@
 import { createHmac } from "node:crypto";
 import { instant } from "../jobs/views.ts";
-import type { Message } from "../outbound/post.ts";
+import type { Message } from "../outbound/outbound.ts";
 import type { LogLevel } from "../store/rows.ts";
 import { type DrainEventRow, type DrainRow, logIdOf } from "./tables.ts";
 

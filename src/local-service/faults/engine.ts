@@ -1,3 +1,5 @@
+import type { ErrorBody, ErrorCode } from "../http/refusal.ts";
+import type { JobRow } from "../store/rows.ts";
 import type { FaultKind, ParsedRule } from "./rules.ts";
 
 /** A number from 0 to below 1, determined by its two seeds. */
@@ -94,3 +96,96 @@ function pattern(source: string | undefined): RegExp | null {
     return new RegExp(source.replaceAll(/[^\w\s]/g, "\\$&"), "i");
   }
 }
+
+/** The properties of a job that rules match on. */
+export interface JobSubject {
+  readonly model: string;
+  readonly prompt: string | null;
+}
+
+/** Faults of a stream; null for none. */
+export interface StreamFault {
+  /** Real milliseconds between events. */
+  readonly delayMs: number;
+  /** Frames sent before the cut; null for all. */
+  readonly cutAfter: number | null;
+  /** Ends cleanly, or by a reset. */
+  readonly clean: boolean;
+}
+
+/** Faults of a webhook. */
+export interface WebhookFault {
+  readonly never: boolean;
+  readonly duplicate: boolean;
+  /** Milliseconds on the service's clock. */
+  readonly delayMs: number;
+}
+
+/** The job outcome that a rule forces, in place of the renderer's. */
+export interface ForcedEnd {
+  readonly job: ErrorBody | null;
+  /** By position. */
+  readonly outputs: ReadonlyMap<number, ErrorBody>;
+  readonly fpsLateMs: number;
+  readonly expireNow: boolean;
+}
+
+/** The text of an input that prompt patterns match. */
+export function promptOf(input: unknown): string | null {
+  if (typeof input !== "object" || input === null) return null;
+  const texts = ["prompt", "text", "name"].map((field) =>
+    field in input ? (input as Record<string, unknown>)[field] : null,
+  );
+  const found = texts.filter((text) => typeof text === "string");
+  return found.length === 0 ? null : found.join("\n");
+}
+
+function errorBody(code: ErrorCode, retryable: boolean): ErrorBody {
+  const body = { code, message: "The model could not finish this work; it was refunded.", retryable };
+  return retryable ? { ...body, retry_after: 1 } : body;
+}
+
+/** Where jobs, streams and webhooks query the fault rules. */
+export function jobFaults(engine: FaultEngine) {
+  const strike = <Kind extends FaultKind>(kind: Kind, { model, prompt }: JobSubject) =>
+    engine.strike(kind, { route: null, model, prompt });
+
+  return {
+    /** How long a job's cost stays hidden after the charge. */
+    costLateMs: (job: JobSubject) => strike("cost_late", job)?.delay_ms ?? 0,
+    /** Multiple of its price that a job is charged. */
+    chargeFactor: (job: JobSubject) => strike("charge", job)?.factor ?? 1,
+    /** Whether an idempotency key is treated as new. */
+    forgetsKeys: (job: JobSubject) => strike("forget_key", job) !== null,
+    /** Whether the wallet is checked before the idempotency key. */
+    fundsBeforeKeys: (job: JobSubject) => strike("funds_before_keys", job) !== null,
+    /** Whether a delete fails this time. */
+    failsDelete: (job: JobSubject) => strike("delete_unavailable", job) !== null,
+    endOf(job: JobRow): ForcedEnd {
+      const about = { model: job.model, prompt: promptOf(JSON.parse(job.input)) };
+      const whole = strike("fail_job", about);
+      const some = strike("fail_output", about);
+      return {
+        job: whole && errorBody(whole.code, whole.retryable),
+        outputs: new Map((some?.outputs ?? []).map((position) => [position, errorBody(some!.code, false)])),
+        fpsLateMs: strike("fps_late", about)?.delay_ms ?? 0,
+        expireNow: strike("expire_now", about) !== null,
+      };
+    },
+    stream(job: JobSubject): StreamFault | null {
+      const slow = strike("slow_stream", job);
+      const cut = strike("cut_stream", job);
+      if (!slow && !cut) return null;
+      return { delayMs: slow?.delay_ms ?? 0, cutAfter: cut?.after_frames ?? null, clean: cut?.clean ?? true };
+    },
+    webhook: (job: JobSubject): WebhookFault => ({
+      never: strike("webhook_never", job) !== null,
+      duplicate: strike("webhook_duplicate", job) !== null,
+      delayMs: strike("webhook_delay", job)?.delay_ms ?? 0,
+    }),
+    /** Bytes of a download that are sent; null for all. */
+    download: (job: JobSubject) => strike("truncate_download", job)?.bytes ?? null,
+  };
+}
+
+export type JobFaults = ReturnType<typeof jobFaults>;

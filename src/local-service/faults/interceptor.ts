@@ -4,12 +4,11 @@ import type { Answer, Call, Endpoint } from "../http/call.ts";
 import type { Interceptor } from "../http/kernel.ts";
 import { Refusal, refuse, refuseForNow } from "../http/refusal.ts";
 import type { ServiceContext } from "../service-context.ts";
-import type { FaultEngine, FaultSubject } from "./engine.ts";
-import { promptOf } from "./job-faults.ts";
+import { type FaultEngine, type FaultSubject, promptOf } from "./engine.ts";
 import type { ParsedRule } from "./rules.ts";
 
 const CUT: Answer = { is: "sent", status: 0 };
-const ASKED_FOR = "This error was asked for.";
+const INJECTED = "This error was asked for.";
 /** The limit that an injected 429 states. */
 const PRETENDED_LIMIT = { requests: 60, windowMs: 60_000 };
 
@@ -24,7 +23,7 @@ function refusalOf(rule: ErrorRule, now: number): Refusal {
   const seconds = rule.retry_after ?? 1;
   if (rule.code === "RESOURCE_EXHAUSTED") return overLimit(PRETENDED_LIMIT, now + seconds * 1000, now);
   const isRetryable = ["INTERNAL", "UNAVAILABLE", "UNKNOWN", "DEADLINE_EXCEEDED"].includes(rule.code);
-  const again = isRetryable ? refuseForNow(rule.code, ASKED_FOR, seconds) : refuse(rule.code, ASKED_FOR);
+  const again = isRetryable ? refuseForNow(rule.code, INJECTED, seconds) : refuse(rule.code, INJECTED);
   return new Refusal(again.body, again.headers, "The request could not be served.");
 }
 

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { LocalServiceError } from "../errors.ts";
 import { type ErrorCode, HTTP_STATUS } from "../http/refusal.ts";
-import { readJsonFile } from "../json-file.ts";
+import { readJsonFile } from "../json.ts";
 
 /** Rules with an optional seed, as code or as a JSON file. */
 export type FaultsOption =

@@ -1,6 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Principal } from "../access/principal.ts";
-import type { Scope } from "../access/scopes.ts";
+import type { Principal, Scope } from "../access/principal.ts";
 
 /** One request, as handlers see it. */
 export interface Call {
@@ -49,3 +48,12 @@ export interface Endpoint {
   readonly summary: string;
   handle(call: Call): Promise<Answer> | Answer;
 }
+
+/** A row of the table. */
+export const endpoint = (
+  method: Endpoint["method"],
+  path: string,
+  access: Access,
+  summary: string,
+  handle: Endpoint["handle"],
+): Endpoint => ({ method, path, access, summary, handle });

@@ -78,22 +78,10 @@ function httpDate(nowMs: number): string {
 }
 
 function standardHeaders(incoming: HttpBindings["incoming"], traceId: string, now: number): Headers {
-  return {
-    "X-Trace-Id": traceId,
-    "X-Request-Id": newRequestId(),
-    Date: httpDate(now),
-    ...crossOrigin(incoming),
-  };
+  return { "X-Trace-Id": traceId, "X-Request-Id": newRequestId(), Date: httpDate(now), ...crossOrigin(incoming) };
 }
 
-const NOBODY: Principal = {
-  keyId: "",
-  workspaceId: "",
-  ownerId: "",
-  scopes: [],
-  via: "secret",
-  expiresAt: null,
-};
+const NOBODY: Principal = { keyId: "", workspaceId: "", ownerId: "", scopes: [], via: "secret", expiresAt: null };
 
 function callOf(c: Context<Bindings>, traceId: string, headers: Headers): Call & { principal: Principal } {
   const { incoming, outgoing } = c.env;

@@ -1,4 +1,4 @@
-import type { Call } from "./call.ts";
+import { type Answer, type Call, ok } from "./call.ts";
 import { invalid, problem } from "./refusal.ts";
 
 const DEFAULT_LIMIT = 20;
@@ -38,7 +38,7 @@ export function readCursor(text: string | null, field: string): number | null {
   throw invalid([problem(field, "is not a cursor that a page returned", "format")]);
 }
 
-/** The list shape: fetches one item more than it shows to know whether there is a next page. */
+/** The list shape, of one row more than it shows, to know whether there is a next page. */
 export function pageOf<Row>(
   rows: readonly Row[],
   limit: number,
@@ -51,4 +51,14 @@ export function pageOf<Row>(
     data: shown.map(view),
     next_cursor: rows.length > limit && last !== undefined ? cursorOf(position(last)) : null,
   };
+}
+
+/** Answers with a page of rows, newest first; `read` gives those before a position. @throws Refusal 400 */
+export function newestFirst<Row extends { readonly seq: number }>(
+  call: Call,
+  read: (before: number, count: number) => readonly Row[],
+  view: (row: Row) => unknown,
+): Answer {
+  const { limit, after } = pageRequest(call);
+  return ok(pageOf(read(after ?? Number.MAX_SAFE_INTEGER, limit + 1), limit, (row) => row.seq, view));
 }

@@ -1,6 +1,6 @@
 import { rm } from "node:fs/promises";
-import { type Answer, type Call, type Endpoint, noContent, ok } from "../http/call.ts";
-import { cursorOf, pageOf, pageRequest, readCursor } from "../http/query.ts";
+import { type Answer, type Call, type Endpoint, endpoint, noContent, ok } from "../http/call.ts";
+import { cursorOf, newestFirst, pageOf, pageRequest, readCursor } from "../http/query.ts";
 import { notFound, refuse, refuseForNow } from "../http/refusal.ts";
 import { isTerminal } from "../lifecycle/job.ts";
 import type { ServiceContext } from "../service-context.ts";
@@ -25,10 +25,10 @@ function assertDeletable({ store, faults }: ServiceContext, job: JobRow): void {
  * @throws Refusal 409 while it, or a job that reads its output, runs; 400 for a voice clone; 503 when it must be
  * repeated
  */
-export async function deleteJob(service: ServiceContext, asked: JobRow): Promise<void> {
+export async function deleteJob(service: ServiceContext, requested: JobRow): Promise<void> {
   const { store, clock, dataDir, onDefect } = service;
   const paths = await store.write(() => {
-    const job = store.jobs.bySeq(asked.seq) ?? asked;
+    const job = store.jobs.bySeq(requested.seq) ?? requested;
     if (job.deletedAt === null) {
       assertDeletable(service, job);
       store.outputs.expireAll(job.seq);
@@ -44,7 +44,7 @@ export async function deleteJob(service: ServiceContext, asked: JobRow): Promise
     onDefect(error, "");
     throw unfinished();
   }
-  await store.write(() => store.outputs.forgetPaths(asked.seq));
+  await store.write(() => store.outputs.forgetPaths(requested.seq));
 }
 
 /** Maximum number of events in a `logs_after` response. */
@@ -65,11 +65,8 @@ export function jobEndpoints(service: ServiceContext): readonly Endpoint[] {
   const { store, views } = service;
   const find = jobFinder(service);
 
-  function list(call: Call): Answer {
-    const { limit, after } = pageRequest(call);
-    const rows = store.jobs.page(call.principal, after ?? Number.MAX_SAFE_INTEGER, limit + 1);
-    return ok(pageOf(rows, limit, (job) => job.seq, views.summary));
-  }
+  const list = (call: Call) =>
+    newestFirst(call, (before, count) => store.jobs.page(call.principal, before, count), views.summary);
 
   function logsSince(job: JobRow, cursor: string) {
     const after = cursor === "start" ? 0 : (readCursor(cursor, "logs_after") ?? 0);
@@ -95,41 +92,17 @@ export function jobEndpoints(service: ServiceContext): readonly Endpoint[] {
   }
 
   return [
-    { method: "GET", path: "/jobs", access: "jobs:read", summary: "Your jobs, newest first", handle: list },
-    {
-      method: "GET",
-      path: "/jobs/{job_id}",
-      access: "jobs:read",
-      summary: "A job with its outputs",
-      handle: (call) => ok(views.result(find(call))),
-    },
-    {
-      method: "DELETE",
-      path: "/jobs/{job_id}",
-      access: "jobs:write",
-      summary: "Forget a job's prompt, logs and media",
-      handle: remove,
-    },
-    {
-      method: "GET",
-      path: "/jobs/{job_id}/status",
-      access: "jobs:read",
-      summary: "Status, progress and new events",
-      handle: status,
-    },
-    {
-      method: "GET",
-      path: "/jobs/{job_id}/logs",
-      access: "jobs:read",
-      summary: "Lifecycle events, oldest first",
-      handle: logs,
-    },
-    {
-      method: "GET",
-      path: "/jobs/{job_id}/stream",
-      access: "jobs:read",
-      summary: "Server-sent events until the job ends",
-      handle: jobStream(service, find),
-    },
+    endpoint("GET", "/jobs", "jobs:read", "Your jobs, newest first", list),
+    endpoint("GET", "/jobs/{job_id}", "jobs:read", "A job with its outputs", (call) => ok(views.result(find(call)))),
+    endpoint("DELETE", "/jobs/{job_id}", "jobs:write", "Forget a job's prompt, logs and media", remove),
+    endpoint("GET", "/jobs/{job_id}/status", "jobs:read", "Status, progress and new events", status),
+    endpoint("GET", "/jobs/{job_id}/logs", "jobs:read", "Lifecycle events, oldest first", logs),
+    endpoint(
+      "GET",
+      "/jobs/{job_id}/stream",
+      "jobs:read",
+      "Server-sent events until the job ends",
+      jobStream(service, find),
+    ),
   ];
 }

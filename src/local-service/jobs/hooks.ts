@@ -46,7 +46,7 @@ export interface JobHooks {
   /** Lifecycle events were stored, in order. */
   logged?(job: JobRow, events: readonly EventRow[]): void;
   /** The job is COMPLETED or FAILED. */
-  settled?(job: JobRow): void;
+  ended?(job: JobRow): void;
 }
 
 /** Forwards each call to all listeners added so far. */
@@ -57,7 +57,7 @@ export function createHooks() {
     accepted: (job: JobRow) => listeners.forEach((listener) => void listener.accepted?.(job)),
     logged: (job: JobRow, events: readonly EventRow[]) =>
       listeners.forEach((listener) => void listener.logged?.(job, events)),
-    settled: (job: JobRow) => listeners.forEach((listener) => void listener.settled?.(job)),
+    ended: (job: JobRow) => listeners.forEach((listener) => void listener.ended?.(job)),
   };
 }
 

@@ -1,16 +1,15 @@
 import { randomInt } from "node:crypto";
-import type { CompiledModel } from "../catalog/compiled.ts";
-import { promptOf } from "../faults/job-faults.ts";
+import type { CompiledModel } from "../catalog/catalog.ts";
+import { promptOf } from "../faults/engine.ts";
 import type { Answer, Call } from "../http/call.ts";
 import { refuse } from "../http/refusal.ts";
 import { jobId as newJobId } from "../ids.ts";
 import { acceptedEvents, estimatedCompletion } from "../lifecycle/job.ts";
-import { shortfall } from "../money/wallet.ts";
+import { shortfall } from "../money.ts";
 import type { ServiceContext } from "../service-context.ts";
-import type { Owner } from "../store/jobs.ts";
 import type { IdempotencyRow, JobRow, NewJobRow } from "../store/rows.ts";
-import { type PreparedWork, workPreparer } from "./prepare.ts";
-import { readSubmitBody, type SubmitBody } from "./submit-body.ts";
+import type { Owner } from "../store/tables.ts";
+import { type PreparedWork, readSubmitBody, type SubmitBody, workPreparer } from "./prepare.ts";
 import { instant } from "./views.ts";
 
 /** Simulated queue time of every job. */

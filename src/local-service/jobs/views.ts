@@ -1,5 +1,5 @@
 import { estimatedCompletion, progressOf } from "../lifecycle/job.ts";
-import { usd } from "../money/micros.ts";
+import { usd } from "../money.ts";
 import type { EventRow, JobRow, OutputRow } from "../store/rows.ts";
 import type { Store } from "../store/store.ts";
 
@@ -9,6 +9,7 @@ const LOGS_IN_RESULT = 100;
 const URL_LIFETIME_MS = 3_600_000;
 
 export const instant = (ms: number): string => new Date(ms).toISOString();
+export const instantOrNull = (ms: number | null): string | null => (ms === null ? null : instant(ms));
 const parsed = (text: string | null): unknown => (text === null ? null : JSON.parse(text));
 
 export interface ViewPorts {

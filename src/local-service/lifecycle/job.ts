@@ -21,10 +21,10 @@ export function estimatedCompletion(job: JobRow, averageMs: number | null, now: 
 }
 
 /*
- *              start                settle
+ *              start                 end
  *   IN_QUEUE ─────────▶ IN_PROGRESS ───────▶ COMPLETED
  *       │                    │
- *       └──────── settle ────┴─────────────▶ FAILED
+ *       └───────── end ──────┴─────────────▶ FAILED
  */
 const MOVES: Readonly<Record<JobStatus, readonly JobStatus[]>> = {
   IN_QUEUE: ["IN_PROGRESS", "FAILED"],
@@ -76,7 +76,7 @@ export function progressEvent(fraction: number): NewEvent {
 export type OutputEnd = { readonly ok: true } | { readonly ok: false; readonly error: ErrorBody };
 
 /** The outcome of a job: its status, refund and log entries. */
-export interface Settlement {
+export interface JobOutcome {
   readonly status: "COMPLETED" | "FAILED";
   readonly error: ErrorBody | null;
   readonly refundMicros: number;
@@ -84,7 +84,7 @@ export interface Settlement {
 }
 
 /** A failed job is refunded in full. */
-export function failure(chargedMicros: number, error: ErrorBody): Settlement {
+export function failure(chargedMicros: number, error: ErrorBody): JobOutcome {
   return {
     status: "FAILED",
     error,
@@ -97,12 +97,12 @@ export function failure(chargedMicros: number, error: ErrorBody): Settlement {
 }
 
 /** A job with at least one successful output is completed; failed outputs are refunded pro rata. */
-export function settlement(chargedMicros: number, ends: readonly OutputEnd[]): Settlement {
+export function outcomeOf(chargedMicros: number, ends: readonly OutputEnd[]): JobOutcome {
   const failed = ends.flatMap((end) => (end.ok ? [] : [end.error]));
   const [firstError] = failed;
   if (firstError && failed.length === ends.length) return failure(chargedMicros, firstError);
   const refundMicros = Math.round((chargedMicros * failed.length) / Math.max(1, ends.length));
-  const made = ends.length - failed.length;
+  const succeeded = ends.length - failed.length;
   const problems = failed.map((error) =>
     event("provider.error", "provider", "One output could not be made.", { code: error.code }, "warning"),
   );
@@ -113,8 +113,10 @@ export function settlement(chargedMicros: number, ends: readonly OutputEnd[]): S
     events: [
       ...problems,
       event("finalizing", "worker", "The outputs are being stored."),
-      ...(made > 0 ? [event("download.ready", "worker", "The outputs can be downloaded.", { outputs: made })] : []),
-      event("completed", "worker", "The job is complete.", { outputs: made, failed: failed.length }),
+      ...(succeeded > 0
+        ? [event("download.ready", "worker", "The outputs can be downloaded.", { outputs: succeeded })]
+        : []),
+      event("completed", "worker", "The job is complete.", { outputs: succeeded, failed: failed.length }),
     ],
   };
 }

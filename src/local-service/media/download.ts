@@ -6,7 +6,7 @@ import type { Hono } from "hono";
 import { errorAnswer, notFound, refuse } from "../http/refusal.ts";
 import { traceId as newTraceId } from "../ids.ts";
 import type { ServiceContext } from "../service-context.ts";
-import { pathOf } from "../store/store.ts";
+import { pathOf } from "../store/tables.ts";
 
 /** The bytes to send: all, a range, or none because the range is unsatisfiable. */
 export type ByteRange =

@@ -1,22 +1,17 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 
 /** Signs paths for read access until an expiry. */
-export interface Presigner {
-  /** A full URL for a path such as `/media/asset_…`. */
-  sign(path: string, expiresAtMs: number): string;
-  /** Whether `expires` and `signature` match the path and have not expired. */
-  verify(path: string, expires: string, signature: string, now: number): "valid" | "expired" | "forged";
-}
-
-export function createPresigner(key: string, origin: () => string): Presigner {
+export function createPresigner(key: string, origin: () => string) {
   const mac = (path: string, expires: string) =>
     createHmac("sha256", key).update(`${path}\n${expires}`).digest("base64url");
   return {
-    sign(path, expiresAtMs) {
+    /** A full URL for a path such as `/media/asset_…`. */
+    sign(path: string, expiresAtMs: number): string {
       const expires = String(Math.floor(expiresAtMs / 1000));
       return `${origin()}${path}?expires=${expires}&signature=${mac(path, expires)}`;
     },
-    verify(path, expires, signature, now) {
+    /** Whether `expires` and `signature` match the path and have not expired. */
+    verify(path: string, expires: string, signature: string, now: number): "valid" | "expired" | "forged" {
       const expected = Buffer.from(mac(path, expires));
       const given = Buffer.from(signature);
       if (expected.length !== given.length || !timingSafeEqual(expected, given)) return "forged";
@@ -24,3 +19,5 @@ export function createPresigner(key: string, origin: () => string): Presigner {
     },
   };
 }
+
+export type Presigner = ReturnType<typeof createPresigner>;

@@ -1,5 +1,75 @@
-import type { JsonSchema } from "../catalog/model.ts";
-import type { MediaRules } from "./media-rules.ts";
+import type { JsonSchema, MeasuredMedia } from "../catalog/model.ts";
+import { type FieldProblem, problem } from "../http/refusal.ts";
+import { isRecord, resolveReference } from "../json.ts";
+
+/** The media constraints of a field, from its schema's annotations. */
+export type MediaRules = Readonly<Record<string, unknown>>;
+
+/** A media input that was found and probed. */
+export interface FoundMedia extends MeasuredMedia {
+  readonly path: string;
+  readonly contentType: string;
+  readonly sizeBytes: number;
+  /** Why it cannot be decoded; null when it can. */
+  readonly fault: string | null;
+  /** The job that produced it; null for an upload. */
+  readonly sourceSeq: number | null;
+}
+
+function bound(rules: MediaRules, name: string): number | null {
+  const value = rules[name];
+  return typeof value === "number" ? value : null;
+}
+
+function kinds(rules: MediaRules): string[] {
+  const types = rules["media_type"];
+  return [types].flat().flatMap((type) => (typeof type === "string" ? [type.split("/")[0]!] : []));
+}
+
+type Measure = readonly [value: number | null, least: string, most: string, unit: string];
+
+function measures({ width, height, durationMs }: FoundMedia): Measure[] {
+  const sides = width === null || height === null ? null : ([width, height] as const);
+  return [
+    [durationMs, "min_duration_ms", "max_duration_ms", "ms long"],
+    [sides && Math.min(...sides), "min_dimension_px", "", "px at its shorter side"],
+    [sides && Math.max(...sides), "", "max_dimension_px", "px at its longer side"],
+    [sides && sides[0] / sides[1], "min_aspect_ratio", "max_aspect_ratio", "wide to high"],
+  ];
+}
+
+function boundProblems(field: string, [value, min, max, unit]: Measure, rules: MediaRules): FieldProblem[] {
+  const least = bound(rules, min);
+  const most = bound(rules, max);
+  if (value === null) return [];
+  if (least !== null && value < least) {
+    return [problem(field, `the media is ${value} ${unit}; at least ${least} is needed`, min)];
+  }
+  if (most === null || value <= most) return [];
+  return [problem(field, `the media is ${value} ${unit}; at most ${most} is allowed`, max)];
+}
+
+/** The violation of its field's constraints, if any. */
+export function checkMedia(field: string, media: FoundMedia, rules: MediaRules): FieldProblem[] {
+  const accepted = kinds(rules);
+  if (accepted.length > 0 && !accepted.includes(media.kind)) {
+    return [problem(field, `the media is ${media.kind}, not ${accepted.join(" or ")}`, "media_type", accepted)];
+  }
+  const largest = bound(rules, "max_file_size_bytes");
+  const size =
+    largest !== null && media.sizeBytes > largest
+      ? [problem(field, `the file has ${media.sizeBytes} bytes; at most ${largest} are allowed`, "max_file_size_bytes")]
+      : [];
+  return [...size, ...measures(media).flatMap((measure) => boundProblems(field, measure, rules))];
+}
+
+/** `max_total_duration_ms` over all media of one field. */
+export function checkTotal(field: string, media: readonly FoundMedia[], rules: MediaRules): FieldProblem[] {
+  const most = bound(rules, "max_total_duration_ms");
+  const total = media.reduce((sum, item) => sum + (item.durationMs ?? 0), 0);
+  if (most === null || total <= most) return [];
+  return [problem(field, `lasts ${total} ms in all; at most ${most} ms are allowed`, "max_total_duration_ms")];
+}
 
 /** A media reference in an input, with its field's constraints. */
 export interface MediaReference {
@@ -15,10 +85,6 @@ export interface MediaReference {
 
 type Node = Readonly<Record<string, unknown>>;
 
-function isRecord(value: unknown): value is Node {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 const RULE = /^(media_type|role|max_|min_)/;
 
 function ownRules(schema: Node): MediaRules {
@@ -30,14 +96,7 @@ function resolve(schema: unknown, root: JsonSchema, hops = 8): Node {
   if (!isRecord(schema)) return {};
   const ref = schema["$ref"];
   if (typeof ref !== "string" || hops === 0) return schema;
-  const target = ref
-    .split("/")
-    .slice(1)
-    .reduce<unknown>(
-      (node, part) => (isRecord(node) ? node[part.replaceAll("~1", "/").replaceAll("~0", "~")] : null),
-      root,
-    );
-  return { ...resolve(target, root, hops - 1), ...schema, $ref: undefined };
+  return { ...resolve(resolveReference(root, ref), root, hops - 1), ...schema, $ref: undefined };
 }
 
 function asReference(value: Node): MediaReference["value"] | null {

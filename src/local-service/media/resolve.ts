@@ -1,11 +1,18 @@
 import type { JsonSchema } from "../catalog/model.ts";
 import type { Clock } from "../clock/clock.ts";
 import { type FieldProblem, problem } from "../http/refusal.ts";
-import type { Owner } from "../store/jobs.ts";
 import type { FileRow, OutputRow } from "../store/rows.ts";
-import { pathOf, type Store } from "../store/store.ts";
-import { checkMedia, checkTotal, type FoundMedia } from "./media-rules.ts";
-import { type MediaReference, mediaReferences, rulesOfField } from "./references.ts";
+import type { Store } from "../store/store.ts";
+import type { Owner } from "../store/tables.ts";
+import { pathOf } from "../store/tables.ts";
+import {
+  checkMedia,
+  checkTotal,
+  type FoundMedia,
+  type MediaReference,
+  mediaReferences,
+  rulesOfField,
+} from "./references.ts";
 
 /** Image, video or audio, by MIME type. */
 export function kindOfContent(contentType: string): "image" | "video" | "audio" {

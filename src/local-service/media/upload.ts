@@ -92,7 +92,7 @@ export function uploadHandler(service: ServiceContext) {
       const probed = await probe(incoming);
       const media = probed.ok ? probed : probed.announced;
       if (!media) throw bad(`cannot be used: ${reasonOf(probed)}`, "media");
-      await dataDir.place(incoming, dataDir.uploadPath(fileId));
+      await dataDir.moveTo(dataDir.uploadPath(fileId), incoming);
       return created(await remember(call, fileId, media, reasonOf(probed), sizeBytes));
     } finally {
       await rm(incoming, { force: true });

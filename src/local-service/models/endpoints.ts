@@ -1,12 +1,11 @@
-import type { CompiledModel } from "../catalog/compiled.ts";
+import type { CompiledModel } from "../catalog/catalog.ts";
 import type { Modality } from "../catalog/model.ts";
-import { type Answer, type Call, type Endpoint, ok } from "../http/call.ts";
-import { pageOf, pageRequest } from "../http/query.ts";
+import { type Answer, type Call, type Endpoint, endpoint, ok } from "../http/call.ts";
+import { newestFirst, pageOf, pageRequest } from "../http/query.ts";
 import { invalid, problem, refuse } from "../http/refusal.ts";
 import { type PreparedWork, workPreparer } from "../jobs/prepare.ts";
-import { usd } from "../money/micros.ts";
-import { modelDocument } from "../openapi/document.ts";
-import { modelNames } from "../openapi/model-names.ts";
+import { usd } from "../money.ts";
+import { modelDocument, modelNames } from "../openapi/document.ts";
 import type { ServiceContext } from "../service-context.ts";
 
 const UNQUOTABLE = "This model cannot be quoted before its inputs are measured.";
@@ -57,11 +56,10 @@ export function modelEndpoints(service: ServiceContext): readonly Endpoint[] {
   }
 
   function jobs(call: Call): Answer {
-    const { limit, after } = pageRequest(call);
     const modelId = call.param("model");
     if (!catalog.find(modelId)) use(call);
-    const rows = store.jobs.pageOfModel(call.principal, modelId, after ?? Number.MAX_SAFE_INTEGER, limit + 1);
-    return ok(pageOf(rows, limit, (job) => job.seq, views.summary));
+    const read = (before: number, count: number) => store.jobs.pageOfModel(call.principal, modelId, before, count);
+    return newestFirst(call, read, views.summary);
   }
 
   function voices(call: Call): Answer {
@@ -74,12 +72,13 @@ export function modelEndpoints(service: ServiceContext): readonly Endpoint[] {
     const all = [...stock, ...own].map((voice, position) => ({ voice, position }));
     const rest = all.filter(({ position }) => position > (after ?? -1));
     const paged = call.query("limit") !== null || call.query("cursor") !== null;
+    const shown = paged ? limit : rest.length;
     return ok(
       pageOf(
         rest,
-        paged ? limit : rest.length,
-        (item) => item.position,
-        (item) => item.voice,
+        shown,
+        ({ position }) => position,
+        ({ voice }) => voice,
       ),
     );
   }
@@ -87,44 +86,27 @@ export function modelEndpoints(service: ServiceContext): readonly Endpoint[] {
   const open = options.openCatalog ? { isOpen: true as const } : {};
   return [
     {
-      method: "GET",
-      path: "/models",
-      access: "models:read",
+      ...endpoint("GET", "/models", "models:read", "The models on offer", (call) =>
+        ok({ data: catalog.list(modalityOf(call)).map(summary), next_cursor: null }),
+      ),
       ...open,
-      summary: "The models on offer",
-      handle: (call) => ok({ data: catalog.list(modalityOf(call)).map(summary), next_cursor: null }),
     },
     {
-      method: "GET",
-      path: "/models/{model}",
-      access: "models:read",
+      ...endpoint("GET", "/models/{model}", "models:read", "A model with its schemas", (call) => ok(use(call).entry)),
       ...open,
-      summary: "A model with its schemas",
-      handle: (call) => ok(use(call).entry),
     },
     {
-      method: "GET",
-      path: "/models/{model}/openapi.json",
-      access: "models:read",
+      ...endpoint(
+        "GET",
+        "/models/{model}/openapi.json",
+        "models:read",
+        "A model's submit operation as OpenAPI 3.1",
+        (call) => ok(documentOf(use(call))),
+      ),
       ...open,
-      summary: "A model's submit operation as OpenAPI 3.1",
-      handle: (call) => ok(documentOf(use(call))),
     },
-    {
-      method: "POST",
-      path: "/models/{model}/estimate",
-      access: "models:read",
-      summary: "What a job would cost",
-      handle: estimate,
-    },
-    { method: "GET", path: "/models/{model}/jobs", access: "jobs:read", summary: "Your jobs of a model", handle: jobs },
-    {
-      method: "GET",
-      path: "/models/{model}/voices",
-      access: "models:read",
-      ...open,
-      summary: "Voices that a model speaks in",
-      handle: voices,
-    },
+    endpoint("POST", "/models/{model}/estimate", "models:read", "What a job would cost", estimate),
+    endpoint("GET", "/models/{model}/jobs", "jobs:read", "Your jobs of a model", jobs),
+    { ...endpoint("GET", "/models/{model}/voices", "models:read", "Voices that a model speaks in", voices), ...open },
   ];
 }

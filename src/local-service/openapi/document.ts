@@ -1,19 +1,51 @@
+import { createHash } from "node:crypto";
 import type { CatalogEntry, JsonSchema } from "../catalog/model.ts";
 import type { Endpoint } from "../http/call.ts";
 import type { NormalOptions } from "../options.ts";
-import { estimateComponent } from "./components/catalog.ts";
-import { COMPONENTS } from "./components/index.ts";
-import { type ModelNames, modelNames } from "./model-names.ts";
-import { type Operation, operation } from "./operation.ts";
-import { jsonBody, type OperationSpec, type Specs } from "./operation-spec.ts";
-import { accountOperations } from "./operations/account.ts";
-import { catalogOperations } from "./operations/catalog.ts";
-import { eventOperations } from "./operations/events.ts";
-import { jobOperations } from "./operations/jobs.ts";
-import { refTo } from "./schema.ts";
-import { SUBMIT_ERRORS, SUBMIT_SUCCESS, submitBody } from "./submit.ts";
-import { TAG_OBJECTS, TAGS } from "./tags.ts";
+import { COMPONENTS, estimateComponent } from "./components/index.ts";
+import { jsonBody, type Operation, type OperationSpec, operation, type Specs, TAG_OBJECTS, TAGS } from "./operation.ts";
+import { API_SPECS } from "./operations.ts";
+import { refTo, SUBMIT_ERRORS, SUBMIT_SUCCESS, submitBody } from "./schema.ts";
 import { webhookComponents, webhooksOf } from "./webhooks.ts";
+
+/** A model's names in the document. */
+export interface ModelNames {
+  /** `submit_video_1` */
+  readonly operationId: string;
+  /** Component of the input's schema: `Video1Input`. */
+  readonly input: string;
+}
+
+/** Reserved for the operation for all models, and the remainder of an id without Latin letters or digits. */
+const RESERVED = ["job", ""];
+
+const words = (id: string): string[] => id.split(/[^A-Za-z0-9]+/).filter((word) => word !== "");
+const capital = (word: string) => word.charAt(0).toUpperCase() + word.slice(1);
+
+/** `veo-3.1` becomes `Veo3_1`: adjacent numbers stay separate. */
+function pascal(id: string): string {
+  return words(id)
+    .map(capital)
+    .join(" ")
+    .replaceAll(/(?<=\d) (?=\d)/g, "_")
+    .replaceAll(" ", "");
+}
+
+const short = (id: string) => createHash("sha256").update(id).digest("hex").slice(0, 6);
+
+/** Names by id. They depend on the id alone; only ids whose names generators would spell alike carry a hash. */
+export function modelNames(ids: readonly string[]): ReadonlyMap<string, ModelNames> {
+  const spelling = (id: string) => words(id).join("").toLowerCase();
+  const uses = new Map<string, number>();
+  for (const id of ids) uses.set(spelling(id), (uses.get(spelling(id)) ?? 0) + 1);
+  return new Map(
+    ids.map((id) => {
+      const isAlone = uses.get(spelling(id)) === 1 && !RESERVED.includes(spelling(id));
+      const suffix = isAlone ? "" : `_${short(id)}`;
+      return [id, { operationId: `submit_${words(id).join("_")}${suffix}`, input: `${pascal(id)}Input${suffix}` }];
+    }),
+  );
+}
 
 /** The path of a model's own submit operation. */
 export const modelPath = (id: string) => `/models/${encodeURIComponent(id)}`;
@@ -40,33 +72,30 @@ export function modelOperation(entry: CatalogEntry, { operationId }: ModelNames,
 /** A model's input as a component, with its internal references rewritten to the component's path. */
 export function inputComponent(entry: CatalogEntry, name: string): JsonSchema {
   const { $id: _id, ...schema } = entry.input_schema;
-  return moved(schema, `#/components/schemas/${name}`) as JsonSchema;
+  return relocated(schema, `#/components/schemas/${name}`) as JsonSchema;
 }
 
 /** A model's input inline in its operation; only its internal references differ from the catalog's schema. */
 export function inlineInput({ id, input_schema }: CatalogEntry): JsonSchema {
   if ("$id" in input_schema) return input_schema;
   const path = modelPath(id).replaceAll("~", "~0").replaceAll("/", "~1");
-  const place = `#/paths/${path}/post/requestBody/content/application~1json/schema/properties/input`;
-  return moved(input_schema, place) as JsonSchema;
+  const pointer = `#/paths/${path}/post/requestBody/content/application~1json/schema/properties/input`;
+  return relocated(input_schema, pointer) as JsonSchema;
 }
 
-function moved(node: unknown, place: string): unknown {
-  if (Array.isArray(node)) return node.map((item) => moved(item, place));
+function relocated(node: unknown, pointer: string): unknown {
+  if (Array.isArray(node)) return node.map((item) => relocated(item, pointer));
   if (typeof node !== "object" || node === null) return node;
   return Object.fromEntries(
     Object.entries(node).map(([key, value]) => {
       const isLocal = key === "$ref" && typeof value === "string" && value.startsWith("#");
-      return [key, isLocal ? `${place}${value.slice(1)}` : moved(value, place)];
+      return [key, isLocal ? `${pointer}${value.slice(1)}` : relocated(value, pointer)];
     }),
   );
 }
 
 /** The label of the API description that this service follows. */
 export const API_VERSION = "3.21.14";
-
-/** Description common to every endpoint below `/v3`. */
-export const API_SPECS: Specs = { ...catalogOperations, ...jobOperations, ...accountOperations, ...eventOperations };
 
 /** An endpoint without a description is still listed, and a test fails on it. */
 function undescribed(route: string): OperationSpec {
@@ -91,12 +120,7 @@ function pathsOf(endpoints: readonly Endpoint[], specs: Specs): Paths {
 
 const SECURITY_SCHEMES = {
   bearer: { type: "http", scheme: "bearer", description: "`<key_id>:<secret>`, or a token." },
-  key: {
-    type: "apiKey",
-    in: "header",
-    name: "Authorization",
-    description: "`Key <key_id>:<secret>`",
-  },
+  key: { type: "apiKey", in: "header", name: "Authorization", description: "`Key <key_id>:<secret>`" },
 };
 
 const HEADERS = {

@@ -1,10 +1,10 @@
 import type { Catalog } from "../catalog/catalog.ts";
 import { faultsBody } from "../faults/rules.ts";
-import type { Endpoint } from "../http/call.ts";
-import { clockBody, keyBody, memberBody, walletBody } from "../operator/bodies.ts";
-import { assertOperator } from "../operator/loopback.ts";
+import { type Call, type Endpoint, endpoint } from "../http/call.ts";
+import { assertOperator } from "../operator/endpoints.ts";
+import { clockBody, keyBody, memberBody, walletBody } from "../request-bodies.ts";
 import { apiDocument, type Deployment, operatorDocument } from "./document.ts";
-import { json, jsonBody, type OperationSpec, type Specs } from "./operation-spec.ts";
+import { json, jsonBody, type OperationSpec, type Specs } from "./operation.ts";
 import { bodyOf } from "./schema.ts";
 
 const tag = "Operator";
@@ -53,42 +53,32 @@ export const operatorOperations: Specs = {
   "GET /openapi.json": read("get_openapi", "This document."),
 };
 
-const HEADERS = { "Content-Type": "application/json" };
-
-/** Generates a document once, on its first request. */
-function written(make: () => object): () => string {
+/** The table with one more row: the document that describes it, generated on its first request. */
+function withDocument(
+  endpoints: readonly Endpoint[],
+  summary: string,
+  make: (all: readonly Endpoint[]) => object,
+  assertAllowed: (call: Call) => void = () => {},
+): readonly Endpoint[] {
   let text: string | undefined;
-  return () => (text ??= JSON.stringify(make()));
-}
-
-/** The table with one more row: the document that describes it. */
-export function described(endpoints: readonly Endpoint[], catalog: Catalog, options: Deployment): readonly Endpoint[] {
-  const models = catalog.list(null).map(({ entry }) => entry);
-  const text = written(() => apiDocument(all, models, options));
-  const own: Endpoint = {
-    method: "GET",
-    path: "/openapi.json",
-    access: "public",
-    summary: "This API as OpenAPI 3.1",
-    handle: () => ({ is: "text", status: 200, body: text(), headers: HEADERS }),
-  };
+  const own = endpoint("GET", "/openapi.json", "public", summary, (call) => {
+    assertAllowed(call);
+    text ??= JSON.stringify(make(all));
+    return { is: "text", status: 200, body: text, headers: { "Content-Type": "application/json" } };
+  });
   const all = [...endpoints, own];
   return all;
+}
+
+export function described(endpoints: readonly Endpoint[], catalog: Catalog, options: Deployment): readonly Endpoint[] {
+  const models = catalog.list(null).map(({ entry }) => entry);
+  return withDocument(endpoints, "This API as OpenAPI 3.1", (all) => apiDocument(all, models, options));
 }
 
 /** The same for the operator endpoints, which answer on this machine only. */
 export function describedOperator(endpoints: readonly Endpoint[]): readonly Endpoint[] {
-  const text = written(() => operatorDocument(all, operatorOperations));
-  const own: Endpoint = {
-    method: "GET",
-    path: "/openapi.json",
-    access: "public",
-    summary: "The operator's side as OpenAPI 3.1",
-    handle(call) {
-      assertOperator(call.incoming);
-      return { is: "text", status: 200, body: text(), headers: HEADERS };
-    },
-  };
-  const all = [...endpoints, own];
-  return all;
+  const document = (all: readonly Endpoint[]) => operatorDocument(all, operatorOperations);
+  return withDocument(endpoints, "The operator's side as OpenAPI 3.1", document, ({ incoming }) =>
+    assertOperator(incoming),
+  );
 }

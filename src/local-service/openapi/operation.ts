@@ -1,7 +1,92 @@
+import type { JsonSchema } from "../catalog/model.ts";
 import type { Endpoint } from "../http/call.ts";
 import { type ErrorCode, HTTP_STATUS } from "../http/refusal.ts";
-import type { OperationSpec, Success } from "./operation-spec.ts";
 import { refTo } from "./schema.ts";
+
+/** Groups of operations, in the document's order. */
+export const TAGS = {
+  models: "Models",
+  submit: "Submit",
+  jobs: "Jobs",
+  files: "Files",
+  chat: "Chat",
+  billing: "Billing",
+  keys: "Keys",
+  webhooks: "Webhooks",
+  drains: "Log drains",
+  openapi: "OpenAPI",
+} as const;
+
+const ABOUT: Readonly<Record<keyof typeof TAGS, string>> = {
+  models: "The catalog, prices, and the submit for any model.",
+  submit: "One typed submit a model of the catalog.",
+  jobs: "Follow jobs and read their outputs.",
+  files: "Inputs to jobs.",
+  chat: "Chat completions; each is a job.",
+  billing: "The wallet and what was spent.",
+  keys: "Keys and short-lived tokens.",
+  webhooks: "Signed announcements of jobs that ended.",
+  drains: "Lifecycle events, sent on in batches.",
+  openapi: "This description.",
+};
+
+export const TAG_OBJECTS = Object.entries(ABOUT).map(([key, description]) => ({
+  name: TAGS[key as keyof typeof TAGS],
+  description,
+}));
+
+/** What an endpoint's description adds to its row in the table. */
+export interface OperationSpec {
+  readonly tag: string;
+  readonly operationId: string;
+  /** By name. */
+  readonly query?: Readonly<Record<string, JsonSchema>>;
+  readonly headers?: Readonly<Record<string, JsonSchema>>;
+  readonly body?: RequestBody;
+  readonly success: Success;
+  /** In addition to those common to every endpoint of its kind. */
+  readonly errors?: readonly ErrorCode[];
+}
+
+export interface RequestBody {
+  readonly mediaType: "application/json" | "multipart/form-data" | "application/x-www-form-urlencoded";
+  readonly schema: JsonSchema;
+  /** Default: true. */
+  readonly required?: boolean;
+}
+
+export interface Success {
+  readonly status: 200 | 201 | 202 | 204;
+  readonly description: string;
+  /** By media type; none for an empty response. */
+  readonly content?: Readonly<Record<string, JsonSchema>>;
+  /**
+   * An event stream, in place of `content` or in addition: its data is component `<name>Data`, a whole frame
+   * `<name>Frame`.
+   */
+  readonly stream?: "JobStream" | "ChatCompletionStream";
+  /** By name; header objects. */
+  readonly headers?: Readonly<Record<string, object>>;
+}
+
+/** By `METHOD /path`. */
+export type Specs = Readonly<Record<string, OperationSpec>>;
+
+export function json(schema: JsonSchema, description: string, status: 200 | 201 | 202 = 200): Success {
+  return { status, description, content: { "application/json": schema } };
+}
+
+export const empty = (description: string): Success => ({ status: 204, description });
+
+export function jsonBody(schema: JsonSchema, required = true): RequestBody {
+  return { mediaType: "application/json", schema, required };
+}
+
+/** `limit` and `cursor` of every list. */
+export const PAGE_QUERY: Readonly<Record<string, JsonSchema>> = {
+  limit: { type: "integer", minimum: 1, maximum: 100, default: 20 },
+  cursor: { type: "string", description: "next_cursor of the page before; absent for the first." },
+};
 
 const MEANING: Readonly<Record<number, string>> = {
   400: "The request is wrong as it stands; details say where.",
@@ -64,11 +149,7 @@ const streamed = (name: string) => ({
 function success({ description, content = {}, stream, headers = {} }: Success) {
   const bodies = Object.entries(content).map(([mediaType, schema]) => [mediaType, { schema }]);
   const all = { ...Object.fromEntries(bodies), ...(stream ? streamed(stream) : {}) };
-  return {
-    description,
-    headers: { ...ALWAYS, ...headers },
-    ...(Object.keys(all).length > 0 ? { content: all } : {}),
-  };
+  return { description, headers: { ...ALWAYS, ...headers }, ...(Object.keys(all).length > 0 ? { content: all } : {}) };
 }
 
 function parameters(endpoint: Endpoint, spec: OperationSpec) {
@@ -78,8 +159,8 @@ function parameters(endpoint: Endpoint, spec: OperationSpec) {
     required: true,
     schema: { type: "string" },
   }));
-  const of = (place: string, named: OperationSpec["query"] = {}) =>
-    Object.entries(named).map(([name, schema]) => ({ name, in: place, required: false, schema }));
+  const of = (location: string, named: OperationSpec["query"] = {}) =>
+    Object.entries(named).map(([name, schema]) => ({ name, in: location, required: false, schema }));
   return [...inPath, ...of("query", spec.query), ...of("header", spec.headers)];
 }
 
@@ -95,14 +176,14 @@ function security({ access, isOpen }: Endpoint) {
 export function operation(endpoint: Endpoint, spec: OperationSpec) {
   const codes = [...usualErrors(endpoint, spec), ...(spec.errors ?? [])];
   const statuses = [...new Set(codes.map((code) => HTTP_STATUS[code]))].sort((a, b) => a - b);
-  const taken = parameters(endpoint, spec);
+  const inputs = parameters(endpoint, spec);
   const { body } = spec;
   return {
     operationId: spec.operationId,
     tags: [spec.tag],
     summary: endpoint.summary,
     security: security(endpoint),
-    ...(taken.length > 0 ? { parameters: taken } : {}),
+    ...(inputs.length > 0 ? { parameters: inputs } : {}),
     ...(body
       ? { requestBody: { required: body.required ?? true, content: { [body.mediaType]: { schema: body.schema } } } }
       : {}),

@@ -1,6 +1,6 @@
 import type { JsonSchema } from "../catalog/model.ts";
+import { TAGS } from "./operation.ts";
 import { anyFields, exactly, instant, object, oneOf, refTo, text } from "./schema.ts";
-import { TAGS } from "./tags.ts";
 
 const digits = { type: "string", pattern: "^[0-9]+$" };
 const hex = (bytes: number) => ({ type: "string", pattern: `^[0-9a-f]{${bytes * 2}}$` });

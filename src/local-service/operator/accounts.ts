@@ -10,7 +10,7 @@ const CREDENTIAL_FILE = "credential";
 
 const FIRST = { workspaceId: FIRST_WORKSPACE, ownerId: FIRST_OWNER, scopes: null };
 
-function keptKey(dataDir: string): NormalKey {
+function storedKey(dataDir: string): NormalKey {
   const file = join(dataDir, CREDENTIAL_FILE);
   if (existsSync(file)) {
     // Also restores the mode of a file copied without it.
@@ -25,7 +25,7 @@ function keptKey(dataDir: string): NormalKey {
 
 /** Creates the configured keys, and funds the first workspace once. Returns the first key as `id:secret`. */
 export async function openAccounts(store: Store, options: NormalOptions, now: number): Promise<string> {
-  const keys = options.keys.length > 0 ? options.keys : [keptKey(options.dataDir)];
+  const keys = options.keys.length > 0 ? options.keys : [storedKey(options.dataDir)];
   await store.write(() => {
     if (store.workspaces.create(FIRST_WORKSPACE)) store.workspaces.fund(FIRST_WORKSPACE, options.balanceMicros);
     for (const key of keys) ensureKey(store, key, now);
@@ -61,6 +61,6 @@ export function ensureKey(store: Store, key: NormalKey, now: number): void {
 }
 
 /** A newly generated key. */
-export function freshKey(place: Pick<NormalKey, "scopes" | "workspaceId" | "ownerId">): NormalKey {
-  return { keyId: newKeyId(), secret: newSecret(), ...place };
+export function freshKey(access: Pick<NormalKey, "scopes" | "workspaceId" | "ownerId">): NormalKey {
+  return { keyId: newKeyId(), secret: newSecret(), ...access };
 }

@@ -1,17 +1,52 @@
+import type { IncomingMessage } from "node:http";
 import { LocalServiceError } from "../errors.ts";
 import { faultsBody } from "../faults/rules.ts";
-import { readBody } from "../http/body.ts";
-import { type Answer, type Call, created, type Endpoint, ok } from "../http/call.ts";
-import { parseBody } from "../http/parse-body.ts";
-import { invalid, notFound, problem } from "../http/refusal.ts";
-import { micros, usd } from "../money/micros.ts";
-import { balanceOf } from "../money/wallet.ts";
+import { parseBody, readBody } from "../http/body.ts";
+import { type Answer, type Call, created, type Endpoint, endpoint, ok } from "../http/call.ts";
+import { invalid, notFound, problem, refuse } from "../http/refusal.ts";
+import { balanceOf, micros, usd } from "../money.ts";
 import { FIRST_OWNER, FIRST_WORKSPACE } from "../options.ts";
+import { clockBody, keyBody, memberBody, walletBody } from "../request-bodies.ts";
 import type { ServiceContext } from "../service-context.ts";
 import { ensureKey, freshKey } from "./accounts.ts";
-import { clockBody, keyBody, memberBody, walletBody } from "./bodies.ts";
-import { assertJson, assertOperator } from "./loopback.ts";
 import { readStats, walletStats } from "./stats.ts";
+
+const LOOPBACK_ADDRESS = /^(::1|127\.\d+\.\d+\.\d+|::ffff:127\.\d+\.\d+\.\d+)$/;
+const LOOPBACK_NAME = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/i;
+
+/** Whether `Host` names this machine and the port that received the request. */
+function isOwnHost(incoming: IncomingMessage): boolean {
+  const [, name = "", port = "80"] = /^(.*?)(?::(\d+))?$/.exec(incoming.headers.host ?? "") ?? [];
+  return LOOPBACK_NAME.test(name) && Number(port) === incoming.socket.localPort;
+}
+
+/**
+ * Whether the request comes from no page, from a page of the same origin, or is a person's navigation to such a page.
+ */
+function isOwnSite({ method, headers }: IncomingMessage): boolean {
+  if (headers.origin !== undefined && headers.origin !== `http://${headers.host}`) return false;
+  const site = headers["sec-fetch-site"];
+  const isReading = method === "GET" || method === "HEAD";
+  if (site === undefined || site === "same-origin") return true;
+  return isReading && (site === "none" || headers["sec-fetch-mode"] === "navigate");
+}
+
+/**
+ * Admits only this machine, and no web page but the operator's own: this refuses cross-origin requests and DNS
+ * rebinding.
+ * @throws Refusal 403
+ */
+export function assertOperator(incoming: IncomingMessage): void {
+  const isLocal = LOOPBACK_ADDRESS.test(incoming.socket.remoteAddress ?? "") && isOwnHost(incoming);
+  if (isLocal && isOwnSite(incoming)) return;
+  throw refuse("PERMISSION_DENIED", "The operator's side answers on this machine only, and only its own page.");
+}
+
+/** Requires JSON: a browser sends simple content types to any address without a preflight. @throws Refusal 400 */
+export function assertJson({ headers }: IncomingMessage): void {
+  if (/^application\/json *(;|$)/i.test(headers["content-type"] ?? "")) return;
+  throw invalid([problem("content-type", "must be application/json", "content_type")]);
+}
 
 const MOST_DOLLARS = 1_000_000;
 const MAX_ID_LENGTH = 100;
@@ -89,8 +124,8 @@ export function operatorEndpoints(service: ServiceContext): readonly Endpoint[] 
 
   async function makeKey(call: Call): Promise<Answer> {
     const body = parseBody(keyBody, await call.json());
-    const place = { workspaceId: body.workspace_id ?? FIRST_WORKSPACE, ownerId: body.owner_id ?? FIRST_OWNER };
-    const newKey = freshKey({ ...place, scopes: body.scopes ?? null });
+    const member = { workspaceId: body.workspace_id ?? FIRST_WORKSPACE, ownerId: body.owner_id ?? FIRST_OWNER };
+    const newKey = freshKey({ ...member, scopes: body.scopes ?? null });
     const key = { ...newKey, keyId: body.key_id ?? newKey.keyId, secret: body.secret ?? newKey.secret };
     await store.write(() => ensureKey(store, key, clock.now()));
     const { keyId: key_id, workspaceId: workspace_id, ownerId: owner_id, scopes } = key;
@@ -123,32 +158,23 @@ export function operatorEndpoints(service: ServiceContext): readonly Endpoint[] 
     return ok(service.faultEngine.view());
   }
 
-  const rows: readonly Omit<Endpoint, "access">[] = [
-    {
-      method: "GET",
-      path: "/stats",
-      summary: "Counts of jobs, money and requests",
-      handle: () => ok(readStats(service)),
-    },
-    { method: "GET", path: "/wallet", summary: "All wallets", handle: () => ok(wallets()) },
-    { method: "POST", path: "/wallet", summary: "Add funds; decline the card", handle: changeWallet },
-    { method: "GET", path: "/fund", summary: "A page to add funds on", handle: page.show },
-    { method: "POST", path: "/fund", summary: "Add funds from that page", handle: page.add },
-    { method: "POST", path: "/keys", summary: "Make a key for a workspace and owner", handle: makeKey },
-    { method: "POST", path: "/members", summary: "Let an owner leave or come back", handle: changeMember },
-    {
-      method: "GET",
-      path: "/faults",
-      summary: "The faults that are set, with counts",
-      handle: () => ok(service.faultEngine.view()),
-    },
-    { method: "POST", path: "/faults", summary: "Replace all faults", handle: setFaults },
-    { method: "GET", path: "/clock", summary: "The service's clock", handle: () => ok(clockView()) },
-    { method: "POST", path: "/clock", summary: "Set or advance the clock", handle: changeClock },
+  const row = (method: Endpoint["method"], path: string, summary: string, handle: Endpoint["handle"]) =>
+    endpoint(method, path, "public", summary, handle);
+  const rows = [
+    row("GET", "/stats", "Counts of jobs, money and requests", () => ok(readStats(service))),
+    row("GET", "/wallet", "All wallets", () => ok(wallets())),
+    row("POST", "/wallet", "Add funds; decline the card", changeWallet),
+    row("GET", "/fund", "A page to add funds on", page.show),
+    row("POST", "/fund", "Add funds from that page", page.add),
+    row("POST", "/keys", "Make a key for a workspace and owner", makeKey),
+    row("POST", "/members", "Let an owner leave or come back", changeMember),
+    row("GET", "/faults", "The faults that are set, with counts", () => ok(service.faultEngine.view())),
+    row("POST", "/faults", "Replace all faults", setFaults),
+    row("GET", "/clock", "The service's clock", () => ok(clockView())),
+    row("POST", "/clock", "Set or advance the clock", changeClock),
   ];
   return rows.map((row) => ({
     ...row,
-    access: "public",
     handle(call) {
       assertOperator(call.incoming);
       // The funding page's form is the only client that does not send JSON.

@@ -1,5 +1,4 @@
-import { usd } from "../money/micros.ts";
-import { balanceOf } from "../money/wallet.ts";
+import { balanceOf, usd } from "../money.ts";
 import type { ServiceContext } from "../service-context.ts";
 
 export interface WalletStats {

@@ -76,3 +76,13 @@ export function codeOf(outcome: Outcome): FailureCode | null {
 export function statusOf(outcome: Outcome): number | null {
   return outcome.is === "answered" ? outcome.status : null;
 }
+
+/** The caller's result of a test POST. Null means that the service closed first. */
+export function testResult(outcome: Outcome | null) {
+  const code = outcome === null ? "UNKNOWN" : codeOf(outcome);
+  return {
+    ok: code === null,
+    response_status: outcome === null ? null : statusOf(outcome),
+    error: code === null ? null : `${code}: ${failureOf(code).message}`,
+  };
+}

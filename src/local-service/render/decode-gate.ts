@@ -15,7 +15,7 @@ export function newGate(): DecodeGate {
   return { cells: new Int32Array(new SharedArrayBuffer(8)) };
 }
 
-/** Runs the work unless the thread is closing; then the promise never settles, and nothing waits for it. */
+/** Runs the work unless the thread is closing; then the promise stays pending, and nothing waits for it. */
 export async function passGate<T>({ cells }: DecodeGate, work: () => Promise<T>): Promise<T> {
   Atomics.add(cells, PENDING, 1);
   try {

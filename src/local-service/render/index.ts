@@ -14,7 +14,7 @@ export type {
   RenderResult,
   VoiceProfile,
 } from "./contract.ts";
-export { RenderError, type RenderErrorCode } from "./render-error.ts";
+export { RenderError, type RenderErrorCode } from "./contract.ts";
 
 /** @param options.workers how many requests render at the same time; default 2 */
 export function createRenderer(options: { readonly workers?: number } = {}): Renderer {

@@ -1,8 +1,30 @@
 import { Worker } from "node:worker_threads";
-import type { ProbeResult, RenderOptions, RenderResult } from "./contract.ts";
+import {
+  type ProbeResult,
+  RenderError,
+  type RenderErrorCode,
+  type RenderOptions,
+  type RenderRequest,
+  type RenderResult,
+} from "./contract.ts";
 import { closeGate, type DecodeGate, newGate } from "./decode-gate.ts";
-import type { Reply, Task } from "./message.ts";
-import { RenderError } from "./render-error.ts";
+
+/** A worker's task. `tempPath` is where the bytes are written before they are renamed. */
+export type Task =
+  | { readonly type: "render"; readonly request: RenderRequest; readonly tempPath: string }
+  | { readonly type: "probe"; readonly path: string };
+
+/** The result of each task. */
+export interface TaskResults {
+  readonly render: RenderResult;
+  readonly probe: ProbeResult;
+}
+
+/** Worker to pool. `done` and `failed` end the task. */
+export type Reply =
+  | { readonly type: "progress"; readonly fraction: number }
+  | { readonly type: "done"; readonly result: RenderResult | ProbeResult }
+  | { readonly type: "failed"; readonly code: RenderErrorCode; readonly message: string };
 
 type Result = RenderResult | ProbeResult;
 
@@ -72,7 +94,7 @@ export class WorkerPool {
 
   async close(): Promise<void> {
     this.#closed = true;
-    for (const waiting of this.#queue.splice(0)) settle(waiting, aborted("the renderer was closed"));
+    for (const waiting of this.#queue.splice(0)) complete(waiting, aborted("the renderer was closed"));
     await Promise.all([...this.#lanes].map((lane) => this.#stop(lane, aborted("the renderer was closed"))));
   }
 
@@ -115,7 +137,7 @@ export class WorkerPool {
     }
     lane.current = null;
     lane.worker.unref();
-    settle(current, reply.type === "done" ? reply.result : new RenderError(reply.code, reply.message));
+    complete(current, reply.type === "done" ? reply.result : new RenderError(reply.code, reply.message));
     this.#dispatch();
   }
 
@@ -124,7 +146,7 @@ export class WorkerPool {
     const said = cause instanceof Error ? `: ${cause.message}` : "";
     if (lane.current) {
       const message = `the render worker stopped unexpectedly${said}; submit the request again`;
-      settle(lane.current, new RenderError("RENDER_WORKER_LOST", message, { cause }));
+      complete(lane.current, new RenderError("RENDER_WORKER_LOST", message, { cause }));
     }
     lane.current = null;
     this.#dispatch();
@@ -134,7 +156,7 @@ export class WorkerPool {
     const at = this.#queue.indexOf(waiting);
     if (at >= 0) {
       this.#queue.splice(at, 1);
-      settle(waiting, aborted("the signal was aborted before the start"));
+      complete(waiting, aborted("the signal was aborted before the start"));
       return;
     }
     // A rendering thread does not process messages, so it is terminated and replaced.
@@ -151,11 +173,11 @@ export class WorkerPool {
     lane.worker.ref();
     await closeGate(lane.gate);
     await lane.worker.terminate();
-    if (current) settle(current, error);
+    if (current) complete(current, error);
   }
 }
 
-function settle(waiting: Waiting, outcome: Result | RenderError): void {
+function complete(waiting: Waiting, outcome: Result | RenderError): void {
   waiting.release();
   if (outcome instanceof RenderError) waiting.reject(outcome);
   else waiting.resolve(outcome);

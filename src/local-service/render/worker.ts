@@ -1,7 +1,8 @@
+import { rename, writeFile } from "node:fs/promises";
 import { parentPort } from "node:worker_threads";
-import type { Reply, Task, TaskResults } from "./message.ts";
+import { inputError, RenderError, type RenderRequest, type RenderResult } from "./contract.ts";
+import type { Reply, Task, TaskResults } from "./pool.ts";
 import { probeFile } from "./probe/probe-file.ts";
-import { RenderError } from "./render-error.ts";
 
 const port = parentPort;
 if (port === null) throw new Error("this file is the entry of a worker thread; it cannot be run by itself");
@@ -20,14 +21,52 @@ async function perform(task: Task): Promise<TaskResults[Task["type"]]> {
     case "probe":
       return probeFile(task.path);
     case "render":
-      return (await import("./render-one.ts")).renderOne(task.request, task.tempPath, (fraction) =>
-        reply({ type: "progress", fraction }),
-      );
-    default: {
-      const unknown: never = task;
-      throw new Error(`unknown task ${JSON.stringify(unknown)}`);
-    }
+      return renderOne(task.request, task.tempPath, (fraction) => reply({ type: "progress", fraction }));
   }
+}
+
+type Progress = (fraction: number) => void;
+
+/** Renders one output: writes a temporary file, renames it, then measures it. */
+async function renderOne(request: RenderRequest, tempPath: string, onProgress: Progress): Promise<RenderResult> {
+  if (request.kind === "voice") return cloneVoice(request);
+  const bytes = await make(request, onProgress);
+  await writeFile(tempPath, bytes);
+  const measured = await probeFile(tempPath);
+  if (!measured.ok) throw new Error(`the output cannot be read back: ${measured.reason}`);
+  await rename(tempPath, request.outPath);
+  onProgress(1);
+  const { contentType, width, height, durationMs, fps } = measured;
+  return { contentType, width, height, durationMs, fps, sizeBytes: bytes.length, voice: null };
+}
+
+async function make(request: RenderRequest, onProgress: Progress): Promise<Uint8Array> {
+  const { kind } = request;
+  switch (kind) {
+    case "image":
+      return (await import("./draw/image.ts")).renderImage(request);
+    case "video":
+      return (await import("./video/video.ts")).renderVideo(request, onProgress);
+    case "avatar":
+      return (await import("./video/avatar.ts")).renderAvatar(request, onProgress);
+    case "speech":
+      return (await import("./sound/render-speech.ts")).renderSpeech(request, onProgress);
+    case "voice":
+      throw new Error("a voice is no file");
+  }
+}
+
+async function cloneVoice({ media, input }: RenderRequest): Promise<RenderResult> {
+  const file = media.audio?.[0];
+  if (file === undefined) throw inputError("audio", "a voice needs a sample");
+  const [{ decodeSoundFile }, { profileOf }] = await Promise.all([
+    import("./sound/decode.ts"),
+    import("./sound/render-speech.ts"),
+  ]);
+  const decoded = await decodeSoundFile(file.path);
+  if (!decoded.ok) throw inputError("audio", `the sample cannot be decoded: ${decoded.reason}`);
+  const voice = profileOf(decoded.sound, String(input.name ?? "voice"));
+  return { contentType: null, width: null, height: null, durationMs: null, fps: null, sizeBytes: 0, voice };
 }
 
 function failure(error: unknown): Reply {

@@ -1,8 +1,8 @@
-import type { DataDir } from "../data-dir/data-dir.ts";
-import type { ForcedEnd } from "../faults/job-faults.ts";
+import type { DataDir } from "../data-dir.ts";
+import type { ForcedEnd } from "../faults/engine.ts";
 import type { ErrorBody } from "../http/refusal.ts";
 import { voiceId as newVoiceId } from "../ids.ts";
-import { canMove, failure, type OutputEnd, type Settlement, settlement } from "../lifecycle/job.ts";
+import { canMove, failure, type JobOutcome, type OutputEnd, outcomeOf } from "../lifecycle/job.ts";
 import type { ServiceParts } from "../service-parts.ts";
 import type { JobRow, OutputRow, VoiceRow } from "../store/rows.ts";
 import type { Rendered } from "./render-job.ts";
@@ -68,15 +68,15 @@ export function jobFinisher(
     store.voices.insert(voice);
   }
 
-  function settle(job: JobRow, end: Settlement, expiresAt: number | null): void {
+  function endJob(job: JobRow, end: JobOutcome, expiresAt: number | null): void {
     const now = clock.now();
     const error = end.error === null ? null : JSON.stringify(end.error);
     const { status, refundMicros: refundedMicros } = end;
-    store.jobs.settle(job.seq, { status, completedAt: now, expiresAt, refundedMicros, error });
+    store.jobs.end(job.seq, { status, completedAt: now, expiresAt, refundedMicros, error });
     if (refundedMicros > 0) store.workspaces.refund(job.workspaceId, refundedMicros);
     if (status === "COMPLETED") store.modelRuns.add(job.model, now - job.createdAt);
     record(job, end.events);
-    hooks.settled(store.jobs.bySeq(job.seq)!);
+    hooks.ended(store.jobs.bySeq(job.seq)!);
   }
 
   return {
@@ -85,7 +85,7 @@ export function jobFinisher(
       const job = store.jobs.bySeq(seq);
       if (!job || !canMove(job.status, "COMPLETED")) return;
       const ends = rendered.map((item, position) => endOf(item, position, forced, options.strict));
-      const end = forced.job ? failure(job.chargedMicros, forced.job) : settlement(job.chargedMicros, ends);
+      const end = forced.job ? failure(job.chargedMicros, forced.job) : outcomeOf(job.chargedMicros, ends);
       if (end.status === "COMPLETED") {
         rendered.forEach((item, position) => {
           const row = outputRow(job, position, item, ends[position]!, dataDir);
@@ -95,14 +95,14 @@ export function jobFinisher(
         });
       }
       const retention = forced.expireNow ? 0 : options.retentionMs;
-      const keeps = end.status === "COMPLETED" && job.kind !== "voice" && job.kind !== "chat";
-      settle(job, end, keeps ? clock.now() + retention : null);
+      const hasMedia = end.status === "COMPLETED" && job.kind !== "voice" && job.kind !== "chat";
+      endJob(job, end, hasMedia ? clock.now() + retention : null);
     },
 
     /** A job that failed before rendering. */
     fail(seq: number, error: ErrorBody): void {
       const job = store.jobs.bySeq(seq);
-      if (job && canMove(job.status, "FAILED")) settle(job, failure(job.chargedMicros, error), null);
+      if (job && canMove(job.status, "FAILED")) endJob(job, failure(job.chargedMicros, error), null);
     },
   };
 }

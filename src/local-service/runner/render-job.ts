@@ -1,10 +1,16 @@
 import { createHmac } from "node:crypto";
-import type { CompiledModel } from "../catalog/compiled.ts";
+import type { CompiledModel } from "../catalog/catalog.ts";
 import type { Work } from "../catalog/model.ts";
-import type { DataDir } from "../data-dir/data-dir.ts";
-import type { FoundMedia } from "../media/media-rules.ts";
-import type { MediaFile, Renderer, RenderKind, RenderResult, VoiceProfile } from "../render/contract.ts";
-import { inputError } from "../render/render-error.ts";
+import type { DataDir } from "../data-dir.ts";
+import type { FoundMedia } from "../media/references.ts";
+import {
+  inputError,
+  type MediaFile,
+  type Renderer,
+  type RenderKind,
+  type RenderResult,
+  type VoiceProfile,
+} from "../render/contract.ts";
 import type { JobRow } from "../store/rows.ts";
 
 /** The outcome of rendering one output. */
@@ -78,7 +84,7 @@ export function renderJob(ports: RenderPorts, job: JobRow, model: CompiledModel 
       if (broken !== null) throw inputError(broken.field, broken.fault);
       const request = { kind, index, seed: job.seed, input, media, voice, outPath };
       const result = await renderer.render(request, { signal });
-      if (kind !== "voice") await dataDir.place(outPath, dataDir.assetPath(assetId));
+      if (kind !== "voice") await dataDir.moveTo(dataDir.assetPath(assetId), outPath);
       return { ok: true, assetId, result };
     } catch (error) {
       ports.onError(error);

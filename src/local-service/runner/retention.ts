@@ -24,7 +24,7 @@ type Ports = Pick<ServiceContext, "store" | "clock" | "dataDir" | "onDefect">;
  */
 export function startRetention({ store, clock, dataDir, onDefect }: Ports): () => void {
   let sweepAt = clock.now() + SWEEP_EVERY_MS;
-  let keptOffset = Number(store.meta.get(CLOCK_OFFSET) ?? 0);
+  let storedOffset = Number(store.meta.get(CLOCK_OFFSET) ?? 0);
 
   function expireJobs(): string[] {
     const due = store.jobs.toExpire(clock.now(), BATCH).filter((job) => store.jobs.runningReaders(job.seq) === 0);
@@ -51,17 +51,17 @@ export function startRetention({ store, clock, dataDir, onDefect }: Ports): () =
     await Promise.all(paths.map((path) => rm(dataDir.absolute(path), { force: true })));
   }
 
-  async function keepOffset(): Promise<void> {
+  async function storeOffset(): Promise<void> {
     const offset = Math.max(0, clock.now() - Date.now());
-    if (Math.abs(offset - keptOffset) < DRIFT_MS) return;
-    keptOffset = offset;
+    if (Math.abs(offset - storedOffset) < DRIFT_MS) return;
+    storedOffset = offset;
     await store.write(() => store.meta.set(CLOCK_OFFSET, String(offset)));
   }
 
-  const looking = setInterval(() => {
-    const work = clock.now() >= sweepAt ? [keepOffset(), sweep()] : [keepOffset()];
+  const polling = setInterval(() => {
+    const work = clock.now() >= sweepAt ? [storeOffset(), sweep()] : [storeOffset()];
     Promise.all(work).catch((error: unknown) => onDefect(error, ""));
   }, POLL_EVERY_MS);
-  looking.unref();
-  return () => clearInterval(looking);
+  polling.unref();
+  return () => clearInterval(polling);
 }

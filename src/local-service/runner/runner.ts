@@ -7,18 +7,6 @@ import { renderJob } from "./render-job.ts";
 
 const PROGRESS_AT = [0.25, 0.5, 0.75];
 
-/** Runs accepted jobs to completion, in order of acceptance, with bounded concurrency. */
-export interface Runner {
-  /** After the submit is committed. */
-  enqueue(job: JobRow): void;
-  /** Resumes jobs that an earlier process left unfinished. */
-  recover(): Promise<void>;
-  running(): number;
-  waiting(): number;
-  /** Stops rendering; unfinished jobs stay for the next start. */
-  close(): Promise<void>;
-}
-
 type Ports = Pick<
   ServiceParts,
   | "store"
@@ -34,7 +22,8 @@ type Ports = Pick<
   | "onDefect"
 >;
 
-export function createRunner(ports: Ports): Runner {
+/** Runs accepted jobs to completion, in order of acceptance, with bounded concurrency. */
+export function createRunner(ports: Ports) {
   const { store, clock, options, catalog } = ports;
   const finisher = jobFinisher(ports);
   const stopping = new AbortController();
@@ -137,24 +126,28 @@ export function createRunner(ports: Ports): Runner {
   }
 
   return {
-    enqueue(job) {
+    /** After the submit is committed. */
+    enqueue(job: JobRow): void {
       const due = job.createdAt + job.queueMs;
       if (due <= clock.now()) queue(job.seq);
       else clock.at(due, () => queue(job.seq));
     },
-    async recover() {
-      for (const seq of store.jobs.unsettled()) {
+    /** Resumes jobs that an earlier process left unfinished. */
+    async recover(): Promise<void> {
+      for (const seq of store.jobs.unfinished()) {
         const job = store.jobs.bySeq(seq);
         if (job?.kind === "chat") await store.write(() => finisher.fail(seq, WORK_FAILED));
         else queue(seq);
       }
     },
     running: () => active.size,
-    waiting: () => waiting.length - head,
-    async close() {
+    /** Stops rendering; unfinished jobs stay for the next start. */
+    async close(): Promise<void> {
       stopping.abort();
       for (const wakeUp of [...sleepers]) wakeUp();
       await Promise.allSettled(active);
     },
   };
 }
+
+export type Runner = ReturnType<typeof createRunner>;

@@ -169,3 +169,92 @@ export interface IdempotencyRow {
   readonly jobSeq: number;
   readonly ack: string;
 }
+
+/** Incremented with every change that older code cannot read. */
+export const SCHEMA_VERSION = 2;
+
+/** Migrations to the next version, by the version that they start from. */
+export const UPGRADES: Readonly<Record<number, string>> = { 1: "ALTER TABLE files ADD COLUMN fault TEXT;" };
+
+/** Instants are milliseconds since the Unix epoch, money whole micro-dollars, structured columns JSON text. */
+export const SCHEMA = `
+CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+
+CREATE TABLE IF NOT EXISTS workspaces (
+  workspaceId TEXT PRIMARY KEY,
+  fundedMicros INTEGER NOT NULL DEFAULT 0,
+  chargedMicros INTEGER NOT NULL DEFAULT 0,
+  refundedMicros INTEGER NOT NULL DEFAULT 0,
+  cardDeclined INTEGER NOT NULL DEFAULT 0
+) WITHOUT ROWID;
+
+CREATE TABLE IF NOT EXISTS members (
+  workspaceId TEXT NOT NULL, ownerId TEXT NOT NULL, leftAt INTEGER,
+  PRIMARY KEY (workspaceId, ownerId)
+) WITHOUT ROWID;
+
+CREATE TABLE IF NOT EXISTS keys (
+  seq INTEGER PRIMARY KEY AUTOINCREMENT,
+  keyId TEXT NOT NULL UNIQUE, workspaceId TEXT NOT NULL, ownerId TEXT NOT NULL, kind TEXT NOT NULL, name TEXT,
+  secretHash BLOB NOT NULL, previousHash BLOB, previousUntil INTEGER, scopes TEXT,
+  createdAt INTEGER NOT NULL, expiresAt INTEGER, revokedAt INTEGER, lastUsedAt INTEGER
+);
+CREATE INDEX IF NOT EXISTS keysByOwner ON keys (workspaceId, ownerId, seq);
+
+CREATE TABLE IF NOT EXISTS tokens (
+  tokenHash BLOB PRIMARY KEY, keyId TEXT NOT NULL, scopes TEXT, expiresAt INTEGER NOT NULL
+) WITHOUT ROWID;
+
+CREATE TABLE IF NOT EXISTS jobs (
+  seq INTEGER PRIMARY KEY AUTOINCREMENT,
+  jobId TEXT NOT NULL UNIQUE, workspaceId TEXT NOT NULL, ownerId TEXT NOT NULL, keyId TEXT NOT NULL,
+  model TEXT NOT NULL, kind TEXT NOT NULL, quality TEXT, status TEXT NOT NULL, prompt TEXT, input TEXT NOT NULL, media TEXT NOT NULL,
+  webhook TEXT, idempotencyKey TEXT, seed INTEGER NOT NULL, queueMs INTEGER NOT NULL, renderMs INTEGER NOT NULL,
+  createdAt INTEGER NOT NULL, startedAt INTEGER, completedAt INTEGER, expiresAt INTEGER, deletedAt INTEGER,
+  chargedMicros INTEGER NOT NULL, refundedMicros INTEGER NOT NULL DEFAULT 0, costShownAt INTEGER NOT NULL,
+  error TEXT, lastEventId INTEGER NOT NULL DEFAULT 0
+);
+CREATE INDEX IF NOT EXISTS jobsByOwner ON jobs (workspaceId, ownerId, seq);
+CREATE INDEX IF NOT EXISTS jobsByModel ON jobs (workspaceId, ownerId, model, seq);
+CREATE INDEX IF NOT EXISTS jobsByAge ON jobs (workspaceId, createdAt);
+CREATE INDEX IF NOT EXISTS jobsUnfinished ON jobs (seq) WHERE completedAt IS NULL;
+CREATE INDEX IF NOT EXISTS jobsToExpire ON jobs (expiresAt) WHERE expiresAt IS NOT NULL;
+
+CREATE TABLE IF NOT EXISTS outputs (
+  jobSeq INTEGER NOT NULL, position INTEGER NOT NULL, status TEXT NOT NULL, assetId TEXT UNIQUE, voiceId TEXT,
+  path TEXT, contentType TEXT, width INTEGER, height INTEGER, durationMs INTEGER, fps INTEGER, sizeBytes INTEGER,
+  fpsShownAt INTEGER, error TEXT,
+  PRIMARY KEY (jobSeq, position)
+) WITHOUT ROWID;
+
+CREATE TABLE IF NOT EXISTS reads (
+  sourceSeq INTEGER NOT NULL, readerSeq INTEGER NOT NULL, PRIMARY KEY (sourceSeq, readerSeq)
+) WITHOUT ROWID;
+
+CREATE TABLE IF NOT EXISTS jobEvents (
+  jobSeq INTEGER NOT NULL, id INTEGER NOT NULL, at INTEGER NOT NULL, level TEXT NOT NULL, event TEXT NOT NULL,
+  message TEXT NOT NULL, source TEXT NOT NULL, data TEXT NOT NULL,
+  PRIMARY KEY (jobSeq, id)
+) WITHOUT ROWID;
+
+CREATE TABLE IF NOT EXISTS idempotency (
+  workspaceId TEXT NOT NULL, key TEXT NOT NULL, model TEXT NOT NULL, jobSeq INTEGER NOT NULL, ack TEXT NOT NULL,
+  PRIMARY KEY (workspaceId, key)
+) WITHOUT ROWID;
+
+CREATE TABLE IF NOT EXISTS files (
+  fileId TEXT PRIMARY KEY, workspaceId TEXT NOT NULL, ownerId TEXT NOT NULL, url TEXT NOT NULL, path TEXT NOT NULL,
+  kind TEXT NOT NULL, contentType TEXT NOT NULL, width INTEGER, height INTEGER, durationMs INTEGER,
+  fault TEXT, sizeBytes INTEGER NOT NULL, createdAt INTEGER NOT NULL, expiresAt INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS filesToExpire ON files (expiresAt);
+
+CREATE TABLE IF NOT EXISTS voices (
+  voiceId TEXT PRIMARY KEY, workspaceId TEXT NOT NULL, ownerId TEXT NOT NULL, jobSeq INTEGER NOT NULL,
+  name TEXT NOT NULL, profile TEXT NOT NULL, createdAt INTEGER NOT NULL
+) WITHOUT ROWID;
+
+CREATE TABLE IF NOT EXISTS modelRuns (
+  model TEXT PRIMARY KEY, runs INTEGER NOT NULL, averageMs REAL NOT NULL
+) WITHOUT ROWID;
+`;

@@ -83,7 +83,7 @@ export class Writer {
   }
 
   #attempt(work: () => unknown): Outcome {
-    const kept = this.#afterCommit.length;
+    const before = this.#afterCommit.length;
     this.#database.exec("SAVEPOINT piece");
     try {
       const value = work();
@@ -91,7 +91,7 @@ export class Writer {
       return { ok: true, value };
     } catch (error) {
       this.#database.exec("ROLLBACK TO piece; RELEASE piece");
-      this.#afterCommit.length = kept;
+      this.#afterCommit.length = before;
       return { ok: false, error };
     }
   }

@@ -9,11 +9,7 @@ const EVENTS_PER_READ = 200;
 /** Comment sent when the service itself ends a stream. */
 const RETRY_MS = 1000;
 
-const HEADERS = {
-  "Content-Type": "text/event-stream",
-  "Cache-Control": "no-store",
-  "X-Accel-Buffering": "no",
-};
+const HEADERS = { "Content-Type": "text/event-stream", "Cache-Control": "no-store", "X-Accel-Buffering": "no" };
 
 /** `GET /jobs/{job_id}/stream`. Reads from the store whenever it is woken, with backpressure from the reader. */
 export function jobStream(service: ServiceContext, find: (call: Call) => JobRow) {

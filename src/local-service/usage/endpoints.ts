@@ -1,8 +1,7 @@
-import { type Answer, type Call, type Endpoint, ok } from "../http/call.ts";
+import { type Answer, type Call, type Endpoint, endpoint, ok } from "../http/call.ts";
 import { invalid, problem } from "../http/refusal.ts";
 import { instant } from "../jobs/views.ts";
-import { usd } from "../money/micros.ts";
-import { balanceOf } from "../money/wallet.ts";
+import { balanceOf, usd } from "../money.ts";
 import type { ServiceContext } from "../service-context.ts";
 
 const DAY_MS = 86_400_000;
@@ -60,13 +59,7 @@ export function usageEndpoints({ store, clock }: ServiceContext): readonly Endpo
   }
 
   return [
-    { method: "GET", path: "/balance", access: "usage:read", summary: "The wallet", handle: balance },
-    {
-      method: "GET",
-      path: "/usage",
-      access: "usage:read",
-      summary: "Jobs and spending by day or model",
-      handle: usage,
-    },
+    endpoint("GET", "/balance", "usage:read", "The wallet", balance),
+    endpoint("GET", "/usage", "usage:read", "Jobs and spending by day or model", usage),
   ];
 }

@@ -1,6 +1,7 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from "ajv/dist/2020.js";
 import formatsPlugin from "ajv-formats";
 import type { JsonSchema } from "../catalog/model.ts";
+import { isRecord } from "../json.ts";
 import { type Matcher, readPattern } from "./pattern.ts";
 
 /** Annotations of media fields beyond JSON Schema. Checked in `media/`, not by ajv. */
@@ -15,10 +16,6 @@ const ANNOTATIONS = [
   "min_aspect_ratio",
   "max_aspect_ratio",
 ];
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
 
 /** The default of `duration_ms` in the schema of an array's items. */
 function defaultDuration(parent: unknown): number {

@@ -1,17 +1,11 @@
 import type { ErrorObject } from "ajv/dist/2020.js";
 import { type FieldProblem, problem } from "../http/refusal.ts";
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
+import { isRecord, pointerNames } from "../json.ts";
 
 /** `/images/0/url` below `input` → `input.images[0].url`. */
 export function fieldPath(root: string, pointer: string): string {
-  return pointer
-    .split("/")
-    .slice(1)
-    .map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"))
-    .reduce((path, part) => (/^\d+$/.test(part) ? `${path}[${part}]` : `${path}.${part}`), root);
+  const step = (path: string, name: string) => (/^\d+$/.test(name) ? `${path}[${name}]` : `${path}.${name}`);
+  return pointerNames(pointer).reduce(step, root);
 }
 
 /** All subschemas of some schemas, to identify the errors that they cause. */
@@ -70,13 +64,10 @@ function toProblem(error: ErrorObject, root: string): FieldProblem {
   const at = fieldPath(root, error.instancePath);
   const params: Readonly<Record<string, unknown>> = error.params;
   switch (error.keyword) {
-    case "required":
-      return problem(
-        `${at}.${params["missingProperty"]}`,
-        "is required",
-        "required",
-        acceptedValues(error, String(params["missingProperty"])),
-      );
+    case "required": {
+      const name = String(params["missingProperty"]);
+      return problem(`${at}.${name}`, "is required", "required", acceptedValues(error, name));
+    }
     case "dependentRequired":
       return problem(`${at}.${params["property"]}`, `needs ${params["deps"]} beside it`, "dependentRequired");
     case "enum":
@@ -84,19 +75,10 @@ function toProblem(error: ErrorObject, root: string): FieldProblem {
     case "const":
       return problem(at, "is not the accepted value", "enum", texts(params["allowedValue"]));
     case "additionalProperties":
-      return problem(
-        `${at}.${params["additionalProperty"]}`,
-        "is not a known field",
-        "unknown_field",
-        acceptedNames(error),
-      );
-    case "unevaluatedProperties":
-      return problem(
-        `${at}.${params["unevaluatedProperty"]}`,
-        "is not a known field",
-        "unknown_field",
-        acceptedNames(error),
-      );
+    case "unevaluatedProperties": {
+      const name = params["additionalProperty"] ?? params["unevaluatedProperty"];
+      return problem(`${at}.${name}`, "is not a known field", "unknown_field", acceptedNames(error));
+    }
     case "discriminator":
       return problem(`${at}.${params["tag"]}`, "says none of the accepted forms", "enum", ["url", "asset"]);
     case "oneOf":

@@ -1,7 +1,7 @@
 import { createContext, Script } from "node:vm";
 
-const place: { work: () => unknown } = { work: () => undefined };
-const context = createContext(place);
+const sandbox: { work: () => unknown } = { work: () => undefined };
+const context = createContext(sandbox);
 const script = new Script("work()");
 
 /** The work exceeded its time limit. */
@@ -38,7 +38,7 @@ export function withinTime<T>(ms: number, work: () => T, prepare: () => void = (
 /** Null on timeout. */
 function tryWithin<T>(ms: number, work: () => T): { readonly value: T } | null {
   let result: { readonly value: T } | null = null;
-  place.work = () => {
+  sandbox.work = () => {
     result = { value: work() };
   };
   try {
@@ -48,7 +48,7 @@ function tryWithin<T>(ms: number, work: () => T): { readonly value: T } | null {
     if ((error as { readonly code?: unknown } | null)?.code !== "ERR_SCRIPT_EXECUTION_TIMEOUT") throw error;
     return null;
   } finally {
-    place.work = () => undefined;
+    sandbox.work = () => undefined;
   }
   return result;
 }

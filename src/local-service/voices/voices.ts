@@ -1,8 +1,8 @@
 import type { Catalog } from "../catalog/catalog.ts";
 import { type FieldProblem, problem } from "../http/refusal.ts";
 import type { VoiceProfile } from "../render/contract.ts";
-import type { Owner } from "../store/jobs.ts";
 import type { Store } from "../store/store.ts";
+import type { Owner } from "../store/tables.ts";
 
 /** The profile of a voice that this owner may use; null when there is none. */
 export function findVoice(store: Store, catalog: Catalog, voiceId: string, owner: Owner): VoiceProfile | null {

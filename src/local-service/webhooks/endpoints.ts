@@ -1,19 +1,22 @@
 import { randomUUID } from "node:crypto";
-import { type Answer, type Call, type Endpoint, noContent, ok } from "../http/call.ts";
-import { parseBody } from "../http/parse-body.ts";
-import { pageOf, pageRequest } from "../http/query.ts";
+import { parseBody } from "../http/body.ts";
+import { type Answer, type Call, type Endpoint, endpoint, noContent, ok } from "../http/call.ts";
+import { newestFirst } from "../http/query.ts";
 import { notFound, refuse } from "../http/refusal.ts";
-import { instant } from "../jobs/views.ts";
-import { type FailureCode, failureOf } from "../outbound/outcome.ts";
-import { testResult } from "../outbound/test-result.ts";
+import { instant, instantOrNull } from "../jobs/views.ts";
+import { type FailureCode, failureOf, testResult } from "../outbound/outcome.ts";
+import { defaultWebhookBody } from "../request-bodies.ts";
 import type { ServiceParts } from "../service-parts.ts";
-import { defaultWebhookBody } from "./bodies.ts";
-import { mayReplay, type ReplayEntry, replay } from "./delivery.ts";
-import type { Dispatcher } from "./dispatcher.ts";
+import {
+  type DefaultWebhookRow,
+  type DeliveryRow,
+  mayReplay,
+  type ReplayEntry,
+  replay,
+  type WebhookTables,
+} from "./deliveries.ts";
 import type { WebhookSigner } from "./signature.ts";
-import type { DefaultWebhookRow, DeliveryRow, WebhookTables } from "./tables.ts";
 
-const instantOrNull = (ms: number | null) => (ms === null ? null : instant(ms));
 const failureOrNull = (code: FailureCode | null) => (code === null ? null : failureOf(code));
 
 function replayItem(entry: ReplayEntry) {
@@ -65,7 +68,7 @@ export function webhookEndpoints(
   { store, clock, outbound }: Ports,
   tables: WebhookTables,
   signer: WebhookSigner,
-  dispatcher: Dispatcher,
+  dispatcher: { schedule(delivery: DeliveryRow): void },
 ): readonly Endpoint[] {
   const view = (row: DeliveryRow, call: Call) =>
     deliveryView(row, row.redeliveryCount === 0 ? [] : tables.replays(row.seq), call.principal);
@@ -101,16 +104,8 @@ export function webhookEndpoints(
   }
 
   function list(call: Call): Answer {
-    const { limit, after } = pageRequest(call);
-    const rows = tables.page(call.principal.workspaceId, after ?? Number.MAX_SAFE_INTEGER, limit + 1);
-    return ok(
-      pageOf(
-        rows,
-        limit,
-        (row) => row.seq,
-        (row) => view(row, call),
-      ),
-    );
+    const read = (before: number, count: number) => tables.page(call.principal.workspaceId, before, count);
+    return newestFirst(call, read, (row) => view(row, call));
   }
 
   function replayNow(call: Call): DeliveryRow {
@@ -129,36 +124,14 @@ export function webhookEndpoints(
   const publicKey = { algorithm: "ed25519", public_key: signer.publicKey };
 
   return [
-    {
-      method: "GET",
-      path: "/webhooks/public-key",
-      access: "public",
-      summary: "The key that deliveries are signed with",
-      handle: () => ok(publicKey),
-    },
-    {
-      method: "GET",
-      path: "/webhooks/default",
-      access: manage,
-      summary: "Where events go by default",
-      handle: (call) => ok(defaultWebhookView(tables.defaults.get(call.principal.workspaceId) ?? null)),
-    },
-    { method: "PUT", path: "/webhooks/default", access: manage, summary: "Set that place", handle: setDefault },
-    { method: "DELETE", path: "/webhooks/default", access: manage, summary: "Forget it", handle: removeDefault },
-    {
-      method: "POST",
-      path: "/webhooks/default/test",
-      access: manage,
-      summary: "Send a test event",
-      handle: testDefault,
-    },
-    { method: "GET", path: "/webhooks/deliveries", access: manage, summary: "Deliveries, newest first", handle: list },
-    {
-      method: "POST",
-      path: "/webhooks/deliveries/{job_id}/redeliver",
-      access: manage,
-      summary: "Send a finished delivery again",
-      handle: redeliver,
-    },
+    endpoint("GET", "/webhooks/public-key", "public", "The key that deliveries are signed with", () => ok(publicKey)),
+    endpoint("GET", "/webhooks/default", manage, "Where events go by default", (call) =>
+      ok(defaultWebhookView(tables.defaults.get(call.principal.workspaceId) ?? null)),
+    ),
+    endpoint("PUT", "/webhooks/default", manage, "Set that place", setDefault),
+    endpoint("DELETE", "/webhooks/default", manage, "Forget it", removeDefault),
+    endpoint("POST", "/webhooks/default/test", manage, "Send a test event", testDefault),
+    endpoint("GET", "/webhooks/deliveries", manage, "Deliveries, newest first", list),
+    endpoint("POST", "/webhooks/deliveries/{job_id}/redeliver", manage, "Send a finished delivery again", redeliver),
   ];
 }

@@ -12,13 +12,6 @@ export interface Announcement {
   readonly signedAt: number;
 }
 
-export interface WebhookSigner {
-  /** Base64 of the raw 32 bytes. */
-  readonly publicKey: string;
-  /** All headers of one delivery. */
-  headers(announcement: Announcement, body: Uint8Array): Record<string, string>;
-}
-
 const KEY_NAME = "webhook_private_key";
 
 /** Small named values that survive a restart. */
@@ -43,12 +36,14 @@ function rawPublicKey(privateKey: KeyObject): string {
   return Buffer.from(x, "base64url").toString("base64");
 }
 
-export function webhookSigner(meta: Meta, brand: string): WebhookSigner {
+export function webhookSigner(meta: Meta, brand: string) {
   const privateKey = signingKey(meta);
   const name = (ending: string) => `X-${brand}-Webhook-${ending}`;
   return {
+    /** Base64 of the raw 32 bytes. */
     publicKey: rawPublicKey(privateKey),
-    headers({ id, event, redelivery, attempt, signedAt }, body) {
+    /** All headers of one delivery. */
+    headers({ id, event, redelivery, attempt, signedAt }: Announcement, body: Uint8Array): Record<string, string> {
       const timestamp = String(Math.floor(signedAt / 1000));
       const digest = createHash("sha256").update(body).digest("hex");
       const text = [timestamp, id, event, String(redelivery), digest].join("\n");
@@ -65,3 +60,5 @@ export function webhookSigner(meta: Meta, brand: string): WebhookSigner {
     },
   };
 }
+
+export type WebhookSigner = ReturnType<typeof webhookSigner>;

@@ -1,25 +1,101 @@
-import { promptOf } from "../faults/job-faults.ts";
-import type { Endpoint } from "../http/call.ts";
+import { promptOf } from "../faults/engine.ts";
+import type { Message } from "../outbound/outbound.ts";
+import { Outbox } from "../outbound/outbox.ts";
+import type { Outcome } from "../outbound/outcome.ts";
 import type { ServiceParts } from "../service-parts.ts";
 import type { JobRow } from "../store/rows.ts";
-import { fire, NEW_DELIVERY } from "./delivery.ts";
-import { createDispatcher } from "./dispatcher.ts";
+import {
+  begin,
+  type DeliveryRow,
+  end,
+  fire,
+  interrupted,
+  isDue,
+  NEW_DELIVERY,
+  type WebhookTables,
+  webhookTables,
+} from "./deliveries.ts";
 import { webhookEndpoints } from "./endpoints.ts";
-import { webhookSigner } from "./signature.ts";
-import { type DeliveryRow, webhookTables } from "./tables.ts";
+import { type WebhookSigner, webhookSigner } from "./signature.ts";
 
-/** Signed webhooks for finished jobs. */
-export interface Webhooks {
-  readonly endpoints: readonly Endpoint[];
-  /** Resumes deliveries that an earlier process left unsent. */
-  recover(): Promise<void>;
-  /** Starts no further attempt. */
-  close(): void;
-}
+/** Maximum concurrent POSTs, in all and per host. */
+const LIMITS = { total: 32, perLane: 8 } as const;
 
 type Ports = Pick<ServiceParts, "store" | "clock" | "views" | "outbound" | "hooks" | "faults" | "options" | "onDefect">;
 
-export function createWebhooks(ports: Ports): Webhooks {
+function laneOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).host : "";
+}
+
+/** Sends deliveries when they are due. */
+function createDispatcher(ports: Ports, tables: WebhookTables, signer: WebhookSigner) {
+  const { store, clock, views, outbound } = ports;
+  const outbox = new Outbox(ports, LIMITS, attempt);
+
+  /** Call after the commit that made it due. */
+  function schedule(delivery: DeliveryRow): void {
+    const { seq, nextAttemptAt } = delivery;
+    if (nextAttemptAt === null || outbox.closed) return;
+    clock.at(nextAttemptAt, () => outbox.push(laneOf(delivery.url), seq));
+  }
+
+  /** Built for each attempt, since URLs in the body are signed anew. */
+  function messageOf(delivery: DeliveryRow): Message {
+    const job = store.jobs.bySeq(delivery.jobSeq);
+    if (!job || delivery.event === null) throw new Error(`delivery ${delivery.seq} has no job that ended`);
+    const body = Buffer.from(JSON.stringify(views.result(job, "payload")));
+    const { jobId: id, event, attempts: attempt, redeliveryCount } = delivery;
+    const announcement = { id, event, attempt, redelivery: redeliveryCount > 0, signedAt: clock.now() };
+    return { body, headers: signer.headers(announcement, body) };
+  }
+
+  async function post(delivery: DeliveryRow): Promise<Outcome | null> {
+    try {
+      return await outbound.post(delivery.url, messageOf(delivery));
+    } catch (error) {
+      ports.onDefect(error, "");
+      return { is: "no-body" };
+    }
+  }
+
+  function start(seq: number): DeliveryRow | null {
+    const delivery = tables.bySeq(seq);
+    if (!delivery || !isDue(delivery, clock.now())) return null;
+    const begun = begin(delivery, clock.now());
+    tables.update({ ...begun, copies: 1 });
+    return begun;
+  }
+
+  async function attempt(seq: number): Promise<void> {
+    const delivery = await store.write(() => start(seq));
+    if (!delivery) return;
+    const outcome = await post(delivery);
+    // Closing: the row stays DELIVERING, and the next start repeats the attempt.
+    if (outcome === null) return;
+    for (let copy = 1; copy < delivery.copies; copy += 1) await post(delivery);
+    await store.write(() => {
+      const ended = end({ ...delivery, copies: 1 }, outcome, clock.now());
+      tables.update(ended);
+      store.afterCommit(() => schedule(ended));
+    });
+  }
+
+  return {
+    schedule,
+    async recover(): Promise<void> {
+      const left = tables.unsent();
+      const due = left.map((row) => (row.status === "DELIVERING" ? interrupted(row, clock.now()) : row));
+      await store.write(() => {
+        for (const row of due) tables.update(row);
+      });
+      for (const row of due) schedule(row);
+    },
+    close: () => outbox.close(),
+  };
+}
+
+/** Signed webhooks for finished jobs. */
+export function createWebhooks(ports: Ports) {
   const { store, clock, faults } = ports;
   const tables = webhookTables(store.statements);
   const signer = webhookSigner(store.meta, ports.options.brand);
@@ -43,7 +119,7 @@ export function createWebhooks(ports: Ports): Webhooks {
       const fixed = { jobSeq, jobId, workspaceId, ownerId, model, createdAt: clock.now(), copies: 1 };
       tables.insert({ ...NEW_DELIVERY, ...fixed, ...target });
     },
-    settled(job) {
+    ended(job) {
       const delivery = tables.byJob(job.seq);
       if (!delivery) return;
       const fault = faults.webhook({ model: job.model, prompt: promptOf(JSON.parse(job.input)) });
@@ -57,7 +133,11 @@ export function createWebhooks(ports: Ports): Webhooks {
 
   return {
     endpoints: webhookEndpoints(ports, tables, signer, dispatcher),
+    /** Resumes deliveries that an earlier process left unsent. */
     recover: dispatcher.recover,
+    /** Starts no further attempt. */
     close: dispatcher.close,
   };
 }
+
+export type Webhooks = ReturnType<typeof createWebhooks>;

@@ -5,13 +5,13 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import {
   type DrainState,
+  drainTables,
   failed,
   MAX_FAILURES,
   newDrain,
   shipped,
   switched,
-} from "../../../src/local-service/drains/state.ts";
-import { drainTables } from "../../../src/local-service/drains/tables.ts";
+} from "../../../src/local-service/drains/tables.ts";
 import { openStore } from "../../../src/local-service/store/store.ts";
 
 const step = fc.oneof(

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { LocalService } from "../../../src/local-service/index.ts";
-import { PICTURE, SOUND } from "../../../src/local-service/stub/stub-media.ts";
+import { PICTURE, SOUND } from "../../../src/local-service/stub.ts";
 import { type Receiver, receiver } from "../support/receiver.ts";
 import {
   ask,

@@ -1,7 +1,7 @@
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { expect, test } from "vitest";
 import { COMPONENTS } from "../../../src/local-service/openapi/components/index.ts";
-import { modelNames } from "../../../src/local-service/openapi/model-names.ts";
+import { modelNames } from "../../../src/local-service/openapi/document.ts";
 import { type Body, get, start } from "../support/service.ts";
 
 /** Every endpoint of the API, written down apart from the code. */

@@ -1,6 +1,6 @@
 import { crc32 } from "node:zlib";
 import { expect, test } from "vitest";
-import { PICTURE } from "../../../src/local-service/stub/stub-media.ts";
+import { PICTURE } from "../../../src/local-service/stub.ts";
 import { ask, type Body, key, made, start, uploaded } from "../support/service.ts";
 
 /* The rest of the rules of the described video model; validation.test.ts has the others. */

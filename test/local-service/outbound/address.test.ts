@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { kindOfAddress } from "../../../src/local-service/outbound/address.ts";
+import { kindOfAddress } from "../../../src/local-service/outbound/destination.ts";
 import { blockedAddresses, loopbackAddresses, publicAddresses } from "../../support/address-cases.ts";
 
 test.each(blockedAddresses)("%s is blocked: %s", (_name, address) => {

@@ -1,8 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { createCanvas, loadImage } from "@napi-rs/canvas";
 import { BufferSource, EncodedPacketSink, Input, MP4 } from "mediabunny";
-import { openDecoder } from "../../../src/local-service/render/probe/decode-h264.ts";
-import { yuvToRgba } from "../../../src/local-service/render/video/yuv.ts";
+import { openDecoder } from "../../../src/local-service/render/probe/pictures.ts";
+import { yuvToRgba } from "../../../src/local-service/render/video/h264.ts";
 
 /** Pixels as RGBA. */
 export interface Picture {

@@ -23,7 +23,7 @@ import {
 } from "mediabunny";
 import { encodeMp3 } from "../../../src/local-service/render/sound/render-speech.ts";
 import { encodeWav } from "../../../src/local-service/render/sound/wav.ts";
-import { FILM } from "../../../src/local-service/stub/stub-media.ts";
+import { FILM } from "../../../src/local-service/stub.ts";
 import { buzz } from "../render/tone.ts";
 
 export interface MediaSample {

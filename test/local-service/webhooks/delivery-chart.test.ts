@@ -13,7 +13,7 @@ import {
   mayReplay,
   NEW_DELIVERY,
   replay,
-} from "../../../src/local-service/webhooks/delivery.ts";
+} from "../../../src/local-service/webhooks/deliveries.ts";
 
 const MOVES: Readonly<Record<string, readonly string[]>> = {
   PENDING: ["DELIVERING"],

@@ -1,9 +1,157 @@
-import type { ModelDefinition } from "../model.ts";
-import { avatar } from "./avatar.ts";
-import { image } from "./image.ts";
-import { imageRetired, upscale } from "./others.ts";
+import type { ModelDefinition, Work } from "../model.ts";
+import {
+  exactlyOne,
+  inputObject,
+  MAX_FILM_BYTES,
+  MAX_IMAGE_BYTES,
+  MAX_SOUND_BYTES,
+  mediaReference,
+  steps,
+  visibleText,
+} from "../schema-parts.ts";
+import { builtIn, integer, mediaMs, secondsBegun, text } from "./define.ts";
 import { speech, voiceClone } from "./speech.ts";
 import { video, videoToCome } from "./video.ts";
+
+const PER_OUTPUT_MICROS = { standard: 20_000, pro: 60_000 } as const;
+const PER_REFERENCE_MICROS = 5_000;
+
+const isPro = (work: Work) => text(work, "quality") === "pro";
+const outputs = (work: Work) => integer(work, "num_outputs", 1);
+
+/** Draws 1 to 4 pictures from a prompt, and from reference images where given. */
+export const image = builtIn({
+  id: "image-1",
+  modality: "image",
+  name: "Image 1",
+  description: "Draws 1 to 4 pictures from a prompt and up to 4 reference images.",
+  prices: "standard: $0.02 per picture; pro: $0.06 per picture; each reference image: $0.005",
+  schema: inputObject(["prompt"], {
+    prompt: visibleText(4000, "What the picture shows."),
+    aspect_ratio: { type: "string", enum: ["1:1", "16:9", "9:16", "4:3", "3:4"], default: "1:1" },
+    quality: { type: "string", enum: ["standard", "pro"], default: "standard" },
+    num_outputs: { type: "integer", enum: steps(1, 4, 1), default: 1 },
+    seed: { type: "integer", minimum: 0, maximum: 4_294_967_295 },
+    images: {
+      type: "array",
+      minItems: 1,
+      maxItems: 4,
+      items: mediaReference({
+        media_type: "image",
+        role: "reference",
+        max_file_size_bytes: MAX_IMAGE_BYTES,
+        description: "A picture to take colours and forms from.",
+      }),
+    },
+  }),
+  kind: "image",
+  priceMicros: (work) =>
+    outputs(work) * PER_OUTPUT_MICROS[isPro(work) ? "pro" : "standard"] +
+    (work.media["images"]?.length ?? 0) * PER_REFERENCE_MICROS,
+  renderMs: (work) => 1_500 + outputs(work) * (isPro(work) ? 1_000 : 500),
+});
+
+const AVATAR_PER_SECOND_MICROS: Readonly<Record<string, number>> = { "720p": 80_000, "1080p": 120_000 };
+
+/** The audio's duration unless `duration_ms` is given. */
+const filmMs = (work: Work) => integer(work, "duration_ms", mediaMs(work, "audio"));
+
+/** Animates a face that speaks the given audio. */
+export const avatar = builtIn({
+  id: "avatar-1",
+  modality: "video",
+  name: "Avatar 1",
+  description: "Makes the face of a picture speak the given sound.",
+  prices: "720p: $0.08 per second; 1080p: $0.12 per second",
+  schema: inputObject(["start_image", "audio", "prompt", "aspect_ratio", "resolution"], {
+    start_image: mediaReference({
+      media_type: "image",
+      role: "start_frame",
+      max_file_size_bytes: MAX_IMAGE_BYTES,
+      description: "The face.",
+    }),
+    audio: mediaReference({
+      media_type: "audio",
+      role: "audio_input",
+      max_file_size_bytes: MAX_SOUND_BYTES,
+      max_duration_ms: 120_000,
+      description: "What the face says.",
+    }),
+    prompt: visibleText(2500, "How the face behaves."),
+    aspect_ratio: { type: "string", enum: ["16:9", "9:16", "1:1"] },
+    resolution: { type: "string", enum: ["720p", "1080p"] },
+    duration_ms: {
+      type: "integer",
+      minimum: 1000,
+      maximum: 120_000,
+      description: "Length of the film; as long as the sound when absent.",
+    },
+  }),
+  kind: "avatar",
+  priceMicros: (work) => secondsBegun(filmMs(work)) * (AVATAR_PER_SECOND_MICROS[text(work, "resolution")] ?? 80_000),
+  renderMs: (work) => 5_000 + 0.8 * filmMs(work),
+});
+
+const PER_MEGAPIXEL_MICROS = 10_000;
+const PER_SECOND_MICROS = 40_000;
+
+const isFilm = (work: Work) => (work.media["source_video"]?.length ?? 0) > 0;
+
+function upscalePrice(work: Work): number {
+  if (isFilm(work)) return secondsBegun(mediaMs(work, "source_video")) * PER_SECOND_MICROS;
+  const [picture] = work.media["image"] ?? [];
+  const megapixels = Math.ceil(((picture?.width ?? 0) * (picture?.height ?? 0)) / 1_000_000);
+  return Math.max(1, megapixels) * integer(work, "scale", 2) * PER_MEGAPIXEL_MICROS;
+}
+
+/** Priced only after its input is measured, which happens at submit. */
+export const upscale = builtIn({
+  id: "upscale-1",
+  modality: "video",
+  name: "Upscale 1",
+  description: "Enlarges a film or a picture. Cannot be quoted in advance.",
+  prices: "measured at submit: $0.04 per second of film, or $0.01 per megapixel and scale step",
+  schema: inputObject(
+    [],
+    {
+      source_video: mediaReference({
+        media_type: "video",
+        role: "input_video",
+        max_file_size_bytes: MAX_FILM_BYTES,
+        max_duration_ms: 60_000,
+        description: "The film to enlarge.",
+      }),
+      image: mediaReference({
+        media_type: "image",
+        role: "reference",
+        max_file_size_bytes: MAX_IMAGE_BYTES,
+        description: "The picture to enlarge.",
+      }),
+      scale: { type: "integer", enum: [2, 4], default: 2 },
+    },
+    exactlyOne("source_video", "image"),
+  ),
+  kind: (work) => (isFilm(work) ? "video" : "image"),
+  unquotable: "The price depends on the measured size or length of the input, which is taken at submit.",
+  priceMicros: upscalePrice,
+  renderMs: () => 4_000,
+  adapt: (work) => ({
+    input: { prompt: "enlarged", duration_ms: Math.max(1000, mediaMs(work, "source_video")), ...work.input },
+    rename: { image: "images" },
+  }),
+});
+
+/** Answers 410 GONE everywhere. */
+export const imageRetired = builtIn({
+  id: "image-0",
+  modality: "image",
+  name: "Image 0",
+  description: "Retired.",
+  prices: "no longer sold",
+  schema: inputObject(["prompt"], { prompt: visibleText(4000, "What the picture shows.") }),
+  kind: "image",
+  state: { is: "retired", replacedBy: "image-1" },
+});
 
 export { STOCK_VOICES } from "./speech.ts";
 

@@ -14,9 +14,7 @@ const TIERS: JsonSchema = {
   else: { properties: { resolution: { enum: ["720p"] } } },
 };
 
-const PROMPT_OR_SHOTS: JsonSchema = {
-  oneOf: [{ required: ["prompt"] }, { required: ["multi_prompt"] }],
-};
+const PROMPT_OR_SHOTS: JsonSchema = { oneOf: [{ required: ["prompt"] }, { required: ["multi_prompt"] }] };
 
 const frame = (role: string, description: string) =>
   mediaReference({ media_type: "image", role, max_file_size_bytes: MAX_IMAGE_BYTES, description });

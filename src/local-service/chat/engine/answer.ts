@@ -1,12 +1,10 @@
 import { invalid, problem } from "../../http/refusal.ts";
+import { isRecord } from "../../json.ts";
 import { TookTooLong, withinTime } from "../../validate/time-limit.ts";
 import type { ChatMessage, ChatRequest } from "../request.ts";
-import { type Chance, chanceFrom } from "./chance.ts";
 import { jsonAnswer } from "./json-answer.ts";
-import { objectsIn } from "./json-in-text.ts";
-import { type Prose, proseAbout } from "./prose.ts";
-import { isRecord, type SchemaNode } from "./schema-node.ts";
-import { type Topic, topicOf } from "./topic.ts";
+import { type Chance, chanceFrom, type Prose, proseAbout, type Topic, topicOf } from "./prose.ts";
+import { objectsIn, type SchemaNode } from "./schema-node.ts";
 
 function isSchema(node: SchemaNode): boolean {
   const named = typeof node["$schema"] === "string" || isRecord(node["$defs"]);
@@ -130,7 +128,7 @@ export function textAnswer(requested: string, topic: Topic, prose: Prose, chance
 /** Limit for reading a prompt, in milliseconds. */
 const MAX_READ_MS = 250;
 
-function lastAsked(messages: readonly ChatMessage[]): string {
+function lastRequest(messages: readonly ChatMessage[]): string {
   const requested = messages.findLast(({ role, text }) => role === "user" && text.trim() !== "");
   return requested?.text ?? messages.at(-1)?.text ?? "";
 }
@@ -172,7 +170,7 @@ function readInTime<T>(work: () => T): T {
  * @throws Refusal 400 for a schema that cannot be satisfied
  */
 export function answerTo(request: ChatRequest, choice: number): string {
-  const requested = lastAsked(request.messages);
+  const requested = lastRequest(request.messages);
   const all = request.messages.map(({ text }) => text).join("\n");
   const chance = chanceFrom(seedOf(request, choice));
   const { topic, shape } = readInTime(() => ({
@@ -183,7 +181,7 @@ export function answerTo(request: ChatRequest, choice: number): string {
   const inWords = () => readInTime(() => textAnswer(requested, topic, prose, chance));
   if (shape === null) return inWords();
   const answer = jsonAnswer(shape.schema, { topic, prose, chance });
-  if (answer.is === "made") return JSON.stringify(answer.value, null, 2);
+  if (answer.is === "value") return JSON.stringify(answer.value, null, 2);
   if (!shape.isBinding) return request.format.is === "json" ? "{}" : inWords();
   throw invalid([problem("response_format.json_schema.schema", `cannot be answered: ${answer.reason}`, "schema")]);
 }

@@ -1,10 +1,9 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
 import formatsPlugin from "ajv-formats";
+import { isRecord } from "../../json.ts";
 import { TookTooLong, withinTime } from "../../validate/time-limit.ts";
-import type { Chance } from "./chance.ts";
-import type { Prose } from "./prose.ts";
-import { isRecord, type SchemaNode, SchemaTooLarge } from "./schema-node.ts";
-import type { Topic } from "./topic.ts";
+import type { Chance, Prose, Topic } from "./prose.ts";
+import { type SchemaNode, SchemaTooLarge } from "./schema-node.ts";
 import { valueOfSchema } from "./value-of-schema.ts";
 
 /** Keywords that identify the document or dialect; local references do not need them. */
@@ -71,7 +70,7 @@ const MAX_MS = 400;
 const ATTEMPTS = 12;
 
 export type JsonAnswer =
-  | { readonly is: "made"; readonly value: unknown }
+  | { readonly is: "value"; readonly value: unknown }
   /** The schema is invalid, or no matching value was found. */
   | { readonly is: "impossible"; readonly reason: string };
 
@@ -85,7 +84,7 @@ function attempt(schema: SchemaNode, ports: Ports): JsonAnswer {
   return withSchemaCheck(schema, (fits) => {
     for (let number = 0; number < ATTEMPTS; number++) {
       const value = valueOfSchema(schema, { ...ports, attempt: number });
-      if (fits(value)) return { is: "made", value };
+      if (fits(value)) return { is: "value", value };
     }
     return { is: "impossible", reason: "no value that fits it was found" };
   });

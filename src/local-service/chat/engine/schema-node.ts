@@ -1,3 +1,69 @@
+import { isRecord, resolveReference } from "../../json.ts";
+
+/** Limits on the text searched and on the number of positions tried. */
+const MAX_SEARCHED = 200_000;
+const MAX_STARTS = 50;
+
+/** The end of the JSON value that starts here, by its brackets; -1 when they do not close. */
+function endOf(text: string, start: number): number {
+  let depth = 0;
+  let quoted = false;
+  for (let at = start; at < text.length; at++) {
+    const mark = text[at];
+    if (quoted) {
+      if (mark === "\\") at += 1;
+      else if (mark === '"') quoted = false;
+    } else if (mark === '"') quoted = true;
+    else if (mark === "{" || mark === "[") depth += 1;
+    else if (mark === "}" || mark === "]") {
+      depth -= 1;
+      if (depth === 0) return at + 1;
+    }
+  }
+  return -1;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+interface Found {
+  readonly start: number;
+  readonly end: number;
+  readonly value: SchemaNode;
+}
+
+/** JSON objects embedded in a text, in order. */
+export function objectsIn(whole: string): readonly Found[] {
+  const text = whole.slice(0, MAX_SEARCHED);
+  const found: Found[] = [];
+  let from = 0;
+  for (let starts = 0; starts < MAX_STARTS; starts++) {
+    const start = text.indexOf("{", from);
+    if (start < 0) break;
+    const end = endOf(text, start);
+    const value = end < 0 ? null : parsed(text.slice(start, end));
+    if (isRecord(value)) found.push({ start, end, value });
+    from = isRecord(value) ? end : start + 1;
+  }
+  return found;
+}
+
+/** The text outside the JSON. */
+export function withoutJson(text: string): string {
+  let from = 0;
+  const outside = objectsIn(text).map(({ start, end }) => {
+    const before = text.slice(from, start);
+    from = end;
+    return before;
+  });
+  return [...outside, text.slice(from)].join(" ");
+}
+
 const LONGEST_CHAIN = 40;
 
 /** The schema exceeds the supported complexity. */
@@ -18,7 +84,7 @@ export function flattener(root: SchemaNode, branch: number): (node: SchemaNode) 
     const reference = textOf(node["$ref"]);
     if (reference !== null) {
       const { $ref: _reference, ...rest } = node;
-      return flat(merged(recordOf(resolvePointer(root, reference)), rest), chain + 1);
+      return flat(merged(recordOf(resolveReference(root, reference)), rest), chain + 1);
     }
     const { allOf, anyOf, oneOf, if: condition, then: consequence, else: otherwise, ...rest } = node;
     let result: SchemaNode = rest;
@@ -35,10 +101,6 @@ export function flattener(root: SchemaNode, branch: number): (node: SchemaNode) 
 
 /** A JSON Schema, or part of one, unvalidated. */
 export type SchemaNode = Readonly<Record<string, unknown>>;
-
-export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
 
 export const numberOf = (value: unknown): number | null => (typeof value === "number" ? value : null);
 export const textOf = (value: unknown): string | null => (typeof value === "string" ? value : null);
@@ -59,17 +121,6 @@ export function typeOf(schema: SchemaNode): JsonType {
   const [type] = [...named.filter((one) => one !== "null"), ...named];
   if (typeof type === "string") return type as JsonType;
   return SIGNS.find(([, keywords]) => keywords.some((keyword) => keyword in schema))?.[0] ?? "string";
-}
-
-/** Resolves a reference within the document; null when its target is missing. */
-export function resolvePointer(root: unknown, reference: string): unknown {
-  if (!reference.startsWith("#")) return null;
-  const parts = decodeURIComponent(reference.slice(1)).split("/").slice(1);
-  return parts.reduce<unknown>((node, part) => {
-    const key = part.replaceAll("~1", "/").replaceAll("~0", "~");
-    if (Array.isArray(node)) return node[Number(key)] ?? null;
-    return isRecord(node) && Object.hasOwn(node, key) ? node[key] : null;
-  }, root);
 }
 
 /** Merges two schemas: properties and requirements are combined, the second overrides the rest. */

@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto";
 import randexp from "randexp";
-import type { Chance } from "./chance.ts";
-import type { Prose } from "./prose.ts";
+import type { Chance, Prose } from "./prose.ts";
 import { numberOf, type SchemaNode, textOf } from "./schema-node.ts";
 
 // The package is one CommonJS function; its types describe a default export that is not there at run time.
@@ -107,8 +106,8 @@ function byPattern(pattern: string, candidates: readonly string[], bounds: reado
   maker.randInt = (from, to) => from + chance.below(to - from + 1);
   for (let tries = 0; tries < PATTERN_TRIES; tries++) {
     maker.max = MAX_REPEAT + tries * 4;
-    const made = maker.gen();
-    if (fits(made)) return made;
+    const generated = maker.gen();
+    if (fits(generated)) return generated;
   }
   return candidates[0] ?? "";
 }

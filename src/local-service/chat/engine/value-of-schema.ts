@@ -1,8 +1,7 @@
-import type { Chance } from "./chance.ts";
-import type { Prose } from "./prose.ts";
+import { isRecord } from "../../json.ts";
+import type { Chance, Prose, Topic } from "./prose.ts";
 import {
   flattener,
-  isRecord,
   listOf,
   merged,
   numberOf,
@@ -12,7 +11,6 @@ import {
   typeOf,
 } from "./schema-node.ts";
 import { stringValue } from "./string-value.ts";
-import type { Topic } from "./topic.ts";
 
 const LARGEST = Number.MAX_SAFE_INTEGER;
 
@@ -83,7 +81,7 @@ export interface ValuePorts {
   readonly attempt: number;
 }
 
-interface Place {
+interface Position {
   readonly name: string;
   readonly index: number;
   readonly depth: number;
@@ -95,7 +93,7 @@ export function valueOfSchema(root: SchemaNode, ports: ValuePorts): unknown {
   const onlyRequired = attempt % 2 === 1;
   const branch = Math.floor(attempt / 2);
   const flat = flattener(root, branch);
-  let made = 0;
+  let generated = 0;
 
   function fromList(options: readonly unknown[], index: number): unknown {
     const named = options.find(
@@ -104,36 +102,36 @@ export function valueOfSchema(root: SchemaNode, ports: ValuePorts): unknown {
     return index === 0 && named !== undefined ? named : options[(index + branch) % options.length];
   }
 
-  function object(schema: SchemaNode, place: Place): unknown {
+  function object(schema: SchemaNode, position: Position): unknown {
     const properties = recordOf(schema["properties"]);
     const required = new Set(listOf(schema["required"]));
-    const leaveOut = onlyRequired || place.depth >= DEEP;
+    const leaveOut = onlyRequired || position.depth >= DEEP;
     const names = Object.keys(properties).filter((name) => required.has(name) || !leaveOut);
     const all = new Set([...names, ...required].filter((name) => typeof name === "string"));
     const extra = schema["additionalProperties"];
     for (let n = 1; all.size < (numberOf(schema["minProperties"]) ?? 0); n++) all.add(`${prose.word(n)}_${n}`);
     const entries = [...all].map((name) => {
-      const index = place.index;
-      return [name, value(properties[name] ?? extra ?? true, { name, index, depth: place.depth + 1 })] as const;
+      const index = position.index;
+      return [name, value(properties[name] ?? extra ?? true, { name, index, depth: position.depth + 1 })] as const;
     });
     return Object.fromEntries(entries);
   }
 
-  function lengthOf(schema: SchemaNode, place: Place): number {
+  function lengthOf(schema: SchemaNode, position: Position): number {
     const least = numberOf(schema["minItems"]) ?? 0;
     if (least > MOST_VALUES) throw new SchemaTooLarge(`The schema asks for ${least} items.`);
     const most = numberOf(schema["maxItems"]) ?? Math.max(least, MOST_ITEMS);
-    const usual = place.depth > 1 ? USUAL_ITEMS : (topic.anyCount ?? USUAL_ITEMS);
-    const wanted = place.depth >= DEEP || onlyRequired ? least : (topic.countOf(place.name) ?? usual);
+    const usual = position.depth > 1 ? USUAL_ITEMS : (topic.anyCount ?? USUAL_ITEMS);
+    const wanted = position.depth >= DEEP || onlyRequired ? least : (topic.countOf(position.name) ?? usual);
     return Math.min(most, Math.max(least, wanted));
   }
 
-  function array(schema: SchemaNode, place: Place): unknown {
+  function array(schema: SchemaNode, position: Position): unknown {
     const first = listOf(schema["prefixItems"]);
     const items: unknown[] = [];
     const isUnique = schema["uniqueItems"] === true;
     const length = Math.max(
-      lengthOf(schema, place),
+      lengthOf(schema, position),
       Math.min(first.length, numberOf(schema["maxItems"]) ?? first.length),
     );
     const rest = schema["items"] ?? true;
@@ -142,7 +140,8 @@ export function valueOfSchema(root: SchemaNode, ports: ValuePorts): unknown {
       const own =
         isFirst && isRecord(rest) ? merged(rest, recordOf(schema["contains"])) : isFirst ? schema["contains"] : rest;
       if (index >= first.length && rest === false) break;
-      const make = (at: number) => value(first[index] ?? own, { name: place.name, index: at, depth: place.depth + 1 });
+      const make = (at: number) =>
+        value(first[index] ?? own, { name: position.name, index: at, depth: position.depth + 1 });
       items.push(isUnique ? unlike(items, make, index) : make(index));
     }
     return items;
@@ -157,27 +156,27 @@ export function valueOfSchema(root: SchemaNode, ports: ValuePorts): unknown {
     return make(from);
   }
 
-  function value(node: unknown, place: Place): unknown {
-    made += 1;
-    if (place.depth > DEEPEST) throw new SchemaTooLarge("The schema asks for a value within itself without end.");
-    if (made > MOST_VALUES) throw new SchemaTooLarge(`The schema asks for more than ${MOST_VALUES} values.`);
-    if (!isRecord(node)) return prose.word(place.index);
+  function value(node: unknown, position: Position): unknown {
+    generated += 1;
+    if (position.depth > DEEPEST) throw new SchemaTooLarge("The schema asks for a value within itself without end.");
+    if (generated > MOST_VALUES) throw new SchemaTooLarge(`The schema asks for more than ${MOST_VALUES} values.`);
+    if (!isRecord(node)) return prose.word(position.index);
     const schema = flat(node);
     if ("const" in schema) return schema["const"];
     const options = listOf(schema["enum"]);
-    if (options.length > 0) return fromList(options, place.index);
-    const wish = { schema, name: place.name, index: place.index };
+    if (options.length > 0) return fromList(options, position.index);
+    const wish = { schema, name: position.name, index: position.index };
     const type = typeOf(schema);
     switch (type) {
       case "object":
-        return object(schema, place);
+        return object(schema, position);
       case "array":
-        return array(schema, place);
+        return array(schema, position);
       case "number":
       case "integer":
         return numberValue({ ...wish, isWhole: type === "integer" }, topic);
       case "boolean":
-        return (place.index + branch) % 2 === 0;
+        return (position.index + branch) % 2 === 0;
       case "null":
         return null;
       default:

@@ -1,10 +1,16 @@
-import { newKeyBody, newTokenBody, rotateBody } from "../../access/bodies.ts";
-import { SCOPES } from "../../access/scopes.ts";
+import { SCOPES } from "../../access/principal.ts";
 import type { JsonSchema } from "../../catalog/model.ts";
 import { chatBody } from "../../chat/request.ts";
-import { drainChanges, newDrainBody } from "../../drains/bodies.ts";
 import { HTTP_STATUS } from "../../http/refusal.ts";
-import { defaultWebhookBody } from "../../webhooks/bodies.ts";
+import type { UnquotableCost } from "../../options.ts";
+import {
+  defaultWebhookBody,
+  drainChanges,
+  newDrainBody,
+  newKeyBody,
+  newTokenBody,
+  rotateBody,
+} from "../../request-bodies.ts";
 import {
   anyFields,
   bodyOf,
@@ -19,16 +25,110 @@ import {
   orNull,
   pages,
   refTo,
+  submitBody,
   text,
   uri,
   usd,
   whole,
 } from "../schema.ts";
-import { submitBody } from "../submit.ts";
-import { catalogComponents } from "./catalog.ts";
-import { eventComponents } from "./events.ts";
-import { jobComponents } from "./jobs.ts";
-import { streamComponents } from "./streams.ts";
+import { jobComponents, streamComponents } from "./jobs.ts";
+
+const TOLD = { null: "it is null then", zero: "it is 0 then", omit: "it is absent then" } as const;
+
+const modality = oneOf("image", "video", "audio");
+const summary = {
+  id: text,
+  modality,
+  name: orNull(text),
+  description: orNull(text),
+  price_description: text,
+  logo_url: orNull(text),
+};
+
+export const catalogComponents = {
+  ModelSummary: object(summary),
+  Model: object({ ...summary, input_schema: anyFields, output_schema: anyFields }),
+  Voice: object({
+    id: { type: "string", pattern: "^voice_" },
+    name: text,
+    preview_url: orNull(uri),
+    labels: { type: "object", additionalProperties: text },
+  }),
+  UploadedFile: object({ url: uri, content_type: text, expires_at: instant }),
+  ApiDocument: {
+    type: "object",
+    required: ["openapi", "info", "paths"],
+    properties: { openapi: { type: "string", pattern: "^3\\.1\\." } },
+    additionalProperties: true,
+  },
+};
+
+/** The estimate's schema depends on how the service represents an unknown cost. */
+export function estimateComponent(unquotable: UnquotableCost): JsonSchema {
+  if (unquotable === "refuse") return object({ model: text, cost: dollars, currency: usd });
+  const description = `Where \`quotable\` is false, the inputs must be measured first: ${TOLD[unquotable]}.`;
+  const cost = { ...(unquotable === "null" ? orNull(dollars) : dollars), description };
+  const unquoted = { quotable: exactly(false), reason: text };
+  return unquotable === "omit"
+    ? object({ model: text, currency: usd }, { cost, ...unquoted })
+    : object({ model: text, cost, currency: usd }, unquoted);
+}
+
+const status = oneOf("PENDING", "DELIVERING", "DELIVERED", "FAILED");
+const httpStatus = { type: ["integer", "null"], minimum: 100, maximum: 599 };
+
+const last = {
+  last_response_status: httpStatus,
+  last_error: orNull(refTo("ErrorObject")),
+  last_attempt_at: orNull(instant),
+};
+
+export const eventComponents = {
+  WebhookPublicKey: object({
+    algorithm: exactly("ed25519"),
+    public_key: { type: "string", pattern: "^[A-Za-z0-9+/]{43}=$" },
+  }),
+  DefaultWebhook: object({
+    url: orNull(uri),
+    enabled: flag,
+    updated_at: orNull(instant),
+    updated_by_key_id: orNull(text),
+  }),
+  TestResult: object({ ok: flag, response_status: httpStatus, error: orNull(text) }),
+  WebhookRedelivery: object({ requested_at: instant, status, attempts: whole, ...last }),
+  WebhookDelivery: object({
+    job_id: id("job"),
+    job_accessible: flag,
+    model: text,
+    event_type: orNull(oneOf("job.completed", "job.failed")),
+    status,
+    source: oneOf("per_job", "default"),
+    attempts: whole,
+    redelivery_count: whole,
+    redeliveries: listOf(refTo("WebhookRedelivery")),
+    webhook_url: uri,
+    created_at: instant,
+    ...last,
+  }),
+  LogDrain: object({
+    id: id("drain"),
+    name: text,
+    url: uri,
+    format: oneOf("ndjson", "otlp"),
+    header_names: listOf(text),
+    enabled: flag,
+    batch_size: { type: "integer", minimum: 1, maximum: 5000 },
+    consecutive_failures: whole,
+    last_success_at: orNull(instant),
+    last_failure_at: orNull(instant),
+    last_failure_status: httpStatus,
+    last_error: orNull(refTo("ErrorObject")),
+    disabled_reason: orNull(text),
+    created_at: instant,
+    updated_at: instant,
+    updated_by_key_id: text,
+  }),
+};
 
 const scopes = listOf(oneOf(...SCOPES));
 const kind = oneOf("personal", "service");

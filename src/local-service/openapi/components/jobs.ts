@@ -1,3 +1,4 @@
+import type { JsonSchema } from "../../catalog/model.ts";
 import { OUTPUT_SCHEMA } from "../../catalog/schema-parts.ts";
 import {
   anyFields,
@@ -37,10 +38,7 @@ export const jobComponents = {
   ),
   WebhookTestEvent: object({ ...ended, status: exactly("COMPLETED"), error: { type: "null" } }),
   JobSummary: object(common, sometimes),
-  JobOutput: {
-    ...output,
-    properties: { ...(properties as object), error: orNull(refTo("ErrorObject")) },
-  },
+  JobOutput: { ...output, properties: { ...(properties as object), error: orNull(refTo("ErrorObject")) } },
   Job: object(
     { ...common, outputs, error: orNull(refTo("ErrorObject")) },
     { ...sometimes, prompt: text, metrics, logs: { ...listOf(refTo("LogEvent")), maxItems: 100 } },
@@ -65,4 +63,35 @@ export const jobComponents = {
     source: oneOf("api", "worker", "provider", "cron"),
     data: anyFields,
   }),
+};
+
+const anyOf = (...names: readonly string[]) => ({ oneOf: names.map(refTo) });
+
+/** A frame named `event`; the last frame of a stream has no id to resume from. */
+const frame = (event: string, data: JsonSchema, id: JsonSchema | null) =>
+  object({ event: exactly(event), data, ...(id ? { id } : {}) });
+
+const resumable = { ...text, description: "Send it as Last-Event-ID to go on after this frame." };
+
+/** Frames of event streams, their data parsed where it is JSON. */
+export const streamComponents = {
+  JobStreamData: anyOf("JobStatus", "LogEvent", "JobStreamEnd"),
+  JobStreamEnd: { ...exactly("[STREAM_DONE]"), description: "Not JSON. It stands in no other frame." },
+  JobStreamFrame: {
+    ...anyOf("JobStreamStatusFrame", "JobStreamLogFrame", "JobStreamDoneFrame"),
+    discriminator: {
+      propertyName: "event",
+      mapping: {
+        status: "#/components/schemas/JobStreamStatusFrame",
+        log: "#/components/schemas/JobStreamLogFrame",
+        done: "#/components/schemas/JobStreamDoneFrame",
+      },
+    },
+  },
+  JobStreamStatusFrame: frame("status", refTo("JobStatus"), resumable),
+  JobStreamLogFrame: frame("log", refTo("LogEvent"), resumable),
+  JobStreamDoneFrame: frame("done", refTo("JobStreamEnd"), null),
+  ChatCompletionStreamData: anyOf("ChatCompletionChunk", "ChatCompletionError", "ChatCompletionStreamEnd"),
+  ChatCompletionStreamEnd: { ...exactly("[DONE]"), description: "Not JSON." },
+  ChatCompletionStreamFrame: object({ data: refTo("ChatCompletionStreamData") }),
 };

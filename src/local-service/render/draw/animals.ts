@@ -1,7 +1,19 @@
 import { pick, randomFrom } from "../random.ts";
 import type { Brief } from "./brief.ts";
-import { type Context, disc, oval, shape, slab } from "./brush.ts";
-import { alpha, type Color, darker, lighter, mix } from "./color.ts";
+import {
+  alpha,
+  type Color,
+  type Context,
+  darker,
+  disc,
+  fillPath,
+  lighter,
+  mix,
+  oval,
+  shape,
+  slab,
+  strokePath,
+} from "./brush.ts";
 
 function fur(brief: Brief, choices: readonly [Color, ...Color[]]): Color {
   return brief.tint === brief.palette.accent ? pick(randomFrom(brief.key, "fur"), choices) : brief.tint;
@@ -34,20 +46,9 @@ function smile(context: Context, y: number, color: Color): void {
 export function drawCat(context: Context, brief: Brief): void {
   const coat = fur(brief, ["#e39a4f", "#6d6a75", "#3a3540", "#d8b48a"]);
   const dark = darker(coat, 0.2);
-  context.strokeStyle = dark;
-  context.lineWidth = 0.15;
   context.lineCap = "round";
-  context.beginPath();
-  context.moveTo(0.4, 0.9);
-  context.bezierCurveTo(1.05, 0.95, 0.9, 0.35, 0.75, 0.2);
-  context.stroke();
-  context.fillStyle = coat;
-  context.beginPath();
-  context.moveTo(-0.5, 0.98);
-  context.bezierCurveTo(-0.62, 0.4, -0.35, 0.05, 0, 0.05);
-  context.bezierCurveTo(0.35, 0.05, 0.62, 0.4, 0.5, 0.98);
-  context.closePath();
-  context.fill();
+  strokePath(context, dark, 0.15, "M.4 .9C1.05 .95 .9 .35 .75 .2");
+  fillPath(context, coat, "M-.5 .98C-.62 .4-.35 .05 0 .05C.35 .05 .62 .4 .5 .98Z");
   oval(context, 0, 0.62, 0.24, 0.34, lighter(coat, 0.45));
   for (const side of [-1, 1]) {
     oval(context, side * 0.2, 0.94, 0.15, 0.075, lighter(coat, 0.2));
@@ -83,13 +84,7 @@ export function drawCat(context: Context, brief: Brief): void {
 export function drawDog(context: Context, brief: Brief): void {
   const coat = fur(brief, ["#c98d54", "#8a5a3c", "#e0c08f", "#5b4a44"]);
   const dark = darker(coat, 0.25);
-  context.fillStyle = coat;
-  context.beginPath();
-  context.moveTo(-0.52, 0.98);
-  context.bezierCurveTo(-0.66, 0.35, -0.36, 0.02, 0, 0.02);
-  context.bezierCurveTo(0.36, 0.02, 0.66, 0.35, 0.52, 0.98);
-  context.closePath();
-  context.fill();
+  fillPath(context, coat, "M-.52 .98C-.66 .35-.36 .02 0 .02C.36 .02 .66 .35 .52 .98Z");
   oval(context, 0, 0.58, 0.27, 0.38, lighter(coat, 0.5));
   for (const side of [-1, 1]) oval(context, side * 0.24, 0.93, 0.18, 0.085, lighter(coat, 0.2));
   slab(context, -0.33, 0.1, 0.66, 0.11, 0.05, brief.palette.accent === coat ? "#2f6fc4" : brief.palette.accent);

@@ -1,6 +1,77 @@
 import { pick, type Random, randomFrom } from "../random.ts";
-import type { Color } from "./color.ts";
-import { namedColor, type Palette, paletteFor } from "./palette.ts";
+import { type Color, mix } from "./brush.ts";
+
+/** The colours of one picture, chosen to harmonize. */
+export interface Palette {
+  readonly sky: readonly [top: Color, middle: Color, bottom: Color];
+  readonly far: Color;
+  readonly mid: Color;
+  readonly near: Color;
+  readonly accent: Color;
+  readonly light: Color;
+  readonly isDark: boolean;
+}
+
+export type Mood = "day" | "dawn" | "sunset" | "night" | "neon" | "forest" | "warm" | "winter" | "calm" | "candy";
+
+type Colors = [Color, Color, Color, Color, Color, Color, Color, Color];
+
+/** The three colours of the sky, then far, middle and near distance, accent and light. */
+function palette(colors: string, isDark: boolean): Palette {
+  const [top, middle, bottom, far, mid, near, accent, light] = colors.split(" ") as Colors;
+  return { sky: [top, middle, bottom], far, mid, near, accent, light, isDark };
+}
+
+const PALETTES: Readonly<Record<Mood, Palette>> = {
+  day: palette("#7cc3ea #c3e6f0 #fdf3dd #9cc6d3 #5f9ea4 #2b6368 #f26b5b #fffaf0", false),
+  dawn: palette("#7d9bd1 #eab6bd #ffe2c0 #b9a0bd #7f7ea8 #3b4775 #f2826a #fff2e2", false),
+  sunset: palette("#41306b #d9596f #ffc47c #99507a #643567 #2b1d43 #ffcf5c #ffe7c4", true),
+  night: palette("#0a1230 #1b2d5f #46619a #30457d #1c2b57 #0c1532 #ffd685 #eaf1ff", true),
+  neon: palette("#140c33 #45157a #e3428f #4a2286 #2b1259 #12082d #35e4dc #ffe3f4", true),
+  forest: palette("#a9cfb4 #dcebcf #f8f3d9 #93b894 #558a67 #234b3a #e98b4a #fdf9e8", false),
+  warm: palette("#f0b27a #f8d5a4 #fdeed3 #e2a877 #c27a52 #7a3f35 #2f7f86 #fff6e6", false),
+  winter: palette("#a9c4de #d9e6f1 #f6f8fa #b8cbdd #86a3c0 #3f5f82 #e0625d #ffffff", false),
+  calm: palette("#d8d6e8 #ece6e6 #f8f1e7 #c5bfd0 #8f92ac #4b5474 #e08a76 #fffaf5", false),
+  candy: palette("#8fb7f0 #dcbdf0 #ffd6d9 #c9a8dc #937fc4 #4a4288 #ff7d92 #fff5fa", false),
+};
+
+const MOOD_WORDS: readonly (readonly [Mood, RegExp])[] = [
+  ["neon", /\b(neon|cyberpunk|synthwave|retrowave|futuristic|sci-?fi|club)\b/],
+  ["night", /\b(night|midnight|moon|moonlit|stars?|starry|space|galaxy|dark|nocturnal)\b/],
+  ["sunset", /\b(sunset|dusk|evening|twilight|golden hour|dramatic|epic|cinematic)\b/],
+  ["dawn", /\b(dawn|sunrise|morning|dreamy|romantic)\b/],
+  ["winter", /\b(snow|snowy|winter|ice|icy|frozen|arctic|cold)\b/],
+  ["forest", /\b(forest|woods?|jungle|garden|spring|park|moss|nature|green)\b/],
+  ["warm", /\b(desert|sand|dunes?|autumn|fall|coffee|cozy|cosy|warm|vintage|rustic)\b/],
+  ["candy", /\b(candy|pastel|playful|cute|kawaii|toy|party|birthday)\b/],
+  ["calm", /\b(calm|minimal|minimalist|clean|soft|studio|elegant|premium|luxury)\b/],
+  ["day", /\b(day|daylight|sunny|sun|summer|noon|beach|sea|ocean|blue sky|bright)\b/],
+];
+
+const COLOR_WORDS = new Map(
+  `red #d9433f, crimson #b3243c, orange #ee8434, yellow #f2c230, gold #dba53a, golden #dba53a, green #3f9c62,
+  emerald #1f8f6a, teal #248d90, turquoise #35b5ac, blue #2f6fc4, navy #25396f, purple #7a4fb5, violet #8256c6,
+  pink #ee7fa4, magenta #cf3d92, brown #8a5a3c, black #24262d, white #f6f4ef, grey #8a8f98, gray #8a8f98,
+  silver #b7bdc6, beige #dcc9a8`
+    .split(/,\s+/)
+    .map((pair) => pair.split(" ") as [string, Color]),
+);
+
+/** The palette that the words name, else the usual one of the place, else a random one. */
+export function paletteFor(prompt: string, usual: Mood | null, random: Random): Palette {
+  const words = prompt.toLowerCase();
+  const chance = pick<Mood>(random, ["day", "dawn", "calm", "candy", "warm", "sunset"]);
+  return PALETTES[MOOD_WORDS.find(([, pattern]) => pattern.test(words))?.[0] ?? usual ?? chance];
+}
+
+/** The first colour that the words name, softened a little into the palette. */
+export function namedColor(prompt: string, palette: Palette): Color | null {
+  for (const word of prompt.toLowerCase().split(/[^a-z]+/u)) {
+    const color = COLOR_WORDS.get(word);
+    if (color !== undefined) return mix(color, palette.sky[1], 0.08);
+  }
+  return null;
+}
 
 export type Setting = "mountain" | "sea" | "city" | "forest" | "desert" | "hills" | "studio" | "space";
 export type Subject =

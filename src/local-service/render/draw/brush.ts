@@ -1,6 +1,43 @@
-import type { Canvas, SKRSContext2D } from "@napi-rs/canvas";
+import { type Canvas, Path2D, type SKRSContext2D } from "@napi-rs/canvas";
 import type { Size } from "../size.ts";
-import { alpha, type Color } from "./color.ts";
+
+/** "#rrggbb". */
+export type Color = string;
+
+type Rgb = readonly [number, number, number];
+
+/** The colour part of the way from `from` (0) to `to` (1). */
+export function mix(from: Color, to: Color, amount: number): Color {
+  const [a, b] = [parse(from), parse(to)];
+  return format([0, 1, 2].map((i) => (a[i] ?? 0) + ((b[i] ?? 0) - (a[i] ?? 0)) * amount));
+}
+
+export const lighter = (color: Color, amount: number): Color => mix(color, "#ffffff", amount);
+export const darker = (color: Color, amount: number): Color => mix(color, "#0a0a1a", amount);
+
+/** The colour with an opacity from 0 to 1, as CSS. */
+export function alpha(color: Color, opacity: number): string {
+  const [r, g, b] = parse(color);
+  return `rgba(${r}, ${g}, ${b}, ${opacity.toFixed(3)})`;
+}
+
+export function rgb(r: number, g: number, b: number): Color {
+  return format([r, g, b]);
+}
+
+function parse(color: Color): Rgb {
+  const value = Number.parseInt(color.slice(1), 16);
+  return [(value >> 16) & 255, (value >> 8) & 255, value & 255];
+}
+
+function format(channels: readonly number[]): Color {
+  const text = channels.map((channel) =>
+    Math.round(Math.min(255, Math.max(0, channel)))
+      .toString(16)
+      .padStart(2, "0"),
+  );
+  return `#${text.join("")}`;
+}
 
 export type Context = SKRSContext2D;
 export type Surface = Canvas;
@@ -81,4 +118,18 @@ export function ridge(
   context.lineTo(width, height);
   context.closePath();
   context.fill();
+}
+
+/** Fills an outline, given as an SVG path, and returns it. */
+export function fillPath(context: Context, fill: string | Gradient, path: string): Path2D {
+  const outline = new Path2D(path);
+  context.fillStyle = fill;
+  context.fill(outline);
+  return outline;
+}
+
+export function strokePath(context: Context, color: string, width: number, path: string): void {
+  context.strokeStyle = color;
+  context.lineWidth = width;
+  context.stroke(new Path2D(path));
 }

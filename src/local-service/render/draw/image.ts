@@ -3,8 +3,7 @@ import { createCanvas, GlobalFonts, type Image } from "@napi-rs/canvas";
 import type { RenderRequest } from "../contract.ts";
 import { imageSize, type Size } from "../size.ts";
 import { type Brief, readBrief } from "./brief.ts";
-import type { Context, Surface } from "./brush.ts";
-import { alpha } from "./color.ts";
+import { alpha, type Context, type Surface } from "./brush.ts";
 import { drawCover, loadPicture } from "./picture.ts";
 import { drawScene } from "./scene.ts";
 
@@ -65,9 +64,9 @@ function wrap(context: Context, text: string, width: number): string[] {
 
 function ellipsized(context: Context, line: string, width: number): string {
   if (context.measureText(line).width <= width) return line;
-  let kept = line;
-  while (kept.length > 1 && context.measureText(`${kept}…`).width > width) kept = kept.slice(0, -1);
-  return `${kept.trimEnd()}…`;
+  let shown = line;
+  while (shown.length > 1 && context.measureText(`${shown}…`).width > width) shown = shown.slice(0, -1);
+  return `${shown.trimEnd()}…`;
 }
 
 /** How wide the scene's own band is, next to one band for each reference. */

@@ -1,9 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { type Canvas, createCanvas, type Image } from "@napi-rs/canvas";
-import type { MediaFile } from "../contract.ts";
-import { decodeImage } from "../decode-image.ts";
-import { probeImage } from "../probe/probe-image.ts";
-import { inputError } from "../render-error.ts";
+import { inputError, type MediaFile } from "../contract.ts";
+import { decodeImage, probeImage } from "../probe/probe-image.ts";
 import type { Size } from "../size.ts";
 import type { Context } from "./brush.ts";
 

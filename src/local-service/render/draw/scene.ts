@@ -2,10 +2,17 @@ import { createCanvas } from "@napi-rs/canvas";
 import { between, type Random, randomFrom } from "../random.ts";
 import type { Size } from "../size.ts";
 import type { Brief, Setting } from "./brief.ts";
-import { type Context, disc, type Surface } from "./brush.ts";
-import { drawCity, drawSpace, drawStudio } from "./built.ts";
-import { alpha } from "./color.ts";
-import { drawDesert, drawForest, drawHills, drawMountains, drawSea } from "./nature.ts";
+import { alpha, type Context, disc, type Surface } from "./brush.ts";
+import {
+  drawCity,
+  drawDesert,
+  drawForest,
+  drawHills,
+  drawMountains,
+  drawSea,
+  drawSpace,
+  drawStudio,
+} from "./settings.ts";
 import { drawSky } from "./sky.ts";
 import { drawSubject } from "./subjects.ts";
 

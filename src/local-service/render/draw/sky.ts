@@ -1,8 +1,7 @@
 import { between, type Random, randomFrom } from "../random.ts";
 import type { Size } from "../size.ts";
 import type { Brief } from "./brief.ts";
-import { type Context, disc, glow, verticalFill } from "./brush.ts";
-import { alpha, mix } from "./color.ts";
+import { alpha, type Context, disc, glow, mix, verticalFill } from "./brush.ts";
 
 /** Heights that swing gently about a base line. */
 export function waves(random: Random, count: number, base: number, swing: number): number[] {

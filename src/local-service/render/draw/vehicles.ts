@@ -1,7 +1,6 @@
 import { between, randomFrom } from "../random.ts";
 import type { Brief } from "./brief.ts";
-import { type Context, disc, oval, shape, slab } from "./brush.ts";
-import { alpha, darker, mix } from "./color.ts";
+import { alpha, type Context, darker, disc, fillPath, mix, oval, shape, slab } from "./brush.ts";
 
 function wheel(context: Context, x: number, brief: Brief): void {
   disc(context, x, 0.8, 0.21, "#1f2128");
@@ -11,14 +10,7 @@ function wheel(context: Context, x: number, brief: Brief): void {
 
 export function drawCar(context: Context, brief: Brief): void {
   const paint = brief.tint;
-  context.fillStyle = darker(paint, 0.12);
-  context.beginPath();
-  context.moveTo(-0.62, 0.42);
-  context.bezierCurveTo(-0.48, 0.12, -0.36, 0.02, -0.12, 0.02);
-  context.lineTo(0.16, 0.02);
-  context.bezierCurveTo(0.4, 0.02, 0.5, 0.2, 0.66, 0.42);
-  context.closePath();
-  context.fill();
+  fillPath(context, darker(paint, 0.12), "M-.62 .42C-.48 .12-.36 .02-.12 .02L.16 .02C.4 .02 .5 .2 .66 .42Z");
   const glass = mix(brief.palette.sky[0], "#e8f4fa", 0.55);
   shape(context, glass, [
     [-0.5, 0.4],
@@ -34,18 +26,11 @@ export function drawCar(context: Context, brief: Brief): void {
     [0.32, 0.16],
     [0.52, 0.4],
   ]);
-  context.fillStyle = paint;
-  context.beginPath();
-  context.moveTo(-1, 0.62);
-  context.bezierCurveTo(-1, 0.44, -0.86, 0.4, -0.6, 0.39);
-  context.lineTo(0.62, 0.39);
-  context.bezierCurveTo(0.88, 0.42, 1, 0.5, 1, 0.64);
-  context.lineTo(1, 0.74);
-  context.quadraticCurveTo(1, 0.82, 0.92, 0.82);
-  context.lineTo(-0.93, 0.82);
-  context.quadraticCurveTo(-1, 0.82, -1, 0.74);
-  context.closePath();
-  context.fill();
+  fillPath(
+    context,
+    paint,
+    "M-1 .62C-1 .44-.86 .4-.6 .39L.62 .39C.88 .42 1 .5 1 .64L1 .74Q1 .82 .92 .82L-.93 .82Q-1 .82-1 .74Z",
+  );
   slab(context, -0.92, 0.47, 1.78, 0.035, 0.02, alpha("#ffffff", 0.28));
   slab(context, 0.88, 0.52, 0.11, 0.09, 0.04, "#ffe9ad");
   slab(context, -0.99, 0.53, 0.08, 0.08, 0.03, "#c8372f");
@@ -60,26 +45,9 @@ export function drawBoat(context: Context, brief: Brief): void {
   const { palette, tint } = brief;
   context.fillStyle = darker(palette.near, 0.2);
   context.fillRect(-0.02, -0.95, 0.04, 1.6);
-  context.fillStyle = palette.light;
-  context.beginPath();
-  context.moveTo(0.06, -0.92);
-  context.quadraticCurveTo(0.72, -0.1, 0.7, 0.52);
-  context.lineTo(0.06, 0.52);
-  context.fill();
-  context.fillStyle = tint;
-  context.beginPath();
-  context.moveTo(-0.06, -0.7);
-  context.quadraticCurveTo(-0.5, 0, -0.55, 0.52);
-  context.lineTo(-0.06, 0.52);
-  context.fill();
-  context.fillStyle = mix(palette.near, "#5a2e22", 0.45);
-  context.beginPath();
-  context.moveTo(-0.85, 0.62);
-  context.lineTo(0.92, 0.62);
-  context.quadraticCurveTo(0.72, 0.98, 0.45, 0.98);
-  context.lineTo(-0.5, 0.98);
-  context.quadraticCurveTo(-0.75, 0.95, -0.85, 0.62);
-  context.fill();
+  fillPath(context, palette.light, "M.06-.92Q.72-.1 .7 .52L.06 .52");
+  fillPath(context, tint, "M-.06-.7Q-.5 0-.55 .52L-.06 .52");
+  fillPath(context, mix(palette.near, "#5a2e22", 0.45), "M-.85 .62L.92 .62Q.72 .98 .45 .98L-.5 .98Q-.75 .95-.85 .62");
   slab(context, -0.8, 0.68, 1.66, 0.05, 0.02, palette.light);
   for (const [i, width] of [1.9, 1.4, 0.8].entries())
     slab(context, -width / 2, 1 + i * 0.1, width, 0.03, 0.02, alpha(palette.light, 0.4 - i * 0.1));
@@ -106,15 +74,9 @@ export function drawRocket(context: Context, brief: Brief): void {
       [side * 0.22, 0.55],
     ]);
   }
-  context.fillStyle = palette.light;
-  context.beginPath();
-  context.moveTo(0, -1);
-  context.bezierCurveTo(0.42, -0.55, 0.38, 0.2, 0.24, 0.62);
-  context.lineTo(-0.24, 0.62);
-  context.bezierCurveTo(-0.38, 0.2, -0.42, -0.55, 0, -1);
-  context.fill();
+  const outline = fillPath(context, palette.light, "M0-1C.42-.55 .38 .2 .24 .62L-.24 .62C-.38 .2-.42-.55 0-1");
   context.save();
-  context.clip();
+  context.clip(outline);
   context.fillStyle = tint;
   context.fillRect(-1, -1, 2, 0.38);
   context.fillRect(-1, 0.46, 2, 0.2);

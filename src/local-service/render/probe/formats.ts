@@ -1,3 +1,4 @@
+import { open } from "node:fs/promises";
 import { fileTypeFromBuffer } from "file-type";
 
 /** An accepted upload format. */
@@ -54,4 +55,51 @@ export async function sniff(head: Uint8Array): Promise<Format | { readonly reaso
 /** The sniffer reads a PNG's chunks to detect animation, and fails on a damaged one. */
 function signed(head: Uint8Array): string | undefined {
   return Buffer.from(head.subarray(0, 8)).toString("hex") === "89504e470d0a1a0a" ? "image/png" : undefined;
+}
+
+const WINDOW_BYTES = 65_536;
+
+/** A byte range of a file. */
+export interface Stretch {
+  readonly at: number;
+  readonly size: number;
+}
+
+/** A file with only one window in memory at a time. */
+export interface WindowedFile {
+  readonly path: string;
+  readonly size: number;
+  /** At most 64 KiB, fewer at the end of the file. Valid until the next call. */
+  read(stretch: Stretch): Promise<DataView>;
+  /** The file from its beginning, in slices that are each valid until the next. */
+  slices(): AsyncGenerator<Uint8Array>;
+}
+
+/** Opens the file for the duration of `use`. */
+export async function withFile<T>(path: string, use: (file: WindowedFile) => Promise<T>): Promise<T> {
+  await using handle = await open(path);
+  const { size } = await handle.stat();
+  const buffer = new Uint8Array(WINDOW_BYTES);
+  let window = { at: 0, size: 0 };
+
+  async function fill(at: number): Promise<void> {
+    const { bytesRead } = await handle.read(buffer, 0, WINDOW_BYTES, at);
+    window = { at, size: bytesRead };
+  }
+
+  async function read(wanted: Stretch): Promise<DataView> {
+    const end = Math.min(wanted.at + wanted.size, size);
+    if (wanted.at < window.at || end > window.at + window.size) await fill(wanted.at);
+    const from = wanted.at - window.at;
+    return new DataView(buffer.buffer, from, Math.max(0, Math.min(wanted.size, window.size - from)));
+  }
+
+  async function* slices(): AsyncGenerator<Uint8Array> {
+    for (let at = 0; at < size; at += WINDOW_BYTES) {
+      await fill(at);
+      yield buffer.subarray(0, window.size);
+    }
+  }
+
+  return await use({ path, size, read, slices });
 }

@@ -1,8 +1,7 @@
 import { readFile } from "node:fs/promises";
 import type { ProbeResult } from "../contract.ts";
-import { type Format, sniff } from "./formats.ts";
+import { type Format, sniff, type WindowedFile, withFile } from "./formats.ts";
 import { announcedSize } from "./image-header.ts";
-import { type WindowedFile, withFile } from "./windowed-file.ts";
 
 const MAX_BYTES = 512 * 1024 * 1024;
 /** Size limit of an image, which is decoded from memory. The catalog's models accept far smaller ones. */
@@ -42,7 +41,7 @@ async function readWhole(file: WindowedFile, format: Format): Promise<ProbeResul
   if (file.size > MAX_BYTES) return { ok: false, reason: `the file is larger than ${MAX_BYTES} bytes` };
   switch (format.reader) {
     case "image":
-      return lookAtImage(file, format.contentType);
+      return readImage(file, format.contentType);
     case "iso":
     case "webm":
       return (await import("./probe-movie.ts")).probeMovie(file, format);
@@ -51,7 +50,7 @@ async function readWhole(file: WindowedFile, format: Format): Promise<ProbeResul
   }
 }
 
-async function lookAtImage(file: WindowedFile, type: string): Promise<ProbeResult> {
+async function readImage(file: WindowedFile, type: string): Promise<ProbeResult> {
   if (file.size > MAX_IMAGE_BYTES) return { ok: false, reason: `an image may have at most ${MAX_IMAGE_BYTES} bytes` };
   const { headerFault, probeImage } = await import("./probe-image.ts");
   const reason = headerFault(await head(file, IMAGE_HEAD_BYTES), type);

@@ -1,7 +1,15 @@
+import { workerData } from "node:worker_threads";
+import { type Image, loadImage } from "@napi-rs/canvas";
 import type { ProbeResult } from "../contract.ts";
-import { decodeImage } from "../decode-image.ts";
+import { type DecodeGate, passGate } from "../decode-gate.ts";
 import type { Size } from "../size.ts";
 import { announcedSize, cutShort } from "./image-header.ts";
+
+/** Decodes an image; in a pool thread, only while the thread is not closing. */
+export function decodeImage(bytes: Uint8Array): Promise<Image> {
+  const gate = workerData as DecodeGate | null;
+  return gate === null ? loadImage(bytes) : passGate(gate, () => loadImage(bytes));
+}
 
 /** Limits before decoding, in pixels per side and in total. */
 const MAX_SIDE = 16_384;

@@ -9,10 +9,8 @@ import {
   WEBM,
 } from "mediabunny";
 import type { ProbeResult } from "../contract.ts";
-import { canDecode, isDecodableSize, openDecoder } from "./decode-h264.ts";
-import type { Format } from "./formats.ts";
-import { frameRateOf } from "./frame-rate.ts";
-import type { WindowedFile } from "./windowed-file.ts";
+import type { Format, WindowedFile } from "./formats.ts";
+import { canDecode, frameRateOf, isDecodableSize, openDecoder } from "./pictures.ts";
 
 const MAX_ELEMENTS = 100_000;
 const SEGMENT = 0x18538067;
@@ -61,15 +59,15 @@ interface Element {
 
 async function elementAt({ read }: WindowedFile, at: number): Promise<Element | null> {
   const view = await read({ at, size: 12 });
-  const lengthAt = (place: number) => (place < view.byteLength ? Math.clz32(view.getUint8(place)) - 23 : 9);
+  const lengthAt = (byte: number) => (byte < view.byteLength ? Math.clz32(view.getUint8(byte)) - 23 : 9);
   const idLength = lengthAt(0);
   const sizeLength = lengthAt(idLength);
   const length = idLength + sizeLength;
   if (idLength > 4 || sizeLength > 8 || length > view.byteLength) return null;
   let id = 0;
-  for (let place = 0; place < idLength; place++) id = id * 256 + view.getUint8(place);
+  for (let byte = 0; byte < idLength; byte++) id = id * 256 + view.getUint8(byte);
   let size = view.getUint8(idLength) & (0xff >> sizeLength);
-  for (let place = idLength + 1; place < length; place++) size = size * 256 + view.getUint8(place);
+  for (let byte = idLength + 1; byte < length; byte++) size = size * 256 + view.getUint8(byte);
   const isOpen = size >= 2 ** (7 * sizeLength) - 1;
   return { id, start: at + length, end: at + length + size, isOpen };
 }

@@ -1,8 +1,7 @@
 import type { ProbeResult } from "../contract.ts";
-import { readSound } from "../sound/read-sound.ts";
-import { locateSamples, type WavLayout } from "../sound/wav-layout.ts";
-import type { Format } from "./formats.ts";
-import type { WindowedFile } from "./windowed-file.ts";
+import { readSound } from "../sound/decode.ts";
+import { locateSamples, type WavLayout } from "../sound/wav.ts";
+import type { Format, WindowedFile } from "./formats.ts";
 
 /** Measures a WAV by its headers and size, since any sample bytes are valid; decodes other formats slice by slice. */
 export async function probeSound(file: WindowedFile, { reader, contentType }: Format): Promise<ProbeResult> {

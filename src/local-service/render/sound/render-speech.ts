@@ -1,8 +1,7 @@
 import { registerMp3Encoder } from "@mediabunny/mp3-encoder";
 import { AudioSample, AudioSampleSource, BufferTarget, Mp3OutputFormat, Output } from "mediabunny";
-import type { RenderRequest, VoiceProfile } from "../contract.ts";
+import { inputError, type RenderRequest, type VoiceProfile } from "../contract.ts";
 import { hashOf } from "../random.ts";
-import { inputError } from "../render-error.ts";
 import { lengthOf, type Sound, toMono } from "./sound.ts";
 import { speak } from "./speech.ts";
 import { encodeWav } from "./wav.ts";

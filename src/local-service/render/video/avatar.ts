@@ -1,16 +1,13 @@
 import { readFile } from "node:fs/promises";
 import { createCanvas } from "@napi-rs/canvas";
-import type { RenderRequest } from "../contract.ts";
+import { inputError, type RenderRequest } from "../contract.ts";
 import { coverOf, loadPicture } from "../draw/picture.ts";
-import { inputError } from "../render-error.ts";
 import { videoSize } from "../size.ts";
 import { decodeSoundFile } from "../sound/decode.ts";
-import { type CodedSound, readCodedSound } from "../sound/packets.ts";
-import { joinSounds } from "../sound/resample.ts";
-import { durationMsOf, type Sound, toMono } from "../sound/sound.ts";
+import { durationMsOf, joinSounds, type Sound, toMono } from "../sound/sound.ts";
 import { createFrameEncoder } from "./h264.ts";
 import { findMouth } from "./mouth.ts";
-import { muxMovie } from "./mux.ts";
+import { type CodedSound, muxMovie, readCodedSound } from "./mux.ts";
 import { createTalker } from "./talk.ts";
 
 /** How loud the sound is at each frame, from 0 (silence) to 1 (its loudest), rising fast and falling a little slower. */

@@ -1,17 +1,13 @@
 import { readFile } from "node:fs/promises";
 import { createCanvas } from "@napi-rs/canvas";
 import { BufferSource, EncodedPacketSink, Input, type InputVideoTrack, MP4, QTFF, WEBM } from "mediabunny";
-import type { MediaFile, RenderRequest } from "../contract.ts";
-import { canDecode, openDecoder, type PictureDecoder } from "../probe/decode-h264.ts";
-import { frameRateOf } from "../probe/frame-rate.ts";
-import { inputError } from "../render-error.ts";
+import { inputError, type MediaFile, type RenderRequest } from "../contract.ts";
+import { canDecode, frameRateOf, openDecoder, type PictureDecoder } from "../probe/pictures.ts";
 import type { Size } from "../size.ts";
 import { decodeSoundFile } from "../sound/decode.ts";
-import { type CodedSound, readCodedSound } from "../sound/packets.ts";
 import type { Sound } from "../sound/sound.ts";
-import { createFrameEncoder } from "./h264.ts";
-import { muxMovie } from "./mux.ts";
-import { yuvToRgba } from "./yuv.ts";
+import { createFrameEncoder, yuvToRgba } from "./h264.ts";
+import { type CodedSound, muxMovie, readCodedSound } from "./mux.ts";
 
 const MAX_LONG_SIDE = 3840;
 const FIELD = "source_video";

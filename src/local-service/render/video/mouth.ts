@@ -1,6 +1,6 @@
 import type { Canvas } from "@napi-rs/canvas";
-import { type Color, rgb } from "../draw/color.ts";
-import { faceGeometry } from "../draw/face-geometry.ts";
+import { type Color, rgb } from "../draw/brush.ts";
+import { faceGeometry } from "../draw/face.ts";
 
 /** Pixels of a picture in RGBA. */
 export interface Pixels {

@@ -2,18 +2,48 @@ import { registerAacEncoder } from "@mediabunny/aac-encoder";
 import {
   AudioSample,
   AudioSampleSource,
+  BufferSource,
   BufferTarget,
   EncodedAudioPacketSource,
   EncodedPacket,
+  EncodedPacketSink,
   EncodedVideoPacketSource,
+  Input,
+  MP4,
   Mp4OutputFormat,
   NullTarget,
   Output,
+  QTFF,
 } from "mediabunny";
-import type { CodedSound, SoundPacket } from "../sound/packets.ts";
-import { toRate } from "../sound/resample.ts";
-import { joined, type Sound, withLength } from "../sound/sound.ts";
+import { joined, type Sound, toRate, withLength } from "../sound/sound.ts";
 import type { EncodedPictures } from "./h264.ts";
+
+/** A coded packet of sound. Times are in seconds. */
+export interface SoundPacket {
+  readonly bytes: Uint8Array;
+  readonly start: number;
+  readonly length: number;
+}
+
+/** AAC, to be copied into another file without loss. */
+export interface CodedSound {
+  readonly config: AudioDecoderConfig;
+  readonly packets: readonly SoundPacket[];
+  readonly durationMs: number;
+}
+
+/** Extracts the AAC track of an MP4 or M4A file; null when it has none. */
+export async function readCodedSound(bytes: Uint8Array): Promise<CodedSound | null> {
+  using input = new Input({ source: new BufferSource(bytes), formats: [MP4, QTFF] });
+  const track = await input.getPrimaryAudioTrack();
+  const config = await track?.getDecoderConfig();
+  if (track?.codec !== "aac" || !config) return null;
+  const packets: SoundPacket[] = [];
+  for await (const packet of new EncodedPacketSink(track).packets()) {
+    packets.push({ bytes: packet.data, start: packet.timestamp, length: packet.duration });
+  }
+  return { config, packets, durationMs: (await track.computeDuration()) * 1000 };
+}
 
 const CONTAINERS = new Set(["moov", "trak", "mdia"]);
 const DATED = new Set(["mvhd", "tkhd", "mdhd"]);

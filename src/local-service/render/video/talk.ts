@@ -1,6 +1,5 @@
 import { createCanvas } from "@napi-rs/canvas";
-import { type Context, oval, type Surface } from "../draw/brush.ts";
-import { darker } from "../draw/color.ts";
+import { type Context, darker, oval, type Surface } from "../draw/brush.ts";
 import type { Size } from "../size.ts";
 import { drawLayer, mirroredLayer } from "./layer.ts";
 import type { Mouth } from "./mouth.ts";
@@ -106,11 +105,11 @@ function drawLevel(context: Context, { width, height }: Size, loudness: number, 
   context.shadowBlur = unit * 0.02;
   context.beginPath();
   for (let i = 0; i < bars; i++) {
-    const place = (i - (bars - 1) / 2) / bars;
+    const offset = (i - (bars - 1) / 2) / bars;
     const sway = 0.6 + 0.4 * Math.sin(seconds * 9 + i * 1.7);
-    const tall = unit * (0.008 + 0.16 * loudness * sway * Math.cos(place * Math.PI));
+    const tall = unit * (0.008 + 0.16 * loudness * sway * Math.cos(offset * Math.PI));
     context.roundRect(
-      width / 2 + place * bars * step - step * 0.28,
+      width / 2 + offset * bars * step - step * 0.28,
       height * 0.84 - tall / 2,
       step * 0.56,
       tall,

@@ -1,9 +1,8 @@
 import { createCanvas } from "@napi-rs/canvas";
-import type { RenderRequest } from "../contract.ts";
+import { inputError, type RenderRequest } from "../contract.ts";
 import { readBrief } from "../draw/brief.ts";
 import { coverOf, loadPicture } from "../draw/picture.ts";
 import { hashOf } from "../random.ts";
-import { inputError } from "../render-error.ts";
 import { type Size, videoSize } from "../size.ts";
 import { composeMusic } from "../sound/music.ts";
 import { enlargeVideo } from "./enlarge.ts";

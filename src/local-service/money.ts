@@ -1,6 +1,18 @@
-import { type Refusal, refuse } from "../http/refusal.ts";
-import type { WorkspaceRow } from "../store/rows.ts";
-import { usd } from "./micros.ts";
+import { type Refusal, refuse } from "./http/refusal.ts";
+import type { WorkspaceRow } from "./store/rows.ts";
+
+/** Micro-dollars in one US dollar. All internal amounts are whole micro-dollars. */
+export const MICROS_PER_USD = 1_000_000;
+
+/** Decimal dollars, as in API responses. */
+export function usd(micros: number): number {
+  return micros / MICROS_PER_USD;
+}
+
+/** Whole micro-dollars of a decimal amount. */
+export function micros(dollars: number): number {
+  return Math.round(dollars * MICROS_PER_USD);
+}
 
 /** Available balance of a workspace. */
 export function balanceOf(workspace: WorkspaceRow | undefined): number {

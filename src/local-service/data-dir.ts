@@ -1,8 +1,45 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { mkdir, rename } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { LocalServiceError } from "../errors.ts";
+import { LocalServiceError, systemCode } from "./errors.ts";
+
+/** Two hex digits of a random id: shards files into 256 folders. */
+function shard(id: string): string {
+  return id.slice(id.indexOf("_") + 1).slice(0, 2);
+}
+
+function removeLeftovers(folder: string): void {
+  for (const name of readdirSync(folder)) rmSync(join(folder, name), { recursive: true, force: true });
+}
+
+/**
+ * The folders below the data folder, created where missing, without the partial files of a killed process. Paths in the
+ * database are relative to it.
+ */
+export function openDataDir(root: string) {
+  const incoming = join(root, "incoming");
+  mkdirSync(incoming, { recursive: true, mode: 0o700 });
+  removeLeftovers(incoming);
+  return {
+    /** Path of an asset's bytes, relative to the root. */
+    assetPath: (assetId: string) => join("assets", shard(assetId), assetId),
+    uploadPath: (fileId: string) => join("uploads", shard(fileId), fileId),
+    absolute: (relative: string) => join(root, relative),
+    /** Moves a file to its path; creates the folder when needed. */
+    async moveTo(relative: string, from: string): Promise<void> {
+      const to = join(root, relative);
+      try {
+        await rename(from, to);
+      } catch (error) {
+        if (systemCode(error) !== "ENOENT") throw error;
+        await mkdir(dirname(to), { recursive: true, mode: 0o700 });
+        await rename(from, to);
+      }
+    },
+  };
+}
 
 /** Field of `/proc/<pid>/stat`, counted after the command's closing bracket, that holds the start time. */
 const START_FIELD_AFTER_COMMAND = 19;
@@ -38,6 +75,8 @@ export function isAlive(pid: number, start: string | null): boolean {
   }
   return start === null || processStart(pid) === start;
 }
+
+export type DataDir = ReturnType<typeof openDataDir>;
 
 const NOTE = "service.json";
 const GUARD = "service.lock";

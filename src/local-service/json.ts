@@ -1,0 +1,30 @@
+import { readFileSync, statSync } from "node:fs";
+
+export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** The names in a JSON pointer such as `/a~1b/0`. */
+export function pointerNames(pointer: string): string[] {
+  const names = pointer.split("/").slice(1);
+  return names.map((name) => name.replaceAll("~1", "/").replaceAll("~0", "~"));
+}
+
+/** The target of a reference such as `#/$defs/shot` within its document; undefined where there is none. */
+export function resolveReference(root: unknown, reference: unknown): unknown {
+  if (typeof reference !== "string" || !reference.startsWith("#")) return undefined;
+  return pointerNames(decodeURIComponent(reference.slice(1))).reduce<unknown>(
+    (node, name) =>
+      typeof node === "object" && node !== null && Object.hasOwn(node, name)
+        ? (node as Readonly<Record<string, unknown>>)[name]
+        : undefined,
+    root,
+  );
+}
+
+/** Parses a JSON file that the user named. A device is refused: reading one may never end. */
+export function readJsonFile(path: string): unknown {
+  const found = statSync(path);
+  if (found.isCharacterDevice() || found.isBlockDevice()) throw new Error("it is a device, and no file");
+  return JSON.parse(readFileSync(path, "utf8"));
+}

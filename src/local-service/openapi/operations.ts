@@ -1,0 +1,151 @@
+import { empty, json, jsonBody, type OperationSpec, PAGE_QUERY, type Specs, type Success, TAGS } from "./operation.ts";
+import { object, pageOf, refTo, SUBMIT_ERRORS, SUBMIT_SUCCESS, text } from "./schema.ts";
+
+const row = (
+  tag: keyof typeof TAGS,
+  operationId: string,
+  success: Success,
+  more: Omit<OperationSpec, "tag" | "operationId" | "success"> = {},
+): OperationSpec => ({ tag: TAGS[tag], operationId, success, ...more });
+
+const one = (component: string, description: string, status?: 200 | 201) => json(refTo(component), description, status);
+const list = (component: string, description: string) => json(pageOf(component), description);
+const request = (component: string, required = true) => ({ body: jsonBody(refTo(component), required) });
+const paged = { query: PAGE_QUERY };
+
+const FILE = object({ file: { ...text, contentMediaType: "application/octet-stream" } });
+const LOGS_AFTER = "A cursor, or `start` for the first event on. Without it no events are sent.";
+const JOB_STREAM = `Frames: \`status\` (a JobStatus), \`log\` (a LogEvent), and \`done\` whose data is [STREAM_DONE]. Send the id of the
+last frame as Last-Event-ID to go on after it. An end without done was cut short: connect again.`;
+const CHUNKS = `The answer; or, with \`stream: true\`, an event stream of ChatCompletionChunk objects that ends with
+\`data: [DONE]\`. A failure after the stream has begun is one last event with \`error\`.`;
+
+const date = { ...text, description: "A date, or an instant, as ISO-8601." };
+const groups = { ...text, enum: ["total", "day", "model"], default: "total" };
+const unavailable = { errors: ["GONE", "FAILED_PRECONDITION"] } as const;
+const tested = one("TestResult", "How the test event was received.");
+
+/** What the document says of every endpoint below `/v3` beyond its row in the table of endpoints. */
+export const API_SPECS: Specs = {
+  "GET /models": row("models", "list_models", list("ModelSummary", "All models, on one page."), {
+    query: { modality: { ...text, enum: ["image", "video", "audio"] } },
+    errors: ["INVALID_ARGUMENT"],
+  }),
+  "GET /models/{model}": row("models", "get_model", one("Model", "The model."), unavailable),
+  "GET /models/{model}/openapi.json": row(
+    "models",
+    "get_model_openapi",
+    one("ApiDocument", "Its submit operation, OpenAPI 3.1."),
+    unavailable,
+  ),
+  "POST /models/{model}/estimate": row("models", "estimate_job", one("Estimate", "What a job would cost."), {
+    ...request("EstimateJobRequest"),
+    errors: ["GONE", "MODERATION_FAILED"],
+  }),
+  "GET /models/{model}/jobs": row(
+    "models",
+    "list_model_jobs",
+    list("JobSummary", "A page of jobs, newest first; of a retired model too."),
+    paged,
+  ),
+  "GET /models/{model}/voices": row("models", "list_model_voices", list("Voice", "Stock voices, then your own."), {
+    ...paged,
+    ...unavailable,
+  }),
+  "POST /models/{model}": row("models", "submit_job", SUBMIT_SUCCESS, {
+    ...request("SubmitJobRequest"),
+    errors: SUBMIT_ERRORS,
+  }),
+  "POST /files": row("files", "upload_file", one("UploadedFile", "The handle to pass as a media input.", 201), {
+    body: { mediaType: "multipart/form-data", schema: FILE },
+  }),
+  "GET /openapi.json": row("openapi", "get_openapi", one("ApiDocument", "This document.")),
+
+  "GET /jobs": row("jobs", "list_jobs", list("JobSummary", "A page of jobs, newest first."), paged),
+  "GET /jobs/{job_id}": row("jobs", "get_job", one("Job", "The job.")),
+  "DELETE /jobs/{job_id}": row("jobs", "delete_job", empty("Deleted, now or earlier."), {
+    errors: ["INVALID_ARGUMENT", "ALREADY_IN_PROGRESS", "UNAVAILABLE"],
+  }),
+  "GET /jobs/{job_id}/status": row("jobs", "get_job_status", one("JobStatus", "The status."), {
+    query: { logs_after: { ...text, description: LOGS_AFTER } },
+  }),
+  "GET /jobs/{job_id}/logs": row("jobs", "list_job_logs", list("LogEvent", "A page of events, oldest first."), paged),
+  "GET /jobs/{job_id}/stream": row(
+    "jobs",
+    "stream_job",
+    { status: 200, description: JOB_STREAM, stream: "JobStream" },
+    { headers: { "Last-Event-ID": { ...text, description: "Id of the last frame that arrived." } } },
+  ),
+
+  "GET /balance": row("billing", "get_balance", one("Balance", "The wallet.")),
+  "GET /usage": row("billing", "get_usage", one("Usage", "Seven days when not said otherwise, ninety at most."), {
+    query: { start: date, end: date, group_by: groups },
+    errors: ["INVALID_ARGUMENT"],
+  }),
+  "POST /keys": row(
+    "keys",
+    "create_key",
+    one("CreatedApiKey", "The key, with its credential.", 201),
+    request("CreateKeyRequest", false),
+  ),
+  "GET /keys": row("keys", "list_keys", list("ApiKey", "A page of keys, newest first."), {
+    query: { ...PAGE_QUERY, workspace_id: { ...text, description: "Your own; another one is refused." } },
+  }),
+  "POST /keys/{key_id}/rotate": row("keys", "rotate_key", one("RotatedApiKey", "The new credential."), {
+    ...request("RotateKeyRequest", false),
+    errors: ["FAILED_PRECONDITION"],
+  }),
+  "DELETE /keys/{key_id}": row("keys", "revoke_key", empty("Revoked.")),
+  "POST /tokens": row("keys", "create_token", one("Token", "The token.", 201), request("CreateTokenRequest", false)),
+  "POST /chat/completions": row(
+    "chat",
+    "create_chat_completion",
+    { ...one("ChatCompletion", CHUNKS), stream: "ChatCompletionStream" },
+    { ...request("ChatCompletionRequest"), errors: ["INSUFFICIENT_BALANCE", "NOT_FOUND", "MODERATION_FAILED"] },
+  ),
+
+  "GET /webhooks/public-key": row(
+    "webhooks",
+    "get_webhook_public_key",
+    one("WebhookPublicKey", "The key that signatures are checked with."),
+  ),
+  "GET /webhooks/default": row(
+    "webhooks",
+    "get_webhook_default",
+    one("DefaultWebhook", "The default webhook; its url is null when none is set."),
+  ),
+  "PUT /webhooks/default": row(
+    "webhooks",
+    "set_webhook_default",
+    one("DefaultWebhook", "The default webhook, as set."),
+    request("SetDefaultWebhookRequest"),
+  ),
+  "DELETE /webhooks/default": row("webhooks", "delete_webhook_default", empty("There is none.")),
+  "POST /webhooks/default/test": row("webhooks", "test_webhook_default", tested, { errors: ["NOT_FOUND"] }),
+  "GET /webhooks/deliveries": row(
+    "webhooks",
+    "list_webhook_deliveries",
+    list("WebhookDelivery", "A page of deliveries, newest first."),
+    paged,
+  ),
+  "POST /webhooks/deliveries/{job_id}/redeliver": row(
+    "webhooks",
+    "redeliver_webhook",
+    one("WebhookDelivery", "The delivery, pending again."),
+    { errors: ["ALREADY_IN_PROGRESS"] },
+  ),
+  "GET /log-drains": row("drains", "list_log_drains", list("LogDrain", "A page of drains, newest first."), paged),
+  "POST /log-drains": row("drains", "create_log_drain", one("LogDrain", "The drain.", 201), {
+    ...request("CreateLogDrainRequest"),
+    errors: ["FAILED_PRECONDITION"],
+  }),
+  "GET /log-drains/{drain_id}": row("drains", "get_log_drain", one("LogDrain", "The drain.")),
+  "PATCH /log-drains/{drain_id}": row(
+    "drains",
+    "update_log_drain",
+    one("LogDrain", "The drain, as changed."),
+    request("UpdateLogDrainRequest"),
+  ),
+  "DELETE /log-drains/{drain_id}": row("drains", "delete_log_drain", empty("Removed.")),
+  "POST /log-drains/{drain_id}/test": row("drains", "test_log_drain", tested),
+};

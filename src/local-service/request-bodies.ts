@@ -1,0 +1,145 @@
+import { validateHeaderName, validateHeaderValue } from "node:http";
+import { z } from "zod";
+import { SCOPES } from "./access/principal.ts";
+
+const scopes = z.array(z.enum(SCOPES)).max(SCOPES.length).nullish();
+const DAY_SECONDS = 86_400;
+
+/** Lifetime of a token: an hour by default, a day at most. */
+export const TOKEN_TTL_SECONDS = { default: 3_600, max: DAY_SECONDS } as const;
+/** Grace period of a rotated-out secret: a day by default, 30 days at most. */
+export const GRACE_SECONDS = { default: DAY_SECONDS, max: 30 * DAY_SECONDS } as const;
+
+/** `POST /keys` */
+export const newKeyBody = z.object({
+  name: z.string().min(1).max(100).nullish(),
+  scopes,
+  kind: z.enum(["personal", "service"]).nullish(),
+  workspace_id: z.string().max(100).nullish(),
+  expires_at: z.iso.datetime({ offset: true }).nullish(),
+});
+
+/** `POST /keys/{key_id}/rotate` */
+export const rotateBody = z.object({ grace_period_seconds: z.int().min(0).max(GRACE_SECONDS.max).nullish() });
+
+/** `POST /tokens` */
+export const newTokenBody = z.object({ ttl_seconds: z.int().min(1).max(TOKEN_TTL_SECONDS.max).nullish(), scopes });
+
+export const MAX_URL_LENGTH = 8192;
+export const TOO_LONG = `has more than ${MAX_URL_LENGTH} characters`;
+
+/** A destination as a body names it. Its address is checked when something is sent. */
+export const httpUrl = z
+  .string()
+  .max(MAX_URL_LENGTH, { error: TOO_LONG, abort: true })
+  .check(z.url({ protocol: /^https?$/, error: "is not an http or https URI" }));
+
+/** `PUT /webhooks/default` */
+export const defaultWebhookBody = z.object({ url: httpUrl, enabled: z.boolean().nullish() });
+
+const MAX_HEADERS = 50;
+const MAX_VALUE_LENGTH = 4096;
+
+/** Headers set by the service or the connection. */
+const RESERVED =
+  /^(content-type|content-length|content-encoding|host|connection|keep-alive|transfer-encoding|te|trailer|upgrade|expect|x-.+-signature)$/i;
+
+function isHeader(name: string, value: string): boolean {
+  try {
+    validateHeaderName(name);
+    validateHeaderValue(name, value);
+    return !RESERVED.test(name) && value.length <= MAX_VALUE_LENGTH;
+  } catch {
+    return false;
+  }
+}
+
+const headers = z.record(z.string().max(128), z.string()).superRefine((record, context) => {
+  const entries = Object.entries(record);
+  const wrong = (path: string[], message: string, reason: string) =>
+    context.addIssue({ code: "custom", path, message, params: { reason } });
+  if (entries.length > MAX_HEADERS) wrong([], `has more than ${MAX_HEADERS} headers`, "maximum");
+  for (const [name, value] of entries) {
+    if (!isHeader(name, value)) wrong([name], "is no header that a drain may set", "format");
+  }
+});
+
+const fields = {
+  name: z.string().min(1).max(100),
+  url: httpUrl,
+  format: z.enum(["ndjson", "otlp"]),
+  secret: z.string().min(64).max(4096),
+  headers,
+  enabled: z.boolean(),
+  batch_size: z.int().min(1).max(5000),
+};
+
+export const SECRET_REQUIRED = "is required for the format ndjson";
+
+/** `POST /log-drains` */
+export const newDrainBody = z
+  .object({
+    name: fields.name,
+    url: fields.url,
+    format: fields.format.nullish(),
+    secret: fields.secret.nullish(),
+    headers: fields.headers.nullish(),
+    enabled: fields.enabled.nullish(),
+    batch_size: fields.batch_size.nullish(),
+  })
+  .refine(({ format, secret }) => format === "otlp" || (secret !== null && secret !== undefined), {
+    path: ["secret"],
+    error: SECRET_REQUIRED,
+    params: { reason: "required" },
+    // Also checked when other fields are invalid: every problem is reported at once.
+    when: ({ value }) => typeof value === "object" && value !== null,
+  });
+
+/** `PATCH /log-drains/{drain_id}`: absent fields stay unchanged. */
+export const drainChanges = z.object({
+  name: fields.name.nullish(),
+  url: fields.url.nullish(),
+  format: fields.format.nullish(),
+  secret: fields.secret.nullish(),
+  headers: fields.headers.nullish(),
+  enabled: fields.enabled.nullish(),
+  batch_size: fields.batch_size.nullish(),
+});
+
+export type NewDrainBody = z.output<typeof newDrainBody>;
+export type DrainChanges = z.output<typeof drainChanges>;
+
+const name = z.string().min(1).max(100);
+
+/** `POST /_local/wallet` */
+export const walletBody = z.strictObject({
+  workspace_id: name.optional(),
+  /** Dollars to add. */
+  add: z.number().min(0).max(1e9).optional(),
+  /** Makes the next 402 say that the card for top-ups was declined. */
+  card_declined: z.boolean().optional(),
+});
+
+/** `POST /_local/keys` */
+export const keyBody = z.strictObject({
+  workspace_id: name.optional(),
+  owner_id: name.optional(),
+  scopes: z.array(z.enum(SCOPES)).max(SCOPES.length).nullish(),
+  key_id: name.optional(),
+  secret: z.string().min(8).max(200).optional(),
+});
+
+/** `POST /_local/members` */
+export const memberBody = z.strictObject({
+  workspace_id: name.optional(),
+  owner_id: name.optional(),
+  /** True when the owner left the workspace, false when it is back. */
+  left: z.boolean(),
+});
+
+/** `POST /_local/clock` */
+export const clockBody = z.strictObject({
+  mode: z.enum(["real", "scaled", "manual"]).optional(),
+  factor: z.number().positive().max(1e6).optional(),
+  advance_ms: z.number().min(0).max(1e12).optional(),
+});

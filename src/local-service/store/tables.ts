@@ -1,0 +1,255 @@
+import type {
+  EventRow,
+  FileRow,
+  IdempotencyRow,
+  JobRow,
+  JobStatus,
+  KeyRow,
+  NewEvent,
+  NewJobRow,
+  OutputRow,
+  TokenRow,
+  VoiceRow,
+  WorkspaceRow,
+} from "./rows.ts";
+import type { Statements } from "./statement.ts";
+
+/** The owner to filter by: jobs belong to an owner within a workspace. */
+export interface Owner {
+  readonly workspaceId: string;
+  readonly ownerId: string;
+}
+
+export interface UsageRow {
+  readonly key: string;
+  readonly jobs: number;
+  readonly spentMicros: number;
+}
+
+/** The outcome of a job. */
+export interface JobEnd {
+  readonly status: JobStatus;
+  readonly completedAt: number;
+  readonly expiresAt: number | null;
+  readonly refundedMicros: number;
+  readonly error: string | null;
+}
+
+const PAGE = "AND seq < ? ORDER BY seq DESC LIMIT ?";
+const OF_OWNER = `SELECT * FROM jobs WHERE workspaceId = ? AND ownerId = ? ${PAGE}`;
+const OF_MODEL = `SELECT * FROM jobs WHERE workspaceId = ? AND ownerId = ? AND model = ? ${PAGE}`;
+const NEXT_EXPIRY = "SELECT min(expiresAt) AS at FROM jobs WHERE expiresAt IS NOT NULL";
+const RUNNING_READERS =
+  "SELECT count(*) AS count FROM reads JOIN jobs ON seq = readerSeq WHERE sourceSeq = ? AND completedAt IS NULL";
+
+/** What usage is summed by: the column of the key, and what follows the sum. */
+const USAGE = {
+  total: ["'total'", "HAVING count(*) > 0"],
+  day: ["date(createdAt / 1000, 'unixepoch')", "GROUP BY key ORDER BY key"],
+  model: ["model", "GROUP BY key ORDER BY key"],
+} as const;
+
+function usageSql(group: keyof typeof USAGE): string {
+  const [key, ending] = USAGE[group];
+  const sums = "count(*) AS jobs, sum(chargedMicros - refundedMicros) AS spentMicros";
+  return `SELECT ${key} AS key, ${sums} FROM jobs WHERE workspaceId = ? AND createdAt >= ? AND createdAt < ? ${ending}`;
+}
+
+export function jobTable(db: Statements) {
+  return {
+    insert: (row: NewJobRow): number => db.insert("jobs", row),
+    bySeq: (seq: number) => db.get<JobRow>("SELECT * FROM jobs WHERE seq = ?", seq),
+    byId: (jobId: string) => db.get<JobRow>("SELECT * FROM jobs WHERE jobId = ?", jobId),
+    /** Newest first, before the cursor `before`. */
+    page: ({ workspaceId, ownerId }: Owner, before: number, limit: number) =>
+      db.all<JobRow>(OF_OWNER, workspaceId, ownerId, before, limit),
+    pageOfModel: ({ workspaceId, ownerId }: Owner, model: string, before: number, limit: number) =>
+      db.all<JobRow>(OF_MODEL, workspaceId, ownerId, model, before, limit),
+    /** Jobs accepted and not finished, oldest first. */
+    unfinished: () =>
+      db.all<JobRow>("SELECT seq FROM jobs WHERE completedAt IS NULL ORDER BY seq").map(({ seq }) => seq),
+    toExpire: (now: number, limit: number) =>
+      db.all<JobRow>("SELECT * FROM jobs WHERE expiresAt <= ? ORDER BY expiresAt LIMIT ?", now, limit),
+    nextExpiry: () => db.get<{ at: number | null }>(NEXT_EXPIRY)?.at ?? null,
+    /** Unfinished jobs that read an output of this one. */
+    runningReaders: (seq: number) => db.get<{ count: number }>(RUNNING_READERS, seq)?.count ?? 0,
+    usage: (group: keyof typeof USAGE, workspaceId: string, from: number, to: number) =>
+      db.all<UsageRow>(usageSql(group), workspaceId, from, to),
+    start: (seq: number, startedAt: number) => db.update("jobs", { seq, status: "IN_PROGRESS", startedAt }),
+    end: (seq: number, { status, completedAt, expiresAt, refundedMicros, error }: JobEnd) =>
+      db.update("jobs", { seq, status, completedAt, expiresAt, refundedMicros, error }),
+    /** Keeps the expiry, whose sweep removes what an unrepeated delete has left. */
+    markDeleted: (seq: number, deletedAt: number) =>
+      db.update("jobs", { seq, deletedAt, prompt: null, input: "{}", media: "{}" }),
+    setExpiry: (seq: number, expiresAt: number | null) => db.update("jobs", { seq, expiresAt }),
+    setLastEvent: (seq: number, lastEventId: number) => db.update("jobs", { seq, lastEventId }),
+    addRead: (sourceSeq: number, readerSeq: number) => db.insert("reads", { sourceSeq, readerSeq }, "INSERT OR IGNORE"),
+  };
+}
+
+/** Maps idempotency keys of a workspace to submits. */
+export function idempotencyTable(db: Statements) {
+  return {
+    get: (workspaceId: string, key: string) =>
+      db.get<IdempotencyRow>("SELECT * FROM idempotency WHERE workspaceId = ? AND key = ?", workspaceId, key),
+    insert: (row: IdempotencyRow) => db.insert("idempotency", row, "INSERT OR REPLACE"),
+  };
+}
+
+/** Lifecycle events of each job. */
+export function eventTable(db: Statements) {
+  return {
+    /** Numbers the events from `lastId` on and stores them. */
+    append(jobSeq: number, lastId: number, at: number, events: readonly NewEvent[]): EventRow[] {
+      return events.map((event, index) => {
+        const row: EventRow = { ...event, jobSeq, id: lastId + index + 1, at, data: JSON.stringify(event.data) };
+        db.insert("jobEvents", row);
+        return row;
+      });
+    },
+    /** Oldest first. */
+    after: (jobSeq: number, id: number, limit: number) =>
+      db.all<EventRow>("SELECT * FROM jobEvents WHERE jobSeq = ? AND id > ? ORDER BY id LIMIT ?", jobSeq, id, limit),
+    /** The most recent ones, oldest first. */
+    latest: (jobSeq: number, limit: number) =>
+      db.all<EventRow>("SELECT * FROM jobEvents WHERE jobSeq = ? ORDER BY id DESC LIMIT ?", jobSeq, limit).reverse(),
+    clear: (jobSeq: number) => db.run("DELETE FROM jobEvents WHERE jobSeq = ?", jobSeq),
+  };
+}
+
+const ADD_MODEL_RUN = `INSERT INTO modelRuns (model, runs, averageMs) VALUES (?, 1, ?)
+  ON CONFLICT (model) DO UPDATE SET averageMs = averageMs + (excluded.averageMs - averageMs) / min(runs + 1, 20),
+    runs = runs + 1`;
+
+/** Rendering times of each model, for estimates. */
+export function modelRunTable(db: Statements) {
+  return {
+    /** Mean time from accepted to finished; null for a model never run. */
+    averageMs: (model: string) =>
+      db.get<{ averageMs: number }>("SELECT averageMs FROM modelRuns WHERE model = ?", model)?.averageMs ?? null,
+    add: (model: string, tookMs: number) => db.run(ADD_MODEL_RUN, model, tookMs),
+  };
+}
+
+/** Small named values: signing secrets, the clock's offset. */
+export function metaTable(db: Statements) {
+  return {
+    get: (name: string) => db.get<{ value: string }>("SELECT value FROM meta WHERE name = ?", name)?.value ?? null,
+    set: (name: string, value: string) => db.insert("meta", { name, value }, "INSERT OR REPLACE"),
+  };
+}
+
+export interface JobCounts {
+  readonly total: number;
+  readonly byKey: Readonly<Record<string, number>>;
+  readonly byModel: Readonly<Record<string, number>>;
+}
+
+/** Counts over all jobs ever accepted, for the operator. */
+export function countJobs(db: Statements): JobCounts {
+  const tally = (column: string) => {
+    const rows = db.all<{ name: string; count: number }>(
+      `SELECT ${column} AS name, count(*) AS count FROM jobs WHERE ${column} IS NOT NULL GROUP BY ${column}`,
+    );
+    return Object.fromEntries(rows.map(({ name, count }) => [name, count]));
+  };
+  const total = db.get<{ count: number }>("SELECT count(*) AS count FROM jobs")?.count ?? 0;
+  return { total, byKey: tally("idempotencyKey"), byModel: tally("model") };
+}
+
+type Amount = "fundedMicros" | "chargedMicros" | "refundedMicros";
+
+/** Workspaces with their wallets, and who belongs to them. */
+export function workspaceTable(db: Statements) {
+  const add = (amount: Amount, workspaceId: string, micros: number) =>
+    db.run(`UPDATE workspaces SET ${amount} = ${amount} + ? WHERE workspaceId = ?`, micros, workspaceId);
+  return {
+    get: (workspaceId: string) => db.get<WorkspaceRow>("SELECT * FROM workspaces WHERE workspaceId = ?", workspaceId),
+    all: () => db.all<WorkspaceRow>("SELECT * FROM workspaces ORDER BY workspaceId"),
+    create: (workspaceId: string) =>
+      db.run("INSERT OR IGNORE INTO workspaces (workspaceId) VALUES (?)", workspaceId) === 1,
+    fund: (workspaceId: string, micros: number) => add("fundedMicros", workspaceId, micros),
+    charge: (workspaceId: string, micros: number) => add("chargedMicros", workspaceId, micros),
+    refund: (workspaceId: string, micros: number) => add("refundedMicros", workspaceId, micros),
+    setCardDeclined: (workspaceId: string, declined: boolean) =>
+      db.run("UPDATE workspaces SET cardDeclined = ? WHERE workspaceId = ?", declined ? 1 : 0, workspaceId),
+    join: (workspaceId: string, ownerId: string) =>
+      db.run("INSERT OR IGNORE INTO members (workspaceId, ownerId) VALUES (?, ?)", workspaceId, ownerId),
+    /** Null undoes a departure. */
+    setLeft: (workspaceId: string, ownerId: string, at: number | null) =>
+      db.run("UPDATE members SET leftAt = ? WHERE workspaceId = ? AND ownerId = ?", at, workspaceId, ownerId) === 1,
+    isMember(workspaceId: string, ownerId: string): boolean {
+      const sql = "SELECT leftAt FROM members WHERE workspaceId = ? AND ownerId = ?";
+      return db.get<{ leftAt: number | null }>(sql, workspaceId, ownerId)?.leftAt === null;
+    },
+  };
+}
+
+/** Keys and the tokens minted from them. Only hashes of secrets are kept. */
+export function keyTable(db: Statements) {
+  const page = "SELECT * FROM keys WHERE workspaceId = ? AND seq < ? ORDER BY seq DESC LIMIT ?";
+  return {
+    insert: (row: Omit<KeyRow, "seq">) => db.insert("keys", row),
+    get: (keyId: string) => db.get<KeyRow>("SELECT * FROM keys WHERE keyId = ?", keyId),
+    page: (workspaceId: string, before: number, limit: number) => db.all<KeyRow>(page, workspaceId, before, limit),
+    /** Tokens minted with the old secret expire with it. */
+    rotate(keyId: string, secretHash: Uint8Array, previousUntil: number): void {
+      const rotate = "UPDATE keys SET previousHash = secretHash, previousUntil = ?, secretHash = ? WHERE keyId = ?";
+      db.run(rotate, previousUntil, secretHash, keyId);
+      db.run("UPDATE tokens SET expiresAt = min(expiresAt, ?) WHERE keyId = ?", previousUntil, keyId);
+    },
+    replaceSecret: (keyId: string, secretHash: Uint8Array) =>
+      db.run("UPDATE keys SET secretHash = ? WHERE keyId = ?", secretHash, keyId),
+    revoke: (keyId: string, at: number) =>
+      db.run("UPDATE keys SET revokedAt = coalesce(revokedAt, ?) WHERE keyId = ?", at, keyId),
+    touch: (keyId: string, at: number) => db.run("UPDATE keys SET lastUsedAt = ? WHERE keyId = ?", at, keyId),
+    addToken: (row: TokenRow) => db.insert("tokens", row),
+    token: (tokenHash: Uint8Array) => db.get<TokenRow>("SELECT * FROM tokens WHERE tokenHash = ?", tokenHash),
+    dropTokens: (expiredBy: number) => db.run("DELETE FROM tokens WHERE expiresAt <= ?", expiredBy),
+  };
+}
+
+/** Uploaded files, until some time after their handles expire. */
+export function fileTable(db: Statements) {
+  return {
+    insert: (row: FileRow) => db.insert("files", row),
+    get: (fileId: string) => db.get<FileRow>("SELECT * FROM files WHERE fileId = ?", fileId),
+    expiredBy: (instant: number, limit: number) =>
+      db.all<FileRow>("SELECT * FROM files WHERE expiresAt <= ? ORDER BY expiresAt LIMIT ?", instant, limit),
+    remove: (fileId: string) => db.run("DELETE FROM files WHERE fileId = ?", fileId),
+  };
+}
+
+/** Voices cloned by jobs. They do not expire. */
+export function voiceTable(db: Statements) {
+  const ofOwner = "SELECT * FROM voices WHERE workspaceId = ? AND ownerId = ? ORDER BY createdAt, voiceId";
+  return {
+    insert: (row: VoiceRow) => db.insert("voices", row),
+    get: (voiceId: string) => db.get<VoiceRow>("SELECT * FROM voices WHERE voiceId = ?", voiceId),
+    ofOwner: (workspaceId: string, ownerId: string) => db.all<VoiceRow>(ofOwner, workspaceId, ownerId),
+  };
+}
+
+/** Path of an output's bytes; null once they have expired, even before they are removed. */
+export function pathOf({ status, path }: OutputRow): string | null {
+  return status === "COMPLETED" ? path : null;
+}
+
+export function outputTable(db: Statements) {
+  const expireMade =
+    "UPDATE outputs SET status = 'EXPIRED', path = NULL WHERE jobSeq = ? AND status = 'COMPLETED' AND voiceId IS NULL";
+  return {
+    insert: (row: OutputRow) => db.insert("outputs", row),
+    ofJob: (jobSeq: number) => db.all<OutputRow>("SELECT * FROM outputs WHERE jobSeq = ? ORDER BY position", jobSeq),
+    byAsset: (assetId: string) => db.get<OutputRow>("SELECT * FROM outputs WHERE assetId = ?", assetId),
+    /**
+     * After a delete, failed outputs included. The asset id stays, so that a later use is refused as "expired", not
+     * "unknown"; the paths stay until `forgetPaths`, so that an unfinished delete can be repeated.
+     */
+    expireAll: (jobSeq: number) =>
+      db.run("UPDATE outputs SET status = 'EXPIRED', error = NULL WHERE jobSeq = ?", jobSeq),
+    forgetPaths: (jobSeq: number) => db.run("UPDATE outputs SET path = NULL WHERE jobSeq = ?", jobSeq),
+    /** After the retention: outputs that had bytes. */
+    expireMade: (jobSeq: number) => db.run(expireMade, jobSeq),
+  };
+}
