@@ -107,7 +107,7 @@ async function jsonEndpoints(service: LocalService) {
 
 const TYPED = { chat: { model: "chat-1", messages: [{ role: "user", content: "x" }] } };
 
-test("no text of a body is taken, kept or repeated without a limit, whatever field holds it", async () => {
+test("no text of a body is accepted, stored or repeated without a limit, whatever field holds it", async () => {
   const service = await start();
   const huge = "x".repeat(2_000_000);
   const endpoints = await jsonEndpoints(service);

@@ -102,7 +102,7 @@ test("a download is truncated, and a range resumes it", async () => {
   expect((await fetch(`${url}x`)).status).toBe(403);
 });
 
-test("a service may ask for funds before it looks at the key, or forget the key", async () => {
+test("a service may check funds before the key, or forget the key", async () => {
   const service = await start({ balance: 0.02 });
   await submit(service, "image-1", cat, { idempotency_key: "k" });
   service.faults([{ kind: "funds_before_keys", count: 1 }]);
@@ -126,7 +126,7 @@ test("slow streams still arrive whole, and a reset one can be resumed", async ()
   expect(await frames(service, job_id)).toHaveLength(10);
 });
 
-test("a rule that is not understood is refused with its place", async () => {
+test("a rule that is not understood is refused with its position", async () => {
   const service = await start();
   const reply = await ask(service, "POST", "/_local/faults", {
     body: { rules: [{ kind: "delay", delay_ms: "soon" }] },
@@ -134,7 +134,7 @@ test("a rule that is not understood is refused with its place", async () => {
   expect(reply.body.error.details[0]).toMatchObject({ field: "rules[0].delay_ms", reason: "type" });
 });
 
-test("a fault without a route strikes /v3 alone, and every fault that strikes requests can be taken back", async () => {
+test("a fault without a route strikes /v3 alone, and every fault that strikes requests can be removed", async () => {
   const service = await start();
   const everyRequest: readonly FaultRule[] = [
     { kind: "error" },

@@ -3,7 +3,7 @@ import { SCOPES } from "../../src/local-service/access/principal.ts";
 import { ask, type Body, get, key, start } from "./support/service.ts";
 
 describe("keys", () => {
-  test("are made with a credential shown once, listed without it, and revoked", async () => {
+  test("are created with a credential shown once, listed without it, and revoked", async () => {
     const service = await start();
     const made = await ask(service, "POST", "/keys", { body: { name: "ci", scopes: ["jobs:read"], kind: "service" } });
     expect(made.status).toBe(201);

@@ -46,7 +46,7 @@ test("logs are paged oldest first", async () => {
 const KNOWN_EVENTS =
   "queued started moderation.passed provider.submitted provider.error retry.scheduled progress finalizing download.ready completed failed recovered";
 
-test("a page of logs has 20 events unless asked otherwise, and a job shows its latest 100, oldest first", async () => {
+test("a page of logs has 20 events by default, and a job shows its latest 100, oldest first", async () => {
   const outputs = 120;
   const many = {
     id: "many-1",

@@ -70,7 +70,7 @@ describe("killed with SIGKILL", () => {
     expect((await get(second, "/balance")).body.balance).toBe(999.8);
   });
 
-  test("in the middle of submits, again and again: no acked job is lost, none is made or charged twice", async () => {
+  test("in the middle of submits, again and again: no acknowledged job is lost, none is created or charged twice", async () => {
     const acked = new Map<string, string>();
     for (const killAfter of [1, 7, 20, 3, 40]) {
       const { child, service } = await startProcess("stub");
@@ -112,7 +112,7 @@ describe("killed with SIGKILL", () => {
     expect(await readdir(join(folder, "incoming"))).toEqual([]);
   });
 
-  test("its place on the folder is free at once", async () => {
+  test("its lock on the folder is free at once", async () => {
     const { child } = await startProcess();
     const refused = await codeOf(startLocalService({ dataDir: folder }));
     expect(refused).toContain("DATA_DIR_IN_USE");

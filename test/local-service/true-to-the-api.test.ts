@@ -36,7 +36,7 @@ test.each([
   ["zero", { cost: 0 }],
   ["omit", {}],
 ] as const)(
-  "an estimate that cannot be made says its cost as %s on demand, and our client reads none",
+  "an estimate that is impossible states its cost as %s on demand, and our client reads none",
   async (unquotableCost, said) => {
     const service = await start({ unquotableCost });
     const [picture] = (await made(service, "image-1", { prompt: "one" })).outputs;
@@ -127,7 +127,7 @@ test("a drain that a person switches off says so", async () => {
   expect(await drainNow(service, made.body.id)).toMatchObject({ enabled: true, disabled_reason: null });
 });
 
-test("keys are listed for the workspace that is asked for, never silently for another", async () => {
+test("keys are listed for the requested workspace, never silently for another", async () => {
   const service = await start();
   const own = (await get(service, "/keys")).body.data[0]?.workspace_id ?? "workspace_local";
   expect((await get(service, `/keys?workspace_id=${own}`)).status).toBe(200);

@@ -61,7 +61,7 @@ const rule = <Kind extends string, Shape extends z.ZodRawShape>(kind: Kind, shap
 
 /** Every fault that can be injected. */
 export const faultRule = z.discriminatedUnion("kind", [
-  /** Waits, in real milliseconds, before the request is looked at. */
+  /** Waits, in real milliseconds, before the request is handled. */
   rule("delay", { delay_ms: ms }),
   /** Cuts the connection: before anything is done, or after the work was done but before the answer (a lost ack). */
   rule("drop", { when: z.enum(["before", "after"]).default("before") }),
@@ -90,9 +90,9 @@ export const faultRule = z.discriminatedUnion("kind", [
   rule("cost_late", { delay_ms: ms }),
   /** The job is charged so many times its price, whatever was quoted. */
   rule("charge", { factor: z.number().min(0).max(100) }),
-  /** A submit asks the wallet before its idempotency key. */
+  /** A submit checks the wallet before its idempotency key. */
   rule("funds_before_keys", {}),
-  /** A submit does not know its idempotency key any more, and makes a second job. */
+  /** A submit has forgotten its idempotency key, and creates a second job. */
   rule("forget_key", {}),
   /** A delete answers 503 and must be repeated. */
   rule("delete_unavailable", {}),

@@ -79,15 +79,7 @@ export interface AnnouncedMedia {
  * declared properties when its first bytes are those of an accepted format.
  */
 export type ProbeResult =
-  | {
-      readonly ok: true;
-      readonly kind: "image" | "video" | "audio";
-      readonly contentType: string;
-      readonly width: number | null;
-      readonly height: number | null;
-      readonly durationMs: number | null;
-      readonly fps: number | null;
-    }
+  | ({ readonly ok: true; readonly fps: number | null } & AnnouncedMedia)
   | { readonly ok: false; readonly reason: string; readonly announced?: AnnouncedMedia };
 
 /**

@@ -128,8 +128,8 @@ export function webhookEndpoints(
     endpoint("GET", "/webhooks/default", manage, "Where events go by default", (call) =>
       ok(defaultWebhookView(tables.defaults.get(call.principal.workspaceId) ?? null)),
     ),
-    endpoint("PUT", "/webhooks/default", manage, "Set that place", setDefault),
-    endpoint("DELETE", "/webhooks/default", manage, "Forget it", removeDefault),
+    endpoint("PUT", "/webhooks/default", manage, "Set the default webhook", setDefault),
+    endpoint("DELETE", "/webhooks/default", manage, "Remove the default webhook", removeDefault),
     endpoint("POST", "/webhooks/default/test", manage, "Send a test event", testDefault),
     endpoint("GET", "/webhooks/deliveries", manage, "Deliveries, newest first", list),
     endpoint("POST", "/webhooks/deliveries/{job_id}/redeliver", manage, "Send a finished delivery again", redeliver),

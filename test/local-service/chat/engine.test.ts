@@ -172,7 +172,7 @@ describe("without a schema the words of the request are answered", () => {
     expect(["happy", "sad", "angry"]).toContain(answer("Classify this as one of: happy, sad, angry. Text: I love it"));
   });
 
-  test("a list has as many lines as were asked for", () => {
+  test("a list has as many lines as were requested", () => {
     expect(answer("Give me 5 ideas for a birthday party").split("\n")).toHaveLength(5);
     expect(answer("Plan a video of three shots of a dog surfing").split("\n")).toHaveLength(3);
   });

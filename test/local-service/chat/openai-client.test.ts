@@ -83,7 +83,7 @@ test("without stream_options no chunk speaks of usage", async () => {
   expect(chunks.filter((chunk) => "usage" in chunk)).toEqual([]);
 });
 
-test("a schema as response_format is answered with JSON that fits, in the number asked for", async () => {
+test("a schema as response_format is answered with JSON that fits, in the number requested", async () => {
   const service = await start();
   const answer = await clientOf(service).chat.completions.parse({
     model: "chat-1",

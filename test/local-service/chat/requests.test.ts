@@ -28,7 +28,7 @@ test("all bad fields are listed at once, with their places", async () => {
   expect((await get(service, "/jobs")).body.data).toEqual([]);
 });
 
-test("nulls, unknown fields, text parts and a list of tools are taken as common clients send them", async () => {
+test("nulls, unknown fields, text parts and a list of tools are accepted as common clients send them", async () => {
   const service = await start();
   const body = {
     ...said,

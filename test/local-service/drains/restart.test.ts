@@ -43,7 +43,7 @@ test("killed in the middle of a batch, the service posts it again after a restar
   expect(arrived.map((line) => line.studio_event)).toEqual(logs.map((log: { event: string }) => log.event));
 });
 
-test("what was taken before a kill is not posted again", async () => {
+test("what was accepted before a kill is not posted again", async () => {
   const { service: first, kill } = await startProcess();
   const hook = await receiver();
   const { id } = await drain(first, { url: hook.url });

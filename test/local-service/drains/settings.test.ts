@@ -5,7 +5,7 @@ import { ask, type Body, get, key, start } from "../support/service.ts";
 
 const URL_A = "https://example.com/logs";
 
-test("a drain is made, read, listed, changed and removed; its secret and header values are never shown", async () => {
+test("a drain is created, read, listed, changed and removed; its secret and header values are never shown", async () => {
   const service = await start();
   service.clock.manual();
   const [keyId] = service.apiKey.split(":");

@@ -99,7 +99,7 @@ test("batches hold at most batch_size events, and together every event once", as
   expect(seen.toSorted()).toEqual(expected.flat().toSorted());
 });
 
-test("a drain hears only what comes after it was made, and only of its own workspace", async () => {
+test("a drain receives only events after its creation, and only of its own workspace", async () => {
   const service = await start();
   service.clock.manual();
   const hook = await receiver();
@@ -114,7 +114,7 @@ test("a drain hears only what comes after it was made, and only of its own works
   expect(new Set(hook.received.flatMap(lines).map((line) => line.studio_job_id))).toEqual(new Set([job_id]));
 });
 
-test("a failed batch is posted again until it is taken, and nothing overtakes it", async () => {
+test("a failed batch is posted again until it is accepted, and nothing overtakes it", async () => {
   const service = await start();
   service.clock.manual();
   const hook = await receiver((index) => (index < 2 ? 500 : 200));
@@ -139,7 +139,7 @@ test("a failed batch is posted again until it is taken, and nothing overtakes it
   expect(hook.received).toHaveLength(3);
 });
 
-test("five failed batches in a row switch the drain off; enabling it clears the count and sends what was kept", async () => {
+test("five failed batches in a row switch the drain off; enabling it clears the count and sends what was pending", async () => {
   const service = await start();
   service.clock.manual();
   let status = 503;

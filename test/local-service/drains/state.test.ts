@@ -26,7 +26,7 @@ function after(drain: DrainState, one: Step, now: number): DrainState {
   return one.is === "shipped" ? shipped(drain, one.position, now) : switched(drain, one.on);
 }
 
-test("in any sequence, a drain is off by itself exactly after five failures in a row, and its place never falls", () => {
+test("in any sequence, a drain is off by itself exactly after five failures in a row, and its cursor never moves back", () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
       let drain = newDrain(true, 0);
@@ -51,7 +51,7 @@ test("in any sequence, a drain is off by itself exactly after five failures in a
   );
 });
 
-test("events that nobody takes are bounded in number and age; what all have taken is forgotten", () => {
+test("events that no drain accepts are bounded in number and age; what all have accepted is deleted", () => {
   const folder = mkdtempSync(join(tmpdir(), "local-service-outbox-"));
   const store = openStore(folder);
   try {

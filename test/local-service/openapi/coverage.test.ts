@@ -58,7 +58,7 @@ test("the rules in docs/coverage.md are numbered without a gap, and no number st
   expect(document).toContain(`\n${rows.length} rules `);
 });
 
-test("a number that is left out, moved or taken twice would be found", () => {
+test("a number that is left out, moved or used twice would be found", () => {
   const table = (...rules: string[]) => `## Some\n\n${rules.map((rule) => `| ${rule} | what | tests |\n`).join("")}\n`;
   expect(misnumbered(table("S1", "S2") + table("J1"))).toEqual([]);
   expect(misnumbered(table("S1", "S3"))).toEqual(["S3"]);

@@ -86,7 +86,7 @@ test("a media reference in either form takes no other field", async () => {
   }
 });
 
-test("an image of 10485760 bytes is taken, one of a byte more is refused by name", async () => {
+test("an image of 10485760 bytes is accepted, one of a byte more is refused by name", async () => {
   const service = await start();
   const estimate = async (bytes: number) => {
     const input = { ...film, start_image: await uploaded(service, pictureOf(bytes)) };

@@ -111,7 +111,7 @@ test("a download URL needs no credential, and stops working with its time", asyn
   expect((await fetch(url)).status).toBe(403);
 });
 
-test("an estimate is what the submit then charges; one that cannot be made says so", async () => {
+test("an estimate is what the submit then charges; one that is impossible says so", async () => {
   const service = await start();
   const estimate = async (model: string, input: unknown) =>
     (await ask(service, "POST", `/models/${model}/estimate`, { body: { input } })).body;
@@ -134,7 +134,7 @@ test("the catalog is listed whole, or by modality", async () => {
   expect(await ids("?modality=image")).toEqual(["image-1"]);
 });
 
-test("a page has 20 items unless asked otherwise, and 100 at most", async () => {
+test("a page has 20 items by default, and 100 at most", async () => {
   const service = await start({ balance: 100 });
   await Promise.all(Array.from({ length: 101 }, () => submit(service, "image-1", { prompt: "x" })));
   expect((await get(service, "/jobs")).body.data).toHaveLength(20);

@@ -19,7 +19,7 @@ test("a full lane does not hold up another", () => {
   expect(queue.take()).toEqual({ lane: "slow", item: 2 });
 });
 
-test("nothing is lost or taken twice, and no limit is passed, in any order of pushing, taking and finishing", () => {
+test("nothing is lost or started twice, and no limit is passed, in any order of pushing, taking and finishing", () => {
   const step = fc.oneof(
     fc.record({ is: fc.constant("push" as const), lane: fc.constantFrom("a", "b", "c") }),
     fc.record({ is: fc.constant("take" as const) }),

@@ -71,12 +71,12 @@ describe("a video", () => {
     expect(difference(beforeCut, afterCut)).toBeGreaterThan(40);
   });
 
-  test("lasts exactly as long as asked even where no whole number of frames fits", async () => {
+  test("lasts exactly as long as requested even where no whole number of frames fits", async () => {
     const input = { ...small, prompt: "hills", duration_ms: 1234 };
     expect(await render("odd.mp4", { kind: "video", input })).toMatchObject({ durationMs: 1234, fps: 24 });
   });
 
-  test("is really 1080p when asked", async () => {
+  test("is really 1080p on request", async () => {
     const input = {
       prompt: "city",
       aspect_ratio: "9:16",

@@ -83,7 +83,7 @@ describe("speech", () => {
     expect((low.durationMs ?? 0) / (high.durationMs ?? 1)).toBeCloseTo(1, 1);
   });
 
-  test("comes as MP3 when asked", async () => {
+  test("comes as MP3 on request", async () => {
     const input = { text: "Hello.", output_format: "mp3" };
     expect(await render("hello.mp3", { kind: "speech", input, voice: sarah })).toMatchObject({
       contentType: "audio/mpeg",

@@ -74,7 +74,7 @@ test("a failed job is announced as job.failed, with its error", async () => {
   expect(bodyOf(post)).toMatchObject({ status: "FAILED", outputs: [], error: { code: "INTERNAL" } });
 });
 
-test("a delivery row is made at submit: PENDING, its event null, nothing attempted", async () => {
+test("a delivery row is inserted at submit: PENDING, its event null, nothing attempted", async () => {
   const service = await start({ speed: 1 });
   service.clock.manual();
   const jobId = await announced(service, "http://127.0.0.1:9/never");

@@ -80,14 +80,14 @@ test("in any sequence, attempts and replays never fall, a cycle has at most 12, 
   );
 });
 
-test("the ladder has 12 attempts over about six hours", () => {
+test("the retry schedule has 12 attempts over about six hours", () => {
   const waits = Array.from({ length: MAX_ATTEMPTS - 1 }, (_, index) => delayAfter(index + 1));
   expect(waits.slice(0, 7)).toEqual([10_000, 30_000, 90_000, 270_000, 810_000, 2_430_000, 3_600_000]);
   expect(MAX_ATTEMPTS).toBe(12);
   expect(waits.reduce((sum, wait) => sum + wait, 0)).toBe(21_640_000);
 });
 
-test("a body that cannot be made fails like an answer, and is tried again", () => {
+test("a body that cannot be built fails like an answer, and is tried again", () => {
   const begun = begin(fire(NEW_DELIVERY, "job.failed", 0), 0);
   expect(end(begun, { is: "no-body" }, 5)).toMatchObject({
     status: "PENDING",

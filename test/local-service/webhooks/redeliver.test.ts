@@ -21,7 +21,7 @@ test("a replay sends the event again under its id, marked as a redelivery in hea
   });
 });
 
-test("attempts are cumulative, and the history holds each delivery as it stood when the replay was asked for", async () => {
+test("attempts are cumulative, and the history holds each delivery as it stood when the replay was requested", async () => {
   const service = await start();
   service.clock.manual();
   const statuses = [404, 404, 200, 503, 204];
@@ -55,7 +55,7 @@ test("attempts are cumulative, and the history holds each delivery as it stood w
   expect(redeliveries[0].last_error).toMatchObject({ code: "NOT_FOUND" });
 });
 
-test("every attempt of a replayed cycle carries the redelivery mark, and has the whole ladder again", async () => {
+test("every attempt of a replayed cycle carries the redelivery mark, and has the whole retry schedule again", async () => {
   const service = await start();
   service.clock.manual();
   const hook = await receiver(() => 500);
@@ -83,7 +83,7 @@ test("a delivery that has not finished is 409, before its job ends and between a
   expect(await redeliver(service, jobId)).toMatchObject(refused);
 });
 
-test("of many replays asked for at once, one is made", async () => {
+test("of many replays requested at once, one is started", async () => {
   const service = await start();
   const hook = await receiver();
   const jobId = await announced(service, hook.url);

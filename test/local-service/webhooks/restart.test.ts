@@ -45,7 +45,7 @@ test("killed in the middle of an attempt, the service makes it again after a res
   expect(await ended(second, jobId, 2)).toMatchObject({ status: "DELIVERED", last_response_status: 200 });
 });
 
-test("killed between two attempts, the ladder goes on where it was", async () => {
+test("killed between two attempts, the retry schedule continues where it was", async () => {
   const { service: first, kill } = await startProcess();
   const hook = await receiver((index) => (index === 0 ? 500 : 200));
   const jobId = await announced(first, hook.url);

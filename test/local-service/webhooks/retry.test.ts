@@ -3,20 +3,20 @@ import { announced, bodyOf, deliveryOf, ended, eventOf } from "../support/delive
 import { receiver } from "../support/receiver.ts";
 import { finished, start } from "../support/service.ts";
 
-const LADDER_S = [10, 30, 90, 270, 810, 2430, 3600, 3600, 3600, 3600, 3600];
+const RETRY_DELAYS_S = [10, 30, 90, 270, 810, 2430, 3600, 3600, 3600, 3600, 3600];
 
-test("a failing webhook is tried 12 times, each exactly at its rung of the ladder, and then FAILED", async () => {
+test("a failing webhook is tried 12 times, each exactly at its delay of the retry schedule, and then FAILED", async () => {
   const service = await start();
   service.clock.manual();
   const hook = await receiver(() => 500);
   const jobId = await announced(service, hook.url);
   expect(await ended(service, jobId, 1)).toMatchObject({ status: "PENDING", last_response_status: 500 });
-  for (const [rung, seconds] of LADDER_S.entries()) {
+  for (const [attempt, seconds] of RETRY_DELAYS_S.entries()) {
     await service.clock.advance(seconds * 1000 - 1);
-    expect(hook.received).toHaveLength(rung + 1);
+    expect(hook.received).toHaveLength(attempt + 1);
     await service.clock.advance(1);
-    expect(hook.received).toHaveLength(rung + 2);
-    expect(await eventOf(service, hook.received.at(-1))).toMatchObject({ attempt: rung + 2, id: jobId });
+    expect(hook.received).toHaveLength(attempt + 2);
+    expect(await eventOf(service, hook.received.at(-1))).toMatchObject({ attempt: attempt + 2, id: jobId });
   }
   expect(await deliveryOf(service, jobId)).toMatchObject({
     status: "FAILED",
@@ -27,7 +27,7 @@ test("a failing webhook is tried 12 times, each exactly at its rung of the ladde
   expect(hook.received).toHaveLength(12);
 });
 
-test("one advance over six hours plays the whole ladder", async () => {
+test("one advance over six hours runs the whole retry schedule", async () => {
   const service = await start();
   service.clock.manual();
   const hook = await receiver((index) => (index < 11 ? 503 : 200));
