@@ -5,8 +5,8 @@ import type { StreamFault } from "../faults/engine.ts";
 import type { Call } from "../http/call.ts";
 import { type ErrorBody, refuseForNow } from "../http/refusal.ts";
 import type { ServiceContext } from "../service-context.ts";
+import type { ChatJob } from "./chat-job.ts";
 import type { Composed, Usage } from "./compose.ts";
-import type { ChatJob } from "./endpoints.ts";
 
 /** Fields shared by the answer and all its chunks. */
 export interface CompletionHead {

@@ -4,8 +4,8 @@ import type { Endpoint } from "../http/call.ts";
 import type { NormalOptions } from "../options.ts";
 import { COMPONENTS, estimateComponent } from "./components/index.ts";
 import { jsonBody, type Operation, type OperationSpec, operation, type Specs, TAG_OBJECTS, TAGS } from "./operation.ts";
-import { API_SPECS } from "./operations.ts";
-import { refTo, SUBMIT_ERRORS, SUBMIT_SUCCESS, submitBody } from "./schema.ts";
+import { API_SPECS, SUBMIT_ERRORS, SUBMIT_SUCCESS } from "./operations.ts";
+import { refTo, submitBody } from "./schema.ts";
 import { webhookComponents, webhooksOf } from "./webhooks.ts";
 
 /** A model's names in the document. */

@@ -1,5 +1,6 @@
+import type { ErrorCode } from "../http/refusal.ts";
 import { empty, json, jsonBody, type OperationSpec, PAGE_QUERY, type Specs, type Success, TAGS } from "./operation.ts";
-import { object, pageOf, refTo, SUBMIT_ERRORS, SUBMIT_SUCCESS, text } from "./schema.ts";
+import { exactly, object, pageOf, refTo, text } from "./schema.ts";
 
 const row = (
   tag: keyof typeof TAGS,
@@ -24,6 +25,25 @@ const date = { ...text, description: "A date, or an instant, as ISO-8601." };
 const groups = { ...text, enum: ["total", "day", "model"], default: "total" };
 const unavailable = { errors: ["GONE", "FAILED_PRECONDITION"] } as const;
 const tested = one("TestResult", "How the test event was received.");
+
+export const SUBMIT_SUCCESS: Success = {
+  status: 202,
+  description: "The job was accepted.",
+  content: { "application/json": refTo("JobAcknowledgement") },
+  headers: {
+    Location: { description: "The same as result_url.", required: true, schema: text },
+    "X-Idempotent-Replayed": { description: "Sent when the idempotency key was known.", schema: exactly("true") },
+  },
+};
+
+export const SUBMIT_ERRORS: readonly ErrorCode[] = [
+  "INVALID_ARGUMENT",
+  "INSUFFICIENT_BALANCE",
+  "NOT_FOUND",
+  "ALREADY_EXISTS",
+  "GONE",
+  "MODERATION_FAILED",
+];
 
 /** What the document says of every endpoint below `/v3` beyond its row in the table of endpoints. */
 export const API_SPECS: Specs = {

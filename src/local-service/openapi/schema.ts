@@ -1,8 +1,6 @@
 import { z } from "zod";
 import type { JsonSchema } from "../catalog/model.ts";
-import type { ErrorCode } from "../http/refusal.ts";
 import { MAX_URL_LENGTH } from "../request-bodies.ts";
-import type { Success } from "./operation.ts";
 
 export const text: JsonSchema = { type: "string" };
 export const whole: JsonSchema = { type: "integer", minimum: 0 };
@@ -67,22 +65,3 @@ export function submitBody(input: JsonSchema): JsonSchema {
     },
   );
 }
-
-export const SUBMIT_SUCCESS: Success = {
-  status: 202,
-  description: "The job was accepted.",
-  content: { "application/json": refTo("JobAcknowledgement") },
-  headers: {
-    Location: { description: "The same as result_url.", required: true, schema: text },
-    "X-Idempotent-Replayed": { description: "Sent when the idempotency key was known.", schema: exactly("true") },
-  },
-};
-
-export const SUBMIT_ERRORS: readonly ErrorCode[] = [
-  "INVALID_ARGUMENT",
-  "INSUFFICIENT_BALANCE",
-  "NOT_FOUND",
-  "ALREADY_EXISTS",
-  "GONE",
-  "MODERATION_FAILED",
-];
