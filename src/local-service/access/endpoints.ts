@@ -6,7 +6,7 @@ import { keyId as newKeyId, secret as newSecret } from "../ids.ts";
 import { instant, instantOrNull } from "../jobs/views.ts";
 import { GRACE_SECONDS, newKeyBody, newTokenBody, rotateBody, TOKEN_TTL_SECONDS } from "../request-bodies.ts";
 import type { ServiceContext } from "../service-context.ts";
-import type { KeyRow } from "../store/rows.ts";
+import type { KeyRow, NewKeyRow } from "../store/rows.ts";
 import { hashSecret, TOKEN_PREFIX } from "./authenticate.ts";
 import {
   assertChangesKeys,
@@ -56,23 +56,22 @@ export function accessEndpoints({ store, clock }: ServiceContext): readonly Endp
     }
     const scopes = granted(principal, body.scopes);
     const secret = newSecret();
-    const key: Omit<KeyRow, "seq"> = {
+    const key: NewKeyRow = {
       keyId: newKeyId(),
       workspaceId,
       ownerId: principal.ownerId,
       kind: body.kind ?? "personal",
       name: body.name ?? null,
       secretHash: hashSecret(secret),
-      previousHash: null,
-      previousUntil: null,
       scopes: scopes === null ? null : JSON.stringify(scopes),
       createdAt: clock.now(),
       expiresAt: grantedLifetime(principal, body.expires_at, clock.now()),
-      revokedAt: null,
-      lastUsedAt: null,
     };
-    await store.write(() => store.keys.insert(key));
-    const { status: _s, revoked_at: _r, last_used_at: _l, key_id, ...rest } = view({ ...key, seq: 0 }, clock.now());
+    const stored = await store.write(() => {
+      store.keys.insert(key);
+      return store.keys.get(key.keyId)!;
+    });
+    const { status: _s, revoked_at: _r, last_used_at: _l, key_id, ...rest } = view(stored, clock.now());
     return created({ key_id, credential: `${key_id}:${secret}`, ...rest });
   }
 

@@ -14,10 +14,8 @@ const LIMITS = { total: 8, perLane: 1 } as const;
 /** How long events are collected before a batch is posted, in milliseconds on the service's clock. */
 const GATHER_MS = 250;
 
-type Ports = Pick<ServiceParts, "store" | "clock" | "outbound" | "hooks" | "options" | "onDefect">;
-
 /** Posts pending events to drains, batch by batch. */
-function createShipper(ports: Ports, tables: DrainTables, prune: (workspaceId: string) => void) {
+function createShipper(ports: ServiceParts, tables: DrainTables, prune: (workspaceId: string) => void) {
   const { store, clock, outbound } = ports;
   const outbox = new Outbox(ports, LIMITS, serve);
   /** Waiting for an instant, queued, or sending. */
@@ -92,7 +90,7 @@ const KEEP_EVENTS = 100_000;
 const PRUNE_EVERY = 1000;
 
 /** Sends lifecycle events of a workspace's jobs to its log drains. */
-export function createDrains(ports: Ports) {
+export function createDrains(ports: ServiceParts) {
   const { store, clock } = ports;
   const tables = drainTables(store.statements);
   const shipper = createShipper(ports, tables, prune);

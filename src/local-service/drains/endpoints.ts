@@ -50,8 +50,6 @@ export interface DrainRegister {
   removed(drain: DrainRow): void;
 }
 
-type Ports = Pick<ServiceParts, "store" | "clock" | "outbound" | "options">;
-
 /** An event of no real job, for a drain's test. */
 function sampleEvent(drain: DrainRow, now: number): DrainEventRow {
   const job = { workspaceId: drain.workspaceId, jobId: `job_${randomUUID()}`, model: "test" };
@@ -76,7 +74,7 @@ function changed(drain: DrainRow, body: DrainChanges, keyId: string, now: number
 }
 
 /** Everything below `/log-drains`. */
-export function drainEndpoints(ports: Ports, tables: DrainTables, register: DrainRegister): readonly Endpoint[] {
+export function drainEndpoints(ports: ServiceParts, tables: DrainTables, register: DrainRegister): readonly Endpoint[] {
   const { store, clock, outbound, options } = ports;
 
   function find(call: Call): DrainRow {

@@ -50,13 +50,9 @@ export function ensureKey(store: Store, key: NormalKey, now: number): void {
     kind: "personal",
     name: null,
     secretHash,
-    previousHash: null,
-    previousUntil: null,
     scopes: key.scopes === null ? null : JSON.stringify(key.scopes),
     createdAt: now,
     expiresAt: null,
-    revokedAt: null,
-    lastUsedAt: null,
   });
 }
 

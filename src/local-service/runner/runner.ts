@@ -7,23 +7,8 @@ import { renderJob } from "./render-job.ts";
 
 const PROGRESS_AT = [0.25, 0.5, 0.75];
 
-type Ports = Pick<
-  ServiceParts,
-  | "store"
-  | "clock"
-  | "dataDir"
-  | "hooks"
-  | "record"
-  | "options"
-  | "catalog"
-  | "renderer"
-  | "secret"
-  | "faults"
-  | "onDefect"
->;
-
 /** Runs accepted jobs to completion, in order of acceptance, with bounded concurrency. */
-export function createRunner(ports: Ports) {
+export function createRunner(ports: ServiceParts) {
   const { store, clock, options, catalog } = ports;
   const finisher = jobFinisher(ports);
   const stopping = new AbortController();

@@ -126,6 +126,9 @@ export interface KeyRow {
   readonly lastUsedAt: number | null;
 }
 
+/** A new key; the other columns are null. */
+export type NewKeyRow = Omit<KeyRow, "seq" | "previousHash" | "previousUntil" | "revokedAt" | "lastUsedAt">;
+
 export interface TokenRow {
   readonly tokenHash: Uint8Array;
   readonly keyId: string;

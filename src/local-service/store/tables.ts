@@ -7,6 +7,7 @@ import type {
   KeyRow,
   NewEvent,
   NewJobRow,
+  NewKeyRow,
   OutputRow,
   TokenRow,
   VoiceRow,
@@ -189,7 +190,7 @@ export function workspaceTable(db: Statements) {
 export function keyTable(db: Statements) {
   const page = "SELECT * FROM keys WHERE workspaceId = ? AND seq < ? ORDER BY seq DESC LIMIT ?";
   return {
-    insert: (row: Omit<KeyRow, "seq">) => db.insert("keys", row),
+    insert: (row: NewKeyRow) => db.insert("keys", row),
     get: (keyId: string) => db.get<KeyRow>("SELECT * FROM keys WHERE keyId = ?", keyId),
     page: (workspaceId: string, before: number, limit: number) => db.all<KeyRow>(page, workspaceId, before, limit),
     /** Tokens minted with the old secret expire with it. */

@@ -61,11 +61,9 @@ export function defaultWebhookView(row: DefaultWebhookRow | null) {
   };
 }
 
-type Ports = Pick<ServiceParts, "store" | "clock" | "outbound">;
-
 /** Everything below `/webhooks`. */
 export function webhookEndpoints(
-  { store, clock, outbound }: Ports,
+  { store, clock, outbound }: ServiceParts,
   tables: WebhookTables,
   signer: WebhookSigner,
   dispatcher: { schedule(delivery: DeliveryRow): void },

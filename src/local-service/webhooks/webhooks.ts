@@ -21,14 +21,12 @@ import { type WebhookSigner, webhookSigner } from "./signature.ts";
 /** Maximum concurrent POSTs, in all and per host. */
 const LIMITS = { total: 32, perLane: 8 } as const;
 
-type Ports = Pick<ServiceParts, "store" | "clock" | "views" | "outbound" | "hooks" | "faults" | "options" | "onDefect">;
-
 function laneOf(url: string): string {
   return URL.canParse(url) ? new URL(url).host : "";
 }
 
 /** Sends deliveries when they are due. */
-function createDispatcher(ports: Ports, tables: WebhookTables, signer: WebhookSigner) {
+function createDispatcher(ports: ServiceParts, tables: WebhookTables, signer: WebhookSigner) {
   const { store, clock, views, outbound } = ports;
   const outbox = new Outbox(ports, LIMITS, attempt);
 
@@ -95,7 +93,7 @@ function createDispatcher(ports: Ports, tables: WebhookTables, signer: WebhookSi
 }
 
 /** Signed webhooks for finished jobs. */
-export function createWebhooks(ports: Ports) {
+export function createWebhooks(ports: ServiceParts) {
   const { store, clock, faults } = ports;
   const tables = webhookTables(store.statements);
   const signer = webhookSigner(store.meta, ports.options.brand);
