@@ -22,6 +22,8 @@ async function perform(task: Task): Promise<TaskResults[Task["type"]]> {
       return probeFile(task.path);
     case "render":
       return renderOne(task.request, task.tempPath, (fraction) => reply({ type: "progress", fraction }));
+    default:
+      return task satisfies never;
   }
 }
 
@@ -53,6 +55,8 @@ async function make(request: RenderRequest, onProgress: Progress): Promise<Uint8
       return (await import("./sound/render-speech.ts")).renderSpeech(request, onProgress);
     case "voice":
       throw new Error("a voice is no file");
+    default:
+      return kind satisfies never;
   }
 }
 

@@ -181,6 +181,8 @@ export async function readSound(file: WindowedFile, reader: SoundReader, sink: S
       return unpackFlac(file, sink);
     case "ogg":
       return unpackOgg(file, sink);
+    default:
+      return reader satisfies never;
   }
 }
 

@@ -37,35 +37,25 @@ export function cameraFor(prompt: string, seed: number): (progress: number) => V
   const words = prompt.toLowerCase();
   const chance = pick<Move>(randomFrom("camera", prompt, seed), ["in", "in", "right", "left", "up"]);
   const move = MOVES.find(([, pattern]) => pattern.test(words))?.[0] ?? chance;
-  return (progress) => viewOf(move, ease(progress), progress);
+  return (progress) => VIEWS[move](ease(progress), progress);
 }
 
-function viewOf(move: Move, t: number, raw: number): View {
-  switch (move) {
-    case "still":
-      return { scale: 1 + 0.012 * t, x: 0, y: 0 };
-    case "in":
-      return { scale: 1 + 0.26 * t, x: 0, y: -0.015 * t };
-    case "out":
-      return { scale: 1 - 0.17 * t, x: 0, y: 0 };
-    case "left":
-      return { scale: 1 + 0.05 * t, x: -0.13 * t, y: 0 };
-    case "right":
-      return { scale: 1 + 0.05 * t, x: 0.13 * t, y: 0 };
-    case "up":
-      return { scale: 1 + 0.06 * t, x: 0, y: -0.13 * t };
-    case "down":
-      return { scale: 1 + 0.06 * t, x: 0, y: 0.13 * t };
-    case "orbit":
-      return { scale: 1 + 0.12 * t, x: 0.08 * Math.sin(raw * Math.PI * 2) * t, y: 0.02 * Math.sin(raw * Math.PI) };
-    case "shake":
-      return { scale: 1 + 0.1 * t, x: 0.012 * Math.sin(raw * 23) * t, y: 0.014 * Math.sin(raw * 31) * t };
-    default: {
-      const unknown: never = move;
-      return unknown;
-    }
-  }
-}
+/** `t` eases from 0 to 1, `raw` rises evenly. */
+const VIEWS: Readonly<Record<Move, (t: number, raw: number) => View>> = {
+  still: (t) => ({ scale: 1 + 0.012 * t, x: 0, y: 0 }),
+  in: (t) => ({ scale: 1 + 0.26 * t, x: 0, y: -0.015 * t }),
+  out: (t) => ({ scale: 1 - 0.17 * t, x: 0, y: 0 }),
+  left: (t) => ({ scale: 1 + 0.05 * t, x: -0.13 * t, y: 0 }),
+  right: (t) => ({ scale: 1 + 0.05 * t, x: 0.13 * t, y: 0 }),
+  up: (t) => ({ scale: 1 + 0.06 * t, x: 0, y: -0.13 * t }),
+  down: (t) => ({ scale: 1 + 0.06 * t, x: 0, y: 0.13 * t }),
+  orbit: (t, raw) => ({
+    scale: 1 + 0.12 * t,
+    x: 0.08 * Math.sin(raw * Math.PI * 2) * t,
+    y: 0.02 * Math.sin(raw * Math.PI),
+  }),
+  shake: (t, raw) => ({ scale: 1 + 0.1 * t, x: 0.012 * Math.sin(raw * 23) * t, y: 0.014 * Math.sin(raw * 31) * t }),
+};
 
 /** Slow at both ends. */
 export function ease(t: number): number {
