@@ -102,7 +102,7 @@ async function run(): Promise<never> {
     process.kill(process.pid, "SIGKILL");
     await new Promise(() => {});
   };
-  const options = { id: RUN, concurrency: 100, outDir: join(folder, "out") };
+  const options = { id: RUN, concurrency: { total: 100, task: 100 }, outDir: join(folder, "out") };
   const handle = await showrunner.run(growing(reached), { steps: Number(steps) }, options);
   const { status } = await handle.result();
   throw new Error(`the run ended (${status}) without its last step`);
