@@ -6,20 +6,25 @@ type Shape = Readonly<Record<string, z.ZodType>>;
 /** The names of a shape that the rule does not lead to, with those that the service has for them. */
 type WireNames<S extends Shape> = { readonly [K in keyof S]?: string };
 
+type Read<S extends Shape> = { readonly [K in keyof S]: z.output<S[K]> };
+
+/** Named by what it reads, so that declarations stay short. */
+export interface Field<T> extends z.ZodType<T> {}
+
+/** Named by its shape, so that editors show the comments on its fields, also from the declarations of the package. */
+export interface Wire<S extends Shape> extends z.ZodType<Read<S>> {}
+
 /**
  * Reads an object of the service under our names: `createdAt` is its `created_at`, `costMicros` its `cost`. Fields that
  * are not in the shape are left out.
  */
-export function wire<S extends Shape>(
-  shape: S,
-  named: WireNames<S> = {},
-): z.ZodType<{ readonly [K in keyof S]: z.output<S[K]> }> {
+export function wire<S extends Shape>(shape: S, named: WireNames<S> = {}): Wire<S> {
   const names = Object.keys(shape).map((name) => [name, named[name] ?? wireName(name)] as const);
   const fields = z.object(Object.fromEntries(names.map(([name, wireName]) => [wireName, shape[name]!])));
   return fields.transform((found) => {
     const read: Record<string, unknown> = {};
     for (const [name, wireName] of names) read[name] = found[wireName];
-    return read as { readonly [K in keyof S]: z.output<S[K]> };
+    return read as Read<S>;
   });
 }
 
@@ -36,19 +41,19 @@ export interface Page<T> {
 export const pageOf = <T>(item: z.ZodType<T>): z.ZodType<Page<T>> => wire({ data: z.array(item), nextCursor: text });
 
 /** A field that only describes: absent, null or of an unexpected type all read as null. */
-export const optional = <T extends z.ZodType>(schema: T) =>
+export const optional = <T extends z.ZodType>(schema: T): Field<z.output<T> | null> =>
   schema
     .nullish()
     .transform((value) => value ?? null)
     .catch(null);
 
 /** A field with a default that also stands in for null. */
-export const withDefault = <T extends z.ZodType>(schema: T, fallback: z.output<T>) =>
+export const withDefault = <T extends z.ZodType>(schema: T, fallback: z.output<T>): Field<z.output<T>> =>
   schema.nullish().transform((value): z.output<T> => value ?? fallback);
 
 /** A list that may be absent. */
-export const listOf = <T extends z.ZodType>(item: T) => withDefault(arrayOf(item), []);
-export const arrayOf = <T extends z.ZodType>(item: T) => z.array(item) as z.ZodType<readonly z.output<T>[]>;
+export const listOf = <T extends z.ZodType>(item: T): Field<readonly z.output<T>[]> => withDefault(arrayOf(item), []);
+export const arrayOf = <T extends z.ZodType>(item: T) => z.array(item) as Field<readonly z.output<T>[]>;
 
 /**
  * Micro-dollars of a decimal amount of dollars (1 USD = 1 000 000), exactly: the decimal digits are shifted instead of
@@ -63,27 +68,27 @@ export function toMicros(amount: number | string): number | null {
 }
 
 /** A decimal amount of dollars as micro-dollars. Wrong amounts are errors: money is never guessed. */
-export const micros = z.union([z.number(), z.string()]).transform((amount, context) => {
+export const micros: Field<number> = z.union([z.number(), z.string()]).transform((amount, context) => {
   const value = toMicros(amount);
   if (value !== null) return value;
   context.issues.push({ code: "custom", message: "not an amount of money", input: amount });
   return z.NEVER;
 });
 
-export const optionalMicros = micros.nullish().transform((value) => value ?? null);
+export const optionalMicros: Field<number | null> = micros.nullish().transform((value) => value ?? null);
 export const currency = withDefault(z.string(), "USD");
 
 const anything = z.unknown().optional();
 
 // The same as `optional` for the most common kinds, but in one step: thousands of answers are read a minute.
-export const text = anything.transform((value) => (typeof value === "string" ? value : null));
-export const number = anything.transform((value) =>
+export const text: Field<string | null> = anything.transform((value) => (typeof value === "string" ? value : null));
+export const number: Field<number | null> = anything.transform((value) =>
   typeof value === "number" && Number.isFinite(value) ? value : null,
 );
-export const record = anything.transform((value): Readonly<Record<string, unknown>> | null =>
+export const record: Field<Readonly<Record<string, unknown>> | null> = anything.transform((value) =>
   typeof value === "object" && value !== null && !Array.isArray(value) ? { ...value } : null,
 );
 
 /** One of the texts that this version knows, or another as it was sent. */
-export const anyOf = <T extends string>() => z.string() as z.ZodType<string> as z.ZodType<T | (string & {})>;
-export const optionalAnyOf = <T extends string>() => text as z.ZodType as z.ZodType<T | (string & {}) | null>;
+export const anyOf = <T extends string>() => z.string() as z.ZodType<string> as Field<T | (string & {})>;
+export const optionalAnyOf = <T extends string>() => text as z.ZodType as Field<T | (string & {}) | null>;
