@@ -56,7 +56,11 @@ export function showrunnerMs({ runs, steps, width, cap, atOnce }: Case): Promise
     const before = executed.steps;
     const startedAt = performance.now();
     await pooled(runs, atOnce, async (index) => {
-      const options = { id: `run-${index}`, concurrency: { total: cap, task: cap }, outDir: join(folder, "out", String(index)) };
+      const options = {
+        id: `run-${index}`,
+        concurrency: { total: cap, task: cap },
+        outDir: join(folder, "out", String(index)),
+      };
       const handle = await showrunner.run(layeredPipeline, { steps, width }, options);
       const { status, outputs } = await handle.result();
       if (status !== "succeeded" || outputs.last !== expected) throw new Error(`${handle.id} ${status}`);
