@@ -40,12 +40,16 @@ function hasBegun(step: StepState): boolean {
   return step.chats.length > 0 || step.failures.length > 0 || step.attempts.some(({ key }) => key !== null);
 }
 
+const FREE_AT_ONCE = 100;
+
 /**
  * Which results of a run later runs may reuse. A step is recorded once it succeeded and the content of all its inputs is
  * known, which may be later: a download can end after the step that used the asset has finished.
  */
 export class ResultRecorder {
   readonly #open: Set<string>;
+  /** Finished local functions: what they made was free, so that many are recorded at once. */
+  readonly #free = new Set<string>();
   /** When this process took the run over. */
   readonly #since: number;
 
@@ -64,9 +68,18 @@ export class ResultRecorder {
       if (event.type === "output.downloaded" || event.type === "output.expired") isNews = true;
       if (event.type === "step.finished" && event.status === "succeeded") finished.push(event.step);
     }
-    for (const path of finished) this.#open.add(path);
-    const due = isNews ? [...this.#open] : finished;
-    return due.flatMap((path) => note(state, path, last, this.#since));
+    const due = new Set<string>();
+    for (const path of finished) {
+      const plan = stepNamed(state.planned.plan, path);
+      if (plan !== undefined && "model" in plan) due.add(path);
+      else this.#free.add(path);
+    }
+    if (last || this.#free.size >= FREE_AT_ONCE) {
+      for (const path of this.#free) due.add(path);
+      this.#free.clear();
+    }
+    for (const path of due) this.#open.add(path);
+    return [...(isNews ? this.#open : due)].flatMap((path) => note(state, path, last, this.#since));
   }
 
   /** Marks these as committed to the journal. */
