@@ -1,37 +1,56 @@
 /**
- * How fast the SQLite journal is, folds left out: `node bench/journal.ts [folder]`. The folder says which disk; default
- * the system's own for temporary files. Every commit is synced, so the plain append-and-fsync of a file is measured in
- * the same run, as what the disk itself allows. Fails when batches or concurrent commits do not pay, or when listing
- * the newest 50 of 10,000 runs takes 10 ms or more.
+ * What the journal costs, folds and engine left out: `node bench/journal.ts [folder]`. The folder says which disk; default
+ * the system's own for temporary files. The events are those of a step that does nothing, every commit is synced, and all
+ * is beside a loop that does no more than write them through node:sqlite, one synced commit a step. Fails when
+ * a commit alone or a shared one costs too much beside that loop, when a step takes too many bytes, when loading a
+ * finished run grows faster than the run, or when listing 50 of 10,000 runs takes 10 ms.
  */
-import { closeSync, fsyncSync, mkdtempSync, openSync, rmSync, writeSync } from "node:fs";
+import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { draft } from "../src/define/index.ts";
 import type { RunEvent } from "../src/journal/events.ts";
-import { createMemoryJournal } from "../src/journal/memory.ts";
+import { fold } from "../src/journal/fold.ts";
+import { loadRun, snapshotOf } from "../src/journal/snapshot.ts";
 import { openSqliteJournal } from "../src/journal/sqlite.ts";
-import type { JournalStore, Lease } from "../src/journal/store.ts";
+import type { Commit, JournalStore, Lease } from "../src/journal/store.ts";
+import { makePlan } from "../src/plan/index.ts";
+import { builtInCatalog } from "../test/support/built-in-catalog.ts";
+import { layeredPipeline } from "./graph.ts";
+import { growthExponent, median, ratios } from "./stats.ts";
 
-const roundMs = 1_500;
-const rounds = 3;
+const ROUNDS = 5;
+const STEPS = 2_000;
+const RUNS = 20;
+const SIZES = [1_000, 10_000, 100_000];
 const folder = mkdtempSync(join(process.argv[2] ?? tmpdir(), "journal-bench-"));
+const newPath = (() => {
+  let files = 0;
+  return () => join(folder, `${++files}.db`);
+})();
 
-const event: RunEvent = {
-  type: "job.submit.intended",
-  step: "scenes/12/video",
-  attempt: 1,
-  key: "sr1_0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
-  model: "video-1",
-  input: { prompt: "a lighthouse in the fog, seen from a boat", duration_ms: 5000, aspect_ratio: "16:9" },
-  holdMicros: 250_000,
-};
+type Planned = RunEvent & { readonly type: "run.planned" };
 
-function planned(): RunEvent & { readonly type: "run.planned" } {
+function planned(steps: number): Planned {
+  const { draft: drafted } = draft(layeredPipeline, { steps });
+  const made = makePlan(drafted!, { catalog: builtInCatalog(), files: new Map() });
+  if (!made.ok) throw new Error("the bench's own pipeline has problems");
   return {
-    ...{ type: "run.planned", plan: { version: 1, pipeline: "bench", steps: [], returns: {} }, input: {} },
-    ...{ baseUrl: "http://127.0.0.1/v3", keyId: "key_1", nonce: "n", budgetMicros: null, maxUnquotedMicros: null },
-    ...{ limits: { total: 8, perModel: {}, perModality: {} }, quoteMicros: null, outDir: ".", source: null },
+    ...{ type: "run.planned", plan: made.plan, input: { steps }, baseUrl: "http://127.0.0.1/v3", keyId: "key_1" },
+    ...{ nonce: "n", budgetMicros: null, maxUnquotedMicros: null, quoteMicros: null, outDir: ".", source: null },
+    limits: { total: 8, perModel: {}, perModality: {} },
   };
+}
+
+/** A step that does nothing ends, and another one starts. */
+function stepEvents(step: number): readonly RunEvent[] {
+  const path = `step-${step}`;
+  return [
+    { type: "step.started", step: path },
+    { type: "task.completed", step: path, value: step, files: [] },
+    { type: "step.finished", step: path, status: "succeeded", reason: null },
+  ];
 }
 
 /** A run of its own that this bench drives. */
@@ -39,91 +58,120 @@ class Driver {
   readonly #journal: JournalStore;
   readonly #lease: Lease;
   #seq = 2;
+  #step = 0;
 
   constructor(journal: JournalStore, lease: Lease) {
     this.#journal = journal;
     this.#lease = lease;
   }
 
-  static async start(journal: JournalStore, runId: string): Promise<Driver> {
-    await journal.createRun(runId, planned(), 1);
+  static async start(journal: JournalStore, runId: string, first: Planned): Promise<Driver> {
+    await journal.createRun(runId, first, 1);
     const holder = { host: "h", bootId: "b", pid: 1, processStart: "s", instance: "bench" };
     const outcome = await journal.takeLease(runId, holder, { at: 1, ttlMs: 1e9, isDead: () => false });
     if (!outcome.acquired) throw new Error("the lease of a new run is free");
     return new Driver(journal, outcome.lease);
   }
 
-  async commit(count: number): Promise<number> {
-    const events = Array.from({ length: count }, () => event);
-    const commit = { lease: this.#lease, afterSeq: this.#seq, at: 1, events, status: "running" };
+  async commit(events: readonly RunEvent[], more: Partial<Commit & { readonly status: string }> = {}): Promise<void> {
+    const commit = { lease: this.#lease, afterSeq: this.#seq, at: 1, events, status: "running", ...more };
     const outcome = await this.#journal.commit(commit);
     if (!outcome.committed) throw new Error("nobody else writes this run");
     this.#seq = outcome.lastSeq;
-    return count;
+  }
+
+  /** The events of so many steps, and what a later run finds of them, in one commit. */
+  async steps(count: number): Promise<void> {
+    const numbers = Array.from({ length: count }, () => this.#step++);
+    await this.commit(numbers.flatMap(stepEvents), { results: numbers.map(resultOf) });
   }
 }
 
-/** Things per second: the median of a few rounds. */
-async function rate(work: () => Promise<number> | number): Promise<number> {
-  const found: number[] = [];
-  for (let round = 0; round < rounds; round += 1) {
-    let done = 0;
-    const startedAt = performance.now();
-    while (performance.now() - startedAt < roundMs) done += await work();
-    found.push((done * 1_000) / (performance.now() - startedAt));
-  }
-  return found.sort((a, b) => a - b)[Math.floor(rounds / 2)] ?? 0;
+function resultOf(step: number) {
+  const hex = Buffer.from(String(step * 7_919)).toString("hex");
+  return { step: `step-${step}`, fingerprint: `f1_${hex.padStart(64, hex)}`, model: null };
 }
 
-function appendAndSync(): Promise<number> {
-  const file = openSync(join(folder, "plain"), "a");
-  const line = Buffer.from(`${JSON.stringify(event)}\n`);
-  const work = () => {
-    writeSync(file, line);
-    fsyncSync(file);
-    return 1;
-  };
-  return rate(work).finally(() => closeSync(file));
+async function perSecond(work: () => Promise<void> | void): Promise<number> {
+  const startedAt = performance.now();
+  await work();
+  return (STEPS * 1_000) / (performance.now() - startedAt);
 }
 
-async function measure(): Promise<boolean> {
-  const plain = await appendAndSync();
-  const journal = await openSqliteJournal(join(folder, "journal.db"));
-  const drivers = await Promise.all(Array.from({ length: 64 }, (_, index) => Driver.start(journal, `run-${index}`)));
-  const [first] = drivers;
-  if (first === undefined) throw new Error("there are drivers");
-  const single = await rate(() => first.commit(1));
-  const batched = await rate(() => first.commit(20));
-  const all = () => Promise.all(drivers.map((driver) => driver.commit(1)));
-  const grouped = await rate(async () => (await all()).length);
-  const memoryDriver = await Driver.start(createMemoryJournal(), "run");
-  const memory = await rate(() => memoryDriver.commit(1));
-  const events = await journal.read("run-0");
-  const readStartedAt = performance.now();
-  await journal.read("run-0");
-  const read = (events.length * 1_000) / (performance.now() - readStartedAt);
+/** What a loop without a journal does: one synced row a step. */
+function bareLoop(): Promise<number> {
+  const db = new DatabaseSync(newPath());
+  db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL");
+  db.exec("CREATE TABLE events (run INTEGER, seq INTEGER, body TEXT, PRIMARY KEY (run, seq)) WITHOUT ROWID");
+  const insert = db.prepare("INSERT INTO events VALUES (1, ?, ?)");
+  return perSecond(() => {
+    for (let step = 0; step < STEPS; step += 1) insert.run(step, JSON.stringify(stepEvents(step)));
+  }).finally(() => db.close());
+}
 
-  const show = (name: string, value: number, note = "") => {
-    console.log(`${name.padEnd(44)} ${Math.round(value).toLocaleString("en").padStart(9)} /s  ${note}`);
-  };
-  show("file append + fsync", plain, "what the disk allows, one by one");
-  show("events, one a commit", single, `${(single / plain).toFixed(2)} times the plain file`);
-  show("events, 20 a commit", batched, `${(batched / single).toFixed(1)} times one by one`);
-  show("events, one a commit, 64 runs at once", grouped, `${(grouped / single).toFixed(1)} times one by one`);
-  show("events, one a commit, in memory", memory, `${(memory / single).toFixed(1)} times SQLite`);
-  show(`events read back (${events.length.toLocaleString("en")})`, read);
-  const listMs = await listNewest(journal);
-  console.log(`newest 50 of 10,000 runs: ${listMs.toFixed(2)} ms`);
+async function drivers(count: number) {
+  const journal = await openSqliteJournal(newPath());
+  const first = planned(1);
+  const started = Array.from({ length: count }, (_, index) => Driver.start(journal, `run-${index}`, first));
+  return { journal, drivers: await Promise.all(started) };
+}
+
+/** A commit with a step's events and nothing else: its results follow a hundred at a time. */
+async function alone(): Promise<number> {
+  const { journal, drivers: all } = await drivers(1);
+  return perSecond(async () => {
+    for (let step = 0; step < STEPS; step += 1) await all[0]!.commit(stepEvents(step));
+  }).finally(() => journal.close());
+}
+
+async function shared(): Promise<number> {
+  const { journal, drivers: all } = await drivers(RUNS);
+  return perSecond(async () => {
+    for (let step = 0; step < STEPS / RUNS; step += 1)
+      await Promise.all(all.map((driver) => driver.commit(stepEvents(step))));
+  }).finally(() => journal.close());
+}
+
+async function batched(): Promise<number> {
+  const { journal, drivers: all } = await drivers(1);
+  return perSecond(async () => {
+    for (let step = 0; step < STEPS; step += 20) await all[0]!.steps(20);
+  }).finally(() => journal.close());
+}
+
+/** A finished run of so many steps: the bytes of its journal, and how it is loaded in a journal just opened. */
+async function finished(steps: number) {
+  const path = newPath();
+  const journal = await openSqliteJournal(path);
+  const driver = await Driver.start(journal, "run", planned(steps));
+  await driver.commit([{ type: "run.started" }]);
+  for (let done = 0; done < steps; done += 20) await driver.steps(20);
+  await driver.commit([{ type: "run.finished", status: "succeeded", message: null }], { status: "succeeded" });
+  const events = await timed(() => loadRun(journal, "run"));
+  const state = fold(await journal.read("run"))!;
+  await driver.commit([], { snapshot: snapshotOf(state), status: "succeeded", park: true });
+  const snapshot = await timed(() => loadRun(journal, "run"));
   await journal.close();
-  return batched > 3 * single && grouped > 1.5 * single && listMs < 10;
+  return { size: steps, bytes: statSync(path).size, events, snapshot };
+}
+
+async function timed(work: () => Promise<unknown>): Promise<number> {
+  const found: number[] = [];
+  for (let round = 0; round < 3; round += 1) {
+    const startedAt = performance.now();
+    await work();
+    found.push(performance.now() - startedAt);
+  }
+  return median(found);
 }
 
 /** Slowest of ten, the first one with nothing prepared. */
-async function listNewest(journal: JournalStore): Promise<number> {
-  const count = 10_000 - (await journal.runs()).length;
-  for (let done = 0; done < count; done += 500) {
-    const ids = Array.from({ length: Math.min(500, count - done) }, (_, index) => `more-${done + index}`);
-    await Promise.all(ids.map((id, index) => journal.createRun(id, planned(), (done + index) % 777)));
+async function listNewest(): Promise<number> {
+  const journal = await openSqliteJournal(newPath());
+  const first = planned(1);
+  for (let done = 0; done < 10_000; done += 500) {
+    const ids = Array.from({ length: 500 }, (_, index) => `run-${done + index}`);
+    await Promise.all(ids.map((id, index) => journal.createRun(id, first, (done + index) % 777)));
   }
   let slowest = 0;
   for (let round = 0; round < 10; round += 1) {
@@ -131,7 +179,42 @@ async function listNewest(journal: JournalStore): Promise<number> {
     if ((await journal.runs({ limit: 50 })).length !== 50) throw new Error("there are 10,000 runs");
     slowest = Math.max(slowest, performance.now() - startedAt);
   }
+  await journal.close();
   return slowest;
+}
+
+async function measure(): Promise<boolean> {
+  const rates = { bare: [] as number[], alone: [] as number[], shared: [] as number[], batched: [] as number[] };
+  for (let round = 0; round < ROUNDS; round += 1) {
+    rates.bare.push(await bareLoop());
+    rates.alone.push(await alone());
+    rates.shared.push(await shared());
+    rates.batched.push(await batched());
+  }
+  const ratioOf = (name: keyof typeof rates) => median(ratios(rates[name], rates.bare));
+  const show = (name: string, of: keyof typeof rates) => {
+    const rate = Math.round(median(rates[of])).toLocaleString("en").padStart(8);
+    console.log(`${name.padEnd(44)} ${rate} steps/s  ${ratioOf(of).toFixed(2)} x bare`);
+  };
+  show("bare node:sqlite, a synced commit a step", "bare");
+  show("journal, a commit a step", "alone");
+  show(`journal, ${RUNS} runs at once, a commit a step each`, "shared");
+  show("journal, 20 steps a commit, with results", "batched");
+  const runs: Awaited<ReturnType<typeof finished>>[] = [];
+  for (const size of SIZES) runs.push(await finished(size));
+  for (const { size, bytes, events, snapshot } of runs) {
+    const name = `finished run of ${size.toLocaleString("en")} steps`.padEnd(44);
+    const loads = `loaded in ${snapshot.toFixed(0)} ms, ${events.toFixed(0)} ms without its snapshot`;
+    console.log(`${name} ${(bytes / size).toFixed(0).padStart(8)} bytes/step  ${loads}`);
+  }
+  const exponent = (of: "events" | "snapshot") =>
+    growthExponent(runs.map((run) => ({ size: run.size, value: run[of] })));
+  const exponents = [exponent("snapshot"), exponent("events")];
+  console.log(`growth exponent of loading: ${exponents.map((one) => one.toFixed(2)).join(", without a snapshot ")}`);
+  const listMs = await listNewest();
+  console.log(`newest 50 of 10,000 runs: ${listMs.toFixed(2)} ms`);
+  const isSmall = runs.every(({ size, bytes }) => bytes <= 700 * size);
+  return ratioOf("alone") >= 0.7 && ratioOf("shared") >= 2 && isSmall && Math.max(...exponents) <= 1.05 && listMs < 10;
 }
 
 try {
