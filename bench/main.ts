@@ -13,6 +13,8 @@ const parts: Readonly<Record<string, () => Promise<{ readonly measure: Measure }
   makespan: () => import("./makespan.ts"),
   jobs: () => import("./jobs.ts"),
   startup: () => import("./startup.ts"),
+  client: () => import("./client.ts"),
+  planning: () => import("./planning.ts"),
 };
 
 const { values, positionals } = parseArgs({
