@@ -20,6 +20,8 @@ export interface ServiceFlags {
   readonly local?: boolean | undefined;
   readonly baseUrl?: string | undefined;
   readonly journal?: string | undefined;
+  /** One document on stdout in place of text. */
+  readonly json?: boolean | undefined;
   /** The key's limit, requests/seconds; of commands that send or foretell many requests. */
   readonly rateLimit?: string | undefined;
   /** Of commands that may spend: see `withSpending`. */
@@ -48,18 +50,19 @@ export async function withShowrunner<T>(
   work: (show: Showrunner) => Promise<T>,
   more: OpenOptions = {},
 ): Promise<T> {
-  checkAmount("--spending-cap", flags.spendingCap);
-  checkAmount("--wallet-floor", flags.walletFloor);
+  const { local, baseUrl, journal, rateLimit, spendingCap, walletFloor, notify, families } = flags;
+  checkAmount("--spending-cap", spendingCap);
+  checkAmount("--wallet-floor", walletFloor);
   const options: OpenOptions = {
     ...more,
-    ...(flags.local && { local: true }),
-    ...(flags.baseUrl !== undefined && { baseUrl: flags.baseUrl }),
-    ...(flags.journal !== undefined && { journal: flags.journal }),
-    ...(flags.rateLimit !== undefined && { clientOptions: { pace: { limit: paceOf(flags.rateLimit) } } }),
-    ...(flags.spendingCap !== undefined && { spendingCap: flags.spendingCap }),
-    ...(flags.walletFloor !== undefined && { walletFloor: flags.walletFloor }),
-    ...(flags.notify !== undefined && { notify: flags.notify }),
-    ...(flags.families !== undefined && { families: flags.families }),
+    local,
+    baseUrl,
+    journal,
+    spendingCap,
+    walletFloor,
+    notify,
+    families,
+    ...(rateLimit !== undefined && { clientOptions: { pace: { limit: paceOf(rateLimit) } } }),
   };
   const { openShowrunner } = await import("../index.ts");
   const show = await openShowrunner(options);

@@ -1,21 +1,19 @@
 import { Command, CommanderError } from "commander";
-import type { MigrateFlags } from "./commands/migrate.ts";
 import type { Context } from "./context.ts";
 import { ExitCode } from "./exit-code.ts";
 import { explainError } from "./explain-error.ts";
 import type { Io } from "./io.ts";
 import { createOutput } from "./output.ts";
 import { ownVersion } from "./own-version.ts";
-import { addOption, collect, type Finish, withFamilies, withService } from "./program/flags.ts";
+import { type Act, addOption, collect, withFamilies, withService } from "./program/flags.ts";
 import { addServing } from "./program/machine.ts";
 import { addInspecting, addRunning } from "./program/pipelines.ts";
 import { serviceFlags } from "./repeat-command.ts";
-import type { CallFlags } from "./service/call.ts";
 import { callSpecs } from "./service/specs.ts";
 import { withoutControl } from "./text/escape.ts";
 
 /** The command that carries v2 work over. */
-export function addMigrating(program: Command, context: Context, finish: Finish): void {
+export function addMigrating(program: Command, act: Act): void {
   withFamilies(program.command("migrate <v2-file>"))
     .description("turn v2 bodies or an exported automation flow into a pipeline, with a report of every field")
     .requiredOption("--out <dir>", "folder that pipeline.ts, models.ts, report.md and report.json are written to")
@@ -30,9 +28,7 @@ export function addMigrating(program: Command, context: Context, finish: Finish)
     .option("--local", "use the local service on this machine, whatever the environment says")
     .option("--base-url <url>", "v3 address of the service (default: SHOWRUNNER_BASE_URL)")
     .option("--json", "print the report as one JSON document on stdout")
-    .action(async (file: string, flags: MigrateFlags) =>
-      finish(await (await import("./commands/migrate.ts")).migrate(context, file, flags)),
-    );
+    .action(act(async () => (await import("./commands/migrate.ts")).migrate));
 }
 
 const groups: Readonly<Record<string, string>> = {
@@ -46,7 +42,7 @@ const groups: Readonly<Record<string, string>> = {
 };
 
 /** The calls of the API, as `group verb`. */
-export function addCalls(program: Command, context: Context, finish: Finish): void {
+export function addCalls(program: Command, act: Act): void {
   const created = new Map<string, Command>();
   for (const spec of callSpecs) {
     const [group = "", verb] = spec.name.split(" ");
@@ -55,27 +51,25 @@ export function addCalls(program: Command, context: Context, finish: Finish): vo
     if (verb !== undefined) created.set(group, parent);
     const command = parent.command([verb ?? group, ...(spec.args ?? [])].join(" ")).description(spec.description);
     for (const [flags, description] of spec.options ?? []) addOption(command, flags, description);
-    withService(command).action(async (...given: unknown[]) => {
-      const count = spec.args?.length ?? 0;
-      const args = given.slice(0, count).map(String);
-      const { performCall } = await import("./service/perform.ts");
-      finish(await performCall(spec, context, args, given[count] as CallFlags));
-    });
+    withService(command).action(
+      act(async () => {
+        const { performCall } = await import("./service/perform.ts");
+        return (context, ...given: readonly unknown[]) => performCall(spec, context, given.slice(0, -1));
+      }),
+    );
   }
-  addModelsDiff(created.get("models") ?? program, context, finish);
+  addModelsDiff(created.get("models") ?? program, act);
 }
 
 /** No call of the API: compares what it says now with what was pulled. */
-function addModelsDiff(models: Command, context: Context, finish: Finish): void {
+function addModelsDiff(models: Command, act: Act): void {
   withService(models.command("diff [files...]"))
     .description("say what changed in the catalog since it was pulled, and which of these pipelines that breaks")
     .option("--snapshot <file>", "the earlier catalog (default: catalog.json)")
     .option("--with <file>", "compare with this catalog instead of the service's")
     .option("--input <json|@file>", "the pipelines' input, where it has no defaults")
     .option("-i <key=value>", "one field of it; key:=json for anything but text", collect)
-    .action(async (files: readonly string[], flags: object) =>
-      finish(await (await import("./commands/models-diff.ts")).modelsDiff(context, files, flags)),
-    );
+    .action(act(async () => (await import("./commands/models-diff.ts")).modelsDiff));
 }
 
 /** Runs one command line and returns its exit code; never throws, never touches the process. */
@@ -103,8 +97,14 @@ export function sayError(error: unknown, { io, output, args }: Context): ExitCod
 }
 
 /** The whole command line; `finish` takes the exit code of the command that ran. */
-export function createProgram(context: Context, finish: Finish): Command {
+export function createProgram(context: Context, finish: (code: ExitCode) => void): Command {
   const { io } = context;
+  const act: Act =
+    (load) =>
+    async (...given) => {
+      const perform = (await load()) as (context: Context, ...given: unknown[]) => ExitCode | Promise<ExitCode>;
+      finish(await perform(context, ...given));
+    };
   const program = new Command("showrunner")
     .description(
       "Runs pipelines of paid media jobs: priced before they start, never paid twice, resumed after any crash.",
@@ -121,13 +121,13 @@ export function createProgram(context: Context, finish: Finish): Command {
     .hook("preAction", (_program, command) => context.output.carry(serviceFlags(command.opts())))
     .addHelpText("after", examples);
   program.commandsGroup("Pipelines:");
-  addRunning(program, context, finish);
-  addInspecting(program, context, finish);
-  addMigrating(program, context, finish);
+  addRunning(program, act);
+  addInspecting(program, act);
+  addMigrating(program, act);
   program.commandsGroup("This machine:");
-  addServing(program, context, finish);
+  addServing(program, act);
   program.commandsGroup("The service:");
-  addCalls(program, context, finish);
+  addCalls(program, act);
   return program;
 }
 

@@ -183,7 +183,7 @@ describe("steps whose submits were never answered", () => {
     const before = process.env.SHOWRUNNER_API_KEY;
     process.env.SHOWRUNNER_API_KEY = service.apiKey;
     const context = { io, output: createOutput(io), args: [] };
-    const code = await adopt(context, { runId: "x", step: undefined, jobId: undefined }, flags).finally(() => {
+    const code = await adopt(context, "x", undefined, undefined, flags).finally(() => {
       if (before === undefined) delete process.env.SHOWRUNNER_API_KEY;
       else process.env.SHOWRUNNER_API_KEY = before;
     });

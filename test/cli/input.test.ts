@@ -19,9 +19,9 @@ describe("--input and -i", () => {
     expect(await readInput({ input: "@in.json" }, folder)).toEqual({ look: "a sailor" });
   });
 
-  test("assignments lie over the input: text with =, JSON with :=, dots into objects", async () => {
-    const assignments = ["look=a = b", "takes:=3", "voice.name=ann", "voice.tags:=[1]"];
-    expect(await readInput({ input: '{"look": "x", "keep": true}', assignments }, folder)).toEqual({
+  test("i lie over the input: text with =, JSON with :=, dots into objects", async () => {
+    const i = ["look=a = b", "takes:=3", "voice.name=ann", "voice.tags:=[1]"];
+    expect(await readInput({ input: '{"look": "x", "keep": true}', i }, folder)).toEqual({
       look: "a = b",
       keep: true,
       takes: 3,
@@ -30,11 +30,11 @@ describe("--input and -i", () => {
   });
 
   test("a value may hold line breaks", async () => {
-    expect(await readInput({ assignments: ["script=one\ntwo"] }, folder)).toEqual({ script: "one\ntwo" });
+    expect(await readInput({ i: ["script=one\ntwo"] }, folder)).toEqual({ script: "one\ntwo" });
   });
 
   test("an assignment to __proto__ sets a field and nothing else", async () => {
-    const input = await readInput({ assignments: ["__proto__.polluted=yes"] }, folder);
+    const input = await readInput({ i: ["__proto__.polluted=yes"] }, folder);
     expect(Object.hasOwn(input as object, "__proto__")).toBe(true);
     expect(({} as { polluted?: string }).polluted).toBeUndefined();
   });
@@ -58,10 +58,10 @@ describe("--input and -i", () => {
 
   test.each([
     [{ input: "@none.json" }, "does not exist"],
-    [{ assignments: ["look"] }, "is no assignment"],
-    [{ assignments: ["a:={"] }, "-i a is not valid JSON"],
-    [{ input: "[1]", assignments: ["a=b"] }, "--input is no object"],
-    [{ assignments: ["a=b", "a.c=d"] }, "which is no object"],
+    [{ i: ["look"] }, "is no assignment"],
+    [{ i: ["a:={"] }, "-i a is not valid JSON"],
+    [{ input: "[1]", i: ["a=b"] }, "--input is no object"],
+    [{ i: ["a=b", "a.c=d"] }, "which is no object"],
   ])("%j is refused: %s", async (flags, message) => {
     await expect(readInput(flags, folder)).rejects.toMatchObject({
       code: "INPUT_INVALID",

@@ -3,6 +3,7 @@ import { dollars } from "../../money.ts";
 import { CliError } from "../cli-error.ts";
 import { type Context, type ServiceFlags, withShowrunner } from "../context.ts";
 import { ExitCode } from "../exit-code.ts";
+import { confirm, isAgreed, isYes } from "../input/confirm.ts";
 import { candidateText, emptyLines, questionLine } from "../report/unresolved.ts";
 import { wireForm } from "../service/present.ts";
 import { visible } from "../text/escape.ts";
@@ -10,21 +11,19 @@ import { visible } from "../text/escape.ts";
 export interface AdoptFlags extends ServiceFlags {
   readonly all?: boolean;
   readonly yes?: boolean;
-  readonly json?: boolean;
-}
-
-interface Target {
-  readonly runId: string;
-  readonly step: string | undefined;
-  readonly jobId: string | undefined;
 }
 
 /**
  * `showrunner adopt`: says which job an unresolved step created. Without a job, lists the candidates; without a
  * step, asks for each of the run's, or with `--all` adopts the unambiguous ones.
  */
-export async function adopt(context: Context, target: Target, flags: AdoptFlags): Promise<ExitCode> {
-  const { runId, step, jobId } = target;
+export async function adopt(
+  context: Context,
+  runId: string,
+  step: string | undefined,
+  jobId: string | undefined,
+  flags: AdoptFlags,
+): Promise<ExitCode> {
   if (flags.all && step !== undefined) {
     const next = `showrunner adopt ${visible(runId)} --all`;
     throw new CliError("USAGE", "--all is about every unresolved step; give none", { next });
@@ -107,7 +106,12 @@ async function adoptAll(show: Showrunner, context: Context, { runId, open }: Ope
     const cost = job?.costMicros == null ? "" : `, ${dollars(job.costMicros)}`;
     output.say(`${visible(step)}: ${visible(jobId!)}, ${visible(why)}${cost}`);
   }
-  if (certain.length > 0) await confirm(context, { runId, count: certain.length }, flags);
+  if (certain.length > 0) {
+    const what = `${certain.length} jobs would be adopted`;
+    const question = `Adopt these ${certain.length} jobs?`;
+    const next = `showrunner adopt ${visible(runId)} --all --yes`;
+    await confirm(io, { yes: flags.yes === true, question, what, refused: "Nothing was adopted", next });
+  }
   for (const { step, certain: jobId } of certain) await show.adopt(runId, step, jobId);
   if (flags.json) {
     const adopted = certain.map(({ step, certain: jobId }) => ({ step, jobId }));
@@ -122,22 +126,6 @@ async function adoptAll(show: Showrunner, context: Context, { runId, open }: Ope
   if (first === undefined) output.next(`showrunner resume ${visible(runId)}`);
   else output.next(`showrunner adopt ${visible(runId)} ${visible(first.step)}   (nothing tells its job from others)`);
   return first === undefined ? ExitCode.done : ExitCode.unfinished;
-}
-
-async function confirm(
-  { io }: Context,
-  { runId, count }: { readonly runId: string; readonly count: number },
-  { yes = false }: AdoptFlags,
-): Promise<void> {
-  if (yes) return;
-  const next = `showrunner adopt ${visible(runId)} --all --yes`;
-  if (io.ask === null)
-    throw new CliError("NOT_CONFIRMED", `${count} jobs would be adopted, and there is no terminal to confirm it on`, {
-      next,
-    });
-  if (!isYes(await io.ask(`Adopt these ${count} jobs? [y/N] `))) {
-    throw new CliError("NOT_CONFIRMED", "Nothing was adopted", { next });
-  }
 }
 
 /** One step after the other; what is left open stays as it is. */
@@ -168,16 +156,11 @@ async function answered({ io, output }: Context, one: UnresolvedStep): Promise<s
     const chosen = /^\d{1,6}$/.test(said) ? one.candidates[Number(said) - 1] : undefined;
     if (chosen !== undefined) return chosen.jobId;
     if (said !== "none") output.say("Type the number before a job, none, or nothing.");
-    else if (
-      isYes(await io.ask!("Its step fails then, and a job that it did create is paid for and lost. Give it up? [y/N] "))
-    )
-      return null;
+    else if (await isAgreed(io, LOSS)) return null;
   }
 }
 
-function isYes(answer: string): boolean {
-  return /^y(es)?$/i.test(answer.trim());
-}
+const LOSS = "Its step fails then, and a job that it did create is paid for and lost. Give it up?";
 
 async function decide(
   show: Showrunner,

@@ -4,7 +4,7 @@ import { ExitCode } from "../exit-code.ts";
 import { wireForm } from "../service/present.ts";
 
 /** `showrunner balance`: what is in the wallet, and what the runs of the journal spent of it and hold. */
-export async function balance(context: Context, flags: ServiceFlags & { readonly json?: boolean }): Promise<ExitCode> {
+export async function balance(context: Context, flags: ServiceFlags): Promise<ExitCode> {
   const { output } = context;
   return withShowrunner(flags, async (show) => {
     sayWhere(show, context);

@@ -8,11 +8,10 @@ import { ExitCode } from "../exit-code.ts";
 
 const scripts = { bash: bashCompletion, zsh: zshCompletion, fish: fishCompletion } as const;
 
-/** The shells that commands are completed in. */
-export type Shell = keyof typeof scripts;
+type Shell = keyof typeof scripts;
 
 /** `showrunner completion`: prints the script that makes a shell complete commands, flags and files. */
-export function completion({ output }: Context, shell: Shell, program: Command): ExitCode {
-  output.print(scripts[shell](completedCommands(program)).trimEnd());
+export function completion({ output }: Context, shell: Shell, _flags: object, { parent }: Command): ExitCode {
+  output.print(scripts[shell](completedCommands(parent!)).trimEnd());
   return ExitCode.done;
 }

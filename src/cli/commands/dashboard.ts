@@ -1,10 +1,11 @@
+import { once } from "node:events";
 import { mkdir } from "node:fs/promises";
-import { dirname, join, relative, resolve } from "node:path";
+import { dirname, join, relative } from "node:path";
 import type { OfferedPipeline } from "../../dashboard/index.ts";
 import type { Showrunner } from "../../index.ts";
 import { shellWord } from "../../shell-word.ts";
 import { CliError } from "../cli-error.ts";
-import { type Context, type ServiceFlags, sayWhere } from "../context.ts";
+import { type Context, journalFileOf, type ServiceFlags, sayWhere } from "../context.ts";
 import { ExitCode } from "../exit-code.ts";
 import { isOwnFile } from "../input/own-file.ts";
 import { storedToken } from "../input/stored-token.ts";
@@ -15,7 +16,6 @@ export interface DashboardFlags extends ServiceFlags {
   readonly port?: string;
   readonly host: string;
   readonly allowHost?: readonly string[];
-  readonly json?: boolean;
 }
 
 /** Used when it is free and no other port was requested. */
@@ -25,7 +25,7 @@ const DEFAULT_PORT = 8788;
 export async function dashboard(context: Context, files: readonly string[], flags: DashboardFlags): Promise<ExitCode> {
   const { io, output } = context;
   const port = portOf(flags.port);
-  const journalFile = resolve(io.cwd, flags.journal ?? io.env.SHOWRUNNER_JOURNAL ?? ".showrunner/journal.db");
+  const journalFile = journalFileOf(io, flags);
   const folder = dirname(journalFile);
   const pipelines = await offered(files, io.cwd);
   const { openMediaStore, openShowrunner, openSqliteJournal } = await import("../../index.ts");
@@ -34,13 +34,7 @@ export async function dashboard(context: Context, files: readonly string[], flag
   const mediaDir = join(folder, "media");
   try {
     const open = () =>
-      openShowrunner({
-        journal,
-        mediaDir,
-        ...(flags.local && { local: true }),
-        ...(flags.families !== undefined && { families: flags.families }),
-        ...(flags.baseUrl !== undefined && { baseUrl: flags.baseUrl }),
-      });
+      openShowrunner({ journal, mediaDir, local: flags.local, families: flags.families, baseUrl: flags.baseUrl });
     let show = await open();
     // A local service belongs to the command that embedded it and ends with it; then this one embeds its own.
     const reopen = async (lost: Showrunner) => {
@@ -68,7 +62,7 @@ export async function dashboard(context: Context, files: readonly string[], flag
       output.say(
         "Open this address in a browser; it holds a token, so keep it to yourself. Ctrl-C ends the dashboard.",
       );
-      await untilInterrupted(io.interrupt);
+      if (!io.interrupt.aborted) await once(io.interrupt, "abort");
       output.say("Closing; runs that it drives are stopped gracefully and can be resumed.");
       await served.close();
     } finally {
@@ -132,11 +126,4 @@ function portOf(text: string | undefined): number {
   if (text === undefined) return DEFAULT_PORT;
   if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text);
   throw new CliError("USAGE", "--port is no port number", { next: "showrunner dashboard --port 8788" });
-}
-
-function untilInterrupted(signal: AbortSignal): Promise<void> {
-  return new Promise((done) => {
-    if (signal.aborted) done();
-    else signal.addEventListener("abort", () => done(), { once: true });
-  });
 }

@@ -15,7 +15,6 @@ export interface DecideFlags extends ServiceFlags {
   readonly pick?: string;
   readonly note?: string;
   readonly resume?: boolean;
-  readonly json?: boolean;
 }
 
 /** `showrunner approve`: approves a waiting step; without a step, lists those that wait and what they show. */

@@ -10,10 +10,10 @@ import type { RunFlags } from "../input/quote-options.ts";
 import { visible, visibleLines } from "../text/escape.ts";
 
 export interface Detached {
-  readonly spec: string;
   readonly runId: string;
   /** Agreed to, a decimal of US dollars; null at the local service. */
   readonly budget: string | null;
+  readonly startAnyway: boolean;
 }
 
 /** Milliseconds between two looks into the journal. */
@@ -21,8 +21,9 @@ const POLL_EVERY_MS = 100;
 const LAST_LINES = 15;
 
 /** Starts the run in a process of its own, waits until its journal has it, and says how to follow it. */
-export async function detach(context: Context, { spec, runId, budget }: Detached, flags: RunFlags): Promise<ExitCode> {
+export async function detach(context: Context, detached: Detached, flags: RunFlags): Promise<ExitCode> {
   const { io, output } = context;
+  const { runId } = detached;
   if (io.background === null)
     throw new CliError("USAGE", "no process can be started here", { next: "run without --detach" });
   const journal = journalFileOf(io, flags);
@@ -36,7 +37,7 @@ export async function detach(context: Context, { spec, runId, budget }: Detached
       const next = `showrunner resume ${visible(runId)}   (or choose another --id)`;
       throw new CliError("USAGE", `Run ${visible(runId)} exists already`, { next });
     }
-    child = await io.background(argumentsOf(spec, runId, budget, flags), log);
+    child = await io.background(argumentsOf(context, detached), log);
     end = await begun(store, runId, child.ended);
   } finally {
     await store.close();
@@ -74,29 +75,9 @@ async function begun(
   }
 }
 
-function argumentsOf(spec: string, runId: string, budget: string | null, flags: RunFlags): readonly string[] {
-  const value = (name: string, given: string | undefined | null) => (given == null ? [] : [`--${name}`, given]);
-  return [
-    "run",
-    spec,
-    ...value("id", runId),
-    ...value("budget", budget),
-    ...value("input", flags.input),
-    ...(flags.i ?? []).flatMap((one) => ["-i", one]),
-    ...value("out", flags.out),
-    ...value("concurrency", flags.concurrency),
-    ...value("max-unquoted", flags.maxUnquoted),
-    ...value("profile", flags.profile),
-    ...value("give-up-after", flags.giveUpAfter),
-    ...value("rate-limit", flags.rateLimit),
-    ...value("spending-cap", flags.spendingCap),
-    ...value("wallet-floor", flags.walletFloor),
-    ...value("notify", flags.notify),
-    ...value("families", flags.families),
-    ...(flags.startAnyway ? ["--start-anyway"] : []),
-    ...(flags.reuse ? ["--reuse"] : []),
-    ...(flags.local ? ["--local"] : []),
-    ...value("base-url", flags.baseUrl),
-    ...value("journal", flags.journal),
-  ];
+/** What was typed, with what was agreed to since; what was typed counts where both say something. */
+function argumentsOf({ args }: Context, { runId, budget, startAnyway }: Detached): readonly string[] {
+  const [command = "run", ...typed] = args.filter((word) => word !== "--detach" && word !== "--json");
+  const agreed = [...(budget === null ? [] : ["--budget", budget]), ...(startAnyway ? ["--start-anyway"] : [])];
+  return [command, "--id", runId, ...agreed, ...typed];
 }

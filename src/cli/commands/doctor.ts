@@ -45,9 +45,7 @@ function clock(offsetMs: number): Finding {
   return failed("clock", ahead, visible("set this machine's clock (NTP): webhooks and presigned URLs depend on it"));
 }
 
-export interface DoctorFlags extends ServiceFlags, WebhookFlags {
-  readonly json?: boolean;
-}
+export interface DoctorFlags extends ServiceFlags, WebhookFlags {}
 
 const marks = { ok: "ok  ", fail: "FAIL", unknown: "?   " } as const;
 

@@ -5,7 +5,6 @@ import { visible } from "../text/escape.ts";
 
 export interface EventFlags extends ServiceFlags {
   readonly follow?: boolean;
-  readonly json?: boolean;
 }
 
 /** `showrunner events`: the journaled events of a run; with `--follow`, also new ones, until the run ends or pauses. */

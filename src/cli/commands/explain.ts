@@ -4,17 +4,14 @@ import type { Plan, Showrunner, StepExplanation } from "../../index.ts";
 import { CliError } from "../cli-error.ts";
 import { type Context, type ServiceFlags, withShowrunner } from "../context.ts";
 import { ExitCode } from "../exit-code.ts";
-import { readInput } from "../input/read-input.ts";
+import { type InputFlags, readInput } from "../input/read-input.ts";
 import { loadPipeline } from "../load/pipeline-file.ts";
 import { fieldLines } from "../report/diff-lines.ts";
 import { problemList } from "../report/problem-list.ts";
 import { visible } from "../text/escape.ts";
 
-export interface ExplainFlags extends ServiceFlags {
-  readonly input?: string;
-  readonly i?: readonly string[];
+export interface ExplainFlags extends ServiceFlags, InputFlags {
   readonly profile?: string;
-  readonly json?: boolean;
 }
 
 const verdicts: Readonly<Record<StepExplanation["verdict"], string>> = {
@@ -46,8 +43,8 @@ export async function explain(context: Context, of: string, step: string, flags:
 
 async function planned(show: Showrunner, file: string, { io }: Context, flags: ExplainFlags): Promise<Plan> {
   const { pipeline } = await loadPipeline(file, io.cwd);
-  const input = await readInput({ input: flags.input, assignments: flags.i }, io.cwd);
-  const executed = await show.plan(pipeline, input, { ...(flags.profile !== undefined && { profile: flags.profile }) });
+  const input = await readInput(flags, io.cwd);
+  const executed = await show.plan(pipeline, input, { profile: flags.profile });
   if (executed.ok) return executed.plan;
   throw new CliError("INPUT_INVALID", `${visible(file)} cannot plan this input:\n${problemList(executed.problems)}`, {
     next: `showrunner plan ${visible(file)} …`,

@@ -10,7 +10,6 @@ import { counted } from "../text/table.ts";
 export interface GcFlags extends ServiceFlags {
   readonly olderThan?: string;
   readonly dryRun?: boolean;
-  readonly json?: boolean;
 }
 
 /** `showrunner gc`: frees the disk space of old runs; unfinished runs and those with money held stay. */

@@ -81,7 +81,7 @@ export interface InitFlags {
 const IGNORED = ".showrunner/";
 
 /** `showrunner init`: a pipeline to begin with, the local service to run it on, and what git should not keep. Overwrites nothing. */
-export async function init(context: Context, file: string, flags: InitFlags): Promise<ExitCode> {
+export async function init(context: Context, file = "film.ts", flags: InitFlags = {}): Promise<ExitCode> {
   const { io, output } = context;
   const path = resolve(io.cwd, file);
   if (!/\.m?ts$/.test(path)) {

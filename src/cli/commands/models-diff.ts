@@ -3,19 +3,17 @@ import type { Catalog, CatalogChange, Problem, Showrunner } from "../../index.ts
 import { CliError } from "../cli-error.ts";
 import { type Context, type ServiceFlags, withShowrunner } from "../context.ts";
 import { ExitCode } from "../exit-code.ts";
-import { readInput } from "../input/read-input.ts";
+import { type InputFlags, readInput } from "../input/read-input.ts";
 import { loadPipeline } from "../load/pipeline-file.ts";
 import { problemList } from "../report/problem-list.ts";
 import { wireForm } from "../service/present.ts";
 import { visible } from "../text/escape.ts";
 import { counted } from "../text/table.ts";
 
-export interface ModelsDiffFlags extends ServiceFlags {
+export interface ModelsDiffFlags extends ServiceFlags, InputFlags {
   readonly snapshot?: string;
   readonly with?: string;
-  readonly input?: string;
   readonly i?: readonly string[];
-  readonly json?: boolean;
 }
 
 /** What the service's catalog of now makes of a pipeline. */
@@ -67,7 +65,7 @@ async function snapshot(file: string, cwd: string): Promise<Catalog> {
 
 async function check(show: Showrunner, file: string, { io }: Context, flags: ModelsDiffFlags): Promise<Checked> {
   const { pipeline } = await loadPipeline(file, io.cwd);
-  const created = await show.plan(pipeline, await readInput({ input: flags.input, assignments: flags.i }, io.cwd));
+  const created = await show.plan(pipeline, await readInput(flags, io.cwd));
   return { file, ok: created.ok, problems: created.ok ? [] : created.problems };
 }
 

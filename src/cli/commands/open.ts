@@ -11,7 +11,6 @@ import { counted } from "../text/table.ts";
 
 export interface OpenFlags extends ServiceFlags {
   readonly print?: boolean;
-  readonly json?: boolean;
 }
 
 /** `showrunner open`: the files of a step, or of what an approval shows, in the programs that show them. */

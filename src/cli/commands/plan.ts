@@ -5,7 +5,7 @@ import { dollars } from "../../money.ts";
 import { CliError } from "../cli-error.ts";
 import { type Context, type ServiceFlags, sayWhere, withShowrunner } from "../context.ts";
 import { ExitCode } from "../exit-code.ts";
-import { quoteOptions, withProfileService } from "../input/quote-options.ts";
+import { type QuoteFlags, quoteOptions, withProfileService } from "../input/quote-options.ts";
 import { readInput } from "../input/read-input.ts";
 import { loadPipeline } from "../load/pipeline-file.ts";
 import { repeatedCommand } from "../repeat-command.ts";
@@ -34,16 +34,9 @@ function amount({ basis, costMicros, maxCostMicros }: Quote["prices"][number]): 
   return maxCostMicros === null ? "no price yet" : `at most ${dollars(maxCostMicros)}`;
 }
 
-export interface PlanFlags extends ServiceFlags {
-  readonly input?: string;
-  readonly i?: readonly string[];
-  readonly maxUnquoted?: string;
-  readonly profile?: string;
-  readonly reuse?: boolean;
-  readonly concurrency?: string;
+export interface PlanFlags extends QuoteFlags {
   /** A run, or another pipeline file, to compare with. */
   readonly against?: string;
-  readonly json?: boolean;
   readonly mermaid?: boolean;
   /** File to draw the plan into. */
   readonly svg?: string;
@@ -59,7 +52,7 @@ export async function plan(context: Context, spec: string, given: PlanFlags): Pr
   }
   const loaded = await loadPipeline(spec, io.cwd);
   const flags = withProfileService(given, loaded.pipeline);
-  const input = await readInput({ input: flags.input, assignments: flags.i }, io.cwd);
+  const input = await readInput(flags, io.cwd);
   return withShowrunner(flags, async (show) => {
     sayWhere(show, context);
     const options = quoteOptions(flags);
@@ -122,7 +115,7 @@ async function writeSvg(drawn: Plan, drawing: DiagramOptions, file: string, { io
 export function reportProblems(
   problems: readonly Problem[],
   { output }: Context,
-  flags: { readonly json?: boolean },
+  flags: Pick<ServiceFlags, "json">,
 ): ExitCode {
   if (flags.json) output.printJson({ ok: false, problems });
   const count = problems.length === 1 ? "1 problem" : `${problems.length} problems`;

@@ -11,11 +11,7 @@ interface Finding extends Columns {
 }
 
 /** `showrunner reconcile`: where journal, ledger and service differ. Lists; a person decides. */
-export async function reconcile(
-  context: Context,
-  runId: string | undefined,
-  flags: ServiceFlags & { readonly json?: boolean },
-): Promise<ExitCode> {
+export async function reconcile(context: Context, runId: string | undefined, flags: ServiceFlags): Promise<ExitCode> {
   const { io, output } = context;
   return withShowrunner(flags, async (show) => {
     const throttled = throttle();

@@ -8,7 +8,6 @@ import { counted } from "../text/table.ts";
 
 export interface ReportFlags extends ServiceFlags {
   readonly out?: string;
-  readonly json?: boolean;
 }
 
 /** `showrunner report`: one HTML file that says what happened, with the media in it. */

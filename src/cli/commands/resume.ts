@@ -4,7 +4,8 @@ import { dollars } from "../../money.ts";
 import { CliError } from "../cli-error.ts";
 import { type Context, type ServiceFlags, sayWhere, withShowrunner } from "../context.ts";
 import { ExitCode } from "../exit-code.ts";
-import { readInput } from "../input/read-input.ts";
+import { confirm, isAgreed } from "../input/confirm.ts";
+import { type InputFlags, readInput } from "../input/read-input.ts";
 import { checkOwn, codeOf, sourceOf } from "../input/stored-run.ts";
 import { type LoadedPipeline, loadPipeline } from "../load/pipeline-file.ts";
 import { repeatedCommand } from "../repeat-command.ts";
@@ -16,32 +17,7 @@ import { checkAmount } from "../text/money.ts";
 import { followRun } from "./follow.ts";
 import { reportProblems } from "./plan.ts";
 
-export interface Question {
-  /** The answer was given beforehand, with `--yes`. */
-  readonly yes: boolean;
-  /** Asked on a terminal; `[y/N]` is added. */
-  readonly question: string;
-  /** Said where there is no terminal to confirm it on. */
-  readonly what: string;
-  /** The command that agrees. */
-  readonly next: string;
-}
-
-/** Returns only when a person agreed to spend real money; throws {@link CliError} otherwise. */
-export async function confirm({ io }: Context, { yes, question, what, next }: Question): Promise<void> {
-  if (yes) return;
-  if (io.ask === null) {
-    throw new CliError("NOT_CONFIRMED", `${what}: it spends real money, and there is no terminal to confirm it on`, {
-      next,
-    });
-  }
-  const answer = await io.ask(`${question} [y/N] `);
-  if (!/^y(es)?$/i.test(answer.trim())) {
-    throw new CliError("NOT_CONFIRMED", "Not started; nothing was spent", { next });
-  }
-}
-
-export interface ResumeFlags extends ServiceFlags {
+export interface ResumeFlags extends ServiceFlags, InputFlags {
   readonly budget?: string;
   readonly maxUnquoted?: string;
   readonly waitForFunds?: string;
@@ -50,20 +26,16 @@ export interface ResumeFlags extends ServiceFlags {
   readonly acceptChanges?: boolean;
   readonly rerun?: readonly string[];
   readonly rerunFailed?: boolean;
-  /** Fields of the run's input that are to be corrected. */
-  readonly input?: string;
-  readonly i?: readonly string[];
   readonly requestId?: string;
   readonly accountMoved?: boolean;
   readonly yes?: boolean;
-  readonly json?: boolean;
 }
 
 /** `showrunner resume`: continues from the end of the journal; paid jobs are collected, and repeated only on request. */
 export async function resume(context: Context, runId: string, flags: ResumeFlags): Promise<ExitCode> {
-  checkAmount("--budget", flags.budget);
-  checkAmount("--max-unquoted", flags.maxUnquoted);
-  const { waitForFunds } = flags;
+  const { waitForFunds, rerun, rerunFailed, accountMoved, requestId, budget, maxUnquoted } = flags;
+  checkAmount("--budget", budget);
+  checkAmount("--max-unquoted", maxUnquoted);
   const waitForFundsMs =
     waitForFunds === undefined ? null : readDuration("--wait-for-funds", waitForFunds, "30m, 2h or 90s");
   checkMovesAlone(runId, flags);
@@ -82,14 +54,9 @@ export async function resume(context: Context, runId: string, flags: ResumeFlags
       // Without a file the run continues as planned; its own code supplies functions only.
       ...(pipeline !== null && { pipeline, compare: given !== null }),
       ...(loaded !== null && { source: { file: loaded.file, exportName: loaded.exportName } }),
-      ...(agreed.accepted && { acceptChanges: true }),
-      ...(input !== undefined && { input }),
-      ...(flags.rerun !== undefined && { rerun: flags.rerun }),
-      ...(flags.rerunFailed && { rerunFailed: true }),
-      ...(flags.accountMoved && { accountMoved: true }),
-      ...(flags.requestId !== undefined && { requestId: flags.requestId }),
-      ...(flags.budget !== undefined && { budget: flags.budget }),
-      ...(flags.maxUnquoted !== undefined && { maxUnquoted: flags.maxUnquoted }),
+      acceptChanges: agreed.accepted,
+      input,
+      ...{ rerun, rerunFailed, accountMoved, requestId, budget, maxUnquoted },
       ...(waitForFundsMs !== null && { waitForFundsMs }),
       ...giveUp,
     });
@@ -108,7 +75,7 @@ function checkMovesAlone(runId: string, flags: ResumeFlags): void {
 /** Fields of the input that are to be corrected; undefined: none. */
 async function correction({ input, i }: ResumeFlags, { io }: Context): Promise<ResumeOptions["input"]> {
   if (input === undefined && !i?.length) return undefined;
-  const changes = await readInput({ input, assignments: i }, io.cwd);
+  const changes = await readInput({ input, i }, io.cwd);
   if (typeof changes === "object" && changes !== null && !Array.isArray(changes)) return { ...changes };
   throw new CliError("INPUT_INVALID", "--input corrects fields of the run's input, and is no object", {
     next: "write the fields that are to change: -i name=value",
@@ -133,7 +100,7 @@ export async function continueRun(
   show: Showrunner,
   context: Context,
   runId: string,
-  flags: { readonly json?: boolean },
+  flags: Pick<ServiceFlags, "json">,
   options?: ResumeOptions,
 ): Promise<ExitCode> {
   const known = (await show.runs()).find((row) => row.runId === runId);
@@ -200,7 +167,7 @@ async function sayDrift(drift: Drift, context: Context, requested: ResumeRequest
   if (drift.problems.length > 0) return reportProblems(drift.problems, context, flags);
   if (flags.acceptChanges || (input !== undefined && flags.yes)) return null;
   output.say(rerunTable(drift, io.stderr.columns));
-  if (io.ask !== null && /^y(es)?$/i.test((await io.ask("Apply these changes? [y/N] ")).trim())) return null;
+  if (await isAgreed(io, "Apply these changes?")) return null;
   output.say("Nothing was spent or changed.");
   output.next(
     `${repeatedCommand(context, "--accept-changes")}   (${input === undefined ? "or without --file" : "or without -i"}, as it was planned)`,
@@ -217,10 +184,11 @@ function largest(drift: Drift | null, rerun: RerunScope | null): RerunScope | nu
 /** Real money needs a yes: from the flag, or from a person. */
 async function agree({ totalMicros }: RerunScope, context: Context, { flags }: ResumeRequest): Promise<void> {
   const price = totalMicros.max === null ? `at least ${dollars(totalMicros.min)}` : dollars(totalMicros.max);
-  await confirm(context, {
+  await confirm(context.io, {
     yes: flags.yes === true,
     question: `Rerun these steps, for ${price} on top of what was spent?`,
-    what: `This reruns paid steps (${price})`,
+    what: `This reruns paid steps (${price}): it spends real money`,
+    refused: "Not started; nothing was spent",
     next: repeatedCommand(context, "--yes"),
   });
 }

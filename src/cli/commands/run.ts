@@ -4,6 +4,7 @@ import { dollars } from "../../money.ts";
 import { CliError } from "../cli-error.ts";
 import { type Context, sayWhere, withShowrunner } from "../context.ts";
 import type { ExitCode } from "../exit-code.ts";
+import { isAgreed } from "../input/confirm.ts";
 import { quoteOptions, type RunFlags, withProfileService } from "../input/quote-options.ts";
 import { checkFileName, readInput } from "../input/read-input.ts";
 import { loadPipeline } from "../load/pipeline-file.ts";
@@ -21,7 +22,7 @@ export async function run(context: Context, spec: string, given: RunFlags): Prom
   const { io, output } = context;
   const loaded = await loadPipeline(spec, io.cwd);
   const flags = withProfileService(given, loaded.pipeline);
-  const input = await readInput({ input: flags.input, assignments: flags.i }, io.cwd);
+  const input = await readInput(flags, io.cwd);
   const options = runOptions(flags, loaded);
   if (flags.detach && flags.id !== undefined) checkFileName(flags.id);
   const outcome = await withShowrunner(flags, async (show): Promise<ExitCode | Agreed> => {
@@ -56,7 +57,7 @@ export async function run(context: Context, spec: string, given: RunFlags): Prom
   });
   if (typeof outcome === "number") return outcome;
   const runId = flags.id ?? `${loaded.pipeline.name}-${randomUUID().slice(0, 8)}`;
-  return detach(context, { spec, runId, budget: outcome.budget }, { ...flags, startAnyway: outcome.startAnyway });
+  return detach(context, { runId, ...outcome }, flags);
 }
 
 interface Agreed {
@@ -67,9 +68,9 @@ interface Agreed {
 /** Whether a run begins that the wallet surely cannot carry: said beforehand, or asked for on a terminal. */
 async function startsAnyway({ balanceMicros, totalMicros }: Quote, flags: RunFlags, { io }: Context): Promise<boolean> {
   if (flags.startAnyway === true) return true;
-  if (io.ask === null || balanceMicros === null || balanceMicros >= totalMicros.min) return false;
+  if (balanceMicros === null || balanceMicros >= totalMicros.min) return false;
   const has = `The wallet holds ${dollars(balanceMicros)} and the plan costs at least ${dollars(totalMicros.min)}`;
-  return /^y(es)?$/i.test((await io.ask(`${has}. Start, and pause where it is short? [y/N] `)).trim());
+  return isAgreed(io, `${has}. Start, and pause where it is short?`);
 }
 
 async function runNamed(show: Showrunner, id: string | undefined): Promise<RunRow | undefined> {
@@ -83,9 +84,9 @@ function runOptions(flags: RunFlags, loaded: { readonly file: string; readonly e
     source: { file: loaded.file, exportName: loaded.exportName },
     ...quoteOptions(flags),
     ...giveUpAfter(flags.giveUpAfter),
-    ...(flags.id !== undefined && { id: flags.id }),
+    id: flags.id,
     onExisting: flags.onExisting,
-    ...(flags.out !== undefined && { outDir: flags.out }),
+    outDir: flags.out,
   };
 }
 
@@ -100,8 +101,7 @@ async function agreedPrice(show: Showrunner, quote: Quote, context: Context): Pr
       next: repeatedCommand(context, "--budget", amount),
     });
   }
-  const answer = await io.ask(`Start, spending at most $${amount}? [y/N] `);
-  if (/^y(es)?$/i.test(answer.trim())) return amount;
+  if (await isAgreed(io, `Start, spending at most $${amount}?`)) return amount;
   throw new CliError("NOT_CONFIRMED", "Not started; nothing was spent", {
     next: repeatedCommand(context, "--budget", amount),
   });

@@ -16,7 +16,7 @@ const columns: readonly Column<RunRow>[] = [
 ];
 
 /** `showrunner runs`: every run of the journal, newest first. */
-export async function runs(context: Context, flags: ServiceFlags & { readonly json?: boolean }): Promise<ExitCode> {
+export async function runs(context: Context, flags: ServiceFlags): Promise<ExitCode> {
   const { io, output } = context;
   return withJournal(flags, async (show) => {
     const rows = await show.runs();

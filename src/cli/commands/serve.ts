@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { LocalServiceOptions, UnquotableCost } from "showrunner-local";
@@ -79,7 +80,7 @@ export async function serve(context: Context, flags: ServeFlags): Promise<ExitCo
     output.print(`export SHOWRUNNER_API_KEY=${service.apiKey}`);
   }
   output.say(`Local service on ${service.baseUrl}; state in ${visible(flags.data)}. Play money only. Ctrl-C ends it.`);
-  await untilInterrupted(io.interrupt);
+  if (!io.interrupt.aborted) await once(io.interrupt, "abort");
   output.say("Closing; accepted jobs go on at the next start.");
   await service.close();
   return ExitCode.done;
@@ -133,11 +134,4 @@ function credential(text: string): string {
 
 function usage(message: string, next: string): CliError {
   return new CliError("USAGE", message, { next });
-}
-
-function untilInterrupted(signal: AbortSignal): Promise<void> {
-  return new Promise((done) => {
-    if (signal.aborted) done();
-    else signal.addEventListener("abort", () => done(), { once: true });
-  });
 }

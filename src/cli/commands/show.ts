@@ -47,11 +47,7 @@ export function stepTable(report: RunReport, width?: number): string {
 }
 
 /** `showrunner show`: one run with its steps, jobs, costs and files. */
-export async function show(
-  context: Context,
-  runId: string,
-  flags: ServiceFlags & { readonly json?: boolean },
-): Promise<ExitCode> {
+export async function show(context: Context, runId: string, flags: ServiceFlags): Promise<ExitCode> {
   const { io, output } = context;
   return withJournal(flags, async (runner) => {
     const report = await runner.show(runId);

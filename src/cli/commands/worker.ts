@@ -12,7 +12,6 @@ import { visible } from "../text/escape.ts";
 export interface WorkerFlags extends ServiceFlags {
   readonly once?: boolean;
   readonly waitForFunds?: string;
-  readonly json?: boolean;
 }
 
 /** Waits for an unavailable service without a time limit. */

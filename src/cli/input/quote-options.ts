@@ -2,24 +2,26 @@ import type { Pipeline } from "../../index.ts";
 import { CliError } from "../cli-error.ts";
 import type { ServiceFlags } from "../context.ts";
 import { visible } from "../text/escape.ts";
+import type { InputFlags } from "./read-input.ts";
 
-export interface RunFlags extends ServiceFlags {
-  readonly input?: string;
-  readonly i?: readonly string[];
+/** Flags that change what a plan is and costs. */
+export interface QuoteFlags extends ServiceFlags, InputFlags {
+  readonly maxUnquoted?: string;
+  readonly profile?: string;
+  readonly reuse?: boolean;
+  readonly concurrency?: string;
+  readonly budget?: string;
+}
+
+export interface RunFlags extends QuoteFlags {
   readonly id?: string;
   /** What to do when a run of this id exists. */
   readonly onExisting?: "resume" | "fail";
-  readonly budget?: string;
   readonly startAnyway?: boolean;
   readonly out?: string;
-  readonly concurrency?: string;
-  readonly maxUnquoted?: string;
-  readonly profile?: string;
   readonly giveUpAfter?: string;
-  readonly reuse?: boolean;
   /** Goes on in a process of its own. */
   readonly detach?: boolean;
-  readonly json?: boolean;
 }
 
 /** A profile that is for the local service takes it by itself, unless an address was named. */
@@ -52,22 +54,13 @@ function atLeastOne(count: string, whole: string): number {
   });
 }
 
-/** Flags that change what a plan is and costs. */
-export interface QuoteFlags {
-  readonly maxUnquoted?: string;
-  readonly profile?: string;
-  readonly reuse?: boolean;
-  readonly concurrency?: string;
-  readonly budget?: string;
-}
-
 /** What pricing takes from the flags. */
-export function quoteOptions(flags: QuoteFlags) {
+export function quoteOptions({ maxUnquoted, profile, budget, reuse, concurrency }: QuoteFlags) {
   return {
-    ...(flags.maxUnquoted !== undefined && { maxUnquoted: flags.maxUnquoted }),
-    ...(flags.profile !== undefined && { profile: flags.profile }),
-    ...(flags.budget !== undefined && { budget: flags.budget }),
-    ...(flags.reuse && { reuse: true }),
-    ...(flags.concurrency !== undefined && { concurrency: parseConcurrency(flags.concurrency) }),
+    maxUnquoted,
+    profile,
+    budget,
+    reuse,
+    concurrency: concurrency === undefined ? undefined : parseConcurrency(concurrency),
   };
 }

@@ -13,21 +13,21 @@ export function checkFileName(id: string): void {
 }
 
 export interface InputFlags {
-  /** `--input`: JSON, or `@file`. */
+  /** JSON, or `@file`. */
   readonly input?: string | undefined;
-  /** `-i`, repeated: `key=text` or `key:=json`; dots reach into objects. Applied over `--input`, in order. */
-  readonly assignments?: readonly string[] | undefined;
+  /** Repeated: `key=text` or `key:=json`; dots reach into objects. Applied over `--input`, in order. */
+  readonly i?: readonly string[] | undefined;
 }
 
 /** The pipeline input that the flags spell; an empty object when there are none. */
 export async function readInput(flags: InputFlags, cwd: string): Promise<unknown> {
   const base = flags.input === undefined ? {} : await readJson(flags.input, cwd);
-  if (!flags.assignments?.length) return base;
+  if (!flags.i?.length) return base;
   if (typeof base !== "object" || base === null || Array.isArray(base)) {
     throw wrong("-i sets fields of an object, but --input is no object", "leave out -i, or give --input an object");
   }
   const result: Record<string, unknown> = structuredClone(base) as Record<string, unknown>;
-  for (const assignment of flags.assignments) assign(result, assignment);
+  for (const assignment of flags.i) assign(result, assignment);
   return result;
 }
 

@@ -1,8 +1,12 @@
 import type { Command } from "commander";
+import type { Context } from "../context.ts";
 import type { ExitCode } from "../exit-code.ts";
 
-/** Takes the exit code that a command ended with. */
-export type Finish = (code: ExitCode) => void;
+/** What a command performs: it gets its arguments, its flags and, last, itself. */
+type Perform = (context: Context, ...given: never[]) => ExitCode | Promise<ExitCode>;
+
+/** The action of a command, whose code is loaded when it is called, so that help stays quick. */
+export type Act = (load: () => Promise<Perform>) => (...given: unknown[]) => Promise<void>;
 
 /** Flags of every command that looks at a journal or a service. */
 export function withService(command: Command): Command {

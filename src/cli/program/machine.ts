@@ -1,13 +1,8 @@
 import { Argument, type Command, Option } from "commander";
-import type { Shell } from "../commands/completion.ts";
-import type { DashboardFlags } from "../commands/dashboard.ts";
-import type { NotifyFlags } from "../commands/notify.ts";
-import type { ServeFlags } from "../commands/serve.ts";
-import type { Context } from "../context.ts";
-import { type Finish, withFamilies, withNotify, withRateLimit, withService, withSpending } from "./flags.ts";
+import { type Act, withFamilies, withNotify, withRateLimit, withService, withSpending } from "./flags.ts";
 
 /** Commands that serve on this machine. */
-export function addServing(program: Command, context: Context, finish: Finish): void {
+export function addServing(program: Command, act: Act): void {
   withFamilies(withService(program.command("dashboard [files...]")))
     .description("watch and control runs in a browser; pipelines named here can be planned and started there")
     .option(
@@ -20,9 +15,7 @@ export function addServing(program: Command, context: Context, finish: Finish): 
       "a further name or address that browsers may reach it by, as behind a proxy; may be repeated",
       (name: string, others: readonly string[] = []) => [...others, name],
     )
-    .action(async (files: string[], flags: DashboardFlags) =>
-      finish(await (await import("../commands/dashboard.ts")).dashboard(context, files, flags)),
-    );
+    .action(act(async () => (await import("../commands/dashboard.ts")).dashboard));
   withFamilies(withNotify(withSpending(withRateLimit(withService(program.command("worker"))))))
     .description("drive every run of the journal that could go on and that no process drives, as decisions come in")
     .option("--once", "leave when nothing is left that could go on; exit 3 when a run could not be driven")
@@ -30,8 +23,8 @@ export function addServing(program: Command, context: Context, finish: Finish): 
       "--wait-for-funds <duration>",
       "when the wallet is short, wait this long for funds before leaving the run paused, e.g. 30m",
     )
-    .action(async (flags: object) => finish(await (await import("../commands/worker.ts")).worker(context, flags)));
-  addNotify(program, context, finish);
+    .action(act(async () => (await import("../commands/worker.ts")).worker));
+  addNotify(program, act);
   withFamilies(program.command("serve"))
     .description("run the local service: the whole API on this machine, with play money")
     .option("--port <number>", "port to listen on; 0 takes a free one", "8787")
@@ -64,37 +57,31 @@ export function addServing(program: Command, context: Context, finish: Finish): 
     .option("--stub", "tiny valid media at once, instead of real ones")
     .option("--brand <name>", "name in the X-<Brand>-… headers")
     .option("--json", "print address and key as one JSON document")
-    .action(async (flags: ServeFlags) => finish(await (await import("../commands/serve.ts")).serve(context, flags)));
+    .action(act(async () => (await import("../commands/serve.ts")).serve));
   program
     .command("init [file]")
     .description("write a pipeline to begin with, and add the local service to package.json; overwrites nothing")
     .option("--json", "print one JSON document on stdout")
-    .action(async (file: string | undefined, flags: object) =>
-      finish(await (await import("../commands/init.ts")).init(context, file ?? "film.ts", flags)),
-    );
+    .action(act(async () => (await import("../commands/init.ts")).init));
   program
     .command("completion")
     .description("print the script that completes commands and flags in a shell: source <(showrunner completion bash)")
     .addArgument(new Argument("<shell>", "the shell").choices(["bash", "zsh", "fish"]))
-    .action(async (shell: Shell) =>
-      finish((await import("../commands/completion.ts")).completion(context, shell, program)),
-    );
+    .action(act(async () => (await import("../commands/completion.ts")).completion));
 }
 
-function addNotify(program: Command, context: Context, finish: Finish): void {
+function addNotify(program: Command, act: Act): void {
   const group = program.command("notify").description("notify people of runs by a signed webhook or a command");
   const add = (name: string, said: string) =>
     withNotify(group.command(name))
       .description(said)
       .option("--journal <file>", "the journal (default: SHOWRUNNER_JOURNAL, then .showrunner/journal.db)")
       .option("--json", "print one JSON document on stdout");
-  add("test", "send a test notification").action(async (flags: NotifyFlags) =>
-    finish(await (await import("../commands/notify.ts")).testNotify(context, flags)),
+  add("test", "send a test notification").action(act(async () => (await import("../commands/notify.ts")).testNotify));
+  add("key", "print the public key that its webhooks are verified with").action(
+    act(async () => (await import("../commands/notify.ts")).notifyKey),
   );
-  add("key", "print the public key that its webhooks are verified with").action(async (flags: NotifyFlags) =>
-    finish(await (await import("../commands/notify.ts")).notifyKey(context, flags)),
-  );
-  add("list", "list undelivered notifications, and why").action(async (flags: NotifyFlags) =>
-    finish(await (await import("../commands/notify.ts")).listNotices(context, flags)),
+  add("list", "list undelivered notifications, and why").action(
+    act(async () => (await import("../commands/notify.ts")).listNotices),
   );
 }

@@ -1,8 +1,7 @@
 import { type Command, Option } from "commander";
-import type { Context } from "../context.ts";
 import {
+  type Act,
   collect,
-  type Finish,
   withFamilies,
   withInput,
   withNotify,
@@ -12,7 +11,7 @@ import {
 } from "./flags.ts";
 
 /** Commands that price and run pipelines. */
-export function addRunning(program: Command, context: Context, finish: Finish): void {
+export function addRunning(program: Command, act: Act): void {
   withFamilies(withService(withRateLimit(withNotify(withSpending(withInput(program.command("run <file[#export]>")))))))
     .description("price a pipeline, run it, show how it goes")
     .option("--id <id>", "name of the run (default: generated)")
@@ -35,9 +34,7 @@ export function addRunning(program: Command, context: Context, finish: Finish): 
       "pause when the service is unavailable for this long: 5m (default), 90s, never",
     )
     .option("--detach", "run in a background process; prints the run's id and how to follow it")
-    .action(async (spec: string, flags: object) =>
-      finish(await (await import("../commands/run.ts")).run(context, spec, flags)),
-    );
+    .action(act(async () => (await import("../commands/run.ts")).run));
   withFamilies(withService(withRateLimit(withInput(program.command("plan <file[#export]>")))))
     .description("check and price a pipeline; spends nothing")
     .option("--concurrency <limits>", "jobs at a time for the forecast: 8, or total=8,video=2")
@@ -46,9 +43,7 @@ export function addRunning(program: Command, context: Context, finish: Finish): 
     .option("--against <run-id|file>", "say what differs from a run's plan or from another file, and what that costs")
     .option("--mermaid", "print the plan as a Mermaid flowchart")
     .option("--svg <file>", "draw the plan into an SVG file")
-    .action(async (spec: string, flags: object) =>
-      finish(await (await import("../commands/plan.ts")).plan(context, spec, flags)),
-    );
+    .action(act(async () => (await import("../commands/plan.ts")).plan));
   withFamilies(withService(withRateLimit(withNotify(withSpending(program.command("resume <run-id>"))))))
     .description("go on with a run that was killed, stopped or paused")
     .option("--budget <usd>", "a new budget in place of the run's own")
@@ -77,9 +72,7 @@ export function addRunning(program: Command, context: Context, finish: Finish): 
     .option("--account-moved", "the account has a new key, or the service a new address; checked by a job of the run")
     .option("--request-id <id>", "idempotency id of a rerun: repeating it does not start another one")
     .option("--yes", "accept the price of the steps that run again")
-    .action(async (id: string, flags: object) =>
-      finish(await (await import("../commands/resume.ts")).resume(context, id, flags)),
-    );
+    .action(act(async () => (await import("../commands/resume.ts")).resume));
   withService(program.command("adopt <run-id> [step] [job-id]"))
     .description(
       "say which job an unanswered submit created, or none; without a job, list the candidates; without a step, ask for each",
@@ -89,84 +82,64 @@ export function addRunning(program: Command, context: Context, finish: Finish): 
       "adopt every unambiguous job: the one under the submit's key, or the only one with the same request",
     )
     .option("--yes", "agree to what --all adopts")
-    .action(async (runId: string, step: string | undefined, jobId: string | undefined, flags: object) =>
-      finish(await (await import("../commands/adopt.ts")).adopt(context, { runId, step, jobId }, flags)),
-    );
+    .action(act(async () => (await import("../commands/adopt.ts")).adopt));
   withService(program.command("approve <run-id> [step]"))
     .description("let a step that waits for a person go on; without a step, list those that wait")
     .option("--pick <n>", "the one chosen, where the step asks for a choice: its number, from 1, or its step")
     .option("--note <text>", "stored in the journal with the decision")
     .option("--resume", "resume the run at once, when no process drives it")
-    .action(async (runId: string, step: string | undefined, flags: object) =>
-      finish(await (await import("../commands/decide.ts")).approve(context, runId, step, flags)),
-    );
+    .action(act(async () => (await import("../commands/decide.ts")).approve));
   withService(program.command("reject <run-id> <step>"))
     .description("reject a step that waits for a person: it fails, and what uses it is skipped")
     .option("--note <text>", "stored in the journal with the decision")
     .option("--resume", "resume the run at once, when no process drives it")
-    .action(async (runId: string, step: string, flags: object) =>
-      finish(await (await import("../commands/decide.ts")).reject(context, runId, step, flags)),
-    );
+    .action(act(async () => (await import("../commands/decide.ts")).reject));
   withService(program.command("stop <run-id>"))
     .description("let a run submit nothing more, wherever it runs")
-    .action(async (id: string, flags: object) =>
-      finish(await (await import("../commands/stop.ts")).stop(context, id, flags)),
-    );
+    .action(act(async () => (await import("../commands/stop.ts")).stop));
 }
 
 /** Commands that look at what ran. */
-export function addInspecting(program: Command, context: Context, finish: Finish): void {
+export function addInspecting(program: Command, act: Act): void {
   withService(program.command("runs"))
     .description("list the runs of the journal")
-    .action(async (flags: object) => finish(await (await import("../commands/runs.ts")).runs(context, flags)));
+    .action(act(async () => (await import("../commands/runs.ts")).runs));
   withService(program.command("show <run-id>"))
     .description("show one run: steps, jobs, costs, files")
-    .action(async (id: string, flags: object) =>
-      finish(await (await import("../commands/show.ts")).show(context, id, flags)),
-    );
+    .action(act(async () => (await import("../commands/show.ts")).show));
   withService(program.command("open <run-id> <step>"))
     .description("open the files of a step, or what an approval shows; prints their paths too")
     .option("--print", "only print the paths")
-    .action(async (id: string, step: string, flags: object) =>
-      finish(await (await import("../commands/open.ts")).open(context, id, step, flags)),
-    );
+    .action(act(async () => (await import("../commands/open.ts")).open));
   withService(program.command("report <run-id>"))
     .description("write what happened into one HTML file, with the media in it")
     .option(
       "--out <file.html>",
       "where to write it (default: report.html in the run's folder, where that lies below this one)",
     )
-    .action(async (id: string, flags: object) =>
-      finish(await (await import("../commands/report.ts")).report(context, id, flags)),
-    );
+    .action(act(async () => (await import("../commands/report.ts")).report));
   withService(program.command("events <run-id>"))
     .description("print what happened to a run")
     .option("--follow", "go on printing until the run ends or pauses")
-    .action(async (id: string, flags: object) =>
-      finish(await (await import("../commands/events.ts")).events(context, id, flags)),
-    );
+    .action(act(async () => (await import("../commands/events.ts")).events));
   withService(program.command("reconcile [run-id]"))
     .description("list where the journal and the service differ: unknown jobs, unclaimed outputs, missing refunds")
-    .action(async (id: string | undefined, flags: object) =>
-      finish(await (await import("../commands/reconcile.ts")).reconcile(context, id, flags)),
-    );
+    .action(act(async () => (await import("../commands/reconcile.ts")).reconcile));
   withFamilies(withService(withInput(program.command("explain <run-id|file> <step>"))))
     .description("say why a step runs, or reuses the result of an earlier run")
     .option("--profile <name>", "one of the pipeline's profiles")
-    .action(async (of: string, step: string, flags: object) =>
-      finish(await (await import("../commands/explain.ts")).explain(context, of, step, flags)),
-    );
+    .action(act(async () => (await import("../commands/explain.ts")).explain));
   withService(program.command("gc"))
     .description("remove old finished runs, the media that no run names any more, and what killed processes left")
     .option("--older-than <duration>", "how long ago a run must have ended", "30d")
     .option("--dry-run", "only list what would be removed")
-    .action(async (flags: object) => finish(await (await import("../commands/gc.ts")).gc(context, flags)));
+    .action(act(async () => (await import("../commands/gc.ts")).gc));
   withService(program.command("balance"))
     .description("show what is in the wallet, and what the runs of the journal spent and reserved")
-    .action(async (flags: object) => finish(await (await import("../commands/balance.ts")).balance(context, flags)));
+    .action(act(async () => (await import("../commands/balance.ts")).balance));
   withService(program.command("doctor"))
     .description("check Node, settings, journal, disk space, service, clock and webhooks")
     .option("--webhook-url <url>", "a public address that should lead to this machine")
     .option("--webhook-port <port>", "the port on this machine that it leads to; listened on for a moment")
-    .action(async (flags: object) => finish(await (await import("../commands/doctor.ts")).doctor(context, flags)));
+    .action(act(async () => (await import("../commands/doctor.ts")).doctor));
 }

@@ -2,13 +2,14 @@ import type { Client } from "../../api/index.ts";
 import { dollars } from "../../money.ts";
 import { CliError } from "../cli-error.ts";
 import type { Context, ServiceFlags } from "../context.ts";
+import { confirm } from "../input/confirm.ts";
 import { readInput } from "../input/read-input.ts";
 import type { Columns } from "./present.ts";
 
 /** A model's input from `--input` and `-i`; it is an object. */
 export async function readCallInput(flags: CallFlags, { io }: Context): Promise<Readonly<Record<string, unknown>>> {
-  const assignments = Array.isArray(flags.i) ? flags.i.filter((one): one is string => typeof one === "string") : [];
-  const input = await readInput({ input: textFlag(flags, "input"), assignments }, io.cwd);
+  const i = Array.isArray(flags.i) ? flags.i.filter((one): one is string => typeof one === "string") : [];
+  const input = await readInput({ input: textFlag(flags, "input"), i }, io.cwd);
   if (isObject(input)) return input;
   throw new CliError("INPUT_INVALID", "a model's input is an object", {
     next: `--input '{"prompt": "…"}', or -i prompt="…"`,
@@ -27,18 +28,12 @@ export async function confirmPrice(
 ): Promise<void> {
   if (kind === "local" || flags.yes === true) return;
   const price = costMicros === null ? "an amount that cannot be quoted" : dollars(costMicros);
-  if (context.io.ask === null) {
-    throw new CliError("NOT_CONFIRMED", `This spends real money (${price}) and there is no terminal to confirm it on`, {
-      next: again,
-    });
-  }
-  const answer = await context.io.ask(`Spend ${price}? [y/N] `);
-  if (!/^y(es)?$/i.test(answer.trim()))
-    throw new CliError("NOT_CONFIRMED", "Not sent; nothing was spent", { next: again });
+  const what = `This spends real money (${price})`;
+  const refused = "Not sent; nothing was spent";
+  await confirm(context.io, { yes: false, question: `Spend ${price}?`, what, refused, next: again });
 }
 
 export interface CallFlags extends ServiceFlags {
-  readonly json?: boolean;
   readonly [flag: string]: unknown;
 }
 

@@ -3,14 +3,11 @@ import { ExitCode } from "../exit-code.ts";
 import type { CallFlags, CallSpec } from "./call.ts";
 import { listText, oneText, wireForm } from "./present.ts";
 
-/** Performs one call of the API and shows its answer. */
-export async function performCall(
-  spec: CallSpec,
-  context: Context,
-  args: readonly string[],
-  flags: CallFlags,
-): Promise<ExitCode> {
+/** Performs one call of the API and shows its answer; `given` are its arguments and flags. */
+export async function performCall(spec: CallSpec, context: Context, given: readonly unknown[]): Promise<ExitCode> {
   const { io, output } = context;
+  const args = given.slice(0, -1).map(String);
+  const flags = given.at(-1) as CallFlags;
   const perform = await spec.load();
   return withShowrunner(flags, async (show) => {
     const answer = await perform({ client: show.client, args, flags, context, kind: show.service.kind });
