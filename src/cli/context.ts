@@ -1,11 +1,10 @@
 import { dirname, join, resolve } from "node:path";
 import type { OpenOptions, Showrunner } from "../index.ts";
 import { CliError } from "./cli-error.ts";
-import { parseRateLimit } from "./input/rate-limit.ts";
+import { checkAmount, parseRateLimit } from "./input/flag-values.ts";
 import type { Io } from "./io.ts";
 import type { CommandOutput } from "./output.ts";
 import { visible } from "./text/escape.ts";
-import { checkAmount } from "./text/money.ts";
 
 /** What every command gets. */
 export interface Context {

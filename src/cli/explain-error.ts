@@ -1,9 +1,8 @@
 import { formatUsd } from "../money.ts";
-import { CliError } from "./cli-error.ts";
-import { ExitCode } from "./exit-code.ts";
+import { CliError, ExitCode } from "./cli-error.ts";
 import { codeFrame } from "./load/code-frame.ts";
-import { repeatedCommand } from "./repeat-command.ts";
 import { visible, visibleLines } from "./text/escape.ts";
+import { repeatedCommand } from "./text/next-line.ts";
 
 /** What the system says of a path, and what helps. */
 const meanings: Readonly<Record<string, readonly [meaning: string, next: string]>> = {

@@ -1,6 +1,6 @@
 import process from "node:process";
 import { setTimeout as delay } from "node:timers/promises";
-import { ExitCode } from "./exit-code.ts";
+import { ExitCode } from "./cli-error.ts";
 import type { Io } from "./io.ts";
 
 /** Warnings about Node itself that say nothing to the user of a command. */

@@ -1,16 +1,16 @@
 import { Command, CommanderError } from "commander";
+import { ownVersion } from "../own-version.ts";
+import { ExitCode } from "./cli-error.ts";
 import type { Context } from "./context.ts";
-import { ExitCode } from "./exit-code.ts";
 import { explainError } from "./explain-error.ts";
 import type { Io } from "./io.ts";
 import { createOutput } from "./output.ts";
-import { ownVersion } from "./own-version.ts";
 import { type Act, addOption, collect, withFamilies, withService } from "./program/flags.ts";
 import { addServing } from "./program/machine.ts";
 import { addInspecting, addRunning } from "./program/pipelines.ts";
-import { serviceFlags } from "./repeat-command.ts";
 import { callSpecs } from "./service/specs.ts";
 import { withoutControl } from "./text/escape.ts";
+import { serviceFlags } from "./text/next-line.ts";
 
 /** The command that carries v2 work over. */
 export function addMigrating(program: Command, act: Act): void {

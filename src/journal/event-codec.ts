@@ -1,6 +1,6 @@
+import { isNewerVersion, ownVersion } from "../own-version.ts";
 import { JournalCorruptError, JournalNewerVersionError, JournalRecordError } from "./errors.ts";
 import { EVENT_VERSION, isEventType, type RunEvent, type StoredEvent } from "./events.ts";
-import { isNewerVersion, ownVersion } from "./own-version.ts";
 
 /** Events that were committed together, as a store keeps them: the JSON of one, or of an array of several. */
 export interface EventRecord {

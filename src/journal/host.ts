@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync, readlinkSync } from "node:fs";
 import { hostname, platform } from "node:os";
-import { ownVersion } from "./own-version.ts";
+import { ownVersion } from "../own-version.ts";
 import type { LeaseHolder } from "./store.ts";
 
 /** This process as a lease holder. `instance` tells two engines of one process apart. */

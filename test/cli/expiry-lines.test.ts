@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { expiryLines } from "../../src/cli/report/expiry-lines.ts";
+import { expiryLines } from "../../src/cli/report/warning-lines.ts";
 import type { RunReport } from "../../src/index.ts";
 import type { ExpiringReport } from "../../src/run/view/report.ts";
 

@@ -1,10 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { duration, parseDuration } from "../../src/cli/text/duration.ts";
+import { duration, parseDollars, parseDuration } from "../../src/cli/input/flag-values.ts";
 import { visible, withoutControl } from "../../src/cli/text/escape.ts";
-import { parseDollars } from "../../src/cli/text/money.ts";
-import { table } from "../../src/cli/text/table.ts";
-import { shorten } from "../../src/cli/text/width.ts";
+import { shorten, table } from "../../src/cli/text/table.ts";
 import { dollars } from "../../src/money.ts";
 
 const esc = "\u001b";

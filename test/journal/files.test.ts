@@ -15,10 +15,10 @@ import { DatabaseSync } from "node:sqlite";
 import fc from "fast-check";
 import { afterAll, afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { RunEvent } from "../../src/journal/events.ts";
-import { ownVersion } from "../../src/journal/own-version.ts";
 import { prepareSchema } from "../../src/journal/sqlite/migrate.ts";
 import { FIRST_VERSION, migrations } from "../../src/journal/sqlite/schema.ts";
 import { openSqliteJournal } from "../../src/journal/sqlite.ts";
+import { ownVersion } from "../../src/own-version.ts";
 import { holder, nobodyIsDead, planned, started } from "./samples.ts";
 import { Worker } from "./worker.ts";
 

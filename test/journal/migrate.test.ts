@@ -7,11 +7,11 @@ import { DatabaseSync } from "node:sqlite";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import { EVENT_VERSION } from "../../src/journal/events.ts";
-import { ownVersion } from "../../src/journal/own-version.ts";
 import { copyOf, prepareSchema } from "../../src/journal/sqlite/migrate.ts";
 import { FIRST_VERSION, migrations } from "../../src/journal/sqlite/schema.ts";
 import { newestVersion } from "../../src/journal/sqlite/version.ts";
 import { openSqliteJournal } from "../../src/journal/sqlite.ts";
+import { ownVersion } from "../../src/own-version.ts";
 import { madeUp } from "./fixtures/lift-journal.ts";
 import { holder, nobodyIsDead, planned, started } from "./samples.ts";
 

@@ -1,8 +1,7 @@
 import type { Showrunner, UnresolvedStep } from "../../index.ts";
 import { dollars } from "../../money.ts";
-import { CliError } from "../cli-error.ts";
+import { CliError, ExitCode } from "../cli-error.ts";
 import { type Context, type ServiceFlags, withShowrunner } from "../context.ts";
-import { ExitCode } from "../exit-code.ts";
 import { confirm, isAgreed, isYes } from "../input/confirm.ts";
 import { candidateText, emptyLines, questionLine } from "../report/unresolved.ts";
 import { wireForm } from "../service/present.ts";

@@ -1,6 +1,6 @@
 import { dollars } from "../../money.ts";
+import { ExitCode } from "../cli-error.ts";
 import { type Context, type ServiceFlags, sayWhere, withShowrunner } from "../context.ts";
-import { ExitCode } from "../exit-code.ts";
 import { wireForm } from "../service/present.ts";
 
 /** `showrunner balance`: what is in the wallet, and what the runs of the journal spent of it and hold. */

@@ -1,10 +1,8 @@
 import type { Command } from "commander";
-import { bashCompletion } from "../completion/bash.ts";
+import { ExitCode } from "../cli-error.ts";
 import { completedCommands } from "../completion/commands.ts";
-import { fishCompletion } from "../completion/fish.ts";
-import { zshCompletion } from "../completion/zsh.ts";
+import { bashCompletion, fishCompletion, zshCompletion } from "../completion/scripts.ts";
 import type { Context } from "../context.ts";
-import { ExitCode } from "../exit-code.ts";
 
 const scripts = { bash: bashCompletion, zsh: zshCompletion, fish: fishCompletion } as const;
 

@@ -1,9 +1,8 @@
 import type { Plan, RunReport, Showrunner } from "../../index.ts";
 import { traitsOf } from "../../index.ts";
 import { shellWord } from "../../shell-word.ts";
-import { CliError } from "../cli-error.ts";
+import { CliError, ExitCode } from "../cli-error.ts";
 import { type Context, type ServiceFlags, withShowrunner } from "../context.ts";
-import { ExitCode } from "../exit-code.ts";
 import { planOf } from "../input/stored-run.ts";
 import { type OfferedTake, offeredTakes } from "../report/offered-takes.ts";
 import { type ReviewFiles, reviewFiles } from "../report/review-files.ts";

@@ -3,9 +3,8 @@ import { dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { JournalStore } from "../../index.ts";
 import type { Background } from "../background.ts";
-import { CliError } from "../cli-error.ts";
+import { CliError, ExitCode } from "../cli-error.ts";
 import { type Context, journalFileOf } from "../context.ts";
-import { ExitCode } from "../exit-code.ts";
 import type { RunFlags } from "../input/quote-options.ts";
 import { visible, visibleLines } from "../text/escape.ts";
 

@@ -1,12 +1,12 @@
 import process from "node:process";
 import { dollars } from "../../money.ts";
+import { ExitCode } from "../cli-error.ts";
 import { type Context, type ServiceFlags, withShowrunner } from "../context.ts";
 import { type Finding, failed, fine, unknown } from "../doctor/finding.ts";
 import { journalFindings } from "../doctor/journal.ts";
 import { type WebhookFlags, type WebhookTarget, webhookFindings, webhookTarget } from "../doctor/webhook.ts";
-import { ExitCode } from "../exit-code.ts";
 import { explainError } from "../explain-error.ts";
-import { duration } from "../text/duration.ts";
+import { duration } from "../input/flag-values.ts";
 import { visible } from "../text/escape.ts";
 
 /** `Date` has whole seconds, and the answer took its time: so much says nothing. */

@@ -1,6 +1,6 @@
 import { eventText, type StoredEvent } from "../../index.ts";
+import { ExitCode } from "../cli-error.ts";
 import { type Context, type ServiceFlags, withJournal } from "../context.ts";
-import { ExitCode } from "../exit-code.ts";
 import { visible } from "../text/escape.ts";
 
 export interface EventFlags extends ServiceFlags {

@@ -1,9 +1,8 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Plan, Showrunner, StepExplanation } from "../../index.ts";
-import { CliError } from "../cli-error.ts";
+import { CliError, ExitCode } from "../cli-error.ts";
 import { type Context, type ServiceFlags, withShowrunner } from "../context.ts";
-import { ExitCode } from "../exit-code.ts";
 import { type InputFlags, readInput } from "../input/read-input.ts";
 import { loadPipeline } from "../load/pipeline-file.ts";
 import { fieldLines } from "../report/diff-lines.ts";

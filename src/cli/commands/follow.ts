@@ -1,12 +1,10 @@
 import { formatUsd, type RunHandle, type RunResult, type StepReport } from "../../index.ts";
-import { CliError } from "../cli-error.ts";
+import { CliError, ExitCode } from "../cli-error.ts";
 import type { Context } from "../context.ts";
-import { ExitCode } from "../exit-code.ts";
 import { explainError, isUnexpected } from "../explain-error.ts";
 import type { ExpectedMs } from "../live/tree.ts";
 import { type Pace, watchRun } from "../live/watch.ts";
-import { expiryLines } from "../report/expiry-lines.ts";
-import { overchargeLines } from "../report/overcharge-lines.ts";
+import { expiryLines, overchargeLines } from "../report/warning-lines.ts";
 import { visible } from "../text/escape.ts";
 import { commandLine } from "../text/next-line.ts";
 

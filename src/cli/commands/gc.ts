@@ -1,10 +1,10 @@
 import { formatBytes } from "../../byte-size.ts";
+import { ExitCode } from "../cli-error.ts";
 import { type Context, type ServiceFlags, withJournal } from "../context.ts";
-import { ExitCode } from "../exit-code.ts";
-import { repeatedCommand } from "../repeat-command.ts";
+import { readDuration } from "../input/flag-values.ts";
 import { wireForm } from "../service/present.ts";
-import { readDuration } from "../text/duration.ts";
 import { visible } from "../text/escape.ts";
+import { repeatedCommand } from "../text/next-line.ts";
 import { counted } from "../text/table.ts";
 
 export interface GcFlags extends ServiceFlags {

@@ -1,11 +1,10 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { writeDurably } from "../../durable-file.ts";
+import { ownVersion } from "../../own-version.ts";
 import { shellWord } from "../../shell-word.ts";
-import { CliError } from "../cli-error.ts";
+import { CliError, ExitCode } from "../cli-error.ts";
 import type { Context } from "../context.ts";
-import { ExitCode } from "../exit-code.ts";
-import { ownVersion } from "../own-version.ts";
 import { visible } from "../text/escape.ts";
 
 const NAME = "showrunner-local";

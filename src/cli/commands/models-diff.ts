@@ -1,8 +1,7 @@
 import { resolve } from "node:path";
 import type { Catalog, CatalogChange, Problem, Showrunner } from "../../index.ts";
-import { CliError } from "../cli-error.ts";
+import { CliError, ExitCode } from "../cli-error.ts";
 import { type Context, type ServiceFlags, withShowrunner } from "../context.ts";
-import { ExitCode } from "../exit-code.ts";
 import { type InputFlags, readInput } from "../input/read-input.ts";
 import { loadPipeline } from "../load/pipeline-file.ts";
 import { problemList } from "../report/problem-list.ts";

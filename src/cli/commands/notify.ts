@@ -1,6 +1,5 @@
-import { CliError } from "../cli-error.ts";
+import { CliError, ExitCode } from "../cli-error.ts";
 import { type Context, journalFileOf } from "../context.ts";
-import { ExitCode } from "../exit-code.ts";
 import { visible } from "../text/escape.ts";
 import { type Column, table } from "../text/table.ts";
 

@@ -1,8 +1,7 @@
 import type { RunReport, StepReport } from "../../index.ts";
 import { traitsOf } from "../../index.ts";
-import { CliError } from "../cli-error.ts";
+import { CliError, ExitCode } from "../cli-error.ts";
 import { type Context, type ServiceFlags, withJournal } from "../context.ts";
-import { ExitCode } from "../exit-code.ts";
 import { planOf } from "../input/stored-run.ts";
 import { filesOf, type OfferedTake, offeredTakes } from "../report/offered-takes.ts";
 import { type ReviewFiles, reviewFiles } from "../report/review-files.ts";

@@ -2,18 +2,17 @@ import { resolve } from "node:path";
 import { writeDurably } from "../../durable-file.ts";
 import { type DiagramOptions, type Plan, type Problem, type Quote, traitsOf } from "../../index.ts";
 import { dollars } from "../../money.ts";
-import { CliError } from "../cli-error.ts";
+import { CliError, ExitCode } from "../cli-error.ts";
 import { type Context, type ServiceFlags, sayWhere, withShowrunner } from "../context.ts";
-import { ExitCode } from "../exit-code.ts";
+import { checkAmount } from "../input/flag-values.ts";
 import { type QuoteFlags, quoteOptions, withProfileService } from "../input/quote-options.ts";
 import { readInput } from "../input/read-input.ts";
 import { loadPipeline } from "../load/pipeline-file.ts";
-import { repeatedCommand } from "../repeat-command.ts";
 import { compareWith, comparisonLines, type PlanComparison } from "../report/comparison.ts";
 import { forecastLines, priceTable } from "../report/price-table.ts";
 import { problemList } from "../report/problem-list.ts";
 import { visible } from "../text/escape.ts";
-import { checkAmount } from "../text/money.ts";
+import { repeatedCommand } from "../text/next-line.ts";
 
 /** What a drawing of a priced plan says beside the names: each step's model and price, and the longest chain. */
 export function diagramOptions(quote: Quote): DiagramOptions {

@@ -1,7 +1,7 @@
 import type { ReconcileReport } from "../../index.ts";
+import { ExitCode } from "../cli-error.ts";
 import { type Context, type ServiceFlags, withShowrunner } from "../context.ts";
-import { ExitCode } from "../exit-code.ts";
-import { throttle } from "../live/throttle.ts";
+import { throttle } from "../live/redraw.ts";
 import { type Columns, columns, listText, wireForm } from "../service/present.ts";
 import { visible } from "../text/escape.ts";
 

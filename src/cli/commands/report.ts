@@ -1,8 +1,8 @@
 import { join, resolve } from "node:path";
+import { ownVersion } from "../../own-version.ts";
+import { ExitCode } from "../cli-error.ts";
 import { type Context, mediaDirOf, type ServiceFlags, withJournal } from "../context.ts";
-import { ExitCode } from "../exit-code.ts";
 import { isOwnFile } from "../input/own-file.ts";
-import { ownVersion } from "../own-version.ts";
 import { visible } from "../text/escape.ts";
 import { counted } from "../text/table.ts";
 

@@ -1,19 +1,17 @@
 import { existsSync } from "node:fs";
 import type { Drift, Pipeline, RerunRequest, RerunScope, ResumeOptions, Showrunner } from "../../index.ts";
 import { dollars } from "../../money.ts";
-import { CliError } from "../cli-error.ts";
+import { CliError, ExitCode } from "../cli-error.ts";
 import { type Context, type ServiceFlags, sayWhere, withShowrunner } from "../context.ts";
-import { ExitCode } from "../exit-code.ts";
 import { confirm, isAgreed } from "../input/confirm.ts";
+import { checkAmount, giveUpAfter, readDuration } from "../input/flag-values.ts";
 import { type InputFlags, readInput } from "../input/read-input.ts";
 import { checkOwn, codeOf, sourceOf } from "../input/stored-run.ts";
 import { type LoadedPipeline, loadPipeline } from "../load/pipeline-file.ts";
-import { repeatedCommand } from "../repeat-command.ts";
 import { diffLines } from "../report/diff-lines.ts";
 import { rerunTable } from "../report/price-table.ts";
-import { giveUpAfter, readDuration } from "../text/duration.ts";
 import { visible } from "../text/escape.ts";
-import { checkAmount } from "../text/money.ts";
+import { repeatedCommand } from "../text/next-line.ts";
 import { followRun } from "./follow.ts";
 import { reportProblems } from "./plan.ts";
 

@@ -1,6 +1,6 @@
 import type { RunRow, Showrunner } from "../../index.ts";
+import { ExitCode } from "../cli-error.ts";
 import { type Context, type ServiceFlags, withJournal } from "../context.ts";
-import { ExitCode } from "../exit-code.ts";
 import { visible } from "../text/escape.ts";
 import { type Column, table } from "../text/table.ts";
 

@@ -3,14 +3,11 @@ import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { LocalServiceOptions, UnquotableCost } from "showrunner-local";
 import { loadLocalService } from "../../load-local-service.ts";
-import { CliError } from "../cli-error.ts";
+import { CliError, ExitCode } from "../cli-error.ts";
 import { type Context, familiesFileOf } from "../context.ts";
-import { ExitCode } from "../exit-code.ts";
-import { parseRateLimit } from "../input/rate-limit.ts";
+import { checkAmount, parseDollars, parseDuration, parseRateLimit } from "../input/flag-values.ts";
 import type { Io } from "../io.ts";
-import { parseDuration } from "../text/duration.ts";
 import { visible } from "../text/escape.ts";
-import { checkAmount, parseDollars } from "../text/money.ts";
 
 export interface SecretSources {
   /** Given as a flag's value, where every process of the machine can read it. */

@@ -1,13 +1,11 @@
 import type { RunReport } from "../../index.ts";
+import { ExitCode } from "../cli-error.ts";
 import { type Context, type ServiceFlags, withJournal } from "../context.ts";
-import { ExitCode } from "../exit-code.ts";
-import { expiryLines } from "../report/expiry-lines.ts";
-import { overchargeLines } from "../report/overcharge-lines.ts";
-import { duration } from "../text/duration.ts";
+import { duration } from "../input/flag-values.ts";
+import { expiryLines, overchargeLines } from "../report/warning-lines.ts";
 import { visible } from "../text/escape.ts";
 import { commandLine } from "../text/next-line.ts";
-import { type Column, table } from "../text/table.ts";
-import { shorten } from "../text/width.ts";
+import { type Column, shorten, table } from "../text/table.ts";
 
 /** Characters of what a chat or a task yielded. */
 const LONGEST_VALUE = 60;

@@ -1,5 +1,5 @@
+import { ExitCode } from "../cli-error.ts";
 import { type Context, type ServiceFlags, withJournal } from "../context.ts";
-import { ExitCode } from "../exit-code.ts";
 import { visible } from "../text/escape.ts";
 
 /** `showrunner stop`: asks a run, in whichever process it lives, to make no further job. */

@@ -1,12 +1,11 @@
 import { dirname } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { liveText, type RunResult, type Showrunner } from "../../index.ts";
+import { ExitCode } from "../cli-error.ts";
 import { type Context, journalFileOf, type ServiceFlags, sayWhere, withShowrunner } from "../context.ts";
-import { ExitCode } from "../exit-code.ts";
-import { errorContextOf } from "../input/error-context.ts";
-import { RunRetries } from "../input/run-retries.ts";
+import { readDuration } from "../input/flag-values.ts";
+import { errorContextOf, RunRetries } from "../input/run-retries.ts";
 import { codeOf, sourceOf } from "../input/stored-run.ts";
-import { readDuration } from "../text/duration.ts";
 import { visible } from "../text/escape.ts";
 
 export interface WorkerFlags extends ServiceFlags {

@@ -1,3 +1,5 @@
+import { statfsSync, statSync } from "node:fs";
+
 /** What a run that could not be driven is looked at by. */
 export interface RetryPorts {
   /** Epoch milliseconds. */
@@ -55,5 +57,26 @@ export class RunRetries {
     const setback = this.#setbacks.get(runId);
     if (setback === undefined || setback.lastSeq !== lastSeq || this.#ports.now() >= setback.until) return true;
     return setback.failures > 0 && this.#ports.circumstances(setback.file) !== setback.circumstances;
+  }
+}
+
+/** What a run on this machine may have failed for: the state of its pipeline file, and how much room its disks have. */
+export function errorContextOf(file: string | null, folders: readonly string[]): string {
+  return JSON.stringify([file === null ? null : stamp(file), ...folders.map(freeBytes)]);
+}
+
+/** Changes when the file does. */
+export function stamp(file: string): string {
+  const found = statSync(file, { throwIfNoEntry: false });
+  return found === undefined ? "missing" : `${found.mtimeMs} ${found.size}`;
+}
+
+/** In powers of two, so that small changes do not count. */
+function freeBytes(folder: string): number {
+  try {
+    const { bavail, bsize } = statfsSync(folder);
+    return Math.floor(Math.log2(bavail * bsize + 1));
+  } catch {
+    return -1;
   }
 }

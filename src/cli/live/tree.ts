@@ -1,9 +1,9 @@
 import { makespan, type PlanStep, type RunView, type StepView, traitsOf } from "../../index.ts";
 import { dollars } from "../../money.ts";
+import { duration } from "../input/flag-values.ts";
 import type { CommandOutput } from "../output.ts";
-import { duration } from "../text/duration.ts";
 import { visible } from "../text/escape.ts";
-import { padEnd, shorten, widthOf } from "../text/width.ts";
+import { padEnd, shorten, widthOf } from "../text/table.ts";
 import type { LiveRun } from "./live-run.ts";
 
 /** How long a step is expected to take, milliseconds; null where nothing is known of it. */

@@ -5,7 +5,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import type { Pipeline } from "../../index.ts";
 import { CliError } from "../cli-error.ts";
-import { stamp } from "../input/error-context.ts";
+import { stamp } from "../input/run-retries.ts";
 import { visible, visibleLines } from "../text/escape.ts";
 import { codeFrame, importFrame } from "./code-frame.ts";
 import { GENERATION, shareOwnModules } from "./same-instance.ts";

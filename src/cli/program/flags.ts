@@ -1,6 +1,6 @@
 import type { Command } from "commander";
+import type { ExitCode } from "../cli-error.ts";
 import type { Context } from "../context.ts";
-import type { ExitCode } from "../exit-code.ts";
 
 /** What a command performs: it gets its arguments, its flags and, last, itself. */
 type Perform = (context: Context, ...given: never[]) => ExitCode | Promise<ExitCode>;

@@ -1,6 +1,6 @@
 import type { Quote, RerunScope } from "../../index.ts";
 import { dollars } from "../../money.ts";
-import { duration } from "../text/duration.ts";
+import { duration } from "../input/flag-values.ts";
 import { visible } from "../text/escape.ts";
 import { type Column, table } from "../text/table.ts";
 

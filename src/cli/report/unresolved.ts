@@ -2,8 +2,7 @@ import type { AdoptionCandidate, UnresolvedStep } from "../../index.ts";
 import { dollars } from "../../money.ts";
 import type { CommandOutput } from "../output.ts";
 import { visible } from "../text/escape.ts";
-import { table } from "../text/table.ts";
-import { shorten } from "../text/width.ts";
+import { shorten, table } from "../text/table.ts";
 
 const PROMPT_LENGTH = 120;
 /** Jobs that nothing speaks for are a list of their own length: the likeliest come first. */

@@ -1,6 +1,6 @@
 import type { Scope } from "../../api/index.ts";
 import { CliError } from "../cli-error.ts";
-import { parseDuration } from "../text/duration.ts";
+import { parseDuration } from "../input/flag-values.ts";
 import { visible } from "../text/escape.ts";
 import { type CallFlags, confirmPrice, type Perform, some, textFlag } from "./call.ts";
 import { columns } from "./present.ts";

@@ -1,11 +1,10 @@
 import { randomUUID } from "node:crypto";
 import type { FollowEvent } from "../../api/index.ts";
 import type { Context } from "../context.ts";
+import { duration } from "../input/flag-values.ts";
 import { redrawOn } from "../live/redraw.ts";
-import { duration } from "../text/duration.ts";
 import { visible } from "../text/escape.ts";
-import { counted } from "../text/table.ts";
-import { shorten } from "../text/width.ts";
+import { counted, shorten } from "../text/table.ts";
 import { confirmPrice, type Perform, readCallInput, some, textFlag } from "./call.ts";
 import { columns } from "./present.ts";
 

@@ -1,5 +1,5 @@
+import { ExitCode } from "../cli-error.ts";
 import { type Context, withShowrunner } from "../context.ts";
-import { ExitCode } from "../exit-code.ts";
 import type { CallFlags, CallSpec } from "./call.ts";
 import { listText, oneText, wireForm } from "./present.ts";
 

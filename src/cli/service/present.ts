@@ -1,7 +1,6 @@
 import { dollars } from "../../money.ts";
 import { visible } from "../text/escape.ts";
-import { table } from "../text/table.ts";
-import { shorten } from "../text/width.ts";
+import { shorten, table } from "../text/table.ts";
 
 /**
  * A value of the client in the form that programs get: snake_case names as in the API, amounts as decimal strings

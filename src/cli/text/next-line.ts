@@ -1,3 +1,5 @@
+import { shellWord } from "../../shell-word.ts";
+import type { Context, ServiceFlags } from "../context.ts";
 import { visible } from "./escape.ts";
 
 /** Commands that neither read a journal nor call a service. */
@@ -34,4 +36,18 @@ function withFlags(command: string, flags: readonly string[]): string {
 
 function withLauncher(line: string, launcher: string): string {
   return line.replace(/(^|: |`)showrunner (?=[a-z-])/g, `$1${launcher} `);
+}
+
+/** The command that was typed, with these words added; of a flag that is given twice the last one counts. */
+export function repeatedCommand({ args }: Pick<Context, "args">, ...more: readonly string[]): string {
+  return ["showrunner", ...[...args, ...more].map(shellWord)].join(" ");
+}
+
+/** Which journal and service a command was told to use, as words for the command that goes on from it. */
+export function serviceFlags({ local, baseUrl, journal }: ServiceFlags): readonly string[] {
+  return [
+    ...(journal === undefined ? [] : [`--journal ${shellWord(journal)}`]),
+    ...(baseUrl === undefined ? [] : [`--base-url ${shellWord(baseUrl)}`]),
+    ...(local ? ["--local"] : []),
+  ];
 }

@@ -3,7 +3,7 @@ import { answerOf, DownloadError, type Downloaded, MalformedResponseError } from
 import { cleanContentType } from "../../clean-text.ts";
 import { temporaryTag } from "../../durable-file.ts";
 import type { RunEvent } from "../../journal/events.ts";
-import { ownVersion } from "../../journal/own-version.ts";
+import { ownVersion } from "../../own-version.ts";
 import { runOutcome, type UnplacedOutput } from "../../run/outcome.ts";
 import { RETENTION_MS } from "../../run/view/expiry.ts";
 import { fileExtension } from "../media/file-extension.ts";

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { join, resolve } from "node:path";
 import type { Pipeline } from "../../define/index.ts";
 import type { RunPlanned } from "../../journal/events.ts";
-import { ownVersion } from "../../journal/own-version.ts";
+import { ownVersion } from "../../own-version.ts";
 import type { RunOptions } from "../options/options.ts";
 import type { Planned } from "../price/planner.ts";
 

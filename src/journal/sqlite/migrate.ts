@@ -1,8 +1,8 @@
 import { closeSync, fsyncSync, openSync, renameSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
+import { ownVersion } from "../../own-version.ts";
 import { JournalCorruptError, JournalIoError } from "../errors.ts";
-import { ownVersion } from "../own-version.ts";
 import { loadSqlite } from "./load.ts";
 import { packText, unpackText } from "./packed-text.ts";
 import { FIRST_VERSION, type Migration, migrations, type StoredBody } from "./schema.ts";

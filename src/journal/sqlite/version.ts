@@ -1,6 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
+import { ownVersion } from "../../own-version.ts";
 import { JournalNewerVersionError, JournalOldVersionError } from "../errors.ts";
-import { ownVersion } from "../own-version.ts";
 import { notAJournal } from "./failure.ts";
 import { FIRST_VERSION, type Migration, migrations } from "./schema.ts";
 

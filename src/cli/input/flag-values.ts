@@ -1,5 +1,19 @@
+import { parseUsd } from "../../index.ts";
 import { CliError } from "../cli-error.ts";
-import { visible } from "./escape.ts";
+import { visible } from "../text/escape.ts";
+
+/** Refuses an amount of dollars that is none, before anything is opened. */
+export function checkAmount(flag: string, value: string | undefined): void {
+  if (value === undefined || parseDollars(value) !== null) return;
+  throw new CliError("USAGE", `${flag} ${visible(value)} is no amount of US dollars`, {
+    next: `write it as ${flag} 5 or ${flag} 2.50`,
+  });
+}
+
+/** A decimal amount of dollars typed by a person, with or without its sign; null for what is no amount. */
+export function parseDollars(text: string): number | null {
+  return parseUsd(text.trim().replace(/^\$/, ""));
+}
 
 /** How long to wait for an unavailable service; empty where no flag was given. */
 export function giveUpAfter(text: string | undefined): { readonly giveUpAfterMs?: number } {
@@ -27,4 +41,13 @@ export function parseDuration(text: string): number | null {
     total += Number(amount) * units[unit as keyof typeof units];
   }
   return Math.round(total);
+}
+
+/** `600/60`: requests and the seconds that they are counted in. Throws {@link CliError}. */
+export function parseRateLimit(text: string): { readonly requests: number; readonly windowMs: number } {
+  const [, requests, seconds] = /^([1-9]\d{0,8})\/([1-9]\d{0,6})$/.exec(text) ?? [];
+  if (requests && seconds) return { requests: Number(requests), windowMs: Number(seconds) * 1000 };
+  throw new CliError("USAGE", `--rate-limit ${visible(text)} is no limit`, {
+    next: "write requests and seconds: --rate-limit 600/60",
+  });
 }
