@@ -1,9 +1,9 @@
 import type { Scope } from "../../api/index.ts";
-import { CliError } from "../cli-error.ts";
-import { parseDuration } from "../input/flag-values.ts";
+import { readDuration } from "../input/flag-values.ts";
 import { visible } from "../text/escape.ts";
-import { type CallFlags, confirmPrice, type Perform, some, textFlag } from "./call.ts";
+import { confirmPrice } from "./call.ts";
 import { columns } from "./present.ts";
+import { type CallFlags, type Perform, textFlag } from "./spec.ts";
 
 const groupings = ["total", "day", "model"] as const;
 
@@ -21,17 +21,6 @@ export const usage: Perform = async ({ client, flags }) => {
   };
 };
 
-export const listKeys: Perform = async ({ client, flags }) => ({
-  type: "list",
-  ...columns(await some(client.keys.list(), flags.limit ?? "1000"), [
-    "key_id",
-    "name",
-    "kind",
-    "status",
-    "last_used_at",
-  ]),
-});
-
 export const createKey: Perform = async ({ client, flags }) => ({
   type: "one",
   value: await client.keys.create({
@@ -46,11 +35,6 @@ export const rotateKey: Perform = async ({ client, args: [id = ""], flags }) => 
   type: "one",
   value: await client.keys.rotate(id, { gracePeriodSeconds: seconds(flags, "grace") }),
 });
-
-export const deleteKey: Perform = async ({ client, args: [id = ""] }) => {
-  await client.keys.delete(id);
-  return { type: "done", said: `revoked key ${visible(id)}` };
-};
 
 export const createToken: Perform = async ({ client, flags }) => ({
   type: "one",
@@ -78,8 +62,16 @@ function scopesOf(flags: CallFlags): Scope[] | undefined {
 
 function seconds(flags: CallFlags, name: string): number | undefined {
   const text = textFlag(flags, name);
-  if (text === undefined) return undefined;
-  const ms = parseDuration(text);
-  if (ms !== null) return Math.round(ms / 1000);
-  throw new CliError("USAGE", `--${name} ${visible(text)} is no duration`, { next: `write it as --${name} 1h` });
+  return text === undefined ? undefined : Math.round(readDuration(`--${name}`, text, "1h") / 1000);
 }
+
+/** The secret comes from the environment: a flag would show it to every process of the machine. */
+export const createDrain: Perform = async ({ client, args: [name = "", url = ""], flags, context }) => ({
+  type: "one",
+  value: await client.drains.create({
+    name,
+    url,
+    format: textFlag(flags, "format") === "otlp" ? "otlp" : "ndjson",
+    secret: context.io.env.SHOWRUNNER_DRAIN_SECRET,
+  }),
+});

@@ -5,8 +5,9 @@ import type { Client } from "../../api/index.ts";
 import { writeDurably } from "../../durable-file.ts";
 import { CliError, ExitCode } from "../cli-error.ts";
 import { visible } from "../text/escape.ts";
-import { type Perform, readCallInput, some, textFlag } from "./call.ts";
+import { readCallInput } from "./call.ts";
 import { columns } from "./present.ts";
+import { type Perform, some, textFlag } from "./spec.ts";
 
 const modalities = ["image", "video", "audio"] as const;
 
@@ -41,11 +42,6 @@ async function unknownModel(client: Client, id: string, cause: Error): Promise<C
   const near = first === undefined ? "" : `; did you mean ${[first, ...others].map(visible).join(" or ")}?`;
   return new CliError("USAGE", said + near, { next, cause, exitCode: ExitCode.failed });
 }
-
-export const listVoices: Perform = async ({ client, args: [id = ""], flags }) => ({
-  type: "list",
-  ...columns(await some(client.voices(id), flags.limit ?? "1000"), ["id", "name", "labels"]),
-});
 
 export const estimate: Perform = async ({ client, args: [model = ""], flags, context }) => ({
   type: "one",

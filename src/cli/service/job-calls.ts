@@ -5,8 +5,8 @@ import { duration } from "../input/flag-values.ts";
 import { redrawOn } from "../live/redraw.ts";
 import { visible } from "../text/escape.ts";
 import { counted, shorten } from "../text/table.ts";
-import { confirmPrice, type Perform, readCallInput, some, textFlag } from "./call.ts";
-import { columns } from "./present.ts";
+import { confirmPrice, readCallInput } from "./call.ts";
+import { type Perform, textFlag } from "./spec.ts";
 
 /** Milliseconds between two pictures on a terminal, and between two lines elsewhere. */
 const frameMs = 250;
@@ -31,27 +31,6 @@ export async function whileWorking<T>({ io, output }: Context, work: Promise<T>,
     lines.clear();
   });
 }
-
-export const listJobs: Perform = async ({ client, flags }) => {
-  const model = textFlag(flags, "model");
-  const jobs = model === undefined ? client.jobs() : client.modelJobs(model);
-  return {
-    type: "list",
-    ...columns(await some(jobs, flags.limit), ["job_id", "model", "status", "cost", "created_at"]),
-  };
-};
-
-export const getJob: Perform = async ({ client, args: [id = ""] }) => ({ type: "one", value: await client.job(id) });
-
-export const jobStatus: Perform = async ({ client, args: [id = ""] }) => ({
-  type: "one",
-  value: await client.status(id),
-});
-
-export const jobLogs: Perform = async ({ client, args: [id = ""], flags }) => ({
-  type: "list",
-  ...columns(await some(client.logs(id), flags.limit ?? "1000"), ["id", "timestamp", "level", "event", "message"]),
-});
 
 export const followJob: Perform = async ({ client, args: [id = ""], context }) => ({
   type: "lines",
@@ -92,11 +71,6 @@ export const submitJob: Perform = async (call) => {
     type: "one",
     value: await client.submit({ model, input, idempotencyKey, webhook: textFlag(flags, "webhook") }),
   };
-};
-
-export const deleteJob: Perform = async ({ client, args: [id = ""] }) => {
-  await client.deleteJob(id);
-  return { type: "done", said: `deleted the outputs of ${visible(id)}; the job stays listed` };
 };
 
 export const uploadFile: Perform = async ({ client, args: [path = ""], context }) => {

@@ -1,7 +1,8 @@
 import { ExitCode } from "../cli-error.ts";
 import { type Context, withShowrunner } from "../context.ts";
-import type { CallFlags, CallSpec } from "./call.ts";
+import { visible } from "../text/escape.ts";
 import { listText, oneText, wireForm } from "./present.ts";
+import type { CallFlags, CallSpec } from "./spec.ts";
 
 /** Performs one call of the API and shows its answer; `given` are its arguments and flags. */
 export async function performCall(spec: CallSpec, context: Context, given: readonly unknown[]): Promise<ExitCode> {
@@ -32,7 +33,7 @@ export async function performCall(spec: CallSpec, context: Context, given: reado
         return ExitCode.done;
       case "done":
         if (flags.json) output.printJson({ ok: true });
-        output.say(answer.said);
+        output.say(visible(answer.said));
         return ExitCode.done;
       default:
         return answer satisfies never;

@@ -34,7 +34,7 @@ type Snake<Name extends string> = Name extends `${infer First}${infer Rest}`
   ? `${First extends Lowercase<First> ? First : `_${Lowercase<First>}`}${Snake<Rest>}`
   : "";
 
-type WireName<Key extends string> = Snake<Key extends `${infer Name}Micros` ? Name : Key>;
+export type WireName<Key extends string> = Snake<Key extends `${infer Name}Micros` ? Name : Key>;
 
 /** Rows, and those of their fields (names as in the wire form) that fit a table. */
 export interface Columns {

@@ -1,9 +1,8 @@
-import type { CallSpec } from "./call.ts";
+import { type Call, type CallSpec, done, list, one } from "./spec.ts";
 
 const catalog = () => import("./catalog-calls.ts");
 const jobs = () => import("./job-calls.ts");
 const account = () => import("./account-calls.ts");
-const webhooks = () => import("./webhook-calls.ts");
 
 const limit = ["--limit <n>", "list at most this many"] as const;
 const yes = ["--yes", "agree to the price"] as const;
@@ -38,7 +37,7 @@ export const callSpecs: readonly CallSpec[] = [
     description: "list a speech model's voices",
     args: ["<model>"],
     options: [limit],
-    load: async () => (await catalog()).listVoices,
+    load: list(({ client, args: [id = ""] }: Call) => client.voices(id), ["id", "name", "labels"]),
   },
   {
     name: "estimate",
@@ -51,26 +50,33 @@ export const callSpecs: readonly CallSpec[] = [
     name: "jobs list",
     description: "list jobs, newest first",
     options: [["--model <id>", "only of this model"], limit],
-    load: async () => (await jobs()).listJobs,
+    load: list(
+      ({ client, flags: { model } }: Call) => (typeof model === "string" ? client.modelJobs(model) : client.jobs()),
+      ["job_id", "model", "status", "cost", "created_at"],
+      20,
+    ),
   },
   {
     name: "jobs get",
     description: "show a job with its outputs",
     args: ["<job-id>"],
-    load: async () => (await jobs()).getJob,
+    load: one((client, [id = ""]) => client.job(id)),
   },
   {
     name: "jobs status",
     description: "show how far a job is",
     args: ["<job-id>"],
-    load: async () => (await jobs()).jobStatus,
+    load: one((client, [id = ""]) => client.status(id)),
   },
   {
     name: "jobs logs",
     description: "list a job's events, oldest first",
     args: ["<job-id>"],
     options: [limit],
-    load: async () => (await jobs()).jobLogs,
+    load: list(
+      ({ client, args: [id = ""] }: Call) => client.logs(id),
+      ["id", "timestamp", "level", "event", "message"],
+    ),
   },
   {
     name: "jobs follow",
@@ -94,7 +100,10 @@ export const callSpecs: readonly CallSpec[] = [
     name: "jobs delete",
     description: "delete a finished job's outputs for good",
     args: ["<job-id>"],
-    load: async () => (await jobs()).deleteJob,
+    load: done(
+      (client, [id = ""]) => client.deleteJob(id),
+      (id) => `deleted the outputs of ${id}; the job stays listed`,
+    ),
   },
   {
     name: "files upload",
@@ -119,7 +128,12 @@ export const callSpecs: readonly CallSpec[] = [
     options: [yes],
     load: async () => (await account()).chat,
   },
-  { name: "keys list", description: "list API keys", options: [limit], load: async () => (await account()).listKeys },
+  {
+    name: "keys list",
+    description: "list API keys",
+    options: [limit],
+    load: list(({ client }: Call) => client.keys.list(), ["key_id", "name", "kind", "status", "last_used_at"]),
+  },
   {
     name: "keys create",
     description: "create an API key; its secret is shown once",
@@ -142,7 +156,10 @@ export const callSpecs: readonly CallSpec[] = [
     name: "keys delete",
     description: "revoke a key",
     args: ["<key-id>"],
-    load: async () => (await account()).deleteKey,
+    load: done(
+      (client, [id = ""]) => client.keys.delete(id),
+      (id) => `revoked key ${id}`,
+    ),
   },
   {
     name: "tokens create",
@@ -150,78 +167,96 @@ export const callSpecs: readonly CallSpec[] = [
     options: [["--ttl <duration>", "how long it works"], scopes],
     load: async () => (await account()).createToken,
   },
-  { name: "webhooks show", description: "show the default webhook", load: async () => (await webhooks()).showWebhook },
+  {
+    name: "webhooks show",
+    description: "show the default webhook",
+    load: one((client) => client.webhooks.default.get()),
+  },
   {
     name: "webhooks set",
     description: "set the default webhook",
     args: ["<url>"],
     options: [["--disabled", "keep it, but send nothing"]],
-    load: async () => (await webhooks()).setWebhook,
+    load: one((client, [url = ""], { disabled }) => client.webhooks.default.set({ url, enabled: disabled !== true })),
   },
   {
     name: "webhooks unset",
     description: "remove the default webhook",
-    load: async () => (await webhooks()).unsetWebhook,
+    load: done(
+      (client) => client.webhooks.default.delete(),
+      () => "removed the default webhook",
+    ),
   },
-  { name: "webhooks test", description: "send a test event to it", load: async () => (await webhooks()).testWebhook },
+  {
+    name: "webhooks test",
+    description: "send a test event to it",
+    load: one((client) => client.webhooks.default.test()),
+  },
   {
     name: "webhooks deliveries",
     description: "list deliveries, newest first",
     options: [limit],
-    load: async () => (await webhooks()).listDeliveries,
+    load: list(
+      ({ client }: Call) => client.webhooks.deliveries(),
+      ["job_id", "event_type", "status", "attempts", "last_response_status"],
+      20,
+    ),
   },
   {
     name: "webhooks redeliver",
     description: "send a finished delivery again",
     args: ["<job-id>"],
-    load: async () => (await webhooks()).redeliver,
+    load: one((client, [id = ""]) => client.webhooks.redeliver(id)),
   },
   {
     name: "webhooks public-key",
     description: "show the key that deliveries are signed with",
-    load: async () => (await webhooks()).publicKey,
+    load: one((client) => client.webhooks.publicKey()),
   },
   {
     name: "drains list",
     description: "list log drains",
     options: [limit],
-    load: async () => (await webhooks()).listDrains,
+    load: list(({ client }: Call) => client.drains.list(), ["id", "name", "format", "enabled", "consecutive_failures"]),
   },
   {
     name: "drains show",
     description: "show a log drain",
     args: ["<drain-id>"],
-    load: async () => (await webhooks()).showDrain,
+    load: one((client, [id = ""]) => client.drains.get(id)),
   },
   {
     name: "drains create",
     description: "create a log drain; its secret is SHOWRUNNER_DRAIN_SECRET",
     args: ["<name>", "<url>"],
     options: [["--format <format>", "ndjson (default) or otlp"]],
-    load: async () => (await webhooks()).createDrain,
+    load: async () => (await account()).createDrain,
   },
   {
     name: "drains enable",
     description: "switch a drain on",
     args: ["<drain-id>"],
-    load: async () => (await webhooks()).enableDrain,
+    load: one((client, [id = ""]) => client.drains.update(id, { enabled: true })),
   },
   {
     name: "drains disable",
     description: "switch a drain off",
     args: ["<drain-id>"],
-    load: async () => (await webhooks()).disableDrain,
+    load: one((client, [id = ""]) => client.drains.update(id, { enabled: false })),
   },
   {
     name: "drains test",
     description: "send a test batch",
     args: ["<drain-id>"],
-    load: async () => (await webhooks()).testDrain,
+    load: one((client, [id = ""]) => client.drains.test(id)),
   },
   {
     name: "drains delete",
     description: "delete a drain",
     args: ["<drain-id>"],
-    load: async () => (await webhooks()).deleteDrain,
+    load: done(
+      (client, [id = ""]) => client.drains.delete(id),
+      (id) => `deleted drain ${id}`,
+    ),
   },
 ];
