@@ -20,7 +20,7 @@ const [begin, end] = ["<!-- answers: begin, by scripts/answer-table.ts -->", "<!
 export function guaranteesPage(text: string = readFileSync(page, "utf8")): string {
   const [before, rest] = text.split(begin);
   const after = rest?.split(end)[1];
-  if (before === undefined || after === undefined) throw new Error(`${page} has no place for the table of answers.`);
+  if (before === undefined || after === undefined) throw new Error(`${page} has no markers for the table of answers.`);
   return `${before}${begin}\n\n${answerSection()}\n\n${end}${after}`;
 }
 

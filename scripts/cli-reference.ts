@@ -16,7 +16,7 @@ Settings come from flags, then from the environment (\`SHOWRUNNER_BASE_URL\`, \`
 from defaults: the journal is \`.showrunner/journal.db\`, and without a base URL, or with \`--local\`, jobs go to a local service
 embedded on \`.showrunner/local\`.
 
-Data goes to stdout, talk and progress to stderr. \`NO_COLOR\` is respected; where stderr is no terminal, progress is one calm
+Data goes to stdout, messages and progress to stderr. \`NO_COLOR\` is respected; where stderr is no terminal, progress is one
 line an event. Text from outside (prompts, names, errors) is shown with control characters and reordering marks as codes.
 
 | Exit code | Meaning |
@@ -25,21 +25,21 @@ line an event. Text from outside (prompts, names, errors) is shown with control 
 | 1 | a run or a call failed |
 | 2 | wrong usage, a plan with problems, or over budget before the start: nothing was submitted |
 | 3 | paused, partial, or charged beyond its budget; the message says how to go on |
-| 130 | Ctrl-C or SIGTERM, after submits on their way were answered; a second one leaves at once |
+| 130 | Ctrl-C or SIGTERM, after submits in flight were answered; a second one exits at once |
 `;
 
 const documents = `## JSON
 
 \`--json\` prints one document on stdout; \`events --follow\` and \`jobs follow\` print one line an event. Names and meanings below stay
-as they are within a major version; names may be added. Unless said otherwise names are snake_case, amounts decimal strings of
-US dollars, instants ISO-8601, and what is not known or not there is null.
+as they are within a major version; names may be added. Unless noted otherwise names are snake_case, amounts decimal strings of
+US dollars, instants ISO-8601, and what is unknown or absent is null.
 
 | Command | Document |
 |---|---|
 | \`run\`, \`resume\`, \`approve --resume\` | as \`show\`, and \`pause\`, \`still_running: [{step, jobId, holdMicros}]\`, \`returned\` (what the pipeline returns, with local paths) |
 | \`run --detach\` | \`{id, pid, log}\` |
 | \`worker\` | one line for each run that it drove: \`{id, status, cost, pause, message}\` |
-| \`show\` | \`{id, pipeline, status, message, pause, budget, quote, cost, held, unconfirmed, next: {command, note}, out_dir, created_at, finished_at, steps: [{path, kind, model, status, reason, started_at, finished_at, quote, attempts: [{n, job_id, status, cost, error}], outputs: [{index, status, asset_id, voice_id, file, manifest, sha256, content_type, width, height, duration_ms, fps}], value, chosen, approval, reused_from}]}\`; \`status\` is that of the journal or \`interrupted\` (under way, and no process drives it), of a step also \`awaiting-approval\`; \`next\` is the command that takes the run on |
+| \`show\` | \`{id, pipeline, status, message, pause, budget, quote, cost, held, unconfirmed, next: {command, note}, out_dir, created_at, finished_at, steps: [{path, kind, model, status, reason, started_at, finished_at, quote, attempts: [{n, job_id, status, cost, error}], outputs: [{index, status, asset_id, voice_id, file, manifest, sha256, content_type, width, height, duration_ms, fps}], value, chosen, approval, reused_from}]}\`; \`status\` is that of the journal or \`interrupted\` (unfinished, and no process drives it), of a step also \`awaiting-approval\`; \`next\` is the command that continues the run |
 | \`plan\` | the library's \`Quote\` (camelCase, micro-dollars as integers): \`{ok, problems, plan, prices, totalMicros, criticalPath, forecastMs, requests, risks}\`, and with \`--against\` also \`against: {against, diff, stale: [{path, why}], totalMicros}\` |
 | a plan with problems | \`{ok: false, problems: [{code, step, field, message, allowed?, replacedBy?}]}\` |
 | \`events\` | the library's \`StoredEvent\` (camelCase, micro-dollars, epoch milliseconds): \`{runId, seq, at, version, event: {type, …}}\` |
@@ -47,7 +47,7 @@ US dollars, instants ISO-8601, and what is not known or not there is null.
 | \`resume --file\` of changed code | \`{id, drift}\`, the library's \`Drift\` |
 | \`runs\` | \`[{id, pipeline, status, created_at, updated_at, events}]\` |
 | \`approve\`, \`reject\` | \`{id, step, approved, pick, note, status}\`; without a step \`[{step, message, choose, shows: [{pick, step, index, content_type, asset_id, path}]}]\`; \`pick\` counts from 1 |
-| \`adopt\` | \`{id, step, job_id}\`; without a job the jobs that it may have made |
+| \`adopt\` | \`{id, step, job_id}\`; without a job the jobs that it may have created |
 | \`reconcile\`, \`gc\`, and the calls of the API | what the client or the library answers, names in snake_case, amounts without \`_micros\` as decimals |
 | \`report\` | \`{id, file, size_bytes, media: {inline, beside, missing}}\` |
 | \`models diff\` | \`{changes: [{model, field, is_breaking, message}], pipelines: [{file, ok, problems}]}\`; exit 1 when something breaks |

@@ -51,12 +51,12 @@ const columns: readonly Column<Row>[] = [
 ];
 
 const io = hostProcess();
-const talk = createOutput(io);
+const output = createOutput(io);
 const began = performance.now();
 
 await rm(folder, { recursive: true, force: true });
 const service = await startLocalService({ dataDir: join(folder, "service"), balance: 25 });
-talk.say(`Local service on ${service.baseUrl}: real pictures, sound and video, play money.`);
+output.say(`Local service on ${service.baseUrl}: real pictures, sound and video, play money.`);
 const show = await openShowrunner({
   baseUrl: service.baseUrl,
   apiKey: service.apiKey,
@@ -70,9 +70,9 @@ try {
   const { charged_micros: charged, refunded_micros: refunded } = service.stats();
   process.exitCode = finishRun(acts, charged - refunded, show.requests().total) ? 0 : 1;
   const pages = await Promise.all(acts.map(({ report }) => reportFile(show, report.id)));
-  talk.print(`\nWhat happened, with the media, as pages to open in a browser:\n  ${pages.join("\n  ")}`);
-  talk.print(`\nEvery run, with players, graph and prices, live in the browser:`);
-  talk.print(`  npx showrunner dashboard --journal ${relative(process.cwd(), join(folder, "journal.db"))}`);
+  output.print(`\nWhat happened, with the media, as pages to open in a browser:\n  ${pages.join("\n  ")}`);
+  output.print(`\nEvery run, with players, graph and prices, live in the browser:`);
+  output.print(`  npx showrunner dashboard --journal ${relative(process.cwd(), join(folder, "journal.db"))}`);
 } finally {
   await show.close();
   await service.close();
@@ -92,13 +92,13 @@ async function reportFile(runner: Showrunner, runId: string): Promise<string> {
 /** Prices one recipe, runs it and shows how it goes. */
 async function perform(runner: Showrunner, recipe: string): Promise<Act> {
   const { pipeline } = await loadPipeline(join(root, "recipes", `${recipe}.ts`), root);
-  talk.say(`\n${talk.paint("bold", recipe)}\n`);
+  output.say(`\n${output.paint("bold", recipe)}\n`);
   const quote = await runner.quote(pipeline, {});
   if (!quote.ok) throw new Error(quote.problems.map(({ message }) => message).join("\n"));
-  talk.say(`${priceTable(quote, io.stderr.columns)}\n`);
+  output.say(`${priceTable(quote, io.stderr.columns)}\n`);
   const planned = runner.requests().total;
   const handle = await runner.run(pipeline, {}, { id: recipe, budget: "20.00", outDir: join(folder, recipe) });
-  await watchRun(handle.events(), io, talk);
+  await watchRun(handle.events(), io, output);
   const { status, report } = await handle.result();
   if (status !== "succeeded") throw new Error(`${recipe} ${status}; see: npx showrunner show ${recipe}`);
   return { quote, report, requests: runner.requests().total - planned };
@@ -107,7 +107,7 @@ async function perform(runner: Showrunner, recipe: string): Promise<Act> {
 /** Prints the table and every check; true when all of them hold. `walletMicros` is what the service took. */
 function finishRun(acts: readonly Act[], walletMicros: number, requests: number): boolean {
   const rows = acts.flatMap(({ report }) => report.steps.map((step) => rowOf(step, report)));
-  talk.print(`\n${table(rows, columns)}\n`);
+  output.print(`\n${table(rows, columns)}\n`);
 
   const jobs = rows.filter(({ costMicros }) => costMicros !== null);
   const spent = sum(jobs.map(({ costMicros }) => costMicros ?? 0));
@@ -123,7 +123,7 @@ function finishRun(acts: readonly Act[], walletMicros: number, requests: number)
     ["one PNG, one WAV or MP3, two MP4s", hasEveryKind(rows.map(({ file }) => file))],
     [`finished after ${duration(performance.now() - began)}`, true],
   ] as const;
-  for (const [said, holds] of checks) talk.print(`${holds ? "ok  " : "FAIL"}  ${said}`);
+  for (const [text, holds] of checks) output.print(`${holds ? "ok  " : "FAIL"}  ${text}`);
   return checks.every(([, holds]) => holds);
 }
 
@@ -134,11 +134,11 @@ function quoteCheck({ quote, report }: Act): [string, boolean] {
   const quoted = sum(paid.map((step) => microsOf(step.quote)));
   const same = paid.every((step) => costOf(step) === microsOf(step.quote));
   const early = quote.prices.filter(({ basis }) => basis === "quoted");
-  const kept = early.every(
+  const isUnchanged = early.every(
     ({ step, costMicros }) => costMicros === costOf(report.steps.find(({ path }) => path === step)),
   );
   const first = quote.totalMicros.max === null ? "" : `, ${dollars(quote.totalMicros.max)} before the start`;
-  return [`${report.pipeline}: cost ${dollars(cost)} = quote ${dollars(quoted)}${first}`, same && kept];
+  return [`${report.pipeline}: cost ${dollars(cost)} = quote ${dollars(quoted)}${first}`, same && isUnchanged];
 }
 
 function microsOf(amount: string | null): number {

@@ -83,12 +83,12 @@ function ruleSchemas(): readonly RuleSchema[] {
 
 function faultTable(): string {
   const source = readFileSync(join(root, "src/local-service/faults/rules.ts"), "utf8");
-  const said = new Map(
+  const descriptions = new Map(
     [...source.matchAll(/\/\*\* (.+) \*\/\n\s*rule\("(\w+)"/g)].map(([, text = "", kind = ""]) => [kind, text]),
   );
   const rows = ruleSchemas().map(({ properties }) => {
     const kind = properties["kind"]?.const ?? "";
-    const text = said.get(kind);
+    const text = descriptions.get(kind);
     if (text === undefined) throw new Error(`The fault ${kind} has no docstring in src/local-service/faults/rules.ts.`);
     const own = Object.entries(properties).filter(([name]) => !MATCH.has(name));
     const fields = own.map(
@@ -101,7 +101,7 @@ function faultTable(): string {
 
 function replaced(text: string, name: string, table: string): string {
   const pattern = new RegExp(`(<!-- ${name}: [^\\n]*-->\\n)[\\s\\S]*?(<!-- end -->)`);
-  if (!pattern.test(text)) throw new Error(`docs/local-service.md has no place for the table of ${name}.`);
+  if (!pattern.test(text)) throw new Error(`docs/local-service.md has no markers for the table of ${name}.`);
   return text.replace(pattern, (_whole, open: string, close: string) => `${open}${table}\n${close}`);
 }
 

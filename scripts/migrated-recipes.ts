@@ -86,7 +86,7 @@ async function recipe(name: string, { catalog, show, scratch, load }: Tools): Pr
   };
 }
 
-/** What was decided about a document, kept beside it. */
+/** Decisions about a document, stored with it. */
 function decisionsOf(home: string): Partial<MigrationDecisions> {
   const file = join(home, "migrate.decisions.json");
   return existsSync(file) ? parseDecisions(readFileSync(file, "utf8"), file) : {};

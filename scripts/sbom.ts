@@ -30,7 +30,7 @@ const text = execFileSync("npm", ["sbom", "--sbom-format", "cyclonedx", "--packa
   maxBuffer: 64 * 1024 * 1024,
   stdio: ["ignore", "pipe", "inherit"],
 });
-// npm describes the whole tree, development packages and both of ours: taken from it is what an install brings.
+// npm describes the whole tree, development packages and both of ours; this reads what an install brings.
 const bom = JSON.parse(text) as Bom;
 const { name, version, description, license, dependencies: direct } = manifestOf(published);
 const shipped = new Set(shippedPackages(published).map((one) => `${one.name}@${one.version}`));

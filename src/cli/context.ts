@@ -14,7 +14,7 @@ export interface Context {
   readonly args: readonly string[];
 }
 
-/** Flags of every command that looks at a journal or a service. */
+/** Flags of every command that reads a journal or calls a service. */
 export interface ServiceFlags {
   readonly local?: boolean | undefined;
   readonly baseUrl?: string | undefined;

@@ -13,7 +13,7 @@ export interface TextOutput {
 export interface Io {
   /** Data: what another program would read. */
   readonly stdout: TextOutput;
-  /** Talk and progress: what a person reads. */
+  /** Messages and progress: what a person reads. */
   readonly stderr: TextOutput;
   /** One line typed by a person, or null without a terminal. */
   readonly ask: ((question: string) => Promise<string>) | null;
@@ -23,6 +23,6 @@ export interface Io {
   readonly open: ((file: string) => Promise<void>) | null;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
-  /** Aborted by the first Ctrl-C or SIGTERM since it was first asked for; one before, or a second one, ends the process. */
+  /** Aborted by the first Ctrl-C or SIGTERM after its first use; an earlier or a second one ends the process. */
   readonly interrupt: AbortSignal;
 }

@@ -5,7 +5,7 @@ import { nextLines } from "./text/next-line.ts";
 
 type Style = Parameters<typeof styleText>[0];
 
-/** What a command says: data on one side, talk on the other, both free of control characters. */
+/** What a command says: data on stdout, messages on stderr, both free of control characters. */
 export interface CommandOutput {
   /** A line of data on stdout. */
   print(text: string): void;

@@ -20,7 +20,7 @@ export function addMigrating(program: Command, act: Act): void {
     .option("--map <v2=v3>", "the v3 model for a v2 slug, or the v3 voice for a v2 one; may be given again", collect)
     .option(
       "--decisions <file>",
-      "file that keeps --map and answers, so that nothing is asked twice (default: migrate.decisions.json, where it exists)",
+      "file that keeps --map and answers, so that no question is repeated (default: migrate.decisions.json, where it exists)",
     )
     .option("--catalog <file>", "the models to migrate to (default: those of the service)")
     .option("--verify", "run the pipeline on a local service and compare what it makes with what v2 would make")
@@ -32,8 +32,8 @@ export function addMigrating(program: Command, act: Act): void {
 }
 
 const groups: Readonly<Record<string, string>> = {
-  models: "look at the catalog",
-  jobs: "look at jobs, submit one, delete one",
+  models: "read the catalog",
+  jobs: "list, follow, submit and delete jobs",
   files: "upload files",
   keys: "manage API keys",
   tokens: "mint tokens for browsers",

@@ -8,7 +8,7 @@ export interface Stretch {
 /** A line of time, 0 to 100 wide, from which long stretches without work are cut out. */
 export interface Axis {
   /** Where an instant stands, in percent. */
-  place(at: number): number;
+  position(at: number): number;
   readonly ticks: readonly { readonly x: number; readonly label: string }[];
   readonly cuts: readonly { readonly x: number; readonly width: number; readonly label: string }[];
 }
@@ -40,7 +40,7 @@ export function axisOf(stretches: readonly Stretch[]): Axis {
     x += segment.width;
   }
   return {
-    place: (at) => placeIn(segments, at),
+    position: (at) => positionIn(segments, at),
     ticks: ticksOf(segments, from, workMs),
     cuts: cuts.map((cut) => ({ x: cut.x, width: cut.width, label: formatDuration(cut.to - cut.from) })),
   };
@@ -82,7 +82,7 @@ function segmentsOf(busy: readonly Stretch[]): Segment[] {
   return segments;
 }
 
-function placeIn(segments: readonly Segment[], at: number): number {
+function positionIn(segments: readonly Segment[], at: number): number {
   const segment = segments.find(({ to }) => at <= to) ?? segments.at(-1);
   if (segment === undefined) return 0;
   const share = segment.to === segment.from ? 0 : (at - segment.from) / (segment.to - segment.from);
@@ -94,7 +94,7 @@ function ticksOf(segments: readonly Segment[], start: number, workMs: number): A
   const ticks: { x: number; label: string }[] = [];
   for (const segment of segments.filter(({ isCut }) => !isCut)) {
     for (let at = Math.ceil((segment.from - start) / stepMs) * stepMs; at <= segment.to - start; at += stepMs) {
-      const x = placeIn([segment], start + at);
+      const x = positionIn([segment], start + at);
       if (x - (ticks.at(-1)?.x ?? -100) >= 7 && x <= 96) ticks.push({ x, label: clock(at, stepMs) });
     }
   }

@@ -18,7 +18,7 @@ export interface StepFacts extends Omit<StepView, "status"> {
   readonly attempts: readonly AttemptView[];
 }
 
-/** A result that was made on the way and is not returned, with a copy of ours. */
+/** An intermediate result that is not returned, with a local copy. */
 export interface IntermediateOutput {
   readonly step: string;
   readonly index: number;
@@ -55,7 +55,7 @@ export interface ReportFacts {
   /** Of chat requests that were never answered: they may have been charged. */
   readonly unconfirmedMicros: number;
   readonly startedAt: number;
-  /** When it ended, or its last event; while it runs, the moment looked at. */
+  /** When it ended, or its last event; while it runs, the time of the report. */
   readonly lastAt: number;
   readonly events: number;
   readonly steps: readonly StepFacts[];
@@ -73,7 +73,7 @@ export interface ReportFacts {
   readonly rests: readonly Rest[];
 }
 
-/** A run that seems to run and has not said anything for so long was killed: its bars end soon after its last word. */
+/** A run without events for so long was killed: its bars end soon after the last one. */
 const LONGEST_SILENCE_MS = 10 * 60_000;
 
 const MOST_DETAILED = 1000;
@@ -113,7 +113,7 @@ export function reportFacts(report: RunReport, { view, history }: FoldedRun, now
 
 const settled = new Set(["succeeded", "skipped", "waiting"]);
 
-/** What went wrong or goes on, then what made the files, then the others in plan order. */
+/** Failed and running steps, then those that produced the files, then the others in plan order. */
 function detailed(steps: readonly StepFacts[], files: readonly FinalFile[]): readonly StepFacts[] {
   if (steps.length <= MOST_DETAILED) return steps;
   const makers = new Set(files.map(({ step }) => step));

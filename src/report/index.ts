@@ -19,9 +19,9 @@ export interface WriteReportOptions {
   readonly inlineBytes?: number;
   /** Folder of the media store, where all media of the page come from. */
   readonly mediaDir: string;
-  /** Epoch milliseconds, said in the page. */
+  /** Epoch milliseconds, shown in the page. */
   readonly writtenAt: number;
-  /** Showrunner's own version, said in the page. */
+  /** Showrunner's own version, shown in the page. */
   readonly version: string;
 }
 

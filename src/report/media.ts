@@ -16,35 +16,35 @@ interface Found {
   readonly sizeBytes: number;
 }
 
-/** Results made on the way stand in the page only while they are small. */
+/** Intermediate results are part of the page only while they are small. */
 const SMALL_BYTES = 700_000;
-/** So many are looked at, of which a page shows the small ones. */
+/** Most that are considered, of which a page shows the small ones. */
 const MOST_INTERMEDIATE = 1000;
 
-/** Copies of what was made on the way, by content hash, as far as there is room; they are known by `sha256:…`. */
+/** Copies of intermediate results by content hash, as far as they fit; their keys are `sha256:…`. */
 export async function placeIntermediate(
   facts: ReportFacts,
   pathOf: PathOf,
   inlineBytes: number,
 ): Promise<ReadonlyMap<string, MediaLocation>> {
-  const places = new Map<string, MediaLocation>();
+  const locations = new Map<string, MediaLocation>();
   let room = inlineBytes;
   for (const { sha256, contentType } of facts.intermediateOutputs.slice(0, MOST_INTERMEDIATE)) {
     const key = `sha256:${sha256}`;
-    if (places.has(key) || !isPlayed(contentType)) continue;
+    if (locations.has(key) || !isPlayed(contentType)) continue;
     if (!/^[0-9a-f]{64}$/.test(sha256)) continue;
     const size = (await plainFile(pathOf(sha256)))?.size ?? Number.POSITIVE_INFINITY;
     if (size > Math.min(room, SMALL_BYTES) || !(await holds(pathOf(sha256), sha256))) continue;
     room -= size;
-    places.set(key, { type: "inline", url: await dataUrl(pathOf(sha256), contentType) });
+    locations.set(key, { type: "inline", url: await dataUrl(pathOf(sha256), contentType) });
   }
-  return places;
+  return locations;
 }
 
 /** Bytes that stand in the page. */
-export function inlineBytesOf(places: ReadonlyMap<string, MediaLocation>): number {
-  return [...places.values()].reduce((sum, { type, ...place }) => {
-    return sum + (type === "inline" && "url" in place ? Math.floor((place.url.length * 3) / 4) : 0);
+export function inlineBytesOf(locations: ReadonlyMap<string, MediaLocation>): number {
+  return [...locations.values()].reduce((sum, { type, ...location }) => {
+    return sum + (type === "inline" && "url" in location ? Math.floor((location.url.length * 3) / 4) : 0);
   }, 0);
 }
 
@@ -57,19 +57,19 @@ export async function placeMedia(
   pagePath: string,
   options: { readonly inlineBytes: number; readonly pathOf: PathOf },
 ): Promise<ReadonlyMap<string, MediaLocation>> {
-  const places = new Map<string, MediaLocation>();
+  const locations = new Map<string, MediaLocation>();
   const found: Found[] = [];
   for (const file of facts.files) found.push(await find(file, options.pathOf));
   let room = options.inlineBytes;
   for (const { file, path, sizeBytes } of found.toSorted((a, b) => a.sizeBytes - b.sizeBytes)) {
     if (path === null || !(await holds(path, file.sha256))) {
-      places.set(file.file, { type: "missing", path: join(facts.report.out_dir, file.file) });
+      locations.set(file.file, { type: "missing", path: join(facts.report.out_dir, file.file) });
     } else if (sizeBytes <= room && isPlayed(file.contentType)) {
       room -= sizeBytes;
-      places.set(file.file, { type: "inline", url: await dataUrl(path, file.contentType) });
-    } else places.set(file.file, { type: "beside", url: await besideUrl(path, { file, sizeBytes, pagePath }) });
+      locations.set(file.file, { type: "inline", url: await dataUrl(path, file.contentType) });
+    } else locations.set(file.file, { type: "beside", url: await besideUrl(path, { file, sizeBytes, pagePath }) });
   }
-  return places;
+  return locations;
 }
 
 async function find(file: FinalFile, pathOf: PathOf): Promise<Found> {

@@ -69,7 +69,7 @@ describe("decisions of a person, on the command line", () => {
     [["approve", "t", "best"], "best asks for a choice"],
     [["approve", "t", "best", "--pick", "9"], "--pick: best shows no 9"],
     [["approve", "t", "best", "--pick", "0"], "--pick: best shows no 0"],
-    [["approve", "t", "best", "--pick", "looks"], "--pick: looks made several"],
+    [["approve", "t", "best", "--pick", "looks"], "--pick: looks has several outputs"],
     [["approve", "t", "best", "--pick", "two"], "--pick: best shows no two"],
     [["approve", "t", "nothing"], "has no step nothing"],
     [["reject", "t", "film"], "film"],

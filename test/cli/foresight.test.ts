@@ -119,7 +119,7 @@ describe("explain", () => {
     const same = await cli(["explain", recipe, "picture"], { cwd, env: service.env });
     expect(same.stdout).toMatch(/^picture: reused from an earlier run\n[\s\S]*of run first/);
     const other = await cli(["explain", recipe, "picture", "-i", "scene=a quay"], { cwd, env: service.env });
-    expect(other.stdout).toMatch(/^picture: made\n[\s\S]*input\.prompt: .* → "a quay"/);
+    expect(other.stdout).toMatch(/^picture: executed\n[\s\S]*input\.prompt: .* → "a quay"/);
     const ran = await cli(["explain", "first", "picture", "--json"], { cwd, env: service.env });
     expect(JSON.parse(ran.stdout)).toMatchObject({ step: "picture", verdict: "executed" });
   });

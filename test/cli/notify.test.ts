@@ -37,7 +37,7 @@ test("a test arrives signed with the key that `notify key` prints; a refusal is 
   const sent = await cli(["notify", "test", "--notify", receiver.url], { cwd });
   expect({ code: sent.code, stdout: sent.stdout }, sent.stderr).toEqual({
     code: 0,
-    stdout: `${new URL(receiver.url).origin} took it\n`,
+    stdout: `${new URL(receiver.url).origin} accepted it\n`,
   });
   const { headers, body } = receiver.received[0]!;
   expect(verifyNotification({ headers, body, publicKey: key, now: Date.now() })).toMatchObject({
@@ -74,7 +74,7 @@ test("what the target refuses is a finding of `doctor`, with the command that tr
   await cli(["run", "gate.ts", "--id", "a", "--budget", "5"], { cwd, env });
   const { code, stdout, stderr } = await cli(["doctor"], { cwd, env });
   expect(code).toBe(1);
-  expect(stdout).toMatch(/FAIL {2}notify +1 not taken by http:\/\/127\.0\.0\.1:\d+: it answered 500/);
+  expect(stdout).toMatch(/FAIL {2}notify +1 not delivered to http:\/\/127\.0\.0\.1:\d+: it answered 500/);
   expect(stderr).toContain("Next: showrunner notify test");
 });
 

@@ -38,7 +38,7 @@ describe("showrunner migrate", () => {
     expect(stdout.trim().split("\n")).toEqual(["out/pipeline.ts", "out/models.ts", "out/report.json", "out/report.md"]);
     expect(stderr).toContain("3 bodies migrated to 5 jobs");
     expect(stderr).toContain("Price: $");
-    expect(stderr).toContain("Verified: it makes what v2 would have made.");
+    expect(stderr).toContain("Verified: its outputs are those that v2 would have had.");
     expect(stderr).toContain("Next: read out/report.md, then: showrunner plan out/pipeline.ts");
     const report = JSON.parse(read("report.json"));
     expect(report.verification).toMatchObject({
@@ -137,7 +137,7 @@ describe("showrunner migrate", () => {
       return question.startsWith("leave") ? "y" : "2";
     };
     const first = await migrate(["v2.json", "--out", "out"], ask);
-    expect(first.stderr).toContain("Decisions are kept in migrate.decisions.json");
+    expect(first.stderr).toContain("Decisions are stored in migrate.decisions.json");
     expect(asked.map((question) => question.split(" ")[0])).toEqual(["model", "leave"]);
     const kept = JSON.parse(readFileSync(join(cwd, "migrate.decisions.json"), "utf8"));
     expect(kept).toMatchObject({

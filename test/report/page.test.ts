@@ -47,7 +47,7 @@ describe("a report", () => {
     const run = halfway().complete("face").wait(200).download("face").submit("shot-1").wait(100).begin("shot-1");
     run.wait(4000).complete("shot-1").download("shot-1").place("shot-1", "film", "film.png").finish();
     const text = textOf(page(run.facts()));
-    expect(text).toContain("Made 1 file in 9.3 s for $0.10, exactly as quoted.");
+    expect(text).toContain("Produced 1 file in 9.3 s for $0.10, exactly as quoted.");
     expect(text).toContain("No incident: no retry, no pause, no refusal.");
     expect(text).toMatch(/film File film\.png 64 × 48 · image\/png · 900 B SHA-256 (ab){32} Made by shot-1 on video-1/);
     expect(text).toMatch(/Made from sample , face/);
@@ -158,7 +158,7 @@ describe("a report of a thousand steps", () => {
 
   test("cuts a night out of the time, and does not count it", () => {
     expect(document).toContain("9 h 00 min in which nothing was done");
-    expect(textOf(document)).toMatch(/Made no files in 1\d min/);
+    expect(textOf(document)).toMatch(/Produced no files in 1\d min/);
   });
 });
 

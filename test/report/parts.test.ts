@@ -18,7 +18,7 @@ describe("the axis of time", () => {
       fc.property(stretches, (given) => {
         const axis = axisOf(given);
         const instants = given.flatMap(({ from, to }) => [from, to]).sort((a, b) => a - b);
-        const places = instants.map((at) => axis.place(at));
+        const places = instants.map((at) => axis.position(at));
         expect(places).toEqual(places.toSorted((a, b) => a - b));
         for (const x of [...places, ...axis.ticks.map((tick) => tick.x)]) {
           expect(x).toBeGreaterThanOrEqual(0);
@@ -33,7 +33,7 @@ describe("the axis of time", () => {
       fc.property(stretches, (given) => {
         const axis = axisOf(given);
         for (const { from, to } of given) {
-          const [left, right] = [axis.place(from), axis.place(to)];
+          const [left, right] = [axis.position(from), axis.position(to)];
           for (const { x, width } of axis.cuts) expect(right <= x + 1e-6 || left >= x + width - 1e-6).toBe(true);
         }
       }),

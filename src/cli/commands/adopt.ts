@@ -63,16 +63,16 @@ async function listOne(
   if (one === undefined) return ExitCode.unfinished;
   output.say(questionLine(one, output));
   if (!flags.json && candidates.length > 0) output.print(candidateText(one, io.stdout.columns));
-  const words = `showrunner adopt ${visible(runId)} ${visible(step)}`;
+  const command = `showrunner adopt ${visible(runId)} ${visible(step)}`;
   if (candidates.length === 0) {
     for (const line of emptyLines(one)) output.say(line);
-    output.next(`showrunner reconcile ${visible(runId)}   (looks through all of the run's time)`);
-    output.say(`To give it up all the same: ${words} none   (the step fails, and its hold is released)`);
+    output.next(`showrunner reconcile ${visible(runId)}   (searches the whole time of the run)`);
+    output.say(`To give it up all the same: ${command} none   (the step fails, and its hold is released)`);
   } else {
     const best = one.certain ?? (candidates.length === 1 ? candidates[0]!.jobId : "<job-id>");
     output.next(
-      `${words} ${visible(best)}   (or none, if it is none of them)`,
-      "showrunner jobs get <job-id>   (looks at one of them)",
+      `${command} ${visible(best)}   (or none, if it is none of them)`,
+      "showrunner jobs get <job-id>   (shows one of them)",
     );
   }
   return ExitCode.unfinished;
@@ -101,7 +101,7 @@ async function adoptAll(show: Showrunner, context: Context, { runId, open }: Ope
   const left = open.filter((one) => one.certain === null && one.decided === null);
   for (const { step, certain: jobId, candidates } of certain) {
     const job = candidates.find((candidate) => candidate.jobId === jobId);
-    const why = job?.match === "key" ? "created under its key" : `asked for ${JSON.stringify(job?.prompt)}`;
+    const why = job?.match === "key" ? "created under its key" : `requested with ${JSON.stringify(job?.prompt)}`;
     const cost = job?.costMicros == null ? "" : `, ${dollars(job.costMicros)}`;
     output.say(`${visible(step)}: ${visible(jobId!)}, ${visible(why)}${cost}`);
   }

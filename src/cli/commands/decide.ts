@@ -111,7 +111,7 @@ async function list(show: Showrunner, context: Context, runId: string, flags: De
     const some = choose && shows.length > 1 ? `   (or another number up to ${shows.length})` : "";
     output.next(
       `showrunner approve ${at}${choose ? " --pick 1" : ""} --resume${some}`,
-      `showrunner reject ${at} --resume   (--note WHY is kept beside it)`,
+      `showrunner reject ${at} --resume   (--note WHY is stored with it)`,
       `showrunner open ${at}   (opens what it shows)`,
     );
   }
@@ -126,7 +126,7 @@ async function list(show: Showrunner, context: Context, runId: string, flags: De
 /** Characters of a text that are shown. */
 const LONGEST_TEXT = 4000;
 
-/** A text to be judged, apart from what is said about it. */
+/** A text to be judged, set apart from the messages. */
 function quoted(text: string, pick: number | null): string {
   const shown = text.length <= LONGEST_TEXT ? text : `${text.slice(0, LONGEST_TEXT)}…`;
   const lines = visibleLines(shown).split("\n");
@@ -179,6 +179,7 @@ async function picked(
   const number = /^\d{1,6}$/.test(text) ? Number(text) : 0;
   // A step that does not wait at all is the engine's to refuse: it says why.
   if (waiting === undefined ? number > 0 : shows.some(({ pick }) => pick === number)) return number;
-  const said = created.length > 1 ? `${visible(text)} made several` : `${visible(step)} shows no ${visible(text)}`;
-  throw new CliError("USAGE", `--pick: ${said}`, { next });
+  const problem =
+    created.length > 1 ? `${visible(text)} has several outputs` : `${visible(step)} shows no ${visible(text)}`;
+  throw new CliError("USAGE", `--pick: ${problem}`, { next });
 }

@@ -15,7 +15,7 @@ export interface Detached {
   readonly startAnyway: boolean;
 }
 
-/** Milliseconds between two looks into the journal. */
+/** Milliseconds between two polls of the journal. */
 const POLL_EVERY_MS = 100;
 const LAST_LINES = 15;
 
@@ -42,10 +42,10 @@ export async function detach(context: Context, detached: Detached, flags: RunFla
     await store.close();
   }
   if (end !== "begun") {
-    const said = (await readFile(log, "utf8").catch(() => "")).trimEnd().split("\n").slice(-LAST_LINES).join("\n");
-    output.say(visibleLines(said));
+    const tail = (await readFile(log, "utf8").catch(() => "")).trimEnd().split("\n").slice(-LAST_LINES).join("\n");
+    output.say(visibleLines(tail));
     throw new CliError("USAGE", `The run did not start; its process ended with ${end ?? "a signal"}`, {
-      next: `the same without --detach, or look into ${visible(log)}`,
+      next: `the same without --detach, or read ${visible(log)}`,
       exitCode: end === ExitCode.refused ? ExitCode.refused : ExitCode.failed,
     });
   }

@@ -9,7 +9,7 @@ import { explainError } from "../explain-error.ts";
 import { duration } from "../input/flag-values.ts";
 import { visible } from "../text/escape.ts";
 
-/** `Date` has whole seconds, and the answer took its time: so much says nothing. */
+/** `Date` has whole seconds and the request took time: a smaller difference means nothing. */
 const NO_SKEW_MS = 2_000;
 /** Webhooks older than this are refused by those who check their age. */
 const MUCH_SKEW_MS = 60_000;
@@ -49,7 +49,7 @@ export interface DoctorFlags extends ServiceFlags, WebhookFlags {}
 
 const marks = { ok: "ok  ", fail: "FAIL", unknown: "?   " } as const;
 
-/** `showrunner doctor`: one line a check; exit 1 when one of them fails. What cannot be known from here is said to be so. */
+/** `showrunner doctor`: one line a check; exit 1 when one of them fails. What cannot be checked from here is reported as unknown. */
 export async function doctor(context: Context, flags: DoctorFlags): Promise<ExitCode> {
   const { output } = context;
   const target = webhookTarget(flags);

@@ -15,7 +15,7 @@ export interface ExplainFlags extends ServiceFlags, InputFlags {
 
 const verdicts: Readonly<Record<StepExplanation["verdict"], string>> = {
   reused: "reused from an earlier run",
-  executed: "made",
+  executed: "executed",
   unknown: "not known yet",
 };
 

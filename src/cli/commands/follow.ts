@@ -21,7 +21,7 @@ export function listOutputs(outputs: unknown, name = ""): readonly { readonly na
 /** Skipped steps that are named. */
 const MOST_NAMES = 6;
 
-/** Why steps did not succeed, each said once; those that were only left out for it, together. */
+/** Why steps did not succeed, each once; those that were only skipped because of it, together. */
 export function reasonLines(steps: readonly StepReport[]): readonly string[] {
   const own = steps.filter(({ status }) => status === "failed" || status === "partial" || status === "unresolved");
   const left = steps.filter(({ status, reason }) => status === "skipped" && reason !== null);
@@ -58,7 +58,7 @@ const exitCodes: Readonly<Record<RunResult["status"], ExitCode>> = {
   cancelled: ExitCode.failed,
 };
 
-/** A run that exceeded its budget exits as unfinished, so that a person looks at it. */
+/** A run that exceeded its budget exits as unfinished, so that a person checks it. */
 function exitCodeOf({ status, report }: RunResult): ExitCode {
   const code = exitCodes[status];
   return code === ExitCode.done && report.over_budget !== null ? ExitCode.unfinished : code;

@@ -179,7 +179,7 @@ interface Proof {
   readonly context: Context;
 }
 
-/** Runs the written source where it costs nothing: on the local service that was asked, or on one with the same models. */
+/** Runs the written source where it costs nothing: on the local service that priced it, or on one with the same models. */
 async function verified(migration: Migration, { folder, catalog, target, context }: Proof): Promise<Migration> {
   if (migration.source === null) return migration;
   const { sampleInput, verifyMigration } = await import("../../migrate/index.ts");
@@ -233,7 +233,7 @@ function finishRun(report: MigrationReport, { output }: Context, folder: string)
   if (verification !== null)
     output.say(
       verification.ok
-        ? "Verified: it makes what v2 would have made."
+        ? "Verified: its outputs are those that v2 would have had."
         : `Not verified: ${verification.differences.map(visible).join("; ")}`,
     );
   const at = visible(folder);

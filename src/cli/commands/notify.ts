@@ -19,7 +19,7 @@ export async function testNotify(context: Context, flags: NotifyFlags): Promise<
   if (target === null) throw new CliError("USAGE", "no notification target is set", { next: HOW });
   const error = await notifications.test();
   if (flags.json) output.printJson({ target, ok: error === null, error });
-  else output.print(error === null ? `${visible(target)} took it` : `${visible(target)}: ${visible(error)}`);
+  else output.print(error === null ? `${visible(target)} accepted it` : `${visible(target)}: ${visible(error)}`);
   if (error !== null) output.say(`Next: correct it, then showrunner notify test   (${HOW})`);
   return error === null ? ExitCode.done : ExitCode.failed;
 }

@@ -74,7 +74,7 @@ function findings(report: ReconcileReport): readonly Finding[] {
     {
       title: "Chats that were never answered, and may have been charged this much each",
       ...columns(report.abandonedChats, ["run_id", "step", "model", "sent_at", "unconfirmed"]),
-      next: "look for jobs of that model above; what is listed there was charged",
+      next: "check the jobs of that model above; what is listed there was charged",
     },
   ];
 }

@@ -64,7 +64,7 @@ interface Agreed {
   readonly startAnyway: boolean;
 }
 
-/** Whether a run begins that the wallet surely cannot carry: said beforehand, or asked for on a terminal. */
+/** Whether to start a run that the wallet cannot pay for: agreed to by flag, or on a terminal. */
 async function startsAnyway({ balanceMicros, totalMicros }: Quote, flags: RunFlags, { io }: Context): Promise<boolean> {
   if (flags.startAnyway === true) return true;
   if (balanceMicros === null || balanceMicros >= totalMicros.min) return false;

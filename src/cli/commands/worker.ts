@@ -15,9 +15,9 @@ export interface WorkerFlags extends ServiceFlags {
 
 /** Waits for an unavailable service without a time limit. */
 const ATTENDED_BY_NOBODY = { unattended: true, giveUpAfterMs: Number.POSITIVE_INFINITY } as const;
-/** Milliseconds between two looks into the journal. */
+/** Milliseconds between two polls of the journal. */
 const POLL_EVERY_MS = 1000;
-/** What passes by itself: the worker looks again. */
+/** Transient: the worker polls again. */
 const TRANSIENT = new Set(["JOURNAL_DISK_FULL", "JOURNAL_IO", "JOURNAL_BUSY"]);
 
 /** `showrunner worker`: drives the runs of a journal that no process drives and that could continue. */
@@ -48,7 +48,7 @@ function sayPassing({ output }: Context): (error: unknown) => void {
   return (error) => {
     const code = (error as { readonly code?: unknown } | null)?.code;
     if (typeof code !== "string" || !TRANSIENT.has(code)) throw error;
-    output.say(`${visible(messageOf(error))} (looked at again)`);
+    output.say(`${visible(messageOf(error))} (retrying)`);
   };
 }
 

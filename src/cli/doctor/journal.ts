@@ -12,7 +12,7 @@ import { type Finding, failed, fine } from "./finding.ts";
 
 /** With less disk space than this, a film may not fit any more. */
 const LITTLE_ROOM_BYTES = 500_000_000;
-/** Runs that are looked at more closely. */
+/** Newest runs that are read whole. */
 const LOOKED_AT = 50;
 
 /** Opens the journal, which checks it, and reports its contents and the free disk space. */
@@ -57,7 +57,7 @@ async function telling(io: Io, untold: readonly NoticeRow[]): Promise<Finding> {
   const { target } = openNotifications({ env: io.env });
   const refused = untold.find(({ lastError }) => lastError !== null);
   if (refused !== undefined) {
-    const said = `${untold.length} not taken by ${visible(target ?? "anybody")}: ${visible(refused.lastError ?? "")}`;
+    const said = `${untold.length} not delivered to ${visible(target ?? "anybody")}: ${visible(refused.lastError ?? "")}`;
     return failed("notify", said, "showrunner notify test   (showrunner notify list shows them)");
   }
   const nobody = "nobody is told when a run waits for a person; SHOWRUNNER_NOTIFY_URL or _COMMAND says whom";

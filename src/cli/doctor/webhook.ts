@@ -37,7 +37,10 @@ export async function webhookFindings(
   const set = await defaultWebhook(context, client);
   if (target === null) {
     const how = "showrunner doctor --webhook-url https://… --webhook-port 8080   (listens there for a moment)";
-    return [set, unknown("reachable", "nobody said at which public address the service would reach this machine", how)];
+    return [
+      set,
+      unknown("reachable", "the public address at which the service would reach this machine is not set", how),
+    ];
   }
   return [set, await reachable(target)];
 }

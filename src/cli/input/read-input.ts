@@ -73,22 +73,22 @@ function assign(target: Record<string, unknown>, assignment: string): void {
   if (!found) {
     throw wrong(
       `-i ${visible(assignment)} is no assignment`,
-      'write -i key=text or -i key:=json, e.g. -i look="a sailor" -i takes:=3',
+      'write -i key=text or -i key:=json, e.g. -i style="a sailor" -i takes:=3',
     );
   }
   const value = sign === ":=" ? parsed(text, `-i ${visible(path)}`) : text;
   const keys = path.split(".");
   const last = keys.pop() ?? "";
-  let place = target;
-  for (const key of keys) place = childObject(place, key, path);
-  Object.defineProperty(place, last, { value, enumerable: true, writable: true, configurable: true });
+  let parent = target;
+  for (const key of keys) parent = childObject(parent, key, path);
+  Object.defineProperty(parent, last, { value, enumerable: true, writable: true, configurable: true });
 }
 
-function childObject(place: Record<string, unknown>, key: string, path: string): Record<string, unknown> {
-  const existing = Object.hasOwn(place, key) ? place[key] : undefined;
+function childObject(parent: Record<string, unknown>, key: string, path: string): Record<string, unknown> {
+  const existing = Object.hasOwn(parent, key) ? parent[key] : undefined;
   if (existing === undefined) {
     const created: Record<string, unknown> = {};
-    Object.defineProperty(place, key, { value: created, enumerable: true, writable: true, configurable: true });
+    Object.defineProperty(parent, key, { value: created, enumerable: true, writable: true, configurable: true });
     return created;
   }
   if (typeof existing !== "object" || existing === null) {

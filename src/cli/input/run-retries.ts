@@ -1,6 +1,6 @@
 import { statfsSync, statSync } from "node:fs";
 
-/** What a run that could not be driven is looked at by. */
+/** What decides when a run that could not be driven is retried. */
 export interface RetryPorts {
   /** Epoch milliseconds. */
   now(): number;

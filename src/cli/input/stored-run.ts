@@ -28,14 +28,14 @@ export async function planOf(show: Showrunner, runId: string): Promise<Plan> {
   return (await plannedOf(show, runId)).plan;
 }
 
-/** The file that a run's plan was made from last; null when it was planned by other code than a file's. */
+/** The file that a run was last planned from; null when it was planned by other code than a file's. */
 export async function sourceOf(show: Showrunner, runId: string): Promise<RunState["planned"]["source"]> {
   return (await plannedOf(show, runId)).source;
 }
 
 /**
- * The code of a run that has local functions, from the file that its plan was made from last; null when it has none, or when the
- * file is not there any more. Throws CliError `CODE_ELSEWHERE` for a file that is not below the working folder.
+ * The code of a run that has local functions, from the file that it was last planned from; null when it has none, or when
+ * the file no longer exists. Throws CliError `CODE_ELSEWHERE` for a file that is not below the working folder.
  */
 export async function codeOf(show: Showrunner, runId: string, cwd: string): Promise<Pipeline | null> {
   const { plan, source } = await plannedOf(show, runId);

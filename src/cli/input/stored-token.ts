@@ -12,7 +12,7 @@ export async function storedToken(path: string, warn: (text: string) => void): P
   const stored = await readKept(path);
   if (stored.token !== null) return stored.token;
   if (stored.fault !== null)
-    warn(`${path} ${stored.fault}, so a new token is made; pages that are open must be opened again.`);
+    warn(`${path} ${stored.fault}, so a new token is generated; pages that are open must be opened again.`);
   return makeToken(path);
 }
 
@@ -24,7 +24,7 @@ interface Kept {
 
 async function readKept(path: string): Promise<Kept> {
   try {
-    // A link is not followed: whoever made it chose the token.
+    // A link is not followed: whoever created it chose the token.
     await using file = await open(path, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0));
     const { uid, mode } = await file.stat();
     const me = process.getuid?.();
@@ -39,7 +39,7 @@ async function readKept(path: string): Promise<Kept> {
   }
 }
 
-/** Written beside it and moved into its place, so that what stood there is neither followed nor kept open. */
+/** Written to a temporary file and renamed, so that an existing link is not followed nor an open file reused. */
 async function makeToken(path: string): Promise<string> {
   const token = randomBytes(24).toString("base64url");
   const fresh = `${path}.new`;

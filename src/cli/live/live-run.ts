@@ -12,7 +12,7 @@ const unknown: StepProgress = { fraction: null, etaAt: null };
 /** A run as updates tell it: the view that its events make, and figures that are worth no event. */
 export class LiveRun {
   #view: RunView | null = null;
-  /** By step, with what it was said of. */
+  /** By step, with the stage it belongs to. */
   readonly #progress = new Map<string, StepProgress & { readonly of: string }>();
 
   /** Null before the first event. */

@@ -174,7 +174,7 @@ function details(step: StepView, live: LiveRun, { now, expectedMs }: TreeOptions
   else if (price !== null) parts.push(`(${dollars(price)})`);
   const reason = step.reason ?? step.approval?.note ?? step.error?.message ?? null;
   if (reason !== null) parts.push(visible(reason));
-  else if (step.reusedFrom !== null) parts.push(`made by run ${visible(step.reusedFrom.runId)}`);
+  else if (step.reusedFrom !== null) parts.push(`reused from run ${visible(step.reusedFrom.runId)}`);
   return parts.join("  ");
 }
 

@@ -23,7 +23,7 @@ export interface Pace {
 /** Milliseconds between two pictures on a terminal. */
 const frameMs = 120;
 
-/** Shows a run until its updates end: redrawn on a terminal, calm lines elsewhere. */
+/** Shows a run until its updates end: redrawn on a terminal, one line an event elsewhere. */
 export async function watchRun(
   updates: AsyncIterable<RunUpdate>,
   io: Io,
@@ -82,13 +82,13 @@ function redrawing(io: Io, output: CommandOutput, { expectedMs, pace }: WatchOpt
 
 const minuteMs = 60_000;
 
-/** Requests of the last minute, by looking at the count again and again. */
+/** Requests of the last minute, by sampling the count. */
 function rateOf(pace: () => Pace): () => { readonly perMinute: number; readonly limitPerMinute: number | null } {
   const seen: { readonly at: number; readonly sent: number }[] = [{ at: performance.now(), sent: pace().sent }];
   return () => {
     const at = performance.now();
     const { sent, limit } = pace();
-    // One look a second is enough to know a minute.
+    // One sample a second is enough for a minute.
     if (at - seen.at(-1)!.at >= 1000) seen.push({ at, sent });
     while (seen.length > 1 && at - seen[1]!.at >= minuteMs) seen.shift();
     const limitPerMinute = limit === null ? null : Math.round((limit.requests / limit.perMs) * minuteMs);

@@ -8,7 +8,7 @@ const ours: Readonly<Record<string, string>> = {
   "showrunner/migrate": new URL(`../../migrate/index.${extension}`, import.meta.url).href,
 };
 
-/** Packages that are taken from this installation where the file's own project has none. */
+/** Packages that are resolved from this installation where the file's own project has none. */
 const fallbacks = new Set(["zod", "showrunner-local"]);
 
 /** Marks the URL of a file that is loaded once more, after it failed or changed. */

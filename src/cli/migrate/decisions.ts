@@ -9,7 +9,7 @@ import { visible } from "../text/escape.ts";
 /** Read where it exists, when no other file is named. */
 const DEFAULT_FILE = "migrate.decisions.json";
 
-/** What was decided before. A file that is named has to be one, or is made; the default one may be absent. */
+/** What was decided before. A named file must be valid, or is created; the default one may be absent. */
 export async function readDecisions({ io }: Context, named: string | undefined): Promise<MigrationDecisions> {
   const { DecisionsFileError, parseDecisions } = await import("../../migrate/index.ts");
   const file = named ?? DEFAULT_FILE;
@@ -34,7 +34,7 @@ export async function keepDecisions(
   const file = named ?? DEFAULT_FILE;
   if (formatDecisions(before) === formatDecisions(now)) return;
   await writeDurably(resolve(io.cwd, file), formatDecisions(now));
-  output.say(`Decisions are kept in ${visible(file)}; the next document is not asked for them again.`);
+  output.say(`Decisions are stored in ${visible(file)}; the next migration reuses them.`);
 }
 
 /** Asks a person for each open model, voice and loss, once; returns what was decided. Asks nothing where nobody is. */

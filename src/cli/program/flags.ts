@@ -8,7 +8,7 @@ type Perform = (context: Context, ...given: never[]) => ExitCode | Promise<ExitC
 /** The action of a command, whose code is loaded when it is called, so that help stays quick. */
 export type Act = (load: () => Promise<Perform>) => (...given: unknown[]) => Promise<void>;
 
-/** Flags of every command that looks at a journal or a service. */
+/** Flags of every command that reads a journal or calls a service. */
 export function withService(command: Command): Command {
   return command
     .option("--local", "use the local service on this machine, whatever the environment says")

@@ -7,7 +7,7 @@ export function addServing(program: Command, act: Act): void {
     .description("watch and control runs in a browser; pipelines named here can be planned and started there")
     .option(
       "--port <number>",
-      "port to listen on; 0 takes a free one (default: 8788, or a free one when that is taken)",
+      "port to listen on; 0 takes a free one (default: 8788, or a free one when that is in use)",
     )
     .option("--host <address>", "address to listen on; beyond this machine only when you say so", "127.0.0.1")
     .option(
@@ -39,13 +39,13 @@ export function addServing(program: Command, act: Act): void {
     .option("--rate-limit <requests/seconds>", "requests allowed per window, e.g. 600/60")
     .option("--max-running <n>", "jobs rendered at a time")
     .option("--speed <factor>", "how much faster than real rendering times pass")
-    .option("--retention <duration>", "how long media are kept (default 48h)")
+    .option("--retention <duration>", "how long media are stored (default 48h)")
     .option("--strict", "answer exactly as a hosted service would, timings aside")
     .option(
       "--deliver-to-loopback",
       "let webhooks and log drains lead to this machine (default: on loopback, but not with --strict)",
     )
-    .option("--catalog <file>", "models to offer in place of the built-in ones")
+    .option("--catalog <file>", "models to offer instead of the built-in ones")
     .option("--open-catalog", "answer reads of models and voices without a credential, as some hosted services do")
     .addOption(
       new Option(

@@ -46,7 +46,7 @@ export function addRunning(program: Command, act: Act): void {
     .action(act(async () => (await import("../commands/plan.ts")).plan));
   withFamilies(withService(withRateLimit(withNotify(withSpending(program.command("resume <run-id>"))))))
     .description("go on with a run that was killed, stopped or paused")
-    .option("--budget <usd>", "a new budget in place of the run's own")
+    .option("--budget <usd>", "a new budget, replacing the run's own")
     .option("--max-unquoted <usd>", "likewise for the most that a job without a price in advance may cost")
     .option(
       "--wait-for-funds <duration>",
@@ -99,7 +99,7 @@ export function addRunning(program: Command, act: Act): void {
     .action(act(async () => (await import("../commands/stop.ts")).stop));
 }
 
-/** Commands that look at what ran. */
+/** Commands that read what ran. */
 export function addInspecting(program: Command, act: Act): void {
   withService(program.command("runs"))
     .description("list the runs of the journal")

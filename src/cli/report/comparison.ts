@@ -47,8 +47,8 @@ export function comparisonLines({ against, diff, stale, totalMicros }: PlanCompa
   const lines = diffLines(diff);
   if (lines.length === 0 && stale.length === 0) return [`Against ${visible(against)}: no difference.`];
   const fresh = diff.unchanged.filter((path) => !stale.some((one) => one.path === path));
-  const said = new Set([...diff.changed.map(({ path }) => path), ...diff.added]);
-  const others = stale.flatMap(({ path, why }) => (why === null || said.has(path) ? [] : [`  ${visible(why)}`]));
+  const listed = new Set([...diff.changed.map(({ path }) => path), ...diff.added]);
+  const others = stale.flatMap(({ path, why }) => (why === null || listed.has(path) ? [] : [`  ${visible(why)}`]));
   return [
     `Against ${visible(against)}:`,
     ...lines.map((line) => `  ${line}`),

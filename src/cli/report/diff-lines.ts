@@ -4,7 +4,7 @@ import { visible } from "../text/escape.ts";
 /** Characters that mark what was left out. */
 const GAP = "…";
 
-/** Two texts that differ, each cut to at most `width` characters around the place where they part. */
+/** Two texts that differ, each cut to at most `width` characters around the first difference. */
 export function changeWindow(before: string, after: string, width: number): readonly [string, string] {
   const [a, b] = [[...before], [...after]];
   let same = 0;

@@ -9,9 +9,9 @@ export interface OfferedTake {
   readonly index: number;
   readonly content_type: string | null;
   readonly asset_id: string | null;
-  /** A file to look at: the named one, or a copy with an ending; null when there is none. */
+  /** The file: the named one, or a copy with an ending; null when there is none. */
   readonly path: string | null;
-  /** What a chat or a task said, where that is what is shown. */
+  /** The text of a chat or a task, where that is the result. */
   readonly text: string | null;
 }
 
@@ -27,7 +27,7 @@ export async function offeredTakes(
       const step = report.steps.find(({ path }) => path === $ref.step);
       if ($ref.as === "upload") return [uploaded(plan, $ref.step)];
       if (step === undefined) return [];
-      if ($ref.as === "value") return said(step, $ref.at ?? [], position);
+      if ($ref.as === "value") return valueAt(step, $ref.at ?? [], position);
       const files = await filesOf(step, report, review);
       return files.filter(({ index }) => $ref.output === "all" || $ref.output === index);
     }),
@@ -35,7 +35,7 @@ export async function offeredTakes(
   return found.flat().map((take, position) => ({ pick: position + 1, ...take }));
 }
 
-/** The results of a step that can be looked at. */
+/** The results of a step that can be shown. */
 export async function filesOf(step: StepReport, report: RunReport, review: ReviewFiles): Promise<readonly Shown[]> {
   const there = step.outputs.filter(({ status }) => status !== "FAILED");
   return Promise.all(
@@ -55,7 +55,7 @@ function uploaded({ steps }: Plan, path: string): Shown {
   return { step: path, index: 0, asset_id: null, text: null, ...about };
 }
 
-function said({ path, value }: StepReport, at: readonly (string | number)[], index: number): readonly Shown[] {
+function valueAt({ path, value }: StepReport, at: readonly (string | number)[], index: number): readonly Shown[] {
   const part = at.reduce<Json | undefined>((inner, key) => memberOf(inner, key), value);
   if (part === undefined || part === null) return [];
   const text = typeof part === "string" ? part : JSON.stringify(part, null, 2);

@@ -3,7 +3,7 @@ import { copyFile, mkdir, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { type Context, journalFileOf, mediaDirOf, type ServiceFlags } from "../context.ts";
 
-/** A result of a step that a person wants to look at. */
+/** A result of a step that a person reviews. */
 export interface Reviewed {
   readonly runId: string;
   readonly step: string;

@@ -14,7 +14,7 @@ export function questionLine(one: UnresolvedStep, output: CommandOutput): string
   const requested = prompt === null ? "" : ` for ${shorten(visible(JSON.stringify(prompt)), PROMPT_LENGTH)}`;
   const when = `sent between ${sentFrom} and ${sentTo} by the service's clock`;
   const said = decided === null ? "" : ` Decided already: ${visible(decided.jobId ?? "none")}.`;
-  return `${output.paint(["bold", "yellow"], visible(step))}: asked ${visible(model)}${requested}, ${dollars(holdMicros)} reserved, ${when}.${said}`;
+  return `${output.paint(["bold", "yellow"], visible(step))}: requested ${visible(model)}${requested}, ${dollars(holdMicros)} reserved, ${when}.${said}`;
 }
 
 /** The jobs that it may have created; `*` marks the unambiguous one. */
@@ -42,7 +42,7 @@ const columns = [
   { title: "prompt", value: ({ prompt }: Row) => shorten(visible(prompt ?? "–"), PROMPT_LENGTH), flexible: true },
   { title: "status", value: ({ status }: Row) => visible(String(status)) },
   { title: "cost", value: ({ costMicros }: Row) => (costMicros === null ? "–" : dollars(costMicros)), align: "right" },
-  { title: "made", value: ({ createdAt }: Row) => visible(createdAt ?? "–"), flexible: true },
+  { title: "created", value: ({ createdAt }: Row) => visible(createdAt ?? "–"), flexible: true },
 ] as const;
 
 function matchText({ match, likeness }: Row): string {

@@ -37,10 +37,10 @@ async function unknownModel(client: Client, id: string, cause: Error): Promise<C
   const { suggest } = await import("../../index.ts");
   const known = (await some(client.models(), "1000")).map((model) => model.id);
   const [first, ...others] = suggest(id, known);
-  const said = `There is no model ${visible(id)}`;
+  const message = `There is no model ${visible(id)}`;
   const next = first === undefined ? "showrunner models list" : `showrunner models show ${first}`;
-  const near = first === undefined ? "" : `; did you mean ${[first, ...others].map(visible).join(" or ")}?`;
-  return new CliError("USAGE", said + near, { next, cause, exitCode: ExitCode.failed });
+  const hint = first === undefined ? "" : `; did you mean ${[first, ...others].map(visible).join(" or ")}?`;
+  return new CliError("USAGE", message + hint, { next, cause, exitCode: ExitCode.failed });
 }
 
 export const estimate: Perform = async ({ client, args: [model = ""], flags, context }) => ({

@@ -14,7 +14,7 @@ const lineMs = 10_000;
 
 /**
  * Waits for long work and says that it goes on: a line that is redrawn on a terminal, now and then a line elsewhere.
- * `detail` is asked each time for what there is to say beside the time.
+ * `detail` is called each time for the text beside the time.
  */
 export async function whileWorking<T>({ io, output }: Context, work: Promise<T>, detail: () => string): Promise<T> {
   const canRedraw = io.stderr.isTTY === true && io.env.TERM !== "dumb" && !io.env.CI;
@@ -58,7 +58,7 @@ function followText(event: FollowEvent): string {
   }
 }
 
-/** Submits under a key that is said before, so that a lost answer can be asked for again. */
+/** Submits under a key that is printed first, so that a submit whose answer was lost can be repeated. */
 export const submitJob: Perform = async (call) => {
   const { client, args, flags, context } = call;
   const [model = ""] = args;

@@ -1,5 +1,4 @@
 import { shellWord } from "../../shell-word.ts";
-import type { Context, ServiceFlags } from "../context.ts";
 import { visible } from "./escape.ts";
 
 /** Commands that neither read a journal nor call a service. */
@@ -13,7 +12,7 @@ export interface Suggesting {
 }
 
 /**
- * What to type next, split into what can be pasted and what is said about it: `showrunner show x   (its steps)` becomes
+ * What to type next, split into the command to paste and the remark about it: `showrunner show x   (its steps)` becomes
  * two lines. A command reaches the same journal and service as the one that suggests it.
  */
 export function nextLines(text: string, { launcher, flags }: Suggesting): readonly string[] {
@@ -22,7 +21,7 @@ export function nextLines(text: string, { launcher, flags }: Suggesting): readon
   return lines.map((line) => withLauncher(withFlags(line, flags), launcher));
 }
 
-/** A command and what is said about it, as {@link nextLines} takes them. */
+/** A command and its remark, as {@link nextLines} takes them. */
 export function commandLine({ command, note }: { readonly command: string; readonly note: string | null }): string {
   return visible(note === null ? command : `${command}   (${note})`);
 }
@@ -39,12 +38,20 @@ function withLauncher(line: string, launcher: string): string {
 }
 
 /** The command that was typed, with these words added; of a flag that is given twice the last one counts. */
-export function repeatedCommand({ args }: Pick<Context, "args">, ...more: readonly string[]): string {
+export function repeatedCommand({ args }: { readonly args: readonly string[] }, ...more: readonly string[]): string {
   return ["showrunner", ...[...args, ...more].map(shellWord)].join(" ");
 }
 
 /** Which journal and service a command was told to use, as words for the command that goes on from it. */
-export function serviceFlags({ local, baseUrl, journal }: ServiceFlags): readonly string[] {
+export function serviceFlags({
+  local,
+  baseUrl,
+  journal,
+}: {
+  readonly local?: boolean | undefined;
+  readonly baseUrl?: string | undefined;
+  readonly journal?: string | undefined;
+}): readonly string[] {
   return [
     ...(journal === undefined ? [] : [`--journal ${shellWord(journal)}`]),
     ...(baseUrl === undefined ? [] : [`--base-url ${shellWord(baseUrl)}`]),

@@ -25,10 +25,10 @@ export function instant(ms: number): string {
 }
 
 /** Of a list: `a`, `a and b`, `a, b and 3 more`. */
-export function listed(words: readonly string[], most = 4): string {
-  if (words.length > most) return `${words.slice(0, most - 1).join(", ")} and ${words.length - most + 1} more`;
-  if (words.length < 2) return words.join("");
-  return `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`;
+export function listed(names: readonly string[], most = 4): string {
+  if (names.length > most) return `${names.slice(0, most - 1).join(", ")} and ${names.length - most + 1} more`;
+  if (names.length < 2) return names.join("");
+  return `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
 }
 
 /** Null when no amount is known. */

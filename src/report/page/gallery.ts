@@ -4,15 +4,15 @@ import type { FinalFile, ReportFacts } from "../facts.ts";
 import { count } from "./format.ts";
 import { type Html, html } from "./html.ts";
 
-/** What was made on the way and is small enough to stand in the page. */
-export function intermediateOutputs(facts: ReportFacts, places: MediaLocations): Html | null {
+/** Intermediate results that are small enough to be part of the page. */
+export function intermediateOutputs(facts: ReportFacts, locations: MediaLocations): Html | null {
   const shown = facts.intermediateOutputs.flatMap((created) => {
-    const place = places.get(`sha256:${created.sha256}`);
-    return place?.type === "inline" ? [{ made: created, url: place.url }] : [];
+    const location = locations.get(`sha256:${created.sha256}`);
+    return location?.type === "inline" ? [{ output: created, url: location.url }] : [];
   });
   if (shown.length === 0) return null;
   return html`<h3>Intermediate outputs</h3><div class="strip scroll" role="region" aria-label="Intermediate outputs" tabindex="0">${shown.map(
-    ({ made: { step, index, contentType }, url }) => {
+    ({ output: { step, index, contentType }, url }) => {
       const name = index === 0 ? step : `${step}, output ${index}`;
       return html`<figure>${thumbnail(contentType, url, name)}<figcaption>${name}</figcaption></figure>`;
     },
@@ -36,7 +36,7 @@ export type MediaLocation =
 export type MediaLocations = ReadonlyMap<string, MediaLocation>;
 
 /** What the run returned, to be seen and heard. */
-export function gallery({ files, fileCount, report }: ReportFacts, places: MediaLocations): Html {
+export function gallery({ files, fileCount, report }: ReportFacts, locations: MediaLocations): Html {
   if (files.length === 0) {
     const why = report.status === "succeeded" ? "The run returned no files." : "No returned file is finished yet.";
     return html`<p class="empty">${why}</p>`;
@@ -44,11 +44,11 @@ export function gallery({ files, fileCount, report }: ReportFacts, places: Media
   const figures = [...files.entries()]
     .sort(([, a], [, b]) => rank(a) - rank(b))
     .map(([at, file]) => {
-      const place = places.get(file.file) ?? { type: "missing", path: file.file };
-      return html`<figure class="${shapeOf(file)}">${player(file, place)}
+      const location = locations.get(file.file) ?? { type: "missing", path: file.file };
+      return html`<figure class="${shapeOf(file)}">${player(file, location)}
 <figcaption><strong>${file.name}</strong>
 <span class="facts">${describe(file)}</span>
-<a href="#made-${at}">how it was made</a></figcaption></figure>`;
+<a href="#origin-${at}">how it was produced</a></figcaption></figure>`;
     });
   const more = fileCount - files.length;
   return html`<div class="gallery">${figures}</div>${more > 0 ? html`<p class="hint">… and ${count(more, "more file")} in ${report.out_dir}.</p>` : null}`;
@@ -64,7 +64,7 @@ export function describe(file: FinalFile): string {
   return parts.filter((part) => part !== null).join(" · ");
 }
 
-/** What is watched stands before what is looked at, and that before what is heard. */
+/** Films first, then pictures, then sound. */
 function rank({ contentType }: FinalFile): number {
   const at = ["video", "image", "audio"].indexOf(contentType.split("/")[0] ?? "");
   return at < 0 ? 3 : at;
@@ -76,16 +76,16 @@ function shapeOf({ width, height, contentType }: FinalFile): string {
   return width !== null && height !== null && height > width ? "upright" : "wide";
 }
 
-function player(file: FinalFile, place: MediaLocation): Html {
-  if (place.type === "missing")
-    return html`<div class="gone">No copy left; it was put at <span class="breakable">${place.path}</span></div>`;
-  const { url } = place;
-  if (file.contentType.startsWith("image/")) return html`<img src="${url}" alt="${file.name}, made by ${file.step}">`;
+function player(file: FinalFile, location: MediaLocation): Html {
+  if (location.type === "missing")
+    return html`<div class="gone">No copy left; it was stored at <span class="breakable">${location.path}</span></div>`;
+  const { url } = location;
+  if (file.contentType.startsWith("image/")) return html`<img src="${url}" alt="${file.name}, by step ${file.step}">`;
   if (file.contentType.startsWith("video/")) {
     return html`<video src="${url}#t=0.001" controls preload="metadata" playsinline aria-label="${file.name}"></video>`;
   }
   if (file.contentType.startsWith("audio/")) {
     return html`<audio src="${url}" controls preload="metadata" aria-label="${file.name}"></audio>`;
   }
-  return html`<div class="gone">${place.type === "beside" ? html`<a href="${url}" download>save ${file.file}</a>` : file.file}</div>`;
+  return html`<div class="gone">${location.type === "beside" ? html`<a href="${url}" download>save ${file.file}</a>` : file.file}</div>`;
 }

@@ -82,24 +82,24 @@ ${callout(facts)}
 
 function sentence(facts: ReportFacts): string {
   const { report, fileCount, steps } = facts;
-  const took = formatDuration(facts.report.took_ms);
+  const duration = formatDuration(facts.report.took_ms);
   const created = fileCount === 0 ? "no files" : count(fileCount, "file");
   const ready = steps.filter(({ status }) => status === "succeeded").length;
   const failed = steps.filter(({ status }) => status === "failed").map(({ path }) => path);
   const cost = usd(facts.costMicros);
   switch (report.status) {
     case "succeeded":
-      return `Made ${created} in ${took} for ${cost}${verdict(facts)}.`;
+      return `Produced ${created} in ${duration} for ${cost}${verdict(facts)}.`;
     case "partial":
-      return `Made ${created} in ${took} for ${cost}; a part of the results is missing${failed.length > 0 ? `, because ${listed(failed)} failed` : ""}.`;
+      return `Produced ${created} in ${duration} for ${cost}; a part of the results is missing${failed.length > 0 ? `, because ${listed(failed)} failed` : ""}.`;
     case "failed":
-      return `Failed after ${took}, having cost ${cost}${failed.length > 0 ? `: ${listed(failed)} failed` : ""}.`;
+      return `Failed after ${duration}, having cost ${cost}${failed.length > 0 ? `: ${listed(failed)} failed` : ""}.`;
     case "cancelled":
-      return `Cancelled after ${took}, having cost ${cost}.`;
+      return `Cancelled after ${duration}, having cost ${cost}.`;
     case "paused":
-      return `Paused with ${ready} of ${count(steps.length, "step")} done, having cost ${cost}. What is paid for is kept.`;
+      return `Paused with ${ready} of ${count(steps.length, "step")} done, having cost ${cost}. What is paid for is stored.`;
     case "interrupted":
-      return `Interrupted with ${ready} of ${count(steps.length, "step")} done, having cost ${cost}. What is paid for is kept.`;
+      return `Interrupted with ${ready} of ${count(steps.length, "step")} done, having cost ${cost}. What is paid for is stored.`;
     case "planned":
       return `Planned with ${count(steps.length, "step")}; not started, nothing spent.`;
     default:

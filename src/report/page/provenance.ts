@@ -6,10 +6,10 @@ import { type Html, html } from "./html.ts";
 
 /** Longer chains are cut in the middle of nowhere: the steps themselves say the rest. */
 const MOST_ANCESTORS = 30;
-/** So many are counted; of more it is said that there are more. */
+/** Most that are counted. */
 const MOST_COUNTED = 1000;
 
-/** For each returned file: the bytes, the job that made them, and everything that went into it. */
+/** For each returned file: the bytes, the job that produced them, and everything that went into it. */
 export function provenance(facts: ReportFacts, anchors: ReadonlyMap<string, string>): Html {
   if (facts.files.length === 0) return html`<p class="empty">No returned file yet.</p>`;
   const family = new Family(facts.steps);
@@ -42,7 +42,7 @@ function card(file: FinalFile, at: number, family: Family, anchors: ReadonlyMap<
         : html`${shown.length < before.length ? `${least}${before.length - shown.length} more, ` : ""}${shown.map((path, index) => html`${index > 0 ? ", " : ""}${link(path, anchors)}`)}`,
     ],
   ];
-  return html`<article class="card" id="made-${at}"><h3>${file.name}</h3><dl class="asked">${rows
+  return html`<article class="card" id="origin-${at}"><h3>${file.name}</h3><dl class="request">${rows
     .filter(([, value]) => value !== null)
     .map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl></article>
 `;
@@ -73,7 +73,7 @@ class Family {
     return this.#steps.get(path);
   }
 
-  /** Steps that went into this one, the nearest ones, in plan order; of an expansion, what its value led to as well. */
+  /** Steps that went into this one, the most direct ones, in plan order; of an expansion, what its value led to as well. */
   ancestors(path: string): readonly string[] {
     const found = new Set(this.#steps.get(path)?.plan.needs);
     for (const need of found) {

@@ -13,7 +13,7 @@ export class StepRequests {
   readonly #anchors: ReadonlyMap<string, string>;
   #room = ALL_TEXT;
 
-  /** `anchors`: step paths to the ids of their place in the page. */
+  /** `anchors`: step paths to the ids of their sections in the page. */
   constructor(anchors: ReadonlyMap<string, string>) {
     this.#anchors = anchors;
   }
@@ -40,7 +40,7 @@ export class StepRequests {
   #fields(fields: readonly (readonly [string, Json])[], depth: number): Html {
     if (fields.length === 0) return html`<span class="hint">nothing</span>`;
     const shown = fields.slice(0, 100);
-    return html`<dl class="asked">${shown.map(([name, value]) => html`<div><dt>${name.slice(0, 200)}</dt><dd>${this.value(value, depth)}</dd></div>`)}</dl>`;
+    return html`<dl class="request">${shown.map(([name, value]) => html`<div><dt>${name.slice(0, 200)}</dt><dd>${this.value(value, depth)}</dd></div>`)}</dl>`;
   }
 
   #text(text: string): Html {

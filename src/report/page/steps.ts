@@ -31,7 +31,7 @@ function listOf({ steps, detailed }: ReportFacts, list: Piece): Html {
   const isWhole = detailed.length === steps.length;
   const title = isWhole
     ? `All ${count(steps.length, "step")}`
-    : `${count(detailed.length, "step")} of ${count(steps.length, "step")}: what went wrong, what made the files, and the first others`;
+    : `${count(detailed.length, "step")} of ${count(steps.length, "step")}: failed ones, those that produced the files, and the first others`;
   return html`<details class="many"><summary>${title}</summary>${list}</details>`;
 }
 
@@ -50,12 +50,12 @@ function row(name: Html, steps: readonly StepFacts[]): Html {
   const jobs = steps.reduce((sum, { attempts }) => sum + attempts.length, 0);
   const quoted = sumKnown(steps.map(({ quote }) => quote?.costMicros ?? null));
   const paid = sumKnown(steps.map(({ costMicros }) => costMicros));
-  const took = sumKnown(
+  const workTime = sumKnown(
     steps.map(({ startedAt, finishedAt }) =>
       startedAt === null || finishedAt === null ? null : finishedAt - startedAt,
     ),
   );
-  return html`<tr><th scope="row">${name}</th><td>${statuses}</td><td>${first === undefined ? "–" : (first.model ?? traitsOf(first.plan).noun)}</td><td class="n">${jobs || "–"}</td><td class="n">${usdOr(quoted)}</td><td class="n">${usdOr(paid)}</td><td class="n">${difference(paid, quoted)}</td><td class="n">${took === null ? "–" : formatDuration(took)}</td></tr>
+  return html`<tr><th scope="row">${name}</th><td>${statuses}</td><td>${first === undefined ? "–" : (first.model ?? traitsOf(first.plan).noun)}</td><td class="n">${jobs || "–"}</td><td class="n">${usdOr(quoted)}</td><td class="n">${usdOr(paid)}</td><td class="n">${difference(paid, quoted)}</td><td class="n">${workTime === null ? "–" : formatDuration(workTime)}</td></tr>
 `;
 }
 

@@ -1,4 +1,4 @@
-/** The look of the report: light and dark by the reader's own setting, and plain on paper. */
+/** The style of the report: light and dark by the reader's own setting, and plain on paper. */
 export const STYLE = `
 :root { color-scheme: light dark; --paper: #faf9f6; --card: #fff; --ink: #1d1b20; --soft: #5c5865; --line: #e4e1da; --accent: #b93b0b;
   --good: #17703a; --good-ground: #e4f4ea; --bad: #b01e2e; --bad-ground: #fdeaec; --warn: #8a5200; --warn-ground: #fdf1dc; --live: #1c55b8; --live-ground: #e6effd; --idle: #5c5865; --idle-ground: #efedea;
@@ -39,7 +39,7 @@ figure.wide { flex: 0 1 550px } figure.upright { flex: 0 1 300px } figure.sound 
 figure img, figure video { display: block; width: 100%; max-height: 520px; object-fit: contain; background: #0b0a0d }
 figure audio { display: block; width: calc(100% - 24px); margin: 16px 12px 4px }
 figcaption { padding: 12px 16px 14px; display: flex; flex-wrap: wrap; gap: 2px 12px; align-items: baseline; overflow-wrap: anywhere }
-.facts, .hint, .empty, .why, .took { color: var(--soft); font-size: 13px } figcaption a { font-size: 13px; margin-left: auto }
+.facts, .hint, .empty, .why, .duration { color: var(--soft); font-size: 13px } figcaption a { font-size: 13px; margin-left: auto }
 .strip { display: flex; gap: 12px; padding-bottom: 6px } .strip figure { flex: none; max-width: 320px } .strip img, .strip video { width: auto; max-width: 320px; height: 140px } .strip figcaption { padding: 6px 12px 8px; font-size: 13px; color: var(--soft) }
 .gone { padding: 40px 16px; text-align: center; color: var(--soft); background: var(--idle-ground) }
 .scroll { overflow-x: auto; position: relative } .breakable { overflow-wrap: anywhere }
@@ -53,7 +53,7 @@ figcaption { padding: 12px 16px 14px; display: flex; flex-wrap: wrap; gap: 2px 1
 .failed { fill: none; stroke: var(--bad); stroke-width: 2 } .cut { fill: var(--line) } .tick { stroke: var(--line) }
 .gantt { background: var(--card); border: 1px solid var(--line); border-radius: 14px; padding: 10px 16px 14px }
 .row { display: grid; grid-template-columns: minmax(7rem, 12rem) 1fr 6rem; gap: 12px; align-items: center; min-height: 24px }
-.row .label { font-size: 13px; overflow: hidden; text-overflow: ellipsis; white-space: nowrap } .row .took { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap }
+.row .label { font-size: 13px; overflow: hidden; text-overflow: ellipsis; white-space: nowrap } .row .duration { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap }
 .lane { display: block; overflow: visible } .scale text { font: 11px system-ui, sans-serif; fill: var(--soft) } .packed .row { min-height: 18px }
 @media (max-width: 640px) { .row { grid-template-columns: 1fr auto; gap: 0 8px } .row .lane { grid-column: 1 / -1; grid-row: 2 } .scale span { display: none } .row.scale .lane { grid-row: 1 } h1 { font-size: 30px } body { padding: 0 16px 48px } body::before { margin: 0 -16px 32px } }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums } th, td { text-align: left; padding: 7px 12px 7px 0; border-bottom: 1px solid var(--line); vertical-align: top }
@@ -62,8 +62,8 @@ thead th { color: var(--soft); font-size: 12.5px; font-weight: 550; white-space:
 .incidents { list-style: none; padding: 0; margin: 0 } .incidents li { display: grid; grid-template-columns: 5rem 1fr; gap: 12px; padding: 9px 0; border-bottom: 1px solid var(--line); overflow-wrap: anywhere } .incidents time { color: var(--soft); font-variant-numeric: tabular-nums }
 .card, details.step { background: var(--card); border: 1px solid var(--line); border-radius: 12px; margin: 0 0 10px } .card { padding: 4px 18px 12px; break-inside: avoid } .card:target, details.step:target { border-color: var(--accent) }
 summary { cursor: pointer; padding: 9px 16px; overflow-wrap: anywhere } details > details.step { margin-left: 0 } .inside { padding: 0 18px 14px; border-top: 1px solid var(--line) } .reason, .bad-text { color: var(--bad) } .reason { margin-top: 10px }
-.asked { margin: 0 } .asked > div { display: grid; grid-template-columns: minmax(6rem, 10rem) 1fr; gap: 12px; padding: 3px 0 } .asked dt { color: var(--soft); font-size: 13px; overflow-wrap: anywhere } .asked dd { margin: 0; min-width: 0; font-size: 14px } .asked .asked > div { grid-template-columns: minmax(4rem, 8rem) 1fr }
-@media (max-width: 640px) { .asked > div, .asked .asked > div { grid-template-columns: 1fr; gap: 0 } }
+.request { margin: 0 } .request > div { display: grid; grid-template-columns: minmax(6rem, 10rem) 1fr; gap: 12px; padding: 3px 0 } .request dt { color: var(--soft); font-size: 13px; overflow-wrap: anywhere } .request dd { margin: 0; min-width: 0; font-size: 14px } .request .request > div { grid-template-columns: minmax(4rem, 8rem) 1fr }
+@media (max-width: 640px) { .request > div, .request .request > div { grid-template-columns: 1fr; gap: 0 } }
 .text { white-space: pre-wrap; overflow-wrap: anywhere } .list { margin: 0; padding-left: 20px; overflow-wrap: anywhere }
 .unseen { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%) }
 footer { margin-top: 56px; padding-top: 16px; border-top: 1px solid var(--line); color: var(--soft); font-size: 13px; overflow-wrap: anywhere }

@@ -89,7 +89,7 @@ function denseRows(bars: readonly Bar[]): readonly Row[] {
 function densityMarks(bars: readonly Bar[], axis: Axis): readonly Html[] {
   const slots = Array.from({ length: SLOTS }, () => new Map<TimelinePhase, number>());
   for (const { phase, from, to } of bars.flatMap(({ spans }) => spans)) {
-    const [first, last] = [axis.place(from), axis.place(to)].map((x) => (x / 100) * SLOTS) as [number, number];
+    const [first, last] = [axis.position(from), axis.position(to)].map((x) => (x / 100) * SLOTS) as [number, number];
     for (let at = Math.floor(first); at < Math.min(SLOTS, Math.ceil(last)); at += 1) {
       const share = Math.min(last, at + 1) - Math.max(first, at);
       slots[at]!.set(phase, (slots[at]!.get(phase) ?? 0) + share);
@@ -101,9 +101,9 @@ function densityMarks(bars: readonly Bar[], axis: Axis): readonly Html[] {
     const [phase] = [...slot].toSorted(([, a], [, b]) => b - a)[0] ?? [];
     if (phase === undefined) return [];
     const height = Math.max(1, Math.round((busy[at]! / most) * 16));
-    const said = `${Math.max(1, Math.round(busy[at]!))} at once, mostly ${phases[phase]}`;
+    const title = `${Math.max(1, Math.round(busy[at]!))} at once, mostly ${phases[phase]}`;
     return [
-      html`<rect class="ph-${phase}" x="${round((at * 100) / SLOTS)}%" y="${17 - height}" width="${round(100 / SLOTS)}%" height="${height}"><title>${said}</title></rect>`,
+      html`<rect class="ph-${phase}" x="${round((at * 100) / SLOTS)}%" y="${17 - height}" width="${round(100 / SLOTS)}%" height="${height}"><title>${title}</title></rect>`,
     ];
   });
 }
@@ -157,20 +157,20 @@ function ganttRow({ label, bars }: Row, axis: Axis, marks: Piece): Html {
   const workMs = bars.reduce((sum, { from, to }) => sum + to - from, 0);
   return html`<div class="row"><span class="label" title="${label}">${label}</span><svg width="100%" height="18" class="lane">
 ${axis.ticks.map(({ x }) => html`<line x1="${round(x)}%" x2="${round(x)}%" y1="0" y2="18" class="tick"/>`)}${axis.cuts.map(({ x, width }) => html`<rect class="cut" x="${round(x)}%" width="${round(width)}%" height="18"/>`)}
-${marks}</svg><span class="took">${label === "" ? "" : formatDuration(workMs)}</span></div>
+${marks}</svg><span class="duration">${label === "" ? "" : formatDuration(workMs)}</span></div>
 `;
 }
 
 function barMarks(bar: Bar, axis: Axis, failed: ReadonlySet<string>): Html {
   const isFailed = failed.has(`${bar.step} ${bar.attempt}`);
   const marks = bar.spans.map(({ phase, from, to, isOpen }) => {
-    const x = axis.place(from);
-    const said = `${bar.step}${bar.attempt > 1 ? `, attempt ${bar.attempt}` : ""}: ${phases[phase]}, ${formatDuration(to - from)}${isOpen ? " so far" : ""}`;
-    return html`<rect class="ph-${phase}" x="${round(x)}%" y="3" width="${round(Math.max(0.15, axis.place(to) - x))}%" height="12"><title>${said}</title></rect>`;
+    const x = axis.position(from);
+    const title = `${bar.step}${bar.attempt > 1 ? `, attempt ${bar.attempt}` : ""}: ${phases[phase]}, ${formatDuration(to - from)}${isOpen ? " so far" : ""}`;
+    return html`<rect class="ph-${phase}" x="${round(x)}%" y="3" width="${round(Math.max(0.15, axis.position(to) - x))}%" height="12"><title>${title}</title></rect>`;
   });
   if (!isFailed) return html`${marks}`;
-  const x = axis.place(bar.from);
-  return html`${marks}<rect class="failed" x="${round(x)}%" y="2" width="${round(Math.max(0.3, axis.place(bar.to) - x))}%" height="14" rx="2"/>`;
+  const x = axis.position(bar.from);
+  return html`${marks}<rect class="failed" x="${round(x)}%" y="2" width="${round(Math.max(0.3, axis.position(bar.to) - x))}%" height="14" rx="2"/>`;
 }
 
 function round(percent: number): number {
