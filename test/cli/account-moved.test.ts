@@ -13,7 +13,7 @@ export default pipeline("gated", {
 });
 `;
 
-test("a run whose service came back on another port is refused with the flag that moves it, and goes on with it", async () => {
+test("a run whose service came back on another port is refused with the flag that moves it, and continues with it", async () => {
   const cwd = emptyFolder();
   const data = emptyFolder();
   writeFileSync(join(cwd, "gated.ts"), gated);

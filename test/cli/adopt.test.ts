@@ -48,7 +48,7 @@ describe("a submit that was never answered", () => {
     return { cwd, env: service.env };
   }
 
-  test("is listed with the jobs it may have made, adopted, and the run goes on without paying again", async () => {
+  test("is listed with the jobs it may have created, adopted, and the run continues without paying again", async () => {
     const options = await unresolvedRun(true);
     const { jobs_created: before } = await service.stats();
     const retryOrPause = await cli(["resume", "x"], options);
@@ -72,7 +72,7 @@ describe("a submit that was never answered", () => {
     expect(again.stderr).toMatch(/bell is succeeded, not unresolved[\s\S]*Next: showrunner show x/);
   });
 
-  test("that made no job is given up with none", async () => {
+  test("that created no job is given up with none", async () => {
     const options = await unresolvedRun(false);
     const listed = await cli(["adopt", "x", "bell"], options);
     expect(listed.stdout).toBe("");

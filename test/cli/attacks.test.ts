@@ -102,7 +102,7 @@ describe("a text of ten megabytes", () => {
     expect(stdout.length + stderr.length).toBeLessThan(4_000);
   });
 
-  test("as an input that no model sees is kept, and neither the tables nor the report choke on it", async () => {
+  test("as an input that no model sees is stored, and neither the tables nor the report fail on it", async () => {
     writeFileSync(join(cwd, "long.json"), JSON.stringify({ long: "x".repeat(10_000_000) }));
     const ran = await cliHere("run", file, "--input", "@long.json", "--budget", "1", "--id", "long");
     expect(ran.code, ran.stderr).toBe(3);

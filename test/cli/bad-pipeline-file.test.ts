@@ -75,7 +75,7 @@ describe("a pipeline file in a project of its own", () => {
     expect(stderr).toContain("exports no pipeline; it exports a (object)");
   });
 
-  test("a file whose name holds a # is taken whole", async () => {
+  test("a file name that contains # is used whole", async () => {
     const cwd = folderWith({ "p#q.ts": "export const a = 1;" });
     const { stderr } = await cli(["plan", "p#q.ts"], { cwd });
     expect(stderr).toContain("p#q.ts exports no pipeline");

@@ -45,7 +45,7 @@ beforeAll(async () => {
 afterAll(() => service.stop());
 
 describe("decisions of a person, on the command line", () => {
-  test("what waits is listed with what it shows and where to look at it", async () => {
+  test("what waits is listed with what it shows and where to review it", async () => {
     const { code, stdout, stderr } = await cliHere("approve", "t", "--json");
     expect(code).toBe(3);
     const [waiting] = JSON.parse(stdout) as readonly {
@@ -80,7 +80,7 @@ describe("decisions of a person, on the command line", () => {
     expect(stderr).toMatch(/\nNext: \S/);
   });
 
-  test("a pick is noted, and says that nothing drives the run", async () => {
+  test("a pick is stored, and reports that no process drives the run", async () => {
     const { code, stdout, stderr } = await cliHere(
       "approve",
       "t",
@@ -103,7 +103,7 @@ describe("decisions of a person, on the command line", () => {
     expect(stderr).toMatch(/No process drives the run now[\s\S]*Next: showrunner resume t/);
   });
 
-  test("the run goes on from there to the next gate, and --resume goes on at once", async () => {
+  test("the run continues to the next gate, and --resume continues at once", async () => {
     const resumed = await cliHere("resume", "t");
     expect(resumed.code).toBe(3);
     expect(resumed.stderr).toContain("best: chose output 2 of looks");
@@ -123,7 +123,7 @@ describe("decisions of a person, on the command line", () => {
 describe("changed code, on the command line", () => {
   const changed = pipelineFile(cwd, "changed.ts", "stay");
 
-  test("what changed and its price are said, and nothing is spent", async () => {
+  test("changes and their price are shown, and nothing is spent", async () => {
     const { code, stderr } = await cliHere("resume", "t", "--file", changed);
     expect(code).toBe(3);
     expect(stderr).toMatch(/~ film\n {6}input\.prompt: "go" → "stay"/);
@@ -139,7 +139,7 @@ describe("changed code, on the command line", () => {
     expect((await service.stats()).jobs_created).toBe(2);
   });
 
-  test("with a yes, changed steps and what uses them are made again, no others", async () => {
+  test("with a yes, changed steps and their dependents rerun, no others", async () => {
     const { code, stderr } = await cliHere("resume", "t", "--file", changed, "--accept-changes", "--yes");
     expect(code, stderr).toBe(3);
     expect(stderr).toContain("film: runs again");
@@ -147,7 +147,7 @@ describe("changed code, on the command line", () => {
     expect((await cliHere("reject", "t", "fine", "--note", "too dark", "--resume")).code).toBe(1);
   });
 
-  test("a step is made again on demand, with its price first", async () => {
+  test("a step reruns on demand, with its price first", async () => {
     const asked = await cliHere("resume", "t", "--rerun", "film");
     expect(asked.code).toBe(2);
     expect(asked.stderr).toMatch(/To rerun: 2 steps, \$0\.18/);

@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => service.stop());
 
 describe("run --detach", () => {
-  test("goes on in a process of its own, writes a log, and says how to follow it", async () => {
+  test("continues in a process of its own, writes a log, and shows how to follow it", async () => {
     const cwd = emptyFolder();
     const options = { cwd, env: service.env };
     const begun = await cli(
@@ -46,7 +46,7 @@ describe("run --detach", () => {
     await cli(["events", id, "--follow"], { cwd, env: service.env });
   });
 
-  test("a run that cannot begin says why, and nothing is left running", async () => {
+  test("a run that cannot start reports why, and no process is left running", async () => {
     const cwd = emptyFolder();
     const poor = await cli(["run", recipe, "--budget", "0.01", "--id", "poor", "--detach"], { cwd, env: service.env });
     expect(poor.code).toBe(2);
@@ -56,7 +56,7 @@ describe("run --detach", () => {
     expect(nobody.stderr).toContain("--budget");
   });
 
-  test("an id that is taken is refused before a process is started", async () => {
+  test("an id that exists is refused before a process is started", async () => {
     const cwd = emptyFolder();
     const again = () => cli(["run", recipe, "--budget", "2", "--id", "twice", "--detach"], { cwd, env: service.env });
     expect((await again()).code).toBe(0);

@@ -39,7 +39,7 @@ describe("a drawn plan", () => {
     expect(stdout).toMatch(/class s\d(,s\d)+ critical/);
   });
 
-  test("as a picture goes into a file, beside the JSON where that is asked for", async () => {
+  test("as a picture is written to a file, beside JSON where that is requested", async () => {
     const { code, stdout, stderr } = await cli(["plan", "drawn.ts", "--svg", "plan.svg", "--json"], options);
     expect(code, stderr).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({ ok: true });

@@ -38,7 +38,7 @@ async function freePort(): Promise<number> {
 }
 
 describe("doctor", () => {
-  test("finds everything in order, and says what it cannot know", async () => {
+  test("finds everything in order, and reports what it cannot check", async () => {
     const { code, find } = await doctor();
     expect(code).toBe(0);
     for (const check of [
@@ -77,7 +77,7 @@ describe("doctor", () => {
     expect(find("service")).toBeUndefined();
   });
 
-  test("without a service that answers, says so and what to do", async () => {
+  test("without a service that answers, reports it and what to do", async () => {
     const env = { SHOWRUNNER_BASE_URL: `http://127.0.0.1:${await freePort()}/v3`, SHOWRUNNER_API_KEY: "a:b" };
     const { code, find, stderr } = await doctor([], emptyFolder(), env);
     expect(code).toBe(1);

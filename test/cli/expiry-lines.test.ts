@@ -21,13 +21,13 @@ test("An output that is only at the service is told with its hour and with who n
   expect(expiryLines(report("paused", {}), at - 1)[0]).toContain("less than an hour");
 });
 
-test("After its hour, the line says that it may have to be made again", () => {
+test("After its hour, the line says that it may have to be produced again", () => {
   expect(expiryLines(report("paused", { index: 2 }), at)).toEqual([
     "Output 2 of face was kept at the service only, until 2030-01-03 12:00 UTC: it may have to be produced again.",
   ]);
 });
 
-test("What was copied is worth a word only once it is gone at the service", () => {
+test("What was copied is mentioned only once it is gone at the service", () => {
   const copied = report("paused", { copied: true }, { copied: true, index: 1 });
   expect(expiryLines(copied, at - 1)).toEqual([]);
   expect(expiryLines(copied, at)).toEqual([
@@ -35,7 +35,7 @@ test("What was copied is worth a word only once it is gone at the service", () =
   ]);
 });
 
-test("A run that goes on by itself needs no warning, and names from outside cannot move the cursor", () => {
+test("A run that continues by itself needs no warning, and names from outside cannot move the cursor", () => {
   expect(expiryLines(report("running", {}), at)).toEqual([]);
   expect(expiryLines(report("paused", { step: "a\u001b[2J" }), at)[0]).not.toContain("\u001b");
 });

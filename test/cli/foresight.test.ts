@@ -91,7 +91,7 @@ describe("plan foretells", () => {
 });
 
 describe("plan --against", () => {
-  test("a run: what changed, and what the part costs that would be made again", async () => {
+  test("a run: what changed, and what the steps that would rerun cost", async () => {
     const { stdout } = await plan("--against", "first", "-i", "motion=faster");
     expect(stdout).toMatch(/Against first:\n {2}~ video\n {6}input\.prompt: .* → "faster"/);
     expect(stdout).toMatch(/1 unchanged; 1 to run, for \$0\.18/);
@@ -115,7 +115,7 @@ describe("plan --against", () => {
 });
 
 describe("explain", () => {
-  test("says why a step would be made or taken over, of a file and of a run", async () => {
+  test("explains why a step would run or be reused, of a file and of a run", async () => {
     const same = await cli(["explain", recipe, "picture"], { cwd, env: service.env });
     expect(same.stdout).toMatch(/^picture: reused from an earlier run\n[\s\S]*of run first/);
     const other = await cli(["explain", recipe, "picture", "-i", "scene=a quay"], { cwd, env: service.env });
@@ -163,7 +163,7 @@ export default pipeline("old", { input: z.object({}), build: ({ job }) => ({ fil
     expect(broken.stdout).toMatch(/BREAKS {2}is no longer listed[\s\S]*BROKEN {2}.*old\.ts\n {2}film {2}model/);
   });
 
-  test("without a snapshot, says how to get one", async () => {
+  test("without a snapshot, shows how to get one", async () => {
     const { code, stderr } = await cli(["models", "diff"], { env: service.env });
     expect(code).toBe(2);
     expect(stderr).toContain("Next: showrunner models pull");

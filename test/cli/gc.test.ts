@@ -22,7 +22,7 @@ describe("gc", () => {
 
   afterAll(() => service?.stop());
 
-  test("says what would go, then removes it; the returned file stays", async () => {
+  test("lists what would be removed, then removes it; the returned file stays", async () => {
     const options = { cwd: emptyFolder(), env: service.env };
     writeFileSync(join(options.cwd, "bell.ts"), bell);
     const run = await cli(["run", "bell.ts", "--id", "x", "--budget", "1"], options);

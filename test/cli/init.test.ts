@@ -34,7 +34,7 @@ describe("init", () => {
     expect(readFileSync(join(cwd, ".gitignore"), "utf8")).toBe("node_modules/\n.showrunner/\n");
   });
 
-  test("adds the local service to the project's development dependencies once, and says how to install it", async () => {
+  test("adds the local service to the project's development dependencies once, and shows how to install it", async () => {
     const cwd = emptyFolder();
     const manifest = join(cwd, "package.json");
     writeFileSync(manifest, '{\n\t"name": "film",\n\t"devDependencies": { "zod": "4.6.7" }\n}');

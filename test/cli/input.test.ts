@@ -19,7 +19,7 @@ describe("--input and -i", () => {
     expect(await readInput({ input: "@in.json" }, folder)).toEqual({ look: "a sailor" });
   });
 
-  test("i lie over the input: text with =, JSON with :=, dots into objects", async () => {
+  test("-i overrides the input: text with =, JSON with :=, dots into objects", async () => {
     const i = ["look=a = b", "takes:=3", "voice.name=ann", "voice.tags:=[1]"];
     expect(await readInput({ input: '{"look": "x", "keep": true}', i }, folder)).toEqual({
       look: "a = b",
@@ -49,7 +49,7 @@ describe("--input and -i", () => {
     await expect(readInput({ input }, folder)).rejects.toThrow(place);
   });
 
-  test("bad JSON in a file names the file, and the mistake stands above a caret", async () => {
+  test("bad JSON in a file names the file and marks the mistake with a caret", async () => {
     writeFileSync(join(folder, "bad.json"), '{"look": x}');
     await expect(readInput({ input: "@bad.json" }, folder)).rejects.toThrow(
       /bad\.json is not.*\n {2}\{"look": x\}\n {11}\^/,
@@ -70,7 +70,7 @@ describe("--input and -i", () => {
     });
   });
 
-  test("the named place is where the text stops being JSON", () => {
+  test("the position named is where the text stops being JSON", () => {
     fc.assert(
       fc.property(fc.json(), fc.nat(), (json, seed) => {
         const at = seed % (json.length + 1);

@@ -64,7 +64,7 @@ type Moment =
   | { readonly at: "event"; readonly seq: number }
   | { readonly at: "request"; readonly count: number; readonly side: "before" | "after" };
 
-describe("a run with every kind of step, killed again and again", () => {
+describe("a run with every kind of step, killed repeatedly", () => {
   let service: LocalService;
   let proxy: ChaosProxy;
   let nursery: Nursery;

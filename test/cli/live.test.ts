@@ -120,7 +120,7 @@ describe("a run as updates tell it", () => {
     expect(money(liveAfter([planned(steps), ...submitted, ...ended]))).toEqual({ spent: 240_000, held: 0 });
   });
 
-  test("a figure stands for what the step did when it came, and one for an unknown step is ignored", () => {
+  test("a progress figure counts for the stage it came in, and one for an unknown step is ignored", () => {
     const live = withProgress(liveAfter([planned(steps), ...submitted]), 0.5);
     live.add({ type: "progress", step: "none", fraction: 1, estimatedCompletionAt: null });
     expect(live.progress(live.view!.step("face")!).fraction).toBe(0.5);
@@ -144,7 +144,7 @@ describe("the tree", () => {
     );
   });
 
-  test("says how long models took before where the service says nothing, and what is left of the run", () => {
+  test("shows earlier durations of models where the service gives none, and what is left of the run", () => {
     const view = liveAfter([planned([job("face"), job("video", ["face"])]), ...submitted]);
     const tree = renderTree(view, { ...plain, width: 120, expectedMs: expecting(12_000) });
     expect(tree).toMatch(/◐ face {5}rendering {2}about [\d.]+ s left/);
@@ -212,7 +212,7 @@ describe("the tree", () => {
     expect(tree).not.toContain("p1 ");
   });
 
-  test("what just ended stays in sight while others run, and what is over is a count", () => {
+  test("steps that just ended stay visible while others run, and older ones are a count", () => {
     const many = Array.from({ length: 60 }, (_, index) => job(`p${index}`));
     const done = many.slice(0, 20).flatMap(finish);
     const tree = renderTree(liveAfter([planned([...many, job("face")]), ...submitted, ...done]), {
@@ -307,7 +307,7 @@ describe("colour", () => {
 });
 
 describe("long work", () => {
-  test("says on a terminal that it goes on, within the width", async () => {
+  test("shows progress on a terminal, within the width", async () => {
     const { io, stderr } = fakeIo({ terminal: { isTTY: true, columns: 30, rows: 10 } });
     const { promise, resolve } = Promise.withResolvers<string>();
     let polls = 0;

@@ -34,7 +34,7 @@ function start(args: readonly string[], files: Readonly<Record<string, string>>)
   return startCli(args, { cwd: folderWith(files), env });
 }
 
-describe("a pipeline file that fails while it is loaded names the place, and the command ends whatever it left open", () => {
+describe("a pipeline file that fails while it is loaded names the line, and the command exits whatever it left open", () => {
   test.each<[string, Record<string, string>, readonly string[]]>([
     [
       "throws",

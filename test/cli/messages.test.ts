@@ -13,7 +13,7 @@ const code = (prompt: string) =>
   `import { pipeline } from "showrunner"; import { z } from "zod"; export default pipeline("p", { input: z.object({}), build: ({ job }) => ({ x: job("x", "image-1", { prompt: ${JSON.stringify(prompt)} }) }) });`;
 const light = "a lighthouse above the harbour at dawn, seen from the pier, in studio light";
 
-describe("what is said", () => {
+describe("messages", () => {
   let service: ServiceProcess;
   let cwd: string;
   const here = (...args: string[]): Promise<CliEnd> => cli(args, { cwd, env: service.env });
@@ -82,8 +82,8 @@ describe("what is said", () => {
   });
 });
 
-describe("parts of what is said", () => {
-  test("a change window holds the place where two texts part, within its width", () => {
+describe("parts of messages", () => {
+  test("a change window contains the first difference of two texts, within its width", () => {
     const [a, b] = [`${"x".repeat(100)}one${"y".repeat(100)}`, `${"x".repeat(100)}two${"y".repeat(100)}`];
     const shown = changeWindow(a, b, 40);
     expect(shown[0]).toContain("xone");
@@ -101,7 +101,7 @@ describe("parts of what is said", () => {
     ]);
   });
 
-  test("a remark stands below the command, and a command of npx is started by npx", () => {
+  test("a remark is printed below the command, and a command of npx is started by npx", () => {
     const npx = { launcher: "npx showrunner", flags: ["--local"] };
     expect(nextLines("showrunner show x   (its steps)", npx)).toEqual(["npx showrunner show x --local", "(its steps)"]);
     expect(nextLines("showrunner init film.ts", npx)).toEqual(["npx showrunner init film.ts"]);

@@ -50,7 +50,7 @@ test("a test arrives signed with the key that `notify key` prints; a refusal is 
   expect(refused.stdout + refused.stderr).not.toContain("secret-part");
 });
 
-test("without a target the test says how one is set", async () => {
+test("without a target the test explains how one is set", async () => {
   const { code, stderr } = await cli(["notify", "test"]);
   expect(code).toBe(2);
   expect(stderr).toMatch(/no notification target is set.*\nNext: --notify https/s);

@@ -128,7 +128,7 @@ afterAll(() => service.close());
 let made = 0;
 
 for (const [command, line] of Object.entries(commands)) {
-  test(`${command}: a path that is not what it is taken for is named, with what to do, and nothing is paid`, async () => {
+  test(`${command}: a path of the wrong kind is named, with what to do, and nothing is paid`, async () => {
     for (const [kind, make] of Object.entries(odd)) {
       const path = make(join(folder, `odd-${made++}`));
       const { jobs_created } = service.stats();

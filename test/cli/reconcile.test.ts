@@ -22,7 +22,7 @@ describe("reconcile", () => {
 
   afterAll(() => service?.stop());
 
-  test("says that all agrees, then lists a job that no run knows, with the command to look at it", async () => {
+  test("reports that all agrees, then lists a job that no run knows, with the command that shows it", async () => {
     const options = { cwd: emptyFolder(), env: service.env };
     writeFileSync(join(options.cwd, "bell.ts"), bell);
     const run = await cli(["run", "bell.ts", "--id", "x", "--budget", "1"], options);

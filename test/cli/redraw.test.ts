@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { redrawOn } from "../../src/cli/live/redraw.ts";
 
-test("lines are written over in place, not at all when they are the same, and cleared without a trace", () => {
+test("lines are redrawn in place, not at all when they are the same, and cleared completely", () => {
   const written: string[] = [];
   const lines = redrawOn({ write: (text: string) => written.push(text) > 0 });
   lines.show("one\ntwo");

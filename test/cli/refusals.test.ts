@@ -122,7 +122,7 @@ describe("with a service of its own", () => {
     longMs,
   );
 
-  test("a run id that is taken is refused with --on-existing fail, and the way on is named", async () => {
+  test("an existing run id is refused with --on-existing fail, and the next command is named", async () => {
     const cwd = emptyFolder();
     writeFileSync(
       join(cwd, "p.ts"),
@@ -198,7 +198,7 @@ describe("a journal that cannot be used", () => {
 });
 
 describe("serve", () => {
-  test("on a port in use says so, exit 2, and leaves no half state", async () => {
+  test("on a port in use reports it, exit 2, and leaves no partial state", async () => {
     const taken = createServer();
     await new Promise<void>((listening) => taken.listen(0, "127.0.0.1", listening));
     const { port } = taken.address() as AddressInfo;

@@ -39,7 +39,7 @@ const jobsCreated = async () => {
 };
 
 describe("--reuse", () => {
-  test("prices what is there at nothing, says why the rest is made anew, and makes only that", async () => {
+  test("prices reusable results at zero, explains why the rest runs, and runs only that", async () => {
     const before = await jobsCreated();
     const planned = await cli(["plan", "pair.ts", "--reuse", "-i", "second=c"], options);
     expect(planned.stdout).toMatch(/first +image-1 +reused +made by first of run one/);
@@ -68,7 +68,7 @@ describe("--profile", () => {
     expect(wrong.stderr).toContain("did you mean draft?");
   });
 
-  test("for the local service takes it by itself, whatever the environment says", async () => {
+  test("for the local service selects it, whatever the environment says", async () => {
     const { code, stderr } = await cli(["plan", "pair.ts", "--profile", "home"], options);
     expect(code, stderr).toBe(0);
     expect(existsSync(join(options.cwd, ".showrunner/local"))).toBe(true);

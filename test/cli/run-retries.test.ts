@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { RunRetries } from "../../src/cli/input/run-retries.ts";
 
-test("a run that fails is tried again after ever longer waits, within five minutes, however often it fails", () => {
+test("a run that fails is retried after longer and longer delays, at most five minutes, however often it fails", () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 100 }), (failures) => {
       let now = 0;
@@ -22,7 +22,7 @@ test("a run that fails is tried again after ever longer waits, within five minut
   );
 });
 
-test("a run is tried again at once when its journal moved, or what it failed for may have changed", () => {
+test("a run is retried at once when its journal has new events, or the cause of its failure may have changed", () => {
   let room = "full";
   const retries = new RunRetries({ now: () => 0, circumstances: (file) => `${file} ${room}` });
   retries.failed("a", { lastSeq: 7, file: "p.ts" });

@@ -15,7 +15,7 @@ async function served(flags: readonly string[], env: Readonly<Record<string, str
 }
 
 describe("the key of serve", () => {
-  test("comes from a file or the environment, and then stands in no process list", async () => {
+  test("comes from a file or the environment, and is then in no process list", async () => {
     const cwd = emptyFolder();
     writeFileSync(join(cwd, "key"), "from-file:hidden-1\n");
     const variable = { SHOWRUNNER_SERVE_KEY: "from-env:hidden-2" };
@@ -60,7 +60,7 @@ describe("the dashboard's token", () => {
     ["is writable by everyone", (path) => chmodSync(path, 0o602)],
   ];
 
-  test("is kept over restarts while only its owner can read it", async () => {
+  test("survives restarts while only its owner can read it", async () => {
     const path = join(emptyFolder(), "dashboard-token");
     const warnings: string[] = [];
     const first = await storedToken(path, (text) => warnings.push(text));
@@ -68,7 +68,7 @@ describe("the dashboard's token", () => {
     expect([statSync(path).mode & 0o777, warnings]).toEqual([0o600, []]);
   });
 
-  test.each(spoiled)("is renewed, and that is said, when its file %s", async (_how, spoil) => {
+  test.each(spoiled)("is renewed, with a message, when its file %s", async (_how, spoil) => {
     const path = join(emptyFolder(), "dashboard-token");
     const warnings: string[] = [];
     const first = await storedToken(path, (text) => warnings.push(text));
@@ -79,7 +79,7 @@ describe("the dashboard's token", () => {
     expect(warnings.join()).toContain("other users");
   });
 
-  test("is not taken through a link that somebody laid, nor written through it", async () => {
+  test("is neither read nor written through a planted link", async () => {
     const folder = emptyFolder();
     const planted = join(folder, "planted");
     writeFileSync(planted, `${"x".repeat(40)}\n`, { mode: 0o600 });

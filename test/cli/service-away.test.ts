@@ -27,7 +27,7 @@ beforeEach(async () => {
 
 afterEach(() => service?.stop());
 
-test("resume with a mistyped secret pauses as credentials with exit 3; the right key goes on", async () => {
+test("resume with a mistyped secret pauses as credentials with exit 3; the right key continues", async () => {
   const env = { ...service.env, SHOWRUNNER_API_KEY: "test:sercet" };
   const refused = await cli(["resume", "x"], { cwd, env });
   expect(refused.code, refused.stderr).toBe(3);

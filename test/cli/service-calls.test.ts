@@ -64,7 +64,7 @@ describe("calls of the API", () => {
     expect(await json("files", "upload", "dot.png")).toMatchObject({ content_type: "image/png" });
   });
 
-  test("an error of the service says its code and what to do", async () => {
+  test("an error of the service shows its code and what to do", async () => {
     const { code, stderr } = await cli(["jobs", "get", "job_none"], { cwd, env: service.env });
     expect(code).toBe(1);
     expect(stderr).toMatch(/404 NOT_FOUND[\s\S]*\nNext: \S/);

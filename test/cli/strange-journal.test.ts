@@ -51,7 +51,7 @@ test.each([["runs"], ["show", "r"], ["events", "r"], ["explain", "r"], ["report"
   },
 );
 
-test("the report of somebody else's run lies where it was asked for", async () => {
+test("the report of somebody else's run is written where the flag says", async () => {
   const { stdout } = await look("report", "r");
   expect(stdout.trim()).toBe(join(ours, "report-r.html"));
   expect(readFileSync(join(ours, "report-r.html"), "utf8")).toContain("a face");

@@ -12,7 +12,7 @@ const hourMs = 3_600_000;
 let me: Stranger;
 
 function walk(pipeline: string, options: Parameters<typeof Stranger.arrives>[0], steps: () => void): void {
-  describe(`${pipeline}, through ordinary failures, with no more to read than the screen`, () => {
+  describe(`${pipeline}, through ordinary failures, reading only the screen`, () => {
     beforeAll(async () => {
       me = await Stranger.arrives(options);
     });
@@ -30,7 +30,7 @@ walk("a storyboard of 12 shots", {}, () => {
     expect(me.service.stats().jobs_created).toBe(0);
   });
 
-  test("a terminal that is closed in mid-run: `runs` says interrupted, and the command below it goes on", async () => {
+  test("a terminal that is closed in mid-run: `runs` shows interrupted, and the command below it continues the run", async () => {
     let close = () => {};
     let sent = 0;
     me.trouble = (method, path) => {
@@ -49,7 +49,7 @@ walk("a storyboard of 12 shots", {}, () => {
     expect(me.service.stats().jobs_by_model["image-1"]).toBe(2);
   });
 
-  test("a take that is rejected: the run fails for that reason, and the command below it asks again", async () => {
+  test("a take that is rejected: the run fails for that reason, and the command below it requests the approval again", async () => {
     await me.types(me.copies(/see what it shows with: (.*)\)/), 3);
     await me.pastes(/^showrunner reject film hero\/pick/, 1);
     expect(me.screen).toContain("hero/pick failed: rejected");
@@ -61,7 +61,7 @@ walk("a storyboard of 12 shots", {}, () => {
     expect(me.service.stats().jobs_by_model["image-1"]).toBe(2 + 12);
   });
 
-  test("code that was changed: the first command says what differs, and the commands below it make just that again", async () => {
+  test("changed code: the first command shows what differs, and the commands below it rerun exactly that", async () => {
     const file = join(me.cwd, "storyboard.ts");
     writeFileSync(file, readFileSync(file, "utf8").replace("input.ink}`", "input.ink} on ivory`"));
     await me.types(begin, 2);
@@ -73,7 +73,7 @@ walk("a storyboard of 12 shots", {}, () => {
     expect(me.service.stats().jobs_by_model["image-1"]).toBe(2 + 12 + 12);
   });
 
-  test("assets that expired while the run waited: the approval goes on from the copies here, and buys nothing again", async () => {
+  test("assets that expired while the run waited: the approval continues from the local copies, and nothing is bought again", async () => {
     await me.service.clock.advance(49 * hourMs);
     me.service.faults([{ kind: "error", code: "INTERNAL", route: "POST /models/{model}", count: 5 }]);
     await me.pastes(/approve film frames-ok/, 0);
@@ -103,13 +103,13 @@ walk("50 ads from a CSV", { balance: 0.3 }, () => {
     writeFileSync(join(me.cwd, "ads.csv"), `${["sku,slogan", ...rows].join("\n")}\n`);
   });
 
-  test("a wallet that is too small: the run does not start, and says what is short and how to go as far as it lasts", async () => {
+  test("a wallet that is too small: the run does not start, and shows what is missing and how to go as far as it lasts", async () => {
     await me.types(begin, 2);
     expect(me.screen).toMatch(/holds 0\.30 USD: 0\.70 USD short\. Nothing was submitted/);
     expect(me.service.stats().jobs_created).toBe(0);
   });
 
-  test("a network that goes off: the run pauses, and the command below it goes on without paying twice", async () => {
+  test("a network that fails: the run pauses, and the command below it continues without paying twice", async () => {
     let sent = 0;
     me.trouble = (method, path) => {
       if (method === "POST" && path.endsWith("/models/image-1")) sent += 1;
@@ -128,7 +128,7 @@ walk("50 ads from a CSV", { balance: 0.3 }, () => {
     expect((await fetch(address, { method: "POST", body: new URLSearchParams({ dollars: "5" }) })).status).toBe(200);
   });
 
-  test("a disk that is full: the run stops there, and the command below it goes on once there is space", async () => {
+  test("a full disk: the run stops there, and the command below it continues once there is space", async () => {
     const { env } = me;
     const flags = `--import ${pathToFileURL(join(root, "test/cli/fixtures/full-disk.mjs")).href}`;
     const full = { SHOWRUNNER_TEST_FULL: "media", SHOWRUNNER_TEST_FREED: join(me.cwd, "freed") };
@@ -145,7 +145,7 @@ walk("50 ads from a CSV", { balance: 0.3 }, () => {
 walk("an avatar in five languages", {}, () => {
   const begin = "showrunner run avatar.ts --id five --budget 3";
 
-  test("a wrong key: the variable is named, and doctor says when it is right", async () => {
+  test("a wrong key: the variable is named, and doctor reports when it is right", async () => {
     const { env } = me;
     me.env = { ...env, SHOWRUNNER_API_KEY: "key:wrong" };
     await me.types(begin, 1);
@@ -154,7 +154,7 @@ walk("an avatar in five languages", {}, () => {
     await me.types(me.copies(/then: (showrunner .*)/), 0);
   });
 
-  test("a voice that is not there: the nearest name is said, and with it the run ends in five films", async () => {
+  test("an unknown voice: the most similar name is suggested, and with it the run ends in five films", async () => {
     await me.types(`${begin.replace("five", "stock")} -i voice=alan`, 2);
     const voice = me.copies(/did you mean (\S+?)[ ?]/);
     await me.types(`${begin.replace("five", "stock")} -i voice=${voice}`, 0);

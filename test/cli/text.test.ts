@@ -20,7 +20,7 @@ describe("text from outside", () => {
     fc.assert(fc.property(fc.string({ unit: "binary" }), (text) => !/\p{Cc}/u.test(visible(text))));
   });
 
-  test("the last net lets colours and line breaks of our own through, and nothing else", () => {
+  test("the last filter passes our own colours and line breaks, and nothing else", () => {
     expect(withoutControl(`${esc}[31mred${esc}[39m\n${esc}]0;title\u0007`)).toBe(
       `${esc}[31mred${esc}[39m\n\\u001b]0;title\\u0007`,
     );

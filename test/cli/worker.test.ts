@@ -51,7 +51,7 @@ test("a worker takes a decision up as it comes, with the run's own functions, an
   expect(existsSync(join(cwd, "out/a/again.png"))).toBe(true);
 });
 
-test("a run whose process was killed is taken up, and one that waits for a person is left alone", async () => {
+test("a run whose process was killed is driven, and one that waits for a person is not", async () => {
   const waiting = await cliHere("run", file, "--budget", "5", "--id", "b");
   expect(waiting.code).toBe(3);
   const killed = startCli(["run", file, "--budget", "5", "--id", "c"], { cwd, env: service.env });
@@ -69,7 +69,7 @@ test("a run whose process was killed is taken up, and one that waits for a perso
   expect(ended).toMatchObject([{ id: "c", status: "paused", pause: "approval" }]);
 });
 
-test("--once ends as unfinished and says why when a run could not be driven", async () => {
+test("--once exits as unfinished and reports why when a run could not be driven", async () => {
   const folder = emptyFolder();
   const here = (...args: readonly string[]) => cli(args, { cwd: folder, env: service.env });
   const own = join(folder, "own.ts");
@@ -87,7 +87,7 @@ test("with nothing to do, --once leaves at once", async () => {
   expect({ code, stdout }).toEqual({ code: 0, stdout: "" });
 });
 
-test("a worker takes a run up again once its broken pipeline file is mended, also where a file that it imports was broken", async () => {
+test("a worker drives a run again once its broken pipeline file is mended, also where a file that it imports was broken", async () => {
   const helper = join(cwd, "helper.ts");
   const mended = join(cwd, "mended.ts");
   writeFileSync(helper, "export const note = () => ({ fine: true });\n");

@@ -30,7 +30,7 @@ async function runWith(files: Readonly<Record<string, number>>) {
 }
 
 describe("media of a report", () => {
-  test("small ones stand in the page, as many as fit, the smallest first; large ones beside it", async () => {
+  test("small ones are part of the page, as many as fit, the smallest first; large ones are files beside it", async () => {
     const { run, page: at } = await runWith({ "big.png": 3000, "small.png": 500, "middle.png": 900 });
     const { file, media } = await writeReport(run.show(), run.id, { ...at, inlineBytes: 2000 });
     expect(media).toEqual({ inline: 2, beside: 1, missing: 0 });
@@ -48,14 +48,14 @@ describe("media of a report", () => {
     expect(readFileSync(join(folder, "pages", decodeURIComponent(url)))).toHaveLength(3000);
   });
 
-  test("a file without a copy is said to be gone", async () => {
+  test("a file without a copy is shown as gone", async () => {
     const { run, page } = await runWith({ "lost.png": -1 });
     const { file, media } = await writeReport(run.show(), run.id, page);
     expect(media.missing).toBe(1);
     expect(readFileSync(file, "utf8")).toContain("No copy left");
   });
 
-  test("come from the media store only, whatever folder, name or hash the journal says", async () => {
+  test("come from the media store only, whatever folder, name or hash the journal names", async () => {
     const folder = mkdtempSync(join(tmpdir(), "report-"));
     const mediaDir = join(folder, "media");
     const hidden = Buffer.from("a private key");
@@ -86,7 +86,7 @@ describe("media of a report", () => {
     expect(readdirSync(join(folder, "page"))).toEqual(["report.html"]);
   });
 
-  test("a page written again replaces the one before, and leaves nothing else behind", async () => {
+  test("a page written again replaces the previous one, and leaves no other file", async () => {
     const { outDir, run, page: at } = await runWith({ "small.png": 10 });
     await writeReport(run.show(), run.id, at);
     const { file, sizeBytes } = await writeReport(run.show(), run.id, { ...at, version: "9.9.9" });
@@ -97,8 +97,8 @@ describe("media of a report", () => {
   });
 });
 
-describe("what was made on the way", () => {
-  test("stands in the page while it is small, from the media store", async () => {
+describe("intermediate results", () => {
+  test("are part of the page while they are small, from the media store", async () => {
     const { outDir, store, page: at } = await runWith({});
     const { sha256 } = await store.put({ bytes: Buffer.from("a small picture") });
     const run = new SampleRun([jobStep("face")], { outDir }).start().submit("face").complete("face");
@@ -120,7 +120,7 @@ describe("what was made on the way", () => {
   });
 });
 
-test("a plan that needs steps which are not there, or goes in a circle, is reported as far as it goes", async () => {
+test("a plan with missing steps or a cycle is reported as far as it goes", async () => {
   const folder = mkdtempSync(join(tmpdir(), "report-"));
   const steps = [jobStep("a", ["b", "nowhere"]), jobStep("b", ["a"]), jobStep("c", ["c"])];
   const run = new SampleRun(steps, { outDir: folder }).start();

@@ -43,7 +43,7 @@ function halfway(): SampleRun {
 }
 
 describe("a report", () => {
-  test("of a run that went well says what it made, what it cost, and how each file came to be", () => {
+  test("of a run that succeeded shows its outputs, its cost, and how each file was produced", () => {
     const run = halfway().complete("face").wait(200).download("face").submit("shot-1").wait(100).begin("shot-1");
     run.wait(4000).complete("shot-1").download("shot-1").place("shot-1", "film", "film.png").finish();
     const text = textOf(page(run.facts()));
@@ -54,7 +54,7 @@ describe("a report", () => {
     expect(text).toContain("a picture of face");
   });
 
-  test("of a run that waits for money says why and what to type", () => {
+  test("of a run that waits for money shows why and what to type", () => {
     const run = halfway().add({
       type: "run.paused",
       reason: "funds",
@@ -70,7 +70,7 @@ describe("a report", () => {
     expect(text).toContain("showrunner resume sample");
   });
 
-  test("says what was tried again and why, and that a refunded attempt cost nothing", () => {
+  test("shows what was retried and why, and that a refunded attempt cost nothing", () => {
     const run = halfway().fail("face", 1, "a worker was lost").wait(900).submitAgain("face").wait(500).begin("face", 2);
     run.wait(900).complete("face", 2).download("face", 2);
     const document = page(run.facts());
@@ -96,7 +96,7 @@ describe("a report", () => {
     expect(textOf(page(new SampleRun([]).facts()))).toContain("The plan has no steps.");
   });
 
-  test("of a running run says that it shows a moment, and draws what goes on up to there", () => {
+  test("of a running run states its time, and draws the activity up to then", () => {
     const document = page(halfway().facts());
     expect(textOf(document)).toContain("This page shows the moment it was written.");
     expect(document).toContain("rendering, 3.0 s so far");
@@ -132,7 +132,7 @@ describe("what a prompt cannot do to a report", () => {
     );
   });
 
-  test("a prompt of ten megabytes is cut, and the page says so", () => {
+  test("a prompt of ten megabytes is cut, and the page notes it", () => {
     const run = new SampleRun([jobStep("face", [], { prompt: "long ".repeat(2_000_000) })]);
     const document = page(run.facts());
     expect(document.length).toBeLessThan(60_000);
@@ -182,7 +182,7 @@ describe("a report of more steps than a page holds", () => {
     expectWholeLinks(page(facts));
   });
 
-  test("shows its first files and says how many more there are", () => {
+  test("shows its first files and the number of the others", () => {
     const run = new SampleRun([jobStep("face")]).start().submit("face").complete("face").download("face");
     for (let at = 0; at < 700; at += 1) run.place("face", `face-${at}`, `face-${at}.png`);
     const document = page(run.finish().facts());

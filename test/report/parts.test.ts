@@ -58,7 +58,7 @@ describe("rows of many steps", () => {
     { maxLength: 80 },
   );
 
-  test("hold every bar once, and none over another", () => {
+  test("hold every bar once, and none overlap", () => {
     fc.assert(
       fc.property(bars, (given) => {
         const rows = packedRows(given);
@@ -138,7 +138,7 @@ describe("markup", () => {
     );
   });
 
-  test("markup of our own goes through, texts within it do not", () => {
+  test("our own markup is passed, texts within it are escaped", () => {
     expect(html`<p>${["a<b", html`<br>`, null, false, 0]}</p>`.text).toBe("<p>a&lt;b<br>0</p>");
   });
 });
