@@ -254,7 +254,7 @@ describe("the tree", () => {
     expect(remainingOf(later, { now: 60_000, expectedMs })).toEqual({ ms: 28_000, isLeast: false });
   });
 
-  test("what nobody can put a time to is said: a new model, a decision, steps that are still to be planned", () => {
+  test("what has no estimate is marked: a new model, a decision, steps that are still to be planned", () => {
     const expectedMs = expecting(4000);
     const other = { ...job("new"), model: "another" } as PlanStep;
     const left = (step: PlanStep) => remainingOf(liveAfter([planned([job("a"), step])]), { now: 0, expectedMs });
