@@ -1,5 +1,5 @@
 /**
- * What people see of large runs: `node bench/edges.ts [show|report|dashboard|live …] [steps …]`. Each run is written into
+ * What people see of large runs: `node bench/edges.ts [show|report|dashboard|live|files …] [steps …]`. Each run is written into
  * a journal as an engine would have: layers of 100 jobs with two parents each, one output apiece, a tenth returned. CPU
  * milliseconds of this process and the growth from size to size; 1 is proportional to the steps.
  */
@@ -229,7 +229,32 @@ export async function measureLive(run: LargeRun): Promise<readonly Measured[]> {
   ];
 }
 
-export const MEASURES = { show: measureShow, report: measureReport, dashboard: measureDashboard, live: measureLive };
+const MOST_FILES = 10_000;
+const CONTENTS = 20;
+
+/** As many named files as steps, of a few contents, with what it takes to copy as many sources into the media store. */
+export async function measureFiles(run: LargeRun): Promise<readonly Measured[]> {
+  if (run.steps > MOST_FILES) return [];
+  const media = await openMediaStore(join(run.folder, "media"));
+  const sources = Array.from({ length: run.steps }, (_, at) => ({ bytes: Buffer.from(`picture ${at}`) }));
+  const copied = await cpuOf(() => Promise.all(sources.map((source) => media.put(source))));
+  const files = copied.result.map((_, at) => {
+    return { sha256: copied.result[at % CONTENTS]!.sha256, name: `scene/shot-${at}.png` };
+  });
+  const placed = await cpuOf(() => media.place(files, join(run.folder, "out"), "bench"));
+  return [
+    { what: "files copied into the store", steps: run.steps, cpuMs: copied.cpuMs },
+    { what: "named files placed", steps: run.steps, cpuMs: placed.cpuMs },
+  ];
+}
+
+export const MEASURES = {
+  show: measureShow,
+  report: measureReport,
+  dashboard: measureDashboard,
+  live: measureLive,
+  files: measureFiles,
+};
 
 /** How the work grows between two sizes: 1 in proportion, 2 with the square. */
 export function exponent(small: Measured, large: Measured): number {

@@ -1,4 +1,8 @@
 import { type JournalStore, type MediaStore, type Pipeline, type Showrunner, ShowrunnerError } from "../index.ts";
+import type { EventStream } from "./http/answer.ts";
+import type { GaugeReader } from "./live/gauges.ts";
+import type { WatchParts } from "./live/run-watch.ts";
+import type { Operator } from "./service/operator.ts";
 
 /** Another program listens where the dashboard was to. */
 export class PortInUseError extends ShowrunnerError {
@@ -61,4 +65,20 @@ export interface Dashboard {
   runUrl(runId: string): string;
   /** Ends streams and stops listening. Runs that were started from the page continue in `show`. */
   close(): Promise<void>;
+}
+
+/** What every route works with. */
+export interface DashboardContext extends WatchParts {
+  /** The one that works now; another one after `renew`. */
+  readonly show: Showrunner;
+  /** Replaces `show` when its service has ended and another can be opened. */
+  renew(): Promise<void>;
+  readonly media: Pick<MediaStore, "path">;
+  readonly gauges: GaugeReader;
+  readonly pipelines: readonly OfferedPipeline[];
+  readonly loadPipeline: NonNullable<DashboardOptions["loadPipeline"]>;
+  /** The local service's other side; null where another service is used. */
+  operator(): Promise<Operator | null>;
+  /** Streams that are open, to be ended when the server closes. */
+  readonly streams: Set<EventStream>;
 }

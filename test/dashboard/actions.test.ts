@@ -138,7 +138,7 @@ test("a decision can be made without going on; the run stays parked until it is 
   await pill("succeeded");
 });
 
-test("a run whose code changed says what, and what taking it up costs; nothing is made again unless that is chosen", async () => {
+test("a run whose code changed says what, and what taking it up costs; nothing is rerun unless that is chosen", async () => {
   await waitingFox("drifted");
   code = fox("a poster in red");
   await seen.go("/runs/drifted");
@@ -156,7 +156,7 @@ test("a run whose code changed says what, and what taking it up costs; nothing i
   code = null;
 });
 
-test("a step is made again after its price was shown", async () => {
+test("a step is rerun after its price was shown", async () => {
   const run = await served.show.run(plain, {}, { id: "again", budget: "2", outDir: join(outDir, "again") });
   await run.result();
   const before = (await served.show.show("again")).cost;

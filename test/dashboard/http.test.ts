@@ -6,7 +6,7 @@ import { startLocalService } from "showrunner-local";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { builtPage, scriptBytes } from "../../scripts/dashboard-page.ts";
 import { PortInUseError, startDashboard } from "../../src/dashboard/index.ts";
-import type { Gauges, ServiceView } from "../../src/dashboard/views/wire.ts";
+import type { Gauges, ServiceView } from "../../src/dashboard/views/action-wire.ts";
 import { createMemoryJournal, openMediaStore, openShowrunner } from "../../src/index.ts";
 import { eventually } from "./support/eventually.ts";
 import { plantRun } from "./support/planted.ts";

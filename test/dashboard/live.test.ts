@@ -4,7 +4,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { ownText } from "../../src/clean-text.ts";
-import type { EventStream } from "../../src/dashboard/http/event-stream.ts";
+import type { EventStream } from "../../src/dashboard/http/answer.ts";
 import { GaugeReader } from "../../src/dashboard/live/gauges.ts";
 import { runPatch, type WatchParts, watchRun } from "../../src/dashboard/live/run-watch.ts";
 import { applyPatch, type RunModel } from "../../src/dashboard/page/state/run-store.ts";
@@ -17,7 +17,7 @@ import type {
   StepDetail,
   StepsPage,
   TimelineView,
-} from "../../src/dashboard/views/wire.ts";
+} from "../../src/dashboard/views/run-wire.ts";
 import {
   createMemoryJournal,
   type JournalStore,
@@ -206,11 +206,8 @@ test("what goes wrong while the dashboard drives a run reaches the page, althoug
   const handle = {
     id: "r",
     result: () => promise,
-    events: async function* () {
-      yield {};
-    },
   } as unknown as RunHandle;
-  await drivers.follow(handle);
+  await drivers.follow(handle, async () => {});
   await eventually(() => sent.at(-1)?.head.drivenHere).toBe(true);
   reject(new Error("the disk is full"));
   await eventually(() => sent.at(-1)?.head).toMatchObject({ drivenHere: false, driveError: "the disk is full" });

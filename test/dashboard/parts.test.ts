@@ -5,8 +5,8 @@ import { parseRange } from "../../src/dashboard/http/send-file.ts";
 import { arrows, bundlesOf } from "../../src/dashboard/page/graph/bundles.ts";
 import { draw, neighbour } from "../../src/dashboard/page/graph/layout.ts";
 import { span, usd } from "../../src/dashboard/page/ui/format.ts";
+import type { StepView } from "../../src/dashboard/views/run-wire.ts";
 import { cut, cutJson } from "../../src/dashboard/views/truncate.ts";
-import type { StepView } from "../../src/dashboard/views/wire.ts";
 
 describe("a Range header", () => {
   test("never leads outside of the file", () => {

@@ -2,7 +2,7 @@ import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { pipeline } from "node:stream/promises";
-import { notFound } from "./refusal.ts";
+import { notFound } from "./route.ts";
 
 /** Bytes from `start` to `end`, both included. */
 export interface ByteRange {

@@ -1,6 +1,6 @@
 import type { Showrunner } from "../../index.ts";
+import type { Gauges } from "../views/action-wire.ts";
 import { cut } from "../views/truncate.ts";
-import type { Gauges } from "../views/wire.ts";
 
 /** A balance is believed for so long: asking costs a request of the same limit that jobs need. */
 const BALANCE_MS = 15_000;
@@ -13,7 +13,7 @@ export class GaugeReader {
   readonly #now: () => number;
   #balance: { readonly at: number; readonly answer: Promise<Pick<Gauges, "balanceMicros" | "balanceError">> } | null =
     null;
-  /** Requests sent so far, as of earlier looks within the last minute. */
+  /** Requests sent so far, as of earlier reads within the last minute. */
   #sent: { readonly at: number; readonly total: number }[] = [];
 
   /** `onLost` is told when the service did not say what is in the wallet. */
@@ -52,7 +52,7 @@ export class GaugeReader {
   #pace(): Gauges["pace"] {
     const { sent, inFlight = 0, queued = 0, pausedUntil = null, limit = null } = this.#show().client.pace();
     const at = this.#now();
-    this.#sent = [...this.#sent.filter((look) => at - look.at <= MINUTE_MS), { at, total: sent }];
+    this.#sent = [...this.#sent.filter((earlier) => at - earlier.at <= MINUTE_MS), { at, total: sent }];
     return {
       sent,
       inFlight,

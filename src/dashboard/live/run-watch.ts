@@ -1,5 +1,6 @@
 import {
   type JournalStore,
+  type RunRow,
   type RunState,
   type RunView,
   type StepView,
@@ -8,15 +9,16 @@ import {
   touchedSteps,
   traitsOf,
 } from "../../index.ts";
-import type { EventStream } from "../http/event-stream.ts";
-import { notFound } from "../http/refusal.ts";
+import type { EventStream } from "../http/answer.ts";
+import { notFound } from "../http/route.ts";
 import type { Drivers } from "../runs/driven-runs.ts";
 import type { RunCache } from "../runs/run-cache.ts";
-import { eventLine } from "../views/event-line.ts";
 import { MOST_WHOLE, type RunGroups } from "../views/run-groups.ts";
 import { runHead } from "../views/run-head.ts";
+import type { ProgressView, RunPatch } from "../views/run-wire.ts";
+import { eventLine } from "../views/step-detail.ts";
 import { stepView } from "../views/step-view.ts";
-import type { ProgressView, RunPatch } from "../views/wire.ts";
+import type { GaugeReader } from "./gauges.ts";
 
 export interface WatchParts {
   readonly journal: JournalStore;
@@ -31,7 +33,7 @@ const PROGRESS_MS = 1000;
 /** How often it is looked whether the process that drives a run still lives. */
 const LIVENESS_MS = 1000;
 const MOST_LINES = 200;
-const MOST_LOOKS = 20;
+const MOST_READS = 20;
 
 /** Everything about a run, or what changed since an event that the reader has seen. */
 export async function runPatch(parts: WatchParts, runId: string, afterSeq: number): Promise<RunPatch> {
@@ -74,7 +76,7 @@ function stepsToSend(
 
 /** Events after `from` that the state holds. Others may bring the shared state forward while this one reads. */
 async function eventsUpTo(journal: JournalStore, state: RunState, from: number): Promise<readonly StoredEvent[]> {
-  for (let look = 0; look < MOST_LOOKS; look += 1) {
+  for (let read = 0; read < MOST_READS; read += 1) {
     const since = await journal.read(state.runId, { afterSeq: from });
     if ((since.at(-1)?.seq ?? from) >= state.seq) return since.filter(({ seq }) => seq <= state.seq);
   }
@@ -154,4 +156,43 @@ export function pause(ms: number, signal: AbortSignal): Promise<void> {
     }
     signal.addEventListener("abort", end, { once: true });
   });
+}
+
+const POLL_MS = 1000;
+
+/** Tells a page that some run changed, whoever writes it, and what the gauges show. */
+export async function watchList(journal: JournalStore, gauges: GaugeReader, stream: EventStream): Promise<void> {
+  // Each at its own pace: a service that does not answer must not keep the runs back.
+  await Promise.all([
+    whenChanged(
+      stream,
+      async () => signOf(await journal.runs()),
+      () => stream.send("runs", {}),
+    ),
+    whenChanged(
+      stream,
+      () => gauges.read(),
+      (now) => stream.send("gauges", now),
+    ),
+  ]);
+}
+
+/** Looks again and again until the reader goes, and tells when what is seen is another. */
+async function whenChanged<T>(stream: EventStream, read: () => Promise<T>, tell: (seen: T) => void): Promise<void> {
+  let before = "";
+  while (!stream.signal.aborted) {
+    const seen = await read();
+    const now = JSON.stringify(seen);
+    if (now !== before) tell(seen);
+    before = now;
+    await pause(POLL_MS, stream.signal);
+  }
+}
+
+/** Differs whenever a run was added, removed or changed, or its process ended. */
+function signOf(rows: readonly RunRow[]): string {
+  const moved = rows.reduce((sum, { lastSeq }) => sum + lastSeq, 0);
+  const now = Date.now();
+  const interrupted = rows.filter((row) => statusNow(row, now).status === "interrupted").length;
+  return `${rows.length} ${moved} ${interrupted} ${Math.max(0, ...rows.map(({ updatedAt }) => updatedAt))}`;
 }

@@ -1,16 +1,16 @@
-import { render } from "preact";
-import { applyTheme } from "./state/theme.ts";
-import "./style/index.css";
-import { useEffect } from "preact/hooks";
+import { type ComponentChildren, render } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import type { Gauges } from "../views/action-wire.ts";
 import { RunScreen } from "./run/screen.tsx";
 import { PlanScreen } from "./screens/plan.tsx";
 import { RunsScreen } from "./screens/runs.tsx";
 import { ServiceScreen } from "./screens/service.tsx";
-import { Shell } from "./shell.tsx";
-import { connection, follow } from "./state/live.ts";
-import { useRoute } from "./state/router.ts";
+import { type Connection, connection, follow, gauges } from "./state/live.ts";
+import { type Route, useRoute } from "./state/router.ts";
 import { useStore } from "./state/store.ts";
-import { Empty, Link } from "./ui/bits.tsx";
+import { Empty, Icon, Link, Mark, Meter } from "./ui/bits.tsx";
+import { usd } from "./ui/format.ts";
+import "./style/index.css";
 
 export function App() {
   const route = useRoute();
@@ -54,6 +54,126 @@ function Locked() {
         Open the address that <code>showrunner dashboard</code> printed last; it holds a new token.
       </p>
     </Empty>
+  );
+}
+
+export type Theme = "system" | "light" | "dark";
+
+const KEY = "showrunner.theme";
+
+export function savedTheme(): Theme {
+  const saved = localStorage.getItem(KEY);
+  return saved === "light" || saved === "dark" ? saved : "system";
+}
+
+export function applyTheme(theme: Theme = savedTheme()): void {
+  localStorage.setItem(KEY, theme);
+  document.documentElement.dataset.theme = theme;
+}
+
+const screens = [
+  { name: "Runs", href: "/", screens: ["runs", "run"] },
+  { name: "Plan", href: "/plan", screens: ["plan"] },
+  { name: "Service", href: "/service", screens: ["service"] },
+] as const;
+
+/** What every screen has around it. */
+export function Shell({ route, children }: { readonly route: Route; readonly children: ComponentChildren }) {
+  const state = useStore(connection);
+  return (
+    <>
+      <a class="skip" href="#main">
+        Skip to content
+      </a>
+      <header class="top">
+        <Link class="brand" href="/" aria-label="Showrunner, all runs">
+          <Mark />
+          <span>Showrunner</span>
+        </Link>
+        <nav aria-label="Main">
+          {screens.map(({ name, href, screens: own }) => (
+            <Link
+              key={name}
+              href={href}
+              aria-current={(own as readonly string[]).includes(route.screen) ? "page" : undefined}
+            >
+              {name}
+            </Link>
+          ))}
+        </nav>
+        <GaugeBar gauges={useStore(gauges)} />
+        <Beacon state={state} />
+        <ThemeButton />
+      </header>
+      <main id="main" tabIndex={-1}>
+        {children}
+      </main>
+    </>
+  );
+}
+
+function GaugeBar({ gauges }: { readonly gauges: Gauges | null }) {
+  if (gauges === null) return <div class="gauges" />;
+  const { balanceMicros, balanceError, pace } = gauges;
+  const limit = pace.limitPerMinute;
+  const requests = limit === null ? `${pace.lastMinute}` : `${pace.lastMinute} of ${limit}`;
+  return (
+    <div class="gauges">
+      <div class="gauge" title={balanceError ?? "What the wallet holds"}>
+        <span>Wallet</span>
+        <b>{balanceMicros === null ? "unknown" : usd(balanceMicros)}</b>
+      </div>
+      <div
+        class="gauge requests"
+        title="Requests of this dashboard within the last minute, and the key's limit once it is known"
+      >
+        <span>Requests a minute</span>
+        <b>{requests}</b>
+        {limit !== null && <Meter label={`${requests} requests a minute`} value={pace.lastMinute} most={limit} />}
+        {pace.pausedUntil !== null && pace.pausedUntil > Date.now() && <em>slowed down by the service</em>}
+      </div>
+    </div>
+  );
+}
+
+const beacons: Readonly<Record<Connection, string>> = {
+  connecting: "Connecting",
+  live: "Live",
+  lost: "Reconnecting",
+  locked: "Locked",
+};
+
+function Beacon({ state }: { readonly state: Connection }) {
+  return (
+    <span class={`beacon ${state}`} role="status">
+      <span class="dot" aria-hidden="true" />
+      <span class="word">{beacons[state]}</span>
+    </span>
+  );
+}
+
+const themes: Readonly<Record<Theme, { readonly next: Theme; readonly icon: "auto" | "sun" | "moon" }>> = {
+  system: { next: "light", icon: "auto" },
+  light: { next: "dark", icon: "sun" },
+  dark: { next: "system", icon: "moon" },
+};
+
+function ThemeButton() {
+  const [theme, setTheme] = useState(savedTheme());
+  const { next, icon } = themes[theme];
+  const change = () => {
+    applyTheme(next);
+    setTheme(next);
+  };
+  return (
+    <button
+      type="button"
+      class="button quiet square"
+      onClick={change}
+      aria-label={`Theme: ${theme}. Change to ${next}`}
+    >
+      <Icon name={icon} />
+    </button>
   );
 }
 

@@ -1,12 +1,11 @@
 import { z } from "zod";
 import { type Pipeline, plannedStep, type Quote, type ResumeOptions, statusNow } from "../../index.ts";
-import type { DashboardContext } from "../context.ts";
-import { badRequest, notFound } from "../http/refusal.ts";
-import type { Call, Route } from "../http/route.ts";
+import { badRequest, type Call, notFound, type Route } from "../http/route.ts";
+import type { DashboardContext } from "../options.ts";
+import type { CandidateView, OfferedView, PlanView, WhyView } from "../views/action-wire.ts";
 import { MOST_WHOLE } from "../views/run-groups.ts";
 import { stepView } from "../views/step-view.ts";
 import { cut } from "../views/truncate.ts";
-import type { CandidateView, OfferedView, PlanView, WhyView } from "../views/wire.ts";
 import { codeOf, neededCode, resumePreview } from "./resume-preview.ts";
 
 type Body = Readonly<Record<string, unknown>>;
@@ -58,7 +57,9 @@ export function actionRoutes(context: DashboardContext): readonly Route[] {
       view: { state },
     } = await cache.get(runId);
     const pipeline = options.acceptChanges === true ? await codeOf(context, state) : await neededCode(context, state);
-    await drivers.follow(await context.show.resume(runId, { ...options, ...(pipeline !== null && { pipeline }) }));
+    const { seq } = state;
+    const handle = await context.show.resume(runId, { ...options, ...(pipeline !== null && { pipeline }) });
+    await drivers.follow(handle, (signal) => context.journal.waitForChange(runId, seq, signal));
   };
 
   const resume = async ({ params, json }: Call) => {
@@ -138,7 +139,7 @@ export function actionRoutes(context: DashboardContext): readonly Route[] {
       maxUnquoted,
       source: offered.source ?? undefined,
     });
-    await drivers.follow(handle);
+    await drivers.follow(handle, (signal) => context.journal.waitForChange(handle.id, 0, signal));
     return { id: handle.id };
   };
 

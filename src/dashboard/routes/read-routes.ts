@@ -1,15 +1,12 @@
-import type { DashboardContext } from "../context.ts";
-import { openEventStream, sendStreamHead } from "../http/event-stream.ts";
-import { badRequest, notFound } from "../http/refusal.ts";
-import type { Call, Route } from "../http/route.ts";
-import { watchList } from "../live/list-watch.ts";
-import { runPatch, watchRun } from "../live/run-watch.ts";
+import { openEventStream, sendStreamHead } from "../http/answer.ts";
+import { badRequest, type Call, notFound, type Route } from "../http/route.ts";
+import { runPatch, watchList, watchRun } from "../live/run-watch.ts";
+import type { DashboardContext } from "../options.ts";
 import { RunList } from "../runs/run-list.ts";
-import { eventLine } from "../views/event-line.ts";
 import { MOST_WHOLE } from "../views/run-groups.ts";
 import { modelCosts, stepsPage, timelineView } from "../views/run-lists.ts";
-import { stepDetail } from "../views/step-detail.ts";
-import type { EventLine, ModelCosts, StepsPage, TimelineView } from "../views/wire.ts";
+import type { EventLine, ModelCosts, StepsPage, TimelineView } from "../views/run-wire.ts";
+import { eventLine, stepDetail } from "../views/step-detail.ts";
 
 const PAGE_ROWS = 50;
 const MOST_EVENTS = 500;

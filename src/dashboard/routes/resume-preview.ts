@@ -1,7 +1,7 @@
 import { type Drift, type RerunScope, type RunState, traitsOf } from "../../index.ts";
-import type { DashboardContext } from "../context.ts";
+import type { DashboardContext } from "../options.ts";
+import type { DriftView, RerunView, ResumePreview } from "../views/action-wire.ts";
 import { cut } from "../views/truncate.ts";
-import type { DriftView, RerunView, ResumePreview } from "../views/wire.ts";
 
 type Code = Awaited<ReturnType<DashboardContext["loadPipeline"]>>;
 

@@ -1,8 +1,7 @@
-import type { DashboardContext } from "../context.ts";
-import { badRequest, Refusal } from "../http/refusal.ts";
-import type { Call, Route } from "../http/route.ts";
+import { badRequest, type Call, Refusal, type Route } from "../http/route.ts";
+import type { DashboardContext } from "../options.ts";
 import type { Operator } from "../service/operator.ts";
-import type { ServiceView } from "../views/wire.ts";
+import type { ServiceView } from "../views/action-wire.ts";
 
 const MOST_DOLLARS = 1_000_000;
 const MOST_RULES = 100;
@@ -11,14 +10,14 @@ const MOST_RULES = 100;
 export function serviceRoutes(context: DashboardContext): readonly Route[] {
   const { gauges } = context;
 
-  const look = async (): Promise<ServiceView> => {
+  const status = async (): Promise<ServiceView> => {
     const operator = await context.operator();
     const { show } = context;
     return {
       kind: operator === null ? "hosted" : "local",
       baseUrl: show.service.baseUrl,
       keyId: show.client.keyId ?? null,
-      local: (await operator?.look()) ?? null,
+      local: (await operator?.status()) ?? null,
     };
   };
 
@@ -46,7 +45,7 @@ export function serviceRoutes(context: DashboardContext): readonly Route[] {
   };
 
   return [
-    { method: "GET", path: "/api/service", handle: look },
+    { method: "GET", path: "/api/service", handle: status },
     { method: "GET", path: "/api/gauges", handle: () => gauges.read() },
     { method: "POST", path: "/api/service/funds", handle: fund },
     { method: "POST", path: "/api/service/faults", handle: setFaults },

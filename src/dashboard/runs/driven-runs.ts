@@ -32,8 +32,11 @@ export class Drivers {
     return this.#errors.get(runId) ?? null;
   }
 
-  /** Resolves once the run has started; rejects with the reason why it could not, such as another process's lease. */
-  async follow(handle: RunHandle): Promise<void> {
+  /**
+   * Resolves once the run has started, which `begins` tells; rejects with the reason why it could not, such as another
+   * process's lease.
+   */
+  async follow(handle: RunHandle, begins: (signal: AbortSignal) => Promise<void>): Promise<void> {
     const { id } = handle;
     this.#driven.add(id);
     this.#errors.delete(id);
@@ -45,10 +48,9 @@ export class Drivers {
         this.#driven.delete(id);
         this.#tell(id);
       });
-    const events = handle.events()[Symbol.asyncIterator]();
-    const first = await events.next();
-    await events.return?.();
-    if (first.done === true) await done;
+    const settled = new AbortController();
+    const begun = begins(settled.signal).catch(() => {});
+    await Promise.race([done, begun]).finally(() => settled.abort());
   }
 
   #tell(runId: string): void {

@@ -7,7 +7,7 @@ import {
   Timeline,
   touchedSteps,
 } from "../../index.ts";
-import { notFound } from "../http/refusal.ts";
+import { notFound } from "../http/route.ts";
 import { MOST_WHOLE, RunGroups } from "../views/run-groups.ts";
 
 /** A run's view as of its newest event; of a large one, its steps by group beside it. */

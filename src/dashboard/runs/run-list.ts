@@ -1,6 +1,6 @@
 import { type JournalStore, type RunRow, statusNow } from "../../index.ts";
 import { runSummary, unreadable } from "../views/run-head.ts";
-import type { RunSummary, RunsPage } from "../views/wire.ts";
+import type { RunSummary, RunsPage } from "../views/run-wire.ts";
 import type { RunCache } from "./run-cache.ts";
 
 export interface RunQuery {

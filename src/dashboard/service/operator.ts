@@ -1,15 +1,15 @@
-import { Refusal } from "../http/refusal.ts";
-import type { LocalView } from "../views/wire.ts";
+import { Refusal } from "../http/route.ts";
+import type { LocalView } from "../views/action-wire.ts";
 
 /** The operator's side of a local service, by HTTP: it may run in this process or in another one. */
 export interface Operator {
-  look(): Promise<LocalView>;
+  status(): Promise<LocalView>;
   fund(dollars: number): Promise<void>;
   /** Replaces all faults; an empty list removes them. */
   setFaults(rules: readonly unknown[]): Promise<void>;
 }
 
-const PATIENCE_MS = 5000;
+const TIMEOUT_MS = 5000;
 const MOST_ROUTES = 40;
 
 interface Stats {
@@ -49,7 +49,7 @@ class HttpOperator implements Operator {
     );
   }
 
-  async look(): Promise<LocalView> {
+  async status(): Promise<LocalView> {
     const [stats, faults] = (await Promise.all([this.#ask("GET", "stats"), this.#ask("GET", "faults")])) as [
       Stats,
       Faults,
@@ -82,7 +82,7 @@ class HttpOperator implements Operator {
     const answer = await fetch(new URL(path, this.#root), {
       method,
       redirect: "error",
-      signal: AbortSignal.timeout(PATIENCE_MS),
+      signal: AbortSignal.timeout(TIMEOUT_MS),
       ...(body !== undefined && { body: JSON.stringify(body), headers: { "content-type": "application/json" } }),
     });
     const text = await answer.text();

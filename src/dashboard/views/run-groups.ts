@@ -1,7 +1,7 @@
 import type { RunView, StepView } from "../../index.ts";
 import { kindOfType } from "../http/media-types.ts";
 import { groupsOf, LEAST_MEMBERS } from "./groups.ts";
-import type { GroupView, StepCounts, StepPhase } from "./wire.ts";
+import type { GroupView, StepCounts, StepPhase } from "./run-wire.ts";
 
 /** A run of more steps is shown by its groups, and its steps as somebody looks at them. */
 export const MOST_WHOLE = 2000;

@@ -1,7 +1,7 @@
 import { INTERRUPTED, nextCommand, type RunRow, type RunState, type StepState } from "../../index.ts";
-import { mediaOf } from "./media-view.ts";
+import type { MediaView, RunHead, RunStatus, RunSummary, StepCounts } from "./run-wire.ts";
+import { mediaOf } from "./step-view.ts";
 import { cut } from "./truncate.ts";
-import type { MediaView, RunHead, RunStatus, RunSummary, StepCounts } from "./wire.ts";
 
 const MOST_COVERS = 4;
 

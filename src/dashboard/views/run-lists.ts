@@ -1,16 +1,16 @@
 import type { AttemptView, RunView, StepView, TimelineSpan } from "../../index.ts";
 import type { KnownRun } from "../runs/run-cache.ts";
+import type { ModelCosts, StepsPage, TimelineView } from "./run-wire.ts";
 import { stepView } from "./step-view.ts";
-import type { ModelCosts, StepsPage, TimelineView } from "./wire.ts";
 
-/** Steps of a run by group, phase or by what they have (`returned`, `made`, `attempts`), the first ones of them. */
+/** Steps of a run by group, phase or by what they have (`returned`, `intermediate`, `attempts`), the first ones of them. */
 export function stepsPage({ view, groups }: KnownRun, query: URLSearchParams, limit: number): StepsPage {
   const [group, phase, having] = ["group", "phase", "with"].map((name) => query.get(name));
   const returned = new Set(view.state.files.map(({ step }) => step));
   const has: Readonly<Record<string, (step: StepView) => boolean>> = {
     attempts: ({ attempts }) => attempts.some(isBilled),
     returned: ({ path }) => returned.has(path),
-    made: ({ path, outputs }) => !returned.has(path) && outputs.some(({ copy }) => copy !== null),
+    intermediate: ({ path, outputs }) => !returned.has(path) && outputs.some(({ copy }) => copy !== null),
   };
   const found = view.steps.filter(
     (step) =>

@@ -1,8 +1,14 @@
-import type { JournalStore, RunState, RunView, StepView, StoredEvent } from "../../index.ts";
-import { eventLine } from "./event-line.ts";
+import {
+  eventText,
+  type JournalStore,
+  type RunState,
+  type RunView,
+  type StepView,
+  type StoredEvent,
+} from "../../index.ts";
+import type { EventLine, StepDetail } from "./run-wire.ts";
 import { stepView } from "./step-view.ts";
-import { cutJson } from "./truncate.ts";
-import type { StepDetail } from "./wire.ts";
+import { cut, cutJson } from "./truncate.ts";
 
 const MOST_LINES = 100;
 const MOST_READ = 10_000;
@@ -61,4 +67,10 @@ async function seqAt(
     else high = middle;
   }
   return low;
+}
+
+/** One line of the event log. */
+export function eventLine({ seq, at, event }: StoredEvent): EventLine {
+  const step = "step" in event ? event.step : null;
+  return { seq, at, type: event.type, step, text: cut(eventText(event) ?? "", 300) };
 }

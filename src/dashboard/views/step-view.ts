@@ -1,17 +1,19 @@
 import {
   type AttemptView as Attempt,
+  type OutputState,
   outputsOf,
   type PlanStep,
+  placedFile,
   type RunState,
   type StepView as Step,
   type StepState,
   traitsOf,
 } from "../../index.ts";
-import { mediaOf, outputView } from "./media-view.ts";
+import { kindOfType } from "../http/media-types.ts";
+import type { AttemptView, DecisionView, MediaView, StepView } from "./run-wire.ts";
 import { cut, cutJson } from "./truncate.ts";
-import type { AttemptView, DecisionView, MediaView, StepView } from "./wire.ts";
 
-interface Place {
+interface OutputRef {
   readonly step: string;
   readonly index: number;
 }
@@ -25,12 +27,12 @@ interface Ref {
 export function decisionOf(state: RunState, plan: PlanStep, step: StepState): DecisionView | null {
   const { standsFor: refs, isChoice, subject } = traitsOf(plan);
   if (refs.length === 0) return null;
-  const places = refs.flatMap(({ $ref }) => ($ref.as === "value" ? [] : placesOf(state, $ref)));
+  const offered = refs.flatMap(({ $ref }) => ($ref.as === "value" ? [] : outputsAt(state, $ref)));
   const { chosen, approval } = step;
   const pick =
-    chosen === null ? -1 : places.findIndex(({ step, index }) => step === chosen.step && index === chosen.index);
+    chosen === null ? -1 : offered.findIndex(({ step, index }) => step === chosen.step && index === chosen.index);
   return {
-    shows: places.map((place) => viewAt(state, place)),
+    shows: offered.map((ref) => viewAt(state, ref)),
     values: refs.flatMap(({ $ref }) => ($ref.as === "value" ? valueView(state, $ref.step) : [])),
     choose: isChoice,
     message: subject === null ? null : cut(subject, 2000),
@@ -47,11 +49,11 @@ function valueView(state: RunState, step: string): DecisionView["values"] {
 }
 
 /** Available outputs, in the order in which a pick counts them; picks and approvals are resolved to their targets. */
-function placesOf(state: RunState, ref: Ref): readonly Place[] {
+function outputsAt(state: RunState, ref: Ref): readonly OutputRef[] {
   const step = state.steps[ref.step];
   if (step === undefined) return [];
   if (step.chosen !== null) return [step.chosen];
-  if (step.expanded !== null) return step.expanded.flatMap(({ $ref }) => placesOf(state, $ref));
+  if (step.expanded !== null) return step.expanded.flatMap(({ $ref }) => outputsAt(state, $ref));
   const there = outputsOf(step).filter(({ status, phase }) => status === "COMPLETED" && phase !== "expired");
   const requested = ref.output === "chosen" ? 0 : ref.output;
   return there
@@ -59,7 +61,7 @@ function placesOf(state: RunState, ref: Ref): readonly Place[] {
     .map(({ index }) => ({ step: ref.step, index }));
 }
 
-function viewAt(state: RunState, { step: path, index }: Place): MediaView {
+function viewAt(state: RunState, { step: path, index }: OutputRef): MediaView {
   const step = state.steps[path];
   const output = step === undefined ? undefined : outputsOf(step).find((one) => one.index === index);
   if (step !== undefined && output !== undefined) return outputView(state, step, output);
@@ -130,4 +132,67 @@ function askOf(plan: PlanStep): string | null {
     if (typeof value === "string") return cut(value, 200);
   }
   return null;
+}
+
+/** Everything of a step that a person can look at. */
+export function mediaOf(state: RunState, step: StepState): readonly MediaView[] {
+  if (step.upload !== null) {
+    const { contentType, sizeBytes, sha256 } = step.upload;
+    return [
+      { ...blank(step.path, "upload"), ...bytes(state.runId, step.path, "upload", { contentType, sizeBytes, sha256 }) },
+    ];
+  }
+  return outputsOf(step)
+    .filter(({ voiceId }) => voiceId === null)
+    .map((output) => outputView(state, step, output));
+}
+
+export function outputView(state: RunState, step: StepState, output: OutputState): MediaView {
+  const { index, copy, contentType } = output;
+  const placed = placedFile(state, step.path, index);
+  return {
+    ...blank(step.path, index),
+    kind: kindOfType(contentType),
+    contentType,
+    width: output.width,
+    height: output.height,
+    durationMs: output.durationMs,
+    fps: output.fps,
+    state: output.phase,
+    error: output.error === null ? null : cut(output.error.message, 300),
+    name: placed?.name ?? null,
+    file: placed?.file ?? null,
+    ...(copy !== null && bytes(state.runId, step.path, index, copy)),
+  };
+}
+
+function blank(step: string, index: number | "upload"): MediaView {
+  return {
+    step,
+    index,
+    kind: "other",
+    url: null,
+    contentType: null,
+    sizeBytes: null,
+    width: null,
+    height: null,
+    durationMs: null,
+    fps: null,
+    state: "downloaded",
+    error: null,
+    name: null,
+    file: null,
+  };
+}
+
+interface Copy {
+  readonly sha256: string;
+  readonly sizeBytes: number;
+  readonly contentType: string;
+}
+
+/** The hash in the address only tells two versions apart; what is sent is looked up in the journal. */
+function bytes(runId: string, step: string, index: number | "upload", { contentType, sizeBytes, sha256 }: Copy) {
+  const url = `/media/${encodeURIComponent(runId)}/${encodeURIComponent(step)}/${index}?v=${sha256.slice(0, 12)}`;
+  return { kind: kindOfType(contentType), contentType, sizeBytes, url };
 }

@@ -1,5 +1,5 @@
 import { groupsOf } from "../../views/groups.ts";
-import type { GroupView, StepPhase, StepView } from "../../views/wire.ts";
+import type { GroupView, StepPhase, StepView } from "../../views/run-wire.ts";
 
 /** Steps that are drawn as one node. */
 export interface Bundle extends Omit<GroupView, "shown"> {

@@ -66,15 +66,15 @@ export function GraphTab({
   useDrag(box);
   useReveal(box, drawing, chosen, zoom);
 
-  const isSeen = (place: Placed) => {
+  const isSeen = (node: Placed) => {
     const { x, y } = view;
     const right = (x + size.width + AHEAD) / zoom;
     const bottom = (y + size.height + AHEAD) / zoom;
     return (
-      place.x < right &&
-      place.y < bottom &&
-      place.x + place.width > (x - AHEAD) / zoom &&
-      place.y + place.height > (y - AHEAD) / zoom
+      node.x < right &&
+      node.y < bottom &&
+      node.x + node.width > (x - AHEAD) / zoom &&
+      node.y + node.height > (y - AHEAD) / zoom
     );
   };
   const walk = (from: string, event: KeyboardEvent) => {
@@ -87,8 +87,8 @@ export function GraphTab({
     );
   };
   const shown = bundles.filter(({ key }) => {
-    const place = drawing.nodes.get(key);
-    return place !== undefined && (bundles.length <= MOST_SINGLE || isSeen(place));
+    const node = drawing.nodes.get(key);
+    return node !== undefined && (bundles.length <= MOST_SINGLE || isSeen(node));
   });
   const shownKeys = new Set(shown.map(({ key }) => key));
 
@@ -118,7 +118,7 @@ export function GraphTab({
               <GraphNode
                 key={one.key}
                 bundle={one}
-                place={drawing.nodes.get(one.key)!}
+                box={drawing.nodes.get(one.key)!}
                 isChosen={one.key === chosen || (one.count === 1 && one.key === step)}
                 progress={model.progress}
                 onOpen={() => (one.count > 1 ? onGroup(one.key) : onOpen(one.key))}
@@ -235,10 +235,10 @@ function useReveal(box: BoxRef, drawing: Drawing, chosen: string | null, zoom: n
   }, [chosen, drawing]);
 }
 
-function reveal(element: HTMLElement | null, place: Placed | undefined, zoom: number): void {
-  if (element === null || place === undefined) return;
-  const [left, top] = [place.x * zoom, place.y * zoom];
-  const [right, bottom] = [left + place.width * zoom, top + place.height * zoom];
+function reveal(element: HTMLElement | null, node: Placed | undefined, zoom: number): void {
+  if (element === null || node === undefined) return;
+  const [left, top] = [node.x * zoom, node.y * zoom];
+  const [right, bottom] = [left + node.width * zoom, top + node.height * zoom];
   const isSeen =
     left >= element.scrollLeft &&
     top >= element.scrollTop &&
@@ -246,7 +246,7 @@ function reveal(element: HTMLElement | null, place: Placed | undefined, zoom: nu
     bottom <= element.scrollTop + element.clientHeight;
   if (!isSeen)
     element.scrollTo(
-      left + (place.width * zoom - element.clientWidth) / 2,
-      top + (place.height * zoom - element.clientHeight) / 2,
+      left + (node.width * zoom - element.clientWidth) / 2,
+      top + (node.height * zoom - element.clientHeight) / 2,
     );
 }

@@ -1,12 +1,11 @@
 import { useMemo, useState } from "preact/hooks";
-import type { StepView } from "../../views/wire.ts";
+import type { StepView } from "../../views/run-wire.ts";
 import type { RunModel } from "../state/run-store.ts";
-import { Empty } from "../ui/bits.tsx";
+import { Dot, Empty, phaseTone, phaseWord } from "../ui/bits.tsx";
 import { count, usd } from "../ui/format.ts";
 import { useSteps } from "../ui/hooks.ts";
 import { Thumb } from "../ui/media.tsx";
 import { Panel } from "../ui/panel.tsx";
-import { Dot, phaseTone, phaseWord } from "../ui/status.tsx";
 import { VirtualList } from "../ui/virtual.tsx";
 import { bundlesOf } from "./bundles.ts";
 

@@ -121,17 +121,17 @@ function putInOrder(
     ties.set(from, [...(ties.get(from) ?? []), `>${to}`]);
     ties.set(to, [...(ties.get(to) ?? []), `<${from}`]);
   }
-  const similarResults = new Map<string, Placed[]>();
+  const alike = new Map<string, Placed[]>();
   for (const { key, width, height } of nodes) {
     if (fixed.has(key)) continue;
-    const place = placed.get(key)!;
-    const rank = Math.round(direction === "LR" ? place.x : place.y);
+    const node = placed.get(key)!;
+    const rank = Math.round(direction === "LR" ? node.x : node.y);
     const kind = `${rank} ${width} ${height} ${(ties.get(key) ?? []).sort().join()}`;
-    similarResults.set(kind, [...(similarResults.get(kind) ?? []), place]);
+    alike.set(kind, [...(alike.get(kind) ?? []), node]);
   }
-  for (const group of similarResults.values()) {
+  for (const group of alike.values()) {
     const slots = group.map(({ x, y }) => ({ x, y })).sort((a, b) => a.y - b.y || a.x - b.x);
-    for (const [index, place] of group.entries()) placed.set(place.key, { ...place, ...slots[index]! });
+    for (const [index, node] of group.entries()) placed.set(node.key, { ...node, ...slots[index]! });
   }
 }
 

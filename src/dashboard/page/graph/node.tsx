@@ -1,8 +1,7 @@
-import type { ProgressView, StepPhase, StepView } from "../../views/wire.ts";
-import { Icon } from "../ui/bits.tsx";
+import type { ProgressView, StepPhase, StepView } from "../../views/run-wire.ts";
+import { Dot, Icon, phaseTone, phaseWord, type Tone } from "../ui/bits.tsx";
 import { count, usd } from "../ui/format.ts";
 import { Thumb } from "../ui/media.tsx";
-import { Dot, phaseTone, phaseWord, type Tone } from "../ui/status.tsx";
 import type { Bundle } from "./bundles.ts";
 import type { Placed } from "./layout.ts";
 
@@ -19,17 +18,17 @@ export function nodeHeight({ members, count }: Bundle): number {
 
 interface Props {
   readonly bundle: Bundle;
-  readonly place: Placed;
+  readonly box: Placed;
   readonly isChosen: boolean;
   readonly progress: ReadonlyMap<string, ProgressView>;
   readonly onOpen: () => void;
   readonly onKey: (event: KeyboardEvent) => void;
 }
 
-export function GraphNode({ bundle, place, isChosen, progress, onOpen, onKey }: Props) {
+export function GraphNode({ bundle, box, isChosen, progress, onOpen, onKey }: Props) {
   const [only] = bundle.members;
   const isGroup = bundle.count > 1 || only === undefined;
-  const style = { left: `${place.x}px`, top: `${place.y}px`, width: `${place.width}px`, height: `${place.height}px` };
+  const style = { left: `${box.x}px`, top: `${box.y}px`, width: `${box.width}px`, height: `${box.height}px` };
   const tone = isGroup ? groupTone(bundle) : phaseTone(only!.phase);
   return (
     <button

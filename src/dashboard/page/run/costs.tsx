@@ -1,4 +1,4 @@
-import type { AttemptView, ModelCosts } from "../../views/wire.ts";
+import type { AttemptView, ModelCosts } from "../../views/run-wire.ts";
 import { get, runPath } from "../state/api.ts";
 import type { RunModel } from "../state/run-store.ts";
 import { Empty, Fact } from "../ui/bits.tsx";

@@ -1,12 +1,13 @@
 import { useState } from "preact/hooks";
-import type { DriftView, RerunView, ResumePreview, RunHead } from "../../views/wire.ts";
+import type { DriftView, RerunView, ResumePreview } from "../../views/action-wire.ts";
+import type { RunHead } from "../../views/run-wire.ts";
 import { get, post, runPath } from "../state/api.ts";
 import { gauges } from "../state/live.ts";
 import type { RunModel } from "../state/run-store.ts";
 import { useStore } from "../state/store.ts";
-import { Dialog } from "../ui/dialog.tsx";
 import { count, usd } from "../ui/format.ts";
 import { useLoaded } from "../ui/hooks.ts";
+import { Dialog } from "../ui/panel.tsx";
 
 export function StopDialog({ model, onClose }: { readonly model: RunModel; readonly onClose: () => void }) {
   const atService = [...model.steps.values()].filter(({ heldMicros }) => heldMicros > 0).length;

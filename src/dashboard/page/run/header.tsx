@@ -1,11 +1,10 @@
 import { useState } from "preact/hooks";
-import type { RunHead } from "../../views/wire.ts";
+import type { RunHead } from "../../views/run-wire.ts";
 import { pauseWord } from "../screens/runs.tsx";
 import type { RunModel } from "../state/run-store.ts";
-import { Fact, Link, Meter, StepBar } from "../ui/bits.tsx";
+import { Fact, Link, Meter, Pill, runTone, StepBar } from "../ui/bits.tsx";
 import { count, dateTime, span, usd } from "../ui/format.ts";
 import { useNow } from "../ui/hooks.ts";
-import { Pill, runTone } from "../ui/status.tsx";
 import { FundsDialog, ResumeDialog, StopDialog } from "./dialogs.tsx";
 
 type Asking = "stop" | "resume" | "funds" | null;

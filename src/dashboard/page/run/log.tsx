@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
-import type { EventLine } from "../../views/wire.ts";
+import type { EventLine } from "../../views/run-wire.ts";
 import { get, runPath } from "../state/api.ts";
 import type { RunModel } from "../state/run-store.ts";
 import { Empty } from "../ui/bits.tsx";

@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import type { MediaView, StepView } from "../../views/wire.ts";
+import type { MediaView, StepView } from "../../views/run-wire.ts";
 import type { RunModel } from "../state/run-store.ts";
 import { Empty } from "../ui/bits.tsx";
 import { count } from "../ui/format.ts";
@@ -12,8 +12,8 @@ const PAGE = 24;
 export function ResultsTab({ model, onOpen }: { readonly model: RunModel; readonly onOpen: (step: string) => void }) {
   const isReturned = ({ media }: StepView) => media.some(({ name }) => name !== null);
   const returned = useSteps(model, { with: "returned" }, isReturned);
-  const made = useSteps(model, { with: "made" }, (step) => !isReturned(step));
-  const media = mediaOf([...returned.steps, ...made.steps]);
+  const intermediate = useSteps(model, { with: "intermediate" }, (step) => !isReturned(step));
+  const media = mediaOf([...returned.steps, ...intermediate.steps]);
   const results = media.filter(({ name }) => name !== null);
   const others = media.filter(({ name }) => name === null);
   if (results.length + others.length === 0) {
@@ -29,7 +29,7 @@ export function ResultsTab({ model, onOpen }: { readonly model: RunModel; readon
       <Gallery
         title={results.length > 0 ? "Intermediate outputs" : "So far"}
         results={others}
-        more={made.more}
+        more={intermediate.more}
         onOpen={onOpen}
       />
     </div>

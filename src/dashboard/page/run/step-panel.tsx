@@ -1,19 +1,18 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
-import type { AttemptView, RunHead, StepDetail, StepView, WhyView } from "../../views/wire.ts";
+import type { WhyView } from "../../views/action-wire.ts";
+import type { AttemptView, RunHead, StepDetail, StepView } from "../../views/run-wire.ts";
 import { measured } from "../graph/node.tsx";
 import { get, runPath } from "../state/api.ts";
 import { runHref } from "../state/router.ts";
 import type { RunModel } from "../state/run-store.ts";
-import { Fact, Link } from "../ui/bits.tsx";
+import { Fact, Link, Pill, phaseTone, phaseWord } from "../ui/bits.tsx";
 import { clockTime, span, usd } from "../ui/format.ts";
 import { useLoaded, useNow } from "../ui/hooks.ts";
 import { Player } from "../ui/media.tsx";
 import { Data, Panel } from "../ui/panel.tsx";
-import { Pill, phaseTone, phaseWord } from "../ui/status.tsx";
-import { Decide } from "./decide.tsx";
+import { Decide, Resolve } from "./decide.tsx";
 import { ResumeDialog } from "./dialogs.tsx";
-import { Resolve } from "./resolve.tsx";
 
 interface Props {
   readonly runId: string;

@@ -1,5 +1,5 @@
 import { useMemo, useState } from "preact/hooks";
-import type { SpanView, TimelineView } from "../../views/wire.ts";
+import type { SpanView, TimelineView } from "../../views/run-wire.ts";
 import { get, runPath } from "../state/api.ts";
 import type { RunModel } from "../state/run-store.ts";
 import { Empty, Problem } from "../ui/bits.tsx";

@@ -1,12 +1,13 @@
 import { useEffect, useState } from "preact/hooks";
-import type { OfferedView, PlanView, StepView } from "../../views/wire.ts";
+import type { OfferedView, PlanView } from "../../views/action-wire.ts";
+import type { StepView } from "../../views/run-wire.ts";
 import { GraphTab } from "../graph/graph-tab.tsx";
 import { get, post } from "../state/api.ts";
 import { go, runHref } from "../state/router.ts";
 import { Empty, Fact, Problem } from "../ui/bits.tsx";
-import { Dialog } from "../ui/dialog.tsx";
 import { count, span, usd } from "../ui/format.ts";
 import { useLoaded } from "../ui/hooks.ts";
+import { Dialog } from "../ui/panel.tsx";
 
 /** A pipeline and an input become a plan with prices; nothing is spent before a confirmation. */
 export function PlanScreen() {

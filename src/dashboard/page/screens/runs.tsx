@@ -1,14 +1,13 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { RunSummary, RunsPage } from "../../views/wire.ts";
+import type { RunSummary, RunsPage } from "../../views/run-wire.ts";
 import { get } from "../state/api.ts";
 import { listVersion } from "../state/live.ts";
 import { runHref } from "../state/router.ts";
 import { useStore } from "../state/store.ts";
-import { Empty, Link, Problem, StepBar } from "../ui/bits.tsx";
+import { Empty, Link, Pill, Problem, runTone, StepBar } from "../ui/bits.tsx";
 import { ago, count, span, usd } from "../ui/format.ts";
 import { useKeys, useLoaded, useNow, useThrottled } from "../ui/hooks.ts";
 import { Thumb } from "../ui/media.tsx";
-import { Pill, runTone } from "../ui/status.tsx";
 
 const PAGE = 50;
 /** As many as the server lists at once; beyond, search. */

@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import type { LocalView, ServiceView } from "../../views/wire.ts";
+import type { LocalView, ServiceView } from "../../views/action-wire.ts";
 import { FundsDialog } from "../run/dialogs.tsx";
 import { get, post } from "../state/api.ts";
 import { gauges } from "../state/live.ts";

@@ -1,4 +1,4 @@
-import type { ErrorBody } from "../../views/wire.ts";
+import type { ErrorBody } from "../../views/action-wire.ts";
 
 /** A refusal of the server, with its message. */
 export class Refused extends Error {

@@ -1,4 +1,5 @@
-import type { Gauges, ProgressView, RunPatch } from "../../views/wire.ts";
+import type { Gauges } from "../../views/action-wire.ts";
+import type { ProgressView, RunPatch } from "../../views/run-wire.ts";
 import { get, Refused, runPath } from "./api.ts";
 import { applyPatch, byStep, type RunModel } from "./run-store.ts";
 import { createStore } from "./store.ts";

@@ -1,5 +1,5 @@
 import type { AnchorHTMLAttributes, ComponentChildren } from "preact";
-import type { StepCounts } from "../../views/wire.ts";
+import type { StepCounts, StepPhase } from "../../views/run-wire.ts";
 import { go } from "../state/router.ts";
 import { count } from "./format.ts";
 
@@ -149,3 +149,62 @@ const icons = {
   image: "M2.5 3.5h11v9h-11zM2.5 10.5l3-3 3 3 2-2 3 3M10.5 6h.01",
   group: "M3 3h4v4H3zM9 3h4v4H9zM3 9h4v4H3zM9 9h4v4H9z",
 } as const;
+
+/** The few tones that everything is coloured with. */
+export type Tone = "idle" | "active" | "good" | "ask" | "bad" | "off";
+
+const runTones: Readonly<Record<string, Tone>> = {
+  planned: "idle",
+  running: "active",
+  paused: "ask",
+  interrupted: "ask",
+  succeeded: "good",
+  partial: "ask",
+  failed: "bad",
+  cancelled: "off",
+};
+
+const phaseTones: Readonly<Record<StepPhase, Tone>> = {
+  waiting: "idle",
+  uploading: "active",
+  pricing: "active",
+  submitting: "active",
+  queued: "active",
+  rendering: "active",
+  downloading: "active",
+  asking: "active",
+  working: "active",
+  choosing: "active",
+  planning: "active",
+  approval: "ask",
+  unresolved: "ask",
+  succeeded: "good",
+  partial: "ask",
+  failed: "bad",
+  skipped: "off",
+  cancelled: "off",
+};
+
+const phaseWords: Partial<Readonly<Record<StepPhase, string>>> = {
+  asking: "asking the model",
+  approval: "needs your decision",
+  succeeded: "done",
+  unresolved: "outcome unknown",
+};
+
+export const phaseWord = (phase: StepPhase): string => phaseWords[phase] ?? phase;
+export const runTone = (status: string): Tone => runTones[status] ?? "idle";
+export const phaseTone = (phase: StepPhase): Tone => phaseTones[phase];
+
+export function Dot({ tone }: { readonly tone: Tone }) {
+  return <span class={`dot ${tone}`} aria-hidden="true" />;
+}
+
+export function Pill({ tone, children }: { readonly tone: Tone; readonly children: string }) {
+  return (
+    <span class={`pill ${tone}`}>
+      <Dot tone={tone} />
+      {children}
+    </span>
+  );
+}

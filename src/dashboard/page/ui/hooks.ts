@@ -1,5 +1,5 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import type { StepDetail, StepsPage, StepView } from "../../views/wire.ts";
+import type { StepDetail, StepsPage, StepView } from "../../views/run-wire.ts";
 import { get, runPath } from "../state/api.ts";
 import type { RunModel } from "../state/run-store.ts";
 

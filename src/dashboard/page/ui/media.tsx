@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { MediaView } from "../../views/wire.ts";
+import type { MediaView } from "../../views/run-wire.ts";
 import { Icon } from "./bits.tsx";
 import { bytes, span } from "./format.ts";
 

@@ -1,0 +1,118 @@
+import type { StepView } from "./run-wire.ts";
+
+/** What server and page say to each other apart from runs: service, plans, and what is done to runs. Types only. */
+
+export interface Gauges {
+  readonly balanceMicros: number | null;
+  /** Why the balance is not known. */
+  readonly balanceError: string | null;
+  readonly pace: {
+    readonly sent: number;
+    readonly inFlight: number;
+    readonly queued: number;
+    readonly pausedUntil: number | null;
+    readonly limitPerMinute: number | null;
+    /** Requests that this process sent within the last minute. */
+    readonly lastMinute: number;
+  };
+}
+
+export interface ServiceView {
+  readonly kind: "hosted" | "local";
+  readonly baseUrl: string;
+  readonly keyId: string | null;
+  /** The local service's own counts; null when another one is used. */
+  readonly local: LocalView | null;
+}
+
+export interface LocalView {
+  readonly jobs: number;
+  readonly runningJobs: number;
+  readonly byModel: { readonly [model: string]: number };
+  readonly chargedMicros: number;
+  readonly refundedMicros: number;
+  readonly replayedSubmits: number;
+  readonly openStreams: number;
+  readonly requests: readonly { readonly route: string; readonly count: number; readonly failed: number }[];
+  readonly faults: readonly { readonly kind: string; readonly text: string; readonly struck: number }[];
+}
+
+export interface PlanView {
+  readonly ok: boolean;
+  readonly problems: readonly {
+    readonly code: string;
+    readonly step: string | null;
+    readonly field: string | null;
+    readonly message: string;
+  }[];
+  /** The first ones. */
+  readonly steps: readonly StepView[];
+  readonly stepCount: number;
+  readonly minMicros: number;
+  /** Null when a step has neither a price nor a maximum. */
+  readonly maxMicros: number | null;
+  readonly forecastMs: number | null;
+  /** API requests that a run sends, by how its jobs are followed. */
+  readonly requests: { readonly perMinute: number | null; readonly stream: number; readonly poll: number } | null;
+  /** Outputs that may have expired at the service when they are needed. */
+  readonly risks: readonly { readonly why: string; readonly heals: boolean }[];
+  /** Steps of the longest chain, in order. */
+  readonly criticalPath: readonly string[];
+}
+
+export interface OfferedView {
+  readonly name: string;
+  readonly pipeline: string;
+  /** Input to begin with, as JSON text. */
+  readonly sample: string;
+}
+
+export interface CandidateView {
+  readonly jobId: string;
+  readonly status: string;
+  readonly prompt: string | null;
+  readonly match: "key" | "prompt" | "possible" | "unlike";
+  readonly costMicros: number | null;
+  readonly createdAt: string | null;
+}
+
+/** Why a step was made, or reused from an earlier run. */
+export interface WhyView {
+  readonly why: string;
+  /** The run with the step that is most like it; null when there is none. */
+  readonly nearest: string | null;
+}
+
+/** How the code differs from the run's plan. */
+export interface DriftView {
+  readonly changed: readonly { readonly step: string; readonly fields: readonly string[] }[];
+  readonly added: readonly string[];
+  readonly removed: readonly string[];
+  readonly renamed: readonly { readonly from: string; readonly to: string }[];
+}
+
+/** Steps to run again, and their price. */
+export interface RerunView {
+  readonly stale: readonly string[];
+  readonly staleCount: number;
+  readonly problems: readonly string[];
+  readonly prices: readonly { readonly step: string; readonly costMicros: number | null }[];
+  readonly minMicros: number;
+  /** Null when a step has neither a price nor a maximum. */
+  readonly maxMicros: number | null;
+  /** Spent and reserved so far; the price comes on top. */
+  readonly committedMicros: number;
+  readonly budgetMicros: number | null;
+  /** Jobs at the service that are completed first. */
+  readonly seenThroughFirst: readonly string[];
+}
+
+/** What resuming would do. Both are null when it only continues. */
+export interface ResumePreview {
+  readonly drift: DriftView | null;
+  readonly rerunScope: RerunView | null;
+}
+
+export interface ErrorBody {
+  readonly error: { readonly code: string; readonly message: string };
+}
