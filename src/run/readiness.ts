@@ -21,10 +21,9 @@ type Never = Extract<Readiness, { readonly ready: "never" }>;
 export function readiness(state: RunState, step: PlanStep, input: Json, reader: Reader = "service"): Readiness {
   const gate = gateOf(state, step);
   if (gate !== null) return gate;
-  const refs = referencesOf(input);
   const short = shortfall(state, step);
   if (short !== null) return short;
-  if (reader === "local" && !refs.every((ref) => isLocallyAvailable(state, ref))) return { ready: "no" };
+  if (reader === "local" && !traitsOf(step).uses.every((ref) => isLocallyAvailable(state, ref))) return { ready: "no" };
   return { ready: "yes", input: resolveInput(input, (ref) => resolveReference(state, ref, reader)) };
 }
 

@@ -59,6 +59,8 @@ export interface PricingOptions {
   readonly again?: ReadonlySet<string> | undefined;
   /** Jobs at once. Default: as of a run that does not say. */
   readonly limits?: JobLimits | undefined;
+  /** Whether the run is simulated to foresee its requests and risks. Default true. */
+  readonly isForecast?: boolean | undefined;
 }
 
 /** Turns pipelines into plans and plans into quotes. Reads the catalog, asks for estimates, spends nothing. */
@@ -136,9 +138,9 @@ export class Planner {
     const { maxUnquotedMicros, reuse = false } = options;
     await durations.load(plan.steps);
     const reusePreview = reuse ? await previewReuse(plan, this.#parts.cache, options.again) : undefined;
-    const { limits = limitsOf(undefined) } = options;
+    const { limits = limitsOf(undefined), isForecast = true } = options;
     const prices = { handles, estimates: this.estimates, media, durations, maxUnquotedMicros, reusePreview };
-    const quote = await pricePlan(plan, { ...prices, limits, perMinute: this.#perMinute() }, only);
+    const quote = await pricePlan(plan, { ...prices, limits, isForecast, perMinute: this.#perMinute() }, only);
     return reusePreview === undefined
       ? quote
       : { ...quote, prices: await this.#explained(quote.prices, plan, reusePreview) };

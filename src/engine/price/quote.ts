@@ -50,6 +50,8 @@ export interface Pricing {
   readonly limits: JobLimits;
   /** API requests a minute; null where that is not known. */
   readonly perMinute: number | null;
+  /** Whether the run is simulated to foresee its requests and risks. */
+  readonly isForecast: boolean;
   /** What earlier runs made of it, where that is to be taken over. */
   readonly reusePreview?: ReusePreview | undefined;
 }
@@ -105,14 +107,14 @@ export async function pricePlan(plan: Plan, pricing: Pricing, only: readonly Pla
   };
 
   const queue = new PQueue({ concurrency: PRICES_AT_ONCE });
-  const quoteTasks = only.map((step) => async (): Promise<StepPrice> => {
+  const pricesOf = only.map((step): StepPrice | Promise<StepPrice> => {
     const known = foreseen(step, pricing.reusePreview);
     if (known !== null) return known;
     const isQuoted = traitsOf(step).pricing.by === "quote" && "model" in step;
-    return isQuoted ? price(step) : unpriced(plan, step, pricing.maxUnquotedMicros);
+    return isQuoted ? queue.add(() => price(step)) : unpriced(plan, step, pricing.maxUnquotedMicros);
   });
   // After a failure nothing more is asked: the quote has failed.
-  const prices = await queue.addAll(quoteTasks).finally(() => queue.clear());
+  const prices = await Promise.all(pricesOf).finally(() => queue.clear());
   const voices = await voiceProblems(only, prices, problems, pricing.estimates);
   const isVoice = ({ step, field }: Problem) => voices.some((voice) => voice.step === step && voice.field === field);
   problems.splice(0, problems.length, ...problems.filter((problem) => !isVoice(problem)), ...voices);
@@ -137,11 +139,13 @@ export async function pricePlan(plan: Plan, pricing: Pricing, only: readonly Pla
     budgetMicros: null,
     criticalPath: critical.path,
     forecastMs: isForeseen ? critical.lengthMs : null,
-    ...forecastRun(plan, {
-      durationMs,
-      ...{ limits: pricing.limits, perMinute: pricing.perMinute },
-      isDone: (path) => foreseen(steps.get(path)!, pricing.reusePreview) !== null,
-    }),
+    ...(pricing.isForecast
+      ? forecastRun(plan, {
+          durationMs,
+          ...{ limits: pricing.limits, perMinute: pricing.perMinute },
+          isDone: (path) => foreseen(steps.get(path)!, pricing.reusePreview) !== null,
+        })
+      : { requests: null, risks: [] }),
   };
 }
 

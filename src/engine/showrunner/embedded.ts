@@ -143,7 +143,7 @@ export class EmbeddedShowrunner extends StoredRuns implements Showrunner {
     const produced = await this.#planner.plan(pipeline, input, options);
     if (!produced.ok) throw new PlanProblemsError(produced.problems);
     checkLimits(limits, produced.plan);
-    const quote = await this.#planner.price(produced.plan, { maxUnquotedMicros, reuse, limits });
+    const quote = await this.#planner.price(produced.plan, { maxUnquotedMicros, reuse, limits, isForecast: false });
     if (!quote.ok) throw new PlanProblemsError(quote.problems);
     const most = quote.totalMicros.max ?? quote.totalMicros.min;
     if (budgetMicros !== null && most > budgetMicros) throw new OverBudgetError(most, budgetMicros);
