@@ -16,9 +16,9 @@ export class StepNode {
   /** Not in the plan any more: only what it paid for is collected. */
   readonly isRemoved: boolean;
   /** Steps whose decision depends on this one. */
-  readonly readers: StepNode[] = [];
+  readers: StepNode[] = [];
   /** What other steps read of it, each once. */
-  readonly reads: Ref[] = [];
+  reads: Ref[] = [];
   /** Sources of this step that have not ended: what it needs, and the inner steps of an expansion. */
   openSources = 0;
   /** Needed steps that use it; one more for a root of the plan. */
@@ -78,6 +78,11 @@ export class RunIndex {
     this.openSteps = plan.steps.length;
     const expansions = expansionsIn(plan.steps);
     for (const step of plan.steps) this.#link(this.nodes.get(step.path)!, expansions);
+    for (const node of this.nodes.values()) {
+      // A list that grew has room for many more.
+      node.readers = node.readers.slice();
+      node.reads = node.reads.slice();
+    }
     for (const { ref } of returnedReferences(plan.returns)) this.#addUser(ref.step);
     for (const node of this.nodes.values()) if (node.users === 0 || isNeverPruned(node.plan)) node.users++;
     for (const node of this.nodes.values()) this.#count(node);

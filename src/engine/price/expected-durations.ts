@@ -100,7 +100,9 @@ export class ExpectedDurations {
     const { key } = this.#subject(step);
     const known = this.#known.get(key) ?? { ...nothing };
     this.#known.set(key, known);
-    known.live = [took, ...known.live].slice(0, REMEMBERED);
+    if (known.live === nothing.live) known.live = [];
+    known.live.unshift(took);
+    if (known.live.length > REMEMBERED) known.live.pop();
     known.seen++;
     if (known.fit !== null && known.seen - known.fitted < Math.min(RECENT, 1 + known.fitted / 2)) return;
     known.fitted = known.seen;

@@ -4,6 +4,7 @@ import { type Clock, systemClock } from "../../api/index.ts";
 import type { Pipeline, Returns } from "../../define/index.ts";
 import type { Families } from "../../families/index.ts";
 import { RunExistsError } from "../../journal/errors.ts";
+import { newRun } from "../../journal/fold.ts";
 import { accountOf } from "../../journal/record.ts";
 import { RunRepository } from "../../journal/run-repository.ts";
 import { isRunFinal, type RunState } from "../../journal/state.ts";
@@ -153,8 +154,9 @@ export class EmbeddedShowrunner extends StoredRuns implements Showrunner {
     const account = { baseUrl: this.#parts.service.origin, keyId: this.client.keyId };
     const planned = runPlanned({ id, pipeline, produced, options }, { ...amounts, ...account });
     await prepareOutDir(planned.outDir);
+    const at = this.now();
     try {
-      await this.store.createRun(id, planned, this.now());
+      await this.store.createRun(id, planned, at);
     } catch (error) {
       const isMeanwhile = error instanceof RunExistsError && options.id !== undefined && onExisting === "resume";
       if (!isMeanwhile) throw error;
@@ -162,7 +164,7 @@ export class EmbeddedShowrunner extends StoredRuns implements Showrunner {
     }
     const { signal, giveUpAfterMs } = options;
     const start = { quote, draft: produced.draft, signal, pipeline, giveUpAfterMs };
-    return this.#supervisor.open(await this.repository.load(id), start) as RunHandleOf<R>;
+    return this.#supervisor.open(newRun(id, planned, at), start) as RunHandleOf<R>;
   }
 
   /** Throws where the wallet surely cannot carry the price: the run would stop half-way, with the first part paid. */
