@@ -1,6 +1,6 @@
 import type { RunEvent } from "../journal/events.ts";
 import { lastAttempt, type RunState, type StepState } from "../journal/state.ts";
-import type { CacheEntry } from "../journal/store.ts";
+import type { CacheEntry, StoredResult } from "../journal/store.ts";
 import type { Json } from "../plan/plan.ts";
 import { stepNamed } from "../plan/plan-index.ts";
 import { commandId } from "./command.ts";
@@ -58,6 +58,16 @@ export class ResultRecorder {
     const through = Object.values(state.steps).filter(({ status }) => status === "succeeded");
     this.#open = new Set(through.map(({ path }) => path));
     this.#since = state.activeTime.lastAt;
+  }
+
+  /** Whether steps had finished before, so that {@link noteStored} is worth a read. */
+  get hasOpen(): boolean {
+    return this.#open.size > 0;
+  }
+
+  /** What the journal has of these steps, as they finished last, is not recorded again. */
+  noteStored(state: RunState, stored: readonly StoredResult[]): void {
+    for (const { step, at } of stored) if (at >= (state.steps[step]?.finishedAt ?? 0)) this.#open.delete(step);
   }
 
   /** The results to record after these events; with `last` also those whose inputs will never be known by content. */

@@ -57,6 +57,13 @@ export class RunWriter {
     this.#weight = weightOf(state);
   }
 
+  /** Before the first commit. */
+  async open(): Promise<void> {
+    if (!this.#resultRecorder.hasOpen) return;
+    const { runId } = this.#state;
+    this.#resultRecorder.noteStored(this.#state, await this.#parts.store.results({ runId }, Number.MAX_SAFE_INTEGER));
+  }
+
   /**
    * Null once it is durable; else the headroom for its holds, and nothing was written. `submitting`: charges of
    * this run are on their way.
