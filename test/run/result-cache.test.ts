@@ -96,6 +96,20 @@ test("a process that takes over notes what the one before may not have noted", (
   expect(new ResultRecorder(state).due(state, [], true).map(({ step }) => step)).toEqual(["a"]);
 });
 
+test("what the journal holds of a step's last end is not noted again by a process that takes over", () => {
+  const state = chain();
+  take(state, made("a", { prompt: "a" }));
+  const { finishedAt } = state.steps.a!;
+  const stored = (at: number) => ({ step: "a", fingerprint: "f", model: "image-1", runId: "r", account: "k", at });
+  const notedAfter = (at: number) => {
+    const notes = new ResultRecorder(state);
+    notes.noteStored(state, [stored(at)]);
+    return notes.due(state, [], true).map(({ step }) => step);
+  };
+  expect(notedAfter(finishedAt!)).toEqual([]);
+  expect(notedAfter(finishedAt! - 1)).toEqual(["a"]);
+});
+
 test("at the end an asset without a copy stands for itself", () => {
   const state = chain(false);
   take(state, made("a", { prompt: "a" }));
