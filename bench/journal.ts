@@ -1,9 +1,6 @@
 /**
- * What the journal costs, folds and engine left out: `node bench/journal.ts [folder]`. The folder says which disk; default
- * the system's own for temporary files. The events are those of a step that does nothing, every commit is synced, and all
- * is beside a loop that does no more than write them through node:sqlite, one synced commit a step. Fails when
- * a commit alone or a shared one costs too much beside that loop, when a step takes too many bytes, when loading a
- * finished run grows faster than the run, or when listing 50 of 10,000 runs takes 10 ms.
+ * What the journal costs, folds and engine left out. The events are those of a step that does nothing, every commit is
+ * synced, and all is beside a loop that does no more than write them through node:sqlite, one synced commit a step.
  */
 import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -18,13 +15,13 @@ import type { Commit, JournalStore, Lease } from "../src/journal/store.ts";
 import { makePlan } from "../src/plan/index.ts";
 import { builtInCatalog } from "../test/support/built-in-catalog.ts";
 import { layeredPipeline } from "./graph.ts";
-import { growthExponent, median, ratios } from "./stats.ts";
+import { interleaved, type Report } from "./harness.ts";
+import { type Bar, median, ratios } from "./stats.ts";
 
-const ROUNDS = 5;
 const STEPS = 2_000;
 const RUNS = 20;
 const SIZES = [1_000, 10_000, 100_000];
-const folder = mkdtempSync(join(process.argv[2] ?? tmpdir(), "journal-bench-"));
+const folder = mkdtempSync(join(tmpdir(), "journal-bench-"));
 const newPath = (() => {
   let files = 0;
   return () => join(folder, `${++files}.db`);
@@ -165,60 +162,44 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
   return median(found);
 }
 
-/** Slowest of ten, the first one with nothing prepared. */
-async function listNewest(): Promise<number> {
+/** The first one with nothing prepared. */
+async function listNewest(): Promise<readonly number[]> {
   const journal = await openSqliteJournal(newPath());
   const first = planned(1);
   for (let done = 0; done < 10_000; done += 500) {
     const ids = Array.from({ length: 500 }, (_, index) => `run-${done + index}`);
     await Promise.all(ids.map((id, index) => journal.createRun(id, first, (done + index) % 777)));
   }
-  let slowest = 0;
+  const found: number[] = [];
   for (let round = 0; round < 10; round += 1) {
     const startedAt = performance.now();
     if ((await journal.runs({ limit: 50 })).length !== 50) throw new Error("there are 10,000 runs");
-    slowest = Math.max(slowest, performance.now() - startedAt);
+    found.push(performance.now() - startedAt);
   }
   await journal.close();
-  return slowest;
+  return found;
 }
 
-async function measure(): Promise<boolean> {
-  const rates = { bare: [] as number[], alone: [] as number[], shared: [] as number[], batched: [] as number[] };
-  for (let round = 0; round < ROUNDS; round += 1) {
-    rates.bare.push(await bareLoop());
-    rates.alone.push(await alone());
-    rates.shared.push(await shared());
-    rates.batched.push(await batched());
+export async function measure(report: Report, { quick = false }: { readonly quick?: boolean } = {}): Promise<void> {
+  try {
+    const rates = await interleaved(quick ? 2 : 5, { bare: bareLoop, alone, shared, batched });
+    const show = (name: string, of: keyof typeof rates, bar?: Bar) => {
+      report.figure("Journal", name, "steps/s", rates[of]);
+      if (of !== "bare") report.figure("Journal", `${name} ÷ bare`, "×", ratios(rates[of], rates.bare), bar);
+    };
+    show("bare node:sqlite, a synced commit a step", "bare");
+    show("a commit a step", "alone", { least: 0.7 });
+    show(`${RUNS} runs at once, a commit a step each`, "shared", { least: 2 });
+    show("20 steps a commit, with results", "batched");
+    const runs: Awaited<ReturnType<typeof finished>>[] = [];
+    for (const size of quick ? SIZES.slice(0, 2) : SIZES) runs.push(await finished(size));
+    const bytes = runs.map((run) => run.bytes / run.size);
+    report.figure("Journal", "a step of a finished run, all sizes", "bytes", bytes, { most: 700 });
+    report.figure("Journal", "newest 50 of 10,000 runs", "ms", await listNewest(), { most: 10 });
+    const points = (of: "events" | "snapshot") => runs.map((run) => ({ size: run.size, value: run[of] }));
+    report.curve("Loading a finished run", "from its snapshot", "ms", points("snapshot"), { most: 1.05 });
+    report.curve("Loading a finished run", "from its events", "ms", points("events"), { most: 1.05 });
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
   }
-  const ratioOf = (name: keyof typeof rates) => median(ratios(rates[name], rates.bare));
-  const show = (name: string, of: keyof typeof rates) => {
-    const rate = Math.round(median(rates[of])).toLocaleString("en").padStart(8);
-    console.log(`${name.padEnd(44)} ${rate} steps/s  ${ratioOf(of).toFixed(2)} x bare`);
-  };
-  show("bare node:sqlite, a synced commit a step", "bare");
-  show("journal, a commit a step", "alone");
-  show(`journal, ${RUNS} runs at once, a commit a step each`, "shared");
-  show("journal, 20 steps a commit, with results", "batched");
-  const runs: Awaited<ReturnType<typeof finished>>[] = [];
-  for (const size of SIZES) runs.push(await finished(size));
-  for (const { size, bytes, events, snapshot } of runs) {
-    const name = `finished run of ${size.toLocaleString("en")} steps`.padEnd(44);
-    const loads = `loaded in ${snapshot.toFixed(0)} ms, ${events.toFixed(0)} ms without its snapshot`;
-    console.log(`${name} ${(bytes / size).toFixed(0).padStart(8)} bytes/step  ${loads}`);
-  }
-  const exponent = (of: "events" | "snapshot") =>
-    growthExponent(runs.map((run) => ({ size: run.size, value: run[of] })));
-  const exponents = [exponent("snapshot"), exponent("events")];
-  console.log(`growth exponent of loading: ${exponents.map((one) => one.toFixed(2)).join(", without a snapshot ")}`);
-  const listMs = await listNewest();
-  console.log(`newest 50 of 10,000 runs: ${listMs.toFixed(2)} ms`);
-  const isSmall = runs.every(({ size, bytes }) => bytes <= 700 * size);
-  return ratioOf("alone") >= 0.7 && ratioOf("shared") >= 2 && isSmall && Math.max(...exponents) <= 1.05 && listMs < 10;
-}
-
-try {
-  process.exitCode = (await measure()) ? 0 : 1;
-} finally {
-  rmSync(folder, { recursive: true, force: true });
 }

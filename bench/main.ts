@@ -9,6 +9,7 @@ type Measure = (report: Report, options: { readonly quick: boolean }) => Promise
 
 const parts: Readonly<Record<string, () => Promise<{ readonly measure: Measure }>>> = {
   engine: () => import("./engine.ts"),
+  journal: () => import("./journal.ts"),
   growth: () => import("./growth.ts"),
   makespan: () => import("./makespan.ts"),
   jobs: () => import("./jobs.ts"),
