@@ -11,7 +11,7 @@
  * - The oracle knows every duration, and has the same list scheduler. Its makespan is the shortest of four orders: ranks
  *   that look ahead for limits, longest chain, FIFO, and longest step first. `oracle's chains` is the second of them alone.
  * - Slots and simulated time are those of the library's forecasts (`listSchedule`), not of `decide`, which would take
- *   minutes.
+ *   minutes. That decisions start the same steps at the same times is a test (test/run/simulated-time.test.ts).
  *
  * Every figure is a makespan divided by the oracle's for the same graph, so that 1 is as good as knowing everything.
  */

@@ -106,6 +106,9 @@ export class DecisionBuilder implements Decision {
     const { path } = step;
     this.mayChangeNeeds ||= status !== "succeeded" || decidingSteps(this.state.planned.plan).has(path);
     this.events.push({ type: "step.finished", step: path, status, reason, ...(why !== null && { [why]: true }) });
+    // Its slot is given away in the next decision, where steps that waited for it may be the most urgent.
+    const node = this.index.nodes.get(path);
+    if (step.status === "running" && node !== undefined && !node.holdsSlot) this.#slots.take(node.plan);
   }
 
   /** Begins with the next step. */

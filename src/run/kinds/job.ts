@@ -6,7 +6,7 @@ import { traitsOf } from "../../plan/index.ts";
 import type { JobStep, Json, PlanStep } from "../../plan/plan.ts";
 import { isBlockingDownload } from "../blocking-downloads.ts";
 import { awaitCacheLookup } from "../cache-lookup.ts";
-import { commandId } from "../command.ts";
+import { type Command, commandId } from "../command.ts";
 import type { DecisionBuilder } from "../decision-builder.ts";
 import { whyRaised } from "../headroom.ts";
 import { readiness } from "../readiness.ts";
@@ -73,7 +73,11 @@ function begin(plan: JobStep, step: StepState, attempt: AttemptState | null, bui
   const n = attempt?.n ?? step.attempts.length + 1;
   const quote = attempt?.quote ?? null;
   if (quote === null || quote.basis === "provisional") {
-    return builder.issue({ type: "quote", step: plan.path, attempt: n, model: plan.model, input: ready.input });
+    return askPrice(
+      { type: "quote", step: plan.path, attempt: n, model: plan.model, input: ready.input },
+      plan,
+      builder,
+    );
   }
   const { maxCostMicros } = plan.policy;
   const expectedMicros = quote.costMicros ?? maxCostMicros ?? state.maxUnquotedMicros;
@@ -93,6 +97,15 @@ function begin(plan: JobStep, step: StepState, attempt: AttemptState | null, bui
   if (!builder.dueOrWake(`submit:${plan.path}#${n}`)) return;
   if (!builder.hasSlot(plan) || !builder.checkBudget(step, holdMicros, why)) return;
   submit(plan, step, { n, input: ready.input, holdMicros }, builder);
+}
+
+/** Its slot waits for it: the price takes a moment, what else would start there takes minutes. */
+function askPrice(quote: Command & { readonly type: "quote" }, plan: JobStep, builder: DecisionBuilder): void {
+  builder.issue(quote);
+  const isAsked = builder.isActive(commandId(quote)) || builder.commands.includes(quote);
+  if (!isAsked || !builder.hasSlot(plan)) return;
+  builder.takeSlot(plan);
+  builder.watch();
 }
 
 /** Restores the result that the step had before its reset, if its inputs are identical to those of then. */
