@@ -149,7 +149,7 @@ describe("a scheduler that is told of every event", () => {
         }
       },
     );
-    fc.assert(property, runs(300));
+    fc.assert(property, runs(1000));
   });
 
   test("decides a step a few times, however many others there are", () => {
