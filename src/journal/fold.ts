@@ -1,7 +1,7 @@
 import { IllegalEventError } from "./errors.ts";
 import { Fold } from "./events/fold-context.ts";
 import { type RunPlanned, type StoredEvent, specOf } from "./events.ts";
-import { newStep, type RunState, type StepState } from "./state.ts";
+import { newStep, type RunState } from "./state.ts";
 
 /** Version of {@link RunState}; a stored snapshot of another version is not used. */
 export const FOLD_VERSION = 11;
@@ -25,9 +25,14 @@ export function fold(events: Iterable<StoredEvent>): RunState | null {
 }
 
 export function newRun(runId: string, planned: RunPlanned, at: number, seq = 1): RunState {
+  const state = runWithoutSteps(runId, planned, at, seq);
+  for (const { path } of planned.plan.steps) state.steps[path] = newStep(path);
+  return state;
+}
+
+/** For who brings the steps. */
+export function runWithoutSteps(runId: string, planned: RunPlanned, at: number, seq = 1): RunState {
   asPlanned.add(planned);
-  const steps: { [path: string]: StepState } = {};
-  for (const { path } of planned.plan.steps) steps[path] = newStep(path);
   return {
     runId,
     seq,
@@ -41,7 +46,7 @@ export function newRun(runId: string, planned: RunPlanned, at: number, seq = 1):
     startedAt: null,
     finishedAt: null,
     activeTime: { ms: 0, since: null, lastAt: at },
-    steps,
+    steps: {},
     losses: 0,
     removedSteps: [],
     formerNames: {},

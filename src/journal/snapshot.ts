@@ -1,7 +1,7 @@
 import type { Json } from "../plan/plan.ts";
 import { RunUnknownError } from "./errors.ts";
 import type { RunPlanned, StoredEvent } from "./events.ts";
-import { apply, FOLD_VERSION, fold, isAsPlanned, newRun } from "./fold.ts";
+import { apply, FOLD_VERSION, fold, isAsPlanned, runWithoutSteps } from "./fold.ts";
 import { newStep, type RunState, type StepState } from "./state.ts";
 import type { FoldSnapshot, JournalStore } from "./store.ts";
 
@@ -70,8 +70,8 @@ function stateOf(snapshot: FoldSnapshot, first: StoredEvent): RunState | null {
   const isOfRun = packed?.runId === first.runId && packed.seq === snapshot.seq && Array.isArray(packed.steps);
   if (!isOfRun) return null;
   const { planned, steps, ...rest } = packed;
-  const begun = newRun(first.runId, first.event, first.at);
-  const state: RunState = { ...begun, ...rest, planned: planned ?? begun.planned, steps: {} };
+  const begun = runWithoutSteps(first.runId, first.event, first.at);
+  const state: RunState = { ...begun, ...rest, planned: planned ?? begun.planned };
   for (const step of steps) state.steps[step.path] = { ...newStep(step.path), ...step };
   return state;
 }
