@@ -1,24 +1,16 @@
 import { ownText } from "../clean-text.ts";
 import type { PauseReason, RunEvent, StepEnd } from "../journal/events.ts";
-import { type AttemptState, lastAttempt, lastChat, type RunState, type StepState } from "../journal/state.ts";
-import { jobPhases } from "../lifecycle/index.ts";
+import { lastAttempt, type RunState, type StepState } from "../journal/state.ts";
 import { formatUsd } from "../money.ts";
 import { outerPaths } from "../plan/index.ts";
 import type { PlanStep } from "../plan/plan.ts";
 import type { Slots } from "../plan/slots.ts";
 import { type Command, commandId, localCommandIds } from "./command.ts";
-import type { DecideContext, Decision } from "./decision.ts";
-import { type Headroom, minusHold, pauseFor } from "./headroom.ts";
+import type { DecideContext, Decision, StepWait } from "./decision.ts";
+import { type Headroom, inFlightMicros, isSubmitting, minusHold, pauseFor } from "./headroom.ts";
 import { decidingSteps, whyPruned } from "./pruning.ts";
 import { whyNever } from "./readiness.ts";
 import type { RunIndex } from "./run-index.ts";
-
-/** Until when a step need not be decided again, as long as nothing happens to it and to the steps that it uses. */
-export interface StepWait {
-  readonly blockedBy: "slots" | "money" | null;
-  readonly wakeAt: number | null;
-  readonly isWatching: boolean;
-}
 
 const NO_WAIT: StepWait = { blockedBy: null, wakeAt: null, isWatching: false };
 
@@ -268,7 +260,7 @@ export class DecisionBuilder implements Decision {
 
   #mayFreeUp(headroom: Headroom, holdMicros: number): boolean {
     if (headroom.limit === "cap") return holdMicros <= headroom.headroomMicros + this.#inFlight("");
-    return headroom.limit === "floor" && (this.#reservedMicros > 0 || this.#isSubmitting());
+    return headroom.limit === "floor" && (this.#reservedMicros > 0 || isSubmitting(this.state, this.index.holding));
   }
 
   /** Not enough money: refuses now, or only once waiting has not helped. */
@@ -278,41 +270,11 @@ export class DecisionBuilder implements Decision {
     return false;
   }
 
-  /**
-   * Holds that will be bills soon: of jobs and chats under way, and of jobs whose cost is still asked for. A bill may be less
-   * than its hold, so that what does not fit now may fit then. `within` is a path prefix; empty for the whole run.
-   */
+  /** Reserved for what will be billed soon, perhaps for less. */
   #inFlight(within: string): number {
-    let sum = 0;
+    let sum = inFlightMicros(this.state, this.index.holding, within, this.context.notBefore);
     for (const { path, holdMicros } of this.#reserved) if (path.startsWith(within)) sum += holdMicros;
-    for (const path of this.index.holding) {
-      if (!path.startsWith(within)) continue;
-      const step = this.state.steps[path]!;
-      const attempt = lastAttempt(step);
-      if (attempt !== null && this.#isInFlight(path, attempt)) sum += attempt.holdMicros;
-      const chat = lastChat(step);
-      if (chat?.phase === "sent") sum += chat.holdMicros;
-    }
     return sum;
-  }
-
-  #isInFlight(path: string, { n, phase, money }: AttemptState): boolean {
-    if (money !== "held") return false;
-    if (jobPhases.inFlight.has(phase)) return true;
-    // Its bill never arrived, and it is no longer polled.
-    const isGivenUp = this.context.notBefore.get(`settle:${path}#${n}`) === Number.POSITIVE_INFINITY;
-    return (phase === "completed" || phase === "failed") && !isGivenUp;
-  }
-
-  /** Whether a charge of the run may be on its way to the wallet. */
-  #isSubmitting(): boolean {
-    for (const path of this.index.holding) {
-      const step = this.state.steps[path]!;
-      const attempt = lastAttempt(step);
-      if (attempt !== null && jobPhases.submitting.has(attempt.phase)) return true;
-      if (lastChat(step)?.phase === "sent") return true;
-    }
-    return false;
   }
 
   #groupWithout(path: string, holdMicros: number) {

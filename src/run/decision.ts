@@ -30,3 +30,10 @@ export interface Decision {
   /** When to decide again without a new event; null when only an event can change the decision. */
   readonly wakeAt: number | null;
 }
+
+/** Until when a step need not be decided again, as long as nothing happens to it and to the steps that it uses. */
+export interface StepWait {
+  readonly blockedBy: "slots" | "money" | null;
+  readonly wakeAt: number | null;
+  readonly isWatching: boolean;
+}

@@ -1,7 +1,8 @@
 import { ownText } from "../clean-text.ts";
 import type { RunEvent } from "../journal/events.ts";
 import { raisedHold } from "../journal/overcharge.ts";
-import type { RunState } from "../journal/state.ts";
+import { type AttemptState, lastAttempt, lastChat, type RunState } from "../journal/state.ts";
+import { jobPhases } from "../lifecycle/index.ts";
 import { formatUsd } from "../money.ts";
 
 /** Jobs at the service that will cost more than is reserved for them: start no new work before that is counted. */
@@ -14,6 +15,46 @@ export function raisedHolds(state: RunState, holding: Iterable<string>): readonl
       return raised === holdMicros ? [] : [{ type: "job.hold.raised", step: path, attempt: n, holdMicros: raised }];
     }),
   );
+}
+
+/**
+ * Holds that will be bills soon: of jobs and chats under way, and of jobs whose cost is still asked for. A bill may be less
+ * than its hold, so that what does not fit now may fit then. `within` is a path prefix; empty for the whole run.
+ */
+export function inFlightMicros(
+  { steps }: RunState,
+  holding: Iterable<string>,
+  within: string,
+  notBefore: ReadonlyMap<string, number>,
+): number {
+  let sum = 0;
+  for (const path of holding) {
+    if (!path.startsWith(within)) continue;
+    const step = steps[path]!;
+    const attempt = lastAttempt(step);
+    if (attempt !== null && isInFlight(path, attempt, notBefore)) sum += attempt.holdMicros;
+    const chat = lastChat(step);
+    if (chat?.phase === "sent") sum += chat.holdMicros;
+  }
+  return sum;
+}
+
+function isInFlight(path: string, { n, phase, money }: AttemptState, notBefore: ReadonlyMap<string, number>): boolean {
+  if (money !== "held") return false;
+  if (jobPhases.inFlight.has(phase)) return true;
+  // Its bill never arrived, and it is no longer polled.
+  const isGivenUp = notBefore.get(`settle:${path}#${n}`) === Number.POSITIVE_INFINITY;
+  return (phase === "completed" || phase === "failed") && !isGivenUp;
+}
+
+/** Whether a charge of the run may be on its way to the wallet. */
+export function isSubmitting({ steps }: RunState, holding: Iterable<string>): boolean {
+  for (const path of holding) {
+    const attempt = lastAttempt(steps[path]!);
+    if (attempt !== null && jobPhases.submitting.has(attempt.phase)) return true;
+    if (lastChat(steps[path]!)?.phase === "sent") return true;
+  }
+  return false;
 }
 
 /** Explains a hold above the quote; empty where it is not above. */
