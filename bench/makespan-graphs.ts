@@ -1,5 +1,4 @@
-import type { JobLimits } from "../src/plan/index.ts";
-import { traitsOf } from "../src/plan/index.ts";
+import { type JobLimits, traitsOf } from "../src/plan/index.ts";
 import type { JobStep, Json, MediaKind, Plan, PlanStep, TaskStep } from "../src/plan/plan.ts";
 import { workOf } from "../src/plan/work.ts";
 

@@ -105,11 +105,12 @@ export type { RunEvent, StoredEvent } from "./journal/events.ts";
 export { eventText, liveText } from "./journal/events.ts";
 // Keep.
 export { createMemoryJournal } from "./journal/memory.ts";
+export type { NoticeRow } from "./journal/notices.ts";
 // Look closer: what report and dashboard are made of.
 export { loadRun } from "./journal/snapshot.ts";
 export { openSqliteJournal } from "./journal/sqlite.ts";
 export { type OutputState, outputsOf, type RerunRequest, type RunState, type StepState } from "./journal/state.ts";
-export type { JournalStore, NoticeRow, RunRow } from "./journal/store.ts";
+export type { JournalStore, RunRow } from "./journal/store.ts";
 export { chatMachine, jobMachine, outputMachine, runMachine, stepMachine } from "./lifecycle/index.ts";
 export { formatUsd, parseUsd } from "./money.ts";
 // Plan and price.

@@ -8,18 +8,22 @@ import { type WebhooksApi, webhooksApi } from "./endpoints/webhooks.ts";
 import { createAddressGuard } from "./files/address-guard.ts";
 import { type Downloaded, type DownloadSource, download } from "./files/download.ts";
 import type { DownloadOptions } from "./files/fetch-piece.ts";
-import type { UploadSource } from "./files/upload.ts";
-import { createHandleCache, type UploadHandle, type UploadOptions, upload } from "./files/upload.ts";
-import type { FollowEvent, FollowOptions } from "./follow/context.ts";
-import { ackEstimates, createDurationHistory, createHints, type FollowContext } from "./follow/context.ts";
+import { createHandleCache, type UploadHandle, type UploadOptions, type UploadSource, upload } from "./files/upload.ts";
+import {
+  ackEstimates,
+  createDurationHistory,
+  createHints,
+  type FollowContext,
+  type FollowEvent,
+  type FollowOptions,
+} from "./follow/context.ts";
 import { followJob } from "./follow/follow.ts";
 import type { CallOptions, HttpContext } from "./http/call.ts";
 import { endpointsOf } from "./http/endpoints.ts";
 import { createTransport } from "./http/transport.ts";
 import { type ClientOptions, settingsOf } from "./options.ts";
 import { createPacer, type PaceSnapshot } from "./pace/pacer.ts";
-import type { StreamFrame } from "./stream/stream.ts";
-import { type StreamOptions, streamJob } from "./stream/stream.ts";
+import { type StreamFrame, type StreamOptions, streamJob } from "./stream/stream.ts";
 import { telemetry } from "./telemetry.ts";
 
 /** Everything the v3 service offers to one key. */

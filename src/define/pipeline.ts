@@ -4,12 +4,12 @@ import { fingerprint, plainJson } from "../plan/plain-json.ts";
 import type { FailurePolicy, Json, Problem } from "../plan/plan.ts";
 import { type Builder, stepMethods } from "./builder.ts";
 import { PipelineDefinitionError } from "./errors.ts";
-import { fieldPath } from "./field-path.ts";
 import { pointerOf } from "./handle-value.ts";
 import type { Profiles } from "./profile.ts";
 import { type Recorder, startRecording } from "./recorder.ts";
 import type { Returns } from "./result.ts";
 import { callSite, errorText, isStepName } from "./step-name.ts";
+import { fieldPath } from "./steps/include.ts";
 import { FAILURE_POLICIES, failurePolicy } from "./steps/options.ts";
 
 /** Shared by all copies of this module in a process. */

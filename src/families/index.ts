@@ -1,4 +1,4 @@
-export { builtInFamilies, type Families } from "./families.ts";
+export { builtInFamilies, type Families, FamiliesError, type FamiliesOption, readFamilies } from "./families.ts";
 export {
   type Family,
   type FamilyCondition,
@@ -8,4 +8,3 @@ export {
   OURS,
 } from "./family.ts";
 export { type ModelName, parseModelName } from "./model-name.ts";
-export { FamiliesError, type FamiliesOption, readFamilies } from "./read.ts";

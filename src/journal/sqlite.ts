@@ -1,14 +1,14 @@
 import { encodeEvents } from "./event-codec.ts";
 import type { RunEvent, StoredEvent } from "./events.ts";
+import type { NoticeClaim, NoticeOutcome } from "./notices.ts";
 import { checkCommit } from "./record.ts";
 import { retryWhileBusy } from "./sqlite/busy-retry.ts";
 import { ChangePoll } from "./sqlite/change-poll.ts";
-import { readCharges } from "./sqlite/charges.ts";
 import { commitRun, encodeCommit, type LeaseRequest, releaseLease, renewLease, takeLease } from "./sqlite/commit.ts";
 import type { Database } from "./sqlite/database.ts";
 import { isBusy } from "./sqlite/failure.ts";
 import { readInbox, sendMessage } from "./sqlite/inbox.ts";
-import { accountTotals } from "./sqlite/ledger.ts";
+import { accountTotals, readCharges } from "./sqlite/ledger.ts";
 import { claimNotices, hasDueNotices, readNotices, resolveNotice } from "./sqlite/notices.ts";
 import { openFile } from "./sqlite/open.ts";
 import { packText } from "./sqlite/packed-text.ts";
@@ -22,8 +22,6 @@ import type {
   JournalStore,
   Lease,
   LeaseHolder,
-  NoticeClaim,
-  NoticeOutcome,
   Progress,
   ResultsQuery,
   UploadHandleRow,

@@ -2,6 +2,7 @@ import type { Json } from "../plan/plan.ts";
 import type { PriceLearned } from "./events/facts.ts";
 import type { LedgerChange } from "./events/spec.ts";
 import type { Chosen, RunEvent, StoredEvent } from "./events.ts";
+import type { NewNotice, NoticeClaim, NoticeOutcome, NoticeRow } from "./notices.ts";
 
 /** Who holds a run. On one host a dead holder is recognised by boot id, pid and process start, and replaced at once. */
 export interface LeaseHolder {
@@ -87,37 +88,6 @@ export interface SpendingGuard {
    */
   readonly wallet: { readonly balanceMicros: number; readonly mark: number; readonly floorMicros: number } | null;
 }
-
-/** Something that a person is to be told; in the outbox from the commit of its event on, until it was told. */
-export interface NewNotice {
-  /** Sequence number of the event that it tells of; with the run's id, its name. */
-  readonly seq: number;
-  /** What kind of news, such as `run.failed`. */
-  readonly event: string;
-  /** What is sent, as JSON. */
-  readonly body: string;
-}
-
-export interface NoticeRow extends NewNotice {
-  readonly runId: string;
-  /** Number of delivery attempts. */
-  readonly attempts: number;
-  /** Epoch milliseconds of the next attempt. */
-  readonly dueAt: number;
-  /** What was wrong with the last attempt. */
-  readonly lastError: string | null;
-}
-
-/** Claims notices that are due at `at`; until `untilAt` no other process gets them. */
-export interface NoticeClaim {
-  readonly at: number;
-  readonly untilAt: number;
-  readonly limit: number;
-}
-
-export type NoticeOutcome =
-  | { readonly delivered: true }
-  | { readonly delivered: false; readonly dueAt: number; readonly error: string };
 
 /** What others want of a run; anyone may write it, only the driver consumes it. */
 export type InboxMessage =

@@ -9,7 +9,7 @@ import { createEventHub, createHooks, eventRecorder } from "./jobs/hooks.ts";
 import { jobViews } from "./jobs/views.ts";
 import { createPresigner } from "./media/presign.ts";
 import { createMetrics } from "./metrics.ts";
-import { openAccounts } from "./operator/accounts.ts";
+import { openAccounts } from "./operator/endpoints.ts";
 import type { NormalOptions } from "./options.ts";
 import { createOutbound, type Outbound } from "./outbound/outbound.ts";
 import type { ProbeResult, Renderer } from "./render/contract.ts";

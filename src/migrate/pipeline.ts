@@ -3,8 +3,7 @@ import { type Builder, type FileInput, file, type Handle, type Pipeline, pipelin
 import type { UntypedValue } from "../define/model.ts";
 import type { LocalFile, TaskContext } from "../plan/draft.ts";
 import { type Expression, evaluate, type PipelineInput } from "./expression.ts";
-import type { MigrationContext } from "./migration-context.ts";
-import { jobsOf, returnedSteps } from "./migration-context.ts";
+import { jobsOf, type MigrationContext, returnedSteps } from "./migration-context.ts";
 import { camel } from "./names.ts";
 import { shiftSound } from "./shift-sound.ts";
 

@@ -2,6 +2,7 @@ import { traitsOf } from "./kinds/index.ts";
 import { fingerprint } from "./plain-json.ts";
 import type { Condition, Json, Plan, PlanStep } from "./plan.ts";
 import { isReference } from "./references.ts";
+
 /** Steps by the name that they have now. */
 export type Names = ReadonlyMap<string, string>;
 

@@ -1,6 +1,5 @@
 import type { Draft, DraftJson, DraftReference, DraftStep } from "./draft.ts";
-import type { StepFacts } from "./kinds/facts.ts";
-import { completeRef, isValueRef } from "./kinds/facts.ts";
+import { completeRef, isValueRef, type StepFacts } from "./kinds/facts.ts";
 import { bindOne } from "./kinds/free-input.ts";
 import { factsOf, kindOf, traitsOf } from "./kinds/index.ts";
 import type { DraftFile, PlanContext, Planning } from "./kinds/kind.ts";

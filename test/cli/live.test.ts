@@ -6,7 +6,7 @@ import { LiveRun } from "../../src/cli/live/live-run.ts";
 import { remainingOf, renderTree } from "../../src/cli/live/tree.ts";
 import { watchRun } from "../../src/cli/live/watch.ts";
 import { createOutput } from "../../src/cli/output.ts";
-import { whileWorking } from "../../src/cli/service/job-calls.ts";
+import { whileWorking } from "../../src/cli/service/calls.ts";
 import type { RunEvent } from "../../src/journal/events.ts";
 import type { PlanStep } from "../../src/plan/plan.ts";
 import { fakeIo } from "./support/fake-io.ts";

@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, lstatSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { storedToken } from "../../src/cli/input/stored-token.ts";
+import { storedToken } from "../../src/cli/commands/dashboard.ts";
 import { cli, emptyFolder, startCli } from "./support/cli.ts";
 import { firstDocument } from "./support/service.ts";
 

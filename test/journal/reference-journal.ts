@@ -2,6 +2,7 @@ import { JournalClosedError, RunExistsError, RunUnknownError } from "../../src/j
 import { decodeEvents, type EventRecord, encodeEvents, type RecordOrigin } from "../../src/journal/event-codec.ts";
 import type { LedgerChange } from "../../src/journal/events/spec.ts";
 import { EVENT_VERSION, type RunEvent } from "../../src/journal/events.ts";
+import type { NoticeClaim, NoticeOutcome, NoticeRow } from "../../src/journal/notices.ts";
 import {
   accountOf,
   changeLedger,
@@ -25,9 +26,6 @@ import type {
   LeaseOutcome,
   LedgerTotals,
   ModelCharges,
-  NoticeClaim,
-  NoticeOutcome,
-  NoticeRow,
   Progress,
   RemoveOutcome,
   ResultsQuery,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { languageCode } from "../../src/migrate/v2/languages.ts";
+import { languageCode } from "../../src/migrate/bodies/speech.ts";
 import { id, migrateBodies } from "./support/migrate-one.ts";
 import { wideCatalog } from "./support/wide-catalog.ts";
 

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { languageCode } from "../../src/migrate/bodies/speech.ts";
 import { migrateV2, migrationFiles } from "../../src/migrate/index.ts";
 import { workDifferences } from "../../src/migrate/proof/verify.ts";
 import type { BodyReport } from "../../src/migrate/report/report.ts";
-import { languageCode } from "../../src/migrate/v2/languages.ts";
 import type { PlanStep } from "../../src/plan/plan.ts";
 import { builtInCatalog } from "../support/built-in-catalog.ts";
 import { anyDocument } from "./support/arbitraries.ts";

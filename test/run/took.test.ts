@@ -1,8 +1,7 @@
 import { expect, test } from "vitest";
 import { lastAttempt } from "../../src/journal/state.ts";
 import type { PlanStep } from "../../src/plan/plan.ts";
-import { ResultRecorder } from "../../src/run/cache-lookup.ts";
-import { tookOf } from "../../src/run/took.ts";
+import { ResultRecorder, tookOf } from "../../src/run/cache-lookup.ts";
 import { FakeRun } from "./support/fake-run.ts";
 import { job, planOf, policy, ref } from "./support/plans.ts";
 

@@ -3,8 +3,7 @@ import { segment } from "../base-url.ts";
 import { sleep } from "../clock.ts";
 import { ApiError, serviceError } from "../errors/api-error.ts";
 import type { CallOptions, HttpContext } from "../http/call.ts";
-import type { Listing, PageQuery } from "../http/endpoints.ts";
-import { type Endpoints, endpointsOf } from "../http/endpoints.ts";
+import { type Endpoints, endpointsOf, type Listing, type PageQuery } from "../http/endpoints.ts";
 import {
   anyOf,
   arrayOf,

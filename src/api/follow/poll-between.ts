@@ -1,8 +1,7 @@
 import { sleep } from "../clock.ts";
 import type { JobResult, JobStatusView, LogEvent } from "../endpoints/jobs.ts";
 import { classifyStatus, isFinished, isTerminal, type SeenUpdates } from "../job-status.ts";
-import type { FollowEvent, FollowOptions } from "./context.ts";
-import { type FollowContext, firstExpectation, localInstant } from "./context.ts";
+import { type FollowContext, type FollowEvent, type FollowOptions, firstExpectation, localInstant } from "./context.ts";
 import type { PollView } from "./schedule.ts";
 import type { Source } from "./sources.ts";
 

@@ -1,6 +1,5 @@
 import { type Clock, sleep } from "../clock.ts";
-import type { StreamFrame } from "../stream/stream.ts";
-import { streamJob } from "../stream/stream.ts";
+import { type StreamFrame, streamJob } from "../stream/stream.ts";
 import type { FollowContext, FollowOptions, FollowStrategyName } from "./context.ts";
 import { type NextPoll, nextPoll, type PollView, silenceMs } from "./schedule.ts";
 

@@ -5,12 +5,10 @@ import type { BaseUrl } from "../base-url.ts";
 import { type Clock, sleep } from "../clock.ts";
 import { ApiError, errorEnvelope } from "../errors/api-error.ts";
 import { MalformedResponseError, UploadError } from "../errors/client-errors.ts";
-import type { Settings } from "../options.ts";
-import { backoffMs, type Repeat } from "../options.ts";
+import { backoffMs, type Repeat, type Settings } from "../options.ts";
 import type { Pacer, RequestClass } from "../pace/pacer.ts";
 import { headerText, retryAfterHeaderMs } from "./headers.ts";
-import type { Transport } from "./transport.ts";
-import { type Exchange, exchange, type HttpMethod } from "./transport.ts";
+import { type Exchange, exchange, type HttpMethod, type Transport } from "./transport.ts";
 import { lostError } from "./transport-failure.ts";
 
 /** What every request of one client shares. */

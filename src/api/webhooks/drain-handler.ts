@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { type Logger, parseJson, silentLogger } from "../redactor.ts";
-import { answer, receiver } from "./receiver.ts";
 import { findBrand, type HeaderSource, readHeaders } from "./verify-webhook.ts";
+import { answer, receiver } from "./webhook-handler.ts";
 
 /** One lifecycle event as a log drain posts it. Deliveries are at-least-once: dedupe on job and log id where it matters. */
 export interface DrainEvent {

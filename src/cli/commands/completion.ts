@@ -1,7 +1,6 @@
 import type { Command } from "commander";
 import { ExitCode } from "../cli-error.ts";
-import { completedCommands } from "../completion/commands.ts";
-import { bashCompletion, fishCompletion, zshCompletion } from "../completion/scripts.ts";
+import { bashCompletion, completedCommands, fishCompletion, zshCompletion } from "../completion/scripts.ts";
 import type { Context } from "../context.ts";
 
 const scripts = { bash: bashCompletion, zsh: zshCompletion, fish: fishCompletion } as const;

@@ -1,11 +1,9 @@
-import type { Plan, RunReport, Showrunner } from "../../index.ts";
-import { traitsOf } from "../../index.ts";
+import { type Plan, type RunReport, type Showrunner, traitsOf } from "../../index.ts";
 import { shellWord } from "../../shell-word.ts";
 import { CliError, ExitCode } from "../cli-error.ts";
 import { type Context, type ServiceFlags, withShowrunner } from "../context.ts";
 import { planOf } from "../input/stored-run.ts";
-import { type OfferedTake, offeredTakes } from "../report/offered-takes.ts";
-import { type ReviewFiles, reviewFiles } from "../report/review-files.ts";
+import { type OfferedTake, offeredTakes, type ReviewFiles, reviewFiles } from "../report/offered-takes.ts";
 import { visible, visibleLines } from "../text/escape.ts";
 import { table } from "../text/table.ts";
 import { continueRun } from "./resume.ts";

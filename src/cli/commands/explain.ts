@@ -6,7 +6,7 @@ import { type Context, type ServiceFlags, withShowrunner } from "../context.ts";
 import { type InputFlags, readInput } from "../input/read-input.ts";
 import { loadPipeline } from "../load/pipeline-file.ts";
 import { fieldLines } from "../report/diff-lines.ts";
-import { problemList } from "../report/problem-list.ts";
+import { problemList } from "../report/warning-lines.ts";
 import { visible } from "../text/escape.ts";
 
 export interface ExplainFlags extends ServiceFlags, InputFlags {

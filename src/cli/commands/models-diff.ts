@@ -4,7 +4,7 @@ import { CliError, ExitCode } from "../cli-error.ts";
 import { type Context, type ServiceFlags, withShowrunner } from "../context.ts";
 import { type InputFlags, readInput } from "../input/read-input.ts";
 import { loadPipeline } from "../load/pipeline-file.ts";
-import { problemList } from "../report/problem-list.ts";
+import { problemList } from "../report/warning-lines.ts";
 import { wireForm } from "../service/present.ts";
 import { visible } from "../text/escape.ts";
 import { counted } from "../text/table.ts";

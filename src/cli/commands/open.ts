@@ -1,10 +1,8 @@
-import type { RunReport, StepReport } from "../../index.ts";
-import { traitsOf } from "../../index.ts";
+import { type RunReport, type StepReport, traitsOf } from "../../index.ts";
 import { CliError, ExitCode } from "../cli-error.ts";
 import { type Context, type ServiceFlags, withJournal } from "../context.ts";
 import { planOf } from "../input/stored-run.ts";
-import { filesOf, type OfferedTake, offeredTakes } from "../report/offered-takes.ts";
-import { type ReviewFiles, reviewFiles } from "../report/review-files.ts";
+import { filesOf, type OfferedTake, offeredTakes, type ReviewFiles, reviewFiles } from "../report/offered-takes.ts";
 import { visible, visibleLines } from "../text/escape.ts";
 import { counted } from "../text/table.ts";
 

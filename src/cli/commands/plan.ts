@@ -10,7 +10,7 @@ import { readInput } from "../input/read-input.ts";
 import { loadPipeline } from "../load/pipeline-file.ts";
 import { compareWith, comparisonLines, type PlanComparison } from "../report/comparison.ts";
 import { forecastLines, priceTable } from "../report/price-table.ts";
-import { problemList } from "../report/problem-list.ts";
+import { problemList } from "../report/warning-lines.ts";
 import { visible } from "../text/escape.ts";
 import { repeatedCommand } from "../text/next-line.ts";
 

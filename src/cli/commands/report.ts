@@ -2,7 +2,7 @@ import { join, resolve } from "node:path";
 import { ownVersion } from "../../own-version.ts";
 import { ExitCode } from "../cli-error.ts";
 import { type Context, mediaDirOf, type ServiceFlags, withJournal } from "../context.ts";
-import { isOwnFile } from "../input/own-file.ts";
+import { isOwnFile } from "../input/stored-run.ts";
 import { visible } from "../text/escape.ts";
 import { counted } from "../text/table.ts";
 

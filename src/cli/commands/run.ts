@@ -1,8 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Quote, RunOptions, RunRow, Showrunner } from "../../index.ts";
 import { dollars } from "../../money.ts";
-import type { ExitCode } from "../cli-error.ts";
-import { CliError } from "../cli-error.ts";
+import { CliError, type ExitCode } from "../cli-error.ts";
 import { type Context, sayWhere, withShowrunner } from "../context.ts";
 import { isAgreed } from "../input/confirm.ts";
 import { checkAmount, giveUpAfter } from "../input/flag-values.ts";

@@ -13,7 +13,7 @@ import { loadPipeline } from "../load/pipeline-file.ts";
 import { visible } from "../text/escape.ts";
 import { diffLines } from "./diff-lines.ts";
 import { totalText } from "./price-table.ts";
-import { problemList } from "./problem-list.ts";
+import { problemList } from "./warning-lines.ts";
 
 /** How a plan differs from another, and what the steps cost that would run. */
 export interface PlanComparison {

@@ -1,5 +1,15 @@
-import type { RunReport } from "../../index.ts";
+import type { Problem, RunReport } from "../../index.ts";
 import { visible } from "../text/escape.ts";
+
+/** Every problem on a line of its own: step, field, what is wrong, what is accepted. */
+export function problemList(problems: readonly Problem[]): string {
+  return problems.map((problem) => `  ${where(problem)}: ${visible(problem.message)}`).join("\n");
+}
+
+function where(problem: Problem): string {
+  const parts = [problem.step ?? "input", problem.field].filter((part) => part !== null);
+  return parts.map(visible).join("  ");
+}
 
 /** What the service charged above its quotes, and whether that passed the budget. */
 export function overchargeLines({ id, overcharges, over_budget, budget }: RunReport): readonly string[] {

@@ -1,8 +1,6 @@
 import { type Call, type CallSpec, done, list, one } from "./spec.ts";
 
-const catalog = () => import("./catalog-calls.ts");
-const jobs = () => import("./job-calls.ts");
-const account = () => import("./account-calls.ts");
+const calls = () => import("./calls.ts");
 
 const limit = ["--limit <n>", "list at most this many"] as const;
 const yes = ["--yes", "agree to the price"] as const;
@@ -18,19 +16,19 @@ export const callSpecs: readonly CallSpec[] = [
     name: "models list",
     description: "list the models",
     options: [["--modality <kind>", "image, video or audio"], limit],
-    load: async () => (await catalog()).listModels,
+    load: async () => (await calls()).listModels,
   },
   {
     name: "models show",
     description: "show a model with its schemas",
     args: ["<model>"],
-    load: async () => (await catalog()).showModel,
+    load: async () => (await calls()).showModel,
   },
   {
     name: "models pull",
     description: "write the catalog and the types of its models",
     options: [["--out <dir>", "folder of catalog.json and models.ts (default: this one)"]],
-    load: async () => (await catalog()).pullModels,
+    load: async () => (await calls()).pullModels,
   },
   {
     name: "models voices",
@@ -44,7 +42,7 @@ export const callSpecs: readonly CallSpec[] = [
     description: "ask what a job would cost",
     args: ["<model>"],
     options: input,
-    load: async () => (await catalog()).estimate,
+    load: async () => (await calls()).estimate,
   },
   {
     name: "jobs list",
@@ -82,7 +80,7 @@ export const callSpecs: readonly CallSpec[] = [
     name: "jobs follow",
     description: "watch a job to its end",
     args: ["<job-id>"],
-    load: async () => (await jobs()).followJob,
+    load: async () => (await calls()).followJob,
   },
   {
     name: "jobs submit",
@@ -94,7 +92,7 @@ export const callSpecs: readonly CallSpec[] = [
       ["--webhook <url>", "webhook URL that is told of its end"],
       yes,
     ],
-    load: async () => (await jobs()).submitJob,
+    load: async () => (await calls()).submitJob,
   },
   {
     name: "jobs delete",
@@ -109,7 +107,7 @@ export const callSpecs: readonly CallSpec[] = [
     name: "files upload",
     description: "upload a file; free",
     args: ["<path>"],
-    load: async () => (await jobs()).uploadFile,
+    load: async () => (await calls()).uploadFile,
   },
   {
     name: "usage",
@@ -119,14 +117,14 @@ export const callSpecs: readonly CallSpec[] = [
       ["--end <instant>", "ISO-8601"],
       ["--group-by <what>", "total, day or model"],
     ],
-    load: async () => (await account()).usage,
+    load: async () => (await calls()).usage,
   },
   {
     name: "chat",
     description: "ask a language model; paid",
     args: ["<model>", "<message>"],
     options: [yes],
-    load: async () => (await account()).chat,
+    load: async () => (await calls()).chat,
   },
   {
     name: "keys list",
@@ -143,14 +141,14 @@ export const callSpecs: readonly CallSpec[] = [
       ["--service", "belongs to the workspace, not to you"],
       ["--expires <instant>", "ISO-8601"],
     ],
-    load: async () => (await account()).createKey,
+    load: async () => (await calls()).createKey,
   },
   {
     name: "keys rotate",
     description: "give a key a new secret",
     args: ["<key-id>"],
     options: [["--grace <duration>", "how long the old secret still works"]],
-    load: async () => (await account()).rotateKey,
+    load: async () => (await calls()).rotateKey,
   },
   {
     name: "keys delete",
@@ -165,7 +163,7 @@ export const callSpecs: readonly CallSpec[] = [
     name: "tokens create",
     description: "mint a token for a browser",
     options: [["--ttl <duration>", "how long it works"], scopes],
-    load: async () => (await account()).createToken,
+    load: async () => (await calls()).createToken,
   },
   {
     name: "webhooks show",
@@ -230,7 +228,7 @@ export const callSpecs: readonly CallSpec[] = [
     description: "create a log drain; its secret is SHOWRUNNER_DRAIN_SECRET",
     args: ["<name>", "<url>"],
     options: [["--format <format>", "ndjson (default) or otlp"]],
-    load: async () => (await account()).createDrain,
+    load: async () => (await calls()).createDrain,
   },
   {
     name: "drains enable",

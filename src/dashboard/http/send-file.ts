@@ -4,6 +4,51 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { pipeline } from "node:stream/promises";
 import { notFound } from "./route.ts";
 
+/** Types that a browser may show in place; everything else is only offered to be saved. No type here can hold script. */
+const SHOWN: ReadonlySet<string> = new Set([
+  "image/png",
+  "image/jpeg",
+  "image/webp",
+  "image/gif",
+  "image/avif",
+  "video/mp4",
+  "video/webm",
+  "video/quicktime",
+  "audio/mpeg",
+  "audio/wav",
+  "audio/x-wav",
+  "audio/wave",
+  "audio/mp4",
+  "audio/x-m4a",
+  "audio/vnd.wave",
+  "audio/webm",
+  "audio/aac",
+  "audio/ogg",
+  "audio/flac",
+]);
+
+export interface MediaHeaders {
+  readonly contentType: string;
+  readonly disposition: "inline" | "attachment";
+}
+
+/** The type to send for bytes that the service called so. */
+export function mediaHeaders(claimed: string | null): MediaHeaders {
+  const type = essence(claimed);
+  if (SHOWN.has(type)) return { contentType: type, disposition: "inline" };
+  return { contentType: "application/octet-stream", disposition: "attachment" };
+}
+
+export function kindOfType(claimed: string | null): "image" | "video" | "audio" | "other" {
+  const type = essence(claimed);
+  if (!SHOWN.has(type)) return "other";
+  return type.slice(0, type.indexOf("/")) as "image" | "video" | "audio";
+}
+
+function essence(claimed: string | null): string {
+  return (claimed ?? "").split(";", 1)[0]!.trim().toLowerCase();
+}
+
 /** Bytes from `start` to `end`, both included. */
 export interface ByteRange {
   readonly start: number;

@@ -1,9 +1,8 @@
 import { extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { outputsOf } from "../../index.ts";
-import { mediaHeaders } from "../http/media-types.ts";
 import { type Call, notFound, type Route } from "../http/route.ts";
-import { type FileAnswer, sendFile } from "../http/send-file.ts";
+import { type FileAnswer, mediaHeaders, sendFile } from "../http/send-file.ts";
 import type { DashboardContext } from "../options.ts";
 
 /** Addresses of the page's screens; the page itself decides what it shows there. */

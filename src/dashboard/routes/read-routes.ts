@@ -1,12 +1,137 @@
+import {
+  type AttemptView,
+  type JournalStore,
+  type RunRow,
+  type RunView,
+  type StepView,
+  statusNow,
+  type TimelineSpan,
+} from "../../index.ts";
 import { openEventStream, sendStreamHead } from "../http/answer.ts";
 import { badRequest, type Call, notFound, type Route } from "../http/route.ts";
 import { runPatch, watchList, watchRun } from "../live/run-watch.ts";
 import type { DashboardContext } from "../options.ts";
-import { RunList } from "../runs/run-list.ts";
+import type { KnownRun, RunCache } from "../runs/run-cache.ts";
 import { MOST_WHOLE } from "../views/run-groups.ts";
-import { modelCosts, stepsPage, timelineView } from "../views/run-lists.ts";
-import type { EventLine, ModelCosts, StepsPage, TimelineView } from "../views/run-wire.ts";
+import { runSummary, unreadable } from "../views/run-head.ts";
+import type { EventLine, ModelCosts, RunSummary, RunsPage, StepsPage, TimelineView } from "../views/run-wire.ts";
 import { eventLine, stepDetail } from "../views/step-detail.ts";
+import { stepView } from "../views/step-view.ts";
+
+export interface RunQuery {
+  /** Part of the run's or the pipeline's name. */
+  readonly search: string;
+  /** Null: every status. */
+  readonly status: string | null;
+  readonly limit: number;
+}
+
+const MOST_ROWS = 1000;
+const MOST_SUMMARIES = 2000;
+
+/** The runs of a journal with what each one did so far; a run that did not move since is not read again. */
+export class RunList {
+  readonly #journal: JournalStore;
+  readonly #cache: RunCache;
+  readonly #summaries = new Map<
+    string,
+    { readonly seq: number; readonly createdAt: number; readonly status: string; readonly summary: RunSummary }
+  >();
+
+  constructor(journal: JournalStore, cache: RunCache) {
+    this.#journal = journal;
+    this.#cache = cache;
+  }
+
+  /** The newest ones that match. */
+  async find(query: RunQuery): Promise<RunsPage> {
+    const now = Date.now();
+    const all = (await this.#journal.runs()).map((row) => statusNow(row, now));
+    const requested = all.filter((row) => isWanted(row, query));
+    const rows: RunSummary[] = [];
+    for (const row of requested.slice(0, Math.min(query.limit, MOST_ROWS))) rows.push(await this.#summary(row));
+    const byStatus: Record<string, number> = {};
+    for (const { status } of all) byStatus[status] = (byStatus[status] ?? 0) + 1;
+    return { rows, matching: requested.length, byStatus };
+  }
+
+  async #summary(row: RunRow): Promise<RunSummary> {
+    const { runId, lastSeq: seq, createdAt, status } = row;
+    const known = this.#summaries.get(runId);
+    if (known?.seq === seq && known.createdAt === createdAt && known.status === status) return known.summary;
+    const summary = await this.#read(row);
+    this.#summaries.delete(runId);
+    this.#summaries.set(runId, { seq, createdAt, status, summary });
+    const oldest = this.#summaries.keys().next();
+    if (this.#summaries.size > MOST_SUMMARIES && oldest.done !== true) this.#summaries.delete(oldest.value);
+    return summary;
+  }
+
+  /** A run that cannot be read is listed as what its row says, and does not hide the others. */
+  async #read(row: RunRow): Promise<RunSummary> {
+    try {
+      const { view, groups } = await this.#cache.upTo(row);
+      return runSummary(view.state, row, groups?.counts());
+    } catch (error) {
+      return unreadable(row, error instanceof Error ? error.message : String(error));
+    }
+  }
+}
+
+function isWanted({ runId, pipeline, status }: RunRow, query: RunQuery): boolean {
+  if (query.status !== null && status !== query.status) return false;
+  const search = query.search.trim().toLowerCase();
+  return search === "" || runId.toLowerCase().includes(search) || pipeline.toLowerCase().includes(search);
+}
+
+/** Steps of a run by group, phase or by what they have (`returned`, `intermediate`, `attempts`), the first ones of them. */
+export function stepsPage({ view, groups }: KnownRun, query: URLSearchParams, limit: number): StepsPage {
+  const [group, phase, having] = ["group", "phase", "with"].map((name) => query.get(name));
+  const returned = new Set(view.state.files.map(({ step }) => step));
+  const has: Readonly<Record<string, (step: StepView) => boolean>> = {
+    attempts: ({ attempts }) => attempts.some(isBilled),
+    returned: ({ path }) => returned.has(path),
+    intermediate: ({ path, outputs }) => !returned.has(path) && outputs.some(({ copy }) => copy !== null),
+  };
+  const found = view.steps.filter(
+    (step) =>
+      (group == null || groups?.isIn(step.path, group) === true) &&
+      (phase == null || step.phase === phase) &&
+      (having == null || has[having]?.(step) === true),
+  );
+  return { total: found.length, steps: found.slice(0, limit).map((step) => stepView(view.state, step)) };
+}
+
+/** Tries of a task cost nothing. */
+function isBilled({ kind }: AttemptView): boolean {
+  return kind !== "try";
+}
+
+export function modelCosts({ steps }: RunView): readonly ModelCosts[] {
+  const rows = new Map<string, { readonly name: string; count: number; held: number; cost: number }>();
+  for (const { model, money, holdMicros, costMicros } of steps.flatMap(({ attempts }) => attempts.filter(isBilled))) {
+    const name = model ?? "not submitted";
+    const row = rows.get(name) ?? { name, count: 0, held: 0, cost: 0 };
+    row.count += 1;
+    row.held += money === "held" ? holdMicros : 0;
+    row.cost += costMicros ?? 0;
+    rows.set(name, row);
+  }
+  return [...rows.values()].sort((a, b) => b.cost - a.cost || b.held - a.held);
+}
+
+/** The rows that begin first. */
+export function timelineView(spans: readonly TimelineSpan[], rows: number): TimelineView {
+  const steps = new Set(spans.map(({ step }) => step));
+  const shown = new Set([...steps].slice(0, rows));
+  const ends = spans.flatMap(({ to }) => to ?? []);
+  return {
+    rows: steps.size,
+    from: spans[0]?.from ?? 0,
+    to: ends.length === 0 ? null : ends.reduce((latest, end) => Math.max(latest, end)),
+    spans: spans.filter(({ step }) => shown.has(step)),
+  };
+}
 
 const PAGE_ROWS = 50;
 const MOST_EVENTS = 500;

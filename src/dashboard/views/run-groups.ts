@@ -1,5 +1,5 @@
 import type { RunView, StepView } from "../../index.ts";
-import { kindOfType } from "../http/media-types.ts";
+import { kindOfType } from "../http/send-file.ts";
 import { groupsOf, LEAST_MEMBERS } from "./groups.ts";
 import type { GroupView, StepCounts, StepPhase } from "./run-wire.ts";
 

@@ -9,7 +9,7 @@ import {
   type StepState,
   traitsOf,
 } from "../../index.ts";
-import { kindOfType } from "../http/media-types.ts";
+import { kindOfType } from "../http/send-file.ts";
 import type { AttemptView, DecisionView, MediaView, StepView } from "./run-wire.ts";
 import { cut, cutJson } from "./truncate.ts";
 

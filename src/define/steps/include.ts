@@ -1,11 +1,18 @@
 import type { z } from "zod";
 import type { FailurePolicy } from "../../plan/plan.ts";
 import { IncludeError } from "../errors.ts";
-import { fieldPath } from "../field-path.ts";
 import { recoveryHandle } from "../handle-value.ts";
 import type { Recorder } from "../recorder.ts";
 import type { Returns } from "../result.ts";
 import { OptionReader } from "./options.ts";
+
+/** `input` and its keys as a dotted path with list positions in brackets: `input.images[0]`. */
+export function fieldPath(root: string, keys: readonly PropertyKey[]): string {
+  return keys.reduce<string>(
+    (path, key) => (typeof key === "number" ? `${path}[${key}]` : `${path}.${String(key)}`),
+    root,
+  );
+}
 
 export interface IncludeOptions {
   /** The most that its steps may cost together, a decimal of US dollars. Default: what is left of the run's budget. */

@@ -12,8 +12,7 @@ import { blockingFailure, cancelledSteps, hasNoOpenJobs, type RerunRoots, staleS
 import { type RequestedRerun, type Revised, revisionEvents } from "../../run/revise.ts";
 import { functionsFor } from "../effects/functions.ts";
 import { InvalidOptionError, OverBudgetError, PlanProblemsError } from "../errors.ts";
-import type { ResumeOptions } from "../options/options.ts";
-import { usdOption } from "../options/options.ts";
+import { type ResumeOptions, usdOption } from "../options/options.ts";
 import type { Planner } from "../price/planner.ts";
 import {
   changedRoots,

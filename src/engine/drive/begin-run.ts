@@ -7,8 +7,7 @@ import { resumeEvents } from "../../run/rerun.ts";
 import { driftMessage } from "../change/drift.ts";
 import { planId, type Revision } from "../change/revision.ts";
 import type { AccountMove } from "../money/account-move.ts";
-import type { ResumeOptions } from "../options/options.ts";
-import { usdOption } from "../options/options.ts";
+import { type ResumeOptions, usdOption } from "../options/options.ts";
 import type { Quote } from "../price/quote.ts";
 
 export interface Start extends ResumeOptions {

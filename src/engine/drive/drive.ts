@@ -8,7 +8,7 @@ import { Scheduler } from "../../run/scheduler.ts";
 import { committedMicros } from "../change/drift.ts";
 import { asksService, type EffectContext, type EffectResult, hearsService, perform } from "../effects/index.ts";
 import { retryOrPause } from "../effects/retry-or-pause.ts";
-import { isDiskError, MediaDiskError } from "../media/disk-errors.ts";
+import { isDiskError, MediaDiskError } from "../media/media-errors.ts";
 import { type ServiceFailure, ServiceWatch, WALLET, watchId } from "../service/service-answers.ts";
 import { type Decided, decideUntilStable, heldBy, type KnownHeadroom, restsAtOnce } from "./decide-until-stable.ts";
 import type { DriveDependencies, DriveOptions, Schedule } from "./drive-options.ts";

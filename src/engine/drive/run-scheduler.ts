@@ -6,7 +6,7 @@ import { byRank, stepRanks } from "../../plan/makespan.ts";
 import type { Plan, PlanStep } from "../../plan/plan.ts";
 import { stepNamed } from "../../plan/plan-index.ts";
 import { avoidedCost } from "../../run/avoided-cost.ts";
-import { tookOf } from "../../run/took.ts";
+import { tookOf } from "../../run/cache-lookup.ts";
 import type { ExpectedDurations } from "../price/expected-durations.ts";
 import type { Schedule } from "./drive-options.ts";
 

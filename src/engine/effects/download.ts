@@ -9,8 +9,7 @@ import { RETENTION_MS } from "../../run/view/expiry.ts";
 import { fileExtension } from "../media/file-extension.ts";
 import { manifestName, manifestOf, placeManifests } from "../provenance/provenance.ts";
 import { judge } from "../service/service-answers.ts";
-import { bytesProgress } from "./bytes-progress.ts";
-import type { Effect, EffectContext, EffectResult } from "./effect.ts";
+import { bytesProgress, type Effect, type EffectContext, type EffectResult } from "./effect.ts";
 import { withoutCopies } from "./ensure-copies.ts";
 import { retryOrPause } from "./retry-or-pause.ts";
 

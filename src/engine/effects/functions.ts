@@ -1,8 +1,7 @@
 import { type Pipeline, redraft } from "../../define/index.ts";
 import type { RunState } from "../../journal/state.ts";
 import type { LocalFunction } from "../../plan/draft.ts";
-import type { Draft } from "../../plan/index.ts";
-import { traitsOf } from "../../plan/index.ts";
+import { type Draft, traitsOf } from "../../plan/index.ts";
 import type { PlanStep, Reference } from "../../plan/plan.ts";
 import { stepNamed } from "../../plan/plan-index.ts";
 import { readiness } from "../../run/readiness.ts";

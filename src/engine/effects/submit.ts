@@ -6,8 +6,7 @@ import type { Command } from "../../run/command.ts";
 import { expiredOutputs, readsUploads } from "../media/expired.ts";
 import { MediaLostError } from "../media/media-errors.ts";
 import { type Judged, journalError, judge } from "../service/service-answers.ts";
-import { bytesProgress } from "./bytes-progress.ts";
-import type { Effect, EffectContext, EffectResult } from "./effect.ts";
+import { bytesProgress, type Effect, type EffectContext, type EffectResult } from "./effect.ts";
 import { ensureCopies } from "./ensure-copies.ts";
 import { retryOrPause } from "./retry-or-pause.ts";
 

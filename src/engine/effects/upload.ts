@@ -1,6 +1,6 @@
 import { planStep } from "../../journal/state.ts";
 import type { UploadStep } from "../../plan/plan.ts";
-import { isDiskError } from "../media/disk-errors.ts";
+import { isDiskError } from "../media/media-errors.ts";
 import type { Effect } from "./effect.ts";
 
 /** Copies the file into the media store, so that it can be sent (again) whatever happens to the original. */

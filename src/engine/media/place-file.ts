@@ -16,8 +16,7 @@ import { basename, dirname, extname, isAbsolute, join, posix, relative } from "n
 import PQueue from "p-queue";
 import { safeFileName } from "../../api/index.ts";
 import { removeTemporaries, syncFolder, temporaryPath } from "../../durable-file.ts";
-import { isDiskError } from "./disk-errors.ts";
-import { MediaMissingError, MediaPathError } from "./media-errors.ts";
+import { isDiskError, MediaMissingError, MediaPathError } from "./media-errors.ts";
 
 /** Bytes in a media store, and the name that a copy of them is to have below a folder, before it is made safe. */
 export interface NamedCopy {

@@ -1,6 +1,8 @@
 import { answerOf, type Client } from "../../api/index.ts";
+import type { RunRepository } from "../../journal/run-repository.ts";
 import type { CommitOutcome, JournalStore, SpendingGuard } from "../../journal/store.ts";
 import type { Headroom } from "../../run/headroom.ts";
+import { WalletShortError } from "../errors.ts";
 import { usdOption } from "../options/options.ts";
 import { delayAfter, type Judged, judge } from "../service/service-answers.ts";
 
@@ -218,4 +220,13 @@ export async function balanceOf(client: Client): Promise<number | null> {
     if (answerOf(error) === null) throw error;
     return null;
   }
+}
+
+/** Throws where the wallet surely cannot carry the price: the run would stop half-way, with the first part paid. */
+export async function checkWallet(client: Client, repository: RunRepository, leastMicros: number): Promise<void> {
+  const balanceMicros = leastMicros === 0 ? null : await balanceOf(client);
+  if (balanceMicros === null || balanceMicros >= leastMicros) return;
+  const runs = await repository.recent(10);
+  const fundingUrl = runs.map(({ pause }) => pause?.fundingUrl ?? null).find((url) => url !== null) ?? null;
+  throw new WalletShortError({ leastMicros, balanceMicros, fundingUrl });
 }

@@ -2,8 +2,9 @@ import type { Clock } from "../../api/index.ts";
 import type { RunNotification } from "../../api/webhooks/verify-webhook.ts";
 import { redactUrls } from "../../clean-text.ts";
 import { type StoredEvent, specOf } from "../../journal/events.ts";
+import type { NewNotice, NoticeRow } from "../../journal/notices.ts";
 import type { RunState } from "../../journal/state.ts";
-import type { JournalStore, NewNotice, NoticeRow } from "../../journal/store.ts";
+import type { JournalStore } from "../../journal/store.ts";
 import { formatUsd } from "../../money.ts";
 import type { Send } from "./send.ts";
 

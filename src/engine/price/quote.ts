@@ -3,18 +3,69 @@ import { ApiError, answerOf } from "../../api/index.ts";
 import { type CleanText, cleanText, ownText } from "../../clean-text.ts";
 import { formatUsd } from "../../money.ts";
 import { criticalPath, type JobLimits, referencesOf, resolveInput, traitsOf } from "../../plan/index.ts";
-import type { Json, Plan, PlanStep, Problem, Reference } from "../../plan/plan.ts";
+import type { Json, Plan, PlanStep, Problem, Reference, SubmittingStep } from "../../plan/plan.ts";
+import { suggest } from "../../plan/suggest.ts";
 import { readsUploads } from "../media/expired.ts";
 import type { UploadHandles } from "../media/handles.ts";
 import type { MediaStore } from "../media/media-store.ts";
 import type { ReusePreview } from "../reuse/explain.ts";
 import { journalError } from "../service/service-answers.ts";
-import type { EstimateCache } from "./estimates.ts";
+import { type EstimateCache, MOST_VOICES, type NamedVoice } from "./estimates.ts";
 import type { ExpectedDurations } from "./expected-durations.ts";
 import { placeholderInput } from "./placeholder-input.ts";
 import { type ExpiryRisk, forecastRun, type RequestForecast } from "./run-forecast.ts";
 import { groupProblems, type PlanWarning, type StepPrice, total, unusedSteps } from "./totals.ts";
-import { voiceProblems } from "./voices.ts";
+
+const FIELD = "input.voice_id";
+/** Voices that a message lists at most. */
+const LISTED = 8;
+
+/**
+ * Voices that are written down and that their model does not have, with those that may be meant. A service that quoted
+ * the very input has the last word: it knows voices that it does not list.
+ */
+export async function voiceProblems(
+  steps: readonly PlanStep[],
+  prices: readonly StepPrice[],
+  refused: readonly Problem[],
+  estimates: EstimateCache,
+): Promise<readonly Problem[]> {
+  const problems = steps.map(async (step, index): Promise<readonly Problem[]> => {
+    const { submits } = traitsOf(step);
+    const id = submits === null ? null : voiceOf(submits);
+    const isTold = refused.some((problem) => problem.step === step.path && problem.field !== FIELD);
+    if (submits === null || id === null || isTold || isAccepted(prices[index]!)) return [];
+    const voices = await estimates.voices(submits.model);
+    if (voices.length === 0 || voices.length === MOST_VOICES || voices.some((voice) => voice.id === id)) return [];
+    return [{ code: "unknown-voice", step: step.path, field: FIELD, ...unknownVoice(id, submits.model, voices) }];
+  });
+  return (await Promise.all(problems)).flat();
+}
+
+function isAccepted({ basis }: StepPrice): boolean {
+  return basis === "quoted" || basis === "reused" || basis === "free";
+}
+
+function voiceOf({ input }: SubmittingStep): string | null {
+  const id = (input as { readonly voice_id?: unknown } | null)?.voice_id;
+  return typeof id === "string" ? id : null;
+}
+
+function unknownVoice(id: string, model: string, voices: readonly NamedVoice[]) {
+  const named = voices.flatMap(({ id: voice, name }) => (name == null ? [] : [[name, voice] as const]));
+  const byName = new Map([...named, ...voices.map((voice) => [voice.id, voice.id] as const)]);
+  const similar = [...new Set(suggest(id, byName.keys()).map((name) => byName.get(name)!))];
+  const listed = voices.slice(0, LISTED);
+  const all = listed.map((voice) => voice.id);
+  const more = voices.length > LISTED ? `, … and ${voices.length - LISTED} more` : "";
+  const meant = similar.length === 0 ? "" : `did you mean ${similar.join(" or ")}? `;
+  const message = `${model} has no voice ${JSON.stringify(id)}; ${meant}its voices: ${listed.map(said).join(", ")}${more}`;
+  return { message, allowed: similar.length > 0 ? similar : all };
+}
+
+function said({ id, name }: NamedVoice): string {
+  return name == null || name === id ? id : `${id} (${name})`;
+}
 
 /** A plan with prices. Making one spends nothing: uploads and estimates are free. */
 export interface Quote {

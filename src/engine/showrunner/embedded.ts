@@ -22,24 +22,27 @@ import { type RunHandle, type RunHandleOf, result } from "../drive/run-result.ts
 import { RunSupervisor } from "../drive/run-supervisor.ts";
 import { refuseWhileLoading } from "../drive/while-loading.ts";
 import { functionsFor } from "../effects/functions.ts";
-import { OverBudgetError, PlanProblemsError, WalletShortError } from "../errors.ts";
+import { OverBudgetError, PlanProblemsError } from "../errors.ts";
 import { collectGarbage, type GcOptions, type GcReport } from "../media/gc.ts";
 import { UploadHandles } from "../media/handles.ts";
 import type { MediaStore } from "../media/media-store.ts";
 import { prepareOutDir } from "../media/out-dir.ts";
 import { type AccountMove, accountMove } from "../money/account-move.ts";
-import { balanceOf, Spending, type SpendingLimits } from "../money/spending.ts";
+import { balanceOf, checkWallet, Spending, type SpendingLimits } from "../money/spending.ts";
 import type { openNotifications } from "../notify/notifications.ts";
 import { Notifier } from "../notify/notifier.ts";
-import type {
-  CompareOptions,
-  OpenOptions,
-  PlanOptions,
-  QuoteOptions,
-  ResumeOptions,
-  RunOptions,
+import {
+  type CompareOptions,
+  checkLimits,
+  checkRunId,
+  limitsOf,
+  type OpenOptions,
+  type PlanOptions,
+  type QuoteOptions,
+  type ResumeOptions,
+  type RunOptions,
+  usdOption,
 } from "../options/options.ts";
-import { checkLimits, checkRunId, limitsOf, usdOption } from "../options/options.ts";
 import { ExpectedDurations } from "../price/expected-durations.ts";
 import { Planner } from "../price/planner.ts";
 import type { Quote } from "../price/quote.ts";
@@ -148,7 +151,7 @@ export class EmbeddedShowrunner extends StoredRuns implements Showrunner {
     if (!quote.ok) throw new PlanProblemsError(quote.problems);
     const most = quote.totalMicros.max ?? quote.totalMicros.min;
     if (budgetMicros !== null && most > budgetMicros) throw new OverBudgetError(most, budgetMicros);
-    if (options.startAnyway !== true) await this.#checkWallet(quote.totalMicros.min);
+    if (options.startAnyway !== true) await checkWallet(this.client, this.repository, quote.totalMicros.min);
     refuseWhileLoading(pipeline.name);
     const amounts = { budgetMicros, maxUnquotedMicros, limits, quoteMicros: quote.totalMicros.max };
     const account = { baseUrl: this.#parts.service.origin, keyId: this.client.keyId };
@@ -165,15 +168,6 @@ export class EmbeddedShowrunner extends StoredRuns implements Showrunner {
     const { signal, giveUpAfterMs } = options;
     const start = { quote, draft: produced.draft, signal, pipeline, giveUpAfterMs };
     return this.#supervisor.open(newRun(id, planned, at), start) as RunHandleOf<R>;
-  }
-
-  /** Throws where the wallet surely cannot carry the price: the run would stop half-way, with the first part paid. */
-  async #checkWallet(leastMicros: number): Promise<void> {
-    const balanceMicros = leastMicros === 0 ? null : await balanceOf(this.client);
-    if (balanceMicros === null || balanceMicros >= leastMicros) return;
-    const runs = await this.repository.recent(10);
-    const fundingUrl = runs.map(({ pause }) => pause?.fundingUrl ?? null).find((url) => url !== null) ?? null;
-    throw new WalletShortError({ leastMicros, balanceMicros, fundingUrl });
   }
 
   /** Goes on with a run that was planned from the very same, or follows whoever drives it. */

@@ -1,4 +1,4 @@
-import type { NewNotice, NoticeClaim, NoticeOutcome, NoticeRow } from "../store.ts";
+import type { NewNotice, NoticeClaim, NoticeOutcome, NoticeRow } from "../notices.ts";
 import type { Database, Row } from "./database.ts";
 
 const columns = "run_id, seq, event, body, attempts, due_at, last_error FROM notices JOIN runs USING (run_key)";

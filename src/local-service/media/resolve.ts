@@ -3,8 +3,7 @@ import type { Clock } from "../clock/clock.ts";
 import { type FieldProblem, problem } from "../http/refusal.ts";
 import type { FileRow, OutputRow } from "../store/rows.ts";
 import type { Store } from "../store/store.ts";
-import type { Owner } from "../store/tables.ts";
-import { pathOf } from "../store/tables.ts";
+import { type Owner, pathOf } from "../store/tables.ts";
 import {
   checkMedia,
   checkTotal,

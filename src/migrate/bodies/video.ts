@@ -3,8 +3,7 @@ import type { Expression } from "../expression.ts";
 import type { Job } from "../fields/job.ts";
 import { idPaths, type Medium, mediumAt, setMedia } from "../fields/media.ts";
 import type { JsonPath } from "../json-path.ts";
-import type { FieldView } from "../models/view.ts";
-import { slotField } from "../models/view.ts";
+import { type FieldView, slotField } from "../models/view.ts";
 import { fillShots, fillShotType } from "./shots.ts";
 
 const INPUTS: JsonPath = ["generated_video_inputs"];

@@ -4,8 +4,7 @@ import { type Expression, json, shown } from "../expression.ts";
 import { isWork } from "../field-report.ts";
 import { type JsonPath, pathText } from "../json-path.ts";
 import type { MigrationContext } from "../migration-context.ts";
-import type { FieldView, ModelView } from "../models/view.ts";
-import { type Slot, slotField } from "../models/view.ts";
+import { type FieldView, type ModelView, type Slot, slotField } from "../models/view.ts";
 import { isTemplate } from "../read/template.ts";
 import { coerce } from "./coerce.ts";
 

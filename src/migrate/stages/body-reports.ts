@@ -9,10 +9,8 @@ import { isRecord, type JsonPath } from "../json-path.ts";
 import type { MigrationContext } from "../migration-context.ts";
 import { TYPE_FACTS } from "../models/choose.ts";
 import type { V2Source } from "../read/source.ts";
-import type { BodyReport, FieldEntry, Outcome } from "../report/report.ts";
-import { redacted } from "../report/report.ts";
-import type { Field, Fields } from "../v2/types.ts";
-import { ANSWER_FIELDS, fieldsOf, type V2Type } from "../v2/types.ts";
+import { type BodyReport, type FieldEntry, type Outcome, redacted } from "../report/report.ts";
+import { ANSWER_FIELDS, type Field, type Fields, fieldsOf, type V2Type } from "../v2/types.ts";
 import type { Checked, Mistake } from "./check.ts";
 
 /** Converts a body and reports its outcome. */

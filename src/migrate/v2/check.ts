@@ -1,7 +1,15 @@
 import { isRecord, type JsonPath, kindOf, pathText } from "../json-path.ts";
 import { isTemplate } from "../read/template.ts";
-import type { Field, Fields, Shape } from "./types.ts";
-import { ANSWER_FIELDS, fieldsOf, isV2Type, V2_TYPES, type V2Type } from "./types.ts";
+import {
+  ANSWER_FIELDS,
+  type Field,
+  type Fields,
+  fieldsOf,
+  isV2Type,
+  type Shape,
+  V2_TYPES,
+  type V2Type,
+} from "./types.ts";
 
 /** One reason for which v2 itself would refuse a body. */
 export interface BodyMistake {

@@ -3,8 +3,7 @@ import { fingerprint } from "../plain-json.ts";
 import type { ExpandStep } from "../plan.ts";
 import { MEDIA, UNKNOWN, VALUE } from "./facts.ts";
 import { bindValue, bindWhen, needsOf } from "./free-input.ts";
-import type { StepKind } from "./kind.ts";
-import { NO_REQUESTS } from "./kind.ts";
+import { NO_REQUESTS, type StepKind } from "./kind.ts";
 
 export const expandKind: StepKind<ExpandDraft, ExpandStep> = {
   files: () => [],

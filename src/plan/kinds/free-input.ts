@@ -1,7 +1,6 @@
 import type { DraftAsset, DraftCondition, DraftJson, DraftReference, DraftStep } from "../draft.ts";
 import type { Condition, Json, Reference, Yield } from "../plan.ts";
-import type { StepFacts } from "./facts.ts";
-import { completeRef, isValueRef } from "./facts.ts";
+import { completeRef, isValueRef, type StepFacts } from "./facts.ts";
 import type { Planning } from "./kind.ts";
 
 /** Values allowed in an input that no model's schema describes. */

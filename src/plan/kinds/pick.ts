@@ -3,8 +3,7 @@ import { fingerprint } from "../plain-json.ts";
 import type { PickStep } from "../plan.ts";
 import { oneOf, UNKNOWN } from "./facts.ts";
 import { bindAmong, bindWhen, needsOf } from "./free-input.ts";
-import type { StepKind } from "./kind.ts";
-import { NO_REQUESTS } from "./kind.ts";
+import { NO_REQUESTS, type StepKind } from "./kind.ts";
 
 export const pickKind: StepKind<PickDraft, PickStep> = {
   files: () => [],

@@ -4,8 +4,7 @@ import type { TaskStep } from "../plan.ts";
 import { referencesOf } from "../references.ts";
 import { MEDIA, VALUE } from "./facts.ts";
 import { bindFreeInput, bindWhen, checkReadable, needsOf } from "./free-input.ts";
-import type { StepKind } from "./kind.ts";
-import { NO_REQUESTS } from "./kind.ts";
+import { NO_REQUESTS, type StepKind } from "./kind.ts";
 
 export const taskKind: StepKind<TaskDraft, TaskStep> = {
   files: () => [],

@@ -1,18 +1,38 @@
 import { ownText } from "../../clean-text.ts";
 import { raisedHold } from "../../journal/overcharge.ts";
-import { type AttemptState, isStepFinal, lastAttempt, RESENT_EVERY_MS, type StepState } from "../../journal/state.ts";
+import {
+  type AttemptState,
+  isStepFinal,
+  lastAttempt,
+  RESENT_EVERY_MS,
+  type RunState,
+  type StepState,
+} from "../../journal/state.ts";
 import { formatUsd } from "../../money.ts";
 import { traitsOf } from "../../plan/index.ts";
 import type { JobStep, Json, PlanStep } from "../../plan/plan.ts";
-import { isBlockingDownload } from "../blocking-downloads.ts";
 import { awaitCacheLookup } from "../cache-lookup.ts";
 import { type Command, commandId } from "../command.ts";
 import type { DecisionBuilder } from "../decision-builder.ts";
 import { whyRaised } from "../headroom.ts";
-import { readiness } from "../readiness.ts";
+import { gateOf, readiness } from "../readiness.ts";
 import { idempotencyKey, requestIdentity } from "../request-identity.ts";
 import { restorableAttempt } from "../rerun.ts";
+import { type ProducedOutput, referenced } from "../resolve.ts";
 import type { RunKind } from "./kind.ts";
+
+/** Whether the pipeline's own code could begin, were it not for the copy of this very output. */
+export function isBlockingDownload(state: RunState, { step, output }: ProducedOutput): boolean {
+  return state.planned.plan.steps.some((plan) => {
+    const { readsFiles, uses: refs } = traitsOf(plan);
+    if (!readsFiles || isStepFinal(state.steps[plan.path]!.status) || gateOf(state, plan) !== null) return false;
+    return refs.some(
+      (ref) =>
+        ref.as === "asset" &&
+        referenced(state, ref).some((produced) => produced.step === step && produced.output === output),
+    );
+  });
+}
 
 /** Automatic new attempts after a transient failure that was refunded. */
 const FREE_RETRIES = 2;
