@@ -85,13 +85,9 @@ interface Contending {
 
 async function start(name: string): Promise<Contending> {
   const child = fork(import.meta.filename, ["--contender", name]);
-  const next = async () => {
-    const [answer] = await Promise.race([
-      once(child, "message"),
-      once(child, "exit").then(() => Promise.reject(new Error(`${name} ended`))),
-    ]);
-    return answer;
-  };
+  const ended = new Promise<never>((_, reject) => child.once("exit", () => reject(new Error(`${name} ended`))));
+  ended.catch(() => {});
+  const next = () => Promise.race([ended, new Promise<unknown>((resolve) => child.once("message", resolve))]);
   return {
     settings: (await next()) as string,
     measure(index) {
