@@ -31,16 +31,18 @@ export function lastValue(graph: readonly (readonly number[])[]): number {
 /** Local functions that ran, of all runs of this process. */
 export const executed = { steps: 0 };
 
+/** One function for all steps: what a closure of the graph would hold is not the engine's memory. */
+function runStep(given: { readonly from: readonly unknown[] }): number {
+  executed.steps += 1;
+  return stepValue(given.from as number[]);
+}
+
 /** Adds the steps to a pipeline; answers with the last one's value. */
 export function layeredSteps(task: StepMethods["task"], steps: number, width: number): ValueTaskHandle<number> {
   const handles: ValueTaskHandle<number>[] = [];
   for (const [step, parents] of layeredGraph(steps, width).entries()) {
     const from = parents.map((parent) => handles[parent]!);
-    const run = (given: { readonly from: readonly unknown[] }) => {
-      executed.steps += 1;
-      return stepValue(given.from as number[]);
-    };
-    handles.push(task(`step-${step}`, { from }, run));
+    handles.push(task(`step-${step}`, { from }, runStep));
   }
   return handles.at(-1)!;
 }

@@ -26,11 +26,12 @@ export interface Candidate extends LocalFile {
 }
 
 /** Code that a run needs and no journal can hold; found again by the path of its step. */
-export type LocalFunction =
+export type LocalFunction = { readonly version: string } & (
   | { readonly kind: "task"; readonly run: (input: unknown, context: TaskContext) => unknown }
   | { readonly kind: "score"; readonly score: (candidate: Candidate) => number | Promise<number> }
   /** Records the steps for a value; they are named `<path>/…`, and what is returned is a list of references. */
-  | { readonly kind: "expand"; readonly expand: (value: Json) => Draft };
+  | { readonly kind: "expand"; readonly expand: (value: Json) => Draft }
+);
 
 /** A reference before the catalog has resolved it. */
 export interface DraftReference {

@@ -11,7 +11,8 @@ export function isReference(value: unknown): value is Reference {
 export function referencesOf(input: Json): readonly Ref[] {
   const found: Ref[] = [];
   visit(input, (ref) => void found.push(ref));
-  return found;
+  // A list that grew has room for many more, and a run holds those of every step.
+  return found.slice();
 }
 
 function visit(value: Json, take: (ref: Ref) => void): void {

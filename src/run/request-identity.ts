@@ -64,7 +64,7 @@ export function requestIdentity(state: RunState, plan: CacheableStep, input: Jso
   }
   const { reuse } = traitsOf(plan);
   if ("never" in reuse) throw new TypeError(reuse.never);
-  const asks = { ...reuse.identity(state.planned.plan.pipeline), input: byContent(input, contentOf) };
+  const asks = { ...reuse.identity(state.planned.plan.pipeline, plan), input: byContent(input, contentOf) };
   return { request: asks, fingerprint: fingerprint(asks), pending };
 }
 

@@ -64,7 +64,7 @@ export function addChoice(
   const version = read.string("version") ?? "1";
   if (by === "person") return recorder.add({ kind: "approve", ...base, shows: among, choose: true, message });
   if (typeof by === "function") {
-    recorder.bind(path, { kind: "score", score: by as Scorer });
+    recorder.bind(path, { kind: "score", score: by as Scorer, version });
     return recorder.add({ kind: "pick", ...base, among, by: "score", version });
   }
   if (by !== "first") read.bad(field, 'choose by "person", "first" or a function that gives each one a score');

@@ -65,19 +65,20 @@ export function expandMethod<M>(recorder: Recorder, stepMethods: (recorder: Reco
     checkFunction(steps, "steps", path, recorder);
     const maxCostMicros = read.usd("maxCost");
     if (maxCostMicros !== null) recorder.group(path, maxCostMicros);
+    const version = read.string("version") ?? "1";
     recorder.add({
       kind: "expand",
       path,
       on: valueReference(value, path, recorder),
       maxSteps: read.count("maxSteps", { least: 1, most: 10_000, preset: Number.NaN }),
-      version: read.string("version") ?? "1",
+      version,
       yields: yieldsOf(read),
       maxCostMicros,
       after: read.after(),
       when: read.when(),
     });
     const expand = (known: Json) => draftOf(path, known as LocalInput<V>, steps, { recorder, stepMethods });
-    recorder.bind(path, { kind: "expand", expand });
+    recorder.bind(path, { kind: "expand", expand, version });
     const yields = (read.get("yields") ?? "unknown") as YieldsIn<R>;
     return expandHandle(path, yields, recorder.build) as Expanded<R>;
   };

@@ -66,17 +66,18 @@ export function taskMethod(recorder: Recorder): TaskMethod {
     read.only("a task", [...WORK_OPTIONS, "files", "version"]);
     const files = readFiles(read);
     checkFunction(run, "run", path, recorder);
+    const version = read.string("version") ?? "1";
     recorder.add({
       kind: "task",
       path,
       input: recorder.json(input ?? null, { step: path, field: "input" }),
-      version: read.string("version") ?? "1",
+      version,
       files,
       policy: read.policy(),
       after: read.after(),
       when: read.when(),
     });
-    recorder.bind(path, { kind: "task", run: run as (input: unknown, context: TaskContext) => unknown });
+    recorder.bind(path, { kind: "task", run: run as (input: unknown, context: TaskContext) => unknown, version });
     return taskHandle<ValueOf<R>, F>(path, files, recorder);
   };
 }

@@ -1,20 +1,21 @@
 import { ownText } from "../../clean-text.ts";
 import type { RunEvent } from "../../journal/events.ts";
 import { isRunFinal, planStep, type RunState } from "../../journal/state.ts";
-import { type Draft, traitsOf } from "../../plan/index.ts";
+import { traitsOf } from "../../plan/index.ts";
 import { hasUncollectedWork } from "../../run/open-jobs.ts";
 import { resumeEvents } from "../../run/rerun.ts";
 import { driftMessage } from "../change/drift.ts";
 import { planId, type Revision } from "../change/revision.ts";
+import type { Code } from "../effects/functions.ts";
 import type { AccountMove } from "../money/account-move.ts";
 import { type ResumeOptions, usdOption } from "../options/options.ts";
 import type { Quote } from "../price/quote.ts";
 
 export interface Start extends ResumeOptions {
   /** Prices of a run that begins. */
-  readonly quote?: Quote | undefined;
-  /** The pipeline that a starting run was just planned from: it supplies the functions. */
-  readonly draft?: Draft | undefined;
+  readonly prices?: Quote["prices"] | undefined;
+  /** The functions of the pipeline that a starting run was just planned from. */
+  readonly code?: Code | undefined;
   /** What is to be changed in a run that is resumed. */
   readonly revision?: Revision | null | undefined;
   /** Stops in the inbox that were sent before the run was resumed. */
@@ -51,7 +52,11 @@ export async function beginRun(state: RunState, how: Start): Promise<Beginning> 
   }
   const rests = isRunFinal(state.status) && !hasUncollectedWork(state);
   const { before, after } = rests ? { before: [], after: [] } : resumeEvents(state);
-  return { events: [...before, ...quoteEvents(state, how.quote), ...budget, ...after], pending: null, rests: false };
+  return {
+    events: [...before, ...quoteEvents(state, how.prices ?? []), ...budget, ...after],
+    pending: null,
+    rests: false,
+  };
 }
 
 /** The revision for the plan as it is now that the run is ours. */
@@ -70,8 +75,8 @@ function pauseForDrift(state: RunState, message: string): readonly RunEvent[] {
   return isSaid ? [] : [...start, { type: "run.paused", reason: "drift", message: ownText(message) }];
 }
 
-function quoteEvents(state: RunState, quote: Quote | undefined): readonly RunEvent[] {
-  return (quote?.prices ?? []).flatMap(({ step, costMicros, basis }): readonly RunEvent[] => {
+function quoteEvents(state: RunState, prices: Quote["prices"]): readonly RunEvent[] {
+  return prices.flatMap(({ step, costMicros, basis }): readonly RunEvent[] => {
     if (basis === "free" || basis === "reused" || traitsOf(planStep(state, step)).pricing.by !== "quote") return [];
     return [{ type: "job.quoted", step, attempt: 1, costMicros, basis }];
   });

@@ -20,10 +20,17 @@ export interface StepFunctions {
  */
 export function functionsFor(
   { planned }: RunState,
-  given: { readonly draft?: Draft | undefined; readonly pipeline?: Pipeline | undefined },
+  given: { readonly code?: Code | undefined; readonly pipeline?: Pipeline | undefined },
 ): StepFunctions {
-  const draft = given.draft ?? (given.pipeline === undefined ? null : redraft(given.pipeline, planned.input));
-  return draft === null ? noFunctions : new BoundFunctions(draft);
+  const code = given.code ?? (given.pipeline === undefined ? null : codeOf(redraft(given.pipeline, planned.input)));
+  return code === null ? noFunctions : new BoundFunctions(code);
+}
+
+/** What a run needs of a draft for as long as it lasts. */
+export type Code = Pick<Draft, "functions" | "problems">;
+
+export function codeOf({ functions, problems }: Draft): Code {
+  return { functions, problems };
 }
 
 const noFunctions: StepFunctions = {
@@ -31,28 +38,28 @@ const noFunctions: StepFunctions = {
 };
 
 class BoundFunctions implements StepFunctions {
-  readonly #draft: Draft;
+  readonly #code: Code;
   /** What expansions led to, by their path and value. */
-  readonly #grown = new Map<string, Draft>();
+  readonly #grown = new Map<string, Code>();
 
-  constructor(draft: Draft) {
-    this.#draft = draft;
+  constructor(code: Code) {
+    this.#code = code;
   }
 
   find(state: RunState, path: string): Found {
-    for (const draft of this.#draftsWith(state, path)) {
-      const code = draft.functions.get(path);
+    for (const { functions } of this.#codeWith(state, path)) {
+      const code = functions.get(path);
       if (code === undefined) continue;
-      const changed = otherVersion(state, draft, path);
+      const changed = otherVersion(state, code, path);
       return changed === null ? { code } : { missing: changed };
     }
-    const [problem] = this.#draft.problems;
+    const [problem] = this.#code.problems;
     const why = problem === undefined ? "" : ` (${problem.message})`;
     return { missing: `the pipeline that was given has no function for ${path}${why}` };
   }
 
-  *#draftsWith(state: RunState, path: string): Iterable<Draft> {
-    yield this.#draft;
+  *#codeWith(state: RunState, path: string): Iterable<Code> {
+    yield this.#code;
     for (const step of state.planned.plan.steps) {
       const { expansion } = traitsOf(step);
       if (expansion === null || !path.startsWith(`${step.path}/`)) continue;
@@ -62,31 +69,21 @@ class BoundFunctions implements StepFunctions {
   }
 
   /** An expansion's functions exist only while its builder runs: it runs again, with the value that the journal has. */
-  #grow(state: RunState, step: PlanStep, on: Reference): Draft | null {
+  #grow(state: RunState, step: PlanStep, on: Reference): Code | null {
     const builder = this.find(state, step.path);
     const ready = readiness(state, step, on);
     if (!("code" in builder) || builder.code.kind !== "expand" || ready.ready !== "yes") return null;
     const key = JSON.stringify([step.path, ready.input]);
-    const known = this.#grown.get(key) ?? builder.code.expand(ready.input);
+    const known = this.#grown.get(key) ?? codeOf(builder.code.expand(ready.input));
     this.#grown.set(key, known);
     return known;
   }
 }
 
 /** A function of another version would make something else than what was planned. */
-function otherVersion({ planned }: RunState, draft: Draft, path: string): string | null {
+function otherVersion({ planned }: RunState, { version: is }: LocalFunction, path: string): string | null {
   const plan = stepNamed(planned.plan, path);
-  const drafted = draftedSteps(draft).get(path);
-  const [was, is] = [plan, drafted].map((step) => (step !== undefined && "version" in step ? step.version : null));
+  const was = plan !== undefined && "version" in plan ? plan.version : null;
   if (was === is) return null;
   return `${path} was planned with version ${was} of its function, and the code has version ${is}; accept the changes to run that version`;
-}
-
-type DraftStep = Draft["steps"][number];
-const indexes = new WeakMap<Draft, ReadonlyMap<string, DraftStep>>();
-
-function draftedSteps(draft: Draft): ReadonlyMap<string, DraftStep> {
-  const index = indexes.get(draft) ?? new Map(draft.steps.map((step) => [step.path, step]));
-  indexes.set(draft, index);
-  return index;
 }

@@ -21,7 +21,7 @@ import type { DriveDependencies } from "../drive/drive-options.ts";
 import { type RunHandle, type RunHandleOf, result } from "../drive/run-result.ts";
 import { RunSupervisor } from "../drive/run-supervisor.ts";
 import { refuseWhileLoading } from "../drive/while-loading.ts";
-import { functionsFor } from "../effects/functions.ts";
+import { codeOf, functionsFor } from "../effects/functions.ts";
 import { OverBudgetError, PlanProblemsError } from "../errors.ts";
 import { collectGarbage, type GcOptions, type GcReport } from "../media/gc.ts";
 import { UploadHandles } from "../media/handles.ts";
@@ -166,7 +166,9 @@ export class EmbeddedShowrunner extends StoredRuns implements Showrunner {
       return this.#goOnWith(id, pipeline, input, options) as Promise<RunHandleOf<R>>;
     }
     const { signal, giveUpAfterMs } = options;
-    const start = { quote, draft: produced.draft, signal, pipeline, giveUpAfterMs };
+    // Held for as long as the run: nothing of the draft and the quote but this.
+    const prices = quote.prices.filter(({ basis }) => basis !== "free" && basis !== "reused");
+    const start = { prices, code: codeOf(produced.draft), signal, pipeline, giveUpAfterMs };
     return this.#supervisor.open(newRun(id, planned, at), start) as RunHandleOf<R>;
   }
 
@@ -268,7 +270,7 @@ export class EmbeddedShowrunner extends StoredRuns implements Showrunner {
     return accountMove({ client: this.client, account: this.repository.account }, run);
   }
 
-  #dependencies(state: RunState, { draft, pipeline, giveUpAfterMs = GIVE_UP_AFTER_MS }: Start): DriveDependencies {
+  #dependencies(state: RunState, { code, pipeline, giveUpAfterMs = GIVE_UP_AFTER_MS }: Start): DriveDependencies {
     const { options, media } = this.#parts;
     // What an earlier process left in the outbox goes out too.
     this.#notifier?.poke();
@@ -284,7 +286,7 @@ export class EmbeddedShowrunner extends StoredRuns implements Showrunner {
       store: this.store,
       clock: this.#clock,
       now: this.now,
-      functions: functionsFor(state, { draft, pipeline }),
+      functions: functionsFor(state, { code, pipeline }),
       expansions: this.#planner,
       follow: options.follow ?? "auto",
       spending: this.#spending.watch(),

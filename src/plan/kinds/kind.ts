@@ -104,7 +104,7 @@ export interface StepTraits {
   readonly submits: SubmittingStep | null;
   /** The condition for reusing an earlier result, beside the same input; or why none is ever reused. */
   readonly reuse:
-    | { readonly identity: (pipeline: string) => { readonly [field: string]: Json } }
+    | { readonly identity: (pipeline: string, step: PlanStep) => { readonly [field: string]: Json } }
     | { readonly never: string };
   /** The file that it sends to the service. */
   readonly file: FileFacts | null;

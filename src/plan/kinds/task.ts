@@ -4,7 +4,21 @@ import type { TaskStep } from "../plan.ts";
 import { referencesOf } from "../references.ts";
 import { MEDIA, VALUE } from "./facts.ts";
 import { bindFreeInput, bindWhen, checkReadable, needsOf } from "./free-input.ts";
-import { NO_REQUESTS, type StepKind } from "./kind.ts";
+import { NO_REQUESTS, type StepKind, type StepTraits } from "./kind.ts";
+
+/** What all tasks have in common is there once: a run holds the traits of every step. */
+const shared = {
+  brackets: ["(", ")"],
+  pricing: { by: "nothing" },
+  standsFor: [],
+  // A function is known by its place alone.
+  reuse: {
+    identity: (pipeline, step) => {
+      const { path, version, files } = step as TaskStep;
+      return { kind: "task", function: `${pipeline}/${path}`, version, files };
+    },
+  },
+} as const satisfies Partial<StepTraits>;
 
 export const taskKind: StepKind<TaskDraft, TaskStep> = {
   files: () => [],
@@ -29,15 +43,14 @@ export const taskKind: StepKind<TaskDraft, TaskStep> = {
     const kinds = files.map(({ kind }) => kind);
     return kinds.length === 0 ? VALUE : { ...MEDIA, yields, outputs: kinds.length, kinds, hasValue: true };
   },
-  traits: ({ path, input, version, files }) => ({
+  traits: ({ input, version, files }) => ({
     noun: "local task",
     note: files.length === 0 ? "task" : `task: ${files.map(({ name }) => name).join(", ")}`,
     subject: null,
-    brackets: ["(", ")"],
+    ...shared,
     icon: "value",
     uses: referencesOf(input),
     requested: { input, version, files },
-    pricing: { by: "nothing" },
     requests: NO_REQUESTS,
     requestsAtMost: NO_REQUESTS,
     typicalMs: 2_000,
@@ -46,10 +59,7 @@ export const taskKind: StepKind<TaskDraft, TaskStep> = {
     readsFiles: true,
     decision: null,
     submits: null,
-    // A function is known by its place alone.
-    reuse: { identity: (pipeline) => ({ kind: "task", function: `${pipeline}/${path}`, version, files }) },
     file: null,
-    standsFor: [],
     isChoice: false,
     expansion: null,
     keeps: true,
