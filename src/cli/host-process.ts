@@ -58,7 +58,7 @@ function interruptOnDemand(): () => AbortSignal {
 /** What was written reaches its reader first; then the process ends, whatever a pipeline file left open. */
 export async function leave(): Promise<void> {
   const drained = [process.stdout, process.stderr].map((stream) => new Promise((done) => stream.write("", done)));
-  await Promise.race([Promise.all(drained), delay(DRAIN_MS)]);
+  await Promise.race([Promise.all(drained), delay(DRAIN_MS, undefined, { ref: false })]);
   setTimeout(() => process.exit(), LEAVE_MS).unref();
 }
 

@@ -21,6 +21,13 @@ describe("help", () => {
     expect(own.filter((url) => /src\/(?!cli\/)/.test(url) && !leaves.test(url))).toEqual([]);
   });
 
+  test("leaves by itself: nothing of its own keeps the process until it is ended", async () => {
+    const told =
+      "data:text/javascript,const { exit } = process; process.exit = () => { console.error('ended'); exit(); };";
+    const { code, stderr } = await cli(["--help"], { nodeFlags: ["--import", told] });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  });
+
   test("exists for each command", async () => {
     const { stdout } = await cli(["help", "run"]);
     expect(stdout).toContain("--budget");
