@@ -105,8 +105,8 @@ export interface StepState {
   failures: { readonly at: number; readonly error: JournalError }[];
   /** Files of a task, or what was reused from an earlier run. */
   outputs: OutputState[] | null;
-  /** What a chat or a task yielded. Absent until it did. */
-  value?: Json;
+  /** What a chat or a task yielded; undefined until it did. */
+  value: Json | undefined;
   approval: { readonly approved: boolean; readonly note: string | null } | null;
   /** The output that an approval or a pick resolves to. */
   chosen: Chosen | null;
@@ -242,6 +242,7 @@ export function newStep(path: string): StepState {
     chats: [],
     failures: [],
     outputs: null,
+    value: undefined,
     approval: null,
     chosen: null,
     expanded: null,

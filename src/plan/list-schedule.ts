@@ -15,9 +15,11 @@ export interface PlanGraph {
 
 export function planGraph({ steps }: Plan, limits: JobLimits): PlanGraph {
   const position = new Map(steps.map(({ path }, index) => [path, index]));
-  const needs = steps.map((step) => step.needs.flatMap((path) => position.get(path) ?? []));
-  const dependents = steps.map((): number[] => []);
-  for (const [index, needed] of needs.entries()) for (const one of needed) dependents[one]!.push(index);
+  const needs = steps.map((step) => step.needs.flatMap((path) => position.get(path) ?? []).slice());
+  const growing = steps.map((): number[] => []);
+  for (const [index, needed] of needs.entries()) for (const one of needed) growing[one]!.push(index);
+  // A list that grew has room for many more, and a run holds its graph.
+  const dependents = growing.map((list) => list.slice());
   const slots = new Map<string, number>();
   const slotLimits: number[] = [];
   const groups = new Map<string, number>();
