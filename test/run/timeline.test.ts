@@ -105,6 +105,19 @@ describe("timeline", () => {
     expect(lines(timelineOf(events))).toEqual(["sample#1 upload 1-3", "face#1 queue 4-5", "face#1 render 5-"]);
   });
 
+  test("the acknowledgement of an earlier submit says nothing of a later one", () => {
+    const spans = timelineOf(
+      stored([
+        [0, planned],
+        [2, submitted("face")],
+        [4, intended("face", 2)],
+        [7, completed("face", [voice])],
+        [9, finished],
+      ]),
+    );
+    expect(lines(spans)).toEqual(["face#1 queue 2-4", "face#2 queue 4-7"]);
+  });
+
   test("a refused submit and a second attempt are spans of their own", () => {
     const error = { code: ownText("INTERNAL"), message: ownText(""), retryable: true };
     const spans = timelineOf(

@@ -128,7 +128,8 @@ export class Timeline implements TimelineWriter {
   #splitUnseenRender(step: string): void {
     const open = this.#open.get(step);
     const since = this.#acknowledged.get(step);
-    if (open?.phase !== "queue" || since === undefined) return;
+    // An acknowledgement from before the queue began is that of an earlier submit.
+    if (open?.phase !== "queue" || since === undefined || since < open.from) return;
     this.close(step, since);
     this.begin(step, open.attempt, "render", since);
   }
