@@ -5,6 +5,8 @@ import { type JobLimits, slotsOf } from "./slots.ts";
 /** A plan by numbers, for what walks it often: a step is its position in the plan. */
 export interface PlanGraph {
   readonly steps: readonly PlanStep[];
+  /** By path. */
+  readonly position: ReadonlyMap<string, number>;
   readonly needs: readonly (readonly number[])[];
   readonly dependents: readonly (readonly number[])[];
   /** Steps of one group take the same slots. */
@@ -38,7 +40,7 @@ export function planGraph({ steps }: Plan, limits: JobLimits): PlanGraph {
     slotsOfGroup.push(taken.map(([slot]) => slots.get(slot)!));
     return groups.size - 1;
   });
-  return { steps, needs, dependents, groupOf, slotsOfGroup, slotLimits };
+  return { steps, position, needs, dependents, groupOf, slotsOfGroup, slotLimits };
 }
 
 /** Negative where step `a` goes before step `b`. */

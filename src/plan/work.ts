@@ -26,8 +26,11 @@ const LONGEST_SETTINGS = 200;
 /** What one of several shots takes that does not say, seconds. */
 const SHOT_SECONDS = 5;
 
-/** Of a step's request as it is planned, or with the input that was sent. */
-export function workOf({ input: planned, yields }: ModelStep, input: Json = planned): Work {
+/** Of a step's request as it is planned, or with the input that was sent; a local function has no measure of its work. */
+export function workOf(step: PlanStep, sent?: Json): Work {
+  if (!("model" in step)) return { settings: "", amount: 1 };
+  const { input: planned, yields } = step;
+  const input = sent ?? planned;
   const fields = typeof input === "object" && input !== null && !Array.isArray(input) ? Object.entries(input) : [];
   const settings: string[] = [];
   let amount: number | null = 1;
@@ -50,8 +53,6 @@ export function workOf({ input: planned, yields }: ModelStep, input: Json = plan
   if (characters > 0) times(characters);
   return { settings: settings.join(" ").slice(0, LONGEST_SETTINGS), amount };
 }
-
-type ModelStep = Extract<PlanStep, { readonly model: string }>;
 
 /** Whether an earlier step decides it. */
 function isOpen(value: Json): boolean {

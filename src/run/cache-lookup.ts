@@ -28,7 +28,7 @@ export function tookOf(state: RunState, plan: PlanStep, since: number): Took | n
   if (span === null || (span.from < since && span.to >= since)) return null;
   const ms = Math.max(1, Math.round(span.to - span.from));
   if (ms > activeMs(state)) return null;
-  const { settings, amount } = "model" in plan ? workOf(plan, span.input) : { settings: "", amount: 1 };
+  const { settings, amount } = workOf(plan, span.input);
   return amount === null ? null : { ms, settings, amount };
 }
 

@@ -77,16 +77,18 @@ export class Scheduler {
     const index = this.#indexed();
     const raised = raisedHolds(state, index.holding);
     if (raised.length > 0) return { events: raised, commands: [], wakeAt: null };
-    const basis = this.#basisOf(index, context.order);
+    let basis = this.#basisOf(index, context.order);
     const isSame = this.#basis !== null && isEqual(this.#basis, basis);
     let builder = new DecisionBuilder(state, context, index);
     let decided = isSame ? this.#decideDue(builder) : null;
     if (decided === null) {
       builder = new DecisionBuilder(state, context, this.#ranked(index, context.order));
       decided = this.#decideAll(builder);
+      // Ranks say which of several failures stops the run.
+      basis = this.#basisOf(index, context.order);
     }
     // A pause in the middle decided the steps before it for a run that goes on, and those after it for one that does not.
-    this.#basis = builder.hasPaused ? null : this.#basisOf(index, context.order);
+    this.#basis = builder.hasPaused ? null : basis;
     if (builder.mayChangeNeeds) for (const node of decided) this.#touch(node);
     const next = this.#nextTimer();
     if (next !== undefined) builder.wakeNoLater(next);

@@ -1,7 +1,9 @@
 import { ownText } from "../../clean-text.ts";
 import type { RunEvent } from "../../journal/events.ts";
-import { isRunFinal, planStep, type RunState } from "../../journal/state.ts";
+import { isRunFinal, type RunState } from "../../journal/state.ts";
 import { traitsOf } from "../../plan/index.ts";
+import type { Plan } from "../../plan/plan.ts";
+import { stepNamed } from "../../plan/plan-index.ts";
 import { hasUncollectedWork } from "../../run/open-jobs.ts";
 import { resumeEvents } from "../../run/rerun.ts";
 import { driftMessage } from "../change/drift.ts";
@@ -13,7 +15,7 @@ import type { Quote } from "../price/quote.ts";
 
 export interface Start extends ResumeOptions {
   /** Prices of a run that begins. */
-  readonly prices?: Quote["prices"] | undefined;
+  readonly quoted?: readonly RunEvent[] | undefined;
   /** The functions of the pipeline that a starting run was just planned from. */
   readonly code?: Code | undefined;
   /** What is to be changed in a run that is resumed. */
@@ -53,7 +55,7 @@ export async function beginRun(state: RunState, how: Start): Promise<Beginning> 
   const rests = isRunFinal(state.status) && !hasUncollectedWork(state);
   const { before, after } = rests ? { before: [], after: [] } : resumeEvents(state);
   return {
-    events: [...before, ...quoteEvents(state, how.prices ?? []), ...budget, ...after],
+    events: [...before, ...(how.quoted ?? []), ...budget, ...after],
     pending: null,
     rests: false,
   };
@@ -75,9 +77,10 @@ function pauseForDrift(state: RunState, message: string): readonly RunEvent[] {
   return isSaid ? [] : [...start, { type: "run.paused", reason: "drift", message: ownText(message) }];
 }
 
-function quoteEvents(state: RunState, prices: Quote["prices"]): readonly RunEvent[] {
+/** What a run that begins knows of its prices: those that its steps need not ask for again. */
+export function quotedEvents(plan: Plan, prices: Quote["prices"]): readonly RunEvent[] {
   return prices.flatMap(({ step, costMicros, basis }): readonly RunEvent[] => {
-    if (basis === "free" || basis === "reused" || traitsOf(planStep(state, step)).pricing.by !== "quote") return [];
+    if (basis === "free" || basis === "reused" || traitsOf(stepNamed(plan, step)!).pricing.by !== "quote") return [];
     return [{ type: "job.quoted", step, attempt: 1, costMicros, basis }];
   });
 }

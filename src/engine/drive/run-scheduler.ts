@@ -71,7 +71,6 @@ class RankedPlan {
   /** Steps that are still to be done, by what they are like. */
   readonly #open: number[];
   readonly #isDone: Uint8Array;
-  readonly #position: ReadonlyMap<string, number>;
   /** What the failure of each step would avoid; NaN until somebody asks. */
   readonly #avoided: Float64Array;
   readonly #avoidedBy: (step: PlanStep) => number;
@@ -87,7 +86,6 @@ class RankedPlan {
     this.#graph = planGraph(plan, state.planned.limits);
     this.#avoided = new Float64Array(plan.steps.length).fill(Number.NaN);
     this.#avoidedBy = avoidedCost(state, plan);
-    this.#position = new Map(plan.steps.map(({ path }, index) => [path, index]));
     const samples = new Map<string, number>();
     const steps: PlanStep[] = [];
     this.#sampleOf = plan.steps.map((step) => {
@@ -106,7 +104,7 @@ class RankedPlan {
   }
 
   finished(path: string): void {
-    const step = this.#position.get(path);
+    const step = this.#graph.position.get(path);
     if (step === undefined || this.#isDone[step] === 1) return;
     this.#isDone[step] = 1;
     this.#open[this.#sampleOf[step]!]!--;
@@ -155,7 +153,7 @@ class RankedPlan {
     const ties = (a: number, b: number) => avoided(b) - avoided(a) || a - b;
     const ranks = stepRanks(this.#graph, durations, ties);
     const order = [...steps.keys()].sort(byRank(ranks, ties)).map((step) => steps[step]!);
-    const rankOf = (path: string) => ranks[this.#position.get(path) ?? -1] ?? 0;
+    const rankOf = (path: string) => ranks[this.#graph.position.get(path) ?? -1] ?? 0;
     const highest = Math.max(1, rankOf(order[0]?.path ?? ""));
     const priority = (path: string) => Math.round((50 * rankOf(path)) / highest);
     return { order, priority };

@@ -86,7 +86,7 @@ export class RunSupervisor {
       throw error;
     });
     const { waitForFundsMs = 0 } = how;
-    const { prices: _, revision: __, ...again } = how;
+    const { quoted: _, revision: __, ...again } = how;
     if (pending !== null) {
       const { polls = 0 } = how;
       const goesOn = polls < MOST_LOOKS && (await this.#awaitQuiet(state, pending, stop.signal));

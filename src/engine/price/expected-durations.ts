@@ -151,7 +151,7 @@ function modelKey(model: string): string {
 function subjectOf(step: PlanStep): Subject {
   const isModel = "model" in step;
   const key = isModel ? modelKey(step.model) : `${step.kind} ${step.path.replace(/\d+/g, "#")}`;
-  const work = isModel ? workOf(step) : { settings: "", amount: 1 };
+  const work = workOf(step);
   return { key, model: isModel ? step.model : null, work, text: `${key} ${work.amount} ${work.settings}` };
 }
 

@@ -16,7 +16,7 @@ import { type Drift, driftOf, type RerunQuote } from "../change/drift.ts";
 import { rerunQuote, revise } from "../change/revision.ts";
 import { outdatedStops } from "../change/stops.ts";
 import { attach, isDriven } from "../drive/attached-run.ts";
-import type { Start } from "../drive/begin-run.ts";
+import { quotedEvents, type Start } from "../drive/begin-run.ts";
 import type { DriveDependencies } from "../drive/drive-options.ts";
 import { type RunHandle, type RunHandleOf, result } from "../drive/run-result.ts";
 import { RunSupervisor } from "../drive/run-supervisor.ts";
@@ -167,8 +167,8 @@ export class EmbeddedShowrunner extends StoredRuns implements Showrunner {
     }
     const { signal, giveUpAfterMs } = options;
     // Held for as long as the run: nothing of the draft and the quote but this.
-    const prices = quote.prices.filter(({ basis }) => basis !== "free" && basis !== "reused");
-    const start = { prices, code: codeOf(produced.draft), signal, pipeline, giveUpAfterMs };
+    const quoted = quotedEvents(produced.plan, quote.prices);
+    const start = { quoted, code: codeOf(produced.draft), signal, pipeline, giveUpAfterMs };
     return this.#supervisor.open(newRun(id, planned, at), start) as RunHandleOf<R>;
   }
 
