@@ -15,6 +15,7 @@ import { packText } from "./sqlite/packed-text.ts";
 import { readResults } from "./sqlite/results.ts";
 import * as runs from "./sqlite/runs.ts";
 import { dropHandles, mediaInUse, readHandle, readProgress, writeHandle, writeProgress } from "./sqlite/side-tables.ts";
+import { dueRuns } from "./sqlite/wakes.ts";
 import { closedError, Writer } from "./sqlite/writer.ts";
 import type {
   Commit,
@@ -27,6 +28,7 @@ import type {
   UploadHandleRow,
 } from "./store.ts";
 import { Waiters } from "./waiters.ts";
+import type { DueQuery, Wake } from "./wakes.ts";
 
 export interface SqliteJournalOptions {
   /** How long a call goes on while other processes hold the file's lock, in milliseconds; default 30,000. The event loop stays free. */
@@ -67,9 +69,9 @@ export class SqliteJournal implements JournalStore {
     this.#poll = new ChangePoll(db, this.#waiters, options.pollIntervalMs);
   }
 
-  async createRun(runId: string, first: RunEvent & { readonly type: "run.planned" }, at: number): Promise<void> {
+  async createRun(runId: string, first: RunEvent & { readonly type: "run.planned" }, at: number, wake?: Wake) {
     const body = packText(encodeEvents([first]));
-    await this.#writer.write(() => runs.createRun(this.#db, runId, { event: first, body }, at));
+    await this.#writer.write(() => runs.createRun(this.#db, runId, { event: first, body }, { at, wake }));
   }
 
   run(runId: string) {
@@ -119,6 +121,10 @@ export class SqliteJournal implements JournalStore {
     const outcome = await this.#writer.write(() => commitRun(this.#db, encoded));
     this.#waiters.notify(commit.lease.runId);
     return outcome;
+  }
+
+  dueRuns(query: DueQuery) {
+    return this.#read(() => dueRuns(this.#db, query));
   }
 
   async send(runId: string, message: InboxMessage, at: number) {

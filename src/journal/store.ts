@@ -3,6 +3,7 @@ import type { PriceLearned } from "./events/facts.ts";
 import type { LedgerChange } from "./events/spec.ts";
 import type { Chosen, RunEvent, StoredEvent } from "./events.ts";
 import type { NewNotice, NoticeClaim, NoticeOutcome, NoticeRow } from "./notices.ts";
+import type { DueQuery, Wake } from "./wakes.ts";
 
 /** Who holds a run. On one host a dead holder is recognised by boot id, pid and process start, and replaced at once. */
 export interface LeaseHolder {
@@ -26,7 +27,7 @@ export interface Lease {
 }
 
 export type LeaseOutcome =
-  | { readonly acquired: true; readonly lease: Lease }
+  | { readonly acquired: true; readonly lease: Lease; readonly memo: Wake["memo"] }
   | { readonly acquired: false; readonly heldBy: LeaseHolder; readonly expiresAt: number };
 
 /** How long a job or chat took from its acceptance to its end, and what it asked for, as far as that may decide it. */
@@ -132,6 +133,8 @@ export interface Commit {
   readonly notices?: readonly NewNotice[];
   /** True: give the lease back in the same transaction, refused (`inbox` in the outcome) when the inbox holds entries not consumed here. */
   readonly park?: boolean;
+  /** Only with `park`: the run is an engine's from now on, which looks at it again then. */
+  readonly wake?: Wake;
 }
 
 export type CommitOutcome =
@@ -185,6 +188,8 @@ export interface RunRow {
   readonly status: string;
   /** The process that holds the lease, or held it last without releasing it; null when none does. */
   readonly lease: RunLease | null;
+  /** When an engine looks at it again, epoch milliseconds; null where none has to. */
+  readonly wakeAt: number | null;
 }
 
 export interface RunLease {
@@ -215,8 +220,11 @@ export interface Progress {
  * transaction can hold all four. Implementations pass one contract suite.
  */
 export interface JournalStore {
-  /** Creates the run with its first event at seq 1; throws `RunExistsError` when the id is taken. */
-  createRun(runId: string, first: RunEvent & { readonly type: "run.planned" }, at: number): Promise<void>;
+  /**
+   * Creates the run with its first event at seq 1; throws `RunExistsError` when the id is taken. `wake`: an engine drives
+   * it.
+   */
+  createRun(runId: string, first: RunEvent & { readonly type: "run.planned" }, at: number, wake?: Wake): Promise<void>;
   run(runId: string): Promise<RunRow | null>;
   /** Newest first. */
   runs(options?: { readonly limit?: number; readonly before?: number }): Promise<readonly RunRow[]>;
@@ -238,6 +246,10 @@ export interface JournalStore {
   releaseLease(lease: Lease): Promise<void>;
   commit(commit: Commit & { readonly status: string }): Promise<CommitOutcome>;
 
+  /** Ids of runs that an engine has to look at; a lease that somebody holds hides none. */
+  dueRuns(query: DueQuery): Promise<readonly string[]>;
+
+  /** A run of an engine is due with it. */
   send(runId: string, message: InboxMessage, at: number): Promise<number>;
   inbox(runId: string): Promise<readonly InboxEntry[]>;
 

@@ -49,6 +49,7 @@ export function journalContract(name: string, open: Open): void {
             lease: null,
             lastSeq: 1,
             status: "planned",
+            wakeAt: null,
           },
         });
       });
@@ -306,6 +307,71 @@ export function journalContract(name: string, open: Open): void {
         } as Partial<Commit>);
         expect(parked).toEqual({ committed: true, lastSeq: 3, tail: 3, lease: null });
         expect(await take("r1", "b")).toMatchObject({ epoch: 2 });
+      });
+    });
+
+    describe("a run that an engine drives", () => {
+      const due = (at: number, limit = 10) => journal.dueRuns({ account, at, limit });
+      const park = async (lease: Lease, at: number | null) => {
+        const { lastSeq } = (await journal.run(lease.runId))!;
+        return commit(lease, lastSeq, [], { park: true, wake: { at, memo: { polls: [1, 2] } } });
+      };
+
+      test("is due from the instant that it was created or parked with, the longest overdue first", async () => {
+        await journal.createRun("late", planned(), 10, { at: 300, memo: null });
+        await journal.createRun("early", planned(), 10, { at: 100, memo: null });
+        await journal.createRun("other", planned(), 10);
+        expect(await journal.run("early")).toMatchObject({ wakeAt: 100 });
+        expect(await journal.run("other")).toMatchObject({ wakeAt: null });
+        expect(await due(99)).toEqual([]);
+        expect(await due(300)).toEqual(["early", "late"]);
+        expect(await due(300, 1)).toEqual(["early"]);
+        expect(await journal.dueRuns({ account: "another", at: 300, limit: 1 })).toEqual([]);
+        await park(await take("early"), 500);
+        expect(await due(499)).toEqual(["late"]);
+        expect(await due(500)).toEqual(["late", "early"]);
+      });
+
+      test("hands its memo to the next holder of the lease, once", async () => {
+        await park(await held(), 500);
+        const taking = { at: 300, ttlMs: 10, isDead: nobodyIsDead };
+        expect(await journal.takeLease("r1", holder("b"), taking)).toMatchObject({ memo: { polls: [1, 2] } });
+        expect(await journal.takeLease("r1", holder("c"), { ...taking, at: 400 })).toMatchObject({ memo: null });
+        expect(await due(500)).toEqual(["r1"]);
+      });
+
+      test("is due with a message at once, whether it waits for an instant or rests", async () => {
+        await park(await held("waits"), 500);
+        await park(await held("rests"), null);
+        await journal.createRun("other", planned(), 10);
+        expect(await due(10_000)).toEqual(["waits"]);
+        for (const run of ["waits", "rests", "other"]) await journal.send(run, { type: "stop" }, 300);
+        expect(await due(300)).toEqual(["waits", "rests"]);
+        await journal.send("waits", { type: "stop" }, 400);
+        expect(await journal.run("waits")).toMatchObject({ wakeAt: 300 });
+      });
+
+      test("waits for a message only, once somebody who is no engine parks it", async () => {
+        await park(await held(), 500);
+        const lease = await take("r1", "b");
+        await commit(lease, 3, [], { park: true });
+        expect(await due(10_000)).toEqual([]);
+        expect(await journal.run("r1")).toMatchObject({ wakeAt: null });
+        await journal.send("r1", { type: "stop" }, 300);
+        expect(await due(300)).toEqual(["r1"]);
+      });
+
+      test("stays due as it was when its park is refused for a message, and is forgotten with the run", async () => {
+        await journal.createRun("r1", planned(), 10, { at: 100, memo: null });
+        const lease = await take("r1");
+        await journal.send("r1", { type: "stop" }, 150);
+        expect(await park(lease, 500)).toEqual({ committed: false, reason: "inbox" });
+        expect(await due(100)).toEqual(["r1"]);
+        await journal.releaseLease(lease);
+        await journal.removeRun("r1", 200);
+        expect(await due(10_000)).toEqual([]);
+        await journal.createRun("r1", planned(), 10);
+        expect(await due(10_000)).toEqual([]);
       });
     });
 

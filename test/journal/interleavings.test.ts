@@ -22,6 +22,7 @@ type Move =
       readonly count: number;
       readonly behind: number;
       readonly park: boolean;
+      readonly wakes: boolean;
     }
   | { readonly do: "release" | "renew"; readonly who: number }
   | { readonly do: "send" };
@@ -40,6 +41,7 @@ const move: fc.Arbitrary<Move> = fc.oneof(
     count: fc.integer({ min: 0, max: 3 }),
     behind: fc.constantFrom(0, 0, 0, 1, -1),
     park: fc.boolean(),
+    wakes: fc.boolean(),
   }),
   fc.record({ do: fc.constantFrom("release" as const, "renew" as const), who }),
   fc.record({ do: fc.constant("send" as const) }),
@@ -91,7 +93,9 @@ class Holders {
       const ledger = events.map(
         (_, attempt) => ({ type: "hold", step: "a", attempt, amountMicros: lease.epoch }) as const,
       );
-      const extras = { ledger, inbox, park: move.park, status: "running", guard: { capMicros: 9, wallet: null } };
+      const wake = { at: this.#now + 100, memo: afterSeq };
+      const parks = { park: move.park, ...(move.park && move.wakes && { wake }) };
+      const extras = { ledger, inbox, ...parks, status: "running", guard: { capMicros: 9, wallet: null } };
       return journal.commit({ lease, afterSeq, at: this.#now, events, ...extras });
     });
   }

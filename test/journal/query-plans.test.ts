@@ -67,7 +67,12 @@ async function statementsOf(raw: InstanceType<ReturnType<typeof loadSqlite>["Dat
   await journal.resolveNotice("r", 3, { delivered: false, dueAt: 9, error: "e" });
   await journal.resolveNotice("r", 3, { delivered: true });
   const ledger = [{ type: "release", step: "a", attempt: 1 }] as const;
-  await journal.commit({ lease, afterSeq: 5, at: 1, events: [], ledger, status: "running", park: true });
+  const wake = { at: 5, memo: null };
+  await journal.commit({ lease, afterSeq: 5, at: 1, events: [], ledger, status: "running", park: true, wake });
+  await journal.dueRuns({ account, at: 5, limit: 9 });
+  const again = await journal.takeLease("r", holder("b"), taking);
+  if (!again.acquired) throw new Error("the lease was not free");
+  await journal.commit({ lease: again.lease, afterSeq: 6, at: 1, events: [], status: "running", park: true });
   await journal.releaseLease(lease);
   await journal.removeRun("r", 1);
   return statements;

@@ -34,16 +34,19 @@ import type {
   UploadHandleRow,
 } from "../../src/journal/store.ts";
 import { Waiters } from "../../src/journal/waiters.ts";
+import type { DueQuery, Wake } from "../../src/journal/wakes.ts";
 
 interface MemoryRun {
   account: string;
   readonly order: number;
-  row: Omit<RunRow, "lease" | "account">;
+  row: Omit<RunRow, "lease" | "account" | "wakeAt">;
   records: EventRecord[];
   epoch: number;
   holder: LeaseHolder | null;
   leaseExpiresAt: number;
   snapshot: string | null;
+  /** Of a run that an engine drives, as JSON. */
+  wake: string | null;
   inbox: InboxEntry[];
   ledger: Map<string, LedgerEntry>;
   progress: Map<string, Progress>;
@@ -73,7 +76,7 @@ class ReferenceJournal implements JournalStore {
     this.#now = now;
   }
 
-  async createRun(runId: string, first: RunEvent & { readonly type: "run.planned" }, at: number): Promise<void> {
+  async createRun(runId: string, first: RunEvent & { readonly type: "run.planned" }, at: number, wake?: Wake) {
     this.#open();
     if (this.#runs.has(runId)) throw new RunExistsError(runId);
     const row = { runId, pipeline: first.plan.pipeline, createdAt: at, updatedAt: at, lastSeq: 0, status: "planned" };
@@ -86,6 +89,7 @@ class ReferenceJournal implements JournalStore {
       holder: null,
       leaseExpiresAt: 0,
       snapshot: null,
+      wake: wake === undefined ? null : JSON.stringify(wake),
       inbox: [],
       ledger: new Map(),
       progress: new Map(),
@@ -140,7 +144,9 @@ class ReferenceJournal implements JournalStore {
     run.leaseExpiresAt = at + ttlMs;
     append(run, [encodeEvents([leaseAcquired(run.epoch, holder)])], at);
     this.#waiters.notify(runId);
-    return { acquired: true, lease: leaseOf(run) };
+    const wake = wakeOf(run);
+    if (wake !== null) run.wake = JSON.stringify({ ...wake, memo: null });
+    return { acquired: true, lease: leaseOf(run), memo: wake?.memo ?? null };
   }
 
   async renewLease(lease: Lease, options: { readonly at: number; readonly ttlMs: number }): Promise<boolean> {
@@ -185,15 +191,32 @@ class ReferenceJournal implements JournalStore {
       run.notices.set(notice.seq, { ...notice, runId, attempts: 0, dueAt: commit.at, lastError: null });
     }
     if (commit.snapshot !== undefined) run.snapshot = JSON.stringify(commit.snapshot);
-    if (commit.park) run.holder = null;
+    if (commit.park) {
+      run.holder = null;
+      const wake = commit.wake ?? (run.wake === null ? null : { at: null, memo: null });
+      run.wake = wake === null ? null : JSON.stringify(wake);
+    }
     this.#waiters.notify(runId);
     const { lastSeq } = run.row;
     const tail = lastSeq - ((await this.snapshot(runId))?.seq ?? 0);
     return { committed: true, lastSeq, tail, lease: commit.park ? null : leaseOf(run) };
   }
 
+  async dueRuns({ account, at, limit }: DueQuery): Promise<readonly string[]> {
+    this.#open();
+    const due = this.#runsOf(account).flatMap((run) => {
+      const wakeAt = wakeOf(run)?.at ?? null;
+      return wakeAt === null || wakeAt > at ? [] : [{ run, wakeAt }];
+    });
+    due.sort((a, b) => a.wakeAt - b.wakeAt || a.run.order - b.run.order);
+    return due.slice(0, limit).map(({ run }) => run.row.runId);
+  }
+
   async send(runId: string, message: InboxMessage, at: number): Promise<number> {
-    const id = this.#deliver(this.#find(runId), message, at);
+    const run = this.#find(runId);
+    const id = this.#deliver(run, message, at);
+    const wake = wakeOf(run);
+    if (wake !== null) run.wake = JSON.stringify({ ...wake, at: Math.min(wake.at ?? at, at) });
     this.#waiters.notify(runId);
     return id;
   }
@@ -364,8 +387,13 @@ function append(run: MemoryRun, bodies: readonly string[], at: number): void {
   run.row = { ...run.row, lastSeq: run.records.length, updatedAt: at };
 }
 
-function rowOf({ row, account, holder, leaseExpiresAt: expiresAt }: MemoryRun): RunRow {
-  return { ...row, account, lease: holder === null ? null : { holder, expiresAt } };
+function rowOf(run: MemoryRun): RunRow {
+  const { row, account, holder, leaseExpiresAt: expiresAt } = run;
+  return { ...row, account, lease: holder === null ? null : { holder, expiresAt }, wakeAt: wakeOf(run)?.at ?? null };
+}
+
+function wakeOf({ wake }: MemoryRun): Wake | null {
+  return wake === null ? null : (JSON.parse(wake) as Wake);
 }
 
 function holds(run: MemoryRun, lease: Lease): boolean {

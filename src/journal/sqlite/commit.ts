@@ -9,6 +9,7 @@ import { writeNotices } from "./notices.ts";
 import { type EncodedText, packText } from "./packed-text.ts";
 import { writeResults } from "./results.ts";
 import { type RunRecord, requireRun, runRow, writeEvents, writeMedia } from "./runs.ts";
+import { clearWake, takeMemo, writeWake } from "./wakes.ts";
 
 export interface LeaseRequest {
   readonly at: number;
@@ -30,7 +31,7 @@ export function takeLease(db: Database, runId: string, holder: LeaseHolder, requ
     "UPDATE runs SET last_seq = ?, updated_at = ?, epoch = ?, lease_holder = ?, lease_expires_at = ? WHERE run_key = ?",
     ...[lastSeq, at, lease.epoch, JSON.stringify(holder), lease.expiresAt, run.key],
   );
-  return { acquired: true, lease };
+  return { acquired: true, lease, memo: takeMemo(db, run.key) };
 }
 
 /** True while the lease is held: neither acquired by another process nor released. */
@@ -89,6 +90,10 @@ export function commitRun(db: Database, { commit, body, state }: EncodedCommit):
     ],
   );
   consumeEntries(db, run.key, inbox);
+  if (park) {
+    if (commit.wake === undefined) clearWake(db, run.key);
+    else writeWake(db, run.key, commit.wake);
+  }
   writeLedger(db, run, ledger);
   writeMedia(db, run.key, events);
   writeResults(db, run.key, commit.results ?? [], at);

@@ -1,11 +1,13 @@
 import type { InboxEntry, InboxMessage } from "../store.ts";
 import type { Database } from "./database.ts";
 import { requireKey } from "./runs.ts";
+import { hastenWake } from "./wakes.ts";
 
 export function sendMessage(db: Database, runKey: number, message: InboxMessage, at: number): number {
   const body = JSON.stringify(message);
   db.run("INSERT INTO inbox (run_key, at, message) VALUES (?, ?, ?)", runKey, at, body);
   const row = db.get("SELECT last_insert_rowid() AS id") ?? {};
+  hastenWake(db, runKey, at);
   return db.columns.integer(row, "id");
 }
 

@@ -3,8 +3,10 @@ import { decodeEvents, type EventRecord, SIGNED_BODY } from "../event-codec.ts";
 import { EVENT_VERSION, type RunEvent, type StoredEvent } from "../events.ts";
 import { accountOf, mediaOf } from "../record.ts";
 import type { FoldSnapshot, LeaseHolder, LedgerTotals, RemoveOutcome, RunLease, RunRow } from "../store.ts";
+import type { Wake } from "../wakes.ts";
 import type { Columns, Database, Row } from "./database.ts";
 import { type EncodedText, unpackText } from "./packed-text.ts";
+import { writeWake } from "./wakes.ts";
 
 /** A row of `runs` as the transactions need it. */
 export interface RunRecord {
@@ -19,13 +21,14 @@ export interface RunRecord {
   readonly ledger: LedgerTotals;
 }
 
-const summary = "run_id, pipeline, account, created_at, updated_at, last_seq, status, lease_holder, lease_expires_at";
+const summary =
+  "run_id, pipeline, account, created_at, updated_at, last_seq, status, lease_holder, lease_expires_at, (SELECT at FROM wakes WHERE wakes.run_key = runs.run_key) AS wake_at";
 
 export function createRun(
   db: Database,
   runId: string,
   first: { readonly event: RunEvent & { readonly type: "run.planned" }; readonly body: EncodedText },
-  at: number,
+  { at, wake }: { readonly at: number; readonly wake?: Wake | undefined },
 ): void {
   if (runKey(db, runId) !== null) throw new RunExistsError(runId);
   db.run(
@@ -35,6 +38,7 @@ export function createRun(
   const key = requireKey(db, runId);
   writeEvents(db, key, { lastSeq: 1, at, body: first.body });
   writeMedia(db, key, [first.event]);
+  if (wake !== undefined) writeWake(db, key, wake);
 }
 
 /** So that `gc` need not read every event to know which media are in use. */
@@ -76,6 +80,7 @@ function summaryOf({ columns }: Database, row: Row): RunRow {
     lastSeq: columns.integer(row, "last_seq"),
     status: columns.text(row, "status"),
     lease: leaseOf(columns, row),
+    wakeAt: row.wake_at === null ? null : columns.integer(row, "wake_at"),
   };
 }
 
@@ -168,6 +173,7 @@ export function readSnapshot(db: Database, runId: string): FoldSnapshot | null {
 const tablesOfRun = [
   "events",
   "snapshots",
+  "wakes",
   "inbox",
   "ledger",
   "media",

@@ -52,6 +52,13 @@ export const migrations: readonly Migration[] = [
     seq INTEGER NOT NULL,
     state ANY NOT NULL
   ) STRICT;
+  -- The runs that an engine drives: when each is due (NULL: with its next message), and what its driver left for the next.
+  CREATE TABLE wakes (
+    run_key INTEGER PRIMARY KEY,
+    at INTEGER,
+    memo TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX wakes_due ON wakes (at) WHERE at IS NOT NULL;
   CREATE TABLE inbox (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     run_key INTEGER NOT NULL,

@@ -1,0 +1,23 @@
+import type { Json } from "../plan/plan.ts";
+
+/**
+ * How a run that an engine drives waits: parked, without a process. It is the engine's until it is removed; while it
+ * rests, only a message in its inbox makes it due.
+ */
+export interface Wake {
+  /** When it is due, epoch milliseconds; null: only once a message is in its inbox. */
+  readonly at: number | null;
+  /**
+   * What the next holder of the lease continues from beside the events, such as when each job is polled next. It is handed
+   * out once: after a crash it is gone, and everything is asked for again.
+   */
+  readonly memo: Json;
+}
+
+/** Asks for the runs of an account that are due by an instant, the longest overdue first. */
+export interface DueQuery {
+  readonly account: string;
+  /** Epoch milliseconds. */
+  readonly at: number;
+  readonly limit: number;
+}
