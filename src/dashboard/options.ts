@@ -26,6 +26,9 @@ export interface OfferedPipeline {
   readonly source: { readonly file: string; readonly exportName: string } | null;
 }
 
+/** What the dashboard needs of a media store. */
+type ShownMedia = Pick<MediaStore, "sizeOf" | "read" | "link" | "linkOrigin">;
+
 export interface DashboardOptions {
   /** Runs what the page asks for. Stays open when the dashboard closes. */
   readonly show: Showrunner;
@@ -37,7 +40,7 @@ export interface DashboardOptions {
   /** The journal that `show` works on; also read while other processes write it. */
   readonly journal: JournalStore;
   /** Where the bytes of outputs and uploads are. */
-  readonly media: Pick<MediaStore, "path">;
+  readonly media: ShownMedia;
   /** Port to listen on. Default 0, any free one. */
   readonly port?: number | undefined;
   /** Address to listen on. Default `127.0.0.1`; any other shows runs, and lets them be steered, beyond this machine. */
@@ -73,7 +76,7 @@ export interface DashboardContext extends WatchParts {
   readonly show: Showrunner;
   /** Replaces `show` when its service has ended and another can be opened. */
   renew(): Promise<void>;
-  readonly media: Pick<MediaStore, "path">;
+  readonly media: ShownMedia;
   readonly gauges: GaugeReader;
   readonly pipelines: readonly OfferedPipeline[];
   readonly loadPipeline: NonNullable<DashboardOptions["loadPipeline"]>;

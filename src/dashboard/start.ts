@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { refusalOf, SECURITY_HEADERS, sendJson, sendLockedPage, sendRefusal } from "./http/answer.ts";
+import { refusalOf, securityHeaders, sendJson, sendLockedPage, sendRefusal } from "./http/answer.ts";
 import { allowedHosts, checkSender, createSession, login, ownNames, type Session } from "./http/guard.ts";
 import { badRequest, type Call, matchPath, notFound, Refusal, type Route, readJson } from "./http/route.ts";
 import { sendFile } from "./http/send-file.ts";
@@ -80,8 +80,9 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
   const session = createSession(options.token, port);
   const hosts = allowedHosts({ host, port, allowed: options.allowHosts ?? [], own: ownNames() });
   const onDefect = options.onDefect ?? ((error: unknown) => void process.stderr.write(`dashboard: ${String(error)}\n`));
+  const headers = securityHeaders(options.media.linkOrigin);
   server.on("request", (incoming, response) => {
-    const request = { incoming, response, routes, session, hosts };
+    const request = { incoming, response, routes, session, hosts, headers };
     void answer(request).catch((error: unknown) => {
       const refusal = refusalOf(error);
       if (refusal === null) onDefect(error);
@@ -148,10 +149,11 @@ interface Request {
   readonly routes: readonly Route[];
   readonly session: Session;
   readonly hosts: readonly string[];
+  readonly headers: Readonly<Record<string, string>>;
 }
 
-async function answer({ incoming, response, routes, session, hosts }: Request): Promise<void> {
-  for (const [name, value] of Object.entries(SECURITY_HEADERS)) response.setHeader(name, value);
+async function answer({ incoming, response, routes, session, hosts, headers }: Request): Promise<void> {
+  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
   const method = incoming.method ?? "GET";
   checkSender(method, incoming.headers, hosts);
   const url = parsedUrl(incoming.url ?? "/");

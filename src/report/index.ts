@@ -1,7 +1,7 @@
 import { mkdir } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { writeDurably } from "../durable-file.ts";
-import { FoldedRun, openMediaStore, type Showrunner } from "../index.ts";
+import { FoldedRun, openMedia, type Showrunner } from "../index.ts";
 import { reportFacts } from "./facts.ts";
 import { inlineBytesOf, placeIntermediate, placeMedia } from "./media.ts";
 import { reportPage } from "./page/page.ts";
@@ -17,7 +17,8 @@ export interface WriteReportOptions {
   readonly file: string;
   /** Media that may stand in the page itself, bytes in all. Default 4 000 000; the others stay beside it. */
   readonly inlineBytes?: number;
-  /** Folder of the media store, where all media of the page come from. */
+  /** Where all media of the page come from; as the options of these names of `openShowrunner`. */
+  readonly media?: string | undefined;
   readonly mediaDir: string;
   /** Epoch milliseconds, shown in the page. */
   readonly writtenAt: number;
@@ -45,10 +46,9 @@ export async function writeReport(
   const file = resolve(options.file);
   await mkdir(dirname(file), { recursive: true });
   const inlineBytes = options.inlineBytes ?? INLINE_BYTES;
-  const store = await openMediaStore(options.mediaDir);
-  const pathOf = (sha256: string) => store.path(sha256);
-  const media = await placeMedia(facts, file, { inlineBytes, pathOf });
-  const others = await placeIntermediate(facts, pathOf, inlineBytes - inlineBytesOf(media));
+  const store = await openMedia(options);
+  const media = await placeMedia(facts, file, { inlineBytes, media: store });
+  const others = await placeIntermediate(facts, store, inlineBytes - inlineBytesOf(media));
   const page = reportPage(facts, new Map([...media, ...others]), options);
   // Written atomically: a browser may be reading the previous one.
   await writeDurably(file, page);

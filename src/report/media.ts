@@ -3,16 +3,17 @@ import { createReadStream } from "node:fs";
 import { copyFile, lstat, mkdir, readFile, realpath } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve, sep } from "node:path";
 import { finished } from "node:stream/promises";
+import type { MediaStore } from "../index.ts";
 import type { FinalFile, ReportFacts } from "./facts.ts";
 import type { MediaLocation } from "./page/gallery.ts";
 
-/** Where the media store keeps a content hash. What a journal says of folders and file names is never read. */
-export type PathOf = (sha256: string) => string;
+/** Where copies come from, by content hash. What a journal says of folders and file names is never read. */
+export type Media = Pick<MediaStore, "sizeOf" | "hold">;
 
 interface Found {
   readonly file: FinalFile;
-  /** The local copy; null when it is missing. */
-  readonly path: string | null;
+  /** The hash of the copy; null when it is missing. */
+  readonly sha256: string | null;
   readonly sizeBytes: number;
 }
 
@@ -24,7 +25,7 @@ const MOST_INTERMEDIATE = 1000;
 /** Copies of intermediate results by content hash, as far as they fit; their keys are `sha256:…`. */
 export async function placeIntermediate(
   facts: ReportFacts,
-  pathOf: PathOf,
+  media: Media,
   inlineBytes: number,
 ): Promise<ReadonlyMap<string, MediaLocation>> {
   const locations = new Map<string, MediaLocation>();
@@ -33,10 +34,12 @@ export async function placeIntermediate(
     const key = `sha256:${sha256}`;
     if (locations.has(key) || !isPlayed(contentType)) continue;
     if (!/^[0-9a-f]{64}$/.test(sha256)) continue;
-    const size = (await plainFile(pathOf(sha256)))?.size ?? Number.POSITIVE_INFINITY;
-    if (size > Math.min(room, SMALL_BYTES) || !(await holds(pathOf(sha256), sha256))) continue;
+    const size = (await media.sizeOf(sha256)) ?? Number.POSITIVE_INFINITY;
+    if (size > Math.min(room, SMALL_BYTES)) continue;
+    await using held = await media.hold([sha256]);
+    if (!(await holds(held.path(sha256), sha256))) continue;
     room -= size;
-    locations.set(key, { type: "inline", url: await dataUrl(pathOf(sha256), contentType) });
+    locations.set(key, { type: "inline", url: await dataUrl(held.path(sha256), contentType) });
   }
   return locations;
 }
@@ -55,13 +58,15 @@ export function inlineBytesOf(locations: ReadonlyMap<string, MediaLocation>): nu
 export async function placeMedia(
   facts: ReportFacts,
   pagePath: string,
-  options: { readonly inlineBytes: number; readonly pathOf: PathOf },
+  options: { readonly inlineBytes: number; readonly media: Media },
 ): Promise<ReadonlyMap<string, MediaLocation>> {
   const locations = new Map<string, MediaLocation>();
   const found: Found[] = [];
-  for (const file of facts.files) found.push(await find(file, options.pathOf));
+  for (const file of facts.files) found.push(await find(file, options.media));
   let room = options.inlineBytes;
-  for (const { file, path, sizeBytes } of found.toSorted((a, b) => a.sizeBytes - b.sizeBytes)) {
+  for (const { file, sha256, sizeBytes } of found.toSorted((a, b) => a.sizeBytes - b.sizeBytes)) {
+    await using held = sha256 === null ? null : await options.media.hold([sha256]);
+    const path = held?.path(sha256!) ?? null;
     if (path === null || !(await holds(path, file.sha256))) {
       locations.set(file.file, { type: "missing", path: join(facts.report.out_dir, file.file) });
     } else if (sizeBytes <= room && isPlayed(file.contentType)) {
@@ -72,10 +77,10 @@ export async function placeMedia(
   return locations;
 }
 
-async function find(file: FinalFile, pathOf: PathOf): Promise<Found> {
-  const path = file.sha256 === null || !/^[0-9a-f]{64}$/.test(file.sha256) ? null : pathOf(file.sha256);
-  const facts = path === null ? null : await plainFile(path);
-  return facts === null ? { file, path: null, sizeBytes: 0 } : { file, path, sizeBytes: facts.size };
+async function find(file: FinalFile, media: Media): Promise<Found> {
+  const sha256 = file.sha256 === null || !/^[0-9a-f]{64}$/.test(file.sha256) ? null : file.sha256;
+  const size = sha256 === null ? null : await media.sizeOf(sha256);
+  return size === null ? { file, sha256: null, sizeBytes: 0 } : { file, sha256, sizeBytes: size };
 }
 
 /** Null for what is no file: links lead elsewhere, and pipes never end. */

@@ -15,7 +15,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { temporaryPath, temporaryTag, writeDurably } from "../../src/durable-file.ts";
-import { openMediaStore } from "../../src/engine/media/media-store.ts";
+import { openMediaStore } from "../../src/engine/media/folder-store.ts";
 
 const root = mkdtempSync(join(tmpdir(), "durable-file-"));
 afterAll(() => rmSync(root, { recursive: true }));

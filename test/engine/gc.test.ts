@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../recipes/models.ts";
-import { openMediaStore } from "../../src/engine/media/media-store.ts";
+import { openMediaStore } from "../../src/engine/media/folder-store.ts";
 import { placeholder } from "../../src/engine/price/placeholder-input.ts";
 import { file, pipeline, type Showrunner } from "../../src/index.ts";
 import { during, type FakeShow, openFakeShow } from "../support/fake-showrunner.ts";

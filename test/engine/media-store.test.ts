@@ -16,7 +16,7 @@ import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
 import fc from "fast-check";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
-import { type MediaStore, openMediaStore } from "../../src/engine/media/media-store.ts";
+import { type FolderStore, openMediaStore } from "../../src/engine/media/folder-store.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "media-"));
 let folders = 0;
@@ -29,7 +29,7 @@ const sha256 = hashOf(bytes);
 describe("The media store", () => {
   let dir: string;
   let outDir: string;
-  let media: MediaStore;
+  let media: FolderStore;
 
   beforeEach(async () => {
     const world = join(folder, `${++folders}`);

@@ -11,22 +11,33 @@ export function sendLockedPage(response: ServerResponse): void {
   response.end(body);
 }
 
-/** What every answer says: no script but our own, no frames, no guessing of types, nothing told to other sites. */
-export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
-  "Content-Security-Policy": [
+/**
+ * What every answer says: no script but our own, no frames, no guessing of types, nothing told to other sites. Media may also
+ * come from `mediaOrigin`.
+ */
+export function securityHeaders(mediaOrigin: string | null): Readonly<Record<string, string>> {
+  const media = mediaOrigin === null ? "'self'" : `'self' ${mediaOrigin}`;
+  return { ...FIXED_HEADERS, "Content-Security-Policy": policy(media) };
+}
+
+function policy(media: string): string {
+  return [
     "default-src 'none'",
     "script-src 'self'",
     "style-src 'self'",
     "font-src 'self'",
-    "img-src 'self'",
-    "media-src 'self'",
+    `img-src ${media}`,
+    `media-src ${media}`,
     "connect-src 'self'",
     "base-uri 'none'",
     "form-action 'none'",
     "frame-ancestors 'none'",
     "require-trusted-types-for 'script'",
     "trusted-types 'none'",
-  ].join("; "),
+  ].join("; ");
+}
+
+const FIXED_HEADERS = {
   "X-Content-Type-Options": "nosniff",
   "X-Frame-Options": "DENY",
   "Referrer-Policy": "no-referrer",

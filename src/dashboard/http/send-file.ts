@@ -1,6 +1,7 @@
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { notFound } from "./route.ts";
 
@@ -74,30 +75,54 @@ export function parseRange(header: string | undefined, sizeBytes: number): ByteR
   return end < start ? "whole" : { start, end };
 }
 
-export interface FileAnswer {
-  readonly path: string;
+interface BytesAnswer {
   readonly contentType: string;
   readonly headers?: Readonly<Record<string, string>>;
   /** Default 200, or 206 for a part. */
   readonly status?: number;
 }
 
+export interface FileAnswer extends BytesAnswer {
+  readonly path: string;
+}
+
+/** Bytes from wherever they come. */
+export interface Bytes {
+  readonly sizeBytes: number;
+  read(range: ByteRange): Promise<Readable>;
+}
+
 /** Sends a file, or the requested range. @throws Refusal 404 */
 export async function sendFile(incoming: IncomingMessage, response: ServerResponse, file: FileAnswer): Promise<void> {
-  const size = await sizeOf(file.path);
+  const bytes = {
+    sizeBytes: await sizeOf(file.path),
+    read: async (range: ByteRange) => createReadStream(file.path, range),
+  };
+  await sendBytes(incoming, response, bytes, file);
+}
+
+/** Sends bytes, or the requested range of them. */
+export async function sendBytes(
+  incoming: IncomingMessage,
+  response: ServerResponse,
+  { sizeBytes: size, read }: Bytes,
+  answer: BytesAnswer,
+): Promise<void> {
   const range = parseRange(incoming.headers.range, size);
-  const headers = { ...file.headers, "Content-Type": file.contentType, "Accept-Ranges": "bytes" };
+  const headers = { ...answer.headers, "Content-Type": answer.contentType, "Accept-Ranges": "bytes" };
   if (range === "beyond") return void response.writeHead(416, { "Content-Range": `bytes */${size}` }).end();
   const { start, end } = range === "whole" ? { start: 0, end: size - 1 } : range;
   const part = range === "whole" ? {} : { "Content-Range": `bytes ${start}-${end}/${size}` };
-  response.writeHead(range === "whole" ? (file.status ?? 200) : 206, {
+  const isWithout = incoming.method === "HEAD" || size === 0;
+  const body = isWithout ? null : await read({ start, end });
+  response.writeHead(range === "whole" ? (answer.status ?? 200) : 206, {
     ...headers,
     ...part,
     "Content-Length": end - start + 1,
   });
-  if (incoming.method === "HEAD" || size === 0) return void response.end();
+  if (body === null) return void response.end();
   // A player that seeks hangs up in the middle: that is no failure of ours.
-  await pipeline(createReadStream(file.path, { start, end }), response).catch(() => response.destroy());
+  await pipeline(body, response).catch(() => response.destroy());
 }
 
 async function sizeOf(path: string): Promise<number> {

@@ -2,7 +2,7 @@ import { extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { outputsOf } from "../../index.ts";
 import { type Call, notFound, type Route } from "../http/route.ts";
-import { type FileAnswer, mediaHeaders, sendFile } from "../http/send-file.ts";
+import { type ByteRange, type FileAnswer, mediaHeaders, sendBytes, sendFile } from "../http/send-file.ts";
 import type { DashboardContext } from "../options.ts";
 
 /** Addresses of the page's screens; the page itself decides what it shows there. */
@@ -33,13 +33,19 @@ export function mediaRoutes({ cache, media }: DashboardContext): readonly Route[
     const copy =
       params.index === "upload" ? step?.upload : outputs.find(({ index }) => String(index) === params.index)?.copy;
     if (copy == null) throw notFound("This output");
-    const { contentType, disposition } = mediaHeaders(copy.contentType);
+    const shown = mediaHeaders(copy.contentType);
+    const link = await media.link(copy.sha256, shown);
+    if (link !== null) return void response.writeHead(302, { Location: link, "Cache-Control": "no-store" }).end();
+    const { contentType, disposition } = shown;
+    const sizeBytes = await media.sizeOf(copy.sha256);
+    if (sizeBytes === null) throw notFound("This file");
     const headers = {
       "Content-Disposition": disposition,
       "Content-Security-Policy": "default-src 'none'; sandbox",
       "Cache-Control": "private, max-age=3600",
     };
-    await sendFile(incoming, response, { path: media.path(copy.sha256), contentType, headers });
+    const bytes = { sizeBytes, read: (range: ByteRange) => media.read(copy.sha256, range) };
+    await sendBytes(incoming, response, bytes, { contentType, headers });
   };
   return [{ method: "GET", path: "/media/:run/:step/:index", handle: send }];
 }

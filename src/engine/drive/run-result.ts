@@ -1,10 +1,10 @@
 import { join } from "node:path";
 import type { PartialResultOf, ResultOf, Returns } from "../../define/index.ts";
 import type { PauseReason, RunEnd } from "../../journal/events.ts";
-import { isRunFinal, type OutputState, type RunState } from "../../journal/state.ts";
+import { isRunFinal, type OutputState, planStep, type RunState } from "../../journal/state.ts";
 import { formatUsd } from "../../money.ts";
 import { isReference } from "../../plan/index.ts";
-import type { Reference, Returned } from "../../plan/plan.ts";
+import type { Reference, Returned, UploadStep } from "../../plan/plan.ts";
 import { type OpenJob, openJobs } from "../../run/open-jobs.ts";
 import { referenced, referencedValue } from "../../run/resolve.ts";
 import { type RunReport, runReport } from "../../run/view/report.ts";
@@ -25,7 +25,9 @@ export function runOutputs(state: RunState, media: MediaStore): { readonly [name
 function resolveOne(state: RunState, media: MediaStore, ref: Reference["$ref"]): unknown {
   if (ref.as === "upload") {
     const stored = state.steps[ref.step]?.upload;
-    return stored === null || stored === undefined ? null : { path: media.path(stored.sha256), ...stored };
+    if (stored === null || stored === undefined) return null;
+    const given = (planStep(state, ref.step) as UploadStep).file;
+    return { path: media.path(stored.sha256) ?? given.path, ...stored };
   }
   if (ref.as === "value") return referencedValue(state, ref) ?? null;
   const outputs = referenced(state, ref).map(({ step, output }) => one(state, media, step, output));

@@ -1,37 +1,26 @@
-import { stat } from "node:fs/promises";
 import { cleanText, ownText } from "../../clean-text.ts";
 import type { JournalError } from "../../journal/events.ts";
 import type { LocalFile, LocalFunction } from "../../plan/draft.ts";
 import type { Json } from "../../plan/plan.ts";
 import { fileOf } from "../../run/next-command.ts";
-import type { MediaStore } from "../media/media-store.ts";
+import type { HeldMedia } from "../media/held-media.ts";
 import type { EffectContext, EffectResult } from "./effect.ts";
 
-/** A result that a local function needs is not in the media store any more. */
-export class InputGoneError extends Error {
-  readonly code = "INPUT_GONE";
-}
-
-/** The stored bytes as a local function sees them. Throws {@link InputGoneError}. */
-export async function localFile(
-  media: MediaStore,
+/** The stored bytes as a local function sees them. */
+export function localFile(
+  held: HeldMedia,
   { sha256, contentType }: { readonly sha256: string; readonly contentType: string },
-): Promise<LocalFile> {
-  const path = media.path(sha256);
-  const found = await stat(path).catch(() => null);
-  if (found === null)
-    throw new InputGoneError(`a file that it reads (${sha256.slice(0, 12)}…) is missing from ${path}`);
-  return { path, contentType, sha256, sizeBytes: found.size };
+): LocalFile {
+  return { path: held.path(sha256), contentType, sha256, sizeBytes: held.sizeBytes(sha256) };
 }
 
 /** A resolved input with each `{ $file }` replaced by the file; everything else is a copy that the function may change. */
-export async function localInput(input: Json, media: MediaStore): Promise<unknown> {
+export function localInput(input: Json, held: HeldMedia): unknown {
   if (typeof input !== "object" || input === null) return input;
-  if (Array.isArray(input)) return Promise.all(input.map((item: Json) => localInput(item, media)));
+  if (Array.isArray(input)) return input.map((item: Json) => localInput(item, held));
   const record = input as { readonly [key: string]: Json };
-  if (isFile(record)) return localFile(media, record.$file);
-  const entries = Object.entries(record).map(async ([key, value]) => [key, await localInput(value, media)] as const);
-  return Object.fromEntries(await Promise.all(entries));
+  if (isFile(record)) return localFile(held, record.$file);
+  return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, localInput(value, held)]));
 }
 
 /** Hashes of the stored bytes that an input names. */

@@ -15,11 +15,10 @@ export const pick: Effect<"pick"> = async ({ step }, context) => {
   const { code } = found;
   const { state, media, signal } = context;
   const candidates = candidatesOf(state, planStep(state, step) as PickStep);
-  const without = await withoutCopies(
-    candidates.flatMap((candidate) => candidate?.file?.sha256 ?? []),
-    context,
-  );
+  const files = candidates.flatMap((candidate) => candidate?.file?.sha256 ?? []);
+  const without = await withoutCopies(files, context);
   if (without !== null) return without;
+  await using held = await media.hold(files);
   const failed = (error: RunEvent & { readonly type: "task.failed" }) => ({ events: [error] });
   const scores: (number | null)[] = [];
   // In a function of its own, so that what throws at once is a rejection too.
@@ -27,7 +26,7 @@ export const pick: Effect<"pick"> = async ({ step }, context) => {
   try {
     for (const [index, candidate] of candidates.entries()) {
       const file = candidate?.file ?? null;
-      const given = file === null ? null : await unlessAborted(scoreOf(await localFile(media, file), index), signal);
+      const given = file === null ? null : await unlessAborted(scoreOf(localFile(held, file), index), signal);
       if (given === ABORTED) return { events: [] };
       scores.push(given === null ? null : checked(given));
     }

@@ -28,13 +28,15 @@ export const task: Effect<"task"> = async (command, context) => {
   const found = localCode(context, step, "task");
   if ("without" in found) return found.without;
   const { code } = found;
-  const without = await withoutCopies(filesOf(command.input), context);
+  const files = filesOf(command.input);
+  const without = await withoutCopies(files, context);
   if (without !== null) return without;
   const plan = planStep(context.state, step) as TaskStep;
   const folder = new TaskFolder(context.media, plan);
+  const inputs = await context.media.hold(files);
   const work = async () => {
-    const input = await localInput(command.input, context.media);
-    return code.run(input, taskContext(context, step, folder));
+    await using held = inputs;
+    return await code.run(localInput(command.input, held), taskContext(context, step, folder));
   };
   const done = work();
   try {

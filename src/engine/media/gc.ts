@@ -1,8 +1,7 @@
-import { stat } from "node:fs/promises";
 import { LEFTOVER_MS, removeTemporaries, temporaryTag } from "../../durable-file.ts";
 import { isRunFinal, type RunStatus } from "../../journal/state.ts";
 import type { JournalStore, RunRow, StoredResult } from "../../journal/store.ts";
-import type { MediaStore } from "./media-store.ts";
+import { GRACE_MS, type ListedMedia, type MediaGarbage } from "./media-store.ts";
 
 export interface GcOptions {
   /** Finished runs whose last event is older go, milliseconds. Default 30 days. */
@@ -20,22 +19,25 @@ export interface GcReport {
   /** Requests whose last result went with these runs: a later run has to make it, and pay for it, again. */
   readonly reusable: number;
   /** Media that no run names any more. Files that runs were asked to return stay where they are. */
-  readonly media: { readonly count: number; readonly sizeBytes: number };
+  readonly media: {
+    readonly count: number;
+    readonly sizeBytes: number;
+    /** Set aside for so long, milliseconds, and deleted by a gc after that; 0: deleted at once. */
+    readonly deletedAfterMs: number;
+  };
   /** Upload handles that had lapsed. */
   readonly handles: number;
-  /** Temporary files that a killed process left where it put files of a run. */
+  /** What a killed process left: temporary files where it put files of a run, and uploads to a bucket cut short. */
   readonly leftovers: number;
 }
 
 interface GcParts {
   readonly store: JournalStore;
-  readonly media: MediaStore;
+  readonly media: { readonly garbage: MediaGarbage };
   readonly now: () => number;
 }
 
 const MONTH_MS = 30 * 24 * 3_600_000;
-/** Bytes arrive before the event that names them: young files may belong to a run that is just about to say so. */
-const RECENT_MS = 3_600_000;
 
 /**
  * Removes old finished runs, then the media that no run names. What a younger run took over from an older one stays with
@@ -45,7 +47,7 @@ export async function collectGarbage(parts: GcParts, options: GcOptions = {}): P
   const { store, media, now } = parts;
   const dryRun = options.dryRun ?? false;
   const before = now() - (options.olderThanMs ?? MONTH_MS);
-  const leftovers = await removeLeftovers(store, dryRun);
+  const leftovers = (await removeLeftovers(store, dryRun)) + (await media.garbage.removeLeftovers({ dryRun }));
   const old = (await store.runs()).filter((row) => isFinished(row) && row.updatedAt < before).toReversed();
   const runs: string[] = [];
   const skipped: { readonly runId: string; readonly reason: "leased" | "holds" }[] = [];
@@ -58,20 +60,11 @@ export async function collectGarbage(parts: GcParts, options: GcOptions = {}): P
       produced.push(...madeHere);
     } else if (refusal !== "unknown") skipped.push({ runId, reason: refusal });
   }
-  // Listed before asking which are named, so that what is named meanwhile is among the answers.
-  const files = await olderFiles(media);
-  const named = await store.mediaInUse(dryRun ? runs : []);
-  const unnamed = files.filter(({ sha256 }) => !named.has(sha256));
-  let count = 0;
-  let sizeBytes = 0;
-  for (const file of unnamed) {
-    if (!dryRun && !(await media.remove(file.sha256))) continue;
-    count += 1;
-    sizeBytes += file.sizeBytes;
-  }
+  const { count, sizeBytes } = await removeUnnamed(media.garbage, store, { dryRun, except: dryRun ? runs : [] });
   const reusable = await lostResults(store, produced, new Set(runs));
   const handles = await store.dropHandles(now(), { dryRun });
-  return { dryRun, runs, skipped, reusable, media: { count, sizeBytes }, handles, leftovers };
+  const removed = { count, sizeBytes, deletedAfterMs: media.garbage.purgeAfterMs };
+  return { dryRun, runs, skipped, reusable, media: removed, handles, leftovers };
 }
 
 /** What was left where files of these runs go, and is not being written. */
@@ -115,18 +108,39 @@ async function remove(store: JournalStore, runId: string, at: number): Promise<"
   return outcome.removed ? null : outcome.reason;
 }
 
-interface MediaFile {
-  readonly sha256: string;
-  readonly sizeBytes: number;
+/**
+ * Whoever is about to name bytes has put or touched them within the grace period, so what was older and unnamed is nobody's,
+ * but for a writer that found it just before it was discarded. That one's event is there when the discarded is looked up
+ * again, or it comes later and whoever asks for the bytes brings them back.
+ */
+async function removeUnnamed(
+  garbage: MediaGarbage,
+  store: JournalStore,
+  { dryRun, except }: { readonly dryRun: boolean; readonly except: readonly string[] },
+): Promise<{ readonly count: number; readonly sizeBytes: number }> {
+  // Listed before asking which are named, so that what is named meanwhile is among the answers.
+  const old = await collect(garbage.list(), ({ ageMs }) => ageMs >= GRACE_MS);
+  const named = old.length === 0 ? new Set<string>() : await store.mediaInUse(except);
+  const unnamed = old.filter(({ sha256 }) => !named.has(sha256));
+  const discarded: ListedMedia[] = dryRun ? unnamed : [];
+  if (!dryRun) for (const media of unnamed) if (await garbage.discard(media.sha256)) discarded.push(media);
+  if (!dryRun) await purge(garbage, store);
+  return { count: discarded.length, sizeBytes: discarded.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0) };
 }
 
-async function olderFiles(media: MediaStore): Promise<readonly MediaFile[]> {
-  // The age of a file is told by the system's clock, whichever the run goes by.
-  const before = Date.now() - RECENT_MS;
-  const files: MediaFile[] = [];
-  for await (const sha256 of media.hashes()) {
-    const found = await stat(media.path(sha256)).catch(() => null);
-    if (found !== null && found.mtimeMs < before) files.push({ sha256, sizeBytes: found.size });
+async function purge(garbage: MediaGarbage, store: JournalStore): Promise<void> {
+  // Again listed first: the answer is younger than each discarding.
+  const discarded = await collect(garbage.discarded());
+  if (discarded.length === 0) return;
+  const named = await store.mediaInUse();
+  for (const media of discarded) {
+    if (named.has(media.sha256) && !(await garbage.restore(media.sha256))) continue;
+    if (media.ageMs >= garbage.purgeAfterMs) await garbage.purge(media);
   }
-  return files;
+}
+
+async function collect<T>(all: AsyncIterable<T>, wanted: (one: T) => boolean = () => true): Promise<readonly T[]> {
+  const found: T[] = [];
+  for await (const one of all) if (wanted(one)) found.push(one);
+  return found;
 }

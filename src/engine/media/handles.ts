@@ -83,7 +83,8 @@ export class UploadHandles {
   async #upload(sha256: string, { onProgress, ensure }: HandleOptions): Promise<string> {
     await ensure?.(sha256);
     // Whatever a service had us fetch as its output: nothing but media goes up.
-    const handle = await this.#client.upload({ path: this.#media.path(sha256) }, { onProgress, kind: "media" });
+    await using held = await this.#media.hold([sha256]);
+    const handle = await this.#client.upload({ path: held.path(sha256) }, { onProgress, kind: "media" });
     await this.#store.putHandle({
       sha256,
       account: this.#account,

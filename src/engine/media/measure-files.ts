@@ -97,13 +97,19 @@ function isOf(given: string, { path, from }: FileFacts): boolean {
 async function measure({ path, bytes }: Source, media: MediaStore): Promise<Measured> {
   if (bytes !== undefined) {
     const { sha256 } = await media.put({ bytes });
-    return measureFile("what was given", media.path(sha256));
+    return measureStored("what was given", sha256, media);
   }
   if (!isUrl(path)) return measureFile(path, resolve(path));
   const fetched = await fetchFile(path, media);
   if ("error" in fetched) return fetched;
-  const facts = await measureFile("what was fetched", media.path(fetched.sha256));
+  const facts = await measureStored("what was fetched", fetched.sha256, media);
   return "error" in facts ? facts : { ...facts, from: originOf(path) };
+}
+
+async function measureStored(given: string, sha256: string, media: MediaStore): Promise<Measured> {
+  await using held = await media.hold([sha256]);
+  const facts = await measureFile(given, held.path(sha256));
+  return "error" in facts ? facts : { ...facts, path: media.path(sha256) ?? `${media.location}#${sha256}` };
 }
 
 function isUrl(path: string): boolean {

@@ -44,9 +44,10 @@ export class MediaMissingError extends ShowrunnerError {
   readonly code = "MEDIA_MISSING";
   readonly sha256: string;
 
-  constructor(sha256: string, dir: string) {
+  /** `location`: the folder or bucket. */
+  constructor(sha256: string, location: string) {
     super(
-      `The media folder ${dir} has no bytes with hash ${sha256}. If the folder was moved or cleaned, put it back, then resume.`,
+      `${location} has no media with hash ${sha256}. If they were moved or deleted there, put them back, then resume.`,
     );
     this.sha256 = sha256;
   }

@@ -16,7 +16,8 @@ import { basename, dirname, extname, isAbsolute, join, posix, relative } from "n
 import PQueue from "p-queue";
 import { safeFileName } from "../../api/index.ts";
 import { removeTemporaries, syncFolder, temporaryPath } from "../../durable-file.ts";
-import { isDiskError, MediaMissingError, MediaPathError } from "./media-errors.ts";
+import type { HeldMedia } from "./held-media.ts";
+import { isDiskError, MediaPathError } from "./media-errors.ts";
 
 /** Bytes in a media store, and the name that a copy of them is to have below a folder, before it is made safe. */
 export interface NamedCopy {
@@ -26,10 +27,8 @@ export interface NamedCopy {
 
 /** Where copies come from and go. */
 export interface Placing {
-  /** The path of bytes in the store. */
-  readonly pathOf: (sha256: string) => string;
-  /** The store's folder, for messages. */
-  readonly store: string;
+  /** The file with these bytes. Throws `MediaMissingError`. */
+  readonly hold: (sha256: string) => Promise<HeldMedia>;
   /** Absolute. */
   readonly outDir: string;
   /** In the names of temporary files. */
@@ -132,16 +131,12 @@ export async function checkReplaceable(target: string, what: string): Promise<vo
   throw new MediaPathError(`${target} is ${kind}, and ${what} is to go there. Move it away, then resume.`);
 }
 
-async function copyDurably(sha256: string, target: string, { pathOf, store }: Placing): Promise<void> {
+async function copyDurably(sha256: string, target: string, { hold }: Placing): Promise<void> {
+  await using held = await hold(sha256);
   // Made empty first for its mode, as the user's own settings would have it; a copy brings the store's private one.
   const mode = await withFile(target, "wx", async (file) => (await file.stat()).mode);
-  try {
-    // Shares the blocks on file systems that can, which costs neither time nor room.
-    await copyFile(pathOf(sha256), target, constants.COPYFILE_FICLONE);
-  } catch (error) {
-    const isMissing = error instanceof Error && "code" in error && error.code === "ENOENT";
-    throw isMissing ? new MediaMissingError(sha256, store) : error;
-  }
+  // Shares the blocks on file systems that can, which costs neither time nor room.
+  await copyFile(held.path(sha256), target, constants.COPYFILE_FICLONE);
   await chmod(target, mode);
   await withFile(target, "r+", (file) => file.sync());
 }

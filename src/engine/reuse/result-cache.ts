@@ -1,4 +1,3 @@
-import { utimes } from "node:fs/promises";
 import { verdictOf } from "../../answers/index.ts";
 import { answerOf, type Client, DownloadError } from "../../api/index.ts";
 import type { OutputFacts, ReusedFrom, RunEvent, StoredCopy } from "../../journal/events.ts";
@@ -134,13 +133,12 @@ export class ResultCache {
     const { media, now } = this.#parts;
     const { phase, copy: known, ...facts } = output;
     if (facts.voiceId !== null) return { ...facts, copy: null };
-    const copy = known !== null && (await media.has(known.sha256)) ? known : null;
+    // Touched, so that gc does not remove it before the event that names it is written.
+    const isStored = known !== null && (await (query.verify ? media.touch(known.sha256) : media.has(known.sha256)));
+    const copy = isStored ? known : null;
     const isThere =
       facts.assetId !== null && phase !== "archived" && phase !== "expired" && now() < from.completedAt + ASSET_MS;
-    if (copy !== null) {
-      if (query.verify) await this.#touch(copy.sha256);
-      return { ...facts, assetId: isThere ? facts.assetId : null, copy };
-    }
+    if (copy !== null) return { ...facts, assetId: isThere ? facts.assetId : null, copy };
     if (!isThere || from.jobId === null) return null;
     // A lost copy is downloaded again when it is needed, with the same bytes.
     if (!query.verify) return { ...facts, copy: known };
@@ -148,12 +146,6 @@ export class ResultCache {
       ? this.#downloadCopy(facts, from.jobId)
       : this.#verifyAsset(facts, from.jobId);
     return requested.catch(missingOrThrow);
-  }
-
-  /** Updates the file's age, so that gc does not remove it before the event that names it is written. */
-  async #touch(sha256: string): Promise<void> {
-    const at = new Date();
-    await utimes(this.#parts.media.path(sha256), at, at).catch(() => {});
   }
 
   async #verifyAsset(facts: OutputFacts, jobId: string): Promise<CachedOutput | null> {

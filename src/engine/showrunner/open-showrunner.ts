@@ -1,7 +1,7 @@
 import { dirname, join, resolve } from "node:path";
 import { readFamilies } from "../../families/index.ts";
 import { openSqliteJournal } from "../../journal/sqlite.ts";
-import { openMediaStore } from "../media/media-store.ts";
+import { openMediaStore } from "../media/folder-store.ts";
 import { spendingLimits } from "../money/spending.ts";
 import { openNotifications } from "../notify/notifications.ts";
 import type { OpenOptions } from "../options/options.ts";

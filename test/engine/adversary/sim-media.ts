@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { Readable } from "node:stream";
 import type { PartFile } from "../../../src/api/files/part-file.ts";
 import type { MediaStore } from "../../../src/engine/media/media-store.ts";
 
@@ -62,9 +63,25 @@ export function createSimMedia(): SimMedia {
     },
     place: async (files) => files.map(({ name }) => name),
     verify: async (sha256) => (kept.has(sha256) ? "intact" : "missing"),
-    remove: async (sha256) => kept.delete(sha256),
-    async *hashes() {
-      yield* kept.keys();
+    location: ROOT,
+    linkOrigin: null,
+    touch: async (sha256) => kept.has(sha256),
+    sizeOf: async (sha256) => kept.get(sha256)?.length ?? null,
+    hold: async () => ({
+      path: (sha256) => `${ROOT}${sha256}`,
+      sizeBytes: (sha256) => kept.get(sha256)!.length,
+      [Symbol.asyncDispose]: async () => {},
+    }),
+    read: async (sha256) => Readable.from(kept.get(sha256)!),
+    link: async () => null,
+    garbage: {
+      purgeAfterMs: 0,
+      async *list() {},
+      discard: async () => false,
+      async *discarded() {},
+      restore: async () => false,
+      purge: async () => {},
+      removeLeftovers: async () => 0,
     },
   };
 }

@@ -1,0 +1,172 @@
+import { hash } from "node:crypto";
+import { createReadStream, type Stats } from "node:fs";
+import { rm, utimes } from "node:fs/promises";
+import { resolve } from "node:path";
+import type { Readable } from "node:stream";
+import PQueue from "p-queue";
+import { FolderGarbage } from "./folder-garbage.ts";
+import { type HeldMedia, heldMedia } from "./held-media.ts";
+import { MediaMissingError } from "./media-errors.ts";
+import { MediaFiles, unlessMissing } from "./media-files.ts";
+import { type ByteRange, GRACE_MS, type MediaSource, type MediaStore, type StoredMedia } from "./media-store.ts";
+import { type NamedCopy, placeFiles } from "./place-file.ts";
+
+/** Files that are read or written at once, whoever asks: a plan may name thousands. */
+const FILES_AT_ONCE = 16;
+
+/** Young by this machine's clock is young by that of the disk too, unless they are almost half an hour apart. */
+const YOUNG_MS = GRACE_MS / 12;
+
+/** A media store in a folder, of this machine or shared between machines. */
+export interface FolderStore extends MediaStore {
+  path(sha256: string): string;
+  /** False when there was nothing to remove. */
+  remove(sha256: string): Promise<boolean>;
+  /** Every hash in the store, in no order. */
+  hashes(): AsyncIterable<string>;
+}
+
+/** Opens the store at `dir`, making the folder (for this user only) where there is none. */
+export async function openMediaStore(dir: string): Promise<FolderStore> {
+  return new DiskMediaStore(await MediaFiles.open(dir));
+}
+
+class DiskMediaStore implements FolderStore {
+  readonly garbage: FolderGarbage;
+  readonly linkOrigin = null;
+  readonly #files: MediaFiles;
+  /** Copies that are being made, by what they are to be. */
+  readonly #copying = new Map<string, Promise<StoredMedia>>();
+  readonly #queue = new PQueue({ concurrency: FILES_AT_ONCE });
+
+  constructor(files: MediaFiles) {
+    this.#files = files;
+    this.garbage = new FolderGarbage(files);
+  }
+
+  get location(): string {
+    return this.#files.root;
+  }
+
+  path(sha256: string): string {
+    return this.#files.path(sha256);
+  }
+
+  tmpPath(): string {
+    return this.#files.tmpPath();
+  }
+
+  async has(sha256: string): Promise<boolean> {
+    return (await this.#find(sha256)) !== null;
+  }
+
+  async sizeOf(sha256: string): Promise<number | null> {
+    return (await this.#find(sha256))?.size ?? null;
+  }
+
+  async touch(sha256: string): Promise<boolean> {
+    const found = await this.#find(sha256);
+    return found !== null && (await this.#touchOld(sha256, found));
+  }
+
+  async put(source: MediaSource): Promise<StoredMedia> {
+    if ("stream" in source) return this.#copy(source);
+    const expected = "bytes" in source ? hash("sha256", source.bytes) : source.sha256;
+    if (expected === undefined) return this.#queue.add(() => this.#copy(source));
+    for (let other = this.#copying.get(expected); other !== undefined; other = this.#copying.get(expected)) {
+      const stored = await other.catch(() => null);
+      if (stored?.sha256 === expected) return stored;
+    }
+    const copying = this.#queue
+      .add(async () => (await this.#intact(expected)) ?? this.#copy(source))
+      .finally(() => this.#copying.delete(expected));
+    this.#copying.set(expected, copying);
+    return copying;
+  }
+
+  adopt(tmpPath: string): Promise<StoredMedia> {
+    return this.#queue.add(async () => {
+      try {
+        return await this.#keep(await this.#files.measure(tmpPath));
+      } finally {
+        await rm(tmpPath, { force: true });
+      }
+    });
+  }
+
+  async verify(sha256: string): Promise<"intact" | "damaged" | "missing"> {
+    return this.#queue.add(async () => {
+      const found = await this.#files.verify(sha256);
+      return found === "missing" && (await this.garbage.restore(sha256)) ? this.#files.verify(sha256) : found;
+    });
+  }
+
+  async hold(hashes: Iterable<string>): Promise<HeldMedia> {
+    const files = new Map<string, { readonly path: string; readonly sizeBytes: number }>();
+    for (const sha256 of new Set(hashes)) {
+      const found = await this.#find(sha256);
+      if (found === null) throw new MediaMissingError(sha256, this.location);
+      files.set(sha256, { path: this.path(sha256), sizeBytes: found.size });
+    }
+    return heldMedia(files);
+  }
+
+  async read(sha256: string, range?: ByteRange): Promise<Readable> {
+    if ((await this.#find(sha256)) === null) throw new MediaMissingError(sha256, this.location);
+    return createReadStream(this.path(sha256), range);
+  }
+
+  async link(): Promise<null> {
+    return null;
+  }
+
+  async place(files: readonly NamedCopy[], outDir: string, tag: string): Promise<readonly string[]> {
+    return placeFiles(files, { hold: (sha256) => this.hold([sha256]), outDir: resolve(outDir), tag });
+  }
+
+  async remove(sha256: string): Promise<boolean> {
+    return (await unlessMissing(rm(this.path(sha256)).then(() => true))) ?? false;
+  }
+
+  hashes(): AsyncIterable<string> {
+    return this.#files.hashes();
+  }
+
+  async #intact(sha256: string): Promise<StoredMedia | null> {
+    if ((await this.#files.verify(sha256)) !== "intact") return null;
+    const found = await this.#files.stat(sha256);
+    if (found === null || !(await this.#touchOld(sha256, found))) return null;
+    return { sha256, sizeBytes: found.size };
+  }
+
+  async #copy(source: MediaSource): Promise<StoredMedia> {
+    const spooled = await this.#files.spool(source);
+    try {
+      return await this.#keep(spooled);
+    } finally {
+      await rm(spooled.path, { force: true });
+    }
+  }
+
+  async #keep({ path, sha256, sizeBytes }: Parameters<MediaFiles["keep"]>[0]): Promise<StoredMedia> {
+    await this.#files.keep({ path, sha256, sizeBytes });
+    return { sha256, sizeBytes };
+  }
+
+  /** The file, also where it was discarded and nobody named it yet. */
+  async #find(sha256: string): Promise<Stats | null> {
+    const found = await this.#files.stat(sha256);
+    if (found !== null || !(await this.garbage.restore(sha256))) return found;
+    return this.#files.stat(sha256);
+  }
+
+  /** Makes a file young that `gc` could take for one that nobody needs. False: it has just taken it. */
+  async #touchOld(sha256: string, { mtimeMs }: Stats): Promise<boolean> {
+    if (Math.abs(Date.now() - mtimeMs) < YOUNG_MS) return true;
+    const now = await this.garbage.now();
+    if (now - mtimeMs < GRACE_MS / 2) return true;
+    const at = now / 1000;
+    const touched = this.#files.keepingVerified(sha256, (path) => utimes(path, at, at)).then(() => true);
+    return (await unlessMissing(touched)) ?? false;
+  }
+}

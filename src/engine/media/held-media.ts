@@ -1,0 +1,24 @@
+/** Files on this machine that hold bytes of the store. They stay where they are until released, and are read only. */
+export interface HeldMedia extends AsyncDisposable {
+  /** Throws for bytes that were not asked for. */
+  path(sha256: string): string;
+  sizeBytes(sha256: string): number;
+}
+
+interface HeldFile {
+  readonly path: string;
+  readonly sizeBytes: number;
+}
+
+export function heldMedia(files: ReadonlyMap<string, HeldFile>, release = async () => {}): HeldMedia {
+  const file = (sha256: string) => {
+    const found = files.get(sha256);
+    if (found === undefined) throw new Error(`${sha256} is not held.`);
+    return found;
+  };
+  return {
+    path: (sha256) => file(sha256).path,
+    sizeBytes: (sha256) => file(sha256).sizeBytes,
+    [Symbol.asyncDispose]: release,
+  };
+}
