@@ -17,7 +17,8 @@ export function replan(state: RunState, event: RunReplanned, move: Move): void {
   const before = state.planned.plan;
   const names = new Map(renamed.map(({ from, to }) => [from, to]));
   if (names.size > 0) rename(state, names);
-  state.planned = { ...state.planned, plan, quoteMicros, source, input };
+  const { basis: _, ...planned } = state.planned;
+  state.planned = { ...planned, plan, quoteMicros, source, input };
   for (const { path } of plan.steps) state.steps[path] ??= newStep(path);
   for (const [path, returns] of Object.entries(expanded)) stepIn(state, path).expanded = returns;
   const requested = new Set(plan.steps.map(({ path }) => path));

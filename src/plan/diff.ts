@@ -158,8 +158,9 @@ function membersOf(value: Json | undefined) {
  * through when they are.
  */
 export function withDependents(steps: readonly PlanStep[], paths: Iterable<string>): ReadonlySet<string> {
-  const users = usersOf(steps);
   const found = new Set(paths);
+  if (found.size === 0) return found;
+  const users = usersOf(steps);
   for (const path of found) for (const user of users.get(path) ?? []) found.add(user);
   return found;
 }

@@ -80,6 +80,8 @@ const FREE_AT_ONCE = 100;
  */
 export class ResultRecorder {
   readonly #open: Set<string>;
+  /** Whether the journal may have some of the open ones. */
+  #mayBeStored: boolean;
   /** Finished local functions: what they made was free, so that many are recorded at once. */
   readonly #free = new Set<string>();
   /** When this process took the run over. */
@@ -89,25 +91,27 @@ export class ResultRecorder {
   constructor(state: RunState) {
     const through = Object.values(state.steps).filter(({ status }) => status === "succeeded");
     this.#open = new Set(through.map(({ path }) => path));
+    this.#mayBeStored = this.#open.size > 0;
     this.#since = state.activeTime.lastAt;
   }
 
-  /** Whether steps had finished before, so that {@link noteStored} is worth a read. */
-  get hasOpen(): boolean {
-    return this.#open.size > 0;
+  /** Whether {@link noteStored} comes before {@link due} for these events: steps that finished before are looked at. */
+  asksForStored(events: readonly RunEvent[], last: boolean): boolean {
+    return this.#mayBeStored && (last || events.some(isNews));
   }
 
   /** What the journal has of these steps, as they finished last, is not recorded again. */
   noteStored(state: RunState, stored: readonly StoredResult[]): void {
+    this.#mayBeStored = false;
     for (const { step, at } of stored) if (at >= (state.steps[step]?.finishedAt ?? 0)) this.#open.delete(step);
   }
 
   /** The results to record after these events; with `last` also those whose inputs will never be known by content. */
   due(state: RunState, events: readonly RunEvent[], last: boolean): readonly CacheEntry[] {
-    let isNews = last;
+    let looksAtOpen = last;
     const finished: string[] = [];
     for (const event of events) {
-      if (event.type === "output.downloaded" || event.type === "output.expired") isNews = true;
+      looksAtOpen ||= isNews(event);
       if (event.type === "step.finished" && event.status === "succeeded") finished.push(event.step);
     }
     const due = new Set<string>();
@@ -121,13 +125,18 @@ export class ResultRecorder {
       this.#free.clear();
     }
     for (const path of due) this.#open.add(path);
-    return [...(isNews ? this.#open : due)].flatMap((path) => note(state, path, last, this.#since));
+    return [...(looksAtOpen ? this.#open : due)].flatMap((path) => note(state, path, last, this.#since));
   }
 
   /** Marks these as committed to the journal. */
   recorded(results: readonly CacheEntry[]): void {
     for (const { step } of results) this.#open.delete(step);
   }
+}
+
+/** Whether the content of an input may be known now. */
+function isNews({ type }: RunEvent): boolean {
+  return type === "output.downloaded" || type === "output.expired";
 }
 
 function note(state: RunState, path: string, last: boolean, since: number): readonly CacheEntry[] {

@@ -132,7 +132,8 @@ export class FakePaidService {
   }
 
   #model(id: string) {
-    const found = this.#options.catalog.model(id)!;
+    const found = this.#options.catalog.model(id);
+    if (found === null) throw apiError(404, "NOT_FOUND");
     return { ...found };
   }
 

@@ -8,7 +8,7 @@ import { hasNoOpenJobs, type RerunRoots, staleSteps } from "../../run/rerun.ts";
 import type { ResumeOptions } from "../options/options.ts";
 import type { Planner } from "../price/planner.ts";
 import type { StepPrice } from "../price/totals.ts";
-import { type Replanning, replanRun } from "./replanning.ts";
+import { noDiff, type Replanning, replanRun } from "./replanning.ts";
 
 /** Steps of a run that are to run again, and what that costs. Computing this spends nothing. */
 export interface RerunScope {
@@ -113,7 +113,7 @@ export async function driftFrom(state: RunState, again: Replanning, planner: Pla
   if (!again.ok) {
     const { plan } = state.planned;
     const none = await computeRerunScope(state, { plan, roots: new Map() }, planner);
-    return { ...sameDiff(plan), ...none, isSame: false, problems: again.problems };
+    return { ...noDiff(plan), ...none, isSame: false, problems: again.problems };
   }
   const { plan, diff } = again;
   const rerunScope = await computeRerunScope(state, { plan, roots: changedRoots(diff) }, planner);
@@ -175,6 +175,7 @@ export function committedMicros({ spentMicros, heldMicros, unconfirmedMicros }: 
 
 /** Keys and bills are identified by step name and attempt: a name belongs to one kind of step, and to one history. */
 function nameProblems(state: RunState, plan: Plan, { changed, added, renamed }: PlanDiff): readonly Problem[] {
+  if (changed.length + added.length + renamed.length === 0) return [];
   const problem = (step: string, message: string): Problem => ({ code: "name-taken", step, field: null, message });
   const kindBefore = new Map(
     [...state.removedSteps, ...state.planned.plan.steps].map(({ path, kind }) => [path, kind]),
@@ -199,9 +200,4 @@ function nameProblems(state: RunState, plan: Plan, { changed, added, renamed }: 
 function isUploaded(state: RunState, step: PlanStep): boolean {
   const { file } = traitsOf(step);
   return file !== null && state.steps[step.path]?.upload?.sha256 === file.sha256;
-}
-
-function sameDiff(plan: Plan): PlanDiff {
-  const none = { changed: [], added: [], removed: [], renamed: [], stale: [] };
-  return { unchanged: plan.steps.map(({ path }) => path), ...none };
 }

@@ -4,6 +4,7 @@ import type { LocalFunction } from "../../plan/draft.ts";
 import { diffPlans, expansionsIn, outerPaths, type PlanDiff, plainJson, traitsOf } from "../../plan/index.ts";
 import type { ExpandingStep, Json, Plan, PlanStep, Problem, Reference } from "../../plan/plan.ts";
 import { readiness } from "../../run/readiness.ts";
+import { type Code, codeOf } from "../effects/functions.ts";
 import type { Planner } from "../price/planner.ts";
 
 /** What the code makes of a run's input now, or why it makes nothing of it. */
@@ -17,8 +18,12 @@ export type Replanning =
       /** The expanded references of these expansions, by path. */
       readonly expanded: { readonly [step: string]: readonly Reference[] };
       readonly diff: PlanDiff;
+      /** The functions of that code. */
+      readonly code: Code;
     }
   | { readonly ok: false; readonly problems: readonly Problem[] };
+
+type Grown = Omit<Extract<Replanning, { readonly ok: true }>, "code"> | Extract<Replanning, { readonly ok: false }>;
 
 /** Nothing: the run's own input. `changes` are fields in place of its own; `whole` is an input as `run` takes it. */
 export type ReplanInput = { readonly changes?: unknown } | { readonly whole: unknown };
@@ -38,12 +43,29 @@ export async function replanRun(
   const { planned } = state;
   const { draft: drafted, problems } = draftedAgain(planned.input, pipeline, input);
   if (drafted === null) return { ok: false, problems };
+  const code = codeOf(drafted);
   const files = planned.plan.steps.flatMap((step) => traitsOf(step).file ?? []);
-  const produced = await planner.planDraft(drafted, planned.profile ?? null, files);
+  const { basis, make } = await planner.planFrom(drafted, planned.profile ?? null, files);
+  if (drafted.problems.length === 0 && isAsPlanned(state) && basis() === planned.basis) {
+    return { ok: true, plan: planned.plan, input: drafted.parsedInput, expanded: {}, diff: noDiff(planned.plan), code };
+  }
+  const produced = make();
   // What the input's schema asks for newly may be why.
   if (!produced.ok) return { ok: false, problems: [...draft(pipeline, planned.input).problems, ...produced.problems] };
   const functions: Functions = new Map(drafted.functions);
-  return grow(new Growing(state, { plan: produced.plan, input: drafted.parsedInput }, functions), planner);
+  const grown = await grow(new Growing(state, { plan: produced.plan, input: drafted.parsedInput }, functions), planner);
+  return grown.ok ? { ...grown, code } : grown;
+}
+
+/** Whether the run's plan is still what was made first. Where an expansion led to is not among what that was made from. */
+function isAsPlanned({ planned, steps }: RunState): boolean {
+  return planned.basis !== undefined && Object.values(steps).every(({ expanded }) => expanded === null);
+}
+
+/** Of a plan and the very same. */
+export function noDiff(plan: Plan): PlanDiff {
+  const none = { changed: [], added: [], removed: [], renamed: [], stale: [] };
+  return { unchanged: plan.steps.map(({ path }) => path), ...none };
 }
 
 function draftedAgain(before: Json, pipeline: Pipeline, input: ReplanInput): Drafted {
@@ -78,7 +100,7 @@ class Growing {
   }
 }
 
-async function grow(growing: Growing, planner: Planner): Promise<Replanning> {
+async function grow(growing: Growing, planner: Planner): Promise<Grown> {
   const { state, functions } = growing;
   for (;;) {
     const diff = diffPlans(growing.before, growing.after);

@@ -73,18 +73,28 @@ export function planId({ planned, reruns }: RunState): string {
   return fingerprint({ plan: planned.plan, reruns } as unknown as Json);
 }
 
-/**
- * Finds out what `pipeline`, `acceptChanges` and `rerun` change in a run, and what that costs, before anything is
- * written down. Null: nothing. Throws when it is not possible or above the budget.
- */
-export async function revise(state: RunState, how: ResumeOptions, planner: Planner): Promise<Revision | null> {
+/** What the given code makes of the run's input now; null where it is not to be compared. */
+export async function replanFor(state: RunState, how: ResumeOptions, planner: Planner): Promise<Replanning | null> {
   const { pipeline, compare = true, acceptChanges = false, input } = how;
   for (const option of ["acceptChanges", "input"] as const) {
     if (!how[option] || pipeline !== undefined) continue;
     throw new InvalidOptionError(option, "needs the code of the run: give the pipeline too.");
   }
   const isCompared = pipeline !== undefined && (compare || acceptChanges || input !== undefined);
-  const again = isCompared ? await replanRun(state, pipeline, planner, { changes: input }) : null;
+  return isCompared ? replanRun(state, pipeline, planner, { changes: input }) : null;
+}
+
+/**
+ * Finds out what `pipeline`, `acceptChanges` and `rerun` change in a run, and what that costs, before anything is
+ * written down. Null: nothing. Throws when it is not possible or above the budget.
+ */
+export async function revise(
+  state: RunState,
+  how: ResumeOptions,
+  again: Replanning | null,
+  planner: Planner,
+): Promise<Revision | null> {
+  const { pipeline, acceptChanges = false, input } = how;
   const drift = again === null ? null : await driftFrom(state, again, planner);
   if (drift !== null && !drift.isSame && !acceptChanges) return { kind: "drifted", drift };
   if (drift !== null && drift.problems.length > 0) throw new PlanProblemsError(drift.problems);
@@ -111,7 +121,7 @@ export async function revise(state: RunState, how: ResumeOptions, planner: Plann
   return {
     kind: "rerun",
     of: planId(state),
-    renew: (now) => revise(now, how, planner),
+    renew: async (now) => revise(now, how, await replanFor(now, how, planner), planner),
     busy: ({ steps }) => [
       ...touched.filter((path) => steps[path] !== undefined && !hasNoOpenJobs(steps[path])),
       ...renamed.filter((path) => !hasNoOpenJobs(steps[path]!, { paid: true })),

@@ -86,9 +86,6 @@ class Driver {
   }
 
   async #loop(): Promise<void> {
-    await this.#writer.open().catch((error: unknown) => {
-      this.#failure ??= error;
-    });
     for (;;) {
       if (this.#failure !== null) return this.#leave(this.#failure);
       try {

@@ -57,13 +57,6 @@ export class RunWriter {
     this.#weight = weightOf(state);
   }
 
-  /** Before the first commit. */
-  async open(): Promise<void> {
-    if (!this.#resultRecorder.hasOpen) return;
-    const { runId } = this.#state;
-    this.#resultRecorder.noteStored(this.#state, await this.#parts.store.results({ runId }, Number.MAX_SAFE_INTEGER));
-  }
-
   /**
    * Null once it is durable; else the headroom for its holds, and nothing was written. `submitting`: charges of
    * this run are on their way.
@@ -117,6 +110,9 @@ export class RunWriter {
     const at = now();
     const afterSeq = lastSeq - events.length;
     const ledger = ledgerChanges(events);
+    if (this.#resultRecorder.asksForStored(events, more.park === true)) {
+      this.#resultRecorder.noteStored(this.#state, await store.results({ runId }, Number.MAX_SAFE_INTEGER));
+    }
     const produced = this.#resultRecorder.due(this.#state, events, more.park === true);
     const stored = events.map((event, index) => storedEvent(runId, afterSeq + index, at, event));
     const notices = notifier === null ? [] : noticesOf(this.#state, stored);

@@ -15,22 +15,23 @@ export interface StepFunctions {
 }
 
 /**
- * The functions of what a run was just planned from; else of its pipeline, recorded again with the input that the journal
- * has. The plan stays as it is. Without any code, every step that needs some waits for whoever has it.
+ * The functions of what was just recorded with the run's input; else of its pipeline, recorded again with the input that
+ * the journal has. The plan stays as it is. Without any code, every step that needs some waits for whoever has it.
  */
 export function functionsFor(
   { planned }: RunState,
   given: { readonly code?: Code | undefined; readonly pipeline?: Pipeline | undefined },
 ): StepFunctions {
-  const code = given.code ?? (given.pipeline === undefined ? null : codeOf(redraft(given.pipeline, planned.input)));
-  return code === null ? noFunctions : new BoundFunctions(code);
+  const { code, pipeline } = given;
+  if (code?.parsedInput === planned.input) return new BoundFunctions(code);
+  return pipeline === undefined ? noFunctions : new BoundFunctions(codeOf(redraft(pipeline, planned.input)));
 }
 
 /** What a run needs of a draft for as long as it lasts. */
-export type Code = Pick<Draft, "functions" | "problems">;
+export type Code = Pick<Draft, "functions" | "problems" | "parsedInput">;
 
-export function codeOf({ functions, problems }: Draft): Code {
-  return { functions, problems };
+export function codeOf({ functions, problems, parsedInput }: Draft): Code {
+  return { functions, problems, parsedInput };
 }
 
 const noFunctions: StepFunctions = {

@@ -25,6 +25,7 @@ import type { ResultCache } from "../reuse/result-cache.ts";
 import { EstimateCache } from "./estimates.ts";
 import { type Expansion, expandPlan, type Surroundings } from "./expansion.ts";
 import type { ExpectedDurations } from "./expected-durations.ts";
+import { planBasis } from "./plan-basis.ts";
 import { pricePlan, type Quote } from "./quote.ts";
 import type { StepPrice } from "./totals.ts";
 
@@ -35,6 +36,8 @@ const CACHE_MS = 5 * 60_000;
 
 export type Planned = Extract<PlanOutcome, { readonly ok: true }> & {
   readonly draft: Draft;
+  /** {@link planBasis} of it. */
+  readonly basis: string;
   /** The profile that it was planned with; null: as it is written. */
   readonly profile: AppliedProfile | null;
 };
@@ -85,28 +88,32 @@ export class Planner {
     const wrong = "problem" in chosen ? [chosen.problem] : [];
     if (drafted.draft === null) return { ok: false, problems: [...wrong, ...drafted.problems] };
     const profile = "problem" in chosen ? null : chosen.profile;
-    const produced = await this.planDraft(drafted.draft, profile);
+    const { basis, make } = await this.planFrom(drafted.draft, profile);
+    const produced = make();
     const problems = [...wrong, ...drafted.problems, ...(produced.ok ? [] : produced.problems)];
     return produced.ok && problems.length === 0
-      ? { ...produced, draft: drafted.draft, profile }
+      ? { ...produced, draft: drafted.draft, basis: basis(), profile }
       : { ok: false, problems };
   }
 
-  /** `kept`: files as they were measured once, for those that are not there any more. */
-  async planDraft(
+  /** Reads what the plan of a draft is held against. `stored`: files as they were measured once, for those that are gone. */
+  async planFrom(
     drafted: Draft,
-    profile: AppliedProfile | null = null,
+    profile: AppliedProfile | null,
     stored: readonly FileFacts[] = [],
-  ): Promise<PlanOutcome> {
+  ): Promise<{ readonly basis: () => string; readonly make: () => PlanOutcome }> {
     const requested = profile === null ? drafted : applyProfile(drafted, profile);
     const files = await measureFiles(filesOf(requested), this.#parts.media, stored);
     const named = profile === null ? [] : profileModels(profile);
     const catalog = await this.#catalog([...new Set([...modelsOf(requested), ...named])]);
-    const produced = makePlan(requested, { catalog, files });
-    const wrong = profile === null ? [] : profileProblems(drafted, profile, catalog);
-    return wrong.length === 0
-      ? produced
-      : { ok: false, problems: [...wrong, ...(produced.ok ? [] : produced.problems)] };
+    const make = (): PlanOutcome => {
+      const produced = makePlan(requested, { catalog, files });
+      const wrong = profile === null ? [] : profileProblems(drafted, profile, catalog);
+      return wrong.length === 0
+        ? produced
+        : { ok: false, problems: [...wrong, ...(produced.ok ? [] : produced.problems)] };
+    };
+    return { basis: () => planBasis(drafted, profile, { catalog, files }), make };
   }
 
   async quote(

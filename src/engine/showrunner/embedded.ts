@@ -13,7 +13,7 @@ import type { Plan, PlanStep } from "../../plan/plan.ts";
 import { checkSameRun } from "../change/check-same-run.ts";
 import { type Comparison, compareWithRun, notCompared, summaryOf } from "../change/compare.ts";
 import { type Drift, driftOf, type RerunQuote } from "../change/drift.ts";
-import { rerunQuote, revise } from "../change/revision.ts";
+import { replanFor, rerunQuote, revise } from "../change/revision.ts";
 import { outdatedStops } from "../change/stops.ts";
 import { attach, isDriven } from "../drive/attached-run.ts";
 import { quotedEvents, type Start } from "../drive/begin-run.ts";
@@ -185,9 +185,8 @@ export class EmbeddedShowrunner extends StoredRuns implements Showrunner {
     if (row === null || isRunFinal(state.status) || !isDriven(row, this.now())) return this.resume(id, how);
     // Nobody asks again when that process dies: a stop that it has not taken in still stands.
     const takeOver = () => this.resume(id, { ...how, unattended: true });
-    const { media } = this.#parts;
     const parts = { store: this.store, clock: this.#clock, load: () => this.repository.load(id), takeOver };
-    return attach(row, { ...parts, resultOf: (now) => result(now, media) }, signal);
+    return attach(row, { ...parts, resultOf: (now) => result(now, this.#parts.media) }, signal);
   }
 
   async compare(pipeline: Pipeline, input: unknown, options: CompareOptions): Promise<Comparison> {
@@ -224,8 +223,10 @@ export class EmbeddedShowrunner extends StoredRuns implements Showrunner {
     const move = await this.#move(known, options);
     refuseWhileLoading(known.planned.plan.pipeline);
     const outdated = outdatedStops(await this.store.inbox(runId), options.unattended === true);
-    const revision = await revise(known, options, this.#planner);
-    return this.#supervisor.open(known, { ...options, revision, outdatedStops: outdated, move });
+    const again = await replanFor(known, options, this.#planner);
+    const revision = await revise(known, options, again, this.#planner);
+    const code = again?.ok ? again.code : undefined;
+    return this.#supervisor.open(known, { ...options, revision, code, outdatedStops: outdated, move });
   }
 
   async drift(runId: string, pipeline: Pipeline, options: Pick<ResumeOptions, "input"> = {}): Promise<Drift> {

@@ -29,6 +29,7 @@ export function runPlanned({ id, pipeline, produced, options }: NewRun, agreed: 
     ...(produced.profile !== null && { profile: produced.profile }),
     ...(options.manifests === false && { manifests: false as const }),
     ...(pipeline.consent != null && { consent: pipeline.consent }),
+    basis: produced.basis,
     program: ownVersion(),
   };
 }

@@ -112,6 +112,8 @@ export interface RunPlanned {
   readonly consent?: string;
   /** Where the pipeline came from, for `resume`; null when it was given as a value. */
   readonly source: { readonly file: string; readonly exportName: string } | null;
+  /** A hash of all that the plan was made from; absent once the plan is another. */
+  readonly basis?: string;
   /** Version of Showrunner that planned it. */
   readonly program?: string;
 }
