@@ -135,6 +135,22 @@ export function journalContract(name: string, open: Open): void {
         expect(await take("r1", "b")).toMatchObject({ epoch: 2 });
       });
 
+      test("held, parked with or released: the run's row says what its last commit left", async () => {
+        const row = async () => ({ ...(await journal.run("r1")), listed: (await journal.runs())[0] });
+        const events = [started("a"), started("b")];
+        await journal.createRun("r1", planned(), 10);
+        for (const end of ["release", "park"] as const) {
+          const lease = await take("r1", end);
+          const { lastSeq = 0 } = (await journal.run("r1")) ?? {};
+          await commit(lease, lastSeq, events, { at: 300 + lastSeq });
+          const left = { lastSeq: lastSeq + 2, updatedAt: 300 + lastSeq, status: "running" };
+          expect(await row()).toMatchObject({ ...left, listed: left });
+          if (end === "release") await journal.releaseLease(lease);
+          else await commit(lease, lastSeq + 2, [], { at: 300 + lastSeq, park: true });
+          expect(await row()).toMatchObject({ ...left, lease: null, listed: { ...left, lease: null } });
+        }
+      });
+
       test("a lease that was lost releases nothing and renews nothing", async () => {
         const lost = await held();
         const kept = await take("r1", "b", 5_000);

@@ -15,10 +15,10 @@ afterAll(() => {
   rmSync(disk, { recursive: true, force: true });
 });
 
-/** A disk of two megabytes; only root may make one. */
+/** A small disk; only root may make one. */
 function mount(): boolean {
   try {
-    execFileSync("mount", ["-t", "tmpfs", "-o", "size=2m", "tmpfs", disk], { stdio: "pipe" });
+    execFileSync("mount", ["-t", "tmpfs", "-o", "size=16m", "tmpfs", disk], { stdio: "pipe" });
     return true;
   } catch (error) {
     console.warn(`NOT TESTED: a journal on a full disk. A small tmpfs cannot be mounted here: ${error}`);
@@ -41,8 +41,8 @@ function fillDisk(): void {
 
 describe.runIf(mounted)("A journal on a disk that fills up", () => {
   const path = join(disk, "journal.db");
-  /** What is large and cannot be packed. */
-  const big = () => started(randomBytes(10_000).toString("hex"));
+  /** What is large and cannot be packed: ten of them are more than the room that the log keeps. */
+  const big = () => started(randomBytes(80_000).toString("hex"));
   let journal: Awaited<ReturnType<typeof openSqliteJournal>>;
   let lease: Lease;
 

@@ -48,7 +48,11 @@ export function renewLease(db: Database, lease: Lease, expiresAt: number): boole
 
 export function releaseLease(db: Database, lease: Lease): void {
   const run = requireRun(db, lease.runId);
-  if (holdsLease(run, lease)) db.run("UPDATE runs SET lease_holder = NULL WHERE run_key = ?", run.key);
+  if (!holdsLease(run, lease)) return;
+  db.run(
+    "UPDATE runs SET lease_holder = NULL, last_seq = e.seq, updated_at = max(updated_at, e.at) FROM (SELECT seq, at FROM events WHERE run_key = ? ORDER BY seq DESC LIMIT 1) e WHERE run_key = ?",
+    ...[run.key, run.key],
+  );
 }
 
 /** A commit with its events and its snapshot as text, which is made before the transaction. */
@@ -76,19 +80,23 @@ export function commitRun(db: Database, { commit, body, state }: EncodedCommit):
   const lastSeq = afterSeq + events.length;
   const snapshotSeq = snapshot?.seq ?? run.snapshotSeq;
   if (events.length > 0) writeEvents(db, run.key, { lastSeq, at, body });
-  db.run(
-    "UPDATE runs SET last_seq = ?, updated_at = ?, status = ?, snapshot_seq = ?, held_micros = ?, settled_micros = ?, lease_holder = iif(?, NULL, lease_holder) WHERE run_key = ?",
-    ...[
-      lastSeq,
-      at,
-      commit.status,
-      snapshotSeq,
-      ledger.run.heldMicros,
-      ledger.run.settledMicros,
-      Number(park),
-      run.key,
-    ],
-  );
+  const isOnlyEvents =
+    events.length > 0 && !park && commit.status === run.status && snapshot === undefined && ledger.after.length === 0;
+  if (!isOnlyEvents) {
+    db.run(
+      "UPDATE runs SET last_seq = ?, updated_at = ?, status = ?, snapshot_seq = ?, held_micros = ?, settled_micros = ?, lease_holder = iif(?, NULL, lease_holder) WHERE run_key = ?",
+      ...[
+        lastSeq,
+        at,
+        commit.status,
+        snapshotSeq,
+        ledger.run.heldMicros,
+        ledger.run.settledMicros,
+        Number(park),
+        run.key,
+      ],
+    );
+  }
   consumeEntries(db, run.key, inbox);
   if (park) {
     if (commit.wake === undefined) clearWake(db, run.key);

@@ -7,12 +7,20 @@ import { Database } from "./database.ts";
 import { readOnly } from "./failure.ts";
 import { inspectJournal } from "./inspect.ts";
 import { loadSqlite } from "./load.ts";
+import { LogRoom } from "./log-room.ts";
 import { prepareSchema } from "./migrate.ts";
 import { applicationId, checkOpen, newestVersion } from "./version.ts";
 
+/** The write-ahead log is begun anew once it has about this size: 2,000 pages with their headers. */
+const LOG_PAGES = 2000;
+const LOG_BYTES = 8 * 1024 * 1024;
+
 export interface OpenFile {
   readonly db: Database;
-  /** Throws when the file was moved, deleted, or lifted to a newer schema by another process since. */
+  /**
+   * For the start of each write transaction: throws when the file was moved, deleted, or lifted to a newer schema by
+   * another process since, and keeps room in its log.
+   */
   readonly guard: () => void;
 }
 
@@ -30,7 +38,7 @@ export async function openFile(file: string, busyTimeoutMs: number): Promise<Ope
     // `fullfsync`: on macOS a plain fsync leaves the data in the drive's cache.
     const settings = "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA fullfsync = ON;";
     await retryWhileBusy(
-      () => raw.exec(`${settings} PRAGMA journal_size_limit = 8388608; PRAGMA wal_autocheckpoint = 2000`),
+      () => raw.exec(`${settings} PRAGMA journal_size_limit = ${LOG_BYTES}; PRAGMA wal_autocheckpoint = ${LOG_PAGES}`),
       busyRetry,
     );
   } catch (error) {
@@ -40,10 +48,12 @@ export async function openFile(file: string, busyTimeoutMs: number): Promise<Ope
   const inode = inodeOf(path);
   const newest = newestVersion();
   const [version, id] = [raw.prepare("PRAGMA user_version"), raw.prepare("PRAGMA application_id")];
+  const logRoom = new LogRoom(path, LOG_BYTES);
   const guard = () => {
     if (inodeOf(path) !== inode) throw replaced(path);
     const isAsOpened = version.get()?.user_version === newest && id.get()?.application_id === applicationId;
     if (!isAsOpened) checkOpen(raw, path);
+    logRoom.keep();
   };
   return { db: new Database(raw, path), guard };
 }

@@ -13,6 +13,7 @@ export interface RunRecord {
   readonly key: number;
   readonly account: string;
   readonly lastSeq: number;
+  readonly status: string;
   /** Of the last event that the snapshot holds; 0 without one. */
   readonly snapshotSeq: number;
   readonly epoch: number;
@@ -21,8 +22,18 @@ export interface RunRecord {
   readonly ledger: LedgerTotals;
 }
 
-const summary =
-  "run_id, pipeline, account, created_at, updated_at, last_seq, status, lease_holder, lease_expires_at, (SELECT at FROM wakes WHERE wakes.run_key = runs.run_key) AS wake_at";
+/**
+ * While a run is leased, most commits write its events and leave its row alone, so that one page changes: then the last
+ * event says what the row may not yet.
+ */
+const lastSeq = ofLeased("last_seq", "seq");
+const updatedAt = ofLeased("updated_at", "at");
+const wakeAt = "(SELECT at FROM wakes WHERE wakes.run_key = runs.run_key) AS wake_at";
+const summary = `run_id, pipeline, account, created_at, ${updatedAt}, ${lastSeq}, status, lease_holder, lease_expires_at, ${wakeAt}`;
+
+function ofLeased(column: string, ofEvent: string): string {
+  return `iif(lease_holder IS NULL, ${column}, (SELECT ${ofEvent} FROM events e WHERE e.run_key = runs.run_key ORDER BY seq DESC LIMIT 1)) AS ${column}`;
+}
 
 export function createRun(
   db: Database,
@@ -93,7 +104,7 @@ function leaseOf(columns: Columns, row: Row): RunLease | null {
 
 export function requireRun(db: Database, runId: string): RunRecord {
   const row = db.get(
-    "SELECT run_key, account, last_seq, snapshot_seq, epoch, lease_holder, lease_expires_at, held_micros, settled_micros FROM runs WHERE run_id = ?",
+    `SELECT run_key, account, ${lastSeq}, status, snapshot_seq, epoch, lease_holder, lease_expires_at, held_micros, settled_micros FROM runs WHERE run_id = ?`,
     runId,
   );
   if (row === undefined) throw new RunUnknownError(runId, db.path);
@@ -102,6 +113,7 @@ export function requireRun(db: Database, runId: string): RunRecord {
     key: columns.integer(row, "run_key"),
     account: columns.text(row, "account"),
     lastSeq: columns.integer(row, "last_seq"),
+    status: columns.text(row, "status"),
     snapshotSeq: columns.integer(row, "snapshot_seq"),
     epoch: columns.integer(row, "epoch"),
     isLeased: row.lease_holder !== null,
