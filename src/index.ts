@@ -83,7 +83,7 @@ export type { AdoptionCandidate, UnresolvedStep } from "./engine/adoption/unreso
 export type { Drift, RerunScope } from "./engine/change/drift.ts";
 export { statusNow } from "./engine/drive/attached-run.ts";
 // Run, resume, look.
-export type { RunHandle, RunResult } from "./engine/drive/run-result.ts";
+export type { RunHandle, RunHandleOf, RunResult } from "./engine/drive/run-result.ts";
 export type { RunUpdate } from "./engine/drive/updates.ts";
 export { whileLoading } from "./engine/drive/while-loading.ts";
 export { OverBudgetError, PlanProblemsError, RunDiffersError, WalletShortError } from "./engine/errors.ts";

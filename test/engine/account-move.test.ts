@@ -4,8 +4,8 @@ import { models } from "../../recipes/models.ts";
 import { type Client, ConnectionError, UnknownOutcomeError } from "../../src/api/index.ts";
 import { openShowrunner, pipeline, type ResumeOptions, type RunOptions } from "../../src/index.ts";
 import { accountOf } from "../../src/journal/record.ts";
+import { CrashInjector } from "../../src/testing/crash-injector.ts";
 import { builtInCatalog } from "../support/built-in-catalog.ts";
-import { CrashInjector } from "../support/crash-injector.ts";
 import { apiError, FakePaidService } from "../support/fake-paid-service.ts";
 import { during, type FakeShow, openFakeShow } from "../support/fake-showrunner.ts";
 

@@ -10,8 +10,8 @@ import {
   type ServiceStats,
   startLocalService,
 } from "../../src/local-service/index.ts";
-import { CrashInjector } from "../support/crash-injector.ts";
-import { fastFolder } from "../support/fast-folder.ts";
+import { CrashInjector } from "../../src/testing/crash-injector.ts";
+import { fastFolder } from "../../src/testing/fast-folder.ts";
 import { skippingClock } from "../support/simulated-clock.ts";
 import { liveOn } from "./fixtures/crash-world.ts";
 import { everyKind, localCalls } from "./fixtures/every-kind.ts";

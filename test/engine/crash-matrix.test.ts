@@ -3,9 +3,9 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { placeholder } from "../../src/engine/price/placeholder-input.ts";
 import { stepKinds } from "../../src/plan/index.ts";
+import { CrashInjector } from "../../src/testing/crash-injector.ts";
+import { fastFolder } from "../../src/testing/fast-folder.ts";
 import { builtInCatalog } from "../support/built-in-catalog.ts";
-import { CrashInjector } from "../support/crash-injector.ts";
-import { fastFolder } from "../support/fast-folder.ts";
 import { factsOf, newWorld, runOnFakeService, type World } from "./fixtures/crash-world.ts";
 import { everyKind, localCalls } from "./fixtures/every-kind.ts";
 

@@ -17,7 +17,7 @@ import {
   type Showrunner,
 } from "../../src/index.ts";
 import { type LocalService, startLocalService } from "../../src/local-service/index.ts";
-import { fastFolder } from "../support/fast-folder.ts";
+import { fastFolder } from "../../src/testing/fast-folder.ts";
 import { PIXEL } from "../support/tiny-media.ts";
 
 const SPEED = 50;

@@ -9,8 +9,8 @@ import { measureMedia } from "../../src/engine/media/measure-media.ts";
 import { placeholder } from "../../src/engine/price/placeholder-input.ts";
 import { pipeline, type ResumeOptions, type RunResult } from "../../src/index.ts";
 import { FILM } from "../../src/local-service/stub.ts";
+import { fastFolder } from "../../src/testing/fast-folder.ts";
 import { during, type FakeShow, openFakeShow } from "../support/fake-showrunner.ts";
-import { fastFolder } from "../support/fast-folder.ts";
 
 const told = z.object({ scenes: z.array(z.string()) });
 

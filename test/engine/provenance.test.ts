@@ -15,7 +15,7 @@ import {
   type RunOptions,
   type RunResult,
 } from "../../src/index.ts";
-import { CrashInjector } from "../support/crash-injector.ts";
+import { CrashInjector } from "../../src/testing/crash-injector.ts";
 import { during, type FakeShow, openFakeShow } from "../support/fake-showrunner.ts";
 import { everyKind, STORY } from "./fixtures/every-kind.ts";
 

@@ -4,12 +4,12 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../recipes/models.ts";
 import { createMemoryJournal, pipeline, type ResumeOptions } from "../../src/index.ts";
+import { CrashInjector } from "../../src/testing/crash-injector.ts";
+import { fastFolder } from "../../src/testing/fast-folder.ts";
 import { builtInCatalog } from "../support/built-in-catalog.ts";
-import { CrashInjector } from "../support/crash-injector.ts";
 import { type CrashWorld, inProcess } from "../support/crash-process.ts";
 import { FakePaidService } from "../support/fake-paid-service.ts";
 import { during, type FakeShow, openFakeShow } from "../support/fake-showrunner.ts";
-import { fastFolder } from "../support/fast-folder.ts";
 
 /** face → poster → print → frame: a rerun of the face makes all four again. */
 const film = pipeline("film", {

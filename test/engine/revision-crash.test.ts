@@ -4,11 +4,11 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../recipes/models.ts";
 import { createMemoryJournal, pipeline, type ResumeOptions } from "../../src/index.ts";
+import { CrashInjector } from "../../src/testing/crash-injector.ts";
+import { fastFolder } from "../../src/testing/fast-folder.ts";
 import { builtInCatalog } from "../support/built-in-catalog.ts";
-import { CrashInjector } from "../support/crash-injector.ts";
 import { type CrashWorld, inProcess } from "../support/crash-process.ts";
 import { FakePaidService } from "../support/fake-paid-service.ts";
-import { fastFolder } from "../support/fast-folder.ts";
 
 const catalog = builtInCatalog();
 let folder: string;

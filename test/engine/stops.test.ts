@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { models } from "../../recipes/models.ts";
 import { pipeline, type ResumeOptions } from "../../src/index.ts";
-import { CrashInjector } from "../support/crash-injector.ts";
+import { CrashInjector } from "../../src/testing/crash-injector.ts";
 import { during, type FakeShow, openFakeShow } from "../support/fake-showrunner.ts";
 
 const gates = ["g1", "g2", "g3"] as const;

@@ -134,10 +134,13 @@ describe("showrunner installed alone", () => {
     expect(names.filter((name) => /canvas|font|flite|encoder|h264|mediabunny|showrunner-local/.test(name))).toEqual([]);
   });
 
-  test.each(["showrunner", "showrunner/client", "showrunner/migrate"])("%s can be imported", async (name) => {
-    const found = await script(`if (Object.keys(await import("${name}")).length === 0) process.exit(1)`);
-    expect(found).toEqual({ code: 0, stdout: "", stderr: "" });
-  });
+  test.each(["showrunner", "showrunner/client", "showrunner/migrate", "showrunner/testing"])(
+    "%s can be imported",
+    async (name) => {
+      const found = await script(`if (Object.keys(await import("${name}")).length === 0) process.exit(1)`);
+      expect(found).toEqual({ code: 0, stdout: "", stderr: "" });
+    },
+  );
 
   test("helps, plans and runs on a service with a base URL", async () => {
     const hosted = { SHOWRUNNER_BASE_URL: service.baseUrl, SHOWRUNNER_API_KEY: service.apiKey };
@@ -245,6 +248,12 @@ export default pipeline("film", {
     expect(await cli("show", "hosted")).toMatchObject({ code: 0, stdout: expect.stringContaining("poster") });
   });
 
+  test("showrunner/testing names the one command that installs the local service", async () => {
+    const { code, stderr } = await script(`await (await import("showrunner/testing")).startStudio()`);
+    expect(code).toBe(1);
+    expect(stderr).toContain("The local service is not installed: add it with `npm i -D showrunner-local`");
+  });
+
   test("a program is told so by the error's code", async () => {
     const { stdout } = await script(
       `const { openShowrunner } = await import("showrunner"); const show = await openShowrunner(); await show.balance().catch(({ code, next }) => console.log(code, next))`,
@@ -267,6 +276,19 @@ describe("with showrunner-local beside it", () => {
     const run = await cli("run", "poster.ts", "-i", "subject=a red kite", "--id", "embedded");
     expect(run.code, run.stderr).toBe(0);
     expectPicture(run.stdout);
+  });
+
+  test("showrunner/testing runs a test of a pipeline", async () => {
+    const test = `import poster from "./poster.ts";
+import { startStudio } from "showrunner/testing";
+await using studio = await startStudio();
+const run = await studio.run(poster, { subject: "a red kite" }, { budget: "1" });
+await studio.assertPaidOnce();
+await studio.assertWithinBudget(run);
+console.log(run.status);
+`;
+    writeFileSync(join(folder, "paid-once.ts"), test);
+    expect(await node(["paid-once.ts"])).toEqual({ code: 0, stdout: "succeeded\n", stderr: "" });
   });
 
   test("serves", async () => {

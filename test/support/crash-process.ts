@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { type JournalStore, openShowrunner, type RunResult, type Showrunner } from "../../src/index.ts";
-import type { CrashInjector } from "./crash-injector.ts";
+import type { CrashInjector } from "../../src/testing/crash-injector.ts";
 import type { FakePaidService } from "./fake-paid-service.ts";
 import { SimulatedClock } from "./simulated-clock.ts";
 

@@ -1,0 +1,76 @@
+import { AssertionError } from "node:assert";
+import type { LocalService } from "showrunner-local";
+import { FoldedRun, formatUsd, type JournalStore, type RunState } from "../index.ts";
+
+/** One job at the service for each submit, none that no run knows, no step charged twice, and the wallet as the runs say. */
+export async function assertPaidOnce(service: Pick<LocalService, "stats">, journal: JournalStore): Promise<void> {
+  const stats = service.stats();
+  const runs = await journal.runs();
+  const states = await Promise.all(runs.map(async ({ runId }) => FoldedRun.of(await journal.read(runId)).view!.state));
+  const problems = [
+    ...states.flatMap(paidTwice),
+    ...jobsOfOneKey(stats.jobs_by_key, states),
+    ...unknownJobs(stats.jobs_by_model, states),
+    ...otherCharges(stats.charged_micros - stats.refunded_micros, states),
+  ];
+  if (problems.length === 0) return;
+  throw new AssertionError({
+    message: `Not everything was paid once:\n${problems.map((one) => `- ${one}`).join("\n")}`,
+  });
+}
+
+function paidTwice(state: RunState): readonly string[] {
+  return Object.values(state.steps).flatMap(({ path, attempts, superseded }) => {
+    const paid = attempts.filter(({ n, costMicros }) => n > superseded && (costMicros ?? 0) > 0);
+    if (paid.length < 2) return [];
+    const said = paid.map(({ n, jobId, costMicros }) => `attempt ${n}, ${jobId}, ${formatUsd(costMicros ?? 0)}`);
+    return [`step ${path} of run ${state.runId} was charged ${paid.length} times: ${said.join("; ")}`];
+  });
+}
+
+function jobsOfOneKey(jobsByKey: Readonly<Record<string, number>>, states: readonly RunState[]): readonly string[] {
+  const steps = new Map(
+    states.flatMap(({ runId, steps }) =>
+      Object.values(steps).flatMap(({ path, attempts }) =>
+        attempts.map(({ key, n }) => [key, `attempt ${n} of step ${path} of run ${runId}`] as const),
+      ),
+    ),
+  );
+  return Object.entries(jobsByKey)
+    .filter(([, jobs]) => jobs > 1)
+    .map(([key, jobs]) => `${steps.get(key) ?? `the key ${key}`} made ${jobs} jobs at the service`);
+}
+
+/** Chats have no key: what was asked twice after a crash is in `unconfirmed`, and its charge is looked at below. */
+function unknownJobs(jobsByModel: Readonly<Record<string, number>>, states: readonly RunState[]): readonly string[] {
+  const known = new Map<string, Set<string>>();
+  for (const { model, jobId } of states.flatMap(({ steps }) =>
+    Object.values(steps).flatMap(({ attempts }) => attempts),
+  )) {
+    if (model === null || jobId === null) continue;
+    known.set(model, (known.get(model) ?? new Set()).add(jobId));
+  }
+  return Object.entries(jobsByModel).flatMap(([model, jobs]) => {
+    const own = known.get(model)?.size ?? 0;
+    return own === 0 && isChat(model, states) ? [] : difference(model, jobs, own);
+  });
+}
+
+function difference(model: string, jobs: number, own: number): readonly string[] {
+  if (jobs === own) return [];
+  return [`the service made ${jobs} jobs of ${model}, and the runs know of ${own}`];
+}
+
+function isChat(model: string, states: readonly RunState[]): boolean {
+  return states.some(({ planned }) =>
+    planned.plan.steps.some((step) => step.kind === "chat" && "model" in step && step.model === model),
+  );
+}
+
+function otherCharges(chargedMicros: number, states: readonly RunState[]): readonly string[] {
+  const spent = states.reduce((sum, state) => sum + state.spentMicros, 0);
+  const unconfirmed = states.reduce((sum, state) => sum + state.unconfirmedMicros, 0);
+  if (chargedMicros >= spent && chargedMicros <= spent + unconfirmed) return [];
+  const range = unconfirmed === 0 ? formatUsd(spent) : `${formatUsd(spent)} to ${formatUsd(spent + unconfirmed)}`;
+  return [`the wallet paid ${formatUsd(chargedMicros)}, and the runs say ${range}`];
+}

@@ -1,0 +1,163 @@
+import { AssertionError } from "node:assert";
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { createMemoryJournal, loadRun, type Pipeline, type RunOptions, type RunResult } from "../index.ts";
+import { CrashInjector } from "./crash-injector.ts";
+import { differences, type Life, lifeOf } from "./life.ts";
+import type { StudioOptions } from "./options.ts";
+import { approveAll, type Decide, decideWaiting, openProcess } from "./process.ts";
+import { startTestService, type TestService } from "./surroundings.ts";
+
+export interface KillOptions extends Pick<RunOptions, "budget" | "concurrency" | "maxUnquoted" | "profile"> {
+  /** Decides what the run asks of a person. Default: yes, and the first of what is to be chosen from. */
+  readonly decide?: Decide | undefined;
+  /** Kills at every so many-th boundary only. Default: 1, at each. */
+  readonly every?: number | undefined;
+  /** Kills at this boundary only, counted from 1: the number that a failure names. */
+  readonly at?: number | undefined;
+}
+
+export interface KillReport {
+  /** Commits of the journal and requests at which an engine died; each was a run of its own. */
+  readonly boundaries: number;
+  /** What each run came to. */
+  readonly status: RunResult["status"];
+  /** Paid jobs of each run, chats not counted. */
+  readonly jobs: number;
+  readonly files: number;
+  /** Chat requests that were repeated after a kill, over all runs: these have no idempotency key. */
+  readonly repeatedChats: number;
+}
+
+/** What is run, each time anew. */
+export interface Subject {
+  readonly pipeline: Pipeline;
+  readonly input: unknown;
+}
+
+const RUN_ID = "killed";
+const NEVER = Number.POSITIVE_INFINITY;
+/** Of one run, its decisions included; more would be a run that never ends. */
+const MOST_PROCESSES = 100;
+/** After so many runs the service is started anew: it would have to look through all of their jobs. */
+const RUNS_OF_A_SERVICE = 200;
+
+/** Kills the run at every boundary, and compares what each comes to with a run that was left alone. */
+export async function assertSurvivesKills(
+  studio: StudioOptions,
+  subject: Subject,
+  { every = 1, at, ...options }: KillOptions = {},
+): Promise<KillReport> {
+  await using services = new ServiceSource(studio);
+  const live = async (dieAt: number) => lifeWithDeathAt(dieAt, await services.next(), subject, options);
+  const calm = await live(NEVER);
+  refuseOther(calm.life, (await live(NEVER)).life, "The pipeline does not come to the same twice, killed or not");
+  let [boundaries, repeatedChats] = [0, 0];
+  // Before the run is in the journal, nothing is requested that costs or lasts.
+  const first = calm.injector.points.indexOf("createRun: before") + 1;
+  for (let point = at ?? first; ; point += every) {
+    const { life, injector } = await live(point);
+    if (!injector.isDead) break;
+    boundaries++;
+    repeatedChats += life.chats - calm.life.chats;
+    refuseOther(
+      calm.life,
+      life,
+      `Killed at boundary ${point}, ${injector.points[point - 1]}, the run comes to something else`,
+    );
+    if (at !== undefined) break;
+  }
+  if (boundaries === 0) throw new TypeError(`There is no boundary ${at}: the run has ${calm.injector.count}.`);
+  const { status, jobs, files } = calm.life.same;
+  return { boundaries, status, jobs, files: files.length, repeatedChats };
+}
+
+function refuseOther(calm: Life, life: Life, what: string): void {
+  const found = differences(calm, life);
+  if (found.length === 0) return;
+  throw new AssertionError({
+    message: `${what}:\n${found.map((one) => `- ${one}`).join("\n")}`,
+    actual: life.same,
+    expected: calm.same,
+  });
+}
+
+/** One whole life of a run whose first process dies at a boundary, counted from 1. */
+async function lifeWithDeathAt(
+  point: number,
+  service: TestService,
+  { pipeline, input }: Subject,
+  { decide = approveAll, ...options }: KillOptions,
+): Promise<{ readonly life: Life; readonly injector: CrashInjector }> {
+  const folder = join(service.folder, "run");
+  const journal = createMemoryJournal({ now: () => service.clock.now() });
+  const before = service.service.stats();
+  const injector = new CrashInjector(point);
+  const outDir = join(folder, "out");
+  const drive = async (now: CrashInjector): Promise<RunResult | null> => {
+    const show = await openProcess(service, { journal, folder }, now);
+    const isKnown = (await journal.run(RUN_ID)) !== null;
+    const work = async () => {
+      const handle = await (isKnown
+        ? show.resume(RUN_ID, { pipeline })
+        : show.run(pipeline, input, { ...options, id: RUN_ID, outDir }));
+      return handle.result();
+    };
+    const ended = await Promise.race([work(), now.died.then(() => null)]);
+    if (ended === null) await now.requestsSettled();
+    else if (ended.pause?.reason === "approval") await decideWaiting(show, journal, ended, decide);
+    return ended;
+  };
+  try {
+    const result = await untilEnd(drive, injector);
+    const life = await lifeOf(
+      { result, outDir, state: await loadRun(journal, RUN_ID) },
+      before,
+      service.service.stats(),
+    );
+    return { life, injector };
+  } finally {
+    await journal.close();
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** Process after process until the run is through. Only the first dies. */
+async function untilEnd(
+  drive: (now: CrashInjector) => Promise<RunResult | null>,
+  first: CrashInjector,
+): Promise<RunResult> {
+  let injector = first;
+  for (let processes = 0; processes < MOST_PROCESSES; processes++) {
+    const result = await drive(injector);
+    if (result === null) injector = new CrashInjector(NEVER);
+    // The next process is the person's word that a chat may be asked once more.
+    else if (result.pause?.reason !== "approval" && result.pause?.reason !== "unanswered") return result;
+  }
+  throw new AssertionError({ message: `The run has not ended after ${MOST_PROCESSES} processes.` });
+}
+
+/** A service for each run; the same one as long as it is quick. */
+class ServiceSource implements AsyncDisposable {
+  readonly #options: StudioOptions;
+  #current: TestService | null = null;
+  #uses = 0;
+
+  constructor(options: StudioOptions) {
+    this.#options = options;
+  }
+
+  async next(): Promise<TestService> {
+    if (this.#current === null || ++this.#uses % RUNS_OF_A_SERVICE === 0) {
+      await this[Symbol.asyncDispose]();
+      this.#current = await startTestService(this.#options);
+    }
+    this.#current.service.faults(this.#options.faults ?? []);
+    return this.#current;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#current?.[Symbol.asyncDispose]();
+    this.#current = null;
+  }
+}

@@ -1,0 +1,176 @@
+import type { Dispatcher } from "undici";
+import type { Clock } from "../api/index.ts";
+import type { JournalStore } from "../index.ts";
+
+type Controller = Dispatcher.DispatchController;
+
+/** A process that can die: from the chosen boundary on, nothing it asked for ever answers. */
+export class CrashInjector {
+  count = 0;
+  readonly points: string[] = [];
+  readonly #dieAt: number;
+  readonly #requests = new Requests();
+  #isDead = false;
+  readonly died: Promise<void>;
+  #die: () => void = () => {};
+
+  constructor(dieAt: number) {
+    this.#dieAt = dieAt;
+    this.died = new Promise((resolve) => {
+      this.#die = resolve;
+    });
+  }
+
+  get isDead(): boolean {
+    return this.#isDead;
+  }
+
+  readonly boundary = async (point: string): Promise<void> => {
+    if (!this.#isDead) this.points.push(point);
+    if (++this.count < this.#dieAt) return;
+    this.#isDead = true;
+    this.#requests.hangUp();
+    this.#die();
+    await new Promise<never>(() => {});
+  };
+
+  /** The same journal as the dead process saw it: each commit is a boundary before and after. */
+  store(inner: JournalStore): JournalStore {
+    const { boundary } = this;
+    return new Proxy(inner, {
+      get(target, name) {
+        const method = Reflect.get(target, name) as (...args: unknown[]) => Promise<unknown>;
+        if (typeof method !== "function") return method;
+        if (name === "takeLease") {
+          // The holder before this one is dead: the test killed it.
+          return (runId: string, holder: never, options: object) =>
+            target.takeLease(runId, holder, { ...options, isDead: () => true } as never);
+        }
+        if (name !== "commit" && name !== "createRun") return method.bind(target);
+        return async (...args: unknown[]) => {
+          await boundary(`${name}: before`);
+          const result = await method.apply(target, args);
+          await boundary(`${name}: after`);
+          return result;
+        };
+      },
+    });
+  }
+
+  /** The network as the dead process saw it: each request is a boundary before it leaves and when its answer is there. */
+  dispatcher(inner: Dispatcher): Dispatcher {
+    return inner.compose((dispatch) => (options, handler) => {
+      const { method } = options;
+      const name = `${method} ${pathOf(String(options.path))}`;
+      const call = this.#requests.add(method);
+      const send = async () => {
+        await this.boundary(`${name}: before it is sent`);
+        call.leaves();
+        dispatch(options, this.#watched(handler, call, name));
+      };
+      send().catch((error: Error) => handler.onResponseError?.(call.controller as Controller, error));
+      return true;
+    });
+  }
+
+  /** Time as the dead process saw it: its timers fire no more. */
+  clock(inner: Clock): Clock {
+    return {
+      now: () => inner.now(),
+      setTimer: (delayMs, fire, options) => inner.setTimer(delayMs, () => this.#isDead || fire(), options),
+    };
+  }
+
+  /** Settles once the service has answered everything that left, but for streams: nothing arrives in a later life. */
+  requestsSettled(): Promise<void> {
+    return this.#requests.settled();
+  }
+
+  #watched(handler: Dispatcher.DispatchHandler, call: Call, name: string): Dispatcher.DispatchHandler {
+    return {
+      onRequestStart: (controller, context) => {
+        call.starts(controller);
+        if (this.#isDead) this.#requests.hangUp();
+        else handler.onRequestStart?.(controller, context);
+      },
+      onResponseStart: (controller, status, headers, message) => {
+        if (String(headers["content-type"]).startsWith("text/event-stream")) call.streams();
+        if (!this.#isDead) handler.onResponseStart?.(controller, status, headers, message);
+      },
+      onResponseData: (controller, chunk) => {
+        if (!this.#isDead) handler.onResponseData?.(controller, chunk);
+      },
+      onResponseEnd: (controller, trailers) => {
+        call.ends();
+        void this.boundary(`${name}: answered`).then(() => handler.onResponseEnd?.(controller, trailers));
+      },
+      onResponseError: (controller, error) => {
+        call.ends();
+        if (!this.#isDead) handler.onResponseError?.(controller, error);
+      },
+    };
+  }
+}
+
+/** One request of a process. */
+interface Call {
+  readonly controller: Controller | null;
+  leaves(): void;
+  starts(controller: Controller): void;
+  /** Its answer has no end to wait for. */
+  streams(): void;
+  ends(): void;
+}
+
+/** What a process has on its way. */
+class Requests {
+  readonly #open = new Map<Call, { readonly method: string; controller: Controller | null }>();
+  readonly #streams = new Set<Call>();
+  readonly #waiting: (() => void)[] = [];
+
+  add(method: string): Call {
+    const state = { method, controller: null as Controller | null };
+    const call: Call = {
+      get controller() {
+        return state.controller;
+      },
+      leaves: () => void this.#open.set(call, state),
+      starts: (controller) => {
+        state.controller = controller;
+      },
+      streams: () => {
+        this.#streams.add(call);
+        this.#look();
+      },
+      ends: () => {
+        this.#open.delete(call);
+        this.#streams.delete(call);
+        this.#look();
+      },
+    };
+    return call;
+  }
+
+  /** What only reads is broken off, as the death of a process does; what changes something arrives. */
+  hangUp(): void {
+    for (const { method, controller } of this.#open.values()) {
+      if (method === "GET") controller?.abort(new Error("the process was killed"));
+    }
+  }
+
+  async settled(): Promise<void> {
+    if (this.#open.size > this.#streams.size) await new Promise<void>((go) => this.#waiting.push(go));
+  }
+
+  #look(): void {
+    if (this.#open.size === this.#streams.size) for (const go of this.#waiting.splice(0)) go();
+  }
+}
+
+/** Without what differs from run to run. */
+function pathOf(path: string): string {
+  return path
+    .replace(/\?.*$/, "")
+    .replace(/\/(job|asset|file)_[^/]+/g, "/$1_…")
+    .replace(/^\/v3/, "");
+}

@@ -1,0 +1,4 @@
+export type { KillOptions, KillReport } from "./assert-survives-kills.ts";
+export type { StudioOptions, StudioTime } from "./options.ts";
+export { approveAll, type Decide, type Decision, type WaitingStep } from "./process.ts";
+export { type Studio, type StudioRunOptions, startStudio } from "./studio.ts";

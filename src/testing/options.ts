@@ -1,0 +1,29 @@
+import type { FaultRule, LocalServiceOptions } from "showrunner-local";
+import type { ChatRequest } from "../api/index.ts";
+
+/**
+ * - `short`: a wait takes a hundredth of its time, and everything else none: for most tests.
+ * - `manual`: time stands still until {@link Studio.advance}.
+ */
+export type StudioTime = "short" | "manual";
+
+/** Options of the service, with defaults for tests, and of the engine on it. */
+export interface StudioOptions
+  extends Omit<LocalServiceOptions, "port" | "host" | "dataDir" | "keys" | "balance" | "faults"> {
+  /** What the service does wrong, from the start; a run that is to be killed meets the same each time. Default: nothing. */
+  readonly faults?: readonly FaultRule[];
+  /** Dollars in the wallet. Default: 1,000. */
+  readonly balance?: number;
+  /** Default: `short`. */
+  readonly time?: StudioTime;
+  /** Scripts chat models: the text of the answer, or undefined for the service's own. Charged as ever. */
+  readonly chat?: (request: ChatRequest) => string | undefined;
+}
+
+const DEFAULT_BALANCE = 1_000;
+/** No test is about the limit of its key, unless it says so. */
+const RATE_LIMIT = { requests: 10_000_000, windowMs: 60_000 };
+
+export function serviceOptions({ time: _time, chat: _chat, ...given }: StudioOptions): LocalServiceOptions {
+  return { renderer: "stub", rateLimit: RATE_LIMIT, balance: DEFAULT_BALANCE, ...given };
+}

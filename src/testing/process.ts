@@ -1,0 +1,93 @@
+import { join } from "node:path";
+import type { LocalService } from "showrunner-local";
+import type { Dispatcher } from "undici";
+import { type ChatRequest, type Clock, createClient } from "../api/index.ts";
+import {
+  type FamiliesOption,
+  type JournalStore,
+  loadRun,
+  openShowrunner,
+  type RunResult,
+  type Showrunner,
+  traitsOf,
+} from "../index.ts";
+import type { CrashInjector } from "./crash-injector.ts";
+
+/** What every process of a test talks to. */
+export interface Surroundings {
+  readonly service: Pick<LocalService, "baseUrl" | "apiKey">;
+  readonly dispatcher: Dispatcher;
+  readonly clock: Clock;
+  readonly chat: ((request: ChatRequest) => string | undefined) | undefined;
+  readonly families: FamiliesOption | undefined;
+}
+
+/** What a process leaves behind. */
+export interface Remains {
+  readonly journal: JournalStore;
+  /** Holds the media and the named files. */
+  readonly folder: string;
+}
+
+/** An engine as a process of its own would have it; `injector` kills it. */
+export async function openProcess(
+  { service, dispatcher, clock, chat, families }: Surroundings,
+  { journal, folder }: Remains,
+  injector?: CrashInjector,
+): Promise<Showrunner> {
+  const own = injector?.clock(clock) ?? clock;
+  const { baseUrl, apiKey } = service;
+  const client = createClient({
+    ...{ baseUrl, apiKey, clock: own },
+    dispatcher: injector?.dispatcher(dispatcher) ?? dispatcher,
+  });
+  const scripted: typeof client.chat = async (request, options) => {
+    const answer = await client.chat(request, options);
+    const content = chat?.(request);
+    return content === undefined ? answer : { ...answer, content };
+  };
+  return openShowrunner({
+    client: { ...client, chat: scripted },
+    journal: injector?.store(journal) ?? journal,
+    mediaDir: join(folder, "media"),
+    clock: own,
+    families,
+    env: {},
+  });
+}
+
+/** A step that waits for a person. */
+export interface WaitingStep {
+  readonly path: string;
+  /** What the pipeline asks; null where it says nothing. */
+  readonly message: string | null;
+  /** Whether one of what is shown is to be chosen; else it is a yes or a no. */
+  readonly isChoice: boolean;
+}
+
+/** What a person says: yes, no, or which one, counted from 0. */
+export type Decision = "approve" | "reject" | { readonly pick: number };
+
+export type Decide = (step: WaitingStep) => Decision;
+
+/** Yes to what is asked, and the first of what is to be chosen from. */
+export const approveAll: Decide = ({ isChoice }) => (isChoice ? { pick: 0 } : "approve");
+
+/** Decides whatever the run waits for. */
+export async function decideWaiting(
+  showrunner: Showrunner,
+  journal: JournalStore,
+  { id, report }: RunResult,
+  decide: Decide,
+): Promise<void> {
+  const { planned } = await loadRun(journal, id);
+  const steps = new Map(planned.plan.steps.map((step) => [step.path, step]));
+  for (const { path, status } of report.steps) {
+    const step = steps.get(path);
+    const asked = status === "awaiting-approval" && step !== undefined ? traitsOf(step).decision : null;
+    if (asked === null) continue;
+    const decision = decide({ path, message: asked.message, isChoice: asked.choose });
+    if (decision === "reject") await showrunner.reject(id, path);
+    else await showrunner.approve(id, path, decision === "approve" ? {} : decision);
+  }
+}

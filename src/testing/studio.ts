@@ -1,0 +1,144 @@
+import { join } from "node:path";
+import { setImmediate as turn } from "node:timers/promises";
+import type { LocalService } from "showrunner-local";
+import type { z } from "zod";
+import {
+  createMemoryJournal,
+  type JournalStore,
+  type Pipeline,
+  type Quote,
+  type QuoteOptions,
+  type Returns,
+  type RunHandleOf,
+  type RunOptions,
+  type RunResult,
+  type Showrunner,
+} from "../index.ts";
+import { assertPaidOnce } from "./assert-paid-once.ts";
+import { assertSameQuote } from "./assert-same-quote.ts";
+import { assertSurvivesKills, type KillOptions, type KillReport } from "./assert-survives-kills.ts";
+import { assertWithinBudget } from "./assert-within-budget.ts";
+import { CrashInjector } from "./crash-injector.ts";
+import type { StudioOptions } from "./options.ts";
+import { type Decide, decideWaiting, openProcess } from "./process.ts";
+import { startTestService } from "./surroundings.ts";
+
+export interface StudioRunOptions extends RunOptions {
+  /** Decides what the run asks of a person, each time that it pauses for one. Default: it stays paused. */
+  readonly decide?: Decide | undefined;
+}
+
+type ResultOfRun<R extends Returns> = Awaited<ReturnType<RunHandleOf<R>["result"]>>;
+
+/** A service, a journal and an engine of a test's own. */
+export interface Studio extends AsyncDisposable {
+  /** The service: `stats()`, `fund()`, `faults()` and its clock. */
+  readonly service: LocalService;
+  /** The engine on the studio's journal and service, for what has no method here. */
+  readonly showrunner: Showrunner;
+  /** In memory: it ends with the studio. */
+  readonly journal: JournalStore;
+  /** Of media and named files; removed with the studio. */
+  readonly folder: string;
+  /** Runs the pipeline until it ends or pauses. Named files are in `<folder>/out/<run id>`, unless `outDir` says else. */
+  run<S extends z.ZodType, R extends Returns>(
+    pipeline: Pipeline<S, R>,
+    input: z.input<S>,
+    options?: StudioRunOptions,
+  ): Promise<ResultOfRun<R>>;
+  /** The plan with prices. */
+  quote<S extends z.ZodType, R extends Returns>(
+    pipeline: Pipeline<S, R>,
+    input: z.input<S>,
+    options?: QuoteOptions,
+  ): Promise<Quote>;
+  /** Moves time on by so many milliseconds, with everything that falls due on the way. */
+  advance(ms: number): Promise<void>;
+  /**
+   * Every submit of every run led to one job at the service, every job at the service is known to a run, no step was
+   * charged twice, and the wallet paid what the runs say that they cost. Throws AssertionError.
+   */
+  assertPaidOnce(): Promise<void>;
+  /**
+   * At no event of the run were spent and reserved money together above the budget: its own, or this decimal of US
+   * dollars. Throws AssertionError.
+   */
+  assertWithinBudget(run: string | { readonly id: string }, budget?: string): Promise<void>;
+  /**
+   * Quotes the pipeline and compares every step's price with those in the file, which is written when it does not exist
+   * (but in CI, where that fails) and rewritten with SHOWRUNNER_UPDATE_QUOTES=1. Throws AssertionError with the differences.
+   */
+  assertSameQuote<S extends z.ZodType, R extends Returns>(
+    pipeline: Pipeline<S, R>,
+    input: z.input<S>,
+    file: string | URL,
+    options?: QuoteOptions,
+  ): Promise<void>;
+  /**
+   * Runs the pipeline again and again, on a service of its own: each time the engine dies at another journal commit or
+   * request, and another one resumes the run. Throws AssertionError when a run does not come to the same jobs, charges,
+   * values and files as one that nobody killed.
+   */
+  assertSurvivesKills<S extends z.ZodType, R extends Returns>(
+    pipeline: Pipeline<S, R>,
+    input: z.input<S>,
+    options?: KillOptions,
+  ): Promise<KillReport>;
+}
+
+/** Steps of time in which {@link Studio.advance} lets what fell due go on. */
+const STEPS = 50;
+
+/**
+ * Starts a local service in this process with an engine on it, for tests. Dispose of it: `await using studio = …`. Throws
+ * where showrunner-local is not installed, with the command that installs it.
+ */
+export async function startStudio(options: StudioOptions = {}): Promise<Studio> {
+  const started = await startTestService(options);
+  const { service, folder } = started;
+  const journal = createMemoryJournal({ now: () => service.clock.now() });
+  const network = new CrashInjector(Number.POSITIVE_INFINITY);
+  const showrunner = await openProcess(started, { journal, folder }, network);
+  const studio: Studio = {
+    ...{ service, showrunner, journal, folder },
+    run: async (pipeline, input, { decide, ...given } = {}) => {
+      const id = given.id ?? `${pipeline.name}-${(await journal.runs()).length + 1}`;
+      const start = { id, outDir: join(folder, "out", id), ...given };
+      let result: RunResult = await (await showrunner.run(pipeline, input, start)).result();
+      while (decide !== undefined && result.pause?.reason === "approval") {
+        await decideWaiting(showrunner, journal, result, decide);
+        result = await (await showrunner.resume(id, { pipeline })).result();
+      }
+      return result as never;
+    },
+    quote: (pipeline, input, given) => showrunner.quote(pipeline, input, given),
+    async advance(ms) {
+      let moved = 0;
+      for (let step = 1; step <= STEPS; step++) {
+        const until = Math.round((ms * step) / STEPS);
+        await service.clock.advance(until - moved);
+        moved = until;
+        await settled(network);
+      }
+    },
+    assertPaidOnce: () => assertPaidOnce(service, journal),
+    assertWithinBudget: (run, budget) => assertWithinBudget(journal, typeof run === "string" ? run : run.id, budget),
+    assertSameQuote: async (pipeline, input, file, given) =>
+      assertSameQuote(await showrunner.quote(pipeline, input, given), file),
+    assertSurvivesKills: (pipeline, input, given) => assertSurvivesKills(options, { pipeline, input }, given),
+    async [Symbol.asyncDispose]() {
+      await showrunner.close();
+      await journal.close();
+      await started[Symbol.asyncDispose]();
+    },
+  };
+  return studio;
+}
+
+/** Lets answers arrive, and what follows from them leave. */
+async function settled(network: CrashInjector): Promise<void> {
+  for (let quiet = 0; quiet < 3; quiet++) {
+    await network.requestsSettled();
+    await turn();
+  }
+}
