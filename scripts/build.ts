@@ -41,7 +41,12 @@ const tsc = spawnSync(process.execPath, [join(typescript, "bin", "tsc"), "-p", "
 if (tsc.status !== 0) process.exit(tsc.status ?? 1);
 layOutLocalService();
 // Zod is a dependency for the schemas of pipelines; the part of it that we use loads in a third of the time.
-await bundle(main, dist, ["index", "api/index", "migrate/index", "testing/index", "cli/main"], [...main.bundled, "zod"]);
+await bundle(
+  main,
+  dist,
+  ["index", "api/index", "migrate/index", "testing/index", "cli/main"],
+  [...main.bundled, "zod"],
+);
 await bundle(localService, local, ["local-service/index", "local-service/render/worker"], localService.bundled);
 await buildPage(join(dist, "dashboard", "page"));
 
