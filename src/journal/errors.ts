@@ -1,6 +1,6 @@
 import { ShowrunnerError } from "../errors.ts";
 
-/** Base of what can go wrong with a journal file; `path` is the file (or `memory`). */
+/** Base of what can go wrong with a journal; `path` is the file (or `memory`, or the database without its password). */
 abstract class JournalFileError extends ShowrunnerError {
   readonly path: string;
 
@@ -53,6 +53,23 @@ export class JournalIoError extends JournalFileError {
 /** Another process kept the journal locked for longer than `busyTimeoutMs`. */
 export class JournalBusyError extends JournalFileError {
   readonly code = "JOURNAL_BUSY";
+}
+
+/** The database of the journal lets this program not in, or not do what a journal needs: what to change is in the message. */
+export class JournalAccessError extends JournalFileError {
+  readonly code = "JOURNAL_ACCESS";
+}
+
+/** The journal is on PostgreSQL, whose driver is a package of its own and not installed. */
+export class JournalDriverMissingError extends JournalFileError {
+  readonly code = "JOURNAL_DRIVER_MISSING";
+  /** What to type next. */
+  readonly next = "npm install pg";
+}
+
+/** The database of the journal could not be reached for as long as `unreachableTimeoutMs`. */
+export class JournalUnreachableError extends JournalFileError {
+  readonly code = "JOURNAL_UNREACHABLE";
 }
 
 /** The store was closed before, or while, the call was made. */

@@ -1,3 +1,4 @@
+import { inboxEntryOf } from "../rows.ts";
 import type { InboxEntry, InboxMessage } from "../store.ts";
 import type { Database } from "./database.ts";
 import { requireKey } from "./runs.ts";
@@ -13,12 +14,7 @@ export function sendMessage(db: Database, runKey: number, message: InboxMessage,
 
 export function readInbox(db: Database, runId: string): readonly InboxEntry[] {
   const rows = db.all("SELECT id, at, message FROM inbox WHERE run_key = ? ORDER BY id", requireKey(db, runId));
-  return rows.map((row) => ({
-    id: db.columns.integer(row, "id"),
-    at: db.columns.integer(row, "at"),
-    // Written by `sendMessage` only, from a typed message.
-    message: db.columns.json(row, "message") as InboxMessage,
-  }));
+  return rows.map((row) => inboxEntryOf(db.columns, row));
 }
 
 /** True when the inbox holds an entry that is not among `consumed`. */

@@ -1,5 +1,6 @@
 import type { LedgerChange } from "../events/spec.ts";
 import { changeLedger, emptyEntry, type LedgerEntry } from "../record.ts";
+import { accountTotalsOf, chargesOf } from "../rows.ts";
 import { type AccountMoney, unseenOf } from "../spend-guard.ts";
 import type { AccountTotals, JournalStore, LedgerTotals, ModelCharges } from "../store.ts";
 import type { Database } from "./database.ts";
@@ -19,18 +20,10 @@ export function readCharges(
   { account, model, exceptRun }: Parameters<JournalStore["charges"]>[0],
 ): (ModelCharges & { readonly runId: string }) | null {
   const row = db.get(
-    "SELECT run_id, quoted_micros, charged_micros, unquoted_micros FROM charges CROSS JOIN runs USING (run_key) WHERE model = ? AND account = ? AND run_id <> ? ORDER BY run_key DESC LIMIT 1",
+    "SELECT run_id, model, quoted_micros, charged_micros, unquoted_micros FROM charges CROSS JOIN runs USING (run_key) WHERE model = ? AND account = ? AND run_id <> ? ORDER BY run_key DESC LIMIT 1",
     ...[model, account, exceptRun],
   );
-  if (row === undefined) return null;
-  const { columns } = db;
-  const [quotedMicros, chargedMicros] = [
-    columns.integerOrNull(row, "quoted_micros"),
-    columns.integerOrNull(row, "charged_micros"),
-  ];
-  const worst = quotedMicros === null || chargedMicros === null ? null : { quotedMicros, chargedMicros };
-  const unquotedMicros = columns.integerOrNull(row, "unquoted_micros");
-  return { runId: columns.text(row, "run_id"), model, worst, unquotedMicros };
+  return row === undefined ? null : chargesOf(db.columns, row);
 }
 
 /** What a commit does to the ledger, worked out before anything is written. */
@@ -121,13 +114,7 @@ export function moneyAfter(db: Database, account: string, update: LedgerUpdate):
 
 export function accountTotals(db: Database, account: string): AccountTotals {
   const row = db.get("SELECT held_micros, settled_micros, mark FROM accounts WHERE account = ?", account);
-  if (row === undefined) return { heldMicros: 0, settledMicros: 0, mark: 0 };
-  const { columns } = db;
-  return {
-    heldMicros: columns.integer(row, "held_micros"),
-    settledMicros: columns.integer(row, "settled_micros"),
-    mark: columns.integer(row, "mark"),
-  };
+  return accountTotalsOf(db.columns, row);
 }
 
 function readEntry(db: Database, runKey: number, step: string, attempt: number): LedgerEntry {

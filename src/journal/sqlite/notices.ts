@@ -1,5 +1,6 @@
 import type { NewNotice, NoticeClaim, NoticeOutcome, NoticeRow } from "../notices.ts";
-import type { Database, Row } from "./database.ts";
+import { noticeOf } from "../rows.ts";
+import type { Database } from "./database.ts";
 
 const columns = "run_id, seq, event, body, attempts, due_at, last_error FROM notices JOIN runs USING (run_key)";
 
@@ -13,7 +14,7 @@ export function writeNotices(db: Database, runKey: number, notices: readonly New
 }
 
 export function readNotices(db: Database): readonly NoticeRow[] {
-  return db.all(`SELECT ${columns} ORDER BY due_at, run_key, seq`).map((row) => noticeOf(db, row));
+  return db.all(`SELECT ${columns} ORDER BY due_at, run_key, seq`).map((row) => noticeOf(db.columns, row));
 }
 
 /** Whether a claim would find anything: asked without the write that a claim is. */
@@ -28,7 +29,7 @@ export function claimNotices(db: Database, { at, untilAt, limit }: NoticeClaim):
       "UPDATE notices SET attempts = attempts + 1, due_at = ? WHERE run_key = ? AND seq = ?",
       ...[untilAt, db.columns.integer(row, "run_key"), db.columns.integer(row, "seq")],
     );
-    const notice = noticeOf(db, row);
+    const notice = noticeOf(db.columns, row);
     return { ...notice, attempts: notice.attempts + 1, dueAt: untilAt };
   });
 }
@@ -37,16 +38,4 @@ export function resolveNotice(db: Database, runId: string, seq: number, outcome:
   const where = "WHERE run_key = (SELECT run_key FROM runs WHERE run_id = ?) AND seq = ?";
   if (outcome.delivered) db.run(`DELETE FROM notices ${where}`, runId, seq);
   else db.run(`UPDATE notices SET due_at = ?, last_error = ? ${where}`, outcome.dueAt, outcome.error, runId, seq);
-}
-
-function noticeOf(db: Database, row: Row): NoticeRow {
-  return {
-    runId: db.columns.text(row, "run_id"),
-    seq: db.columns.integer(row, "seq"),
-    event: db.columns.text(row, "event"),
-    body: db.columns.text(row, "body"),
-    attempts: db.columns.integer(row, "attempts"),
-    dueAt: db.columns.integer(row, "due_at"),
-    lastError: db.columns.textOrNull(row, "last_error"),
-  };
 }

@@ -1,5 +1,6 @@
-import type { CacheEntry, ResultsQuery, StoredResult, Took } from "../store.ts";
-import type { Database, Row } from "./database.ts";
+import { resultOf } from "../rows.ts";
+import type { CacheEntry, ResultsQuery, StoredResult } from "../store.ts";
+import type { Database } from "./database.ts";
 
 export function writeResults(db: Database, key: number, results: readonly CacheEntry[], at: number): void {
   for (const { step, fingerprint, model, took } of results) {
@@ -16,24 +17,7 @@ const rows =
 const newest = "ORDER BY at DESC, run_key DESC, step LIMIT ?";
 
 export function readResults(db: Database, query: ResultsQuery, limit: number): readonly StoredResult[] {
-  return selected(db, query, limit).map((row) => ({
-    runId: db.columns.text(row, "run_id"),
-    account: db.columns.text(row, "account"),
-    step: db.columns.text(row, "step"),
-    fingerprint: db.columns.text(row, "fingerprint"),
-    model: db.columns.textOrNull(row, "model"),
-    at: db.columns.integer(row, "at"),
-    ...tookOf(db, row),
-  }));
-}
-
-function tookOf({ columns }: Database, row: Row): { readonly took?: Took } {
-  const [ms, settings, amount] = [
-    columns.integerOrNull(row, "took_ms"),
-    columns.textOrNull(row, "settings"),
-    columns.realOrNull(row, "amount"),
-  ];
-  return ms === null || settings === null || amount === null ? {} : { took: { ms, settings, amount } };
+  return selected(db, query, limit).map((row) => resultOf(db.columns, row));
 }
 
 function selected(db: Database, query: ResultsQuery, limit: number) {

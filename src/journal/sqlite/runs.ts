@@ -2,9 +2,10 @@ import { RunExistsError, RunUnknownError } from "../errors.ts";
 import { decodeEvents, type EventRecord, SIGNED_BODY } from "../event-codec.ts";
 import { EVENT_VERSION, type RunEvent, type StoredEvent } from "../events.ts";
 import { accountOf, mediaOf } from "../record.ts";
-import type { FoldSnapshot, LeaseHolder, LedgerTotals, RemoveOutcome, RunLease, RunRow } from "../store.ts";
+import { runOf } from "../rows.ts";
+import type { FoldSnapshot, LedgerTotals, RemoveOutcome, RunRow } from "../store.ts";
 import type { Wake } from "../wakes.ts";
-import type { Columns, Database, Row } from "./database.ts";
+import type { Database, Row } from "./database.ts";
 import { type EncodedText, unpackText } from "./packed-text.ts";
 import { writeWake } from "./wakes.ts";
 
@@ -73,33 +74,12 @@ export function writeEvents(
 
 export function runRow(db: Database, runId: string): RunRow | null {
   const row = db.get(`SELECT ${summary} FROM runs WHERE run_id = ?`, runId);
-  return row === undefined ? null : summaryOf(db, row);
+  return row === undefined ? null : runOf(db.columns, row);
 }
 
 export function newestRuns(db: Database, limit: number, before: number): readonly RunRow[] {
   const sql = `SELECT ${summary} FROM runs WHERE created_at < ? ORDER BY created_at DESC, run_key DESC LIMIT ?`;
-  return db.all(sql, before, limit).map((row) => summaryOf(db, row));
-}
-
-function summaryOf({ columns }: Database, row: Row): RunRow {
-  return {
-    runId: columns.text(row, "run_id"),
-    pipeline: columns.text(row, "pipeline"),
-    account: columns.text(row, "account"),
-    createdAt: columns.integer(row, "created_at"),
-    updatedAt: columns.integer(row, "updated_at"),
-    lastSeq: columns.integer(row, "last_seq"),
-    status: columns.text(row, "status"),
-    lease: leaseOf(columns, row),
-    wakeAt: row.wake_at === null ? null : columns.integer(row, "wake_at"),
-  };
-}
-
-/** Written by `takeLease` only, from a typed holder. */
-function leaseOf(columns: Columns, row: Row): RunLease | null {
-  if (row.lease_holder === null) return null;
-  const holder = columns.json(row, "lease_holder") as LeaseHolder;
-  return { holder, expiresAt: columns.integer(row, "lease_expires_at") };
+  return db.all(sql, before, limit).map((row) => runOf(db.columns, row));
 }
 
 export function requireRun(db: Database, runId: string): RunRecord {

@@ -1,20 +1,14 @@
+import { handleOf, progressOf } from "../rows.ts";
 import type { Progress, UploadHandleRow } from "../store.ts";
 import type { Database } from "./database.ts";
 import { requireKey } from "./runs.ts";
 
 export function readHandle(db: Database, sha256: string, account: string): UploadHandleRow | null {
   const row = db.get(
-    "SELECT url, content_type, expires_at FROM handles WHERE sha256 = ? AND account = ?",
+    "SELECT sha256, account, url, content_type, expires_at FROM handles WHERE sha256 = ? AND account = ?",
     ...[sha256, account],
   );
-  if (row === undefined) return null;
-  return {
-    sha256,
-    account,
-    url: db.columns.text(row, "url"),
-    contentType: db.columns.text(row, "content_type"),
-    expiresAt: db.columns.integer(row, "expires_at"),
-  };
+  return row === undefined ? null : handleOf(db.columns, row);
 }
 
 /** Keeps the handle and drops those that expired: their URLs are of no more use to anyone. */
@@ -44,11 +38,7 @@ export function readProgress(db: Database, runId: string): readonly Progress[] {
     "SELECT step, fraction, estimated_completion_at FROM progress WHERE run_key = ? ORDER BY step",
     requireKey(db, runId),
   );
-  return rows.map((row) => ({
-    step: db.columns.text(row, "step"),
-    fraction: db.columns.realOrNull(row, "fraction"),
-    estimatedCompletionAt: db.columns.integerOrNull(row, "estimated_completion_at"),
-  }));
+  return rows.map((row) => progressOf(db.columns, row));
 }
 
 export function mediaInUse(db: Database, exceptRuns: readonly string[]): ReadonlySet<string> {

@@ -1,0 +1,220 @@
+import type { RunEvent, StoredEvent } from "./events.ts";
+import type { NoticeClaim, NoticeOutcome } from "./notices.ts";
+import { ChangeFeed } from "./postgres/change-feed.ts";
+import { databaseClock, type LeaseClock } from "./postgres/clock.ts";
+import { CommitQueue } from "./postgres/commit-queue.ts";
+import { closedError, Database } from "./postgres/database.ts";
+import { type LeaseRequest, releaseLease, renewLease, takeLease } from "./postgres/leases.ts";
+import { loadDriver } from "./postgres/load.ts";
+import { prepareSchema } from "./postgres/migrate.ts";
+import * as runs from "./postgres/runs.ts";
+import { type PostgresJournalOptions, readSettings } from "./postgres/settings.ts";
+import * as side from "./postgres/side-tables.ts";
+import { checkCommit } from "./record.ts";
+import type {
+  Commit,
+  InboxMessage,
+  JournalStore,
+  Lease,
+  LeaseHolder,
+  Progress,
+  ResultsQuery,
+  UploadHandleRow,
+} from "./store.ts";
+import type { DueQuery, Wake } from "./wakes.ts";
+
+export type { PostgresJournalOptions } from "./postgres/settings.ts";
+
+/** Commits read in one go. */
+const pageRows = 1_000;
+
+/**
+ * Opens the journal in a PostgreSQL database (15 or later), laying out its schema as needed, or lifting an older one in one
+ * transaction. `location` is `postgres://user:password@host:port/database`; `?schema=` and `?pool=` say the options of that
+ * name. Needs the package `pg`. Throws a journal error, with the database untouched, when it cannot be used.
+ */
+export async function openPostgresJournal(
+  location: string,
+  options: PostgresJournalOptions = {},
+  clock?: LeaseClock,
+): Promise<JournalStore> {
+  const settings = readSettings(location, options);
+  const db = new Database(await loadDriver(settings.place), settings);
+  try {
+    await prepareSchema(db);
+  } catch (error) {
+    await db.close();
+    throw error;
+  }
+  return new PostgresJournal(db, clock ?? databaseClock(settings.now));
+}
+
+class PostgresJournal implements JournalStore {
+  readonly #db: Database;
+  readonly #clock: LeaseClock;
+  readonly #commits: CommitQueue;
+  readonly #feed: ChangeFeed;
+  #closing: Promise<void> | null = null;
+
+  constructor(db: Database, clock: LeaseClock) {
+    this.#db = db;
+    this.#clock = clock;
+    this.#commits = new CommitQueue(db, clock);
+    this.#feed = new ChangeFeed(db);
+  }
+
+  async createRun(runId: string, first: RunEvent & { readonly type: "run.planned" }, at: number, wake?: Wake) {
+    await runs.createRun(this.#open, runId, first, { at, wake });
+  }
+
+  async run(runId: string) {
+    return runs.runRow(this.#open, this.#clock, runId);
+  }
+
+  async runs({ limit, before = Number.MAX_SAFE_INTEGER }: { readonly limit?: number; readonly before?: number } = {}) {
+    return runs.newestRuns(this.#open, this.#clock, limit, before);
+  }
+
+  async read(
+    runId: string,
+    options: { readonly afterSeq?: number; readonly limit?: number } = {},
+  ): Promise<readonly StoredEvent[]> {
+    const { afterSeq = 0, limit = Number.MAX_SAFE_INTEGER } = options;
+    const events: StoredEvent[] = [];
+    let of: number | null = null;
+    for (;;) {
+      const rows = Math.min(pageRows, limit - events.length);
+      const page = await runs.readEvents(this.#open, runId, events.at(-1)?.seq ?? afterSeq, rows);
+      // It was removed, and made anew, between two pages.
+      if (of !== null && page.key !== of) return this.read(runId, options);
+      of = page.key;
+      for (const event of page.events) events.push(event);
+      if (page.rows < rows || events.length >= limit) return events.length > limit ? events.slice(0, limit) : events;
+    }
+  }
+
+  async snapshot(runId: string) {
+    return runs.readSnapshot(this.#open, runId);
+  }
+
+  async takeLease(runId: string, holder: LeaseHolder, request: LeaseRequest) {
+    const { lastSeq, write, ...outcome } = await takeLease(this.#open, this.#clock, runId, holder, request);
+    if (outcome.acquired) {
+      this.#commits.begin(runId, outcome.lease.epoch, write);
+      this.#feed.changed(runId, lastSeq);
+    }
+    return outcome;
+  }
+
+  async renewLease(lease: Lease, { at, ttlMs }: { readonly at: number; readonly ttlMs: number }) {
+    return renewLease(this.#open, this.#clock, lease, at, ttlMs);
+  }
+
+  async releaseLease(lease: Lease) {
+    await releaseLease(this.#open, lease);
+    this.#commits.forget(lease.runId);
+  }
+
+  async commit(commit: Commit & { readonly status: string }) {
+    checkCommit(commit);
+    this.#checkOpen();
+    const outcome = await this.#commits.add(commit);
+    if (outcome.committed && commit.events.length > 0) this.#feed.changed(commit.lease.runId, outcome.lastSeq);
+    return outcome;
+  }
+
+  async dueRuns(query: DueQuery) {
+    return runs.dueRuns(this.#open, query);
+  }
+
+  async send(runId: string, message: InboxMessage, at: number) {
+    return side.sendMessage(this.#open, this.#feed.channel, runId, message, at);
+  }
+
+  async inbox(runId: string) {
+    return side.readInbox(this.#open, runId);
+  }
+
+  async ledger(runId: string) {
+    return runs.runLedger(this.#open, runId);
+  }
+
+  async accountLedger(account: string) {
+    return side.accountTotals(this.#open, account);
+  }
+
+  async results(query: ResultsQuery, limit = 20) {
+    return side.readResults(this.#open, query, limit);
+  }
+
+  async charges(query: Parameters<JournalStore["charges"]>[0]) {
+    return side.readCharges(this.#open, query);
+  }
+
+  async notices() {
+    return side.readNotices(this.#open);
+  }
+
+  async claimNotices(claim: NoticeClaim) {
+    return side.claimNotices(this.#open, claim);
+  }
+
+  async resolveNotice(runId: string, seq: number, outcome: NoticeOutcome) {
+    return side.resolveNotice(this.#open, runId, seq, outcome);
+  }
+
+  async handle(sha256: string, account: string) {
+    return side.readHandle(this.#open, sha256, account);
+  }
+
+  async putHandle(row: UploadHandleRow) {
+    return side.writeHandle(this.#open, row, this.#db.settings.now());
+  }
+
+  async dropHandles(expiredAt: number, { dryRun = false }: { readonly dryRun?: boolean } = {}) {
+    return side.dropHandles(this.#open, expiredAt, dryRun);
+  }
+
+  async setProgress(runId: string, progress: Progress) {
+    return side.writeProgress(this.#open, runId, progress);
+  }
+
+  async progress(runId: string) {
+    return side.readProgress(this.#open, runId);
+  }
+
+  async waitForChange(runId: string, afterSeq: number, signal?: AbortSignal) {
+    this.#checkOpen();
+    await this.#feed.wait(runId, afterSeq, signal);
+  }
+
+  async removeRun(runId: string, at: number) {
+    const outcome = await runs.removeRun(this.#open, this.#clock, runId, at);
+    if (outcome.removed) this.#feed.changed(runId, null);
+    return outcome;
+  }
+
+  async mediaInUse(exceptRuns: readonly string[] = []) {
+    return side.mediaInUse(this.#open, exceptRuns);
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    await this.#commits.drained();
+    await this.#feed.close(closedError(this.#db.place));
+    await this.#db.close();
+  }
+
+  get #open(): Database {
+    this.#checkOpen();
+    return this.#db;
+  }
+
+  #checkOpen(): void {
+    if (this.#closing !== null) throw closedError(this.#db.place);
+  }
+}

@@ -1,0 +1,114 @@
+import { createHash } from "node:crypto";
+import { RunUnknownError } from "../errors.ts";
+import { Waiters } from "../waiters.ts";
+import type { Database } from "./database.ts";
+import { notDurable } from "./leases.ts";
+import { Listener } from "./listener.ts";
+
+/** Changes of this process are told to the others together, at most so often. */
+const TELL_EVERY_MS = 50;
+
+/**
+ * Tells waiting calls of what happened to their runs. Changes of this process are told to them at once; those of others come
+ * as notifications, and where none come (a pooler in transaction mode, a broken connection) within `pollIntervalMs`. Commits
+ * are not notified in their own transaction, because the server makes those that notify wait for one another.
+ */
+export class ChangeFeed {
+  readonly channel: string;
+  readonly #db: Database;
+  readonly #waiters = new Waiters();
+  readonly #listener: Listener;
+  /** Last event of the runs that are waited for, as far as known; null: no such run. */
+  readonly #lastSeqs = new Map<string, number | null>();
+  #poll: NodeJS.Timeout | null = null;
+  #looking = false;
+  #lookAgain = false;
+  #untold = new Set<string>();
+  #telling: NodeJS.Timeout | null = null;
+
+  constructor(db: Database) {
+    this.#db = db;
+    this.channel = `showrunner_${createHash("sha256").update(db.settings.schema).digest("hex").slice(0, 16)}`;
+    this.#listener = new Listener(db, this.channel, (runId) => {
+      if (runId === null || this.#lastSeqs.has(runId)) this.#look();
+    });
+  }
+
+  /** This process changed the run. */
+  changed(runId: string, lastSeq: number | null): void {
+    this.#learn(runId, lastSeq);
+    this.#untold.add(runId);
+    this.#telling ??= setTimeout(() => this.#tell(), TELL_EVERY_MS).unref();
+  }
+
+  /** Settles once the run has an event after `afterSeq`. */
+  async wait(runId: string, afterSeq: number, signal?: AbortSignal): Promise<void> {
+    signal?.throwIfAborted();
+    const ready = () => {
+      const lastSeq = this.#lastSeqs.get(runId);
+      if (lastSeq === null) throw new RunUnknownError(runId, this.#db.place);
+      return lastSeq !== undefined && lastSeq > afterSeq;
+    };
+    // Listed from now on, so that its notifications count.
+    this.#lastSeqs.set(runId, this.#lastSeqs.get(runId) ?? 0);
+    const waiting = this.#waiters.wait(runId, ready, signal);
+    this.#listener.start();
+    this.#poll ??= setInterval(() => this.#look(), this.#db.settings.pollIntervalMs);
+    this.#look();
+    await waiting.finally(() => this.#rest());
+  }
+
+  /** What this process changed is told, waiting calls fail with `error`, and connections are closed. */
+  async close(error: unknown): Promise<void> {
+    this.#waiters.failAll(error);
+    this.#rest();
+    if (this.#telling !== null) clearTimeout(this.#telling);
+    await this.#listener.stop();
+  }
+
+  /** Without waiters there is nothing to look for; the listener stays for the next ones. */
+  #rest(): void {
+    if (this.#waiters.size > 0 || this.#poll === null) return;
+    clearInterval(this.#poll);
+    this.#poll = null;
+    this.#lastSeqs.clear();
+  }
+
+  #learn(runId: string, lastSeq: number | null): void {
+    if (!this.#lastSeqs.has(runId)) return;
+    const known = this.#lastSeqs.get(runId) ?? 0;
+    this.#lastSeqs.set(runId, lastSeq === null ? null : Math.max(known, lastSeq));
+    this.#waiters.notify(runId);
+  }
+
+  #look(): void {
+    this.#lookAgain = true;
+    if (!this.#looking) void this.#lookWhileNeeded();
+  }
+
+  /** One question for all runs that are waited for. A failed one is asked again at the next tick. */
+  async #lookWhileNeeded(): Promise<void> {
+    this.#looking = true;
+    while (this.#lookAgain && this.#waiters.size > 0) {
+      this.#lookAgain = false;
+      const runIds = [...this.#lastSeqs.keys()];
+      try {
+        const rows = await this.#db.query("SELECT run_id, last_seq FROM {s}.runs WHERE run_id = ANY ($1)", [runIds]);
+        const found = new Map(rows.map((row) => [row.run_id, row.last_seq as number]));
+        for (const runId of runIds) this.#learn(runId, found.get(runId) ?? null);
+      } catch {
+        break;
+      }
+    }
+    this.#looking = false;
+  }
+
+  #tell(): void {
+    this.#telling = null;
+    const runIds = [...this.#untold];
+    this.#untold = new Set();
+    const sql = `SELECT ${notDurable}, pg_notify($1, left(run, 2000)) FROM unnest($2::text[]) run`;
+    // Who does not hear of it looks by itself.
+    this.#db.query(sql, [this.channel, runIds]).catch(() => {});
+  }
+}

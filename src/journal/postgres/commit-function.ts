@@ -1,0 +1,171 @@
+import { databaseNow as now, preamble, settings } from "./function-parts.ts";
+
+/** The entry as it is after the change `n`; `l` is the row as it was, absent for a new one. */
+const held = "coalesce(n.held, l.held_micros, 0)";
+const settled = "coalesce(n.settled, l.settled_micros, 0)";
+const charged =
+  "CASE n.charged WHEN 'cleared' THEN NULL WHEN 'marked' THEN v_mark WHEN 'kept' THEN l.charged ELSE coalesce(l.charged, v_mark) END";
+const was = "coalesce(l.held_micros, 0) + coalesce(l.settled_micros, 0)";
+const changes = `jsonb_to_recordset(c -> 'ledger') AS n (step text, attempt integer, held bigint, settled bigint, charged text)
+        LEFT JOIN {s}.ledger l ON l.run_key = r.run_key AND l.step = n.step AND l.attempt = n.attempt`;
+
+/**
+ * Commits of several runs, in order, each whole or not at all: one that is refused changes nothing, and the others are as if it
+ * had not been there. Fields are those of `WireCommit`. The locks come first, in the order that `functions.ts` tells of.
+ */
+export const commitFunction = `
+CREATE OR REPLACE FUNCTION {s}.commit_runs(p_version integer, p_event_version integer, p_now bigint, p_commits jsonb)
+RETURNS TABLE (outcome text, last_seq bigint, tail bigint, lease_left bigint, committed_micros bigint, unseen_micros bigint)
+${settings} AS $function$
+#variable_conflict use_column
+DECLARE
+  c jsonb;
+  r {s}.runs;
+  a {s}.accounts;
+  v_accounts text[];
+  v_mark bigint;
+  v_seq bigint;
+  v_snapshot_seq bigint;
+  v_held bigint;
+  v_settled bigint;
+  v_uncharged bigint;
+  v_wallet_mark bigint;
+BEGIN${preamble}
+  PERFORM FROM {s}.runs WHERE run_id IN (SELECT e ->> 'run' FROM jsonb_array_elements(p_commits) e)
+    ORDER BY run_key FOR NO KEY UPDATE;
+  SELECT array_agg(DISTINCT account ORDER BY account) INTO v_accounts FROM (
+    SELECT account FROM jsonb_array_elements(p_commits) e JOIN {s}.runs ON run_id = e ->> 'run' WHERE e ? 'ledger' OR e ? 'account'
+    UNION ALL SELECT e ->> 'account' FROM jsonb_array_elements(p_commits) e WHERE e ? 'account') needed;
+  IF v_accounts IS NOT NULL THEN
+    INSERT INTO {s}.accounts (account, held_micros, settled_micros, uncharged_micros, mark)
+      SELECT n, 0, 0, 0, 0 FROM unnest(v_accounts) n WHERE NOT EXISTS (SELECT FROM {s}.accounts WHERE account = n)
+      ON CONFLICT DO NOTHING;
+    PERFORM FROM {s}.accounts WHERE account = ANY (v_accounts) ORDER BY account FOR NO KEY UPDATE;
+  END IF;
+
+  FOR c IN SELECT e FROM jsonb_array_elements(p_commits) e LOOP
+    outcome := NULL; last_seq := NULL; tail := NULL; lease_left := NULL; committed_micros := NULL; unseen_micros := NULL;
+    SELECT * INTO r FROM {s}.runs WHERE run_id = c ->> 'run';
+    IF NOT FOUND THEN
+      outcome := 'unknown';
+    ELSIF r.last_write IS NOT DISTINCT FROM (c ->> 'write')::uuid THEN
+      outcome := 'committed'; last_seq := r.last_seq; tail := r.last_seq - r.snapshot_seq;
+    ELSIF r.lease_holder IS NULL OR r.epoch <> (c ->> 'epoch')::bigint OR r.last_seq <> (c ->> 'after_seq')::bigint
+        OR r.last_write IS DISTINCT FROM coalesce((c ->> 'after_write')::uuid, r.last_write) THEN
+      outcome := 'fenced';
+    ELSIF (c ->> 'park')::boolean AND EXISTS (SELECT FROM {s}.inbox WHERE run_key = r.run_key
+        AND id NOT IN (SELECT e::bigint FROM jsonb_array_elements_text(c -> 'inbox') e)) THEN
+      outcome := 'inbox';
+    END IF;
+    IF outcome IS NOT NULL THEN
+      lease_left := r.lease_expires_at - ${now};
+      RETURN NEXT;
+      CONTINUE;
+    END IF;
+
+    v_held := 0; v_settled := 0; v_uncharged := 0;
+    IF c ? 'ledger' THEN
+      SELECT * INTO a FROM {s}.accounts WHERE account = r.account;
+      v_mark := a.mark + (c ->> 'charges')::integer;
+      v_wallet_mark := (c ->> 'wallet_mark')::bigint;
+      SELECT sum(${held} - coalesce(l.held_micros, 0)), sum(${settled} - coalesce(l.settled_micros, 0)),
+          sum(CASE WHEN ${charged} IS NULL THEN ${held} + ${settled} ELSE 0 END
+            - CASE WHEN l.charged IS NULL THEN ${was} ELSE 0 END),
+          sum(CASE WHEN ${charged} <= v_wallet_mark THEN 0 ELSE ${held} + ${settled} END
+            - CASE WHEN l.charged <= v_wallet_mark THEN 0 ELSE ${was} END)
+        INTO v_held, v_settled, v_uncharged, unseen_micros
+        FROM ${changes};
+      committed_micros := a.held_micros + a.settled_micros + v_held + v_settled;
+      IF v_wallet_mark IS NOT NULL THEN
+        unseen_micros := unseen_micros + a.uncharged_micros + (SELECT coalesce(sum(held_micros + settled_micros), 0)
+          FROM {s}.ledger WHERE account = r.account AND charged > v_wallet_mark);
+      END IF;
+      IF committed_micros > (c ->> 'cap')::bigint OR unseen_micros > (c ->> 'most_unseen')::bigint THEN
+        outcome := 'money';
+        RETURN NEXT;
+        CONTINUE;
+      END IF;
+      INSERT INTO {s}.ledger AS l (run_key, step, attempt, account, held_micros, settled_micros, charged)
+        SELECT r.run_key, n.step, n.attempt, r.account, ${held}, ${settled}, ${charged} FROM ${changes}
+        ON CONFLICT (run_key, step, attempt) DO UPDATE
+          SET held_micros = excluded.held_micros, settled_micros = excluded.settled_micros, charged = excluded.charged;
+      UPDATE {s}.accounts SET held_micros = a.held_micros + v_held, settled_micros = a.settled_micros + v_settled,
+        uncharged_micros = a.uncharged_micros + v_uncharged, mark = v_mark WHERE account = r.account;
+    END IF;
+
+    v_seq := r.last_seq + (c ->> 'count')::integer;
+    v_snapshot_seq := coalesce((c ->> 'snapshot_seq')::bigint, r.snapshot_seq);
+    IF v_seq > r.last_seq THEN
+      INSERT INTO {s}.events (run_key, seq, at, version, body)
+        VALUES (r.run_key, v_seq, (c ->> 'at')::bigint, p_event_version, c ->> 'body');
+    END IF;
+    UPDATE {s}.runs SET last_seq = v_seq, updated_at = (c ->> 'at')::bigint, status = c ->> 'status',
+      snapshot_seq = v_snapshot_seq, held_micros = r.held_micros + v_held, settled_micros = r.settled_micros + v_settled,
+      lease_holder = CASE WHEN (c ->> 'park')::boolean THEN NULL ELSE r.lease_holder END, last_write = (c ->> 'write')::uuid
+      WHERE run_key = r.run_key;
+    IF jsonb_array_length(c -> 'inbox') > 0 THEN
+      DELETE FROM {s}.inbox WHERE run_key = r.run_key AND id IN (SELECT e::bigint FROM jsonb_array_elements_text(c -> 'inbox') e);
+    END IF;
+    IF c ? 'memo' THEN
+      INSERT INTO {s}.wakes (run_key, account, at, memo) VALUES (r.run_key, r.account, (c ->> 'wake_at')::bigint, c ->> 'memo')
+        ON CONFLICT (run_key) DO UPDATE SET at = excluded.at, memo = excluded.memo;
+    ELSIF (c ->> 'park')::boolean THEN
+      -- At rest: due with the next message.
+      UPDATE {s}.wakes SET at = NULL, memo = 'null' WHERE run_key = r.run_key;
+    END IF;
+    IF c ? 'media' THEN
+      INSERT INTO {s}.media (run_key, sha256) SELECT r.run_key, e FROM jsonb_array_elements_text(c -> 'media') e
+        ON CONFLICT DO NOTHING;
+    END IF;
+    IF c ? 'results' THEN
+      INSERT INTO {s}.results (run_key, step, fingerprint, model, at, took_ms, settings, amount)
+        SELECT r.run_key, n.step, n.fingerprint, n.model, (c ->> 'at')::bigint, n.took_ms, n.settings, n.amount
+        FROM jsonb_to_recordset(c -> 'results') AS n (step text, fingerprint text, model text, took_ms bigint, settings text,
+          amount double precision)
+        ON CONFLICT (run_key, step) DO UPDATE SET fingerprint = excluded.fingerprint, model = excluded.model, at = excluded.at,
+          took_ms = excluded.took_ms, settings = excluded.settings, amount = excluded.amount;
+    END IF;
+    IF c ? 'model_charges' THEN
+      INSERT INTO {s}.charges (run_key, model, quoted_micros, charged_micros, unquoted_micros)
+        SELECT r.run_key, n.model, n.quoted, n.charged, n.unquoted
+        FROM jsonb_to_recordset(c -> 'model_charges') AS n (model text, quoted bigint, charged bigint, unquoted bigint)
+        ON CONFLICT (run_key, model) DO UPDATE SET quoted_micros = excluded.quoted_micros,
+          charged_micros = excluded.charged_micros, unquoted_micros = excluded.unquoted_micros;
+    END IF;
+    IF c ? 'account' THEN
+      PERFORM {s}.move_account(r.run_key, r.account, c ->> 'account');
+    END IF;
+    IF c ? 'notices' THEN
+      INSERT INTO {s}.notices (run_key, seq, event, body, attempts, due_at)
+        SELECT r.run_key, n.seq, n.event, n.body, 0, (c ->> 'at')::bigint
+        FROM jsonb_to_recordset(c -> 'notices') AS n (seq bigint, event text, body text);
+    END IF;
+    IF c ? 'snapshot_seq' THEN
+      INSERT INTO {s}.snapshots (run_key, fold_version, seq, state)
+        VALUES (r.run_key, (c ->> 'fold_version')::integer, v_snapshot_seq, c ->> 'state')
+        ON CONFLICT (run_key) DO UPDATE SET fold_version = excluded.fold_version, seq = excluded.seq, state = excluded.state;
+    END IF;
+    outcome := 'committed'; last_seq := v_seq; tail := v_seq - v_snapshot_seq;
+    lease_left := r.lease_expires_at - ${now};
+    RETURN NEXT;
+  END LOOP;
+END $function$`;
+
+/** The run's money and results count for another account from now on, whose balance shows what was charged until now. */
+export const moveAccountFunction = `
+CREATE OR REPLACE FUNCTION {s}.move_account(p_key bigint, p_from text, p_to text) RETURNS void ${settings} AS $function$
+DECLARE
+  r {s}.runs;
+  v_uncharged bigint;
+BEGIN
+  SELECT * INTO r FROM {s}.runs WHERE run_key = p_key;
+  SELECT coalesce(sum(held_micros + settled_micros) FILTER (WHERE charged IS NULL), 0) INTO v_uncharged
+    FROM {s}.ledger WHERE run_key = p_key;
+  UPDATE {s}.accounts SET held_micros = held_micros - r.held_micros, settled_micros = settled_micros - r.settled_micros,
+    uncharged_micros = uncharged_micros - v_uncharged WHERE account = p_from;
+  UPDATE {s}.accounts SET held_micros = held_micros + r.held_micros, settled_micros = settled_micros + r.settled_micros,
+    uncharged_micros = uncharged_micros + v_uncharged WHERE account = p_to;
+  UPDATE {s}.ledger SET account = p_to, charged = CASE WHEN charged IS NULL THEN NULL ELSE 0 END WHERE run_key = p_key;
+  UPDATE {s}.wakes SET account = p_to WHERE run_key = p_key;
+  UPDATE {s}.runs SET account = p_to WHERE run_key = p_key;
+END $function$`;

@@ -1,0 +1,142 @@
+import { randomUUID } from "node:crypto";
+import { encodeEvents } from "../event-codec.ts";
+import type { LedgerChange } from "../events/spec.ts";
+import { changeLedger, type LedgerEntry, mediaOf, movedTo } from "../record.ts";
+import type { Commit } from "../store.ts";
+
+/** What `charged` of a ledger entry is after a change: as it was, null, the new mark, or that only where it was null. */
+type ChargedAfter = "kept" | "cleared" | "marked" | "marked once";
+
+/** A commit as the database gets it; see `commit-function.ts`. What is empty is absent. */
+export interface WireCommit {
+  readonly run: string;
+  /** Names this write: a repeated one is told by it. */
+  readonly write: string;
+  /** Name of the run's last write, where this process made it. */
+  readonly after_write?: string;
+  readonly epoch: number;
+  readonly after_seq: number;
+  readonly count: number;
+  readonly at: number;
+  readonly status: string;
+  readonly park: boolean;
+  readonly inbox: readonly number[];
+  readonly body?: string;
+  readonly wake_at?: number | null;
+  readonly memo?: string;
+  readonly ledger?: readonly WireChange[];
+  /** 1 where the changes bring charges, which raises the account's mark. */
+  readonly charges?: 0 | 1;
+  readonly cap?: number | null;
+  readonly wallet_mark?: number;
+  readonly most_unseen?: number;
+  readonly media?: readonly string[];
+  readonly results?: readonly object[];
+  readonly model_charges?: readonly object[];
+  readonly account?: string;
+  readonly notices?: readonly object[];
+  readonly snapshot_seq?: number;
+  readonly fold_version?: number;
+  readonly state?: string;
+}
+
+/** What becomes of one entry of the ledger, whatever it was: null stands for "as it was". */
+interface WireChange {
+  readonly step: string;
+  readonly attempt: number;
+  readonly held: number | null;
+  readonly settled: number | null;
+  readonly charged: ChargedAfter;
+}
+
+export function encodeCommit(commit: Commit & { readonly status: string }): WireCommit {
+  const { lease, afterSeq, at, events, status, park = false, inbox = [], ledger = [], snapshot, wake } = commit;
+  const account = movedTo(events);
+  return {
+    run: lease.runId,
+    write: randomUUID(),
+    epoch: lease.epoch,
+    after_seq: afterSeq,
+    count: events.length,
+    ...{ at, status, park, inbox },
+    ...(events.length > 0 && { body: encodeEvents(events) }),
+    ...(park && wake !== undefined && { wake_at: wake.at, memo: JSON.stringify(wake.memo) }),
+    ...(ledger.length > 0 && encodeLedger(ledger)),
+    ...guardOf(commit),
+    ...unlessEmpty("media", [...new Set(events.flatMap(mediaOf))]),
+    ...unlessEmpty("results", resultsOf(commit)),
+    ...unlessEmpty("model_charges", chargesOf(commit)),
+    ...(account !== null && { account }),
+    ...unlessEmpty("notices", commit.notices ?? []),
+    ...(snapshot !== undefined && {
+      snapshot_seq: snapshot.seq,
+      fold_version: snapshot.foldVersion,
+      state: JSON.stringify(snapshot.state),
+    }),
+  };
+}
+
+/** Free commits, and those without holds, are not asked. */
+function guardOf({ guard, ledger = [] }: Commit): Pick<WireCommit, "cap" | "wallet_mark" | "most_unseen"> {
+  const holds = ledger.some((change) => change.type === "hold" && change.amountMicros > 0);
+  if (guard === undefined || !holds) return {};
+  const { capMicros: cap, wallet } = guard;
+  if (wallet === null) return { cap };
+  return { cap, wallet_mark: wallet.mark, most_unseen: wallet.balanceMicros - wallet.floorMicros };
+}
+
+function encodeLedger(changes: readonly LedgerChange[]): Pick<WireCommit, "ledger" | "charges"> {
+  const byEntry = Map.groupBy(changes, ({ step, attempt }) => `${attempt} ${step}`);
+  const charges = changes.some(({ type }) => type === "charged" || type === "settle") ? 1 : 0;
+  return { ledger: [...byEntry.values()].map(changeOf), charges };
+}
+
+/** No amount, and no mark. */
+const AS_IT_WAS = -1;
+const NEW_MARK = -2;
+
+/**
+ * What several changes of one entry come to for an entry that is not known here: they are made to two that differ, and what
+ * differs after them is as it was.
+ */
+export function changeOf(changes: readonly LedgerChange[]): WireChange {
+  const { step, attempt } = changes[0]!;
+  const after = (charged: number | null): LedgerEntry => {
+    const entry = { heldMicros: AS_IT_WAS, settledMicros: AS_IT_WAS, charged };
+    return changes.reduce<LedgerEntry>((changed, change) => changeLedger(changed, change, NEW_MARK), entry);
+  };
+  const [once, never] = [after(AS_IT_WAS), after(null)];
+  const micros = (amount: number) => (amount === AS_IT_WAS ? null : amount);
+  return {
+    ...{ step, attempt },
+    held: micros(once.heldMicros),
+    settled: micros(once.settledMicros),
+    charged: chargedAfter(once.charged, never.charged),
+  };
+}
+
+function chargedAfter(once: number | null, never: number | null): ChargedAfter {
+  if (once === AS_IT_WAS) return never === null ? "kept" : "marked once";
+  return once === null ? "cleared" : "marked";
+}
+
+/** The last entry of a step, or of a model, replaces those before it. */
+function lastOf<T>(entries: readonly T[], keyOf: (entry: T) => string): readonly T[] {
+  return [...new Map(entries.map((entry) => [keyOf(entry), entry])).values()];
+}
+
+function resultsOf({ results = [] }: Commit) {
+  return lastOf(results, ({ step }) => step).map(({ step, fingerprint, model, took }) => {
+    return { step, fingerprint, model, took_ms: took?.ms, settings: took?.settings, amount: took?.amount };
+  });
+}
+
+function chargesOf({ charges = [] }: Commit) {
+  return lastOf(charges, ({ model }) => model).map(({ model, worst, unquotedMicros }) => {
+    return { model, quoted: worst?.quotedMicros, charged: worst?.chargedMicros, unquoted: unquotedMicros };
+  });
+}
+
+function unlessEmpty<Name extends string, T>(name: Name, list: readonly T[]): { readonly [N in Name]?: readonly T[] } {
+  return list.length === 0 ? {} : ({ [name]: list } as { readonly [N in Name]: readonly T[] });
+}

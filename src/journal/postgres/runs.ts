@@ -1,0 +1,153 @@
+import type { Row } from "../columns.ts";
+import { RunExistsError, RunUnknownError } from "../errors.ts";
+import { decodeEvents, encodeEvents, SIGNED_BODY } from "../event-codec.ts";
+import { EVENT_VERSION, type RunEvent, type StoredEvent } from "../events.ts";
+import { accountOf, mediaOf } from "../record.ts";
+import { runOf } from "../rows.ts";
+import type { FoldSnapshot, LedgerTotals, RemoveOutcome, RunRow } from "../store.ts";
+import type { DueQuery, Wake } from "../wakes.ts";
+import type { LeaseClock } from "./clock.ts";
+import type { Database } from "./database.ts";
+import { newestVersion } from "./migrate.ts";
+
+export async function createRun(
+  db: Database,
+  runId: string,
+  first: RunEvent & { readonly type: "run.planned" },
+  { at, wake }: { readonly at: number; readonly wake?: Wake | undefined },
+): Promise<void> {
+  const body = encodeEvents([first]);
+  const values = [newestVersion, runId, first.plan.pipeline, accountOf(first), at, EVENT_VERSION, body, mediaOf(first)];
+  const wakes = wake === undefined ? [false, null, null] : [true, wake.at, JSON.stringify(wake.memo)];
+  const sql = "SELECT {s}.create_run($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) AS created";
+  const [row] = await db.query(sql, (repeated) => [...values, ...wakes, repeated]);
+  if (row?.created !== true) throw new RunExistsError(runId);
+}
+
+const now = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint";
+const summary = (expiry: string) =>
+  `SELECT run_id, pipeline, account, created_at, updated_at, last_seq, status, lease_holder, lease_expires_at - coalesce($1, ${expiry}) AS lease_expires_at, (SELECT at FROM {s}.wakes WHERE wakes.run_key = runs.run_key) AS wake_at FROM {s}.runs`;
+
+export async function runRow(db: Database, clock: LeaseClock, runId: string): Promise<RunRow | null> {
+  const [row] = await db.query(`${summary(now)} WHERE run_id = $2`, [clock.forDatabase(), runId]);
+  return row === undefined ? null : summaryOf(db, clock, row);
+}
+
+export async function newestRuns(
+  db: Database,
+  clock: LeaseClock,
+  limit: number | undefined,
+  before: number,
+): Promise<readonly RunRow[]> {
+  const rows = await db.query(`${summary(now)} WHERE created_at < $2 ORDER BY created_at DESC, run_key DESC LIMIT $3`, [
+    ...[clock.forDatabase(), before, limit ?? null],
+  ]);
+  return rows.map((row) => summaryOf(db, clock, row));
+}
+
+export async function dueRuns(db: Database, { account, at, limit }: DueQuery): Promise<readonly string[]> {
+  const rows = await db.query(
+    `SELECT run_id FROM (SELECT run_key, at FROM {s}.wakes WHERE account = $1 AND at <= $2 ORDER BY at, run_key LIMIT $3) due
+      JOIN {s}.runs USING (run_key) ORDER BY due.at, run_key`,
+    [account, at, limit],
+  );
+  return rows.map((row) => db.columns.text(row, "run_id"));
+}
+
+/** What the row says of the lease's end is what was left of it. */
+function summaryOf({ columns }: Database, clock: LeaseClock, row: Row): RunRow {
+  const run = runOf(columns, row);
+  if (run.lease === null) return run;
+  return { ...run, lease: { ...run.lease, expiresAt: clock.expiryOf(run.lease.expiresAt) } };
+}
+
+/** A page of a run's events: those of `rows` commits at most. Without a row the run does not exist. */
+const page = `SELECT r.run_key, e.seq, e.at, e.version, e.body FROM {s}.runs r LEFT JOIN LATERAL (
+    SELECT seq, at, version, body FROM {s}.events WHERE run_key = r.run_key AND seq > $2 ORDER BY seq LIMIT $3) e ON true
+  WHERE r.run_id = $1 ORDER BY e.seq`;
+
+export async function readEvents(db: Database, runId: string, afterSeq: number, rows: number) {
+  const found = await db.query(page, [runId, afterSeq, rows]);
+  const [first] = found;
+  if (first === undefined) throw new RunUnknownError(runId, db.place);
+  const { columns } = db;
+  const key = columns.integer(first, "run_key");
+  const records = found
+    .filter(({ seq }) => seq !== null)
+    .map((row) => ({
+      seq: columns.integer(row, "seq"),
+      at: columns.integer(row, "at"),
+      version: columns.integer(row, "version"),
+      body: columns.text(row, "body"),
+    }));
+  const decode = (signature: (seq: number) => string | null): readonly StoredEvent[] =>
+    decodeEvents(records, afterSeq, { path: db.place, runId, signature });
+  // Who wrote an event of a type that is not known is asked only for its message.
+  let unknownAt: number | null = null;
+  const noteUnknown = (seq: number) => {
+    unknownAt = seq;
+    return null;
+  };
+  try {
+    return { key, rows: records.length, events: decode(noteUnknown) };
+  } catch (error) {
+    if (unknownAt === null) throw error;
+    const signature = await signatureBefore(db, key, unknownAt);
+    decode(() => signature);
+    throw error;
+  }
+}
+
+async function signatureBefore(db: Database, key: number, seq: number): Promise<string | null> {
+  const [row] = await db.query(
+    "SELECT body FROM {s}.events WHERE run_key = $1 AND seq < $2 AND starts_with(body, $3) ORDER BY seq DESC LIMIT 1",
+    [key, seq, SIGNED_BODY],
+  );
+  return row === undefined ? null : db.columns.text(row, "body");
+}
+
+/** Null also when it is unreadable: the events say all that it does. */
+export async function readSnapshot(db: Database, runId: string): Promise<FoldSnapshot | null> {
+  const row = await ofRun(
+    db,
+    runId,
+    "SELECT fold_version, seq, state FROM {s}.runs LEFT JOIN {s}.snapshots USING (run_key) WHERE run_id = $1",
+  );
+  if (row.seq === null) return null;
+  try {
+    return {
+      foldVersion: db.columns.integer(row, "fold_version"),
+      seq: db.columns.integer(row, "seq"),
+      // Any JSON is a valid state here; who folds looks at the rest.
+      state: db.columns.json(row, "state") as FoldSnapshot["state"],
+    };
+  } catch {
+    return null;
+  }
+}
+
+export async function runLedger(db: Database, runId: string): Promise<LedgerTotals> {
+  const row = await ofRun(db, runId, "SELECT held_micros, settled_micros FROM {s}.runs WHERE run_id = $1");
+  return {
+    heldMicros: db.columns.integer(row, "held_micros"),
+    settledMicros: db.columns.integer(row, "settled_micros"),
+  };
+}
+
+/** The first row of a statement that has one for every run. */
+async function ofRun(db: Database, runId: string, sql: string): Promise<Row> {
+  const [row] = await db.query(sql, [runId]);
+  if (row === undefined) throw new RunUnknownError(runId, db.place);
+  return row;
+}
+
+export async function removeRun(db: Database, clock: LeaseClock, runId: string, at: number): Promise<RemoveOutcome> {
+  let isRepeated = false;
+  const [row] = await db.query("SELECT {s}.remove_run($1, $2, $3) AS outcome", (repeated) => {
+    isRepeated = repeated;
+    return [newestVersion, runId, clock.forDatabase(at)];
+  });
+  const outcome = db.columns.text(row!, "outcome");
+  if (outcome === "removed" || (outcome === "unknown" && isRepeated)) return { removed: true };
+  return { removed: false, reason: outcome as "leased" | "holds" | "unknown" };
+}

@@ -1,0 +1,150 @@
+/** Lifts a journal by one version; `{s}` stands for its schema. The functions are not among it: see `functions.ts`. */
+export interface Migration {
+  readonly sql: string;
+}
+
+/** The oldest version that can be read: that of the first journal which was published. */
+export const FIRST_VERSION = 2;
+
+/**
+ * The tables of the SQLite journal, and three differences: a run's row names its last write, so that a writer whose answer
+ * was lost can tell whether it was made; entries of the ledger, and waits, name their account, and an account knows what it was not
+ * charged for yet, so that the guard reads no more rows than the last charges. Text is compared byte by byte.
+ */
+export const migrations: readonly Migration[] = [
+  {
+    sql: `
+  CREATE TABLE {s}.runs (
+    run_key bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    run_id text COLLATE "C" NOT NULL UNIQUE,
+    pipeline text NOT NULL,
+    account text COLLATE "C" NOT NULL,
+    created_at bigint NOT NULL,
+    updated_at bigint NOT NULL,
+    last_seq bigint NOT NULL,
+    -- Of the last event that the snapshot holds; 0 without one.
+    snapshot_seq bigint NOT NULL,
+    status text NOT NULL,
+    epoch bigint NOT NULL,
+    lease_holder text,
+    -- By the database's clock.
+    lease_expires_at bigint NOT NULL,
+    held_micros bigint NOT NULL,
+    settled_micros bigint NOT NULL,
+    -- Name of the last commit, or of the last taking of the lease.
+    last_write uuid
+  ) WITH (fillfactor = 60);
+  CREATE INDEX runs_newest ON {s}.runs (created_at DESC, run_key DESC);
+  -- One row a commit, under the number of its last event. The body is the JSON of an event, or an array of several.
+  CREATE TABLE {s}.events (
+    run_key bigint NOT NULL,
+    seq bigint NOT NULL,
+    at bigint NOT NULL,
+    version integer NOT NULL,
+    body text NOT NULL,
+    PRIMARY KEY (run_key, seq)
+  );
+  CREATE TABLE {s}.snapshots (
+    run_key bigint PRIMARY KEY,
+    fold_version integer NOT NULL,
+    seq bigint NOT NULL,
+    state text NOT NULL
+  );
+  -- The runs that an engine drives: when each is due (NULL: with its next message), and what its driver left for the next.
+  CREATE TABLE {s}.wakes (
+    run_key bigint PRIMARY KEY,
+    account text COLLATE "C" NOT NULL,
+    at bigint,
+    memo text NOT NULL
+  );
+  CREATE INDEX wakes_due ON {s}.wakes (account, at, run_key) WHERE at IS NOT NULL;
+  CREATE TABLE {s}.inbox (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    run_key bigint NOT NULL,
+    at bigint NOT NULL,
+    message text NOT NULL,
+    -- Name of the sending, so that one whose answer was lost is not repeated.
+    sending uuid NOT NULL
+  );
+  CREATE INDEX inbox_by_run ON {s}.inbox (run_key, id);
+  CREATE TABLE {s}.ledger (
+    run_key bigint NOT NULL,
+    step text COLLATE "C" NOT NULL,
+    attempt integer NOT NULL,
+    account text COLLATE "C" NOT NULL,
+    held_micros bigint NOT NULL,
+    settled_micros bigint NOT NULL,
+    -- The account's mark when the charge became known: the wallet's balance may not show it before.
+    charged bigint,
+    PRIMARY KEY (run_key, step, attempt)
+  ) WITH (fillfactor = 80);
+  CREATE INDEX ledger_charged ON {s}.ledger (account, charged) WHERE charged IS NOT NULL;
+  CREATE TABLE {s}.accounts (
+    account text COLLATE "C" PRIMARY KEY,
+    held_micros bigint NOT NULL,
+    settled_micros bigint NOT NULL,
+    -- What is held and settled of entries that are not known to be charged.
+    uncharged_micros bigint NOT NULL,
+    mark bigint NOT NULL
+  ) WITH (fillfactor = 20);
+  CREATE TABLE {s}.media (
+    run_key bigint NOT NULL,
+    sha256 text COLLATE "C" NOT NULL,
+    PRIMARY KEY (run_key, sha256)
+  );
+  CREATE TABLE {s}.progress (
+    run_key bigint NOT NULL,
+    step text COLLATE "C" NOT NULL,
+    fraction double precision,
+    estimated_completion_at bigint,
+    PRIMARY KEY (run_key, step)
+  ) WITH (fillfactor = 60);
+  CREATE TABLE {s}.handles (
+    sha256 text COLLATE "C" NOT NULL,
+    account text COLLATE "C" NOT NULL,
+    url text NOT NULL,
+    content_type text NOT NULL,
+    expires_at bigint NOT NULL,
+    PRIMARY KEY (sha256, account)
+  );
+  CREATE INDEX handles_expiry ON {s}.handles (expires_at);
+  -- The result cache: which finished step had which request identity.
+  CREATE TABLE {s}.results (
+    run_key bigint NOT NULL,
+    step text COLLATE "C" NOT NULL,
+    fingerprint text COLLATE "C" NOT NULL,
+    model text COLLATE "C",
+    at bigint NOT NULL,
+    took_ms bigint,
+    settings text,
+    amount double precision,
+    PRIMARY KEY (run_key, step)
+  );
+  CREATE INDEX results_by_fingerprint ON {s}.results (fingerprint, at DESC, run_key DESC, step);
+  CREATE INDEX results_by_step ON {s}.results (step, at DESC, run_key DESC);
+  CREATE INDEX results_by_model ON {s}.results (model, at DESC, run_key DESC, step) WHERE model IS NOT NULL;
+  -- By the models of which a run was charged: above quotes where a number says so.
+  CREATE TABLE {s}.charges (
+    run_key bigint NOT NULL,
+    model text COLLATE "C" NOT NULL,
+    quoted_micros bigint,
+    charged_micros bigint,
+    unquoted_micros bigint,
+    PRIMARY KEY (run_key, model)
+  );
+  CREATE INDEX charges_by_model ON {s}.charges (model, run_key DESC);
+  -- Outbox of notifications: a row stays until it was delivered.
+  CREATE TABLE {s}.notices (
+    run_key bigint NOT NULL,
+    seq bigint NOT NULL,
+    event text NOT NULL,
+    body text NOT NULL,
+    attempts integer NOT NULL,
+    due_at bigint NOT NULL,
+    last_error text,
+    PRIMARY KEY (run_key, seq)
+  );
+  CREATE INDEX notices_due ON {s}.notices (due_at, run_key, seq);
+  `,
+  },
+];

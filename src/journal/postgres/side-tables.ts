@@ -1,0 +1,176 @@
+import { randomUUID } from "node:crypto";
+import type { Row } from "../columns.ts";
+import { RunUnknownError } from "../errors.ts";
+import type { NoticeClaim, NoticeOutcome, NoticeRow } from "../notices.ts";
+import { accountTotalsOf, chargesOf, handleOf, inboxEntryOf, noticeOf, progressOf, resultOf } from "../rows.ts";
+import type {
+  AccountTotals,
+  InboxEntry,
+  InboxMessage,
+  JournalStore,
+  Progress,
+  ResultsQuery,
+  StoredResult,
+  UploadHandleRow,
+} from "../store.ts";
+import type { Database } from "./database.ts";
+import { notDurable } from "./leases.ts";
+import { newestVersion } from "./migrate.ts";
+
+export async function sendMessage(
+  db: Database,
+  channel: string,
+  runId: string,
+  message: InboxMessage,
+  at: number,
+): Promise<number> {
+  const [row] = await db.query("SELECT {s}.send_message($1, $2, $3, $4, $5, $6) AS id", [
+    ...[newestVersion, runId, at, JSON.stringify(message), randomUUID(), channel],
+  ]);
+  const id = db.columns.integerOrNull(row!, "id");
+  if (id === null) throw new RunUnknownError(runId, db.place);
+  return id;
+}
+
+export async function readInbox(db: Database, runId: string): Promise<readonly InboxEntry[]> {
+  const sql =
+    "SELECT i.id, i.at, i.message FROM {s}.runs r LEFT JOIN {s}.inbox i USING (run_key) WHERE r.run_id = $1 ORDER BY i.id";
+  return (await listOf(db, runId, sql, "id")).map((row) => inboxEntryOf(db.columns, row));
+}
+
+export async function readProgress(db: Database, runId: string): Promise<readonly Progress[]> {
+  const sql =
+    "SELECT p.step, p.fraction, p.estimated_completion_at FROM {s}.runs r LEFT JOIN {s}.progress p USING (run_key) WHERE r.run_id = $1 ORDER BY p.step";
+  return (await listOf(db, runId, sql, "step")).map((row) => progressOf(db.columns, row));
+}
+
+/** The rows of a run, from a statement that answers one without `column` where it has none. */
+async function listOf(db: Database, runId: string, sql: string, column: string): Promise<readonly Row[]> {
+  const rows = await db.query(sql, [runId]);
+  if (rows.length === 0) throw new RunUnknownError(runId, db.place);
+  return rows.filter((row) => row[column] !== null);
+}
+
+export async function writeProgress(db: Database, runId: string, progress: Progress): Promise<void> {
+  // The row of the run is locked so that it is not removed meanwhile.
+  const [row] = await db.query(
+    `WITH run AS (SELECT run_key FROM {s}.runs WHERE run_id = $1 FOR KEY SHARE), written AS (
+      INSERT INTO {s}.progress (run_key, step, fraction, estimated_completion_at) SELECT run_key, $2, $3, $4 FROM run
+      ON CONFLICT (run_key, step) DO UPDATE
+        SET fraction = excluded.fraction, estimated_completion_at = excluded.estimated_completion_at)
+    SELECT ${notDurable} FROM run`,
+    [runId, progress.step, progress.fraction, progress.estimatedCompletionAt],
+  );
+  if (row === undefined) throw new RunUnknownError(runId, db.place);
+}
+
+export async function accountTotals(db: Database, account: string): Promise<AccountTotals> {
+  const sql = "SELECT held_micros, settled_micros, mark FROM {s}.accounts WHERE account = $1";
+  return accountTotalsOf(db.columns, (await db.query(sql, [account]))[0]);
+}
+
+const resultColumns = "run_id, account, step, fingerprint, model, at, took_ms, settings, amount";
+const newest = "ORDER BY at DESC, run_key DESC, step LIMIT $3";
+
+export async function readResults(db: Database, query: ResultsQuery, limit: number): Promise<readonly StoredResult[]> {
+  const rows = await selectResults(db, query, limit);
+  return rows.map((row) => resultOf(db.columns, row));
+}
+
+function selectResults(db: Database, query: ResultsQuery, limit: number): Promise<readonly Row[]> {
+  if ("runId" in query) {
+    const sql = `SELECT ${resultColumns} FROM {s}.runs JOIN {s}.results USING (run_key) WHERE run_id = $1 ORDER BY at DESC, step LIMIT $2`;
+    return db.query(sql, [query.runId, limit]);
+  }
+  const [column, value] =
+    "fingerprint" in query
+      ? ["fingerprint", query.fingerprint]
+      : "step" in query
+        ? ["step", query.step]
+        : ["model", query.model];
+  // Not as a join: results come by their index, newest first, and each one's run after it, until there are enough.
+  const sql = `SELECT ${resultColumns} FROM {s}.results CROSS JOIN LATERAL (
+      SELECT run_id, account FROM {s}.runs WHERE run_key = results.run_key AND account = $2 OFFSET 0) run
+    WHERE ${column} = $1 ${newest}`;
+  return db.query(sql, [value, query.account, limit]);
+}
+
+export async function readCharges(
+  db: Database,
+  { account, model, exceptRun }: Parameters<JournalStore["charges"]>[0],
+): ReturnType<JournalStore["charges"]> {
+  const [row] = await db.query(
+    `SELECT run_id, model, quoted_micros, charged_micros, unquoted_micros FROM {s}.charges CROSS JOIN LATERAL (
+      SELECT run_id FROM {s}.runs WHERE run_key = charges.run_key AND account = $2 AND run_id <> $3 OFFSET 0) run
+    WHERE model = $1 ORDER BY charges.run_key DESC LIMIT 1`,
+    [model, account, exceptRun],
+  );
+  return row === undefined ? null : chargesOf(db.columns, row);
+}
+
+const noticeColumns = "run_id, n.seq, n.event, n.body, n.attempts, n.due_at, n.last_error";
+
+export async function readNotices(db: Database): Promise<readonly NoticeRow[]> {
+  const rows = await db.query(
+    `SELECT ${noticeColumns} FROM {s}.notices n JOIN {s}.runs USING (run_key) ORDER BY n.due_at, n.run_key, n.seq`,
+  );
+  return rows.map((row) => noticeOf(db.columns, row));
+}
+
+/** Rows that another process is claiming are passed over: they are its own. */
+export async function claimNotices(db: Database, { at, untilAt, limit }: NoticeClaim): Promise<readonly NoticeRow[]> {
+  const rows = await db.query(
+    `WITH due AS (
+      SELECT run_key, seq, due_at FROM {s}.notices WHERE due_at <= $1 ORDER BY due_at, run_key, seq LIMIT $3
+      FOR UPDATE SKIP LOCKED), claimed AS (
+      UPDATE {s}.notices n SET attempts = n.attempts + 1, due_at = $2 FROM due
+      WHERE n.run_key = due.run_key AND n.seq = due.seq RETURNING n.*, due.due_at AS was_due_at)
+    SELECT ${noticeColumns}, ${notDurable} FROM claimed n JOIN {s}.runs USING (run_key) ORDER BY n.was_due_at, n.run_key, n.seq`,
+    [at, untilAt, limit],
+  );
+  return rows.map((row) => noticeOf(db.columns, row));
+}
+
+export async function resolveNotice(db: Database, runId: string, seq: number, outcome: NoticeOutcome): Promise<void> {
+  const where = "WHERE run_key = (SELECT run_key FROM {s}.runs WHERE run_id = $1) AND seq = $2";
+  if (outcome.delivered) await db.query(`DELETE FROM {s}.notices ${where}`, [runId, seq]);
+  else {
+    const sql = `UPDATE {s}.notices SET due_at = $3, last_error = $4 ${where}`;
+    await db.query(sql, [runId, seq, outcome.dueAt, outcome.error]);
+  }
+}
+
+export async function readHandle(db: Database, sha256: string, account: string): Promise<UploadHandleRow | null> {
+  const sql =
+    "SELECT sha256, account, url, content_type, expires_at FROM {s}.handles WHERE sha256 = $1 AND account = $2";
+  const [row] = await db.query(sql, [sha256, account]);
+  return row === undefined ? null : handleOf(db.columns, row);
+}
+
+/** Keeps the handle and drops those that expired: their URLs are of no more use to anyone. */
+export async function writeHandle(db: Database, row: UploadHandleRow, now: number): Promise<void> {
+  await dropHandles(db, now, false);
+  await db.query(
+    `WITH unsynced AS MATERIALIZED (SELECT ${notDurable})
+    INSERT INTO {s}.handles (sha256, account, url, content_type, expires_at) SELECT $1, $2, $3, $4, $5 FROM unsynced
+    ON CONFLICT (sha256, account) DO UPDATE
+      SET url = excluded.url, content_type = excluded.content_type, expires_at = excluded.expires_at`,
+    [row.sha256, row.account, row.url, row.contentType, row.expiresAt],
+  );
+}
+
+export async function dropHandles(db: Database, expiredAt: number, dryRun: boolean): Promise<number> {
+  const sql = dryRun
+    ? "SELECT count(*) AS expired FROM {s}.handles WHERE expires_at <= $1"
+    : "WITH dropped AS (DELETE FROM {s}.handles WHERE expires_at <= $1 RETURNING 1) SELECT count(*) AS expired FROM dropped";
+  const [row] = await db.query(sql, [expiredAt]);
+  return db.columns.integer(row!, "expired");
+}
+
+export async function mediaInUse(db: Database, exceptRuns: readonly string[]): Promise<ReadonlySet<string>> {
+  const rows = await db.query(
+    "SELECT DISTINCT sha256 FROM {s}.media WHERE run_key <> ALL (SELECT run_key FROM {s}.runs WHERE run_id = ANY ($1))",
+    [exceptRuns],
+  );
+  return new Set(rows.map((row) => db.columns.text(row, "sha256")));
+}

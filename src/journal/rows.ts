@@ -1,0 +1,117 @@
+import type { Columns, Row } from "./columns.ts";
+import type { NoticeRow } from "./notices.ts";
+import type {
+  AccountTotals,
+  InboxEntry,
+  InboxMessage,
+  LeaseHolder,
+  ModelCharges,
+  Progress,
+  RunRow,
+  StoredResult,
+  Took,
+  UploadHandleRow,
+} from "./store.ts";
+
+// What the rows of a journal mean. Every database that keeps one names its columns alike.
+
+export function runOf(columns: Columns, row: Row): RunRow {
+  return {
+    runId: columns.text(row, "run_id"),
+    pipeline: columns.text(row, "pipeline"),
+    account: columns.text(row, "account"),
+    createdAt: columns.integer(row, "created_at"),
+    updatedAt: columns.integer(row, "updated_at"),
+    lastSeq: columns.integer(row, "last_seq"),
+    status: columns.text(row, "status"),
+    lease:
+      row.lease_holder === null
+        ? null
+        : { holder: holderOf(columns, row), expiresAt: columns.integer(row, "lease_expires_at") },
+    wakeAt: columns.integerOrNull(row, "wake_at"),
+  };
+}
+
+/** Written by `takeLease` only, from a typed holder. */
+export function holderOf(columns: Columns, row: Row): LeaseHolder {
+  return columns.json(row, "lease_holder") as LeaseHolder;
+}
+
+export function inboxEntryOf(columns: Columns, row: Row): InboxEntry {
+  return {
+    id: columns.integer(row, "id"),
+    at: columns.integer(row, "at"),
+    // Written by `send` only, from a typed message.
+    message: columns.json(row, "message") as InboxMessage,
+  };
+}
+
+/** Of an account without a row: nothing held, nothing spent. */
+export function accountTotalsOf(columns: Columns, row: Row | undefined): AccountTotals {
+  if (row === undefined) return { heldMicros: 0, settledMicros: 0, mark: 0 };
+  return {
+    heldMicros: columns.integer(row, "held_micros"),
+    settledMicros: columns.integer(row, "settled_micros"),
+    mark: columns.integer(row, "mark"),
+  };
+}
+
+export function chargesOf(columns: Columns, row: Row): ModelCharges & { readonly runId: string } {
+  const quotedMicros = columns.integerOrNull(row, "quoted_micros");
+  const chargedMicros = columns.integerOrNull(row, "charged_micros");
+  return {
+    runId: columns.text(row, "run_id"),
+    model: columns.text(row, "model"),
+    worst: quotedMicros === null || chargedMicros === null ? null : { quotedMicros, chargedMicros },
+    unquotedMicros: columns.integerOrNull(row, "unquoted_micros"),
+  };
+}
+
+export function resultOf(columns: Columns, row: Row): StoredResult {
+  return {
+    runId: columns.text(row, "run_id"),
+    account: columns.text(row, "account"),
+    step: columns.text(row, "step"),
+    fingerprint: columns.text(row, "fingerprint"),
+    model: columns.textOrNull(row, "model"),
+    at: columns.integer(row, "at"),
+    ...tookOf(columns, row),
+  };
+}
+
+function tookOf(columns: Columns, row: Row): { readonly took?: Took } {
+  const ms = columns.integerOrNull(row, "took_ms");
+  const settings = columns.textOrNull(row, "settings");
+  const amount = columns.realOrNull(row, "amount");
+  return ms === null || settings === null || amount === null ? {} : { took: { ms, settings, amount } };
+}
+
+export function noticeOf(columns: Columns, row: Row): NoticeRow {
+  return {
+    runId: columns.text(row, "run_id"),
+    seq: columns.integer(row, "seq"),
+    event: columns.text(row, "event"),
+    body: columns.text(row, "body"),
+    attempts: columns.integer(row, "attempts"),
+    dueAt: columns.integer(row, "due_at"),
+    lastError: columns.textOrNull(row, "last_error"),
+  };
+}
+
+export function handleOf(columns: Columns, row: Row): UploadHandleRow {
+  return {
+    sha256: columns.text(row, "sha256"),
+    account: columns.text(row, "account"),
+    url: columns.text(row, "url"),
+    contentType: columns.text(row, "content_type"),
+    expiresAt: columns.integer(row, "expires_at"),
+  };
+}
+
+export function progressOf(columns: Columns, row: Row): Progress {
+  return {
+    step: columns.text(row, "step"),
+    fraction: columns.realOrNull(row, "fraction"),
+    estimatedCompletionAt: columns.integerOrNull(row, "estimated_completion_at"),
+  };
+}

@@ -1,0 +1,21 @@
+import { afterAll, beforeAll, describe } from "vitest";
+import { callersClock } from "../../src/journal/postgres/clock.ts";
+import { openPostgresJournal } from "../../src/journal/postgres.ts";
+import { hasPostgres, PostgresCluster } from "../support/postgres.ts";
+import { journalContract } from "./contract.ts";
+
+describe.runIf(hasPostgres("the PostgreSQL journal's contract"))("On PostgreSQL", () => {
+  let cluster: PostgresCluster;
+  let url: string;
+  let schemas = 0;
+  beforeAll(async () => {
+    cluster = await PostgresCluster.start({ settings: { fsync: "off" } });
+    url = await cluster.createDatabase();
+  });
+  afterAll(() => cluster.remove());
+
+  journalContract("PostgreSQL", (options) => {
+    schemas += 1;
+    return openPostgresJournal(url, { ...options, schema: `s${schemas}`, pollIntervalMs: 50 }, callersClock());
+  });
+});

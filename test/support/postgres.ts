@@ -1,0 +1,145 @@
+/**
+ * A PostgreSQL cluster of a test's own: in a temporary folder, on a free port, gone with it. It runs Debian's newest server, or
+ * the one on the path, with the durability of a production server.
+ */
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { chmodSync, existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+
+/** Folder of the server's programs; null: none is installed. */
+export function postgresBin(): string | null {
+  const root = "/usr/lib/postgresql";
+  const newest = existsSync(root) ? readdirSync(root).sort((a, b) => Number(b) - Number(a))[0] : undefined;
+  if (newest !== undefined && existsSync(join(root, newest, "bin", "postgres"))) return join(root, newest, "bin");
+  try {
+    return execFileSync("pg_config", ["--bindir"], { encoding: "utf8" }).trim();
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * Whether tests on PostgreSQL run: always in CI, which installs it. Elsewhere a machine without it is told what it does not try.
+ */
+export function hasPostgres(what: string): boolean {
+  if (postgresBin() !== null) return true;
+  const missing = `NOT TRIED: ${what} need PostgreSQL (apt-get install postgresql)`;
+  if (process.env.CI !== undefined) throw new Error(missing);
+  console.error(`\n*** ${missing} ***\n`);
+  return false;
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as { readonly port: number };
+  server.close();
+  await once(server, "close");
+  return port;
+}
+
+/** The server refuses to be root. */
+export function asServer(program: string, args: readonly string[]): [string, string[]] {
+  const isRoot = process.getuid?.() === 0;
+  if (!isRoot) return [program, [...args]];
+  return ["setpriv", ["--reuid=postgres", "--regid=postgres", "--clear-groups", program, ...args]];
+}
+
+export interface ClusterOptions {
+  /** Folder of the programs; default {@link postgresBin}. */
+  readonly bin?: string;
+  /** Settings of the server, such as `max_connections`. */
+  readonly settings?: Readonly<Record<string, string | number>>;
+  /** Demands the password `pa55word` of everybody. */
+  readonly password?: boolean;
+}
+
+export class PostgresCluster {
+  readonly folder: string;
+  readonly port: number;
+  readonly #bin: string;
+  readonly #options: ClusterOptions;
+  #server: ChildProcess | null = null;
+  #databases = 0;
+
+  private constructor(folder: string, port: number, bin: string, options: ClusterOptions) {
+    this.folder = folder;
+    this.port = port;
+    this.#bin = bin;
+    this.#options = options;
+  }
+
+  static async start(options: ClusterOptions = {}): Promise<PostgresCluster> {
+    const bin = options.bin ?? postgresBin();
+    if (bin === null) throw new Error("PostgreSQL is not installed");
+    const folder = mkdtempSync(join(tmpdir(), "postgres-"));
+    chmodSync(folder, 0o755);
+    if (process.getuid?.() === 0) execFileSync("chown", ["postgres", folder]);
+    const cluster = new PostgresCluster(folder, await freePort(), bin, options);
+    const auth = options.password === true ? ["-A", "scram-sha-256", "--pwfile", "/dev/stdin"] : ["-A", "trust"];
+    const args = ["-D", join(folder, "data"), "-U", "tester", "-E", "UTF8", "--no-locale", "--no-sync", ...auth];
+    execFileSync(...asServer(join(bin, "initdb"), args), { input: "pa55word\n", stdio: ["pipe", "ignore", "pipe"] });
+    await cluster.startServer();
+    return cluster;
+  }
+
+  /** A new, empty database. */
+  async createDatabase(): Promise<string> {
+    this.#databases += 1;
+    const name = `db${this.#databases}`;
+    this.psql(`CREATE DATABASE ${name}`, "postgres");
+    return this.url(name);
+  }
+
+  url(database: string, port = this.port): string {
+    const password = this.#options.password === true ? ":pa55word" : "";
+    return `postgres://tester${password}@127.0.0.1:${port}/${database}`;
+  }
+
+  /** What a statement answers, as text. */
+  psql(sql: string, database: string): string {
+    const args = ["-X", "-v", "ON_ERROR_STOP=1", "-tAc", sql, this.url(database)];
+    return execFileSync(join(this.#bin, "psql"), args, { encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] }).trim();
+  }
+
+  async startServer(): Promise<void> {
+    const settings = {
+      listen_addresses: "127.0.0.1",
+      unix_socket_directories: this.folder,
+      port: this.port,
+      ...this.#options.settings,
+    };
+    const flags = Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
+    const program = asServer(join(this.#bin, "postgres"), ["-D", join(this.folder, "data"), ...flags]);
+    const server = spawn(...program, { stdio: "ignore" });
+    this.#server = server;
+    for (let tries = 0; ; tries += 1) {
+      try {
+        this.psql("SELECT 1", "postgres");
+        return;
+      } catch (error) {
+        if (tries > 600 || server.exitCode !== null) throw new Error("PostgreSQL did not start", { cause: error });
+        await sleep(50);
+      }
+    }
+  }
+
+  /** `immediate`: as when the machine loses power. */
+  async stopServer(how: "fast" | "immediate" = "fast"): Promise<void> {
+    const server = this.#server;
+    this.#server = null;
+    if (server === null || server.exitCode !== null || server.signalCode !== null) return;
+    const gone = once(server, "exit");
+    server.kill(how === "fast" ? "SIGINT" : "SIGQUIT");
+    await gone;
+  }
+
+  async remove(): Promise<void> {
+    await this.stopServer("immediate");
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}
