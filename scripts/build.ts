@@ -53,7 +53,8 @@ await buildPage(join(dist, "dashboard", "page"));
 /** Writes each entry beside its declarations, and what they share or load later into `chunks`. */
 async function bundle(published: Published, outDir: string, entries: readonly string[], inside: readonly string[]) {
   const dependencies = Object.keys(manifestOf(published).dependencies);
-  const beside = [...dependencies, "showrunner-local", "@opentelemetry/api"].filter((name) => !inside.includes(name));
+  const optional = ["showrunner-local", "@opentelemetry/api", "pg"];
+  const beside = [...dependencies, ...optional].filter((name) => !inside.includes(name));
   const unlisted = new Set<string>();
   await build({
     root,

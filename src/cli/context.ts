@@ -1,5 +1,6 @@
-import { dirname, join, resolve } from "node:path";
+import { join, resolve } from "node:path";
 import type { OpenOptions, Showrunner } from "../index.ts";
+import { folderOfJournal, isPostgresUrl } from "../journal-location.ts";
 import { CliError } from "./cli-error.ts";
 import { checkAmount, parseRateLimit } from "./input/flag-values.ts";
 import type { Io } from "./io.ts";
@@ -91,14 +92,20 @@ function paceOf(text: string): { readonly requests: number; readonly perMs: numb
   return { requests, perMs: windowMs };
 }
 
-/** The journal file that flags and environment name, absolute. */
-export function journalFileOf({ cwd, env }: Io, flags: ServiceFlags): string {
-  return resolve(cwd, flags.journal ?? env.SHOWRUNNER_JOURNAL ?? ".showrunner/journal.db");
+/** The journal that flags and environment name: the absolute path of its file, or the URL of its database. */
+export function journalOf({ cwd, env }: Io, flags: ServiceFlags): string {
+  const named = flags.journal ?? env.SHOWRUNNER_JOURNAL ?? ".showrunner/journal.db";
+  return isPostgresUrl(named) ? named : resolve(cwd, named);
 }
 
-/** The media store beside it. */
+/** The folder of what belongs to it on this machine, absolute. */
+export function journalFolderOf(io: Io, flags: ServiceFlags): string {
+  return resolve(io.cwd, folderOfJournal(journalOf(io, flags)));
+}
+
+/** The media store in it. */
 export function mediaDirOf(io: Io, flags: ServiceFlags): string {
-  return join(dirname(journalFileOf(io, flags)), "media");
+  return join(journalFolderOf(io, flags), "media");
 }
 
 /** Says where jobs go; loudly when it is this machine, so that nobody takes its media for the real thing. */

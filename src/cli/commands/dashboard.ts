@@ -2,12 +2,12 @@ import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { constants } from "node:fs";
 import { mkdir, open, rename, rm } from "node:fs/promises";
-import { dirname, join, relative } from "node:path";
+import { join, relative } from "node:path";
 import type { OfferedPipeline } from "../../dashboard/index.ts";
 import type { Showrunner } from "../../index.ts";
 import { shellWord } from "../../shell-word.ts";
 import { CliError, ExitCode } from "../cli-error.ts";
-import { type Context, journalFileOf, type ServiceFlags, sayWhere } from "../context.ts";
+import { type Context, journalFolderOf, journalOf, type ServiceFlags, sayWhere } from "../context.ts";
 import { isOwnFile } from "../input/stored-run.ts";
 import { loadPipeline } from "../load/pipeline-file.ts";
 import { visible } from "../text/escape.ts";
@@ -73,12 +73,11 @@ const DEFAULT_PORT = 8788;
 export async function dashboard(context: Context, files: readonly string[], flags: DashboardFlags): Promise<ExitCode> {
   const { io, output } = context;
   const port = portOf(flags.port);
-  const journalFile = journalFileOf(io, flags);
-  const folder = dirname(journalFile);
+  const folder = journalFolderOf(io, flags);
   const pipelines = await offered(files, io.cwd);
-  const { openMediaStore, openShowrunner, openSqliteJournal } = await import("../../index.ts");
+  const { openMediaStore, openJournal, openShowrunner } = await import("../../index.ts");
   await mkdir(folder, { recursive: true });
-  const journal = await openSqliteJournal(journalFile);
+  const journal = await openJournal(journalOf(io, flags));
   const mediaDir = join(folder, "media");
   try {
     const open = () =>

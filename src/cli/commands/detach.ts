@@ -1,10 +1,10 @@
 import { readFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { JournalStore } from "../../index.ts";
 import type { Background } from "../background.ts";
 import { CliError, ExitCode } from "../cli-error.ts";
-import { type Context, journalFileOf } from "../context.ts";
+import { type Context, journalFolderOf, journalOf } from "../context.ts";
 import type { RunFlags } from "../input/quote-options.ts";
 import { visible, visibleLines } from "../text/escape.ts";
 
@@ -25,10 +25,9 @@ export async function detach(context: Context, detached: Detached, flags: RunFla
   const { runId } = detached;
   if (io.background === null)
     throw new CliError("USAGE", "no process can be started here", { next: "run without --detach" });
-  const journal = journalFileOf(io, flags);
-  const log = join(dirname(journal), "logs", `${runId}.log`);
-  const { openSqliteJournal } = await import("../../index.ts");
-  const store = await openSqliteJournal(journal);
+  const log = join(journalFolderOf(io, flags), "logs", `${runId}.log`);
+  const { openJournal } = await import("../../index.ts");
+  const store = await openJournal(journalOf(io, flags));
   let child: Background;
   let end: "begun" | number | null;
   try {

@@ -1,5 +1,5 @@
 import { CliError, ExitCode } from "../cli-error.ts";
-import { type Context, journalFileOf } from "../context.ts";
+import { type Context, journalOf } from "../context.ts";
 import { visible } from "../text/escape.ts";
 import { type Column, table } from "../text/table.ts";
 
@@ -35,8 +35,8 @@ export async function notifyKey(context: Context, flags: NotifyFlags): Promise<E
 /** `showrunner notify list`: undelivered notifications, and why. */
 export async function listNotices(context: Context, flags: NotifyFlags): Promise<ExitCode> {
   const { output, io } = context;
-  const { openSqliteJournal } = await import("../../index.ts");
-  const store = await openSqliteJournal(journalFileOf(io, flags));
+  const { openJournal } = await import("../../index.ts");
+  const store = await openJournal(journalOf(io, flags));
   const rows = await store.notices().finally(() => store.close());
   const listed = rows.map(({ runId, seq, event, attempts, dueAt, lastError }) => ({
     ...{ id: `${runId}:${seq}`, event, attempts, next_attempt_at: new Date(dueAt).toISOString(), error: lastError },
@@ -69,5 +69,5 @@ const columns: readonly Column<Listed>[] = [
 
 async function opened({ io }: Context, flags: NotifyFlags) {
   const { openNotifications } = await import("../../index.ts");
-  return openNotifications({ notify: flags.notify, journal: journalFileOf(io, flags), env: io.env });
+  return openNotifications({ notify: flags.notify, journal: journalOf(io, flags), env: io.env });
 }

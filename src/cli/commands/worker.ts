@@ -1,8 +1,7 @@
-import { dirname } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { liveText, type RunResult, type Showrunner } from "../../index.ts";
 import { ExitCode } from "../cli-error.ts";
-import { type Context, journalFileOf, type ServiceFlags, sayWhere, withShowrunner } from "../context.ts";
+import { type Context, journalFolderOf, type ServiceFlags, sayWhere, withShowrunner } from "../context.ts";
 import { readDuration } from "../input/flag-values.ts";
 import { errorContextOf, RunRetries } from "../input/run-retries.ts";
 import { codeOf, sourceOf } from "../input/stored-run.ts";
@@ -18,7 +17,7 @@ const ATTENDED_BY_NOBODY = { unattended: true, giveUpAfterMs: Number.POSITIVE_IN
 /** Milliseconds between two polls of the journal. */
 const POLL_EVERY_MS = 1000;
 /** Transient: the worker polls again. */
-const TRANSIENT = new Set(["JOURNAL_DISK_FULL", "JOURNAL_IO", "JOURNAL_BUSY"]);
+const TRANSIENT = new Set(["JOURNAL_DISK_FULL", "JOURNAL_IO", "JOURNAL_BUSY", "JOURNAL_UNREACHABLE"]);
 
 /** `showrunner worker`: drives the runs of a journal that no process drives and that could continue. */
 export async function worker(context: Context, flags: WorkerFlags): Promise<ExitCode> {
@@ -31,7 +30,7 @@ export async function worker(context: Context, flags: WorkerFlags): Promise<Exit
     output.say("Drives every run of this journal that could go on and that nobody drives. Ctrl-C stops in good order.");
     const pool = new WorkerPool(show, context, {
       ...{ waitForFundsMs, json: flags.json === true },
-      journal: journalFileOf(io, flags),
+      folder: journalFolderOf(io, flags),
     });
     while (!io.interrupt.aborted) {
       await pool.takeUp().catch(sayPassing(context));
@@ -53,8 +52,8 @@ function sayPassing({ output }: Context): (error: unknown) => void {
 }
 
 interface WorkerPoolOptions {
-  /** The journal's file. */
-  readonly journal: string;
+  /** Of what belongs to the journal. */
+  readonly folder: string;
   readonly waitForFundsMs: number;
   readonly json: boolean;
 }
@@ -73,10 +72,10 @@ class WorkerPool {
     this.#show = show;
     this.#context = context;
     this.#options = options;
-    const { journal } = options;
+    const { folder } = options;
     this.#retries = new RunRetries({
       now: Date.now,
-      circumstances: (file) => errorContextOf(file, [dirname(journal), context.io.cwd]),
+      circumstances: (file) => errorContextOf(file, [folder, context.io.cwd]),
     });
   }
 

@@ -1,9 +1,9 @@
-import { stat, statfs } from "node:fs/promises";
-import { dirname } from "node:path";
+import { mkdir, stat, statfs } from "node:fs/promises";
 import { formatBytes } from "../../byte-size.ts";
 import type { NoticeRow, RunRow } from "../../index.ts";
+import { isPostgresUrl, shownJournal } from "../../journal-location.ts";
 import { CliError } from "../cli-error.ts";
-import { journalFileOf, type ServiceFlags } from "../context.ts";
+import { journalFolderOf, journalOf, type ServiceFlags } from "../context.ts";
 import { explainError } from "../explain-error.ts";
 import type { Io } from "../io.ts";
 import { visible } from "../text/escape.ts";
@@ -17,17 +17,20 @@ const LOOKED_AT = 50;
 
 /** Opens the journal, which checks it, and reports its contents and the free disk space. */
 export async function journalFindings(io: Io, flags: ServiceFlags): Promise<readonly Finding[]> {
-  const path = journalFileOf(io, flags);
+  const location = journalOf(io, flags);
   try {
-    const { openSqliteJournal } = await import("../../index.ts");
-    const store = await openSqliteJournal(path);
+    const { openJournal } = await import("../../index.ts");
+    const store = await openJournal(location);
     try {
       const rows = await store.runs();
       await readNewest(rows, (runId) => store.read(runId));
-      const facts = await stat(path);
       const unfinished = rows.filter(({ status }) => status === "running" || status === "paused").length;
-      const said = `${counted(rows.length, "run")}, ${unfinished} unfinished, ${formatBytes(facts.size)}, the newest read whole: ${visible(path)}`;
-      return [fine("journal", said), await diskSpace(dirname(path)), await telling(io, await store.notices())];
+      const said = `${counted(rows.length, "run")}, ${unfinished} unfinished, ${await sizeOf(location)}the newest read whole: ${visible(shownJournal(location))}`;
+      return [
+        fine("journal", said),
+        await diskSpace(journalFolderOf(io, flags)),
+        await telling(io, await store.notices()),
+      ];
     } finally {
       await store.close();
     }
@@ -35,6 +38,11 @@ export async function journalFindings(io: Io, flags: ServiceFlags): Promise<read
     const { message, next } = error instanceof CliError ? error : explainError(error, { env: io.env });
     return [failed("journal", message, next)];
   }
+}
+
+/** Of a file; a database's is its server's matter. */
+async function sizeOf(location: string): Promise<string> {
+  return isPostgresUrl(location) ? "" : `${formatBytes((await stat(location)).size)}, `;
 }
 
 /** Events number from 1 without a gap; anything else was damaged or cut. */
@@ -65,6 +73,8 @@ async function telling(io: Io, untold: readonly NoticeRow[]): Promise<Finding> {
 }
 
 async function diskSpace(folder: string): Promise<Finding> {
+  // Beside a database the folder may not be there yet.
+  await mkdir(folder, { recursive: true, mode: 0o700 });
   const { bavail, bsize } = await statfs(folder);
   const free = bavail * bsize;
   const said = `${formatBytes(free)} free for journal and media`;

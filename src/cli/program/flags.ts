@@ -13,7 +13,10 @@ export function withService(command: Command): Command {
   return command
     .option("--local", "use the local service on this machine, whatever the environment says")
     .option("--base-url <url>", "v3 address of the service (default: SHOWRUNNER_BASE_URL)")
-    .option("--journal <file>", "the journal (default: SHOWRUNNER_JOURNAL, then .showrunner/journal.db)")
+    .option(
+      "--journal <place>",
+      "the journal: a file or postgres://… (default: SHOWRUNNER_JOURNAL, then .showrunner/journal.db)",
+    )
     .option("--json", "print one JSON document on stdout");
 }
 

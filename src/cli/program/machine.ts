@@ -75,7 +75,10 @@ function addNotify(program: Command, act: Act): void {
   const add = (name: string, said: string) =>
     withNotify(group.command(name))
       .description(said)
-      .option("--journal <file>", "the journal (default: SHOWRUNNER_JOURNAL, then .showrunner/journal.db)")
+      .option(
+        "--journal <place>",
+        "the journal: a file or postgres://… (default: SHOWRUNNER_JOURNAL, then .showrunner/journal.db)",
+      )
       .option("--json", "print one JSON document on stdout");
   add("test", "send a test notification").action(act(async () => (await import("../commands/notify.ts")).testNotify));
   add("key", "print the public key that its webhooks are verified with").action(

@@ -2,7 +2,7 @@ import { constants } from "node:fs";
 import { copyFile, mkdir, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { type Json, type Plan, type Reference, type RunReport, type StepReport, traitsOf } from "../../index.ts";
-import { type Context, journalFileOf, mediaDirOf, type ServiceFlags } from "../context.ts";
+import { type Context, journalFolderOf, mediaDirOf, type ServiceFlags } from "../context.ts";
 
 /** A result of a step that a person reviews. */
 export interface Reviewed {
@@ -20,7 +20,7 @@ export type ReviewFiles = (result: Reviewed) => Promise<string>;
 export async function reviewFiles({ io }: Context, flags: ServiceFlags): Promise<ReviewFiles> {
   const { fileExtension, openMediaStore } = await import("../../index.ts");
   const store = await openMediaStore(mediaDirOf(io, flags));
-  const folder = join(dirname(journalFileOf(io, flags)), "review");
+  const folder = join(journalFolderOf(io, flags), "review");
   return async ({ runId, step, index, sha256, contentType }) => {
     const name = `${step.replaceAll("/", "_")}-${index + 1}-${sha256.slice(0, 8)}`;
     const file = join(folder, runId, `${name}${contentType === null ? "" : fileExtension(contentType)}`);

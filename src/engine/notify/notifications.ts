@@ -4,6 +4,7 @@ import { dirname, join, resolve } from "node:path";
 import type { RunNotification } from "../../api/webhooks/verify-webhook.ts";
 import { syncFolder } from "../../durable-file.ts";
 import type { JournalStore } from "../../journal/store.ts";
+import { folderOfJournal } from "../../journal-location.ts";
 import { InvalidOptionError } from "../errors.ts";
 import { ATTEMPT_MS } from "./notifier.ts";
 import { type NotifyOption, notifyTarget, type Send, senderOf, shownTarget } from "./send.ts";
@@ -64,7 +65,7 @@ function testNotification(id: string, at: number): RunNotification {
 
 function folderOf({ journal, mediaDir }: NotifyOptions, env: NonNullable<NotifyOptions["env"]>): string {
   const file = journal ?? env.SHOWRUNNER_JOURNAL;
-  if (typeof file === "string") return dirname(file);
+  if (typeof file === "string") return folderOfJournal(file);
   return mediaDir === undefined ? ".showrunner" : dirname(mediaDir);
 }
 

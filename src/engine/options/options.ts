@@ -10,9 +10,9 @@ import type { NotifyOptions } from "../notify/notifications.ts";
 import type { ServiceOptions } from "../service/embedded-service.ts";
 
 export interface OpenOptions extends ServiceOptions, NotifyOptions {
-  /** Journal file, or a store. Default: environment SHOWRUNNER_JOURNAL, else `.showrunner/journal.db`. */
+  /** Journal file, `postgres://` URL, or a store. Default: environment SHOWRUNNER_JOURNAL, else `.showrunner/journal.db`. */
   readonly journal?: string | JournalStore | undefined;
-  /** Folder of downloaded bytes, by content hash. Default: `media` beside the journal. */
+  /** Folder of downloaded bytes, by content hash. Default: `media` beside the journal, or in `.showrunner`. */
   readonly mediaDir?: string | undefined;
   /** How jobs are followed. Default `auto`. */
   readonly follow?: "auto" | "stream" | "poll" | undefined;

@@ -1,6 +1,7 @@
-import { dirname, join, resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { readFamilies } from "../../families/index.ts";
-import { openSqliteJournal } from "../../journal/sqlite.ts";
+import { openJournal } from "../../journal/open.ts";
+import { folderOfJournal } from "../../journal-location.ts";
 import { openMediaStore } from "../media/folder-store.ts";
 import { spendingLimits } from "../money/spending.ts";
 import { openNotifications } from "../notify/notifications.ts";
@@ -16,9 +17,9 @@ export async function openShowrunner(options: OpenOptions = {}): Promise<Showrun
   const ownFamilies = options.families ?? ((options.env ?? process.env).SHOWRUNNER_FAMILIES || undefined);
   const families = readFamilies(ownFamilies);
   const journal = options.journal ?? process.env.SHOWRUNNER_JOURNAL ?? ".showrunner/journal.db";
-  const store = typeof journal === "string" ? await openSqliteJournal(journal) : journal;
+  const store = typeof journal === "string" ? await openJournal(journal) : journal;
   try {
-    const folder = typeof journal === "string" ? dirname(journal) : ".showrunner";
+    const folder = typeof journal === "string" ? folderOfJournal(journal) : ".showrunner";
     const media = await openMediaStore(resolve(options.mediaDir ?? join(folder, "media")));
     const service = await openService({ ...options, families: ownFamilies });
     const ownsStore = typeof journal === "string";

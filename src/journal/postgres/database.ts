@@ -24,7 +24,7 @@ export class Database {
   readonly #pool: Pool;
   readonly #texts = new Map<string, string>();
   #closed = false;
-  #underWay = 0;
+  #inFlight = 0;
   #idle: (() => void) | null = null;
 
   constructor(driver: Driver, settings: Settings) {
@@ -120,17 +120,17 @@ export class Database {
   /** Lets what was asked for before come to its end; everything later is refused. */
   async close(): Promise<void> {
     this.#closed = true;
-    if (this.#underWay > 0) await new Promise<void>((resolve) => (this.#idle = resolve));
+    if (this.#inFlight > 0) await new Promise<void>((resolve) => (this.#idle = resolve));
     await this.#pool.end();
   }
 
   async #counted<T>(call: () => Promise<T>): Promise<T> {
-    this.#underWay += 1;
+    this.#inFlight += 1;
     try {
       return await call();
     } finally {
-      this.#underWay -= 1;
-      if (this.#underWay === 0) this.#idle?.();
+      this.#inFlight -= 1;
+      if (this.#inFlight === 0) this.#idle?.();
     }
   }
 

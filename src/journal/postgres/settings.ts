@@ -1,3 +1,4 @@
+import { isPostgresUrl, shownJournal } from "../../journal-location.ts";
 import { JournalAccessError } from "../errors.ts";
 
 export interface PostgresJournalOptions {
@@ -43,9 +44,8 @@ const defaults = {
 export function readSettings(location: string, options: PostgresJournalOptions): Settings {
   const url = URL.parse(location);
   // The text is not repeated: it may hold a password.
-  if (url === null || !/^postgres(ql)?:$/.test(url.protocol))
-    throw invalid("the journal", "is no valid postgres:// URL");
-  const place = placeOf(url);
+  if (url === null || !isPostgresUrl(location)) throw invalid("the journal", "is no valid postgres:// URL");
+  const place = shownJournal(location);
   const own = { schema: url.searchParams.get("schema"), pool: url.searchParams.get("pool") };
   for (const name of Object.keys(own)) url.searchParams.delete(name);
   const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
@@ -59,16 +59,6 @@ export function readSettings(location: string, options: PostgresJournalOptions):
   };
   check(settings);
   return settings;
-}
-
-/** True for what {@link readSettings} takes, and false for a path. */
-export function isPostgresUrl(location: string): boolean {
-  return /^postgres(ql)?:\/\//i.test(location);
-}
-
-/** A journal's URL without what must not be shown. */
-export function placeOf({ username, host, pathname }: Pick<URL, "username" | "host" | "pathname">): string {
-  return `postgres://${username === "" ? "" : `${username}@`}${host}${pathname}`;
 }
 
 function check({ place, schema, poolSize, ...rest }: Settings): void {

@@ -1,0 +1,20 @@
+import { dirname } from "node:path";
+
+/** True for the URL of a journal on PostgreSQL, and false for a path. */
+export function isPostgresUrl(location: string): boolean {
+  return /^postgres(ql)?:\/\//i.test(location);
+}
+
+/** A journal as messages name it: the path, or the URL without its password and parameters. */
+export function shownJournal(location: string): string {
+  if (!isPostgresUrl(location)) return location;
+  const url = URL.parse(location);
+  if (url === null) return "postgres://…";
+  const { username, host, pathname } = url;
+  return `postgres://${username === "" ? "" : `${username}@`}${host}${pathname}`;
+}
+
+/** Where what belongs to a journal lies on this machine: beside its file. A database's is the default folder. */
+export function folderOfJournal(location: string): string {
+  return isPostgresUrl(location) ? ".showrunner" : dirname(location);
+}
