@@ -1,17 +1,17 @@
 /**
- * Builds both packages: declarations by tsc, code bundled by vite into few files, and the dashboard's page. `dist/local` is
+ * Builds both packages, declarations and code bundled into few files, and the dashboard's page. `dist/local` is
  * a package of its own: `npm pack ./dist/local`.
  */
-import { spawnSync } from "node:child_process";
-import { cpSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import { dirname, join, posix, relative, sep } from "node:path";
+import { cpSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join, posix, relative, sep } from "node:path";
 import { build, type Plugin } from "vite";
 import { buildPage } from "./dashboard-page.ts";
-import { manifestOf, PUBLISHED, type Published, root } from "./published.ts";
+import { bundleDeclarations, emitDeclarations } from "./declarations.ts";
+import { entriesOf, manifestOf, PUBLISHED, type Published, root } from "./published.ts";
 
 const dist = join(root, "dist");
 const local = join(dist, "local");
+const types = join(dist, "types");
 const sources = join(root, "src");
 const [main, localService] = PUBLISHED as readonly [Published, Published];
 
@@ -33,21 +33,17 @@ const ownUrls: Plugin = {
 };
 
 rmSync(dist, { recursive: true, force: true });
-const typescript = dirname(createRequire(import.meta.url).resolve("typescript/package.json"));
-const tsc = spawnSync(process.execPath, [join(typescript, "bin", "tsc"), "-p", "tsconfig.build.json"], {
-  cwd: root,
-  stdio: "inherit",
-});
-if (tsc.status !== 0) process.exit(tsc.status ?? 1);
+emitDeclarations(types);
 layOutLocalService();
+const entries = entriesOf(main);
+await bundleDeclarations(types, entries, dist);
+await bundleDeclarations(types, ["local-service/index"], local);
+rmSync(types, { recursive: true });
 // Zod is a dependency for the schemas of pipelines; the part of it that we use loads in a third of the time.
-await bundle(
-  main,
-  dist,
-  ["index", "api/index", "migrate/index", "testing/index", "cli/main"],
-  [...main.bundled, "zod"],
-);
-await bundle(localService, local, ["local-service/index", "local-service/render/worker"], localService.bundled);
+await bundle(main, dist, [...entries, "cli/main"], [...main.bundled, "zod"]);
+const threads = globSync("local-service/render/**/{worker,*-thread}.ts", { cwd: sources });
+const localEntries = ["local-service/index", ...threads.map((file) => file.replaceAll(sep, "/").replace(/\.ts$/, ""))];
+await bundle(localService, local, localEntries, localService.bundled);
 await buildPage(join(dist, "dashboard", "page"));
 
 /** Writes each entry beside its declarations, and what they share or load later into `chunks`. */
@@ -92,12 +88,9 @@ async function bundle(published: Published, outDir: string, entries: readonly st
     throw new Error(`bundled, and not listed in scripts/published.ts: ${[...unlisted].join(", ")}`);
 }
 
-/** The declarations of the local service as a package, with those that both packages read, and its papers. */
+/** The manifest of the local service as a package, and its papers. */
 function layOutLocalService(): void {
   mkdirSync(local);
-  renameSync(join(dist, "local-service"), join(local, "local-service"));
-  for (const shared of ["families", "errors.d.ts"])
-    cpSync(join(dist, shared), join(local, shared), { recursive: true });
   const folder = join(sources, "local-service");
   // In a clone Node runs the sources; published is what was built.
   const manifest = readFileSync(join(folder, "package.json"), "utf8").replace("./index.ts", "./local-service/index.js");

@@ -31,10 +31,16 @@ export interface Manifest {
   readonly description: string;
   readonly license: string;
   readonly dependencies: Readonly<Record<string, string>>;
+  readonly exports: Readonly<Record<string, string>>;
 }
 
 export function manifestOf({ folder }: Published): Manifest {
   return JSON.parse(readFileSync(join(root, folder, "package.json"), "utf8")) as Manifest;
+}
+
+/** The modules that the exports of `showrunner` name, as paths below `src` without ending. */
+export function entriesOf(published: Published): readonly string[] {
+  return Object.values(manifestOf(published).exports).flatMap((file) => /^\.\/dist\/(.+)\.js$/.exec(file)?.[1] ?? []);
 }
 
 export interface Package {

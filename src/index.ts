@@ -114,7 +114,6 @@ export { loadRun } from "./journal/snapshot.ts";
 export { openSqliteJournal } from "./journal/sqlite.ts";
 export { type OutputState, outputsOf, type RerunRequest, type RunState, type StepState } from "./journal/state.ts";
 export type { JournalStore, RunRow } from "./journal/store.ts";
-export { chatMachine, jobMachine, outputMachine, runMachine, stepMachine } from "./lifecycle/index.ts";
 export { formatUsd, parseUsd } from "./money.ts";
 // Plan and price.
 export {

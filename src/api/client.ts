@@ -1,3 +1,4 @@
+import type { Dispatcher } from "undici";
 import { type AccountApi, accountApi } from "./endpoints/account.ts";
 import { type CatalogApi, catalogApi } from "./endpoints/catalog.ts";
 import { type ChatChunk, type ChatCompletion, type ChatRequest, chat, chatStream } from "./endpoints/chat.ts";
@@ -65,7 +66,7 @@ export interface Client extends JobsApi, CatalogApi, AccountApi {
 /** A client of one key at one service. All its requests pass one pacer, so make one client a key and share it. */
 export function createClient(options: ClientOptions): Client {
   const settings = settingsOf(options);
-  const transport = createTransport(createAddressGuard(settings.base), options.dispatcher);
+  const transport = createTransport(createAddressGuard(settings.base), options.dispatcher as Dispatcher | undefined);
   const pacer = createPacer(settings.clock, options.pace, settings.random);
   const hints = createHints();
   const http: HttpContext = { ...settings, transport, pacer };

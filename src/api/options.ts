@@ -1,9 +1,14 @@
-import type { Dispatcher } from "undici";
 import { type BaseUrl, parseBaseUrl } from "./base-url.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { OptionError } from "./errors/client-errors.ts";
 import type { PaceOptions } from "./pace/pacer.ts";
 import { createRedactor, type Logger, type Redactor, redactingLogger, silentLogger } from "./redactor.ts";
+
+/** What undici's `ProxyAgent`, `Agent` and other dispatchers are, said without undici's types. */
+export interface HttpDispatcher {
+  dispatch(options: never, handler: never): boolean;
+  compose(...interceptors: never[]): unknown;
+}
 
 export interface ClientOptions {
   /** The service's v3 address, with or without a trailing slash. */
@@ -15,7 +20,7 @@ export interface ClientOptions {
   /** The deployment's name in its `X-<Brand>-…` headers. Default: taken from the headers found. */
   readonly brand?: string | undefined;
   /** An undici dispatcher to send through, such as a proxy agent. It is not closed with the client. Default: own agents. */
-  readonly dispatcher?: Dispatcher | undefined;
+  readonly dispatcher?: HttpDispatcher | undefined;
   /** Milliseconds for one send to be answered whole. Default 60 000. */
   readonly timeoutMs?: number | undefined;
   /** The most bytes that a download may bring, by the kind that its server calls it. */

@@ -14,7 +14,10 @@ describe("init", () => {
     const { code, stdout, stderr } = await cli(["init", "films/first.ts"], { cwd });
     expect(code).toBe(0);
     expect(stdout.trim()).toBe(join(cwd, "films/first.ts"));
-    expect(stderr).toContain("allowImportingTsExtensions");
+    expect(stderr).toContain("tsconfig.json is there");
+    expect(JSON.parse(readFileSync(join(cwd, "tsconfig.json"), "utf8"))).toMatchObject({
+      compilerOptions: { strict: true },
+    });
     expect(stderr).toContain("showrunner plan films/first.ts");
     const run = await cli(["run", "films/first.ts", "--budget", "2", "--json"], { cwd, env: service.env });
     expect(run.code, run.stderr).toBe(0);
@@ -34,31 +37,58 @@ describe("init", () => {
     expect(readFileSync(join(cwd, ".gitignore"), "utf8")).toBe("node_modules/\n.showrunner/\n");
   });
 
-  test("adds the local service to the project's development dependencies once, and shows how to install it", async () => {
+  test("makes an empty folder a project: modules, the packages that pipelines need, and the command that installs them", async () => {
+    const cwd = emptyFolder();
+    const { stdout, stderr } = await cli(["init", "--json"], { cwd });
+    const added = ["showrunner", "zod", "showrunner-local"];
+    expect(JSON.parse(stdout)).toMatchObject({ package_json: "written", added, tsconfig: "written" });
+    expect(stderr).toMatch(/Next: npm install\s+\(installs what package.json now names\)/);
+    const { version } = JSON.parse(readFileSync("package.json", "utf8")) as { readonly version: string };
+    expect(JSON.parse(readFileSync(join(cwd, "package.json"), "utf8"))).toEqual({
+      private: true,
+      type: "module",
+      dependencies: { showrunner: `^${version}`, zod: "^4.0.0" },
+      devDependencies: { "showrunner-local": `^${version}` },
+    });
+  });
+
+  test("adds what package.json lacks once, in its style, and turns a project without code into one of modules", async () => {
     const cwd = emptyFolder();
     const manifest = join(cwd, "package.json");
-    writeFileSync(manifest, '{\n\t"name": "film",\n\t"devDependencies": { "zod": "4.6.7" }\n}');
-    const first = await cli(["init", "--json"], { cwd });
-    expect(JSON.parse(first.stdout)).toMatchObject({ local_service: "added" });
-    expect(first.stderr).toMatch(/Next: npm install\s+\(installs the local service\)/);
+    const before = '{\n\t"type": "commonjs",\n\t"dependencies": { "showrunner": "0.1.0", "zod": "4.6.7" }\n}';
+    writeFileSync(manifest, before);
+    const first = await cli(["init"], { cwd });
+    expect(first.stderr).toContain('package.json now says "type": "module"');
     const { version } = JSON.parse(readFileSync("package.json", "utf8")) as { readonly version: string };
-    const written = `{\n\t"name": "film",\n\t"devDependencies": {\n\t\t"showrunner-local": "^${version}",\n\t\t"zod": "4.6.7"\n\t}\n}\n`;
+    const written = `{\n\t"type": "module",\n\t"dependencies": {\n\t\t"showrunner": "0.1.0",\n\t\t"zod": "4.6.7"\n\t},\n\t"devDependencies": {\n\t\t"showrunner-local": "^${version}"\n\t}\n}\n`;
     expect(readFileSync(manifest, "utf8")).toBe(written);
     const again = await cli(["init", "other.ts", "--json"], { cwd });
-    expect(JSON.parse(again.stdout)).toMatchObject({ local_service: "had it" });
+    expect(JSON.parse(again.stdout)).toMatchObject({ package_json: "as it was", added: [], tsconfig: "had it" });
     expect(readFileSync(manifest, "utf8")).toBe(written);
   });
 
-  test.each(["none", "not JSON"])(
-    "a package.json that is %s is left alone, and the command to type is named",
-    async (what) => {
-      const cwd = emptyFolder();
-      if (what !== "none") writeFileSync(join(cwd, "package.json"), "{");
-      const { code, stderr } = await cli(["init"], { cwd });
-      expect(code).toBe(0);
-      expect(stderr).toContain("Next: npm i -D showrunner-local");
-    },
-  );
+  test("a project of CommonJS with code stays one, and its pipeline is a module by its name", async () => {
+    await using service = await startService(["--stub"]);
+    const cwd = emptyFolder();
+    writeFileSync(join(cwd, "package.json"), '{ "type": "commonjs" }');
+    writeFileSync(join(cwd, "index.js"), "module.exports = {};");
+    const { stdout } = await cli(["init"], { cwd });
+    expect(stdout.trim()).toBe(join(cwd, "film.mts"));
+    expect(JSON.parse(readFileSync(join(cwd, "package.json"), "utf8"))).toMatchObject({ type: "commonjs" });
+    const plan = await cli(["plan", "film.mts"], { cwd, env: service.env });
+    expect(plan.code, plan.stderr).toBe(0);
+    const named = await cli(["init", "ad.ts"], { cwd });
+    expect(named.stderr).toContain("rename the file to ad.mts");
+  });
+
+  test("a package.json that is not JSON is left alone, and the command to type is named", async () => {
+    const cwd = emptyFolder();
+    writeFileSync(join(cwd, "package.json"), "{");
+    const { code, stderr } = await cli(["init"], { cwd });
+    expect(code).toBe(0);
+    expect(stderr).toContain("Next: npm i showrunner zod && npm i -D showrunner-local");
+    expect(readFileSync(join(cwd, "package.json"), "utf8")).toBe("{");
+  });
 
   test("a file that is no TypeScript is refused", async () => {
     const { code, stderr } = await cli(["init", "film.txt"]);

@@ -1,47 +1,25 @@
-import { execFile, execFileSync, spawn, spawnSync } from "node:child_process";
+import { execFile, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { cpSync, globSync, mkdtempSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { type LocalService, startLocalService } from "../../src/local-service/index.ts";
 import { FILM } from "../../src/local-service/stub.ts";
 import { LIST_MODULES, loadedModules } from "../support/loaded-modules.ts";
+import { install, packages, root } from "./support/packed.ts";
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 300_000 });
 
-type Name = "showrunner" | "showrunner-local";
-interface Packed {
-  readonly filename: string;
-  readonly files: readonly { readonly path: string }[];
-}
-
-const root = resolve(import.meta.dirname, "../..");
 const folder = mkdtempSync(join(tmpdir(), "showrunner-package-"));
 const command = join(folder, "node_modules/showrunner/bin/showrunner.js");
-const packed = new Map<Name, Packed>();
+let packed: Awaited<ReturnType<typeof packages>>;
 let service: LocalService;
 
-function npm(cwd: string, ...args: string[]): string {
-  return execFileSync("npm", args, { cwd, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
-}
-
-function pack(name: Name, from: string): void {
-  const [made] = JSON.parse(npm(root, "pack", from, "--ignore-scripts", "--json", "--pack-destination", folder));
-  packed.set(name, made as Packed);
-}
-
-/** As a user does; what lies in npm's cache is not fetched again. */
-function install(name: Name): void {
-  npm(folder, "install", "--omit=dev", "--prefer-offline", "--no-audit", "--no-fund", packed.get(name)!.filename);
-}
-
 beforeAll(async () => {
-  execFileSync(process.execPath, [join(root, "scripts/build.ts")], { stdio: "ignore" });
-  pack("showrunner", ".");
-  pack("showrunner-local", "./dist/local");
+  packed = await packages();
   writeFileSync(join(folder, "package.json"), '{ "private": true, "type": "module" }\n');
-  install("showrunner");
+  install(folder, packed.get("showrunner")!.file);
   writeFileSync(
     join(folder, "poster.ts"),
     `import { pipeline } from "showrunner";
@@ -86,7 +64,7 @@ function expectPicture(stdout: string): void {
 
 describe("the packages", () => {
   test("hold what was built, its types and its papers, and no sources or tests", () => {
-    const main = packed.get("showrunner")!.files.map(({ path }) => path);
+    const main = packed.get("showrunner")!.paths;
     for (const file of [
       ...["dist/index.js", "dist/index.d.ts", "dist/api/index.js", "dist/api/index.d.ts"],
       ...["bin/showrunner.js", "dist/cli/main.js"],
@@ -95,7 +73,7 @@ describe("the packages", () => {
     ]) {
       expect(main).toContain(file);
     }
-    const local = packed.get("showrunner-local")!.files.map(({ path }) => path);
+    const local = packed.get("showrunner-local")!.paths;
     for (const file of [
       "local-service/index.js",
       "local-service/index.d.ts",
@@ -263,7 +241,7 @@ export default pipeline("film", {
 });
 
 describe("with showrunner-local beside it", () => {
-  beforeAll(() => install("showrunner-local"));
+  beforeAll(() => install(folder, packed.get("showrunner-local")!.file));
 
   test("showrunner-local can be imported", async () => {
     const found = await script(

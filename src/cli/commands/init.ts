@@ -1,77 +1,12 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { writeDurably } from "../../durable-file.ts";
-import { ownVersion } from "../../own-version.ts";
 import { shellWord } from "../../shell-word.ts";
 import { CliError, ExitCode } from "../cli-error.ts";
 import type { Context } from "../context.ts";
+import { completeManifest, type Project } from "../project/manifest.ts";
+import { STARTER, TSCONFIG } from "../project/starter.ts";
 import { visible } from "../text/escape.ts";
-
-const NAME = "showrunner-local";
-const FIELDS = ["dependencies", "devDependencies", "optionalDependencies"] as const;
-
-interface Manifest {
-  readonly name?: string;
-  readonly dependencies?: Packages;
-  readonly devDependencies?: Packages;
-  readonly optionalDependencies?: Packages;
-}
-
-type Packages = Readonly<Record<string, string>>;
-
-/**
- * Makes the local service a development dependency of the project, so that its pipelines run without a key. Does not where
- * there is no package.json that can be read.
- */
-export async function addLocalService(path: string): Promise<"added" | "had it" | "not added"> {
-  const text = await readFile(path, "utf8").catch(() => "");
-  const manifest = parsed(text);
-  if (manifest === null) return "not added";
-  // A clone of Showrunner has it as a workspace.
-  const hasIt = manifest.name === "showrunner" || FIELDS.some((field) => manifest[field]?.[NAME] !== undefined);
-  if (hasIt) return "had it";
-  const added = { ...manifest.devDependencies, [NAME]: `^${ownVersion()}` };
-  const sorted = Object.fromEntries(Object.entries(added).sort(([a], [b]) => (a < b ? -1 : 1)));
-  const indent = /^\{\s*\n([ \t]+)"/.exec(text)?.[1] ?? "  ";
-  await writeDurably(path, `${JSON.stringify({ ...manifest, devDependencies: sorted }, null, indent)}\n`);
-  return "added";
-}
-
-function parsed(text: string): Manifest | null {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === "object" && !Array.isArray(value) ? (value as Manifest | null) : null;
-  } catch {
-    return null;
-  }
-}
-
-/** What `showrunner init` writes: a pipeline of two steps that runs as it is. */
-export const STARTER = `import { pipeline } from "showrunner";
-import { z } from "zod";
-
-/** Draws a picture, then sets it in motion. Prices: showrunner plan <this file>. Try it: showrunner run <this file> --local */
-export default pipeline("first-film", {
-  input: z.object({
-    scene: z.string().min(1).default("A red ferry in a small harbour at dawn, gulls above it"),
-    motion: z.string().min(1).default("The ferry leaves slowly to the left, water ripples"),
-  }),
-  build({ input, job }) {
-    // Steps have a name, a model and its input. \`showrunner models pull\` writes typed models to use in place of ids.
-    const picture = job("picture", "image-1", { prompt: input.scene, aspect_ratio: "16:9" });
-    // Using a step inside another step's input is what makes it wait for that step.
-    const film = job("film", "video-1", {
-      start_image: picture,
-      prompt: input.motion,
-      aspect_ratio: "16:9",
-      resolution: "720p",
-      duration_ms: 3000,
-    });
-    // What is returned becomes named files in out/<run id>.
-    return { picture, film };
-  },
-});
-`;
 
 export interface InitFlags {
   readonly json?: boolean;
@@ -79,43 +14,73 @@ export interface InitFlags {
 
 const IGNORED = ".showrunner/";
 
-/** `showrunner init`: a pipeline to begin with, the local service to run it on, and what git should not keep. Overwrites nothing. */
-export async function init(context: Context, file = "film.ts", flags: InitFlags = {}): Promise<ExitCode> {
+/**
+ * `showrunner init`: a project to begin with, or what one that exists lacks: a pipeline, the packages that it needs, settings of
+ * TypeScript, and what git should not keep. Overwrites nothing.
+ */
+export async function init(context: Context, given?: string, flags: InitFlags = {}): Promise<ExitCode> {
   const { io, output } = context;
-  const path = resolve(io.cwd, file);
-  if (!/\.m?ts$/.test(path)) {
-    throw new CliError("USAGE", `${visible(file)} is no name for a TypeScript file`, {
+  if (given !== undefined && !/\.m?ts$/.test(given)) {
+    throw new CliError("USAGE", `${visible(given)} is no name for a TypeScript file`, {
       next: "showrunner init film.ts",
     });
   }
+  if (given !== undefined && (await isThere(resolve(io.cwd, given)))) throw exists(given);
+  const project = await completeManifest(resolve(io.cwd, "package.json"));
+  const file = given ?? (project.modules === "commonjs" ? "film.mts" : "film.ts");
+  const path = resolve(io.cwd, file);
   await mkdir(dirname(path), { recursive: true });
-  if (!(await written(path, STARTER))) {
-    throw new CliError("USAGE", `${visible(file)} exists already, and nothing is overwritten`, {
-      next: "name another file: showrunner init another.ts",
-    });
-  }
-  const localService = await addLocalService(resolve(io.cwd, "package.json"));
+  if (!(await written(path, STARTER))) throw exists(file);
   const isIgnored = await ignore(resolve(io.cwd, ".gitignore"));
-  const tsconfig = await readFile(resolve(io.cwd, "tsconfig.json"), "utf8").catch(() => null);
-  if (flags.json)
-    output.printJson({ file: path, gitignore: isIgnored ? "had it" : "added", local_service: localService });
-  else output.print(visible(path));
-  if (localService === "added") output.say("package.json now has showrunner-local, the local service, for development");
+  const isTyped = !(await written(resolve(io.cwd, "tsconfig.json"), TSCONFIG));
+  if (flags.json) {
+    output.printJson({
+      ...{ file: path, package_json: project.manifest, added: project.added },
+      ...{ gitignore: isIgnored ? "had it" : "added", tsconfig: isTyped ? "had it" : "written" },
+    });
+  } else output.print(visible(path));
+  for (const line of said(project, file)) output.say(line);
   if (!isIgnored) output.say(`.gitignore now leaves out ${IGNORED} (journal, media and the local service's data)`);
-  if (tsconfig === null || !tsconfig.includes("allowImportingTsExtensions")) {
-    output.say("For your editor, tsconfig.json wants these compilerOptions (the command line itself needs none):");
-    output.say(
-      '  "module": "nodenext", "strict": true, "noEmit": true, "erasableSyntaxOnly": true, "allowImportingTsExtensions": true',
-    );
-  }
+  if (!isTyped) output.say("tsconfig.json is there for your editor; Showrunner itself needs none");
   const name = shellWord(visible(file));
-  const install = { added: ["npm install"], "had it": [], "not added": ["npm i -D showrunner-local"] }[localService];
+  const install = installCommand(project);
   output.next(
-    ...install.map((command) => `${command}   (installs the local service)`),
+    ...(install === null ? [] : [install]),
     `showrunner plan ${name}   (prices and checks, spends nothing)`,
     `showrunner run ${name} --local   (real little media on this machine, play money)`,
   );
   return ExitCode.done;
+}
+
+function said({ manifest, added, isNowEsm, modules }: Project, file: string): readonly string[] {
+  const lines: string[] = [];
+  if (added.length > 0)
+    lines.push(`package.json ${manifest === "written" ? "was written with" : "now has"} ${added.join(", ")}`);
+  if (isNowEsm && manifest !== "written")
+    lines.push('package.json now says "type": "module", as pipelines are ES modules');
+  if (modules === "commonjs" && !file.endsWith(".mts"))
+    lines.push(
+      `package.json says "type": "commonjs": rename the file to ${file.replace(/ts$/, "mts")}, or set "type": "module"`,
+    );
+  return lines;
+}
+
+function installCommand({ manifest, added }: Project): string | null {
+  if (manifest === "not readable") return "npm i showrunner zod && npm i -D showrunner-local";
+  return added.length > 0 ? "npm install   (installs what package.json now names)" : null;
+}
+
+function exists(file: string): CliError {
+  return new CliError("USAGE", `${visible(file)} exists already, and nothing is overwritten`, {
+    next: "name another file: showrunner init another.ts",
+  });
+}
+
+async function isThere(path: string): Promise<boolean> {
+  return readFile(path).then(
+    () => true,
+    () => false,
+  );
 }
 
 /** False when there is such a file already. */

@@ -33,7 +33,7 @@ export function loadFailure(cause: unknown, file: string, cwd: string): CliError
     return invalid(message, importAdvice(missing), cause);
   }
   if (code === "RUN_WHILE_LOADING") {
-    const next = `put that part behind if (import.meta.main) { … }: node ${name} runs it then, and showrunner only reads the file`;
+    const next = `put that part into a file of its own that imports the pipeline, or (from Node 24 on) behind if (import.meta.main) { … }: node ${name} runs it then, and showrunner only reads the file`;
     return failed(`${name}: ${said}${codeFrame(error)}`, next, cause);
   }
   // Problems of a plan stand on lines of their own; any other message is the user's own text.

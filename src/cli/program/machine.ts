@@ -60,7 +60,9 @@ export function addServing(program: Command, act: Act): void {
     .action(act(async () => (await import("../commands/serve.ts")).serve));
   program
     .command("init [file]")
-    .description("write a pipeline to begin with, and add the local service to package.json; overwrites nothing")
+    .description(
+      "write a pipeline to begin with, and what the folder needs to run it: package.json, tsconfig.json; overwrites nothing",
+    )
     .option("--json", "print one JSON document on stdout")
     .action(act(async () => (await import("../commands/init.ts")).init));
   program
