@@ -1,7 +1,6 @@
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { notFound } from "./route.ts";
 
@@ -89,7 +88,7 @@ export interface FileAnswer extends BytesAnswer {
 /** Bytes from wherever they come. */
 export interface Bytes {
   readonly sizeBytes: number;
-  read(range: ByteRange): Promise<Readable>;
+  read(range: ByteRange): Promise<AsyncIterable<Uint8Array>>;
 }
 
 /** Sends a file, or the requested range. @throws Refusal 404 */

@@ -1,4 +1,3 @@
-import type { Readable } from "node:stream";
 import type { HeldMedia } from "./held-media.ts";
 import type { NamedCopy } from "./place-file.ts";
 
@@ -49,7 +48,7 @@ export interface MediaStore {
   /** Sees to it that these bytes are in files on this machine, compared with their hash if they had to be fetched. */
   hold(hashes: Iterable<string>): Promise<HeldMedia>;
   /** The bytes, or a part of them, as they come; not compared with their hash. @throws MediaMissingError */
-  read(sha256: string, range?: ByteRange): Promise<Readable>;
+  read(sha256: string, range?: ByteRange): Promise<AsyncIterable<Uint8Array>>;
   /** Where links lead, as a page's security policy has to know it; null where the store gives none. */
   readonly linkOrigin: string | null;
   /** A link that works for a few minutes, for a browser; null where the store gives none. It is a secret. */
