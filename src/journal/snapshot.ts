@@ -17,6 +17,8 @@ type PackedState = Omit<RunState, "planned" | "steps"> & {
 /** A run with a shorter tail is folded from its events as fast as from a snapshot. */
 const SHORT_TAIL = 200;
 const SHORTEST_TAIL_UNDER_WAY = 1_000;
+/** So many events are folded in the time in which a snapshot's part is written, and read back in a third of it. */
+const WORTH = 4;
 
 /** Number of parts of a state, which is what a snapshot of it costs. */
 export function weightOf({ steps, files }: RunState): number {
@@ -32,7 +34,7 @@ export function weightOf({ steps, files }: RunState): number {
  * outweigh it, so that all snapshots of a run together cost no more than its events.
  */
 export function isSnapshotDue(tail: number, weight: number, park: boolean): boolean {
-  return tail >= (park ? SHORT_TAIL : Math.max(SHORTEST_TAIL_UNDER_WAY, 2 * weight));
+  return tail >= (park ? SHORT_TAIL : Math.max(SHORTEST_TAIL_UNDER_WAY, WORTH * weight));
 }
 
 export function snapshotOf(state: RunState): FoldSnapshot {
@@ -78,9 +80,12 @@ function stateOf(snapshot: FoldSnapshot, first: StoredEvent): RunState | null {
 
 const fresh = newStep("");
 
+const fields = Object.keys(fresh) as readonly (keyof StepState)[];
+
 function packStep(step: StepState): PackedStep {
-  const changed = Object.entries(step).filter(([field, value]) => !isSame(value, fresh[field as keyof StepState]));
-  return { path: step.path, ...Object.fromEntries(changed) };
+  const packed: { [field: string]: unknown } = {};
+  for (const field of fields) if (!isSame(step[field], fresh[field])) packed[field] = step[field];
+  return packed as PackedStep;
 }
 
 /** Fields of a new step are plain values and empty lists. */

@@ -72,7 +72,7 @@ function hasBegun(step: StepState): boolean {
   return step.chats.length > 0 || step.failures.length > 0 || step.attempts.some(({ key }) => key !== null);
 }
 
-const FREE_AT_ONCE = 100;
+const FREE_AT_ONCE = 1_000;
 
 /**
  * Which results of a run later runs may reuse. A step is recorded once it succeeded and the content of all its inputs is

@@ -106,11 +106,10 @@ export class Scheduler {
   #basisOf(index: RunIndex, order: readonly PlanStep[]): Basis {
     const { status, budgetMicros, maxUnquotedMicros, losses, planned } = this.#state;
     const overcharges = Object.entries(this.#state.overcharges);
+    const learnt = overcharges.map(([model, { worst, unquotedMicros }]) => [model, worst, unquotedMicros]);
     return {
       ...{ plan: planned.plan, order, status, stoppedBy: index.stoppedBy, budgetMicros, maxUnquotedMicros },
-      overcharges: JSON.stringify(
-        overcharges.map(([model, { worst, unquotedMicros }]) => [model, worst, unquotedMicros]),
-      ),
+      overcharges: learnt.length === 0 ? "" : JSON.stringify(learnt),
       hasLosses: losses > 0,
     };
   }

@@ -93,8 +93,8 @@ test.each(unusable)("A snapshot %s is ignored: the events say the same", async (
 test("Under way, a snapshot is due when the events since the last one outweigh the state; at rest, when they are many", () => {
   expect(isSnapshotDue(999, 10, false)).toBe(false);
   expect(isSnapshotDue(1_000, 10, false)).toBe(true);
-  expect(isSnapshotDue(19_999, 10_000, false)).toBe(false);
-  expect(isSnapshotDue(20_000, 10_000, false)).toBe(true);
+  expect(isSnapshotDue(39_999, 10_000, false)).toBe(false);
+  expect(isSnapshotDue(40_000, 10_000, false)).toBe(true);
   expect(isSnapshotDue(60, 20, true)).toBe(false);
   expect(isSnapshotDue(200, 10_000, true)).toBe(true);
 });

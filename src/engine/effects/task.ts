@@ -29,19 +29,18 @@ export const task: Effect<"task"> = async (command, context) => {
   if ("without" in found) return found.without;
   const { code } = found;
   const files = filesOf(command.input);
-  const without = await withoutCopies(files, context);
+  const without = files.length === 0 ? null : await withoutCopies(files, context);
   if (without !== null) return without;
   const plan = planStep(context.state, step) as TaskStep;
   const folder = new TaskFolder(context.media, plan);
-  const inputs = await context.media.hold(files);
-  const work = async () => {
-    await using held = inputs;
-    return await code.run(localInput(command.input, held), taskContext(context, step, folder));
-  };
-  const done = work();
+  const held = await context.media.hold(files);
+  /** Of a function that goes on by itself. */
+  let done: Promise<unknown> | null = null;
   try {
-    const returned = await unlessAborted(done, context.signal);
-    if (returned === ABORTED) return { events: [] };
+    const given = code.run(localInput(command.input, held), taskContext(context, step, folder));
+    if (isThenable(given)) done = Promise.resolve(given);
+    const returned = done === null ? given : await unlessAborted(done, context.signal);
+    if (returned === ABORTED || context.signal.aborted) return { events: [] };
     const value = jsonValue(returned);
     const files = await collectOutputs(plan, folder, context);
     return { events: [{ type: "task.completed", step, value, files }] };
@@ -50,42 +49,51 @@ export const task: Effect<"task"> = async (command, context) => {
     if (isDiskError(error)) throw error;
     return { events: [{ type: "task.failed", step, error: thrownError(error, "TASK_FAILED") }] };
   } finally {
-    // A function that ignores its abort signal keeps its folder until it returns.
-    if (context.signal.aborted) done.catch(() => {}).finally(() => folder.remove());
-    else await folder.remove();
+    const leave = async () => {
+      await held[Symbol.asyncDispose]();
+      await folder.remove();
+    };
+    // A function that ignores its abort signal keeps its files and its folder until it returns.
+    if (context.signal.aborted && done !== null) done.catch(() => {}).finally(leave);
+    else await leave();
   }
 };
 
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof (value as PromiseLike<unknown> | null | undefined)?.then === "function";
+}
+
 /** Where one try of a task writes: a folder that is there once the function asks for it. */
 class TaskFolder {
-  readonly #path: string;
-  readonly #files: ReadonlyMap<string, string>;
-  #exists = false;
+  readonly #media: MediaStore;
+  readonly #files: TaskStep["files"];
+  #path: string | null = null;
 
   constructor(media: MediaStore, { files }: TaskStep) {
-    this.#path = media.tmpPath();
-    this.#files = new Map(files.map(({ name, kind }) => [name, pathOf(this.#path, name, kind)]));
+    this.#media = media;
+    this.#files = files;
   }
 
   get names(): readonly string[] {
-    return [...this.#files.keys()];
+    return this.#files.map(({ name }) => name);
   }
 
   path(): string {
-    if (!this.#exists) mkdirSync(this.#path, { mode: 0o700 });
-    this.#exists = true;
-    return this.#path;
+    if (this.#path !== null) return this.#path;
+    const path = this.#media.tmpPath();
+    mkdirSync(path, { mode: 0o700 });
+    this.#path = path;
+    return path;
   }
 
   /** Of a declared file; undefined for another name. */
   file(name: string): string | undefined {
-    const path = this.#files.get(name);
-    if (path !== undefined) this.path();
-    return path;
+    const declared = this.#files.find((one) => one.name === name);
+    return declared === undefined ? undefined : pathOf(this.path(), name, declared.kind);
   }
 
   async remove(): Promise<void> {
-    if (this.#exists) await rm(this.#path, { recursive: true, force: true }).catch(() => {});
+    if (this.#path !== null) await rm(this.#path, { recursive: true, force: true }).catch(() => {});
   }
 }
 
@@ -140,7 +148,8 @@ async function collectOutputs(
 
 /** What a function returned, as JSON; nothing becomes null. */
 function jsonValue(returned: unknown): Json {
-  if (returned === undefined) return null;
+  if (returned === undefined || returned === null) return null;
+  if (typeof returned === "boolean") return returned;
   let text: string | undefined;
   try {
     text = JSON.stringify(returned, (_key, value: unknown) => {
