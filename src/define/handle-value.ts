@@ -60,14 +60,16 @@ export function isListPointer(pointer: Pointer | null): boolean {
 export function mark<H extends Handle>(facts: Omit<H, "toString">, pointer: Pointer): H {
   const handle: object = { ...facts };
   pointAt(handle, pointer);
-  const refuse = (): never => {
-    throw new HandleMisuseError(facts.step);
-  };
-  for (const key of ["toString", "toJSON", Symbol.toPrimitive]) {
-    Object.defineProperty(handle, key, { value: refuse, enumerable: false });
-  }
+  for (const key of ["toString", "toJSON", Symbol.toPrimitive]) Object.defineProperty(handle, key, refusing);
   return Object.freeze(handle) as H;
 }
+
+const refusing = {
+  enumerable: false,
+  value(this: Handle): never {
+    throw new HandleMisuseError(this.step);
+  },
+};
 
 /** Makes an object known as a handle. */
 export function pointAt(handle: object, pointer: Pointer): void {

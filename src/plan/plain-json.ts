@@ -54,10 +54,21 @@ function canonicalText(value: Json): string {
   if (Array.isArray(value)) return `[${value.map((item: Json | undefined) => canonicalText(item ?? null)).join(",")}]`;
   const record = value as { readonly [key: string]: Json | undefined };
   let text = "";
-  // By UTF-16 code units, as the standard has it.
-  for (const key of Object.keys(record).sort()) {
+  for (const key of sorted(Object.keys(record))) {
     const item = record[key];
     if (item !== undefined) text += `${text === "" ? "" : ","}${JSON.stringify(key)}:${canonicalText(item)}`;
   }
   return `{${text}}`;
+}
+
+/** In place, by UTF-16 code units as the standard has it. The names of a record are few, and a sort would copy them. */
+function sorted(names: string[]): string[] {
+  if (names.length > 16) return names.sort();
+  for (let end = 1; end < names.length; end += 1) {
+    const name = names[end]!;
+    let at = end;
+    for (; at > 0 && names[at - 1]! > name; at -= 1) names[at] = names[at - 1]!;
+    names[at] = name;
+  }
+  return names;
 }

@@ -1,3 +1,4 @@
+import { mapRecord } from "./map-record.ts";
 import type { Json, Reference } from "./plan.ts";
 
 type Ref = Reference["$ref"];
@@ -34,11 +35,7 @@ function resolve(input: Json, lookup: (ref: Ref) => Json | undefined): Json | un
   if (isReference(input)) return lookup(input.$ref);
   if (isText(input)) return joinText(input.$text, lookup);
   if (Array.isArray(input)) return input.flatMap((item: Json) => resolveItem(item, lookup));
-  const entries = Object.entries(input).flatMap(([key, value]: [string, Json]) => {
-    const resolved = resolve(value, lookup);
-    return resolved === undefined ? [] : [[key, resolved] as const];
-  });
-  return Object.fromEntries(entries);
+  return mapRecord<Json, Json>(input as { readonly [key: string]: Json }, (value) => resolve(value, lookup));
 }
 
 /** Text with values in it: `{ "$text": ["a picture of ", { "$ref": … }] }`. */

@@ -19,18 +19,25 @@ const TASKS_AT_ONCE = 4;
 export class Slots {
   readonly #limits: JobLimits;
   readonly #used: Map<string, number>;
+  /** Steps of one model and modality take the same slots. */
+  readonly #known: Map<string, ReturnType<typeof slotsOf>>;
 
-  constructor(limits: JobLimits, used: ReadonlyMap<string, number> = new Map()) {
+  constructor(
+    limits: JobLimits,
+    used: ReadonlyMap<string, number> = new Map(),
+    known = new Map<string, ReturnType<typeof slotsOf>>(),
+  ) {
     this.#limits = limits;
     this.#used = new Map(used);
+    this.#known = known;
   }
 
   copy(): Slots {
-    return new Slots(this.#limits, this.#used);
+    return new Slots(this.#limits, this.#used, this.#known);
   }
 
   free(step: PlanStep): boolean {
-    return slotsOf(step, this.#limits).every(([slot, limit]) => (this.#used.get(slot) ?? 0) < limit);
+    return this.#slotsOf(step).every(([slot, limit]) => (this.#used.get(slot) ?? 0) < limit);
   }
 
   take(step: PlanStep): void {
@@ -42,7 +49,17 @@ export class Slots {
   }
 
   #count(step: PlanStep, by: number): void {
-    for (const [slot] of slotsOf(step, this.#limits)) this.#used.set(slot, (this.#used.get(slot) ?? 0) + by);
+    for (const [slot] of this.#slotsOf(step)) this.#used.set(slot, (this.#used.get(slot) ?? 0) + by);
+  }
+
+  #slotsOf(step: PlanStep): ReturnType<typeof slotsOf> {
+    const { modality } = traitsOf(step);
+    const name = "model" in step ? `${modality} ${step.model}` : `${modality}`;
+    const known = this.#known.get(name);
+    if (known !== undefined) return known;
+    const slots = slotsOf(step, this.#limits);
+    this.#known.set(name, slots);
+    return slots;
   }
 }
 

@@ -80,13 +80,18 @@ export function toleratesFailure(step: PlanStep): boolean {
 /** The required inputs of a step that are permanently missing; null: none. */
 function shortfall(state: RunState, step: PlanStep): Never | null {
   const quorum = quorumOf(step);
-  const input = "input" in step ? step.input : null;
-  const places = quorum === null ? traitsOf(step).uses.map((ref) => ({ ref, inList: false })) : placesOf(input);
+  if (quorum === null) {
+    for (const ref of traitsOf(step).uses) {
+      const reason = lackReason(state, ref);
+      if (reason !== null) return { ready: "never", reason, skippedByCondition: false };
+    }
+    return null;
+  }
+  const places = placesOf("input" in step ? step.input : null);
   for (const { ref, inList } of places) {
     const reason = inList ? null : lackReason(state, ref);
     if (reason !== null) return { ready: "never", reason, skippedByCondition: false };
   }
-  if (quorum === null) return null;
   const listed = places.filter(({ inList }) => inList).map(({ ref }) => ref);
   const stopped = step.needs.filter((path) => isStopped(state.steps[path]!));
   const present =

@@ -2,6 +2,7 @@ import { hash } from "node:crypto";
 import canonicalize from "canonicalize";
 import { lastAttempt, type RunState } from "../journal/state.ts";
 import { fingerprint, referencesOf, traitsOf } from "../plan/index.ts";
+import { mapRecord } from "../plan/map-record.ts";
 import type { Json, PlanStep } from "../plan/plan.ts";
 import { stepNamed } from "../plan/plan-index.ts";
 import { readiness } from "./readiness.ts";
@@ -75,7 +76,7 @@ function byContent(value: Json, contentOf: ReadonlyMap<string, string>): Json {
   const record = value as { readonly [key: string]: Json };
   const content = contentHash(record, contentOf);
   if (content !== null) return { media: content };
-  return Object.fromEntries(Object.entries(record).map(([key, item]) => [key, byContent(item, contentOf)]));
+  return mapRecord(record, (item) => byContent(item, contentOf));
 }
 
 function contentHash(record: { readonly [key: string]: Json }, contentOf: ReadonlyMap<string, string>): string | null {

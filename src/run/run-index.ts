@@ -211,17 +211,23 @@ export class RunIndex {
    */
   #touchReaders(node: StepNode): void {
     const isComplete = this.#isComplete(node);
-    const seen = new Set([node]);
+    const seen = [node];
+    let known: Set<StepNode> | null = null;
+    const add = (one: StepNode) => {
+      known ??= new Set(seen);
+      if (!known.has(one)) seen.push(one);
+      known.add(one);
+    };
     for (const one of seen) {
       for (const reader of one.readers) {
         const { plan, openSources, isFinal } = reader;
         if (isComplete && openSources > 0 && plan.when === undefined && quorumOf(plan) === null) continue;
         this.#touch(reader);
-        if (standsForOthers(plan) && (isFinal || !isComplete)) seen.add(reader);
+        if (standsForOthers(plan) && (isFinal || !isComplete)) add(reader);
       }
       for (const resolver of this.#resolvers.get(one.path) ?? []) {
         this.#touch(resolver);
-        seen.add(resolver);
+        add(resolver);
       }
     }
   }

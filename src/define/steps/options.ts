@@ -60,9 +60,10 @@ export class OptionReader {
 
   /** Reports options that this kind of step does not have. `every`: those that every step has. */
   only(word: string, names: readonly string[], every: readonly string[] = STEP_OPTIONS): void {
-    const known = [...new Set([...every, ...names])].sort();
     for (const key of Object.keys(this.#options)) {
-      if (!known.includes(key)) this.bad(key, `${key} is no option of ${word}; options are ${known.join(", ")}`);
+      if (every.includes(key) || names.includes(key)) continue;
+      const known = [...new Set([...every, ...names])].sort();
+      this.bad(key, `${key} is no option of ${word}; options are ${known.join(", ")}`);
     }
   }
 

@@ -7,6 +7,7 @@ import { planStep } from "../../journal/state.ts";
 import type { TaskContext } from "../../plan/draft.ts";
 import type { Json, TaskStep } from "../../plan/plan.ts";
 import { fileExtension } from "../media/file-extension.ts";
+import { heldMedia } from "../media/held-media.ts";
 import { measureMedia } from "../media/measure-media.ts";
 import type { MediaStore } from "../media/media-store.ts";
 import type { Effect, EffectContext } from "./effect.ts";
@@ -33,7 +34,7 @@ export const task: Effect<"task"> = async (command, context) => {
   if (without !== null) return without;
   const plan = planStep(context.state, step) as TaskStep;
   const folder = new TaskFolder(context.media, plan);
-  const held = await context.media.hold(files);
+  const held = files.length === 0 ? nothingHeld : await context.media.hold(files);
   /** Of a function that goes on by itself. */
   let done: Promise<unknown> | null = null;
   try {
@@ -42,8 +43,8 @@ export const task: Effect<"task"> = async (command, context) => {
     const returned = done === null ? given : await unlessAborted(done, context.signal);
     if (returned === ABORTED || context.signal.aborted) return { events: [] };
     const value = jsonValue(returned);
-    const files = await collectOutputs(plan, folder, context);
-    return { events: [{ type: "task.completed", step, value, files }] };
+    const made = plan.files.length === 0 ? [] : await collectOutputs(plan, folder, context);
+    return { events: [{ type: "task.completed", step, value, files: made }] };
   } catch (error) {
     if (context.signal.aborted) return { events: [] };
     if (isDiskError(error)) throw error;
@@ -55,13 +56,15 @@ export const task: Effect<"task"> = async (command, context) => {
     };
     // A function that ignores its abort signal keeps its files and its folder until it returns.
     if (context.signal.aborted && done !== null) done.catch(() => {}).finally(leave);
-    else await leave();
+    else if (files.length > 0 || folder.isThere) await leave();
   }
 };
 
 function isThenable(value: unknown): value is PromiseLike<unknown> {
   return typeof (value as PromiseLike<unknown> | null | undefined)?.then === "function";
 }
+
+const nothingHeld = heldMedia(new Map());
 
 /** Where one try of a task writes: a folder that is there once the function asks for it. */
 class TaskFolder {
@@ -72,6 +75,10 @@ class TaskFolder {
   constructor(media: MediaStore, { files }: TaskStep) {
     this.#media = media;
     this.#files = files;
+  }
+
+  get isThere(): boolean {
+    return this.#path !== null;
   }
 
   get names(): readonly string[] {

@@ -1,4 +1,5 @@
 import type { DraftAsset, DraftCondition, DraftJson, DraftReference, DraftStep } from "../draft.ts";
+import { mapRecord } from "../map-record.ts";
 import type { Condition, Json, Reference, Yield } from "../plan.ts";
 import { completeRef, isValueRef, type StepFacts } from "./facts.ts";
 import type { Planning } from "./kind.ts";
@@ -23,12 +24,8 @@ export function bindFreeInput(value: DraftJson, field: string, planning: Plannin
   if (Array.isArray(value)) {
     return value.map((item: DraftJson, index) => bindFreeInput(item, `${field}[${index}]`, planning, accepts));
   }
-  const entries = Object.entries(value as { readonly [key: string]: DraftJson });
-  return Object.fromEntries(
-    entries.map(([key, item]) => {
-      const at = key === "$text" ? field : `${field}.${key}`;
-      return [key, bindFreeInput(item, at, planning, accepts)];
-    }),
+  return mapRecord(value as { readonly [key: string]: DraftJson }, (item, key) =>
+    bindFreeInput(item, key === "$text" ? field : `${field}.${key}`, planning, accepts),
   );
 }
 
@@ -69,13 +66,15 @@ export function checkReadable(ref: Reference["$ref"], source: StepFacts, field: 
 export function needsOf(step: DraftStep, ...used: readonly unknown[]): readonly string[] {
   const { when, after } = step;
   const condition = when === null ? [] : "failed" in when ? [when.failed] : [when.ref.$ref.step];
-  return [...new Set([...used.flatMap(stepsIn), ...after, ...condition])].sort();
+  const needs = new Set([...after, ...condition]);
+  for (const one of used) addSteps(one, needs);
+  return needs.size > 1 ? [...needs].sort() : [...needs];
 }
 
-function stepsIn(value: unknown): readonly string[] {
-  if (typeof value !== "object" || value === null) return [];
-  if ("$ref" in value) return [(value as DraftReference).$ref.step];
-  return Object.values(value).flatMap(stepsIn);
+function addSteps(value: unknown, to: Set<string>): void {
+  if (typeof value !== "object" || value === null) return;
+  if ("$ref" in value) to.add((value as DraftReference).$ref.step);
+  else for (const inner of Object.values(value)) addSteps(inner, to);
 }
 
 /** The condition of a step, for its plan. */
